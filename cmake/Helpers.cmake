@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# How the folders declare what they build. Sources are listed one by one, never globbed.
+include(GoogleTest)
+
+# zkrecipes_layer(base SOURCES a.cc b.cc [LIBS absl::time ...])
+#   An OBJECT library zkrecipes_<name>; its objects go into libzkrecipes.{a,so}.
+function(zkrecipes_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  if(NOT arg_SOURCES)  # CMake refuses an OBJECT library without sources
+    set(arg_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/no_sources_yet.cc)
+    file(CONFIGURE OUTPUT ${arg_SOURCES} CONTENT "// Nothing here yet.\n")
+  endif()
+  add_library(zkrecipes_${name} OBJECT ${arg_SOURCES})
+  set_target_properties(zkrecipes_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(zkrecipes_${name} PRIVATE zkrecipes_options zkrecipes_dependencies ${arg_LIBS})
+endfunction()
+
+# zkrecipes_testing_library(SOURCES ... [LIBS ...]): the installed zkrecipes::testing (a local ensemble for tests).
+function(zkrecipes_testing_library)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;LIBS")
+  if(NOT arg_SOURCES)
+    set(arg_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/no_sources_yet.cc)
+    file(CONFIGURE OUTPUT ${arg_SOURCES} CONTENT "// Nothing here yet.\n")
+  endif()
+  add_library(zkrecipes_testing STATIC ${arg_SOURCES})
+  add_library(zkrecipes::testing ALIAS zkrecipes_testing)
+  set_target_properties(zkrecipes_testing PROPERTIES
+    EXPORT_NAME testing POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  target_include_directories(zkrecipes_testing PRIVATE ${PROJECT_SOURCE_DIR})
+  # Installed, it takes whichever of the static and shared library its user takes.
+  target_link_libraries(zkrecipes_testing
+    PUBLIC $<BUILD_INTERFACE:zkrecipes::zkrecipes> $<INSTALL_INTERFACE:zkrecipes::zkrecipes>
+    PRIVATE $<BUILD_INTERFACE:zkrecipes_options> $<BUILD_INTERFACE:zkrecipes_dependencies> ${arg_LIBS})
+endfunction()
+
+# zkrecipes_executable(zkr SOURCES main.cc ... [LIBS CLI11::CLI11 ...]): a program at build/bin/<name>.
+function(zkrecipes_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  target_link_libraries(${name} PRIVATE zkrecipes_options zkrecipes_internal ${arg_LIBS})
+endfunction()
+
+# zkrecipes_unit_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds])
+#   No server, no sleep. Each TEST is a ctest test of its own, labelled `unit`.
+function(zkrecipes_unit_test name)
+  if(NOT ZKRECIPES_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS")
+  zkrecipes_test_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SERIAL] [SANITIZE])
+#   Needs real servers. One ctest test for the whole program, labelled `integration`, so that its suites can share
+#   an ensemble; one such test runs at a time beside the unit tests. SERIAL: nothing else runs meanwhile.
+#   SANITIZE: `./dev asan` and `./dev tsan` run it too.
+function(zkrecipes_integration_test name)
+  if(NOT ZKRECIPES_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;SANITIZE" "TIMEOUT" "SOURCES;LIBS")
+  zkrecipes_test_program(${name} SOURCES ${arg_SOURCES} LIBS zkrecipes::testing ${arg_LIBS})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set(labels integration)
+  if(arg_SANITIZE)
+    list(APPEND labels sanitize)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} RESOURCE_LOCK ensemble)
+  if(arg_SERIAL)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
+
+function(zkrecipes_test_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_definitions(${name} PRIVATE ZKRECIPES_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+  target_link_libraries(${name} PRIVATE zkrecipes_options zkrecipes_internal ${arg_LIBS} GTest::gmock_main)
+endfunction()

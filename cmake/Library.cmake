@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# The one installed library, static and shared, made of the layers' objects and our private copy of ZooKeeper's.
+
+function(zkrecipes_library target type)
+  add_library(${target} ${type}
+    $<TARGET_OBJECTS:zkrecipes_base> $<TARGET_OBJECTS:zkrecipes_zk> $<TARGET_OBJECTS:zkrecipes_session>
+    $<TARGET_OBJECTS:zkrecipes_queue> $<TARGET_OBJECTS:zkrecipes_recipes> ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT})
+  add_dependencies(${target} zkrecipes_private_zookeeper)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME zkrecipes LINKER_LANGUAGE CXX)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC ${ZKRECIPES_PUBLIC_DEPENDENCIES} PRIVATE ${ZKRECIPES_PRIVATE_DEPENDENCIES}
+    $<BUILD_INTERFACE:zkrecipes_options>)
+endfunction()
+
+if(ZKRECIPES_BUILD_STATIC)
+  zkrecipes_library(zkrecipes_static STATIC)
+  set_target_properties(zkrecipes_static PROPERTIES EXPORT_NAME static)
+endif()
+if(ZKRECIPES_BUILD_SHARED)
+  zkrecipes_library(zkrecipes_shared SHARED)
+  set(map ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  set_target_properties(zkrecipes_shared PROPERTIES EXPORT_NAME shared LINK_DEPENDS ${map}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_link_options(zkrecipes_shared PRIVATE -Wl,--version-script=${map} -Wl,--no-undefined)
+endif()
+
+if(ZKRECIPES_BUILD_STATIC AND NOT (BUILD_SHARED_LIBS AND ZKRECIPES_BUILD_SHARED))
+  set(ZKRECIPES_LIBRARY zkrecipes_static)
+elseif(ZKRECIPES_BUILD_SHARED)
+  set(ZKRECIPES_LIBRARY zkrecipes_shared)
+else()
+  message(FATAL_ERROR "ZKRECIPES_BUILD_STATIC and ZKRECIPES_BUILD_SHARED are both off: nothing to build")
+endif()
+add_library(zkrecipes::zkrecipes ALIAS ${ZKRECIPES_LIBRARY})
+
+# For our own programs and tests: the library and rooted includes such as "lib/zk/code.h".
+add_library(zkrecipes_internal INTERFACE)
+target_include_directories(zkrecipes_internal INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_libraries(zkrecipes_internal INTERFACE zkrecipes::zkrecipes zkrecipes_dependencies)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a person can choose, and zkrecipes_options: the compile options that our own targets get, and only they.
+include(CMakeDependentOption)
+include(GNUInstallDirs)
+
+option(BUILD_SHARED_LIBS "zkrecipes::zkrecipes is the shared library" OFF)
+set(kind_static ON)
+if(BUILD_SHARED_LIBS AND NOT PROJECT_IS_TOP_LEVEL)
+  set(kind_static OFF)
+endif()
+set(kind_shared ${BUILD_SHARED_LIBS})
+if(PROJECT_IS_TOP_LEVEL)
+  set(kind_shared ON)
+endif()
+option(ZKRECIPES_BUILD_STATIC "Build libzkrecipes.a" ${kind_static})
+option(ZKRECIPES_BUILD_SHARED "Build libzkrecipes.so" ${kind_shared})
+option(ZKRECIPES_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(ZKRECIPES_BUILD_TOOLS "Build the command zkr" ${PROJECT_IS_TOP_LEVEL})
+option(ZKRECIPES_BUILD_DEMO "Build what ./dev demo runs" ${PROJECT_IS_TOP_LEVEL})
+option(ZKRECIPES_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
+option(ZKRECIPES_WERROR "Treat warnings as errors" OFF)
+set(ZKRECIPES_SANITIZE "" CACHE STRING "address,undefined | thread | empty")
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug | Release | RelWithDebInfo" FORCE)
+endif()
+if(ZKRECIPES_BUILD_TESTS)
+  enable_testing()
+endif()
+
+add_library(zkrecipes_options INTERFACE)
+target_compile_features(zkrecipes_options INTERFACE cxx_std_20)
+target_compile_options(zkrecipes_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<BOOL:${ZKRECIPES_WERROR}>:-Werror>)
+if(ZKRECIPES_SANITIZE)
+  set(sanitize -fsanitize=${ZKRECIPES_SANITIZE} -fno-omit-frame-pointer)
+  if(ZKRECIPES_SANITIZE MATCHES "undefined")
+    list(APPEND sanitize -fno-sanitize-recover=undefined)
+  endif()
+  target_compile_options(zkrecipes_options INTERFACE ${sanitize})
+  target_link_options(zkrecipes_options INTERFACE ${sanitize})
+endif()
