@@ -35,6 +35,12 @@ else()
 endif()
 add_library(zkrecipes::zkrecipes ALIAS ${ZKRECIPES_LIBRARY})
 
+if(ZKRECIPES_BUILD_TESTS AND ZKRECIPES_BUILD_STATIC AND ZKRECIPES_BUILD_SHARED)
+  add_test(NAME symbols COMMAND ${PROJECT_SOURCE_DIR}/scripts/check_symbols.sh
+    ${ZooKeeperST_ARCHIVE} $<TARGET_FILE:zkrecipes_static> $<TARGET_FILE:zkrecipes_shared>)
+  set_tests_properties(symbols PROPERTIES LABELS unit TIMEOUT 60)
+endif()
+
 # For our own programs and tests: the library and rooted includes such as "lib/zk/code.h".
 add_library(zkrecipes_internal INTERFACE)
 target_include_directories(zkrecipes_internal INTERFACE ${PROJECT_SOURCE_DIR})

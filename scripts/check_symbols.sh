@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Proves that a program may use another ZooKeeper client beside us: no name of the client's is defined by the static
+# library or leaves the shared one, and neither needs a ZooKeeper library.
+# usage: check_symbols.sh libzookeeper_st.a libzkrecipes.a libzkrecipes.so
+set -euo pipefail
+client=$1 static=$2 shared=$3
+status=0
+
+fail() {
+  echo "FAIL: $1" >&2
+  sed 's/^/  /' >&2
+  status=1
+}
+
+# The names are the first column; archive members' headings end in a colon.
+names() { nm --format=posix "$@" 2>/dev/null | awk 'NF > 1 {print $1}' | sort -u; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+names --defined-only --extern-only "$client" >"$work/client"
+names --defined-only --extern-only "$static" >"$work/static"
+names --undefined-only "$static" >"$work/static_needs"
+names --dynamic --defined-only "$shared" >"$work/shared"
+names --dynamic --undefined-only "$shared" >"$work/shared_needs"
+grep -qx zookeeper_init "$work/client" || { echo "FAIL: $client is not the C client" >&2; exit 1; }
+grep -qx rcpzk_zookeeper_init "$work/static" || { echo "FAIL: $static lacks our copy of the client" >&2; exit 1; }
+
+for list in static static_needs shared shared_needs; do
+  if common=$(comm -12 "$work/client" "$work/$list") && [[ -n $common ]]; then
+    fail "$list: names of the C client" <<<"$common"
+  fi
+done
+
+ours='^((typeinfo|typeinfo name|vtable|guard variable) for |non-virtual thunk to )?zkrecipes::'
+if foreign=$(c++filt <"$work/shared" | grep -Ev "$ours"); then
+  fail "$shared exports what is not zkrecipes'" <<<"$foreign"
+fi
+if needed=$(readelf -d "$shared" | grep -i 'NEEDED.*zookeeper'); then
+  fail "$shared needs a ZooKeeper library" <<<"$needed"
+fi
+
+((status == 0)) && echo "symbols: $(wc -l <"$work/client") names of the C client, none of them visible;" \
+  "$(wc -l <"$work/shared") exported, all zkrecipes'"
+exit "$status"
