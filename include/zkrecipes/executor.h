@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_EXECUTOR_H_
+#define ZKRECIPES_EXECUTOR_H_
+
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+
+namespace zkrecipes {
+
+// Where user callbacks run: the completion of an AcquireAsync, a state-change callback, the stop
+// request of Lease::lost(). Callbacks must not throw.
+//
+// The default (no executor given) starts a thread whenever none is idle, so a callback never waits
+// behind one that blocks. An executor of your own must be thread-safe and must outlive the client;
+// if its tasks can wait behind each other, so can the news that a lease is lost.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // Runs `task` exactly once, now or later, on a thread of the executor's choice.
+  virtual void Execute(absl::AnyInvocable<void() &&> task) = 0;
+};
+
+// Runs each task at once, on the thread that has it: here, mostly the client's I/O loop. The
+// fastest way to hear of a grant, and the most dangerous: until the task returns, no ping is sent
+// and no reply is read, and calling anything of the library that blocks is a deadlock.
+std::shared_ptr<Executor> InlineExecutor();
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_EXECUTOR_H_

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/base/executor.h"
+
+#include <future>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zkrecipes::base {
+namespace {
+
+TEST(GrowingExecutor, RunsEveryTaskOnce) {
+  const auto executor = NewGrowingExecutor();
+  std::vector<std::promise<void>> ran(100);
+  for (auto& promise : ran) {
+    executor->Execute([&promise] { promise.set_value(); });  // a second run would throw
+  }
+  for (auto& promise : ran) promise.get_future().wait();
+}
+
+TEST(GrowingExecutor, RunsATaskWhileEveryOtherOneIsBlocked) {
+  const auto executor = NewGrowingExecutor();
+  std::promise<void> release;
+  std::shared_future<void> released = release.get_future().share();
+  std::vector<std::promise<void>> ended(20);
+  for (auto& promise : ended) {
+    executor->Execute([&promise, released] {
+      released.wait();
+      promise.set_value();
+    });
+  }
+  executor->Execute([&release] { release.set_value(); });
+  for (auto& promise : ended) promise.get_future().wait();
+}
+
+TEST(GrowingExecutor, NeverRunsATaskInline) {
+  const auto executor = NewGrowingExecutor();
+  std::promise<std::thread::id> where;
+  executor->Execute([&where] { where.set_value(std::this_thread::get_id()); });
+  EXPECT_NE(where.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(GrowingExecutor, UsesAThreadAgain) {
+  const auto executor = NewGrowingExecutor(absl::Seconds(60));
+  std::set<std::thread::id> threads;
+  for (int i = 0; i < 50; ++i) {
+    std::promise<std::thread::id> where;
+    executor->Execute([&where] { where.set_value(std::this_thread::get_id()); });
+    threads.insert(where.get_future().get());
+  }
+  EXPECT_LT(threads.size(), 50u);
+}
+
+TEST(GrowingExecutor, MayBeDestroyedByItsOwnTaskAndStillRunsTheRest) {
+  auto executor = NewGrowingExecutor();
+  std::promise<void> go;
+  std::promise<void> last;
+  Executor* raw = executor.get();
+  raw->Execute([owner = std::move(executor), ready = go.get_future(), &last]() mutable {
+    ready.wait();
+    owner->Execute([&last] { last.set_value(); });
+    owner.reset();
+  });
+  go.set_value();
+  last.get_future().wait();
+}
+
+TEST(InlineExecutor, RunsATaskBeforeExecuteReturns) {
+  bool ran = false;
+  InlineExecutor()->Execute([&ran] { ran = true; });
+  EXPECT_TRUE(ran);
+}
+
+}  // namespace
+}  // namespace zkrecipes::base

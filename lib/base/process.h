@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_BASE_PROCESS_H_
+#define ZKRECIPES_LIB_BASE_PROCESS_H_
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace zkrecipes::base {
+
+// Remembers the process that made an object. A forked child inherits the object's memory but
+// neither its threads nor the right to its socket: anything sent or closed there would speak for
+// the parent's session, and a mutex may have been copied while held. So a child only ever leaks.
+class HomeProcess {
+ public:
+  HomeProcess() : pid_(getpid()) {}
+  bool IsThisProcess() const { return getpid() == pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+// Makes sure that what `pointer` shares is never destroyed by this process. It stays reachable, so
+// that a leak checker does not mistake it for an accident. Thread-safe.
+inline void Leak(std::shared_ptr<void> pointer) {
+  struct Kept {
+    std::shared_ptr<void> pointer;
+    Kept* next;
+  };
+  static std::atomic<Kept*> kept{nullptr};
+  Kept* added = new Kept{std::move(pointer), kept.load()};
+  while (!kept.compare_exchange_weak(added->next, added)) {
+  }
+}
+
+}  // namespace zkrecipes::base
+
+#endif  // ZKRECIPES_LIB_BASE_PROCESS_H_

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/base/process.h"
+
+#include <sys/wait.h>
+
+#include <gtest/gtest.h>
+
+namespace zkrecipes::base {
+namespace {
+
+// What `ask` answers in a forked child.
+template <typename F>
+bool InAChild(F ask) {
+  const pid_t child = fork();
+  if (child == 0) _exit(ask() ? 1 : 0);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+TEST(HomeProcess, IsTheOneThatMadeTheObject) {
+  const HomeProcess home;
+  EXPECT_TRUE(home.IsThisProcess());
+  EXPECT_TRUE(InAChild([] { return HomeProcess().IsThisProcess(); }));
+}
+
+TEST(HomeProcess, IsNotAForkedChild) {
+  const HomeProcess home;
+  EXPECT_FALSE(InAChild([&home] { return home.IsThisProcess(); }));
+}
+
+TEST(Leak, KeepsWhatIsSharedAlive) {
+  auto shared = std::make_shared<int>(7);
+  const std::weak_ptr<int> weak = shared;
+  Leak(std::move(shared));
+  EXPECT_EQ(weak.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace zkrecipes::base

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_CODE_H_
+#define ZKRECIPES_LIB_ZK_CODE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace zkrecipes::zk {
+
+// ZooKeeper's result codes, with ZooKeeper's own numbers.
+enum class Code : int {
+  kOk = 0,
+  kSystemError = -1,
+  kRuntimeInconsistency = -2,
+  kDataInconsistency = -3,
+  kConnectionLoss = -4,
+  kMarshallingError = -5,
+  kUnimplemented = -6,
+  kOperationTimeout = -7,
+  kBadArguments = -8,
+  kInvalidState = -9,
+  kNoNode = -101,
+  kNoAuth = -102,
+  kBadVersion = -103,
+  kNoChildrenForEphemerals = -108,
+  kNodeExists = -110,
+  kNotEmpty = -111,
+  kSessionExpired = -112,
+  kInvalidAcl = -114,
+  kAuthFailed = -115,
+  kClosing = -116,
+  kSessionMoved = -118,
+  kNoWatcher = -121,
+  kQuotaExceeded = -125,
+  kThrottled = -127,
+};
+
+// "ZCONNECTIONLOSS" and the like; the number for codes that are not listed above.
+std::string CodeName(Code code);
+
+// True when the request may or may not have been, or may yet be, executed: neither a success nor a
+// failure. (An expired session is not: whatever was created in it is gone or going.)
+bool OutcomeUnknown(Code code);
+
+// The status a user sees: "<operation> <path>: <meaning> (ZNOAUTH)". REQUIRES: code is not kOk.
+//   Unavailable         connection lost, session moved or closing, timed out: outcome unknown
+//   PermissionDenied    the ACL refuses it           Unauthenticated     credentials refused
+//   NotFound            no such node                 AlreadyExists       node exists
+//   FailedPrecondition  ephemeral parent, not empty, wrong version
+//   ResourceExhausted   quota, throttled             InvalidArgument     arguments or ACL refused
+//   Aborted             session expired              Internal            everything else
+absl::Status ToStatus(Code code, absl::string_view operation, absl::string_view path);
+
+}  // namespace zkrecipes::zk
+
+#endif  // ZKRECIPES_LIB_ZK_CODE_H_

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_HANDLE_H_
+#define ZKRECIPES_LIB_ZK_HANDLE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+
+#include "lib/base/boot_time.h"
+#include "lib/zk/reactor.h"
+#include "lib/zk/resolver.h"
+#include "lib/zk/types.h"
+
+namespace zkrecipes::zk {
+
+// Hears of one handle's life. Called on the reactor, never from inside a call to the handle.
+// The order is the one in which the server's answers came: a watch event of a change precedes any
+// reply that shows the change. On a loss OnDisconnected comes first, then the failed replies.
+//
+//        OnConnected          OnDisconnected
+//   (new) ---------> connected <-----------> suspended
+//     |                                          |
+//     +--------------- OnEnded ------------------+     (expired or refused; nothing comes after)
+class HandleListener {
+ public:
+  virtual ~HandleListener() = default;
+  // At the first connection and after each reconnection within the same session. `negotiated` is
+  // the session timeout the server granted. The session's watches are in force again.
+  virtual void OnConnected(SessionId session, absl::Duration negotiated) = 0;
+  // The connection is lost, or a first attempt failed (then it was never connected). The handle
+  // goes on trying by itself. `attempt` counts the failed attempts since it was last connected.
+  virtual void OnDisconnected(int attempt) = 0;
+  // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
+  virtual void OnEnded(Code why) = 0;
+  // A watch of this session fired; it is used up.
+  virtual void OnWatch(const std::string& path, WatchEvent event) = 0;
+  // The server answered something (a reply or a ping) that it sent at `when` or later.
+  // Conservative: an answer that had long been waiting in the socket counts from before the wait.
+  virtual void OnHeard(base::BootTime when) = 0;
+};
+
+struct HandleOptions {
+  NumericServers servers;
+  absl::Duration session_timeout = absl::Seconds(10);  // asked for; the server may clamp it
+  std::string digest_credentials;                      // "user:password", or empty
+  std::vector<AclEntry> acl;                           // of every node this handle creates
+  uint64_t seed = 0;                                   // of the jitter of its reconnect backoff
+};
+
+// One ZooKeeper session on one handle of a client library: the seam behind which the C client and
+// the in-memory ensemble are interchangeable.
+//
+// Everything, destruction included, only from tasks of the reactor it was made with.
+class Handle {
+ public:
+  using Done = absl::AnyInvocable<void(const Reply&) &&>;
+  virtual ~Handle() = default;
+
+  // Sends at once, in order. `done` runs exactly once, later (never inside Send), whatever happens:
+  // reply, loss, expiry or close. Sent while not connected, it is answered kConnectionLoss and was
+  // never sent.
+  virtual void Send(const Request& request, Done done) = 0;
+
+  // Ends the session if connected, and answers everything that is pending with kClosing before it
+  // returns. For the session to really end, wait until nothing is pending first.
+  // May block (up to 4.5 s when the server does not answer), so never from inside a callback of
+  // this handle; with `patient` false it sends the close and does not wait for the answer.
+  virtual void Close(bool patient) = 0;
+
+  virtual int pending() const = 0;  // requests not answered yet
+};
+
+class HandleFactory {
+ public:
+  virtual ~HandleFactory() = default;
+  // Starts connecting. `listener` must outlive the handle. Fails (ResourceExhausted, Internal)
+  // only when the process lacks what it takes: descriptors, memory.
+  virtual absl::StatusOr<std::unique_ptr<Handle>> Open(const HandleOptions& options,
+                                                       HandleListener* listener) = 0;
+};
+
+}  // namespace zkrecipes::zk
+
+#endif  // ZKRECIPES_LIB_ZK_HANDLE_H_

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/path.h"
+
+#include <cassert>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace zkrecipes::zk {
+namespace {
+
+constexpr size_t kMaxPathBytes = 512;
+
+// Takes one character off the front; nothing if it is not well-formed UTF-8 (overlong forms and
+// lone surrogates are not).
+std::optional<uint32_t> TakeCharacter(absl::string_view& text) {
+  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const auto byte = [&text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(0);
+  const size_t length = lead < 0x80             ? 1
+                        : (lead & 0xe0) == 0xc0 ? 2
+                        : (lead & 0xf0) == 0xe0 ? 3
+                        : (lead & 0xf8) == 0xf0 ? 4
+                                                : 0;
+  if (length == 0 || text.size() < length) return std::nullopt;
+  uint32_t c = length == 1 ? lead : lead & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return std::nullopt;
+    c = (c << 6) | (byte(i) & 0x3fu);
+  }
+  if (c < kSmallest[length] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) return std::nullopt;
+  text.remove_prefix(length);
+  return c;
+}
+
+// The server works on UTF-16 and refuses surrogates: so everything above U+FFFF as well.
+bool ServerRefuses(uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
+}
+
+// The rule of characters that the text breaks, or "".
+std::string BrokenCharacterRule(absl::string_view text) {
+  while (!text.empty()) {
+    const std::optional<uint32_t> c = TakeCharacter(text);
+    if (!c.has_value()) return "must be valid UTF-8";
+    if (ServerRefuses(*c)) return absl::StrFormat("must not contain the character U+%04X", *c);
+  }
+  return "";
+}
+
+std::string BrokenComponentRule(absl::string_view path) {
+  if (absl::EndsWith(path, "/")) return "must not end with a slash";
+  for (absl::string_view component : absl::StrSplit(path.substr(1), '/')) {
+    if (component.empty()) return "must not have an empty component (a double slash)";
+    if (component == "." || component == "..") {
+      return absl::StrCat("must not have a component \"", component, "\"");
+    }
+  }
+  return "";
+}
+
+std::string BrokenRule(absl::string_view path) {
+  if (path.empty()) return "must not be empty";
+  if (path[0] != '/') return "must be absolute (start with a slash)";
+  if (path.size() == 1) return "must not be the root";
+  if (path.size() > kMaxPathBytes) {
+    return absl::StrCat("must have at most ", kMaxPathBytes, " bytes, has ", path.size());
+  }
+  if (std::string rule = BrokenCharacterRule(path); !rule.empty()) return rule;
+  if (std::string rule = BrokenComponentRule(path); !rule.empty()) return rule;
+  if (path == "/zookeeper" || absl::StartsWith(path, "/zookeeper/")) {
+    return "must not be at or below /zookeeper, which is ZooKeeper's own";
+  }
+  return "";
+}
+
+// As it may be shown in a message: a single line, not endless.
+std::string Quoted(absl::string_view path) {
+  constexpr size_t kShown = 80;
+  if (path.size() <= kShown) return absl::StrCat("\"", absl::Utf8SafeCEscape(path), "\"");
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(path.substr(0, kShown)), "\"...");
+}
+
+}  // namespace
+
+absl::Status ValidatePath(absl::string_view what, const std::string& path) {
+  const std::string rule = BrokenRule(path);
+  if (rule.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " ", Quoted(path), ": ", rule));
+}
+
+std::string ParentPath(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  assert(slash != std::string::npos && path.size() > 1);
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string NodeName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string JoinPath(const std::string& parent, absl::string_view name) {
+  return absl::StrCat(parent == "/" ? "" : parent, "/", name);
+}
+
+Namespace::Namespace(std::string root) : root_(std::move(root)) {}
+
+std::string Namespace::ToServer(const std::string& path) const {
+  return path == "/" && !root_.empty() ? root_ : root_ + path;
+}
+
+std::string Namespace::ToUser(const std::string& server_path) const {
+  assert(absl::StartsWith(server_path, root_));
+  return server_path == root_ ? "/" : server_path.substr(root_.size());
+}
+
+}  // namespace zkrecipes::zk

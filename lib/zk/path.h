@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_PATH_H_
+#define ZKRECIPES_LIB_ZK_PATH_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace zkrecipes::zk {
+
+// Checks a path that a user gave for a recipe. InvalidArgument names the path and the rule it
+// breaks: absolute, not the root, no empty, "." or ".." component, no trailing slash, valid UTF-8
+// without characters that ZooKeeper refuses (control characters, private use U+E000-F8FF, U+FFF0
+// and above, where emoji are), nothing at or below /zookeeper, at most 512 bytes. `what` names the
+// input in the message ("lock path").
+absl::Status ValidatePath(absl::string_view what, const std::string& path);
+
+// "/a/b" of "/a/b/c"; "/" of "/a". REQUIRES: path is absolute and not the root.
+std::string ParentPath(const std::string& path);
+// "c" of "/a/b/c".
+std::string NodeName(const std::string& path);
+std::string JoinPath(const std::string& parent, absl::string_view name);
+
+// The part of the tree that a client lives in. Done here and not by the C client's chroot, which
+// frees memory twice and hides the true length of a path. Empty: the whole tree.
+class Namespace {
+ public:
+  Namespace() = default;
+  // REQUIRES: root is "" or a path that ValidatePath accepts.
+  explicit Namespace(std::string root);
+
+  // "/ns/a" for "/a".
+  std::string ToServer(const std::string& path) const;
+  // "/a" for "/ns/a". REQUIRES: the path lies in the namespace.
+  std::string ToUser(const std::string& server_path) const;
+  const std::string& root() const { return root_; }
+
+ private:
+  std::string root_;
+};
+
+}  // namespace zkrecipes::zk
+
+#endif  // ZKRECIPES_LIB_ZK_PATH_H_

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/types.h"
+
+namespace zkrecipes::zk {
+namespace {
+
+struct NameOf {
+  const char* operator()(const Create&) const { return "create"; }
+  const char* operator()(const Delete&) const { return "delete"; }
+  const char* operator()(const Get&) const { return "get"; }
+  const char* operator()(const GetChildren&) const { return "get children"; }
+  const char* operator()(const WatchNode&) const { return "watch"; }
+  const char* operator()(const RemoveWatches&) const { return "remove watches"; }
+};
+
+}  // namespace
+
+const char* OperationName(const Request& request) { return std::visit(NameOf(), request); }
+
+const std::string& PathOf(const Request& request) {
+  return std::visit([](const auto& r) -> const std::string& { return r.path; }, request);
+}
+
+}  // namespace zkrecipes::zk

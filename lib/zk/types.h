@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What goes over the seam to ZooKeeper: requests, replies and watch events, as plain values that
+// compare and hash, so that a state machine can hold them and a test can print them.
+// All paths are the server's, namespace included (see path.h).
+
+#ifndef ZKRECIPES_LIB_ZK_TYPES_H_
+#define ZKRECIPES_LIB_ZK_TYPES_H_
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lib/zk/code.h"
+
+namespace zkrecipes::zk {
+
+using SessionId = int64_t;  // 0: none
+
+struct Stat {
+  int64_t czxid = 0;            // zxid of the transaction that created the node
+  int64_t ephemeral_owner = 0;  // the owner's session, 0 for a node that is not ephemeral
+  int64_t ctime_ms = 0;         // server's wall clock at creation, milliseconds since 1970
+  int32_t cversion = 0;
+  int32_t num_children = 0;
+
+  friend bool operator==(const Stat&, const Stat&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Stat& s) {
+    return H::combine(std::move(h), s.czxid, s.ephemeral_owner, s.ctime_ms, s.cversion,
+                      s.num_children);
+  }
+};
+
+enum class CreateMode { kPersistent, kContainer, kEphemeralSequential };
+
+// create2: the reply carries the name that the server chose and the new node's Stat.
+struct Create {
+  std::string path;
+  std::string data;
+  CreateMode mode = CreateMode::kPersistent;
+  friend bool operator==(const Create&, const Create&) = default;
+};
+// Unconditional. Of an absent child it is a *committed barrier*: the quorum commits the failure
+// (kNoNode), in order behind everything that any server accepted earlier on this session.
+struct Delete {
+  std::string path;
+  friend bool operator==(const Delete&, const Delete&) = default;
+};
+struct Get {  // data and Stat, no watch
+  std::string path;
+  friend bool operator==(const Get&, const Get&) = default;
+};
+struct GetChildren {  // names, no watch
+  std::string path;
+  friend bool operator==(const GetChildren&, const GetChildren&) = default;
+};
+// Watches one node for its deletion, by a children watch on it (a node with no children of its
+// own): deleted fires it, setData does not, and on an absent node it fails with kNoNode and leaves
+// nothing behind.
+struct WatchNode {
+  std::string path;
+  friend bool operator==(const WatchNode&, const WatchNode&) = default;
+};
+// Takes this session's watches on the path off the server. The reply is kNoWatcher if there was
+// none.
+struct RemoveWatches {
+  std::string path;
+  friend bool operator==(const RemoveWatches&, const RemoveWatches&) = default;
+};
+
+using Request = std::variant<Create, Delete, Get, GetChildren, WatchNode, RemoveWatches>;
+
+// "create", "delete", ... as error messages call it.
+const char* OperationName(const Request& request);
+const std::string& PathOf(const Request& request);
+
+// Fields that the request does not ask for, and all of them on failure, keep their defaults.
+struct Reply {
+  Code code = Code::kOk;
+  std::string path;                   // Create
+  Stat stat;                          // Create, Get
+  std::string data;                   // Get
+  std::vector<std::string> children;  // GetChildren: unordered
+  friend bool operator==(const Reply&, const Reply&) = default;
+};
+
+enum class WatchEvent {
+  kDeleted,  // the watched node is gone (for the server that told us)
+  kChanged,  // something else fired the watch: it is used up, nothing else is known
+};
+
+// A permission for nodes that are created. `permissions` is ZooKeeper's bit set
+// (read 1, write 2, create 4, delete 8, admin 16).
+struct AclEntry {
+  int32_t permissions = 0;
+  std::string scheme;
+  std::string id;
+  friend bool operator==(const AclEntry&, const AclEntry&) = default;
+};
+
+}  // namespace zkrecipes::zk
+
+#endif  // ZKRECIPES_LIB_ZK_TYPES_H_
