@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_LOCAL_ENSEMBLE_H_
+#define ZKRECIPES_TESTING_LOCAL_ENSEMBLE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace zkrecipes::testing {
+
+struct LocalEnsembleOptions {
+  // How many servers: 1 to 9. One server runs in ZooKeeper's standalone mode.
+  int servers = 3;
+
+  // Where configuration, data and logs go: absent or empty, and left behind at the end. Empty
+  // string: a new directory under $TMPDIR (or /tmp), removed at the end unless `keep_directory`.
+  std::string directory;
+  bool keep_directory = false;
+
+  // ZooKeeper's own settings, in whole milliseconds. A session expires up to one tick late.
+  absl::Duration tick = absl::Milliseconds(500);
+  int init_limit = 40;  // ticks a member may take to join
+  int sync_limit = 6;   // ticks after which a silent leader or follower is given up
+  absl::Duration min_session_timeout = absl::ZeroDuration();  // zero: two ticks
+  absl::Duration max_session_timeout = absl::Minutes(1);
+  absl::Duration container_check_interval = absl::Seconds(1);
+  bool force_sync = false;  // fsync every write; off, a crash of the machine may lose data
+  // Further lines of zoo.cfg. A key that ZooKeeper does not know becomes its system property
+  // `zookeeper.<key>`.
+  std::map<std::string, std::string> extra_config;
+
+  // A path or a name in $PATH. Empty: /usr/bin/java, as Debian's own start script does.
+  std::string java;
+  int max_heap_megabytes = 96;  // of each server; 32 or more
+  absl::Duration start_timeout = absl::Seconds(60);
+  absl::Duration max_lifetime =
+      absl::Hours(1);  // the servers are killed then, whatever happens; infinite is allowed
+};
+
+// A ZooKeeper ensemble of real server processes on this machine, from Debian's packages `zookeeper`
+// and `default-jre-headless`, for tests. It listens on 127.0.0.1 only, on free ports.
+//
+// The servers never outlive the process that started them, even one that is killed with SIGKILL: a
+// guard process holds the read end of a pipe and kills them when it closes. A child forked without
+// exec keeps that pipe open: the servers then live as long as the child does. In such a child the
+// destructor does nothing.
+//
+// A member is in one of three states, and stays at its port and on its data in all of them:
+//
+//              Pause                    Restart
+//   kRunning --------> kPaused   kDown ---------> kRunning     Stop, Kill: any state -> kDown
+//            <--------                                         a server that ends by itself: ->
+//            kDown
+//              Resume
+//
+// Thread-safe; calls for one member wait for each other. Members are numbered from 0.
+//
+// Errors of every method: InvalidArgument for a member that does not exist; Internal when the
+// operating system refuses to make a process, file or socket. Others are listed where they arise.
+class LocalEnsemble {
+ public:
+  enum class MemberState { kRunning, kPaused, kDown };
+
+  // Starts the servers; blocks until every one of them serves (some two seconds), at most
+  // `start_timeout`. If a port that was free is taken in the meantime it starts again with other
+  // ports.
+  //   InvalidArgument     an option is out of range; the message names it
+  //   FailedPrecondition  no Java or no ZooKeeper server here (the message names the packages), or
+  //   the directory is
+  //                       not empty
+  //   DeadlineExceeded    not all serve after `start_timeout`; the message ends with the last lines
+  //   of a log Unavailable         a server ended by itself; likewise
+  static absl::StatusOr<std::unique_ptr<LocalEnsemble>> Start(LocalEnsembleOptions options = {});
+
+  // Kills all servers and waits for their end (some ten milliseconds); removes the directory as the
+  // options say.
+  ~LocalEnsemble();
+  LocalEnsemble(const LocalEnsemble&) = delete;
+  LocalEnsemble& operator=(const LocalEnsemble&) = delete;
+
+  int size() const;
+  std::string servers() const;      // "127.0.0.1:20001,127.0.0.1:20002,127.0.0.1:20003"
+  std::string server(int i) const;  // "127.0.0.1:20002".  REQUIRES: 0 <= i < size()
+  std::string directory() const;
+
+  MemberState state(int i);  // REQUIRES: 0 <= i < size()
+  int pid(int i);            // 0 when kDown.  REQUIRES: 0 <= i < size()
+
+  // Ends a member with SIGTERM (Stop) or SIGKILL (Kill) and waits for its end. Nothing happens to
+  // one that is kDown.
+  //   DeadlineExceeded  (Stop) it did not end in ten seconds and was killed
+  absl::Status Stop(int i);
+  absl::Status Kill(int i);
+
+  // SIGSTOP and SIGCONT. Idempotent.
+  //   FailedPrecondition  the member is kDown
+  absl::Status Pause(int i);
+  absl::Status Resume(int i);
+
+  // Starts a member again (a running one is stopped first) and blocks until it answers on its port,
+  // at most `start_timeout`. It may not have joined a quorum yet. Errors: DeadlineExceeded,
+  // Unavailable as for Start.
+  absl::Status Restart(int i);
+
+  // The member that leads, or the only one. Blocks up to half a second per member that does not
+  // answer.
+  //   NotFound  nobody leads, or (during a change of leader) more than one says it does
+  absl::StatusOr<int> Leader();
+
+  // Block until one member leads and a majority serves, or until every member serves.
+  //   DeadlineExceeded  not within `timeout`; the message says in which mode each member is
+  absl::Status WaitForQuorum(absl::Duration timeout);
+  absl::Status WaitForAll(absl::Duration timeout);
+
+  // Sends one of ZooKeeper's four letter words ("srvr", "mntr", "wchs", "cons", "dump", ...) and
+  // returns the answer. Blocks up to three seconds. A server that has no quorum answers most words
+  // with "This ZooKeeper instance is not currently serving requests".
+  //   InvalidArgument   `word` has not four lower-case letters
+  //   Unavailable       nothing listens there, or the connection broke
+  //   DeadlineExceeded  no answer in time
+  absl::StatusOr<std::string> FourLetterWord(int i, const std::string& word);
+
+  // The last lines of a member's log, for messages; empty if there are none.
+  std::string LogTail(int i, int lines = 20) const;
+
+ private:
+  class Impl;
+  explicit LocalEnsemble(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace zkrecipes::testing
+
+#endif  // ZKRECIPES_TESTING_LOCAL_ENSEMBLE_H_

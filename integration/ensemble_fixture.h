@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ensemble that all tests of one test program share, and what tests ask it.
+//
+//   class LockTest : public integration::EnsembleTest {};
+//   TEST_F(LockTest, SurvivesTheLossOfTheLeader) {
+//     ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+//     auto client = Client::Connect({.servers = servers()});
+//     ... node_path() ...
+//     ASSERT_TRUE(local().Kill(*local().Leader()).ok());
+//   }
+//
+// Three servers with a tick of 500 ms (so session timeouts from 1 s on) are started at first use,
+// are whole again before each test, and end with the program. With ZKRECIPES_TEST_SERVERS
+// ("host:port,host:port") in the environment that ensemble is used instead; tests that must kill
+// its members are then skipped.
+//
+// In code inside namespace zkrecipes write `::testing::` for GoogleTest's namespace.
+
+#ifndef ZKRECIPES_INTEGRATION_ENSEMBLE_FIXTURE_H_
+#define ZKRECIPES_INTEGRATION_ENSEMBLE_FIXTURE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+#include "zkrecipes/testing/local_ensemble.h"
+
+namespace zkrecipes::integration {
+
+// One line of a server's `cons`: a client's connection.
+struct ConnectionStats {
+  uint64_t session = 0;   // 0 before the handshake, and for a four letter word
+  int64_t received = 0;   // packets, the handshake and pings included
+  int64_t sent = 0;       // likewise, watch events included
+  int64_t last_cxid = 0;  // xid of the last request that was no ping
+  std::string last_operation;
+};
+
+class SharedEnsemble {
+ public:
+  // Starts it if need be. Ends the program with a message if that fails.
+  static SharedEnsemble& Get();
+
+  const std::string& servers() const { return servers_; }
+  int size() const { return static_cast<int>(hosts_.size()); }
+  testing::LocalEnsemble* local() { return local_.get(); }  // null if the ensemble is not ours
+
+  // Resumes the paused members, restarts those that are down, waits until all serve.
+  absl::Status Heal(absl::Duration timeout = absl::Seconds(60));
+
+  absl::StatusOr<std::string> FourLetterWord(int i, const std::string& word);
+
+  // Summed over the servers: how many watches are set (a node watched by two sessions counts two).
+  absl::StatusOr<int64_t> WatchCount();
+  // All clients' connections to all servers.
+  absl::StatusOr<std::vector<ConnectionStats>> Connections();
+  // A server's `mntr`, for example {"zk_packets_received", "17"}.
+  absl::StatusOr<std::map<std::string, std::string>> Monitor(int i);
+  // Summed over the servers: packets received from clients. Pings, handshakes and the four letter
+  // words that tests send count too; to count one client's requests see Connections.
+  absl::StatusOr<int64_t> PacketsReceived();
+
+ private:
+  SharedEnsemble();
+  friend class SharedEnsembleEnvironment;
+
+  std::string servers_;
+  std::vector<std::string> hosts_;
+  std::unique_ptr<testing::LocalEnsemble> local_;
+};
+
+class EnsembleTest : public ::testing::Test {
+ protected:
+  void SetUp() override;  // heals, and fails the test if that cannot be done
+
+  SharedEnsemble& ensemble() { return SharedEnsemble::Get(); }
+  const std::string& servers() { return ensemble().servers(); }
+  testing::LocalEnsemble& local() { return *ensemble().local(); }
+
+  // A path of this test's own, "/zkrecipes-test/<suite>.<test>-<random>": not created yet, nor is
+  // its parent, and nobody removes it.
+  const std::string& node_path() const { return node_path_; }
+
+ private:
+  std::string node_path_;
+};
+
+}  // namespace zkrecipes::integration
+
+// First line of a test that kills, pauses or restarts members.
+#define ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE()                                \
+  if (::zkrecipes::integration::SharedEnsemble::Get().local() == nullptr) \
+  GTEST_SKIP() << "the ensemble of ZKRECIPES_TEST_SERVERS is not ours to disturb"
+
+#endif  // ZKRECIPES_INTEGRATION_ENSEMBLE_FIXTURE_H_
