@@ -16,19 +16,27 @@ apt() {
     apt-get -y -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" </dev/null 2>&1 | tee -a "$log"
 }
 
-# One line that rewrites itself on a terminal, else a line every tenth package.
+# One line that rewrites itself on a terminal, else a line every tenth package. (Not awk: Debian's buffers its input.)
+show() {
+  local what=$1 number=$2 of=$3
+  if [[ -t 2 ]]; then
+    printf '\r\033[K   %s %d%s' "$what" "$number" "$of" >&2
+  elif ((number % 10 == 1)); then
+    printf '   %s %d%s\n' "$what" "$number" "$of" >&2
+  fi
+}
+
 progress() {
-  awk -v tty="$([[ -t 2 ]] && echo 1 || echo 0)" '
-    function show(what, n) {
-      if (tty) printf "\r\033[K   %s %d%s", what, n, total ? " of " total : ""
-      else if (n % 10 == 1) printf "   %s %d%s\n", what, n, total ? " of " total : ""
-      fflush()
-    }
-    / newly installed/ { total = $3 }
-    /^Get:/ { show("downloading", ++got) }
-    /^Unpacking / { show("unpacking", ++unpacked) }
-    /^Setting up / { show("setting up", ++done) }
-    END { if (tty) printf "\r\033[K" }' >&2
+  local line of="" got=0 unpacked=0 done=0
+  while IFS= read -r line; do
+    case $line in
+      *" newly installed"*) of=" of $(sed -E 's/.* ([0-9]+) newly.*/\1/' <<<"$line")" ;;
+      "Get:"*) show downloading $((got += 1)) "$of" ;;
+      "Unpacking "*) show unpacking $((unpacked += 1)) "$of" ;;
+      "Setting up "*) show "setting up" $((done += 1)) "$of" ;;
+    esac
+  done
+  [[ ! -t 2 ]] || printf '\r\033[K' >&2
 }
 
 echo "== installing $*" >&2

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs a finished build to a prefix of its own and builds and runs the consumer projects beside this script.
+# usage: check.sh BUILD_DIR
+set -euo pipefail
+build=$(realpath "$1")
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "FAIL: $*" >&2; exit 1; }
+
+# quietly COMMAND...: its output only if it fails.
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$*"; }; }
+
+# configure NAME: the consumer project NAME into $work/NAME.
+configure() {
+  quietly cmake -S "$here/$1" -B "$work/$1" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug
+}
+
+# Moved after the install, so that no absolute path can be left in it.
+quietly cmake --install "$build" --prefix "$work/first"
+prefix=$work/moved
+mv "$work/first" "$prefix"
+libdir=$(dirname "$(find "$prefix" -name libzkrecipes.a)")
+
+echo "installed: needs nothing of ZooKeeper's -dev package"
+if grep -rIlE 'zookeeper(_renamed)?\.h|libzookeeper|private_zookeeper' "$prefix"; then
+  fail "the files above name ZooKeeper's own"
+fi
+
+echo "installed: every public header compiles alone"
+for header in "$prefix"/include/zkrecipes/*.h "$prefix"/include/zkrecipes/*/*.h; do
+  [[ -e $header ]] || continue
+  echo "#include \"${header#"$prefix"/include/}\"" >"$work/alone.cc"
+  quietly "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$work/alone.cc"
+done
+
+for kind in static shared; do
+  echo "find_package: $kind"
+  configure "find_package_$kind"
+  quietly cmake --build "$work/find_package_$kind"
+  "$work/find_package_$kind/consumer"
+  "$work/find_package_$kind/consumer_test"
+  linked=static
+  ldd "$work/find_package_$kind/consumer" | grep -q libzkrecipes && linked=shared
+  [[ $linked == "$kind" ]] || fail "the $kind consumer is linked to the $linked library"
+done
+
+echo "pkg-config"
+mkdir "$work/pkg_config"
+PKG_CONFIG_PATH=$libdir/pkgconfig quietly make -C "$here/pkg_config" OUT="$work/pkg_config"
+"$work/pkg_config/consumer"
+
+echo "add_subdirectory"
+configure add_subdirectory
+echo "packaging: all consumers passed"
