@@ -28,10 +28,11 @@ function(zkrecipes_testing_library)
   set_target_properties(zkrecipes_testing PROPERTIES
     EXPORT_NAME testing POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
   target_include_directories(zkrecipes_testing PRIVATE ${PROJECT_SOURCE_DIR})
-  # Installed, it takes whichever of the static and shared library its user takes.
+  # Installed, it takes whichever of the static and shared library its user takes. $<1:...> hides the name from the
+  # export, which would write the alias's target.
   target_link_libraries(zkrecipes_testing
-    PUBLIC $<BUILD_INTERFACE:zkrecipes::zkrecipes> $<INSTALL_INTERFACE:zkrecipes::zkrecipes>
-    PRIVATE $<BUILD_INTERFACE:zkrecipes_options> $<BUILD_INTERFACE:zkrecipes_dependencies> ${arg_LIBS})
+    PUBLIC $<BUILD_INTERFACE:zkrecipes::zkrecipes> $<INSTALL_INTERFACE:$<1:zkrecipes::zkrecipes>>
+    PRIVATE $<BUILD_INTERFACE:zkrecipes_options> ${ZKRECIPES_PRIVATE_DEPENDENCIES} ${arg_LIBS})
 endfunction()
 
 # zkrecipes_executable(zkr SOURCES main.cc ... [LIBS CLI11::CLI11 ...]): a program at build/bin/<name>.

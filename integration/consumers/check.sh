@@ -40,11 +40,12 @@ for kind in static shared; do
   echo "find_package: $kind"
   configure "find_package_$kind"
   quietly cmake --build "$work/find_package_$kind"
-  "$work/find_package_$kind/consumer"
-  "$work/find_package_$kind/consumer_test"
-  linked=static
-  ldd "$work/find_package_$kind/consumer" | grep -q libzkrecipes && linked=shared
-  [[ $linked == "$kind" ]] || fail "the $kind consumer is linked to the $linked library"
+  for program in consumer consumer_test; do
+    "$work/find_package_$kind/$program"
+    linked=static
+    [[ $(ldd "$work/find_package_$kind/$program") == *libzkrecipes* ]] && linked=shared
+    [[ $linked == "$kind" ]] || fail "$program of the $kind project is linked to the $linked library"
+  done
 done
 
 echo "pkg-config"
