@@ -40,6 +40,7 @@ class HandleListener {
   virtual void OnWatch(const std::string& path, WatchEvent event) = 0;
   // The server answered something (a reply or a ping) that it sent at `when` or later.
   // Conservative: an answer that had long been waiting in the socket counts from before the wait.
+  // For the handshake's answer it comes before OnConnected.
   virtual void OnHeard(base::BootTime when) = 0;
 };
 

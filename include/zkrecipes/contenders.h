@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_CONTENDERS_H_
+#define ZKRECIPES_CONTENDERS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/fencing_token.h"
+#include "zkrecipes/wait_options.h"
+
+namespace zkrecipes {
+
+// Who waits, as its node says. Empty fields: not said.
+struct OwnerInfo {
+  std::string id;  // ClientOptions::owner_id; the whole text if the node is of another library
+  std::string host;
+  int64_t pid = 0;
+};
+
+struct ContenderInfo {
+  int position = 0;  // in the queue, from 0
+  std::string mode;  // "exclusive", "shared" or "leader"
+  bool holds = false;
+  FencingToken token;       // that a grant of this node carries
+  int64_t node_czxid = 0;
+  std::string node;         // its name, below the path
+  int64_t session = 0;      // that owns it
+  OwnerInfo owner;
+  NameDialect dialect = NameDialect::kCurator;
+  absl::Time since;  // its creation, by the server's wall clock
+};
+
+// The queue of a recipe's path, in order. A snapshot: by the time it is read it may be old. A path
+// that does not exist is an empty queue; children that are no contenders are left out. Blocks for
+// two round trips. Errors as in lock.h.
+absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
+                                                          const WaitOptions& wait = {});
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_CONTENDERS_H_

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_FENCING_TOKEN_H_
+#define ZKRECIPES_FENCING_TOKEN_H_
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <utility>
+
+namespace zkrecipes {
+
+// The czxid of the znode that won: tokens of one path grow along its grants, over sessions, leaders
+// and deletion of the parent. Hand it to the guarded resource with every write, and let the
+// resource refuse a token lower than the highest it has seen: only that stops an owner that does
+// not know yet that it no longer is one. Restoring an old backup of the ensemble sets tokens back.
+class FencingToken {
+ public:
+  constexpr FencingToken() = default;  // 0: lower than every real token
+  constexpr explicit FencingToken(int64_t czxid) : value_(czxid) {}
+
+  constexpr int64_t value() const { return value_; }
+  std::string ToString() const { return std::to_string(value_); }  // decimal
+
+  friend constexpr auto operator<=>(FencingToken, FencingToken) = default;
+  friend std::ostream& operator<<(std::ostream& out, FencingToken token) {
+    return out << token.value_;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, FencingToken token) {
+    return H::combine(std::move(h), token.value_);
+  }
+
+ private:
+  int64_t value_ = 0;
+};
+
+}  // namespace zkrecipes
+
+template <>
+struct std::hash<zkrecipes::FencingToken> {
+  size_t operator()(zkrecipes::FencingToken token) const noexcept {
+    return std::hash<int64_t>()(token.value());
+  }
+};
+
+#endif  // ZKRECIPES_FENCING_TOKEN_H_

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LEASE_H_
+#define ZKRECIPES_LEASE_H_
+
+#include <memory>
+#include <ostream>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "zkrecipes/fencing_token.h"
+#include "zkrecipes/sequencer.h"
+#include "zkrecipes/wait_options.h"
+
+namespace zkrecipes {
+
+namespace internal {
+class LeaseState;
+struct LeaseMaker;
+}  // namespace internal
+
+// A win, as a value: carries the fencing token and says when it is lost. Whoever has the Lease is
+// the owner; recipes keep no "am I locked?" of their own.
+//
+//   kHeld <---------------> kSuspect        connection lost / back in the same session
+//     |                        |
+//     +--- lost -> kLost <-----+            final
+//     +--- Release or destruction -> kReleased
+//
+// A lease is lost when its session is known to have expired, when its node is seen deleted by
+// somebody else, or when nothing was heard from the ensemble for the session timeout; the client's
+// Close ends it too. The last of these is a promise about one clock only: a server that is cut off
+// from its ensemble can go on answering while the lock is given to another. The token is the proof.
+//
+// Const methods are thread-safe. Only Release blocks. In a forked child a Lease is dead weight: it
+// reads kLost and sends nothing.
+class [[nodiscard]] Lease {
+ public:
+  enum class State { kHeld, kSuspect, kLost, kReleased };
+
+  Lease(Lease&&) noexcept = default;
+  // Releases in the background what the target held.
+  Lease& operator=(Lease&& other) noexcept;
+  // Releases in the background unless it is lost or released: never blocks. The node's deletion is
+  // repeated until it is confirmed, or its session has expired.
+  ~Lease();
+
+  // Always worked out from the clock (CLOCK_BOOTTIME), so it is right in the first call after a
+  // pause of any length. Never kHeld after lost() fired. kReleased for a moved-from Lease.
+  State state() const;
+
+  FencingToken token() const;
+  // How long from now, at most, until the lease is lost if nothing more is heard from the ensemble.
+  // Zero when it is lost or released.
+  absl::Duration remaining() const;
+  // Stop is requested once, when the lease is lost or released, from a task of its own on the
+  // client's executor. Outlives the Lease.
+  std::stop_token lost() const;
+  // The znode behind the lease, within the client's namespace.
+  const std::string& node() const;
+  Sequencer sequencer() const;
+
+  // Deletes the node and waits until that is confirmed.
+  //   OK                the node is gone, and the lease was not known to be lost until then
+  //   Aborted           the lease had been lost before (the message says why); nothing is left
+  //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
+  //                     until it is confirmed or the session has expired
+  //   PermissionDenied  the ACL forbids it: the node stays until its session ends
+  absl::Status Release(const WaitOptions& wait = {}) &&;
+
+ private:
+  friend struct internal::LeaseMaker;
+  explicit Lease(std::shared_ptr<internal::LeaseState> state);
+
+  std::shared_ptr<internal::LeaseState> state_;  // null when moved from
+};
+
+std::ostream& operator<<(std::ostream& out, Lease::State state);
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_LEASE_H_

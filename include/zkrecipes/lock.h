@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LOCK_H_
+#define ZKRECIPES_LOCK_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/lease.h"
+#include "zkrecipes/wait_options.h"
+
+namespace zkrecipes {
+
+// The answer to a try: the lease, or that somebody else is in the way.
+class [[nodiscard]] TryResult {
+ public:
+  static TryResult Busy() { return TryResult(); }
+  explicit TryResult(Lease lease) : lease_(std::move(lease)) {}
+
+  bool acquired() const { return lease_.has_value(); }
+  // REQUIRES: acquired(), and not called before.
+  Lease lease() && {
+    Lease lease = std::move(*lease_);
+    lease_.reset();
+    return lease;
+  }
+
+ private:
+  TryResult() = default;
+  std::optional<Lease> lease_;
+};
+
+// An exclusive lock: of all contenders on one path, the one whose znode is first in the queue. FIFO.
+// Each waiter watches only the one before it.
+//
+// Thread-safe, and a value without state: any number of Locks may name one path. Not re-entrant: a
+// second Acquire queues behind the first. Making one does no I/O. All forms need the ACL
+// permissions read, create and delete on the path's node, which is made (as a container, with its
+// ancestors) if it is not there.
+//
+// Errors of all forms:
+//   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...) or the timeout
+//   DeadlineExceeded,   given up in time: the lock is not held. The node in the queue is deleted in
+//   Cancelled           the background, until that is confirmed or its session has expired
+//   Aborted             somebody deleted the node while it was queued
+//   PermissionDenied    the ACL of the path refuses this client's credentials
+//   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
+//                       belongs to the parent process
+//   ResourceExhausted   too many contenders in this client, a quota, or the path's sequence
+//                       numbers are nearly used up; the message says what to do
+//   Unauthenticated     the server refused the client's credentials
+// A lost connection or session is none of these: the wait goes on, with a new session at the tail
+// of the queue.
+class Lock {
+ public:
+  // REQUIRES: client is not null. A bad path is reported by each call below.
+  Lock(std::shared_ptr<Client> client, std::string path);
+
+  // Waits until the lock is granted.
+  absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {});
+
+  // Looks first, so that a busy lock costs one read and queues nobody; if it then turns out to be
+  // contended after all, leaves the queue again. `wait` bounds the network, not the contention.
+  absl::StatusOr<TryResult> TryAcquire(const WaitOptions& wait = {});
+
+  // Does not block. `done` runs exactly once, on the client's executor. If it is destroyed without
+  // having run (the executor dropped it), a lease that was granted is released.
+  void AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::shared_ptr<Client> client_;
+  std::string path_;
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_LOCK_H_

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_WAIT_OPTIONS_H_
+#define ZKRECIPES_WAIT_OPTIONS_H_
+
+#include <stop_token>
+
+#include "absl/time/time.h"
+
+namespace zkrecipes {
+
+// Bounds one call. The call returns when the first of the two says so, whatever the network does:
+// DeadlineExceeded after `timeout`, Cancelled after a stop request. The timeout is turned once, at
+// entry, into a deadline on a clock that also counts suspended time; retries never restart it.
+// A negative timeout is an InvalidArgument.
+struct WaitOptions {
+  absl::Duration timeout = absl::InfiniteDuration();
+  std::stop_token cancel = {};
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_WAIT_OPTIONS_H_

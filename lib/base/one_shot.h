@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_BASE_ONE_SHOT_H_
+#define ZKRECIPES_LIB_BASE_ONE_SHOT_H_
+
+#include <algorithm>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "lib/base/boot_time.h"
+#include "lib/base/mutex.h"
+
+namespace zkrecipes::base {
+
+// A value that one thread sets and another one waits for. Thread-safe. A value set after the waiter
+// gave up is destroyed with the OneShot.
+template <typename T>
+class OneShot {
+ public:
+  // False, and no effect, if it was set before.
+  bool Set(T value) {
+    MutexLock lock(mutex_);
+    if (set_) return false;
+    set_ = true;
+    value_ = std::move(value);
+    changed_.NotifyAll();
+    return true;
+  }
+
+  // Waits until the value is set, `deadline` has passed or `cancel` is requested; takes the value
+  // if it is there.
+  std::optional<T> Take(BootTime deadline, const std::stop_token& cancel = {}) {
+    const std::stop_callback wake(cancel, [this] {
+      MutexLock lock(mutex_);
+      changed_.NotifyAll();
+    });
+    MutexLock lock(mutex_);
+    while (!set_ && !cancel.stop_requested()) {
+      const absl::Duration left = deadline - BootNow();
+      if (left <= absl::ZeroDuration()) break;
+      // In slices, since a condition variable does not count the time the machine is suspended.
+      changed_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(left, absl::Seconds(1))));
+    }
+    return std::exchange(value_, std::nullopt);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool set_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<T> value_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace zkrecipes::base
+
+#endif  // ZKRECIPES_LIB_BASE_ONE_SHOT_H_

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_ADMISSION_H_
+#define ZKRECIPES_LIB_QUEUE_ADMISSION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/queue/node_name.h"
+
+namespace zkrecipes::queue {
+
+// The queue as one contender sees it in a listing of the parent's children.
+struct QueueView {
+  bool listed = false;             // its own node is among the children
+  std::vector<std::string> lower;  // the nodes that block it, in queue order: the last is watched
+};
+
+// The admission rules, one line each: whom does a contender of `mode` wait for? A reader waits for
+// lower writers of any kind; everybody else for every lower contender. Order is by the signed
+// sequence suffix, never by text. Children that are no contenders are ignored.
+QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
+                    const std::string& own_name);
+
+// Whether somebody who joined now, at the tail, would have to wait.
+bool TailMustWait(const std::vector<std::string>& children, Mode mode);
+
+// The server's counter is a signed 32-bit number that sticks when it overflows: then names repeat
+// and order is lost. New contenders are refused this close to the end, while the queue still works.
+bool SequenceExhausted(int32_t sequence);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_ADMISSION_H_

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One contender's life in the queue, as a state machine: events in, actions out. No threads, no
+// clock, no I/O, no callbacks; a copyable value with a complete hash, so that an explorer can fork
+// it and recognise it. contender_runner.h lets it act.
+//
+//                   try: free                     found / absent (and leaving: kDone)
+//   kProbing ----------------+        +--------------- kResolving <--------+
+//      ^ \ busy: kDone       v        v                                    | create's
+//      |  `               kJoining (create2 + list in one flight) ---------+ outcome unknown
+//   kOutside ----------->    |  |  \ no parent
+//      ^   connected         |  |   `--> kMakingParents --> kJoining
+//      |                     |  |
+//      | session lost        |  +-- a lower contender --> kWatching <--> kListing
+//      | while queued        |                                             |
+//      | (place lost)        +-- nothing lower ----------> kHeld <---------+
+//      |                                                     |
+//   any of the above -- leave, refused, own node lost --> kLeaving (delete until gone) --> kDone
+//
+// A loss of the connection leaves the state and makes every outstanding request's outcome unknown;
+// Connected continues from there. A node whose create went unanswered is looked for behind a
+// committed barrier (a delete of a child that never exists), never by a bare listing. An event is
+// only a reason to look: nothing is granted but from a listing that shows the own node, answered
+// to the session that owns it.
+
+#ifndef ZKRECIPES_LIB_QUEUE_CONTENDER_H_
+#define ZKRECIPES_LIB_QUEUE_CONTENDER_H_
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lib/queue/node_name.h"
+#include "lib/zk/types.h"
+
+namespace zkrecipes::queue {
+
+using OpId = uint32_t;  // 0: none
+
+struct ContenderSpec {
+  std::string parent;  // the recipe's path, as the server knows it
+  Mode mode = Mode::kExclusive;
+  Dialect dialect = Dialect::kCurator;
+  std::string data;       // of the node: who is waiting
+  bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
+
+  friend bool operator==(const ContenderSpec&, const ContenderSpec&) = default;
+};
+
+// Why a contender ended without (or after) a grant.
+enum class Outcome {
+  kNone,
+  kLeft,          // asked to leave: released, timed out, cancelled, closed
+  kBusy,          // try only: others are in the way
+  kLost,          // was granted, and the lease was lost
+  kNodeDeleted,   // somebody deleted its node while it was queued
+  kRefused,       // the server refused a request for good; see code and request
+  kExhausted,     // the parent's sequence numbers are nearly used up
+  kForeignOwner,  // the server gave the node to another session
+};
+
+enum class LossReason { kSessionLost, kNodeDeleted, kLapsed };
+
+// ---- Events ------------------------------------------------------------------------------------
+
+namespace event {
+// The session is connected, for the first time or again. `guid` is fresh; it is used if this
+// contender has no node of this session yet.
+struct Connected {
+  zk::SessionId session = 0;
+  std::string guid;
+};
+// Replies to requests outstanding now count for nothing from here on, if they come at all.
+struct Disconnected {};
+// The session is gone, and every ephemeral node of it is gone or going.
+struct SessionLost {};
+struct Replied {
+  OpId op = 0;
+  zk::Reply reply;
+};
+struct WatchFired {
+  std::string path;
+  zk::WatchEvent what = zk::WatchEvent::kDeleted;
+};
+// Give up the wait, or release. Irrevocable.
+struct Leave {};
+// Held: the lease can no longer be believed although its session may be alive.
+struct Lapsed {};
+// A timer asked for by StartTimer.
+struct RetryDue {};
+struct OwnWatchDue {};
+}  // namespace event
+
+using Event = std::variant<event::Connected, event::Disconnected, event::SessionLost,
+                           event::Replied, event::WatchFired, event::Leave, event::Lapsed,
+                           event::RetryDue, event::OwnWatchDue>;
+
+// ---- Actions: carry them out in order ----------------------------------------------------------
+
+namespace action {
+// Answer with event::Replied{op}. A zk::WatchNode goes through the session's shared watches.
+struct Send {
+  OpId op = 0;
+  zk::Request request;
+};
+// No longer interested in this watch.
+struct Unwatch {
+  std::string path;
+};
+// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue.
+struct StartRetryTimer {};
+struct StartOwnWatchTimer {};
+struct Granted {
+  int64_t token = 0;  // the node's czxid
+  std::string node;
+  zk::SessionId session = 0;
+};
+// Once, after Granted and unless asked to leave before.
+struct LeaseLost {
+  LossReason why = LossReason::kSessionLost;
+};
+// The place in the queue is lost with its session; a new one is taken as soon as possible.
+struct PlaceLost {};
+// The server refuses to delete the node; it stays until its session ends. Retried.
+struct LeaveRefused {
+  zk::Code code = zk::Code::kOk;
+};
+// Last. Nothing of this contender is left on the server.
+struct Finished {
+  Outcome outcome = Outcome::kNone;
+  zk::Code code = zk::Code::kOk;  // kRefused: what the server said
+  std::string what;               // kRefused: to which request
+  std::string path;               // and on which path
+};
+}  // namespace action
+
+using Action = std::variant<action::Send, action::Unwatch, action::StartRetryTimer,
+                            action::StartOwnWatchTimer, action::Granted, action::LeaseLost,
+                            action::PlaceLost, action::LeaveRefused, action::Finished>;
+using Actions = std::vector<Action>;
+
+// ---- The machine -------------------------------------------------------------------------------
+
+class Contender {
+ public:
+  enum class State {
+    kOutside,        // wants in; nothing of it is on the server
+    kProbing,        // try only: list in flight
+    kMakingParents,  // create of a container in flight
+    kJoining,        // create2 and list in flight, or the list alone
+    kResolving,      // create's outcome unknown: barrier and list in flight, or no connection
+    kAdopting,       // found its node again: get and list in flight
+    kListing,        // list in flight, or no connection
+    kWatching,       // the blocker's watch is in flight or armed
+    kHeld,
+    kLeaving,  // delete in flight, or no connection, or waiting for the retry timer
+    kDone,
+  };
+
+  explicit Contender(ContenderSpec spec) : spec_(std::move(spec)) {}
+
+  // Total: any event may come in any state. After kDone nothing has an effect.
+  Actions On(const Event& event);
+
+  State state() const { return state_; }
+  const std::string& node() const { return node_; }  // full path, empty while not known
+
+ private:
+  class Step;  // contender.cc: the transitions
+
+  enum class OwnWatch { kNotYet, kWanted, kArmed };
+
+  ContenderSpec spec_;
+  State state_ = State::kOutside;
+  bool connected_ = false;
+  bool leaving_ = false;       // asked to leave, or refused; on the way to kDone
+  zk::SessionId session_ = 0;  // of the connection, and of the node if there is one
+  std::string guid_;           // of this session's node; empty: none chosen yet
+  std::string node_;           // own node's full path, once known
+  zk::Stat stat_;              // own node's
+  std::string missing_;        // kMakingParents: the container being created
+  std::vector<std::string> lower_;  // names known to block, in order; the last one is watched
+
+  // Outstanding requests: the state's main one (create, barrier, get, watch, delete), its list.
+  OpId next_op_ = 1;
+  OpId main_op_ = 0;
+  OpId list_op_ = 0;
+  OpId own_watch_op_ = 0;
+  OwnWatch own_watch_ = OwnWatch::kNotYet;
+  bool barrier_passed_ = false;  // kResolving: the barrier is committed, the list may be believed
+
+  action::Finished end_;  // what to say at kDone
+
+  auto Tie() const {
+    return std::tie(spec_.parent, spec_.mode, spec_.dialect, spec_.data, spec_.try_only, state_,
+                    connected_, leaving_, session_, guid_, node_, stat_, missing_, lower_, next_op_,
+                    main_op_, list_op_, own_watch_op_, own_watch_, barrier_passed_, end_.outcome,
+                    end_.code, end_.what, end_.path);
+  }
+
+ public:
+  friend bool operator==(const Contender& a, const Contender& b) { return a.Tie() == b.Tie(); }
+  template <typename H>
+  friend H AbslHashValue(H h, const Contender& c) {
+    return H::combine(std::move(h), c.Tie());
+  }
+};
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_CONTENDER_H_

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/session.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
+
+namespace zkrecipes::session {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Milliseconds(500);
+
+absl::Duration PauseAfter(int attempt) {
+  absl::BitGen gen;
+  const absl::Duration cap = std::min(kLongestPause, kFirstPause * (1 << std::min(attempt - 1, 4)));
+  return cap * absl::Uniform(gen, 0.5, 1.0);
+}
+
+}  // namespace
+
+class Session::Listener : public zk::HandleListener {
+ public:
+  explicit Listener(Session* session) : session_(session) {}
+  void Retire() { session_ = nullptr; }
+
+  void OnConnected(zk::SessionId id, absl::Duration negotiated) override {
+    if (session_ == nullptr) return;
+    session_->timeout_ = negotiated;
+    session_->Handle(event::Connected{id});
+  }
+  void OnDisconnected(int attempt) override {
+    if (session_ != nullptr) session_->Handle(event::Disconnected{attempt});
+  }
+  void OnEnded(zk::Code why) override {
+    if (session_ != nullptr) session_->Handle(event::Ended{why});
+  }
+  void OnWatch(const std::string& path, zk::WatchEvent event) override {
+    if (session_ != nullptr) session_->OnWatchEvent(path, event);
+  }
+  void OnHeard(base::BootTime when) override {
+    if (session_ != nullptr) session_->OnHeard(when);
+  }
+
+ private:
+  Session* session_;
+};
+
+Session::Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,
+                 std::shared_ptr<zk::Resolver> resolver, Options options)
+    : reactor_(std::move(reactor)),
+      factory_(factory),
+      resolver_(std::move(resolver)),
+      options_(std::move(options)),
+      machine_(static_cast<int>(options_.servers.servers.size())),
+      timeout_(options_.handle.session_timeout) {}
+
+Session::~Session() = default;
+
+void Session::Start() { Handle(event::Start{}); }
+
+void Session::Close(absl::AnyInvocable<void(absl::Status) &&> closed) {
+  closed_ = std::move(closed);
+  Handle(event::CloseRequested{});
+}
+
+void Session::Handle(const Event& event) {
+  for (const Action& action : machine_.On(event)) {
+    std::visit([this](const auto& a) { Act(a); }, action);
+  }
+}
+
+zk::Reactor::Task Session::Guarded(zk::Reactor::Task task) {
+  return [alive = std::weak_ptr<char>(alive_), task = std::move(task)]() mutable {
+    if (!alive.expired()) std::move(task)();
+  };
+}
+
+void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::move(task))); }
+
+// ---- the machine's actions -----------------------------------------------------------------------
+
+void Session::Act(const action::Resolve&) {
+  // The answer may come on any thread, and after this Session: it finds its way over the reactor.
+  resolver_->Resolve(options_.servers.servers,
+                     [this, reactor = reactor_, alive = std::weak_ptr<char>(alive_)](
+                         absl::StatusOr<zk::NumericServers> addresses) mutable {
+                       reactor->Post([this, alive, addresses = std::move(addresses)]() mutable {
+                         if (alive.expired()) return;
+                         if (!addresses.ok()) {
+                           trouble_ = addresses.status();
+                           return Handle(event::ResolveFailed{});
+                         }
+                         addresses_ = *std::move(addresses);
+                         Handle(event::Resolved{});
+                       });
+                     });
+}
+
+void Session::Act(const action::OpenHandle&) {
+  options_.handle.servers = addresses_;
+  options_.handle.seed = absl::Uniform<uint64_t>(absl::BitGen());
+  listener_ = std::make_unique<Listener>(this);
+  last_heard_ = reactor_->Now();
+  auto handle = factory_->Open(options_.handle, listener_.get());
+  if (!handle.ok()) {
+    trouble_ = handle.status();
+    listener_.reset();
+    return Handle(event::ResolveFailed{});
+  }
+  trouble_ = absl::UnavailableError("no server has answered yet");
+  handle_ = *std::move(handle);
+}
+
+// Never inside a callback of the handle, which this may well be.
+void Session::Act(const action::CloseHandle&) {
+  if (handle_ == nullptr) return;
+  listener_->Retire();
+  const bool patient = machine_.state() == SessionMachine::State::kClosed;
+  reactor_->Post([handle = std::move(handle_), listener = std::move(listener_), patient]() mutable {
+    handle->Close(patient);
+    handle.reset();
+  });
+}
+
+void Session::Act(const action::StartPause& pause) {
+  reactor_->CallAt(reactor_->Now() + PauseAfter(pause.attempt),
+                   Guarded([this] { Handle(event::PauseOver{}); }));
+}
+
+void Session::Act(const action::AnnounceUp& up) {
+  if (up.resumed) {
+    CheckLife();
+    life_->SetTimeout(timeout_);
+    life_->SetConnected(true);
+  } else {
+    life_ = nullptr;
+  }
+  EnsureLife();
+  if (options_.on_change) options_.on_change(Change::kConnected);
+  ForEachTenant([](Tenant* tenant) { tenant->OnUp(); });
+}
+
+void Session::Act(const action::AnnounceDown&) {
+  life_->SetConnected(false);
+  if (options_.on_change) options_.on_change(Change::kSuspended);
+  ForEachTenant([](Tenant* tenant) { tenant->OnDown(); });
+}
+
+void Session::Act(const action::AnnounceLost&) {
+  life_->End();
+  watch_table_.Clear();
+  watchers_.clear();
+  if (options_.on_change) options_.on_change(Change::kExpired);
+  ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
+}
+
+void Session::Act(const action::AnnounceFailed& failed) {
+  failed_ = zk::ToStatus(failed.why, "connect", "/");
+  trouble_ = failed_;
+  ForEachTenant([this](Tenant* tenant) { tenant->OnFailed(failed_); });
+}
+
+void Session::Act(const action::Drain&) {
+  closing_ = true;
+  ForEachTenant([](Tenant* tenant) { tenant->OnClosing(); });
+  reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
+                     if (!drained_) Handle(event::Drained{});
+                   }));
+  CheckDrained();
+}
+
+void Session::Act(const action::AnnounceClosed&) {
+  absl::Status status;
+  if (!tenants_.empty()) {
+    status = absl::DeadlineExceededError(
+        absl::StrCat("close: the deletion of ", tenants_.size(),
+                     " node(s) could not be confirmed; they stay until the session expires"));
+  }
+  if (life_ != nullptr) life_->End();
+  if (options_.on_change) options_.on_change(Change::kClosed);
+  ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
+  const absl::Status failed = absl::FailedPreconditionError("the client is closed");
+  ForEachTenant([&failed](Tenant* tenant) { tenant->OnFailed(failed); });
+  // Behind the handle's own close, which is posted already.
+  PostGuarded([this, status] { std::move(closed_)(status); });
+}
+
+// ---- tenants -------------------------------------------------------------------------------------
+
+void Session::Join(Tenant* tenant) {
+  tenants_.insert(tenant);
+  if (!failed_.ok()) return tenant->OnFailed(failed_);
+  if (closing_) tenant->OnClosing();
+}
+
+void Session::Part(Tenant* tenant) {
+  tenants_.erase(tenant);
+  CheckDrained();
+}
+
+template <typename F>
+void Session::ForEachTenant(F f) {
+  const std::vector<Tenant*> now(tenants_.begin(), tenants_.end());
+  for (Tenant* tenant : now) {
+    if (tenants_.count(tenant) > 0) f(tenant);
+  }
+}
+
+void Session::CheckDrained() {
+  if (!closing_ || drained_ || !tenants_.empty()) return;
+  if (handle_ != nullptr && handle_->pending() > 0) return;
+  drained_ = true;
+  PostGuarded([this] { Handle(event::Drained{}); });
+}
+
+// ---- requests and watches ------------------------------------------------------------------------
+
+void Session::Send(const zk::Request& request, zk::Handle::Done done) {
+  if (handle_ == nullptr) {
+    reactor_->Post([done = std::move(done)]() mutable {
+      zk::Reply lost;
+      lost.code = zk::Code::kConnectionLoss;
+      std::move(done)(lost);
+    });
+    return;
+  }
+  handle_->Send(request, [this, alive = std::weak_ptr<char>(alive_),
+                          done = std::move(done)](const zk::Reply& reply) mutable {
+    std::move(done)(reply);
+    if (!alive.expired()) CheckDrained();
+  });
+}
+
+WatcherId Session::Watch(const std::string& path, zk::Handle::Done set,
+                         absl::AnyInvocable<void(zk::WatchEvent) &&> fired) {
+  const WatcherId id = next_watcher_++;
+  watch_table_.Add(path, id);
+  watchers_[id] = Watcher{path, std::move(fired)};
+  const zk::SessionId session = this->id();
+  Send(zk::WatchNode{path}, [this, id, path, session, set = std::move(set)](const zk::Reply& reply) mutable {
+    const bool armed = reply.code == zk::Code::kOk;
+    if (session == this->id()) {  // else the table has forgotten it
+      if (watch_table_.OnReply(path, id, armed)) RemoveServerWatch(path);
+      if (!armed) watchers_.erase(id);
+    }
+    std::move(set)(reply);
+  });
+  return id;
+}
+
+void Session::Unwatch(WatcherId id) {
+  const auto it = watchers_.find(id);
+  if (it == watchers_.end()) return;
+  const std::string path = it->second.path;
+  watchers_.erase(it);
+  if (watch_table_.Remove(path, id)) RemoveServerWatch(path);
+}
+
+void Session::RemoveServerWatch(const std::string& path) {
+  // Without an answer the watch may stay: it is used up by the deletion of the node, at the latest.
+  if (connected()) Send(zk::RemoveWatches{path}, [](const zk::Reply&) {});
+}
+
+void Session::OnWatchEvent(const std::string& path, zk::WatchEvent event) {
+  for (const WatcherId id : watch_table_.Fire(path)) {
+    const auto it = watchers_.find(id);
+    if (it == watchers_.end()) continue;  // given up by one that was told before
+    auto fired = std::move(it->second.fired);
+    watchers_.erase(it);
+    std::move(fired)(event);
+  }
+}
+
+// ---- liveness ------------------------------------------------------------------------------------
+
+void Session::OnHeard(base::BootTime when) {
+  last_heard_ = std::max(last_heard_, when);
+  if (!connected()) return;
+  if (life_->Heard(when, reactor_->Now())) return;
+  CheckLife();
+  EnsureLife();
+}
+
+// What was granted in a life that is over stays lost; new grants need a new one.
+void Session::EnsureLife() {
+  if (life_ != nullptr && life_->At(reactor_->Now()) != SessionLife::State::kOver) return;
+  life_ = std::make_shared<SessionLife>(last_heard_, timeout_);
+  lapsed_ = false;
+  CheckLife();
+}
+
+// Announces the end of the life at its deadline, once.
+void Session::CheckLife() {
+  if (life_timer_ != 0) reactor_->Cancel(life_timer_);
+  life_timer_ = 0;
+  if (machine_.session() == 0 || lapsed_) return;
+  if (life_->At(reactor_->Now()) != SessionLife::State::kOver) {
+    life_timer_ = reactor_->CallAt(life_->deadline(), Guarded([this] {
+                                     life_timer_ = 0;
+                                     CheckLife();
+                                   }));
+    return;
+  }
+  lapsed_ = true;
+  ForEachTenant([](Tenant* tenant) { tenant->OnLapsed(); });
+}
+
+}  // namespace zkrecipes::session

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_SESSION_H_
+#define ZKRECIPES_LIB_SESSION_SESSION_H_
+
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "lib/session/path_budget.h"
+#include "lib/session/session_life.h"
+#include "lib/session/session_machine.h"
+#include "lib/session/watch_table.h"
+#include "lib/zk/handle.h"
+#include "lib/zk/reactor.h"
+#include "lib/zk/resolver.h"
+
+namespace zkrecipes::session {
+
+// Somebody with nodes in the session: a contender. Called on the reactor. May join, part and send
+// from inside any of these.
+class Tenant {
+ public:
+  virtual ~Tenant() = default;
+  virtual void OnUp() = 0;      // connected: see Session::id()
+  virtual void OnDown() = 0;    // connection lost; the session may live
+  virtual void OnLost() = 0;    // the session is gone, with its nodes and watches
+  virtual void OnLapsed() = 0;  // what was granted in the SessionLife of before is lost
+  virtual void OnFailed(const absl::Status& why) = 0;  // there will be no session any more
+  virtual void OnClosing() = 0;                        // leave, then part
+};
+
+enum class Change { kConnected, kSuspended, kExpired, kClosed };
+
+// A client's session, and the next one when it is lost: lets SessionMachine act. Everything on the
+// reactor; destroy it there too, after Close has reported.
+class Session {
+ public:
+  struct Options {
+    zk::ServerList servers;
+    zk::HandleOptions handle;  // `servers` and `seed` in it are filled in here
+    absl::AnyInvocable<void(Change)> on_change;
+  };
+
+  Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,
+          std::shared_ptr<zk::Resolver> resolver, Options options);
+  ~Session();
+
+  void Start();
+  // Asks the tenants to leave, waits for them and for everything pending, at most one session
+  // timeout, then ends the session. `closed` runs once: OK, or DeadlineExceeded if something could
+  // not be confirmed in that time and stays until the session expires.
+  void Close(absl::AnyInvocable<void(absl::Status) &&> closed);
+
+  void Join(Tenant* tenant);  // OnFailed or OnClosing may come at once
+  void Part(Tenant* tenant);
+
+  bool connected() const { return machine_.connected(); }
+  zk::SessionId id() const { return machine_.session(); }
+  std::shared_ptr<SessionLife> life() const { return life_; }
+  absl::Duration timeout() const { return timeout_; }  // negotiated; asked for before that
+  const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet
+
+  // See zk::Handle::Send. Without a connection: kConnectionLoss.
+  void Send(const zk::Request& request, zk::Handle::Done done);
+
+  // Sends a WatchNode; `set` gets its reply, and after kOk `fired` is called at most once. All
+  // watches end without a word when the session is lost.
+  WatcherId Watch(const std::string& path, zk::Handle::Done set,
+                  absl::AnyInvocable<void(zk::WatchEvent) &&> fired);
+  // `fired` will not be called any more.
+  void Unwatch(WatcherId id);
+
+  PathBudget& ephemeral_budget() { return ephemeral_budget_; }
+  PathBudget& watch_budget() { return watch_budget_; }
+
+ private:
+  class Listener;  // one for each handle, so that an old one's events are told apart
+  friend class Listener;
+  struct Watcher {
+    std::string path;
+    absl::AnyInvocable<void(zk::WatchEvent) &&> fired;
+  };
+
+  void Handle(const Event& event);
+  void Act(const action::Resolve&);
+  void Act(const action::OpenHandle&);
+  void Act(const action::CloseHandle&);
+  void Act(const action::StartPause& pause);
+  void Act(const action::AnnounceUp& up);
+  void Act(const action::AnnounceDown&);
+  void Act(const action::AnnounceLost&);
+  void Act(const action::AnnounceFailed& failed);
+  void Act(const action::Drain&);
+  void Act(const action::AnnounceClosed&);
+
+  void OnWatchEvent(const std::string& path, zk::WatchEvent event);
+  void OnHeard(base::BootTime when);
+  void EnsureLife();
+  void CheckLife();
+  void CheckDrained();
+  void RemoveServerWatch(const std::string& path);
+  template <typename F>
+  void ForEachTenant(F f);
+  // Runs `task` from the reactor, later, unless this Session is gone by then. Thread-safe.
+  void PostGuarded(zk::Reactor::Task task);
+  zk::Reactor::Task Guarded(zk::Reactor::Task task);
+
+  const std::shared_ptr<zk::Reactor> reactor_;
+  zk::HandleFactory* const factory_;
+  const std::shared_ptr<zk::Resolver> resolver_;
+  Options options_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+
+  SessionMachine machine_;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<zk::Handle> handle_;
+  zk::NumericServers addresses_;
+  absl::Duration timeout_;
+  absl::Status trouble_;
+  absl::Status failed_;  // not OK: refused for good
+
+  base::BootTime last_heard_;
+  std::shared_ptr<SessionLife> life_;
+  bool lapsed_ = false;  // the end of life_ has been announced
+  zk::Reactor::TimerId life_timer_ = 0;
+
+  std::set<Tenant*> tenants_;
+  WatchTable watch_table_;
+  std::unordered_map<WatcherId, Watcher> watchers_;
+  WatcherId next_watcher_ = 1;
+  PathBudget ephemeral_budget_;
+  PathBudget watch_budget_;
+
+  bool closing_ = false;
+  bool drained_ = false;
+  absl::AnyInvocable<void(absl::Status) &&> closed_;
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_SESSION_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_WATCH_TABLE_H_
+#define ZKRECIPES_LIB_SESSION_WATCH_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace zkrecipes::session {
+
+using WatcherId = uint64_t;
+
+// Who in this session waits for the end of which node. The server knows at most one watch for a
+// (session, path), however many watchers share it; it is taken off only when the last of them has
+// gone. Decides only: the caller sends what the answers ask for.
+//
+// Not thread-safe. Does not block.
+class WatchTable {
+ public:
+  // A new watcher. The caller sends a WatchNode of its own for it, also when the path is watched
+  // already: only the reply to a request of one's own proves that the node was still there.
+  void Add(const std::string& path, WatcherId id);
+
+  // The reply to the WatchNode of `id`. `armed`: the server has the watch. True: nobody is
+  // interested any more, send RemoveWatches.
+  [[nodiscard]] bool OnReply(const std::string& path, WatcherId id, bool armed);
+
+  // The watcher has lost interest; unknown ids are ignored. True: send RemoveWatches now.
+  // (While a WatchNode is on its way the answer is postponed to OnReply: the client library would
+  // refuse to remove what it does not know yet.)
+  [[nodiscard]] bool Remove(const std::string& path, WatcherId id);
+
+  // The server's watch fired and is used up: these watchers hear of it, and are removed.
+  std::vector<WatcherId> Fire(const std::string& path);
+
+  // The session ended, and its watches with it.
+  void Clear() { paths_.clear(); }
+
+  bool empty() const { return paths_.empty(); }
+
+ private:
+  struct Entry {
+    std::set<WatcherId> asked;  // WatchNode sent, not answered
+    std::set<WatcherId> armed;  // covered by the server's watch
+    int unanswered = 0;         // WatchNodes on their way, those of watchers that left included
+    bool on_server = false;
+  };
+
+  // Drops the entry when nothing is left of it; true if the server's watch must go with it.
+  bool Tidy(const std::string& path, Entry& entry);
+
+  std::map<std::string, Entry> paths_;
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_WATCH_TABLE_H_
