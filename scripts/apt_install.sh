@@ -16,12 +16,12 @@ apt() {
     apt-get -y -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" </dev/null 2>&1 | tee -a "$log"
 }
 
-# One line that rewrites itself on a terminal, else a line every tenth package. (Not awk: Debian's buffers its input.)
+# One line that rewrites itself on a terminal, else a line every 40th package. (Not awk: Debian's buffers its input.)
 show() {
   local what=$1 number=$2 of=$3
   if [[ -t 2 ]]; then
     printf '\r\033[K   %s %d%s' "$what" "$number" "$of" >&2
-  elif ((number % 10 == 1)); then
+  elif ((number % 40 == 1)); then
     printf '   %s %d%s\n' "$what" "$number" "$of" >&2
   fi
 }
