@@ -38,25 +38,22 @@ struct LocalEnsembleOptions {
   std::string java;
   int max_heap_megabytes = 96;  // of each server; 32 or more
   absl::Duration start_timeout = absl::Seconds(60);
-  absl::Duration max_lifetime =
-      absl::Hours(1);  // the servers are killed then, whatever happens; infinite is allowed
+  // The servers are killed after this time, whatever happens. Infinite is allowed.
+  absl::Duration max_lifetime = absl::Hours(1);
 };
 
 // A ZooKeeper ensemble of real server processes on this machine, from Debian's packages `zookeeper`
 // and `default-jre-headless`, for tests. It listens on 127.0.0.1 only, on free ports.
 //
 // The servers never outlive the process that started them, even one that is killed with SIGKILL: a
-// guard process holds the read end of a pipe and kills them when it closes. A child forked without
-// exec keeps that pipe open: the servers then live as long as the child does. In such a child the
-// destructor does nothing.
+// guard process notices that the other end of its socket closes, and kills them. A child forked
+// without exec holds that end open, so the servers then live as long as the child does; in such a
+// child the destructor does nothing.
 //
-// A member is in one of three states, and stays at its port and on its data in all of them:
+// A member is in one of three states; its port and its data stay the same in all of them:
 //
-//              Pause                    Restart
-//   kRunning --------> kPaused   kDown ---------> kRunning     Stop, Kill: any state -> kDown
-//            <--------                                         a server that ends by itself: ->
-//            kDown
-//              Resume
+//   kRunning --Pause--> kPaused --Resume--> kRunning
+//   any state --Stop, Kill, or the server ends by itself--> kDown --Restart--> kRunning
 //
 // Thread-safe; calls for one member wait for each other. Members are numbered from 0.
 //

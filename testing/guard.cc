@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "testing/guard.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+#include "testing/spawn.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+// --foreground keeps `timeout` and `cat` in the group. 0 seconds means no limit. `cat` reads the
+// lifeline, where nothing ever arrives but its end.
+constexpr char kScript[] = "timeout --foreground --signal=KILL \"$1\" cat >/dev/null; kill -KILL 0";
+
+std::string Seconds(absl::Duration lifetime) {
+  if (lifetime == absl::InfiniteDuration()) return "0";
+  return absl::StrCat(absl::ToInt64Seconds(absl::Ceil(lifetime, absl::Seconds(1))));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Guard>> Guard::Start(absl::Duration max_lifetime) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::InternalError("cannot make a socket pair");
+  }
+  const UniqueFd guards_end(ends[0]);
+  UniqueFd our_end(ends[1]);
+  absl::StatusOr<pid_t> pid =
+      Spawn({.command = {"/bin/sh", "-c", kScript, "zkrecipes-guard", Seconds(max_lifetime)},
+             .stdin_fd = guards_end.get(),
+             .group = 0});
+  if (!pid.ok()) return pid.status();
+  return std::unique_ptr<Guard>(new Guard(*pid, std::move(our_end)));
+}
+
+Guard::~Guard() {
+  shutdown(lifeline_.get(), SHUT_RDWR);  // where close would not do: a forked child may hold it too
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace zkrecipes::testing

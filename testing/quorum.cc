@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "testing/quorum.h"
+
+#include <algorithm>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+#include "testing/four_letter_word.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+bool Leads(ServerMode mode) {
+  return mode == ServerMode::kLeader || mode == ServerMode::kStandalone;
+}
+
+}  // namespace
+
+ServerMode AskMode(const std::string& address, absl::Duration timeout) {
+  const absl::StatusOr<std::string> answer = FourLetterWord(address, "srvr", timeout);
+  if (!answer.ok()) return ServerMode::kNoAnswer;
+  if (absl::StrContains(*answer, "Mode: leader")) return ServerMode::kLeader;
+  if (absl::StrContains(*answer, "Mode: follower")) return ServerMode::kFollower;
+  if (absl::StrContains(*answer, "Mode: standalone")) return ServerMode::kStandalone;
+  return ServerMode::kNotServing;
+}
+
+std::string ToString(ServerMode mode) {
+  switch (mode) {
+    case ServerMode::kNoAnswer:
+      return "no answer";
+    case ServerMode::kNotServing:
+      return "not serving";
+    case ServerMode::kStandalone:
+      return "standalone";
+    case ServerMode::kLeader:
+      return "leader";
+    case ServerMode::kFollower:
+      return "follower";
+  }
+  return "unknown";
+}
+
+int QuorumView::leaders() const {
+  return static_cast<int>(std::count_if(modes.begin(), modes.end(), Leads));
+}
+
+int QuorumView::serving() const {
+  return leaders() +
+         static_cast<int>(std::count(modes.begin(), modes.end(), ServerMode::kFollower));
+}
+
+int QuorumView::LeaderIndex() const {
+  if (leaders() != 1) return -1;
+  return static_cast<int>(std::find_if(modes.begin(), modes.end(), Leads) - modes.begin());
+}
+
+// A leader that has just lost its followers says for a while that it leads, and followers that have
+// just lost their leader that they follow: only both together are a quorum.
+bool QuorumView::HasQuorum() const {
+  return leaders() == 1 && 2 * serving() > static_cast<int>(modes.size());
+}
+
+bool QuorumView::AllServe() const {
+  return leaders() == 1 && serving() == static_cast<int>(modes.size());
+}
+
+std::string QuorumView::Describe() const {
+  std::string text;
+  for (size_t i = 0; i < modes.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", i, ": ", ToString(modes[i]));
+  }
+  return text;
+}
+
+}  // namespace zkrecipes::testing

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_SERVER_FILES_H_
+#define ZKRECIPES_TESTING_SERVER_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/testing/local_ensemble.h"
+
+namespace zkrecipes::testing {
+
+inline constexpr char kLoopback[] = "127.0.0.1";
+
+// One server's identity: where its files are and where it listens.
+struct ServerSpec {
+  int id = 0;             // ZooKeeper's myid: 1, 2, ...
+  std::string directory;  // absolute; holds zoo.cfg, data/ and server.log
+  int client_port = 0;
+  int quorum_port = 0;
+  int election_port = 0;
+
+  std::string ConfigPath() const { return directory + "/zoo.cfg"; }
+  std::string LogPath() const { return directory + "/server.log"; }
+  std::string Address() const { return std::string(kLoopback) + ":" + std::to_string(client_port); }
+};
+
+// "127.0.0.1:20001,127.0.0.1:20002"
+std::string ServerList(const std::vector<ServerSpec>& specs);
+
+// Ids 1 to `count` in sub-directories of `directory`, on ports that are free now: nothing keeps
+// another process from taking one before the server does.
+absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(int count, const std::string& directory);
+
+// Makes the directories and writes zoo.cfg and myid for every server. Data that is there stays.
+absl::Status WriteServerFiles(const LocalEnsembleOptions& options,
+                              const std::vector<ServerSpec>& specs);
+
+}  // namespace zkrecipes::testing
+
+#endif  // ZKRECIPES_TESTING_SERVER_FILES_H_
