@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
+
+#ifndef ZKRECIPES_VERSION_H_
+#define ZKRECIPES_VERSION_H_
 
 // The release these headers belong to. Before 1.0 a minor release may break the API and the ABI.
 #define ZKRECIPES_VERSION "0.1.0"
-#define ZKRECIPES_VERSION_MAJOR 0
-#define ZKRECIPES_VERSION_MINOR 1
-#define ZKRECIPES_VERSION_PATCH 0
+
+#endif  // ZKRECIPES_VERSION_H_

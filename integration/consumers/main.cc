@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a service that uses the installed library looks like. Needs no server: the address is refused before any use.
-#include <cstdio>
-#include <cstring>
+// A service that uses the installed library. Needs no server: the bad address is refused before any use.
+#include <iostream>
 
+#include "zkrecipes/client.h"
+#include "zkrecipes/lock.h"
 #include "zkrecipes/version.h"
 
-int main() { return std::strcmp(ZKRECIPES_VERSION, "0.1.0") == 0 ? 0 : 1; }
+int main() {
+  const auto client = zkrecipes::Client::Connect({.servers = "zk1:no-port"});
+  std::cout << "zkrecipes " << ZKRECIPES_VERSION << ": " << client.status() << "\n";
+  if (client.ok()) zkrecipes::Lock(*client, "/locks/consumer").Acquire().IgnoreError();
+  return absl::IsInvalidArgument(client.status()) ? 0 : 1;
+}

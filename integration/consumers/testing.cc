@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service's own test that links zkrecipes::testing.
-#include "zkrecipes/version.h"
+// A service's own test on real servers. Needs none here: the bad option is refused before any start.
+#include <iostream>
 
-int main() { return 0; }
+#include "zkrecipes/client.h"
+#include "zkrecipes/testing/local_ensemble.h"
+
+int main() {
+  const auto ensemble = zkrecipes::testing::LocalEnsemble::Start({.servers = 0});
+  std::cout << ensemble.status() << "\n";
+  if (ensemble.ok()) (void)zkrecipes::Client::Connect({.servers = (*ensemble)->servers()});
+  return absl::IsInvalidArgument(ensemble.status()) ? 0 : 1;
+}
