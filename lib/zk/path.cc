@@ -92,6 +92,13 @@ std::string Quoted(absl::string_view path) {
 
 }  // namespace
 
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    if (!TakeCharacter(text).has_value()) return false;
+  }
+  return true;
+}
+
 absl::Status ValidatePath(absl::string_view what, const std::string& path) {
   const std::string rule = BrokenRule(path);
   if (rule.empty()) return absl::OkStatus();

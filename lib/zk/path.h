@@ -17,6 +17,9 @@ namespace zkrecipes::zk {
 // input in the message ("lock path").
 absl::Status ValidatePath(absl::string_view what, const std::string& path);
 
+// Well-formed UTF-8: no overlong forms, no surrogates.
+bool IsUtf8(absl::string_view text);
+
 // "/a/b" of "/a/b/c"; "/" of "/a". REQUIRES: path is absolute and not the root.
 std::string ParentPath(const std::string& path);
 // "c" of "/a/b/c".

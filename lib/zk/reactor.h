@@ -24,9 +24,11 @@ class Reactor {
   // Runs `task` later, in the order of posting. Thread-safe, never blocks, never runs it inline.
   virtual void Post(Task task) = 0;
 
+  // The clock of everything that runs here. Thread-safe.
+  virtual base::BootTime Now() = 0;
+
   // Only from a task of this reactor: -----------------------------------------------------------
 
-  virtual base::BootTime Now() = 0;
   // Runs `task` once, not before `when`; never inline. Counts suspended time.
   virtual TimerId CallAt(base::BootTime when, Task task) = 0;
   // No effect on a timer that has fired or was cancelled.

@@ -81,10 +81,10 @@ const std::string& PathOf(const Request& request);
 // Fields that the request does not ask for, and all of them on failure, keep their defaults.
 struct Reply {
   Code code = Code::kOk;
-  std::string path;                   // Create
-  Stat stat;                          // Create, Get
-  std::string data;                   // Get
-  std::vector<std::string> children;  // GetChildren: unordered
+  std::string path{};                   // Create
+  Stat stat{};                          // Create, Get
+  std::string data{};                   // Get
+  std::vector<std::string> children{};  // GetChildren: unordered
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 

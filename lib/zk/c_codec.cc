@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/c_codec.h"
+
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace zkrecipes::zk {
+
+std::string ToHostList(const NumericServers& servers) {
+  return absl::StrReplaceAll(absl::StrJoin(servers, ","), {{"[", ""}, {"]", ""}});
+}
+
+int ToCMode(CreateMode mode) {
+  switch (mode) {
+    case CreateMode::kPersistent:
+      return ZOO_PERSISTENT;
+    case CreateMode::kContainer:
+      return ZOO_CONTAINER;
+    case CreateMode::kEphemeralSequential:
+      return ZOO_EPHEMERAL_SEQUENTIAL;
+  }
+  return ZOO_PERSISTENT;
+}
+
+Stat FromC(const ::Stat& stat) {
+  Stat result;
+  result.czxid = stat.czxid;
+  result.ephemeral_owner = stat.ephemeralOwner;
+  result.ctime_ms = stat.ctime;
+  result.cversion = stat.cversion;
+  result.num_children = stat.numChildren;
+  return result;
+}
+
+CAcl::CAcl(std::vector<AclEntry> entries) : entries_(std::move(entries)) {
+  if (entries_.empty()) entries_.push_back({ZOO_PERM_ALL, "world", "anyone"});
+  for (AclEntry& entry : entries_) {
+    acls_.push_back({entry.permissions, {entry.scheme.data(), entry.id.data()}});
+  }
+  vector_ = {static_cast<int32_t>(acls_.size()), acls_.data()};
+}
+
+}  // namespace zkrecipes::zk

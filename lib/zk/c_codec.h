@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Between the C client's types and ours. Pure.
+
+#ifndef ZKRECIPES_LIB_ZK_C_CODEC_H_
+#define ZKRECIPES_LIB_ZK_C_CODEC_H_
+
+#include <string>
+#include <vector>
+
+#include "lib/zk/c_api.h"
+#include "lib/zk/resolver.h"
+#include "lib/zk/types.h"
+
+namespace zkrecipes::zk {
+
+// The list as zookeeper_init takes it. It cuts each at its last colon and knows no brackets:
+// "[::1]:2181" becomes "::1:2181".
+std::string ToHostList(const NumericServers& servers);
+
+int ToCMode(CreateMode mode);
+
+Stat FromC(const ::Stat& stat);
+
+// An ACL in the C client's form. Empty: anybody may do anything.
+class CAcl {
+ public:
+  explicit CAcl(std::vector<AclEntry> entries);
+  CAcl(const CAcl&) = delete;
+  CAcl& operator=(const CAcl&) = delete;
+  const ACL_vector* get() const { return &vector_; }
+
+ private:
+  std::vector<AclEntry> entries_;  // own the strings that acls_ points to
+  std::vector<ACL> acls_;
+  ACL_vector vector_;
+};
+
+}  // namespace zkrecipes::zk
+
+#endif  // ZKRECIPES_LIB_ZK_C_CODEC_H_

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CHandle under the loop: the ten rules that the C client's design asks for are docs/adr/0003.
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/zk/c_handle.h"
+
+namespace zkrecipes::zk {
+namespace {
+
+// A round must end, whatever the server sends.
+constexpr int kMaxDrain = 64;
+
+// The C client alone would give an attempt two thirds of the session timeout: with one server dead
+// and silent, hardly anything is left to reach another one in time.
+absl::Duration AttemptTimeout(zhandle_t* zh) {
+  return std::max(absl::Milliseconds(zoo_recv_timeout(zh)) / 3, absl::Seconds(1));
+}
+
+}  // namespace
+
+CHandle::Socket CHandle::socket_state() const {
+  const int state = zoo_state(zh_);
+  if (state == ZOO_CONNECTED_STATE) return Socket::kConnected;
+  if (state == ZOO_ASSOCIATING_STATE) return Socket::kHandshake;
+  if (state == ZOO_CONNECTING_STATE) return Socket::kConnecting;
+  return Socket::kNone;
+}
+
+int CHandle::Process(int events) {
+  const bool was_connected = connected_;
+  int rc;
+  {
+    const Call call(this);
+    rc = zookeeper_process(zh_, events);
+  }
+  if (rc != ZOK && rc != ZNOTHING) Failed(was_connected);
+  return rc;
+}
+
+void CHandle::Drain() {
+  const Callbacks callbacks(this);
+  // Reading before the handshake is sent would leak the C client's buffer.
+  if (ended_ || socket_state() < Socket::kHandshake) return;
+  const base::BootTime since = empty_at_;
+  bool heard = false;
+  for (int i = 0; i < kMaxDrain; ++i) {
+    const base::BootTime now = reactor_->Now();
+    const int rc = Process(ZOOKEEPER_READ);  // one reply at a time
+    if (rc == ZNOTHING) empty_at_ = now;
+    if (rc != ZOK) break;
+    heard = true;
+    if (std::exchange(write_due_, false) && Process(ZOOKEEPER_WRITE) != ZOK) break;
+  }
+  if (heard) listener_->OnHeard(since);
+}
+
+Pollable::Interest CHandle::Prepare() {
+  const Callbacks callbacks(this);
+  if (ended_) return {};
+  const base::BootTime now = reactor_->Now();
+  if (socket_state() == Socket::kNone) {
+    if (now < retry_at_) return {.until = retry_at_};
+    empty_at_ = now;
+    attempt_until_ = now + AttemptTimeout(zh_);
+  }
+  Interest interest = AskInterest(now);
+  if (socket_state() < Socket::kHandshake) {
+    outbox_.Drop();
+  } else {
+    outbox_.Flush();
+  }
+  if (!outbox_.empty()) interest.events |= POLLOUT;
+  return interest;
+}
+
+Pollable::Interest CHandle::AskInterest(base::BootTime now) {
+  const bool was_connected = connected_;
+  int fd = -1;
+  int events = 0;
+  timeval wait{};
+  int rc;
+  {
+    const Call call(this);
+    rc = zookeeper_interest(zh_, &fd, &events, &wait);
+    // Its own pause after a round of failures: ours is over already.
+    if (rc == ZOK && fd == -1) rc = zookeeper_interest(zh_, &fd, &events, &wait);
+  }
+  if (rc != ZOK) {
+    Failed(was_connected);
+    // The descriptor it may have returned is closed.
+    return ended_ ? Interest() : Interest{.until = connected_ ? now : retry_at_};
+  }
+  Interest interest;
+  interest.fd = fd;
+  if (events & ZOOKEEPER_READ) interest.events |= POLLIN;
+  if (events & ZOOKEEPER_WRITE) interest.events |= POLLOUT;
+  interest.until = now + absl::DurationFromTimeval(wait);
+  if (!connected_) {
+    interest.until = std::min(interest.until, attempt_until_);
+    AbandonLateAttempt(fd, now);
+  }
+  return interest;
+}
+
+void CHandle::AbandonLateAttempt(int fd, base::BootTime now) {
+  if (now < attempt_until_) return;
+  shutdown(fd, SHUT_RDWR);  // poll reports it, and the C client finds it dead
+  attempt_until_ = now + AttemptTimeout(zh_);
+}
+
+void CHandle::OnReady(short revents) {
+  const Callbacks callbacks(this);
+  if (ended_) return;
+  if (revents & POLLOUT) {
+    outbox_.Flush();
+    Process(ZOOKEEPER_WRITE);
+  } else if (socket_state() == Socket::kConnecting) {
+    Process(ZOOKEEPER_READ);  // an error; Drain does not look at a socket that is not connected
+  }
+}
+
+}  // namespace zkrecipes::zk

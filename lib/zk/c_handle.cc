@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/c_handle.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/zk/c_client.h"
+
+namespace zkrecipes::zk {
+namespace {
+
+thread_local CHandle* current_handle = nullptr;
+
+void NoAuthCompletion(int /*rc*/, const void* /*data*/) {
+  // A refusal arrives as a session event as well.
+}
+
+// Once for the process's private copy of the C client.
+void ConfigureCClient() {
+  static const bool configured = [] {
+    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // its log has static buffers, unlocked
+    zoo_deterministic_conn_order(1);                   // we shuffle; it would reseed random()
+    return true;
+  }();
+  (void)configured;
+}
+
+[[noreturn]] void Die(const char* what) {
+  fprintf(stderr, "zkrecipes: %s\n", what);
+  abort();
+}
+
+absl::Status OpenError(int error) {
+  const std::string message = absl::StrCat("zookeeper_init: ", strerror(error));
+  const bool exhausted = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+  return exhausted ? absl::ResourceExhaustedError(message) : absl::InternalError(message);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Handle>> OpenCHandle(const HandleOptions& options,
+                                                    HandleListener* listener, Reactor* reactor,
+                                                    PollSet* poll_set) {
+  auto handle = std::make_unique<CHandle>(options, listener, reactor, poll_set);
+  if (absl::Status status = handle->Open(options); !status.ok()) return status;
+  return handle;
+}
+
+CHandle::Call::Call(CHandle* handle) : outer_(current_handle), sends_(&handle->outbox_) {
+  current_handle = handle;
+}
+
+CHandle::Call::~Call() { current_handle = outer_; }
+
+CHandle* CHandle::Current() { return current_handle; }
+
+CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor* reactor,
+                 PollSet* poll_set)
+    : listener_(listener),
+      reactor_(reactor),
+      poll_set_(poll_set),
+      acl_(options.acl),
+      pending_(reactor),
+      backoff_(options.servers.size(), options.seed) {}
+
+absl::Status CHandle::Open(const HandleOptions& options) {
+  ConfigureCClient();
+  const Call call(this);
+  const auto on_event = [](zhandle_t*, int type, int state, const char* path, void*) {
+    if (type == ZOO_SESSION_EVENT) {
+      Current()->OnSessionEvent(state);
+    } else {
+      Current()->OnWatchEvent(type, path);
+    }
+  };
+  const auto timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(options.session_timeout));
+  errno = 0;
+  zh_ = zookeeper_init(ToHostList(options.servers).c_str(), on_event, timeout_ms, nullptr, nullptr,
+                       ZOO_NO_LOG_CLIENTENV);
+  if (zh_ == nullptr) return OpenError(errno);
+  zoo_set_servers_resolution_delay(zh_, -1);
+  const std::string& digest = options.digest_credentials;
+  if (!digest.empty()) {
+    zoo_add_auth(zh_, "digest", digest.data(), static_cast<int>(digest.size()), NoAuthCompletion,
+                 nullptr);
+  }
+  poll_set_->Add(this);
+  return absl::OkStatus();
+}
+
+CHandle::~CHandle() {
+  if (!home_.IsThisProcess()) return;
+  if (callbacks_ > 0) Die("a handle was destroyed inside one of its own callbacks");
+  Close(/*patient=*/false);
+}
+
+void CHandle::OnSessionEvent(int state) {
+  // The event's state; zoo_state() still says "connected" while a loss is reported.
+  if (state == ZOO_CONNECTED_STATE) {
+    Connected();
+  } else {
+    Lost();
+  }
+}
+
+void CHandle::Connected() {
+  connected_ = true;
+  write_due_ = true;
+  failed_attempts_ = 0;
+  backoff_.Reset();
+  listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)));
+}
+
+void CHandle::Lost() {
+  outbox_.Drop();
+  if (!std::exchange(connected_, false) || is_unrecoverable(zh_)) return;
+  listener_->OnDisconnected(0);
+}
+
+void CHandle::Failed(bool was_connected) {
+  if (connected_) return;  // it was only this call that failed
+  outbox_.Drop();
+  if (is_unrecoverable(zh_)) return End();
+  retry_at_ = reactor_->Now() + backoff_.Next();
+  if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
+}
+
+void CHandle::End() {
+  if (std::exchange(ended_, true)) return;
+  end_code_ = zoo_state(zh_) == ZOO_AUTH_FAILED_STATE ? Code::kAuthFailed : Code::kSessionExpired;
+  // By a task of its own: after the answers that are on their way, and so that Close is allowed.
+  reactor_->Post([alive = std::weak_ptr(alive_), this] {
+    if (alive.lock() != nullptr && zh_ != nullptr) listener_->OnEnded(end_code_);
+  });
+}
+
+void CHandle::OnWatchEvent(int type, const char* path) {
+  listener_->OnWatch(path, type == ZOO_DELETED_EVENT ? WatchEvent::kDeleted : WatchEvent::kChanged);
+}
+
+void CHandle::Close(bool patient) {
+  if (zh_ == nullptr) return;
+  if (callbacks_ > 0) Die("a handle was closed inside one of its own callbacks");
+  const Callbacks callbacks(this);
+  poll_set_->Remove(this);
+  if (connected_) PrepareToClose(patient);
+  connected_ = false;
+  if (!ended_) end_code_ = Code::kClosing;
+  {
+    const Call call(this);
+    zookeeper_close(std::exchange(zh_, nullptr));  // answers what is pending with ZCLOSING
+  }
+  pending_.AnswerAll(end_code_);
+}
+
+void CHandle::PrepareToClose(bool patient) {
+  outbox_.Flush();
+  outbox_.SetDirect();
+  if (patient) return;
+  // The C client would wait up to 3 s to send and 1.5 s for an answer. With nothing to read ever
+  // again it does not wait for the answer; if not even the request fits, it must not wait at all.
+  pollfd writable{outbox_.fd(), POLLOUT, 0};
+  const bool fits = outbox_.empty() && poll(&writable, 1, 0) == 1;
+  shutdown(outbox_.fd(), fits ? SHUT_RD : SHUT_RDWR);
+}
+
+}  // namespace zkrecipes::zk

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_C_HANDLE_H_
+#define ZKRECIPES_LIB_ZK_C_HANDLE_H_
+
+#include <memory>
+#include <string>
+
+#include "lib/base/process.h"
+#include "lib/zk/backoff.h"
+#include "lib/zk/c_api.h"
+#include "lib/zk/c_codec.h"
+#include "lib/zk/c_hooks.h"
+#include "lib/zk/handle.h"
+#include "lib/zk/outbox.h"
+#include "lib/zk/pending_replies.h"
+#include "lib/zk/pollable.h"
+
+namespace zkrecipes::zk {
+
+// One zhandle_t of our private copy of the C client.
+//
+//   no socket --Prepare--> connecting --connected, session kept--> connected_
+//      ^                       |                                       |
+//      |      (backoff)        | fails: OnDisconnected(n)              | lost: OnDisconnected(0),
+//      +-----------------------+---------------------------------------+       failed replies
+//                              |                                       |
+//                              +---> ended_: OnEnded, driven no more <-+
+//
+// The C client's callbacks: one watcher function, and one completion for each form of reply, to
+// which the request's number in pending_ is all the context (c_requests.cc).
+class CHandle final : public Handle, public Pollable {
+ public:
+  CHandle(const HandleOptions& options, HandleListener* listener, Reactor* reactor,
+          PollSet* poll_set);
+  ~CHandle() override;  // closes impatiently if Close was not called; leaks in a forked child
+  absl::Status Open(const HandleOptions& options);
+
+  void Send(const Request& request, Done done) override;
+  void Close(bool patient) override;
+  int pending() const override { return pending_.size(); }
+
+  void Drain() override;
+  Interest Prepare() override;
+  void OnReady(short revents) override;
+
+ private:
+  // Around every call of the C client: its sends go to our outbox, its completions to us.
+  class Call {
+   public:
+    explicit Call(CHandle* handle);
+    ~Call();
+
+   private:
+    CHandle* const outer_;
+    OutboxScope sends_;
+  };
+  // While one lives, callbacks may be running, and Close is forbidden.
+  class Callbacks {
+   public:
+    explicit Callbacks(CHandle* handle) : handle_(handle) { ++handle_->callbacks_; }
+    ~Callbacks() { --handle_->callbacks_; }
+
+   private:
+    CHandle* const handle_;
+  };
+  friend struct Completions;  // the C client's callbacks
+  struct Issue;               // sends one request
+
+  static CHandle* Current();
+
+  // Session (c_handle.cc)
+  void OnSessionEvent(int state);
+  void OnWatchEvent(int type, const char* path);
+  void Connected();
+  void Lost();
+  // After a call that failed. `was_connected`: before it.
+  void Failed(bool was_connected);
+  void End();
+
+  // Driving (c_drive.cc)
+  enum class Socket { kNone, kConnecting, kHandshake, kConnected };
+  Socket socket_state() const;
+  int Process(int events);
+  Interest AskInterest(base::BootTime now);
+  void AbandonLateAttempt(int fd, base::BootTime now);
+
+  // Closing (c_handle.cc)
+  void PrepareToClose(bool patient);
+
+  const base::HomeProcess home_;
+  HandleListener* const listener_;
+  Reactor* const reactor_;
+  PollSet* const poll_set_;
+  const CAcl acl_;
+
+  zhandle_t* zh_ = nullptr;
+  Outbox outbox_;
+  PendingReplies pending_;
+  Backoff backoff_;
+  // Gone with the handle: tells a posted task that there is nothing to do.
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+
+  bool connected_ = false;
+  bool ended_ = false;
+  Code end_code_ = Code::kSessionExpired;
+  bool write_due_ = false;  // just connected: the C client holds back its first packets
+  int failed_attempts_ = 0;
+  int callbacks_ = 0;
+  base::BootTime retry_at_;       // no attempt to connect before
+  base::BootTime attempt_until_;  // give up this one then
+  // The socket was seen empty then, or not there yet: what is read next was not waiting before.
+  base::BootTime empty_at_;
+};
+
+}  // namespace zkrecipes::zk
+
+#endif  // ZKRECIPES_LIB_ZK_C_HANDLE_H_

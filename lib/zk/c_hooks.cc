@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/c_hooks.h"
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace zkrecipes::zk {
+namespace {
+
+thread_local Outbox* current_outbox = nullptr;
+
+}  // namespace
+
+OutboxScope::OutboxScope(Outbox* outbox) : outer_(current_outbox) { current_outbox = outbox; }
+
+OutboxScope::~OutboxScope() { current_outbox = outer_; }
+
+}  // namespace zkrecipes::zk
+
+extern "C" {
+
+ssize_t zkrecipes_hook_send(int fd, const void* bytes, size_t size, int /*flags*/) {
+  if (zkrecipes::zk::current_outbox == nullptr) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return zkrecipes::zk::current_outbox->Send(fd, static_cast<const char*>(bytes), size);
+}
+
+int zkrecipes_hook_socket(int domain, int type, int protocol) {
+  if (zkrecipes::zk::current_outbox != nullptr) zkrecipes::zk::current_outbox->Drop();
+  return socket(domain, type | SOCK_CLOEXEC, protocol);
+}
+
+void zkrecipes_hook_srandom(unsigned int /*seed*/) {}
+
+int32_t zkrecipes_hook_get_xid(void) {
+  static std::atomic<uint32_t> next{0};
+  // Xids need to differ only among the requests that are pending on one connection.
+  return static_cast<int32_t>(next.fetch_add(1, std::memory_order_relaxed) % 0x7fffffffu) + 1;
+}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_C_HOOKS_H_
+#define ZKRECIPES_LIB_ZK_C_HOOKS_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/zk/outbox.h"
+
+namespace zkrecipes::zk {
+
+// While one lives, what the C client sends on this thread goes into `outbox`. Around every call
+// of the C client; they nest, because a completion may use another handle.
+class OutboxScope {
+ public:
+  explicit OutboxScope(Outbox* outbox);
+  ~OutboxScope();
+  OutboxScope(const OutboxScope&) = delete;
+  OutboxScope& operator=(const OutboxScope&) = delete;
+
+ private:
+  Outbox* const outer_;
+};
+
+}  // namespace zkrecipes::zk
+
+// Our copy of the C client calls these instead of libc's send, socket and srandom, and of its own
+// get_xid (cmake/RenameZooKeeper.cmake).
+extern "C" {
+
+// Into the thread's outbox. Outside any scope nothing is sent (EAGAIN).
+ssize_t zkrecipes_hook_send(int fd, const void* bytes, size_t size, int flags);
+
+// With SOCK_CLOEXEC: a program that the user starts must not inherit a session. A new socket also
+// means that the handle's old one is closed: what was still to be sent on it is dropped.
+int zkrecipes_hook_socket(int domain, int type, int protocol);
+
+// Does nothing: the process's random() is the user's.
+void zkrecipes_hook_srandom(unsigned int seed);
+
+// Positive, so never one of ZooKeeper's reserved numbers (-1, -2, -4, -8). Thread-safe, which the
+// C client's own is not.
+int32_t zkrecipes_hook_get_xid(void);
+}
+
+#endif  // ZKRECIPES_LIB_ZK_C_HOOKS_H_

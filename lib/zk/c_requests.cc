@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Requests to the C client and its completions. A request's number is its completion's context.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "lib/zk/c_handle.h"
+
+namespace zkrecipes::zk {
+namespace {
+
+const void* ToContext(uint64_t id) { return reinterpret_cast<const void*>(id); }
+uint64_t FromContext(const void* context) { return reinterpret_cast<uint64_t>(context); }
+
+}  // namespace
+
+struct Completions {
+  static void Answer(const void* context, const Reply& reply) {
+    CHandle::Current()->pending_.Answer(FromContext(context), reply);
+  }
+
+  static void Nothing(int rc, const void* context) {
+    Answer(context, Reply{.code = static_cast<Code>(rc)});
+  }
+
+  static void Created(int rc, const char* path, const ::Stat* stat, const void* context) {
+    Reply reply{.code = static_cast<Code>(rc)};
+    if (path != nullptr) reply.path = path;
+    if (stat != nullptr) reply.stat = FromC(*stat);
+    Answer(context, reply);
+  }
+
+  static void Data(int rc, const char* value, int size, const ::Stat* stat, const void* context) {
+    Reply reply{.code = static_cast<Code>(rc)};
+    if (value != nullptr && size > 0) reply.data.assign(value, static_cast<size_t>(size));
+    if (stat != nullptr) reply.stat = FromC(*stat);
+    Answer(context, reply);
+  }
+
+  static void Children(int rc, const String_vector* names, const void* context) {
+    Reply reply{.code = static_cast<Code>(rc)};
+    if (names != nullptr) reply.children.assign(names->data, names->data + names->count);
+    Answer(context, reply);
+  }
+
+  static void Watched(int rc, const String_vector* /*names*/, const void* context) {
+    Nothing(rc, context);
+  }
+};
+
+// Hands one request to the C client; returns what it says: ZOK means that an answer will come.
+struct CHandle::Issue {
+  CHandle* handle;
+  const void* context;
+
+  int operator()(const Create& r) const {
+    return zoo_acreate2(zh(), r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()),
+                        handle->acl_.get(), ToCMode(r.mode), Completions::Created, context);
+  }
+  int operator()(const Delete& r) const {
+    return zoo_adelete(zh(), r.path.c_str(), /*version=*/-1, Completions::Nothing, context);
+  }
+  int operator()(const Get& r) const {
+    return zoo_aget(zh(), r.path.c_str(), /*watch=*/0, Completions::Data, context);
+  }
+  int operator()(const GetChildren& r) const {
+    return zoo_aget_children(zh(), r.path.c_str(), /*watch=*/0, Completions::Children, context);
+  }
+  int operator()(const WatchNode& r) const {
+    // watch=1: the handle's own watcher and context, so that all watches are one (fn, ctx) pair.
+    return zoo_aget_children(zh(), r.path.c_str(), /*watch=*/1, Completions::Watched, context);
+  }
+  int operator()(const RemoveWatches& r) const {
+    // The parameter's type is a slip of the C client's: it wants the function itself.
+    const auto done = reinterpret_cast<void_completion_t*>(&Completions::Nothing);
+    return zoo_aremove_all_watches(zh(), r.path.c_str(), ZWATCHTYPE_ANY, /*local=*/0, done,
+                                   context);
+  }
+
+  zhandle_t* zh() const { return handle->zh_; }
+};
+
+void CHandle::Send(const Request& request, Done done) {
+  if (!connected_) {
+    const bool over = ended_ || zh_ == nullptr;
+    return pending_.AnswerLater(std::move(done), over ? end_code_ : Code::kConnectionLoss);
+  }
+  const uint64_t id = pending_.Add(std::move(done));
+  int rc;
+  {
+    const Call call(this);
+    rc = std::visit(Issue{this, ToContext(id)}, request);
+  }
+  if (rc != ZOK) pending_.AnswerLater(id, static_cast<Code>(rc));
+}
+
+}  // namespace zkrecipes::zk

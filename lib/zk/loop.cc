@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/loop.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <deque>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/mutex.h"
+#include "lib/base/process.h"
+#include "lib/zk/c_client.h"
+#include "lib/zk/pollable.h"
+#include "lib/zk/timer_queue.h"
+
+namespace zkrecipes::zk {
+namespace {
+
+// A descriptor that the process closes once; -1: none.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+// Makes the threads that start meanwhile deaf to signals: those are for the user's threads.
+class BlockSignals {
+ public:
+  BlockSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+int ToPollTimeout(absl::Duration wait) {
+  const absl::Duration rounded_up = absl::Ceil(wait, absl::Milliseconds(1));
+  return static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(rounded_up), 0, INT_MAX));
+}
+
+class LoopImpl final : public Loop, public PollSet {
+ public:
+  LoopImpl()
+      : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        timer_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {}
+  bool ok() const { return wake_.get() >= 0 && timer_.get() >= 0; }
+
+  void Post(Task task) override;
+  base::BootTime Now() override { return base::BootNow(); }
+  TimerId CallAt(base::BootTime when, Task task) override;
+  void Cancel(TimerId id) override;
+  absl::StatusOr<std::unique_ptr<Handle>> Open(const HandleOptions& options,
+                                               HandleListener* listener) override;
+  void Stop() override;
+
+  void Add(Pollable* pollable) override { pollables_.push_back(pollable); }
+  void Remove(Pollable* pollable) override;
+
+  void Run();
+
+ private:
+  void Round();
+  int Prepare();
+  bool GoToSleep();
+  void ArmTimer();
+  void WakeUp();
+  void RunPosted();
+  void RunDueTimers();
+  void Ready();
+  bool OnThread() const { return std::this_thread::get_id() == thread_.load(); }
+
+  const base::HomeProcess home_;
+  const Descriptor wake_;
+  const Descriptor timer_;
+
+  base::Mutex mutex_;
+  std::deque<Task> posted_ ABSL_GUARDED_BY(mutex_);
+  bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
+
+  // Of the loop's thread.
+  std::atomic<std::thread::id> thread_{};
+  bool stopped_ = false;
+  TimerQueue timers_;
+  base::BootTime armed_ = base::BootTime::InfiniteFuture();  // what the timerfd is set to
+  std::vector<Pollable*> pollables_;  // null: removed in the course of this round
+  std::vector<pollfd> polls_;         // wake_, timer_, then one for each of pollables_
+};
+
+void LoopImpl::Post(Task task) {
+  // In a forked child the mutex may be held for ever, by a thread that is not there.
+  if (!home_.IsThisProcess()) {
+    base::Leak(std::make_shared<Task>(std::move(task)));
+    return;
+  }
+  {
+    base::MutexLock lock(mutex_);
+    if (closed_) return;  // `task` is destroyed by the caller, not under the lock
+    posted_.push_back(std::move(task));
+    if (!std::exchange(asleep_, false)) return;
+  }
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
+}
+
+Reactor::TimerId LoopImpl::CallAt(base::BootTime when, Task task) {
+  assert(OnThread());
+  return timers_.Add(when, std::move(task));
+}
+
+void LoopImpl::Cancel(TimerId id) {
+  assert(OnThread());
+  timers_.Cancel(id);
+}
+
+absl::StatusOr<std::unique_ptr<Handle>> LoopImpl::Open(const HandleOptions& options,
+                                                       HandleListener* listener) {
+  assert(OnThread());
+  return OpenCHandle(options, listener, this, this);
+}
+
+void LoopImpl::Stop() {
+  if (!home_.IsThisProcess()) return;
+  Post([this] { stopped_ = true; });
+  base::MutexLock lock(mutex_);
+  closed_ = true;
+}
+
+void LoopImpl::Remove(Pollable* pollable) {
+  // The slot stays: a round is going through them.
+  std::replace(pollables_.begin(), pollables_.end(), pollable, static_cast<Pollable*>(nullptr));
+}
+
+void LoopImpl::Run() {
+  thread_ = std::this_thread::get_id();
+  pthread_setname_np(pthread_self(), "zkrecipes-io");
+  while (!stopped_) Round();
+}
+
+void LoopImpl::Round() {
+  for (size_t i = 0; i < pollables_.size(); ++i) {
+    if (pollables_[i] != nullptr) pollables_[i]->Drain();
+  }
+  const int timeout = Prepare();
+  ArmTimer();
+  const int ready = poll(polls_.data(), polls_.size(), GoToSleep() ? timeout : 0);
+  WakeUp();
+  RunPosted();
+  RunDueTimers();
+  if (ready > 0) Ready();
+}
+
+// Fills polls_; returns poll's timeout.
+int LoopImpl::Prepare() {
+  pollables_.erase(std::remove(pollables_.begin(), pollables_.end(), nullptr), pollables_.end());
+  polls_.assign({pollfd{wake_.get(), POLLIN, 0}, pollfd{timer_.get(), POLLIN, 0}});
+  base::BootTime until = base::BootTime::InfiniteFuture();
+  for (size_t i = 0; i < pollables_.size(); ++i) {
+    Pollable::Interest interest;
+    if (pollables_[i] != nullptr) interest = pollables_[i]->Prepare();
+    polls_.push_back({interest.fd, interest.events, 0});  // poll skips -1
+    until = std::min(until, interest.until);
+  }
+  if (until == base::BootTime::InfiniteFuture()) return -1;
+  return ToPollTimeout(until - Now());
+}
+
+// False if there is something to do already.
+bool LoopImpl::GoToSleep() {
+  base::MutexLock lock(mutex_);
+  asleep_ = posted_.empty();
+  return asleep_;
+}
+
+// Sets the timerfd to the earliest timer. When that one is cancelled it is left as it is: to wake
+// up for nothing once costs less than a system call each time.
+void LoopImpl::ArmTimer() {
+  const base::BootTime next = timers_.Next();
+  if (next >= armed_) return;
+  itimerspec at{};
+  // Zero would disarm it.
+  at.it_value = absl::ToTimespec(std::max(next.since_boot(), absl::Nanoseconds(1)));
+  timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+  armed_ = next;
+}
+
+void LoopImpl::WakeUp() {
+  {
+    base::MutexLock lock(mutex_);
+    asleep_ = false;
+  }
+  uint64_t count;
+  if (polls_[0].revents != 0) {
+    [[maybe_unused]] const ssize_t n = read(wake_.get(), &count, sizeof(count));
+  }
+  if (polls_[1].revents != 0 && read(timer_.get(), &count, sizeof(count)) == sizeof(count)) {
+    armed_ = base::BootTime::InfiniteFuture();
+  }
+}
+
+// Runs what was posted before it began.
+void LoopImpl::RunPosted() {
+  std::deque<Task> tasks;
+  {
+    base::MutexLock lock(mutex_);
+    tasks.swap(posted_);
+  }
+  for (; !tasks.empty(); tasks.pop_front()) std::move(tasks.front())();
+}
+
+void LoopImpl::RunDueTimers() {
+  const base::BootTime now = Now();
+  const TimerId mark = timers_.Mark();
+  while (Task task = timers_.TakeDue(now, mark)) std::move(task)();
+}
+
+void LoopImpl::Ready() {
+  // Those that were added since are behind the polled ones.
+  for (size_t i = 0; i + 2 < polls_.size(); ++i) {
+    const short revents = polls_[i + 2].revents;
+    if (revents != 0 && pollables_[i] != nullptr) pollables_[i]->OnReady(revents);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Loop>> Loop::Start() {
+  auto loop = std::make_shared<LoopImpl>();
+  if (!loop->ok()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot make the I/O loop's descriptors: ", strerror(errno)));
+  }
+  try {
+    const BlockSignals block;
+    std::thread([loop] { loop->Run(); }).detach();
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot start the I/O loop's thread: ", error.what()));
+  }
+  return std::shared_ptr<Loop>(std::move(loop));
+}
+
+}  // namespace zkrecipes::zk

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_OUTBOX_H_
+#define ZKRECIPES_LIB_ZK_OUTBOX_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+
+#include "lib/base/process.h"
+
+namespace zkrecipes::zk {
+
+// Stands between the C client's send() and the socket of one handle, for three reasons:
+// - The C client closes the socket and forgets what it has sent when send() fails inside a request,
+//   so requests that were executed are reported as failed. Here a send never fails; the next read
+//   sees the dead socket, and then the client fails everything cleanly.
+// - It writes each request in two pieces, at once. Here all the writes of one round of the loop
+//   leave together: a create and a listing in one segment.
+// - In a forked child nothing is ever sent.
+// Not thread-safe: for the thread of the loop.
+class Outbox {
+ public:
+  // What hooks into send(): takes everything. In direct mode it sends, and fails as send() does.
+  ssize_t Send(int fd, const char* bytes, size_t size);
+
+  // Sends what the socket takes; keeps the rest, and drops it all when the socket is dead.
+  void Flush();
+  // Forgets what was not sent: its socket is closed, and its number may soon be another one's.
+  void Drop() { bytes_.clear(); }
+  bool empty() const { return bytes_.empty(); }
+
+  // For closing, where the C client waits for its last request to be sent and must not wait in
+  // vain: from now on nothing is kept back and errors are real.
+  void SetDirect() { direct_ = true; }
+
+  // The socket of the latest Send.
+  int fd() const { return fd_; }
+
+ private:
+  ssize_t SendDirect(const char* bytes, size_t size);
+
+  const base::HomeProcess home_;
+  int fd_ = -1;
+  std::string bytes_;
+  bool direct_ = false;
+};
+
+}  // namespace zkrecipes::zk
+
+#endif  // ZKRECIPES_LIB_ZK_OUTBOX_H_

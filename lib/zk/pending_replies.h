@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_PENDING_REPLIES_H_
+#define ZKRECIPES_LIB_ZK_PENDING_REPLIES_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "lib/zk/handle.h"
+#include "lib/zk/reactor.h"
+#include "lib/zk/types.h"
+
+namespace zkrecipes::zk {
+
+// The answers that a handle still owes: each request is answered exactly once. The C client is
+// given a number, never a pointer, so nothing is lost if it forgets one or names it twice.
+// For tasks of the reactor.
+class PendingReplies {
+ public:
+  explicit PendingReplies(Reactor* reactor)
+      : reactor_(reactor), later_(std::make_shared<std::deque<Later>>()) {}
+
+  // The number of a request that is about to be sent. Never 0.
+  uint64_t Add(Handle::Done done);
+
+  // No effect if it has been answered.
+  void Answer(uint64_t id, const Reply& reply);
+
+  // The request was not sent: answered by a task of the reactor, because `done` never runs inside
+  // Send. The task runs even if this object is destroyed first.
+  void AnswerLater(Handle::Done done, Code code);
+  void AnswerLater(uint64_t id, Code code);
+
+  // Answers everything that is pending at this moment, before it returns.
+  void AnswerAll(Code code);
+
+  int size() const { return static_cast<int>(sent_.size() + later_->size()); }
+
+ private:
+  using Later = std::pair<Handle::Done, Code>;
+  static void AnswerThese(std::deque<Later>& later);
+
+  Reactor* const reactor_;
+  uint64_t next_id_ = 1;
+  std::map<uint64_t, Handle::Done> sent_;
+  const std::shared_ptr<std::deque<Later>> later_;  // shared with the posted task
+};
+
+}  // namespace zkrecipes::zk
+
+#endif  // ZKRECIPES_LIB_ZK_PENDING_REPLIES_H_
