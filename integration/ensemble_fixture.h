@@ -31,18 +31,10 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
+#include "integration/four_letter_answers.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::integration {
-
-// One line of a server's `cons`: a client's connection.
-struct ConnectionStats {
-  uint64_t session = 0;   // 0 before the handshake, and for a four letter word
-  int64_t received = 0;   // packets, the handshake and pings included
-  int64_t sent = 0;       // likewise, watch events included
-  int64_t last_cxid = 0;  // xid of the last request that was no ping
-  std::string last_operation;
-};
 
 class SharedEnsemble {
  public:
@@ -56,6 +48,7 @@ class SharedEnsemble {
   // Resumes the paused members, restarts those that are down, waits until all serve.
   absl::Status Heal(absl::Duration timeout = absl::Seconds(60));
 
+  // Errors: see LocalEnsemble.
   absl::StatusOr<std::string> FourLetterWord(int i, const std::string& word);
 
   // Summed over the servers: how many watches are set (a node watched by two sessions counts two).
@@ -64,13 +57,13 @@ class SharedEnsemble {
   absl::StatusOr<std::vector<ConnectionStats>> Connections();
   // A server's `mntr`, for example {"zk_packets_received", "17"}.
   absl::StatusOr<std::map<std::string, std::string>> Monitor(int i);
-  // Summed over the servers: packets received from clients. Pings, handshakes and the four letter
-  // words that tests send count too; to count one client's requests see Connections.
+  // Packets received from the clients that are connected now: requests, and for each connection one
+  // handshake and one ping after every third of the session timeout without a request. Take a
+  // timeout of 30 s and the difference of two calls to count requests.
   absl::StatusOr<int64_t> PacketsReceived();
 
  private:
   SharedEnsemble();
-  friend class SharedEnsembleEnvironment;
 
   std::string servers_;
   std::vector<std::string> hosts_;

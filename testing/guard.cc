@@ -15,9 +15,14 @@
 namespace zkrecipes::testing {
 namespace {
 
+// SIGHUP: the kernel sends it to a group that is orphaned with a stopped member.
 // --foreground keeps `timeout` and `cat` in the group. 0 seconds means no limit. `cat` reads the
-// lifeline, where nothing ever arrives but its end.
-constexpr char kScript[] = "timeout --foreground --signal=KILL \"$1\" cat >/dev/null; kill -KILL 0";
+// lifeline, where nothing ever arrives but its end. The directory goes first, since nothing of the
+// group is left to remove it afterwards; after the maximal lifetime it stays, for its logs.
+constexpr char kScript[] =
+    "trap '' HUP INT TERM\n"
+    "timeout --foreground --signal=KILL \"$1\" cat >/dev/null && rm -rf -- \"$2\"\n"
+    "kill -KILL 0";
 
 std::string Seconds(absl::Duration lifetime) {
   if (lifetime == absl::InfiniteDuration()) return "0";
@@ -26,17 +31,18 @@ std::string Seconds(absl::Duration lifetime) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Guard>> Guard::Start(absl::Duration max_lifetime) {
+absl::StatusOr<std::unique_ptr<Guard>> Guard::Start(absl::Duration max_lifetime,
+                                                    const std::string& temporary_directory) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::InternalError("cannot make a socket pair");
   }
   const UniqueFd guards_end(ends[0]);
   UniqueFd our_end(ends[1]);
-  absl::StatusOr<pid_t> pid =
-      Spawn({.command = {"/bin/sh", "-c", kScript, "zkrecipes-guard", Seconds(max_lifetime)},
-             .stdin_fd = guards_end.get(),
-             .group = 0});
+  absl::StatusOr<pid_t> pid = Spawn({.command = {"/bin/sh", "-c", kScript, "zkrecipes-guard",
+                                                 Seconds(max_lifetime), temporary_directory},
+                                     .stdin_fd = guards_end.get(),
+                                     .group = 0});
   if (!pid.ok()) return pid.status();
   return std::unique_ptr<Guard>(new Guard(*pid, std::move(our_end)));
 }

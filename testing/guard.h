@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,10 @@ namespace zkrecipes::testing {
 // give a group's number to anybody else while the guard lives, so nothing else can be hit.
 class Guard {
  public:
-  static absl::StatusOr<std::unique_ptr<Guard>> Start(absl::Duration max_lifetime);
+  // `temporary_directory` is removed when this process has ended or the guard is destroyed; empty is
+  // none.
+  static absl::StatusOr<std::unique_ptr<Guard>> Start(absl::Duration max_lifetime,
+                                                      const std::string& temporary_directory);
 
   // Ends the guard and waits for it, and so kills what is still in the group.
   ~Guard();

@@ -150,7 +150,8 @@ absl::StatusOr<std::unique_ptr<LocalEnsemble>> LocalEnsemble::Start(LocalEnsembl
       options.directory.empty() ? WorkDirectory::MakeTemporary(options.keep_directory)
                                 : WorkDirectory::Use(options.directory);
   if (!directory.ok()) return directory.status();
-  absl::StatusOr<std::unique_ptr<Guard>> guard = Guard::Start(options.max_lifetime);
+  absl::StatusOr<std::unique_ptr<Guard>> guard =
+      Guard::Start(options.max_lifetime, directory->removed_at_end() ? directory->path() : "");
   if (!guard.ok()) return guard.status();
 
   auto impl = std::make_unique<Impl>(options, directory->path(), *std::move(guard));

@@ -27,6 +27,7 @@ class WorkDirectory {
   WorkDirectory& operator=(WorkDirectory&&) = delete;
 
   const std::string& path() const { return path_; }  // absolute
+  bool removed_at_end() const { return remove_; }
 
  private:
   WorkDirectory(std::string path, bool remove) : path_(std::move(path)), remove_(remove) {}

@@ -19,7 +19,7 @@ struct LocalEnsembleOptions {
 
   // Where configuration, data and logs go: absent or empty, and left behind at the end. Empty
   // string: a new directory under $TMPDIR (or /tmp), removed at the end unless `keep_directory`.
-  std::string directory;
+  std::string directory = "";
   bool keep_directory = false;
 
   // ZooKeeper's own settings, in whole milliseconds. A session expires up to one tick late.
@@ -32,10 +32,10 @@ struct LocalEnsembleOptions {
   bool force_sync = false;  // fsync every write; off, a crash of the machine may lose data
   // Further lines of zoo.cfg. A key that ZooKeeper does not know becomes its system property
   // `zookeeper.<key>`.
-  std::map<std::string, std::string> extra_config;
+  std::map<std::string, std::string> extra_config = {};
 
   // A path or a name in $PATH. Empty: /usr/bin/java, as Debian's own start script does.
-  std::string java;
+  std::string java = "";
   int max_heap_megabytes = 96;  // of each server; 32 or more
   absl::Duration start_timeout = absl::Seconds(60);
   // The servers are killed after this time, whatever happens. Infinite is allowed.
