@@ -92,7 +92,7 @@ void Session::Act(const action::Resolve&) {
                        reactor->Post([this, alive, addresses = std::move(addresses)]() mutable {
                          if (alive.expired()) return;
                          if (!addresses.ok()) {
-                           trouble_ = addresses.status();
+                           Trouble(addresses.status());
                            return Handle(event::ResolveFailed{});
                          }
                          addresses_ = *std::move(addresses);
@@ -108,11 +108,11 @@ void Session::Act(const action::OpenHandle&) {
   last_heard_ = reactor_->Now();
   auto handle = factory_->Open(options_.handle, listener_.get());
   if (!handle.ok()) {
-    trouble_ = handle.status();
+    Trouble(handle.status());
     listener_.reset();
     return Handle(event::ResolveFailed{});
   }
-  trouble_ = absl::UnavailableError("no server has answered yet");
+  Trouble(absl::UnavailableError("no server has answered yet"));
   handle_ = *std::move(handle);
 }
 
@@ -141,13 +141,13 @@ void Session::Act(const action::AnnounceUp& up) {
     life_ = nullptr;
   }
   EnsureLife();
-  if (options_.on_change) options_.on_change(Change::kConnected);
+  Announce(Change::kConnected);
   ForEachTenant([](Tenant* tenant) { tenant->OnUp(); });
 }
 
 void Session::Act(const action::AnnounceDown&) {
   life_->SetConnected(false);
-  if (options_.on_change) options_.on_change(Change::kSuspended);
+  Announce(Change::kSuspended);
   ForEachTenant([](Tenant* tenant) { tenant->OnDown(); });
 }
 
@@ -155,13 +155,14 @@ void Session::Act(const action::AnnounceLost&) {
   life_->End();
   watch_table_.Clear();
   watchers_.clear();
-  if (options_.on_change) options_.on_change(Change::kExpired);
+  Announce(Change::kExpired);
   ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
 }
 
 void Session::Act(const action::AnnounceFailed& failed) {
   failed_ = zk::ToStatus(failed.why, "connect", "/");
   trouble_ = failed_;
+  Announce(Change::kFailed);
   ForEachTenant([this](Tenant* tenant) { tenant->OnFailed(failed_); });
 }
 
@@ -182,12 +183,21 @@ void Session::Act(const action::AnnounceClosed&) {
                      " node(s) could not be confirmed; they stay until the session expires"));
   }
   if (life_ != nullptr) life_->End();
-  if (options_.on_change) options_.on_change(Change::kClosed);
+  Announce(Change::kClosed);
   ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
   const absl::Status failed = absl::FailedPreconditionError("the client is closed");
   ForEachTenant([&failed](Tenant* tenant) { tenant->OnFailed(failed); });
   // Behind the handle's own close, which is posted already.
   PostGuarded([this, status] { std::move(closed_)(status); });
+}
+
+void Session::Announce(Change change) {
+  if (options_.on_change) options_.on_change(change);
+}
+
+void Session::Trouble(absl::Status why) {
+  trouble_ = std::move(why);
+  Announce(Change::kTrouble);
 }
 
 // ---- tenants -------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ class Tenant {
   virtual void OnClosing() = 0;                        // leave, then part
 };
 
-enum class Change { kConnected, kSuspended, kExpired, kClosed };
+// kTrouble: still no connection; see Session::trouble().
+enum class Change { kTrouble, kConnected, kSuspended, kExpired, kFailed, kClosed };
 
 // A client's session, and the next one when it is lost: lets SessionMachine act. Everything on the
 // reactor; destroy it there too, after Close has reported.
@@ -98,6 +99,8 @@ class Session {
   void Act(const action::Drain&);
   void Act(const action::AnnounceClosed&);
 
+  void Announce(Change change);
+  void Trouble(absl::Status why);
   void OnWatchEvent(const std::string& path, zk::WatchEvent event);
   void OnHeard(base::BootTime when);
   void EnsureLife();

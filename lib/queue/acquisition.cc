@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/acquisition.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/queue/contender_runner.h"
+#include "lib/session/client_options.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+absl::Status Check(const ClientCore& core, const Candidacy& candidacy, const WaitOptions& wait) {
+  if (absl::Status status = zk::ValidatePath("path", candidacy.path); !status.ok()) return status;
+  if (absl::Status status = CheckWaitOptions(wait); !status.ok()) return status;
+  if (core.InHomeProcess()) return absl::OkStatus();
+  return core.CheckMayBlock();
+}
+
+}  // namespace
+
+Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
+                                      const Candidacy& candidacy, const WaitOptions& wait) {
+  if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) return status;
+  if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
+  auto answer = std::make_shared<base::OneShot<Answer>>();
+  std::shared_ptr<Acquisition> acquisition(new Acquisition(
+      core, candidacy, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
+  acquisition->Begin(wait.cancel);
+  // Normally the reactor's timer answers; the caller's own wait is for a reactor that is stuck.
+  if (auto given = answer->Take(acquisition->deadline_)) return *std::move(given);
+  acquisition->TimeOut();
+  return *answer->Take(base::BootTime::InfiniteFuture());
+}
+
+void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const Candidacy& candidacy,
+                        const WaitOptions& wait, Done done) {
+  if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) {
+    return std::move(done)(std::move(status));
+  }
+  std::shared_ptr<Acquisition> acquisition(
+      new Acquisition(core, candidacy, wait, std::move(done)));
+  acquisition->Begin(wait.cancel);
+}
+
+Acquisition::Acquisition(std::shared_ptr<ClientCore> core, const Candidacy& candidacy,
+                         const WaitOptions& wait, Done done)
+    : core_(std::move(core)),
+      candidacy_(candidacy),
+      timeout_(wait.timeout),
+      deadline_(core_->Now() + wait.timeout),
+      done_(std::move(done)) {}
+
+void Acquisition::Begin(const std::stop_token& cancel) {
+  auto runner = std::make_shared<ContenderRunner>(core_, shared_from_this());
+  leave_ = [weak = std::weak_ptr<ContenderRunner>(runner)] {
+    if (const auto runner = weak.lock()) runner->Leave(nullptr);
+  };
+  core_->Post([runner](session::Session* session) { runner->Start(session); });
+  // Last, since a stop requested before runs it at once.
+  on_cancel_.emplace(cancel, GiveUp{weak_from_this()});
+}
+
+void Acquisition::GiveUp::operator()() const {
+  const auto self = acquisition.lock();
+  if (self == nullptr) return;
+  self->Quit(absl::CancelledError(
+      absl::StrCat("acquire ", self->candidacy_.path,
+                   ": cancelled; its node, if it has one, is deleted in the background")));
+}
+
+void Acquisition::TimeOut() {
+  Quit(absl::DeadlineExceededError(absl::StrCat(
+      "acquire ", candidacy_.path, ": not granted within ", absl::FormatDuration(timeout_),
+      "; its node, if it has one, is deleted in the background")));
+}
+
+void Acquisition::Quit(absl::Status why) {
+  if (Settle(std::move(why))) leave_();
+}
+
+Acquisition::Done OnExecutor(const std::shared_ptr<ClientCore>& core, Acquisition::Done done) {
+  if (!core->InHomeProcess()) return done;
+  return [executor = core->executor(), done = std::move(done)](Acquisition::Answer answer) mutable {
+    executor->Execute([done = std::move(done), answer = std::move(answer)]() mutable {
+      std::move(done)(std::move(answer));
+    });
+  };
+}
+
+bool Acquisition::Settle(Answer answer) {
+  if (settled_.exchange(true)) return false;
+  std::exchange(done_, nullptr)(std::move(answer));
+  return true;
+}
+
+}  // namespace zkrecipes::internal

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/contender_runner.h"
+
+#include <utility>
+
+#include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/guid.h"
+#include "lib/queue/owner.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+namespace action = queue::action;
+namespace event = queue::event;
+using queue::Outcome;
+
+// How many parts of the session timeout go by before a contender watches its own node: a short
+// critical section pays nothing for that watch.
+constexpr int kOwnWatchFraction = 10;
+constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
+constexpr size_t kSuffixBytes = 11;    // "-2147483648"
+constexpr size_t kPerWatchBytes = 4;   // each path's length field when watches are set again
+
+queue::Dialect DialectOf(NameDialect dialect) {
+  return dialect == NameDialect::kKazoo ? queue::Dialect::kKazoo : queue::Dialect::kCurator;
+}
+
+queue::ContenderSpec SpecOf(const ClientCore& core, const Candidacy& candidacy) {
+  queue::ContenderSpec spec;
+  spec.parent = core.name_space().ToServer(candidacy.path);
+  spec.mode = candidacy.mode;
+  spec.dialect = DialectOf(core.options().dialect);
+  spec.data = queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id));
+  spec.try_only = candidacy.try_only;
+  return spec;
+}
+
+// So that contenders that were disturbed together do not all come back at once.
+absl::Duration Jittered(absl::Duration pause) {
+  return pause * absl::Uniform(absl::BitGen(), 0.5, 1.0);
+}
+
+const char* ModeName(queue::Mode mode) {
+  switch (mode) {
+    case queue::Mode::kShared:
+      return "shared";
+    case queue::Mode::kLeader:
+      return "leader";
+    case queue::Mode::kExclusive:
+    case queue::Mode::kSharedWriter:
+      break;
+  }
+  return "exclusive";
+}
+
+}  // namespace
+
+ContenderRunner::ContenderRunner(std::shared_ptr<ClientCore> core,
+                                 std::shared_ptr<Acquisition> acquisition)
+    : core_(std::move(core)),
+      acquisition_(std::move(acquisition)),
+      server_path_(core_->name_space().ToServer(acquisition_->candidacy().path)),
+      contender_(SpecOf(*core_, acquisition_->candidacy())) {}
+
+void ContenderRunner::Start(session::Session* session) {
+  if (session == nullptr) {
+    acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
+    return;
+  }
+  session_ = session;
+  if (!ReserveBudget()) return;
+  self_ = shared_from_this();
+  if (acquisition_->deadline() < base::BootTime::InfiniteFuture()) {
+    timeout_ = core_->reactor()->CallAt(acquisition_->deadline(), [self = self_] {
+      self->timeout_ = 0;
+      self->acquisition_->TimeOut();
+    });
+  }
+  session_->Join(this);
+  if (session_ != nullptr && session_->connected()) OnUp();
+}
+
+bool ContenderRunner::ReserveBudget() {
+  const size_t bytes =
+      server_path_.size() + 1 + kSuffixBytes +
+      queue::NodePrefix(DialectOf(core_->options().dialect), acquisition_->candidacy().mode,
+                        "00000000-0000-0000-0000-000000000000")
+          .size();
+  node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
+  own_watch_bytes_ = session_->watch_budget().Reserve(bytes + kPerWatchBytes);
+  blocker_watch_bytes_ = session_->watch_budget().Reserve(bytes + kPerWatchBytes);
+  if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
+  session_ = nullptr;
+  acquisition_->Settle(absl::ResourceExhaustedError(absl::StrCat(
+      "acquire ", acquisition_->candidacy().path,
+      ": this client has too many contenders for one ZooKeeper session (",
+      session::PathBudget::kLimit, " bytes of node or watch paths): use another client, or shorter "
+      "paths")));
+  return false;
+}
+
+void ContenderRunner::Leave(LeaseState::ReleaseDone done) {
+  core_->Post([self = shared_from_this(), done = std::move(done)](session::Session*) {
+    if (done != nullptr) self->releases_.push_back(done);
+    if (self->session_ == nullptr) return self->AnswerReleases(absl::OkStatus());
+    self->Feed(event::Leave{});
+  });
+}
+
+// ---- the session's events ------------------------------------------------------------------------
+
+void ContenderRunner::OnUp() { Feed(event::Connected{session_->id(), base::NewGuid()}); }
+void ContenderRunner::OnDown() { Feed(event::Disconnected{}); }
+void ContenderRunner::OnLost() { Feed(event::SessionLost{}); }
+void ContenderRunner::OnLapsed() { Feed(event::Lapsed{}); }
+
+void ContenderRunner::OnFailed(const absl::Status& why) {
+  acquisition_->Settle(why);
+  Feed(event::SessionLost{});
+  Feed(event::Leave{});
+}
+
+void ContenderRunner::OnClosing() {
+  acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
+  if (lease_ != nullptr) lease_->OnClosed();
+  Feed(event::Leave{});
+}
+
+void ContenderRunner::Feed(const queue::Event& event) {
+  const std::shared_ptr<ContenderRunner> alive = self_;
+  if (alive == nullptr) return;  // finished
+  for (const queue::Action& action : contender_.On(event)) {
+    std::visit([this](const auto& a) { Act(a); }, action);
+  }
+}
+
+// ---- the contender's actions ---------------------------------------------------------------------
+
+void ContenderRunner::Act(const action::Send& send) {
+  if (const auto* watch = std::get_if<zk::WatchNode>(&send.request)) {
+    return SendWatch(send.op, watch->path);
+  }
+  session_->Send(send.request, [self = self_, op = send.op](const zk::Reply& reply) {
+    self->Feed(event::Replied{op, reply});
+  });
+}
+
+void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
+  watches_[path] = session_->Watch(
+      path,
+      [self = self_, op](const zk::Reply& reply) { self->Feed(event::Replied{op, reply}); },
+      [self = self_, path](zk::WatchEvent what) { self->Feed(event::WatchFired{path, what}); });
+}
+
+void ContenderRunner::Act(const action::Unwatch& unwatch) {
+  const auto it = watches_.find(unwatch.path);
+  if (it == watches_.end()) return;
+  session_->Unwatch(it->second);
+  watches_.erase(it);
+}
+
+void ContenderRunner::FeedAfter(absl::Duration pause, queue::Event event) {
+  core_->reactor()->CallAt(core_->Now() + Jittered(pause),
+                           [weak = weak_from_this(), event = std::move(event)] {
+                             if (const auto self = weak.lock()) self->Feed(event);
+                           });
+}
+
+void ContenderRunner::Act(const action::StartRetryTimer&) {
+  FeedAfter(kRetryPause, event::RetryDue{});
+}
+
+void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
+  FeedAfter(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
+}
+
+void ContenderRunner::Act(const action::Granted& granted) {
+  CancelTimeout();
+  blocker_watch_bytes_ = {};
+  Sequencer sequencer;
+  sequencer.mode = ModeName(acquisition_->candidacy().mode);
+  sequencer.token = FencingToken(granted.token);
+  sequencer.node = core_->name_space().ToUser(granted.node);
+  lease_ = std::make_shared<LeaseState>(
+      core_, session_->life(), std::move(sequencer),
+      [weak = weak_from_this()](LeaseState::ReleaseDone done) {
+        if (const auto self = weak.lock()) return self->Leave(std::move(done));
+        if (done != nullptr) done->Set(absl::OkStatus());  // finished long ago
+      });
+  // A lease that nobody takes any more is dropped here, which has us leave.
+  acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
+}
+
+void ContenderRunner::Act(const action::LeaseLost& lost) { lease_->OnLost(lost.why); }
+
+// The wait goes on, at the tail. (Told to observers once there are any.)
+void ContenderRunner::Act(const action::PlaceLost&) {}
+
+void ContenderRunner::Act(const action::LeaveRefused& refused) {
+  AnswerReleases(zk::ToStatus(refused.code, "delete", contender_.node()));
+}
+
+void ContenderRunner::Act(const action::Finished& finished) {
+  CancelTimeout();
+  acquisition_->Settle(finished.outcome == Outcome::kBusy
+                           ? Acquisition::Answer(TryResult::Busy())
+                           : Acquisition::Answer(EndStatus(finished)));
+  AnswerReleases(finished.outcome == Outcome::kLost ? EndStatus(finished) : absl::OkStatus());
+  node_bytes_ = {};
+  own_watch_bytes_ = {};
+  blocker_watch_bytes_ = {};
+  lease_ = nullptr;
+  std::exchange(session_, nullptr)->Part(this);
+  self_ = nullptr;
+}
+
+void ContenderRunner::CancelTimeout() {
+  if (timeout_ != 0) core_->reactor()->Cancel(std::exchange(timeout_, 0));
+}
+
+void ContenderRunner::AnswerReleases(const absl::Status& status) {
+  for (const auto& done : std::exchange(releases_, {})) done->Set(status);
+}
+
+absl::Status ContenderRunner::EndStatus(const action::Finished& finished) const {
+  const std::string what = absl::StrCat("acquire ", acquisition_->candidacy().path, ": ");
+  switch (finished.outcome) {
+    case Outcome::kNodeDeleted:
+      return absl::AbortedError(
+          absl::StrCat(what, "somebody else deleted this contender's node while it was queued"));
+    case Outcome::kRefused:
+      return zk::ToStatus(finished.code, absl::StrCat("acquire: ", finished.what), finished.path);
+    case Outcome::kExhausted:
+      return absl::ResourceExhaustedError(absl::StrCat(
+          what, "the path's sequence numbers are nearly used up: delete and re-create the node ",
+          server_path_, " while nobody queues there"));
+    case Outcome::kForeignOwner:
+      return absl::InternalError(
+          absl::StrCat(what, "the server gave this contender's node to another session"));
+    case Outcome::kLost:
+      return absl::AbortedError(absl::StrCat("release ", acquisition_->candidacy().path,
+                                          ": the lease had been lost"));
+    default:
+      return absl::FailedPreconditionError(absl::StrCat(what, "the client is closed"));
+  }
+}
+
+}  // namespace zkrecipes::internal

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_CONTENDER_RUNNER_H_
+#define ZKRECIPES_LIB_QUEUE_CONTENDER_RUNNER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/queue/acquisition.h"
+#include "lib/queue/contender.h"
+#include "lib/queue/lease_state.h"
+#include "lib/session/client_core.h"
+#include "lib/session/path_budget.h"
+#include "lib/session/session.h"
+
+namespace zkrecipes::internal {
+
+// Lets one Contender act: hands it the session's events and carries out its actions. Everything on
+// the reactor, but for Leave. Keeps itself alive until its contender has finished.
+class ContenderRunner : public session::Tenant,
+                        public std::enable_shared_from_this<ContenderRunner> {
+ public:
+  ContenderRunner(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition);
+
+  // `session`: null if the client is closed.
+  void Start(session::Session* session);
+
+  // Gives up the wait, or releases. `done` (may be null) hears when the node is gone. Thread-safe.
+  void Leave(LeaseState::ReleaseDone done);
+
+  void OnUp() override;
+  void OnDown() override;
+  void OnLost() override;
+  void OnLapsed() override;
+  void OnFailed(const absl::Status& why) override;
+  void OnClosing() override;
+
+ private:
+  bool ReserveBudget();
+  void Feed(const queue::Event& event);
+  void Act(const queue::action::Send& send);
+  void Act(const queue::action::Unwatch& unwatch);
+  void Act(const queue::action::StartRetryTimer&);
+  void Act(const queue::action::StartOwnWatchTimer&);
+  void Act(const queue::action::Granted& granted);
+  void Act(const queue::action::LeaseLost& lost);
+  void Act(const queue::action::PlaceLost&);
+  void Act(const queue::action::LeaveRefused& refused);
+  void Act(const queue::action::Finished& finished);
+  void SendWatch(queue::OpId op, const std::string& path);
+  void FeedAfter(absl::Duration pause, queue::Event event);
+  void CancelTimeout();
+  absl::Status EndStatus(const queue::action::Finished& finished) const;
+  void AnswerReleases(const absl::Status& status);
+
+  const std::shared_ptr<ClientCore> core_;
+  const std::shared_ptr<Acquisition> acquisition_;
+  const std::string server_path_;
+  queue::Contender contender_;
+
+  session::Session* session_ = nullptr;  // null before Start, and once finished
+  std::shared_ptr<ContenderRunner> self_;
+  std::shared_ptr<LeaseState> lease_;  // once granted
+  session::PathBudget::Reservation node_bytes_;
+  session::PathBudget::Reservation own_watch_bytes_;
+  session::PathBudget::Reservation blocker_watch_bytes_;
+  std::map<std::string, session::WatcherId> watches_;
+  zk::Reactor::TimerId timeout_ = 0;
+  std::vector<LeaseState::ReleaseDone> releases_;
+};
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_QUEUE_CONTENDER_RUNNER_H_

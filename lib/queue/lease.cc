@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/lease.h"
+
+#include <utility>
+
+#include "lib/base/process.h"
+#include "lib/queue/lease_state.h"
+
+namespace zkrecipes {
+namespace {
+
+// Gives the lease up; in a forked child it only makes sure that nothing is ever sent for it.
+void Drop(std::shared_ptr<internal::LeaseState> state) {
+  if (state == nullptr) return;
+  if (state->core().InHomeProcess()) {
+    state->Abandon();
+  } else {
+    base::Leak(std::move(state));
+  }
+}
+
+}  // namespace
+
+Lease::Lease(std::shared_ptr<internal::LeaseState> state) : state_(std::move(state)) {}
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this != &other) Drop(std::exchange(state_, std::move(other.state_)));
+  return *this;
+}
+
+Lease::~Lease() { Drop(std::move(state_)); }
+
+Lease::State Lease::state() const {
+  if (state_ == nullptr) return State::kReleased;
+  return state_->core().InHomeProcess() ? state_->state() : State::kLost;
+}
+
+FencingToken Lease::token() const {
+  return state_ == nullptr ? FencingToken() : state_->sequencer().token;
+}
+
+absl::Duration Lease::remaining() const {
+  if (state_ == nullptr || !state_->core().InHomeProcess()) return absl::ZeroDuration();
+  return state_->remaining();
+}
+
+std::stop_token Lease::lost() const {
+  return state_ == nullptr ? std::stop_token() : state_->lost();
+}
+
+const std::string& Lease::node() const {
+  static const std::string* const kNone = new std::string();
+  return state_ == nullptr ? *kNone : state_->sequencer().node;
+}
+
+Sequencer Lease::sequencer() const {
+  return state_ == nullptr ? Sequencer() : state_->sequencer();
+}
+
+absl::Status Lease::Release(const WaitOptions& wait) && {
+  if (state_ == nullptr) return absl::FailedPreconditionError("release: a moved-from lease");
+  const std::shared_ptr<internal::LeaseState> state = std::move(state_);
+  absl::Status status = state->Release(wait);
+  if (!state->core().InHomeProcess()) base::Leak(state);
+  return status;
+}
+
+std::ostream& operator<<(std::ostream& out, Lease::State state) {
+  switch (state) {
+    case Lease::State::kHeld:
+      return out << "held";
+    case Lease::State::kSuspect:
+      return out << "suspect";
+    case Lease::State::kLost:
+      return out << "lost";
+    case Lease::State::kReleased:
+      return out << "released";
+  }
+  return out;
+}
+
+}  // namespace zkrecipes

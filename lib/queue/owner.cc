@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/owner.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+
+namespace zkrecipes::queue {
+namespace {
+
+using nlohmann::json;
+
+bool ShownAsRawId(Dialect dialect, Mode mode) {
+  return dialect == Dialect::kKazoo || mode == Mode::kLeader;
+}
+
+}  // namespace
+
+std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner) {
+  if (ShownAsRawId(dialect, mode)) {
+    return owner.id.empty() ? absl::StrCat(owner.host, ":", owner.pid) : owner.id;
+  }
+  json data = {{"host", owner.host}, {"pid", owner.pid}};
+  if (!owner.id.empty()) data["id"] = owner.id;
+  return data.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+OwnerInfo ParseOwner(const std::string& data) {
+  const json parsed = json::parse(data, nullptr, /*allow_exceptions=*/false);
+  OwnerInfo owner;
+  if (!parsed.is_object()) {
+    owner.id = data;
+    return owner;
+  }
+  const auto text = [&parsed](const char* key) {
+    const auto it = parsed.find(key);
+    return it != parsed.end() && it->is_string() ? it->get<std::string>() : std::string();
+  };
+  owner.id = text("id");
+  owner.host = text("host");
+  const auto pid = parsed.find("pid");
+  if (pid != parsed.end() && pid->is_number_integer()) owner.pid = pid->get<int64_t>();
+  return owner;
+}
+
+OwnerInfo ThisOwner(const std::string& id) {
+  char host[HOST_NAME_MAX + 1] = "";
+  gethostname(host, sizeof(host) - 1);
+  OwnerInfo owner;
+  owner.id = id;
+  owner.host = host;
+  owner.pid = getpid();
+  return owner;
+}
+
+}  // namespace zkrecipes::queue

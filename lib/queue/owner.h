@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_OWNER_H_
+#define ZKRECIPES_LIB_QUEUE_OWNER_H_
+
+#include <string>
+
+#include "lib/queue/node_name.h"
+#include "zkrecipes/contenders.h"
+
+namespace zkrecipes::queue {
+
+// The data of a contender node: who is waiting. JSON for Curator's lock nodes, whose data Curator
+// does not read: {"id":...,"host":...,"pid":...}. Where the dialect's own tools show the data as a
+// raw id (kazoo, and Curator's latch): the id, or "host:pid" if there is none.
+std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner);
+
+// Anything that is not such JSON is taken for a raw id.
+OwnerInfo ParseOwner(const std::string& data);
+
+// This process, with `id`.
+OwnerInfo ThisOwner(const std::string& id);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_OWNER_H_

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/queue_listing.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "lib/queue/admission.h"
+#include "lib/queue/node_name.h"
+#include "lib/queue/owner.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::queue {
+namespace {
+
+const char* ModeText(Mode mode) {
+  switch (mode) {
+    case Mode::kShared:
+      return "shared";
+    case Mode::kLeader:
+      return "leader";
+    case Mode::kExclusive:
+    case Mode::kSharedWriter:
+      break;
+  }
+  return "exclusive";
+}
+
+ContenderInfo Describe(const ListedNode& node, const NodeName& name) {
+  ContenderInfo info;
+  info.mode = ModeText(name.mode);
+  info.token = FencingToken(node.stat.czxid);
+  info.node_czxid = node.stat.czxid;
+  info.node = node.name;
+  info.session = node.stat.ephemeral_owner;
+  info.owner = ParseOwner(node.data);
+  info.dialect = name.dialect == Dialect::kKazoo ? NameDialect::kKazoo : NameDialect::kCurator;
+  info.since = absl::FromUnixMillis(node.stat.ctime_ms);
+  return info;
+}
+
+// One reading of a queue, shared by its replies.
+struct Reading {
+  std::vector<ListedNode> nodes;
+  size_t unanswered = 0;
+  absl::Status error;
+  absl::AnyInvocable<void(absl::StatusOr<std::vector<ContenderInfo>>) &&> done;
+
+  void OnNode(size_t index, const zk::Reply& reply) {
+    ListedNode& node = nodes[index];
+    if (reply.code == zk::Code::kOk) {
+      node.data = reply.data;
+      node.stat = reply.stat;
+    } else if (reply.code == zk::Code::kNoNode) {
+      node.name.clear();  // no contender any more
+    } else {
+      error = zk::ToStatus(reply.code, "get", node.name);
+    }
+    if (--unanswered == 0) Finish();
+  }
+
+  void Finish() {
+    if (error.ok()) {
+      std::move(done)(DescribeQueue(nodes));
+    } else {
+      std::move(done)(error);
+    }
+  }
+};
+
+void ReadNodes(session::Session& session, const std::string& parent,
+               const std::shared_ptr<Reading>& reading) {
+  reading->unanswered = reading->nodes.size();
+  if (reading->nodes.empty()) return reading->Finish();
+  for (size_t i = 0; i < reading->nodes.size(); ++i) {
+    session.Send(zk::Get{zk::JoinPath(parent, reading->nodes[i].name)},
+                 [reading, i](const zk::Reply& reply) { reading->OnNode(i, reply); });
+  }
+}
+
+}  // namespace
+
+std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes) {
+  std::vector<std::pair<int32_t, ContenderInfo>> queue;
+  std::vector<std::string> names;
+  for (const ListedNode& node : nodes) {
+    const std::optional<NodeName> name = ParseNodeName(node.name);
+    if (!name) continue;
+    names.push_back(node.name);
+    queue.emplace_back(name->sequence, Describe(node, *name));
+  }
+  std::stable_sort(queue.begin(), queue.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<ContenderInfo> infos;
+  for (auto& [sequence, info] : queue) {
+    info.position = static_cast<int>(infos.size());
+    info.holds = ViewQueue(names, ParseNodeName(info.node)->mode, info.node).lower.empty();
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+void ReadQueue(session::Session& session, const std::string& parent,
+               absl::AnyInvocable<void(absl::StatusOr<std::vector<ContenderInfo>>) &&> done) {
+  auto reading = std::make_shared<Reading>();
+  reading->done = std::move(done);
+  session.Send(zk::GetChildren{parent}, [&session, parent, reading](const zk::Reply& reply) {
+    if (reply.code != zk::Code::kOk && reply.code != zk::Code::kNoNode) {
+      reading->error = zk::ToStatus(reply.code, "list", parent);
+      return reading->Finish();
+    }
+    for (const std::string& child : reply.children) {
+      if (ParseNodeName(child)) reading->nodes.push_back(ListedNode{child, "", {}});
+    }
+    ReadNodes(session, parent, reading);
+  });
+}
+
+}  // namespace zkrecipes::queue

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_QUEUE_LISTING_H_
+#define ZKRECIPES_LIB_QUEUE_QUEUE_LISTING_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "lib/session/session.h"
+#include "lib/zk/types.h"
+#include "zkrecipes/contenders.h"
+
+namespace zkrecipes::queue {
+
+struct ListedNode {
+  std::string name;
+  std::string data;
+  zk::Stat stat;
+};
+
+// Pure: what a queue's nodes say, in queue order. Nodes that are no contenders are left out.
+std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes);
+
+// Lists the children of `parent`, then reads the contenders among them, all at once. `done` runs
+// once, on the reactor. Nodes that go in between are left out.
+void ReadQueue(session::Session& session, const std::string& parent,
+               absl::AnyInvocable<void(absl::StatusOr<std::vector<ContenderInfo>>) &&> done);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_QUEUE_LISTING_H_

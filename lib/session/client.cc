@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/client.h"
+
+#include <stop_token>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/executor.h"
+#include "lib/session/client_core.h"
+#include "lib/session/client_options.h"
+
+namespace zkrecipes {
+namespace {
+
+using internal::ClientCore;
+using StatusShot = base::OneShot<absl::Status>;
+using ConnectDone = absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&>;
+
+constexpr absl::Duration kDestructorWaits = absl::Seconds(1);
+
+absl::Status NoSessionInTime(const ClientCore& core, const WaitOptions& wait) {
+  const std::string tried = absl::StrCat("connect to ", core.options().servers, ": ");
+  if (wait.cancel.stop_requested()) return absl::CancelledError(absl::StrCat(tried, "cancelled"));
+  return absl::UnavailableError(absl::StrCat(tried, "no session within ",
+                                             absl::FormatDuration(wait.timeout), " (",
+                                             core.trouble(), ")"));
+}
+
+}  // namespace
+
+std::shared_ptr<Client> internal::ClientAccess::Wrap(std::shared_ptr<ClientCore> core) {
+  return std::shared_ptr<Client>(new Client(std::move(core)));
+}
+
+absl::StatusOr<std::shared_ptr<Client>> Client::Connect(ClientOptions options,
+                                                        const WaitOptions& wait) {
+  if (absl::Status status = internal::CheckWaitOptions(wait); !status.ok()) return status;
+  auto core = ClientCore::Create(std::move(options));
+  if (!core.ok()) return core.status();
+  const base::BootTime deadline = (*core)->Now() + wait.timeout;
+  auto client = internal::ClientAccess::Wrap(*core);
+  auto connected = std::make_shared<StatusShot>();
+  (*core)->Start([connected](absl::Status status) { connected->Set(std::move(status)); });
+  const std::optional<absl::Status> status = connected->Take(deadline, wait.cancel);
+  if (status.has_value() && status->ok()) return client;
+  const absl::Status error = status.has_value() ? *status : NoSessionInTime(**core, wait);
+  (*core)->Close(std::make_shared<StatusShot>());
+  // There is no node to wait for: leave the closing to the background.
+  client->core_.reset();
+  return error;
+}
+
+void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone done) {
+  std::shared_ptr<Executor> executor = options.executor;
+  if (executor == nullptr) executor = base::NewGrowingExecutor();
+  // Waiting costs a thread of its own: connecting is rare, and this is one way of doing it, not two.
+  base::NewGrowingExecutor()->Execute(
+      [executor, options = std::move(options), wait = std::move(wait),
+       done = std::move(done)]() mutable {
+        auto client = Connect(std::move(options), wait);
+        executor->Execute([done = std::move(done), client = std::move(client)]() mutable {
+          std::move(done)(std::move(client));
+        });
+      });
+}
+
+Client::Client(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}
+
+Client::~Client() {
+  if (core_ == nullptr) return;
+  if (!core_->InHomeProcess()) {
+    base::Leak(std::move(core_));
+    return;
+  }
+  auto closed = std::make_shared<StatusShot>();
+  core_->Close(closed);
+  if (!core_->OnReactor()) closed->Take(core_->Now() + kDestructorWaits);
+}
+
+absl::Status Client::Close(const WaitOptions& wait) {
+  if (absl::Status status = internal::CheckWaitOptions(wait); !status.ok()) return status;
+  if (absl::Status status = core_->CheckMayBlock(); !status.ok()) return status;
+  auto closed = std::make_shared<StatusShot>();
+  const base::BootTime deadline = core_->Now() + wait.timeout;
+  core_->Close(closed);
+  if (const auto status = closed->Take(deadline, wait.cancel)) return *status;
+  if (wait.cancel.stop_requested()) {
+    return absl::CancelledError("close: cancelled; it goes on in the background");
+  }
+  return absl::DeadlineExceededError(absl::StrCat("close: not confirmed within ",
+                                                  absl::FormatDuration(wait.timeout),
+                                                  "; it goes on in the background"));
+}
+
+Subscription Client::OnStateChange(absl::AnyInvocable<void(ClientState)> callback) {
+  if (!core_->InHomeProcess()) return Subscription();
+  return core_->feed().Subscribe(std::move(callback));
+}
+
+int64_t Client::session_id() const { return core_->session_id(); }
+absl::Duration Client::session_timeout() const { return core_->session_timeout(); }
+
+std::ostream& operator<<(std::ostream& out, ClientState state) {
+  switch (state) {
+    case ClientState::kConnected:
+      return out << "connected";
+    case ClientState::kSuspended:
+      return out << "suspended";
+    case ClientState::kExpired:
+      return out << "expired";
+    case ClientState::kClosed:
+      return out << "closed";
+  }
+  return out;
+}
+
+}  // namespace zkrecipes

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/client_core.h"
+
+#include <utility>
+
+#include "lib/base/executor.h"
+#include "lib/session/client_options.h"
+#include "lib/zk/loop.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+zk::HandleOptions HandleOptionsOf(const ClientOptions& options) {
+  zk::HandleOptions handle;
+  handle.session_timeout = options.session_timeout;
+  handle.digest_credentials = options.digest_credentials;
+  for (const Acl& acl : options.acl) {
+    handle.acl.push_back(zk::AclEntry{acl.permissions, acl.scheme, acl.id});
+  }
+  return handle;
+}
+
+std::optional<ClientState> StateAfter(session::Change change) {
+  switch (change) {
+    case session::Change::kTrouble:
+      return std::nullopt;
+    case session::Change::kConnected:
+      return ClientState::kConnected;
+    case session::Change::kSuspended:
+      return ClientState::kSuspended;
+    case session::Change::kExpired:
+      return ClientState::kExpired;
+    case session::Change::kFailed:
+    case session::Change::kClosed:
+      return ClientState::kClosed;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions options) {
+  auto servers = CheckClientOptions(options);
+  if (!servers.ok()) return servers.status();
+  auto loop = zk::Loop::Start();
+  if (!loop.ok()) return loop.status();
+  World world{*loop, *loop, zk::SystemResolver(), [loop = *loop] { loop->Stop(); }};
+  return CreateIn(std::move(world), std::move(options), *std::move(servers));
+}
+
+std::shared_ptr<ClientCore> ClientCore::CreateIn(World world, ClientOptions options,
+                                                 zk::ServerList servers) {
+  if (options.executor == nullptr) options.executor = base::NewGrowingExecutor();
+  return std::shared_ptr<ClientCore>(
+      new ClientCore(std::move(world), std::move(options), std::move(servers)));
+}
+
+ClientCore::ClientCore(World world, ClientOptions options, zk::ServerList servers)
+    : world_(std::move(world)),
+      options_(std::move(options)),
+      servers_(std::move(servers)),
+      namespace_(servers_.namespace_root),
+      feed_(options_.executor),
+      timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)) {}
+
+ClientCore::~ClientCore() = default;
+
+void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
+  world_.reactor->Post([self = shared_from_this(), connected = std::move(connected)]() mutable {
+    self->reactor_thread_.store(std::this_thread::get_id());
+    self->connected_ = std::move(connected);
+    self->session_ = std::make_unique<session::Session>(
+        self->world_.reactor, self->world_.factory.get(), self->world_.resolver,
+        session::Session::Options{self->servers_, HandleOptionsOf(self->options_),
+                                  [core = self.get()](session::Change c) { core->OnChange(c); }});
+    self->session_->Start();
+  });
+}
+
+void ClientCore::OnChange(session::Change change) {
+  session_id_.store(session_->id());
+  timeout_ms_.store(absl::ToInt64Milliseconds(session_->timeout()));
+  {
+    base::MutexLock lock(mutex_);
+    trouble_ = std::string(session_->trouble().message());
+  }
+  if (const auto state = StateAfter(change)) feed_.Publish(*state);
+  if (change == session::Change::kConnected) ReportConnected(absl::OkStatus());
+  if (change == session::Change::kFailed) ReportConnected(session_->trouble());
+  if (change == session::Change::kClosed) {
+    ReportConnected(absl::FailedPreconditionError("the client is closed"));
+  }
+}
+
+void ClientCore::ReportConnected(absl::Status status) {
+  if (connected_) std::exchange(connected_, nullptr)(std::move(status));
+}
+
+void ClientCore::Post(WithSession task) {
+  {
+    base::MutexLock lock(mutex_);
+    if (!closed_) {
+      // Under the mutex, so that the reactor's stop comes after it.
+      world_.reactor->Post([self = shared_from_this(), task = std::move(task)]() mutable {
+        std::move(task)(self->session_.get());
+      });
+      return;
+    }
+  }
+  std::move(task)(nullptr);
+}
+
+void ClientCore::Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
+  {
+    base::MutexLock lock(mutex_);
+    if (closed_) {
+      closed->Set(close_status_);
+      return;
+    }
+    close_waiters_.push_back(std::move(closed));
+  }
+  Post([self = shared_from_this()](session::Session* session) {
+    if (session == nullptr || std::exchange(self->close_begun_, true)) return;
+    session->Close([self](absl::Status status) { self->OnClosed(std::move(status)); });
+  });
+}
+
+void ClientCore::OnClosed(absl::Status status) {
+  // Not from inside the session's own call.
+  world_.reactor->Post([self = shared_from_this(), status = std::move(status)] {
+    self->session_.reset();
+    std::vector<std::shared_ptr<base::OneShot<absl::Status>>> waiters;
+    {
+      base::MutexLock lock(self->mutex_);
+      self->closed_ = true;
+      self->close_status_ = status;
+      waiters.swap(self->close_waiters_);
+    }
+    std::move(self->world_.stop)();
+    for (const auto& waiter : waiters) waiter->Set(status);
+  });
+}
+
+absl::Status ClientCore::CheckMayBlock() const {
+  if (!InHomeProcess()) {
+    return absl::FailedPreconditionError("the client belongs to the parent process");
+  }
+  if (OnReactor()) {
+    return absl::FailedPreconditionError(
+        "a blocking call on the client's I/O thread would wait for itself");
+  }
+  return absl::OkStatus();
+}
+
+std::string ClientCore::trouble() const {
+  base::MutexLock lock(mutex_);
+  return trouble_;
+}
+
+}  // namespace zkrecipes::internal

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_CLIENT_CORE_H_
+#define ZKRECIPES_LIB_SESSION_CLIENT_CORE_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "lib/base/mutex.h"
+#include "lib/base/one_shot.h"
+#include "lib/base/process.h"
+#include "lib/session/session.h"
+#include "lib/session/state_feed.h"
+#include "lib/zk/handle.h"
+#include "lib/zk/path.h"
+#include "lib/zk/reactor.h"
+#include "lib/zk/resolver.h"
+#include "zkrecipes/client.h"
+
+namespace zkrecipes::internal {
+
+// Where a client runs. `stop` ends the reactor once the session is closed.
+struct World {
+  std::shared_ptr<zk::Reactor> reactor;
+  std::shared_ptr<zk::HandleFactory> factory;
+  std::shared_ptr<zk::Resolver> resolver;
+  absl::AnyInvocable<void() &&> stop;
+};
+
+// What a Client, its recipes and its leases share: the session, and the way onto its reactor.
+// Thread-safe. It lives until the last of them has gone *and* the session is closed.
+class ClientCore : public std::enable_shared_from_this<ClientCore> {
+ public:
+  using WithSession = absl::AnyInvocable<void(session::Session*) &&>;
+
+  // InvalidArgument for bad options; does not connect yet.
+  static absl::StatusOr<std::shared_ptr<ClientCore>> Create(ClientOptions options);
+  // REQUIRES: the options are valid.
+  static std::shared_ptr<ClientCore> CreateIn(World world, ClientOptions options,
+                                              zk::ServerList servers);
+  ~ClientCore();
+
+  // `connected` runs once, on the reactor: OK, or why there never will be a session.
+  void Start(absl::AnyInvocable<void(absl::Status) &&> connected);
+
+  // Runs `task` exactly once: on the reactor with the session, or with null, perhaps inline, once
+  // the client is closed.
+  void Post(WithSession task);
+
+  // Starts closing, once. `closed` gets the outcome, also when that is long known.
+  void Close(std::shared_ptr<base::OneShot<absl::Status>> closed);
+
+  // OK, or FailedPrecondition why nothing that blocks can be called here: the process is a forked
+  // child, or the thread is the reactor's own.
+  absl::Status CheckMayBlock() const;
+  bool InHomeProcess() const { return home_.IsThisProcess(); }
+  bool OnReactor() const { return reactor_thread_.load() == std::this_thread::get_id(); }
+
+  const ClientOptions& options() const { return options_; }
+  const zk::Namespace& name_space() const { return namespace_; }
+  const std::shared_ptr<Executor>& executor() const { return options_.executor; }
+  const std::shared_ptr<zk::Reactor>& reactor() const { return world_.reactor; }
+  base::BootTime Now() const { return world_.reactor->Now(); }
+  session::StateFeed& feed() { return feed_; }
+  // Why there is no connection yet.
+  std::string trouble() const;
+  int64_t session_id() const { return session_id_.load(); }
+  absl::Duration session_timeout() const { return absl::Milliseconds(timeout_ms_.load()); }
+
+ private:
+  ClientCore(World world, ClientOptions options, zk::ServerList servers);
+  void OnChange(session::Change change);
+  void OnClosed(absl::Status status);
+  void ReportConnected(absl::Status status);
+
+  const base::HomeProcess home_;
+  World world_;
+  ClientOptions options_;  // the executor is never null
+  const zk::ServerList servers_;
+  const zk::Namespace namespace_;
+  session::StateFeed feed_;
+  std::atomic<std::thread::id> reactor_thread_{};
+  std::atomic<int64_t> session_id_ = 0;
+  std::atomic<int64_t> timeout_ms_ = 0;
+
+  // On the reactor only.
+  std::unique_ptr<session::Session> session_;
+  absl::AnyInvocable<void(absl::Status) &&> connected_;
+  bool close_begun_ = false;
+
+  mutable base::Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the reactor takes no more tasks
+  absl::Status close_status_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<base::OneShot<absl::Status>>> close_waiters_ ABSL_GUARDED_BY(mutex_);
+  std::string trouble_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The way from the public Client to its core.
+struct ClientAccess {
+  static const std::shared_ptr<ClientCore>& Core(const Client& client) { return client.core_; }
+  static std::shared_ptr<Client> Wrap(std::shared_ptr<ClientCore> core);
+};
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_SESSION_CLIENT_CORE_H_

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
+#define ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
+
+#include "absl/status/statusor.h"
+#include "lib/zk/server_list.h"
+#include "zkrecipes/client.h"
+
+namespace zkrecipes::internal {
+
+// The servers that valid options name; InvalidArgument names the option and the rule it breaks.
+absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options);
+
+// InvalidArgument for a negative timeout.
+absl::Status CheckWaitOptions(const WaitOptions& wait);
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_

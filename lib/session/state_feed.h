@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_STATE_FEED_H_
+#define ZKRECIPES_LIB_SESSION_STATE_FEED_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "lib/base/mutex.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/executor.h"
+
+namespace zkrecipes::session {
+
+// Tells subscribers, each in order and one call at a time, in what state the client is. Thread-safe.
+class StateFeed {
+ public:
+  explicit StateFeed(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}
+
+  void Publish(ClientState state);
+  Subscription Subscribe(absl::AnyInvocable<void(ClientState)> callback);
+
+ private:
+  class Subscriber;
+
+  const std::shared_ptr<Executor> executor_;
+  base::Mutex mutex_;
+  ClientState state_ ABSL_GUARDED_BY(mutex_) = ClientState::kSuspended;
+  std::vector<std::weak_ptr<Subscriber>> subscribers_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_STATE_FEED_H_
