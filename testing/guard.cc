@@ -15,13 +15,15 @@
 namespace zkrecipes::testing {
 namespace {
 
-// SIGHUP: the kernel sends it to a group that is orphaned with a stopped member.
-// --foreground keeps `timeout` and `cat` in the group. 0 seconds means no limit. `cat` reads the
-// lifeline, where nothing ever arrives but its end. The directory goes first, since nothing of the
-// group is left to remove it afterwards; after the maximal lifetime it stays, for its logs.
+// `cat` reads the lifeline, where nothing ever arrives but its end. --foreground keeps `timeout` and
+// `cat` in the group; 0 seconds means no limit; 137 is what it says when the time was up. SIGHUP: the
+// kernel sends it to a group that is orphaned with a stopped member, and `timeout` takes it for an
+// end too. The directory goes before the group, since nobody is left to remove it afterwards; when
+// the time was up it stays, for its logs.
 constexpr char kScript[] =
     "trap '' HUP INT TERM\n"
-    "timeout --foreground --signal=KILL \"$1\" cat >/dev/null && rm -rf -- \"$2\"\n"
+    "timeout --foreground --signal=KILL \"$1\" cat >/dev/null\n"
+    "[ $? -eq 137 ] || rm -rf -- \"$2\"\n"
     "kill -KILL 0";
 
 std::string Seconds(absl::Duration lifetime) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 
@@ -89,7 +90,9 @@ absl::Status LocalEnsemble::Impl::WaitForStart() const {
     for (const auto& member : members_) {
       if (absl::Status status = member->CheckAlive(); !status.ok()) return status;
       if (!LogSaysPortTaken(member->spec())) continue;
-      return absl::UnavailableError("another process took a port");
+      return absl::UnavailableError(absl::StrCat("another process took a port of the server at ",
+                                                 member->spec().Address(), ".",
+                                                 LogForMessage(member->spec())));
     }
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(absl::StrFormat(

@@ -19,6 +19,7 @@ std::string TailOf(const std::string& path, int lines) {
   std::stringstream text;
   text << in.rdbuf();
   std::vector<std::string> all = absl::StrSplit(text.str(), '\n', absl::SkipEmpty());
+  std::erase_if(all, [](const std::string& line) { return absl::StartsWith(line, "\tat "); });
   const size_t skip = all.size() - std::min(all.size(), static_cast<size_t>(std::max(lines, 0)));
   return absl::StrJoin(all.begin() + static_cast<std::ptrdiff_t>(skip), all.end(), "\n");
 }

@@ -9,7 +9,7 @@
 
 namespace zkrecipes::testing {
 
-// The last `lines` lines of a file; empty if it cannot be read.
+// The last `lines` lines of a log, Java's stack frames left out; empty if it cannot be read.
 std::string TailOf(const std::string& path, int lines);
 
 // Whether a server says in its log that it could not have one of its ports.
