@@ -28,8 +28,10 @@ def complaint(file, quote, included):
     public = file.startswith("include/")
     if re.fullmatch(r"(zookeeper/)?(zookeeper\w*|proto|recordio)\.h|zookeeper\.jute\.h", included):
         # The test that uses the multi-threaded client beside ours is the one exception.
-        allowed = file.startswith("lib/zk/") or file.startswith("integration/")
-        return None if allowed and file.endswith(".cc") else "only a lib/zk/*.cc may include ZooKeeper's headers"
+        allowed = file == "lib/zk/c_api.h" or (file.startswith(("lib/zk/", "integration/")) and file.endswith(".cc"))
+        return None if allowed else "only lib/zk/c_api.h and sources of lib/zk may include ZooKeeper's headers"
+    if included.startswith("lib/zk/c_") and not re.match(r"lib/zk/(c_|[^/]*\.cc\Z)", file):
+        return "headers named lib/zk/c_* may include zookeeper.h, so they stay inside lib/zk's sources"
     if included.startswith(("absl/", "zkrecipes/")):
         return None
     if public:
