@@ -264,11 +264,22 @@ TEST(LocalEnsembleStart, GivesUpOnAPortThatStaysTaken) {
   EXPECT_THAT(ensemble.status().ToString(), HasSubstr("java.net.BindException"));
 }
 
-TEST(LocalEnsembleStart, EndsAServerThatDoesNotComeUpAndShowsItsLog) {
-  const auto ensemble =
-      LocalEnsemble::Start({.servers = 3, .start_timeout = absl::Milliseconds(300)});
+TEST(LocalEnsembleStart, ShowsTheLogOfAServerThatDoesNotServe) {
+  // One server that waits for the other of its two members.
+  const auto ensemble = LocalEnsemble::Start(
+      {.servers = 1,
+       .extra_config = {{"server.1", "127.0.0.1:3:0"}, {"server.2", "127.0.0.1:1:2"}},
+       .start_timeout = absl::Seconds(3)});
   EXPECT_TRUE(absl::IsDeadlineExceeded(ensemble.status())) << ensemble.status();
-  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("server.log"));
+  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("0: not serving"));
+  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("server.log:\n"));
+}
+
+TEST(LocalEnsembleStart, RefusesOptionsBeforeItMakesAnything) {
+  const auto ensemble = LocalEnsemble::Start({.servers = 0, .directory = "/tmp/zkrecipes-never"});
+  EXPECT_TRUE(absl::IsInvalidArgument(ensemble.status())) << ensemble.status();
+  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("servers is 0"));
+  EXPECT_FALSE(std::filesystem::exists("/tmp/zkrecipes-never"));
 }
 
 TEST(LocalEnsembleStart, NamesThePackageThatIsMissing) {

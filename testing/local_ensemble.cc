@@ -97,7 +97,7 @@ absl::Status LocalEnsemble::Impl::WaitForStart() const {
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(absl::StrFormat(
           "not all servers serve after %s (%s).%s", absl::FormatDuration(options_.start_timeout),
-          view.Describe(), LogForMessage(specs_.front())));
+          view.Describe(), LogForMessage(specs_[view.FirstNotServing()])));
     }
     absl::SleepFor(kPollInterval);
   }

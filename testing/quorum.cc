@@ -17,6 +17,8 @@ bool Leads(ServerMode mode) {
   return mode == ServerMode::kLeader || mode == ServerMode::kStandalone;
 }
 
+bool Serves(ServerMode mode) { return Leads(mode) || mode == ServerMode::kFollower; }
+
 }  // namespace
 
 ServerMode AskMode(const std::string& address, absl::Duration timeout) {
@@ -49,13 +51,17 @@ int QuorumView::leaders() const {
 }
 
 int QuorumView::serving() const {
-  return leaders() +
-         static_cast<int>(std::count(modes.begin(), modes.end(), ServerMode::kFollower));
+  return static_cast<int>(std::count_if(modes.begin(), modes.end(), Serves));
 }
 
 int QuorumView::LeaderIndex() const {
   if (leaders() != 1) return -1;
   return static_cast<int>(std::find_if(modes.begin(), modes.end(), Leads) - modes.begin());
+}
+
+int QuorumView::FirstNotServing() const {
+  const auto found = std::find_if_not(modes.begin(), modes.end(), Serves);
+  return found == modes.end() ? 0 : static_cast<int>(found - modes.begin());
 }
 
 // A leader that has just lost its followers says for a while that it leads, and followers that have

@@ -24,7 +24,9 @@ struct QuorumView {
   int leaders() const;      // members that lead or stand alone
   int serving() const;      // these and the followers
   int LeaderIndex() const;  // the one that leads; -1 if there is none or there are several
-  bool HasQuorum() const;   // one leader, and a majority serves
+  // The first member that does not serve, or else 0.
+  int FirstNotServing() const;
+  bool HasQuorum() const;  // one leader, and a majority serves
   bool AllServe() const;
   std::string Describe() const;  // "0: leader, 1: follower, 2: no answer"
 };
