@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How `zkr lock` keeps its command in hand, tried with tools/zkr/supervisor/supervise_driver.cc:
+// no server takes part. Each test runs with both ways of keeping the tree together.
+
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "integration/zkr_process.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+bool MayMakePidNamespace() {
+  const pid_t child = fork();
+  if (child == 0) _exit(unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+class Supervised : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == "namespace" && !MayMakePidNamespace()) GTEST_SKIP() << "needs CAP_SYS_ADMIN";
+  }
+
+  std::vector<std::string> Driver(const std::string& grace, const std::string& remaining,
+                                  const std::vector<std::string>& command) {
+    std::vector<std::string> argv = {ZKRECIPES_BIN_DIR "/zkr-supervise", GetParam(), grace,
+                                     remaining, loss_, "--"};
+    argv.insert(argv.end(), command.begin(), command.end());
+    return argv;
+  }
+  std::vector<std::string> Shell(const std::string& script, const std::string& grace = "30s",
+                                 const std::string& remaining = "1h") {
+    return Driver(grace, remaining, {"sh", "-c", script});
+  }
+
+  // A script that holds the life line as descriptor 9, says so, and goes on with `then`.
+  std::string Holding(const std::string& then) {
+    return absl::StrCat("exec 9>", life_.path(), "; ", then);
+  }
+
+  void LoseTheLock() { std::ofstream(loss_) << "lost"; }
+
+  TempDir dir_;
+  const std::string loss_ = dir_ / "lost";
+  LifeLine life_{dir_ / "life"};
+};
+
+INSTANTIATE_TEST_SUITE_P(Guard, Supervised, ::testing::Values("namespace", "process"),
+                         [](const auto& instance) { return instance.param; });
+
+TEST_P(Supervised, EndsWithTheCommandsStatus) {
+  EXPECT_EQ(Program(Shell("exit 3")).Wait(), 3);
+  EXPECT_EQ(Program(Shell("exit 0")).Wait(), 0);
+  EXPECT_EQ(Program(Shell("kill -9 $$")).Wait(), 128 + SIGKILL);
+  EXPECT_EQ(Program(Shell("kill -TERM $$")).Wait(), 128 + SIGTERM);
+}
+
+TEST_P(Supervised, SaysWhyACommandCannotBeRun) {
+  Program absent(Driver("5s", "1h", {"/no/such/command"}));
+  EXPECT_EQ(absent.Wait(), 126);
+  EXPECT_THAT(absent.Err(), HasSubstr("No such file"));
+  Program forbidden(Driver("5s", "1h", {"/etc/passwd"}));
+  EXPECT_EQ(forbidden.Wait(), 126);
+  EXPECT_THAT(forbidden.Err(), HasSubstr("Permission denied"));
+}
+
+TEST_P(Supervised, AddsToTheEnvironment) {
+  Program program(Shell("echo \"$ZKR_TEST|${ZKR_EMPTY-unset}|$MINE\""), {.environment = {{"MINE", "yes"}}});
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_EQ(program.Out(), "a b=c||yes\n");
+}
+
+TEST_P(Supervised, LeaksNoDescriptorAndPassesOnTheUsers) {
+  const auto with_seven = [] { dup2(2, 7); };
+  Program direct({"sh", "-c", "ls /proc/self/fd"}, {.in_child = with_seven});
+  ASSERT_EQ(direct.Wait(), 0);
+  Program guarded(Shell("ls /proc/self/fd"), {.in_child = with_seven});
+  ASSERT_EQ(guarded.Wait(), 0);
+  EXPECT_EQ(guarded.Out(), direct.Out());
+  EXPECT_THAT(guarded.Out(), HasSubstr("7\n"));
+}
+
+TEST_P(Supervised, WorksWithClosedStandardStreams) {
+  const auto close_all = [] {
+    close(0);
+    close(1);
+  };
+  Program program(Shell("ls /proc/self/fd >&2; exit 6"), {.in_child = close_all});
+  EXPECT_EQ(program.Wait(), 6);
+}
+
+TEST_P(Supervised, StartsTheCommandWithTheSignalStateOfZkr) {
+  const std::string show = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status";
+  const auto unusual = [] {
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &blocked, nullptr);
+  };
+  Program direct({"sh", "-c", show}, {.in_child = unusual});
+  ASSERT_EQ(direct.Wait(), 0);
+  Program guarded(Shell(show), {.in_child = unusual});
+  ASSERT_EQ(guarded.Wait(), 0);
+  EXPECT_EQ(guarded.Out(), direct.Out());
+}
+
+TEST_P(Supervised, PassesSignalsOnToTheWholeProcessGroup) {
+  const std::map<std::string, int> signals = {
+      {"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP},   {"QUIT", SIGQUIT},
+      {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"ALRM", SIGALRM}, {"WINCH", SIGWINCH}};
+  for (const auto& [name, signal] : signals) {
+    LifeLine line(dir_ / name);
+    const auto member = [&, trap = name](const std::string& answer) {
+      return absl::StrCat("sh -c 'trap \"echo ", answer, " >&9; exit\" ", trap,
+                          "; echo ready >&9; while :; do sleep 0.01; done'");
+    };
+    Program program(Shell(absl::StrCat("exec 9>", line.path(), "; trap : ", name, "; ",
+                                       member("one"), " | ", member("two"), "; exit 7")));
+    ASSERT_TRUE(line.WaitFor("ready\nready\n")) << name;
+    program.Signal(signal);
+    EXPECT_TRUE(line.WaitFor("one")) << name;
+    EXPECT_TRUE(line.WaitFor("two")) << name;
+    EXPECT_EQ(program.Wait(), 7) << name;
+  }
+}
+
+TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM}) {
+    LifeLine line(dir_ / std::to_string(signal));
+    Program program(Driver("5s", "1h", {"sh", "-c", "exec 9>" + line.path() +
+                                                        "; echo ready >&9; exec sleep 1000"}));
+    ASSERT_TRUE(line.WaitFor("ready"));
+    program.Signal(signal);
+    EXPECT_EQ(program.Wait(), 128 + signal);
+  }
+}
+
+TEST_P(Supervised, KillsGrandchildrenInTheirOwnSessionsWhenZkrIsKilled) {
+  Program program(Shell(Holding(
+      "(setsid sh -c 'trap \"\" TERM HUP; echo deep >&9; while :; do sleep 1; done' &); "
+      "echo ready >&9; while :; do sleep 1; done")));
+  ASSERT_TRUE(life_.WaitFor("deep"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  program.Signal(SIGKILL);
+  EXPECT_TRUE(life_.WaitUntilCut());
+}
+
+TEST_P(Supervised, KillsTheTreeWhenZkrsProcessGroupIsKilled) {
+  Program program(Shell(Holding("echo ready >&9; (setsid sleep 1000 &); sleep 1000")));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  kill(-program.pid(), SIGKILL);
+  EXPECT_TRUE(life_.WaitUntilCut());
+}
+
+TEST_P(Supervised, KillsTheTreeAtTheDeadlineWhenZkrIsStopped) {
+  Program program(Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000"), "30s", "500ms"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  program.Signal(SIGSTOP);
+  EXPECT_TRUE(life_.WaitUntilCut());
+  program.Signal(SIGCONT);
+  EXPECT_EQ(program.Wait(), 70);
+}
+
+TEST_P(Supervised, LeavesTheCommandAloneWhileZkrIsWell) {
+  Program program(Shell("sleep 1.5; exit 4", "30s", "200ms"));
+  EXPECT_EQ(program.Wait(), 4);
+}
+
+TEST_P(Supervised, ReportsACommandThatEndedBeforeTheDeadlineOfAStoppedZkr) {
+  Program program(Shell(Holding("echo ready >&9; while [ ! -e " + (dir_ / "go") +
+                                " ]; do sleep 0.01; done; exit 9"),
+                        "30s", "1h"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  program.Signal(SIGSTOP);
+  std::ofstream(dir_ / "go") << "go";
+  ASSERT_TRUE(life_.WaitUntilCut());
+  program.Signal(SIGCONT);
+  EXPECT_EQ(program.Wait(), 9);
+}
+
+TEST_P(Supervised, EndsWhatTheCommandLeavesBehindBeforeItReturns) {
+  Program program(Shell(
+      Holding("(setsid sh -c 'trap \"\" TERM; echo stubborn >&9; while :; do sleep 1; done' &); "
+              "(sleep 1000; echo never >&9) & exit 5"),
+      "300ms"));
+  EXPECT_EQ(program.Wait(), 5);
+  EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_P(Supervised, LetsWhatIsAboutToEndFinish) {
+  const std::string late = dir_ / "late";
+  Program program(Shell("(sleep 0.1; echo done > " + late + ") & exit 0"));
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_EQ(ReadFile(late), "done\n");
+}
+
+TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {
+  Program program(Shell(
+      Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; do sleep 0.01; "
+              "done' &); while [ ! -e " +
+              (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
+      "1h"));
+  ASSERT_TRUE(life_.WaitFor("up"));
+  std::ofstream(dir_ / "go") << "go";
+  ASSERT_TRUE(life_.WaitFor("termed"));
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 5);
+  EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_P(Supervised, AsksTheCommandToEndWhenTheLockIsLost) {
+  Program program(Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
+                                "while :; do sleep 0.01; done")));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  LoseTheLock();
+  EXPECT_EQ(program.Wait(), 70);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+}
+
+TEST_P(Supervised, KillsTheTreeAfterTheGracePeriodWhenTheLockIsLost) {
+  Program program(Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
+                                "while :; do sleep 0.01; done"),
+                        "300ms"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  LoseTheLock();
+  EXPECT_EQ(program.Wait(), 70);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+  EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsLost) {
+  Program program(Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
+                                "while :; do sleep 0.01; done")));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  LoseTheLock();
+  EXPECT_EQ(program.Wait(), 70);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+}
+
+TEST_P(Supervised, KeepsTheStatusOfACommandThatEndedBeforeTheLoss) {
+  Program program(Shell(Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; "
+                                "do sleep 0.01; done' &); while [ ! -e " +
+                                (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
+                        "1s"));
+  ASSERT_TRUE(life_.WaitFor("up"));
+  std::ofstream(dir_ / "go") << "go";
+  ASSERT_TRUE(life_.WaitFor("termed"));
+  LoseTheLock();
+  EXPECT_EQ(program.Wait(), 5);
+}
+
+TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
+  Program program(Shell(Holding("echo ready >&9; kill -STOP $$; echo continued >&9; exit 8")));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  // Its process group is zkr's to signal, whatever namespace it is in.
+  program.Signal(SIGCONT);
+  ASSERT_TRUE(WaitUntil([&] {
+    program.Signal(SIGCONT);
+    return !program.IsRunning();
+  }));
+  EXPECT_EQ(program.Wait(), 8);
+}
+
+TEST_P(Supervised, KillsTheTreeWhenTheGuardIsKilled) {
+  Program program(Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000")));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  const auto guards = DescendantsNamed(program.pid(), "lock-guard");
+  ASSERT_FALSE(guards.empty());
+  kill(guards.front(), SIGKILL);
+  EXPECT_EQ(program.Wait(), 128 + SIGKILL);
+  EXPECT_FALSE(life_.IsHeld());
+  EXPECT_THAT(program.Err(), HasSubstr("killed the command's guard"));
+}
+
+TEST_P(Supervised, KillsTheTreeWhenTheRunnerIsKilled) {
+  Program program(Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000")));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  const auto runners = DescendantsNamed(program.pid(), "lock-runner");
+  ASSERT_FALSE(runners.empty());
+  kill(runners.front(), SIGKILL);
+  EXPECT_EQ(program.Wait(), 128 + SIGKILL);
+  EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_P(Supervised, DoesNotDependOnAGuardThatIsStopped) {
+  Program program(Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000"), "100ms"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  const auto guards = DescendantsNamed(program.pid(), "lock-guard");
+  ASSERT_FALSE(guards.empty());
+  kill(guards.front(), SIGSTOP);
+  LoseTheLock();
+  EXPECT_EQ(program.Wait(), 70);
+  EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
+  if (!MayMakePidNamespace()) GTEST_SKIP() << "needs CAP_SYS_ADMIN";
+  struct stat before, after;
+  ASSERT_EQ(stat("/proc/self/ns/mnt", &before), 0);
+  Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "namespace", "5s", "1h", "--", "sh", "-c",
+                   "readlink /proc/$$/exe >/dev/null && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'"});
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_THAT(program.Out(), HasSubstr("lock-runner"));
+  ASSERT_EQ(stat("/proc/self/ns/mnt", &after), 0);
+  EXPECT_NE(ReadFile("/proc/" + std::to_string(getpid()) + "/comm"), "");
+}
+
+TEST(PidNamespace, IsDoneWithoutByThoseWhoMayNotMakeOne) {
+  if (getuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  const auto become_nobody = [] {
+    if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(99);
+  };
+  TempDir dir;
+  LifeLine life(dir / "life");
+  Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "sh", "-c",
+                   "exec 9>" + life.path() + "; (setsid sleep 1000 &); grep NSpid /proc/self/status; "
+                   "echo ready >&9; sleep 1000"},
+                  {.in_child = become_nobody});
+  ASSERT_TRUE(life.WaitFor("ready"));
+  // As many pids as we have: there is no namespace of its own.
+  Program direct({"grep", "NSpid", "/proc/self/status"});
+  ASSERT_EQ(direct.Wait(), 0);
+  const auto tabs = [](const std::string& line) { return std::count(line.begin(), line.end(), '\t'); };
+  EXPECT_EQ(tabs(program.Out()), tabs(direct.Out()));
+  program.Signal(SIGKILL);
+  EXPECT_TRUE(life.WaitUntilCut());
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/exit_code.h"
+
+#include <cstdio>
+
+namespace zkr {
+
+ExitCode ExitCodeFor(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kDone;
+    case absl::StatusCode::kInvalidArgument:
+      return kUsage;
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kAborted:
+      return kNotAcquired;
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      return kDenied;
+    case absl::StatusCode::kUnavailable:
+      return kUnavailable;
+    default:
+      return kInternal;
+  }
+}
+
+void Complain(const std::string& message) { std::fprintf(stderr, "zkr: %s\n", message.c_str()); }
+void Complain(const absl::Status& status) { Complain(std::string(status.message())); }
+
+}  // namespace zkr

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_CHANNEL_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_CHANNEL_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lib/base/boot_time.h"
+#include "tools/zkr/supervisor/unique_fd.h"
+
+namespace zkr {
+
+// What zkr, the guard, the runner and CMD's process before its exec tell each other.
+enum class MessageKind : std::int32_t {
+  // zkr to the guard
+  kStart,  // run CMD. value: 1 if it gets the terminal. text: "NAME=VALUE\0" each, added to its
+           // environment
+  kAlive,  // value: CLOCK_BOOTTIME in ns; CMD may live until then without another kAlive
+  kKill,   // end CMD's whole tree now
+  // zkr to the runner
+  kSignal,  // value: to be sent to CMD's process group
+  kResume,  // value: 1 if CMD gets the terminal back; then SIGCONT to its process group
+  // CMD's process to zkr, before the exec
+  kForked,  // `sender` is CMD's pid, and its process group
+  // the runner to zkr
+  kStarted,     // the exec succeeded
+  kExecFailed,  // value: errno
+  kStopped,     // value: the signal that stopped CMD
+  kEnded,       // value: CMD's status in the form of waitpid
+  // the guard to zkr
+  kDeadlinePassed,  // no kAlive came in time: the tree is being killed
+  kRunnerFailed,    // value: errno of the fork that failed
+};
+
+struct Message {
+  MessageKind kind = MessageKind::kKill;
+  std::int64_t value = 0;
+  std::string text = {};
+
+  // Filled in by Receive.
+  zkrecipes::base::BootTime sent = {};  // when the sender sent it
+  pid_t sender = 0;                // who sent it, as seen from the receiver's PID namespace
+};
+
+// One end of a SOCK_SEQPACKET socketpair: whole messages, in order, and an end that shows when
+// nobody holds the other side any more. Close-on-exec. Not thread-safe.
+class Channel {
+ public:
+  Channel() = default;
+  // An invalid pair if the system refuses; errno says why.
+  static std::pair<Channel, Channel> Pair();
+
+  // False if the other side is gone. Blocks while the socket's buffer is full.
+  bool Send(const Message& message) const;
+
+  // False if the other side is gone, or stopped for so long that the buffer is full. Never blocks.
+  bool TrySend(const Message& message) const;
+
+  // Blocks until a message or the end comes. nullopt: nobody holds the other side, and all that
+  // they sent has been received.
+  std::optional<Message> Receive() const;
+
+  int fd() const { return fd_.get(); }
+  bool valid() const { return fd_.valid(); }
+  void Close() { fd_.reset(); }
+
+ private:
+  explicit Channel(int fd) : fd_(fd) {}
+  bool SendWithFlags(const Message& message, int flags) const;
+
+  UniqueFd fd_;
+};
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_CHANNEL_H_

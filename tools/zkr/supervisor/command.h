@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_COMMAND_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace zkr {
+
+// How CMD's tree is kept together.
+enum class GuardKind {
+  kAuto,       // a PID namespace where that is permitted, else as kProcess
+  kNamespace,  // a PID namespace, or CMD is not run
+  kProcess,    // child subreapers and /proc; CMD sees the machine's own pids
+};
+
+// What is to be run, known before zkr talks to anybody.
+struct Command {
+  std::vector<std::string> argv;                 // not empty; argv[0] is looked up in PATH
+  absl::Duration grace = absl::Seconds(5);       // between SIGTERM and SIGKILL
+  GuardKind guard = GuardKind::kAuto;
+};
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_COMMAND_H_

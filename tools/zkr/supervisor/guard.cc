@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/supervisor/guard.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "tools/zkr/supervisor/pid_namespace.h"
+#include "tools/zkr/supervisor/process.h"
+#include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/runner.h"
+
+namespace zkr {
+
+void Guard::Main(Setup setup) {
+  Guard guard(std::move(setup));
+  guard.zkr_group_ = getpgrp();
+  setpgid(0, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // So that `pkill zkr` and `killall zkr` do not take the guard along.
+  prctl(PR_SET_NAME, "lock-guard");
+  guard.deadline_ = UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  guard.child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
+  if (guard.deadline_.valid() && guard.child_signal_.valid()) guard.Loop();
+  guard.EndTree();
+  _exit(0);
+}
+
+void Guard::Loop() {
+  for (;;) {
+    pollfd fds[] = {{setup_.to_zkr.fd(), POLLIN, 0},
+                    {child_signal_.get(), POLLIN, 0},
+                    {deadline_.get(), POLLIN, 0}};
+    poll(fds, 3, -1);
+    // A new deadline that is already waiting counts more than the old one's end.
+    if (fds[0].revents != 0) {
+      if (!HandleMessage()) return;
+      continue;
+    }
+    if (fds[1].revents != 0) {
+      NextSignal(child_signal_);
+      if (RunnerIsGone()) return;
+    }
+    if (fds[2].revents != 0) {
+      setup_.to_zkr.TrySend({MessageKind::kDeadlinePassed});
+      return;
+    }
+  }
+}
+
+bool Guard::HandleMessage() {
+  const auto message = setup_.to_zkr.Receive();
+  zkr_is_gone_ = !message;
+  if (!message || message->kind == MessageKind::kKill) return false;
+  if (message->kind == MessageKind::kAlive) SetDeadline(message->value);
+  if (message->kind == MessageKind::kStart) return StartRunner(*message);
+  return true;
+}
+
+bool Guard::StartRunner(const Message& start) {
+  const GuardKind kind = setup_.command->guard;
+  bool started = kind != GuardKind::kProcess && ForkRunner(start, /*in_namespace=*/true);
+  if (!started && kind != GuardKind::kNamespace) started = ForkRunner(start, false);
+  if (!started) setup_.to_zkr.Send({MessageKind::kRunnerFailed, errno});
+  setup_.runner_to_zkr.Close();
+  DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
+  return started;
+}
+
+bool Guard::ForkRunner(const Message& start, bool in_namespace) {
+  std::optional<NextForkInPidNamespace> next_fork;
+  if (in_namespace && !next_fork.emplace().ok()) return false;
+  auto [lives_in, lives_out] = ClosingPipe();
+  auto [ready_in, ready_out] = ClosingPipe();
+  runner_ = fork();
+  if (runner_ == 0) {
+    setup_.to_zkr.Close();
+    lives_out.reset();
+    if (!in_namespace) ready_out.reset();
+    Runner::Main({setup_.command, setup_.signals, setup_.terminal, std::move(setup_.runner_to_zkr),
+                  std::move(lives_in), std::move(ready_out), start.text, start.value != 0});
+  }
+  const int fork_error = errno;
+  if (next_fork) next_fork->Undo();
+  ready_out.reset();
+  char ready = 0;
+  if (runner_ > 0 && (!in_namespace || read(ready_in.get(), &ready, 1) == 1)) {
+    runner_guarded_ = std::move(lives_out);
+    return true;
+  }
+  if (runner_ > 0) waitpid(runner_, nullptr, 0);
+  runner_ = 0;
+  errno = in_namespace ? EPERM : fork_error;
+  return false;
+}
+
+void Guard::SetDeadline(std::int64_t boot_ns) {
+  itimerspec when{};
+  when.it_value = absl::ToTimespec(absl::Nanoseconds(boot_ns));
+  timerfd_settime(deadline_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+bool Guard::RunnerIsGone() {
+  // Orphans of a runner that somebody killed come here too: the end of the tree is theirs.
+  if (runner_ <= 0 || waitpid(runner_, nullptr, WNOHANG) != runner_) return false;
+  runner_ = 0;
+  return true;
+}
+
+void Guard::EndTree() {
+  // The kernel reports PID 1 of a namespace as dead only when the rest of it is.
+  if (runner_ > 0 && kill(runner_, SIGKILL) == 0) waitpid(runner_, nullptr, 0);
+  KillDescendants(absl::InfiniteDuration());
+  // Else zkr does this, and knows better whether CMD wanted to leave the modes as they are.
+  if (zkr_is_gone_ && setup_.terminal->ReclaimFromTheDead(zkr_group_)) {
+    setup_.terminal->RestoreModes();
+  }
+}
+
+}  // namespace zkr

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_GUARD_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_GUARD_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "lib/base/boot_time.h"
+#include "tools/zkr/supervisor/channel.h"
+#include "tools/zkr/supervisor/command.h"
+#include "tools/zkr/supervisor/signals.h"
+#include "tools/zkr/supervisor/terminal.h"
+#include "tools/zkr/supervisor/unique_fd.h"
+
+namespace zkr {
+
+// The process that makes sure that CMD does not outlive the lock, whatever becomes of zkr. It is
+// forked before zkr has threads, has none itself, talks to no server and ignores every signal that
+// can be ignored; it is in a process group of its own, so that a kill of zkr's group spares it.
+//
+//     zkr ---- guard ---- runner ---- CMD's process group ---- whatever CMD starts
+//
+// It kills CMD's whole tree and ends when
+// - zkr is gone (its end of the socket is closed: any death of zkr does that), or asks for it;
+// - the deadline that zkr last gave has passed on CLOCK_BOOTTIME: zkr is stopped or hangs, or the
+//   machine was suspended;
+// - the runner is gone: CMD has ended and its leftovers with it, or somebody killed the runner.
+// Its own end tells zkr that nothing of the tree is left.
+//
+// How it kills: with a PID namespace, by killing the runner. Without, it is a child subreaper, and
+// kills descendants as /proc shows them until none is left. The limits of the second:
+// - a descendant with another user's rights (sudo) cannot be killed by a guard that is not root:
+//   the guard, and with it zkr, waits for it and keeps the lock;
+// - a descendant that forks faster than /proc is read can outrun it;
+// - if the guard is killed together with zkr, CMD itself dies (PR_SET_PDEATHSIG) but its children
+//   do not. If the guard alone is killed, zkr is the next subreaper and does the same work.
+// The limits of both: a guard stopped by SIGSTOP guards nothing, and what CMD makes a daemon of
+// the machine start (systemd-run, at, docker) is not of its tree.
+class Guard {
+ public:
+  struct Setup {
+    const Command* command = nullptr;
+    const BlockedSignals* signals = nullptr;
+    const Terminal* terminal = nullptr;
+    Channel to_zkr;
+    Channel runner_to_zkr;  // handed on to the runner
+  };
+
+  // Guards to the end in this process and leaves the process. REQUIRES: just forked, one thread.
+  [[noreturn]] static void Main(Setup setup);
+
+ private:
+  explicit Guard(Setup setup) : setup_(std::move(setup)) {}
+
+  void Loop();
+  bool HandleMessage();  // false: it is time to end the tree
+  bool StartRunner(const Message& start);
+  bool ForkRunner(const Message& start, bool in_namespace);
+  void SetDeadline(std::int64_t boot_ns);
+  bool RunnerIsGone();
+  void EndTree();
+
+  Setup setup_;
+  pid_t zkr_group_ = 0;
+  bool zkr_is_gone_ = false;
+  pid_t runner_ = 0;
+  UniqueFd deadline_;        // timerfd
+  UniqueFd child_signal_;    // signalfd
+  UniqueFd runner_guarded_;  // its end tells the runner that the guard is gone
+};
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_GUARD_H_

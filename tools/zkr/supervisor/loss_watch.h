@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_LOSS_WATCH_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_LOSS_WATCH_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+
+#include "lib/base/boot_time.h"
+#include "tools/zkr/supervisor/unique_fd.h"
+
+namespace zkr {
+
+// Turns a stop_token into something that poll can wait for, and remembers when it was stopped: CMD
+// may have ended before the loss although both are heard of in the same moment.
+class LossWatch {
+ public:
+  explicit LossWatch(const std::stop_token& lost);
+
+  int fd() const { return event_.get(); }  // readable from the loss until Take
+  void Take();
+
+  bool WasLostBefore(zkrecipes::base::BootTime time) const;
+
+ private:
+  void OnLost();
+
+  UniqueFd event_;
+  std::atomic<std::int64_t> lost_at_ns_;
+  std::stop_callback<std::function<void()>> callback_;  // last: it uses the others
+};
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_LOSS_WATCH_H_

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/supervisor/process_tree.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/base/boot_time.h"
+
+namespace zkr {
+namespace {
+
+using zkrecipes::base::BootNow;
+
+// How long the dying get before /proc is read again.
+constexpr int kRescanMs = 5;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// False once there is no child left to wait for.
+bool ReapTheDead() {
+  pid_t reaped = 0;
+  do {
+    reaped = waitpid(-1, nullptr, WNOHANG);
+  } while (reaped > 0 || (reaped < 0 && errno == EINTR));
+  return reaped == 0;
+}
+
+}  // namespace
+
+std::optional<ProcessInfo> ParseStat(const std::string& stat) {
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  ProcessInfo info;
+  char state = 0;
+  if (std::sscanf(stat.c_str(), "%d (", &info.pid) != 1) return std::nullopt;
+  if (std::sscanf(stat.c_str() + name_end, ") %c %d %d", &state, &info.parent, &info.group) != 3) {
+    return std::nullopt;
+  }
+  info.zombie = state == 'Z' || state == 'X';
+  return info;
+}
+
+std::vector<ProcessInfo> ListProcesses() {
+  std::vector<ProcessInfo> processes;
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return processes;
+  while (const dirent* entry = readdir(proc)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    const auto info = ParseStat(ReadFile(std::string("/proc/") + entry->d_name + "/stat"));
+    if (info) processes.push_back(*info);
+  }
+  closedir(proc);
+  return processes;
+}
+
+std::vector<pid_t> Descendants(const std::vector<ProcessInfo>& processes, pid_t root) {
+  std::unordered_multimap<pid_t, pid_t> children;
+  for (const ProcessInfo& process : processes) children.emplace(process.parent, process.pid);
+  std::vector<pid_t> found = {root};
+  std::unordered_set<pid_t> seen = {root};
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    const auto [begin, end] = children.equal_range(found[next]);
+    // A list read over time can hold a circle, if a pid was used again meanwhile.
+    for (auto it = begin; it != end; ++it) {
+      if (seen.insert(it->second).second) found.push_back(it->second);
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self) {
+  std::unordered_map<pid_t, ProcessInfo> by_pid;
+  for (const ProcessInfo& process : processes) by_pid[process.pid] = process;
+  std::unordered_set<pid_t> line = {self};
+  for (pid_t pid = by_pid[self].parent; pid > 0 && line.insert(pid).second;) {
+    pid = by_pid[pid].parent;
+  }
+  const pid_t group = by_pid[self].group;
+  return std::any_of(processes.begin(), processes.end(), [&](const ProcessInfo& process) {
+    return process.group == group && !process.zombie && line.count(process.pid) == 0;
+  });
+}
+
+bool KillDescendants(absl::Duration patience) {
+  const auto give_up = BootNow() + patience;
+  while (ReapTheDead()) {
+    if (BootNow() > give_up) return false;
+    for (const pid_t pid : Descendants(ListProcesses(), getpid())) kill(pid, SIGKILL);
+    if (ReapTheDead()) poll(nullptr, 0, kRescanMs);
+  }
+  return true;
+}
+
+}  // namespace zkr

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/supervisor/process_tree.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace zkr {
+namespace {
+
+using testing::ElementsAre;
+
+// Pid, parent, group.
+ProcessInfo P(pid_t pid, pid_t parent, pid_t group) { return {pid, parent, group, false}; }
+
+TEST(ParseStat, ReadsPastANameThatLooksLikeTheRest) {
+  const auto info = ParseStat("77 (a) R 1 (b)) S 5 6 7 0 -1\n");
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->pid, 77);
+  EXPECT_EQ(info->parent, 5);
+  EXPECT_EQ(info->group, 6);
+  EXPECT_FALSE(info->zombie);
+}
+
+TEST(ParseStat, KnowsTheDead) { EXPECT_TRUE(ParseStat("8 (x) Z 1 8 8")->zombie); }
+
+TEST(ParseStat, RefusesWhatIsNoStat) {
+  EXPECT_FALSE(ParseStat("").has_value());
+  EXPECT_FALSE(ParseStat("no parenthesis").has_value());
+  EXPECT_FALSE(ParseStat("12 (cut off").has_value());
+  EXPECT_FALSE(ParseStat("12 (cut) S 5").has_value());
+}
+
+TEST(Descendants, AreListedParentsFirst) {
+  EXPECT_THAT(Descendants({P(4, 3, 1), P(3, 2, 1), P(2, 1, 1), P(9, 1, 1)}, 2), ElementsAre(3, 4));
+}
+
+TEST(Descendants, EndInAListWithACircle) {
+  EXPECT_THAT(Descendants({P(2, 3, 1), P(3, 2, 1)}, 2), ElementsAre(3));
+}
+
+TEST(Siblings, AreNeitherAncestorsNorOtherGroups) {
+  // A shell (group 10) runs a script, which runs zkr (12) in its own group; 13 is zkr's guard.
+  EXPECT_FALSE(HasSiblingInGroup({P(10, 1, 10), P(11, 10, 11), P(12, 11, 11), P(13, 12, 13)}, 12));
+}
+
+TEST(Siblings, AreTheOtherPartsOfAPipeline) {
+  EXPECT_TRUE(HasSiblingInGroup({P(10, 1, 10), P(12, 10, 12), P(13, 10, 12)}, 12));
+}
+
+TEST(Siblings, DoNotCountOnceDead) {
+  ProcessInfo dead = P(13, 10, 12);
+  dead.zombie = true;
+  EXPECT_FALSE(HasSiblingInGroup({P(10, 1, 10), P(12, 10, 12), dead}, 12));
+}
+
+TEST(ListProcesses, FindsThisOne) {
+  const auto processes = ListProcesses();
+  const auto self = std::find_if(processes.begin(), processes.end(),
+                                 [](const ProcessInfo& p) { return p.pid == getpid(); });
+  ASSERT_NE(self, processes.end());
+  EXPECT_EQ(self->parent, getppid());
+  EXPECT_EQ(self->group, getpgrp());
+}
+
+TEST(KillDescendants, IsDoneAtOnceWithoutAny) {
+  EXPECT_TRUE(KillDescendants(absl::ZeroDuration()));
+}
+
+}  // namespace
+}  // namespace zkr

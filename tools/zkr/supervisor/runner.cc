@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/supervisor/runner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <vector>
+
+#include "tools/zkr/supervisor/pid_namespace.h"
+#include "tools/zkr/supervisor/process.h"
+#include "tools/zkr/supervisor/process_tree.h"
+
+namespace zkr {
+namespace {
+
+using zkrecipes::base::BootNow;
+using zkrecipes::base::BootTime;
+
+constexpr absl::Duration kFinishTime = absl::Milliseconds(500);
+
+}  // namespace
+
+void Runner::Main(Setup setup) {
+  Runner runner(std::move(setup));
+  if (runner.PrepareProcess() && runner.StartCommand()) {
+    DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
+    runner.Loop();
+  }
+  _exit(0);
+}
+
+bool Runner::PrepareProcess() {
+  prctl(PR_SET_NAME, "lock-runner");
+  // The guard's thread is its only one, so "parent thread" is the guard. If it died before this
+  // call there is no signal, but then guard_lives shows it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
+  if (!child_signal_.valid()) return false;
+  if (!setup_.ready.valid()) return true;
+  const bool ok = MountOwnProc();
+  if (ok && write(setup_.ready.get(), "1", 1) != 1) return false;
+  setup_.ready.reset();
+  return ok;
+}
+
+bool Runner::StartCommand() {
+  auto [error_in, error_out] = ClosingPipe();
+  const pid_t forked = error_in.valid() ? fork() : -1;
+  if (forked < 0) {
+    setup_.to_zkr.Send({MessageKind::kExecFailed, errno});
+    return false;
+  }
+  if (forked == 0) ExecCommand(error_out);
+  error_out.reset();
+  int error = 0;
+  if (read(error_in.get(), &error, sizeof(error)) == sizeof(error)) {
+    setup_.to_zkr.Send({MessageKind::kExecFailed, error});
+    return false;
+  }
+  command_ = forked;
+  setup_.to_zkr.Send({MessageKind::kStarted});
+  return true;
+}
+
+void Runner::ExecCommand(const UniqueFd& error_out) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setpgid(0, 0);
+  if (setup_.foreground) setup_.terminal->SetForeground(getpid());
+  setup_.to_zkr.Send({MessageKind::kForked});
+  AddToEnvironment(setup_.environment);
+  std::vector<char*> argv;
+  for (const std::string& word : setup_.command->argv) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  setup_.signals->Undo();
+  execvp(argv[0], argv.data());
+  const int error = errno;
+  // If even this fails, the end of the pipe says "started" and the status 126 says the rest.
+  if (write(error_out.get(), &error, sizeof(error)) < 0) _exit(126);
+  _exit(126);
+}
+
+void Runner::Loop() {
+  while (ReapChildren() && AdvancePhase()) {
+    pollfd fds[] = {{child_signal_.get(), POLLIN, 0},
+                    {setup_.to_zkr.fd(), POLLIN, 0},
+                    {setup_.guard_lives.get(), POLLIN, 0}};
+    poll(fds, 3, MillisecondsToPhaseEnd());
+    if (fds[0].revents != 0) NextSignal(child_signal_);
+    if (fds[1].revents != 0 && !HandleRequest()) return;
+    if (fds[2].revents != 0) return;
+  }
+}
+
+bool Runner::HandleRequest() {
+  const auto request = setup_.to_zkr.Receive();
+  if (!request) return false;
+  if (command_ == 0) return true;  // too late: its process group may be somebody else's by now
+  if (request->kind == MessageKind::kSignal) {
+    kill(-command_, static_cast<int>(request->value));
+  } else if (request->kind == MessageKind::kResume) {
+    if (request->value != 0) setup_.terminal->SetForeground(command_);
+    kill(-command_, SIGCONT);
+  }
+  return true;
+}
+
+bool Runner::ReapChildren() {
+  int status = 0;
+  pid_t reaped = 0;
+  while ((reaped = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    if (reaped == command_) OnCommandStatus(status);
+  }
+  return reaped == 0;
+}
+
+void Runner::OnCommandStatus(int status) {
+  if (WIFSTOPPED(status)) {
+    setup_.to_zkr.Send({MessageKind::kStopped, WSTOPSIG(status)});
+    return;
+  }
+  command_ = 0;
+  setup_.to_zkr.Send({MessageKind::kEnded, status});
+  phase_ = Phase::kFinishing;
+  phase_end_ = BootNow() + std::min(kFinishTime, setup_.command->grace);
+}
+
+bool Runner::AdvancePhase() {
+  if (BootNow() < phase_end_) return true;
+  if (phase_ == Phase::kTerminating) return false;
+  phase_ = Phase::kTerminating;
+  phase_end_ = BootNow() + setup_.command->grace;
+  TerminateLeftovers();
+  return true;
+}
+
+void Runner::TerminateLeftovers() {
+  for (const pid_t pid : Descendants(ListProcesses(), getpid())) {
+    kill(pid, SIGTERM);
+    kill(pid, SIGCONT);  // a stopped process acts on nothing but this and SIGKILL
+  }
+}
+
+int Runner::MillisecondsToPhaseEnd() const {
+  if (phase_end_ == BootTime::InfiniteFuture()) return -1;
+  const auto left = absl::ToInt64Milliseconds(phase_end_ - BootNow()) + 1;
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+}  // namespace zkr

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_RUNNER_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_RUNNER_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "lib/base/boot_time.h"
+#include "tools/zkr/supervisor/channel.h"
+#include "tools/zkr/supervisor/command.h"
+#include "tools/zkr/supervisor/signals.h"
+#include "tools/zkr/supervisor/terminal.h"
+#include "tools/zkr/supervisor/unique_fd.h"
+
+namespace zkr {
+
+// CMD's parent: a process of its own between the guard and CMD. It starts CMD, reports to zkr what
+// becomes of it, passes signals on to its process group, and reaps whatever CMD leaves behind.
+// Where permitted it is PID 1 of a PID namespace.
+//
+//     start --exec failed--> exit
+//       |
+//     kRunning --CMD ends--> kFinishing --kFinishTime--> kTerminating --all gone, grace over--> exit
+//       |                        |       SIGTERM to all      |
+//       +------------ the guard is gone, or zkr is ----------+-----> exit
+//
+// kFinishing is for what is about to end by itself, such as the gzip of a shell's `> >(gzip >f)`.
+// Its exit is what ends the rest of the tree: by the kernel in a namespace, else by the guard.
+class Runner {
+ public:
+  struct Setup {
+    const Command* command = nullptr;
+    const BlockedSignals* signals = nullptr;
+    const Terminal* terminal = nullptr;
+    Channel to_zkr;
+    UniqueFd guard_lives;  // shows its end when the guard is gone
+    UniqueFd ready;        // gets a byte when the namespace is set up; invalid: no namespace
+    std::string environment;
+    bool foreground = false;  // CMD gets the terminal
+  };
+
+  // Runs CMD to its end in this process and leaves the process. REQUIRES: just forked.
+  [[noreturn]] static void Main(Setup setup);
+
+ private:
+  explicit Runner(Setup setup) : setup_(std::move(setup)) {}
+
+  bool PrepareProcess();
+  bool StartCommand();
+  [[noreturn]] void ExecCommand(const UniqueFd& error_out);
+  void Loop();
+  bool HandleRequest();  // false: zkr is gone
+  bool ReapChildren();   // false: nothing is left to wait for
+  void OnCommandStatus(int status);
+  bool AdvancePhase();  // false: time is up for all that is left
+  void TerminateLeftovers();
+  int MillisecondsToPhaseEnd() const;
+
+  Setup setup_;
+  UniqueFd child_signal_;
+  pid_t command_ = 0;  // 0 before CMD runs, and after it was reaped: its number is free again
+  enum class Phase { kRunning, kFinishing, kTerminating };
+  Phase phase_ = Phase::kRunning;
+  zkrecipes::base::BootTime phase_end_ = zkrecipes::base::BootTime::InfiniteFuture();
+};
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_RUNNER_H_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/supervisor/signals.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <ctime>
+
+namespace zkr {
+namespace {
+
+sigset_t AllButFaults() {
+  sigset_t set;
+  sigfillset(&set);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
+    sigdelset(&set, fault);
+  }
+  return set;
+}
+
+void TakePending(const sigset_t& signals) {
+  const timespec at_once{};
+  while (sigtimedwait(&signals, nullptr, &at_once) > 0) {
+  }
+}
+
+}  // namespace
+
+BlockedSignals::BlockedSignals() : child_signal_ignored_before_(IsIgnored(SIGCHLD)) {
+  const sigset_t blocked = AllButFaults();
+  sigprocmask(SIG_BLOCK, &blocked, &mask_before_);
+  if (child_signal_ignored_before_) signal(SIGCHLD, SIG_DFL);
+}
+
+void BlockedSignals::Undo() const {
+  if (child_signal_ignored_before_) signal(SIGCHLD, SIG_IGN);
+  sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+bool BlockedSignals::IsIgnored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t ForwardedSignals() {
+  sigset_t set = AllButFaults();
+  for (const int own : {SIGCHLD, SIGPIPE, SIGTTIN, SIGTTOU}) sigdelset(&set, own);
+  return set;
+}
+
+sigset_t SignalSet(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+UniqueFd OpenSignalFd(const sigset_t& signals) {
+  return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int NextSignal(const UniqueFd& signal_fd) {
+  signalfd_siginfo info{};
+  const ssize_t got = read(signal_fd.get(), &info, sizeof(info));
+  return got == static_cast<ssize_t>(sizeof(info)) ? static_cast<int>(info.ssi_signo) : 0;
+}
+
+bool StopOwnJob(bool whole_group) {
+  const sigset_t stop = SignalSet({SIGTSTP});
+  const sigset_t resume = SignalSet({SIGCONT});
+  TakePending(resume);
+  kill(whole_group ? 0 : getpid(), SIGTSTP);
+  // The default action, here and now, in this thread: all others have it blocked.
+  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  sigset_t pending;
+  sigpending(&pending);
+  return sigismember(&pending, SIGCONT) == 1;
+}
+
+}  // namespace zkr

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SIGNALS_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SIGNALS_H_
+
+#include <signal.h>
+
+#include <initializer_list>
+
+#include "tools/zkr/supervisor/unique_fd.h"
+
+namespace zkr {
+
+// Blocks in this thread, and so in those it starts later, every signal that somebody may send.
+// The ones that report a fault of this process (SIGSEGV, SIGABRT, ...) are left alone.
+//
+// Remembers what it changed, for CMD. Nothing but blocking is done to a signal, so handlers that
+// zkr was started with (a nohup's ignored SIGHUP) pass through to CMD by themselves; only an
+// ignored SIGCHLD is set to its default, since waiting for children needs it.
+class BlockedSignals {
+ public:
+  BlockedSignals();
+
+  // Gives this process, or a child of it, the mask and handlers from before.
+  void Undo() const;
+
+  // True if `signal` was set to be ignored when zkr started, by nohup for one.
+  static bool IsIgnored(int signal);
+
+ private:
+  sigset_t mask_before_;
+  bool child_signal_ignored_before_;
+};
+
+// The signals that zkr passes on to CMD: all that are blocked but those about zkr's own children,
+// pipes and terminal (SIGCHLD, SIGPIPE, SIGTTIN, SIGTTOU).
+sigset_t ForwardedSignals();
+
+sigset_t SignalSet(std::initializer_list<int> signals);
+
+// A non-blocking signalfd for `signals`. REQUIRES: they are blocked in every thread.
+UniqueFd OpenSignalFd(const sigset_t& signals);
+
+// The next pending signal of a signalfd, 0 if there is none.
+int NextSignal(const UniqueFd& signal_fd);
+
+// Stops this process, or its whole group as Ctrl-Z does, so that the shell sees a stopped job, and
+// returns when it was continued. False, at once, if the kernel does not stop it: there is no shell
+// to continue it (an orphaned process group), or SIGTSTP is ignored.
+// REQUIRES: SIGTSTP and SIGCONT are blocked in every thread.
+bool StopOwnJob(bool whole_group);
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SIGNALS_H_

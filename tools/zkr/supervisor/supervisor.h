@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SUPERVISOR_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SUPERVISOR_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lib/base/boot_time.h"
+#include "tools/zkr/supervisor/channel.h"
+#include "tools/zkr/supervisor/command.h"
+#include "tools/zkr/supervisor/loss_watch.h"
+#include "tools/zkr/supervisor/signals.h"
+#include "tools/zkr/supervisor/terminal.h"
+#include "tools/zkr/supervisor/unique_fd.h"
+
+namespace zkr {
+
+// What CMD's life depends on.
+struct WhileHeld {
+  std::vector<std::string> environment;       // NAME=VALUE, added to CMD's
+  std::stop_token lost;                       // CMD must end: SIGTERM, grace, SIGKILL
+  std::function<absl::Duration()> remaining;  // how long CMD may live if zkr dies or stops now
+  absl::Duration refresh = absl::Milliseconds(500);  // how often `remaining` is asked
+};
+
+// What became of CMD. When it is known, CMD and all that it started are dead.
+struct Outcome {
+  enum class End { kExited, kKilled, kNotRun };
+  End end = End::kKilled;
+  int code = 9;       // exit status, signal or errno. Killed by 9 is also what is not known better.
+  bool lost = false;  // the lock was lost while CMD ran
+  // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, else 0. See PassOnInterrupt.
+  int interrupt = 0;
+};
+
+// zkr's side of a guarded CMD: signals, job control and the terminal, the grace period, and the
+// deadline that the guard is kept supplied with. How the tree is killed is said in guard.h.
+//
+//     kReady --Run--> kRunning --CMD ended--> kEnding --the guard ended--> Run returns
+//                        |  leftovers end,      ^
+//                        +--lost: SIGTERM, -----+--SIGTERM, SIGINT, ... to zkr: SIGKILL to them
+//                           grace, SIGKILL
+//
+// Not thread-safe, used by the main thread.
+class Supervisor {
+ public:
+  // Forks the guard and blocks signals. REQUIRES: this process has no other thread yet.
+  // Unavailable: the system refuses a process or a socket.
+  static absl::StatusOr<std::unique_ptr<Supervisor>> Prepare(Command command);
+
+  // Ends and waits for the guard, and for CMD if it still runs.
+  ~Supervisor();
+
+  // Runs CMD to its end. Blocks until CMD and all that it started are dead. Once only.
+  // The calling thread takes every forwardable signal: no other thread may read them meanwhile.
+  Outcome Run(const WhileHeld& held);
+
+ private:
+  enum class Phase { kReady, kRunning, kEnding };
+
+  explicit Supervisor(Command command) : command_(std::move(command)) {}
+
+  void Start(const WhileHeld& held);
+  bool Step(const WhileHeld& held, LossWatch& loss);  // false: the guard is gone
+  void Refresh(const WhileHeld& held);
+  void EnforceGrace();
+  int MillisecondsToNextTimer() const;
+  bool HandleGuard(const LossWatch& loss);
+  void HandleRunner(const LossWatch& loss);
+  void HearRunnerOut(const LossWatch& loss);
+  void HandleSignals();
+  void OnLost();
+  void OnStopped(int signal);
+  void OnEnded(const Message& ended, const LossWatch& loss);
+  void OnNotRun(int error);
+  void SendSignal(int signal) { runner_.TrySend({MessageKind::kSignal, signal}); }
+  void Resume(bool foreground);
+  bool MayHaveTerminal() const;
+  bool TakeTerminalBack();
+  void EndGuard();  // and whatever it has left
+
+  Command command_;
+  BlockedSignals signals_;
+  Terminal terminal_;
+  Channel guard_;
+  Channel runner_;
+  UniqueFd signal_fd_;
+  pid_t guard_pid_ = 0;
+
+  Phase phase_ = Phase::kReady;
+  Outcome outcome_;
+  pid_t command_group_ = 0;  // in zkr's PID namespace
+  std::set<int> forwarded_;
+  zkrecipes::base::BootTime next_refresh_;
+  zkrecipes::base::BootTime kill_at_ = zkrecipes::base::BootTime::InfiniteFuture();
+  zkrecipes::base::BootTime kill_guard_at_ = zkrecipes::base::BootTime::InfiniteFuture();
+};
+
+// Ctrl-C reached CMD's process group only. Sends it on to the rest of zkr's own, such as the shell
+// script that runs zkr in a loop, which would have got it without zkr. For the very end of zkr.
+void PassOnInterrupt(const Outcome& outcome);
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SUPERVISOR_H_

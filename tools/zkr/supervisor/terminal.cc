@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/supervisor/terminal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace zkr {
+
+Terminal Terminal::OpenControlling() {
+  Terminal terminal;
+  terminal.fd_ = UniqueFd(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  return terminal;
+}
+
+pid_t Terminal::Foreground() const { return fd_.valid() ? std::max(0, tcgetpgrp(fd_.get())) : 0; }
+
+void Terminal::SetForeground(pid_t group) const {
+  if (fd_.valid()) tcsetpgrp(fd_.get(), group);
+}
+
+bool Terminal::ReclaimFromTheDead(pid_t group) const {
+  const pid_t foreground = Foreground();
+  const bool dead = foreground > 1 && kill(-foreground, 0) != 0 && errno == ESRCH;
+  return dead && tcsetpgrp(fd_.get(), group) == 0;
+}
+
+void Terminal::SaveModes() {
+  termios modes{};
+  if (fd_.valid() && tcgetattr(fd_.get(), &modes) == 0) modes_ = modes;
+}
+
+void Terminal::RestoreModes() const {
+  // Not TCSADRAIN: a terminal that was stopped by Ctrl-S would hold us up for ever.
+  if (modes_) tcsetattr(fd_.get(), TCSANOW, &*modes_);
+}
+
+}  // namespace zkr
