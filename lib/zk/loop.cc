@@ -87,11 +87,13 @@ class LoopImpl final : public Loop, public PollSet {
   void Run();
 
  private:
+  bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
   void Round();
   int Prepare();
   bool GoToSleep();
   void ArmTimer();
-  void WakeUp();
+  void Wake();
+  void Awake();
   void RunPosted();
   void RunDueTimers();
   void Ready();
@@ -121,12 +123,24 @@ void LoopImpl::Post(Task task) {
     base::Leak(std::make_shared<Task>(std::move(task)));
     return;
   }
-  {
-    base::MutexLock lock(mutex_);
-    if (closed_) return;  // `task` is destroyed by the caller, not under the lock
-    posted_.push_back(std::move(task));
-    if (!std::exchange(asleep_, false)) return;
-  }
+  if (Enqueue(std::move(task), /*last=*/false)) Wake();
+}
+
+void LoopImpl::Stop() {
+  if (!home_.IsThisProcess()) return;
+  if (Enqueue([this] { stopped_ = true; }, /*last=*/true)) Wake();
+}
+
+// True if the loop's thread must be woken for it.
+bool LoopImpl::Enqueue(Task task, bool last) {
+  base::MutexLock lock(mutex_);
+  if (closed_) return false;  // a parameter outlives the lock: `task` is destroyed after it
+  posted_.push_back(std::move(task));
+  closed_ = last;
+  return std::exchange(asleep_, false);
+}
+
+void LoopImpl::Wake() {
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
 }
@@ -147,13 +161,6 @@ absl::StatusOr<std::unique_ptr<Handle>> LoopImpl::Open(const HandleOptions& opti
   return OpenCHandle(options, listener, this, this);
 }
 
-void LoopImpl::Stop() {
-  if (!home_.IsThisProcess()) return;
-  Post([this] { stopped_ = true; });
-  base::MutexLock lock(mutex_);
-  closed_ = true;
-}
-
 void LoopImpl::Remove(Pollable* pollable) {
   // The slot stays: a round is going through them.
   std::replace(pollables_.begin(), pollables_.end(), pollable, static_cast<Pollable*>(nullptr));
@@ -163,6 +170,7 @@ void LoopImpl::Run() {
   thread_ = std::this_thread::get_id();
   pthread_setname_np(pthread_self(), "zkrecipes-io");
   while (!stopped_) Round();
+  timers_ = TimerQueue();  // here: what a timer holds may use this loop when it is destroyed
 }
 
 void LoopImpl::Round() {
@@ -172,7 +180,7 @@ void LoopImpl::Round() {
   const int timeout = Prepare();
   ArmTimer();
   const int ready = poll(polls_.data(), polls_.size(), GoToSleep() ? timeout : 0);
-  WakeUp();
+  Awake();
   RunPosted();
   RunDueTimers();
   if (ready > 0) Ready();
@@ -212,7 +220,7 @@ void LoopImpl::ArmTimer() {
   armed_ = next;
 }
 
-void LoopImpl::WakeUp() {
+void LoopImpl::Awake() {
   {
     base::MutexLock lock(mutex_);
     asleep_ = false;

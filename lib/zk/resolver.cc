@@ -83,7 +83,7 @@ absl::StatusOr<NumericServers> LookUp(const std::vector<ServerAddress>& servers)
     AddressList list(nullptr, &freeaddrinfo);
     // Only families that this machine has, if that leaves any: loopback alone does not count.
     int error = Look(server, AI_ADDRCONFIG, list);
-    if (error != 0) error = Look(server, 0, list);
+    if (error != 0 && error != EAI_AGAIN) error = Look(server, 0, list);
     if (error != 0) failures.push_back(absl::StrCat(server.host, ": ", ErrorText(error)));
     Append(list, result);
   }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/c_hooks.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zkrecipes::zk {
+namespace {
+
+TEST(HookSend, GoesIntoTheOutboxOfTheScope) {
+  Outbox outbox;
+  {
+    const OutboxScope scope(&outbox);
+    EXPECT_EQ(zkrecipes_hook_send(7, "abc", 3, 0), 3);
+  }
+  EXPECT_FALSE(outbox.empty());
+  EXPECT_EQ(outbox.fd(), 7);
+}
+
+TEST(HookSend, GoesToTheInnerOutboxWhileScopesNest) {
+  Outbox outer;
+  Outbox inner;
+  const OutboxScope outer_scope(&outer);
+  {
+    const OutboxScope inner_scope(&inner);
+    zkrecipes_hook_send(8, "x", 1, 0);
+  }
+  EXPECT_EQ(inner.fd(), 8);
+  EXPECT_TRUE(outer.empty());
+  zkrecipes_hook_send(9, "x", 1, 0);
+  EXPECT_EQ(outer.fd(), 9);
+}
+
+TEST(HookSend, SendsNothingOutsideAScope) {
+  EXPECT_EQ(zkrecipes_hook_send(1, "not to stdout", 13, 0), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST(HookSocket, IsClosedOnExec) {
+  const int fd = zkrecipes_hook_socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_GE(fd, 0);
+  EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+  close(fd);
+}
+
+TEST(HookSocket, DropsWhatWasForTheHandlesOldSocket) {
+  Outbox outbox;
+  const OutboxScope scope(&outbox);
+  zkrecipes_hook_send(7, "old", 3, 0);
+  close(zkrecipes_hook_socket(AF_INET, SOCK_STREAM, 0));
+  EXPECT_TRUE(outbox.empty());
+}
+
+TEST(HookSrandom, LeavesTheProcesssRandomAlone) {
+  srandom(1);
+  const long first = random();
+  srandom(1);
+  zkrecipes_hook_srandom(99);
+  EXPECT_EQ(random(), first);
+}
+
+TEST(HookGetXid, IsPositiveAndNeverTheSameOnManyThreads) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 2000;
+  std::vector<std::vector<int32_t>> drawn(kThreads);
+  std::vector<std::thread> threads;
+  for (auto& mine : drawn) {
+    threads.emplace_back([&mine] {
+      for (int i = 0; i < kEach; ++i) mine.push_back(zkrecipes_hook_get_xid());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<int32_t> all;
+  for (const auto& mine : drawn) all.insert(mine.begin(), mine.end());
+  EXPECT_EQ(all.size(), size_t{kThreads * kEach});
+  EXPECT_GT(*all.begin(), 0);
+}
+
+}  // namespace
+}  // namespace zkrecipes::zk
