@@ -63,13 +63,17 @@ std::string ServerList(const std::vector<ServerSpec>& specs) {
       specs, ",", [](std::string* out, const ServerSpec& spec) { out->append(spec.Address()); });
 }
 
+std::string ServerDirectory(const std::string& directory, int id) {
+  return absl::StrCat(directory, "/server", id);
+}
+
 absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(int count, const std::string& directory) {
   absl::StatusOr<std::vector<int>> ports = FreePorts(3 * count);
   if (!ports.ok()) return ports.status();
   std::vector<ServerSpec> specs;
   for (int i = 0; i < count; ++i) {
     specs.push_back({.id = i + 1,
-                     .directory = absl::StrCat(directory, "/server", i + 1),
+                     .directory = ServerDirectory(directory, i + 1),
                      .client_port = (*ports)[3 * i],
                      .quorum_port = (*ports)[3 * i + 1],
                      .election_port = (*ports)[3 * i + 2]});

@@ -18,7 +18,7 @@ inline constexpr char kLoopback[] = "127.0.0.1";
 // One server's identity: where its files are and where it listens.
 struct ServerSpec {
   int id = 0;             // ZooKeeper's myid: 1, 2, ...
-  std::string directory;  // absolute; holds zoo.cfg, data/ and server.log
+  std::string directory = "";  // absolute; holds zoo.cfg, data/ and server.log
   int client_port = 0;
   int quorum_port = 0;
   int election_port = 0;
@@ -30,6 +30,9 @@ struct ServerSpec {
 
 // "127.0.0.1:20001,127.0.0.1:20002"
 std::string ServerList(const std::vector<ServerSpec>& specs);
+
+// Where the files of server `id` go.
+std::string ServerDirectory(const std::string& directory, int id);
 
 // Ids 1 to `count` in sub-directories of `directory`, on ports that are free now: nothing keeps
 // another process from taking one before the server does.
