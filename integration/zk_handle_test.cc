@@ -11,9 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "integration/ensemble_fixture.h"
 #include "integration/zk_session.h"
-#include "lib/zk/loop.h"
+#include "integration/zk_test.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::integration {
@@ -31,49 +30,23 @@ using zk::RemoveWatches;
 using zk::Reply;
 using zk::WatchNode;
 
-class ZkHandleTest : public EnsembleTest {
+class ZkHandleTest : public ZkTest {
  protected:
   void SetUp() override {
-    EnsembleTest::SetUp();
-    auto loop = zk::Loop::Start();
-    ASSERT_TRUE(loop.ok()) << loop.status();
-    loop_ = *std::move(loop);
-    session_ = NewSession();
-    CreateParents(*session_, node_path());
+    ZkTest::SetUp();
+    session_ = Connect();
+    CreateParent(*session_);
   }
-
   void TearDown() override {
     session_.reset();
-    if (loop_ != nullptr) loop_->Stop();
+    ZkTest::TearDown();
   }
 
-  std::unique_ptr<ZkSession> NewSession(const std::string& credentials = "",
-                                        std::vector<zk::AclEntry> acl = {}) {
-    auto session = std::make_unique<ZkSession>(
-        loop_, ZkSession::Options{.servers = servers(), .credentials = credentials, .acl = acl});
-    EXPECT_TRUE(session->WaitUntilConnected());
-    return session;
+  std::unique_ptr<ZkSession> ConnectAs(const std::string& credentials,
+                                       std::vector<zk::AclEntry> acl = {}) {
+    return Connect({.servers = servers(), .credentials = credentials, .acl = std::move(acl)});
   }
 
-  static void CreateParents(ZkSession& session, const std::string& path) {
-    session.Do(Create{zk::ParentPath(path), "", CreateMode::kPersistent});
-    ASSERT_EQ(session.Do(Create{path, "", CreateMode::kPersistent}).code, Code::kOk);
-  }
-
-  std::string Child(const std::string& name) const { return zk::JoinPath(node_path(), name); }
-
-  // Of all sessions. Not by "wchs": that counts data watches only, and ours are children watches.
-  int64_t Watches() {
-    int64_t sum = 0;
-    for (int i = 0; i < ensemble().size(); ++i) {
-      auto monitor = ensemble().Monitor(i);
-      EXPECT_TRUE(monitor.ok()) << monitor.status();
-      if (monitor.ok()) sum += std::stoll((*monitor)["zk_watch_count"]);
-    }
-    return sum;
-  }
-
-  std::shared_ptr<zk::Loop> loop_;
   std::unique_ptr<ZkSession> session_;
 };
 
@@ -193,16 +166,16 @@ TEST_F(ZkHandleTest, SeesItsOwnCreateInAListingSentBehindIt) {
 
 TEST_F(ZkHandleTest, HoldsNodesAgainstOthersByCredentialsAndAcl) {
   const std::vector<zk::AclEntry> mine_alone = {{.permissions = 31, .scheme = "auth", .id = ""}};
-  const auto owner = NewSession("alice:secret", mine_alone);
+  const auto owner = ConnectAs("alice:secret", mine_alone);
   ASSERT_EQ(owner->Do(Create{Child("a"), "data", CreateMode::kPersistent}).code, Code::kOk);
   EXPECT_EQ(owner->Do(Get{Child("a")}).data, "data");
   EXPECT_EQ(session_->Do(Get{Child("a")}).code, Code::kNoAuth);
-  EXPECT_EQ(NewSession("alice:wrong")->Do(Get{Child("a")}).code, Code::kNoAuth);
-  EXPECT_EQ(NewSession("alice:secret")->Do(Get{Child("a")}).data, "data");
+  EXPECT_EQ(ConnectAs("alice:wrong")->Do(Get{Child("a")}).code, Code::kNoAuth);
+  EXPECT_EQ(ConnectAs("alice:secret")->Do(Get{Child("a")}).data, "data");
 }
 
 TEST_F(ZkHandleTest, IsRefusedAnAclForNobody) {
-  const auto session = NewSession("", {{.permissions = 31, .scheme = "auth", .id = ""}});
+  const auto session = ConnectAs("", {{.permissions = 31, .scheme = "auth", .id = ""}});
   EXPECT_EQ(session->Do(Create{Child("a"), "", CreateMode::kPersistent}).code, Code::kInvalidAcl);
 }
 
@@ -228,7 +201,7 @@ TEST_F(ZkHandleTest, HearsOnceThatAWatchedNodeIsDeletedBeforeAnyReplyThatShowsIt
 TEST_F(ZkHandleTest, HearsOfADeletionByAnotherSession) {
   session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
   session_->Do(WatchNode{Child("a")});
-  NewSession()->Do(Delete{Child("a")});
+  Connect()->Do(Delete{Child("a")});
   EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
 }
 

@@ -12,6 +12,16 @@
 #include "absl/strings/str_split.h"
 
 namespace zkrecipes::integration {
+namespace {
+
+// Odd in number, as a handle takes them.
+zk::NumericServers InThisOrder(const std::string& servers) {
+  zk::NumericServers list = absl::StrSplit(servers, ',');
+  if (list.size() % 2 == 0) list.push_back(list.front());
+  return list;
+}
+
+}  // namespace
 
 void Journal::Add(std::string line) {
   base::MutexLock lock(mutex_);
@@ -73,10 +83,6 @@ class ZkSession::Listener : public zk::HandleListener {
   Journal* const journal_;
 };
 
-zk::NumericServers ToNumeric(const std::string& servers) {
-  return zk::PrepareForClient(absl::StrSplit(servers, ','), /*seed=*/1);
-}
-
 void SendAndNote(zk::Handle& handle, const zk::Request& request, Journal& journal,
                  const std::string& name) {
   handle.Send(request, [&journal, name](const zk::Reply& reply) {
@@ -87,7 +93,7 @@ void SendAndNote(zk::Handle& handle, const zk::Request& request, Journal& journa
 ZkSession::ZkSession(std::shared_ptr<zk::Loop> loop, const Options& options)
     : loop_(std::move(loop)), listener_(std::make_unique<Listener>(&journal_)) {
   zk::HandleOptions handle_options;
-  handle_options.servers = ToNumeric(options.servers);
+  handle_options.servers = InThisOrder(options.servers);
   handle_options.session_timeout = options.timeout;
   handle_options.digest_credentials = options.credentials;
   handle_options.acl = options.acl;
@@ -139,6 +145,8 @@ absl::Duration ZkSession::Close(bool patient) {
   });
   return took;
 }
+
+void ZkSession::DestroyInForkedChild() { handle_.reset(); }
 
 int ZkSession::pending() {
   int result = 0;

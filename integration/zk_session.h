@@ -41,7 +41,7 @@ class Journal {
 class ZkSession {
  public:
   struct Options {
-    std::string servers;
+    std::string servers;  // numeric; tried in this order
     absl::Duration timeout = absl::Seconds(10);
     std::string credentials = "";
     std::vector<zk::AclEntry> acl = {};
@@ -59,6 +59,8 @@ class ZkSession {
   void OnLoop(const std::function<void(zk::Handle&)>& task);
   // Returns how long it took.
   absl::Duration Close(bool patient = true);
+  // Destroys the handle on the caller's thread, as only a forked child may: it has no other.
+  void DestroyInForkedChild();
   int pending();
 
   bool WaitUntilConnected(int times = 1) { return journal_.WaitFor("connected", times); }
@@ -78,9 +80,6 @@ class ZkSession {
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<zk::Handle> handle_;  // of the loop's thread
 };
-
-// The addresses as a handle takes them, in any order.
-zk::NumericServers ToNumeric(const std::string& servers);
 
 // Sends `request` from a task of the loop; the journal gets "<name> <code>" with the reply.
 void SendAndNote(zk::Handle& handle, const zk::Request& request, Journal& journal,
