@@ -3,7 +3,8 @@
 #include "testing/foreign_process.h"
 
 #include <poll.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -13,6 +14,13 @@
 #include "absl/strings/str_cat.h"
 
 namespace zkrecipes::testing {
+namespace {
+
+// glibc 2.36 declares both without extern "C".
+int OpenPid(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+void SendSignal(int fd, int signal) { syscall(SYS_pidfd_send_signal, fd, signal, nullptr, 0); }
+
+}  // namespace
 
 uint64_t StartTimeOf(pid_t pid) {
   std::ifstream in(absl::StrCat("/proc/", pid, "/stat"));
@@ -31,13 +39,13 @@ uint64_t StartTimeOf(pid_t pid) {
 
 std::optional<ForeignProcess> ForeignProcess::Find(pid_t pid, uint64_t start_time) {
   if (pid <= 0 || start_time == 0) return std::nullopt;
-  UniqueFd fd(pidfd_open(pid, 0));  // is close-on-exec by itself
+  UniqueFd fd(OpenPid(pid));  // is close-on-exec by itself
   // Only now: the descriptor keeps pointing at what has the pid at this moment.
   if (fd.get() < 0 || StartTimeOf(pid) != start_time) return std::nullopt;
   return ForeignProcess(std::move(fd));
 }
 
-void ForeignProcess::Signal(int signal) { pidfd_send_signal(fd_.get(), signal, nullptr, 0); }
+void ForeignProcess::Signal(int signal) { SendSignal(fd_.get(), signal); }
 
 bool ForeignProcess::WaitForEnd(absl::Duration timeout) {
   const int64_t milliseconds = absl::ToInt64Milliseconds(timeout);
