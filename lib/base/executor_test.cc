@@ -3,6 +3,7 @@
 #include "lib/base/executor.h"
 
 #include <future>
+#include <latch>
 #include <memory>
 #include <set>
 #include <thread>
@@ -35,6 +36,44 @@ TEST(GrowingExecutor, RunsATaskWhileEveryOtherOneIsBlocked) {
   }
   executor->Execute([&release] { release.set_value(); });
   for (auto& promise : ended) promise.get_future().wait();
+}
+
+// The idle thread can serve one of two tasks only, also before it has woken up.
+TEST(GrowingExecutor, StartsAThreadWhenTheIdleOneIsSpokenFor) {
+  const auto executor = NewGrowingExecutor();
+  for (int round = 0; round < 300; ++round) {
+    std::latch released(1);
+    std::latch ended(2);
+    executor->Execute([&] {
+      released.wait();
+      ended.count_down();
+    });
+    executor->Execute([&] {
+      released.count_down();
+      ended.count_down();
+    });
+    ended.wait();
+  }
+}
+
+TEST(GrowingExecutor, RunsATaskAfterItsIdleThreadsHaveEnded) {
+  const auto executor = NewGrowingExecutor(absl::ZeroDuration());
+  for (int i = 0; i < 50; ++i) {
+    std::latch ran(1);
+    executor->Execute([&ran] { ran.count_down(); });
+    ran.wait();
+  }
+}
+
+TEST(GrowingExecutor, DestroysATaskOnceItHasRun) {
+  const auto executor = NewGrowingExecutor();
+  std::promise<void> destroyed;
+  struct AtEnd {
+    std::promise<void>* promise;
+    ~AtEnd() { promise->set_value(); }
+  };
+  executor->Execute([at_end = std::make_unique<AtEnd>(&destroyed)] {});
+  destroyed.get_future().wait();
 }
 
 TEST(GrowingExecutor, NeverRunsATaskInline) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
 
