@@ -25,7 +25,7 @@ class WatchTable {
   void Add(const std::string& path, WatcherId id);
 
   // The reply to the WatchNode of `id`. `armed`: the server has the watch. True: nobody is
-  // interested any more, send RemoveWatches.
+  // interested any more, send RemoveWatches. A reply from before Clear has no effect.
   [[nodiscard]] bool OnReply(const std::string& path, WatcherId id, bool armed);
 
   // The watcher has lost interest; unknown ids are ignored. True: send RemoveWatches now.
@@ -33,7 +33,8 @@ class WatchTable {
   // refuse to remove what it does not know yet.)
   [[nodiscard]] bool Remove(const std::string& path, WatcherId id);
 
-  // The server's watch fired and is used up: these watchers hear of it, and are removed.
+  // The server's watch fired and is used up: these watchers hear of it, and are removed. One whose
+  // WatchNode is not answered does not: the answer will say whether it has a watch.
   std::vector<WatcherId> Fire(const std::string& path);
 
   // The session ended, and its watches with it.
@@ -43,13 +44,12 @@ class WatchTable {
 
  private:
   struct Entry {
-    std::set<WatcherId> asked;  // WatchNode sent, not answered
-    std::set<WatcherId> armed;  // covered by the server's watch
-    int unanswered = 0;         // WatchNodes on their way, those of watchers that left included
+    std::set<WatcherId> in_flight;  // WatchNode not answered, those of watchers that left included
+    std::set<WatcherId> interested;
     bool on_server = false;
   };
 
-  // Drops the entry when nothing is left of it; true if the server's watch must go with it.
+  // Drops the entry when nobody is left in it; true if the server's watch must go with it.
   bool Tidy(const std::string& path, Entry& entry);
 
   std::map<std::string, Entry> paths_;
