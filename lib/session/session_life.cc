@@ -9,7 +9,7 @@ namespace zkrecipes::session {
 bool SessionLife::Heard(base::BootTime when, base::BootTime now) {
   base::MutexLock lock(mutex_);
   if (OverAt(now)) return false;
-  deadline_ = std::max(deadline_, when + timeout_);
+  heard_ = std::max(heard_, when);
   return true;
 }
 
@@ -36,11 +36,11 @@ SessionLife::State SessionLife::At(base::BootTime now) {
 
 base::BootTime SessionLife::deadline() {
   base::MutexLock lock(mutex_);
-  return over_ ? base::BootTime() : deadline_;
+  return over_ ? base::BootTime() : Deadline();
 }
 
 bool SessionLife::OverAt(base::BootTime now) {
-  over_ |= now >= deadline_;
+  over_ |= now >= Deadline();
   return over_;
 }
 

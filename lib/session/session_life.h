@@ -5,6 +5,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
+
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
 
@@ -21,14 +22,14 @@ class SessionLife {
  public:
   enum class State { kBelieved, kSuspect, kOver };
 
-  SessionLife(base::BootTime heard, absl::Duration timeout)
-      : timeout_(timeout), deadline_(heard + timeout) {}
+  SessionLife(base::BootTime heard, absl::Duration timeout) : heard_(heard), timeout_(timeout) {}
 
   // The ensemble sent something at `when` or later. False: too late, the life is over.
   bool Heard(base::BootTime when, base::BootTime now);
   // The connection is lost (suspect until Resumed) or stands again.
   void SetConnected(bool connected);
-  // The server negotiated a new timeout on reconnecting; the smallest one counts.
+  // The server negotiated a new timeout on reconnecting; the smallest one counts, and at once:
+  // call Heard for the answer that brought it first.
   void SetTimeout(absl::Duration timeout);
   // The session is known to be gone.
   void End();
@@ -38,11 +39,14 @@ class SessionLife {
   base::BootTime deadline();  // the past once it is over
 
  private:
+  base::BootTime Deadline() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return heard_ + timeout_;
+  }
   bool OverAt(base::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   base::Mutex mutex_;
+  base::BootTime heard_ ABSL_GUARDED_BY(mutex_);  // last
   absl::Duration timeout_ ABSL_GUARDED_BY(mutex_);
-  base::BootTime deadline_ ABSL_GUARDED_BY(mutex_);
   bool connected_ ABSL_GUARDED_BY(mutex_) = true;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };
