@@ -56,14 +56,16 @@ class SessionMachine::Step {
 
   void operator()(const event::Ended& e) {
     if (!m_.handle_open_) return;
+    const bool had_session = m_.session_ != 0;
     m_.connected_ = false;
     CloseHandle();
-    if (m_.session_ != 0) LoseSession();
+    if (had_session) LoseSession();
     if (e.why == zk::Code::kAuthFailed) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
       return Do(action::AnnounceFailed{e.why});
     }
-    if (m_.state_ != State::kClosing) Resolve();
+    if (m_.state_ == State::kClosing) return;
+    had_session ? Resolve() : Pause();  // who turns newcomers away is not asked again at once
   }
 
   void operator()(const event::CloseRequested&) {

@@ -3,15 +3,17 @@
 // The succession of a client's sessions, as a state machine: events in, actions out; a copyable
 // value with a complete hash. session.h lets it act.
 //
-//                        +---------------------- kPausing <-----------------+
-//                        v                          ^                       |
 //   kNew --Start--> kResolving --Resolved--> kConnecting --Connected--> kConnected
-//                        |  failed                  |                   |       ^
-//                        +--> kPausing              |      Disconnected |       | Connected
-//                                                   |                   v       |
-//            refused for good (kFailed) <-----------+-------------- kSuspended -+
-//                                                                       |
-//                                    expired: the session is lost --> kResolving
+//                    ^  ^   |                   |     |                 |      ^
+//          PauseOver |  |   | ResolveFailed     |     |    Disconnected |      | Connected
+//                    |  |   v                   |     |                 v      |
+//                   kPausing <------------------+     |                kSuspended
+//                       |    three rounds failed,     |                    |
+//                       |    or Ended                 |                    |
+//                       +--------- Ended: expired ----|--------------------+
+//                                                     |                    |
+//                     kFailed <--- Ended: refused ----+--------------------+
+//
 //   any --CloseRequested--> kClosing --Drained--> kClosed
 
 #ifndef ZKRECIPES_LIB_SESSION_SESSION_MACHINE_H_
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+
 #include "lib/zk/types.h"
 
 namespace zkrecipes::session {
@@ -69,10 +72,10 @@ struct Drain {};           // let everybody leave, then event::Drained
 struct AnnounceClosed {};  // last
 }  // namespace action
 
-using Action = std::variant<action::Resolve, action::OpenHandle, action::CloseHandle,
-                            action::StartPause, action::AnnounceUp, action::AnnounceDown,
-                            action::AnnounceLost, action::AnnounceFailed, action::Drain,
-                            action::AnnounceClosed>;
+using Action =
+    std::variant<action::Resolve, action::OpenHandle, action::CloseHandle, action::StartPause,
+                 action::AnnounceUp, action::AnnounceDown, action::AnnounceLost,
+                 action::AnnounceFailed, action::Drain, action::AnnounceClosed>;
 using Actions = std::vector<Action>;
 
 class SessionMachine {
