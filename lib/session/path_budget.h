@@ -9,10 +9,10 @@
 
 namespace zkrecipes::session {
 
-// How many bytes of paths one session may have in ephemeral nodes, or in watches. Beyond about
-// 1 MB of watched paths a session never survives a reconnect, and closing one with more than about 2 MB of
-// ephemeral paths leaves servers unable to load their database (ZOOKEEPER-706, ZOOKEEPER-4306). The
-// limit is refused long before. Not thread-safe; reservations may outlive the budget.
+// How many bytes of paths one session may have in ephemeral nodes, or in watches. Beyond about 1 MB
+// of watched paths a session never survives a reconnect, and closing one with more than about 2 MB
+// of ephemeral paths leaves servers unable to load their database (ZOOKEEPER-706, ZOOKEEPER-4306).
+// More is refused long before. Not thread-safe; reservations may outlive the budget.
 class PathBudget {
  public:
   static constexpr size_t kLimit = 512 * 1024;
@@ -34,7 +34,8 @@ class PathBudget {
 
    private:
     friend class PathBudget;
-    Reservation(std::shared_ptr<size_t> used, size_t bytes) : used_(std::move(used)), bytes_(bytes) {
+    Reservation(std::shared_ptr<size_t> used, size_t bytes)
+        : used_(std::move(used)), bytes_(bytes) {
       *used_ += bytes_;
     }
     void Free() {
