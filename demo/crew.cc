@@ -94,20 +94,20 @@ void Crew::OnLine(int index, const std::string& line) {
     last_token_ = token;
     holder_ = index;
     writes_in_turn_ = 0;
-    std::printf("%s %-9s holds the lock   token %d\n", Stamp().c_str(), worker.name.c_str(), token);
+    absl::PrintF("%s %-9s holds the lock   token %d\n", Stamp(), worker.name, token);
   } else if (words[0] == "write") {
     const bool accepted = ledger_.Write(token, worker.name) == Ledger::Verdict::kAccepted;
     if (accepted) {
       ++writes_in_turn_;
     } else {
       ++worker.stale;
-      std::printf("%s %-9s WRITE REFUSED    token %d is stale: the ledger has seen a later one\n",
-                  Stamp().c_str(), worker.name.c_str(), token);
+      absl::PrintF("%s %-9s WRITE REFUSED    token %d is stale: the ledger has seen a later one\n",
+                   Stamp(), worker.name, token);
     }
     const char* verdict = accepted ? "accepted\n" : "stale\n";
     (void)!write(worker.to, verdict, strlen(verdict));
   } else if (words[0] == "lost") {
-    std::printf("%s %-9s learns that its lease is lost\n", Stamp().c_str(), worker.name.c_str());
+    absl::PrintF("%s %-9s learns that its lease is lost\n", Stamp(), worker.name);
   }
   std::fflush(stdout);
   happened_.notify_all();

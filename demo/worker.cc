@@ -21,22 +21,24 @@ void Say(const char* what, zkrecipes::FencingToken token) {
   std::fflush(stdout);
 }
 
-// False when the demo is over.
-bool Write(zkrecipes::FencingToken token) {
+// The ledger's verdict, or "" when the demo is over.
+std::string Write(zkrecipes::FencingToken token) {
   Say("write", token);
   std::string verdict;
-  return static_cast<bool>(std::getline(std::cin, verdict));
+  std::getline(std::cin, verdict);
+  return verdict;
 }
 
+// False when the demo is over.
 bool TakeTurn(zkrecipes::Lease lease) {
   Say("grant", lease.token());
   for (int i = 0; i < kWritesPerTurn; ++i) {
     absl::SleepFor(kBetweenWrites);
-    if (!Write(lease.token())) return false;
-    if (lease.state() == zkrecipes::Lease::State::kLost) {
-      Say("lost", lease.token());
-      return true;
-    }
+    const std::string verdict = Write(lease.token());
+    if (verdict.empty()) return false;
+    if (verdict == "accepted") continue;
+    if (lease.state() == zkrecipes::Lease::State::kLost) Say("lost", lease.token());
+    return true;
   }
   const zkrecipes::FencingToken token = lease.token();
   if (std::move(lease).Release().ok()) Say("release", token);

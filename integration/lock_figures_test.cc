@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the lock costs, counted on a real ensemble: requests, watches, wake-ups.
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "integration/ensemble_fixture.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/contenders.h"
+#include "zkrecipes/lock.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+constexpr absl::Duration kSoon = absl::Seconds(60);
+// So long that neither a ping nor a watch on the own node is sent while requests are counted.
+constexpr absl::Duration kNoPings = absl::Seconds(60);
+
+class LockFiguresTest : public EnsembleTest {
+ protected:
+  std::shared_ptr<Client> Connect() {
+    auto client = Client::Connect({.servers = servers(), .session_timeout = kNoPings}, {kSoon});
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *std::move(client);
+  }
+
+  int64_t Packets() { return *ensemble().PacketsReceived(); }
+
+  // Counts what `work` sends, once nothing more comes.
+  template <typename F>
+  int64_t PacketsOf(F work) {
+    const int64_t before = Packets();
+    work();
+    return Settled([this] { return Packets(); }) - before;
+  }
+
+  // The value that two looks in a row agree on: deletions in the background take a moment.
+  template <typename F>
+  int64_t Settled(F look) {
+    int64_t last = look();
+    for (int same = 0; same < 4;) {
+      absl::SleepFor(absl::Milliseconds(25));
+      const int64_t now = look();
+      same = now == last ? same + 1 : 0;
+      last = now;
+    }
+    return last;
+  }
+
+  Lease Acquired(const std::shared_ptr<Client>& client) {
+    auto lease = Lock(client, node_path()).Acquire({kSoon});
+    EXPECT_TRUE(lease.ok()) << lease.status();
+    return *std::move(lease);
+  }
+
+  size_t QueueLength(Client& client) { return ListContenders(client, node_path(), {kSoon})->size(); }
+};
+
+TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOne) {
+  auto client = Connect();
+  ASSERT_TRUE(Acquired(client).remaining() > absl::ZeroDuration());  // makes the parent
+  Settled([this] { return Packets(); });
+  std::optional<Lease> lease;
+  EXPECT_EQ(PacketsOf([&] { lease = Acquired(client); }), 2);
+  EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), 1);
+}
+
+TEST_F(LockFiguresTest, AWaiterTakesFourRequestsUntilItIsGranted) {
+  auto holder = Connect();
+  auto waiter = Connect();
+  std::optional<Lease> lease = Acquired(holder);
+  std::promise<absl::StatusOr<Lease>> granted;
+  const int64_t waiting = PacketsOf([&] {
+    Lock(waiter, node_path()).AcquireAsync({kSoon}, [&](absl::StatusOr<Lease> l) {
+      granted.set_value(std::move(l));
+    });
+  });
+  EXPECT_EQ(waiting, 3);  // create2, list, watch
+  const int64_t handing_over = PacketsOf([&] {
+    EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok());
+    EXPECT_TRUE(granted.get_future().get().ok());  // dropped: its release is the third
+  });
+  EXPECT_EQ(handing_over, 1 + 1 + 1);  // the holder's delete, the waiter's list and delete
+}
+
+TEST_F(LockFiguresTest, AWaiterThatGivesUpTakesFourRequestsAndOneForItsWatch) {
+  auto holder = Connect();
+  auto waiter = Connect();
+  const Lease lease = Acquired(holder);
+  const int64_t packets = PacketsOf([&] {
+    EXPECT_EQ(Lock(waiter, node_path()).Acquire({absl::Milliseconds(300)}).status().code(),
+              absl::StatusCode::kDeadlineExceeded);
+  });
+  EXPECT_EQ(packets, 5);
+}
+
+TEST_F(LockFiguresTest, ATryOnABusyLockTakesOneRequest) {
+  auto holder = Connect();
+  auto other = Connect();
+  const Lease lease = Acquired(holder);
+  EXPECT_EQ(PacketsOf([&] { EXPECT_FALSE(Lock(other, node_path()).TryAcquire({kSoon})->acquired()); }), 1);
+}
+
+TEST_F(LockFiguresTest, NoWatchIsLeftAfterAThousandTimedOutAndAThousandTriedAcquires) {
+  auto holder = Connect();
+  auto other = Connect();
+  const Lease lease = Acquired(holder);
+  Settled([this] { return *ensemble().WatchCount(); });
+  const int64_t before = *ensemble().WatchCount();
+  Lock lock(other, node_path());
+  for (int batch = 0; batch < 10; ++batch) {
+    std::atomic<int> answered = 0;
+    for (int i = 0; i < 100; ++i) {
+      lock.AcquireAsync({absl::Milliseconds(50 + i)}, [&](absl::StatusOr<Lease> l) {
+        EXPECT_EQ(l.status().code(), absl::StatusCode::kDeadlineExceeded);
+        ++answered;
+      });
+      EXPECT_FALSE(lock.TryAcquire({kSoon})->acquired());
+    }
+    while (answered < 100) absl::SleepFor(absl::Milliseconds(5));
+  }
+  while (QueueLength(*holder) > 1) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_EQ(Settled([this] { return *ensemble().WatchCount(); }), before);
+}
+
+// No herd: a release makes one waiter send anything at all, however many there are.
+TEST_F(LockFiguresTest, AReleaseAmongTwoHundredWakesOneWaiter) {
+  constexpr int kContenders = 200;
+  constexpr int kClients = 10;
+  std::vector<std::shared_ptr<Client>> clients;
+  for (int i = 0; i < kClients; ++i) clients.push_back(Connect());
+  std::optional<Lease> lease = Acquired(clients[0]);
+  std::atomic<int> grants = 0;
+  std::atomic<int> answered = 0;
+  std::promise<Lease> next;
+  for (int i = 1; i < kContenders; ++i) {
+    Lock(clients[i % kClients], node_path()).AcquireAsync({}, [&](absl::StatusOr<Lease> l) {
+      if (l.ok() && ++grants == 1) next.set_value(*std::move(l));
+      ++answered;
+    });
+  }
+  while (QueueLength(*clients[0]) < kContenders) absl::SleepFor(absl::Milliseconds(20));
+  Settled([this] { return Packets(); });
+  const int64_t packets =
+      PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); });
+  EXPECT_EQ(packets, 2);  // the delete, and the list of the one that was woken
+  EXPECT_EQ(grants, 1);
+  const Lease kept = next.get_future().get();
+  for (auto& client : clients) EXPECT_TRUE(client->Close({kSoon}).ok());
+  while (answered < kContenders - 1) absl::SleepFor(absl::Milliseconds(5));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration
