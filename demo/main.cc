@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
+
 #include "demo/crew.h"
 #include "demo/ledger.h"
 #include "demo/worker.h"
@@ -35,14 +36,15 @@ class Story {
 
   // False if something that should have happened did not.
   bool Tell() {
-    crew_.Print(absl::StrFormat("%d workers contend for %s on %s", kWorkers, kPath,
-                                ensemble_.servers()));
+    crew_.Print(
+        absl::StrFormat("%d workers contend for %s on %s", kWorkers, kPath, ensemble_.servers()));
     crew_.Start(kWorkers);
     return Turns(kWorkers) && KillHolder() && FreezeHolder() && KillLeader() && ShowQueue();
   }
 
   int Summarise(bool told) {
-    const bool good = told && crew_.tokens_grew() && ledger_.refused() > 0 && ledger_.overlaps() == 0;
+    const bool good =
+        told && crew_.tokens_grew() && ledger_.refused() > 0 && ledger_.overlaps() == 0;
     std::printf("\n  grants                             %d\n", crew_.grants());
     std::printf("  tokens strictly growing            %s\n", crew_.tokens_grew() ? "yes" : "NO");
     std::printf("  writes accepted                    %d\n", ledger_.accepted());
@@ -97,7 +99,8 @@ class Story {
   }
 
   bool ShowQueue() {
-    auto client = zkrecipes::Client::Connect({.servers = ensemble_.servers()}, {absl::Seconds(kPatience)});
+    auto client =
+        zkrecipes::Client::Connect({.servers = ensemble_.servers()}, {absl::Seconds(kPatience)});
     if (!client.ok()) return Failed(client.status().ToString());
     const auto queue = zkrecipes::ListContenders(**client, kPath, {absl::Seconds(kPatience)});
     if (!queue.ok()) return Failed(queue.status().ToString());

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "absl/time/clock.h"
+
 #include "zkrecipes/lock.h"
 
 namespace demo {

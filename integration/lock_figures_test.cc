@@ -12,6 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
+
 #include "integration/ensemble_fixture.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
@@ -61,7 +62,9 @@ class LockFiguresTest : public EnsembleTest {
     return *std::move(lease);
   }
 
-  size_t QueueLength(Client& client) { return ListContenders(client, node_path(), {kSoon})->size(); }
+  size_t QueueLength(Client& client) {
+    return ListContenders(client, node_path(), {kSoon})->size();
+  }
 };
 
 TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOne) {
@@ -106,7 +109,9 @@ TEST_F(LockFiguresTest, ATryOnABusyLockTakesOneRequest) {
   auto holder = Connect();
   auto other = Connect();
   const Lease lease = Acquired(holder);
-  EXPECT_EQ(PacketsOf([&] { EXPECT_FALSE(Lock(other, node_path()).TryAcquire({kSoon})->acquired()); }), 1);
+  EXPECT_EQ(
+      PacketsOf([&] { EXPECT_FALSE(Lock(other, node_path()).TryAcquire({kSoon})->acquired()); }),
+      1);
 }
 
 TEST_F(LockFiguresTest, NoWatchIsLeftAfterAThousandTimedOutAndAThousandTriedAcquires) {
@@ -149,8 +154,7 @@ TEST_F(LockFiguresTest, AReleaseAmongTwoHundredWakesOneWaiter) {
   }
   while (QueueLength(*clients[0]) < kContenders) absl::SleepFor(absl::Milliseconds(20));
   Settled([this] { return Packets(); });
-  const int64_t packets =
-      PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); });
+  const int64_t packets = PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); });
   EXPECT_EQ(packets, 2);  // the delete, and the list of the one that was woken
   EXPECT_EQ(grants, 1);
   const Lease kept = next.get_future().get();

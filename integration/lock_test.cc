@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+
 #include "integration/ensemble_fixture.h"
 #include "lib/base/one_shot.h"
 #include "zkrecipes/client.h"
@@ -70,8 +71,9 @@ TEST_F(LockTest, HandsOverInTheOrderOfArrivalWithGrowingTokens) {
     clients.push_back(Connect());
     auto promise = std::make_shared<std::promise<absl::StatusOr<Lease>>>();
     waiting.push_back(promise->get_future());
-    Lock(clients.back(), node_path())
-        .AcquireAsync({kSoon}, [promise](absl::StatusOr<Lease> l) { promise->set_value(std::move(l)); });
+    Lock(clients.back(), node_path()).AcquireAsync({kSoon}, [promise](absl::StatusOr<Lease> l) {
+      promise->set_value(std::move(l));
+    });
     AwaitQueue(*first, i + 2);
   }
   FencingToken last = lease->token();

@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "gtest/gtest.h"
+
 #include "integration/zkr_process.h"
 
 namespace zkrecipes::testing {

@@ -18,6 +18,7 @@
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
+
 #include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::testing {

@@ -48,7 +48,7 @@ class LifeLine {
 
   // Waits until a holder has written `text`.
   bool WaitFor(const std::string& text);
-  bool IsHeld();       // at this moment
+  bool IsHeld();        // at this moment
   bool WaitUntilCut();  // nobody holds it any more
 
  private:

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
 #include "integration/zkr_process.h"
 
 namespace zkrecipes::testing {
@@ -42,8 +43,8 @@ class Supervised : public ::testing::TestWithParam<std::string> {
 
   std::vector<std::string> Driver(const std::string& grace, const std::string& remaining,
                                   const std::vector<std::string>& command) {
-    std::vector<std::string> argv = {ZKRECIPES_BIN_DIR "/zkr-supervise", GetParam(), grace,
-                                     remaining, loss_, "--"};
+    std::vector<std::string> argv = {
+        ZKRECIPES_BIN_DIR "/zkr-supervise", GetParam(), grace, remaining, loss_, "--"};
     argv.insert(argv.end(), command.begin(), command.end());
     return argv;
   }
@@ -84,7 +85,8 @@ TEST_P(Supervised, SaysWhyACommandCannotBeRun) {
 }
 
 TEST_P(Supervised, AddsToTheEnvironment) {
-  Program program(Shell("echo \"$ZKR_TEST|${ZKR_EMPTY-unset}|$MINE\""), {.environment = {{"MINE", "yes"}}});
+  Program program(Shell("echo \"$ZKR_TEST|${ZKR_EMPTY-unset}|$MINE\""),
+                  {.environment = {{"MINE", "yes"}}});
   EXPECT_EQ(program.Wait(), 0);
   EXPECT_EQ(program.Out(), "a b=c||yes\n");
 }
@@ -148,8 +150,8 @@ TEST_P(Supervised, PassesSignalsOnToTheWholeProcessGroup) {
 TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM}) {
     LifeLine line(dir_ / std::to_string(signal));
-    Program program(Driver("5s", "1h", {"sh", "-c", "exec 9>" + line.path() +
-                                                        "; echo ready >&9; exec sleep 1000"}));
+    Program program(Driver(
+        "5s", "1h", {"sh", "-c", "exec 9>" + line.path() + "; echo ready >&9; exec sleep 1000"}));
     ASSERT_TRUE(line.WaitFor("ready"));
     program.Signal(signal);
     EXPECT_EQ(program.Wait(), 128 + signal);
@@ -157,9 +159,9 @@ TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
 }
 
 TEST_P(Supervised, KillsGrandchildrenInTheirOwnSessionsWhenZkrIsKilled) {
-  Program program(Shell(Holding(
-      "(setsid sh -c 'trap \"\" TERM HUP; echo deep >&9; while :; do sleep 1; done' &); "
-      "echo ready >&9; while :; do sleep 1; done")));
+  Program program(Shell(
+      Holding("(setsid sh -c 'trap \"\" TERM HUP; echo deep >&9; while :; do sleep 1; done' &); "
+              "echo ready >&9; while :; do sleep 1; done")));
   ASSERT_TRUE(life_.WaitFor("deep"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   program.Signal(SIGKILL);
@@ -174,7 +176,8 @@ TEST_P(Supervised, KillsTheTreeWhenZkrsProcessGroupIsKilled) {
 }
 
 TEST_P(Supervised, KillsTheTreeAtTheDeadlineWhenZkrIsStopped) {
-  Program program(Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000"), "30s", "500ms"));
+  Program program(
+      Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000"), "30s", "500ms"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   program.Signal(SIGSTOP);
   EXPECT_TRUE(life_.WaitUntilCut());
@@ -188,9 +191,9 @@ TEST_P(Supervised, LeavesTheCommandAloneWhileZkrIsWell) {
 }
 
 TEST_P(Supervised, ReportsACommandThatEndedBeforeTheDeadlineOfAStoppedZkr) {
-  Program program(Shell(Holding("echo ready >&9; while [ ! -e " + (dir_ / "go") +
-                                " ]; do sleep 0.01; done; exit 9"),
-                        "30s", "1h"));
+  Program program(Shell(
+      Holding("echo ready >&9; while [ ! -e " + (dir_ / "go") + " ]; do sleep 0.01; done; exit 9"),
+      "30s", "1h"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   program.Signal(SIGSTOP);
   std::ofstream(dir_ / "go") << "go";
@@ -230,8 +233,9 @@ TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {
 }
 
 TEST_P(Supervised, AsksTheCommandToEndWhenTheLockIsLost) {
-  Program program(Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
-                                "while :; do sleep 0.01; done")));
+  Program program(
+      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
+                    "while :; do sleep 0.01; done")));
   ASSERT_TRUE(life_.WaitFor("ready"));
   LoseTheLock();
   EXPECT_EQ(program.Wait(), 70);
@@ -239,9 +243,10 @@ TEST_P(Supervised, AsksTheCommandToEndWhenTheLockIsLost) {
 }
 
 TEST_P(Supervised, KillsTheTreeAfterTheGracePeriodWhenTheLockIsLost) {
-  Program program(Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
-                                "while :; do sleep 0.01; done"),
-                        "300ms"));
+  Program program(
+      Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
+                    "while :; do sleep 0.01; done"),
+            "300ms"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   LoseTheLock();
   EXPECT_EQ(program.Wait(), 70);
@@ -250,8 +255,9 @@ TEST_P(Supervised, KillsTheTreeAfterTheGracePeriodWhenTheLockIsLost) {
 }
 
 TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsLost) {
-  Program program(Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
-                                "while :; do sleep 0.01; done")));
+  Program program(
+      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
+                    "while :; do sleep 0.01; done")));
   ASSERT_TRUE(life_.WaitFor("ready"));
   LoseTheLock();
   EXPECT_EQ(program.Wait(), 70);
@@ -259,10 +265,11 @@ TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsLost) {
 }
 
 TEST_P(Supervised, KeepsTheStatusOfACommandThatEndedBeforeTheLoss) {
-  Program program(Shell(Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; "
-                                "do sleep 0.01; done' &); while [ ! -e " +
-                                (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
-                        "1s"));
+  Program program(
+      Shell(Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; "
+                    "do sleep 0.01; done' &); while [ ! -e " +
+                    (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
+            "1s"));
   ASSERT_TRUE(life_.WaitFor("up"));
   std::ofstream(dir_ / "go") << "go";
   ASSERT_TRUE(life_.WaitFor("termed"));
@@ -318,8 +325,9 @@ TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
   if (!MayMakePidNamespace()) GTEST_SKIP() << "needs CAP_SYS_ADMIN";
   struct stat before, after;
   ASSERT_EQ(stat("/proc/self/ns/mnt", &before), 0);
-  Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "namespace", "5s", "1h", "--", "sh", "-c",
-                   "readlink /proc/$$/exe >/dev/null && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'"});
+  Program program(
+      {ZKRECIPES_BIN_DIR "/zkr-supervise", "namespace", "5s", "1h", "--", "sh", "-c",
+       "readlink /proc/$$/exe >/dev/null && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'"});
   EXPECT_EQ(program.Wait(), 0);
   EXPECT_THAT(program.Out(), HasSubstr("lock-runner"));
   ASSERT_EQ(stat("/proc/self/ns/mnt", &after), 0);
@@ -334,14 +342,17 @@ TEST(PidNamespace, IsDoneWithoutByThoseWhoMayNotMakeOne) {
   TempDir dir;
   LifeLine life(dir / "life");
   Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "sh", "-c",
-                   "exec 9>" + life.path() + "; (setsid sleep 1000 &); grep NSpid /proc/self/status; "
-                   "echo ready >&9; sleep 1000"},
+                   "exec 9>" + life.path() +
+                       "; (setsid sleep 1000 &); grep NSpid /proc/self/status; "
+                       "echo ready >&9; sleep 1000"},
                   {.in_child = become_nobody});
   ASSERT_TRUE(life.WaitFor("ready"));
   // As many pids as we have: there is no namespace of its own.
   Program direct({"grep", "NSpid", "/proc/self/status"});
   ASSERT_EQ(direct.Wait(), 0);
-  const auto tabs = [](const std::string& line) { return std::count(line.begin(), line.end(), '\t'); };
+  const auto tabs = [](const std::string& line) {
+    return std::count(line.begin(), line.end(), '\t');
+  };
   EXPECT_EQ(tabs(program.Out()), tabs(direct.Out()));
   program.Signal(SIGKILL);
   EXPECT_TRUE(life.WaitUntilCut());

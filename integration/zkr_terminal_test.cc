@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+
 #include "integration/pty_session.h"
 #include "integration/zkr_process.h"
 
@@ -134,7 +135,8 @@ TEST_P(OnATerminal, CtrlZStopsTheJobAndFgContinuesIt) {
 
 TEST_P(OnATerminal, BgContinuesTheJobWithoutTheTerminal) {
   const std::string go = dir_ / "go";
-  Enter(Supervise() + "sh -c 'echo ready; while [ ! -e " + go + " ]; do sleep 0.01; done; echo went; cat'");
+  Enter(Supervise() + "sh -c 'echo ready; while [ ! -e " + go +
+        " ]; do sleep 0.01; done; echo went; cat'");
   ASSERT_TRUE(shell_.WaitFor("ready"));
   shell_.Type(kCtrlZ);
   ASSERT_TRUE(shell_.WaitFor("Stopped"));
@@ -161,7 +163,8 @@ TEST_P(OnATerminal, AJobInTheBackgroundIsStoppedWhenItReads) {
 
 TEST_P(OnATerminal, FgOfAJobThatRunsInTheBackgroundGivesItTheTerminal) {
   const std::string go = dir_ / "go";
-  Enter(Supervise() + "sh -c 'while [ ! -e " + go + " ]; do sleep 0.01; done; read line; echo got:$line; read line; echo got:$line' &");
+  Enter(Supervise() + "sh -c 'while [ ! -e " + go +
+        " ]; do sleep 0.01; done; read line; echo got:$line; read line; echo got:$line' &");
   ASSERT_TRUE(shell_.WaitFor("$> "));
   BringToForeground();
   Program({"touch", go}).Wait();
@@ -172,7 +175,8 @@ TEST_P(OnATerminal, FgOfAJobThatRunsInTheBackgroundGivesItTheTerminal) {
 }
 
 TEST_P(OnATerminal, TheOtherPartOfAPipelineKeepsTheTerminal) {
-  Enter(Supervise() + "sh -c 'echo ready; sleep 0.2' | sh -c 'read key </dev/tty; echo key:$key; cat'");
+  Enter(Supervise() +
+        "sh -c 'echo ready; sleep 0.2' | sh -c 'read key </dev/tty; echo key:$key; cat'");
   shell_.Type("k\n");
   EXPECT_TRUE(shell_.WaitFor("key:k"));
   EXPECT_TRUE(Ended(0));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "lib/base/one_shot.h"
 #include "lib/queue/queue_listing.h"
 #include "lib/session/client_core.h"
@@ -17,8 +18,8 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
                                                           const WaitOptions& wait) {
   using Answer = absl::StatusOr<std::vector<ContenderInfo>>;
   const auto& core = internal::ClientAccess::Core(client);
-  for (const absl::Status& status : {zk::ValidatePath("path", path),
-                                     internal::CheckWaitOptions(wait), core->CheckMayBlock()}) {
+  for (const absl::Status& status :
+       {zk::ValidatePath("path", path), internal::CheckWaitOptions(wait), core->CheckMayBlock()}) {
     if (!status.ok()) return status;
   }
   const base::BootTime deadline = core->Now() + wait.timeout;

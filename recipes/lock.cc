@@ -34,14 +34,13 @@ absl::StatusOr<TryResult> Lock::TryAcquire(const WaitOptions& wait) {
                            Candidacy{path_, queue::Mode::kExclusive, true}, wait);
 }
 
-void Lock::AcquireAsync(WaitOptions wait,
-                        absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
+void Lock::AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
   const auto& core = ClientAccess::Core(*client_);
-  Acquisition::Start(core, Candidacy{path_, queue::Mode::kExclusive, false}, wait,
-                     internal::OnExecutor(core, [done = std::move(done)](
-                                                    Acquisition::Answer answer) mutable {
-                       std::move(done)(LeaseOf(std::move(answer)));
-                     }));
+  Acquisition::Start(
+      core, Candidacy{path_, queue::Mode::kExclusive, false}, wait,
+      internal::OnExecutor(core, [done = std::move(done)](Acquisition::Answer answer) mutable {
+        std::move(done)(LeaseOf(std::move(answer)));
+      }));
 }
 
 }  // namespace zkrecipes

@@ -17,7 +17,7 @@ inline constexpr char kLoopback[] = "127.0.0.1";
 
 // One server's identity: where its files are and where it listens.
 struct ServerSpec {
-  int id = 0;             // ZooKeeper's myid: 1, 2, ...
+  int id = 0;                  // ZooKeeper's myid: 1, 2, ...
   std::string directory = "";  // absolute; holds zoo.cfg, data/ and server.log
   int client_port = 0;
   int quorum_port = 0;

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+
 #include "zkrecipes/executor.h"
 #include "zkrecipes/wait_options.h"
 
@@ -92,8 +93,9 @@ class Client {
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
   // Likewise; `done` runs exactly once, on the options' executor, also for a bad option.
-  static void ConnectAsync(ClientOptions options, WaitOptions wait,
-                           absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&> done);
+  static void ConnectAsync(
+      ClientOptions options, WaitOptions wait,
+      absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&> done);
 
   // Closes in the background, after a bounded attempt (at most one second) to see the nodes gone
   // and the session ended. Does not wait at all on a thread of its own callbacks.

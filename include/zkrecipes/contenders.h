@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+
 #include "zkrecipes/client.h"
 #include "zkrecipes/fencing_token.h"
 #include "zkrecipes/wait_options.h"
@@ -27,10 +28,10 @@ struct ContenderInfo {
   int position = 0;  // in the queue, from 0
   std::string mode;  // "exclusive", "shared" or "leader"
   bool holds = false;
-  FencingToken token;       // that a grant of this node carries
+  FencingToken token;  // that a grant of this node carries
   int64_t node_czxid = 0;
-  std::string node;         // its name, below the path
-  int64_t session = 0;      // that owns it
+  std::string node;     // its name, below the path
+  int64_t session = 0;  // that owns it
   OwnerInfo owner;
   NameDialect dialect = NameDialect::kCurator;
   absl::Time since;  // its creation, by the server's wall clock

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+
 #include "zkrecipes/fencing_token.h"
 #include "zkrecipes/sequencer.h"
 #include "zkrecipes/wait_options.h"

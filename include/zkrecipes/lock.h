@@ -11,6 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+
 #include "zkrecipes/fencing_token.h"
 
 namespace zkrecipes {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
+
 #include "zkrecipes/executor.h"
 
 namespace zkrecipes::base {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "lib/queue/contender_runner.h"
 #include "lib/session/client_options.h"
 #include "lib/zk/path.h"
@@ -26,8 +27,8 @@ Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
   if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) return status;
   if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
   auto answer = std::make_shared<base::OneShot<Answer>>();
-  std::shared_ptr<Acquisition> acquisition(new Acquisition(
-      core, candidacy, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
+  std::shared_ptr<Acquisition> acquisition(
+      new Acquisition(core, candidacy, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
   acquisition->Begin(wait.cancel);
   // Normally the reactor's timer answers; the caller's own wait is for a reactor that is stuck.
   if (auto given = answer->Take(acquisition->deadline_)) return *std::move(given);
@@ -40,8 +41,7 @@ void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const Candidacy
   if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) {
     return std::move(done)(std::move(status));
   }
-  std::shared_ptr<Acquisition> acquisition(
-      new Acquisition(core, candidacy, wait, std::move(done)));
+  std::shared_ptr<Acquisition> acquisition(new Acquisition(core, candidacy, wait, std::move(done)));
   acquisition->Begin(wait.cancel);
 }
 

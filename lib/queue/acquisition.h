@@ -12,6 +12,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+
 #include "lib/queue/node_name.h"
 #include "lib/session/client_core.h"
 #include "zkrecipes/lock.h"
@@ -57,8 +58,8 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
     void operator()() const;
   };
 
-  Acquisition(std::shared_ptr<ClientCore> core, const Candidacy& candidacy,
-              const WaitOptions& wait, Done done);
+  Acquisition(std::shared_ptr<ClientCore> core, const Candidacy& candidacy, const WaitOptions& wait,
+              Done done);
   void Begin(const std::stop_token& cancel);
   void Quit(absl::Status why);
 
@@ -67,7 +68,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   const absl::Duration timeout_;
   const base::BootTime deadline_;
   std::atomic<bool> settled_ = false;
-  Done done_;  // of the one that settles
+  Done done_;                    // of the one that settles
   std::function<void()> leave_;  // set by Begin before anybody can call it
   std::optional<std::stop_callback<GiveUp>> on_cancel_;
 };

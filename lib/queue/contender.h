@@ -176,12 +176,12 @@ class Contender {
   ContenderSpec spec_;
   State state_ = State::kOutside;
   bool connected_ = false;
-  bool leaving_ = false;       // asked to leave, or refused; on the way to kDone
-  zk::SessionId session_ = 0;  // of the connection, and of the node if there is one
-  std::string guid_;           // of this session's node; empty: none chosen yet
-  std::string node_;           // own node's full path, once known
-  zk::Stat stat_;              // own node's
-  std::string missing_;        // kMakingParents: the container being created
+  bool leaving_ = false;            // asked to leave, or refused; on the way to kDone
+  zk::SessionId session_ = 0;       // of the connection, and of the node if there is one
+  std::string guid_;                // of this session's node; empty: none chosen yet
+  std::string node_;                // own node's full path, once known
+  zk::Stat stat_;                   // own node's
+  std::string missing_;             // kMakingParents: the container being created
   std::vector<std::string> lower_;  // names known to block, in order; the last one is watched
 
   // Outstanding requests: the state's main one (create, barrier, get, watch, delete), its list.

@@ -6,6 +6,7 @@
 
 #include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
+
 #include "lib/base/guid.h"
 #include "lib/queue/owner.h"
 #include "lib/zk/path.h"
@@ -21,8 +22,8 @@ using queue::Outcome;
 // critical section pays nothing for that watch.
 constexpr int kOwnWatchFraction = 10;
 constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
-constexpr size_t kSuffixBytes = 11;    // "-2147483648"
-constexpr size_t kPerWatchBytes = 4;   // each path's length field when watches are set again
+constexpr size_t kSuffixBytes = 11;   // "-2147483648"
+constexpr size_t kPerWatchBytes = 4;  // each path's length field when watches are set again
 
 queue::Dialect DialectOf(NameDialect dialect) {
   return dialect == NameDialect::kKazoo ? queue::Dialect::kKazoo : queue::Dialect::kCurator;
@@ -94,11 +95,12 @@ bool ContenderRunner::ReserveBudget() {
   blocker_watch_bytes_ = session_->watch_budget().Reserve(bytes + kPerWatchBytes);
   if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
   session_ = nullptr;
-  acquisition_->Settle(absl::ResourceExhaustedError(absl::StrCat(
-      "acquire ", acquisition_->candidacy().path,
-      ": this client has too many contenders for one ZooKeeper session (",
-      session::PathBudget::kLimit, " bytes of node or watch paths): use another client, or shorter "
-      "paths")));
+  acquisition_->Settle(absl::ResourceExhaustedError(
+      absl::StrCat("acquire ", acquisition_->candidacy().path,
+                   ": this client has too many contenders for one ZooKeeper session (",
+                   session::PathBudget::kLimit,
+                   " bytes of node or watch paths): use another client, or shorter "
+                   "paths")));
   return false;
 }
 
@@ -151,8 +153,12 @@ void ContenderRunner::Act(const action::Send& send) {
 void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
   watches_[path] = session_->Watch(
       path,
-      [self = self_, op](const zk::Reply& reply) { self->Feed(event::Replied{op, reply}); },
-      [self = self_, path](zk::WatchEvent what) { self->Feed(event::WatchFired{path, what}); });
+      [self = self_, op](const zk::Reply& reply) {
+        self->Feed(event::Replied{op, reply});
+      },
+      [self = self_, path](zk::WatchEvent what) {
+        self->Feed(event::WatchFired{path, what});
+      });
 }
 
 void ContenderRunner::Act(const action::Unwatch& unwatch) {
@@ -184,12 +190,13 @@ void ContenderRunner::Act(const action::Granted& granted) {
   sequencer.mode = ModeName(acquisition_->candidacy().mode);
   sequencer.token = FencingToken(granted.token);
   sequencer.node = core_->name_space().ToUser(granted.node);
-  lease_ = std::make_shared<LeaseState>(
-      core_, session_->life(), std::move(sequencer),
-      [weak = weak_from_this()](LeaseState::ReleaseDone done) {
-        if (const auto self = weak.lock()) return self->Leave(std::move(done));
-        if (done != nullptr) done->Set(absl::OkStatus());  // finished long ago
-      });
+  lease_ = std::make_shared<LeaseState>(core_, session_->life(), std::move(sequencer),
+                                        [weak = weak_from_this()](LeaseState::ReleaseDone done) {
+                                          if (const auto self = weak.lock())
+                                            return self->Leave(std::move(done));
+                                          if (done != nullptr)
+                                            done->Set(absl::OkStatus());  // finished long ago
+                                        });
   // A lease that nobody takes any more is dropped here, which has us leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
 }
@@ -241,8 +248,8 @@ absl::Status ContenderRunner::EndStatus(const action::Finished& finished) const 
       return absl::InternalError(
           absl::StrCat(what, "the server gave this contender's node to another session"));
     case Outcome::kLost:
-      return absl::AbortedError(absl::StrCat("release ", acquisition_->candidacy().path,
-                                          ": the lease had been lost"));
+      return absl::AbortedError(
+          absl::StrCat("release ", acquisition_->candidacy().path, ": the lease had been lost"));
     default:
       return absl::FailedPreconditionError(absl::StrCat(what, "the client is closed"));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+
 #include "lib/queue/acquisition.h"
 #include "lib/queue/contender.h"
 #include "lib/queue/lease_state.h"

@@ -54,9 +54,7 @@ const std::string& Lease::node() const {
   return state_ == nullptr ? *kNone : state_->sequencer().node;
 }
 
-Sequencer Lease::sequencer() const {
-  return state_ == nullptr ? Sequencer() : state_->sequencer();
-}
+Sequencer Lease::sequencer() const { return state_ == nullptr ? Sequencer() : state_->sequencer(); }
 
 absl::Status Lease::Release(const WaitOptions& wait) && {
   if (state_ == nullptr) return absl::FailedPreconditionError("release: a moved-from lease");

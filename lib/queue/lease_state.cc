@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "lib/session/client_options.h"
 
 namespace zkrecipes::internal {
@@ -26,8 +27,8 @@ const char* Describe(queue::LossReason why) {
 
 }  // namespace
 
-LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
-                       std::shared_ptr<session::SessionLife> life, Sequencer sequencer, Leave leave)
+LeaseState::LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
+                       Sequencer sequencer, Leave leave)
     : core_(std::move(core)),
       life_(std::move(life)),
       sequencer_(std::move(sequencer)),
@@ -68,8 +69,8 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   auto done = std::make_shared<base::OneShot<absl::Status>>();
   if (!EnterReleased()) {
     base::MutexLock lock(mutex_);
-    return absl::AbortedError(absl::StrCat("release ", sequencer_.node,
-                                           ": the lease had been lost: ", Describe(why_)));
+    return absl::AbortedError(
+        absl::StrCat("release ", sequencer_.node, ": the lease had been lost: ", Describe(why_)));
   }
   RequestStop();
   leave_(done);

@@ -9,6 +9,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+
 #include "lib/base/mutex.h"
 #include "lib/base/one_shot.h"
 #include "lib/queue/contender.h"

@@ -9,6 +9,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+
 #include "lib/session/session.h"
 #include "lib/zk/types.h"
 #include "zkrecipes/contenders.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "lib/base/executor.h"
 #include "lib/session/client_core.h"
 #include "lib/session/client_options.h"
@@ -22,9 +23,8 @@ constexpr absl::Duration kDestructorWaits = absl::Seconds(1);
 absl::Status NoSessionInTime(const ClientCore& core, const WaitOptions& wait) {
   const std::string tried = absl::StrCat("connect to ", core.options().servers, ": ");
   if (wait.cancel.stop_requested()) return absl::CancelledError(absl::StrCat(tried, "cancelled"));
-  return absl::UnavailableError(absl::StrCat(tried, "no session within ",
-                                             absl::FormatDuration(wait.timeout), " (",
-                                             core.trouble(), ")"));
+  return absl::UnavailableError(absl::StrCat(
+      tried, "no session within ", absl::FormatDuration(wait.timeout), " (", core.trouble(), ")"));
 }
 
 }  // namespace
@@ -55,14 +55,13 @@ void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone d
   std::shared_ptr<Executor> executor = options.executor;
   if (executor == nullptr) executor = base::NewGrowingExecutor();
   // Waiting costs a thread of its own: connecting is rare, and this is one way of doing it, not two.
-  base::NewGrowingExecutor()->Execute(
-      [executor, options = std::move(options), wait = std::move(wait),
-       done = std::move(done)]() mutable {
-        auto client = Connect(std::move(options), wait);
-        executor->Execute([done = std::move(done), client = std::move(client)]() mutable {
-          std::move(done)(std::move(client));
-        });
-      });
+  base::NewGrowingExecutor()->Execute([executor, options = std::move(options),
+                                       wait = std::move(wait), done = std::move(done)]() mutable {
+    auto client = Connect(std::move(options), wait);
+    executor->Execute([done = std::move(done), client = std::move(client)]() mutable {
+      std::move(done)(std::move(client));
+    });
+  });
 }
 
 Client::Client(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}

@@ -12,6 +12,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+
 #include "lib/base/mutex.h"
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"

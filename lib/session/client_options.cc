@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+
 #include "lib/zk/path.h"
 
 namespace zkrecipes {
@@ -23,8 +24,8 @@ absl::Status CheckTimeout(absl::Duration timeout) {
       timeout <= absl::Milliseconds(std::numeric_limits<int32_t>::max())) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("session timeout \"", absl::FormatDuration(timeout),
-                                                 "\": must be from 1ms to 2147483647ms"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "session timeout \"", absl::FormatDuration(timeout), "\": must be from 1ms to 2147483647ms"));
 }
 
 // The message never shows the credentials.
@@ -55,8 +56,8 @@ absl::Status CheckAcl(const std::vector<Acl>& acls) {
 
 absl::Status CheckOwnerId(const std::string& id) {
   if (id.size() > kMaxOwnerId) {
-    return absl::InvalidArgumentError(absl::StrCat("owner id of ", id.size(),
-                                                   " bytes: must be at most ", kMaxOwnerId));
+    return absl::InvalidArgumentError(
+        absl::StrCat("owner id of ", id.size(), " bytes: must be at most ", kMaxOwnerId));
   }
   if (!zk::IsUtf8(id)) {
     return absl::InvalidArgumentError(
@@ -78,8 +79,8 @@ absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) 
 
 absl::Status CheckWaitOptions(const WaitOptions& wait) {
   if (wait.timeout >= absl::ZeroDuration()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "timeout \"", absl::FormatDuration(wait.timeout), "\": must not be negative"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("timeout \"", absl::FormatDuration(wait.timeout), "\": must not be negative"));
 }
 
 }  // namespace internal

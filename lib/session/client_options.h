@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
 
 #include "absl/status/statusor.h"
+
 #include "lib/zk/server_list.h"
 #include "zkrecipes/client.h"
 

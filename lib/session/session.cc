@@ -252,14 +252,15 @@ WatcherId Session::Watch(const std::string& path, zk::Handle::Done set,
   watch_table_.Add(path, id);
   watchers_[id] = Watcher{path, std::move(fired)};
   const zk::SessionId session = this->id();
-  Send(zk::WatchNode{path}, [this, id, path, session, set = std::move(set)](const zk::Reply& reply) mutable {
-    const bool armed = reply.code == zk::Code::kOk;
-    if (session == this->id()) {  // else the table has forgotten it
-      if (watch_table_.OnReply(path, id, armed)) RemoveServerWatch(path);
-      if (!armed) watchers_.erase(id);
-    }
-    std::move(set)(reply);
-  });
+  Send(zk::WatchNode{path},
+       [this, id, path, session, set = std::move(set)](const zk::Reply& reply) mutable {
+         const bool armed = reply.code == zk::Code::kOk;
+         if (session == this->id()) {  // else the table has forgotten it
+           if (watch_table_.OnReply(path, id, armed)) RemoveServerWatch(path);
+           if (!armed) watchers_.erase(id);
+         }
+         std::move(set)(reply);
+       });
   return id;
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+
 #include "lib/session/path_budget.h"
 #include "lib/session/session_life.h"
 #include "lib/session/session_machine.h"
@@ -63,7 +64,7 @@ class Session {
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
   std::shared_ptr<SessionLife> life() const { return life_; }
-  absl::Duration timeout() const { return timeout_; }  // negotiated; asked for before that
+  absl::Duration timeout() const { return timeout_; }       // negotiated; asked for before that
   const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet
 
   // See zk::Handle::Send. Without a connection: kConnectionLoss.

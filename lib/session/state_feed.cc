@@ -92,8 +92,8 @@ Subscription StateFeed::Subscribe(absl::AnyInvocable<void(ClientState)> callback
   subscriber->Tell(now);
   // The guard's owner count is the subscription's; the subscriber's own lives on in a running task.
   auto* const kept = new std::shared_ptr<Subscriber>(std::move(subscriber));
-  return Subscription(std::shared_ptr<void>(
-      static_cast<void*>(kept), [kept, home = base::HomeProcess()](void*) {
+  return Subscription(
+      std::shared_ptr<void>(static_cast<void*>(kept), [kept, home = base::HomeProcess()](void*) {
         if (!home.IsThisProcess()) return;  // its mutex may be held by a thread that is not here
         (*kept)->End();
         delete kept;

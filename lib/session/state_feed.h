@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+
 #include "lib/base/mutex.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/executor.h"

@@ -4,6 +4,7 @@
 #define ZKRECIPES_TOOLS_ZKR_COMMANDS_H_
 
 #include "CLI/CLI.hpp"
+
 #include "tools/zkr/global_flags.h"
 
 namespace zkr {

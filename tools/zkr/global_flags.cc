@@ -25,8 +25,8 @@ zkrecipes::ClientOptions ClientOptionsFrom(const GlobalFlags& flags) {
   zkrecipes::ClientOptions options;
   options.servers = flags.servers;
   options.session_timeout = flags.session_timeout;
-  options.dialect = flags.dialect == "kazoo" ? zkrecipes::NameDialect::kKazoo
-                                             : zkrecipes::NameDialect::kCurator;
+  options.dialect =
+      flags.dialect == "kazoo" ? zkrecipes::NameDialect::kKazoo : zkrecipes::NameDialect::kCurator;
   return options;
 }
 

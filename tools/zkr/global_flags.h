@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+
 #include "zkrecipes/client.h"
 
 namespace zkr {

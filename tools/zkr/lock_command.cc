@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+
 #include "tools/zkr/commands.h"
 #include "tools/zkr/exit_code.h"
 #include "tools/zkr/supervisor/interruption.h"
@@ -127,7 +127,8 @@ Result Lock(const GlobalFlags& global, const LockFlags& flags, Outcome& outcome)
       lease = connected.status();
     }
     if (interruption.signal() != 0) {
-      if (client != nullptr && lease.ok()) (void)std::move(*lease).Release({global.session_timeout});
+      if (client != nullptr && lease.ok())
+        (void)std::move(*lease).Release({global.session_timeout});
       if (client != nullptr) (void)client->Close({global.session_timeout});
       return {"not_acquired", kSignalBase + interruption.signal()};
     }
@@ -159,10 +160,12 @@ void RegisterLockCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code
   command->add_option("PATH", lock->path, "the lock's path")->required();
   command->add_option("CMD", lock->command, "what to run, and its arguments, after --")->required();
   auto* try_only = command->add_flag("--try", lock->try_only, "do not wait for the lock");
-  AddDuration(*command, "--wait", lock->wait, "wait at most so long (for ever)")->excludes(try_only);
+  AddDuration(*command, "--wait", lock->wait, "wait at most so long (for ever)")
+      ->excludes(try_only);
   AddDuration(*command, "--grace", lock->grace, "between SIGTERM and SIGKILL (5s)");
-  command->add_option("--conflict-exit-code", lock->conflict_exit_code,
-                      "exit status when the lock was not acquired (75)")
+  command
+      ->add_option("--conflict-exit-code", lock->conflict_exit_code,
+                   "exit status when the lock was not acquired (75)")
       ->check(CLI::Range(0, 255));
   command->add_option("--status-fd", lock->status_fd, "write one JSON object there at the end")
       ->check(CLI::NonNegativeNumber);

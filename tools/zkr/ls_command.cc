@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
+
 #include "tools/zkr/commands.h"
 #include "tools/zkr/exit_code.h"
 #include "zkrecipes/contenders.h"
@@ -25,7 +26,9 @@ std::string SessionText(int64_t session) {
 
 std::string OwnerText(const zkrecipes::OwnerInfo& owner) {
   const std::string where =
-      owner.host.empty() ? "" : absl::StrCat(owner.host, owner.pid > 0 ? absl::StrCat(":", owner.pid) : "");
+      owner.host.empty()
+          ? ""
+          : absl::StrCat(owner.host, owner.pid > 0 ? absl::StrCat(":", owner.pid) : "");
   if (owner.id.empty()) return where.empty() ? "-" : where;
   return where.empty() ? owner.id : absl::StrCat(owner.id, "@", where);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "CLI/CLI.hpp"
+
 #include "tools/zkr/commands.h"
 #include "tools/zkr/exit_code.h"
 #include "tools/zkr/supervisor/process.h"

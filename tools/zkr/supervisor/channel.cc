@@ -47,9 +47,7 @@ std::pair<Channel, Channel> Channel::Pair() {
 
 bool Channel::Send(const Message& message) const { return SendWithFlags(message, 0); }
 
-bool Channel::TrySend(const Message& message) const {
-  return SendWithFlags(message, MSG_DONTWAIT);
-}
+bool Channel::TrySend(const Message& message) const { return SendWithFlags(message, MSG_DONTWAIT); }
 
 bool Channel::SendWithFlags(const Message& message, int flags) const {
   const auto now = zkrecipes::base::BootNow().since_boot();
@@ -83,8 +81,7 @@ std::optional<Message> Channel::Receive() const {
   if (got < static_cast<ssize_t>(sizeof(header))) return std::nullopt;
   text.resize(static_cast<std::size_t>(got) - sizeof(header));
   Message message{header.kind, header.value, std::move(text), {}, SenderOf(&packet)};
-  message.sent =
-      zkrecipes::base::BootTime::SinceBoot(absl::Nanoseconds(header.sent_ns));
+  message.sent = zkrecipes::base::BootTime::SinceBoot(absl::Nanoseconds(header.sent_ns));
   return message;
 }
 

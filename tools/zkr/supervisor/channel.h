@@ -44,7 +44,7 @@ struct Message {
 
   // Filled in by Receive.
   zkrecipes::base::BootTime sent = {};  // when the sender sent it
-  pid_t sender = 0;                // who sent it, as seen from the receiver's PID namespace
+  pid_t sender = 0;                     // who sent it, as seen from the receiver's PID namespace
 };
 
 // One end of a SOCK_SEQPACKET socketpair: whole messages, in order, and an end that shows when

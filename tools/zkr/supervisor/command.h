@@ -19,8 +19,8 @@ enum class GuardKind {
 
 // What is to be run, known before zkr talks to anybody.
 struct Command {
-  std::vector<std::string> argv;                 // not empty; argv[0] is looked up in PATH
-  absl::Duration grace = absl::Seconds(5);       // between SIGTERM and SIGKILL
+  std::vector<std::string> argv;            // not empty; argv[0] is looked up in PATH
+  absl::Duration grace = absl::Seconds(5);  // between SIGTERM and SIGKILL
   GuardKind guard = GuardKind::kAuto;
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+
 #include "tools/zkr/supervisor/pid_namespace.h"
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/process_tree.h"

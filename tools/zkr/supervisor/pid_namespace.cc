@@ -19,8 +19,7 @@ void NextForkInPidNamespace::Undo() {
 
 bool MountOwnProc() {
   // A mount made on a shared one shows up at its peers: private first, and only this one.
-  return unshare(CLONE_NEWNS) == 0 &&
-         mount(nullptr, "/proc", nullptr, MS_PRIVATE, nullptr) == 0 &&
+  return unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/proc", nullptr, MS_PRIVATE, nullptr) == 0 &&
          mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }
 

@@ -78,7 +78,8 @@ void Runner::ExecCommand(const UniqueFd& error_out) {
   setup_.to_zkr.Send({MessageKind::kForked});
   AddToEnvironment(setup_.environment);
   std::vector<char*> argv;
-  for (const std::string& word : setup_.command->argv) argv.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : setup_.command->argv)
+    argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   setup_.signals->Undo();
   execvp(argv[0], argv.data());

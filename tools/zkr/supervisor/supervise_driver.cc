@@ -59,10 +59,11 @@ int main(int argc, char** argv) {
     loser = std::jthread([&](std::stop_token end) { WaitForLoss(words[3], lost, end); });
   }
   const absl::Duration remaining = ParseOrZero(words[2]);
-  const zkr::Outcome outcome = (*supervisor)->Run({.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
-                                                   .lost = lost.get_token(),
-                                                   .remaining = [&] { return remaining; },
-                                                   .refresh = absl::Milliseconds(50)});
+  const zkr::Outcome outcome = (*supervisor)
+                                   ->Run({.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
+                                          .lost = lost.get_token(),
+                                          .remaining = [&] { return remaining; },
+                                          .refresh = absl::Milliseconds(50)});
   loser = {};
   zkr::PassOnInterrupt(outcome);
   if (outcome.lost) return 70;

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+
 #include "tools/zkr/supervisor/guard.h"
 #include "tools/zkr/supervisor/process_tree.h"
 

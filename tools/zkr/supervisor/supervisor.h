@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+
 #include "lib/base/boot_time.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
