@@ -2,19 +2,16 @@
 
 #include "lib/queue/node_name.h"
 
-#include <limits>
-
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 
 namespace zkrecipes::queue {
 namespace {
 
 constexpr absl::string_view kProtected = "_c_";  // Curator's mark of a name that carries a guid
-constexpr size_t kShortestSuffix = 10;
 
 struct Marker {
   Dialect dialect;
@@ -46,19 +43,14 @@ bool IsGuid(absl::string_view text) {
   return digits == 32;
 }
 
+// Only as the server writes it, so that no two names are one contender's. Past 2147483647 it counts
+// on from -2147483648.
 std::optional<int32_t> ParseSequence(absl::string_view suffix) {
-  absl::string_view digits = suffix;
-  absl::ConsumePrefix(&digits, "-");  // past 2147483647 the server counts on from -2147483648
-  int64_t value = 0;
-  if (suffix.size() < kShortestSuffix || digits.empty()) return std::nullopt;
-  for (const char c : digits) {
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return std::nullopt;
-  }
-  if (!absl::SimpleAtoi(suffix, &value) || value < std::numeric_limits<int32_t>::min() ||
-      value > std::numeric_limits<int32_t>::max()) {
+  int32_t value = 0;
+  if (!absl::SimpleAtoi(suffix, &value) || absl::StrFormat("%010d", value) != suffix) {
     return std::nullopt;
   }
-  return static_cast<int32_t>(value);
+  return value;
 }
 
 std::optional<NodeName> ParseAs(const Marker& marker, absl::string_view name) {
