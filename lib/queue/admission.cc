@@ -10,6 +10,15 @@
 namespace zkrecipes::queue {
 namespace {
 
+using Ranked = std::vector<std::pair<int32_t, std::string>>;  // by sequence number
+
+std::vector<std::string> InOrder(Ranked ranked) {
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> names;
+  for (auto& entry : ranked) names.push_back(std::move(entry.second));
+  return names;
+}
+
 bool Blocks(Mode lower, Mode mine) { return mine != Mode::kShared || lower != Mode::kShared; }
 
 }  // namespace
@@ -18,7 +27,7 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
                     const std::string& own_name) {
   QueueView view;
   const std::optional<NodeName> own = ParseNodeName(own_name);
-  std::vector<std::pair<int32_t, std::string>> lower;
+  Ranked lower;
   for (const std::string& child : children) {
     if (child == own_name) {
       view.listed = true;
@@ -29,8 +38,7 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
       lower.emplace_back(other->sequence, child);
     }
   }
-  std::sort(lower.begin(), lower.end());
-  for (auto& entry : lower) view.lower.push_back(std::move(entry.second));
+  view.lower = InOrder(std::move(lower));
   return view;
 }
 
@@ -39,6 +47,16 @@ bool TailMustWait(const std::vector<std::string>& children, Mode mode) {
     const std::optional<NodeName> other = ParseNodeName(child);
     return other && Blocks(other->mode, mode);
   });
+}
+
+std::vector<std::string> NodesOf(const std::vector<std::string>& children,
+                                 const std::string& guid) {
+  Ranked own;
+  for (const std::string& child : children) {
+    const std::optional<NodeName> name = ParseNodeName(child);
+    if (name && name->guid == guid) own.emplace_back(name->sequence, child);
+  }
+  return InOrder(std::move(own));
 }
 
 bool SequenceExhausted(int32_t sequence) {

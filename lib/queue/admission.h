@@ -26,6 +26,9 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
 // Whether somebody who joined now, at the tail, would have to wait.
 bool TailMustWait(const std::vector<std::string>& children, Mode mode);
 
+// The contenders among the children that carry this guid, in queue order.
+std::vector<std::string> NodesOf(const std::vector<std::string>& children, const std::string& guid);
+
 // The server's counter is a signed 32-bit number that sticks when it overflows: then names repeat
 // and order is lost. New contenders are refused this close to the end, while the queue still works.
 bool SequenceExhausted(int32_t sequence);

@@ -4,24 +4,28 @@
 // clock, no I/O, no callbacks; a copyable value with a complete hash, so that an explorer can fork
 // it and recognise it. contender_runner.h lets it act.
 //
-//                   try: free                     found / absent (and leaving: kDone)
-//   kProbing ----------------+        +--------------- kResolving <--------+
-//      ^ \ busy: kDone       v        v                                    | create's
-//      |  `               kJoining (create2 + list in one flight) ---------+ outcome unknown
-//   kOutside ----------->    |  |  \ no parent
-//      ^   connected         |  |   `--> kMakingParents --> kJoining
-//      |                     |  |
-//      | session lost        |  +-- a lower contender --> kWatching <--> kListing
-//      | while queued        |                                             |
-//      | (place lost)        +-- nothing lower ----------> kHeld <---------+
-//      |                                                     |
-//   any of the above -- leave, refused, own node lost --> kLeaving (delete until gone) --> kDone
+//                 try: free
+//   kProbing ------------------+   +-- not there ----- kResolving <---------------+
+//      ^ \ busy: kDone         v   v                    | there                   |
+//      |  `                 kJoining -- create's outcome unknown -----------------+
+//   kOutside -----------> (create2 and list     kAdopting (whose is it? and list)
+//      ^   connected        in one flight)               |
+//      |                    |  |     | no parent         |
+//      |                    |  |     `--> kMakingParents --> kJoining
+//      | session lost       |  |                         |
+//      | while queued       |  +--- somebody in front ---+--> kWatching <--> kListing
+//      | (place lost)       |                            |                      |
+//      |                    +------ nobody in front -----+-----> kHeld <--------+
+//      |                                                           |
+//   any of these -- leave, refused, lease lost, own node gone --> kLeaving (delete until it is
+//                                                                 gone) --> kDone
 //
 // A loss of the connection leaves the state and makes every outstanding request's outcome unknown;
 // Connected continues from there. A node whose create went unanswered is looked for behind a
 // committed barrier (a delete of a child that never exists), never by a bare listing. An event is
-// only a reason to look: nothing is granted but from a listing that shows the own node, answered
-// to the session that owns it.
+// only a reason to look, for events of a session that has just ended come ahead of that news:
+// nothing is granted but from a listing that shows the own node, answered to the session that owns
+// it, and a queued contender is told that its node was deleted only when a listing says so.
 
 #ifndef ZKRECIPES_LIB_QUEUE_CONTENDER_H_
 #define ZKRECIPES_LIB_QUEUE_CONTENDER_H_
@@ -48,6 +52,10 @@ struct ContenderSpec {
   bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
 
   friend bool operator==(const ContenderSpec&, const ContenderSpec&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const ContenderSpec& s) {
+    return H::combine(std::move(h), s.parent, s.mode, s.dialect, s.data, s.try_only);
+  }
 };
 
 // Why a contender ended without (or after) a grant.
@@ -106,7 +114,7 @@ struct Send {
   OpId op = 0;
   zk::Request request;
 };
-// No longer interested in this watch.
+// No longer interested in this watch, if there is one.
 struct Unwatch {
   std::string path;
 };
@@ -124,9 +132,12 @@ struct LeaseLost {
 };
 // The place in the queue is lost with its session; a new one is taken as soon as possible.
 struct PlaceLost {};
-// The server refuses to delete the node; it stays until its session ends. Retried.
+// The server refuses what it takes to leave: to delete the node or, while it is unknown whether
+// there is one, to find that out. If there is a node it stays until its session ends. Retried.
 struct LeaveRefused {
-  zk::Code code = zk::Code::kOk;
+  zk::Code code = zk::Code::kOk;  // what the server said
+  std::string what;               // to which request
+  std::string path;               // on which path
 };
 // Last. Nothing of this contender is left on the server.
 struct Finished {
@@ -134,6 +145,12 @@ struct Finished {
   zk::Code code = zk::Code::kOk;  // kRefused: what the server said
   std::string what;               // kRefused: to which request
   std::string path;               // and on which path
+
+  friend bool operator==(const Finished&, const Finished&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Finished& f) {
+    return H::combine(std::move(h), f.outcome, f.code, f.what, f.path);
+  }
 };
 }  // namespace action
 
@@ -167,38 +184,38 @@ class Contender {
 
   State state() const { return state_; }
   const std::string& node() const { return node_; }  // full path, empty while not known
+  // Who is known to be in front, in queue order: the last one is watched. Newcomers queue behind,
+  // so between two listings it only shrinks.
+  const std::vector<std::string>& lower() const { return lower_; }
 
  private:
-  class Step;  // contender.cc: the transitions
+  class Step;  // contender_step.h: the transitions
 
   enum class OwnWatch { kNotYet, kWanted, kArmed };
 
   ContenderSpec spec_;
   State state_ = State::kOutside;
   bool connected_ = false;
-  bool leaving_ = false;            // asked to leave, or refused; on the way to kDone
-  zk::SessionId session_ = 0;       // of the connection, and of the node if there is one
-  std::string guid_;                // of this session's node; empty: none chosen yet
-  std::string node_;                // own node's full path, once known
-  zk::Stat stat_;                   // own node's
-  std::string missing_;             // kMakingParents: the container being created
-  std::vector<std::string> lower_;  // names known to block, in order; the last one is watched
+  zk::SessionId session_ = 0;  // of the connection, and of the node if there is one
+  std::string guid_;           // of this session's node; empty: none chosen yet
+  std::string node_;           // own node's full path, once known
+  zk::Stat stat_;              // own node's
+  std::string missing_;        // kMakingParents: the container being created
+  std::vector<std::string> lower_;
 
-  // Outstanding requests: the state's main one (create, barrier, get, watch, delete), its list.
+  // Outstanding requests. The state's main one (create, barrier, get, watch, delete) is sent, and
+  // so answered, before its list.
   OpId next_op_ = 1;
   OpId main_op_ = 0;
   OpId list_op_ = 0;
   OpId own_watch_op_ = 0;
   OwnWatch own_watch_ = OwnWatch::kNotYet;
-  bool barrier_passed_ = false;  // kResolving: the barrier is committed, the list may be believed
 
-  action::Finished end_;  // what to say at kDone
+  action::Finished end_;  // what to say at kDone; an outcome other than kNone: on the way there
 
   auto Tie() const {
-    return std::tie(spec_.parent, spec_.mode, spec_.dialect, spec_.data, spec_.try_only, state_,
-                    connected_, leaving_, session_, guid_, node_, stat_, missing_, lower_, next_op_,
-                    main_op_, list_op_, own_watch_op_, own_watch_, barrier_passed_, end_.outcome,
-                    end_.code, end_.what, end_.path);
+    return std::tie(spec_, state_, connected_, session_, guid_, node_, stat_, missing_, lower_,
+                    next_op_, main_op_, list_op_, own_watch_op_, own_watch_, end_);
   }
 
  public:

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ways out: leaving, refusals, and the end of the own node. Stories: see contender_script.h.
+
+#include <gtest/gtest.h>
+
+#include "lib/queue/contender.h"
+#include "lib/queue/contender_script.h"
+
+namespace zkrecipes::queue {
+namespace {
+
+using State = Contender::State;
+using zk::Code;
+
+Script& LoseCreate(Script& script) { return script.Up().Down().Expect("create a, list"); }
+
+Script& FindAgain(Script& script) {
+  return LoseCreate(script)
+      .Up()
+      .Fails(Code::kNoNode)
+      .Listed({Mine(3)})
+      .Expect("barrier a, list, get a3, list");
+}
+
+Script& Watch(Script& script) {
+  return script.Up()
+      .Created(3)
+      .Listed({Other(1), Mine(3)})
+      .Expect("create a, list, own timer, watch other1");
+}
+
+Script& Hold(Script& script) {
+  return script.Up().Created(3).Listed({Mine(3)}).Expect(
+      "create a, list, own timer, granted a3 token 1003 in 7");
+}
+
+// ---- leave -------------------------------------------------------------------------------------
+
+TEST(Contender, LeavesAtOnceWhileNothingOfItIsOnTheServer) {
+  Script(Lock()).Leave().Expect("finished: left");
+  Script(Try()).Up().Expect("list").Leave().Expect("finished: left");
+  Script(Lock())
+      .Up()
+      .Fails(Code::kNoNode)
+      .Leave()
+      .Expect("create a, list, make /q, finished: left");
+  Script(Lock())
+      .Up()
+      .Fails(Code::kOperationTimeout)
+      .Lost()
+      .Leave()
+      .Expect("create a, list, retry timer, finished: left");
+}
+
+TEST(Contender, LeavesWhenTheCreatesReplyHasCome) {
+  Script script(Lock());
+  script.Up().Expect("create a, list").Leave().ExpectNothing();
+  script.Created(3).Expect("delete a3");
+  script.Listed({Mine(3)}).ExpectNothing().Ok().Expect("finished: left");
+}
+
+TEST(Contender, LeavesWhenTheCreateHasFailed) {
+  Script(Lock()).Up().Leave().Fails(Code::kNoNode).Expect("create a, list, finished: left");
+  Script(Lock()).Up().Leave().Fails(Code::kNoAuth).Expect("create a, list, finished: left");
+}
+
+TEST(Contender, LeavesBeforeTheListing) {
+  Script script(Lock());
+  script.Up().Created(3).Leave().Expect("create a, list, own timer, delete a3");
+  script.Listed({Mine(3)}).Ok().Expect("finished: left");
+}
+
+TEST(Contender, FindsOutWhetherThereIsANodeBeforeItLeaves) {
+  Script script(Lock());
+  LoseCreate(script).Leave().ExpectNothing();
+  script.Up().Expect("barrier a, list").Fails(Code::kNoNode).Listed({Mine(3)}).Expect("delete a3");
+  script.Ok().Expect("finished: left");
+}
+
+TEST(Contender, LeavesWhenItIsProvenThatThereIsNoNode) {
+  Script script(Lock());
+  LoseCreate(script).Up().Leave().Expect("barrier a, list");
+  script.Fails(Code::kNoNode).Listed({Other(1)}).Expect("finished: left");
+}
+
+TEST(Contender, LeavesWithTheNodeItHasFoundAgain) {
+  Script script(Lock());
+  FindAgain(script).Leave().Expect("delete a3");
+  script.Got(7, 3).Listed({Mine(3)}).ExpectNothing().Ok().Expect("finished: left");
+}
+
+TEST(Contender, TakesItsWatchOffWhenItStopsWaiting) {
+  Script script(Lock());
+  Watch(script).Ok().Leave().Expect("delete a3, unwatch other1").Ok().Expect("finished: left");
+}
+
+TEST(Contender, TakesItsWatchOffBeforeItsReply) {
+  Script script(Lock());
+  Watch(script).Leave().Expect("delete a3, unwatch other1");
+  script.Ok().ExpectNothing().Ok().Expect("finished: left");
+}
+
+TEST(Contender, HasNoWatchToTakeOffWhileItLists) {
+  Script script(Lock());
+  Watch(script).Ok().Deleted(Other(1)).Leave().Expect("list, delete a3");
+  script.Listed({Mine(3)}).Ok().Expect("finished: left");
+}
+
+TEST(Contender, LeavesOnce) {
+  Script script(Lock());
+  Hold(script).Leave().Leave().Expect("delete a3").Ok().Leave().Expect("finished: left");
+}
+
+// ---- the delete --------------------------------------------------------------------------------
+
+TEST(Contender, TakesANodeThatIsGoneForDeleted) {
+  Script script(Lock());
+  Hold(script).Leave().Fails(Code::kNoNode).Expect("delete a3, finished: left");
+}
+
+TEST(Contender, DeletesWhenItIsConnectedAgain) {
+  Script script(Lock());
+  Hold(script).Down().Leave().ExpectNothing().ExpectState(State::kLeaving);
+  script.Up().Expect("delete a3").Down().ExpectNothing().Up().Expect("delete a3");
+  script.Ok().Expect("finished: left");
+}
+
+TEST(Contender, SaysThatItMayNotDeleteAndTriesAgain) {
+  Script script(Lock());
+  Hold(script).Leave().Expect("delete a3");
+  for (int i = 0; i < 3; ++i) {
+    script.Fails(Code::kNoAuth).Expect("cannot delete a3: ZNOAUTH, retry timer");
+    script.ExpectState(State::kLeaving).RetryDue().Expect("delete a3");
+  }
+  script.Ok().Expect("finished: left");
+}
+
+TEST(Contender, IsRidOfItsNodeWhenItsSessionEnds) {
+  Script script(Lock());
+  Hold(script).Leave().Lost().Expect("delete a3, finished: left");
+}
+
+// ---- refusals ----------------------------------------------------------------------------------
+
+TEST(Contender, IsRefusedTheCreate) {
+  Script script(Lock());
+  script.Up().Fails(Code::kNoAuth).Expect("create a, list, finished: refused create /q ZNOAUTH");
+}
+
+TEST(Contender, IsRefusedByAParentThatForbidsChildren) {
+  Script(Lock())
+      .Up()
+      .Fails(Code::kNoChildrenForEphemerals)
+      .Expect("create a, list, finished: refused create /q ZNOCHILDRENFOREPHEMERALS");
+}
+
+TEST(Contender, LeavesNoNodeBehindWhenItIsRefusedTheListing) {
+  Script script(Lock());
+  script.Up().Created(3).Fails(Code::kNoAuth).Expect("create a, list, own timer, delete a3");
+  script.Ok().Expect("finished: refused list /q ZNOAUTH");
+}
+
+TEST(Contender, IsRefusedTheListingOfItsTry) {
+  Script(Try()).Up().Fails(Code::kNoAuth).Expect("list, finished: refused list /q ZNOAUTH");
+}
+
+TEST(Contender, LeavesNoNodeBehindWhenItIsRefusedTheWatch) {
+  Script script(Lock());
+  Watch(script).Fails(Code::kNoAuth).Expect("delete a3, unwatch other1");
+  script.Ok().Expect("finished: refused watch other1 ZNOAUTH");
+}
+
+TEST(Contender, LeavesNoNodeBehindWhenItIsRefusedItsOwnNodesStat) {
+  Script script(Lock());
+  FindAgain(script).Fails(Code::kNoAuth).Expect("delete a3");
+  script.Listed({Mine(3)}).Ok().Expect("finished: refused get a3 ZNOAUTH");
+}
+
+TEST(Contender, KeepsItsReasonThroughAnyTroubleWithTheDelete) {
+  Script script(Lock());
+  script.Up().Created(3).Fails(Code::kNoAuth).Expect("create a, list, own timer, delete a3");
+  script.Fails(Code::kNoAuth).Expect("cannot delete a3: ZNOAUTH, retry timer");
+  script.Down().Leave().Up().Expect("delete a3").Lost();
+  script.Expect("finished: refused list /q ZNOAUTH");
+}
+
+// NOAUTH can be answered by a server on its own: it proves no commit. There may be a node.
+TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheBarrier) {
+  Script script(Lock());
+  LoseCreate(script)
+      .Up()
+      .Fails(Code::kNoAuth)
+      .Expect("barrier a, list, cannot delete below /q: ZNOAUTH, retry timer");
+  script.Listed({}).ExpectNothing().ExpectState(State::kResolving);
+  script.RetryDue().Expect("barrier a, list").Fails(Code::kNoNode).Listed({Mine(3)});
+  script.Expect("delete a3").Ok().Expect("finished: refused delete below /q ZNOAUTH");
+}
+
+TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheListingBehindIt) {
+  Script script(Lock());
+  LoseCreate(script)
+      .Up()
+      .Fails(Code::kNoNode)
+      .Fails(Code::kNoAuth)
+      .Expect("barrier a, list, cannot list /q: ZNOAUTH, retry timer");
+  script.RetryDue().Expect("barrier a, list").Fails(Code::kNoNode).Listed({Other(1)});
+  script.Expect("finished: refused list /q ZNOAUTH");
+}
+
+TEST(Contender, EndsWithItsSessionWhenItCannotFindOutWhetherThereIsANode) {
+  Script script(Lock());
+  LoseCreate(script)
+      .Up()
+      .Leave()
+      .Fails(Code::kNoAuth)
+      .Expect("barrier a, list, cannot delete below /q: ZNOAUTH, retry timer");
+  script.Lost().Expect("finished: left");
+}
+
+TEST(Contender, LeavesAQueueWhoseSequenceNumbersAreNearlyUsedUp) {
+  Script script(Lock());
+  script.Up()
+      .Created(2147483647)
+      .Listed({Mine(2147483647)})
+      .Expect("create a, list, own timer, delete a2147483647");
+  script.Ok().Expect("finished: exhausted");
+}
+
+TEST(Contender, IsNotGrantedANodeThatTheServerGaveToAnotherSession) {
+  Script script(Lock());
+  script.Up(7).CreatedFor(6, 3).Expect("create a, list, delete a3");
+  script.Listed({Mine(3)}).Ok().Expect("finished: foreign owner");
+}
+
+TEST(Contender, IsNotGrantedAFoundNodeOfAnotherSession) {
+  Script script(Lock());
+  FindAgain(script).Got(6, 3).Expect("delete a3");
+  script.Listed({Mine(3)}).Ok().Expect("finished: foreign owner");
+}
+
+TEST(Contender, IsNotGrantedANodeWithoutASequenceNumber) {
+  Contender contender(Lock());
+  (void)contender.On(event::Connected{7, "no guid"});
+  zk::Reply created;
+  created.path = "/q/_c_no guid-lock-0000000003";
+  created.stat.ephemeral_owner = 7;
+  (void)contender.On(event::Replied{1, created});
+  zk::Reply listed;
+  listed.children = {"_c_no guid-lock-0000000003"};
+  (void)contender.On(event::Replied{2, listed});
+  EXPECT_EQ(contender.state(), State::kLeaving);
+}
+
+// ---- the own node ------------------------------------------------------------------------------
+
+TEST(Contender, IsToldByAListingThatItsNodeIsGone) {
+  Script(Lock())
+      .Up()
+      .Created(3)
+      .Listed({Other(1)})
+      .Expect("create a, list, own timer, finished: node deleted");
+  Script(Lock())
+      .Up()
+      .Created(3)
+      .Fails(Code::kNoNode)
+      .Expect("create a, list, own timer, finished: node deleted");
+}
+
+TEST(Contender, IsNotGrantedWhenItsNodeIsMissingAndNothingIsLower) {
+  Script script(Lock());
+  Watch(script).Ok().Deleted(Other(1)).Listed({}).Expect("list, finished: node deleted");
+}
+
+TEST(Contender, WatchesItsNodeOffTheHotPath) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Expect("watch a3").Ok().OwnWatchDue().ExpectNothing();
+}
+
+TEST(Contender, WatchesNoNodeBeforeItHasOneNorWhileItLeaves) {
+  Script script(Lock());
+  script.OwnWatchDue().Up().OwnWatchDue().Expect("create a, list");
+  script.Created(3).Leave().OwnWatchDue().Expect("own timer, delete a3");
+  script.Listed({})
+      .Fails(Code::kNoAuth)
+      .Down()
+      .OwnWatchDue()
+      .Up()
+      .Expect("cannot delete a3: ZNOAUTH, retry timer, delete a3");
+  script.Ok().Expect("finished: left");
+}
+
+TEST(Contender, WatchesItsNodeWhenItIsConnectedAgain) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Down().Expect("watch a3").Up().Expect("watch a3");
+  script.Ok().Down().Up().ExpectNothing();
+}
+
+TEST(Contender, WatchesItsNodeAgainAfterAWatchThatSomethingElseFired) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Ok().Changed(Mine(3)).Expect("watch a3, watch a3");
+}
+
+TEST(Contender, HoldsOnWhenItMayNotWatchItsNode) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Fails(Code::kNoAuth).Expect("watch a3").ExpectState(State::kHeld);
+}
+
+TEST(Contender, LosesItsLeaseWithItsNode) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, lost: node, finished: lost");
+}
+
+TEST(Contender, LosesItsLeaseWhenItsNodeIsGoneBeforeTheWatch) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Fails(Code::kNoNode).Expect("watch a3, lost: node, finished: lost");
+}
+
+TEST(Contender, EndsItsWaitWhenItsNodeIsGoneBeforeTheWatch) {
+  Script script(Lock());
+  Watch(script)
+      .Ok()
+      .OwnWatchDue()
+      .Fails(Code::kNoNode)
+      .Expect("watch a3, unwatch other1, finished: node deleted");
+}
+
+TEST(Contender, AsksWhetherItsNodeIsGoneBeforeItEndsItsWait) {
+  Script script(Lock());
+  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, unwatch other1, list");
+  script.Listed({Other(1)}).Expect("finished: node deleted");
+}
+
+// The server deletes the node, and says so, before it ends the connection of an expired session.
+TEST(Contender, TakesANewPlaceWhenItsNodeWentWithItsSession) {
+  Script script(Lock());
+  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, unwatch other1, list");
+  script.Down().Lost().Expect("place lost").Up(8).Expect("create b, list");
+}
+
+TEST(Contender, LeavesItToTheListingOnItsWayWhetherItsNodeIsGone) {
+  Script script(Lock());
+  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Other(1)).Deleted(Mine(3)).Expect("watch a3, list");
+  script.Listed({}).Expect("finished: node deleted");
+}
+
+TEST(Contender, HearsOfItsOwnDeleteWithoutAlarm) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Ok().Leave().Deleted(Mine(3)).Expect("watch a3, delete a3");
+  script.Ok().Expect("finished: left");
+}
+
+TEST(Contender, TakesItsOwnWatchOffWhenItEndsBeforeItFired) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Leave().Expect("watch a3, delete a3");
+  script.Fails(Code::kNoNode).ExpectNothing();  // the watch came too late
+  script.Ok().Expect("finished: left");
+
+  Script armed(Lock());
+  Hold(armed).OwnWatchDue().Ok().Leave().Expect("watch a3, delete a3");
+  armed.Ok().Expect("unwatch a3, finished: left");
+}
+
+// ---- the lease ---------------------------------------------------------------------------------
+
+TEST(Contender, GivesUpItsNodeWhenItsLeaseLapses) {
+  Script script(Lock());
+  Hold(script).Lapsed().Expect("lost: lapsed, delete a3").Ok().Expect("finished: lost");
+}
+
+TEST(Contender, GivesUpItsNodeWhenItIsConnectedAgainAfterItsLeaseLapsed) {
+  Script script(Lock());
+  Hold(script).Down().Lapsed().Expect("lost: lapsed").Up().Expect("delete a3");
+  script.Ok().Expect("finished: lost");
+}
+
+TEST(Contender, LosesALeaseOnce) {
+  Script script(Lock());
+  Hold(script).Lapsed().Lapsed().Leave().Lost().Lapsed().Expect(
+      "lost: lapsed, delete a3, finished: lost");
+}
+
+TEST(Contender, HasNoLeaseToLapseUntilItIsGranted) {
+  Script script(Lock());
+  script.Lapsed().Up().Lapsed().Expect("create a, list").Created(3).Lapsed().Expect("own timer");
+  script.Listed({Other(1), Mine(3)}).Lapsed().Expect("watch other1");
+}
+
+TEST(Contender, LosesNoLeaseThatItHasReleased) {
+  Script script(Lock());
+  Hold(script).Leave().Lapsed().Lost().Expect("delete a3, finished: left");
+}
+
+TEST(Contender, DoesNothingOnceItIsDone) {
+  Script script(Lock());
+  Hold(script).Leave().Ok().Expect("delete a3, finished: left");
+  script.Up().Down().Lost().Leave().Lapsed().RetryDue().OwnWatchDue().Deleted(Mine(3)).Up(9);
+  script.ExpectNothing().ExpectDeafToStaleReplies().ExpectState(State::kDone);
+}
+
+}  // namespace
+}  // namespace zkrecipes::queue

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <optional>
+#include <utility>
+
+#include "lib/queue/admission.h"
+#include "lib/queue/contender_step.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::queue {
+namespace {
+
+using zk::Code;
+
+// The next container to make on the way down to `parent`, once `made` exists.
+std::string NextBelow(const std::string& made, const std::string& parent) {
+  return parent.substr(0, parent.find('/', made.size() + 1));
+}
+
+bool IsTopLevel(const std::string& path) { return path.find('/', 1) == std::string::npos; }
+
+}  // namespace
+
+void Contender::Step::OnMainReply(const zk::Reply& reply) {
+  switch (c_.state_) {
+    case State::kMakingParents:
+      return OnParentMade(reply.code);
+    case State::kJoining:
+      return OnCreated(reply);
+    case State::kResolving:
+      return OnBarrier(reply.code);
+    case State::kAdopting:
+      return OnStat(reply);
+    case State::kWatching:
+      return OnWatchSet(reply.code);
+    case State::kLeaving:
+      return OnDeleted(reply.code);
+    default:
+      return;
+  }
+}
+
+// An absent parent has no children: the list is empty then.
+void Contender::Step::OnListReply(const zk::Reply& reply) {
+  if (reply.code != Code::kOk && reply.code != Code::kNoNode) {
+    if (c_.state_ == State::kResolving) return RefuseToResolve(reply.code, "list");
+    return Refuse(reply.code, "list", c_.spec_.parent);
+  }
+  switch (c_.state_) {
+    case State::kProbing:
+      return TailMustWait(reply.children, c_.spec_.mode) ? End(Outcome::kBusy) : Join();
+    case State::kResolving:
+      return OnResolved(reply.children);
+    case State::kJoining:
+    case State::kAdopting:
+    case State::kListing:
+      return Decide(reply.children);
+    default:
+      return;
+  }
+}
+
+void Contender::Step::OnParentMade(Code code) {
+  const std::string made = c_.missing_;
+  if (code == Code::kNoNode && !IsTopLevel(made)) return MakeParent(zk::ParentPath(made));
+  if (code != Code::kOk && code != Code::kNodeExists) return Refuse(code, "create", made);
+  if (made == c_.spec_.parent) return Join();
+  MakeParent(NextBelow(made, c_.spec_.parent));
+}
+
+void Contender::Step::OnCreated(const zk::Reply& reply) {
+  if (reply.code == Code::kOk) {
+    c_.node_ = reply.path;
+    return OnNodeKnown(reply.stat);
+  }
+  c_.list_op_ = 0;
+  if (Leaving()) return Finish();
+  if (reply.code == Code::kNoNode) return MakeParent(c_.spec_.parent);
+  Refuse(reply.code, "create", c_.spec_.parent);
+}
+
+void Contender::Step::OnStat(const zk::Reply& reply) {
+  if (reply.code == Code::kOk) return OnNodeKnown(reply.stat);
+  if (reply.code == Code::kNoNode) return OwnNodeGone();
+  Refuse(reply.code, "get", c_.node_);
+}
+
+void Contender::Step::OnNodeKnown(const zk::Stat& stat) {
+  c_.stat_ = stat;
+  if (Leaving()) return BeginLeaving();
+  if (stat.ephemeral_owner != c_.session_) return End(Outcome::kForeignOwner);
+  Do(action::StartOwnWatchTimer{});
+  // The list, on its way, decides.
+}
+
+// Only a commit proves anything. (NOAUTH can be answered by a server on its own.)
+void Contender::Step::OnBarrier(Code code) {
+  if (code == Code::kNoNode || code == Code::kOk) return;  // the list, on its way, tells
+  RefuseToResolve(code, "delete below");
+}
+
+void Contender::Step::OnResolved(const std::vector<std::string>& children) {
+  const std::vector<std::string> own = NodesOf(children, c_.guid_);
+  if (own.empty()) {
+    // Not there behind the barrier: the create will never be executed. Same guid, new try.
+    return Leaving() ? Finish() : Join();
+  }
+  // Two cannot be, unless a barrier has lied. The later one would block everybody for ever.
+  if (own.size() > 1) return Resolve(own.back());
+  c_.node_ = zk::JoinPath(c_.spec_.parent, own.front());
+  Leaving() ? BeginLeaving() : Adopt();
+}
+
+void Contender::Step::Decide(const std::vector<std::string>& children) {
+  const std::string name = zk::NodeName(c_.node_);
+  QueueView view = ViewQueue(children, c_.spec_.mode, name);
+  if (!view.listed) return OwnNodeGone();
+  const std::optional<NodeName> own = ParseNodeName(name);
+  // Without a sequence number nobody can be found to be in front.
+  if (!own.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
+  if (SequenceExhausted(own->sequence)) return End(Outcome::kExhausted);
+  c_.lower_ = std::move(view.lower);
+  if (c_.lower_.empty()) return Grant();
+  c_.spec_.try_only ? End(Outcome::kBusy) : WatchBlocker();
+}
+
+void Contender::Step::Grant() {
+  c_.state_ = State::kHeld;
+  Do(action::Granted{c_.stat_.czxid, c_.node_, c_.session_});
+}
+
+void Contender::Step::OnWatchSet(Code code) {
+  if (code == Code::kOk) return;
+  if (code != Code::kNoNode) return Refuse(code, "watch", BlockerPath());
+  c_.lower_.pop_back();
+  List();
+}
+
+void Contender::Step::OnDeleted(Code code) {
+  if (code == Code::kOk || code == Code::kNoNode) return Finish();
+  Do(action::LeaveRefused{code, "delete", c_.node_});
+  Do(action::StartRetryTimer{});
+}
+
+}  // namespace zkrecipes::queue

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_CONTENDER_SCRIPT_H_
+#define ZKRECIPES_LIB_QUEUE_CONTENDER_SCRIPT_H_
+
+#include <cstdint>
+#include <deque>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "lib/queue/contender.h"
+
+namespace zkrecipes::queue {
+
+// For tests: a story about one contender. Feed it events, and say after them everything it must do,
+// in order; what it does and nobody expects fails the test.
+//
+//   Script(Lock()).Up().Expect("create a, list")
+//       .Created(3).Listed({Other(1), Mine(3)}).Expect("own timer, watch other1");
+//
+// The guid offered at the first Up is all "a", at the second all "b", and so on; node 3 with the
+// first guid is Mine(3), or "a3" in texts, with czxid 1003. Node 1 of somebody else is Other(1), or
+// "other1". The texts are in contender_script.cc.
+class Script {
+ public:
+  explicit Script(const ContenderSpec& spec) : machine_(spec), parent_(spec.parent) {}
+  ~Script();
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+
+  Script& Up(zk::SessionId session = 7);
+  Script& Down();  // what is outstanding will not be answered
+  Script& Lost();
+  Script& Leave() { return On(event::Leave{}); }
+  Script& Lapsed() { return On(event::Lapsed{}); }
+  Script& RetryDue() { return On(event::RetryDue{}); }
+  Script& OwnWatchDue() { return On(event::OwnWatchDue{}); }
+  Script& Deleted(const std::string& node);  // its watch fires
+  Script& Changed(const std::string& node);  // its watch is used up by something else
+
+  // Answers to the oldest request that is outstanding.
+  Script& Created(int32_t n);
+  Script& CreatedFor(zk::SessionId owner, int32_t n);
+  Script& Listed(const std::vector<std::string>& children);
+  Script& Got(zk::SessionId owner, int32_t n);
+  Script& Ok() { return Fails(zk::Code::kOk); }
+  Script& Fails(zk::Code code);
+  // To the youngest: as no server does it.
+  Script& ListedTooEarly(const std::vector<std::string>& children);
+
+  Script& Expect(const std::string& actions,
+                 std::source_location where = std::source_location::current());
+  Script& ExpectNothing(std::source_location where = std::source_location::current());
+  // Answers every request that is not outstanding any more, once more: nothing may come of it.
+  Script& ExpectDeafToStaleReplies(std::source_location where = std::source_location::current());
+  Script& ExpectState(Contender::State state,
+                      std::source_location where = std::source_location::current());
+
+  const Contender& machine() const { return machine_; }
+  int requests() const { return requests_; }  // sent so far, a removed watch counted
+  const zk::Request& last_request() const { return last_request_; }
+
+ private:
+  Script& On(const Event& event);
+  Script& Reply(zk::Reply reply);
+
+  Contender machine_;
+  std::string parent_;
+  char next_guid_ = 'a';
+  zk::SessionId session_ = 0;
+  std::deque<action::Send> outstanding_;
+  std::vector<OpId> stale_;
+  Actions unexpected_;  // not yet expected
+  int requests_ = 0;
+  zk::Request last_request_;
+};
+
+ContenderSpec Lock();  // an exclusive contender for /q
+ContenderSpec Try();   // one that does not wait
+ContenderSpec Of(Mode mode);
+ContenderSpec At(const std::string& parent);
+
+std::string Mine(int32_t n, char guid = 'a');
+std::string Other(int32_t n);
+std::string OtherOf(Mode mode, int32_t n);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_CONTENDER_SCRIPT_H_
