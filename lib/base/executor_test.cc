@@ -72,7 +72,7 @@ TEST(GrowingExecutor, DestroysATaskOnceItHasRun) {
     std::promise<void>* promise;
     ~AtEnd() { promise->set_value(); }
   };
-  executor->Execute([at_end = std::make_unique<AtEnd>(&destroyed)] {});
+  executor->Execute([at_end = std::unique_ptr<AtEnd>(new AtEnd{&destroyed})] {});
   destroyed.get_future().wait();
 }
 

@@ -20,7 +20,8 @@ constexpr int kMaxDrain = 64;
 // The C client alone would give an attempt two thirds of the session timeout: with one server dead
 // and silent, hardly anything is left to reach another one in time.
 absl::Duration AttemptTimeout(zhandle_t* zh) {
-  return std::max(absl::Milliseconds(zoo_recv_timeout(zh)) / 3, absl::Seconds(1));
+  const absl::Duration third = absl::Milliseconds(zoo_recv_timeout(zh)) / 3;
+  return std::clamp(third, absl::Seconds(1), absl::Seconds(5));
 }
 
 }  // namespace
