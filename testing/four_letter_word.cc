@@ -28,10 +28,9 @@ AddressList Resolve(const std::string& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (colon != std::string::npos) {
-    getaddrinfo(address.substr(0, colon).c_str(), address.substr(colon + 1).c_str(), &hints,
-                &found);
-  }
+  const std::string host = address.substr(0, colon);
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) found = nullptr;
   return AddressList(found, [](addrinfo* list) {
     if (list != nullptr) freeaddrinfo(list);
   });

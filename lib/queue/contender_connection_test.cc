@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lost connections, lost replies and lost sessions. Stories: see contender_script.h.
+// Lost connections and lost replies. Stories: see contender_script.h.
 
 #include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
@@ -287,66 +287,6 @@ TEST(Contender, IsNotGrantedByAListingThatOvertookTheQuestionWhoseItsNodeIs) {
       .Listed({Mine(3)})
       .Expect("barrier a, list, get a3, list");
   script.ListedTooEarly({Mine(3)}).Expect("retry timer").RetryDue().Expect("get a3, list");
-}
-
-// ---- sessions ----------------------------------------------------------------------------------
-
-TEST(Contender, TakesANewPlaceWithANewGuidWhenItsSessionIsLostInTheQueue) {
-  Script script(Lock());
-  Wait(script).Down().Lost().Expect("place lost").ExpectState(State::kOutside);
-  script.Up(8).Expect("create b, list").Created(9).Listed({Other(1), Mine(9, 'b')});
-  script.Expect("own timer, watch other1");
-}
-
-// Its old node is going. Nobody is granted anything by it.
-TEST(Contender, IsNotGrantedByTheNodeOfItsEarlierSession) {
-  Script script(Lock());
-  Wait(script).Lost().Up(8).Created(9).Expect("place lost, create b, list, own timer");
-  script.Listed({Mine(3), Mine(9, 'b')}).Expect("watch a3");
-}
-
-TEST(Contender, LooksForNothingInANewSession) {
-  Script script(Lock());
-  LoseCreate(script).Lost().ExpectNothing().Up(8).Expect("create b, list");
-}
-
-TEST(Contender, KeepsItsGuidOverManyConnectionsOfASession) {
-  Script script(Lock());
-  LoseCreate(script)
-      .Up()
-      .Down()
-      .Up()
-      .Fails(Code::kNoNode)
-      .Listed({})
-      .Expect("barrier a, list, barrier a, list, create a, list");
-}
-
-TEST(Contender, TakesAnotherSessionsIdForALossOfItsOwn) {
-  Script script(Lock());
-  Wait(script).Down().Up(8).Expect("place lost, create b, list");
-}
-
-TEST(Contender, LosesItsLeaseToAnotherSession) {
-  Script script(Lock());
-  script.Up().Created(3).Listed({Mine(3)}).Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7");
-  script.Down().Up(8).Expect("lost: session, finished: lost").ExpectState(State::kDone);
-}
-
-TEST(Contender, LosesItsLeaseWithItsSession) {
-  Script script(Lock());
-  script.Up().Created(3).Listed({Mine(3)}).Lost().Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7, lost: session, finished: lost");
-}
-
-TEST(Contender, LooksFirstAgainInANewSessionWhenItOnlyTries) {
-  Script script(Try());
-  script.Up().Listed({}).Lost().Up(8).Expect("list, create a, list, list");
-}
-
-TEST(Contender, HasNoPlaceToLoseBeforeItsNodeIsKnown) {
-  Script script(Lock());
-  script.Lost().Up().Lost().Up().Expect("create a, list, create b, list");
 }
 
 }  // namespace
