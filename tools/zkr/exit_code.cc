@@ -11,6 +11,7 @@ ExitCode ExitCodeFor(const absl::Status& status) {
     case absl::StatusCode::kOk:
       return kDone;
     case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:  // a path that cannot have children
       return kUsage;
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kCancelled:
@@ -19,10 +20,8 @@ ExitCode ExitCodeFor(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
       return kDenied;
-    case absl::StatusCode::kUnavailable:
-      return kUnavailable;
     default:
-      return kInternal;
+      return kUnavailable;
   }
 }
 

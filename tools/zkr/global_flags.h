@@ -3,7 +3,11 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_GLOBAL_FLAGS_H_
 #define ZKRECIPES_TOOLS_ZKR_GLOBAL_FLAGS_H_
 
+#include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
@@ -19,16 +23,28 @@ struct GlobalFlags {
   absl::Duration session_timeout = absl::Seconds(10);
   std::string dialect = "curator";
   bool json = false;
+
+  // What stood after the first "--", if there was one: never looked at as options.
+  std::optional<std::vector<std::string>> command;
 };
 
 void AddGlobalFlags(CLI::App& app, GlobalFlags& flags);
 
 // An option of Go's and Abseil's duration style ("500ms", "10s", "1m30s"), not negative. Any other
-// text is a usage error that names the option.
+// text is a usage error that says so.
 CLI::Option* AddDuration(CLI::App& app, const std::string& names, absl::Duration& value,
                          const std::string& help);
 
-zkrecipes::ClientOptions ClientOptionsFrom(const GlobalFlags& flags);
+// Throws the usage error "NAME: MESSAGE". CLI11 reports errors by exceptions; main catches them.
+[[noreturn]] void RefuseUsage(const std::string& name, const std::string& message);
+
+// A session with the ensemble that the flags name, within the session timeout. Errors: those of
+// Client::Connect, and InvalidArgument if no servers are named.
+absl::StatusOr<std::shared_ptr<zkrecipes::Client>> Connect(const GlobalFlags& flags,
+                                                           std::stop_token cancel = {});
+
+// InvalidArgument for a path that no recipe takes. Nothing is sent.
+absl::Status CheckPath(const std::string& path);
 
 }  // namespace zkr
 

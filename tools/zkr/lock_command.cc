@@ -2,151 +2,140 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "nlohmann/json.hpp"
 
+#include "lib/base/boot_time.h"
 #include "tools/zkr/commands.h"
 #include "tools/zkr/exit_code.h"
+#include "tools/zkr/lock_flags.h"
+#include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/interruption.h"
+#include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/lock.h"
 
 namespace zkr {
 namespace {
 
-using zkrecipes::Client;
-using zkrecipes::Lease;
+using zkrecipes::base::BootNow;
 
-struct LockFlags {
-  std::string path;
-  std::vector<std::string> command;
-  bool try_only = false;
-  absl::Duration wait = absl::InfiniteDuration();
-  absl::Duration grace = absl::Seconds(5);
-  int conflict_exit_code = kNotAcquired;
-  int status_fd = -1;
+// How often the guard hears from us: some missed refreshes are a small part of the session timeout.
+absl::Duration RefreshInterval(absl::Duration session_timeout) {
+  return std::clamp(session_timeout / 20, absl::Milliseconds(50), absl::Seconds(1));
+}
+
+// What zkr has of the ensemble.
+struct Holding {
+  std::shared_ptr<zkrecipes::Client> client;
+  std::optional<zkrecipes::Lease> lease;
 };
 
-// What `zkr lock` has to say at its end.
-struct Result {
-  const char* word = "unavailable";
-  int status = kInternal;
-  int64_t token = 0;
-};
-
-Result Failed(const absl::Status& status, const LockFlags& flags) {
-  Complain(status);
-  const int code = ExitCodeFor(status);
-  switch (code) {
-    case kNotAcquired:
-      return {"not_acquired", flags.conflict_exit_code};
-    case kDenied:
-      return {"denied", code};
-    case kUsage:
-      return {"usage", code};
-    default:
-      return {"unavailable", code};
+absl::Status Take(const GlobalFlags& global, const LockFlags& flags, std::stop_token cancel,
+                  Holding& holding) {
+  auto client = Connect(global, cancel);
+  if (!client.ok()) return client.status();
+  holding.client = *client;
+  zkrecipes::Lock lock(*client, flags.path);
+  if (!flags.try_only) {
+    auto lease = lock.Acquire({flags.wait, cancel});
+    if (lease.ok()) holding.lease = *std::move(lease);
+    return lease.status();
   }
+  auto tried = lock.TryAcquire({global.session_timeout, cancel});
+  if (absl::IsDeadlineExceeded(tried.status())) {
+    return absl::UnavailableError(tried.status().message());  // busy is an answer; this is none
+  }
+  if (!tried.ok()) return tried.status();
+  if (!tried->acquired()) return absl::AbortedError(absl::StrCat(flags.path, " is locked"));
+  holding.lease = std::move(*tried).lease();
+  return absl::OkStatus();
 }
 
-void WriteStatus(int fd, const Result& result) {
-  if (fd < 0) return;
-  nlohmann::ordered_json json = {{"result", result.word}, {"status", result.status}};
-  json["token"] = result.token > 0 ? nlohmann::ordered_json(result.token) : nullptr;
-  const std::string line = json.dump() + "\n";
-  if (write(fd, line.data(), line.size()) < 0) Complain("cannot write to the --status-fd");
+// Both steps together take a session timeout at most: then the ensemble has forgotten us anyway.
+void LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
+  const auto until = BootNow() + at_most;
+  const auto left = [until] { return std::max(until - BootNow(), absl::ZeroDuration()); };
+  if (holding.lease) {
+    const absl::Status released = std::move(*holding.lease).Release({left()});
+    if (!released.ok() && !was_lost) Complain(released);
+  }
+  if (holding.client) holding.client->Close({left()}).IgnoreError();
+  holding = {};
 }
 
-absl::StatusOr<Lease> Acquire(const std::shared_ptr<Client>& client, const LockFlags& flags,
-                              const absl::Duration session_timeout, std::stop_token cancel) {
-  zkrecipes::Lock lock(client, flags.path);
-  if (!flags.try_only) return lock.Acquire({flags.wait, std::move(cancel)});
-  auto result = lock.TryAcquire({session_timeout, std::move(cancel)});
-  if (!result.ok()) return result.status();
-  if (result->acquired()) return (*std::move(result)).lease();
-  return absl::DeadlineExceededError(absl::StrCat("lock ", flags.path, ": somebody else holds it"));
-}
-
-std::vector<std::string> Environment(const LockFlags& flags, const Lease& lease) {
+std::vector<std::string> EnvironmentOf(const LockFlags& flags, const zkrecipes::Lease& lease) {
   return {absl::StrCat("ZKR_FENCING_TOKEN=", lease.token().ToString()),
           absl::StrCat("ZKR_SEQUENCER=", lease.sequencer().ToString()),
           absl::StrCat("ZKR_PATH=", flags.path), absl::StrCat("ZKR_NODE=", lease.node())};
 }
 
-Result ResultOf(const Outcome& outcome, const LockFlags& flags, int64_t token) {
+Outcome RunCommand(Supervisor& supervisor, const LockFlags& flags, const Holding& holding) {
+  const zkrecipes::Lease& lease = *holding.lease;
+  const Outcome outcome =
+      supervisor.Run({.environment = EnvironmentOf(flags, lease),
+                      .lost = lease.lost(),
+                      .remaining = [&lease] { return lease.remaining(); },
+                      .refresh = RefreshInterval(holding.client->session_timeout())});
   if (outcome.lost) {
-    Complain(absl::StrCat("the lock ", flags.path, " was lost"));
-    return {"lost", kLost, token};
+    Complain(absl::StrCat("the lock ", flags.path, " was lost while ", flags.command[0], " ran"));
+  } else if (outcome.end == Outcome::End::kNotRun) {
+    Complain(absl::StrCat("cannot run ", flags.command[0], ": ", std::strerror(outcome.code)));
   }
-  switch (outcome.end) {
-    case Outcome::End::kExited:
-      return {"ran", outcome.code, token};
-    case Outcome::End::kKilled:
-      return {"ran", kSignalBase + outcome.code, token};
-    case Outcome::End::kNotRun:
-      break;
-  }
-  Complain(absl::StrCat("cannot run ", flags.command[0], ": ", strerror(outcome.code)));
-  return {"ran", outcome.code == ENOENT ? kNotFound : kCannotRun, token};
+  return outcome;
 }
 
-Result RunHolding(Supervisor& supervisor, const LockFlags& flags, const GlobalFlags& global,
-                  Client& client, Lease lease, Outcome& outcome) {
-  const int64_t token = lease.token().value();
-  outcome = supervisor.Run({.environment = Environment(flags, lease),
-                            .lost = lease.lost(),
-                            .remaining = [&lease] { return lease.remaining(); },
-                            .refresh = client.session_timeout() / 10});
-  // CMD and all that it started are dead: only now may the node go.
-  const absl::Status released = std::move(lease).Release({global.session_timeout});
-  if (!released.ok() && !outcome.lost) Complain(released);
-  return ResultOf(outcome, flags, token);
-}
-
-Result Lock(const GlobalFlags& global, const LockFlags& flags, Outcome& outcome) {
-  // The guard first, while this process has one thread.
-  auto supervisor = Supervisor::Prepare({flags.command, flags.grace, GuardKind::kAuto});
-  if (!supervisor.ok()) return Failed(supervisor.status(), flags);
-  std::shared_ptr<Client> client;
-  absl::StatusOr<Lease> lease = absl::UnknownError("");
+Result LockAndRun(const GlobalFlags& global, const LockFlags& flags, Supervisor& supervisor,
+                  Outcome& outcome) {
+  Holding holding;
+  absl::Status taken;
+  int signal = 0;
   {
     Interruption interruption;
-    auto connected =
-        Client::Connect(ClientOptionsFrom(global), {global.session_timeout, interruption.token()});
-    if (connected.ok()) {
-      client = *std::move(connected);
-      lease = Acquire(client, flags, global.session_timeout, interruption.token());
-    } else {
-      lease = connected.status();
-    }
-    if (interruption.signal() != 0) {
-      if (client != nullptr && lease.ok())
-        (void)std::move(*lease).Release({global.session_timeout});
-      if (client != nullptr) (void)client->Close({global.session_timeout});
-      return {"not_acquired", kSignalBase + interruption.signal()};
-    }
+    taken = Take(global, flags, interruption.token(), holding);
+    signal = interruption.signal();
   }
-  Result result;
-  if (lease.ok()) {
-    result = RunHolding(**supervisor, flags, global, *client, *std::move(lease), outcome);
-  } else {
-    result = Failed(lease.status(), flags);
+  if (signal != 0 || !taken.ok()) {
+    LetGo(holding, global.session_timeout, /*was_lost=*/true);
+    if (signal != 0) return {"not_acquired", kSignalBase + signal};
+    Complain(taken);
+    return ResultOf(taken, flags.conflict_exit_code);
   }
-  if (client != nullptr) (void)client->Close({global.session_timeout});
-  return result;
+  const std::int64_t token = holding.lease->token().value();
+  outcome = RunCommand(supervisor, flags, holding);
+  // CMD and all that it started are dead: only now may the node go.
+  LetGo(holding, global.session_timeout, outcome.lost);
+  return ResultOf(outcome, token);
 }
 
 int RunLock(const GlobalFlags& global, const LockFlags& flags) {
+  Result result;
   Outcome outcome;
-  const Result result = Lock(global, flags, outcome);
-  WriteStatus(flags.status_fd, result);
+  const absl::Status path_checked = CheckPath(flags.path);
+  // The guard first of all, while this process has one thread.
+  auto supervisor = Supervisor::Prepare({flags.command, flags.grace, flags.guard});
+  if (!path_checked.ok()) {
+    Complain(path_checked);
+    result = ResultOf(path_checked, flags.conflict_exit_code);
+  } else if (!supervisor.ok()) {
+    Complain(supervisor.status());
+    result = {"unavailable", kCannotRun};
+  } else {
+    if (flags.status_fd != STDIN_FILENO) DetachStandardStreams({STDIN_FILENO});
+    if (flags.status_fd != STDOUT_FILENO) DetachStandardStreams({STDOUT_FILENO});
+    result = LockAndRun(global, flags, **supervisor, outcome);
+  }
+  if (flags.status_fd >= 0 && !WriteResult(flags.status_fd, result)) {
+    Complain(absl::StrCat("cannot write to the --status-fd: ", std::strerror(errno)));
+  }
   PassOnInterrupt(outcome);
   return result.status;
 }
@@ -155,21 +144,12 @@ int RunLock(const GlobalFlags& global, const LockFlags& flags) {
 
 void RegisterLockCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand("lock", "Run a command while holding a lock");
-  command->set_version_flag("--version", app.version());
   auto lock = std::make_shared<LockFlags>();
-  command->add_option("PATH", lock->path, "the lock's path")->required();
-  command->add_option("CMD", lock->command, "what to run, and its arguments, after --")->required();
-  auto* try_only = command->add_flag("--try", lock->try_only, "do not wait for the lock");
-  AddDuration(*command, "--wait", lock->wait, "wait at most so long (for ever)")
-      ->excludes(try_only);
-  AddDuration(*command, "--grace", lock->grace, "between SIGTERM and SIGKILL (5s)");
-  command
-      ->add_option("--conflict-exit-code", lock->conflict_exit_code,
-                   "exit status when the lock was not acquired (75)")
-      ->check(CLI::Range(0, 255));
-  command->add_option("--status-fd", lock->status_fd, "write one JSON object there at the end")
-      ->check(CLI::NonNegativeNumber);
-  command->callback([&flags, &exit_code, lock] { exit_code = RunLock(flags, *lock); });
+  AddLockFlags(*command, *lock);
+  command->callback([&flags, &exit_code, lock] {
+    FinishLockFlags(flags, *lock);
+    exit_code = RunLock(flags, *lock);
+  });
 }
 
 }  // namespace zkr

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +12,7 @@
 
 #include "tools/zkr/commands.h"
 #include "tools/zkr/exit_code.h"
+#include "tools/zkr/table.h"
 #include "zkrecipes/contenders.h"
 
 namespace zkr {
@@ -19,21 +20,21 @@ namespace {
 
 using nlohmann::ordered_json;
 using zkrecipes::ContenderInfo;
+using zkrecipes::OwnerInfo;
 
-std::string SessionText(int64_t session) {
-  return absl::StrFormat("0x%x", static_cast<uint64_t>(session));
+std::string SessionText(std::int64_t session) {
+  return absl::StrFormat("0x%x", static_cast<std::uint64_t>(session));
 }
 
-std::string OwnerText(const zkrecipes::OwnerInfo& owner) {
-  const std::string where =
-      owner.host.empty()
-          ? ""
-          : absl::StrCat(owner.host, owner.pid > 0 ? absl::StrCat(":", owner.pid) : "");
-  if (owner.id.empty()) return where.empty() ? "-" : where;
-  return where.empty() ? owner.id : absl::StrCat(owner.id, "@", where);
+// "id@host:pid", as far as it is known.
+std::string OwnerText(const OwnerInfo& owner) {
+  std::string text = owner.id;
+  if (!owner.host.empty()) absl::StrAppend(&text, text.empty() ? "" : "@", owner.host);
+  if (!owner.host.empty() && owner.pid > 0) absl::StrAppend(&text, ":", owner.pid);
+  return text.empty() ? "-" : text;
 }
 
-ordered_json OwnerJson(const zkrecipes::OwnerInfo& owner) {
+ordered_json OwnerJson(const OwnerInfo& owner) {
   ordered_json json = ordered_json::object();
   if (!owner.id.empty()) json["id"] = owner.id;
   if (!owner.host.empty()) json["host"] = owner.host;
@@ -41,76 +42,68 @@ ordered_json OwnerJson(const zkrecipes::OwnerInfo& owner) {
   return json;
 }
 
+ordered_json ContenderJson(const ContenderInfo& c) {
+  return {{"position", c.position},
+          {"mode", c.mode},
+          {"state", c.holds ? "held" : "waiting"},
+          {"token", c.token.value()},
+          {"node_czxid", c.node_czxid},
+          {"node", c.node},
+          {"session", SessionText(c.session)},
+          {"owner", OwnerJson(c.owner)},
+          {"dialect", c.dialect == zkrecipes::NameDialect::kKazoo ? "kazoo" : "curator"},
+          {"since", absl::FormatTime(absl::RFC3339_full, c.since, absl::UTCTimeZone())}};
+}
+
 void PrintJson(const std::string& path, const std::vector<ContenderInfo>& queue) {
   ordered_json contenders = ordered_json::array();
-  for (const ContenderInfo& c : queue) {
-    contenders.push_back(
-        {{"position", c.position},
-         {"mode", c.mode},
-         {"state", c.holds ? "held" : "waiting"},
-         {"token", c.token.value()},
-         {"node_czxid", c.node_czxid},
-         {"node", c.node},
-         {"session", SessionText(c.session)},
-         {"owner", OwnerJson(c.owner)},
-         {"since", absl::FormatTime(absl::RFC3339_sec, c.since, absl::UTCTimeZone())},
-         {"dialect", c.dialect == zkrecipes::NameDialect::kKazoo ? "kazoo" : "curator"}});
-  }
-  const ordered_json all = {{"path", path}, {"contenders", contenders}};
+  for (const ContenderInfo& c : queue) contenders.push_back(ContenderJson(c));
+  const ordered_json all = {{"path", path}, {"contenders", std::move(contenders)}};
   std::puts(all.dump(-1, ' ', false, ordered_json::error_handler_t::replace).c_str());
 }
 
-using Row = std::vector<std::string>;
-
-Row RowOf(const ContenderInfo& c) {
-  return {absl::StrCat(c.position),
-          c.mode,
-          c.holds ? "held" : "waiting",
-          c.token.ToString(),
-          OwnerText(c.owner),
-          SessionText(c.session),
-          absl::FormatTime("%Y-%m-%d %H:%M:%S", c.since, absl::LocalTimeZone()),
-          c.node};
+void PrintTable(const std::string& path, const std::vector<ContenderInfo>& queue) {
+  if (queue.empty()) return Complain(absl::StrCat("nobody holds or waits for ", path));
+  std::vector<TableRow> rows = {
+      {"POS", "MODE", "STATE", "TOKEN", "OWNER", "SESSION", "SINCE", "NODE"}};
+  for (const ContenderInfo& c : queue) {
+    rows.push_back({absl::StrCat(c.position), c.mode, c.holds ? "held" : "waiting",
+                    c.token.ToString(), OwnerText(c.owner), SessionText(c.session),
+                    absl::FormatTime("%Y-%m-%d %H:%M:%S", c.since, absl::LocalTimeZone()), c.node});
+  }
+  std::fputs(FormatTable(rows).c_str(), stdout);
 }
 
-void PrintTable(const std::vector<ContenderInfo>& queue) {
-  std::vector<Row> rows = {{"POS", "MODE", "STATE", "TOKEN", "OWNER", "SESSION", "SINCE", "NODE"}};
-  for (const ContenderInfo& contender : queue) rows.push_back(RowOf(contender));
-  std::vector<size_t> widths(rows[0].size());
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i + 1 < row.size(); ++i) {
-      absl::StrAppend(&line, row[i], std::string(widths[i] - row[i].size() + 2, ' '));
-    }
-    std::puts((line + row.back()).c_str());
-  }
+int Refuse(const absl::Status& status) {
+  Complain(status);
+  // There is nothing to wait for but the network.
+  return absl::IsDeadlineExceeded(status) ? kUnavailable : ExitCodeFor(status);
 }
 
 int List(const GlobalFlags& flags, const std::string& path) {
-  auto client = zkrecipes::Client::Connect(ClientOptionsFrom(flags), {flags.session_timeout});
-  if (!client.ok()) {
-    Complain(client.status());
-    return ExitCodeFor(client.status());
-  }
+  if (flags.command) RefuseUsage("CMD", "ls runs none, but there is a --");
+  if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
+  const auto client = Connect(flags);
+  if (!client.ok()) return Refuse(client.status());
   const auto queue = zkrecipes::ListContenders(**client, path, {flags.session_timeout});
-  if (!queue.ok()) {
-    Complain(queue.status());
-    return absl::IsDeadlineExceeded(queue.status()) ? kUnavailable : ExitCodeFor(queue.status());
-  }
-  flags.json ? PrintJson(path, *queue) : PrintTable(*queue);
+  if (!queue.ok()) return Refuse(queue.status());
+  flags.json ? PrintJson(path, *queue) : PrintTable(path, *queue);
   return kDone;
 }
 
 }  // namespace
 
 void RegisterLsCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code) {
-  CLI::App* command = app.add_subcommand("ls", "Show the queue of a path");
-  command->set_version_flag("--version", app.version());
+  CLI::App* command = app.add_subcommand("ls", "Show who holds a lock and who waits for it");
+  command->footer(
+      "\nExit status: 0, also if nobody is there or the path does not exist; 69 no ensemble;\n"
+      "77 permission denied; 64 bad arguments. The global options of `zkr --help`, such as "
+      "--json,\n"
+      "may stand before or after `ls`.");
   auto path = std::make_shared<std::string>();
-  command->add_option("PATH", *path, "the recipe's path")->required();
+  command->add_option("PATH", *path, "The lock: a path such as /locks/backup")
+      ->required()
+      ->type_name("");
   command->callback([&flags, &exit_code, path] { exit_code = List(flags, *path); });
 }
 

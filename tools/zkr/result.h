@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_RESULT_H_
+#define ZKRECIPES_TOOLS_ZKR_RESULT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "tools/zkr/exit_code.h"
+#include "tools/zkr/supervisor/supervisor.h"
+
+namespace zkr {
+
+// How `zkr lock` ended. CMD may exit with any number, so the word tells whose the status is:
+//   ran           CMD's own; 128 + n if signal n ended it
+//   not_acquired  zkr's: the wait for the lock ended, by its limit or by a signal
+//   lost          zkr's: the lock was lost while CMD ran
+//   unavailable   zkr's: no ensemble
+//   denied        zkr's: the path's ACL forbids it
+//   usage         zkr's: bad arguments, also a CMD that cannot be run
+struct Result {
+  const char* word = "unavailable";
+  int status = kUnavailable;
+  std::int64_t token = 0;  // 0: the lock was not acquired
+};
+
+// Of a CMD that was started while `token` was held.
+Result ResultOf(const Outcome& outcome, std::int64_t token);
+
+// Of a call that failed before CMD was started. `conflict_status`: for a lock not acquired.
+Result ResultOf(const absl::Status& error, int conflict_status);
+
+// {"result": "ran", "status": 0, "token": 4294967302}, and a newline. The token is null if there is
+// none. False if it cannot be written.
+bool WriteResult(int fd, const Result& result);
+
+// The N of a --status-fd N among a command line's words, -1 if there is none: for a command line
+// that is not otherwise understood.
+int FindStatusFd(const std::vector<std::string>& words);
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_RESULT_H_
