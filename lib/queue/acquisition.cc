@@ -56,7 +56,7 @@ Acquisition::Acquisition(std::shared_ptr<ClientCore> core, const Candidacy& cand
 void Acquisition::Begin(const std::stop_token& cancel) {
   auto runner = std::make_shared<ContenderRunner>(core_, shared_from_this());
   leave_ = [weak = std::weak_ptr<ContenderRunner>(runner)] {
-    if (const auto runner = weak.lock()) runner->Leave(nullptr);
+    if (const auto alive = weak.lock()) alive->Leave(nullptr);
   };
   core_->Post([runner](session::Session* session) { runner->Start(session); });
   // Last, since a stop requested before runs it at once.

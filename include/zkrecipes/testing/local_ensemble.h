@@ -68,10 +68,10 @@ class LocalEnsemble {
   // ports.
   //   InvalidArgument     an option is out of range; the message names it
   //   FailedPrecondition  no Java or no ZooKeeper server here (the message names the packages), or
-  //   the directory is
-  //                       not empty
+  //                       the directory is not empty
   //   DeadlineExceeded    not all serve after `start_timeout`; the message ends with the last lines
-  //   of a log Unavailable         a server ended by itself; likewise
+  //                       of a log
+  //   Unavailable         a server ended by itself; likewise
   static absl::StatusOr<std::unique_ptr<LocalEnsemble>> Start(LocalEnsembleOptions options = {});
 
   // Kills all servers and waits for their end (some ten milliseconds); removes the directory as the
