@@ -44,11 +44,13 @@ enum class NameDialect {
 struct ClientOptions {
   // "zk1:2181,zk2:2181,[::1]:2181/namespace": servers, and optionally the part of the tree that all
   // paths of this client are below. Names are resolved anew for every session.
-  std::string servers;
-  // Asked for; the server clamps it to its own limits (by default 2 to 20 ticks).
+  std::string servers = {};
+  // Asked for, 100 ms or more; the server clamps it to its own limits (by default 2 to 20 ticks).
   absl::Duration session_timeout = absl::Seconds(10);
   // "user:password" for the digest scheme, or empty. Sent in clear text, as ZooKeeper does.
   std::string digest_credentials = {};
+  // Of every node that is made. Whoever queues needs read, create and delete: with less in all
+  // entries together it is refused.
   std::vector<Acl> acl = OpenAcl();
   NameDialect dialect = NameDialect::kCurator;
   // Says in contender nodes who is waiting, beside host and pid. At most 512 bytes, valid UTF-8.
@@ -98,7 +100,7 @@ class Client {
       absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&> done);
 
   // Closes in the background, after a bounded attempt (at most one second) to see the nodes gone
-  // and the session ended. Does not wait at all on a thread of its own callbacks.
+  // and the session ended. Does not wait at all on its own I/O thread (see InlineExecutor).
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

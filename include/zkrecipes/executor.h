@@ -13,8 +13,9 @@ namespace zkrecipes {
 // request of Lease::lost(). Callbacks must not throw.
 //
 // The default (no executor given) starts a thread whenever none is idle, so a callback never waits
-// behind one that blocks. An executor of your own must be thread-safe and must outlive the client;
-// if its tasks can wait behind each other, so can the news that a lease is lost.
+// behind one that blocks. An executor of your own must be thread-safe; if its tasks can wait behind
+// each other, so can the news that a lease is lost. The client keeps it until the last of its work is
+// done, and then drops it on any thread, which may be one of the executor's own.
 class Executor {
  public:
   virtual ~Executor() = default;

@@ -70,7 +70,8 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   if (!EnterReleased()) {
     base::MutexLock lock(mutex_);
     return absl::AbortedError(
-        absl::StrCat("release ", sequencer_.node, ": the lease had been lost: ", Describe(why_)));
+        absl::StrCat("release ", sequencer_.node, ": the lease had been lost: ",
+                     phase_ == Phase::kReleased ? "the client was closed" : Describe(why_)));
   }
   RequestStop();
   leave_(done);

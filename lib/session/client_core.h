@@ -99,7 +99,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the reactor takes no more tasks
   absl::Status close_status_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<base::OneShot<absl::Status>>> close_waiters_ ABSL_GUARDED_BY(mutex_);
-  std::string trouble_ ABSL_GUARDED_BY(mutex_);
+  std::string trouble_ ABSL_GUARDED_BY(mutex_) = "the servers' names are not resolved yet";
 };
 
 // The way from the public Client to its core.

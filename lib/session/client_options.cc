@@ -18,14 +18,18 @@ namespace internal {
 namespace {
 
 constexpr size_t kMaxOwnerId = 512;
+constexpr int32_t kToQueue = 1 | 4 | 8;  // the permissions read, create, delete
 
+// In less than the lower limit no handshake is sure to end, and no server grants so little. The upper
+// one is the protocol's: an int32 of milliseconds.
 absl::Status CheckTimeout(absl::Duration timeout) {
-  if (timeout >= absl::Milliseconds(1) &&
+  if (timeout >= absl::Milliseconds(100) &&
       timeout <= absl::Milliseconds(std::numeric_limits<int32_t>::max())) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "session timeout \"", absl::FormatDuration(timeout), "\": must be from 1ms to 2147483647ms"));
+  return absl::InvalidArgumentError(absl::StrCat("session timeout \"",
+                                                 absl::FormatDuration(timeout),
+                                                 "\": must be from 100ms to 2147483647ms"));
 }
 
 // The message never shows the credentials.
@@ -44,12 +48,18 @@ absl::Status CheckCredentials(const ClientOptions& options) {
 
 absl::Status CheckAcl(const std::vector<Acl>& acls) {
   if (acls.empty()) return absl::InvalidArgumentError("acl: must not be empty");
+  int32_t granted = 0;
   for (const Acl& acl : acls) {
+    granted |= acl.permissions;
     if (acl.permissions < 1 || acl.permissions > 31 || acl.scheme.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("acl entry \"", acl.scheme, ":", acl.id, "\" with permissions ",
                        acl.permissions, ": needs a scheme and permissions from 1 to 31"));
     }
+  }
+  if ((granted & kToQueue) != kToQueue) {
+    return absl::InvalidArgumentError(
+        "acl: must grant read, create and delete (13), or nobody could queue below such a node");
   }
   return absl::OkStatus();
 }
