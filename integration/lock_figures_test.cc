@@ -10,28 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 
-#include "integration/ensemble_fixture.h"
-#include "zkrecipes/client.h"
-#include "zkrecipes/contenders.h"
-#include "zkrecipes/lock.h"
+#include "integration/client_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {
 
-constexpr absl::Duration kSoon = absl::Seconds(60);
 // So long that neither a ping nor a watch on the own node is sent while requests are counted.
 constexpr absl::Duration kNoPings = absl::Seconds(60);
 
-class LockFiguresTest : public EnsembleTest {
+class LockFiguresTest : public ClientTest {
  protected:
-  std::shared_ptr<Client> Connect() {
-    auto client = Client::Connect({.servers = servers(), .session_timeout = kNoPings}, {kSoon});
-    EXPECT_TRUE(client.ok()) << client.status();
-    return *std::move(client);
-  }
+  std::shared_ptr<Client> NewQuietClient() { return NewClient({.session_timeout = kNoPings}); }
 
   int64_t Packets() { return *ensemble().PacketsReceived(); }
 
@@ -55,20 +46,10 @@ class LockFiguresTest : public EnsembleTest {
     }
     return last;
   }
-
-  Lease Acquired(const std::shared_ptr<Client>& client) {
-    auto lease = Lock(client, node_path()).Acquire({kSoon});
-    EXPECT_TRUE(lease.ok()) << lease.status();
-    return *std::move(lease);
-  }
-
-  size_t QueueLength(Client& client) {
-    return ListContenders(client, node_path(), {kSoon})->size();
-  }
 };
 
 TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOne) {
-  auto client = Connect();
+  auto client = NewQuietClient();
   ASSERT_TRUE(Acquired(client).remaining() > absl::ZeroDuration());  // makes the parent
   Settled([this] { return Packets(); });
   std::optional<Lease> lease;
@@ -77,8 +58,8 @@ TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOne) {
 }
 
 TEST_F(LockFiguresTest, AWaiterTakesFourRequestsUntilItIsGranted) {
-  auto holder = Connect();
-  auto waiter = Connect();
+  auto holder = NewQuietClient();
+  auto waiter = NewQuietClient();
   std::optional<Lease> lease = Acquired(holder);
   std::promise<absl::StatusOr<Lease>> granted;
   const int64_t waiting = PacketsOf([&] {
@@ -95,8 +76,8 @@ TEST_F(LockFiguresTest, AWaiterTakesFourRequestsUntilItIsGranted) {
 }
 
 TEST_F(LockFiguresTest, AWaiterThatGivesUpTakesFourRequestsAndOneForItsWatch) {
-  auto holder = Connect();
-  auto waiter = Connect();
+  auto holder = NewQuietClient();
+  auto waiter = NewQuietClient();
   const Lease lease = Acquired(holder);
   const int64_t packets = PacketsOf([&] {
     EXPECT_EQ(Lock(waiter, node_path()).Acquire({absl::Milliseconds(300)}).status().code(),
@@ -106,8 +87,8 @@ TEST_F(LockFiguresTest, AWaiterThatGivesUpTakesFourRequestsAndOneForItsWatch) {
 }
 
 TEST_F(LockFiguresTest, ATryOnABusyLockTakesOneRequest) {
-  auto holder = Connect();
-  auto other = Connect();
+  auto holder = NewQuietClient();
+  auto other = NewQuietClient();
   const Lease lease = Acquired(holder);
   EXPECT_EQ(
       PacketsOf([&] { EXPECT_FALSE(Lock(other, node_path()).TryAcquire({kSoon})->acquired()); }),
@@ -115,8 +96,8 @@ TEST_F(LockFiguresTest, ATryOnABusyLockTakesOneRequest) {
 }
 
 TEST_F(LockFiguresTest, NoWatchIsLeftAfterAThousandTimedOutAndAThousandTriedAcquires) {
-  auto holder = Connect();
-  auto other = Connect();
+  auto holder = NewQuietClient();
+  auto other = NewQuietClient();
   const Lease lease = Acquired(holder);
   Settled([this] { return *ensemble().WatchCount(); });
   const int64_t before = *ensemble().WatchCount();
@@ -132,7 +113,7 @@ TEST_F(LockFiguresTest, NoWatchIsLeftAfterAThousandTimedOutAndAThousandTriedAcqu
     }
     while (answered < 100) absl::SleepFor(absl::Milliseconds(5));
   }
-  while (QueueLength(*holder) > 1) absl::SleepFor(absl::Milliseconds(5));
+  while (Queue(*holder).size() > 1) absl::SleepFor(absl::Milliseconds(5));
   EXPECT_EQ(Settled([this] { return *ensemble().WatchCount(); }), before);
 }
 
@@ -141,7 +122,7 @@ TEST_F(LockFiguresTest, AReleaseAmongTwoHundredWakesOneWaiter) {
   constexpr int kContenders = 200;
   constexpr int kClients = 10;
   std::vector<std::shared_ptr<Client>> clients;
-  for (int i = 0; i < kClients; ++i) clients.push_back(Connect());
+  for (int i = 0; i < kClients; ++i) clients.push_back(NewQuietClient());
   std::optional<Lease> lease = Acquired(clients[0]);
   std::atomic<int> grants = 0;
   std::atomic<int> answered = 0;
@@ -152,7 +133,7 @@ TEST_F(LockFiguresTest, AReleaseAmongTwoHundredWakesOneWaiter) {
       ++answered;
     });
   }
-  while (QueueLength(*clients[0]) < kContenders) absl::SleepFor(absl::Milliseconds(20));
+  while (Queue(*clients[0]).size() < kContenders) absl::SleepFor(absl::Milliseconds(20));
   Settled([this] { return Packets(); });
   const int64_t packets = PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); });
   EXPECT_EQ(packets, 2);  // the delete, and the list of the one that was woken

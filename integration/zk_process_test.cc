@@ -2,7 +2,6 @@
 //
 // Handles and the process around them: fork, exec, several loops.
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,18 +15,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "integration/forked_child.h"
 #include "integration/zk_session.h"
 #include "integration/zk_test.h"
-
-namespace {
-
-// What only the parent's threads know is leaked in a forked child, on purpose.
-bool is_forked_child = false;
-
-}  // namespace
-
-// Asked by LeakSanitizer at the end of a process, where there is one.
-extern "C" int __lsan_is_turned_off() { return is_forked_child ? 1 : 0; }  // NOLINT
 
 namespace zkrecipes::integration {
 namespace {
@@ -39,20 +29,6 @@ using zk::Get;
 
 class ZkProcessTest : public ZkTest {
  protected:
-  // Runs `child` in a forked child, which then ends by exit(): static destructors run.
-  template <typename F>
-  void RunInForkedChild(F child) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      is_forked_child = true;
-      child();
-      exit(0);
-    }
-    int status = 1;
-    ASSERT_EQ(waitpid(pid, &status, 0), pid);
-    EXPECT_EQ(status, 0);
-  }
-
   void ExpectUndisturbed(ZkSession& session, const std::string& ephemeral) {
     EXPECT_EQ(session.Do(Get{ephemeral}).code, Code::kOk);
     absl::SleepFor(absl::Seconds(1.5));  // a server told to close the session would have done so
