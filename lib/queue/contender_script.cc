@@ -108,9 +108,7 @@ std::string TextOf(const Actions& actions) {
   });
 }
 
-testing::ScopedTrace Trace(const std::source_location& where) {
-  return {where.file_name(), static_cast<int>(where.line()), "said here"};
-}
+testing::ScopedTrace Trace(Where where) { return {where.file, where.line, "said here"}; }
 
 }  // namespace
 
@@ -207,15 +205,15 @@ Script& Script::Fails(zk::Code code) {
 
 // ---- expectations ------------------------------------------------------------------------------
 
-Script& Script::Expect(const std::string& actions, std::source_location where) {
+Script& Script::Expect(const std::string& actions, Where where) {
   const testing::ScopedTrace trace = Trace(where);
   EXPECT_EQ(TextOf(std::exchange(unexpected_, {})), actions);
   return *this;
 }
 
-Script& Script::ExpectNothing(std::source_location where) { return Expect("", where); }
+Script& Script::ExpectNothing(Where where) { return Expect("", where); }
 
-Script& Script::ExpectDeafToStaleReplies(std::source_location where) {
+Script& Script::ExpectDeafToStaleReplies(Where where) {
   const testing::ScopedTrace trace = Trace(where);
   const Contender before = machine_;
   for (const OpId op : stale_) {
@@ -232,7 +230,7 @@ Script& Script::ExpectDeafToStaleReplies(std::source_location where) {
   return *this;
 }
 
-Script& Script::ExpectState(Contender::State state, std::source_location where) {
+Script& Script::ExpectState(Contender::State state, Where where) {
   const testing::ScopedTrace trace = Trace(where);
   EXPECT_EQ(static_cast<int>(machine_.state()), static_cast<int>(state));
   return *this;

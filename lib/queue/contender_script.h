@@ -5,13 +5,21 @@
 
 #include <cstdint>
 #include <deque>
-#include <source_location>
 #include <string>
 #include <vector>
 
 #include "lib/queue/contender.h"
 
 namespace zkrecipes::queue {
+
+// The caller's line. (clang 14 has no std::source_location.)
+struct Where {
+  static Where Caller(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+  const char* file;
+  int line;
+};
 
 // For tests: a story about one contender. Feed it events, and say after them everything it must do,
 // in order; what it does and nobody expects fails the test.
@@ -49,13 +57,11 @@ class Script {
   // To the youngest: as no server does it.
   Script& ListedTooEarly(const std::vector<std::string>& children);
 
-  Script& Expect(const std::string& actions,
-                 std::source_location where = std::source_location::current());
-  Script& ExpectNothing(std::source_location where = std::source_location::current());
+  Script& Expect(const std::string& actions, Where where = Where::Caller());
+  Script& ExpectNothing(Where where = Where::Caller());
   // Answers every request that is not outstanding any more, once more: nothing may come of it.
-  Script& ExpectDeafToStaleReplies(std::source_location where = std::source_location::current());
-  Script& ExpectState(Contender::State state,
-                      std::source_location where = std::source_location::current());
+  Script& ExpectDeafToStaleReplies(Where where = Where::Caller());
+  Script& ExpectState(Contender::State state, Where where = Where::Caller());
 
   const Contender& machine() const { return machine_; }
   int requests() const { return requests_; }  // sent so far, a removed watch counted

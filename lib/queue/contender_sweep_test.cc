@@ -57,7 +57,6 @@ constexpr Fault kFaults[] = {
 
 class Sweep : public testing::TestWithParam<Situation> {};
 
-
 void Strike(const Situation& situation, const Fault& fault, bool own_watch, bool settle) {
   SCOPED_TRACE(absl::StrCat(fault.name, own_watch ? ", its own watch in flight" : "",
                             settle ? ", settled" : ", left at once"));
