@@ -18,7 +18,6 @@ using zk::Code;
 
 const event::Connected kUp = {7, std::string(32, 'a')};
 const event::Disconnected kDown;
-const event::RetryDue kRetry;
 const event::OwnWatchDue kOwnWatchDue;
 
 const std::string kPrefix = "_c_" + std::string(32, 'a') + "-lock-";

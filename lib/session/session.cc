@@ -3,7 +3,8 @@
 #include "lib/session/session.h"
 
 #include <algorithm>
-#include <random>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/random/random.h"
@@ -21,6 +22,11 @@ absl::Duration PauseAfter(int attempt) {
   return cap * absl::Uniform(gen, 0.5, 1.0);
 }
 
+// Whatever their order, and whichever of them is there twice.
+bool SameAddresses(const zk::NumericServers& a, const zk::NumericServers& b) {
+  return std::set<std::string>(a.begin(), a.end()) == std::set<std::string>(b.begin(), b.end());
+}
+
 }  // namespace
 
 class Session::Listener : public zk::HandleListener {
@@ -34,7 +40,7 @@ class Session::Listener : public zk::HandleListener {
     session_->Handle(event::Connected{id});
   }
   void OnDisconnected(int attempt) override {
-    if (session_ != nullptr) session_->Handle(event::Disconnected{attempt});
+    if (session_ != nullptr) session_->Handle(event::Disconnected{attempt, session_->lapsed_});
   }
   void OnEnded(zk::Code why) override {
     if (session_ != nullptr) session_->Handle(event::Ended{why});
@@ -95,8 +101,9 @@ void Session::Act(const action::Resolve&) {
                            Trouble(addresses.status());
                            return Handle(event::ResolveFailed{});
                          }
+                         const bool moved = !SameAddresses(*addresses, addresses_);
                          addresses_ = *std::move(addresses);
-                         Handle(event::Resolved{});
+                         Handle(event::Resolved{moved});
                        });
                      });
 }

@@ -15,8 +15,13 @@ class SessionMachine::Step {
     if (m_.state_ == State::kNew) Resolve();
   }
 
-  void operator()(const event::Resolved&) {
-    if (m_.state_ != State::kResolving) return;
+  void operator()(const event::Resolved& e) {
+    const bool give_up = m_.state_ == State::kSuspended && e.moved;
+    if (m_.state_ != State::kResolving && !give_up) return;
+    if (give_up) {
+      CloseHandle();
+      LoseSession();
+    }
     m_.state_ = State::kConnecting;
     m_.handle_open_ = true;
     Do(action::OpenHandle{});
@@ -49,9 +54,13 @@ class SessionMachine::Step {
       if (m_.state_ != State::kClosing) m_.state_ = State::kSuspended;
       return Do(action::AnnounceDown{});
     }
-    if (m_.state_ != State::kConnecting || e.attempt < kRoundsPerResolution * m_.servers_) return;
-    CloseHandle();
-    Pause();
+    const int enough = kRoundsPerResolution * m_.servers_;
+    if (m_.state_ == State::kConnecting && e.attempt >= enough) {
+      CloseHandle();
+      return Pause();
+    }
+    if (m_.state_ == State::kSuspended && e.lapsed && e.attempt % enough == 0)
+      Do(action::Resolve{});
   }
 
   void operator()(const event::Ended& e) {

@@ -15,6 +15,9 @@
 //                     kFailed <--- Ended: refused ----+--------------------+
 //
 //   any --CloseRequested--> kClosing --Drained--> kClosed
+//
+// A suspended session from which nothing was heard for its timeout has its servers' names resolved
+// again now and then. If they have moved it is given up: --> kConnecting with the new addresses.
 
 #ifndef ZKRECIPES_LIB_SESSION_SESSION_MACHINE_H_
 #define ZKRECIPES_LIB_SESSION_SESSION_MACHINE_H_
@@ -32,14 +35,17 @@ namespace zkrecipes::session {
 
 namespace event {
 struct Start {};
-struct Resolved {};       // the servers' names, to addresses
+struct Resolved {      // the servers' names, to addresses
+  bool moved = false;  // other ones than the handle's
+};
 struct ResolveFailed {};  // or no handle could be opened
 struct PauseOver {};
 struct Connected {
   zk::SessionId session = 0;
 };
 struct Disconnected {
-  int attempt = 0;  // failed attempts since it was last connected
+  int attempt = 0;      // failed attempts since it was last connected
+  bool lapsed = false;  // nothing was heard for the session timeout
 };
 struct Ended {
   zk::Code why = zk::Code::kOk;
@@ -92,8 +98,7 @@ class SessionMachine {
     kClosed,
   };
 
-  // `servers`: how many there are. After three failed rounds over them without ever a session, the
-  // names are resolved again.
+  // `servers`: how many there are. After three failed rounds over them the names are resolved again.
   explicit SessionMachine(int servers) : servers_(servers) {}
 
   // Total: any event may come in any state.

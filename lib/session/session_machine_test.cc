@@ -170,6 +170,32 @@ TEST(SessionMachine, NeverGivesUpASessionForFailedAttempts) {
   EXPECT_EQ(s.state(), State::kSuspended);
 }
 
+TEST(SessionMachine, LooksWhetherTheServersHaveMovedOnceASessionHasLapsed) {
+  Story s = Suspended();
+  EXPECT_EQ(s.On(event::Disconnected{kThreeRounds, false}), "");
+  EXPECT_EQ(s.On(event::Disconnected{kThreeRounds + 1, true}), "");
+  EXPECT_EQ(s.On(event::Disconnected{2 * kThreeRounds, true}), "resolve");
+  EXPECT_EQ(s.On(event::Resolved{false}), "");
+  EXPECT_EQ(s.On(event::ResolveFailed{}), "");
+  EXPECT_EQ(s.state(), State::kSuspended);
+}
+
+TEST(SessionMachine, GivesUpALapsedSessionWhoseServersHaveMoved) {
+  Story s = Suspended();
+  s.On(event::Disconnected{kThreeRounds, true});
+  EXPECT_EQ(s.On(event::Resolved{true}), "close handle, lost, open");
+  EXPECT_EQ(s.state(), State::kConnecting);
+  EXPECT_EQ(s.machine.session(), 0);
+}
+
+TEST(SessionMachine, KeepsASessionThatCameBackBeforeTheServersWereSeenToHaveMoved) {
+  Story s = Suspended();
+  s.On(event::Disconnected{kThreeRounds, true});
+  s.On(event::Connected{s.machine.session()});
+  EXPECT_EQ(s.On(event::Resolved{true}), "");
+  EXPECT_EQ(s.state(), State::kConnected);
+}
+
 TEST(SessionMachine, ResumesItsSession) {
   Story s = Suspended();
   EXPECT_EQ(s.On(event::Connected{7}), "up again 7");
@@ -274,6 +300,7 @@ TEST(SessionMachine, IsDrainedOnlyWhenClosing) {
 
 std::vector<Event> EveryEvent() {
   return {event::Start{},          event::Resolved{},
+          event::Resolved{true},   event::Disconnected{kThreeRounds, true},
           event::ResolveFailed{},  event::PauseOver{},
           event::Connected{7},     event::Connected{8},
           event::Disconnected{1},  event::Disconnected{kThreeRounds},
