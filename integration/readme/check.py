@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does what README.md tells a newcomer to do: runs the commands of "The command", and builds the first screen's program
+against the installed library, with the README's own lines of CMake, and runs it on that ensemble.
+
+usage: check.py BUILD_DIR. (`./dev demo` and `./dev test` are what CI runs anyway.)
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+ADDRESS = '"127.0.0.1:2181"'  # in the program: a server of the reader's own
+
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(service LANGUAGES CXX)
+{lines}
+set_target_properties(service PROPERTIES CXX_STANDARD 20)
+"""
+
+
+def block(language, containing):
+    found = [b for b in re.findall(rf"```{language}\n(.*?)```", README, re.S) if containing in b]
+    if len(found) != 1:
+        sys.exit(f"README.md: {len(found)} {language} blocks contain {containing!r}, not one")
+    return found[0]
+
+
+def run(*words, **options):
+    result = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}\n{result.stdout}\nFAILED with status {result.returncode}")
+    return result.stdout
+
+
+def build_program(build, work):
+    """The README's program, from the README's lines."""
+    run("cmake", "--install", build, "--prefix", work / "prefix")
+    source = block("cpp", "int main")
+    assert ADDRESS in source
+    (work / "service.cc").write_text(source.replace(ADDRESS, 'std::getenv("ZKR_SERVERS")'))
+    lines = block("cmake", "find_package").replace("target_link", "add_executable(service service.cc)\ntarget_link")
+    (work / "CMakeLists.txt").write_text(PROJECT.format(lines=lines))
+    run("cmake", "-S", work, "-B", work / "out", f"-DCMAKE_PREFIX_PATH={work}/prefix")
+    run("cmake", "--build", work / "out")
+    return work / "out/service"
+
+
+def run_commands(build, program, work):
+    """The commands one after another in one shell, as typed; the program while the ensemble is up."""
+    commands = block("sh", "zkr ensemble start")
+    assert "./dev build\n" in commands and "zkr ensemble stop\n" in commands
+    commands = commands.replace("./dev build\n", "")  # what this very test runs on
+    commands = commands.replace("$PWD/build/bin", str(build / "bin"))
+    commands = commands.replace("zkr ensemble stop\n", f"{program}\nzkr ensemble stop\ntrap - EXIT\n")
+    script = "set -eux\ntrap 'zkr ensemble stop' EXIT\n" + commands
+    return run("bash", "-c", script, cwd=work, env={**os.environ, "TMPDIR": str(work)})
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as directory:
+        work = pathlib.Path(directory)
+        output = run_commands(build, build_program(build, work), work)
+    print(output)
+    for expected in (r"^token [1-9]", r"^mine; write with token [1-9]"):
+        if not re.search(expected, output, re.M):
+            sys.exit(f"nothing in the output above looks like: {expected}")
+
+
+main()
