@@ -33,7 +33,7 @@ absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
     return bad("its mode must be exclusive, shared or leader");
   }
   int64_t token = 0;
-  if (!absl::SimpleAtoi(parts[2], &token) || token <= 0) {
+  if (!absl::SimpleAtoi(parts[2], &token) || token <= 0 || parts[2] != absl::StrCat(token)) {
     return bad("its token must be a positive number");
   }
   if (absl::Status path = zk::ValidatePath("node of a sequencer", parts[3]); !path.ok()) {
