@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/lease_state.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zkrecipes::internal {
+namespace {
+
+using ::testing::HasSubstr;
+using State = Lease::State;
+
+constexpr absl::Duration kTimeout = absl::Seconds(10);
+
+// A reactor that is only a clock, ahead of the real one by what the test says.
+class Clock : public zk::Reactor {
+ public:
+  void Post(Task) override {}
+  TimerId CallAt(base::BootTime, Task) override { return 1; }
+  void Cancel(TimerId) override {}
+  base::BootTime Now() override { return now_; }
+  void Advance(absl::Duration by) { now_ = now_ + by; }
+
+ private:
+  base::BootTime now_ = base::BootNow();
+};
+
+class LeaseStateTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<LeaseState> NewState() {
+    return std::make_shared<LeaseState>(core_, life_,
+                                        Sequencer{"exclusive", FencingToken(7), "/a/n-7"},
+                                        [this](LeaseState::ReleaseDone done) {
+                                          ++left_;
+                                          done_ = std::move(done);
+                                          if (done_ != nullptr && answer_.has_value())
+                                            done_->Set(*answer_);
+                                        });
+  }
+
+  static void ExpectLost(LeaseState& lease, const std::string& why) {
+    EXPECT_EQ(lease.state(), State::kLost);
+    EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
+    const absl::Status released = lease.Release({});
+    EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
+    EXPECT_EQ(released.message(), "release /a/n-7: the lease had been lost: " + why);
+  }
+
+  const std::shared_ptr<Clock> clock_ = std::make_shared<Clock>();
+  const std::shared_ptr<ClientCore> core_ = ClientCore::CreateIn(
+      World{clock_, nullptr, nullptr, [] {}}, {.executor = InlineExecutor()}, {});
+  const std::shared_ptr<session::SessionLife> life_ =
+      std::make_shared<session::SessionLife>(clock_->Now(), kTimeout);
+  int left_ = 0;
+  LeaseState::ReleaseDone done_;
+  std::optional<absl::Status> answer_ = absl::OkStatus();
+  const std::shared_ptr<LeaseState> lease_ = NewState();
+};
+
+TEST_F(LeaseStateTest, IsHeldWhileItsSessionIsBelieved) {
+  EXPECT_EQ(lease_->state(), State::kHeld);
+  EXPECT_EQ(lease_->remaining(), kTimeout);
+  clock_->Advance(absl::Seconds(4));
+  EXPECT_EQ(lease_->remaining(), absl::Seconds(6));
+  life_->Heard(clock_->Now(), clock_->Now());
+  EXPECT_EQ(lease_->remaining(), kTimeout);
+}
+
+TEST_F(LeaseStateTest, IsSuspectWhileDisconnected) {
+  life_->SetConnected(false);
+  EXPECT_EQ(lease_->state(), State::kSuspect);
+  EXPECT_EQ(lease_->remaining(), kTimeout);
+  life_->SetConnected(true);
+  EXPECT_EQ(lease_->state(), State::kHeld);
+}
+
+TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
+  clock_->Advance(kTimeout);
+  ExpectLost(*lease_, "nothing was heard from the ensemble for the session timeout");
+  EXPECT_FALSE(lease_->lost().stop_requested()) << "the reactor asks, when it wakes up";
+  lease_->OnLost(queue::LossReason::kLapsed);
+  EXPECT_TRUE(lease_->lost().stop_requested());
+}
+
+TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
+  lease_->OnLost(queue::LossReason::kNodeDeleted);
+  EXPECT_TRUE(lease_->lost().stop_requested());
+  life_->Heard(clock_->Now(), clock_->Now());
+  ExpectLost(*lease_, "somebody else deleted its node");
+  lease_->Abandon();
+  EXPECT_EQ(lease_->state(), State::kLost);
+  EXPECT_EQ(left_, 0);
+}
+
+TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
+  life_->End();
+  lease_->OnLost(queue::LossReason::kSessionLost);
+  ExpectLost(*lease_, "its session expired");
+}
+
+TEST_F(LeaseStateTest, IsReleasedOnceTheContenderSaysSo) {
+  EXPECT_EQ(lease_->Release({}), absl::OkStatus());
+  EXPECT_EQ(left_, 1);
+  EXPECT_EQ(lease_->state(), State::kReleased);
+  EXPECT_EQ(lease_->remaining(), absl::ZeroDuration());
+  EXPECT_TRUE(lease_->lost().stop_requested());
+}
+
+TEST_F(LeaseStateTest, PassesOnWhatTheContenderAnswers) {
+  answer_ = absl::PermissionDeniedError("no");
+  EXPECT_EQ(lease_->Release({}), *answer_);
+}
+
+TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedSaysThatItGoesOn) {
+  answer_ = std::nullopt;
+  const absl::Status late = lease_->Release({absl::ZeroDuration()});
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(late.message()),
+              HasSubstr("/a/n-7: not confirmed; the deletion goes on"));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(NewState()->Release({.cancel = stop.get_token()}).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(left_, 2);
+}
+
+TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
+  answer_ = std::nullopt;
+  lease_->Abandon();
+  lease_->Abandon();
+  EXPECT_EQ(left_, 1);
+  EXPECT_EQ(done_, nullptr);
+  EXPECT_EQ(lease_->state(), State::kReleased);
+  lease_->OnLost(queue::LossReason::kSessionLost);
+  EXPECT_EQ(lease_->state(), State::kReleased);
+}
+
+TEST_F(LeaseStateTest, ThatTheClientClosedIsReleasedAndTellsItsReleaser) {
+  lease_->OnClosed();
+  EXPECT_EQ(lease_->state(), State::kReleased);
+  EXPECT_TRUE(lease_->lost().stop_requested());
+  EXPECT_EQ(left_, 0) << "the contender leaves by itself";
+  const absl::Status released = lease_->Release({});
+  EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
+}
+
+}  // namespace
+}  // namespace zkrecipes::internal

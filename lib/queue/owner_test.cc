@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/owner.h"
+
+#include <unistd.h>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace zkrecipes::queue {
+namespace {
+
+const OwnerInfo kNamed{.id = "backup", .host = "db7", .pid = 4711};
+const OwnerInfo kNameless{.id = "", .host = "db7", .pid = 4711};
+
+void ExpectOwner(const OwnerInfo& owner, const OwnerInfo& expected) {
+  EXPECT_EQ(owner.id, expected.id);
+  EXPECT_EQ(owner.host, expected.host);
+  EXPECT_EQ(owner.pid, expected.pid);
+}
+
+TEST(Owner, IsJsonInCuratorsLockNodes) {
+  EXPECT_EQ(OwnerData(Dialect::kCurator, Mode::kExclusive, kNamed),
+            R"({"host":"db7","id":"backup","pid":4711})");
+  EXPECT_EQ(OwnerData(Dialect::kCurator, Mode::kShared, kNameless), R"({"host":"db7","pid":4711})");
+}
+
+TEST(Owner, IsARawIdWhereTheDialectsToolsShowItAsItIs) {
+  for (const Mode mode : {Mode::kExclusive, Mode::kShared, Mode::kSharedWriter, Mode::kLeader}) {
+    EXPECT_EQ(OwnerData(Dialect::kKazoo, mode, kNamed), "backup");
+    EXPECT_EQ(OwnerData(Dialect::kKazoo, mode, kNameless), "db7:4711");
+  }
+  EXPECT_EQ(OwnerData(Dialect::kCurator, Mode::kLeader, kNamed), "backup");
+}
+
+TEST(Owner, IsReadBackAsItWasWritten) {
+  for (const OwnerInfo& owner : {kNamed, kNameless}) {
+    ExpectOwner(ParseOwner(OwnerData(Dialect::kCurator, Mode::kExclusive, owner)), owner);
+  }
+  const OwnerInfo odd{.id = "a \"quoted\"\n caf\xc3\xa9 {}", .host = "", .pid = 0};
+  ExpectOwner(ParseOwner(OwnerData(Dialect::kCurator, Mode::kExclusive, odd)), odd);
+}
+
+TEST(Owner, OfAnotherLibraryIsTheWholeText) {
+  for (const std::string text : {"10.0.0.7", "", "[1,2]", "42", "\"x\"", "{\"half\":", "\xff"}) {
+    ExpectOwner(ParseOwner(text), {.id = text, .host = "", .pid = 0});
+  }
+}
+
+TEST(Owner, ThatIsJsonOfAnotherShapeLosesOnlyWhatDoesNotFit) {
+  ExpectOwner(ParseOwner(R"({"id":7,"host":"db7","pid":"x","more":[]})"),
+              {.id = "", .host = "db7", .pid = 0});
+  ExpectOwner(ParseOwner("{}"), {});
+}
+
+TEST(Owner, IsThisProcess) {
+  const OwnerInfo owner = ThisOwner("me");
+  EXPECT_EQ(owner.id, "me");
+  EXPECT_EQ(owner.pid, getpid());
+  EXPECT_FALSE(owner.host.empty());
+}
+
+}  // namespace
+}  // namespace zkrecipes::queue

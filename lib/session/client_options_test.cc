@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/client_options.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zkrecipes::internal {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ClientOptions Good() { return {.servers = "zk1:2181"}; }
+
+// The message of the refusal, "" when the options are accepted.
+std::string Refusal(const ClientOptions& options) {
+  const auto servers = CheckClientOptions(options);
+  if (servers.ok()) return "";
+  EXPECT_EQ(servers.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(servers.status().message());
+}
+
+std::string RefusalOfTimeout(absl::Duration timeout) {
+  ClientOptions options = Good();
+  options.session_timeout = timeout;
+  return Refusal(options);
+}
+
+std::string RefusalOfCredentials(const std::string& credentials) {
+  ClientOptions options = Good();
+  options.digest_credentials = credentials;
+  return Refusal(options);
+}
+
+std::string RefusalOfAcl(const std::vector<Acl>& acl) {
+  ClientOptions options = Good();
+  options.acl = acl;
+  return Refusal(options);
+}
+
+std::string RefusalOfOwner(const std::string& id) {
+  ClientOptions options = Good();
+  options.owner_id = id;
+  return Refusal(options);
+}
+
+TEST(ClientOptions, ByDefaultNeedOnlyServers) {
+  EXPECT_EQ(Refusal(Good()), "");
+  EXPECT_EQ(Refusal({}), "server list \"\": must name at least one server, \"host:port\"");
+}
+
+TEST(ClientOptions, GiveTheServersAndTheNamespace) {
+  const auto servers = CheckClientOptions({.servers = "a:1,b:2/team"});
+  ASSERT_TRUE(servers.ok()) << servers.status();
+  EXPECT_EQ(servers->servers.size(), 2u);
+  EXPECT_EQ(servers->namespace_root, "/team");
+}
+
+TEST(ClientOptions, TakeASessionTimeoutThatTheProtocolCanCarry) {
+  EXPECT_EQ(RefusalOfTimeout(absl::Milliseconds(100)), "");
+  EXPECT_EQ(RefusalOfTimeout(absl::Milliseconds(2147483647)), "");
+  EXPECT_EQ(RefusalOfTimeout(absl::Milliseconds(99)),
+            "session timeout \"99ms\": must be from 100ms to 2147483647ms");
+  EXPECT_NE(RefusalOfTimeout(absl::Milliseconds(2147483648)), "");
+  EXPECT_NE(RefusalOfTimeout(absl::ZeroDuration()), "");
+  EXPECT_NE(RefusalOfTimeout(-absl::Seconds(1)), "");
+  EXPECT_NE(RefusalOfTimeout(absl::InfiniteDuration()), "");
+}
+
+TEST(ClientOptions, TakeCredentialsWithAUserAndNeverShowThem) {
+  EXPECT_EQ(RefusalOfCredentials("alice:secret"), "");
+  EXPECT_EQ(RefusalOfCredentials("alice:se:cret"), "");
+  EXPECT_EQ(RefusalOfCredentials("alice:"), "");
+  for (const std::string bad : {"secret", ":secret"}) {
+    EXPECT_THAT(RefusalOfCredentials(bad), HasSubstr("digest credentials: must be"));
+    EXPECT_THAT(RefusalOfCredentials(bad), Not(HasSubstr("secret")));
+  }
+}
+
+TEST(ClientOptions, TakeAnAclThatLetsSomebodyQueue) {
+  EXPECT_EQ(RefusalOfAcl(OpenAcl()), "");
+  EXPECT_EQ(RefusalOfAcl({Acl{13, "ip", "10.0.0.0/8"}}), "");
+  EXPECT_EQ(RefusalOfAcl({Acl{1, "world", "anyone"}, Acl{12, "ip", "10.0.0.1"}}), "");
+  EXPECT_EQ(RefusalOfAcl({}), "acl: must not be empty");
+  EXPECT_THAT(RefusalOfAcl({Acl{0, "world", "anyone"}}), HasSubstr("\"world:anyone\""));
+  EXPECT_THAT(RefusalOfAcl({Acl{32, "world", "anyone"}}), HasSubstr("permissions from 1 to 31"));
+  EXPECT_THAT(RefusalOfAcl({Acl{31, "", "anyone"}}), HasSubstr("needs a scheme"));
+  for (const int32_t too_little : {1, 2, 4, 8, 5, 9, 12, 18}) {
+    EXPECT_THAT(RefusalOfAcl({Acl{too_little, "world", "anyone"}}), HasSubstr("must grant read"));
+  }
+}
+
+TEST(ClientOptions, TakeACreatorsAclOnlyWithCredentials) {
+  EXPECT_THAT(RefusalOfAcl(CreatorOnlyAcl()), HasSubstr("needs digest credentials"));
+  ClientOptions options = Good();
+  options.acl = CreatorOnlyAcl();
+  options.digest_credentials = "alice:secret";
+  EXPECT_EQ(Refusal(options), "");
+}
+
+TEST(ClientOptions, TakeAnOwnerIdThatNodesCanCarry) {
+  EXPECT_EQ(RefusalOfOwner("caf\xc3\xa9 7"), "");
+  EXPECT_EQ(RefusalOfOwner(std::string(512, 'x')), "");
+  EXPECT_EQ(RefusalOfOwner(std::string(513, 'x')), "owner id of 513 bytes: must be at most 512");
+  EXPECT_EQ(RefusalOfOwner("a\xff"), "owner id \"a\\xff\": must be UTF-8");
+}
+
+TEST(WaitOptions, MustNotBeNegative) {
+  EXPECT_TRUE(CheckWaitOptions({}).ok());
+  EXPECT_TRUE(CheckWaitOptions({absl::ZeroDuration()}).ok());
+  EXPECT_EQ(CheckWaitOptions({-absl::Nanoseconds(1)}),
+            absl::InvalidArgumentError("timeout \"-1ns\": must not be negative"));
+  EXPECT_FALSE(CheckWaitOptions({-absl::InfiniteDuration()}).ok());
+}
+
+}  // namespace
+}  // namespace zkrecipes::internal

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/state_feed.h"
+
+#include <atomic>
+#include <deque>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/base/executor.h"
+
+namespace zkrecipes::session {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using enum ClientState;
+
+// Runs what it has when told to.
+class ManualExecutor : public Executor {
+ public:
+  void Execute(absl::AnyInvocable<void() &&> task) override { tasks_.push_back(std::move(task)); }
+  // How many tasks there were.
+  int RunAll() {
+    int ran = 0;
+    for (; !tasks_.empty(); ++ran) {
+      auto task = std::move(tasks_.front());
+      tasks_.pop_front();
+      std::move(task)();
+    }
+    return ran;
+  }
+
+ private:
+  std::deque<absl::AnyInvocable<void() &&>> tasks_;
+};
+
+class StateFeedTest : public ::testing::Test {
+ protected:
+  auto Recorder() {
+    return [this](ClientState state) { seen_.push_back(state); };
+  }
+
+  const std::shared_ptr<ManualExecutor> executor_ = std::make_shared<ManualExecutor>();
+  StateFeed feed_{executor_};
+  std::vector<ClientState> seen_;
+};
+
+TEST_F(StateFeedTest, TellsTheStateOfNowFirstAndThenEveryChangeInOrder) {
+  feed_.Publish(kConnected);
+  const Subscription subscription = feed_.Subscribe(Recorder());
+  for (const ClientState state : {kSuspended, kExpired, kConnected}) feed_.Publish(state);
+  EXPECT_THAT(seen_, IsEmpty()) << "nothing is told inline";
+  executor_->RunAll();
+  EXPECT_THAT(seen_, ElementsAre(kConnected, kSuspended, kExpired, kConnected));
+}
+
+TEST_F(StateFeedTest, BeginsSuspended) {
+  const Subscription subscription = feed_.Subscribe(Recorder());
+  executor_->RunAll();
+  EXPECT_THAT(seen_, ElementsAre(kSuspended));
+}
+
+TEST_F(StateFeedTest, TakesOneTaskForChangesThatWait) {
+  const Subscription subscription = feed_.Subscribe(Recorder());
+  feed_.Publish(kConnected);
+  feed_.Publish(kSuspended);
+  EXPECT_EQ(executor_->RunAll(), 1);
+  feed_.Publish(kConnected);
+  EXPECT_EQ(executor_->RunAll(), 1);
+}
+
+TEST_F(StateFeedTest, TellsNothingToASubscriptionThatEnded) {
+  std::optional<Subscription> subscription = feed_.Subscribe(Recorder());
+  executor_->RunAll();
+  feed_.Publish(kConnected);
+  subscription.reset();
+  feed_.Publish(kSuspended);
+  executor_->RunAll();
+  EXPECT_THAT(seen_, ElementsAre(kSuspended)) << "only what was told before it ended";
+}
+
+TEST_F(StateFeedTest, LetsASubscriptionEndInsideItsOwnCallback) {
+  Subscription subscription;
+  subscription = feed_.Subscribe([&](ClientState state) {
+    seen_.push_back(state);
+    subscription = Subscription();
+  });
+  feed_.Publish(kConnected);
+  executor_->RunAll();
+  EXPECT_THAT(seen_, ElementsAre(kSuspended));
+}
+
+TEST_F(StateFeedTest, TellsAChangeThatIsPublishedInsideACallbackAfterwards) {
+  const Subscription subscription = feed_.Subscribe([&](ClientState state) {
+    if (state == kSuspended) feed_.Publish(kClosed);
+    seen_.push_back(state);
+  });
+  executor_->RunAll();
+  EXPECT_THAT(seen_, ElementsAre(kSuspended, kClosed));
+}
+
+TEST_F(StateFeedTest, SubscriptionsDoNotDisturbEachOther) {
+  std::optional<Subscription> first = feed_.Subscribe([](ClientState) {});
+  const Subscription second = feed_.Subscribe(Recorder());
+  first.reset();
+  feed_.Publish(kConnected);
+  executor_->RunAll();
+  EXPECT_THAT(seen_, ElementsAre(kSuspended, kConnected));
+}
+
+TEST_F(StateFeedTest, ASubscriptionMayOutliveItsFeed) {
+  std::optional<Subscription> subscription;
+  {
+    StateFeed feed(executor_);
+    subscription = feed.Subscribe(Recorder());
+  }
+  subscription.reset();
+  EXPECT_EQ(executor_->RunAll(), 1);
+  EXPECT_THAT(seen_, IsEmpty());
+}
+
+TEST(StateFeedThreads, EndingASubscriptionWaitsForItsRunningCallback) {
+  StateFeed feed(base::NewGrowingExecutor());
+  std::promise<void> running, go_on;
+  std::atomic<bool> returned = false;
+  std::optional<Subscription> subscription = feed.Subscribe([&](ClientState) {
+    running.set_value();
+    go_on.get_future().wait();
+    returned = true;
+  });
+  running.get_future().wait();
+  std::thread other([&] { go_on.set_value(); });
+  subscription.reset();
+  EXPECT_TRUE(returned);
+  other.join();
+}
+
+}  // namespace
+}  // namespace zkrecipes::session
