@@ -4,7 +4,6 @@
 // that library ahead of ours and behind it. (The test `symbols` looks at the names.)
 
 #include <dlfcn.h>
-#include <zookeeper.h>
 
 #include <atomic>
 #include <string>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include <gmock/gmock.h>
+#include <zookeeper.h>
 
 #include "integration/client_fixture.h"
 
