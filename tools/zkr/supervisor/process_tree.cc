@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -27,8 +27,10 @@ using zkrecipes::base::BootNow;
 constexpr int kRescanMs = 5;
 
 std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // Not by istreambuf_iterator, which throws where a read fails: a process may end meanwhile.
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 // False once there is no child left to wait for.
@@ -55,13 +57,13 @@ std::optional<ProcessInfo> ParseStat(const std::string& stat) {
   return info;
 }
 
-std::vector<ProcessInfo> ListProcesses() {
+std::vector<ProcessInfo> ListProcesses(const std::string& proc_dir) {
   std::vector<ProcessInfo> processes;
-  DIR* proc = opendir("/proc");
+  DIR* proc = opendir(proc_dir.c_str());
   if (proc == nullptr) return processes;
   while (const dirent* entry = readdir(proc)) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    const auto info = ParseStat(ReadFile(std::string("/proc/") + entry->d_name + "/stat"));
+    const auto info = ParseStat(ReadFile(proc_dir + "/" + entry->d_name + "/stat"));
     if (info) processes.push_back(*info);
   }
   closedir(proc);

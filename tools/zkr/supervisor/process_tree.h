@@ -25,7 +25,7 @@ std::optional<ProcessInfo> ParseStat(const std::string& stat);
 
 // Every process that /proc shows, read one after another: not a snapshot of one instant, so what
 // is decided by it is repeated until nothing is left to do.
-std::vector<ProcessInfo> ListProcesses();
+std::vector<ProcessInfo> ListProcesses(const std::string& proc_dir = "/proc");
 
 // The descendants of `root` among `processes`, parents before their children, without `root`.
 std::vector<pid_t> Descendants(const std::vector<ProcessInfo>& processes, pid_t root);

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -69,6 +71,15 @@ TEST(ListProcesses, FindsThisOne) {
 
 TEST(KillDescendants, IsDoneAtOnceWithoutAny) {
   EXPECT_TRUE(KillDescendants(absl::ZeroDuration()));
+}
+
+TEST(ListProcesses, PassesOverAProcessThatEndsWhileItIsRead) {
+  const std::filesystem::path proc =
+      std::filesystem::temp_directory_path() / ("zkr_proc." + std::to_string(getpid()));
+  // Opens well and cannot be read: so is the stat of a process that has just ended.
+  std::filesystem::create_directories(proc / "7" / "stat");
+  EXPECT_TRUE(ListProcesses(proc).empty());
+  std::filesystem::remove_all(proc);
 }
 
 }  // namespace
