@@ -75,9 +75,11 @@ std::optional<Message> Channel::Receive() const {
   packet.msg_control = control;
   packet.msg_controllen = sizeof(control);
   ssize_t got = 0;
+  // ECONNRESET, once: the other side ended and left something of ours unread. What it had sent
+  // before is still to be received.
   do {
     got = recvmsg(fd_.get(), &packet, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+  } while (got < 0 && (errno == EINTR || errno == ECONNRESET));
   if (got < static_cast<ssize_t>(sizeof(header))) return std::nullopt;
   text.resize(static_cast<std::size_t>(got) - sizeof(header));
   Message message{header.kind, header.value, std::move(text), {}, SenderOf(&packet)};

@@ -48,6 +48,17 @@ TEST(Channel, ShowsItsEndAfterTheLastMessage) {
   EXPECT_FALSE(there.Send({MessageKind::kKill}));
 }
 
+TEST(Channel, DeliversTheLastMessageOfASideThatLeftSomethingUnread) {
+  auto [here, there] = Channel::Pair();
+  ASSERT_TRUE(there.Send({MessageKind::kSignal, 15}));
+  ASSERT_TRUE(here.Send({MessageKind::kEnded, 3}));
+  here.Close();
+  const auto message = there.Receive();
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->kind, MessageKind::kEnded);
+  EXPECT_FALSE(there.Receive().has_value());
+}
+
 TEST(Channel, NeverBlocksInTrySend) {
   auto [here, there] = Channel::Pair();
   int sent = 0;
