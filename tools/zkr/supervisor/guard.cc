@@ -23,7 +23,6 @@ namespace zkr {
 
 void Guard::Main(Setup setup) {
   Guard guard(std::move(setup));
-  guard.zkr_group_ = getpgrp();
   setpgid(0, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // So that `pkill zkr` and `killall zkr` do not take the guard along.
@@ -111,7 +110,10 @@ void Guard::SetDeadline(std::int64_t boot_ns) {
 
 bool Guard::RunnerIsGone() {
   // Orphans of a runner that somebody killed come here too: the end of the tree is theirs.
-  if (runner_ <= 0 || waitpid(runner_, nullptr, WNOHANG) != runner_) return false;
+  int status = 0;
+  if (runner_ <= 0 || waitpid(runner_, &status, WNOHANG) != runner_) return false;
+  // It may have heard of zkr's death before we did.
+  if (WIFEXITED(status) && WEXITSTATUS(status) == Runner::kZkrIsGone) zkr_is_gone_ = true;
   runner_ = 0;
   return true;
 }
@@ -121,7 +123,7 @@ void Guard::EndTree() {
   if (runner_ > 0 && kill(runner_, SIGKILL) == 0) waitpid(runner_, nullptr, 0);
   KillDescendants(absl::InfiniteDuration());
   // Else zkr does this, and knows better whether CMD wanted to leave the modes as they are.
-  if (zkr_is_gone_ && setup_.terminal->ReclaimFromTheDead(zkr_group_)) {
+  if (zkr_is_gone_ && setup_.terminal->ReclaimFromTheDead(setup_.zkr_group)) {
     setup_.terminal->RestoreModes();
   }
 }

@@ -46,6 +46,7 @@ class Guard {
     const Terminal* terminal = nullptr;
     Channel to_zkr;
     Channel runner_to_zkr;  // handed on to the runner
+    pid_t zkr_group = 0;
   };
 
   // Guards to the end in this process and leaves the process. REQUIRES: just forked, one thread.
@@ -63,7 +64,6 @@ class Guard {
   void EndTree();
 
   Setup setup_;
-  pid_t zkr_group_ = 0;
   bool zkr_is_gone_ = false;
   pid_t runner_ = 0;
   UniqueFd deadline_;        // timerfd

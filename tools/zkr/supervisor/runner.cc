@@ -32,7 +32,7 @@ void Runner::Main(Setup setup) {
   Runner runner(std::move(setup));
   if (runner.PrepareProcess() && runner.StartCommand()) {
     DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
-    runner.Loop();
+    if (!runner.Loop()) _exit(kZkrIsGone);
   }
   _exit(0);
 }
@@ -89,16 +89,17 @@ void Runner::ExecCommand(const UniqueFd& error_out) {
   _exit(126);
 }
 
-void Runner::Loop() {
+bool Runner::Loop() {
   while (ReapChildren() && AdvancePhase()) {
     pollfd fds[] = {{child_signal_.get(), POLLIN, 0},
                     {setup_.to_zkr.fd(), POLLIN, 0},
                     {setup_.guard_lives.get(), POLLIN, 0}};
     poll(fds, 3, MillisecondsToPhaseEnd());
     if (fds[0].revents != 0) NextSignal(child_signal_);
-    if (fds[1].revents != 0 && !HandleRequest()) return;
-    if (fds[2].revents != 0) return;
+    if (fds[1].revents != 0 && !HandleRequest()) return false;
+    if (fds[2].revents != 0) return true;
   }
+  return true;
 }
 
 bool Runner::HandleRequest() {

@@ -41,6 +41,8 @@ class Runner {
     bool foreground = false;  // CMD gets the terminal
   };
 
+  static constexpr int kZkrIsGone = 1;  // the exit status if that is what ended it; else 0
+
   // Runs CMD to its end in this process and leaves the process. REQUIRES: just forked.
   [[noreturn]] static void Main(Setup setup);
 
@@ -50,7 +52,7 @@ class Runner {
   bool PrepareProcess();
   bool StartCommand();
   [[noreturn]] void ExecCommand(const UniqueFd& error_out);
-  void Loop();
+  bool Loop();           // false: zkr is gone
   bool HandleRequest();  // false: zkr is gone
   bool ReapChildren();   // false: nothing is left to wait for
   void OnCommandStatus(int status);

@@ -47,6 +47,7 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
   self.terminal_ = Terminal::OpenControlling();
   self.terminal_.SaveModes();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t own_group = getpgrp();
   self.guard_pid_ = guard.valid() && runner.valid() ? fork() : -1;
   if (self.guard_pid_ < 0) {
     return absl::UnavailableError(absl::StrCat("cannot start a guard process: ", strerror(errno)));
@@ -55,8 +56,10 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
     guard.Close();
     runner.Close();
     Guard::Main({&self.command_, &self.signals_, &self.terminal_, std::move(guards_end),
-                 std::move(runners_end)});
+                 std::move(runners_end), own_group});
   }
+  // The guard does this too. Whoever is first: in our group it would pass for a part of a pipeline.
+  setpgid(self.guard_pid_, self.guard_pid_);
   self.guard_ = std::move(guard);
   self.runner_ = std::move(runner);
   self.signal_fd_ = OpenSignalFd(ForwardedSignals());
