@@ -9,11 +9,13 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "gtest/gtest.h"
 
 #include "integration/zkr_process.h"
+#include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::testing {
 
@@ -55,20 +57,30 @@ void PtySession::Read() {
 }
 
 bool PtySession::WaitFor(const std::string& text) {
-  const bool found = WaitUntil([&] {
+  const auto appeared = [&] {
     Read();
     return screen_.find(text, seen_) != std::string::npos;
-  });
+  };
+  const bool found = WaitUntil(appeared, kScreenPatience);
   if (found) seen_ = screen_.find(text, seen_) + text.size();
   return found;
+}
+
+bool PtySession::WaitForForeground(const std::string& name) {
+  const auto is_there = [&] {
+    const pid_t foreground = tcgetpgrp(master_);
+    const auto processes = zkr::ListProcesses();
+    return std::any_of(processes.begin(), processes.end(), [&](const zkr::ProcessInfo& process) {
+      return process.group == foreground && NameOf(process.pid) == name;
+    });
+  };
+  return WaitUntil(is_there, kScreenPatience);
 }
 
 std::string PtySession::Screen() {
   Read();
   return screen_;
 }
-
-pid_t PtySession::Foreground() const { return tcgetpgrp(master_); }
 
 bool PtySession::Echoes() const {
   termios modes{};

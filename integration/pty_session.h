@@ -8,7 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+
 namespace zkrecipes::testing {
+
+// Far more than anything on a screen takes, and so little that one failure leaves a test program
+// the time for its other tests.
+inline constexpr absl::Duration kScreenPatience = absl::Seconds(20);
 
 // A program with a terminal of its own, and the keyboard and screen of it.
 class PtySession {
@@ -23,10 +29,13 @@ class PtySession {
   // Waits until `text` is on the screen, after what the last call found. False: it does not come.
   bool WaitFor(const std::string& text);
 
+  // Waits until a process of that name (/proc/<pid>/comm) is in the foreground. Before that Ctrl-C
+  // and Ctrl-Z reach whoever was there before, such as the shell, which ignores them.
+  bool WaitForForeground(const std::string& name);
+
   std::string Screen();  // all of it, since the start
-  pid_t Foreground() const;
-  bool Echoes() const;  // the terminal's mode
-  int Wait();           // as Program::Wait
+  bool Echoes() const;   // the terminal's mode
+  int Wait();            // as Program::Wait
 
  private:
   void Read();

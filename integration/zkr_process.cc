@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -33,8 +33,10 @@ bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience) 
 }
 
 std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // Not by istreambuf_iterator, which throws where a read fails: in /proc, when a process ends.
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 TempDir::TempDir() {
@@ -134,10 +136,15 @@ int Program::Wait() {
 
 bool Program::IsRunning() { return !Reap(); }
 
+std::string NameOf(pid_t pid) {
+  const std::string line = ReadFile("/proc/" + std::to_string(pid) + "/comm");
+  return line.substr(0, line.find('\n'));
+}
+
 std::vector<pid_t> DescendantsNamed(pid_t root, const std::string& name) {
   std::vector<pid_t> found;
   for (const pid_t pid : zkr::Descendants(zkr::ListProcesses(), root)) {
-    if (ReadFile("/proc/" + std::to_string(pid) + "/comm") == name + "\n") found.push_back(pid);
+    if (NameOf(pid) == name) found.push_back(pid);
   }
   return found;
 }

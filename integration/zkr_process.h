@@ -92,7 +92,9 @@ class Program {
   bool ended_ = false;
 };
 
-// The descendants of `root` whose name (/proc/<pid>/comm) is `name`.
+std::string NameOf(pid_t pid);  // /proc/<pid>/comm
+
+// The descendants of `root` whose name is `name`.
 std::vector<pid_t> DescendantsNamed(pid_t root, const std::string& name);
 
 }  // namespace zkrecipes::testing
