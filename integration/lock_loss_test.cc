@@ -106,6 +106,7 @@ TEST_F(LockLossTest, AWaitThatEndsWhileCutOffLeavesNothingBehind) {
   Pending cancelled(cut_off, node_path(), {.cancel = stop.get_token()});
   ASSERT_TRUE(AwaitQueue(*holder, 3));
   proxy().HoldEverything(true);
+  proxy().ResetAll();
   stop.request_stop();
   EXPECT_EQ(cancelled.Code(), StatusCode::kCancelled);
   EXPECT_EQ(timed.Code(), StatusCode::kDeadlineExceeded);
@@ -140,6 +141,7 @@ TEST_F(LockLossTest, AReleaseThatIsNotConfirmedInTimeGoesOnInTheBackground) {
   EXPECT_THAT(std::string(released.message()), HasSubstr("goes on in the background"));
   EXPECT_TRUE(Eventually([&] { return lost.stop_requested(); }));
   EXPECT_EQ(Queue(*observer).size(), 1u);
+  proxy().ResetAll();  // what was sent is lost
   proxy().HoldEverything(false);
   EXPECT_TRUE(AwaitQueue(*observer, 0));
 }
