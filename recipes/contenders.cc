@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
     }
     queue::ReadQueue(*session, parent, [answer](Answer a) { answer->Set(std::move(a)); });
   });
-  if (auto given = answer->Take(deadline, wait.cancel)) return *std::move(given);
+  if (auto given = core->Await(*answer, deadline, wait.cancel)) return *std::move(given);
   const std::string what = absl::StrCat("list ", path, ": ");
   if (wait.cancel.stop_requested()) return absl::CancelledError(absl::StrCat(what, "cancelled"));
   return absl::DeadlineExceededError(

@@ -2,40 +2,22 @@
 
 #include "lib/base/guid.h"
 
-#include <sys/random.h>
+#include "absl/strings/str_format.h"
 
-#include <array>
-#include <cerrno>
-#include <cstdint>
-#include <cstdlib>
-
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "lib/base/random.h"
 
 namespace zkrecipes::base {
-namespace {
-
-std::array<char, 16> RandomBytes() {
-  std::array<char, 16> bytes;
-  ssize_t n;
-  do {
-    n = getrandom(bytes.data(), bytes.size(), 0);
-  } while (n < 0 && errno == EINTR);
-  // Reads of up to 256 bytes are never short once the kernel's generator is seeded.
-  if (n != static_cast<ssize_t>(bytes.size())) abort();
-  return bytes;
-}
-
-}  // namespace
 
 std::string NewGuid() {
-  std::array<char, 16> bytes = RandomBytes();
-  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x40);
-  bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
-  const std::string hex = absl::BytesToHexString(absl::string_view(bytes.data(), bytes.size()));
-  return absl::StrCat(hex.substr(0, 8), "-", hex.substr(8, 4), "-", hex.substr(12, 4), "-",
-                      hex.substr(16, 4), "-", hex.substr(20));
+  const uint64_t high = RandomBits();
+  return ToGuid(high, RandomBits());
+}
+
+std::string ToGuid(uint64_t high, uint64_t low) {
+  high = (high & ~uint64_t{0xf000}) | 0x4000;                // version 4
+  low = (low & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);  // variant 1
+  return absl::StrFormat("%08x-%04x-%04x-%04x-%012x", high >> 32, (high >> 16) & 0xffff,
+                         high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
 }  // namespace zkrecipes::base

@@ -33,16 +33,23 @@ class OneShot {
   // Waits until the value is set, `deadline` has passed or `cancel` is requested; takes the value
   // if it is there.
   std::optional<T> Take(BootTime deadline, const std::stop_token& cancel = {}) {
+    // In slices, since a condition variable does not count the time the machine is suspended.
+    return TakeBy(&BootNow, absl::Seconds(1), deadline, cancel);
+  }
+
+  // Likewise, by another clock, which is asked after each `slice` at the latest.
+  template <typename Now>
+  std::optional<T> TakeBy(Now now, absl::Duration slice, BootTime deadline,
+                          const std::stop_token& cancel) {
     const std::stop_callback wake(cancel, [this] {
       MutexLock lock(mutex_);
       changed_.NotifyAll();
     });
     MutexLock lock(mutex_);
     while (!set_ && !cancel.stop_requested()) {
-      const absl::Duration left = deadline - BootNow();
+      const absl::Duration left = deadline - now();
       if (left <= absl::ZeroDuration()) break;
-      // In slices, since a condition variable does not count the time the machine is suspended.
-      changed_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(left, absl::Seconds(1))));
+      changed_.WaitFor(mutex_, absl::ToChronoNanoseconds(std::min(left, slice)));
     }
     return std::exchange(value_, std::nullopt);
   }

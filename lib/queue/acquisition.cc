@@ -31,9 +31,9 @@ Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
       new Acquisition(core, candidacy, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
   acquisition->Begin(wait.cancel);
   // Normally the reactor's timer answers; the caller's own wait is for a reactor that is stuck.
-  if (auto given = answer->Take(acquisition->deadline_)) return *std::move(given);
+  if (auto given = core->Await(*answer, acquisition->deadline_)) return *std::move(given);
   acquisition->TimeOut();
-  return *answer->Take(base::BootTime::InfiniteFuture());
+  return *core->Await(*answer, base::BootTime::InfiniteFuture());
 }
 
 void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const Candidacy& candidacy,

@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/guid.h"
+#include "lib/base/random.h"
 #include "lib/queue/owner.h"
 #include "lib/zk/path.h"
 
@@ -37,11 +37,6 @@ queue::ContenderSpec SpecOf(const ClientCore& core, const Candidacy& candidacy) 
   spec.data = queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id));
   spec.try_only = candidacy.try_only;
   return spec;
-}
-
-// So that contenders that were disturbed together do not all come back at once.
-absl::Duration Jittered(absl::Duration pause) {
-  return pause * absl::Uniform(absl::BitGen(), 0.5, 1.0);
 }
 
 const char* ModeName(queue::Mode mode) {
@@ -114,7 +109,11 @@ void ContenderRunner::Leave(LeaseState::ReleaseDone done) {
 
 // ---- the session's events ------------------------------------------------------------------------
 
-void ContenderRunner::OnUp() { Feed(event::Connected{session_->id(), base::NewGuid()}); }
+void ContenderRunner::OnUp() {
+  const uint64_t high = core_->reactor()->Random();
+  Feed(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
+}
+
 void ContenderRunner::OnDown() { Feed(event::Disconnected{}); }
 void ContenderRunner::OnLost() { Feed(event::SessionLost{}); }
 void ContenderRunner::OnLapsed() { Feed(event::Lapsed{}); }
@@ -169,10 +168,11 @@ void ContenderRunner::Act(const action::Unwatch& unwatch) {
 }
 
 void ContenderRunner::FeedAfter(absl::Duration pause, queue::Event event) {
-  core_->reactor()->CallAt(core_->Now() + Jittered(pause),
-                           [weak = weak_from_this(), event = std::move(event)] {
-                             if (const auto self = weak.lock()) self->Feed(event);
-                           });
+  zk::Reactor& reactor = *core_->reactor();
+  reactor.CallAt(reactor.Now() + base::Jittered(pause, reactor.Random()),
+                 [weak = weak_from_this(), event = std::move(event)] {
+                   if (const auto self = weak.lock()) self->Feed(event);
+                 });
 }
 
 void ContenderRunner::Act(const action::StartRetryTimer&) {

@@ -77,7 +77,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   leave_(done);
   if (!wrong_wait.ok()) return wrong_wait;
   if (!may_block.ok()) return may_block;
-  if (auto status = done->Take(deadline, wait.cancel)) return *std::move(status);
+  if (auto status = core_->Await(*done, deadline, wait.cancel)) return *std::move(status);
   const std::string message = absl::StrCat(
       "release ", sequencer_.node,
       ": not confirmed; the deletion goes on in the background until the session has expired");

@@ -18,8 +18,6 @@ using internal::ClientCore;
 using StatusShot = base::OneShot<absl::Status>;
 using ConnectDone = absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&>;
 
-constexpr absl::Duration kDestructorWaits = absl::Seconds(1);
-
 absl::Status NoSessionInTime(const ClientCore& core, const WaitOptions& wait) {
   const std::string tried = absl::StrCat("connect to ", core.options().servers, ": ");
   if (wait.cancel.stop_requested()) return absl::CancelledError(absl::StrCat(tried, "cancelled"));
@@ -38,14 +36,19 @@ absl::StatusOr<std::shared_ptr<Client>> Client::Connect(ClientOptions options,
   if (absl::Status status = internal::CheckWaitOptions(wait); !status.ok()) return status;
   auto core = ClientCore::Create(std::move(options));
   if (!core.ok()) return core.status();
-  const base::BootTime deadline = (*core)->Now() + wait.timeout;
-  auto client = internal::ClientAccess::Wrap(*core);
+  return internal::ClientAccess::Connect(*core, wait);
+}
+
+absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
+    const std::shared_ptr<ClientCore>& core, const WaitOptions& wait) {
+  const base::BootTime deadline = core->Now() + wait.timeout;
+  auto client = Wrap(core);
   auto connected = std::make_shared<StatusShot>();
-  (*core)->Start([connected](absl::Status status) { connected->Set(std::move(status)); });
-  const std::optional<absl::Status> status = connected->Take(deadline, wait.cancel);
+  core->Start([connected](absl::Status status) { connected->Set(std::move(status)); });
+  const std::optional<absl::Status> status = core->Await(*connected, deadline, wait.cancel);
   if (status.has_value() && status->ok()) return client;
-  const absl::Status error = status.has_value() ? *status : NoSessionInTime(**core, wait);
-  (*core)->Close(std::make_shared<StatusShot>());
+  const absl::Status error = status.has_value() ? *status : NoSessionInTime(*core, wait);
+  core->Close(std::make_shared<StatusShot>());
   // There is no node to wait for: leave the closing to the background.
   client->core_.reset();
   return error;
@@ -74,7 +77,7 @@ Client::~Client() {
   }
   auto closed = std::make_shared<StatusShot>();
   core_->Close(closed);
-  if (!core_->OnReactor()) closed->Take(core_->Now() + kDestructorWaits);
+  if (!core_->OnReactor()) core_->Await(*closed, core_->Now() + core_->destructor_waits());
 }
 
 absl::Status Client::Close(const WaitOptions& wait) {
@@ -83,7 +86,7 @@ absl::Status Client::Close(const WaitOptions& wait) {
   auto closed = std::make_shared<StatusShot>();
   const base::BootTime deadline = core_->Now() + wait.timeout;
   core_->Close(closed);
-  if (const auto status = closed->Take(deadline, wait.cancel)) return *status;
+  if (const auto status = core_->Await(*closed, deadline, wait.cancel)) return *status;
   if (wait.cancel.stop_requested()) {
     return absl::CancelledError("close: cancelled; it goes on in the background");
   }

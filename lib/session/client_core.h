@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,6 +33,10 @@ struct World {
   std::shared_ptr<zk::HandleFactory> factory;
   std::shared_ptr<zk::Resolver> resolver;
   absl::AnyInvocable<void() &&> stop;
+  // How often a blocking call asks the reactor's clock, which in a test stands still or jumps.
+  absl::Duration clock_check = absl::Seconds(1);
+  // How long a client's destructor waits to see its session ended.
+  absl::Duration destructor_waits = absl::Seconds(1);
 };
 
 // What a Client, its recipes and its leases share: the session, and the way onto its reactor.
@@ -62,6 +67,14 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::Status CheckMayBlock() const;
   bool InHomeProcess() const { return home_.IsThisProcess(); }
   bool OnReactor() const { return reactor_thread_.load() == std::this_thread::get_id(); }
+
+  // Blocks until `shot` is set, `deadline` has passed or `cancel` is requested.
+  template <typename T>
+  std::optional<T> Await(base::OneShot<T>& shot, base::BootTime deadline,
+                         const std::stop_token& cancel = {}) const {
+    return shot.TakeBy([this] { return Now(); }, world_.clock_check, deadline, cancel);
+  }
+  absl::Duration destructor_waits() const { return world_.destructor_waits; }
 
   const ClientOptions& options() const { return options_; }
   const zk::Namespace& name_space() const { return namespace_; }
@@ -106,6 +119,9 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
 struct ClientAccess {
   static const std::shared_ptr<ClientCore>& Core(const Client& client) { return client.core_; }
   static std::shared_ptr<Client> Wrap(std::shared_ptr<ClientCore> core);
+  // Starts a core and waits for its first session: see Client::Connect. REQUIRES: `wait` is valid.
+  static absl::StatusOr<std::shared_ptr<Client>> Connect(const std::shared_ptr<ClientCore>& core,
+                                                         const WaitOptions& wait);
 };
 
 }  // namespace zkrecipes::internal

@@ -7,8 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
+
+#include "lib/base/random.h"
 
 namespace zkrecipes::session {
 namespace {
@@ -16,10 +17,8 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Milliseconds(500);
 
-absl::Duration PauseAfter(int attempt) {
-  absl::BitGen gen;
-  const absl::Duration cap = std::min(kLongestPause, kFirstPause * (1 << std::min(attempt - 1, 4)));
-  return cap * absl::Uniform(gen, 0.5, 1.0);
+absl::Duration LongestPauseAfter(int attempt) {
+  return std::min(kLongestPause, kFirstPause * (1 << std::min(attempt - 1, 4)));
 }
 
 // Whatever their order, and whichever of them is there twice.
@@ -110,7 +109,7 @@ void Session::Act(const action::Resolve&) {
 
 void Session::Act(const action::OpenHandle&) {
   options_.handle.servers = addresses_;
-  options_.handle.seed = absl::Uniform<uint64_t>(absl::BitGen());
+  options_.handle.seed = reactor_->Random();
   listener_ = std::make_unique<Listener>(this);
   last_heard_ = reactor_->Now();
   auto handle = factory_->Open(options_.handle, listener_.get());
@@ -135,8 +134,9 @@ void Session::Act(const action::CloseHandle&) {
 }
 
 void Session::Act(const action::StartPause& pause) {
-  reactor_->CallAt(reactor_->Now() + PauseAfter(pause.attempt),
-                   Guarded([this] { Handle(event::PauseOver{}); }));
+  const absl::Duration length =
+      base::Jittered(LongestPauseAfter(pause.attempt), reactor_->Random());
+  reactor_->CallAt(reactor_->Now() + length, Guarded([this] { Handle(event::PauseOver{}); }));
 }
 
 void Session::Act(const action::AnnounceUp& up) {
@@ -210,21 +210,21 @@ void Session::Trouble(absl::Status why) {
 // ---- tenants -------------------------------------------------------------------------------------
 
 void Session::Join(Tenant* tenant) {
-  tenants_.insert(tenant);
+  tenants_.push_back(tenant);
   if (!failed_.ok()) return tenant->OnFailed(failed_);
   if (closing_) tenant->OnClosing();
 }
 
 void Session::Part(Tenant* tenant) {
-  tenants_.erase(tenant);
+  std::erase(tenants_, tenant);
   CheckDrained();
 }
 
 template <typename F>
 void Session::ForEachTenant(F f) {
-  const std::vector<Tenant*> now(tenants_.begin(), tenants_.end());
+  const std::vector<Tenant*> now = tenants_;
   for (Tenant* tenant : now) {
-    if (tenants_.count(tenant) > 0) f(tenant);
+    if (std::find(tenants_.begin(), tenants_.end(), tenant) != tenants_.end()) f(tenant);
   }
 }
 

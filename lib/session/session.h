@@ -4,7 +4,6 @@
 #define ZKRECIPES_LIB_SESSION_SESSION_H_
 
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -133,7 +132,7 @@ class Session {
   bool lapsed_ = false;  // the end of life_ has been announced
   zk::Reactor::TimerId life_timer_ = 0;
 
-  std::set<Tenant*> tenants_;
+  std::vector<Tenant*> tenants_;  // in the order of joining
   WatchTable watch_table_;
   std::unordered_map<WatcherId, Watcher> watchers_;
   WatcherId next_watcher_ = 1;

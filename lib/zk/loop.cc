@@ -25,6 +25,7 @@
 
 #include "lib/base/mutex.h"
 #include "lib/base/process.h"
+#include "lib/base/random.h"
 #include "lib/zk/c_client.h"
 #include "lib/zk/pollable.h"
 #include "lib/zk/timer_queue.h"
@@ -75,6 +76,7 @@ class LoopImpl final : public Loop, public PollSet {
 
   void Post(Task task) override;
   base::BootTime Now() override { return base::BootNow(); }
+  uint64_t Random() override { return base::RandomBits(); }
   TimerId CallAt(base::BootTime when, Task task) override;
   void Cancel(TimerId id) override;
   absl::StatusOr<std::unique_ptr<Handle>> Open(const HandleOptions& options,

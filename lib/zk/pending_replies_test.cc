@@ -21,6 +21,7 @@ class FakeReactor : public Reactor {
  public:
   void Post(Task task) override { tasks.push_back(std::move(task)); }
   base::BootTime Now() override { return base::BootTime(); }
+  uint64_t Random() override { return 0; }
   TimerId CallAt(base::BootTime, Task) override { return 1; }
   void Cancel(TimerId) override {}
   void RunAll() {

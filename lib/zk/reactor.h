@@ -27,6 +27,9 @@ class Reactor {
   // The clock of everything that runs here. Thread-safe.
   virtual base::BootTime Now() = 0;
 
+  // What is chosen at random here: pauses, names. From a seed in the in-memory world. Thread-safe.
+  virtual uint64_t Random() = 0;
+
   // Only from a task of this reactor: -----------------------------------------------------------
 
   // Runs `task` once, not before `when`; never inline. Counts suspended time.

@@ -4,7 +4,6 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -22,6 +21,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+
+#include "lib/base/random.h"
 
 namespace zkrecipes::zk {
 namespace {
@@ -92,14 +93,8 @@ absl::StatusOr<NumericServers> LookUp(const std::vector<ServerAddress>& servers)
       absl::StrCat("no server's name could be resolved (", absl::StrJoin(failures, "; "), ")"));
 }
 
-uint64_t RandomSeed() {
-  uint64_t seed = 0;
-  [[maybe_unused]] const ssize_t n = getrandom(&seed, sizeof(seed), 0);
-  return seed;
-}
-
 void Finish(Resolver::Done done, absl::StatusOr<NumericServers> result) {
-  if (result.ok()) result = PrepareForClient(*std::move(result), RandomSeed());
+  if (result.ok()) result = PrepareForClient(*std::move(result), base::RandomBits());
   std::move(done)(std::move(result));
 }
 
