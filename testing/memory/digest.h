@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_MEMORY_DIGEST_H_
+#define ZKRECIPES_TESTING_MEMORY_DIGEST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/zk/types.h"
+
+namespace zkrecipes::testing::memory {
+
+// ZooKeeper's digest scheme: "user:" and the SHA-1 of "user:password" in base64; "" for "".
+std::string DigestId(const std::string& credentials);
+
+// ZooKeeper's permission bits.
+constexpr int32_t kMayRead = 1;
+constexpr int32_t kMayCreate = 4;
+constexpr int32_t kMayDelete = 8;
+
+// Whether one with this digest id ("": nobody) may do that to a node with this ACL. An empty ACL
+// allows everything.
+bool Allows(const std::vector<zk::AclEntry>& acl, int32_t permission, const std::string& digest_id);
+
+// The ACL as it is stored, the scheme "auth" replaced by who asks. False: an entry that ZooKeeper
+// refuses (kInvalidAcl).
+bool FixAcl(std::vector<zk::AclEntry>& acl, const std::string& digest_id);
+
+}  // namespace zkrecipes::testing::memory
+
+#endif  // ZKRECIPES_TESTING_MEMORY_DIGEST_H_

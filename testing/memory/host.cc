@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "testing/memory/host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+#include "testing/memory/memory_handle.h"
+
+namespace zkrecipes::testing::memory {
+
+Host::Host(std::shared_ptr<ModelEnsemble> ensemble, std::shared_ptr<const Clock> clock,
+           uint64_t seed, std::function<void()> wake)
+    : ensemble_(std::move(ensemble)),
+      clock_(std::move(clock)),
+      wake_(std::move(wake)),
+      random_(seed),
+      global_origin_(clock_->Now()),
+      local_origin_(global_origin_) {}
+
+Host::~Host() = default;
+
+// ---- reactor, resolver, executor -----------------------------------------------------------------
+
+void Host::Post(Task task) {
+  {
+    base::MutexLock lock(mutex_);
+    if (closed_) return;  // a parameter outlives the lock: `task` is destroyed after it
+    tasks_.push_back(std::move(task));
+  }
+  wake_();
+}
+
+void Host::Execute(absl::AnyInvocable<void() &&> task) {
+  {
+    base::MutexLock lock(mutex_);
+    callbacks_.push_back(std::move(task));
+  }
+  wake_();
+}
+
+base::BootTime Host::Now() {
+  const base::BootTime now = clock_->Now();
+  base::MutexLock lock(mutex_);
+  if (rate_ == 1.0) return local_origin_ + (now - global_origin_);
+  return local_origin_ + (now - global_origin_) * rate_;
+}
+
+// SplitMix64.
+uint64_t Host::Random() {
+  uint64_t z = random_.fetch_add(0x9e3779b97f4a7c15) + 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+zk::Reactor::TimerId Host::CallAt(base::BootTime when, Task task) {
+  return timers_.Add(when, std::move(task));
+}
+
+void Host::Cancel(TimerId id) { timers_.Cancel(id); }
+
+absl::StatusOr<std::unique_ptr<zk::Handle>> Host::Open(const zk::HandleOptions& options,
+                                                       zk::HandleListener* listener) {
+  return std::make_unique<MemoryHandle>(this, ensemble_.get(), options, listener);
+}
+
+void Host::Resolve(const std::vector<zk::ServerAddress>& servers, Done done) {
+  zk::NumericServers numbers;
+  for (const zk::ServerAddress& server : servers) {
+    absl::string_view name = server.host;
+    int number = 0;
+    if (absl::ConsumePrefix(&name, "memory-") && absl::SimpleAtoi(name, &number) && number >= 0 &&
+        number < ensemble_->servers()) {
+      numbers.push_back(absl::StrCat(number));
+    }
+  }
+  if (!numbers.empty()) return std::move(done)(std::move(numbers));
+  std::move(done)(absl::UnavailableError("no server of the ensemble in memory has such a name"));
+}
+
+void Host::Stop() {
+  base::MutexLock lock(mutex_);
+  if (std::exchange(closed_, true)) return;
+  tasks_.emplace_back([this] {
+    stopped_ = true;
+    timers_ = zk::TimerQueue();
+  });
+}
+
+void Host::Abandon() {
+  stopped_ = true;
+  // Destroyed after the lock is given up: what a task holds may call us.
+  std::deque<Task> tasks;
+  std::deque<Task> callbacks;
+  const zk::TimerQueue timers = std::exchange(timers_, zk::TimerQueue());
+  base::MutexLock lock(mutex_);
+  closed_ = true;
+  tasks.swap(tasks_);
+  callbacks.swap(callbacks_);
+}
+
+// ---- steps ---------------------------------------------------------------------------------------
+
+bool Host::CanRunTask() {
+  if (paused_) return false;
+  base::MutexLock lock(mutex_);
+  return !tasks_.empty();
+}
+
+void Host::RunTask() {
+  Task task;
+  {
+    base::MutexLock lock(mutex_);
+    task = std::move(tasks_.front());
+    tasks_.pop_front();
+  }
+  Look();
+  std::move(task)();
+}
+
+size_t Host::callbacks() {
+  base::MutexLock lock(mutex_);
+  return callbacks_.size();
+}
+
+void Host::RunCallback(size_t which) {
+  Task task;
+  {
+    base::MutexLock lock(mutex_);
+    const auto it = callbacks_.begin() + static_cast<std::ptrdiff_t>(which);
+    task = std::move(*it);
+    callbacks_.erase(it);
+  }
+  std::move(task)();
+}
+
+bool Host::CanRunTimer() { return !paused_ && timers_.Next() <= Now(); }
+
+void Host::RunTimer() {
+  Look();
+  if (Task task = timers_.TakeDue(Now(), timers_.Mark())) std::move(task)();
+}
+
+bool Host::CanDeliver() const {
+  return !paused_ && network_ != Network::kSilent &&
+         std::any_of(handles_.begin(), handles_.end(),
+                     [](const MemoryHandle* handle) { return handle->HasNews(); });
+}
+
+void Host::Deliver() {
+  for (MemoryHandle* handle : handles_) {
+    if (handle->HasNews()) return handle->Deliver();
+  }
+}
+
+void Host::Look() {
+  for (MemoryHandle* handle : handles_) handle->Look();
+}
+
+base::BootTime Host::NextTimer() const {
+  const base::BootTime next = timers_.Next();
+  return next == base::BootTime::InfiniteFuture() ? next : ToGlobal(next);
+}
+
+// ---- conditions ----------------------------------------------------------------------------------
+
+base::BootTime Host::ToGlobal(base::BootTime local) const {
+  auto& self = const_cast<Host&>(*this);
+  base::MutexLock lock(self.mutex_);
+  if (self.rate_ == 1.0) return self.global_origin_ + (local - self.local_origin_);
+  // Rounded up: the timer must be due then.
+  return self.global_origin_ + (local - self.local_origin_) / self.rate_ + absl::Nanoseconds(2);
+}
+
+void Host::set_clock_rate(double rate) {
+  const base::BootTime local = Now();
+  base::MutexLock lock(mutex_);
+  local_origin_ = local;
+  global_origin_ = clock_->Now();
+  rate_ = rate;
+}
+
+void Host::set_network(Network network) {
+  network_ = network;
+  if (network == Network::kDown) BreakConnections();
+}
+
+void Host::BreakConnections() {
+  for (MemoryHandle* handle : handles_) handle->Break();
+}
+
+bool Host::Owns(ConnectionId connection) const {
+  return std::any_of(handles_.begin(), handles_.end(), [connection](const MemoryHandle* handle) {
+    return handle->connection() == connection;
+  });
+}
+
+std::optional<int> Host::ConnectedTo() const {
+  for (const MemoryHandle* handle : handles_) {
+    if (handle->connected()) return ensemble_->ServerOf(handle->connection());
+  }
+  return std::nullopt;
+}
+
+}  // namespace zkrecipes::testing::memory

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_MEMORY_HOST_H_
+#define ZKRECIPES_TESTING_MEMORY_HOST_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/boot_time.h"
+#include "lib/base/mutex.h"
+#include "lib/zk/handle.h"
+#include "lib/zk/reactor.h"
+#include "lib/zk/resolver.h"
+#include "lib/zk/timer_queue.h"
+#include "testing/memory/model_ensemble.h"
+#include "zkrecipes/executor.h"
+
+namespace zkrecipes::testing::memory {
+
+class MemoryHandle;
+
+// The time of a simulation: thread-safe to read, moved by the simulation alone.
+class Clock {
+ public:
+  base::BootTime Now() const {
+    return base::BootTime::SinceBoot(absl::Nanoseconds(nanoseconds_.load()));
+  }
+  // Rounded up, since a deadline may lie between two nanoseconds.
+  void Set(base::BootTime now) {
+    nanoseconds_ = absl::ToInt64Nanoseconds(absl::Ceil(now.since_boot(), absl::Nanoseconds(1)));
+  }
+
+ private:
+  std::atomic<int64_t> nanoseconds_{1'000'000'000};
+};
+
+// The process of one client of the ensemble in memory: its loop, its clock and its network, of
+// which a simulation runs one step after another. Post, Execute, Now and Random are thread-safe;
+// everything else is for the simulation's thread.
+class Host final : public zk::Reactor,
+                   public zk::HandleFactory,
+                   public zk::Resolver,
+                   public Executor {
+ public:
+  enum class Network {
+    kUp,
+    kDown,    // connections break, attempts are refused
+    kSilent,  // nothing arrives, in either direction
+  };
+
+  // `wake` is called, on any thread, when there is something new to do; it may outlive all else.
+  Host(std::shared_ptr<ModelEnsemble> ensemble, std::shared_ptr<const Clock> clock, uint64_t seed,
+       std::function<void()> wake);
+  ~Host() override;
+
+  void Post(Task task) override;
+  base::BootTime Now() override;
+  uint64_t Random() override;
+  TimerId CallAt(base::BootTime when, Task task) override;
+  void Cancel(TimerId id) override;
+  absl::StatusOr<std::unique_ptr<zk::Handle>> Open(const zk::HandleOptions& options,
+                                                   zk::HandleListener* listener) override;
+  // "memory-0", "memory-1", ... are the servers.
+  void Resolve(const std::vector<zk::ServerAddress>& servers, Done done) override;
+  void Execute(absl::AnyInvocable<void() &&> task) override;
+  // Takes no more tasks; when those that it has have run, its timers are dropped. Thread-safe.
+  void Stop();
+  // Drops everything at once.
+  void Abandon();
+
+  // ---- Steps; each REQUIRES that it can be taken -----------------------------------------------
+
+  bool CanRunTask();
+  void RunTask();
+  size_t callbacks();  // tasks for the executor: any of them may run next
+  void RunCallback(size_t which);
+  bool CanRunTimer();
+  void RunTimer();
+  bool CanDeliver() const;
+  void Deliver();
+  // When the next timer is due, by the simulation's clock.
+  base::BootTime NextTimer() const;
+
+  // ---- Conditions --------------------------------------------------------------------------------
+
+  bool stopped() const { return stopped_; }
+  bool paused() const { return paused_; }
+  void set_paused(bool paused) { paused_ = paused; }
+  Network network() const { return network_; }
+  void set_network(Network network);
+  // Only this server can be reached from here; by default all of them, in turn.
+  void set_only_server(std::optional<int> server) { only_server_ = server; }
+  // Seconds of this clock in one second of the ensemble's. From now on.
+  void set_clock_rate(double rate);
+  // Breaks the connections there are; new ones can be made.
+  void BreakConnections();
+  bool Owns(ConnectionId connection) const;
+  // The server that the client is connected to, if it has a session there.
+  std::optional<int> ConnectedTo() const;
+
+ private:
+  friend class MemoryHandle;
+  // Nothing but time and messages will wake the loop: it has looked at its sockets.
+  void Look();
+  base::BootTime ToGlobal(base::BootTime local) const;
+
+  const std::shared_ptr<ModelEnsemble> ensemble_;
+  const std::shared_ptr<const Clock> clock_;
+  const std::function<void()> wake_;
+  std::atomic<uint64_t> random_;
+
+  base::Mutex mutex_;
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Task> callbacks_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
+  // Local time runs from `local_origin_`, at `global_origin_`, with `rate_`.
+  base::BootTime global_origin_ ABSL_GUARDED_BY(mutex_);
+  base::BootTime local_origin_ ABSL_GUARDED_BY(mutex_);
+  double rate_ ABSL_GUARDED_BY(mutex_) = 1.0;
+
+  bool stopped_ = false;
+  zk::TimerQueue timers_;
+  std::vector<MemoryHandle*> handles_;
+  bool paused_ = false;
+  Network network_ = Network::kUp;
+  std::optional<int> only_server_;
+};
+
+}  // namespace zkrecipes::testing::memory
+
+#endif  // ZKRECIPES_TESTING_MEMORY_HOST_H_

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/session/client_core.h"
+#include "lib/session/client_options.h"
+#include "testing/memory/counting_executor.h"
+#include "testing/memory/driver.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+using internal::ClientCore;
+using memory::Host;
+using memory::Simulation;
+
+constexpr auto kCallbackWait = std::chrono::seconds(1);
+
+memory::ModelOptions ModelOf(const InMemoryEnsembleOptions& options) {
+  memory::ModelOptions model;
+  model.servers = options.servers;
+  model.tick = options.tick;
+  model.min_session_timeout = options.min_session_timeout;
+  model.max_session_timeout = options.max_session_timeout;
+  model.container_check_interval = options.container_check_interval;
+  return model;
+}
+
+}  // namespace
+
+class InMemoryEnsemble::Impl {
+ public:
+  explicit Impl(const InMemoryEnsembleOptions& options)
+      : manual_(options.manual), driver_(ModelOf(options), options.seed, !options.manual) {
+    Do([this](Simulation& simulation) { begin_ = simulation.now(); });
+  }
+
+  ~Impl() { CloseAll(); }
+
+  // Between two settled states.
+  void Do(const memory::Driver::Work& work) {
+    Settle();
+    driver_.Do(work);
+    Settle();
+  }
+
+  void DoFor(const Client& client, const std::function<void(Simulation&, Host&)>& work) {
+    Do([&](Simulation& simulation) {
+      for (const Known& known : clients_) {
+        if (known.core.lock().get() != internal::ClientAccess::Core(client).get()) continue;
+        work(simulation, *known.host);
+      }
+    });
+  }
+
+  absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options, const WaitOptions& wait);
+  void Advance(absl::Duration by);
+  base::BootTime begin() const { return begin_; }
+
+ private:
+  struct Known {
+    std::weak_ptr<ClientCore> core;
+    std::shared_ptr<Host> host;
+  };
+
+  // What callbacks ask for may call more of them.
+  void Settle() {
+    driver_.Do([](Simulation&) {});
+    while (!executor_->idle() && executor_->WaitUntilIdle(kCallbackWait)) {
+      driver_.Do([](Simulation&) {});
+    }
+  }
+
+  absl::StatusOr<std::shared_ptr<Client>> ConnectManually(const std::shared_ptr<ClientCore>& core);
+  void CloseAll();
+
+  const bool manual_;
+  const std::shared_ptr<memory::CountingExecutor> executor_ =
+      std::make_shared<memory::CountingExecutor>();
+  base::BootTime begin_;
+  std::vector<Known> clients_;  // of the simulation's thread
+  memory::Driver driver_;
+};
+
+absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::Connect(ClientOptions options,
+                                                                        const WaitOptions& wait) {
+  if (absl::Status status = internal::CheckWaitOptions(wait); !status.ok()) return status;
+  if (!manual_ && options.executor == nullptr) options.executor = executor_;
+  std::shared_ptr<ClientCore> core;
+  absl::Status bad;
+  driver_.Do([&](Simulation& simulation) {
+    if (options.servers.empty()) options.servers = simulation.servers();
+    bad = internal::CheckClientOptions(options).status();
+    if (!bad.ok()) return;
+    const std::shared_ptr<Host> host = simulation.AddHost();
+    core = simulation.NewClient(host, options);
+    std::erase_if(clients_, [](const Known& known) { return known.core.expired(); });
+    clients_.push_back({core, host});
+  });
+  if (!bad.ok()) return bad;
+  return manual_ ? ConnectManually(core) : internal::ClientAccess::Connect(core, wait);
+}
+
+absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::ConnectManually(
+    const std::shared_ptr<ClientCore>& core) {
+  auto client = internal::ClientAccess::Wrap(core);
+  auto status = std::make_shared<absl::Status>(absl::UnavailableError(
+      absl::StrCat("connect to ", core->options().servers, ": no session without time going on")));
+  core->Start([status](const absl::Status& connected) { *status = connected; });
+  driver_.Do([](Simulation&) {});
+  if (!status->ok()) return *status;
+  return client;
+}
+
+void InMemoryEnsemble::Impl::Advance(absl::Duration by) {
+  Settle();
+  base::BootTime until;
+  bool there = false;
+  driver_.Do([&](Simulation& simulation) { until = simulation.now() + by; });
+  while (!there) {
+    driver_.Do([&](Simulation& simulation) {
+      // Callbacks happen at their time: as soon as there is one it is waited for.
+      do {
+        const base::BootTime next = std::max(simulation.now(), simulation.NextDeadline());
+        there = next > until;
+        simulation.SetTime(std::min(next, until));
+        simulation.RunUntilIdle();
+      } while (!there && executor_->idle());
+    });
+    Settle();
+  }
+}
+
+// Nothing may be left that waits for the ensemble.
+void InMemoryEnsemble::Impl::CloseAll() {
+  driver_.Do([this](Simulation& simulation) {
+    for (int i = 0; i < simulation.ensemble().servers(); ++i) simulation.ensemble().Heal(i);
+    for (const Known& known : clients_) {
+      known.host->set_paused(false);
+      known.host->set_network(Host::Network::kUp);
+      if (const auto core = known.core.lock()) {
+        core->Close(std::make_shared<base::OneShot<absl::Status>>());
+      }
+    }
+  });
+  bool open = true;
+  while (open) {
+    driver_.Do([&](Simulation& simulation) {
+      open = std::any_of(clients_.begin(), clients_.end(), [](const Known& known) {
+        return !known.core.expired() && !known.host->stopped();
+      });
+      if (open) simulation.RunUntil(simulation.now() + absl::Seconds(1));
+    });
+  }
+  Settle();
+}
+
+InMemoryEnsemble::InMemoryEnsemble(const InMemoryEnsembleOptions& options)
+    : impl_(std::make_unique<Impl>(options)) {}
+
+InMemoryEnsemble::~InMemoryEnsemble() = default;
+
+std::string InMemoryEnsemble::servers() const {
+  std::string servers;
+  impl_->Do([&](Simulation& simulation) { servers = simulation.servers(); });
+  return servers;
+}
+
+absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Connect(ClientOptions options,
+                                                                  const WaitOptions& wait) {
+  return impl_->Connect(std::move(options), wait);
+}
+
+void InMemoryEnsemble::Advance(absl::Duration by) { impl_->Advance(by); }
+
+absl::Duration InMemoryEnsemble::Elapsed() {
+  absl::Duration elapsed;
+  impl_->Do([&](Simulation& simulation) { elapsed = simulation.now() - impl_->begin(); });
+  return elapsed;
+}
+
+void InMemoryEnsemble::RunUntilIdle() {
+  impl_->Do([](Simulation&) {});
+}
+
+void InMemoryEnsemble::Disconnect(const Client& client) {
+  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kDown); });
+}
+
+void InMemoryEnsemble::Reconnect(const Client& client) {
+  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kUp); });
+}
+
+void InMemoryEnsemble::Silence(const Client& client) {
+  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kSilent); });
+}
+
+void InMemoryEnsemble::Expire(const Client& client) {
+  impl_->DoFor(client, [&client](Simulation& simulation, Host&) {
+    simulation.ensemble().Expire(client.session_id(), simulation.now());
+  });
+}
+
+void InMemoryEnsemble::Pause(const Client& client) {
+  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_paused(true); });
+}
+
+void InMemoryEnsemble::Resume(const Client& client) {
+  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_paused(false); });
+}
+
+void InMemoryEnsemble::ChangeLeader() {
+  impl_->Do([](Simulation& simulation) {
+    memory::ModelEnsemble& ensemble = simulation.ensemble();
+    ensemble.ElectLeader((ensemble.leader() + 1) % ensemble.servers(), ensemble.proposals(),
+                         simulation.now());
+  });
+}
+
+bool InMemoryEnsemble::Delete(const std::string& path) {
+  bool deleted = false;
+  impl_->Do([&](Simulation& simulation) {
+    deleted = simulation.ensemble().OperatorDeletes(path, simulation.now());
+  });
+  return deleted;
+}
+
+bool InMemoryEnsemble::Create(const std::string& path, const std::string& data) {
+  bool created = false;
+  memory::Node node;
+  node.data = data;
+  impl_->Do([&](Simulation& simulation) {
+    created = simulation.ensemble().OperatorCreates(path, node, simulation.now());
+  });
+  return created;
+}
+
+std::vector<std::string> InMemoryEnsemble::Paths() { return Paths(""); }
+
+std::vector<std::string> InMemoryEnsemble::Paths(const std::string& path) {
+  const std::string prefix = path + "/";
+  std::vector<std::string> paths;
+  impl_->Do([&](Simulation& simulation) {
+    for (const auto& [found, node] : simulation.ensemble().committed().nodes()) {
+      if (found.size() > 1 && found.compare(0, prefix.size(), prefix) == 0) paths.push_back(found);
+    }
+  });
+  return paths;
+}
+
+size_t InMemoryEnsemble::watches() {
+  size_t watches = 0;
+  impl_->Do([&](Simulation& simulation) { watches = simulation.ensemble().watches(); });
+  return watches;
+}
+
+}  // namespace zkrecipes::testing

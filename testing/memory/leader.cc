@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The leader of ModelEnsemble: checks and numbers writes against everything proposed before them.
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_format.h"
+
+#include "lib/zk/path.h"
+#include "testing/memory/digest.h"
+#include "testing/memory/model_ensemble.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using Kind = Transaction::Kind;
+
+bool HasParent(const std::string& path) { return path.size() > 1 && path.front() == '/'; }
+
+bool IsFormatted(const std::string& path) {
+  return HasParent(path) && path.back() != '/' && path.find("//") == std::string::npos;
+}
+
+// As Java's int does.
+int32_t PlusOne(int32_t n) { return static_cast<int32_t>(static_cast<uint32_t>(n) + 1); }
+
+}  // namespace
+
+// Turns one client's write into a transaction, in the order of ZooKeeper's own checks.
+struct ModelEnsemble::Preparation {
+  const ModelEnsemble& model;
+  const Connection& connection;
+  const base::BootTime now;
+  Transaction& txn;
+
+  zk::Code operator()(const zk::Create& create) {
+    const bool sequential = create.mode == zk::CreateMode::kEphemeralSequential;
+    // A sequential node's own name may be nothing but the number.
+    if (!IsFormatted(sequential ? create.path + "0" : create.path)) return zk::Code::kBadArguments;
+    const std::string parent_path = zk::ParentPath(create.path);
+    txn.node.acl = connection.acl;
+    if (!FixAcl(txn.node.acl, connection.digest_id)) return zk::Code::kInvalidAcl;
+    const Node* parent = model.prepared_.Find(parent_path);
+    if (parent == nullptr) return zk::Code::kNoNode;
+    if (!Allows(parent->acl, kMayCreate, connection.digest_id)) return zk::Code::kNoAuth;
+    const int32_t sequence = model.NextSequence(parent_path);
+    txn.path = sequential ? create.path + absl::StrFormat("%010d", sequence) : create.path;
+    if (model.prepared_.Find(txn.path) != nullptr) return zk::Code::kNodeExists;
+    if (parent->owner != 0) return zk::Code::kNoChildrenForEphemerals;
+    txn.kind = Kind::kCreate;
+    txn.parent_cversion = PlusOne(sequence);
+    txn.node.data = create.data;
+    txn.node.container = create.mode == zk::CreateMode::kContainer;
+    txn.node.owner = sequential ? connection.session : 0;
+    txn.node.ctime_ms = absl::ToInt64Milliseconds(now.since_boot());
+    return zk::Code::kOk;
+  }
+
+  zk::Code operator()(const zk::Delete& del) {
+    if (!IsFormatted(del.path)) return zk::Code::kBadArguments;
+    const Node* parent = model.prepared_.Find(zk::ParentPath(del.path));
+    if (parent == nullptr) return zk::Code::kNoNode;
+    if (!Allows(parent->acl, kMayDelete, connection.digest_id)) return zk::Code::kNoAuth;
+    const Node* node = model.prepared_.Find(del.path);
+    if (node == nullptr) return zk::Code::kNoNode;
+    if (node->children > 0) return zk::Code::kNotEmpty;
+    txn.kind = Kind::kDelete;
+    txn.path = del.path;
+    return zk::Code::kOk;
+  }
+
+  template <typename Read>
+  zk::Code operator()(const Read&) {
+    return zk::Code::kUnimplemented;
+  }
+};
+
+void ModelEnsemble::ProposeCall(ConnectionId id, Connection& connection, const wire::Call& call,
+                                base::BootTime now) {
+  Transaction txn;
+  txn.session = connection.session;
+  txn.connection = id;
+  txn.call = call.id;
+  ++connection.unapplied;
+  const auto it = sessions_.find(connection.session);
+  if (it == sessions_.end() || it->second.closing) {
+    txn.error = zk::Code::kSessionExpired;
+  } else if (it->second.owner >= 0 && it->second.owner != connection.server) {
+    txn.error = zk::Code::kSessionMoved;
+  } else {
+    it->second.owner = connection.server;
+    txn.error = std::visit(Preparation{*this, connection, now, txn}, call.request);
+  }
+  Propose(std::move(txn));
+}
+
+void ModelEnsemble::ProposeClose(zk::SessionId session, Session& state, ConnectionId origin) {
+  state.closing = true;
+  Transaction txn;
+  txn.kind = Kind::kCloseSession;
+  txn.session = session;
+  txn.connection = origin;
+  Propose(std::move(txn));
+}
+
+// The number that a child of `parent` gets: what the proposals left, or else what the tree says.
+int32_t ModelEnsemble::NextSequence(const std::string& parent) const {
+  const auto it = prepared_sequences_.find(parent);
+  return it != prepared_sequences_.end() ? it->second : prepared_.Find(parent)->cversion;
+}
+
+void ModelEnsemble::Propose(Transaction txn) {
+  txn.zxid = epoch_ << 32 | ++counter_;
+  switch (txn.kind) {
+    case Kind::kError:
+    case Kind::kOpenSession:
+      break;
+    case Kind::kCreate:
+      txn.node.czxid = txn.zxid;
+      txn.node.pzxid = txn.zxid;
+      prepared_sequences_[zk::ParentPath(txn.path)] = txn.parent_cversion;
+      prepared_.Create(txn.path, txn.node, txn.parent_cversion);
+      break;
+    case Kind::kDelete:
+      prepared_.Delete(txn.path, txn.zxid);
+      prepared_sequences_.erase(txn.path);
+      break;
+    case Kind::kCloseSession:
+      for (const std::string& path : prepared_.OwnedBy(txn.session)) {
+        prepared_.Delete(path, txn.zxid);
+      }
+      break;
+  }
+  outstanding_.push_back(std::move(txn));
+}
+
+void ModelEnsemble::LogOldestProposal() {
+  const Transaction& txn = outstanding_.front();
+  if (txn.kind == Kind::kOpenSession) {
+    const auto it = sessions_.find(txn.session);
+    if (it != sessions_.end()) it->second.open = true;
+  } else if (txn.kind == Kind::kCloseSession) {
+    sessions_.erase(txn.session);
+  }
+  log_.push_back(txn);
+  outstanding_.pop_front();
+}
+
+void ModelEnsemble::Commit() {
+  LogOldestProposal();
+  while (CanApply(leader_)) Apply(leader_);
+  // The tree's own numbers count again as soon as no proposal leads on from them.
+  std::erase_if(prepared_sequences_, [this](const auto& entry) {
+    return std::none_of(outstanding_.begin(), outstanding_.end(), [&](const Transaction& proposed) {
+      return proposed.kind == Kind::kCreate && zk::ParentPath(proposed.path) == entry.first;
+    });
+  });
+}
+
+// ---- operators -----------------------------------------------------------------------------------
+
+bool ModelEnsemble::OperatorDeletes(const std::string& path, base::BootTime /*now*/) {
+  const Node* node = prepared_.Find(path);
+  if (!HasQuorum() || !HasParent(path) || node == nullptr || node->children > 0) return false;
+  Transaction txn;
+  txn.kind = Kind::kDelete;
+  txn.path = path;
+  Propose(std::move(txn));
+  return true;
+}
+
+bool ModelEnsemble::OperatorCreates(const std::string& path, Node node, base::BootTime now) {
+  if (!HasQuorum() || !IsFormatted(path) || prepared_.Find(path) != nullptr) return false;
+  const Node* parent = prepared_.Find(zk::ParentPath(path));
+  if (parent == nullptr || parent->owner != 0) return false;
+  Transaction txn;
+  txn.kind = Kind::kCreate;
+  txn.path = path;
+  txn.node = std::move(node);
+  txn.node.ctime_ms = absl::ToInt64Milliseconds(now.since_boot());
+  txn.parent_cversion = PlusOne(NextSequence(zk::ParentPath(path)));
+  Propose(std::move(txn));
+  return true;
+}
+
+void ModelEnsemble::ReapContainers(base::BootTime now) {
+  std::vector<std::string> empty;
+  for (const auto& [path, node] : prepared_.nodes()) {
+    if (node.container && node.children == 0 && node.cversion > 0) empty.push_back(path);
+  }
+  for (const std::string& path : empty) (void)OperatorDeletes(path, now);
+}
+
+void ModelEnsemble::SetNextSequence(const std::string& path, int32_t next) {
+  prepared_sequences_.erase(path);
+  prepared_.SetCversion(path, next);
+  for (Server& server : servers_) server.tree.SetCversion(path, next);
+}
+
+}  // namespace zkrecipes::testing::memory

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "testing/memory/memory_handle.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+
+#include "testing/memory/host.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+absl::Duration AttemptTimeout(absl::Duration session_timeout) {
+  return std::clamp(session_timeout / 3, absl::Seconds(1), absl::Seconds(5));
+}
+
+}  // namespace
+
+MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::HandleOptions& options,
+                           zk::HandleListener* listener)
+    : host_(host),
+      ensemble_(ensemble),
+      listener_(listener),
+      options_(options),
+      pending_(host),
+      backoff_(options.servers.size(), options.seed),
+      next_server_(static_cast<size_t>(options.seed % options.servers.size())),
+      timeout_(options.session_timeout) {
+  host_->handles_.push_back(this);
+  empty_at_ = host_->Now();
+  host_->CallAt(host_->Now(), Guarded([this] { Connect(); }));
+}
+
+MemoryHandle::~MemoryHandle() {
+  Close(/*patient=*/false);
+  std::erase(host_->handles_, this);
+}
+
+zk::Reactor::Task MemoryHandle::Guarded(zk::Reactor::Task task) {
+  return [alive = std::weak_ptr<const bool>(alive_), task = std::move(task)]() mutable {
+    if (!alive.expired()) std::move(task)();
+  };
+}
+
+// ---- connecting ----------------------------------------------------------------------------------
+
+int MemoryHandle::ChooseServer() {
+  if (host_->only_server_.has_value()) return *host_->only_server_;
+  int server = 0;
+  (void)absl::SimpleAtoi(options_.servers[next_server_++ % options_.servers.size()], &server);
+  return server;
+}
+
+void MemoryHandle::Connect() {
+  if (ended_ || closed_ || connection_ != 0) return;
+  empty_at_ = host_->Now();
+  last_heard_ = empty_at_;
+  const int server = ChooseServer();
+  if (host_->network_ != Host::Network::kDown) {
+    connection_ =
+        ensemble_->Connect(server, wire::Hello{session_, options_.session_timeout, seen_zxid_,
+                                               options_.digest_credentials, options_.acl});
+  }
+  if (connection_ == 0) return FailAttempt();
+  host_->CallAt(empty_at_ + AttemptTimeout(timeout_), Guarded([this, attempt = connection_] {
+                  if (connection_ == attempt && !connected_) Lose(zk::Code::kOperationTimeout);
+                }));
+}
+
+void MemoryHandle::FailAttempt() {
+  RetryLater();
+  listener_->OnDisconnected(++failed_attempts_);
+}
+
+void MemoryHandle::RetryLater() {
+  host_->CallAt(host_->Now() + backoff_.Next(), Guarded([this] { Connect(); }));
+}
+
+void MemoryHandle::HangUp() {
+  if (connection_ != 0) ensemble_->HangUp(std::exchange(connection_, 0));
+}
+
+void MemoryHandle::Break() {
+  if (connection_ != 0) Lose(zk::Code::kConnectionLoss);
+}
+
+void MemoryHandle::Lose(zk::Code code) {
+  HangUp();
+  watch_calls_.clear();
+  if (!std::exchange(connected_, false)) return FailAttempt();
+  RetryLater();
+  listener_->OnDisconnected(0);
+  pending_.AnswerAll(code);
+}
+
+void MemoryHandle::End() {
+  HangUp();
+  ended_ = true;
+  // By a task of its own, so that Close is allowed.
+  host_->Post(Guarded([this] {
+    if (!closed_) listener_->OnEnded(end_code_);
+  }));
+}
+
+// ---- requests ------------------------------------------------------------------------------------
+
+void MemoryHandle::Send(const zk::Request& request, Done done) {
+  if (!connected_) {
+    const bool over = ended_ || closed_;
+    return pending_.AnswerLater(std::move(done), over ? end_code_ : zk::Code::kConnectionLoss);
+  }
+  const bool removes = std::holds_alternative<zk::RemoveWatches>(request);
+  // The C client does not ask the server to remove what it does not know of.
+  if (removes && registered_.count(zk::PathOf(request)) == 0) {
+    return pending_.AnswerLater(std::move(done), zk::Code::kNoWatcher);
+  }
+  const uint64_t id = pending_.Add(std::move(done));
+  if (removes || std::holds_alternative<zk::WatchNode>(request)) watch_calls_[id] = request;
+  ensemble_->Send(connection_, wire::Call{id, request});
+  last_sent_ = host_->Now();
+}
+
+void MemoryHandle::Close(bool patient) {
+  if (std::exchange(closed_, true)) return;
+  if (connected_) {
+    ensemble_->Send(connection_, wire::EndSession{});
+    const bool heard = patient && host_->network_ == Host::Network::kUp;
+    if (heard) ensemble_->Finish(connection_, host_->clock_->Now());
+  }
+  HangUp();
+  connected_ = false;
+  if (!ended_) end_code_ = zk::Code::kClosing;
+  pending_.AnswerAll(end_code_);
+}
+
+// ---- what comes ----------------------------------------------------------------------------------
+
+struct MemoryHandle::Receiving {
+  MemoryHandle& handle;
+  const base::BootTime since;  // it was sent then or later
+
+  void operator()(const wire::Welcome& welcome) {
+    MemoryHandle& h = handle;
+    h.connected_ = true;
+    h.session_ = welcome.session;
+    h.timeout_ = welcome.timeout;
+    h.failed_attempts_ = 0;
+    h.backoff_.Reset();
+    h.last_sent_ = h.last_heard_;
+    h.SetWatchesAgain();
+    h.CheckLivenessAt(h.last_heard_ + h.timeout_ / 3);
+    h.listener_->OnHeard(since);
+    h.listener_->OnConnected(welcome.session, welcome.timeout);
+  }
+
+  void operator()(const wire::Expired&) {
+    handle.listener_->OnHeard(since);
+    handle.End();
+  }
+
+  void operator()(const wire::Pong&) { handle.listener_->OnHeard(since); }
+
+  void operator()(const wire::Fired& fired) {
+    handle.registered_.erase(fired.path);
+    handle.listener_->OnWatch(fired.path, fired.what);
+    handle.listener_->OnHeard(since);
+  }
+
+  void operator()(const wire::Answer& answer) {
+    handle.seen_zxid_ = std::max(handle.seen_zxid_, answer.zxid);
+    auto call = handle.watch_calls_.extract(answer.id);
+    if (!call.empty() && answer.reply.code == zk::Code::kOk) {
+      const std::string& path = zk::PathOf(call.mapped());
+      if (std::holds_alternative<zk::WatchNode>(call.mapped())) {
+        handle.registered_.insert(path);
+      } else {
+        handle.registered_.erase(path);
+      }
+    }
+    handle.pending_.Answer(answer.id, answer.reply);
+    handle.listener_->OnHeard(since);
+  }
+};
+
+bool MemoryHandle::HasNews() const {
+  return connection_ != 0 &&
+         (ensemble_->HasMessage(connection_) || ensemble_->ServerHungUp(connection_));
+}
+
+void MemoryHandle::Deliver() {
+  assert(HasNews());
+  const base::BootTime since = empty_at_;
+  const std::optional<ToClient> message = ensemble_->Receive(connection_);
+  if (!message.has_value()) return Lose(zk::Code::kConnectionLoss);
+  last_heard_ = host_->Now();
+  Look();
+  std::visit(Receiving{*this, since}, *message);
+}
+
+void MemoryHandle::Look() {
+  if (connection_ == 0 || !ensemble_->HasMessage(connection_)) empty_at_ = host_->Now();
+}
+
+void MemoryHandle::SetWatchesAgain() {
+  if (registered_.empty()) return;
+  wire::SetWatches again{seen_zxid_, {registered_.begin(), registered_.end()}};
+  ensemble_->Send(connection_, std::move(again));
+}
+
+// Pings an idle connection, and gives up a silent one.
+void MemoryHandle::CheckLiveness() {
+  // What has come is read before anything is concluded from silence.
+  while (host_->network_ != Host::Network::kSilent && connected_ && HasNews()) Deliver();
+  if (!connected_) return;
+  const base::BootTime now = host_->Now();
+  const base::BootTime silent = last_heard_ + timeout_ * 2 / 3;
+  if (now >= silent) return Lose(zk::Code::kOperationTimeout);
+  base::BootTime ping = last_sent_ + timeout_ / 3;
+  if (now >= ping && pending_.size() == 0) {
+    ensemble_->Send(connection_, wire::Ping{});
+    last_sent_ = now;
+    ping = now + timeout_ / 3;
+  }
+  CheckLivenessAt(now < ping ? std::min(ping, silent) : silent);
+}
+
+void MemoryHandle::CheckLivenessAt(base::BootTime when) {
+  host_->CallAt(when, Guarded([this, checked = connection_] {
+                  if (connection_ == checked) CheckLiveness();
+                }));
+}
+
+}  // namespace zkrecipes::testing::memory

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_MEMORY_MEMORY_HANDLE_H_
+#define ZKRECIPES_TESTING_MEMORY_MEMORY_HANDLE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/zk/backoff.h"
+#include "lib/zk/handle.h"
+#include "lib/zk/pending_replies.h"
+#include "testing/memory/model_ensemble.h"
+
+namespace zkrecipes::testing::memory {
+
+class Host;
+
+// A client library's handle to the ensemble in memory: behaves as lib/zk's CHandle does over the C
+// client. Connects to one server after another, pings when idle for a third of the session timeout,
+// gives a silent server up after two thirds, and sets its watches again on a new connection.
+class MemoryHandle final : public zk::Handle {
+ public:
+  // `host` and `ensemble` outlive it.
+  MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::HandleOptions& options,
+               zk::HandleListener* listener);
+  ~MemoryHandle() override;
+
+  void Send(const zk::Request& request, Done done) override;
+  // Does not block: with `patient` the ensemble goes on until the session is closed, in no time.
+  void Close(bool patient) override;
+  int pending() const override { return pending_.size(); }
+
+  // ---- For the Host ------------------------------------------------------------------------------
+
+  bool HasNews() const;
+  void Deliver();  // the next message, or that the connection is lost. REQUIRES: HasNews()
+  void Look();     // the loop is awake, and sees whether anything has come
+  void Break();    // the connection goes now
+  bool connected() const { return connected_; }
+  ConnectionId connection() const { return connection_; }
+
+ private:
+  struct Receiving;  // one message
+
+  zk::Reactor::Task Guarded(zk::Reactor::Task task);
+  void Connect();
+  int ChooseServer();
+  void Lose(zk::Code code);
+  void FailAttempt();
+  void RetryLater();
+  void HangUp();
+  void CheckLiveness();
+  void CheckLivenessAt(base::BootTime when);
+  void SetWatchesAgain();
+  void End();
+
+  Host* const host_;
+  ModelEnsemble* const ensemble_;
+  zk::HandleListener* const listener_;
+  const zk::HandleOptions options_;
+  zk::PendingReplies pending_;
+  zk::Backoff backoff_;
+  // Gone with the handle: tells its timers that there is nothing to do.
+  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+
+  ConnectionId connection_ = 0;
+  size_t next_server_ = 0;
+  int failed_attempts_ = 0;
+  bool connected_ = false;
+  bool ended_ = false;
+  bool closed_ = false;
+  zk::Code end_code_ = zk::Code::kSessionExpired;
+  zk::SessionId session_ = 0;
+  absl::Duration timeout_;
+  int64_t seen_zxid_ = 0;
+  std::set<std::string> registered_;             // watches that are set, as far as is known
+  std::map<uint64_t, zk::Request> watch_calls_;  // WatchNode and RemoveWatches on their way
+
+  base::BootTime last_sent_;
+  base::BootTime last_heard_;
+  // Nothing was waiting to be read then: what is read next was sent later.
+  base::BootTime empty_at_;
+};
+
+}  // namespace zkrecipes::testing::memory
+
+#endif  // ZKRECIPES_TESTING_MEMORY_MEMORY_HANDLE_H_

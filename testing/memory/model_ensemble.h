@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_MEMORY_MODEL_ENSEMBLE_H_
+#define ZKRECIPES_TESTING_MEMORY_MODEL_ENSEMBLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "lib/base/boot_time.h"
+#include "lib/zk/types.h"
+#include "testing/memory/transaction.h"
+#include "testing/memory/tree.h"
+#include "testing/memory/wire.h"
+
+namespace zkrecipes::testing::memory {
+
+struct ModelOptions {
+  int servers = 3;
+  absl::Duration tick = absl::Milliseconds(500);
+  int sync_limit = 6;  // ticks after which a follower that is cut off stops serving
+  absl::Duration min_session_timeout = absl::Seconds(1);
+  absl::Duration max_session_timeout = absl::Minutes(1);
+  absl::Duration container_check_interval = absl::Minutes(1);
+};
+
+// What matters of a ZooKeeper 3.8 ensemble, as a value: it copies, compares and hashes; it has no
+// clock, no thread and no callback. The caller decides what happens next: a request is read by its
+// server, the oldest proposal is committed, a server applies the next transaction, time passes, or
+// something breaks. Whatever has not happened yet is data: messages on the wires, proposals that no
+// quorum has seen, transactions that a follower has not applied.
+//
+//   client --Send--> wire --Execute--> read: the server's own tree ------------> wire --Receive-->
+//                                      write: proposal --Commit--> log --Apply--> wire --Receive-->
+//
+// A write is checked, numbered and ordered when it is executed (against all earlier proposals), and
+// answered when the server of its connection applies it. Servers are numbered from 0; 0 leads first.
+class ModelEnsemble {
+ public:
+  explicit ModelEnsemble(const ModelOptions& options = {});
+
+  // ---- A client's end of a connection -----------------------------------------------------------
+
+  // Where nobody listens: 0. REQUIRES of the others: the connection is there until its client hangs
+  // up.
+  ConnectionId Connect(int server, wire::Hello hello);
+  void Send(ConnectionId id, ToServer message);
+  std::optional<ToClient> Receive(ConnectionId id);
+  bool HasMessage(ConnectionId id) const;
+  // The server has closed its end: what HasMessage says is all that will ever come.
+  bool ServerHungUp(ConnectionId id) const;
+  // What was sent to the client is lost; what the client sent is still on its way.
+  void HangUp(ConnectionId id);
+
+  // ---- What happens next ------------------------------------------------------------------------
+
+  // The server reads the next message of this connection.
+  bool CanExecute(ConnectionId id) const;
+  void Execute(ConnectionId id, base::BootTime now);  // REQUIRES: CanExecute(id)
+  // The quorum agrees on the oldest proposal; the leader applies it.
+  bool CanCommit() const { return HasQuorum() && !outstanding_.empty(); }
+  void Commit();  // REQUIRES: CanCommit()
+  // A server applies the next transaction.
+  bool CanApply(int server) const;
+  void Apply(int server);  // REQUIRES: CanApply(server)
+
+  // Everything until this connection's messages are read and answered, as far as that can be.
+  void Finish(ConnectionId id, base::BootTime now);
+
+  // What is due: sessions that expire, servers that give up, empty containers.
+  void Tick(base::BootTime now);
+  base::BootTime NextDeadline() const;  // InfiniteFuture: nothing
+
+  // ---- Faults and operators ---------------------------------------------------------------------
+
+  // The server's end breaks: what it has not read is never executed.
+  void DropUnread(ConnectionId id);
+  // As when nothing was heard of the session for too long. False: it is not there.
+  bool Expire(zk::SessionId session, base::BootTime now);
+  // The first `kept` proposals are committed, the others never happened. A new epoch; every session
+  // gets its whole timeout; every connection to a server that takes part is closed.
+  // REQUIRES: the server is up and not cut off.
+  void ElectLeader(int server, size_t kept, base::BootTime now);
+  // Cut off from the others, a server goes on answering reads until its sync limit; then it serves
+  // nobody until it is healed. Cutting off the leader stops all writes until another one is elected.
+  void CutOff(int server, base::BootTime now);
+  void Heal(int server);
+  // Nobody's session: neither ACL nor owner are asked. False: ZooKeeper refuses it.
+  bool OperatorDeletes(const std::string& path, base::BootTime now);
+  bool OperatorCreates(const std::string& path, Node node, base::BootTime now);
+  void ReapContainers(base::BootTime now);
+  // For tests of the end of the numbers. REQUIRES: the node is there, on all servers.
+  void SetNextSequence(const std::string& path, int32_t next);
+
+  // ---- To look at -------------------------------------------------------------------------------
+
+  const ModelOptions& options() const { return options_; }
+  int servers() const { return static_cast<int>(servers_.size()); }
+  int leader() const { return leader_; }
+  bool Serves(int server) const { return servers_[Index(server)].serving; }
+  bool IsCutOff(int server) const { return servers_[Index(server)].cut_off; }
+  const Tree& tree(int server) const { return servers_[Index(server)].tree; }
+  const Tree& committed() const { return tree(leader_); }
+  int64_t last_zxid(int server) const { return servers_[Index(server)].zxid; }
+  size_t Lag(int server) const;  // transactions that it has not applied
+  size_t proposals() const { return outstanding_.size(); }
+  bool SessionLives(zk::SessionId session) const;
+  base::BootTime DeadlineOf(zk::SessionId session) const;  // the leader's. REQUIRES: it lives
+  std::vector<ConnectionId> connections() const;           // of which either end is open
+  template <typename F>  // calls f(id) for each of them; f must not add or close any
+  void ForEachConnection(F f) const {
+    for (const auto& [id, connection] : connections_) f(id);
+  }
+  bool Exists(ConnectionId id) const { return connections_.count(id) > 0; }
+  zk::SessionId SessionOf(ConnectionId id) const;
+  int ServerOf(ConnectionId id) const;
+  size_t watches() const;  // on all servers
+
+ private:
+  struct Preparation;  // leader.cc
+  struct Executing;    // server.cc
+
+  struct Server {
+    bool serving = true;
+    bool cut_off = false;
+    base::BootTime gives_up;  // when cut off
+    size_t applied = 0;       // how many transactions since the beginning
+    int64_t zxid = 0;
+    Tree tree;
+
+    auto Tie() const { return std::tie(serving, cut_off, gives_up, applied, zxid, tree); }
+    friend bool operator==(const Server& a, const Server& b) { return a.Tie() == b.Tie(); }
+    template <typename H>
+    friend H AbslHashValue(H h, const Server& s) {
+      return H::combine(std::move(h), s.Tie());
+    }
+  };
+
+  // As the leader's tracker knows it.
+  struct Session {
+    absl::Duration timeout;
+    base::BootTime deadline;
+    bool open = false;     // its opening is committed
+    bool closing = false;  // its end is proposed
+    int owner = -1;        // the server that may write for it
+    // A follower's touch reaches the leader with the next ping, if it is not cut off until then.
+    int touched_by = -1;
+    base::BootTime touch_arrives;
+
+    auto Tie() const {
+      return std::tie(timeout, deadline, open, closing, owner, touched_by, touch_arrives);
+    }
+    friend bool operator==(const Session& a, const Session& b) { return a.Tie() == b.Tie(); }
+    template <typename H>
+    friend H AbslHashValue(H h, const Session& s) {
+      return H::combine(std::move(h), s.Tie());
+    }
+  };
+
+  struct Connection {
+    int server = 0;
+    bool client_open = true;
+    bool server_open = true;
+    zk::SessionId session = 0;
+    std::deque<ToServer> to_server;
+    std::deque<ToClient> to_client;
+    int unapplied = 0;  // writes of it that its server has not applied: reads wait for them
+    std::set<std::string> watches;
+    std::string digest_id;
+    std::vector<zk::AclEntry> acl;
+
+    auto Tie() const {
+      return std::tie(server, client_open, server_open, session, to_server, to_client, unapplied,
+                      watches, digest_id);
+    }
+    friend bool operator==(const Connection& a, const Connection& b) {
+      return a.Tie() == b.Tie() && a.acl == b.acl;
+    }
+    template <typename H>
+    friend H AbslHashValue(H h, const Connection& c) {
+      return H::combine(std::move(h), c.Tie());
+    }
+  };
+
+  static size_t Index(int server) { return static_cast<size_t>(server); }
+  bool HasQuorum() const;
+  bool Reaches(int server) const;  // the leader, and with it a quorum
+  size_t LogEnd() const { return log_begin_ + log_.size(); }
+
+  // Connections and sessions (model_ensemble.cc)
+  void CloseServerEnd(Connection& connection);
+  void ForgetIfClosed(ConnectionId id);
+  void Touch(zk::SessionId session, int server, base::BootTime now);
+  base::BootTime Bucket(base::BootTime time) const;
+  base::BootTime DeadlineOf(const Session& session) const;
+  absl::Duration Negotiated(absl::Duration asked) const;
+  void TrimLog();
+
+  // A server at work (server.cc)
+  void Greet(ConnectionId id, Connection& connection, const wire::Hello& hello, base::BootTime now);
+  void Resume(Connection& connection, const wire::Hello& hello, base::BootTime now);
+  void SetWatches(Connection& connection, const wire::SetWatches& message);
+  zk::Reply Read(Connection& connection, const zk::Request& request);
+  void ApplyTo(Server& server, int number, const Transaction& txn);
+  void ApplyCreate(Server& server, int number, const Transaction& txn);
+  void ApplyDelete(Server& server, int number, const std::string& path, int64_t zxid);
+  void ApplyClose(Server& server, int number, const Transaction& txn);
+  void AnswerOrigin(const Server& server, int number, const Transaction& txn);
+  void Fire(int number, const std::string& path, zk::WatchEvent what);
+
+  // The leader (leader.cc)
+  void Propose(Transaction txn);
+  void LogOldestProposal();
+  void ProposeClose(zk::SessionId session, Session& state, ConnectionId origin);
+  void ProposeCall(ConnectionId id, Connection& connection, const wire::Call& call,
+                   base::BootTime now);
+  int32_t NextSequence(const std::string& parent) const;
+
+  ModelOptions options_;
+  std::vector<Server> servers_;
+  int leader_ = 0;
+  int64_t epoch_ = 1;
+  int64_t counter_ = 0;
+  std::deque<Transaction> log_;  // those that not every server has applied
+  size_t log_begin_ = 0;         // how many came before them
+  std::deque<Transaction> outstanding_;
+  // The tree with all proposals, and the sequence numbers they leave behind: past the end of the
+  // numbers they go on in the proposals, but stick in the tree.
+  Tree prepared_;
+  std::map<std::string, int32_t> prepared_sequences_;
+  std::map<zk::SessionId, Session> sessions_;
+  std::map<ConnectionId, Connection> connections_;
+  zk::SessionId last_session_ = 0x1000;
+  ConnectionId last_connection_ = 0;
+  base::BootTime next_reaping_;
+
+  auto Tie() const {
+    return std::tie(servers_, leader_, epoch_, counter_, log_, log_begin_, outstanding_, prepared_,
+                    prepared_sequences_, sessions_, connections_, last_session_, last_connection_,
+                    next_reaping_);
+  }
+
+ public:
+  friend bool operator==(const ModelEnsemble& a, const ModelEnsemble& b) {
+    return a.Tie() == b.Tie();
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const ModelEnsemble& m) {
+    return H::combine(std::move(h), m.Tie());
+  }
+};
+
+}  // namespace zkrecipes::testing::memory
+
+#endif  // ZKRECIPES_TESTING_MEMORY_MODEL_ENSEMBLE_H_

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A server of ModelEnsemble at work: reads messages, answers reads, applies transactions.
+
+#include <algorithm>
+#include <cassert>
+
+#include "lib/zk/path.h"
+#include "testing/memory/digest.h"
+#include "testing/memory/model_ensemble.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+zk::Reply Failure(zk::Code code) {
+  zk::Reply reply;
+  reply.code = code;
+  return reply;
+}
+
+bool IsWrite(const ToServer& message) {
+  if (std::holds_alternative<wire::EndSession>(message)) return true;
+  const auto* call = std::get_if<wire::Call>(&message);
+  return call != nullptr && (std::holds_alternative<zk::Create>(call->request) ||
+                             std::holds_alternative<zk::Delete>(call->request));
+}
+
+}  // namespace
+
+// What the server does with the message that it has read.
+struct ModelEnsemble::Executing {
+  ModelEnsemble& model;
+  const ConnectionId id;
+  Connection& connection;
+  const base::BootTime now;
+
+  void operator()(const wire::Hello& hello) { model.Greet(id, connection, hello, now); }
+
+  void operator()(const wire::SetWatches& message) {
+    model.SetWatches(connection, message);
+    connection.to_client.emplace_back(wire::Pong{});
+  }
+
+  void operator()(const wire::Ping&) { connection.to_client.emplace_back(wire::Pong{}); }
+
+  void operator()(const wire::EndSession&) {
+    const auto session = model.sessions_.find(connection.session);
+    if (session == model.sessions_.end() || session->second.closing) return;
+    model.ProposeClose(session->first, session->second, id);
+  }
+
+  void operator()(const wire::Call& call) {
+    if (IsWrite(call)) return model.ProposeCall(id, connection, call, now);
+    zk::Reply reply = model.Read(connection, call.request);
+    connection.to_client.emplace_back(
+        wire::Answer{call.id, model.last_zxid(connection.server), std::move(reply)});
+  }
+};
+
+bool ModelEnsemble::CanExecute(ConnectionId id) const {
+  const Connection& connection = connections_.at(id);
+  if (!connection.server_open || connection.to_server.empty()) return false;
+  const ToServer& next = connection.to_server.front();
+  const bool needs_leader = IsWrite(next) || std::holds_alternative<wire::Hello>(next);
+  return needs_leader ? Reaches(connection.server) : connection.unapplied == 0;
+}
+
+void ModelEnsemble::Execute(ConnectionId id, base::BootTime now) {
+  assert(CanExecute(id));
+  Connection& connection = connections_.at(id);
+  const ToServer message = std::move(connection.to_server.front());
+  connection.to_server.pop_front();
+  Touch(connection.session, connection.server, now);
+  std::visit(Executing{*this, id, connection, now}, message);
+  // A client that has hung up is noticed when everything it sent was read.
+  if (!connection.client_open && connection.to_server.empty()) CloseServerEnd(connection);
+  ForgetIfClosed(id);
+}
+
+void ModelEnsemble::Finish(ConnectionId id, base::BootTime now) {
+  const int server = ServerOf(id);
+  bool more = true;
+  while (more) {
+    while (CanCommit()) Commit();
+    while (CanApply(server)) Apply(server);
+    more = CanExecute(id);
+    if (more) Execute(id, now);
+  }
+}
+
+// ---- connecting ----------------------------------------------------------------------------------
+
+void ModelEnsemble::Greet(ConnectionId id, Connection& connection, const wire::Hello& hello,
+                          base::BootTime now) {
+  if (hello.seen_zxid > last_zxid(connection.server)) return CloseServerEnd(connection);
+  connection.digest_id = DigestId(hello.digest_credentials);
+  connection.acl = hello.acl;
+  if (hello.session != 0) return Resume(connection, hello, now);
+  Session& session = sessions_[++last_session_];
+  session.timeout = Negotiated(hello.timeout);
+  session.deadline = Bucket(now + session.timeout);
+  session.owner = connection.server;
+  connection.session = last_session_;
+  ++connection.unapplied;
+  Transaction txn;
+  txn.kind = Transaction::Kind::kOpenSession;
+  txn.session = connection.session;
+  txn.connection = id;
+  txn.timeout = session.timeout;
+  Propose(std::move(txn));
+}
+
+// The leader itself is asked, and counts it as a sign of life.
+void ModelEnsemble::Resume(Connection& connection, const wire::Hello& hello, base::BootTime now) {
+  if (!SessionLives(hello.session)) {
+    connection.to_client.emplace_back(wire::Expired{});
+    return CloseServerEnd(connection);
+  }
+  // A server knows one connection of a session: the one before is closed.
+  for (auto& [other_id, other] : connections_) {
+    if (&other != &connection && other.session == hello.session &&
+        other.server == connection.server) {
+      CloseServerEnd(other);
+    }
+  }
+  std::erase_if(connections_, [](const auto& entry) {
+    return !entry.second.client_open && !entry.second.server_open;
+  });
+  Session& session = sessions_.at(hello.session);
+  session.timeout = Negotiated(hello.timeout);
+  session.owner = connection.server;
+  connection.session = hello.session;
+  Touch(hello.session, leader_, now);
+  connection.to_client.emplace_back(wire::Welcome{hello.session, session.timeout});
+}
+
+void ModelEnsemble::SetWatches(Connection& connection, const wire::SetWatches& message) {
+  for (const std::string& path : message.paths) {
+    const Node* node = tree(connection.server).Find(path);
+    if (node == nullptr) {
+      connection.to_client.emplace_back(wire::Fired{path, zk::WatchEvent::kDeleted});
+    } else if (node->pzxid > message.since) {
+      connection.to_client.emplace_back(wire::Fired{path, zk::WatchEvent::kChanged});
+    } else {
+      connection.watches.insert(path);
+    }
+  }
+}
+
+// ---- reading -------------------------------------------------------------------------------------
+
+zk::Reply ModelEnsemble::Read(Connection& connection, const zk::Request& request) {
+  const std::string& path = zk::PathOf(request);
+  if (std::holds_alternative<zk::RemoveWatches>(request)) {
+    return connection.watches.erase(path) > 0 ? zk::Reply() : Failure(zk::Code::kNoWatcher);
+  }
+  const Tree& seen = tree(connection.server);
+  const Node* node = seen.Find(path);
+  if (node == nullptr) return Failure(zk::Code::kNoNode);
+  if (!Allows(node->acl, kMayRead, connection.digest_id)) return Failure(zk::Code::kNoAuth);
+  zk::Reply reply;
+  if (std::holds_alternative<zk::Get>(request)) {
+    reply.stat = StatOf(*node);
+    reply.data = node->data;
+  } else if (std::holds_alternative<zk::GetChildren>(request)) {
+    reply.children = seen.Children(path);
+  } else {
+    connection.watches.insert(path);
+  }
+  return reply;
+}
+
+// ---- applying ------------------------------------------------------------------------------------
+
+bool ModelEnsemble::CanApply(int server) const {
+  const Server& s = servers_[Index(server)];
+  return !s.cut_off && s.applied < LogEnd();
+}
+
+void ModelEnsemble::Apply(int server) {
+  assert(CanApply(server));
+  Server& s = servers_[Index(server)];
+  const Transaction txn = log_[s.applied - log_begin_];
+  ApplyTo(s, server, txn);
+  TrimLog();
+}
+
+void ModelEnsemble::TrimLog() {
+  size_t applied = LogEnd();
+  for (const Server& server : servers_) applied = std::min(applied, server.applied);
+  for (; log_begin_ < applied; ++log_begin_) log_.pop_front();
+}
+
+void ModelEnsemble::ApplyTo(Server& server, int number, const Transaction& txn) {
+  ++server.applied;
+  server.zxid = txn.zxid;
+  switch (txn.kind) {
+    case Transaction::Kind::kError:
+    case Transaction::Kind::kOpenSession:
+      break;
+    case Transaction::Kind::kCreate:
+      ApplyCreate(server, number, txn);
+      break;
+    case Transaction::Kind::kDelete:
+      ApplyDelete(server, number, txn.path, txn.zxid);
+      break;
+    case Transaction::Kind::kCloseSession:
+      return ApplyClose(server, number, txn);
+  }
+  AnswerOrigin(server, number, txn);
+}
+
+void ModelEnsemble::ApplyCreate(Server& server, int number, const Transaction& txn) {
+  server.tree.Create(txn.path, txn.node, txn.parent_cversion);
+  Fire(number, zk::ParentPath(txn.path), zk::WatchEvent::kChanged);
+}
+
+void ModelEnsemble::ApplyDelete(Server& server, int number, const std::string& path, int64_t zxid) {
+  server.tree.Delete(path, zxid);
+  Fire(number, path, zk::WatchEvent::kDeleted);
+  Fire(number, zk::ParentPath(path), zk::WatchEvent::kChanged);
+}
+
+// The session's own watches fire like all others, before its connection goes.
+void ModelEnsemble::ApplyClose(Server& server, int number, const Transaction& txn) {
+  for (const std::string& path : server.tree.OwnedBy(txn.session)) {
+    ApplyDelete(server, number, path, txn.zxid);
+  }
+  for (const ConnectionId id : connections()) {
+    Connection& connection = connections_.at(id);
+    if (connection.session == txn.session && connection.server == number) DropUnread(id);
+  }
+}
+
+void ModelEnsemble::Fire(int number, const std::string& path, zk::WatchEvent what) {
+  for (auto& [id, connection] : connections_) {
+    if (connection.server != number || connection.watches.erase(path) == 0) continue;
+    if (connection.client_open) connection.to_client.emplace_back(wire::Fired{path, what});
+  }
+}
+
+void ModelEnsemble::AnswerOrigin(const Server& server, int number, const Transaction& txn) {
+  const auto it = connections_.find(txn.connection);
+  if (it == connections_.end() || it->second.server != number || !it->second.server_open) return;
+  Connection& connection = it->second;
+  --connection.unapplied;
+  if (txn.error == zk::Code::kSessionMoved) return DropUnread(it->first);
+  if (!connection.client_open) return;
+  if (txn.kind == Transaction::Kind::kOpenSession) {
+    connection.to_client.emplace_back(wire::Welcome{txn.session, txn.timeout});
+    return;
+  }
+  zk::Reply reply = Failure(txn.error);
+  if (txn.kind == Transaction::Kind::kCreate) {
+    reply.path = txn.path;
+    reply.stat = StatOf(*server.tree.Find(txn.path));
+  }
+  connection.to_client.emplace_back(wire::Answer{txn.call, txn.zxid, std::move(reply)});
+}
+
+}  // namespace zkrecipes::testing::memory

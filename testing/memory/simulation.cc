@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "testing/memory/simulation.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/session/client_options.h"
+
+namespace zkrecipes::testing::memory {
+
+using Kind = Step::Kind;
+
+std::string ToString(const Step& step) {
+  switch (step.kind) {
+    case Kind::kTask:
+      return absl::StrCat("host ", step.who, " runs a task");
+    case Kind::kDeliver:
+      return absl::StrCat("host ", step.who, " reads from its connection");
+    case Kind::kTimer:
+      return absl::StrCat("host ", step.who, " runs a timer");
+    case Kind::kCallback:
+      return absl::StrCat("host ", step.who, " runs callback ", step.which);
+    case Kind::kExecute:
+      return absl::StrCat("the server of connection ", step.who, " reads");
+    case Kind::kCommit:
+      return "the quorum commits";
+    case Kind::kApply:
+      return absl::StrCat("server ", step.who, " applies");
+    case Kind::kAdvance:
+      return "time goes on";
+  }
+  return "";
+}
+
+Simulation::Simulation(const ModelOptions& options, uint64_t seed, std::function<void()> wake)
+    : ensemble_(std::make_shared<ModelEnsemble>(options)), wake_(std::move(wake)), seed_(seed) {}
+
+Simulation::~Simulation() {
+  for (const auto& host : hosts_) host->Abandon();
+}
+
+std::shared_ptr<Host> Simulation::AddHost() {
+  hosts_.push_back(std::make_shared<Host>(ensemble_, clock_, seed_, wake_));
+  seed_ = hosts_.back()->Random();
+  return hosts_.back();
+}
+
+std::shared_ptr<internal::ClientCore> Simulation::NewClient(const std::shared_ptr<Host>& host,
+                                                            ClientOptions options) {
+  if (options.servers.empty()) options.servers = servers();
+  auto list = internal::CheckClientOptions(options);
+  assert(list.ok());
+  internal::World world;
+  world.reactor = host;
+  world.factory = host;
+  world.resolver = host;
+  world.stop = [host] { host->Stop(); };
+  world.clock_check = absl::Milliseconds(1);
+  world.destructor_waits = absl::ZeroDuration();
+  if (options.executor == nullptr) options.executor = host;
+  return internal::ClientCore::CreateIn(std::move(world), std::move(options), *std::move(list));
+}
+
+std::string Simulation::servers() const {
+  std::string list;
+  for (int i = 0; i < ensemble_->servers(); ++i) {
+    absl::StrAppend(&list, i == 0 ? "" : ",", "memory-", i, ":2181");
+  }
+  return list;
+}
+
+// ---- steps ---------------------------------------------------------------------------------------
+
+bool Simulation::IsSilent(ConnectionId connection) const {
+  return std::any_of(hosts_.begin(), hosts_.end(), [connection](const auto& host) {
+    return host->network() == Host::Network::kSilent && host->Owns(connection);
+  });
+}
+
+void Simulation::ListSteps(std::vector<Step>& steps) {
+  for (uint32_t i = 0; i < hosts_.size(); ++i) {
+    Host& host = *hosts_[i];
+    if (host.CanRunTask()) steps.push_back({Kind::kTask, i});
+    if (host.CanDeliver()) steps.push_back({Kind::kDeliver, i});
+    if (host.CanRunTimer()) steps.push_back({Kind::kTimer, i});
+    const size_t callbacks = host.callbacks();
+    for (uint32_t c = 0; c < callbacks; ++c) steps.push_back({Kind::kCallback, i, c});
+  }
+  ensemble_->ForEachConnection([&](ConnectionId id) {
+    if (ensemble_->CanExecute(id) && !IsSilent(id)) steps.push_back({Kind::kExecute, id});
+  });
+  if (ensemble_->CanCommit()) steps.push_back({Kind::kCommit});
+  for (int i = 0; i < ensemble_->servers(); ++i) {
+    if (ensemble_->CanApply(i)) steps.push_back({Kind::kApply, static_cast<uint32_t>(i)});
+  }
+  if (NextDeadline() < base::BootTime::InfiniteFuture()) steps.push_back({Kind::kAdvance});
+}
+
+void Simulation::Run(const Step& step) {
+  switch (step.kind) {
+    case Kind::kTask:
+      return hosts_[step.who]->RunTask();
+    case Kind::kDeliver:
+      return hosts_[step.who]->Deliver();
+    case Kind::kTimer:
+      return hosts_[step.who]->RunTimer();
+    case Kind::kCallback:
+      return hosts_[step.who]->RunCallback(step.which);
+    case Kind::kExecute:
+      return ensemble_->Execute(step.who, now());
+    case Kind::kCommit:
+      return ensemble_->Commit();
+    case Kind::kApply:
+      return ensemble_->Apply(static_cast<int>(step.who));
+    case Kind::kAdvance:
+      return SetTime(std::max(now(), NextDeadline()));
+  }
+}
+
+base::BootTime Simulation::NextDeadline() {
+  base::BootTime next = ensemble_->NextDeadline();
+  for (const auto& host : hosts_) {
+    if (!host->paused()) next = std::min(next, host->NextTimer());
+  }
+  return next;
+}
+
+void Simulation::SetTime(base::BootTime now) {
+  clock_->Set(now);
+  ensemble_->Tick(now);
+}
+
+// ---- running on ----------------------------------------------------------------------------------
+
+bool Simulation::RunHosts() {
+  bool any = false;
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    Host& host = *hosts_[i];
+    for (; host.CanRunTask(); any = true) host.RunTask();
+    for (; host.CanDeliver(); any = true) host.Deliver();
+    for (; host.CanRunTimer(); any = true) host.RunTimer();
+    for (; host.callbacks() > 0; any = true) host.RunCallback(0);
+  }
+  return any;
+}
+
+bool Simulation::RunEnsemble() {
+  bool any = false;
+  for (const ConnectionId id : ensemble_->connections()) {
+    if (!ensemble_->Exists(id) || !ensemble_->CanExecute(id) || IsSilent(id)) continue;
+    ensemble_->Execute(id, now());
+    any = true;
+  }
+  for (; ensemble_->CanCommit(); any = true) ensemble_->Commit();
+  for (int i = 0; i < ensemble_->servers(); ++i) {
+    for (; ensemble_->CanApply(i); any = true) ensemble_->Apply(i);
+  }
+  return any;
+}
+
+void Simulation::RunUntilIdle() {
+  bool any = true;
+  while (any) {
+    any = RunHosts();
+    any = RunEnsemble() || any;
+  }
+  std::erase_if(hosts_, [](const auto& host) { return host->stopped() && host->callbacks() == 0; });
+}
+
+void Simulation::RunUntil(base::BootTime when) {
+  RunUntilIdle();
+  while (NextDeadline() <= when) {
+    SetTime(std::max(now(), NextDeadline()));
+    RunUntilIdle();
+  }
+  SetTime(when);
+  RunUntilIdle();
+}
+
+}  // namespace zkrecipes::testing::memory

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_MEMORY_TREE_H_
+#define ZKRECIPES_TESTING_MEMORY_TREE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/zk/types.h"
+
+namespace zkrecipes::testing::memory {
+
+struct Node {
+  std::string data{};
+  std::vector<zk::AclEntry> acl{};
+  zk::SessionId owner = 0;  // of an ephemeral node
+  bool container = false;
+  int64_t czxid = 0;
+  int64_t pzxid = 0;  // of the last change of its children
+  int64_t ctime_ms = 0;
+  int32_t cversion = 0;  // its children's next sequence number; deletions do not move it
+  int32_t children = 0;
+
+  friend bool operator==(const Node&, const Node&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Node& n) {
+    for (const zk::AclEntry& acl : n.acl) {
+      h = H::combine(std::move(h), acl.permissions, acl.scheme, acl.id);
+    }
+    return H::combine(std::move(h), n.data, n.owner, n.container, n.czxid, n.pzxid, n.ctime_ms,
+                      n.cversion, n.children);
+  }
+};
+
+// As a client sees it: Stat's cversion counts creations twice and takes the children off.
+zk::Stat StatOf(const Node& node);
+
+// One server's tree of nodes: a value that compares and hashes.
+class Tree {
+ public:
+  Tree() { nodes_.emplace("/", Node()); }
+
+  const Node* Find(const std::string& path) const;
+  std::vector<std::string> Children(const std::string& path) const;  // names, sorted
+  std::vector<std::string> OwnedBy(zk::SessionId session) const;     // paths, sorted
+  const std::map<std::string, Node>& nodes() const { return nodes_; }
+
+  // REQUIRES: the parent is there, `path` is not. The parent keeps the larger of its cversion and
+  // `parent_cversion`, and its pzxid moves only with that, which is what stops both at 2147483647.
+  void Create(const std::string& path, const Node& node, int32_t parent_cversion);
+  // REQUIRES: `path` is there and has no children.
+  void Delete(const std::string& path, int64_t zxid);
+  // For tests of the end of the sequence numbers. REQUIRES: `path` is there.
+  void SetCversion(const std::string& path, int32_t cversion) {
+    nodes_.at(path).cversion = cversion;
+  }
+
+  friend bool operator==(const Tree&, const Tree&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Tree& t) {
+    for (const auto& [path, node] : t.nodes_) h = H::combine(std::move(h), path, node);
+    return H::combine(std::move(h), t.nodes_.size());
+  }
+
+ private:
+  std::map<std::string, Node> nodes_;
+};
+
+}  // namespace zkrecipes::testing::memory
+
+#endif  // ZKRECIPES_TESTING_MEMORY_TREE_H_
