@@ -25,6 +25,7 @@ class Clock : public zk::Reactor {
   TimerId CallAt(base::BootTime, Task) override { return 1; }
   void Cancel(TimerId) override {}
   base::BootTime Now() override { return now_; }
+  uint64_t Random() override { return 0; }
   void Advance(absl::Duration by) { now_ = now_ + by; }
 
  private:
