@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -65,12 +66,13 @@ class CHandleTest : public testing::Test {
     return status;
   }
 
-  // Waits until `listener_` was told of that many failed attempts.
+  // Waits until `listener_` is told of a failed attempt, that many or more of them.
   void WaitForAttempts(int attempts) {
     auto reached = std::make_shared<std::promise<void>>();
     OnLoop([&] {
-      listener_.on_disconnected = [reached, attempts](int attempt) {
-        if (attempt == attempts) reached->set_value();
+      listener_.on_disconnected = [reached, attempts](int attempt) mutable {
+        if (reached == nullptr || attempt < attempts) return;
+        std::exchange(reached, nullptr)->set_value();
       };
     });
     reached->get_future().wait();
