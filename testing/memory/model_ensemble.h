@@ -179,15 +179,21 @@ class ModelEnsemble {
     std::vector<zk::AclEntry> acl;
 
     auto Tie() const {
-      return std::tie(server, client_open, server_open, session, to_server, to_client, unapplied,
-                      watches, digest_id);
+      return std::tie(server, client_open, server_open, session, unapplied, digest_id);
     }
     friend bool operator==(const Connection& a, const Connection& b) {
-      return a.Tie() == b.Tie() && a.acl == b.acl;
+      return a.Tie() == b.Tie() && a.to_server == b.to_server && a.to_client == b.to_client &&
+             a.watches == b.watches && a.acl == b.acl;
     }
     template <typename H>
     friend H AbslHashValue(H h, const Connection& c) {
-      return H::combine(std::move(h), c.Tie());
+      // Debian's absl hashes neither std::variant nor std::set.
+      const auto add = [&h](const auto& m) { h = H::combine(std::move(h), m); };
+      for (const ToServer& m : c.to_server) std::visit(add, m);
+      for (const ToClient& m : c.to_client) std::visit(add, m);
+      for (const std::string& path : c.watches) add(path);
+      return H::combine(std::move(h), c.to_server.size(), c.to_client.size(), c.watches.size(),
+                        c.Tie());
     }
   };
 
@@ -245,16 +251,24 @@ class ModelEnsemble {
 
   auto Tie() const {
     return std::tie(servers_, leader_, epoch_, counter_, log_, log_begin_, outstanding_, prepared_,
-                    prepared_sequences_, sessions_, connections_, last_session_, last_connection_,
-                    next_reaping_);
+                    last_session_, last_connection_, next_reaping_);
+  }
+  auto Maps() const { return std::tie(prepared_sequences_, sessions_, connections_); }
+  template <typename H, typename Map>
+  static H Hash(H h, const Map& map) {
+    for (const auto& [key, value] : map) h = H::combine(std::move(h), key, value);
+    return H::combine(std::move(h), map.size());
   }
 
  public:
   friend bool operator==(const ModelEnsemble& a, const ModelEnsemble& b) {
-    return a.Tie() == b.Tie();
+    return a.Tie() == b.Tie() && a.Maps() == b.Maps();
   }
   template <typename H>
   friend H AbslHashValue(H h, const ModelEnsemble& m) {
+    h = Hash(std::move(h), m.prepared_sequences_);
+    h = Hash(std::move(h), m.sessions_);
+    h = Hash(std::move(h), m.connections_);
     return H::combine(std::move(h), m.Tie());
   }
 };

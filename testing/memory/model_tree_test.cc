@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ModelEnsemble says of nodes, numbers, permissions and watches: each claim is one of
+// ZooKeeper 3.8's.
+
+#include <limits>
+#include <string>
+
+#include "gmock/gmock.h"
+
+#include "testing/memory/digest.h"
+#include "testing/memory/model_client.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using zk::Code;
+using zk::CreateMode;
+
+constexpr int32_t kLast = std::numeric_limits<int32_t>::max();
+
+class ModelTreeTest : public ::testing::Test {
+ protected:
+  ModelTreeTest() { EXPECT_TRUE(client_.Connect(0)); }
+
+  zk::Reply Create(const std::string& path, CreateMode mode = CreateMode::kPersistent) {
+    return client_.Call(zk::Create{path, "data", mode});
+  }
+  zk::Reply Sequential(const std::string& path) {
+    return Create(path, CreateMode::kEphemeralSequential);
+  }
+  Code Delete(const std::string& path) { return client_.Call(zk::Delete{path}).code; }
+
+  ModelEnsemble model_;
+  ModelClient client_{&model_};
+};
+
+TEST_F(ModelTreeTest, CreateAnswersWithTheStatOfTheNewNode) {
+  ASSERT_EQ(Create("/q").code, Code::kOk);
+  const zk::Reply reply = Sequential("/q/n-");
+  EXPECT_EQ(reply.path, "/q/n-0000000000");
+  EXPECT_EQ(reply.stat.ephemeral_owner, client_.session());
+  EXPECT_EQ(reply.stat.czxid, model_.last_zxid(0));
+  EXPECT_EQ(client_.Call(zk::Get{reply.path}).data, "data");
+}
+
+TEST_F(ModelTreeTest, RefusesAsZooKeeperDoes) {
+  EXPECT_EQ(Create("/no/parent").code, Code::kNoNode);
+  EXPECT_EQ(Create("/bad/").code, Code::kBadArguments);
+  ASSERT_EQ(Create("/q").code, Code::kOk);
+  EXPECT_EQ(Create("/q").code, Code::kNodeExists);
+  const std::string ephemeral = Sequential("/q/n-").path;
+  EXPECT_EQ(Create(ephemeral + "/child").code, Code::kNoChildrenForEphemerals);
+  EXPECT_EQ(Delete("/q"), Code::kNotEmpty);
+  EXPECT_EQ(Delete("/absent"), Code::kNoNode);
+  EXPECT_EQ(client_.Call(zk::Get{"/absent"}).code, Code::kNoNode);
+  EXPECT_EQ(client_.Call(zk::GetChildren{"/absent"}).code, Code::kNoNode);
+}
+
+TEST_F(ModelTreeTest, NumbersEachCreatedChildAndNoDeletedOrRefusedOne) {
+  Create("/q");
+  EXPECT_EQ(Sequential("/q/n-").path, "/q/n-0000000000");
+  EXPECT_EQ(Create("/q/plain").code, Code::kOk);
+  EXPECT_EQ(Create("/q/plain").code, Code::kNodeExists);
+  EXPECT_EQ(Sequential("/q/n-").path, "/q/n-0000000002");
+  EXPECT_EQ(Delete("/q/n-0000000002"), Code::kOk);
+  EXPECT_EQ(Sequential("/q/n-").path, "/q/n-0000000003");
+}
+
+TEST_F(ModelTreeTest, StatsCversionCountsCreationsTwiceLessTheChildren) {
+  Create("/q");
+  for (int i = 0; i < 3; ++i) Sequential("/q/n-");
+  Delete("/q/n-0000000001");
+  const zk::Stat stat = client_.Call(zk::Get{"/q"}).stat;
+  EXPECT_EQ(stat.cversion, 2 * 3 - 2);
+  EXPECT_EQ(stat.num_children, 2);
+}
+
+TEST_F(ModelTreeTest, NumbersStartAgainInANewIncarnationButZxidsDoNot) {
+  Create("/q");
+  const zk::Reply before = Sequential("/q/n-");
+  Delete(before.path);
+  ASSERT_EQ(Delete("/q"), Code::kOk);
+  Create("/q");
+  const zk::Reply after = Sequential("/q/n-");
+  EXPECT_EQ(after.path, before.path);
+  EXPECT_GT(after.stat.czxid, before.stat.czxid);
+}
+
+TEST_F(ModelTreeTest, NumbersStickAtTheirEnd) {
+  Create("/q");
+  model_.SetNextSequence("/q", kLast);
+  EXPECT_EQ(Sequential("/q/a-").path, "/q/a-2147483647");
+  EXPECT_EQ(Sequential("/q/b-").path, "/q/b-2147483647");
+  EXPECT_EQ(Sequential("/q/a-").code, Code::kNodeExists);
+}
+
+TEST_F(ModelTreeTest, NumbersWrapWhileAnEarlierProposalIsNotCommitted) {
+  Create("/q");
+  model_.SetNextSequence("/q", kLast);
+  client_.Send(zk::Create{"/q/a-", "", CreateMode::kEphemeralSequential});
+  client_.Send(zk::Create{"/q/b-", "", CreateMode::kEphemeralSequential});
+  client_.Execute();
+  client_.Execute();
+  client_.Settle();
+  const auto answers = client_.Answers();
+  EXPECT_EQ(answers[answers.size() - 2].path, "/q/a-2147483647");
+  EXPECT_EQ(answers.back().path, "/q/b--2147483648");
+}
+
+TEST_F(ModelTreeTest, ReapsContainersThatHaveHadChildrenOnly) {
+  Create("/used", CreateMode::kContainer);
+  Create("/unused", CreateMode::kContainer);
+  Create("/used/child");
+  model_.ReapContainers(client_.now);
+  client_.Settle();
+  EXPECT_NE(model_.committed().Find("/used"), nullptr);
+  Delete("/used/child");
+  model_.ReapContainers(client_.now);
+  client_.Settle();
+  EXPECT_EQ(model_.committed().Find("/used"), nullptr);
+  EXPECT_NE(model_.committed().Find("/unused"), nullptr);
+  EXPECT_EQ(Sequential("/used/n-").code, Code::kNoNode);
+}
+
+// ---- watches -------------------------------------------------------------------------------------
+
+TEST_F(ModelTreeTest, AWatchFiresOnceForTheNodesDeletion) {
+  Create("/n");
+  ASSERT_EQ(client_.Call(zk::WatchNode{"/n"}).code, Code::kOk);
+  Delete("/n");
+  EXPECT_THAT(client_.Events(), ElementsAre("/n deleted"));
+  Create("/n");
+  Delete("/n");
+  EXPECT_THAT(client_.Events(), IsEmpty());
+}
+
+TEST_F(ModelTreeTest, AWatchFiresForAChildToo) {
+  Create("/n");
+  client_.Call(zk::WatchNode{"/n"});
+  Create("/n/child");
+  EXPECT_THAT(client_.Events(), ElementsAre("/n changed"));
+}
+
+TEST_F(ModelTreeTest, AWatchOfAnAbsentNodeLeavesNothingBehind) {
+  EXPECT_EQ(client_.Call(zk::WatchNode{"/n"}).code, Code::kNoNode);
+  EXPECT_EQ(model_.watches(), 0u);
+}
+
+TEST_F(ModelTreeTest, TwoWatchesOfASessionOnAPathAreOne) {
+  Create("/n");
+  client_.Call(zk::WatchNode{"/n"});
+  client_.Call(zk::WatchNode{"/n"});
+  EXPECT_EQ(model_.watches(), 1u);
+  EXPECT_EQ(client_.Call(zk::RemoveWatches{"/n"}).code, Code::kOk);
+  EXPECT_EQ(client_.Call(zk::RemoveWatches{"/n"}).code, Code::kNoWatcher);
+  EXPECT_EQ(model_.watches(), 0u);
+}
+
+TEST_F(ModelTreeTest, TheEventComesBeforeTheReplyThatShowsTheChange) {
+  Create("/n");
+  client_.Call(zk::WatchNode{"/n"});
+  (void)client_.Log();
+  Delete("/n");
+  EXPECT_THAT(client_.Log(), ElementsAre("/n deleted", "answer"));
+}
+
+TEST_F(ModelTreeTest, WatchesEndWithTheirConnection) {
+  Create("/n");
+  client_.Call(zk::WatchNode{"/n"});
+  model_.DropUnread(client_.id());
+  EXPECT_EQ(model_.watches(), 0u);
+}
+
+TEST_F(ModelTreeTest, WatchesSetAgainFireForWhatHappenedSince) {
+  for (const char* path : {"/gone", "/grown", "/same"}) Create(path);
+  ModelClient other(&model_);
+  ASSERT_TRUE(other.Connect(0));
+  other.Call(zk::Get{"/same"});
+  const int64_t since = other.seen();
+  model_.HangUp(other.id());
+  Delete("/gone");
+  Create("/grown/child");
+  ASSERT_TRUE(other.Connect(1));
+  model_.Send(other.id(), wire::SetWatches{since, {"/gone", "/grown", "/same"}});
+  other.Settle();
+  EXPECT_THAT(other.Events(), ElementsAre("/gone deleted", "/grown changed"));
+  Delete("/same");
+  EXPECT_THAT(other.Events(), ElementsAre("/same deleted"));
+}
+
+// ---- permissions ---------------------------------------------------------------------------------
+
+TEST(Digest, IsTheOneOfZooKeepersOwnGenerator) {
+  EXPECT_EQ(DigestId("super:test"), "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
+  EXPECT_EQ(DigestId(""), "");
+}
+
+class ModelAclTest : public ModelTreeTest {
+ protected:
+  ModelAclTest() {
+    EXPECT_TRUE(owner_.Connect(0, "a:b", {{31, "auth", ""}}));
+    EXPECT_EQ(owner_.Call(zk::Create{"/own", "", CreateMode::kPersistent}).code, Code::kOk);
+  }
+  ModelClient owner_{&model_};
+};
+
+TEST_F(ModelAclTest, RefusesStrangers) {
+  EXPECT_EQ(client_.Call(zk::Get{"/own"}).code, Code::kNoAuth);
+  EXPECT_EQ(client_.Call(zk::GetChildren{"/own"}).code, Code::kNoAuth);
+  EXPECT_EQ(client_.Call(zk::WatchNode{"/own"}).code, Code::kNoAuth);
+  EXPECT_EQ(Create("/own/child").code, Code::kNoAuth);
+  EXPECT_EQ(Delete("/own/absent"), Code::kNoAuth);
+}
+
+TEST_F(ModelAclTest, AllowsWhoShowsTheSameCredentials) {
+  EXPECT_EQ(owner_.Call(zk::Create{"/own/child", "", CreateMode::kPersistent}).code, Code::kOk);
+  EXPECT_EQ(owner_.Call(zk::Get{"/own/child"}).code, Code::kOk);
+  ModelClient same(&model_);
+  ASSERT_TRUE(same.Connect(1, "a:b"));
+  EXPECT_EQ(same.Call(zk::Delete{"/own/child"}).code, Code::kOk);
+}
+
+TEST_F(ModelAclTest, ANodesDeletionIsItsParentsToAllow) {
+  EXPECT_EQ(Delete("/own"), Code::kOk);  // the root allows everything
+}
+
+TEST_F(ModelAclTest, RefusesAnAclForNobody) {
+  ModelClient nobody(&model_);
+  ASSERT_TRUE(nobody.Connect(0, "", {{31, "auth", ""}}));
+  EXPECT_EQ(nobody.Call(zk::Create{"/n", "", CreateMode::kPersistent}).code, Code::kInvalidAcl);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
