@@ -168,7 +168,8 @@ void Simulation::RunUntilIdle() {
     any = RunHosts();
     any = RunEnsemble() || any;
   }
-  std::erase_if(hosts_, [](const auto& host) { return host->stopped() && host->callbacks() == 0; });
+  // What is closed and forgotten by everybody else.
+  std::erase_if(hosts_, [](const auto& host) { return host->stopped() && host.use_count() == 1; });
 }
 
 void Simulation::RunUntil(base::BootTime when) {

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The contract of lib/zk/handle.h, kept by the handle to the ensemble in memory.
+
+#include "testing/memory/memory_handle.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+
+#include "testing/memory/simulation.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using zk::Code;
+using zk::CreateMode;
+
+const zk::Create kCreate{"/n", "", CreateMode::kPersistent};
+
+// Writes down what it hears.
+class Listener : public zk::HandleListener {
+ public:
+  explicit Listener(std::vector<std::string>* log) : log_(*log) {}
+  void OnConnected(zk::SessionId session, absl::Duration timeout) override {
+    session_id = session;
+    negotiated = timeout;
+    log_.push_back("connected");
+  }
+  void OnDisconnected(int attempt) override {
+    log_.push_back(absl::StrCat("disconnected ", attempt));
+  }
+  void OnEnded(Code why) override { log_.push_back("ended " + zk::CodeName(why)); }
+  void OnWatch(const std::string& path, zk::WatchEvent) override {
+    log_.push_back("watch " + path);
+  }
+  void OnHeard(base::BootTime when) override { heard = when; }
+
+  zk::SessionId session_id = 0;
+  absl::Duration negotiated;
+  base::BootTime heard;
+
+ private:
+  std::vector<std::string>& log_;
+};
+
+class MemoryHandleTest : public ::testing::Test {
+ protected:
+  MemoryHandleTest() { Open(); }
+
+  void Open() {
+    zk::HandleOptions options;
+    options.servers = {"0", "1", "2"};
+    options.seed = 3;  // the first in the list first
+    handle_ = *host_->Open(options, &listener_);
+  }
+
+  void Send(const zk::Request& request, const std::string& name) {
+    handle_->Send(request, [this, name](const zk::Reply& reply) {
+      log_.push_back(absl::StrCat(name, " ", zk::CodeName(reply.code)));
+    });
+  }
+  void Connect() {
+    simulation_.RunUntilIdle();
+    ASSERT_THAT(Log(), ElementsAre("connected"));
+  }
+  std::vector<std::string> Log() { return std::exchange(log_, {}); }
+  ModelEnsemble& model() { return simulation_.ensemble(); }
+  void PassTime(absl::Duration d) { simulation_.RunUntil(simulation_.now() + d); }
+
+  Simulation simulation_;
+  std::shared_ptr<Host> host_ = simulation_.AddHost();
+  std::vector<std::string> log_;
+  Listener listener_{&log_};
+  std::unique_ptr<zk::Handle> handle_;
+};
+
+TEST_F(MemoryHandleTest, ConnectsAndAnswersInOrder) {
+  Connect();
+  EXPECT_EQ(listener_.negotiated, absl::Seconds(10));
+  Send(kCreate, "create");
+  Send(kCreate, "again");
+  Send(zk::GetChildren{"/"}, "list");
+  EXPECT_EQ(handle_->pending(), 3);
+  EXPECT_THAT(Log(), IsEmpty());  // never inside Send
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(Log(), ElementsAre("create ZOK", "again ZNODEEXISTS", "list ZOK"));
+  EXPECT_EQ(handle_->pending(), 0);
+}
+
+TEST_F(MemoryHandleTest, RefusesToSendWithoutAConnection) {
+  Send(kCreate, "create");
+  EXPECT_THAT(Log(), IsEmpty());
+  host_->RunTask();
+  EXPECT_THAT(Log(), ElementsAre("create ZCONNECTIONLOSS"));
+}
+
+TEST_F(MemoryHandleTest, TellsOfALossBeforeItFailsWhatIsPending) {
+  Connect();
+  Send(kCreate, "create");
+  host_->BreakConnections();
+  EXPECT_THAT(Log(), ElementsAre("disconnected 0", "create ZCONNECTIONLOSS"));
+}
+
+TEST_F(MemoryHandleTest, ResumesItsSessionOnAnotherServer) {
+  Connect();
+  const zk::SessionId session = listener_.session_id;
+  host_->set_only_server(2);
+  host_->BreakConnections();
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Log(), ElementsAre("disconnected 0", "connected"));
+  EXPECT_EQ(listener_.session_id, session);
+  EXPECT_EQ(host_->ConnectedTo(), 2);
+}
+
+TEST_F(MemoryHandleTest, CountsFailedAttempts) {
+  Connect();
+  host_->set_network(Host::Network::kDown);
+  PassTime(absl::Milliseconds(100));
+  const auto log = Log();
+  ASSERT_GE(log.size(), 3u);
+  EXPECT_THAT((std::vector(log.begin(), log.begin() + 3)),
+              ElementsAre("disconnected 0", "disconnected 1", "disconnected 2"));
+}
+
+TEST_F(MemoryHandleTest, SetsItsWatchesAgainBeforeItSaysThatItIsConnected) {
+  Connect();
+  Send(kCreate, "create");
+  Send(zk::WatchNode{"/n"}, "watch");
+  simulation_.RunUntilIdle();
+  host_->BreakConnections();
+  model().OperatorDeletes("/n", simulation_.now());
+  (void)Log();
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Log(), ElementsAre("connected", "watch /n"));
+}
+
+TEST_F(MemoryHandleTest, AWatchThatFiredIsNotSetAgain) {
+  Connect();
+  Send(kCreate, "create");
+  Send(zk::WatchNode{"/n"}, "watch");
+  simulation_.RunUntilIdle();
+  model().OperatorDeletes("/n", simulation_.now());
+  simulation_.RunUntilIdle();
+  host_->BreakConnections();
+  (void)Log();
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Log(), ElementsAre("connected"));
+}
+
+TEST_F(MemoryHandleTest, DoesNotRemoveWatchesThatItDoesNotKnowOf) {
+  Connect();
+  Send(zk::RemoveWatches{"/n"}, "remove");
+  EXPECT_FALSE(host_->CanDeliver());
+  host_->RunTask();
+  EXPECT_THAT(Log(), ElementsAre("remove ZNOWATCHER"));
+}
+
+TEST_F(MemoryHandleTest, TellsOfExpiryOnceItIsConnectedAgain) {
+  Connect();
+  model().Expire(listener_.session_id, simulation_.now());
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Log(), ElementsAre("disconnected 0", "ended ZSESSIONEXPIRED"));
+  Send(kCreate, "create");
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(Log(), ElementsAre("create ZSESSIONEXPIRED"));
+}
+
+TEST_F(MemoryHandleTest, KeepsAnIdleSessionAlive) {
+  Connect();
+  PassTime(absl::Minutes(10));
+  EXPECT_THAT(Log(), IsEmpty());
+  EXPECT_GE(listener_.heard, simulation_.now() + -absl::Seconds(7));
+}
+
+TEST_F(MemoryHandleTest, GivesUpAServerThatIsSilentForTwoThirdsOfTheTimeout) {
+  Connect();
+  host_->set_network(Host::Network::kSilent);
+  Send(kCreate, "create");
+  PassTime(absl::Milliseconds(6660));
+  EXPECT_THAT(Log(), IsEmpty());
+  PassTime(absl::Milliseconds(10));
+  EXPECT_THAT(Log(), ElementsAre("disconnected 0", "create ZOPERATIONTIMEOUT"));
+}
+
+TEST_F(MemoryHandleTest, AnAnswerThatWaitedCountsFromBeforeTheWait) {
+  Connect();
+  const base::BootTime before = simulation_.now();
+  Send(kCreate, "create");
+  host_->set_paused(true);
+  PassTime(absl::Seconds(5));
+  host_->set_paused(false);
+  host_->Deliver();
+  EXPECT_THAT(Log(), ElementsAre("create ZOK"));
+  EXPECT_EQ(listener_.heard, before);
+}
+
+TEST_F(MemoryHandleTest, AnswersWhatIsPendingBeforeCloseReturns) {
+  Connect();
+  Send(kCreate, "create");
+  handle_->Close(/*patient=*/false);
+  EXPECT_THAT(Log(), ElementsAre("create ZCLOSING"));
+  handle_->Close(/*patient=*/false);  // idempotent
+}
+
+TEST_F(MemoryHandleTest, EndsItsSessionWhenItIsClosed) {
+  Connect();
+  handle_->Close(/*patient=*/true);
+  EXPECT_FALSE(model().SessionLives(listener_.session_id));
+}
+
+TEST_F(MemoryHandleTest, TheSessionOutlivesACloseThatTheServerNeverReads) {
+  Connect();
+  const ConnectionId connection = model().connections().front();
+  handle_->Close(/*patient=*/false);
+  model().DropUnread(connection);
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(model().SessionLives(listener_.session_id));
+  PassTime(absl::Seconds(11));
+  EXPECT_FALSE(model().SessionLives(listener_.session_id));
+}
+
+TEST_F(MemoryHandleTest, IsSafeToDestroyWithTimersAndTasksPending) {
+  Connect();
+  Send(zk::RemoveWatches{"/n"}, "remove");
+  handle_.reset();
+  PassTime(absl::Seconds(30));
+  EXPECT_THAT(Log(), ElementsAre("remove ZNOWATCHER"));
+}
+
+TEST_F(MemoryHandleTest, AFastClocksTimersAreDueEarlier) {
+  host_->set_clock_rate(1.25);
+  const base::BootTime start = simulation_.now();
+  bool ran = false;
+  host_->CallAt(host_->Now() + absl::Seconds(10), [&] { ran = true; });
+  simulation_.RunUntil(start + absl::Milliseconds(7999));
+  EXPECT_FALSE(ran);
+  simulation_.RunUntil(start + absl::Milliseconds(8001));
+  EXPECT_TRUE(ran);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
