@@ -27,8 +27,8 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Node& n) {
-    for (const zk::AclEntry& acl : n.acl) {
-      h = H::combine(std::move(h), acl.permissions, acl.scheme, acl.id);
+    for (const zk::AclEntry& entry : n.acl) {
+      h = H::combine(std::move(h), entry.permissions, entry.scheme, entry.id);
     }
     return H::combine(std::move(h), n.data, n.owner, n.container, n.czxid, n.pzxid, n.ctime_ms,
                       n.cversion, n.children);

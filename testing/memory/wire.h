@@ -32,8 +32,8 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Hello& m) {
-    for (const zk::AclEntry& acl : m.acl) {
-      h = H::combine(std::move(h), acl.permissions, acl.scheme, acl.id);
+    for (const zk::AclEntry& entry : m.acl) {
+      h = H::combine(std::move(h), entry.permissions, entry.scheme, entry.id);
     }
     return H::combine(std::move(h), m.session, m.timeout, m.seen_zxid, m.digest_credentials);
   }
