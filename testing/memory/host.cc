@@ -148,7 +148,7 @@ void Host::RunTimer() {
 }
 
 bool Host::CanDeliver() const {
-  return !paused_ && network_ != Network::kSilent &&
+  return !paused_ && Hears() &&
          std::any_of(handles_.begin(), handles_.end(),
                      [](const MemoryHandle* handle) { return handle->HasNews(); });
 }

@@ -51,6 +51,7 @@ class Host final : public zk::Reactor,
   enum class Network {
     kUp,
     kDown,    // connections break, attempts are refused
+    kDeaf,    // what is sent arrives, nothing comes back
     kSilent,  // nothing arrives, in either direction
   };
 
@@ -109,6 +110,8 @@ class Host final : public zk::Reactor,
   // Nothing but time and messages will wake the loop: it has looked at its sockets.
   void Look();
   base::BootTime ToGlobal(base::BootTime local) const;
+
+  bool Hears() const { return network_ != Network::kDeaf && network_ != Network::kSilent; }
 
   const std::shared_ptr<ModelEnsemble> ensemble_;
   const std::shared_ptr<const Clock> clock_;

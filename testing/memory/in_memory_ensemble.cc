@@ -200,6 +200,10 @@ void InMemoryEnsemble::Silence(const Client& client) {
   impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kSilent); });
 }
 
+void InMemoryEnsemble::HoldReplies(const Client& client) {
+  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kDeaf); });
+}
+
 void InMemoryEnsemble::Expire(const Client& client) {
   impl_->DoFor(client, [&client](Simulation& simulation, Host&) {
     simulation.ensemble().Expire(client.session_id(), simulation.now());

@@ -213,7 +213,7 @@ void MemoryHandle::SetWatchesAgain() {
 // Pings an idle connection, and gives up a silent one.
 void MemoryHandle::CheckLiveness() {
   // What has come is read before anything is concluded from silence.
-  while (host_->network_ != Host::Network::kSilent && connected_ && HasNews()) Deliver();
+  while (host_->Hears() && connected_ && HasNews()) Deliver();
   if (!connected_) return;
   const base::BootTime now = host_->Now();
   const base::BootTime silent = last_heard_ + timeout_ * 2 / 3;

@@ -89,6 +89,9 @@ class InMemoryEnsemble {
   // As Disconnect, but without a word: nothing arrives any more, in either direction. Ends with
   // Reconnect.
   void Silence(const Client& client);
+  // What the client sends arrives, the answers do not: Reconnect lets them come late, Disconnect
+  // loses them.
+  void HoldReplies(const Client& client);
   // The ensemble ends the client's session, as it does after too long a silence: the nodes are gone
   // at once, and the connection is closed. The client hears why when it connects again, which it
   // tries within half a second.
