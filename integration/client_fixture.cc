@@ -82,7 +82,7 @@ bool ClientTest::AwaitQueue(Client& client, size_t size) {
   return Eventually([&] { return Queue(client).size() == size; });
 }
 
-std::vector<std::string> ClientTest::Tree(ZkSession& session, const std::string& root) {
+std::vector<std::string> Tree(ZkSession& session, const std::string& root) {
   std::vector<std::string> found;
   std::vector<std::string> ahead = {root};
   while (!ahead.empty()) {

@@ -71,11 +71,11 @@ class ClientTest : public ZkTest {
 
   std::vector<ContenderInfo> Queue(Client& client);
   bool AwaitQueue(Client& client, size_t size);
-
-  // All paths below `root` (but ZooKeeper's own), in order. Nodes that the session of `session` may
-  // not read have no children.
-  static std::vector<std::string> Tree(ZkSession& session, const std::string& root = "/");
 };
+
+// All paths below `root` (but ZooKeeper's own), in order. Nodes that the session of `session` may
+// not read have no children.
+std::vector<std::string> Tree(ZkSession& session, const std::string& root = "/");
 
 }  // namespace zkrecipes::integration
 
