@@ -47,8 +47,9 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, std::stop_t
   zkrecipes::Lock lock(*client, flags.path);
   if (!flags.try_only) {
     auto lease = lock.Acquire({flags.wait, cancel});
-    if (lease.ok()) holding.lease = *std::move(lease);
-    return lease.status();
+    if (!lease.ok()) return lease.status();
+    holding.lease = *std::move(lease);
+    return absl::OkStatus();
   }
   auto tried = lock.TryAcquire({global.session_timeout, cancel});
   if (absl::IsDeadlineExceeded(tried.status())) {

@@ -34,10 +34,10 @@ pid_t SenderOf(msghdr* packet) {
 
 }  // namespace
 
-std::pair<Channel, Channel> Channel::Pair() {
+ChannelPair Channel::Pair() {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) return {};
-  std::pair<Channel, Channel> pair{Channel(fds[0]), Channel(fds[1])};
+  ChannelPair pair{Channel(fds[0]), Channel(fds[1])};
   const int on = 1;
   for (const int fd : fds) {
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0) return {};

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "lib/base/boot_time.h"
 #include "tools/zkr/supervisor/unique_fd.h"
@@ -47,13 +46,15 @@ struct Message {
   pid_t sender = 0;                     // who sent it, as seen from the receiver's PID namespace
 };
 
+struct ChannelPair;
+
 // One end of a SOCK_SEQPACKET socketpair: whole messages, in order, and an end that shows when
 // nobody holds the other side any more. Close-on-exec. Not thread-safe.
 class Channel {
  public:
   Channel() = default;
   // An invalid pair if the system refuses; errno says why.
-  static std::pair<Channel, Channel> Pair();
+  static ChannelPair Pair();
 
   // False if the other side is gone. Blocks while the socket's buffer is full.
   bool Send(const Message& message) const;
@@ -74,6 +75,11 @@ class Channel {
   bool SendWithFlags(const Message& message, int flags) const;
 
   UniqueFd fd_;
+};
+
+struct ChannelPair {
+  Channel one;
+  Channel other;
 };
 
 }  // namespace zkr

@@ -78,22 +78,23 @@ bool Guard::StartRunner(const Message& start) {
 bool Guard::ForkRunner(const Message& start, bool in_namespace) {
   std::optional<NextForkInPidNamespace> next_fork;
   if (in_namespace && !next_fork.emplace().ok()) return false;
-  auto [lives_in, lives_out] = ClosingPipe();
-  auto [ready_in, ready_out] = ClosingPipe();
+  Pipe lives = ClosingPipe();
+  Pipe ready = ClosingPipe();
   runner_ = fork();
   if (runner_ == 0) {
     setup_.to_zkr.Close();
-    lives_out.reset();
-    if (!in_namespace) ready_out.reset();
+    lives.write_end.reset();
+    if (!in_namespace) ready.write_end.reset();
     Runner::Main({setup_.command, setup_.signals, setup_.terminal, std::move(setup_.runner_to_zkr),
-                  std::move(lives_in), std::move(ready_out), start.text, start.value != 0});
+                  std::move(lives.read_end), std::move(ready.write_end), start.text,
+                  start.value != 0});
   }
   const int fork_error = errno;
   if (next_fork) next_fork->Undo();
-  ready_out.reset();
-  char ready = 0;
-  if (runner_ > 0 && (!in_namespace || read(ready_in.get(), &ready, 1) == 1)) {
-    runner_guarded_ = std::move(lives_out);
+  ready.write_end.reset();
+  char byte = 0;
+  if (runner_ > 0 && (!in_namespace || read(ready.read_end.get(), &byte, 1) == 1)) {
+    runner_guarded_ = std::move(lives.write_end);
     return true;
   }
   if (runner_ > 0) waitpid(runner_, nullptr, 0);

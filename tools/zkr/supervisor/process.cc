@@ -9,7 +9,7 @@
 
 namespace zkr {
 
-std::pair<UniqueFd, UniqueFd> ClosingPipe() {
+Pipe ClosingPipe() {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return {};
   return {UniqueFd(fds[0]), UniqueFd(fds[1])};

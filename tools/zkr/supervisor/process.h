@@ -5,14 +5,18 @@
 
 #include <initializer_list>
 #include <string>
-#include <utility>
 
 #include "tools/zkr/supervisor/unique_fd.h"
 
 namespace zkr {
 
-// A pipe, {read end, write end}, close-on-exec; invalid if the system refuses, and errno says why.
-std::pair<UniqueFd, UniqueFd> ClosingPipe();
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+
+// Close-on-exec; invalid ends if the system refuses, and errno says why.
+Pipe ClosingPipe();
 
 // Makes /dev/null of these, so that this process does not hold open what CMD may close: whoever
 // reads CMD's output sees its end when CMD has closed it.

@@ -53,16 +53,16 @@ bool Runner::PrepareProcess() {
 }
 
 bool Runner::StartCommand() {
-  auto [error_in, error_out] = ClosingPipe();
-  const pid_t forked = error_in.valid() ? fork() : -1;
+  Pipe error_pipe = ClosingPipe();
+  const pid_t forked = error_pipe.read_end.valid() ? fork() : -1;
   if (forked < 0) {
     setup_.to_zkr.Send({MessageKind::kExecFailed, errno});
     return false;
   }
-  if (forked == 0) ExecCommand(error_out);
-  error_out.reset();
+  if (forked == 0) ExecCommand(error_pipe.write_end);
+  error_pipe.write_end.reset();
   int error = 0;
-  if (read(error_in.get(), &error, sizeof(error)) == sizeof(error)) {
+  if (read(error_pipe.read_end.get(), &error, sizeof(error)) == sizeof(error)) {
     setup_.to_zkr.Send({MessageKind::kExecFailed, error});
     return false;
   }

@@ -42,26 +42,26 @@ bool AsksToEnd(int signal) {
 absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command) {
   auto prepared = std::unique_ptr<Supervisor>(new Supervisor(std::move(command)));
   Supervisor& self = *prepared;
-  auto [guard, guards_end] = Channel::Pair();
-  auto [runner, runners_end] = Channel::Pair();
+  ChannelPair guard = Channel::Pair();
+  ChannelPair runner = Channel::Pair();
   self.terminal_ = Terminal::OpenControlling();
   self.terminal_.SaveModes();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t own_group = getpgrp();
-  self.guard_pid_ = guard.valid() && runner.valid() ? fork() : -1;
+  self.guard_pid_ = guard.one.valid() && runner.one.valid() ? fork() : -1;
   if (self.guard_pid_ < 0) {
     return absl::UnavailableError(absl::StrCat("cannot start a guard process: ", strerror(errno)));
   }
   if (self.guard_pid_ == 0) {
-    guard.Close();
-    runner.Close();
-    Guard::Main({&self.command_, &self.signals_, &self.terminal_, std::move(guards_end),
-                 std::move(runners_end), own_group});
+    guard.one.Close();
+    runner.one.Close();
+    Guard::Main({&self.command_, &self.signals_, &self.terminal_, std::move(guard.other),
+                 std::move(runner.other), own_group});
   }
   // The guard does this too. Whoever is first: in our group it would pass for a part of a pipeline.
   setpgid(self.guard_pid_, self.guard_pid_);
-  self.guard_ = std::move(guard);
-  self.runner_ = std::move(runner);
+  self.guard_ = std::move(guard.one);
+  self.runner_ = std::move(runner.one);
   self.signal_fd_ = OpenSignalFd(ForwardedSignals());
   return prepared;
 }
