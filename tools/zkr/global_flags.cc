@@ -27,8 +27,14 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& names, absl::Duration
   return app.add_option(names, parse, help)->type_name("DURATION")->expected(1);
 }
 
+std::string PlainHelp::make_option_opts(const CLI::Option* option) const {
+  const std::string type = option->get_type_name();
+  return type.empty() ? "" : " " + type;
+}
+
 void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
-  app.add_option("--servers", flags.servers, "The ensemble, and where in its tree paths begin")
+  app.add_option("--servers", flags.servers,
+                 "The ensemble, and where in its tree paths begin\n(default: ZKR_SERVERS)")
       ->envname("ZKR_SERVERS")
       ->type_name("HOST:PORT,...[/NAMESPACE]");
   AddDuration(app, "--session-timeout", flags.session_timeout,

@@ -35,6 +35,12 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags);
 CLI::Option* AddDuration(CLI::App& app, const std::string& names, absl::Duration& value,
                          const std::string& help);
 
+// How --help shows options: name, type, what it is for, and nothing of CLI11's own notes.
+class PlainHelp : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override;
+};
+
 // Throws the usage error "NAME: MESSAGE". CLI11 reports errors by exceptions; main catches them.
 [[noreturn]] void RefuseUsage(const std::string& name, const std::string& message);
 

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdlib>
 #include <memory>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace zkr {
@@ -22,12 +24,19 @@ while CMD ran; 69 no ensemble; 77 permission denied; 64 bad arguments; 126, 127 
 is not found. The global options of `zkr --help` may stand before or after `lock`.)";
 
 // Says where the command line ends and CMD begins, which CLI11 cannot.
-class LockHelp : public CLI::Formatter {
+class LockHelp : public PlainHelp {
  public:
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: zkr lock [OPTIONS] PATH -- CMD [ARG...]\n";
   }
 };
+
+// Unlike CLI::Range, is not shown in the help.
+std::string CheckRange(const std::string& text, int max) {
+  int number = 0;
+  const bool in_range = absl::SimpleAtoi(text, &number) && number >= 0 && number <= max;
+  return in_range ? "" : absl::StrCat("\"", text, "\" is not a number from 0 to ", max);
+}
 
 GuardKind GuardFromEnvironment() {
   const char* text = std::getenv("ZKR_GUARD");
@@ -54,15 +63,15 @@ void AddLockFlags(CLI::App& command, LockFlags& flags) {
       .add_option("--conflict-exit-code", flags.conflict_exit_code,
                   "Exit status when the lock is not acquired, 0 to 255 (75)")
       ->type_name("N")
-      ->check(CLI::Range(0, 255));
+      ->check([](const std::string& text) { return CheckRange(text, 255); });
   command.add_option("--status-fd", flags.status_fd, "Write one JSON object there at the end")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string& text) { return CheckRange(text, INT_MAX); });
 }
 
 void FinishLockFlags(const GlobalFlags& global, LockFlags& flags) {
-  if (!global.command) RefuseUsage("CMD", "is missing: zkr lock [OPTIONS] PATH -- CMD [ARG...]");
-  if (global.command->empty()) RefuseUsage("CMD", "is missing after --");
+  if (!global.command) RefuseUsage("CMD", "missing: write zkr lock [OPTIONS] PATH -- CMD [ARG...]");
+  if (global.command->empty()) RefuseUsage("CMD", "missing after --");
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
   flags.command = *global.command;
   flags.guard = GuardFromEnvironment();

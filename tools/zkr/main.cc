@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ void AddVersionFlag(CLI::App& app) {
 // CLI11's words for a missing or unknown command do not say which word it stumbled over.
 std::string Describe(const CLI::App& app, const CLI::ParseError& error) {
   const Words unknown = app.remaining();
-  if (!app.get_subcommands().empty() || unknown.empty()) return error.what();
+  if (!app.get_subcommands().empty()) return error.what();
+  if (unknown.empty()) return "a command is missing: lock, ls or ensemble";
   return absl::StrCat("no such command or option: ", unknown.front());
 }
 
@@ -50,6 +52,7 @@ int Refuse(const CLI::App& app, const CLI::ParseError& error, const Words& words
 
 int Main(Words words) {
   CLI::App app("ZooKeeper recipes from the command line", "zkr");
+  app.formatter(std::make_shared<PlainHelp>());
   app.require_subcommand(1);
   app.fallthrough();
   GlobalFlags flags;
