@@ -150,30 +150,31 @@ bool Supervisor::HandleGuard(const LossWatch& loss) {
 }
 
 void Supervisor::HearRunnerOut(const LossWatch& loss) {
-  // It is dead or dying. Before that, CMD may have ended by itself.
+  // It is dead or dying. Before that, CMD may have ended by itself, or not have been run at all.
   while (runner_.valid()) {
     const auto message = runner_.Receive();
     if (!message) runner_.Close();
-    if (message && message->kind == MessageKind::kEnded) OnEnded(*message, loss);
+    if (message && message->kind != MessageKind::kStopped) OnRunnersWord(*message, loss);
   }
 }
 
 void Supervisor::HandleRunner(const LossWatch& loss) {
   const auto message = runner_.Receive();
-  if (!message) {
-    runner_.Close();
-    return;
-  }
-  switch (message->kind) {
+  if (!message) return runner_.Close();
+  OnRunnersWord(*message, loss);
+}
+
+void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
+  switch (message.kind) {
     case MessageKind::kForked:
-      command_group_ = message->sender;
+      command_group_ = message.sender;
       return;
     case MessageKind::kExecFailed:
-      return OnNotRun(static_cast<int>(message->value));
+      return OnNotRun(static_cast<int>(message.value));
     case MessageKind::kStopped:
-      return OnStopped(static_cast<int>(message->value));
+      return OnStopped(static_cast<int>(message.value));
     case MessageKind::kEnded:
-      return OnEnded(*message, loss);
+      return OnEnded(message, loss);
     default:
       return;
   }

@@ -78,6 +78,7 @@ class Supervisor {
   bool HandleGuard(const LossWatch& loss);
   void HandleRunner(const LossWatch& loss);
   void HearRunnerOut(const LossWatch& loss);
+  void OnRunnersWord(const Message& message, const LossWatch& loss);
   void HandleSignals();
   void OnLost();
   void OnStopped(int signal);
