@@ -186,7 +186,7 @@ TEST_P(Supervised, KillsTheTreeAtTheDeadlineWhenZkrIsStopped) {
 }
 
 TEST_P(Supervised, LeavesTheCommandAloneWhileZkrIsWell) {
-  Program program(Shell("sleep 1.5; exit 4", "30s", "200ms"));
+  Program program(Shell("sleep 3; exit 4", "30s", "2s"));
   EXPECT_EQ(program.Wait(), 4);
 }
 
