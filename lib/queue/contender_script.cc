@@ -18,7 +18,7 @@ namespace {
 constexpr char kOthersGuid = '0';
 
 std::string GuidOf(char letter) { return std::string(32, letter); }
-int64_t CzxidOf(int32_t n) { return 1000 + n; }
+int64_t CzxidOf(int32_t n) { return int64_t{1000} + n; }
 
 // ---- actions as texts --------------------------------------------------------------------------
 
