@@ -19,6 +19,7 @@ option(ZKRECIPES_BUILD_TOOLS "Build the command zkr" ${PROJECT_IS_TOP_LEVEL})
 option(ZKRECIPES_BUILD_DEMO "Build what ./dev demo runs" ${PROJECT_IS_TOP_LEVEL})
 option(ZKRECIPES_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 option(ZKRECIPES_WERROR "Treat warnings as errors" OFF)
+option(ZKRECIPES_MUTANTS "Test that the explorer finds planted bugs" ${PROJECT_IS_TOP_LEVEL})
 set(ZKRECIPES_SANITIZE "" CACHE STRING "address,undefined | thread | empty")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -17,7 +17,7 @@ using WatcherId = uint64_t;
 // (session, path), however many watchers share it; it is taken off only when the last of them has
 // gone. Decides only: the caller sends what the answers ask for.
 //
-// Not thread-safe. Does not block.
+// A copyable value with a complete hash. Not thread-safe. Does not block.
 class WatchTable {
  public:
   // A new watcher. The caller sends a WatchNode of its own for it, also when the path is watched
@@ -47,12 +47,25 @@ class WatchTable {
     std::set<WatcherId> in_flight;  // WatchNode not answered, those of watchers that left included
     std::set<WatcherId> interested;
     bool on_server = false;
+
+    friend bool operator==(const Entry&, const Entry&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Entry& e) {
+      return H::combine(std::move(h), e.in_flight, e.interested, e.on_server);
+    }
   };
 
   // Drops the entry when nobody is left in it; true if the server's watch must go with it.
   bool Tidy(const std::string& path, Entry& entry);
 
   std::map<std::string, Entry> paths_;
+
+ public:
+  friend bool operator==(const WatchTable&, const WatchTable&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const WatchTable& t) {
+    return H::combine(std::move(h), t.paths_);
+  }
 };
 
 }  // namespace zkrecipes::session

@@ -63,6 +63,15 @@ class ModelEnsemble {
 
   // ---- What happens next ------------------------------------------------------------------------
 
+  // What this connection's server, or client, reads next. Null: nothing yet, or the end.
+  const ToServer* NextOf(ConnectionId id) const {
+    const auto& queue = connections_.at(id).to_server;
+    return queue.empty() ? nullptr : &queue.front();
+  }
+  const ToClient* NextFor(ConnectionId id) const {
+    const auto& queue = connections_.at(id).to_client;
+    return queue.empty() ? nullptr : &queue.front();
+  }
   // The server reads the next message of this connection.
   bool CanExecute(ConnectionId id) const;
   void Execute(ConnectionId id, base::BootTime now);  // REQUIRES: CanExecute(id)

@@ -86,6 +86,14 @@ struct Call {
 using ToServer =
     std::variant<wire::Hello, wire::SetWatches, wire::Ping, wire::EndSession, wire::Call>;
 
+namespace wire {  // where the search for it looks: absl of this age knows no std::variant
+template <typename H>
+H AbslHashValue(H h, const ToServer& message) {
+  h = H::combine(std::move(h), message.index());
+  return std::visit([&h](const auto& m) { return H::combine(std::move(h), m); }, message);
+}
+}  // namespace wire
+
 // ---- To a client ----------------------------------------------------------------------------------
 
 namespace wire {
@@ -142,6 +150,14 @@ struct Answer {
 }  // namespace wire
 
 using ToClient = std::variant<wire::Welcome, wire::Expired, wire::Pong, wire::Fired, wire::Answer>;
+
+namespace wire {
+template <typename H>
+H AbslHashValue(H h, const ToClient& message) {
+  h = H::combine(std::move(h), message.index());
+  return std::visit([&h](const auto& m) { return H::combine(std::move(h), m); }, message);
+}
+}  // namespace wire
 
 }  // namespace zkrecipes::testing::memory
 

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can happen, and what it does: the session, the client library and the network of a
+// MachineWorld. story.cc: how it reads.
+
+#include <algorithm>
+
+#include "explore/machine_world.h"
+
+namespace zkrecipes::explore {
+namespace {
+
+namespace wire = memory::wire;
+using Kind = Step::Kind;
+using State = queue::Contender::State;
+constexpr int kAll = -1;
+
+Step Of(Kind kind, size_t who = 0, size_t which = 0) {
+  return {kind, static_cast<uint16_t>(who), static_cast<uint16_t>(which)};
+}
+
+}  // namespace
+
+// ---- what can happen ---------------------------------------------------------------------------
+
+void MachineWorld::ListSteps(std::vector<Step>& steps) const {
+  if (!violation_.empty()) return;
+  const bool faults = faults_ < setting_.most_faults;
+  for (size_t i = 0; i < clients_.size(); ++i) {
+    if (!HasNews(clients_[i])) continue;
+    // What one client reads is of no concern to the others and to the servers, nor the other way
+    // round: whatever order the rest happens in, it could as well happen afterwards. So only what
+    // this client and its contestants can do instead is tried. (A persistent set.)
+    steps.push_back(Of(Kind::kDeliver, i));
+    ListContestantSteps(steps, static_cast<int>(i));
+    if (faults) ListFaults(steps, static_cast<int>(i));
+    return;
+  }
+  ListEnsembleSteps(steps);
+  ListConnects(steps);
+  ListContestantSteps(steps, kAll);
+  if (faults) ListFaults(steps, kAll);
+}
+
+bool MachineWorld::CanTake(const Step& step) const {
+  std::vector<Step> steps;
+  ListSteps(steps);
+  return std::find(steps.begin(), steps.end(), step) != steps.end();
+}
+
+bool MachineWorld::IsOrphaned(memory::ConnectionId connection) const {
+  return std::none_of(clients_.begin(), clients_.end(), [connection](const Client& client) {
+    return client.connection == connection;
+  });
+}
+
+void MachineWorld::ListEnsembleSteps(std::vector<Step>& steps) const {
+  ensemble_.ForEachConnection([&](memory::ConnectionId id) {
+    if (ensemble_.CanExecute(id)) steps.push_back(Of(Kind::kExecute, id));
+    if (IsOrphaned(id)) steps.push_back(Of(Kind::kDrop, id));
+  });
+  for (int i = 0; setting_.lag && i < setting_.servers; ++i) {
+    if (ensemble_.CanApply(i)) steps.push_back(Of(Kind::kApply, i));
+  }
+}
+
+bool MachineWorld::HasNews(const Client& client) const {
+  return client.connection != 0 &&
+         (ensemble_.HasMessage(client.connection) || ensemble_.ServerHungUp(client.connection));
+}
+
+void MachineWorld::ListConnects(std::vector<Step>& steps) const {
+  for (size_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i].connection != 0) continue;
+    for (int server = 0; server < setting_.servers; ++server) {
+      // One that is behind would refuse it; without lag one is as good as another.
+      const bool fit = setting_.lag ? ensemble_.last_zxid(server) >= clients_[i].seen_zxid
+                                    : server == ensemble_.leader();
+      if (fit) steps.push_back(Of(Kind::kConnect, i, server));
+    }
+  }
+}
+
+// Of one client's contestants, or of all. Timers are slow: they fire when nothing is on its way.
+void MachineWorld::ListContestantSteps(std::vector<Step>& steps, int client) const {
+  for (size_t i = 0; i < contestants_.size(); ++i) {
+    const Contestant& c = contestants_[i];
+    if (client != kAll && c.client != client) continue;
+    if (c.machine.state() == State::kHeld) steps.push_back(Of(Kind::kRelease, i));
+    if (!clients_[c.client].pending.empty()) continue;
+    if (c.retry_due) steps.push_back(Of(Kind::kRetry, i));
+    if (c.own_watch_due) steps.push_back(Of(Kind::kOwnWatch, i));
+  }
+}
+
+bool MachineWorld::CanStrike(Kind kind, int who) const {
+  const auto contestant = [&]() -> const Contestant& { return contestants_[who]; };
+  switch (kind) {
+    case Kind::kBreak:
+      return clients_[who].connection != 0;
+    case Kind::kExpire:
+      return ensemble_.SessionLives(clients_[who].session);
+    case Kind::kOperatorDelete:
+      return !NodesOf(who).empty();
+    case Kind::kGiveUp:
+      return !contestant().granted && !contestant().told_to_leave && !contestant().finished;
+    case Kind::kLapse:
+      return Believes(contestant());
+    default:
+      return true;
+  }
+}
+
+// That strike one client and its contestants, or all there are.
+void MachineWorld::ListFaults(std::vector<Step>& steps, int client) const {
+  for (const Kind kind : setting_.faults) {
+    const bool at_contestants = kind == Kind::kGiveUp || kind == Kind::kLapse;
+    if (client != kAll && kind != Kind::kBreak && !at_contestants) continue;
+    size_t targets = 1;
+    if (kind == Kind::kBreak || kind == Kind::kExpire) targets = clients_.size();
+    if (kind == Kind::kElect) targets = static_cast<size_t>(setting_.servers);
+    if (kind == Kind::kOperatorDelete || at_contestants) targets = contestants_.size();
+    for (size_t i = 0; i < targets; ++i) {
+      const int whose = at_contestants ? contestants_[i].client : static_cast<int>(i);
+      if (client != kAll && whose != client) continue;
+      if (CanStrike(kind, static_cast<int>(i))) steps.push_back(Of(kind, i));
+    }
+  }
+}
+
+// ---- taking a step -----------------------------------------------------------------------------
+
+void MachineWorld::Take(const Step& step) {
+  switch (step.kind) {
+    case Kind::kConnect:
+      Connect(step.who, step.which);
+      break;
+    case Kind::kExecute:
+      ensemble_.Execute(step.who, base::BootTime());
+      Spread();
+      break;
+    case Kind::kApply:
+      ensemble_.Apply(step.who);
+      break;
+    case Kind::kDeliver:
+      Deliver(step.who);
+      break;
+    case Kind::kRetry:
+      contestants_[step.who].retry_due = false;
+      Feed(step.who, queue::event::RetryDue{});
+      break;
+    case Kind::kOwnWatch:
+      contestants_[step.who].own_watch_due = false;
+      Feed(step.who, queue::event::OwnWatchDue{});
+      break;
+    case Kind::kRelease:
+      Leave(step.who);
+      break;
+    case Kind::kDrop:
+      ensemble_.DropUnread(step.who);
+      break;
+    default:
+      ++faults_;
+      TakeFault(step);
+  }
+  CheckExclusion();
+}
+
+void MachineWorld::TakeFault(const Step& step) {
+  switch (step.kind) {
+    case Kind::kBreak:
+      Lose(step.who);
+      break;
+    case Kind::kExpire:
+      (void)ensemble_.Expire(clients_[step.who].session, base::BootTime());
+      break;
+    case Kind::kOperatorDelete:
+      for (const std::string& path : NodesOf(step.who)) {
+        (void)ensemble_.OperatorDeletes(path, base::BootTime());
+      }
+      break;
+    case Kind::kGiveUp:
+      Leave(step.who);
+      break;
+    case Kind::kLapse:
+      Feed(step.who, queue::event::Lapsed{});
+      if (Believes(contestants_[step.who])) Violate("a lease goes on after it has lapsed");
+      break;
+    case Kind::kElect:
+      ensemble_.ElectLeader(step.who, 0, base::BootTime());
+      break;
+    default:
+      ensemble_.ReapContainers(base::BootTime());
+  }
+  Spread();
+}
+
+void MachineWorld::Settle() {
+  std::vector<Step> steps;
+  do {
+    for (const Step& step : steps) {
+      if (step.kind == Kind::kRelease || IsFault(step.kind)) continue;
+      Take(step);
+      break;
+    }
+    steps.clear();
+    ListSteps(steps);
+    std::erase_if(steps, [](const Step& s) { return s.kind == Kind::kRelease || IsFault(s.kind); });
+  } while (!steps.empty());
+}
+
+void MachineWorld::Leave(int contestant) {
+  contestants_[contestant].told_to_leave = true;
+  Feed(contestant, queue::event::Leave{});
+}
+
+// The quorum agrees at once; the others may lag behind the leader.
+void MachineWorld::Spread() {
+  while (ensemble_.CanCommit()) ensemble_.Commit();
+  for (int i = 0; !setting_.lag && i < setting_.servers; ++i) {
+    while (ensemble_.CanApply(i)) ensemble_.Apply(i);
+  }
+}
+
+// ---- the client --------------------------------------------------------------------------------
+
+void MachineWorld::Connect(int client, int server) {
+  Client& c = clients_[client];
+  wire::Hello hello;
+  hello.session = c.session;
+  hello.timeout = absl::Seconds(10);
+  hello.seen_zxid = c.seen_zxid;
+  c.connection = ensemble_.Connect(server, std::move(hello));
+}
+
+// A message from the server.
+class MachineWorld::Receiving {
+ public:
+  Receiving(MachineWorld& world, int client)
+      : world_(world), client_(client), c_(world.clients_[client]) {}
+
+  void operator()(const wire::Welcome& welcome) {
+    c_.session = welcome.session;
+    c_.up = true;
+    world_.SetWatchesAgain(client_);
+    for (size_t i = 0; i < world_.contestants_.size(); ++i) {
+      if (world_.contestants_[i].client == client_) world_.FeedConnected(static_cast<int>(i));
+    }
+  }
+
+  void operator()(const wire::Expired&) {
+    world_.ensemble_.HangUp(c_.connection);
+    c_.connection = 0;
+    world_.ForgetSession(client_);
+    world_.FeedAll(client_, queue::event::SessionLost{});
+  }
+
+  void operator()(const wire::Pong&) {}
+
+  void operator()(const wire::Fired& fired) { world_.Fire(client_, fired.path, fired.what); }
+
+  void operator()(const wire::Answer& answer) {
+    c_.seen_zxid = std::max(c_.seen_zxid, answer.zxid);
+    const auto it = c_.pending.find(answer.id);
+    if (it == c_.pending.end()) return world_.Violate("an answer to nothing");
+    const Pending pending = std::move(it->second);
+    c_.pending.erase(it);
+    world_.Answer(client_, pending, answer.reply);
+  }
+
+ private:
+  MachineWorld& world_;
+  const int client_;
+  Client& c_;
+};
+
+void MachineWorld::Deliver(int client) {
+  const auto message = ensemble_.Receive(clients_[client].connection);
+  if (!message) return Lose(client);
+  std::visit(Receiving(*this, client), *message);
+}
+
+void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& reply) {
+  Client& c = clients_[client];
+  const bool ok = reply.code == zk::Code::kOk;
+  if (const auto* watch = std::get_if<zk::WatchNode>(&pending.request)) {
+    if (ok) c.registered.insert(watch->path);
+    if (c.table.OnReply(watch->path, pending.watcher, ok)) RemoveServerWatch(client, watch->path);
+    if (!ok) c.watchers.erase(pending.watcher);
+  }
+  if (const auto* remove = std::get_if<zk::RemoveWatches>(&pending.request); remove && ok) {
+    c.registered.erase(remove->path);
+  }
+  if (pending.contestant < 0) return;
+  const bool listing = ok && std::holds_alternative<zk::GetChildren>(pending.request);
+  listing_ = listing ? &reply.children : nullptr;
+  Feed(pending.contestant, queue::event::Replied{pending.op, reply});
+  listing_ = nullptr;
+}
+
+void MachineWorld::Send(int client, Pending pending) {
+  Client& c = clients_[client];
+  const uint64_t call = ++c.last_call;
+  ensemble_.Send(c.connection, wire::Call{call, pending.request});
+  c.pending.emplace(call, std::move(pending));
+}
+
+void MachineWorld::Lose(int client) {
+  Client& c = clients_[client];
+  ensemble_.HangUp(std::exchange(c.connection, 0));
+  if (std::exchange(c.up, false)) FeedAll(client, queue::event::Disconnected{});
+  zk::Reply lost;
+  lost.code = zk::Code::kConnectionLoss;
+  for (const auto& [call, pending] : std::exchange(c.pending, {})) Answer(client, pending, lost);
+}
+
+void MachineWorld::ForgetSession(int client) {
+  Client& c = clients_[client];
+  c.up = false;
+  c.session = 0;
+  c.registered.clear();
+  c.table.Clear();
+  c.watchers.clear();
+}
+
+void MachineWorld::RemoveServerWatch(int client, const std::string& path) {
+  if (clients_[client].up) Send(client, Pending{-1, 0, zk::RemoveWatches{path}});
+}
+
+// As the client library does it. A watch that nobody wants any more, because its removal was lost
+// with the connection, is not set again: the session sees to that.
+void MachineWorld::SetWatchesAgain(int client) {
+  Client& c = clients_[client];
+  std::set<std::string> wanted;
+  for (const auto& [id, watcher] : c.watchers) wanted.insert(watcher.second);
+  std::erase_if(c.registered, [&](const std::string& path) { return wanted.count(path) == 0; });
+  if (c.registered.empty()) return;
+  ensemble_.Send(c.connection,
+                 wire::SetWatches{c.seen_zxid, {c.registered.begin(), c.registered.end()}});
+}
+
+void MachineWorld::Fire(int client, const std::string& path, zk::WatchEvent what) {
+  Client& c = clients_[client];
+  c.registered.erase(path);
+  for (const session::WatcherId id : c.table.Fire(path)) {
+    const auto it = c.watchers.find(id);
+    if (it == c.watchers.end()) continue;  // given up by one that was told before
+    const int contestant = it->second.first;
+    c.watchers.erase(it);
+    Feed(contestant, queue::event::WatchFired{path, what});
+  }
+}
+
+}  // namespace zkrecipes::explore

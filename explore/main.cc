@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// zkrecipes-explore: visits every state of the small configurations of sets.h.
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+
+#include "explore/exhaustive.h"
+#include "explore/sets.h"
+
+namespace zkrecipes::explore {
+namespace {
+
+struct Flags {
+  std::vector<std::string> names;
+  double minutes = 1000;
+  bool list = false;
+  bool all = false;
+  bool find = false;
+  bool quick_are = false;
+};
+
+// True: no violation.
+bool Explore(const NamedSet& set, absl::Duration at_most) {
+  const MachineWorld start = Begin(set);
+  const absl::Time begin = absl::Now();
+  const Findings found = Exhaust(start, {at_most});
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  absl::PrintF("%-21s %9d states %9d steps %7d ends %3d deep %6.1f s  %s\n", set.name, found.states,
+               found.steps, found.ends, found.deepest, seconds,
+               !found.violation.empty() ? "VIOLATION"
+               : found.complete         ? "complete"
+                                        : "not complete");
+  if (!found.violation.empty()) {
+    absl::PrintF("%sVIOLATION: %s\n", Tell(start, found.story), found.violation);
+  }
+  std::fflush(stdout);
+  return found.violation.empty();
+}
+
+int List() {
+  for (const NamedSet& set : Sets()) {
+    absl::PrintF("%-21s %s%s\n", set.name, set.quick ? "" : "(long) ", set.what);
+  }
+  return 0;
+}
+
+// For a build with a planted bug: the first set that shows it.
+int Find() {
+  for (const NamedSet& set : Sets()) {
+    if (set.quick && !Explore(set, absl::InfiniteDuration())) return 0;
+  }
+  absl::FPrintF(stderr, "no violation found\n");
+  return 1;
+}
+
+int ExploreThem(const Flags& flags) {
+  bool good = true;
+  for (const NamedSet& set : Sets()) {
+    const auto& names = flags.names;
+    const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
+    if (names.empty() ? flags.all || set.quick : named) {
+      good = Explore(set, absl::Minutes(flags.minutes)) && good;
+    }
+  }
+  return good ? 0 : 1;
+}
+
+// Whether CMakeLists.txt names all the quick sets.
+int CompareQuick(const std::vector<std::string>& names) {
+  for (const NamedSet& set : Sets()) {
+    const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
+    if (named == set.quick) continue;
+    absl::FPrintF(stderr, "%s is %squick, but %s\n", set.name, set.quick ? "" : "not ",
+                  named ? "named" : "not named");
+    return 1;
+  }
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  std::vector<std::string> known;
+  for (const NamedSet& set : Sets()) known.push_back(set.name);
+  CLI::App app("Visits every state of small configurations of contenders and faults");
+  Flags flags;
+  app.add_option("SET", flags.names, "which (all that are quick)")->check(CLI::IsMember(known));
+  app.add_option("--minutes", flags.minutes, "for each set at most")->check(CLI::PositiveNumber);
+  app.add_flag("--list", flags.list, "say what there is");
+  app.add_flag("--all", flags.all, "the long ones too");
+  app.add_flag("--find", flags.find, "succeed at the first violation, fail without one");
+  app.add_flag("--quick-are", flags.quick_are, "whether these SETs are the quick ones");
+  CLI11_PARSE(app, argc, argv);
+  if (flags.list) return List();
+  if (flags.quick_are) return CompareQuick(flags.names);
+  return flags.find ? Find() : ExploreThem(flags);
+}
+
+}  // namespace
+}  // namespace zkrecipes::explore
+
+int main(int argc, char** argv) { return zkrecipes::explore::Main(argc, argv); }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_EXPLORE_STEP_H_
+#define ZKRECIPES_EXPLORE_STEP_H_
+
+#include <cstdint>
+#include <utility>
+
+namespace zkrecipes::explore {
+
+// One thing that happens in a MachineWorld.
+struct Step {
+  enum class Kind : uint8_t {
+    // The ordinary course.
+    kConnect,   // client `who` connects to server `which`
+    kExecute,   // the server reads the next message of connection `who`
+    kApply,     // server `who` applies the next transaction
+    kDeliver,   // client `who` reads its next message, or that its connection is gone
+    kRetry,     // contestant `who`: its timer
+    kOwnWatch,  // contestant `who`: its timer
+    kRelease,   // contestant `who`, which holds the lock
+    kDrop,      // what client and server of connection `who` have not read of each other is lost
+    // Faults.
+    kBreak,           // client `who` loses its connection; what it sent may still arrive
+    kExpire,          // the session of client `who`
+    kOperatorDelete,  // the node of contestant `who`
+    kGiveUp,          // contestant `who` does not want to wait any longer
+    kLapse,           // nothing was heard: the lease of contestant `who` cannot be believed
+    kElect,           // server `who` becomes the leader
+    kReap,            // empty containers
+  };
+  Kind kind = Kind::kConnect;
+  uint16_t who = 0;
+  uint16_t which = 0;
+
+  friend bool operator==(const Step&, const Step&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Step& s) {
+    return H::combine(std::move(h), s.kind, s.who, s.which);
+  }
+};
+
+inline bool IsFault(Step::Kind kind) { return kind >= Step::Kind::kBreak; }
+
+}  // namespace zkrecipes::explore
+
+#endif  // ZKRECIPES_EXPLORE_STEP_H_
