@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One wait for the lock, from the acquire to the release, again and again: each time something goes
+// wrong one step later.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+#include "lib/session/client_core.h"
+#include "testing/memory/simulation.h"
+#include "zkrecipes/lock.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+const char kPath[] = "/locks/q";
+
+// A process with a client and one attempt at the lock.
+struct Process {
+  std::shared_ptr<Host> host;
+  std::shared_ptr<Client> client;
+  std::stop_source stop;
+  std::optional<absl::StatusOr<Lease>> result;
+  int answers = 0;
+
+  void Acquire() {
+    Lock(client, kPath).AcquireAsync({.cancel = stop.get_token()}, [this](auto lease) {
+      ++answers;
+      result.emplace(std::move(lease));
+    });
+  }
+  bool holds() const { return result && result->ok() && (*result)->state() == Lease::State::kHeld; }
+  void Close() {
+    internal::ClientAccess::Core(*client)->Close(std::make_shared<base::OneShot<absl::Status>>());
+  }
+};
+
+// A holder, and one who waits for it. Every method runs no step but those of Settle and PassTime.
+class Scene {
+ public:
+  using Fault = std::function<void(Scene&)>;
+
+  // `fault` strikes before step `at`.
+  Scene(int at, Fault fault) : at_(at), fault_(std::move(fault)) {}
+
+  // From an acquire behind the holder to a release. True if there was a step `at`.
+  bool Play() {
+    Start(holder);
+    Start(waiter);
+    holder.Acquire();
+    simulation_.RunUntilIdle();
+    EXPECT_TRUE(holder.holds());
+    watching_ = true;
+    waiter.Acquire();
+    Settle();
+    holder.result.reset();
+    Settle();
+    Recover();
+    const bool struck = steps_ > at_;
+    granted = waiter.result.has_value() && waiter.result->ok();
+    EXPECT_EQ(waiter.answers, 1) << "before step " << at_;
+    waiter.result.reset();
+    Settle();
+    Recover();
+    ExpectNothingLeft();
+    return struck;
+  }
+
+  Process holder;
+  Process waiter;
+  bool granted = false;
+
+  ModelEnsemble& model() { return simulation_.ensemble(); }
+  base::BootTime now() const { return simulation_.now(); }
+  void ExpireWaiter() { model().Expire(waiter.client->session_id(), now()); }
+  void ChangeLeader(size_t kept) {
+    model().ElectLeader((model().leader() + 1) % 3, std::min(kept, model().proposals()), now());
+  }
+
+ private:
+  void Start(Process& process) {
+    process.host = simulation_.AddHost();
+    auto core = simulation_.NewClient(process.host);
+    process.client = internal::ClientAccess::Wrap(core);
+    core->Start([](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; });
+    simulation_.RunUntilIdle();
+  }
+
+  // All that can happen without time going on.
+  void Settle() {
+    std::vector<Step> steps;
+    for (simulation_.ListSteps(steps); !Idle(steps); simulation_.ListSteps(steps)) {
+      if (watching_ && steps_++ == at_) {
+        fault_(*this);
+      } else {
+        simulation_.Run(steps.front());
+      }
+      EXPECT_FALSE(holder.holds() && waiter.holds()) << "at step " << steps_;
+      steps.clear();
+    }
+  }
+  static bool Idle(const std::vector<Step>& steps) {
+    return steps.empty() || steps.front().kind == Step::Kind::kAdvance;
+  }
+
+  void Recover() {
+    waiter.host->set_network(Host::Network::kUp);
+    simulation_.RunUntil(now() + absl::Seconds(3));
+  }
+
+  void ExpectNothingLeft() {
+    EXPECT_THAT(model().committed().Children(kPath), ::testing::IsEmpty()) << "step " << at_;
+    EXPECT_EQ(model().watches(), 0u) << "step " << at_;
+    Process next;
+    Start(next);
+    next.Acquire();
+    simulation_.RunUntilIdle();
+    EXPECT_TRUE(next.holds()) << "step " << at_;
+    next.result.reset();
+    simulation_.RunUntilIdle();
+  }
+
+  Simulation simulation_;
+  const int at_;
+  const Fault fault_;
+  bool watching_ = false;
+  int steps_ = 0;
+};
+
+// Plays the scene with the fault at its first step, its second, and so on, until it is over before
+// the fault strikes. With `patient`, the waiter gets the lock all the same.
+void AtEveryStep(bool patient, const Scene::Fault& fault) {
+  bool struck = true;
+  int at = 0;
+  for (; struck; ++at) {
+    Scene scene(at, fault);
+    struck = scene.Play();
+    if (patient) {
+      EXPECT_TRUE(scene.granted) << "before step " << at << ": " << scene.waiter.answers;
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(at, 20) << "a wait has more steps than that";
+}
+
+TEST(AtEveryStep, ALostConnectionIsOvercome) {
+  AtEveryStep(true, [](Scene& s) { s.waiter.host->BreakConnections(); });
+}
+
+TEST(AtEveryStep, AConnectionLostWithWhatWasSentIsOvercome) {
+  AtEveryStep(true, [](Scene& s) {
+    const std::vector<ConnectionId> before = s.model().connections();
+    s.waiter.host->BreakConnections();
+    for (const ConnectionId id : before) {
+      const bool theirs = s.model().Exists(id) && s.model().SessionOf(id) != 0 &&
+                          s.model().SessionOf(id) == s.waiter.client->session_id();
+      if (theirs) s.model().DropUnread(id);
+    }
+  });
+}
+
+TEST(AtEveryStep, AReconnectToAnotherServerIsOvercome) {
+  AtEveryStep(true, [](Scene& s) {
+    const std::optional<int> server = s.waiter.host->ConnectedTo();
+    s.waiter.host->set_only_server((server.value_or(0) + 1) % 3);
+    s.waiter.host->BreakConnections();
+  });
+}
+
+TEST(AtEveryStep, AnExpiryOfAWaiterIsOvercome) {
+  AtEveryStep(true, [](Scene& s) { s.ExpireWaiter(); });
+}
+
+TEST(AtEveryStep, AnExpiryDuringAReconnectIsOvercome) {
+  AtEveryStep(true, [](Scene& s) {
+    s.waiter.host->BreakConnections();
+    s.ExpireWaiter();
+  });
+}
+
+TEST(AtEveryStep, AChangeOfLeaderIsOvercome) {
+  AtEveryStep(true, [](Scene& s) { s.ChangeLeader(s.model().proposals()); });
+}
+
+TEST(AtEveryStep, AChangeOfLeaderThatLosesProposalsIsOvercome) {
+  AtEveryStep(true, [](Scene& s) { s.ChangeLeader(0); });
+}
+
+TEST(AtEveryStep, ALostConnectionOfTheHolderIsOvercome) {
+  AtEveryStep(true, [](Scene& s) { s.holder.host->BreakConnections(); });
+}
+
+TEST(AtEveryStep, AnEarlierReleaseWakesTheWaiter) {
+  AtEveryStep(true, [](Scene& s) { s.holder.result.reset(); });
+}
+
+TEST(AtEveryStep, ACancellationLeavesNothing) {
+  AtEveryStep(false, [](Scene& s) { s.waiter.stop.request_stop(); });
+}
+
+TEST(AtEveryStep, ACancellationWithoutAConnectionLeavesNothing) {
+  AtEveryStep(false, [](Scene& s) {
+    s.waiter.host->set_network(Host::Network::kDown);
+    s.waiter.stop.request_stop();
+  });
+}
+
+TEST(AtEveryStep, TheClientsDestructionLeavesNothing) {
+  AtEveryStep(false, [](Scene& s) { s.waiter.client.reset(); });
+}
+
+TEST(AtEveryStep, ACloseLeavesNothing) {
+  AtEveryStep(false, [](Scene& s) { s.waiter.Close(); });
+}
+
+TEST(AtEveryStep, ACloseDuringAReconnectLeavesNothing) {
+  AtEveryStep(false, [](Scene& s) {
+    s.waiter.host->BreakConnections();
+    s.waiter.Close();
+  });
+}
+
+TEST(AtEveryStep, ACloseWhileTheSessionExpiresLeavesNothing) {
+  AtEveryStep(false, [](Scene& s) {
+    s.ExpireWaiter();
+    s.waiter.Close();
+  });
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
