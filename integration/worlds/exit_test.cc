@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "integration/worlds/world_test.h"
+#include "lib/base/one_shot.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -47,6 +48,26 @@ TEST_F(ExitInAWorld, CloseAtOnceAfterAnAcquireLeavesNothing) {
   EXPECT_THAT(Queue(), IsEmpty());
   for (Pending& waiter : waiting) (void)Answer(waiter);
   for (Pending& waiter : waiting) EXPECT_EQ(waiter.answers(), 1);
+}
+
+TEST_F(ExitInAWorld, ACallbackMayCallWhateverBlocks) {
+  auto client = NewClient();
+  auto other = NewClient();
+  base::OneShot<std::vector<absl::Status>> said;
+  Lock(client, path()).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    Lock again(client, path());
+    std::vector<absl::Status> statuses = {again.TryAcquire().status(),
+                                          (*std::move(lease)).Release()};
+    lease = again.Acquire();
+    statuses.push_back(lease.status());
+    statuses.push_back(other->Close());
+    statuses.push_back(client->Close());
+    said.Set(std::move(statuses));
+  });
+  const auto statuses = said.Take(base::BootNow() + kSoon);
+  ASSERT_TRUE(statuses.has_value());
+  for (const absl::Status& status : *statuses) EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_THAT(Queue(), IsEmpty());
 }
 
 TEST_F(ExitInAWorld, ADroppedLeaseIsReleasedInTheBackground) {
