@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One wait for the lock, from the acquire to the release, again and again: each time something goes
-// wrong one step later.
+// wrong one step later, and all that in many orders of what happens at the same time.
 
 #include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -48,8 +49,9 @@ class Scene {
  public:
   using Fault = std::function<void(Scene&)>;
 
-  // `fault` strikes before step `at`.
-  Scene(int at, Fault fault) : at_(at), fault_(std::move(fault)) {}
+  // `fault` strikes before step `at`. `order`: 0 is the simulation's own.
+  Scene(unsigned order, int at, Fault fault)
+      : at_(at), fault_(std::move(fault)), random_order_(order > 0), random_(order) {}
 
   // From an acquire behind the holder to a release. True if there was a step `at`.
   bool Play() {
@@ -66,7 +68,7 @@ class Scene {
     Recover();
     const bool struck = steps_ > at_;
     granted = waiter.result.has_value() && waiter.result->ok();
-    EXPECT_EQ(waiter.answers, 1) << "before step " << at_;
+    EXPECT_EQ(waiter.answers, 1);
     waiter.result.reset();
     Settle();
     Recover();
@@ -97,18 +99,20 @@ class Scene {
   // All that can happen without time going on.
   void Settle() {
     std::vector<Step> steps;
-    for (simulation_.ListSteps(steps); !Idle(steps); simulation_.ListSteps(steps)) {
+    for (simulation_.ListSteps(steps); CountNow(steps) > 0; simulation_.ListSteps(steps)) {
       if (watching_ && steps_++ == at_) {
         fault_(*this);
       } else {
-        simulation_.Run(steps.front());
+        simulation_.Run(steps[random_order_ ? random_() % CountNow(steps) : 0]);
       }
-      EXPECT_FALSE(holder.holds() && waiter.holds()) << "at step " << steps_;
+      EXPECT_FALSE(holder.holds() && waiter.holds());
       steps.clear();
     }
   }
-  static bool Idle(const std::vector<Step>& steps) {
-    return steps.empty() || steps.front().kind == Step::Kind::kAdvance;
+  // Those that need no time.
+  static size_t CountNow(const std::vector<Step>& steps) {
+    const bool waits = !steps.empty() && steps.back().kind == Step::Kind::kAdvance;
+    return steps.size() - (waits ? 1 : 0);
   }
 
   void Recover() {
@@ -117,13 +121,13 @@ class Scene {
   }
 
   void ExpectNothingLeft() {
-    EXPECT_THAT(model().committed().Children(kPath), ::testing::IsEmpty()) << "step " << at_;
-    EXPECT_EQ(model().watches(), 0u) << "step " << at_;
+    EXPECT_THAT(model().committed().Children(kPath), ::testing::IsEmpty());
+    EXPECT_EQ(model().watches(), 0u);
     Process next;
     Start(next);
     next.Acquire();
     simulation_.RunUntilIdle();
-    EXPECT_TRUE(next.holds()) << "step " << at_;
+    EXPECT_TRUE(next.holds());
     next.result.reset();
     simulation_.RunUntilIdle();
   }
@@ -131,24 +135,30 @@ class Scene {
   Simulation simulation_;
   const int at_;
   const Fault fault_;
+  const bool random_order_;
+  std::mt19937 random_;
   bool watching_ = false;
   int steps_ = 0;
 };
 
 // Plays the scene with the fault at its first step, its second, and so on, until it is over before
 // the fault strikes. With `patient`, the waiter gets the lock all the same.
-void AtEveryStep(bool patient, const Scene::Fault& fault) {
+void AtEveryStepOf(unsigned order, bool patient, const Scene::Fault& fault) {
   bool struck = true;
   int at = 0;
-  for (; struck; ++at) {
-    Scene scene(at, fault);
+  for (; struck && !::testing::Test::HasFailure(); ++at) {
+    Scene scene(order, at, fault);
     struck = scene.Play();
-    if (patient) {
-      EXPECT_TRUE(scene.granted) << "before step " << at << ": " << scene.waiter.answers;
-    }
-    if (::testing::Test::HasFailure()) return;
+    EXPECT_TRUE(scene.granted || !patient);
+    if (::testing::Test::HasFailure()) ADD_FAILURE() << "order " << order << ", step " << at;
   }
   EXPECT_GT(at, 20) << "a wait has more steps than that";
+}
+
+void AtEveryStep(bool patient, const Scene::Fault& fault) {
+  for (unsigned order = 0; order < 50 && !::testing::Test::HasFailure(); ++order) {
+    AtEveryStepOf(order, patient, fault);
+  }
 }
 
 TEST(AtEveryStep, ALostConnectionIsOvercome) {
