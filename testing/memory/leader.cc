@@ -16,12 +16,6 @@ namespace {
 
 using Kind = Transaction::Kind;
 
-bool HasParent(const std::string& path) { return path.size() > 1 && path.front() == '/'; }
-
-bool IsFormatted(const std::string& path) {
-  return HasParent(path) && path.back() != '/' && path.find("//") == std::string::npos;
-}
-
 // As Java's int does.
 int32_t PlusOne(int32_t n) { return static_cast<int32_t>(static_cast<uint32_t>(n) + 1); }
 
@@ -162,7 +156,7 @@ void ModelEnsemble::Commit() {
 
 bool ModelEnsemble::OperatorDeletes(const std::string& path, base::BootTime /*now*/) {
   const Node* node = prepared_.Find(path);
-  if (!HasQuorum() || !HasParent(path) || node == nullptr || node->children > 0) return false;
+  if (!HasQuorum() || !IsFormatted(path) || node == nullptr || node->children > 0) return false;
   Transaction txn;
   txn.kind = Kind::kDelete;
   txn.path = path;

@@ -17,6 +17,14 @@ absl::Duration AttemptTimeout(absl::Duration session_timeout) {
   return std::clamp(session_timeout / 3, absl::Seconds(1), absl::Seconds(5));
 }
 
+// What the C client refuses before it sends it.
+bool IsRefused(const zk::Request& request) {
+  const std::string& path = zk::PathOf(request);
+  const auto* create = std::get_if<zk::Create>(&request);
+  const bool sequential = create != nullptr && create->mode == zk::CreateMode::kEphemeralSequential;
+  return path != "/" && !IsFormatted(sequential ? path + "0" : path);
+}
+
 }  // namespace
 
 MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::HandleOptions& options,
@@ -111,6 +119,9 @@ void MemoryHandle::Send(const zk::Request& request, Done done) {
   if (!connected_) {
     const bool over = ended_ || closed_;
     return pending_.AnswerLater(std::move(done), over ? end_code_ : zk::Code::kConnectionLoss);
+  }
+  if (IsRefused(request)) {
+    return pending_.AnswerLater(std::move(done), zk::Code::kBadArguments);
   }
   const bool removes = std::holds_alternative<zk::RemoveWatches>(request);
   // The C client does not ask the server to remove what it does not know of.

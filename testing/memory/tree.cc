@@ -8,6 +8,11 @@
 
 namespace zkrecipes::testing::memory {
 
+bool IsFormatted(const std::string& path) {
+  return path.size() > 1 && path.front() == '/' && path.back() != '/' &&
+         path.find("//") == std::string::npos;
+}
+
 zk::Stat StatOf(const Node& node) {
   zk::Stat stat;
   stat.czxid = node.czxid;

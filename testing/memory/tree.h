@@ -13,6 +13,9 @@
 
 namespace zkrecipes::testing::memory {
 
+// Whether the server takes it for a path of a node other than the root.
+bool IsFormatted(const std::string& path);
+
 struct Node {
   std::string data{};
   std::vector<zk::AclEntry> acl{};
