@@ -21,7 +21,10 @@ class MemoryWorld : public World {
   void Disconnect(const Client& client) override { ensemble_.Disconnect(client); }
   void Reconnect(const Client& client) override { ensemble_.Reconnect(client); }
   void Expire(const Client& client) override { ensemble_.Expire(client); }
-  void ChangeLeader() override { ensemble_.ChangeLeader(); }
+  bool ChangeLeader() override {
+    ensemble_.ChangeLeader();
+    return true;
+  }
 
   bool Create(const std::string& path) override { return ensemble_.Create(path); }
   bool Delete(const std::string& path) override { return ensemble_.Delete(path); }

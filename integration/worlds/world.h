@@ -42,7 +42,8 @@ class World {
   virtual void Reconnect(const Client& client) = 0;
   // The ensemble ends the client's session: its nodes are gone.
   virtual void Expire(const Client& client) = 0;
-  virtual void ChangeLeader() = 0;
+  // False: the ensemble is not ours to disturb.
+  virtual bool ChangeLeader() = 0;
 
   // ---- The tree, as an operator sees it --------------------------------------------------------
 
