@@ -39,7 +39,7 @@ struct ContenderInfo {
 
 // The queue of a recipe's path, in order. A snapshot: by the time it is read it may be old. A path
 // that does not exist is an empty queue; children that are no contenders are left out. Blocks for
-// two round trips. Errors as in lock.h.
+// two round trips, and asks again when the connection is lost. Errors as in lock.h.
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait = {});
 

@@ -2,6 +2,8 @@
 //
 // Lost connections, replies, sessions and nodes, in every world.
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -9,6 +11,7 @@
 #include <utility>
 
 #include "integration/worlds/world_test.h"
+#include "zkrecipes/contenders.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -91,6 +94,20 @@ TEST_F(LossInAWorld, AnAcquireWithoutAConnectionMakesOneNodeOnceThereIsOne) {
   world().Reconnect(*client);
   const Lease lease = Granted(pending);
   EXPECT_THAT(Queue(), ElementsAre(lease.node()));
+}
+
+TEST_F(LossInAWorld, AListingThatWasNotAnsweredIsAskedForAgain) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  world().HoldReplies(*client);
+  auto listing =
+      std::async(std::launch::async, [&] { return ListContenders(*client, path())->size(); });
+  world().Pass(absl::Milliseconds(200));
+  world().Disconnect(*client);
+  world().Reconnect(*client);
+  EXPECT_TRUE(world().Await(
+      [&] { return listing.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  EXPECT_EQ(listing.get(), 1u);
 }
 
 TEST_F(LossInAWorld, AReleaseThatWasNotAnsweredIsDoneOnce) {
