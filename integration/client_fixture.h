@@ -54,6 +54,7 @@ class States {
 
   std::vector<ClientState> seen() const;
   bool Await(ClientState state) const;  // since the beginning
+  bool Are(ClientState state) const { return !seen().empty() && seen().back() == state; }
 
  private:
   struct Shared;

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 class ClientInAWorld : public WorldTest {
  protected:
   bool Await(const States& states, ClientState last) {
-    return world().Await([&] { return states.seen().back() == last; });
+    return world().Await([&] { return states.Are(last); });
   }
 };
 

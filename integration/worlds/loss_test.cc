@@ -34,9 +34,9 @@ TEST_F(LossInAWorld, AWaitOverADisconnectKeepsItsPlace) {
   const auto queue = Queue();
   const States states(*first);
   world().Disconnect(*first);
-  EXPECT_TRUE(world().Await([&] { return states.seen().back() == ClientState::kSuspended; }));
+  EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kSuspended); }));
   world().Reconnect(*first);
-  EXPECT_TRUE(world().Await([&] { return states.seen().back() == ClientState::kConnected; }));
+  EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kConnected); }));
   EXPECT_EQ(Queue(), queue);
   lease.reset();
   EXPECT_EQ(Granted(waiter).node(), queue[1]);

@@ -39,7 +39,7 @@ void Host::Post(Task task) {
 void Host::Execute(absl::AnyInvocable<void() &&> task) {
   {
     base::MutexLock lock(mutex_);
-    callbacks_.push_back(std::move(task));
+    if (!muted_) callbacks_.push_back(std::move(task));
   }
   wake_();
 }
@@ -91,6 +91,13 @@ void Host::Stop() {
     stopped_ = true;
     timers_ = zk::TimerQueue();
   });
+}
+
+void Host::Mute() {
+  std::deque<Task> callbacks;  // destroyed after the lock is given up, as in Abandon
+  base::MutexLock lock(mutex_);
+  muted_ = true;
+  callbacks.swap(callbacks_);
 }
 
 void Host::Abandon() {

@@ -72,6 +72,8 @@ class Host final : public zk::Reactor,
   void Execute(absl::AnyInvocable<void() &&> task) override;
   // Takes no more tasks; when those that it has have run, its timers are dropped. Thread-safe.
   void Stop();
+  // Drops the executor's tasks, now and from now on: who they are for may be gone.
+  void Mute();
   // Drops everything at once.
   void Abandon();
 
@@ -121,6 +123,7 @@ class Host final : public zk::Reactor,
   base::Mutex mutex_;
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task> callbacks_ ABSL_GUARDED_BY(mutex_);
+  bool muted_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
   // Local time runs from `local_origin_`, at `global_origin_`, with `rate_`.
   base::BootTime global_origin_ ABSL_GUARDED_BY(mutex_);

@@ -12,6 +12,8 @@
 
 namespace zkrecipes::testing::memory {
 
+constexpr absl::Duration kLongestClose = absl::Minutes(1);  // the longest session timeout
+
 using Kind = Step::Kind;
 
 std::string ToString(const Step& step) {
@@ -40,7 +42,27 @@ Simulation::Simulation(const ModelOptions& options, uint64_t seed, std::function
     : ensemble_(std::make_shared<ModelEnsemble>(options)), wake_(std::move(wake)), seed_(seed) {}
 
 Simulation::~Simulation() {
+  LetThemClose();
   for (const auto& host : hosts_) host->Abandon();
+}
+
+// A client that nobody wants any more frees itself when its session is closed, which takes it a
+// session timeout at most. One that is still held has to be abandoned.
+void Simulation::LetThemClose() {
+  for (const auto& host : hosts_) {
+    host->Mute();
+    host->set_paused(false);
+  }
+  const base::BootTime until = now() + kLongestClose;
+  const auto all_stopped = [this] {
+    return std::all_of(hosts_.begin(), hosts_.end(),
+                       [](const auto& host) { return host->stopped(); });
+  };
+  RunUntilIdle();
+  while (!all_stopped() && NextDeadline() <= until) {
+    SetTime(std::max(now(), NextDeadline()));
+    RunUntilIdle();
+  }
 }
 
 std::shared_ptr<Host> Simulation::AddHost() {

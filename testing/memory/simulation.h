@@ -42,7 +42,7 @@ std::string ToString(const Step& step);
 // to the same state.
 //
 // Everything on one thread, but what Host says is thread-safe. Clients may outlive it: then they
-// are dead.
+// are dead. Those that nobody holds any more are closed first, without a word to anybody.
 class Simulation {
  public:
   // `wake`: see Host.
@@ -77,6 +77,7 @@ class Simulation {
   const std::vector<std::shared_ptr<Host>>& hosts() const { return hosts_; }
 
  private:
+  void LetThemClose();
   bool IsSilent(ConnectionId connection) const;
   bool RunHosts();
   bool RunEnsemble();
