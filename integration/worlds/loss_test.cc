@@ -172,6 +172,18 @@ TEST_F(LossInAWorld, AHolderWhoseSessionExpiredIsToldAndTheNextHasALargerToken) 
   ExpectLost(std::move(lease), "the lease had been lost");
 }
 
+TEST_F(LossInAWorld, ASessionThatHeldAndWaitedLosesItsLeaseAndItsWaitIsGrantedInTheNextOne) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  const FencingToken token = lease.token();
+  Pending waiter = Queued(client, 2);
+  world().Expire(*client);
+  ExpectLost(std::move(lease), "the lease had been lost");
+  const Lease next = Granted(waiter);
+  EXPECT_GT(next.token(), token);
+  EXPECT_THAT(Queue(), ElementsAre(next.node()));
+}
+
 TEST_F(LossInAWorld, AHolderThatIsCutOffLosesItsLeaseWhenItsTimeoutIsOver) {
   auto holder = NewClient({.session_timeout = kShort});
   auto other = NewClient();
