@@ -45,7 +45,8 @@ TEST_F(ClientInAWorld, GoesOnInANewSessionWhenItsOwnHasExpired) {
   world().Expire(*client);
   EXPECT_TRUE(world().Await([&] {
     const auto seen = states.seen();
-    return seen.back() == ClientState::kConnected && seen[seen.size() - 2] == ClientState::kExpired;
+    return seen.size() > 1 && seen.back() == ClientState::kConnected &&
+           seen[seen.size() - 2] == ClientState::kExpired;
   }));
   EXPECT_NE(client->session_id(), session);
 }
