@@ -31,6 +31,7 @@ struct ModelOptions {
   absl::Duration min_session_timeout = absl::Seconds(1);
   absl::Duration max_session_timeout = absl::Minutes(1);
   absl::Duration container_check_interval = absl::Minutes(1);
+  bool keep_history = false;  // see ModelEnsemble::history
 };
 
 // What matters of a ZooKeeper 3.8 ensemble, as a value: it copies, compares and hashes; it has no
@@ -122,6 +123,8 @@ class ModelEnsemble {
   int64_t last_zxid(int server) const { return servers_[Index(server)].zxid; }
   size_t Lag(int server) const;  // transactions that it has not applied
   size_t proposals() const { return outstanding_.size(); }
+  // The committed transactions that are kept: all of them, or those that a server still lacks.
+  const std::deque<Transaction>& history() const { return log_; }
   bool SessionLives(zk::SessionId session) const;
   base::BootTime DeadlineOf(zk::SessionId session) const;  // the leader's. REQUIRES: it lives
   std::vector<ConnectionId> connections() const;           // of which either end is open

@@ -186,6 +186,7 @@ void ModelEnsemble::Apply(int server) {
 }
 
 void ModelEnsemble::TrimLog() {
+  if (options_.keep_history) return;
   size_t applied = LogEnd();
   for (const Server& server : servers_) applied = std::min(applied, server.applied);
   for (; log_begin_ < applied; ++log_begin_) log_.pop_front();

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A share of the explorer's schedules with every run of the tests; ./dev explore runs more.
+
+#include <gtest/gtest.h>
+
+#include "testing/explore/schedule.h"
+
+namespace zkrecipes::testing::explore {
+namespace {
+
+// A failure prints its seed and a story: zkrecipes-explore --seed N shows it again.
+void Explore(Weather weather, uint64_t first, uint64_t schedules) {
+  uint64_t grants = 0;
+  for (uint64_t seed = first; seed < first + schedules; ++seed) {
+    const Outcome outcome = RunRandom(seed, weather, 150);
+    grants += static_cast<uint64_t>(outcome.grants);
+    if (!outcome.violation.has_value()) continue;
+    const SceneOptions options = OptionsFor(seed);
+    const auto moves = Shrink(options, outcome.moves, outcome.violation->rule);
+    FAIL() << "seed " << seed << ", " << NameOf(weather) << "\n"
+           << Story(options, moves) << "--replay '" << ToString(moves) << "'";
+  }
+  EXPECT_GT(grants, schedules);  // it is about something
+}
+
+TEST(Explore, KeepsEveryRuleInCalmWeather) { Explore(Weather::kCalm, 1, 500); }
+TEST(Explore, KeepsEveryRuleOverBadConnections) { Explore(Weather::kRough, 1, 1000); }
+TEST(Explore, KeepsEveryRuleWhateverHappens) { Explore(Weather::kStorm, 1, 2000); }
+TEST(Explore, KeepsEveryRuleOverPartitions) { Explore(Weather::kPartition, 1, 1000); }
+
+TEST(Explore, RunsTheSameScheduleFromTheSameSeed) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const Outcome first = RunRandom(seed, Weather::kStorm, 150);
+    EXPECT_EQ(RunRandom(seed, Weather::kStorm, 150).moves, first.moves);
+    const Outcome again = Replay(OptionsFor(seed), first.moves);
+    EXPECT_EQ(again.moves, first.moves);
+    EXPECT_EQ(again.grants, first.grants);
+  }
+}
+
+TEST(Moves, AreReadAsTheyAreWritten) {
+  const std::vector<Move> moves = {{MoveKind::kTask},
+                                   {MoveKind::kDeliver, 2},
+                                   {MoveKind::kCallback, 0, 3},
+                                   {MoveKind::kWait, 0, 1500}};
+  EXPECT_EQ(ToString(moves), "task deliver:2 callback:0:3 wait:0:1500");
+  EXPECT_EQ(ParseMoves(ToString(moves)), moves);
+  EXPECT_EQ(ParseMoves("nonsense"), std::nullopt);
+  EXPECT_EQ(ParseMoves("task:x"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::explore

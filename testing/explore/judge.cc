@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "testing/explore/judge.h"
+
+#include "lib/queue/node_name.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::testing::explore {
+
+using memory::Transaction;
+
+const char* NameOf(Rule rule) {
+  switch (rule) {
+    case Rule::kGrantedNotFirst:
+      return "granted though never first";
+    case Rule::kGrantedTwice:
+      return "granted twice";
+    case Rule::kForeignSession:
+      return "believed in a foreign session";
+    case Rule::kHeldAfterLoss:
+      return "held after its loss";
+    case Rule::kBusyAlone:
+      return "busy though nobody was there";
+    case Rule::kUnexpectedAnswer:
+      return "unexpected answer";
+    case Rule::kAnsweredTwice:
+      return "answered twice";
+    case Rule::kNeverAnswered:
+      return "never answered";
+    case Rule::kNodeLeft:
+      return "node left behind";
+    case Rule::kWatchLeft:
+      return "watch left behind";
+    case Rule::kNotClosed:
+      return "client not closed";
+  }
+  return "";
+}
+
+// Contenders of one incarnation of the queue are in the order of their czxids.
+void Judge::Follow(const memory::ModelEnsemble& ensemble) {
+  const auto& history = ensemble.history();
+  for (; read_ < history.size(); ++read_) {
+    const Transaction& txn = history[read_];
+    if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_ &&
+        queue::ParseNodeName(zk::NodeName(txn.path))) {
+      nodes_[txn.zxid] = txn.path;
+      czxids_[txn.path] = txn.zxid;
+      owners_[txn.zxid] = txn.node.owner;
+    } else if (txn.kind == Transaction::Kind::kDelete) {
+      const auto it = czxids_.find(txn.path);
+      if (it == czxids_.end()) continue;
+      nodes_.erase(it->second);
+      czxids_.erase(it);
+    } else if (txn.kind == Transaction::Kind::kCloseSession) {
+      std::erase_if(czxids_, [&](const auto& e) { return owners_[e.second] == txn.session; });
+      std::erase_if(nodes_, [&](const auto& e) { return owners_[e.first] == txn.session; });
+    }
+    if (!nodes_.empty()) first_.insert(nodes_.begin()->first);
+  }
+}
+
+zk::SessionId Judge::OwnerOf(int64_t czxid) const {
+  const auto it = owners_.find(czxid);
+  return it == owners_.end() ? 0 : it->second;
+}
+
+}  // namespace zkrecipes::testing::explore

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_EXPLORE_JUDGE_H_
+#define ZKRECIPES_TESTING_EXPLORE_JUDGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "testing/memory/model_ensemble.h"
+
+namespace zkrecipes::testing::explore {
+
+// Which rule was broken: a schedule is shrunk as long as it breaks the same one.
+enum class Rule {
+  kGrantedNotFirst,   // a grant of a node that was never the first of the queue
+  kGrantedTwice,      // two grants of one node
+  kForeignSession,    // believed in a session that does not own the node
+  kHeldAfterLoss,     // held although lost() had fired
+  kBusyAlone,         // a try found somebody in the way where there was nobody
+  kUnexpectedAnswer,  // an error that nothing explains
+  kAnsweredTwice,     // a callback ran twice
+  kNeverAnswered,     // a wait that nobody ends: a lost wake-up, or a call that hangs
+  kNodeLeft,          // a node that nobody will delete
+  kWatchLeft,         // a watch that nobody wants
+  kNotClosed,         // a client that does not close
+};
+const char* NameOf(Rule rule);
+
+struct Violation {
+  Rule rule;
+  std::string what;
+};
+
+// Follows the queue through every committed transaction, whoever has seen it or not: the tree's own
+// order, against which grants are judged.
+class Judge {
+ public:
+  explicit Judge(std::string queue) : queue_(std::move(queue)) {}
+
+  // Reads on in the ensemble's history. REQUIRES: it is kept.
+  void Follow(const memory::ModelEnsemble& ensemble);
+
+  // Has the node with this czxid ever been first?
+  bool WasFirst(int64_t czxid) const { return first_.count(czxid) > 0; }
+  zk::SessionId OwnerOf(int64_t czxid) const;
+  size_t transactions() const { return read_; }
+  const std::map<int64_t, std::string>& nodes() const { return nodes_; }  // by czxid
+
+ private:
+  const std::string queue_;
+  size_t read_ = 0;
+  std::map<int64_t, std::string> nodes_;
+  std::map<std::string, int64_t> czxids_;
+  std::map<int64_t, zk::SessionId> owners_;  // of all there ever were
+  std::set<int64_t> first_;
+};
+
+}  // namespace zkrecipes::testing::explore
+
+#endif  // ZKRECIPES_TESTING_EXPLORE_JUDGE_H_

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_EXPLORE_MOVE_H_
+#define ZKRECIPES_TESTING_EXPLORE_MOVE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zkrecipes::testing::explore {
+
+// One thing that happens in a schedule. Named by what it is about and not by what was enabled when
+// it was chosen, so that a schedule means something after moves were taken out of it: a move that
+// cannot happen does not.
+enum class MoveKind {
+  // What happens by itself. `who` is a process, unless said otherwise.
+  kTask,
+  kDeliver,
+  kTimer,
+  kCallback,       // `which`: of those that wait
+  kExecute,        // by the server of the process's connection
+  kExecuteOrphan,  // `who`: of the connections that no client has any more
+  kCommit,
+  kApply,    // `who`: a server
+  kAdvance,  // to the next deadline
+
+  // What users do. `who` is a slot: one attempt at the lock at a time.
+  kAcquire,
+  kAcquireBriefly,  // with a timeout
+  kTry,
+  kCancel,
+  kRelease,
+  kCloseClient,  // `who`: a process. A new client takes over.
+
+  // What goes wrong. `who` is a process, unless said otherwise.
+  kBreak,       // the connection breaks
+  kDropOrphan,  // `who`: as kExecuteOrphan. What the server has not read is lost
+  kExpire,
+  kNetwork,   // `which`: a Host::Network
+  kPause,     // `which`: 1 or 0
+  kMoveTo,    // `which`: the only server that can be reached; beyond the last: any
+  kRate,      // `which`: percent of the ensemble's clock
+  kWait,      // `which`: milliseconds go by in which nobody does anything
+  kElect,     // `who`: a server; `which`: proposals that survive
+  kCutOff,    // `who`: a server
+  kHeal,      // `who`: a server
+  kOperator,  // deletes a node: of the queue, the `which`-th
+  kReap,
+};
+
+struct Move {
+  MoveKind kind = MoveKind::kTask;
+  uint32_t who = 0;
+  uint32_t which = 0;
+  friend bool operator==(const Move&, const Move&) = default;
+};
+
+// "deliver:1", "callback:0:2", "commit".
+std::string ToString(const Move& move);
+std::string ToString(const std::vector<Move>& moves);
+// Nothing for a text that ToString does not write.
+std::optional<std::vector<Move>> ParseMoves(const std::string& text);
+
+// A sentence for a story.
+std::string Describe(const Move& move);
+
+}  // namespace zkrecipes::testing::explore
+
+#endif  // ZKRECIPES_TESTING_EXPLORE_MOVE_H_

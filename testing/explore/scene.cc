@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens by itself, and what is checked after each move.
+
+#include "testing/explore/scene.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "testing/explore/lock_path.h"
+
+namespace zkrecipes::testing::explore {
+
+using memory::ConnectionId;
+using memory::Host;
+
+namespace {
+
+memory::ModelOptions ModelOf(const SceneOptions& options) {
+  memory::ModelOptions model;
+  model.servers = options.servers;
+  model.keep_history = true;
+  return model;
+}
+
+}  // namespace
+
+Scene::Scene(const SceneOptions& options)
+    : options_(options),
+      simulation_(ModelOf(options), options.seed),
+      judge_(kLockPath),
+      slots_(Index(options.slots)) {
+  for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
+}
+
+Scene::~Scene() {
+  for (const auto& attempt : attempts_) attempt->lease.reset();
+}
+
+bool Scene::Make(const Move& move) {
+  const bool made = MakeOrdinary(move) || MakeUserMove(move) || MakeFault(move);
+  if (made) Check();
+  return made;
+}
+
+void Scene::Break(Rule rule, const std::string& what) {
+  if (!violation_.has_value()) violation_ = Violation{rule, what};
+}
+
+// ---- what happens by itself ----------------------------------------------------------------------
+
+ConnectionId Scene::ConnectionOf(const Host& host) {
+  ConnectionId found = 0;
+  model().ForEachConnection([&](ConnectionId id) {
+    if (host.Owns(id)) found = id;
+  });
+  return found;
+}
+
+std::vector<ConnectionId> Scene::Orphans() {
+  std::vector<ConnectionId> orphans;
+  model().ForEachConnection([&](ConnectionId id) {
+    const auto owns = [id](const Process& process) { return process.host->Owns(id); };
+    if (std::none_of(processes_.begin(), processes_.end(), owns)) orphans.push_back(id);
+  });
+  return orphans;
+}
+
+bool Scene::CanMake(const Move& move) {
+  const bool is_process = move.who < processes_.size();
+  switch (move.kind) {
+    case MoveKind::kTask:
+      return is_process && host(move.who).CanRunTask();
+    case MoveKind::kDeliver:
+      return is_process && host(move.who).CanDeliver();
+    case MoveKind::kTimer:
+      return is_process && host(move.who).CanRunTimer();
+    case MoveKind::kCallback:
+      return is_process && host(move.who).callbacks() > move.which;
+    case MoveKind::kExecute: {
+      if (!is_process || host(move.who).network() == Host::Network::kSilent) return false;
+      const ConnectionId id = ConnectionOf(host(move.who));
+      return id != 0 && model().CanExecute(id);
+    }
+    case MoveKind::kExecuteOrphan: {
+      const std::vector<ConnectionId> orphans = Orphans();
+      return move.who < orphans.size() && model().CanExecute(orphans[move.who]);
+    }
+    case MoveKind::kCommit:
+      return model().CanCommit();
+    case MoveKind::kApply:
+      return move.who < static_cast<uint32_t>(servers()) &&
+             model().CanApply(static_cast<int>(move.who));
+    case MoveKind::kAdvance: {
+      const base::BootTime next = simulation_.NextDeadline();
+      return simulation_.now() < next && next < base::BootTime::InfiniteFuture();
+    }
+    default:
+      return false;
+  }
+}
+
+bool Scene::MakeOrdinary(const Move& move) {
+  if (!CanMake(move)) return false;
+  switch (move.kind) {
+    case MoveKind::kTask:
+      host(move.who).RunTask();
+      return true;
+    case MoveKind::kDeliver:
+      host(move.who).Deliver();
+      return true;
+    case MoveKind::kTimer:
+      host(move.who).RunTimer();
+      return true;
+    case MoveKind::kCallback:
+      host(move.who).RunCallback(move.which);
+      return true;
+    case MoveKind::kExecute:
+      model().Execute(ConnectionOf(host(move.who)), simulation_.now());
+      return true;
+    case MoveKind::kExecuteOrphan:
+      model().Execute(Orphans()[move.who], simulation_.now());
+      return true;
+    case MoveKind::kCommit:
+      model().Commit();
+      return true;
+    case MoveKind::kApply:
+      model().Apply(static_cast<int>(move.who));
+      return true;
+    default:
+      simulation_.SetTime(simulation_.NextDeadline());
+      return true;
+  }
+}
+
+void Scene::ListOrdinary(std::vector<Move>& moves) {
+  const auto add = [&](const Move& move) {
+    if (CanMake(move)) moves.push_back(move);
+  };
+  for (uint32_t i = 0; i < processes_.size(); ++i) {
+    if (host(i).stopped() && host(i).callbacks() == 0) continue;
+    for (const MoveKind kind :
+         {MoveKind::kTask, MoveKind::kDeliver, MoveKind::kTimer, MoveKind::kExecute}) {
+      add({kind, i});
+    }
+    for (uint32_t c = 0; c < host(i).callbacks(); ++c) moves.push_back({MoveKind::kCallback, i, c});
+  }
+  const auto orphans = static_cast<uint32_t>(Orphans().size());
+  for (uint32_t i = 0; i < orphans; ++i) add({MoveKind::kExecuteOrphan, i});
+  add({MoveKind::kCommit});
+  for (uint32_t i = 0; i < static_cast<uint32_t>(servers()); ++i) add({MoveKind::kApply, i});
+  add({MoveKind::kAdvance});
+}
+
+// ---- rules ---------------------------------------------------------------------------------------
+
+void Scene::Check() {
+  const size_t before = judge_.transactions();
+  judge_.Follow(model());
+  const bool changed = judge_.transactions() != before;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i] == nullptr) continue;
+    if (changed && slots_[i]->waiting()) NoticeOthers(*slots_[i]);
+    if (slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
+  }
+}
+
+void Scene::CheckLease(Attempt& attempt, size_t slot) {
+  const Lease::State state = attempt.lease->state();
+  if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return;
+  const std::string who = absl::StrCat("slot ", slot, " with ", attempt.lease->node());
+  if (attempt.losses > 0) Break(Rule::kHeldAfterLoss, who);
+  const zk::SessionId owner = judge_.OwnerOf(attempt.lease->token().value());
+  if (owner != attempt.core->session_id()) {
+    Break(Rule::kForeignSession,
+          absl::StrCat(who, " of session ", owner, " in session ", attempt.core->session_id()));
+  }
+}
+
+// A try may be answered by any server, of what it knows.
+void Scene::NoticeOthers(Attempt& attempt) {
+  if (!attempt.try_only || attempt.met_others) return;
+  for (int i = 0; i < servers(); ++i) {
+    const memory::Tree& tree = model().tree(i);
+    if (tree.Find(kLockPath) == nullptr) continue;
+    for (const std::string& name : tree.Children(kLockPath)) {
+      const memory::Node* node = tree.Find(absl::StrCat(kLockPath, "/", name));
+      // Others of the same session may be in the way as well.
+      if (node->owner != attempt.core->session_id() || others_in(attempt)) {
+        attempt.met_others = true;
+      }
+    }
+  }
+}
+
+bool Scene::others_in(const Attempt& attempt) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const auto& other) {
+    return other != nullptr && other.get() != &attempt && other->core == attempt.core;
+  });
+}
+
+std::string Scene::DescribeSession(zk::SessionId session) {
+  const char* alive = model().SessionLives(session) ? "" : " (expired)";
+  for (size_t i = 0; i < processes_.size(); ++i) {
+    if (processes_[i].core->session_id() != session) continue;
+    return absl::StrCat("process ", i, alive);
+  }
+  return absl::StrCat("a session of before", alive);
+}
+
+std::string Scene::Describe() {
+  std::string text = "  queue:";
+  for (const auto& [czxid, path] : judge_.nodes()) {
+    absl::StrAppend(&text, " #", path.substr(path.size() - 3), " of ",
+                    DescribeSession(judge_.OwnerOf(czxid)));
+  }
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i] == nullptr) continue;
+    const bool holds = slots_[i]->lease.has_value();
+    absl::StrAppend(&text, "\n  slot ", i, holds ? " has " : " waits",
+                    holds ? slots_[i]->lease->node() : "");
+  }
+  return text;
+}
+
+}  // namespace zkrecipes::testing::explore

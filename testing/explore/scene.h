@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_EXPLORE_SCENE_H_
+#define ZKRECIPES_TESTING_EXPLORE_SCENE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "lib/queue/acquisition.h"
+#include "testing/explore/judge.h"
+#include "testing/explore/move.h"
+#include "testing/memory/simulation.h"
+#include "zkrecipes/lock.h"
+
+namespace zkrecipes::testing::explore {
+
+// One attempt at the lock, by the code that ships.
+struct Attempt {
+  std::shared_ptr<internal::ClientCore> core;
+  bool try_only = false;
+  bool brief = false;       // has a timeout
+  bool cancelled = false;   // by its user
+  bool closed = false;      // its client was
+  bool deleted = false;     // an operator deleted a node while it waited
+  bool met_others = false;  // somebody else was in the queue, for some server, since it began
+  std::stop_source cancel;
+  int answers = 0;
+  std::optional<Lease> lease;
+  int losses = 0;  // how often lost() was heard
+  std::optional<std::stop_callback<std::function<void()>>> on_lost;
+
+  bool waiting() const { return answers == 0; }
+};
+
+struct SceneOptions {
+  int processes = 3;
+  int slots = 4;  // the i-th belongs to process i modulo `processes`
+  int servers = 3;
+  uint64_t seed = 1;
+};
+
+// A few processes that want one lock, on an ensemble in memory: carries out moves one by one and
+// checks after each that no rule is broken. From the same options, the same moves lead to the same
+// end.
+class Scene {
+ public:
+  explicit Scene(const SceneOptions& options);
+  ~Scene();
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+
+  // False: it cannot happen now, and nothing did.
+  bool Make(const Move& move);
+  // What can happen by itself, kAdvance (if there is anything to wait for) last.
+  void ListOrdinary(std::vector<Move>& moves);
+
+  // Mends everything, lets everybody have a turn, and checks that nothing is left behind.
+  void EndQuietly();
+
+  const std::optional<Violation>& violation() const { return violation_; }
+  const SceneOptions& options() const { return options_; }
+  int servers() { return simulation_.ensemble().servers(); }
+  int hosts() const { return static_cast<int>(processes_.size()); }  // closing ones included
+  bool Waits(int slot) const { return slots_[Index(slot)] && slots_[Index(slot)]->waiting(); }
+  bool Holds(int slot) const {
+    return slots_[Index(slot)] && slots_[Index(slot)]->lease.has_value();
+  }
+  int grants() const { return grants_; }
+  // Who holds and who waits, for a story.
+  std::string Describe();
+
+ private:
+  std::string DescribeSession(zk::SessionId session);
+
+  struct Process {
+    std::shared_ptr<memory::Host> host;
+    std::shared_ptr<internal::ClientCore> core;
+  };
+
+  static size_t Index(int i) { return static_cast<size_t>(i); }
+  memory::ModelEnsemble& model() { return simulation_.ensemble(); }
+  memory::Host& host(uint32_t process) { return *processes_[process].host; }
+
+  // scene.cc
+  bool MakeOrdinary(const Move& move);
+  bool CanMake(const Move& move);
+  void Break(Rule rule, const std::string& what);
+  void Check();
+  void CheckLease(Attempt& attempt, size_t slot);
+  void NoticeOthers(Attempt& attempt);
+  bool others_in(const Attempt& attempt) const;
+  std::vector<memory::ConnectionId> Orphans();
+  memory::ConnectionId ConnectionOf(const memory::Host& host);  // 0: none
+
+  // scene_users.cc
+  bool MakeUserMove(const Move& move);
+  bool Begin(size_t slot, MoveKind kind);
+  void OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
+                internal::Acquisition::Answer answer);
+  void OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease lease);
+  void CheckError(size_t slot, const Attempt& attempt, const absl::Status& status);
+  bool CloseClient(uint32_t process);
+  size_t OpenClient();
+
+  // scene_faults.cc
+  bool MakeFault(const Move& move);
+  bool OperatorDeletes(uint32_t which);
+  void MendEverything();
+  void LetEverybodyHaveATurn();
+  void CheckNothingIsLeft();
+  void CloseEverything();
+  void CheckCallbacks();
+
+  const SceneOptions options_;
+  memory::Simulation simulation_;
+  Judge judge_;
+  std::vector<Process> processes_;  // all there ever were
+  std::vector<size_t> current_;     // which of them each of `options_.processes` is now
+  std::vector<std::shared_ptr<Attempt>> slots_;  // null: idle
+  std::vector<std::shared_ptr<Attempt>> attempts_;
+  std::set<int64_t> granted_;
+  int grants_ = 0;
+  std::optional<Violation> violation_;
+};
+
+}  // namespace zkrecipes::testing::explore
+
+#endif  // ZKRECIPES_TESTING_EXPLORE_SCENE_H_

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What goes wrong in a Scene, and how it ends.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+#include "testing/explore/scene.h"
+
+namespace zkrecipes::testing::explore {
+
+using memory::ConnectionId;
+using memory::Host;
+
+bool Scene::MakeFault(const Move& move) {
+  const bool is_process = move.who < processes_.size();
+  const bool is_server = move.who < static_cast<uint32_t>(servers());
+  const int server = static_cast<int>(move.who);
+  const base::BootTime now = simulation_.now();
+  switch (move.kind) {
+    case MoveKind::kBreak:
+      if (is_process) host(move.who).BreakConnections();
+      return is_process;
+    case MoveKind::kDropOrphan: {
+      const std::vector<ConnectionId> orphans = Orphans();
+      if (move.who < orphans.size()) model().DropUnread(orphans[move.who]);
+      return move.who < orphans.size();
+    }
+    case MoveKind::kExpire:
+      return is_process && model().Expire(processes_[move.who].core->session_id(), now);
+    case MoveKind::kNetwork:
+      if (is_process) host(move.who).set_network(static_cast<Host::Network>(move.which % 3));
+      return is_process;
+    case MoveKind::kPause:
+      if (is_process) host(move.who).set_paused(move.which != 0);
+      return is_process;
+    case MoveKind::kMoveTo: {
+      const int target = static_cast<int>(move.which);
+      if (!is_process) return false;
+      host(move.who).set_only_server(target < servers() ? std::optional(target) : std::nullopt);
+      return true;
+    }
+    case MoveKind::kRate:
+      if (is_process) host(move.who).set_clock_rate(std::max(move.which, 1u) / 100.0);
+      return is_process;
+    case MoveKind::kWait:
+      simulation_.SetTime(now + absl::Milliseconds(move.which));
+      return true;
+    case MoveKind::kElect:
+      if (!is_server || model().IsCutOff(server)) return false;
+      model().ElectLeader(server, move.which, now);
+      return true;
+    case MoveKind::kCutOff:
+      if (is_server) model().CutOff(server, now);
+      return is_server;
+    case MoveKind::kHeal:
+      if (is_server) model().Heal(server);
+      return is_server;
+    case MoveKind::kOperator:
+      return OperatorDeletes(move.which);
+    case MoveKind::kReap:
+      model().ReapContainers(now);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Scene::OperatorDeletes(uint32_t which) {
+  if (which >= judge_.nodes().size()) return false;
+  const auto& node = *std::next(judge_.nodes().begin(), which);
+  if (!model().OperatorDeletes(node.second, simulation_.now())) return false;
+  for (const auto& attempt : slots_) {
+    if (attempt != nullptr && attempt->core->session_id() == judge_.OwnerOf(node.first)) {
+      attempt->deleted = true;
+    }
+  }
+  return true;
+}
+
+// ---- the end -------------------------------------------------------------------------------------
+
+void Scene::EndQuietly() {
+  MendEverything();
+  LetEverybodyHaveATurn();
+  if (!violation_.has_value()) CheckNothingIsLeft();
+  if (!violation_.has_value()) CloseEverything();
+  if (!violation_.has_value()) CheckCallbacks();
+}
+
+void Scene::MendEverything() {
+  for (int i = 0; i < servers(); ++i) model().Heal(i);
+  for (const Process& process : processes_) {
+    process.host->set_paused(false);
+    process.host->set_network(Host::Network::kUp);
+    process.host->set_only_server(std::nullopt);
+    process.host->set_clock_rate(1.0);
+  }
+}
+
+void Scene::LetEverybodyHaveATurn() {
+  const size_t enough = 2 * slots_.size() + 6;
+  for (size_t round = 0; round < enough && !violation_.has_value(); ++round) {
+    simulation_.RunUntil(simulation_.now() + absl::Seconds(2));
+    Check();
+    for (auto& attempt : slots_) {
+      if (attempt == nullptr || !attempt->lease.has_value()) continue;
+      attempt->lease.reset();
+      attempt = nullptr;
+    }
+    const auto idle = [](const auto& attempt) { return attempt == nullptr; };
+    if (std::all_of(slots_.begin(), slots_.end(), idle)) return;
+  }
+  Break(Rule::kNeverAnswered, Describe());
+}
+
+// Longer than a session can outlive its client.
+void Scene::CheckNothingIsLeft() {
+  simulation_.RunUntil(simulation_.now() + absl::Seconds(6));
+  Check();
+  for (const auto& [czxid, path] : judge_.nodes()) Break(Rule::kNodeLeft, path);
+  const size_t watches = model().watches();
+  if (watches > 0) Break(Rule::kWatchLeft, absl::StrCat(watches, " watches"));
+}
+
+void Scene::CloseEverything() {
+  std::vector<std::shared_ptr<base::OneShot<absl::Status>>> closed;
+  for (const Process& process : processes_) {
+    closed.push_back(std::make_shared<base::OneShot<absl::Status>>());
+    process.core->Close(closed.back());
+  }
+  simulation_.RunUntil(simulation_.now() + absl::Seconds(1));
+  for (size_t i = 0; i < closed.size(); ++i) {
+    if (!processes_[i].host->stopped()) Break(Rule::kNotClosed, absl::StrCat("process ", i));
+  }
+}
+
+void Scene::CheckCallbacks() {
+  for (const auto& attempt : attempts_) {
+    if (attempt->answers != 1) Break(Rule::kNeverAnswered, "an attempt of long ago");
+    if (attempt->on_lost.has_value() && attempt->losses != 1) {
+      Break(Rule::kNeverAnswered, absl::StrCat("lost() was heard ", attempt->losses, " times"));
+    }
+  }
+}
+
+}  // namespace zkrecipes::testing::explore

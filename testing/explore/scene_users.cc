@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What users do in a Scene, and what they are told.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "testing/explore/lock_path.h"
+#include "testing/explore/scene.h"
+
+namespace zkrecipes::testing::explore {
+
+using internal::Acquisition;
+
+namespace {
+
+constexpr absl::Duration kBrief = absl::Seconds(2);
+constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
+
+using StatusShot = base::OneShot<absl::Status>;
+
+}  // namespace
+
+size_t Scene::OpenClient() {
+  Process process;
+  process.host = simulation_.AddHost();
+  process.core = simulation_.NewClient(process.host, {.session_timeout = kSessionTimeout});
+  process.core->Start([](const absl::Status&) {});
+  processes_.push_back(std::move(process));
+  return processes_.size() - 1;
+}
+
+bool Scene::MakeUserMove(const Move& move) {
+  const bool is_slot = move.who < slots_.size();
+  const std::shared_ptr<Attempt> attempt = is_slot ? slots_[move.who] : nullptr;
+  switch (move.kind) {
+    case MoveKind::kAcquire:
+    case MoveKind::kAcquireBriefly:
+    case MoveKind::kTry:
+      return is_slot && attempt == nullptr && Begin(move.who, move.kind);
+    case MoveKind::kCancel:
+      if (attempt == nullptr || !attempt->waiting() || attempt->cancelled) return false;
+      attempt->cancelled = true;
+      attempt->cancel.request_stop();
+      return true;
+    case MoveKind::kRelease:
+      if (attempt == nullptr || !attempt->lease.has_value()) return false;
+      slots_[move.who] = nullptr;
+      attempt->lease.reset();
+      return true;
+    case MoveKind::kCloseClient:
+      return move.who < current_.size() && CloseClient(move.who);
+    default:
+      return false;
+  }
+}
+
+bool Scene::Begin(size_t slot, MoveKind kind) {
+  auto attempt = std::make_shared<Attempt>();
+  attempt->core = processes_[current_[slot % current_.size()]].core;
+  attempt->try_only = kind == MoveKind::kTry;
+  attempt->brief = kind == MoveKind::kAcquireBriefly;
+  slots_[slot] = attempt;
+  attempts_.push_back(attempt);
+  NoticeOthers(*attempt);
+  WaitOptions wait;
+  if (attempt->brief) wait.timeout = kBrief;
+  wait.cancel = attempt->cancel.get_token();
+  const internal::Candidacy candidacy{kLockPath, queue::Mode::kExclusive, attempt->try_only};
+  Acquisition::Start(
+      attempt->core, candidacy, wait,
+      internal::OnExecutor(attempt->core, [this, slot, attempt](Acquisition::Answer answer) {
+        OnAnswer(slot, attempt, std::move(answer));
+      }));
+  return true;
+}
+
+void Scene::OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
+                     Acquisition::Answer answer) {
+  judge_.Follow(model());
+  NoticeOthers(*attempt);
+  if (++attempt->answers > 1) Break(Rule::kAnsweredTwice, absl::StrCat("slot ", slot));
+  if (answer.ok() && answer->acquired()) {
+    return OnGrant(slot, attempt, (*std::move(answer)).lease());
+  }
+  slots_[slot] = nullptr;
+  if (!answer.ok()) return CheckError(slot, *attempt, answer.status());
+  if (!attempt->try_only || !attempt->met_others) {
+    Break(Rule::kBusyAlone, absl::StrCat("slot ", slot));
+  }
+}
+
+void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease lease) {
+  ++grants_;
+  const int64_t token = lease.token().value();
+  const std::string who = absl::StrCat("slot ", slot, " with ", lease.node());
+  if (!judge_.WasFirst(token)) Break(Rule::kGrantedNotFirst, who);
+  if (!granted_.insert(token).second) Break(Rule::kGrantedTwice, who);
+  attempt->lease = std::move(lease);
+  attempt->on_lost.emplace(attempt->lease->lost(), [a = attempt.get()] { ++a->losses; });
+}
+
+void Scene::CheckError(size_t slot, const Attempt& attempt, const absl::Status& status) {
+  const bool explained = (attempt.cancelled && absl::IsCancelled(status)) ||
+                         (attempt.brief && absl::IsDeadlineExceeded(status)) ||
+                         (attempt.closed && absl::IsFailedPrecondition(status)) ||
+                         (attempt.deleted && absl::IsAborted(status));
+  if (!explained) {
+    Break(Rule::kUnexpectedAnswer, absl::StrCat("slot ", slot, ": ", status.ToString()));
+  }
+}
+
+bool Scene::CloseClient(uint32_t process) {
+  const std::shared_ptr<internal::ClientCore> core = processes_[current_[process]].core;
+  for (const auto& attempt : slots_) {
+    if (attempt != nullptr && attempt->core == core) attempt->closed = true;
+  }
+  core->Close(std::make_shared<StatusShot>());
+  current_[process] = OpenClient();
+  return true;
+}
+
+}  // namespace zkrecipes::testing::explore

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_EXPLORE_SCHEDULE_H_
+#define ZKRECIPES_TESTING_EXPLORE_SCHEDULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "testing/explore/judge.h"
+#include "testing/explore/move.h"
+#include "testing/explore/scene.h"
+
+namespace zkrecipes::testing::explore {
+
+// How much goes wrong.
+enum class Weather {
+  kCalm,       // nothing: every order of what happens by itself
+  kRough,      // connections break, clients move between servers, users change their minds
+  kStorm,      // everything
+  kPartition,  // servers are cut off and elected
+};
+const char* NameOf(Weather weather);
+std::optional<Weather> ParseWeather(const std::string& name);
+
+struct Outcome {
+  std::vector<Move> moves;  // those that happened
+  std::optional<Violation> violation;
+  int grants = 0;
+};
+
+// A schedule chosen at random: what to try, and how it went. The same seed chooses the same.
+Outcome RunRandom(uint64_t seed, Weather weather, int length);
+// What the seed decides besides the moves.
+SceneOptions OptionsFor(uint64_t seed);
+
+// These moves, as far as they can happen, and then the quiet end.
+Outcome Replay(const SceneOptions& options, const std::vector<Move>& moves);
+
+// Takes out of a schedule that breaks a rule what it does not take to break it.
+std::vector<Move> Shrink(const SceneOptions& options, std::vector<Move> moves, Rule rule);
+
+// The schedule as a story, with who holds and who waits after each move.
+std::string Story(const SceneOptions& options, const std::vector<Move>& moves);
+
+}  // namespace zkrecipes::testing::explore
+
+#endif  // ZKRECIPES_TESTING_EXPLORE_SCHEDULE_H_
