@@ -197,6 +197,11 @@ void ContenderRunner::Act(const action::Granted& granted) {
                                           if (done != nullptr)
                                             done->Set(absl::OkStatus());  // finished long ago
                                         });
+  // Of a life that is over already: this process stood still before it read the answer. Its end may
+  // have been announced, and will not be again.
+  if (session_->life()->At(core_->Now()) == session::SessionLife::State::kOver) {
+    core_->reactor()->Post([self = self_] { self->Feed(event::Lapsed{}); });
+  }
   // A lease that nobody takes any more is dropped here, which has us leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
 }

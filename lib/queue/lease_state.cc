@@ -110,7 +110,8 @@ void LeaseState::OnLost(queue::LossReason why) {
 }
 
 void LeaseState::OnClosed() {
-  if (EnterReleased()) RequestStop();
+  (void)EnterReleased();
+  RequestStop();  // also of a lease that only the clock knows to be lost: nobody else will say so
 }
 
 void LeaseState::RequestStop() {

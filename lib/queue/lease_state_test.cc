@@ -89,6 +89,13 @@ TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
   EXPECT_TRUE(lease_->lost().stop_requested());
 }
 
+TEST_F(LeaseStateTest, SaysThatItEndsWithItsClientThoughItsTimeIsOverAlready) {
+  clock_->Advance(kTimeout);
+  EXPECT_EQ(lease_->state(), State::kLost);
+  lease_->OnClosed();
+  EXPECT_TRUE(lease_->lost().stop_requested());
+}
+
 TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
   lease_->OnLost(queue::LossReason::kNodeDeleted);
   EXPECT_TRUE(lease_->lost().stop_requested());

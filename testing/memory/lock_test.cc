@@ -242,6 +242,33 @@ TEST_F(LockInMemoryTest, APausedHolderFindsItsLeaseLostInTheFirstCall) {
   EXPECT_TRUE(process->lease().lost().stop_requested());
 }
 
+TEST_F(LockInMemoryTest, AGrantThatIsReadWhenItIsTooLateToBelieveItIsGivenBack) {
+  auto process = StartHolder();
+  process->result.reset();
+  simulation_.RunUntilIdle();  // the parent is there now
+  process->Acquire();
+  process->host->RunTask();
+  const base::BootTime asked = simulation_.now();
+  const ConnectionId connection = model().connections().back();
+  process->host->set_paused(true);
+  // A follower passes the sign of life on later: the session outlives what its client believes.
+  simulation_.SetTime(asked + absl::Milliseconds(300));
+  model().Execute(connection, simulation_.now());  // the create; the list is read later
+  model().Commit();
+  while (model().CanApply(model().ServerOf(connection)))
+    model().Apply(model().ServerOf(connection));
+  simulation_.SetTime(asked + absl::Milliseconds(10100));
+  ASSERT_TRUE(model().SessionLives(process->client->session_id()));
+  process->host->set_paused(false);
+  process->host->Deliver();
+  simulation_.RunUntilIdle();
+  ASSERT_EQ(process->answers, 2);
+  EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+  EXPECT_TRUE(process->lease().lost().stop_requested());
+  PassTime(absl::Seconds(2));
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
 TEST_F(LockInMemoryTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
   auto process = StartHolder();
   process->host->set_network(Host::Network::kDown);
