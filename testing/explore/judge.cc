@@ -2,6 +2,8 @@
 
 #include "testing/explore/judge.h"
 
+#include <algorithm>
+
 #include "lib/queue/node_name.h"
 #include "lib/zk/path.h"
 
@@ -58,6 +60,11 @@ void Judge::Follow(const memory::ModelEnsemble& ensemble) {
     }
     if (!nodes_.empty()) first_.insert(nodes_.begin()->first);
   }
+}
+
+bool Judge::CreatedByOthers(int64_t since, zk::SessionId session) const {
+  return std::any_of(owners_.upper_bound(since), owners_.end(),
+                     [session](const auto& entry) { return entry.second != session; });
 }
 
 zk::SessionId Judge::OwnerOf(int64_t czxid) const {

@@ -46,8 +46,9 @@ class Judge {
 
   // Has the node with this czxid ever been first?
   bool WasFirst(int64_t czxid) const { return first_.count(czxid) > 0; }
+  // Has anybody but this session created a node after that?
+  bool CreatedByOthers(int64_t since, zk::SessionId session) const;
   zk::SessionId OwnerOf(int64_t czxid) const;
-  size_t transactions() const { return read_; }
   const std::map<int64_t, std::string>& nodes() const { return nodes_; }  // by czxid
 
  private:

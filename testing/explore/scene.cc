@@ -157,12 +157,9 @@ void Scene::ListOrdinary(std::vector<Move>& moves) {
 // ---- rules ---------------------------------------------------------------------------------------
 
 void Scene::Check() {
-  const size_t before = judge_.transactions();
   judge_.Follow(model());
-  const bool changed = judge_.transactions() != before;
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i] == nullptr) continue;
-    if (changed && slots_[i]->waiting()) NoticeOthers(*slots_[i]);
     if (slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
   }
 }
@@ -177,28 +174,6 @@ void Scene::CheckLease(Attempt& attempt, size_t slot) {
     Break(Rule::kForeignSession,
           absl::StrCat(who, " of session ", owner, " in session ", attempt.core->session_id()));
   }
-}
-
-// A try may be answered by any server, of what it knows.
-void Scene::NoticeOthers(Attempt& attempt) {
-  if (!attempt.try_only || attempt.met_others) return;
-  for (int i = 0; i < servers(); ++i) {
-    const memory::Tree& tree = model().tree(i);
-    if (tree.Find(kLockPath) == nullptr) continue;
-    for (const std::string& name : tree.Children(kLockPath)) {
-      const memory::Node* node = tree.Find(absl::StrCat(kLockPath, "/", name));
-      // Others of the same session may be in the way as well.
-      if (node->owner != attempt.core->session_id() || others_in(attempt)) {
-        attempt.met_others = true;
-      }
-    }
-  }
-}
-
-bool Scene::others_in(const Attempt& attempt) const {
-  return std::any_of(slots_.begin(), slots_.end(), [&](const auto& other) {
-    return other != nullptr && other.get() != &attempt && other->core == attempt.core;
-  });
 }
 
 std::string Scene::DescribeSession(zk::SessionId session) {

@@ -28,7 +28,8 @@ struct Attempt {
   bool cancelled = false;   // by its user
   bool closed = false;      // its client was
   bool deleted = false;     // an operator deleted a node while it waited
-  bool met_others = false;  // somebody else was in the queue, for some server, since it began
+  int64_t since = 0;        // the ensemble's zxid when it began
+  bool met_others = false;  // a try: somebody else may have been in the queue since
   std::stop_source cancel;
   int answers = 0;
   std::optional<Lease> lease;
@@ -93,14 +94,13 @@ class Scene {
   void Break(Rule rule, const std::string& what);
   void Check();
   void CheckLease(Attempt& attempt, size_t slot);
-  void NoticeOthers(Attempt& attempt);
-  bool others_in(const Attempt& attempt) const;
   std::vector<memory::ConnectionId> Orphans();
   memory::ConnectionId ConnectionOf(const memory::Host& host);  // 0: none
 
   // scene_users.cc
   bool MakeUserMove(const Move& move);
   bool Begin(size_t slot, MoveKind kind);
+  bool MeetsOthers(const Attempt& attempt);
   void OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
                 internal::Acquisition::Answer answer);
   void OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease lease);

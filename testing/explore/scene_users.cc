@@ -63,7 +63,8 @@ bool Scene::Begin(size_t slot, MoveKind kind) {
   attempt->brief = kind == MoveKind::kAcquireBriefly;
   slots_[slot] = attempt;
   attempts_.push_back(attempt);
-  NoticeOthers(*attempt);
+  attempt->since = model().last_zxid(model().leader());
+  attempt->met_others = MeetsOthers(*attempt);
   WaitOptions wait;
   if (attempt->brief) wait.timeout = kBrief;
   wait.cancel = attempt->cancel.get_token();
@@ -76,17 +77,32 @@ bool Scene::Begin(size_t slot, MoveKind kind) {
   return true;
 }
 
+// Whoever is in some server's queue now, or may be of an earlier attempt in this session.
+bool Scene::MeetsOthers(const Attempt& attempt) {
+  for (const auto& other : attempts_) {
+    if (other.get() != &attempt && other->core == attempt.core) return true;
+  }
+  for (int i = 0; i < servers(); ++i) {
+    for (const std::string& name : model().tree(i).Children(kLockPath)) {
+      const memory::Node* node = model().tree(i).Find(absl::StrCat(kLockPath, "/", name));
+      if (node->owner != attempt.core->session_id()) return true;
+    }
+  }
+  return false;
+}
+
 void Scene::OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
                      Acquisition::Answer answer) {
   judge_.Follow(model());
-  NoticeOthers(*attempt);
   if (++attempt->answers > 1) Break(Rule::kAnsweredTwice, absl::StrCat("slot ", slot));
   if (answer.ok() && answer->acquired()) {
     return OnGrant(slot, attempt, (*std::move(answer)).lease());
   }
   slots_[slot] = nullptr;
   if (!answer.ok()) return CheckError(slot, *attempt, answer.status());
-  if (!attempt->try_only || !attempt->met_others) {
+  const bool met_others = attempt->met_others || MeetsOthers(*attempt) ||
+                          judge_.CreatedByOthers(attempt->since, attempt->core->session_id());
+  if (!attempt->try_only || !met_others) {
     Break(Rule::kBusyAlone, absl::StrCat("slot ", slot));
   }
 }
