@@ -10,9 +10,9 @@ namespace zkrecipes::testing::explore {
 namespace {
 
 // A failure prints its seed and a story: zkrecipes-explore --seed N shows it again.
-void Explore(Weather weather, uint64_t first, uint64_t schedules) {
+void Explore(Weather weather) {
   uint64_t grants = 0;
-  for (uint64_t seed = first; seed < first + schedules; ++seed) {
+  for (uint64_t seed = 1; seed <= ZKRECIPES_SCHEDULES; ++seed) {
     const Outcome outcome = RunRandom(seed, weather, 150);
     grants += static_cast<uint64_t>(outcome.grants);
     if (!outcome.violation.has_value()) continue;
@@ -21,13 +21,13 @@ void Explore(Weather weather, uint64_t first, uint64_t schedules) {
     FAIL() << "seed " << seed << ", " << NameOf(weather) << "\n"
            << Story(options, moves) << "--replay '" << ToString(moves) << "'";
   }
-  EXPECT_GT(grants, schedules);  // it is about something
+  EXPECT_GT(grants, ZKRECIPES_SCHEDULES);  // it is about something
 }
 
-TEST(Explore, KeepsEveryRuleInCalmWeather) { Explore(Weather::kCalm, 1, 500); }
-TEST(Explore, KeepsEveryRuleOverBadConnections) { Explore(Weather::kRough, 1, 1000); }
-TEST(Explore, KeepsEveryRuleWhateverHappens) { Explore(Weather::kStorm, 1, 2000); }
-TEST(Explore, KeepsEveryRuleOverPartitions) { Explore(Weather::kPartition, 1, 1000); }
+TEST(Explore, KeepsEveryRuleInCalmWeather) { Explore(Weather::kCalm); }
+TEST(Explore, KeepsEveryRuleOverBadConnections) { Explore(Weather::kRough); }
+TEST(Explore, KeepsEveryRuleWhateverHappens) { Explore(Weather::kStorm); }
+TEST(Explore, KeepsEveryRuleOverPartitions) { Explore(Weather::kPartition); }
 
 TEST(Explore, RunsTheSameScheduleFromTheSameSeed) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
