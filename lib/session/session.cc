@@ -306,7 +306,10 @@ void Session::OnHeard(base::BootTime when) {
 
 // What was granted in a life that is over stays lost; new grants need a new one.
 void Session::EnsureLife() {
-  if (life_ != nullptr && life_->At(reactor_->Now()) != SessionLife::State::kOver) return;
+  if (life_ != nullptr) {
+    if (life_->At(reactor_->Now()) != SessionLife::State::kOver) return;
+    CheckLife();  // nobody else will say that it is over
+  }
   life_ = std::make_shared<SessionLife>(last_heard_, timeout_);
   lapsed_ = false;
   CheckLife();

@@ -269,6 +269,18 @@ TEST_F(LockInMemoryTest, AGrantThatIsReadWhenItIsTooLateToBelieveItIsGivenBack) 
   EXPECT_THAT(Queue(), IsEmpty());
 }
 
+TEST_F(LockInMemoryTest, ALeaseWhoseTimeIsOverAtOnceByAShorterTimeoutIsLostWithAllThatFollows) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  PassTime(absl::Seconds(6));
+  model().set_max_session_timeout(absl::Seconds(4));
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+  EXPECT_TRUE(process->lease().lost().stop_requested());
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
 TEST_F(LockInMemoryTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
   auto process = StartHolder();
   process->host->set_network(Host::Network::kDown);

@@ -108,6 +108,8 @@ class ModelEnsemble {
   bool OperatorDeletes(const std::string& path, base::BootTime now);
   bool OperatorCreates(const std::string& path, Node node, base::BootTime now);
   void ReapContainers(base::BootTime now);
+  // As after a restart of the servers with other settings: from the next (re)connection on.
+  void set_max_session_timeout(absl::Duration max) { options_.max_session_timeout = max; }
   // For tests of the end of the numbers. REQUIRES: the node is there, on all servers.
   void SetNextSequence(const std::string& path, int32_t next);
 
