@@ -229,6 +229,15 @@ zk::SessionId ModelEnsemble::SessionOf(ConnectionId id) const {
 
 int ModelEnsemble::ServerOf(ConnectionId id) const { return connections_.at(id).server; }
 
+std::vector<std::pair<zk::SessionId, std::string>> ModelEnsemble::Watches() const {
+  std::vector<std::pair<zk::SessionId, std::string>> watches;
+  for (const auto& [id, connection] : connections_) {
+    for (const std::string& path : connection.watches)
+      watches.emplace_back(connection.session, path);
+  }
+  return watches;
+}
+
 size_t ModelEnsemble::watches() const {
   size_t count = 0;
   for (const auto& [id, connection] : connections_) count += connection.watches.size();

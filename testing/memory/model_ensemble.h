@@ -138,6 +138,7 @@ class ModelEnsemble {
   zk::SessionId SessionOf(ConnectionId id) const;
   int ServerOf(ConnectionId id) const;
   size_t watches() const;  // on all servers
+  std::vector<std::pair<zk::SessionId, std::string>> Watches() const;
 
  private:
   struct Preparation;  // leader.cc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TESTING_EXPLORE_JUDGE_H_
-#define ZKRECIPES_TESTING_EXPLORE_JUDGE_H_
+#ifndef ZKRECIPES_EXPLORE_SCHEDULES_JUDGE_H_
+#define ZKRECIPES_EXPLORE_SCHEDULES_JUDGE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "testing/memory/model_ensemble.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 
 // Which rule was broken: a schedule is shrunk as long as it breaks the same one.
 enum class Rule {
@@ -20,6 +20,7 @@ enum class Rule {
   kGrantedTwice,      // two grants of one node
   kForeignSession,    // believed in a session that does not own the node
   kHeldAfterLoss,     // held although lost() had fired
+  kNotTold,           // once all is quiet: lost, and lost() has not fired; or held without a node
   kBusyAlone,         // a try found somebody in the way where there was nobody
   kUnexpectedAnswer,  // an error that nothing explains
   kAnsweredTwice,     // a callback ran twice
@@ -42,7 +43,7 @@ class Judge {
   explicit Judge(std::string queue) : queue_(std::move(queue)) {}
 
   // Reads on in the ensemble's history. REQUIRES: it is kept.
-  void Follow(const memory::ModelEnsemble& ensemble);
+  void Follow(const testing::memory::ModelEnsemble& ensemble);
 
   // Has the node with this czxid ever been first?
   bool WasFirst(int64_t czxid) const { return first_.count(czxid) > 0; }
@@ -60,6 +61,6 @@ class Judge {
   std::set<int64_t> first_;
 };
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules
 
-#endif  // ZKRECIPES_TESTING_EXPLORE_JUDGE_H_
+#endif  // ZKRECIPES_EXPLORE_SCHEDULES_JUDGE_H_

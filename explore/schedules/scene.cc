@@ -2,24 +2,24 @@
 //
 // What happens by itself, and what is checked after each move.
 
-#include "testing/explore/scene.h"
+#include "explore/schedules/scene.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
-#include "testing/explore/lock_path.h"
+#include "explore/schedules/lock_path.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 
-using memory::ConnectionId;
-using memory::Host;
+using testing::memory::ConnectionId;
+using testing::memory::Host;
 
 namespace {
 
-memory::ModelOptions ModelOf(const SceneOptions& options) {
-  memory::ModelOptions model;
+testing::memory::ModelOptions ModelOf(const SceneOptions& options) {
+  testing::memory::ModelOptions model;
   model.servers = options.servers;
   model.keep_history = true;
   return model;
@@ -33,6 +33,13 @@ Scene::Scene(const SceneOptions& options)
       judge_(kLockPath),
       slots_(Index(options.slots)) {
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
+  if (options.next_sequence == 0) return;
+  (void)model().OperatorCreates(kLockPath, {}, simulation_.now());
+  model().Commit();
+  for (int i = 0; i < servers(); ++i) {
+    while (model().CanApply(i)) model().Apply(i);
+  }
+  model().SetNextSequence(kLockPath, options.next_sequence);
 }
 
 Scene::~Scene() {
@@ -200,4 +207,4 @@ std::string Scene::Describe() {
   return text;
 }
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "testing/explore/judge.h"
+#include "explore/schedules/judge.h"
 
 #include <algorithm>
 
 #include "lib/queue/node_name.h"
 #include "lib/zk/path.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 
-using memory::Transaction;
+using testing::memory::Transaction;
 
 const char* NameOf(Rule rule) {
   switch (rule) {
@@ -21,6 +21,8 @@ const char* NameOf(Rule rule) {
       return "believed in a foreign session";
     case Rule::kHeldAfterLoss:
       return "held after its loss";
+    case Rule::kNotTold:
+      return "not told of a loss";
     case Rule::kBusyAlone:
       return "busy though nobody was there";
     case Rule::kUnexpectedAnswer:
@@ -40,7 +42,7 @@ const char* NameOf(Rule rule) {
 }
 
 // Contenders of one incarnation of the queue are in the order of their czxids.
-void Judge::Follow(const memory::ModelEnsemble& ensemble) {
+void Judge::Follow(const testing::memory::ModelEnsemble& ensemble) {
   const auto& history = ensemble.history();
   for (; read_ < history.size(); ++read_) {
     const Transaction& txn = history[read_];
@@ -72,4 +74,4 @@ zk::SessionId Judge::OwnerOf(int64_t czxid) const {
   return it == owners_.end() ? 0 : it->second;
 }
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TESTING_EXPLORE_MOVE_H_
-#define ZKRECIPES_TESTING_EXPLORE_MOVE_H_
+#ifndef ZKRECIPES_EXPLORE_SCHEDULES_MOVE_H_
+#define ZKRECIPES_EXPLORE_SCHEDULES_MOVE_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 
 // One thing that happens in a schedule. Named by what it is about and not by what was enabled when
 // it was chosen, so that a schedule means something after moves were taken out of it: a move that
@@ -65,6 +65,6 @@ std::optional<std::vector<Move>> ParseMoves(const std::string& text);
 // A sentence for a story.
 std::string Describe(const Move& move);
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules
 
-#endif  // ZKRECIPES_TESTING_EXPLORE_MOVE_H_
+#endif  // ZKRECIPES_EXPLORE_SCHEDULES_MOVE_H_

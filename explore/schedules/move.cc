@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "testing/explore/move.h"
+#include "explore/schedules/move.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 namespace {
 
 struct Word {
@@ -99,4 +99,4 @@ std::string Describe(const Move& move) {
                              {{"#", absl::StrCat(move.who)}, {"%", absl::StrCat(move.which)}});
 }
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules

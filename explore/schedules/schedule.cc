@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "testing/explore/schedule.h"
+#include "explore/schedules/schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 namespace {
 
 // SplitMix64: cheap to start.
@@ -180,6 +181,11 @@ SceneOptions OptionsFor(uint64_t seed) {
   options.seed = seed;
   options.processes = 2 + static_cast<int>(dice.Pick(2));
   options.slots = options.processes + static_cast<int>(dice.Pick(2));
+  // Where the numbers end.
+  if (dice.Chance(20)) {
+    options.next_sequence =
+        std::numeric_limits<int32_t>::max() - static_cast<int32_t>(dice.Pick(3));
+  }
   return options;
 }
 
@@ -247,4 +253,4 @@ std::string Story(const SceneOptions& options, const std::vector<Move>& moves) {
   return story;
 }
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A share of the explorer's schedules with every run of the tests; ./dev explore runs more.
+// A share of the explorer's schedules with every run of the tests; ./dev schedules runs more.
+
+#include "explore/schedules/schedule.h"
 
 #include <gtest/gtest.h>
 
-#include "testing/explore/schedule.h"
-
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 namespace {
 
-// A failure prints its seed and a story: zkrecipes-explore --seed N shows it again.
-void Explore(Weather weather) {
+// A failure prints its seed and a story: zkrecipes-schedules --seed N shows it again.
+void RunMany(Weather weather) {
   uint64_t grants = 0;
   for (uint64_t seed = 1; seed <= ZKRECIPES_SCHEDULES; ++seed) {
     const Outcome outcome = RunRandom(seed, weather, 150);
@@ -24,12 +24,12 @@ void Explore(Weather weather) {
   EXPECT_GT(grants, ZKRECIPES_SCHEDULES);  // it is about something
 }
 
-TEST(Explore, KeepsEveryRuleInCalmWeather) { Explore(Weather::kCalm); }
-TEST(Explore, KeepsEveryRuleOverBadConnections) { Explore(Weather::kRough); }
-TEST(Explore, KeepsEveryRuleWhateverHappens) { Explore(Weather::kStorm); }
-TEST(Explore, KeepsEveryRuleOverPartitions) { Explore(Weather::kPartition); }
+TEST(Schedules, KeepsEveryRuleInCalmWeather) { RunMany(Weather::kCalm); }
+TEST(Schedules, KeepsEveryRuleOverBadConnections) { RunMany(Weather::kRough); }
+TEST(Schedules, KeepsEveryRuleWhateverHappens) { RunMany(Weather::kStorm); }
+TEST(Schedules, KeepsEveryRuleOverPartitions) { RunMany(Weather::kPartition); }
 
-TEST(Explore, RunsTheSameScheduleFromTheSameSeed) {
+TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const Outcome first = RunRandom(seed, Weather::kStorm, 150);
     EXPECT_EQ(RunRandom(seed, Weather::kStorm, 150).moves, first.moves);
@@ -51,4 +51,4 @@ TEST(Moves, AreReadAsTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules

@@ -6,14 +6,20 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "testing/explore/scene.h"
+#include "explore/schedules/scene.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 
-using memory::ConnectionId;
-using memory::Host;
+using testing::memory::ConnectionId;
+using testing::memory::Host;
 
 bool Scene::MakeFault(const Move& move) {
+  if (!Befall(move)) return false;
+  troubled_ = true;
+  return true;
+}
+
+bool Scene::Befall(const Move& move) {
   const bool is_process = move.who < processes_.size();
   const bool is_server = move.who < static_cast<uint32_t>(servers());
   const int server = static_cast<int>(move.who);
@@ -104,8 +110,10 @@ void Scene::LetEverybodyHaveATurn() {
   for (size_t round = 0; round < enough && !violation_.has_value(); ++round) {
     simulation_.RunUntil(simulation_.now() + absl::Seconds(2));
     Check();
+    CheckWatches();
     for (auto& attempt : slots_) {
       if (attempt == nullptr || !attempt->lease.has_value()) continue;
+      CheckWasTold(*attempt);
       attempt->lease.reset();
       attempt = nullptr;
     }
@@ -113,6 +121,28 @@ void Scene::LetEverybodyHaveATurn() {
     if (std::all_of(slots_.begin(), slots_.end(), idle)) return;
   }
   Break(Rule::kNeverAnswered, Describe());
+}
+
+void Scene::CheckWasTold(const Attempt& attempt) {
+  const bool held = attempt.lease->state() == Lease::State::kHeld;
+  const bool there = judge_.nodes().count(attempt.lease->token().value()) > 0;
+  if (held && !there) Break(Rule::kNotTold, "held without a node: " + attempt.lease->node());
+  if (!held && attempt.losses == 0) Break(Rule::kNotTold, "lost: " + attempt.lease->node());
+}
+
+// Nobody watches but its own node or the one in front of it. A watch whose removal was lost with
+// the connection may stay: so this holds only where nothing went wrong.
+void Scene::CheckWatches() {
+  if (troubled_) return;
+  for (const auto& [session, path] : model().Watches()) {
+    bool wanted = false;
+    std::string front;
+    for (const auto& [czxid, node] : judge_.nodes()) {
+      wanted |= judge_.OwnerOf(czxid) == session && (path == node || path == front);
+      front = node;
+    }
+    if (!wanted) Break(Rule::kWatchLeft, path);
+  }
 }
 
 // Longer than a session can outlive its client.
@@ -145,4 +175,4 @@ void Scene::CheckCallbacks() {
   }
 }
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "testing/explore/lock_path.h"
-#include "testing/explore/scene.h"
+#include "explore/schedules/lock_path.h"
+#include "explore/schedules/scene.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 
 using internal::Acquisition;
 
@@ -84,7 +84,7 @@ bool Scene::MeetsOthers(const Attempt& attempt) {
   }
   for (int i = 0; i < servers(); ++i) {
     for (const std::string& name : model().tree(i).Children(kLockPath)) {
-      const memory::Node* node = model().tree(i).Find(absl::StrCat(kLockPath, "/", name));
+      const testing::memory::Node* node = model().tree(i).Find(absl::StrCat(kLockPath, "/", name));
       if (node->owner != attempt.core->session_id()) return true;
     }
   }
@@ -121,7 +121,8 @@ void Scene::CheckError(size_t slot, const Attempt& attempt, const absl::Status& 
   const bool explained = (attempt.cancelled && absl::IsCancelled(status)) ||
                          (attempt.brief && absl::IsDeadlineExceeded(status)) ||
                          (attempt.closed && absl::IsFailedPrecondition(status)) ||
-                         (attempt.deleted && absl::IsAborted(status));
+                         (attempt.deleted && absl::IsAborted(status)) ||
+                         (options_.next_sequence != 0 && absl::IsResourceExhausted(status));
   if (!explained) {
     Break(Rule::kUnexpectedAnswer, absl::StrCat("slot ", slot, ": ", status.ToString()));
   }
@@ -137,4 +138,4 @@ bool Scene::CloseClient(uint32_t process) {
   return true;
 }
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules

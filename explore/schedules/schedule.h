@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TESTING_EXPLORE_SCHEDULE_H_
-#define ZKRECIPES_TESTING_EXPLORE_SCHEDULE_H_
+#ifndef ZKRECIPES_EXPLORE_SCHEDULES_SCHEDULE_H_
+#define ZKRECIPES_EXPLORE_SCHEDULES_SCHEDULE_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "testing/explore/judge.h"
-#include "testing/explore/move.h"
-#include "testing/explore/scene.h"
+#include "explore/schedules/judge.h"
+#include "explore/schedules/move.h"
+#include "explore/schedules/scene.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 
 // How much goes wrong.
 enum class Weather {
@@ -44,6 +44,6 @@ std::vector<Move> Shrink(const SceneOptions& options, std::vector<Move> moves, R
 // The schedule as a story, with who holds and who waits after each move.
 std::string Story(const SceneOptions& options, const std::vector<Move>& moves);
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules
 
-#endif  // ZKRECIPES_TESTING_EXPLORE_SCHEDULE_H_
+#endif  // ZKRECIPES_EXPLORE_SCHEDULES_SCHEDULE_H_

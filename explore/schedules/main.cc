@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// zkrecipes-explore: random schedules of the library on the ensemble in memory.
+// zkrecipes-schedules: random schedules of the library on the ensemble in memory.
 
 #include <chrono>
 #include <cstdint>
@@ -11,16 +11,17 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-#include "testing/explore/schedule.h"
+#include "explore/schedules/schedule.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 namespace {
 
 const char kUsage[] =
-    "usage: zkrecipes-explore [--weather calm|rough|storm|partition|all] [--schedules N]\n"
+    "usage: zkrecipes-schedules [--weather calm|rough|storm|partition|all] [--schedules N]\n"
     "                         [--minutes M] [--seed FIRST] [--length MOVES] [--replay 'MOVES']\n"
     "Runs schedules at random until one breaks a rule, and then prints the shortest that does.\n"
-    "--replay runs one schedule, of the options that --seed chooses, and tells its story.\n";
+    "--replay runs one schedule, of the options that --seed chooses, and tells its story.\n"
+    "--find 1: there is a bug, and it is the failure not to find it.\n";
 
 struct Flags {
   std::vector<Weather> weathers = {Weather::kCalm, Weather::kRough, Weather::kStorm,
@@ -30,6 +31,7 @@ struct Flags {
   uint64_t seed = 1;
   int length = 150;
   std::optional<std::string> replay;
+  bool find = false;
 };
 
 bool Parse(const std::string& name, const std::string& value, Flags& flags) {
@@ -40,6 +42,7 @@ bool Parse(const std::string& name, const std::string& value, Flags& flags) {
     flags.schedules = std::numeric_limits<uint64_t>::max();
     return absl::SimpleAtod(value, &flags.minutes);
   }
+  if (name == "--find") return flags.find = value == "1";
   if (name == "--replay") {
     flags.replay = value;
     return true;
@@ -57,7 +60,7 @@ void Report(uint64_t seed, Weather weather, const Outcome& outcome) {
             << ": " << outcome.violation->what << "\n"
             << "shrinking " << outcome.moves.size() << " moves\n";
   const std::vector<Move> moves = Shrink(options, outcome.moves, outcome.violation->rule);
-  std::cout << Story(options, moves) << "to see it again:\n  zkrecipes-explore --seed " << seed
+  std::cout << Story(options, moves) << "to see it again:\n  zkrecipes-schedules --seed " << seed
             << " --replay '" << ToString(moves) << "'\n";
 }
 
@@ -86,12 +89,17 @@ int Explore(const Flags& flags) {
     moves += outcome.moves.size();
     grants += static_cast<uint64_t>(outcome.grants);
     if (!outcome.violation.has_value()) continue;
+    if (flags.find) {
+      std::cout << "found in schedule " << done + 1 << ", " << NameOf(weather) << ": "
+                << NameOf(outcome.violation->rule) << "\n";
+      return 0;
+    }
     Report(seed, weather, outcome);
     return 1;
   }
   std::cout << done << " schedules, " << moves << " moves, " << grants << " grants in " << seconds()
             << " s: " << static_cast<double>(done) / seconds() << " schedules a second\n";
-  return 0;
+  return flags.find ? 1 : 0;
 }
 
 int Main(int argc, char** argv) {
@@ -106,6 +114,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules
 
-int main(int argc, char** argv) { return zkrecipes::testing::explore::Main(argc, argv); }
+int main(int argc, char** argv) { return zkrecipes::explore::schedules::Main(argc, argv); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TESTING_EXPLORE_SCENE_H_
-#define ZKRECIPES_TESTING_EXPLORE_SCENE_H_
+#ifndef ZKRECIPES_EXPLORE_SCHEDULES_SCENE_H_
+#define ZKRECIPES_EXPLORE_SCHEDULES_SCENE_H_
 
 #include <cstdint>
 #include <functional>
@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "explore/schedules/judge.h"
+#include "explore/schedules/move.h"
 #include "lib/queue/acquisition.h"
-#include "testing/explore/judge.h"
-#include "testing/explore/move.h"
 #include "testing/memory/simulation.h"
 #include "zkrecipes/lock.h"
 
-namespace zkrecipes::testing::explore {
+namespace zkrecipes::explore::schedules {
 
 // One attempt at the lock, by the code that ships.
 struct Attempt {
@@ -44,6 +44,7 @@ struct SceneOptions {
   int slots = 4;  // the i-th belongs to process i modulo `processes`
   int servers = 3;
   uint64_t seed = 1;
+  int32_t next_sequence = 0;  // of the queue; else than 0: it is there from the beginning
 };
 
 // A few processes that want one lock, on an ensemble in memory: carries out moves one by one and
@@ -80,13 +81,13 @@ class Scene {
   std::string DescribeSession(zk::SessionId session);
 
   struct Process {
-    std::shared_ptr<memory::Host> host;
+    std::shared_ptr<testing::memory::Host> host;
     std::shared_ptr<internal::ClientCore> core;
   };
 
   static size_t Index(int i) { return static_cast<size_t>(i); }
-  memory::ModelEnsemble& model() { return simulation_.ensemble(); }
-  memory::Host& host(uint32_t process) { return *processes_[process].host; }
+  testing::memory::ModelEnsemble& model() { return simulation_.ensemble(); }
+  testing::memory::Host& host(uint32_t process) { return *processes_[process].host; }
 
   // scene.cc
   bool MakeOrdinary(const Move& move);
@@ -94,8 +95,8 @@ class Scene {
   void Break(Rule rule, const std::string& what);
   void Check();
   void CheckLease(Attempt& attempt, size_t slot);
-  std::vector<memory::ConnectionId> Orphans();
-  memory::ConnectionId ConnectionOf(const memory::Host& host);  // 0: none
+  std::vector<testing::memory::ConnectionId> Orphans();
+  testing::memory::ConnectionId ConnectionOf(const testing::memory::Host& host);  // 0: none
 
   // scene_users.cc
   bool MakeUserMove(const Move& move);
@@ -110,15 +111,18 @@ class Scene {
 
   // scene_faults.cc
   bool MakeFault(const Move& move);
+  bool Befall(const Move& move);
   bool OperatorDeletes(uint32_t which);
   void MendEverything();
   void LetEverybodyHaveATurn();
+  void CheckWasTold(const Attempt& attempt);
+  void CheckWatches();
   void CheckNothingIsLeft();
   void CloseEverything();
   void CheckCallbacks();
 
   const SceneOptions options_;
-  memory::Simulation simulation_;
+  testing::memory::Simulation simulation_;
   Judge judge_;
   std::vector<Process> processes_;  // all there ever were
   std::vector<size_t> current_;     // which of them each of `options_.processes` is now
@@ -126,9 +130,10 @@ class Scene {
   std::vector<std::shared_ptr<Attempt>> attempts_;
   std::set<int64_t> granted_;
   int grants_ = 0;
+  bool troubled_ = false;  // something went wrong
   std::optional<Violation> violation_;
 };
 
-}  // namespace zkrecipes::testing::explore
+}  // namespace zkrecipes::explore::schedules
 
-#endif  // ZKRECIPES_TESTING_EXPLORE_SCENE_H_
+#endif  // ZKRECIPES_EXPLORE_SCHEDULES_SCENE_H_
