@@ -117,6 +117,7 @@ class Scene {
   void LetEverybodyHaveATurn();
   void CheckWasTold(const Attempt& attempt);
   void CheckWatches();
+  void CheckNodesAreWanted();
   void CheckNothingIsLeft();
   void CloseEverything();
   void CheckCallbacks();

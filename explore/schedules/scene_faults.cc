@@ -111,6 +111,7 @@ void Scene::LetEverybodyHaveATurn() {
     simulation_.RunUntil(simulation_.now() + absl::Seconds(2));
     Check();
     CheckWatches();
+    if (round > 0) CheckNodesAreWanted();
     for (auto& attempt : slots_) {
       if (attempt == nullptr || !attempt->lease.has_value()) continue;
       CheckWasTold(*attempt);
@@ -142,6 +143,23 @@ void Scene::CheckWatches() {
       front = node;
     }
     if (!wanted) Break(Rule::kWatchLeft, path);
+  }
+}
+
+// Who has given up has no node any more.
+void Scene::CheckNodesAreWanted() {
+  for (const Process& process : processes_) {
+    const auto its = [&](const auto& node) {
+      return judge_.OwnerOf(node.first) == process.core->session_id();
+    };
+    const auto wanted = [&](const auto& attempt) {
+      return attempt != nullptr && attempt->core == process.core;
+    };
+    const auto& nodes = judge_.nodes();
+    if (std::count_if(nodes.begin(), nodes.end(), its) >
+        std::count_if(slots_.begin(), slots_.end(), wanted)) {
+      Break(Rule::kNodeLeft, Describe());
+    }
   }
 }
 
