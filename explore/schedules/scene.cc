@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "explore/schedules/lock_path.h"
+#include "lib/base/one_shot.h"
 
 namespace zkrecipes::explore::schedules {
 
@@ -42,8 +43,12 @@ Scene::Scene(const SceneOptions& options)
   model().SetNextSequence(kLockPath, options.next_sequence);
 }
 
+// A core is closed, not dropped: its session would go in the middle of a reply.
 Scene::~Scene() {
   for (const auto& attempt : attempts_) attempt->lease.reset();
+  for (const Process& process : processes_) {
+    process.core->Close(std::make_shared<base::OneShot<absl::Status>>());
+  }
 }
 
 bool Scene::Make(const Move& move) {

@@ -42,7 +42,7 @@ std::string ToString(const Step& step);
 // to the same state.
 //
 // Everything on one thread, but what Host says is thread-safe. Clients may outlive it: then they
-// are dead. Those that nobody holds any more are closed first, without a word to anybody.
+// are dead. Those that are closing may finish first, without a word to anybody.
 class Simulation {
  public:
   // `wake`: see Host.
