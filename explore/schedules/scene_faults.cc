@@ -132,9 +132,9 @@ void Scene::CheckWasTold(const Attempt& attempt) {
 }
 
 // Nobody watches but its own node or the one in front of it. A watch whose removal was lost with
-// the connection may stay: so this holds only where nothing went wrong.
+// the connection may stay: so this holds only where each client still has its first one.
 void Scene::CheckWatches() {
-  if (troubled_) return;
+  if (troubled_ || model().connections_made() > processes_.size()) return;
   for (const auto& [session, path] : model().Watches()) {
     bool wanted = false;
     std::string front;

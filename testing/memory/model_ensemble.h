@@ -137,7 +137,8 @@ class ModelEnsemble {
   bool Exists(ConnectionId id) const { return connections_.count(id) > 0; }
   zk::SessionId SessionOf(ConnectionId id) const;
   int ServerOf(ConnectionId id) const;
-  size_t watches() const;  // on all servers
+  ConnectionId connections_made() const { return last_connection_; }  // ever
+  size_t watches() const;                                             // on all servers
   std::vector<std::pair<zk::SessionId, std::string>> Watches() const;
 
  private:
