@@ -43,13 +43,9 @@ Scene::Scene(const SceneOptions& options)
   model().SetNextSequence(kLockPath, options.next_sequence);
 }
 
-// A core is closed, not dropped: its session would go in the middle of a reply.
 Scene::~Scene() {
   for (const auto& attempt : attempts_) attempt->lease.reset();
   // As a Client does when it goes: a session is never dropped while it may be in use.
-  for (const Process& process : processes_) {
-    process.core->Close(std::make_shared<base::OneShot<absl::Status>>());
-  }
   for (const Process& process : processes_) {
     process.core->Close(std::make_shared<base::OneShot<absl::Status>>());
   }
