@@ -2,6 +2,7 @@
 //
 // What users do in a Scene, and what they are told.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -63,7 +64,11 @@ bool Scene::Begin(size_t slot, MoveKind kind) {
   attempt->brief = kind == MoveKind::kAcquireBriefly;
   slots_[slot] = attempt;
   attempts_.push_back(attempt);
-  attempt->since = model().last_zxid(model().leader());
+  // A try may rest on what the server furthest behind still shows.
+  attempt->since = model().last_zxid(0);
+  for (int i = 1; i < servers(); ++i) {
+    attempt->since = std::min(attempt->since, model().last_zxid(i));
+  }
   attempt->met_others = MeetsOthers(*attempt);
   WaitOptions wait;
   if (attempt->brief) wait.timeout = kBrief;
