@@ -16,8 +16,6 @@ using zk::Code;
 
 // ---- the create's reply is lost ----------------------------------------------------------------
 
-Script& LoseCreate(Script& script) { return script.Up().Down().Expect("create a, list"); }
-
 TEST(Contender, FindsItsNodeWhenTheCreateReplyIsLost) {
   Script script(Lock());
   LoseCreate(script).ExpectState(State::kResolving);
@@ -75,12 +73,8 @@ TEST(Contender, AsksAgainWhenTheParentWentWithTheLostCreate) {
 
 TEST(Contender, AsksAgainWhoseTheNodeIsWhenThatReplyIsLost) {
   Script script(Lock());
-  LoseCreate(script)
-      .Up()
-      .Fails(Code::kNoNode)
-      .Listed({Mine(3)})
-      .Expect("barrier a, list, get a3, list");
-  script.Down()
+  FindAgain(script)
+      .Down()
       .Up()
       .Expect("get a3, list")
       .Got(7, 3)
@@ -90,12 +84,7 @@ TEST(Contender, AsksAgainWhoseTheNodeIsWhenThatReplyIsLost) {
 
 TEST(Contender, IsToldWhenTheNodeItFoundAgainIsDeletedMeanwhile) {
   Script script(Lock());
-  LoseCreate(script)
-      .Up()
-      .Fails(Code::kNoNode)
-      .Listed({Mine(3)})
-      .Expect("barrier a, list, get a3, list");
-  script.Fails(Code::kNoNode).Expect("finished: node deleted");
+  FindAgain(script).Fails(Code::kNoNode).Expect("finished: node deleted");
 }
 
 // A barrier is only as good as the servers are. The later node would block everybody for ever.
@@ -119,20 +108,8 @@ TEST(Contender, ListsAgainWhenTheListingIsLost) {
 
 TEST(Contender, ListsAgainWhenTheWatchReplyIsLost) {
   Script script(Lock());
-  script.Up()
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Down()
-      .Expect("create a, list, own timer, watch other1");
+  Watch(script).Down().ExpectNothing();
   script.Up().Expect("list").Listed({Other(1), Mine(3)}).Expect("watch other1");
-}
-
-Script& Wait(Script& script) {
-  return script.Up()
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Ok()
-      .Expect("create a, list, own timer, watch other1");
 }
 
 TEST(Contender, TrustsAnArmedWatchOverAReconnection) {

@@ -13,28 +13,6 @@ namespace {
 using State = Contender::State;
 using zk::Code;
 
-Script& LoseCreate(Script& script) { return script.Up().Down().Expect("create a, list"); }
-
-Script& FindAgain(Script& script) {
-  return LoseCreate(script)
-      .Up()
-      .Fails(Code::kNoNode)
-      .Listed({Mine(3)})
-      .Expect("barrier a, list, get a3, list");
-}
-
-Script& Watch(Script& script) {
-  return script.Up()
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("create a, list, own timer, watch other1");
-}
-
-Script& Hold(Script& script) {
-  return script.Up().Created(3).Listed({Mine(3)}).Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7");
-}
-
 // ---- leave -------------------------------------------------------------------------------------
 
 TEST(Contender, LeavesAtOnceWhileNothingOfItIsOnTheServer) {

@@ -13,18 +13,6 @@ namespace {
 using State = Contender::State;
 using zk::Code;
 
-Script& Watch(Script& script) {
-  return script.Up()
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("create a, list, own timer, watch other1");
-}
-
-Script& Hold(Script& script) {
-  return script.Up().Created(3).Listed({Mine(3)}).Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7");
-}
-
 // ---- the own node ------------------------------------------------------------------------------
 
 TEST(Contender, IsToldByAListingThatItsNodeIsGone) {

@@ -4,109 +4,17 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include <gtest/gtest.h>
 
+#include "lib/queue/contender_text.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::queue {
 namespace {
 
-constexpr char kOthersGuid = '0';
-
-std::string GuidOf(char letter) { return std::string(32, letter); }
 int64_t CzxidOf(int32_t n) { return int64_t{1000} + n; }
-
-// ---- actions as texts --------------------------------------------------------------------------
-
-// "a3", "other1", or the path itself if it is no contender's.
-std::string Label(const std::string& path) {
-  const auto name = ParseNodeName(zk::NodeName(path));
-  if (!name) return path;
-  const bool other = name->guid[0] == kOthersGuid;
-  return absl::StrCat(other ? "other" : name->guid.substr(0, 1), name->sequence);
-}
-
-// The first letter of the guid in a node's prefix or in a barrier's name.
-std::string GuidLetter(const std::string& path) {
-  const std::string name = zk::NodeName(path);
-  for (size_t at = 0; at + 32 <= name.size(); ++at) {
-    if (name.substr(at, 32) == GuidOf(name[at])) return name.substr(at, 1);
-  }
-  return path;
-}
-
-struct RequestText {
-  std::string operator()(const zk::Create& r) const {
-    if (r.mode == zk::CreateMode::kContainer) return absl::StrCat("make ", r.path);
-    return absl::StrCat("create ", GuidLetter(r.path));
-  }
-  std::string operator()(const zk::Delete& r) const {
-    if (absl::StrContains(r.path, "barrier")) return absl::StrCat("barrier ", GuidLetter(r.path));
-    return absl::StrCat("delete ", Label(r.path));
-  }
-  std::string operator()(const zk::Get& r) const { return absl::StrCat("get ", Label(r.path)); }
-  std::string operator()(const zk::GetChildren&) const { return "list"; }
-  std::string operator()(const zk::WatchNode& r) const {
-    return absl::StrCat("watch ", Label(r.path));
-  }
-  std::string operator()(const zk::RemoveWatches& r) const {
-    return absl::StrCat("remove watches ", r.path);
-  }
-};
-
-const char* TextOf(LossReason why) {
-  switch (why) {
-    case LossReason::kSessionLost:
-      return "session";
-    case LossReason::kNodeDeleted:
-      return "node";
-    case LossReason::kLapsed:
-      return "lapsed";
-  }
-  return "";
-}
-
-const char* TextOf(Outcome outcome) {
-  constexpr const char* kTexts[] = {"none",         "left",    "busy",      "lost",
-                                    "node deleted", "refused", "exhausted", "foreign owner"};
-  return kTexts[static_cast<int>(outcome)];
-}
-
-struct ActionText {
-  std::string operator()(const action::Send& a) const {
-    return std::visit(RequestText(), a.request);
-  }
-  std::string operator()(const action::Unwatch& a) const {
-    return absl::StrCat("unwatch ", Label(a.path));
-  }
-  std::string operator()(const action::StartRetryTimer&) const { return "retry timer"; }
-  std::string operator()(const action::StartOwnWatchTimer&) const { return "own timer"; }
-  std::string operator()(const action::Granted& a) const {
-    return absl::StrCat("granted ", Label(a.node), " token ", a.token, " in ", a.session);
-  }
-  std::string operator()(const action::LeaseLost& a) const {
-    return absl::StrCat("lost: ", TextOf(a.why));
-  }
-  std::string operator()(const action::PlaceLost&) const { return "place lost"; }
-  std::string operator()(const action::LeaveRefused& a) const {
-    return absl::StrCat("cannot ", a.what, " ", Label(a.path), ": ", zk::CodeName(a.code));
-  }
-  std::string operator()(const action::Finished& a) const {
-    const std::string text = absl::StrCat("finished: ", TextOf(a.outcome));
-    if (a.outcome != Outcome::kRefused) return text;
-    return absl::StrCat(text, " ", a.what, " ", Label(a.path), " ", zk::CodeName(a.code));
-  }
-};
-
-std::string TextOf(const Actions& actions) {
-  return absl::StrJoin(actions, ", ", [](std::string* out, const Action& action) {
-    out->append(std::visit(ActionText(), action));
-  });
-}
 
 testing::ScopedTrace Trace(Where where) { return {where.file, where.line, "said here"}; }
 
@@ -234,6 +142,34 @@ Script& Script::ExpectState(Contender::State state, Where where) {
   const testing::ScopedTrace trace = Trace(where);
   EXPECT_EQ(static_cast<int>(machine_.state()), static_cast<int>(state));
   return *this;
+}
+
+// ---- beginnings --------------------------------------------------------------------------------
+
+Script& LoseCreate(Script& script, Where where) {
+  return script.Up().Down().Expect("create a, list", where);
+}
+
+Script& FindAgain(Script& script, Where where) {
+  return LoseCreate(script, where)
+      .Up()
+      .Fails(zk::Code::kNoNode)
+      .Listed({Mine(3)})
+      .Expect("barrier a, list, get a3, list", where);
+}
+
+Script& Watch(Script& script, Where where) {
+  return script.Up()
+      .Created(3)
+      .Listed({Other(1), Mine(3)})
+      .Expect("create a, list, own timer, watch other1", where);
+}
+
+Script& Wait(Script& script, Where where) { return Watch(script, where).Ok().ExpectNothing(where); }
+
+Script& Hold(Script& script, Where where) {
+  return script.Up().Created(3).Listed({Mine(3)}).Expect(
+      "create a, list, own timer, granted a3 token 1003 in 7", where);
 }
 
 // ---- specs and names ---------------------------------------------------------------------------

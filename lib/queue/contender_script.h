@@ -29,7 +29,7 @@ struct Where {
 //
 // The guid offered at the first Up is all "a", at the second all "b", and so on; node 3 with the
 // first guid is Mine(3), or "a3" in texts, with czxid 1003. Node 1 of somebody else is Other(1), or
-// "other1". The texts are in contender_script.cc.
+// "other1". The texts are in contender_text.cc.
 class Script {
  public:
   explicit Script(const ContenderSpec& spec) : machine_(spec), parent_(spec.parent) {}
@@ -81,6 +81,13 @@ class Script {
   int requests_ = 0;
   zk::Request last_request_;
 };
+
+// How many stories begin, with node 3 and the first guid: each expects what is done up to there.
+Script& LoseCreate(Script& script, Where where = Where::Caller());
+Script& FindAgain(Script& script, Where where = Where::Caller());  // after LoseCreate
+Script& Watch(Script& script, Where where = Where::Caller());      // Other(1), no answer yet
+Script& Wait(Script& script, Where where = Where::Caller());       // the watch of Other(1) is set
+Script& Hold(Script& script, Where where = Where::Caller());
 
 ContenderSpec Lock();  // an exclusive contender for /q
 ContenderSpec Try();   // one that does not wait

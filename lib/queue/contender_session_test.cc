@@ -13,16 +13,6 @@ namespace {
 using State = Contender::State;
 using zk::Code;
 
-Script& LoseCreate(Script& script) { return script.Up().Down().Expect("create a, list"); }
-
-Script& Wait(Script& script) {
-  return script.Up()
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Ok()
-      .Expect("create a, list, own timer, watch other1");
-}
-
 TEST(Contender, TakesANewPlaceWithANewGuidWhenItsSessionIsLostInTheQueue) {
   Script script(Lock());
   Wait(script).Down().Lost().Expect("place lost").ExpectState(State::kOutside);
@@ -60,15 +50,12 @@ TEST(Contender, TakesAnotherSessionsIdForALossOfItsOwn) {
 
 TEST(Contender, LosesItsLeaseToAnotherSession) {
   Script script(Lock());
-  script.Up().Created(3).Listed({Mine(3)}).Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7");
-  script.Down().Up(8).Expect("lost: session, finished: lost").ExpectState(State::kDone);
+  Hold(script).Down().Up(8).Expect("lost: session, finished: lost").ExpectState(State::kDone);
 }
 
 TEST(Contender, LosesItsLeaseWithItsSession) {
   Script script(Lock());
-  script.Up().Created(3).Listed({Mine(3)}).Lost().Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7, lost: session, finished: lost");
+  Hold(script).Lost().Expect("lost: session, finished: lost");
 }
 
 TEST(Contender, LooksFirstAgainInANewSessionWhenItOnlyTries) {

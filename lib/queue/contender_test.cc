@@ -65,14 +65,12 @@ TEST(Contender, WritesItsDialectsNameAndItsDataUnderItsParent) {
 
 TEST(Contender, ReleasesWithOneDelete) {
   Script script(Lock());
-  script.Up().Created(3).Listed({Mine(3)}).Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7");
-  script.Leave().Expect("delete a3").Ok().Expect("finished: left").ExpectState(State::kDone);
+  Hold(script).Leave().Expect("delete a3").Ok().Expect("finished: left").ExpectState(State::kDone);
 }
 
 // ---- waiting -----------------------------------------------------------------------------------
 
-Script& Wait(Script& script) {
+Script& WaitBehindTwo(Script& script) {
   return script.Up()
       .Created(5)
       .Listed({Other(1), Other(3), Mine(5)})
@@ -83,13 +81,13 @@ Script& Wait(Script& script) {
 
 TEST(Contender, WatchesTheNextLowerContenderOnly) {
   Script script(Lock());
-  Wait(script).ExpectState(State::kWatching);
+  WaitBehindTwo(script).ExpectState(State::kWatching);
   EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1), Other(3)));
 }
 
 TEST(Contender, WaitsForTheNextOneWhenItsPredecessorGaveUp) {
   Script script(Lock());
-  Wait(script).Deleted(Other(3)).Expect("list");
+  WaitBehindTwo(script).Deleted(Other(3)).Expect("list");
   EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1)));
   script.Listed({Other(1), Mine(5)}).Expect("watch other1").Ok();
   script.Deleted(Other(1)).Expect("list").Listed({Mine(5)}).Expect("granted a5 token 1005 in 7");
@@ -97,11 +95,7 @@ TEST(Contender, WaitsForTheNextOneWhenItsPredecessorGaveUp) {
 
 TEST(Contender, ListsAgainWhenItsPredecessorWentBeforeTheWatch) {
   Script script(Lock());
-  script.Up()
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("create a, list, own timer, watch other1");
-  script.Fails(Code::kNoNode).Expect("list");
+  Watch(script).Fails(Code::kNoNode).Expect("list");
   EXPECT_THAT(script.machine().lower(), ElementsAre());
   script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
@@ -109,20 +103,20 @@ TEST(Contender, ListsAgainWhenItsPredecessorWentBeforeTheWatch) {
 // Curator downgrades a writer by creating a lower reader: it appears after the first listing.
 TEST(Contender, WaitsForALowerContenderThatWasNotThereBefore) {
   Script script(Lock());
-  Wait(script).Deleted(Other(3)).Expect("list");
+  WaitBehindTwo(script).Deleted(Other(3)).Expect("list");
   script.Listed({OtherOf(Mode::kShared, 3), Mine(5)}).Expect("watch other3");
 }
 
 TEST(Contender, StrikesNobodyForAWatchThatSomethingElseFired) {
   Script script(Lock());
-  Wait(script).Changed(Other(3)).Expect("list");
+  WaitBehindTwo(script).Changed(Other(3)).Expect("list");
   EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1), Other(3)));
   script.Listed({Other(1), Other(3), Mine(5)}).Expect("watch other3");
 }
 
 TEST(Contender, IgnoresTheEndOfNodesItDoesNotWatch) {
   Script script(Lock());
-  Wait(script).Deleted(Other(1)).Deleted("").Deleted(Mine(5)).ExpectNothing();
+  WaitBehindTwo(script).Deleted(Other(1)).Deleted("").Deleted(Mine(5)).ExpectNothing();
   script.ExpectState(State::kWatching);
 }
 
