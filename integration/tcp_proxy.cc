@@ -17,8 +17,12 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "integration/socks.h"
+
 namespace zkrecipes::integration {
 namespace {
+
+constexpr int kSocks = 0;  // no server's port
 
 sockaddr_in Loopback(int port) {
   sockaddr_in address{};
@@ -63,8 +67,12 @@ bool Deliver(int to, std::string& held, bool hold) {
 
 }  // namespace
 
-TcpProxy::TcpProxy(const std::string& server)
-    : server_port_(PortOf(server)),
+TcpProxy::TcpProxy(const std::string& server) : TcpProxy(PortOf(server)) {}
+
+TcpProxy::TcpProxy() : TcpProxy(kSocks) {}
+
+TcpProxy::TcpProxy(int server_port)
+    : server_port_(server_port),
       listener_(Listen()),
       wake_(eventfd(0, EFD_CLOEXEC)),
       thread_([this] { Run(); }) {}
@@ -99,6 +107,17 @@ void TcpProxy::HoldEverything(bool hold) {
   Do([this, hold] { hold_replies_ = hold_requests_ = hold; });
 }
 
+void TcpProxy::CutOnly(const std::set<int>& ports) {
+  Do([this, &ports] {
+    connections_.remove_if([&](const Connection& connection) {
+      const bool healed = Cut(connection) && ports.count(connection.port) == 0;
+      if (healed) Reset(connection);
+      return healed;
+    });
+    cut_ = ports;
+  });
+}
+
 void TcpProxy::Do(std::function<void()> command) {
   auto done = std::make_shared<std::promise<void>>();
   {
@@ -120,6 +139,7 @@ void TcpProxy::Run() {
 bool TcpProxy::Round() {
   std::vector<pollfd> polls = {{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
   for (const Connection& connection : connections_) {
+    if (Cut(connection)) continue;
     polls.push_back({connection.client, POLLIN, 0});
     polls.push_back({connection.server, POLLIN, 0});
   }
@@ -135,22 +155,30 @@ bool TcpProxy::Round() {
   }
   for (const auto& command : commands) command();
   if (polls[1].revents != 0) Accept();
-  connections_.remove_if([this](Connection& connection) { return !Forward(connection); });
+  connections_.remove_if(
+      [this](Connection& connection) { return !Cut(connection) && !Forward(connection); });
   return true;
 }
 
 void TcpProxy::Accept() {
   const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-  const int server = Connect(server_port_);
-  const Connection connection{client, server};
-  if (server < 0) {
+  Connection connection{client, -1, server_port_};
+  if (server_port_ == kSocks) connection.port = ReadSocksRequest(client).value_or(kSocks);
+  if (Cut(connection) || ConnectOn(connection)) {
+    connections_.push_back(connection);
+  } else {
     Reset(connection);
-    return;
   }
+}
+
+// False if nobody listens there.
+bool TcpProxy::ConnectOn(Connection& connection) const {
+  connection.server = Connect(connection.port);
+  if (server_port_ == kSocks) AnswerSocksRequest(connection.client, connection.server >= 0);
   const int on = 1;
-  setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  connections_.push_back(connection);
+  setsockopt(connection.client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  setsockopt(connection.server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  return connection.server >= 0;
 }
 
 // False when the connection is over; it is closed then.

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "integration/partitionable_ensemble.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A Java for all members, which knows them by the directories they run in.
+absl::StatusOr<std::string> WriteJava(const std::string& directory,
+                                      const std::vector<std::unique_ptr<TcpProxy>>& proxies) {
+  const std::string path = directory + "/java";
+  std::ofstream out(path);
+  out << "#!/bin/sh\ncase ${PWD##*/} in\n";
+  for (size_t i = 0; i < proxies.size(); ++i) {
+    const std::string address = proxies[i]->address();
+    out << "server" << i + 1 << ") proxy=" << address.substr(address.rfind(':') + 1) << " ;;\n";
+  }
+  // Without the empty list it would connect to loopback addresses directly.
+  out << "esac\nexec /usr/bin/java -DsocksProxyHost=127.0.0.1 -DsocksProxyPort=$proxy"
+      << " -DsocksNonProxyHosts= \"$@\"\n";
+  out.close();
+  std::error_code error;
+  fs::permissions(path, fs::perms::owner_all, error);
+  if (out && !error) return path;
+  return absl::InternalError(absl::StrCat("cannot write ", path));
+}
+
+// Of "server.2=127.0.0.1:20001:20002"; empty if the line is another's.
+std::set<int> PortsIn(const std::string& line, int id) {
+  if (!absl::StartsWith(line, absl::StrCat("server.", id, "="))) return {};
+  const std::vector<std::string> parts = absl::StrSplit(line, ':');
+  std::set<int> ports;
+  for (size_t i = 1; i < parts.size(); ++i) ports.insert(std::stoi(parts[i]));
+  return ports;
+}
+
+std::set<int> PortsOf(const testing::LocalEnsemble& ensemble, int i) {
+  std::ifstream config(ensemble.directory() + "/server1/zoo.cfg");
+  std::set<int> ports;
+  for (std::string line; std::getline(config, line);) ports.merge(PortsIn(line, i + 1));
+  return ports;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PartitionableEnsemble>> PartitionableEnsemble::Start(
+    testing::LocalEnsembleOptions options) {
+  auto directory = testing::WorkDirectory::MakeTemporary(/*keep=*/false);
+  if (!directory.ok()) return directory.status();
+  std::unique_ptr<PartitionableEnsemble> ensemble(
+      new PartitionableEnsemble(*std::move(directory), options.servers));
+  if (auto status = ensemble->Launch(std::move(options)); !status.ok()) return status;
+  return ensemble;
+}
+
+PartitionableEnsemble::PartitionableEnsemble(testing::WorkDirectory directory, int size)
+    : directory_(std::move(directory)) {
+  for (int i = 0; i < size; ++i) proxies_.push_back(std::make_unique<TcpProxy>());
+}
+
+absl::Status PartitionableEnsemble::Launch(testing::LocalEnsembleOptions options) {
+  auto java = WriteJava(directory_.path(), proxies_);
+  if (!java.ok()) return java.status();
+  options.java = *java;
+  auto local = testing::LocalEnsemble::Start(std::move(options));
+  if (!local.ok()) return local.status();
+  local_ = *std::move(local);
+  for (int i = 0; i < size(); ++i) ports_.push_back(PortsOf(*local_, i));
+  return absl::OkStatus();
+}
+
+void PartitionableEnsemble::Cut(int from, int to) {
+  cut_.insert({from, to});
+  Apply();
+}
+
+void PartitionableEnsemble::Mend(int from, int to) {
+  cut_.erase({from, to});
+  Apply();
+}
+
+void PartitionableEnsemble::CutOff(int i) {
+  for (int other = 0; other < size(); ++other) cut_.insert({{i, other}, {other, i}});
+  Apply();
+}
+
+void PartitionableEnsemble::Heal(int i) {
+  std::erase_if(cut_, [i](const auto& link) { return link.first == i || link.second == i; });
+  Apply();
+}
+
+void PartitionableEnsemble::HealAll() {
+  cut_.clear();
+  Apply();
+}
+
+void PartitionableEnsemble::Apply() {
+  for (int from = 0; from < size(); ++from) {
+    std::set<int> ports;
+    for (int to = 0; to < size(); ++to) {
+      if (cut_.count({from, to}) != 0) ports.insert(ports_[to].begin(), ports_[to].end());
+    }
+    proxies_[from]->CutOnly(ports);
+  }
+}
+
+}  // namespace zkrecipes::integration
