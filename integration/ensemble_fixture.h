@@ -36,6 +36,11 @@
 
 namespace zkrecipes::integration {
 
+// Why a test is skipped that would do so to somebody else's.
+inline constexpr char kNotOursToDisturb[] =
+    "this test kills or stops servers, and those that ZKRECIPES_TEST_SERVERS names are not ours to "
+    "disturb: without that variable it starts its own";
+
 class SharedEnsemble {
  public:
   // Starts it if need be. Ends the program with a message if that fails.
@@ -91,6 +96,6 @@ class EnsembleTest : public ::testing::Test {
 // First line of a test that kills, pauses or restarts members.
 #define ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE()                                \
   if (::zkrecipes::integration::SharedEnsemble::Get().local() == nullptr) \
-  GTEST_SKIP() << "the ensemble of ZKRECIPES_TEST_SERVERS is not ours to disturb"
+  GTEST_SKIP() << ::zkrecipes::integration::kNotOursToDisturb
 
 #endif  // ZKRECIPES_INTEGRATION_ENSEMBLE_FIXTURE_H_

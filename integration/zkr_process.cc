@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -37,6 +38,14 @@ std::string ReadFile(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
+}
+
+bool MayMakePidNamespace() {
+  const pid_t child = fork();
+  if (child == 0) _exit(unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0;
 }
 
 TempDir::TempDir() {

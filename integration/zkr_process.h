@@ -22,6 +22,12 @@ bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience =
 
 std::string ReadFile(const std::string& path);
 
+// Whether zkr may put a command into a PID namespace here, and why a test of that is skipped if not.
+bool MayMakePidNamespace();
+inline constexpr char kNoPidNamespace[] =
+    "only CAP_SYS_ADMIN can make the PID namespace that this is about: run as root. What zkr does "
+    "without one is tried all the same";
+
 // A directory of the test's own; removed with all that is in it.
 class TempDir {
  public:

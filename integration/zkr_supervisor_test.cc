@@ -4,10 +4,8 @@
 // no server takes part. Each test runs with both ways of keeping the tree together.
 
 #include <grp.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,18 +25,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-bool MayMakePidNamespace() {
-  const pid_t child = fork();
-  if (child == 0) _exit(unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? 0 : 1);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status == 0;
-}
-
 class Supervised : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "namespace" && !MayMakePidNamespace()) GTEST_SKIP() << "needs CAP_SYS_ADMIN";
+    if (GetParam() == "namespace" && !MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
   }
 
   std::vector<std::string> Driver(const std::string& grace, const std::string& remaining,
@@ -322,7 +312,7 @@ TEST_P(Supervised, DoesNotDependOnAGuardThatIsStopped) {
 }
 
 TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
-  if (!MayMakePidNamespace()) GTEST_SKIP() << "needs CAP_SYS_ADMIN";
+  if (!MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
   struct stat before, after;
   ASSERT_EQ(stat("/proc/self/ns/mnt", &before), 0);
   Program program(
@@ -335,7 +325,8 @@ TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
 }
 
 TEST(PidNamespace, IsDoneWithoutByThoseWhoMayNotMakeOne) {
-  if (getuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  if (getuid() != 0)
+    GTEST_SKIP() << "only root can become the user without rights whom this is about: run as root";
   const auto become_nobody = [] {
     if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(99);
   };

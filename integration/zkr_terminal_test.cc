@@ -3,14 +3,13 @@
 #include "integration/zkr_terminal_test.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 
 namespace zkrecipes::testing {
 
 void OnATerminal::SetUp() {
-  if (GetParam() == "namespace" && getuid() != 0) GTEST_SKIP() << "needs CAP_SYS_ADMIN";
+  if (GetParam() == "namespace" && !MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
   ASSERT_EQ(mkfifo(go_.c_str(), 0600), 0);
   ASSERT_TRUE(shell_.WaitFor("$> "));
 }

@@ -67,7 +67,7 @@ TEST_F(ClientInAWorld, KeepsItsSessionOverAChangeOfLeader) {
   auto client = NewClient();
   const States states(*client);
   const int64_t session = client->session_id();
-  if (!world().ChangeLeader()) GTEST_SKIP() << "not ours to disturb";
+  if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
   EXPECT_TRUE(Await(states, ClientState::kConnected));
   const Lease lease = Acquired(client);
   EXPECT_EQ(client->session_id(), session);

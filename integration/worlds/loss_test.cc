@@ -273,7 +273,7 @@ TEST_F(LossInAWorld, ALeaseAndAWaitOutliveAChangeOfLeaderAndTokensGrow) {
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(other, 2);
   const auto queue = Queue();
-  if (!world().ChangeLeader()) GTEST_SKIP() << "not ours to disturb";
+  if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
   EXPECT_TRUE(AwaitState(*lease, Lease::State::kHeld));
   EXPECT_EQ(Queue(), queue);
   EXPECT_FALSE(waiter.answered());
