@@ -7,10 +7,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <cstdint>
-
-#include "testing/unique_fd.h"
-
 namespace zkrecipes::integration {
 namespace {
 
@@ -25,10 +21,11 @@ class Packet {
     return *this;
   }
   Packet& Bool(bool value) { return Big(value ? 1 : 0, 1); }
-  std::string Framed() const {
-    Packet frame;
-    return frame.Text(bytes_).bytes_;
+  Packet& Raw(const std::string& bytes) {
+    bytes_ += bytes;
+    return *this;
   }
+  const std::string& bytes() const { return bytes_; }
 
  private:
   Packet& Big(uint64_t value, int size) {
@@ -63,79 +60,91 @@ std::string PasswordOf(int64_t session) {
   return password;
 }
 
-constexpr int32_t kCreate = 1, kExists = 3, kClose = -11;
+constexpr int32_t kCreate = 1, kExists = 3, kSetAcl = 7, kSync = 9, kClose = -11;
+constexpr int32_t kAll = 31;
 
-class RawSession {
- public:
-  explicit RawSession(const std::string& server, int64_t session = 0) {
-    const size_t colon = server.find(':');
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(std::stoi(server.substr(colon + 1))));
-    inet_pton(AF_INET, server.substr(0, colon).c_str(), &address.sin_addr);
-    const timeval patience{.tv_sec = 5, .tv_usec = 0};
-    setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return;
-    const std::string password = session == 0 ? std::string(16, 0) : PasswordOf(session);
-    welcome_ =
-        Exchange(Packet().Int(0).Long(0).Int(10'000).Long(session).Text(password).Bool(false));
-  }
-  ~RawSession() { Exchange(Packet().Int(2).Int(kClose)); }
+// What this client sends is one request at a time, so all may have one number.
+Packet Request(int32_t operation) { return Packet().Int(1).Int(operation); }
 
-  bool answered() const { return welcome_.size() >= 8; }
-  // A server that does not go on with the session grants it no timeout.
-  bool refused() const { return answered() && IntAt(welcome_, 4) == 0; }
-
-  // The error code of the reply, -1 if there is none.
-  int Call(const Packet& request) {
-    const std::string reply = answered() ? Exchange(request) : "";
-    constexpr size_t kErrorAt = 12;  // behind xid and zxid
-    return reply.size() >= kErrorAt + 4 ? IntAt(reply, kErrorAt) : -1;
-  }
-
- private:
-  std::string Exchange(const Packet& packet) {
-    const std::string out = packet.Framed();
-    if (send(fd_.get(), out.data(), out.size(), MSG_NOSIGNAL) < 0) return "";
-    const std::string size = Read(4);
-    return size.empty() ? "" : Read(static_cast<size_t>(IntAt(size, 0)));
-  }
-
-  std::string Read(size_t size) {
-    std::string bytes(size, 0);
-    const ssize_t n = recv(fd_.get(), bytes.data(), size, MSG_WAITALL);
-    return n == static_cast<ssize_t>(size) ? bytes : "";
-  }
-
-  testing::UniqueFd fd_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  std::string welcome_;
-};
+// A list of one entry.
+std::string Everybody(int32_t permissions) {
+  return Packet().Int(1).Int(permissions).Text("world").Text("anyone").bytes();
+}
 
 }  // namespace
 
+RawSession::RawSession(const std::string& server, absl::Duration timeout, int64_t session)
+    : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  const size_t colon = server.find(':');
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(std::stoi(server.substr(colon + 1))));
+  inet_pton(AF_INET, server.substr(0, colon).c_str(), &address.sin_addr);
+  const timeval patience{.tv_sec = 5, .tv_usec = 0};
+  setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return;
+  const std::string password = session == 0 ? std::string(16, 0) : PasswordOf(session);
+  welcome_ = Exchange(Packet()
+                          .Int(0)
+                          .Long(0)
+                          .Int(static_cast<int32_t>(absl::ToInt64Milliseconds(timeout)))
+                          .Long(session)
+                          .Text(password)
+                          .Bool(false)
+                          .bytes());
+}
+
+RawSession::~RawSession() { Exchange(Request(kClose).bytes()); }
+
+bool RawSession::refused() const { return answered() && IntAt(welcome_, 4) == 0; }
+
+int RawSession::Create(const std::string& path, bool ephemeral) {
+  return Call(
+      Request(kCreate).Text(path).Text("").Raw(Everybody(kAll)).Int(ephemeral ? 1 : 0).bytes());
+}
+
+int RawSession::Exists(const std::string& path) {
+  return Call(Request(kExists).Text(path).Bool(false).bytes());
+}
+
+int RawSession::Sync(const std::string& path) { return Call(Request(kSync).Text(path).bytes()); }
+
+int RawSession::SetPermissions(const std::string& path, int32_t permissions) {
+  constexpr int32_t kAnyVersion = -1;
+  return Call(Request(kSetAcl).Text(path).Raw(Everybody(permissions)).Int(kAnyVersion).bytes());
+}
+
+int RawSession::Call(const std::string& request) {
+  const std::string reply = answered() ? Exchange(request) : "";
+  constexpr size_t kErrorAt = 12;  // behind xid and zxid
+  return reply.size() >= kErrorAt + 4 ? IntAt(reply, kErrorAt) : -1;
+}
+
+std::string RawSession::Exchange(const std::string& packet) {
+  const std::string out = Packet().Text(packet).bytes();
+  if (send(fd_.get(), out.data(), out.size(), MSG_NOSIGNAL) < 0) return "";
+  const std::string size = Read(4);
+  return size.empty() ? "" : Read(static_cast<size_t>(IntAt(size, 0)));
+}
+
+std::string RawSession::Read(size_t size) {
+  std::string bytes(size, 0);
+  const ssize_t n = recv(fd_.get(), bytes.data(), size, MSG_WAITALL);
+  return n == static_cast<ssize_t>(size) ? bytes : "";
+}
+
 bool CreateNode(const std::string& server, const std::string& path) {
-  constexpr int kAll = 31, kPersistent = 0;
-  const Packet request = Packet()
-                             .Int(1)
-                             .Int(kCreate)
-                             .Text(path)
-                             .Text("")
-                             .Int(1)
-                             .Int(kAll)
-                             .Text("world")
-                             .Text("anyone")
-                             .Int(kPersistent);
-  return RawSession(server).Call(request) == 0;
+  return RawSession(server).Create(path) == 0;
 }
 
 bool NodeExists(const std::string& server, const std::string& path) {
-  return RawSession(server).Call(Packet().Int(1).Int(kExists).Text(path).Bool(false)) == 0;
+  return RawSession(server).Exists(path) == 0;
 }
 
 bool EndSession(const std::string& server, int64_t session) {
   // Its client may get it back in between.
   for (int attempt = 0; attempt < 100; ++attempt) {
-    if (RawSession(server, session).refused()) return true;
+    if (RawSession(server, absl::Seconds(10), session).refused()) return true;
   }
   return false;
 }
