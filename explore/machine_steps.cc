@@ -294,7 +294,7 @@ void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& r
   if (pending.contestant < 0) return;
   const bool listing = ok && std::holds_alternative<zk::GetChildren>(pending.request);
   listing_ = listing ? &reply.children : nullptr;
-  Feed(pending.contestant, queue::event::Replied{pending.op, reply});
+  Feed(pending.contestant, queue::event::Replied{pending.op, reply, CanBeProven(client)});
   listing_ = nullptr;
 }
 
@@ -347,7 +347,9 @@ void MachineWorld::Fire(int client, const std::string& path, zk::WatchEvent what
     if (it == c.watchers.end()) continue;  // given up by one that was told before
     const int contestant = it->second.first;
     c.watchers.erase(it);
-    Feed(contestant, queue::event::WatchFired{path, what});
+    by_event_ = true;
+    Feed(contestant, queue::event::WatchFired{path, what, CanBeProven(client)});
+    by_event_ = false;
   }
 }
 

@@ -73,8 +73,8 @@ class MachineWorld::Doing {
     if (!client_.up || a.session != client_.session) {
       return world_.Violate("granted for a session that is not the current one");
     }
-    if (!world_.IsListed(zk::NodeName(a.node))) {
-      return world_.Violate("granted by something else than a listing that shows its node");
+    if (!world_.HasEvidence(contestant_.client, a.node)) {
+      return world_.Violate("granted by nothing that shows, or proves, that its node is there");
     }
     contestant_.granted = true;
     contestant_.session = a.session;
@@ -172,9 +172,15 @@ std::vector<std::string> MachineWorld::NodesOf(int contestant) const {
   return nodes;
 }
 
-bool MachineWorld::IsListed(const std::string& name) const {
+bool MachineWorld::HasEvidence(int client, const std::string& node) const {
+  if (by_event_) return CanBeProven(client) && clients_[client].registered.count(node) > 0;
   return listing_ != nullptr &&
-         std::find(listing_->begin(), listing_->end(), name) != listing_->end();
+         std::find(listing_->begin(), listing_->end(), zk::NodeName(node)) != listing_->end();
+}
+
+// There is no time: whatever can be proven may be.
+bool MachineWorld::CanBeProven(int client) const {
+  return ensemble_.SessionLives(clients_[client].session);
 }
 
 bool MachineWorld::Believes(const Contestant& c) const {

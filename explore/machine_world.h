@@ -137,7 +137,9 @@ class MachineWorld {
   void FeedConnected(int contestant);
   void Violate(std::string what);
   std::vector<std::string> NodesOf(int contestant) const;  // in the leader's tree
-  bool IsListed(const std::string& name) const;
+  // Whether what a contestant is being told shows that its node is there, or that it can be.
+  bool HasEvidence(int client, const std::string& node) const;
+  bool CanBeProven(int client) const;
   bool Believes(const Contestant& contestant) const;  // to hold the lock
   bool HasLiveNode(const Contestant& contestant) const;
   void CheckGrant(const Contestant& contestant);
@@ -172,8 +174,9 @@ class MachineWorld {
   int64_t last_token_ = 0;
   int grants_ = 0;
   std::string violation_;
-  // While a contestant is told what a listing shows: its children. Else null: not part of the state.
+  // While a contestant is told of a listing: its children. Of an event: by_event_. Not of the state.
   const std::vector<std::string>* listing_ = nullptr;
+  bool by_event_ = false;
 
   auto Tie() const {
     return std::tie(ensemble_, clients_, contestants_, faults_, last_token_, violation_);

@@ -59,8 +59,10 @@ class ZkSession::Listener : public zk::HandleListener {
  public:
   explicit Listener(Journal* journal) : journal_(journal) {}
 
-  void OnConnected(zk::SessionId session, absl::Duration negotiated) override {
+  void OnConnected(zk::SessionId session, absl::Duration negotiated,
+                   base::BootTime began) override {
     id = session;
+    began_ns = absl::ToInt64Nanoseconds(began.since_boot());
     negotiated_ms = absl::ToInt64Milliseconds(negotiated);
     journal_->Add("connected");
   }
@@ -71,13 +73,10 @@ class ZkSession::Listener : public zk::HandleListener {
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
     journal_->Add(absl::StrCat(event == zk::WatchEvent::kDeleted ? "deleted " : "changed ", path));
   }
-  void OnHeard(base::BootTime when) override {
-    heard_ns = absl::ToInt64Nanoseconds(when.since_boot());
-  }
 
   std::atomic<zk::SessionId> id{0};
   std::atomic<int64_t> negotiated_ms{0};
-  std::atomic<int64_t> heard_ns{0};
+  std::atomic<int64_t> began_ns{0};
 
  private:
   Journal* const journal_;
@@ -160,8 +159,8 @@ absl::Duration ZkSession::negotiated() const {
   return absl::Milliseconds(listener_->negotiated_ms.load());
 }
 
-base::BootTime ZkSession::heard() const {
-  return base::BootTime::SinceBoot(absl::Nanoseconds(listener_->heard_ns.load()));
+base::BootTime ZkSession::began() const {
+  return base::BootTime::SinceBoot(absl::Nanoseconds(listener_->began_ns.load()));
 }
 
 }  // namespace zkrecipes::integration

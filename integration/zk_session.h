@@ -68,8 +68,7 @@ class ZkSession {
   // Of the latest connection.
   zk::SessionId id() const;
   absl::Duration negotiated() const;
-  // Of the latest OnHeard.
-  base::BootTime heard() const;
+  base::BootTime began() const;
 
  private:
   class Listener;

@@ -112,6 +112,7 @@ class Scene {
   // scene_faults.cc
   bool MakeFault(const Move& move);
   bool Befall(const Move& move);
+  void Expire(const Process& process);
   bool OperatorDeletes(uint32_t which);
   void MendEverything();
   void LetEverybodyHaveATurn();

@@ -34,7 +34,8 @@ bool Scene::Befall(const Move& move) {
       return move.who < orphans.size();
     }
     case MoveKind::kExpire:
-      return is_process && model().Expire(processes_[move.who].core->session_id(), now);
+      if (is_process) Expire(processes_[move.who]);
+      return is_process;
     case MoveKind::kNetwork:
       if (is_process) host(move.who).set_network(static_cast<Host::Network>(move.which % 3));
       return is_process;
@@ -71,6 +72,15 @@ bool Scene::Befall(const Move& move) {
     default:
       return false;
   }
+}
+
+// No ensemble expires a session of which it has heard: so its client stands still for that long.
+void Scene::Expire(const Process& process) {
+  const bool was_paused = process.host->paused();
+  process.host->set_paused(true);
+  simulation_.RunUntil(simulation_.now() + process.core->session_timeout());
+  process.host->set_paused(was_paused);
+  (void)model().Expire(process.core->session_id(), simulation_.now());
 }
 
 bool Scene::OperatorDeletes(uint32_t which) {
@@ -125,10 +135,11 @@ void Scene::LetEverybodyHaveATurn() {
 }
 
 void Scene::CheckWasTold(const Attempt& attempt) {
-  const bool held = attempt.lease->state() == Lease::State::kHeld;
+  const Lease::State state = attempt.lease->state();
+  const bool over = state == Lease::State::kLost || state == Lease::State::kReleased;
   const bool there = judge_.nodes().count(attempt.lease->token().value()) > 0;
-  if (held && !there) Break(Rule::kNotTold, "held without a node: " + attempt.lease->node());
-  if (!held && attempt.losses == 0) Break(Rule::kNotTold, "lost: " + attempt.lease->node());
+  if (!over && !there) Break(Rule::kNotTold, "held without a node: " + attempt.lease->node());
+  if (over && attempt.losses == 0) Break(Rule::kNotTold, "lost: " + attempt.lease->node());
 }
 
 // Nobody watches but its own node or the one in front of it. A watch whose removal was lost with

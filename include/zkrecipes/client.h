@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/executor.h"
+#include "zkrecipes/lease_options.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes {
@@ -55,6 +56,7 @@ struct ClientOptions {
   NameDialect dialect = NameDialect::kCurator;
   // Says in contender nodes who is waiting, beside host and pid. At most 512 bytes, valid UTF-8.
   std::string owner_id = {};
+  LeaseOptions lease = {};
   // Where callbacks run. Null: the library's own (see executor.h).
   std::shared_ptr<Executor> executor = {};
 };

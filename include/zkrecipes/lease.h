@@ -25,21 +25,31 @@ struct LeaseMaker;
 // A win, as a value: carries the fencing token and says when it is lost. Whoever has the Lease is
 // the owner; recipes keep no "am I locked?" of their own.
 //
-//   kHeld <---------------> kSuspect        connection lost / back in the same session
-//     |                        |
-//     +--- lost -> kLost <-----+            final
-//     +--- Release or destruction -> kReleased
+//   kUnproven --> kHeld <---------------> kSuspect
+//       |           |                        |
+//       +-----------+--- lost -> kLost <-----+            final
+//       +-----------+--- Release or destruction -> kReleased
 //
-// A lease is lost when its session is known to have expired, when its node is seen deleted by
-// somebody else, or when nothing was heard from the ensemble for the session timeout; the client's
-// Close ends it too. The last of these is a promise about one clock only: a server that is cut off
-// from its ensemble can go on answering while the lock is given to another. The token is the proof.
+// Until remaining() runs out nobody else can have been granted, and lost() fires no later than that:
+// even if the server that this client talks to is cut off from its ensemble. This rests on writes
+// that the quorum committed and on two assumptions about machines, see lease_options.h: a bound on
+// clock rates and one on the gap between the leader's pings. The token rests on nothing: a resource
+// that checks it is safe in any case.
+//
+//   kUnproven  granted, but not yet known to be safe for any time ahead: remaining() is zero. For the
+//              first moments after a reconnection, or while the quorum does not answer. Lost if that
+//              lasts for the session timeout.
+//   kHeld      the last write was committed a moment ago
+//   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven
+//   kLost      the deadline has come, the session is known to have expired, the node was seen deleted
+//              by somebody else, or the client was closed. Never held again, whatever turns out.
+//   kReleased  by this process
 //
 // Const methods are thread-safe. Only Release blocks. In a forked child a Lease is dead weight: it
 // reads kLost and sends nothing.
 class [[nodiscard]] Lease {
  public:
-  enum class State { kHeld, kSuspect, kLost, kReleased };
+  enum class State { kUnproven, kHeld, kSuspect, kLost, kReleased };
 
   Lease(Lease&&) noexcept = default;
   // Releases in the background what the target held.
@@ -53,8 +63,8 @@ class [[nodiscard]] Lease {
   State state() const;
 
   FencingToken token() const;
-  // How long from now, at most, until the lease is lost if nothing more is heard from the ensemble.
-  // Zero when it is lost or released.
+  // How long from now nobody else can have been granted, if nothing more is heard from the ensemble.
+  // Zero while it is unproven and once it is lost or released.
   absl::Duration remaining() const;
   // Stop is requested once, when the lease is lost or released, from a task of its own on the
   // client's executor. Outlives the Lease.
@@ -62,6 +72,13 @@ class [[nodiscard]] Lease {
   // The znode behind the lease, within the client's namespace.
   const std::string& node() const;
   Sequencer sequencer() const;
+
+  // Asks the ensemble's quorum whether this lease still holds the lock. Two requests; blocks.
+  //   OK                it did at some moment during this call
+  //   Aborted           it does not any more
+  //   Unavailable       the ensemble did not answer
+  //   DeadlineExceeded, Cancelled   not known in time; without a connection it waits for one
+  absl::Status Verify(const WaitOptions& wait = {}) const;
 
   // Deletes the node and waits until that is confirmed.
   //   OK                the node is gone, and the lease was not known to be lost until then

@@ -191,7 +191,7 @@ TEST_F(LossInAWorld, AHolderThatIsCutOffLosesItsLeaseWhenItsTimeoutIsOver) {
   const FencingToken token = lease.token();
   Pending waiter = Queued(other, 2);
   world().Disconnect(*holder);
-  ExpectLost(std::move(lease), "nothing was heard from the ensemble");
+  ExpectLost(std::move(lease), "could not be proven to be alive");
   EXPECT_GT(Granted(waiter).token(), token);
 }
 

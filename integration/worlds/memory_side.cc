@@ -64,7 +64,7 @@ class MemorySide : public Side, private zk::HandleListener {
     simulation_->RunUntilIdle();
   }
 
-  void OnConnected(zk::SessionId session, absl::Duration) override {
+  void OnConnected(zk::SessionId session, absl::Duration, base::BootTime) override {
     connected_ = true;
     id_ = session;
   }
@@ -73,7 +73,6 @@ class MemorySide : public Side, private zk::HandleListener {
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
     events_.push_back((event == zk::WatchEvent::kDeleted ? "deleted " : "changed ") + path);
   }
-  void OnHeard(base::BootTime) override {}
 
   Simulation* const simulation_;
   const std::shared_ptr<Host> host_;

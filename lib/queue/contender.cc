@@ -36,6 +36,7 @@ void Contender::Step::operator()(const event::Connected& e) {
 void Contender::Step::operator()(const event::Disconnected&) {
   c_.connected_ = false;
   c_.own_watch_op_ = 0;
+  if (c_.own_watch_ == OwnWatch::kArmed) c_.own_watch_ = OwnWatch::kSetAgain;
   LoseRequests();
 }
 
@@ -52,6 +53,7 @@ void Contender::Step::operator()(const event::SessionLost&) {
 
 void Contender::Step::operator()(const event::Replied& e) {
   if (e.op == 0) return;
+  proven_ = e.proven;
   if (e.op == c_.own_watch_op_) return OnOwnWatchReply(e.reply.code);
   if (e.op != c_.main_op_ && e.op != c_.list_op_) return;  // nobody waits for it any more
   if (NoAnswer(e.reply.code)) return RetryLater();
@@ -76,8 +78,11 @@ void Contender::Step::operator()(const event::WatchFired& e) {
   if (!c_.node_.empty() && e.path == c_.node_) return OnOwnWatchFired(e.what);
   if (c_.state_ != State::kWatching || e.path != BlockerPath()) return;
   c_.main_op_ = 0;
-  if (e.what == zk::WatchEvent::kDeleted) c_.lower_.pop_back();
-  List();
+  proven_ = e.proven;
+  const bool deleted = e.what == zk::WatchEvent::kDeleted;
+  const bool first = deleted && KnowsItIsFirst();
+  if (deleted) c_.lower_.pop_back();
+  first ? Grant() : List();
 }
 
 void Contender::Step::operator()(const event::Leave&) {
@@ -102,6 +107,10 @@ void Contender::Step::operator()(const event::Lapsed&) {
   if (c_.state_ != State::kHeld) return;
   LoseLease(LossReason::kLapsed);
   BeginLeaving();
+}
+
+void Contender::Step::operator()(const event::Proven&) {
+  if (c_.state_ == State::kProving) Grant();
 }
 
 void Contender::Step::operator()(const event::RetryDue&) {
@@ -149,6 +158,9 @@ void Contender::Step::LoseRequests() {
       break;
     case State::kWatching:
       if (c_.main_op_ != 0) c_.state_ = State::kListing;  // not armed, or not known to be
+      break;
+    case State::kProving:
+      c_.state_ = State::kListing;
       break;
     default:
       break;

@@ -25,7 +25,9 @@
 // committed barrier (a delete of a child that never exists), never by a bare listing. An event is
 // only a reason to look, for events of a session that has just ended come ahead of that news:
 // nothing is granted but from a listing that shows the own node, answered to the session that owns
-// it, and a queued contender is told that its node was deleted only when a listing says so.
+// it, or when the last one in front is deleted, the own node is watched and the session is proven
+// to be alive. A queued contender is told that its node was deleted only when a listing says so.
+// Who waits for a proof and is first in the queue does so in kProving, between a listing and kHeld.
 
 #ifndef ZKRECIPES_LIB_QUEUE_CONTENDER_H_
 #define ZKRECIPES_LIB_QUEUE_CONTENDER_H_
@@ -48,13 +50,15 @@ struct ContenderSpec {
   std::string parent;  // the recipe's path, as the server knows it
   Mode mode = Mode::kExclusive;
   Dialect dialect = Dialect::kCurator;
-  std::string data;       // of the node: who is waiting
-  bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
+  std::string data;             // of the node: who is waiting
+  bool try_only = false;        // do not wait: look first, and leave again if not admitted at once
+  bool wait_for_proof = false;  // be granted only while the lease deadline lies in the future
 
   friend bool operator==(const ContenderSpec&, const ContenderSpec&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const ContenderSpec& s) {
-    return H::combine(std::move(h), s.parent, s.mode, s.dialect, s.data, s.try_only);
+    return H::combine(std::move(h), s.parent, s.mode, s.dialect, s.data, s.try_only,
+                      s.wait_for_proof);
   }
 };
 
@@ -88,15 +92,19 @@ struct SessionLost {};
 struct Replied {
   OpId op = 0;
   zk::Reply reply;
+  bool proven = false;  // at this moment nobody can have expired the session
 };
 struct WatchFired {
   std::string path;
   zk::WatchEvent what = zk::WatchEvent::kDeleted;
+  bool proven = false;  // likewise
 };
 // Give up the wait, or release. Irrevocable.
 struct Leave {};
 // Held: the lease can no longer be believed although its session may be alive.
 struct Lapsed {};
+// The session is proven again, after a time in which it was not.
+struct Proven {};
 // A timer asked for by StartTimer.
 struct RetryDue {};
 struct OwnWatchDue {};
@@ -104,7 +112,7 @@ struct OwnWatchDue {};
 
 using Event = std::variant<event::Connected, event::Disconnected, event::SessionLost,
                            event::Replied, event::WatchFired, event::Leave, event::Lapsed,
-                           event::RetryDue, event::OwnWatchDue>;
+                           event::Proven, event::RetryDue, event::OwnWatchDue>;
 
 // ---- Actions: carry them out in order ----------------------------------------------------------
 
@@ -172,6 +180,7 @@ class Contender {
     kAdopting,       // found its node again: get and list in flight
     kListing,        // list in flight, or no connection
     kWatching,       // the blocker's watch is in flight or armed
+    kProving,        // first in the queue, and waits for Proven
     kHeld,
     kLeaving,  // delete in flight, or no connection, or waiting for the retry timer
     kDone,
@@ -191,7 +200,8 @@ class Contender {
  private:
   class Step;  // contender_step.h: the transitions
 
-  enum class OwnWatch { kNotYet, kWanted, kArmed };
+  // kSetAgain: armed on an earlier connection, set again by the client library on this one.
+  enum class OwnWatch { kNotYet, kWanted, kArmed, kSetAgain };
 
   ContenderSpec spec_;
   State state_ = State::kOutside;

@@ -9,12 +9,15 @@ using zk::Code;
 // Ends a lease at once. To a queued contender it is hearsay: its session may just have expired, and
 // then this comes ahead of that news.
 void Contender::Step::OnOwnWatchFired(zk::WatchEvent what) {
-  if (c_.own_watch_ != OwnWatch::kArmed) return;
+  if (!OwnNodeWatched()) return;
   c_.own_watch_ = OwnWatch::kNotYet;
   if (what != zk::WatchEvent::kDeleted) return (*this)(event::OwnWatchDue{});
   if (c_.state_ == State::kHeld) return OwnNodeGone();
-  if (c_.state_ != State::kWatching) return;  // what is on its way, or follows, tells
-  Do(action::Unwatch{BlockerPath()});
+  if (c_.state_ == State::kWatching) {
+    Do(action::Unwatch{BlockerPath()});
+  } else if (c_.state_ != State::kProving) {
+    return;  // what is on its way, or follows, tells
+  }
   List();
 }
 
@@ -64,8 +67,7 @@ void Contender::Step::BeginLeaving() {
 
 void Contender::Step::Finish() {
   if (c_.state_ == State::kWatching) Do(action::Unwatch{BlockerPath()});
-  const bool own_watch = c_.own_watch_ == OwnWatch::kArmed || c_.own_watch_op_ != 0;
-  if (own_watch) Do(action::Unwatch{c_.node_});
+  if (OwnNodeWatched() || c_.own_watch_op_ != 0) Do(action::Unwatch{c_.node_});
   c_.state_ = State::kDone;
   c_.main_op_ = c_.list_op_ = c_.own_watch_op_ = 0;
   Do(c_.end_);

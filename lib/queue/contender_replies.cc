@@ -120,8 +120,23 @@ void Contender::Step::Decide(const std::vector<std::string>& children) {
   if (!own.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
   if (SequenceExhausted(own->sequence)) return End(Outcome::kExhausted);
   c_.lower_ = std::move(view.lower);
-  if (c_.lower_.empty()) return Grant();
+  if (c_.lower_.empty()) return Admit();
   c_.spec_.try_only ? End(Outcome::kBusy) : WatchBlocker();
+}
+
+void Contender::Step::Admit() {
+  if (proven_ || !c_.spec_.wait_for_proof) return Grant();
+  c_.state_ = State::kProving;
+}
+
+// Whether nobody can be in front once the blocker's deletion was heard, without another look: the
+// session is alive, so the own node is there unless somebody deleted it; and of that this server
+// would have told before, on this connection.
+bool Contender::Step::KnowsItIsFirst() const {
+  if (c_.lower_.size() != 1 || !proven_ || c_.own_watch_ != OwnWatch::kArmed) return false;
+  // Curator downgrades a writer: a reader takes its place before it is deleted.
+  const std::optional<NodeName> blocker = ParseNodeName(c_.lower_.back());
+  return blocker.has_value() && blocker->mode != Mode::kSharedWriter;
 }
 
 void Contender::Step::Grant() {

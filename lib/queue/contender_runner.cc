@@ -36,6 +36,7 @@ queue::ContenderSpec SpecOf(const ClientCore& core, const Candidacy& candidacy) 
   spec.dialect = DialectOf(core.options().dialect);
   spec.data = queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id));
   spec.try_only = candidacy.try_only;
+  spec.wait_for_proof = core.options().lease.wait_for_proof;
   return spec;
 }
 
@@ -99,24 +100,64 @@ bool ContenderRunner::ReserveBudget() {
   return false;
 }
 
-void ContenderRunner::Leave(LeaseState::ReleaseDone done) {
+void ContenderRunner::Leave(Done done) {
   core_->Post([self = shared_from_this(), done = std::move(done)](session::Session*) {
     if (done != nullptr) self->releases_.push_back(done);
-    if (self->session_ == nullptr) return self->AnswerReleases(absl::OkStatus());
+    if (self->session_ == nullptr) return Answer(self->releases_, absl::OkStatus());
     self->Feed(event::Leave{});
   });
 }
+
+void ContenderRunner::Verify(Done done) {
+  core_->Post([self = shared_from_this(), done = std::move(done)](session::Session*) {
+    self->verifications_.push_back(done);
+    if (self->lease_ == nullptr) {
+      return Answer(self->verifications_, absl::AbortedError("verify: the lease is over"));
+    }
+    self->AskVerdict();
+  });
+}
+
+// Without a connection: once it is back.
+void ContenderRunner::AskVerdict() {
+  if (verifications_.empty() || verifying_ || lease_ == nullptr || !session_->connected()) return;
+  verifying_ = true;
+  queue::VerifyNode(*session_, contender_.node(), lease_->node_czxid(),
+                    [self = self_](queue::Verdict verdict) { self->OnVerdict(verdict); });
+}
+
+void ContenderRunner::OnVerdict(queue::Verdict verdict) {
+  verifying_ = false;
+  if (lease_ == nullptr) return;  // answered
+  switch (verdict) {
+    case queue::Verdict::kThere:
+      return Answer(verifications_, absl::OkStatus());
+    case queue::Verdict::kGone:
+      Answer(verifications_, absl::AbortedError(absl::StrCat(
+                                 "verify ", acquisition_->candidacy().path, ": its node is gone")));
+      return Feed(event::Lapsed{});
+    case queue::Verdict::kUnknown:
+      if (!session_->connected()) return;
+      return Answer(verifications_,
+                    absl::UnavailableError(absl::StrCat("verify ", acquisition_->candidacy().path,
+                                                        ": the ensemble did not answer")));
+  }
+}
+
+bool ContenderRunner::Proven() const { return core_->Now() < core_->ProvenUntil(); }
 
 // ---- the session's events ------------------------------------------------------------------------
 
 void ContenderRunner::OnUp() {
   const uint64_t high = core_->reactor()->Random();
   Feed(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
+  AskVerdict();
 }
 
 void ContenderRunner::OnDown() { Feed(event::Disconnected{}); }
 void ContenderRunner::OnLost() { Feed(event::SessionLost{}); }
 void ContenderRunner::OnLapsed() { Feed(event::Lapsed{}); }
+void ContenderRunner::OnProven() { Feed(event::Proven{}); }
 
 void ContenderRunner::OnFailed(const absl::Status& why) {
   acquisition_->Settle(why);
@@ -145,7 +186,7 @@ void ContenderRunner::Act(const action::Send& send) {
     return SendWatch(send.op, watch->path);
   }
   session_->Send(send.request, [self = self_, op = send.op](const zk::Reply& reply) {
-    self->Feed(event::Replied{op, reply});
+    self->Feed(event::Replied{op, reply, self->Proven()});
   });
 }
 
@@ -153,10 +194,10 @@ void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
   watches_[path] = session_->Watch(
       path,
       [self = self_, op](const zk::Reply& reply) {
-        self->Feed(event::Replied{op, reply});
+        self->Feed(event::Replied{op, reply, self->Proven()});
       },
       [self = self_, path](zk::WatchEvent what) {
-        self->Feed(event::WatchFired{path, what});
+        self->Feed(event::WatchFired{path, what, self->Proven()});
       });
 }
 
@@ -190,18 +231,8 @@ void ContenderRunner::Act(const action::Granted& granted) {
   sequencer.mode = ModeName(acquisition_->candidacy().mode);
   sequencer.token = FencingToken(granted.token);
   sequencer.node = core_->name_space().ToUser(granted.node);
-  lease_ = std::make_shared<LeaseState>(core_, session_->life(), std::move(sequencer),
-                                        [weak = weak_from_this()](LeaseState::ReleaseDone done) {
-                                          if (const auto self = weak.lock())
-                                            return self->Leave(std::move(done));
-                                          if (done != nullptr)
-                                            done->Set(absl::OkStatus());  // finished long ago
-                                        });
-  // Of a life that is over already: this process stood still before it read the answer. Its end may
-  // have been announced, and will not be again.
-  if (session_->life()->At(core_->Now()) == session::SessionLife::State::kOver) {
-    core_->reactor()->Post([self = self_] { self->Feed(event::Lapsed{}); });
-  }
+  lease_ =
+      std::make_shared<LeaseState>(core_, session_->life(), std::move(sequencer), weak_from_this());
   // A lease that nobody takes any more is dropped here, which has us leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
 }
@@ -212,7 +243,7 @@ void ContenderRunner::Act(const action::LeaseLost& lost) { lease_->OnLost(lost.w
 void ContenderRunner::Act(const action::PlaceLost&) {}
 
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
-  AnswerReleases(zk::ToStatus(refused.code, "delete", contender_.node()));
+  Answer(releases_, zk::ToStatus(refused.code, "delete", contender_.node()));
 }
 
 void ContenderRunner::Act(const action::Finished& finished) {
@@ -220,7 +251,9 @@ void ContenderRunner::Act(const action::Finished& finished) {
   acquisition_->Settle(finished.outcome == Outcome::kBusy
                            ? Acquisition::Answer(TryResult::Busy())
                            : Acquisition::Answer(EndStatus(finished)));
-  AnswerReleases(finished.outcome == Outcome::kLost ? EndStatus(finished) : absl::OkStatus());
+  Answer(releases_, finished.outcome == Outcome::kLost ? EndStatus(finished) : absl::OkStatus());
+  Answer(verifications_, absl::AbortedError(absl::StrCat("verify ", acquisition_->candidacy().path,
+                                                         ": the lease is over")));
   node_bytes_ = {};
   own_watch_bytes_ = {};
   blocker_watch_bytes_ = {};
@@ -233,8 +266,8 @@ void ContenderRunner::CancelTimeout() {
   if (timeout_ != 0) core_->reactor()->Cancel(std::exchange(timeout_, 0));
 }
 
-void ContenderRunner::AnswerReleases(const absl::Status& status) {
-  for (const auto& done : std::exchange(releases_, {})) done->Set(status);
+void ContenderRunner::Answer(std::vector<Done>& waiting, const absl::Status& status) {
+  for (const Done& done : std::exchange(waiting, {})) done->Set(status);
 }
 
 absl::Status ContenderRunner::EndStatus(const action::Finished& finished) const {

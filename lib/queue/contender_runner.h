@@ -13,6 +13,7 @@
 #include "lib/queue/acquisition.h"
 #include "lib/queue/contender.h"
 #include "lib/queue/lease_state.h"
+#include "lib/queue/verification.h"
 #include "lib/session/client_core.h"
 #include "lib/session/path_budget.h"
 #include "lib/session/session.h"
@@ -22,6 +23,7 @@ namespace zkrecipes::internal {
 // Lets one Contender act: hands it the session's events and carries out its actions. Everything on
 // the reactor, but for Leave. Keeps itself alive until its contender has finished.
 class ContenderRunner : public session::Tenant,
+                        public LeaseHolder,
                         public std::enable_shared_from_this<ContenderRunner> {
  public:
   ContenderRunner(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition);
@@ -30,17 +32,22 @@ class ContenderRunner : public session::Tenant,
   void Start(session::Session* session);
 
   // Gives up the wait, or releases. `done` (may be null) hears when the node is gone. Thread-safe.
-  void Leave(LeaseState::ReleaseDone done);
+  void Leave(Done done) override;
+  void Verify(Done done) override;
 
   void OnUp() override;
   void OnDown() override;
   void OnLost() override;
   void OnLapsed() override;
+  void OnProven() override;
   void OnFailed(const absl::Status& why) override;
   void OnClosing() override;
 
  private:
   bool ReserveBudget();
+  bool Proven() const;
+  void AskVerdict();
+  void OnVerdict(queue::Verdict verdict);
   void Feed(const queue::Event& event);
   void Act(const queue::action::Send& send);
   void Act(const queue::action::Unwatch& unwatch);
@@ -55,7 +62,7 @@ class ContenderRunner : public session::Tenant,
   void FeedAfter(absl::Duration pause, queue::Event event);
   void CancelTimeout();
   absl::Status EndStatus(const queue::action::Finished& finished) const;
-  void AnswerReleases(const absl::Status& status);
+  static void Answer(std::vector<Done>& waiting, const absl::Status& status);
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<Acquisition> acquisition_;
@@ -70,7 +77,9 @@ class ContenderRunner : public session::Tenant,
   session::PathBudget::Reservation blocker_watch_bytes_;
   std::map<std::string, session::WatcherId> watches_;
   zk::Reactor::TimerId timeout_ = 0;
-  std::vector<LeaseState::ReleaseDone> releases_;
+  std::vector<Done> releases_;
+  std::vector<Done> verifications_;
+  bool verifying_ = false;
 };
 
 }  // namespace zkrecipes::internal

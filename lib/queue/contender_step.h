@@ -26,6 +26,7 @@ class Contender::Step {
   void operator()(const event::WatchFired& e);
   void operator()(const event::Leave& e);
   void operator()(const event::Lapsed& e);
+  void operator()(const event::Proven& e);
   void operator()(const event::RetryDue& e);
   void operator()(const event::OwnWatchDue& e);
 
@@ -59,7 +60,9 @@ class Contender::Step {
   void OnBarrier(zk::Code code);
   void OnResolved(const std::vector<std::string>& children);
   void Decide(const std::vector<std::string>& children);
+  void Admit();
   void Grant();
+  bool KnowsItIsFirst() const;
   void OnWatchSet(zk::Code code);
   void OnDeleted(zk::Code code);
 
@@ -74,6 +77,9 @@ class Contender::Step {
   void Finish();
 
   bool Leaving() const { return c_.end_.outcome != Outcome::kNone; }
+  bool OwnNodeWatched() const {
+    return c_.own_watch_ == OwnWatch::kArmed || c_.own_watch_ == OwnWatch::kSetAgain;
+  }
   bool Done() const { return c_.state_ == State::kDone; }
   std::string BlockerPath() const;
   template <typename A>
@@ -83,6 +89,7 @@ class Contender::Step {
 
   Contender& c_;
   Actions& actions_;
+  bool proven_ = false;  // the event says so
 };
 
 }  // namespace zkrecipes::queue

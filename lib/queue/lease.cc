@@ -56,6 +56,11 @@ const std::string& Lease::node() const {
 
 Sequencer Lease::sequencer() const { return state_ == nullptr ? Sequencer() : state_->sequencer(); }
 
+absl::Status Lease::Verify(const WaitOptions& wait) const {
+  if (state_ == nullptr) return absl::FailedPreconditionError("verify: a moved-from lease");
+  return state_->Verify(wait);
+}
+
 absl::Status Lease::Release(const WaitOptions& wait) && {
   if (state_ == nullptr) return absl::FailedPreconditionError("release: a moved-from lease");
   const std::shared_ptr<internal::LeaseState> state = std::move(state_);
@@ -66,6 +71,8 @@ absl::Status Lease::Release(const WaitOptions& wait) && {
 
 std::ostream& operator<<(std::ostream& out, Lease::State state) {
   switch (state) {
+    case Lease::State::kUnproven:
+      return out << "unproven";
     case Lease::State::kHeld:
       return out << "held";
     case Lease::State::kSuspect:

@@ -20,7 +20,7 @@ const char* Describe(queue::LossReason why) {
     case queue::LossReason::kNodeDeleted:
       return "somebody else deleted its node";
     case queue::LossReason::kLapsed:
-      return "nothing was heard from the ensemble for the session timeout";
+      return "its session could not be proven to be alive in time";
   }
   return "";
 }
@@ -28,11 +28,11 @@ const char* Describe(queue::LossReason why) {
 }  // namespace
 
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
-                       Sequencer sequencer, Leave leave)
+                       Sequencer sequencer, std::weak_ptr<LeaseHolder> holder)
     : core_(std::move(core)),
       life_(std::move(life)),
       sequencer_(std::move(sequencer)),
-      leave_(std::move(leave)) {}
+      holder_(std::move(holder)) {}
 
 Lease::State LeaseState::state() {
   base::MutexLock lock(mutex_);
@@ -43,6 +43,8 @@ Lease::State LeaseState::StateLocked() {
   if (phase_ == Phase::kLost) return Lease::State::kLost;
   if (phase_ == Phase::kReleased) return Lease::State::kReleased;
   switch (life_->At(core_->Now())) {
+    case session::SessionLife::State::kUnproven:
+      return Lease::State::kUnproven;
     case session::SessionLife::State::kBelieved:
       return Lease::State::kHeld;
     case session::SessionLife::State::kSuspect:
@@ -61,34 +63,58 @@ absl::Duration LeaseState::remaining() {
   return std::max(absl::ZeroDuration(), life_->deadline() - core_->Now());
 }
 
+absl::Status LeaseState::WhyLost(const char* operation) {
+  base::MutexLock lock(mutex_);
+  return absl::AbortedError(
+      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ",
+                   phase_ == Phase::kReleased ? "the client was closed" : Describe(why_)));
+}
+
+// What the holder answers. `late`: what to say if it takes too long.
+absl::Status LeaseState::Await(const LeaseHolder::Done& done, base::BootTime deadline,
+                               const std::stop_token& cancel, const std::string& late) {
+  if (auto status = core_->Await(*done, deadline, cancel)) return *std::move(status);
+  return cancel.stop_requested() ? absl::CancelledError(late) : absl::DeadlineExceededError(late);
+}
+
+absl::Status LeaseState::Verify(const WaitOptions& wait) {
+  if (absl::Status wrong = CheckWaitOptions(wait); !wrong.ok()) return wrong;
+  if (absl::Status may = core_->CheckMayBlock(); !may.ok()) return may;
+  const base::BootTime deadline = core_->Now() + wait.timeout;
+  const auto holder = holder_.lock();
+  if (holder == nullptr || state() == Lease::State::kLost) return WhyLost("verify");
+  auto done = std::make_shared<base::OneShot<absl::Status>>();
+  holder->Verify(done);
+  return Await(done, deadline, wait.cancel,
+               absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time"));
+}
+
 absl::Status LeaseState::Release(const WaitOptions& wait) {
   const absl::Status wrong_wait = CheckWaitOptions(wait);
   const absl::Status may_block = core_->CheckMayBlock();
   if (!core_->InHomeProcess()) return may_block;
   const base::BootTime deadline = core_->Now() + wait.timeout;
+  if (!EnterReleased()) return WhyLost("release");
   auto done = std::make_shared<base::OneShot<absl::Status>>();
-  if (!EnterReleased()) {
-    base::MutexLock lock(mutex_);
-    return absl::AbortedError(
-        absl::StrCat("release ", sequencer_.node, ": the lease had been lost: ",
-                     phase_ == Phase::kReleased ? "the client was closed" : Describe(why_)));
-  }
   RequestStop();
-  leave_(done);
+  Leave(done);
   if (!wrong_wait.ok()) return wrong_wait;
   if (!may_block.ok()) return may_block;
-  if (auto status = core_->Await(*done, deadline, wait.cancel)) return *std::move(status);
-  const std::string message = absl::StrCat(
-      "release ", sequencer_.node,
-      ": not confirmed; the deletion goes on in the background until the session has expired");
-  if (wait.cancel.stop_requested()) return absl::CancelledError(message);
-  return absl::DeadlineExceededError(message);
+  return Await(done, deadline, wait.cancel,
+               absl::StrCat("release ", sequencer_.node,
+                            ": not confirmed; the deletion goes on in the background until the "
+                            "session has expired"));
 }
 
 void LeaseState::Abandon() {
   if (!EnterReleased()) return;
   RequestStop();
-  leave_(nullptr);
+  Leave(nullptr);
+}
+
+void LeaseState::Leave(const LeaseHolder::Done& done) {
+  if (const auto holder = holder_.lock()) return holder->Leave(done);
+  if (done != nullptr) done->Set(absl::OkStatus());  // finished long ago
 }
 
 bool LeaseState::EnterReleased() {

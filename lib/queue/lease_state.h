@@ -7,7 +7,6 @@
 #include <stop_token>
 #include <string>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 
 #include "lib/base/mutex.h"
@@ -19,15 +18,23 @@
 
 namespace zkrecipes::internal {
 
+// The contender that won a lease. Thread-safe.
+class LeaseHolder {
+ public:
+  using Done = std::shared_ptr<base::OneShot<absl::Status>>;
+  virtual ~LeaseHolder() = default;
+  // `done` (or null) hears when its node is gone.
+  virtual void Leave(Done done) = 0;
+  // `done` hears what the ensemble says: see Lease::Verify.
+  virtual void Verify(Done done) = 0;
+};
+
 // What a Lease shows, shared with the contender that won it. Thread-safe.
 class LeaseState {
  public:
-  using ReleaseDone = std::shared_ptr<base::OneShot<absl::Status>>;
-  // Makes the contender leave; `done` (or null) hears when its node is gone.
-  using Leave = absl::AnyInvocable<void(ReleaseDone done)>;
-
+  // `holder`: gone once its node is.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
-             Sequencer sequencer, Leave leave);
+             Sequencer sequencer, std::weak_ptr<LeaseHolder> holder);
   LeaseState(const LeaseState&) = delete;
   LeaseState& operator=(const LeaseState&) = delete;
 
@@ -35,7 +42,9 @@ class LeaseState {
   absl::Duration remaining();
   std::stop_token lost() const { return lost_.get_token(); }
   const Sequencer& sequencer() const { return sequencer_; }
+  int64_t node_czxid() const { return sequencer_.token.value(); }
 
+  absl::Status Verify(const WaitOptions& wait);
   absl::Status Release(const WaitOptions& wait);
   // The Lease is destroyed.
   void Abandon();
@@ -50,13 +59,17 @@ class LeaseState {
   enum class Phase { kGranted, kLost, kReleased };
 
   bool EnterReleased();
+  absl::Status WhyLost(const char* operation);
+  absl::Status Await(const LeaseHolder::Done& done, base::BootTime deadline,
+                     const std::stop_token& cancel, const std::string& late);
+  void Leave(const LeaseHolder::Done& done);
   Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RequestStop();
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<session::SessionLife> life_;
   const Sequencer sequencer_;
-  Leave leave_;  // called without the mutex, by whoever made the lease released
+  const std::weak_ptr<LeaseHolder> holder_;
   std::stop_source lost_;
 
   base::Mutex mutex_;

@@ -32,17 +32,32 @@ class Clock : public zk::Reactor {
   base::BootTime now_ = base::BootNow();
 };
 
+class Holder : public LeaseHolder {
+ public:
+  void Leave(Done done) override {
+    ++left;
+    left_done = std::move(done);
+    if (left_done != nullptr && answer.has_value()) left_done->Set(*answer);
+  }
+  void Verify(Done done) override {
+    if (answer.has_value()) done->Set(*answer);
+  }
+
+  int left = 0;
+  Done left_done;
+  std::optional<absl::Status> answer = absl::OkStatus();
+};
+
 class LeaseStateTest : public ::testing::Test {
  protected:
+  LeaseStateTest() { Prove(); }
   std::shared_ptr<LeaseState> NewState() {
     return std::make_shared<LeaseState>(core_, life_,
-                                        Sequencer{"exclusive", FencingToken(7), "/a/n-7"},
-                                        [this](LeaseState::ReleaseDone done) {
-                                          ++left_;
-                                          done_ = std::move(done);
-                                          if (done_ != nullptr && answer_.has_value())
-                                            done_->Set(*answer_);
-                                        });
+                                        Sequencer{"exclusive", FencingToken(7), "/a/n-7"}, holder_);
+  }
+  void Prove() {
+    const base::BootTime deadline = clock_->Now() + kTimeout;
+    (void)life_->Prove(deadline, deadline, clock_->Now());
   }
 
   static void ExpectLost(LeaseState& lease, const std::string& why) {
@@ -57,10 +72,8 @@ class LeaseStateTest : public ::testing::Test {
   const std::shared_ptr<ClientCore> core_ = ClientCore::CreateIn(
       World{clock_, nullptr, nullptr, [] {}}, {.executor = InlineExecutor()}, {});
   const std::shared_ptr<session::SessionLife> life_ =
-      std::make_shared<session::SessionLife>(clock_->Now(), kTimeout);
-  int left_ = 0;
-  LeaseState::ReleaseDone done_;
-  std::optional<absl::Status> answer_ = absl::OkStatus();
+      std::make_shared<session::SessionLife>(/*lapses=*/true);
+  std::shared_ptr<Holder> holder_ = std::make_shared<Holder>();
   const std::shared_ptr<LeaseState> lease_ = NewState();
 };
 
@@ -69,7 +82,7 @@ TEST_F(LeaseStateTest, IsHeldWhileItsSessionIsBelieved) {
   EXPECT_EQ(lease_->remaining(), kTimeout);
   clock_->Advance(absl::Seconds(4));
   EXPECT_EQ(lease_->remaining(), absl::Seconds(6));
-  life_->Heard(clock_->Now(), clock_->Now());
+  Prove();
   EXPECT_EQ(lease_->remaining(), kTimeout);
 }
 
@@ -83,7 +96,7 @@ TEST_F(LeaseStateTest, IsSuspectWhileDisconnected) {
 
 TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
   clock_->Advance(kTimeout);
-  ExpectLost(*lease_, "nothing was heard from the ensemble for the session timeout");
+  ExpectLost(*lease_, "its session could not be proven to be alive in time");
   EXPECT_FALSE(lease_->lost().stop_requested()) << "the reactor asks, when it wakes up";
   lease_->OnLost(queue::LossReason::kLapsed);
   EXPECT_TRUE(lease_->lost().stop_requested());
@@ -99,11 +112,11 @@ TEST_F(LeaseStateTest, SaysThatItEndsWithItsClientThoughItsTimeIsOverAlready) {
 TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
   lease_->OnLost(queue::LossReason::kNodeDeleted);
   EXPECT_TRUE(lease_->lost().stop_requested());
-  life_->Heard(clock_->Now(), clock_->Now());
+  Prove();
   ExpectLost(*lease_, "somebody else deleted its node");
   lease_->Abandon();
   EXPECT_EQ(lease_->state(), State::kLost);
-  EXPECT_EQ(left_, 0);
+  EXPECT_EQ(holder_->left, 0);
 }
 
 TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
@@ -114,19 +127,19 @@ TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
 
 TEST_F(LeaseStateTest, IsReleasedOnceTheContenderSaysSo) {
   EXPECT_EQ(lease_->Release({}), absl::OkStatus());
-  EXPECT_EQ(left_, 1);
+  EXPECT_EQ(holder_->left, 1);
   EXPECT_EQ(lease_->state(), State::kReleased);
   EXPECT_EQ(lease_->remaining(), absl::ZeroDuration());
   EXPECT_TRUE(lease_->lost().stop_requested());
 }
 
 TEST_F(LeaseStateTest, PassesOnWhatTheContenderAnswers) {
-  answer_ = absl::PermissionDeniedError("no");
-  EXPECT_EQ(lease_->Release({}), *answer_);
+  holder_->answer = absl::PermissionDeniedError("no");
+  EXPECT_EQ(lease_->Release({}), *holder_->answer);
 }
 
 TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedSaysThatItGoesOn) {
-  answer_ = std::nullopt;
+  holder_->answer = std::nullopt;
   const absl::Status late = lease_->Release({absl::ZeroDuration()});
   EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(late.message()),
@@ -134,15 +147,15 @@ TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedSaysThatItGoesOn) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(NewState()->Release({.cancel = stop.get_token()}).code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(left_, 2);
+  EXPECT_EQ(holder_->left, 2);
 }
 
 TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
-  answer_ = std::nullopt;
+  holder_->answer = std::nullopt;
   lease_->Abandon();
   lease_->Abandon();
-  EXPECT_EQ(left_, 1);
-  EXPECT_EQ(done_, nullptr);
+  EXPECT_EQ(holder_->left, 1);
+  EXPECT_EQ(holder_->left_done, nullptr);
   EXPECT_EQ(lease_->state(), State::kReleased);
   lease_->OnLost(queue::LossReason::kSessionLost);
   EXPECT_EQ(lease_->state(), State::kReleased);
@@ -152,7 +165,7 @@ TEST_F(LeaseStateTest, ThatTheClientClosedIsReleasedAndTellsItsReleaser) {
   lease_->OnClosed();
   EXPECT_EQ(lease_->state(), State::kReleased);
   EXPECT_TRUE(lease_->lost().stop_requested());
-  EXPECT_EQ(left_, 0) << "the contender leaves by itself";
+  EXPECT_EQ(holder_->left, 0) << "the contender leaves by itself";
   const absl::Status released = lease_->Release({});
   EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));

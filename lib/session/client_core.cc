@@ -21,6 +21,11 @@ zk::HandleOptions HandleOptionsOf(const ClientOptions& options) {
   return handle;
 }
 
+session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease) {
+  return {{lease.clock_rate_bound, lease.ping_gap, lease.slack},
+          lease.ends_at == LeaseOptions::EndsAt::kDeadline};
+}
+
 std::optional<ClientState> StateAfter(session::Change change) {
   switch (change) {
     case session::Change::kTrouble:
@@ -73,6 +78,7 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
     self->session_ = std::make_unique<session::Session>(
         self->world_.reactor, self->world_.factory.get(), self->world_.resolver,
         session::Session::Options{self->servers_, HandleOptionsOf(self->options_),
+                                  HeartbeatOptionsOf(self->options_.lease),
                                   [core = self.get()](session::Change c) { core->OnChange(c); }});
     self->session_->Start();
   });
@@ -151,6 +157,11 @@ absl::Status ClientCore::CheckMayBlock() const {
         "a blocking call on the client's I/O thread would wait for itself");
   }
   return absl::OkStatus();
+}
+
+base::BootTime ClientCore::ProvenUntil() const {
+  const auto life = session_ == nullptr ? nullptr : session_->life();
+  return life == nullptr ? base::BootTime() : life->deadline();
 }
 
 std::string ClientCore::trouble() const {

@@ -3,6 +3,7 @@
 #include "lib/session/client_options.h"
 
 #include <limits>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -76,12 +77,27 @@ absl::Status CheckOwnerId(const std::string& id) {
   return absl::OkStatus();
 }
 
+absl::Status CheckLease(const LeaseOptions& lease) {
+  if (!(lease.clock_rate_bound >= 0 && lease.clock_rate_bound < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lease clock rate bound ", lease.clock_rate_bound, ": must be in [0, 1)"));
+  }
+  for (const auto& [name, margin] :
+       {std::pair("ping gap", lease.ping_gap), {"slack", lease.slack}}) {
+    if (margin >= absl::ZeroDuration() && margin < absl::InfiniteDuration()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("lease ", name, " \"",
+                                                   absl::FormatDuration(margin),
+                                                   "\": must be finite and not negative"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) {
   for (const absl::Status& status :
        {CheckTimeout(options.session_timeout), CheckCredentials(options), CheckAcl(options.acl),
-        CheckOwnerId(options.owner_id)}) {
+        CheckOwnerId(options.owner_id), CheckLease(options.lease)}) {
     if (!status.ok()) return status;
   }
   return zk::ParseServerList(options.servers);

@@ -33,22 +33,20 @@ class Session::Listener : public zk::HandleListener {
   explicit Listener(Session* session) : session_(session) {}
   void Retire() { session_ = nullptr; }
 
-  void OnConnected(zk::SessionId id, absl::Duration negotiated) override {
+  void OnConnected(zk::SessionId id, absl::Duration negotiated, base::BootTime began) override {
     if (session_ == nullptr) return;
     session_->timeout_ = negotiated;
+    session_->began_ = began;
     session_->Handle(event::Connected{id});
   }
   void OnDisconnected(int attempt) override {
-    if (session_ != nullptr) session_->Handle(event::Disconnected{attempt, session_->lapsed_});
+    if (session_ != nullptr) session_->Handle(event::Disconnected{attempt, session_->Lapsed()});
   }
   void OnEnded(zk::Code why) override {
     if (session_ != nullptr) session_->Handle(event::Ended{why});
   }
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
-    if (session_ != nullptr) session_->OnWatchEvent(path, event);
-  }
-  void OnHeard(base::BootTime when) override {
-    if (session_ != nullptr) session_->OnHeard(when);
+    if (session_ != nullptr) session_->watchers_.Fire(path, event);
   }
 
  private:
@@ -62,7 +60,8 @@ Session::Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factor
       resolver_(std::move(resolver)),
       options_(std::move(options)),
       machine_(static_cast<int>(options_.servers.servers.size())),
-      timeout_(options_.handle.session_timeout) {}
+      timeout_(options_.handle.session_timeout),
+      heartbeat_(reactor_.get(), this, options_.heartbeat) {}
 
 Session::~Session() = default;
 
@@ -111,7 +110,6 @@ void Session::Act(const action::OpenHandle&) {
   options_.handle.servers = addresses_;
   options_.handle.seed = reactor_->Random();
   listener_ = std::make_unique<Listener>(this);
-  last_heard_ = reactor_->Now();
   auto handle = factory_->Open(options_.handle, listener_.get());
   if (!handle.ok()) {
     Trouble(handle.status());
@@ -140,28 +138,21 @@ void Session::Act(const action::StartPause& pause) {
 }
 
 void Session::Act(const action::AnnounceUp& up) {
-  if (up.resumed) {
-    CheckLife();
-    life_->SetTimeout(timeout_);
-    life_->SetConnected(true);
-  } else {
-    life_ = nullptr;
-  }
-  EnsureLife();
+  heartbeat_.Up(began_, timeout_, /*new_session=*/!up.resumed);
   Announce(Change::kConnected);
   ForEachTenant([](Tenant* tenant) { tenant->OnUp(); });
 }
 
 void Session::Act(const action::AnnounceDown&) {
-  life_->SetConnected(false);
+  disconnected_ = reactor_->Now();
+  heartbeat_.Down();
   Announce(Change::kSuspended);
   ForEachTenant([](Tenant* tenant) { tenant->OnDown(); });
 }
 
 void Session::Act(const action::AnnounceLost&) {
-  life_->End();
-  watch_table_.Clear();
-  watchers_.clear();
+  heartbeat_.Gone();
+  watchers_.Clear();
   Announce(Change::kExpired);
   ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
 }
@@ -175,6 +166,7 @@ void Session::Act(const action::AnnounceFailed& failed) {
 
 void Session::Act(const action::Drain&) {
   closing_ = true;
+  heartbeat_.Stop();
   ForEachTenant([](Tenant* tenant) { tenant->OnClosing(); });
   reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
                      if (!drained_) Handle(event::Drained{});
@@ -189,7 +181,7 @@ void Session::Act(const action::AnnounceClosed&) {
         absl::StrCat("close: the deletion of ", tenants_.size(),
                      " node(s) could not be confirmed; they stay until the session expires"));
   }
-  if (life_ != nullptr) life_->End();
+  heartbeat_.Gone();
   Announce(Change::kClosed);
   ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
   const absl::Status failed = absl::FailedPreconditionError("the client is closed");
@@ -211,12 +203,14 @@ void Session::Trouble(absl::Status why) {
 
 void Session::Join(Tenant* tenant) {
   tenants_.push_back(tenant);
+  heartbeat_.SetWanted(true);
   if (!failed_.ok()) return tenant->OnFailed(failed_);
   if (closing_) tenant->OnClosing();
 }
 
 void Session::Part(Tenant* tenant) {
   std::erase(tenants_, tenant);
+  heartbeat_.SetWanted(!tenants_.empty());
   CheckDrained();
 }
 
@@ -246,37 +240,32 @@ void Session::Send(const zk::Request& request, zk::Handle::Done done) {
     });
     return;
   }
-  handle_->Send(request, [this, alive = std::weak_ptr<char>(alive_),
-                          done = std::move(done)](const zk::Reply& reply) mutable {
-    std::move(done)(reply);
-    if (!alive.expired()) CheckDrained();
-  });
+  handle_->Send(request,
+                [this, alive = std::weak_ptr<char>(alive_), sent = heartbeat_.Sent(request),
+                 done = std::move(done)](const zk::Reply& reply) mutable {
+                  if (!alive.expired()) heartbeat_.Answered(sent, reply.code);
+                  std::move(done)(reply);
+                  if (!alive.expired()) CheckDrained();
+                });
 }
 
 WatcherId Session::Watch(const std::string& path, zk::Handle::Done set,
                          absl::AnyInvocable<void(zk::WatchEvent) &&> fired) {
-  const WatcherId id = next_watcher_++;
-  watch_table_.Add(path, id);
-  watchers_[id] = Watcher{path, std::move(fired)};
+  const WatcherId id = watchers_.Add(path, std::move(fired));
   const zk::SessionId session = this->id();
   Send(zk::WatchNode{path},
        [this, id, path, session, set = std::move(set)](const zk::Reply& reply) mutable {
          const bool armed = reply.code == zk::Code::kOk;
-         if (session == this->id()) {  // else the table has forgotten it
-           if (watch_table_.OnReply(path, id, armed)) RemoveServerWatch(path);
-           if (!armed) watchers_.erase(id);
-         }
+         // Else it is forgotten.
+         if (session == this->id() && watchers_.OnReply(id, path, armed)) RemoveServerWatch(path);
          std::move(set)(reply);
        });
   return id;
 }
 
 void Session::Unwatch(WatcherId id) {
-  const auto it = watchers_.find(id);
-  if (it == watchers_.end()) return;
-  const std::string path = it->second.path;
-  watchers_.erase(it);
-  if (watch_table_.Remove(path, id)) RemoveServerWatch(path);
+  std::string path;
+  if (watchers_.Remove(id, &path)) RemoveServerWatch(path);
 }
 
 void Session::RemoveServerWatch(const std::string& path) {
@@ -284,51 +273,23 @@ void Session::RemoveServerWatch(const std::string& path) {
   if (connected()) Send(zk::RemoveWatches{path}, [](const zk::Reply&) {});
 }
 
-void Session::OnWatchEvent(const std::string& path, zk::WatchEvent event) {
-  for (const WatcherId id : watch_table_.Fire(path)) {
-    const auto it = watchers_.find(id);
-    if (it == watchers_.end()) continue;  // given up by one that was told before
-    auto fired = std::move(it->second.fired);
-    watchers_.erase(it);
-    std::move(fired)(event);
-  }
-}
-
 // ---- liveness ------------------------------------------------------------------------------------
 
-void Session::OnHeard(base::BootTime when) {
-  last_heard_ = std::max(last_heard_, when);
-  if (!connected()) return;
-  if (life_->Heard(when, reactor_->Now())) return;
-  CheckLife();
-  EnsureLife();
+void Session::SendBeat(const zk::Request& request, zk::Handle::Done done) {
+  Send(request, std::move(done));
 }
 
-// What was granted in a life that is over stays lost; new grants need a new one.
-void Session::EnsureLife() {
-  if (life_ != nullptr) {
-    if (life_->At(reactor_->Now()) != SessionLife::State::kOver) return;
-    CheckLife();  // nobody else will say that it is over
-  }
-  life_ = std::make_shared<SessionLife>(last_heard_, timeout_);
-  lapsed_ = false;
-  CheckLife();
+void Session::OnProven() {
+  ForEachTenant([](Tenant* tenant) { tenant->OnProven(); });
 }
 
-// Announces the end of the life at its deadline, once.
-void Session::CheckLife() {
-  if (life_timer_ != 0) reactor_->Cancel(life_timer_);
-  life_timer_ = 0;
-  if (machine_.session() == 0 || lapsed_) return;
-  if (life_->At(reactor_->Now()) != SessionLife::State::kOver) {
-    life_timer_ = reactor_->CallAt(life_->deadline(), Guarded([this] {
-                                     life_timer_ = 0;
-                                     CheckLife();
-                                   }));
-    return;
-  }
-  lapsed_ = true;
+void Session::OnLapsed() {
   ForEachTenant([](Tenant* tenant) { tenant->OnLapsed(); });
+}
+
+// Without a connection for the session timeout.
+bool Session::Lapsed() const {
+  return !connected() && id() != 0 && reactor_->Now() - disconnected_ >= timeout_;
 }
 
 }  // namespace zkrecipes::session

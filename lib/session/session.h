@@ -5,16 +5,15 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 
+#include "lib/session/heartbeat.h"
 #include "lib/session/path_budget.h"
-#include "lib/session/session_life.h"
 #include "lib/session/session_machine.h"
-#include "lib/session/watch_table.h"
+#include "lib/session/watchers.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
 #include "lib/zk/resolver.h"
@@ -30,6 +29,7 @@ class Tenant {
   virtual void OnDown() = 0;    // connection lost; the session may live
   virtual void OnLost() = 0;    // the session is gone, with its nodes and watches
   virtual void OnLapsed() = 0;  // what was granted in the SessionLife of before is lost
+  virtual void OnProven() = 0;  // life() was unproven until now
   virtual void OnFailed(const absl::Status& why) = 0;  // there will be no session any more
   virtual void OnClosing() = 0;                        // leave, then part
 };
@@ -39,17 +39,18 @@ enum class Change { kTrouble, kConnected, kSuspended, kExpired, kFailed, kClosed
 
 // A client's session, and the next one when it is lost: lets SessionMachine act. Everything on the
 // reactor; destroy it there too, after Close has reported.
-class Session {
+class Session : private Heartbeat::Owner {
  public:
   struct Options {
     zk::ServerList servers;
     zk::HandleOptions handle;  // `servers` and `seed` in it are filled in here
+    Heartbeat::Options heartbeat;
     absl::AnyInvocable<void(Change)> on_change;
   };
 
   Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,
           std::shared_ptr<zk::Resolver> resolver, Options options);
-  ~Session();
+  ~Session() override;
 
   void Start();
   // Asks the tenants to leave, waits for them and for everything pending, at most one session
@@ -62,7 +63,7 @@ class Session {
 
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
-  std::shared_ptr<SessionLife> life() const { return life_; }
+  std::shared_ptr<SessionLife> life() const { return heartbeat_.life(); }  // null without session
   absl::Duration timeout() const { return timeout_; }       // negotiated; asked for before that
   const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet
 
@@ -82,10 +83,6 @@ class Session {
  private:
   class Listener;  // one for each handle, so that an old one's events are told apart
   friend class Listener;
-  struct Watcher {
-    std::string path;
-    absl::AnyInvocable<void(zk::WatchEvent) &&> fired;
-  };
 
   void Handle(const Event& event);
   void Act(const action::Resolve&);
@@ -101,10 +98,10 @@ class Session {
 
   void Announce(Change change);
   void Trouble(absl::Status why);
-  void OnWatchEvent(const std::string& path, zk::WatchEvent event);
-  void OnHeard(base::BootTime when);
-  void EnsureLife();
-  void CheckLife();
+  void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
+  void OnProven() override;
+  void OnLapsed() override;
+  bool Lapsed() const;
   void CheckDrained();
   void RemoveServerWatch(const std::string& path);
   template <typename F>
@@ -127,15 +124,12 @@ class Session {
   absl::Status trouble_;
   absl::Status failed_;  // not OK: refused for good
 
-  base::BootTime last_heard_;
-  std::shared_ptr<SessionLife> life_;
-  bool lapsed_ = false;  // the end of life_ has been announced
-  zk::Reactor::TimerId life_timer_ = 0;
+  base::BootTime began_;         // to make the connection there is
+  base::BootTime disconnected_;  // since when, if it is not connected
+  Heartbeat heartbeat_;
 
   std::vector<Tenant*> tenants_;  // in the order of joining
-  WatchTable watch_table_;
-  std::unordered_map<WatcherId, Watcher> watchers_;
-  WatcherId next_watcher_ = 1;
+  Watchers watchers_;
   PathBudget ephemeral_budget_;
   PathBudget watch_budget_;
 

@@ -6,21 +6,28 @@
 
 namespace zkrecipes::session {
 
-bool SessionLife::Heard(base::BootTime when, base::BootTime now) {
+bool SessionLife::Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now) {
   base::MutexLock lock(mutex_);
   if (OverAt(now)) return false;
-  heard_ = std::max(heard_, when);
+  proven_ = true;
+  deadline_ = std::max(deadline_, deadline);
+  overdue_ = std::max(overdue_, overdue);
   return true;
+}
+
+void SessionLife::GiveUpAt(base::BootTime when) {
+  base::MutexLock lock(mutex_);
+  give_up_ = when;
+}
+
+void SessionLife::Shorten(base::BootTime deadline) {
+  base::MutexLock lock(mutex_);
+  deadline_ = std::min(deadline_, deadline);
 }
 
 void SessionLife::SetConnected(bool connected) {
   base::MutexLock lock(mutex_);
   connected_ = connected;
-}
-
-void SessionLife::SetTimeout(absl::Duration timeout) {
-  base::MutexLock lock(mutex_);
-  timeout_ = std::min(timeout_, timeout);
 }
 
 void SessionLife::End() {
@@ -31,16 +38,28 @@ void SessionLife::End() {
 SessionLife::State SessionLife::At(base::BootTime now) {
   base::MutexLock lock(mutex_);
   if (OverAt(now)) return State::kOver;
-  return connected_ ? State::kBelieved : State::kSuspect;
+  if (!proven_) return State::kUnproven;
+  const bool fresh = connected_ && now < overdue_ && now < deadline_;
+  return fresh ? State::kBelieved : State::kSuspect;
 }
 
 base::BootTime SessionLife::deadline() {
   base::MutexLock lock(mutex_);
-  return over_ ? base::BootTime() : Deadline();
+  return over_ || !proven_ ? base::BootTime() : deadline_;
+}
+
+base::BootTime SessionLife::ends_at() {
+  base::MutexLock lock(mutex_);
+  return over_ ? base::BootTime() : EndsAt();
+}
+
+base::BootTime SessionLife::EndsAt() const {
+  if (!lapses_) return base::BootTime::InfiniteFuture();
+  return proven_ ? deadline_ : give_up_;
 }
 
 bool SessionLife::OverAt(base::BootTime now) {
-  over_ |= now >= Deadline();
+  over_ |= now >= EndsAt();
   return over_;
 }
 

@@ -4,49 +4,58 @@
 #define ZKRECIPES_LIB_SESSION_SESSION_LIFE_H_
 
 #include "absl/base/thread_annotations.h"
-#include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
 
 namespace zkrecipes::session {
 
-// A stretch of one session's life during which what was granted in it can be believed: it ends for
-// good when the session is known to be gone, or when nothing was heard from the ensemble for the
-// session timeout. Leases read it from any thread; the session writes it. What has ended once is
-// never believed again, even if the session turns out to be alive: a session that is heard of again
-// gets a new SessionLife, for new grants.
+// A stretch of one session's life during which what was granted in it can be believed. It ends for
+// good when the session is known to be gone, at the deadline that was proven last, or when nothing
+// could be proven in time. Leases read it from any thread; the session writes it. What has ended
+// once is never believed again, even if the session turns out to be alive: then a new SessionLife
+// begins, for new grants.
+//
+//   kUnproven --Prove--> kBelieved <--overdue or disconnected / Prove--> kSuspect
+//       |                    |                                              |
+//       +--------------------+---- deadline, End ---------------------------+--> kOver
 //
 // Pure: the caller says what time it is. Thread-safe, does not block.
 class SessionLife {
  public:
-  enum class State { kBelieved, kSuspect, kOver };
+  enum class State { kUnproven, kBelieved, kSuspect, kOver };
 
-  SessionLife(base::BootTime heard, absl::Duration timeout) : heard_(heard), timeout_(timeout) {}
+  // `lapses` false: only End ends it; it is suspect from its deadline on.
+  explicit SessionLife(bool lapses) : lapses_(lapses) {}
 
-  // The ensemble sent something at `when` or later. False: too late, the life is over.
-  bool Heard(base::BootTime when, base::BootTime now);
-  // The connection is lost (suspect until Resumed) or stands again.
+  // Nobody can have expired the session before `deadline`; there should be news before `overdue`.
+  // False: too late, the life is over.
+  bool Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now);
+  // Over if still unproven then.
+  void GiveUpAt(base::BootTime when);
+  // The server that the session came back to grants less than was proven.
+  void Shorten(base::BootTime deadline);
   void SetConnected(bool connected);
-  // The server negotiated a new timeout on reconnecting; the smallest one counts, and at once:
-  // call Heard for the answer that brought it first.
-  void SetTimeout(absl::Duration timeout);
   // The session is known to be gone.
   void End();
 
-  // What holds at `now`. Ends the life if its deadline has passed.
+  // What holds at `now`. Ends the life if its time has passed.
   State At(base::BootTime now);
-  base::BootTime deadline();  // the past once it is over
+  // Until when it is proven; the past while unproven, and once it is over.
+  base::BootTime deadline();
+  // When it will be over by itself, unless something is proven before.
+  base::BootTime ends_at();
 
  private:
-  base::BootTime Deadline() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return heard_ + timeout_;
-  }
+  base::BootTime EndsAt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool OverAt(base::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const bool lapses_;
   base::Mutex mutex_;
-  base::BootTime heard_ ABSL_GUARDED_BY(mutex_);  // last
-  absl::Duration timeout_ ABSL_GUARDED_BY(mutex_);
+  bool proven_ ABSL_GUARDED_BY(mutex_) = false;
+  base::BootTime deadline_ ABSL_GUARDED_BY(mutex_);  // once proven
+  base::BootTime overdue_ ABSL_GUARDED_BY(mutex_);
+  base::BootTime give_up_ ABSL_GUARDED_BY(mutex_) = base::BootTime::InfiniteFuture();
   bool connected_ ABSL_GUARDED_BY(mutex_) = true;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };

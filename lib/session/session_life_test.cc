@@ -13,104 +13,109 @@ base::BootTime At(double seconds) {
   return base::BootTime::SinceBoot(absl::Seconds(1000) + absl::Seconds(seconds));
 }
 
-constexpr absl::Duration kTimeout = absl::Seconds(10);
+class SessionLifeTest : public ::testing::Test {
+ protected:
+  bool Prove(double deadline, double overdue, double now) {
+    return life_.Prove(At(deadline), At(overdue), At(now));
+  }
+  SessionLife life_{/*lapses=*/true};
+};
 
-TEST(SessionLife, IsBelievedUntilItsDeadline) {
-  SessionLife life(At(0), kTimeout);
-  EXPECT_EQ(life.deadline(), At(10));
-  EXPECT_EQ(life.At(At(9.999)), State::kBelieved);
-  EXPECT_EQ(life.At(At(10)), State::kOver);
+TEST_F(SessionLifeTest, IsUnprovenAtFirstAndPromisesNothing) {
+  EXPECT_EQ(life_.At(At(0)), State::kUnproven);
+  EXPECT_LT(life_.deadline(), At(-500));
+  EXPECT_EQ(life_.ends_at(), base::BootTime::InfiniteFuture());
 }
 
-TEST(SessionLife, IsOverFromTheStartWhenItWasHeardOfTooLongAgo) {
-  SessionLife life(At(0), kTimeout);
-  EXPECT_EQ(life.At(At(60)), State::kOver);
+TEST_F(SessionLifeTest, IsOverWhenNothingCouldBeProvenInTime) {
+  life_.GiveUpAt(At(10));
+  EXPECT_EQ(life_.ends_at(), At(10));
+  EXPECT_EQ(life_.At(At(9.999)), State::kUnproven);
+  EXPECT_EQ(life_.At(At(10)), State::kOver);
+  EXPECT_FALSE(Prove(20, 12, 10));
 }
 
-TEST(SessionLife, GrowsByWhatIsHeard) {
-  SessionLife life(At(0), kTimeout);
-  EXPECT_TRUE(life.Heard(At(4), At(5)));
-  EXPECT_EQ(life.deadline(), At(14));
+TEST_F(SessionLifeTest, IsBelievedUntilItsDeadline) {
+  EXPECT_TRUE(Prove(10, 20, 1));
+  EXPECT_EQ(life_.deadline(), At(10));
+  EXPECT_EQ(life_.At(At(9.999)), State::kBelieved);
+  EXPECT_EQ(life_.At(At(10)), State::kOver);
 }
 
-TEST(SessionLife, NeverShrinksByWhatIsHeardLate) {
-  SessionLife life(At(0), kTimeout);
-  EXPECT_TRUE(life.Heard(At(4), At(5)));
-  EXPECT_TRUE(life.Heard(At(2), At(6)));
-  EXPECT_EQ(life.deadline(), At(14));
+TEST_F(SessionLifeTest, OnceProvenIsNotGivenUpBeforeItsDeadline) {
+  life_.GiveUpAt(At(5));
+  EXPECT_TRUE(Prove(10, 20, 1));
+  EXPECT_EQ(life_.At(At(6)), State::kBelieved);
 }
 
-TEST(SessionLife, CountsAnAnswerFromWhenItWasSent) {
-  SessionLife life(At(0), kTimeout);
-  EXPECT_TRUE(life.Heard(At(1), At(9)));
-  EXPECT_EQ(life.At(At(11)), State::kOver);
+TEST_F(SessionLifeTest, NeverShrinksByWhatIsProvenLate) {
+  EXPECT_TRUE(Prove(10, 4, 1));
+  EXPECT_TRUE(Prove(8, 3, 2));
+  EXPECT_EQ(life_.deadline(), At(10));
+  EXPECT_EQ(life_.At(At(3.5)), State::kBelieved);
 }
 
-TEST(SessionLife, IsNotRevivedByAnAnswerReadAfterItsDeadline) {
-  SessionLife life(At(0), kTimeout);
-  EXPECT_FALSE(life.Heard(At(9), At(10)));
-  EXPECT_EQ(life.At(At(10)), State::kOver);
+TEST_F(SessionLifeTest, IsNotRevivedByAProofThatComesAfterItsDeadline) {
+  EXPECT_TRUE(Prove(10, 20, 1));
+  EXPECT_FALSE(Prove(18, 20, 10));
+  EXPECT_EQ(life_.At(At(10)), State::kOver);
 }
 
-TEST(SessionLife, StaysOverOnceItWasSeenToBe) {
-  SessionLife life(At(0), kTimeout);
-  EXPECT_EQ(life.At(At(10)), State::kOver);
-  EXPECT_FALSE(life.Heard(At(5), At(5)));
-  EXPECT_EQ(life.At(At(5)), State::kOver);
+TEST_F(SessionLifeTest, StaysOverOnceItWasSeenToBe) {
+  EXPECT_TRUE(Prove(10, 20, 1));
+  EXPECT_EQ(life_.At(At(10)), State::kOver);
+  EXPECT_FALSE(Prove(18, 20, 5));
+  EXPECT_EQ(life_.At(At(5)), State::kOver);
 }
 
-TEST(SessionLife, IsSuspectWithoutAConnection) {
-  SessionLife life(At(0), kTimeout);
-  life.SetConnected(false);
-  EXPECT_EQ(life.At(At(1)), State::kSuspect);
-  life.SetConnected(true);
-  EXPECT_EQ(life.At(At(2)), State::kBelieved);
+TEST_F(SessionLifeTest, IsSuspectWithoutAConnectionAndStillProven) {
+  EXPECT_TRUE(Prove(10, 20, 1));
+  life_.SetConnected(false);
+  EXPECT_EQ(life_.At(At(1)), State::kSuspect);
+  EXPECT_EQ(life_.deadline(), At(10));
+  life_.SetConnected(true);
+  EXPECT_EQ(life_.At(At(2)), State::kBelieved);
+  life_.SetConnected(false);
+  EXPECT_EQ(life_.At(At(10)), State::kOver);
 }
 
-TEST(SessionLife, IsOverAtItsDeadlineWithoutAConnection) {
-  SessionLife life(At(0), kTimeout);
-  life.SetConnected(false);
-  EXPECT_EQ(life.At(At(10)), State::kOver);
+TEST_F(SessionLifeTest, IsSuspectWhenNewsIsOverdue) {
+  EXPECT_TRUE(Prove(10, 3, 1));
+  EXPECT_EQ(life_.At(At(2.999)), State::kBelieved);
+  EXPECT_EQ(life_.At(At(3)), State::kSuspect);
+  EXPECT_TRUE(Prove(12, 6, 4));
+  EXPECT_EQ(life_.At(At(4)), State::kBelieved);
 }
 
-TEST(SessionLife, DoesNotGrowByAConnectionAlone) {
-  SessionLife life(At(0), kTimeout);
-  life.SetConnected(false);
-  life.SetConnected(true);
-  EXPECT_EQ(life.deadline(), At(10));
+TEST_F(SessionLifeTest, IsOverAtOnceWhenTheSessionEnds) {
+  EXPECT_TRUE(Prove(10, 20, 1));
+  life_.End();
+  EXPECT_EQ(life_.At(At(1)), State::kOver);
+  EXPECT_FALSE(Prove(18, 20, 2));
+  life_.SetConnected(true);
+  EXPECT_EQ(life_.At(At(2)), State::kOver);
+  EXPECT_LT(life_.deadline(), At(-500));
 }
 
-TEST(SessionLife, IsOverAtOnceWhenTheSessionEnds) {
-  SessionLife life(At(0), kTimeout);
+// The server that the session came back to expires it after a timeout of its own.
+TEST_F(SessionLifeTest, ShrinksWhereAServerGrantsLess) {
+  EXPECT_TRUE(Prove(10, 20, 1));
+  life_.Shorten(At(5));
+  EXPECT_EQ(life_.deadline(), At(5));
+  life_.Shorten(At(9));
+  EXPECT_EQ(life_.deadline(), At(5));
+}
+
+TEST(SessionLife, ThatDoesNotLapseIsSuspectFromItsDeadlineOnAndEndsWithItsSession) {
+  SessionLife life(/*lapses=*/false);
+  life.GiveUpAt(At(1));
+  EXPECT_EQ(life.At(At(2)), State::kUnproven);
+  EXPECT_TRUE(life.Prove(At(10), At(20), At(3)));
+  EXPECT_EQ(life.At(At(11)), State::kSuspect);
+  EXPECT_TRUE(life.Prove(At(18), At(20), At(12)));
+  EXPECT_EQ(life.At(At(12)), State::kBelieved);
   life.End();
-  EXPECT_EQ(life.At(At(0)), State::kOver);
-  EXPECT_FALSE(life.Heard(At(1), At(1)));
-  life.SetConnected(true);
-  EXPECT_EQ(life.At(At(1)), State::kOver);
-}
-
-TEST(SessionLife, HasADeadlineInThePastWhenItIsOver) {
-  SessionLife life(At(0), kTimeout);
-  life.End();
-  EXPECT_LT(life.deadline(), At(-500));
-}
-
-// The server that the session came back to expires it after its own timeout.
-TEST(SessionLife, ShrinksWithATimeoutThatIsNegotiatedDown) {
-  SessionLife life(At(0), kTimeout);
-  EXPECT_TRUE(life.Heard(At(1), At(1)));
-  life.SetTimeout(absl::Seconds(4));
-  EXPECT_EQ(life.deadline(), At(5));
-  EXPECT_TRUE(life.Heard(At(2), At(2)));
-  EXPECT_EQ(life.deadline(), At(6));
-}
-
-TEST(SessionLife, DoesNotGrowWithATimeoutThatIsNegotiatedUp) {
-  SessionLife life(At(0), kTimeout);
-  life.SetTimeout(absl::Seconds(40));
-  EXPECT_EQ(life.deadline(), At(10));
-  EXPECT_TRUE(life.Heard(At(3), At(3)));
-  EXPECT_EQ(life.deadline(), At(13));
+  EXPECT_EQ(life.At(At(12)), State::kOver);
 }
 
 }  // namespace

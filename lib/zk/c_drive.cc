@@ -49,17 +49,10 @@ void CHandle::Drain() {
   const Callbacks callbacks(this);
   // Reading before the handshake is sent would leak the C client's buffer.
   if (ended_ || socket_state() < Socket::kHandshake) return;
-  const base::BootTime since = empty_at_;
-  bool heard = false;
   for (int i = 0; i < kMaxDrain; ++i) {
-    const base::BootTime now = reactor_->Now();
-    const int rc = Process(ZOOKEEPER_READ);  // one reply at a time
-    if (rc == ZNOTHING) empty_at_ = now;
-    if (rc != ZOK) break;
-    heard = true;
+    if (Process(ZOOKEEPER_READ) != ZOK) break;  // one reply at a time
     if (std::exchange(write_due_, false) && Process(ZOOKEEPER_WRITE) != ZOK) break;
   }
-  if (heard) listener_->OnHeard(since);
 }
 
 Pollable::Interest CHandle::Prepare() {
@@ -68,7 +61,7 @@ Pollable::Interest CHandle::Prepare() {
   const base::BootTime now = reactor_->Now();
   if (socket_state() == Socket::kNone) {
     if (now < retry_at_) return {.until = retry_at_};
-    empty_at_ = now;
+    attempt_began_ = now;
     attempt_until_ = now + AttemptTimeout(zh_);
   }
   Interest interest = AskInterest(now);

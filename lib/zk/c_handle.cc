@@ -117,7 +117,8 @@ void CHandle::Connected() {
   write_due_ = true;
   failed_attempts_ = 0;
   backoff_.Reset();
-  listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)));
+  listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)),
+                         attempt_began_);
 }
 
 void CHandle::Lost() {

@@ -107,10 +107,9 @@ class CHandle final : public Handle, public Pollable {
   bool write_due_ = false;  // just connected: the C client holds back its first packets
   int failed_attempts_ = 0;
   int callbacks_ = 0;
-  base::BootTime retry_at_;       // no attempt to connect before
+  base::BootTime retry_at_;  // no attempt to connect before
+  base::BootTime attempt_began_;
   base::BootTime attempt_until_;  // give up this one then
-  // The socket was seen empty then, or not there yet: what is read next was not waiting before.
-  base::BootTime empty_at_;
 };
 
 }  // namespace zkrecipes::zk

@@ -26,11 +26,12 @@ HandleOptions NoServer() {
 
 class Listener : public HandleListener {
  public:
-  void OnConnected(SessionId, absl::Duration) override { ADD_FAILURE() << "connected to nobody"; }
+  void OnConnected(SessionId, absl::Duration, base::BootTime) override {
+    ADD_FAILURE() << "connected to nobody";
+  }
   void OnDisconnected(int attempt) override { on_disconnected(attempt); }
   void OnEnded(Code) override { ADD_FAILURE() << "ended without a session"; }
   void OnWatch(const std::string&, WatchEvent) override { ADD_FAILURE(); }
-  void OnHeard(base::BootTime) override { ADD_FAILURE() << "heard nobody"; }
 
   std::function<void(int attempt)> on_disconnected = [](int) {};
 };

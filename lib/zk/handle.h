@@ -29,8 +29,9 @@ class HandleListener {
  public:
   virtual ~HandleListener() = default;
   // At the first connection and after each reconnection within the same session. `negotiated` is
-  // the session timeout the server granted. The session's watches are in force again.
-  virtual void OnConnected(SessionId session, absl::Duration negotiated) = 0;
+  // the session timeout the server granted, `began` a time before this attempt to connect began:
+  // the ensemble heard of the session then or later. The session's watches are in force again.
+  virtual void OnConnected(SessionId session, absl::Duration negotiated, base::BootTime began) = 0;
   // The connection is lost, or a first attempt failed (then it was never connected). The handle
   // goes on trying by itself. `attempt` counts the failed attempts since it was last connected.
   virtual void OnDisconnected(int attempt) = 0;
@@ -38,10 +39,6 @@ class HandleListener {
   virtual void OnEnded(Code why) = 0;
   // A watch of this session fired; it is used up.
   virtual void OnWatch(const std::string& path, WatchEvent event) = 0;
-  // The server answered something (a reply or a ping) that it sent at `when` or later.
-  // Conservative: an answer that had long been waiting in the socket counts from before the wait.
-  // For the handshake's answer it comes before OnConnected.
-  virtual void OnHeard(base::BootTime when) = 0;
 };
 
 struct HandleOptions {

@@ -127,7 +127,6 @@ void Host::RunTask() {
     task = std::move(tasks_.front());
     tasks_.pop_front();
   }
-  Look();
   std::move(task)();
 }
 
@@ -150,7 +149,6 @@ void Host::RunCallback(size_t which) {
 bool Host::CanRunTimer() { return !paused_ && timers_.Next() <= Now(); }
 
 void Host::RunTimer() {
-  Look();
   if (Task task = timers_.TakeDue(Now(), timers_.Mark())) std::move(task)();
 }
 
@@ -164,10 +162,6 @@ void Host::Deliver() {
   for (MemoryHandle* handle : handles_) {
     if (handle->HasNews()) return handle->Deliver();
   }
-}
-
-void Host::Look() {
-  for (MemoryHandle* handle : handles_) handle->Look();
 }
 
 base::BootTime Host::NextTimer() const {

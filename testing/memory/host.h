@@ -109,8 +109,6 @@ class Host final : public zk::Reactor,
 
  private:
   friend class MemoryHandle;
-  // Nothing but time and messages will wake the loop: it has looked at its sockets.
-  void Look();
   base::BootTime ToGlobal(base::BootTime local) const;
 
   bool Hears() const { return network_ != Network::kDeaf && network_ != Network::kSilent; }

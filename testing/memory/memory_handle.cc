@@ -38,7 +38,6 @@ MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::Handle
       next_server_(static_cast<size_t>(options.seed % options.servers.size())),
       timeout_(options.session_timeout) {
   host_->handles_.push_back(this);
-  empty_at_ = host_->Now();
   host_->CallAt(host_->Now(), Guarded([this] { Connect(); }));
 }
 
@@ -64,8 +63,8 @@ int MemoryHandle::ChooseServer() {
 
 void MemoryHandle::Connect() {
   if (ended_ || closed_ || connection_ != 0) return;
-  empty_at_ = host_->Now();
-  last_heard_ = empty_at_;
+  began_ = host_->Now();
+  last_heard_ = began_;
   const int server = ChooseServer();
   if (host_->network_ != Host::Network::kDown) {
     connection_ =
@@ -73,7 +72,7 @@ void MemoryHandle::Connect() {
                                                options_.digest_credentials, options_.acl});
   }
   if (connection_ == 0) return FailAttempt();
-  host_->CallAt(empty_at_ + AttemptTimeout(timeout_), Guarded([this, attempt = connection_] {
+  host_->CallAt(began_ + AttemptTimeout(timeout_), Guarded([this, attempt = connection_] {
                   if (connection_ == attempt && !connected_) Lose(zk::Code::kOperationTimeout);
                 }));
 }
@@ -151,7 +150,6 @@ void MemoryHandle::Close(bool patient) {
 
 struct MemoryHandle::Receiving {
   MemoryHandle& handle;
-  const base::BootTime since;  // it was sent then or later
 
   void operator()(const wire::Welcome& welcome) {
     MemoryHandle& h = handle;
@@ -163,21 +161,16 @@ struct MemoryHandle::Receiving {
     h.last_sent_ = h.last_heard_;
     h.SetWatchesAgain();
     h.CheckLivenessAt(h.last_heard_ + h.timeout_ / 3);
-    h.listener_->OnHeard(since);
-    h.listener_->OnConnected(welcome.session, welcome.timeout);
+    h.listener_->OnConnected(welcome.session, welcome.timeout, h.began_);
   }
 
-  void operator()(const wire::Expired&) {
-    handle.listener_->OnHeard(since);
-    handle.End();
-  }
+  void operator()(const wire::Expired&) { handle.End(); }
 
-  void operator()(const wire::Pong&) { handle.listener_->OnHeard(since); }
+  void operator()(const wire::Pong&) {}
 
   void operator()(const wire::Fired& fired) {
     handle.registered_.erase(fired.path);
     handle.listener_->OnWatch(fired.path, fired.what);
-    handle.listener_->OnHeard(since);
   }
 
   void operator()(const wire::Answer& answer) {
@@ -192,7 +185,6 @@ struct MemoryHandle::Receiving {
       }
     }
     handle.pending_.Answer(answer.id, answer.reply);
-    handle.listener_->OnHeard(since);
   }
 };
 
@@ -203,16 +195,10 @@ bool MemoryHandle::HasNews() const {
 
 void MemoryHandle::Deliver() {
   assert(HasNews());
-  const base::BootTime since = empty_at_;
   const std::optional<ToClient> message = ensemble_->Receive(connection_);
   if (!message.has_value()) return Lose(zk::Code::kConnectionLoss);
   last_heard_ = host_->Now();
-  Look();
-  std::visit(Receiving{*this, since}, *message);
-}
-
-void MemoryHandle::Look() {
-  if (connection_ == 0 || !ensemble_->HasMessage(connection_)) empty_at_ = host_->Now();
+  std::visit(Receiving{*this}, *message);
 }
 
 void MemoryHandle::SetWatchesAgain() {

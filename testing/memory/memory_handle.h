@@ -38,7 +38,6 @@ class MemoryHandle final : public zk::Handle {
 
   bool HasNews() const;
   void Deliver();  // the next message, or that the connection is lost. REQUIRES: HasNews()
-  void Look();     // the loop is awake, and sees whether anything has come
   void Break();    // the connection goes now
   bool connected() const { return connected_; }
   ConnectionId connection() const { return connection_; }
@@ -82,8 +81,7 @@ class MemoryHandle final : public zk::Handle {
 
   base::BootTime last_sent_;
   base::BootTime last_heard_;
-  // Nothing was waiting to be read then: what is read next was sent later.
-  base::BootTime empty_at_;
+  base::BootTime began_;  // to connect, last
 };
 
 }  // namespace zkrecipes::testing::memory

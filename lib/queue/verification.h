@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_VERIFICATION_H_
+#define ZKRECIPES_LIB_QUEUE_VERIFICATION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+
+#include "lib/session/session.h"
+
+namespace zkrecipes::queue {
+
+// Whether a contender's node is still there, as the ensemble's quorum knows it.
+enum class Verdict { kThere, kGone, kUnknown };
+
+// Asks behind a committed barrier, so the answer is no older than the question, whatever the
+// server lags behind: kThere only if the node has this czxid and, at the moment of the answer, the
+// quorum counted the session that asks among the living. `done` runs once, on the reactor.
+void VerifyNode(session::Session& session, const std::string& node, int64_t czxid,
+                absl::AnyInvocable<void(Verdict) &&> done);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_VERIFICATION_H_

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
+#define ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
+
+#include <memory>
+
+#include "lib/session/lease_clock.h"
+#include "lib/session/session_life.h"
+#include "lib/zk/handle.h"
+#include "lib/zk/reactor.h"
+
+namespace zkrecipes::session {
+
+// A write that the quorum commits although it fails, with kNoNode: the delete of a node below one that
+// never exists. It needs no right, wakes no watcher and leaves nothing behind.
+zk::Request CommittedBarrier();
+
+// Keeps the lives of one session proven: listens to every answer, and sees to it that there are
+// some. While somebody has a node in the session, and one session timeout longer, it sends a beat
+// every tenth of the timeout: the delete of a node that never exists, which the quorum commits
+// although it fails. Otherwise a read twice as rarely, so that the next lease is proven soon.
+// At most one of them is on its way. On the reactor.
+class Heartbeat {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual void SendBeat(const zk::Request& request, zk::Handle::Done done) = 0;
+    virtual void OnProven() = 0;  // life() was unproven until now
+    virtual void OnLapsed() = 0;  // what was granted in the life of before is lost
+  };
+
+  struct Options {
+    LeaseMargins margins;
+    bool lapses = true;  // see SessionLife
+  };
+
+  // `owner` and `reactor` outlive it.
+  Heartbeat(zk::Reactor* reactor, Owner* owner, const Options& options);
+  ~Heartbeat();
+
+  // `began`: before the client began to connect.
+  void Up(base::BootTime began, absl::Duration timeout, bool new_session);
+  void Down();
+  void Gone();  // the session, for good
+  // Whether anybody has, or wants, a node in the session.
+  void SetWanted(bool wanted);
+  void Stop();  // no more beats: the session is being closed
+
+  // A request on its way, and what its answers can prove.
+  struct Ticket {
+    LeaseClock::Request request;
+    bool create = false;
+    bool del = false;
+  };
+  Ticket Sent(const zk::Request& request) const;
+  // REQUIRES: in the order of sending.
+  void Answered(const Ticket& ticket, zk::Code code);
+
+  // Null without a session.
+  const std::shared_ptr<SessionLife>& life() const { return life_; }
+
+ private:
+  void NewLife();
+  void CheckLife();
+  void Prove();
+  void Beat();
+  void ScheduleBeat();
+  bool Busy() const;
+  absl::Duration timeout() const { return clock_.timeout(); }
+
+  zk::Reactor* const reactor_;
+  Owner* const owner_;
+  const Options options_;
+  LeaseClock clock_;
+  std::shared_ptr<SessionLife> life_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+
+  bool up_ = false;
+  bool stopped_ = false;
+  bool wanted_ = false;
+  bool beating_ = false;  // a beat is on its way
+  base::BootTime wanted_until_;
+  zk::Reactor::TimerId beat_timer_ = 0;
+  zk::Reactor::TimerId life_timer_ = 0;
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_HEARTBEAT_H_

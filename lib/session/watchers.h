@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_WATCHERS_H_
+#define ZKRECIPES_LIB_SESSION_WATCHERS_H_
+
+#include <string>
+#include <unordered_map>
+
+#include "absl/functional/any_invocable.h"
+
+#include "lib/session/watch_table.h"
+#include "lib/zk/types.h"
+
+namespace zkrecipes::session {
+
+// Who is to be called when a watch of the session fires: WatchTable with callbacks. On the reactor.
+class Watchers {
+ public:
+  using Fired = absl::AnyInvocable<void(zk::WatchEvent) &&>;
+
+  // `fired` is called at most once, after its WatchNode was answered with kOk.
+  WatcherId Add(const std::string& path, Fired fired);
+  // True: nobody watches the path any more, send RemoveWatches. Likewise from Remove.
+  [[nodiscard]] bool OnReply(WatcherId id, const std::string& path, bool armed);
+  // `fired` will not be called any more. `path`: what it watched, empty if it is known no longer.
+  [[nodiscard]] bool Remove(WatcherId id, std::string* path);
+  void Fire(const std::string& path, zk::WatchEvent event);
+  // The session is gone: all end without a word.
+  void Clear();
+
+ private:
+  struct Watcher {
+    std::string path;
+    Fired fired;
+  };
+
+  WatchTable table_;
+  std::unordered_map<WatcherId, Watcher> watchers_;
+  WatcherId next_ = 1;
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_WATCHERS_H_
