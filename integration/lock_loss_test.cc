@@ -60,7 +60,7 @@ TEST_F(LockLossTest, AHolderThatIsCutOffLosesItsLeaseAndTheNextIsGranted) {
   ASSERT_TRUE(AwaitQueue(*other, 2));
 
   proxy().HoldEverything(true);
-  ExpectLost(std::move(lease), "could not be proven to be alive");
+  ExpectLost(std::move(lease), "its session could not be proven to be alive");
   auto next = waiter.Get();
   ASSERT_TRUE(next.ok()) << next.status();
   EXPECT_GT(next->token(), token);

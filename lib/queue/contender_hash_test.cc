@@ -81,7 +81,8 @@ TEST(ContenderHash, DependsOnEveryFieldOfTheSpec) {
        {+[](ContenderSpec& s) { s.parent = "/q"; },
         +[](ContenderSpec& s) { s.mode = Mode::kLeader; },
         +[](ContenderSpec& s) { s.dialect = Dialect::kKazoo; },
-        +[](ContenderSpec& s) { s.data = "x"; }, +[](ContenderSpec& s) { s.try_only = true; }}) {
+        +[](ContenderSpec& s) { s.data = "x"; }, +[](ContenderSpec& s) { s.try_only = true; },
+        +[](ContenderSpec& s) { s.wait_for_proof = true; }}) {
     ContenderSpec spec = Spec();
     change(spec);
     ExpectDifferent(plain, After({}, spec));

@@ -55,11 +55,11 @@ Script& Script::Lost() {
 }
 
 Script& Script::Deleted(const std::string& node) {
-  return On(event::WatchFired{zk::JoinPath(parent_, node), zk::WatchEvent::kDeleted});
+  return On(event::WatchFired{zk::JoinPath(parent_, node), zk::WatchEvent::kDeleted, proven_});
 }
 
 Script& Script::Changed(const std::string& node) {
-  return On(event::WatchFired{zk::JoinPath(parent_, node), zk::WatchEvent::kChanged});
+  return On(event::WatchFired{zk::JoinPath(parent_, node), zk::WatchEvent::kChanged, proven_});
 }
 
 Script& Script::Reply(zk::Reply reply) {
@@ -70,7 +70,7 @@ Script& Script::Reply(zk::Reply reply) {
   const OpId op = outstanding_.front().op;
   outstanding_.pop_front();
   stale_.push_back(op);
-  return On(event::Replied{op, std::move(reply)});
+  return On(event::Replied{op, std::move(reply), proven_});
 }
 
 Script& Script::Created(int32_t n) { return CreatedFor(session_, n); }
@@ -186,6 +186,12 @@ ContenderSpec At(const std::string& parent) {
 ContenderSpec Try() {
   ContenderSpec spec = Lock();
   spec.try_only = true;
+  return spec;
+}
+
+ContenderSpec ProvenLock() {
+  ContenderSpec spec = Lock();
+  spec.wait_for_proof = true;
   return spec;
 }
 

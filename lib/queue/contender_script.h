@@ -42,6 +42,12 @@ class Script {
   Script& Lost();
   Script& Leave() { return On(event::Leave{}); }
   Script& Lapsed() { return On(event::Lapsed{}); }
+  Script& Proven() { return On(event::Proven{}); }
+  // Whether the session is proven to be alive at what follows. At first it is not.
+  Script& IsProven(bool proven = true) {
+    proven_ = proven;
+    return *this;
+  }
   Script& RetryDue() { return On(event::RetryDue{}); }
   Script& OwnWatchDue() { return On(event::OwnWatchDue{}); }
   Script& Deleted(const std::string& node);  // its watch fires
@@ -75,6 +81,7 @@ class Script {
   std::string parent_;
   char next_guid_ = 'a';
   zk::SessionId session_ = 0;
+  bool proven_ = false;
   std::deque<action::Send> outstanding_;
   std::vector<OpId> stale_;
   Actions unexpected_;  // not yet expected
@@ -89,8 +96,9 @@ Script& Watch(Script& script, Where where = Where::Caller());      // Other(1), 
 Script& Wait(Script& script, Where where = Where::Caller());       // the watch of Other(1) is set
 Script& Hold(Script& script, Where where = Where::Caller());
 
-ContenderSpec Lock();  // an exclusive contender for /q
-ContenderSpec Try();   // one that does not wait
+ContenderSpec Lock();        // an exclusive contender for /q
+ContenderSpec Try();         // one that does not wait
+ContenderSpec ProvenLock();  // one that waits for a proof
 ContenderSpec Of(Mode mode);
 ContenderSpec At(const std::string& parent);
 
