@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The holder's server is cut off from the ensemble: the lease is lost before another is granted.
-// ZKRECIPES_LEASE_RUNS says how often each is tried.
 
-#include <algorithm>
-#include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/random/random.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-#include "integration/client_fixture.h"
-#include "integration/partition_test.h"
+#include "integration/lease_test.h"
 #include "lib/base/one_shot.h"
 
 namespace zkrecipes::integration {
@@ -28,114 +24,98 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 
-// Well above the session timeouts: the holder's server goes on answering all the time.
-constexpr absl::Duration kPatience = absl::Seconds(20);
+// Two that want one lock, the holder on a follower, the other on the leader. What becomes of them
+// once the follower is cut off.
+class Rivals {
+ public:
+  struct Grant {
+    BootTime at;
+    Lease::State holder;  // when the other was told
+  };
 
-int Runs() {
-  int runs = 3;
-  const char* wanted = getenv("ZKRECIPES_LEASE_RUNS");
-  return wanted != nullptr && absl::SimpleAtoi(wanted, &runs) ? runs : 3;
-}
+  Rivals(std::shared_ptr<Client> holder, std::shared_ptr<Client> other, const std::string& path)
+      : holder_(std::move(holder)),
+        other_(std::move(other)),
+        path_(path),
+        lease_(*Lock(holder_, path).Acquire({kSoon})),
+        on_loss_(lease_.lost(), [this] { lost_.Set(BootNow()); }) {
+    Lock(other_, path_).AcquireAsync({}, [this, grant = grant_](absl::StatusOr<Lease> next) {
+      if (next.ok()) grant->Set({BootNow(), lease_.state()});
+    });
+  }
+  // The callbacks look at this object.
+  ~Rivals() { (void)other_->Close({kSoon}); }
 
-double Milliseconds(absl::Duration duration) { return absl::ToDoubleMilliseconds(duration); }
+  bool Queued() { return ListContenders(*other_, path_, {kSoon})->size() == 2; }
+  const Lease& lease() const { return lease_; }
 
-// What happened in one run, after the cut.
-struct Outcome {
-  absl::Duration lost;
-  absl::Duration granted;
-  Lease::State holder;  // when the other was told
+  std::optional<BootTime> TakeLoss() { return lost_.Take(BootNow() + kSoon); }
+  std::optional<Grant> TakeGrant() { return grant_->Take(BootNow() + kSoon); }
+
+ private:
+  const std::shared_ptr<Client> holder_;
+  const std::shared_ptr<Client> other_;
+  const std::string path_;
+  Lease lease_;
+  base::OneShot<BootTime> lost_;
+  const std::shared_ptr<base::OneShot<Grant>> grant_ = std::make_shared<base::OneShot<Grant>>();
+  const std::stop_callback<std::function<void()>> on_loss_;
 };
 
-struct Grant {
-  BootTime at;
-  Lease::State holder;
-};
-
-class LeasePartitionTest : public PartitionTest,
-                           public ::testing::WithParamInterface<absl::Duration> {
+class LeasePartitionTest : public LeaseTest, public ::testing::WithParamInterface<absl::Duration> {
  protected:
-  static void SetUpTestSuite() { StartEnsemble(kPatience); }
+  static absl::Duration timeout() { return GetParam(); }
 
-  static std::shared_ptr<Client> NewClient(int member, absl::Duration timeout) {
-    auto client = Client::Connect(
-        {.servers = ensemble().member(member), .session_timeout = timeout}, {kSoon});
-    EXPECT_TRUE(client.ok()) << client.status();
-    return *std::move(client);
+  // Cuts the holder's server off at any time between two beats and two pings. Returns when.
+  static std::optional<BootTime> CutOffHolder(Rivals& rivals, int follower) {
+    absl::BitGen random;
+    if (!Eventually([&] { return rivals.Queued(); })) return std::nullopt;
+    absl::SleepFor(absl::Uniform(random, 0.2, 0.6) * timeout());
+    if (!Eventually([&] { return Proven(rivals.lease()); })) return std::nullopt;
+    ensemble().CutOff(follower);
+    return BootNow();
   }
-  static std::string NewPath() {
-    static int count = 0;
-    return absl::StrCat("/lease-", ++count);
-  }
-  static bool Proven(const Lease& lease) {
-    return lease.state() == Lease::State::kHeld && lease.remaining() > absl::ZeroDuration();
-  }
-  std::optional<Outcome> Try(absl::Duration timeout);
 };
-
-std::optional<Outcome> LeasePartitionTest::Try(absl::Duration timeout) {
-  const std::string path = NewPath();
-  const int follower = Follower();
-  auto holder = NewClient(follower, timeout);
-  auto lease = Lock(holder, path).Acquire({kSoon});
-  if (!lease.ok()) return std::nullopt;
-  auto other = NewClient(ensemble().leader(), absl::Minutes(1));
-  base::OneShot<BootTime> lost;
-  const std::stop_callback on_loss(lease->lost(), [&lost] { lost.Set(BootNow()); });
-  auto grant = std::make_shared<base::OneShot<Grant>>();
-  Lock(other, path).AcquireAsync({kSoon}, [&lease, grant](absl::StatusOr<Lease> next) {
-    EXPECT_TRUE(next.ok()) << next.status();
-    grant->Set({BootNow(), lease->state()});
-  });
-  EXPECT_TRUE(Eventually([&] { return ListContenders(*other, path, {kSoon})->size() == 2; }));
-  absl::BitGen random;  // so that the cut comes at any time between two beats and two pings
-  absl::SleepFor(absl::Uniform(random, 0.2, 0.6) * timeout);
-  EXPECT_TRUE(Eventually([&] { return Proven(*lease); }));
-  ensemble().CutOff(follower);
-  const BootTime cut = BootNow();
-  const std::optional<BootTime> lost_at = lost.Take(cut + kSoon);
-  const std::optional<Grant> granted = grant->Take(cut + kSoon);
-  if (!lost_at.has_value() || !granted.has_value()) return std::nullopt;
-  return Outcome{*lost_at - cut, granted->at - cut, granted->holder};
-}
 
 TEST_P(LeasePartitionTest, TheHolderOnACutOffFollowerIsToldBeforeAnotherIsGranted) {
-  const absl::Duration timeout = GetParam();
-  std::vector<double> gaps;
-  for (int i = 0; i < Runs(); ++i) {
-    const std::optional<Outcome> run = Try(timeout);
-    ASSERT_TRUE(run.has_value());
-    EXPECT_LT(run->lost, run->granted);
-    EXPECT_EQ(run->holder, Lease::State::kLost);
-    gaps.push_back(Milliseconds(run->granted - run->lost));
-    printf("  %d: lost %.0f ms, the other granted %.0f ms after the cut: gap %.0f ms\n", i + 1,
-           Milliseconds(run->lost), Milliseconds(run->granted), gaps.back());
+  std::vector<absl::Duration> gaps;
+  for (int i = 0, runs = LeaseRuns(3); i < runs; ++i) {
+    const int follower = Follower();
+    Rivals rivals(NewClient(follower, timeout()), NewClient(ensemble().leader(), absl::Minutes(1)),
+                  NewPath());
+    const auto cut = CutOffHolder(rivals, follower);
+    ASSERT_TRUE(cut.has_value());
+    const auto lost = rivals.TakeLoss();
+    const auto granted = rivals.TakeGrant();
+    ASSERT_TRUE(lost.has_value() && granted.has_value());
+    EXPECT_LT(*lost, granted->at);
+    EXPECT_EQ(granted->holder, Lease::State::kLost);
+    gaps.push_back(granted->at - *lost);
+    printf("  %d: lost %s, the other granted %s after the cut\n", i + 1,
+           Milliseconds(*lost - *cut).c_str(), Milliseconds(granted->at - *cut).c_str());
+    MakeWhole();
   }
-  std::sort(gaps.begin(), gaps.end());
-  printf("  session timeout %s, %zu runs: gaps %.0f to %.0f ms, median %.0f\n",
-         absl::FormatDuration(timeout).c_str(), gaps.size(), gaps.front(), gaps.back(),
-         gaps[gaps.size() / 2]);
+  printf("  from lost() to the other's grant: %s\n", Spread(gaps).c_str());
 }
 
-TEST_P(LeasePartitionTest, AHealthyIdleHolderIsNeverWithoutAGuarantee) {
-  const absl::Duration timeout = GetParam();
-  auto client = NewClient(Follower(), timeout);
-  auto lease = Lock(client, NewPath()).Acquire({kSoon});
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  const BootTime acquired = BootNow();
-  ASSERT_TRUE(Eventually([&] { return Proven(*lease); }));
-  const absl::Duration proven_after = BootNow() - acquired;
-  absl::SleepFor(timeout);
-  absl::Duration lowest = absl::InfiniteDuration();
-  for (const BootTime end = BootNow() + 2 * timeout; BootNow() < end;) {
-    lowest = std::min(lowest, lease->remaining());
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-  EXPECT_GT(lowest, absl::ZeroDuration());
-  printf(
-      "  session timeout %s: proven %.0f ms after it was acquired; never less than %.2f of it "
-      "left\n",
-      absl::FormatDuration(timeout).c_str(), Milliseconds(proven_after),
-      absl::FDivDuration(lowest, timeout));
+// The control: who waits for the known expiry believes in the lease after the other's grant.
+TEST_P(LeasePartitionTest, AHolderThatWaitsForTheKnownExpiryOverlapsWithTheNext) {
+  const int follower = Follower();
+  const ClientOptions options{.session_timeout = timeout(),
+                              .lease = {.ends_at = LeaseOptions::EndsAt::kExpiry}};
+  Rivals rivals(NewClient(follower, options), NewClient(ensemble().leader(), absl::Minutes(1)),
+                NewPath());
+  ASSERT_TRUE(CutOffHolder(rivals, follower).has_value());
+  const auto granted = rivals.TakeGrant();
+  ASSERT_TRUE(granted.has_value());
+  EXPECT_EQ(granted->holder, Lease::State::kSuspect);
+  EXPECT_EQ(rivals.lease().remaining(), absl::ZeroDuration());
+  MakeWhole();
+  const auto lost = rivals.TakeLoss();
+  ASSERT_TRUE(lost.has_value());
+  EXPECT_GT(*lost, granted->at);
+  printf("  two believed to be the owner for %s: until the links were mended\n",
+         Milliseconds(*lost - granted->at).c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(Timeouts, LeasePartitionTest,
