@@ -41,6 +41,8 @@ class PartitionableEnsemble {
   void CutOff(int i);
   void Heal(int i);
   void HealAll();
+  // What goes over the links that member i made waits (a follower has one to its leader): it lags.
+  void Hold(int i, bool hold) { proxies_[i]->HoldEverything(hold); }
 
   testing::LocalEnsemble& local() { return *local_; }
   int size() const { return local_->size(); }
