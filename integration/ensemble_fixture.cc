@@ -41,11 +41,16 @@ SharedEnsemble& SharedEnsemble::Get() {
   return *Instance();
 }
 
+testing::LocalEnsembleOptions& SharedEnsemble::Options() {
+  static auto* const options = new testing::LocalEnsembleOptions();
+  return *options;
+}
+
 SharedEnsemble::SharedEnsemble() {
   if (const char* external = std::getenv("ZKRECIPES_TEST_SERVERS"); external != nullptr) {
     servers_ = external;
   } else {
-    absl::StatusOr<std::unique_ptr<LocalEnsemble>> started = LocalEnsemble::Start();
+    absl::StatusOr<std::unique_ptr<LocalEnsemble>> started = LocalEnsemble::Start(Options());
     if (!started.ok()) {
       std::fprintf(stderr, "no ensemble to test on: %s\n", started.status().ToString().c_str());
       std::exit(1);

@@ -45,6 +45,8 @@ class SharedEnsemble {
  public:
   // Starts it if need be. Ends the program with a message if that fails.
   static SharedEnsemble& Get();
+  // What it is started with. REQUIRES: not started yet.
+  static testing::LocalEnsembleOptions& Options();
 
   const std::string& servers() const { return servers_; }
   int size() const { return static_cast<int>(hosts_.size()); }
@@ -63,8 +65,9 @@ class SharedEnsemble {
   // A server's `mntr`, for example {"zk_packets_received", "17"}.
   absl::StatusOr<std::map<std::string, std::string>> Monitor(int i);
   // Packets received from the clients that are connected now: requests, and for each connection one
-  // handshake and one ping after every third of the session timeout without a request. Take a
-  // timeout of 30 s and the difference of two calls to count requests.
+  // handshake. Among them are the recipes' beats, up to 12 in a session timeout, and a ping after every
+  // third of it without a request. To count other requests take the difference of two calls, and a
+  // session timeout so long (see Options) that none of these falls between them.
   absl::StatusOr<int64_t> PacketsReceived();
 
  private:

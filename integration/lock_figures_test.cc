@@ -17,12 +17,15 @@
 namespace zkrecipes::integration {
 namespace {
 
-// So long that neither a ping nor a watch on the own node is sent while requests are counted.
-constexpr absl::Duration kNoPings = absl::Seconds(60);
+// So long that no beat, ping or watch on the own node is sent while requests are counted: the first of
+// them is due after a twelfth of it.
+constexpr absl::Duration kQuiet = absl::Hours(1);
 
 class LockFiguresTest : public ClientTest {
  protected:
-  std::shared_ptr<Client> NewQuietClient() { return NewClient({.session_timeout = kNoPings}); }
+  static void SetUpTestSuite() { SharedEnsemble::Options().max_session_timeout = kQuiet; }
+
+  std::shared_ptr<Client> NewQuietClient() { return NewClient({.session_timeout = kQuiet}); }
 
   int64_t Packets() { return *ensemble().PacketsReceived(); }
 
