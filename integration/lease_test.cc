@@ -8,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace zkrecipes::integration {
 
@@ -18,7 +19,8 @@ int LeaseRuns(int in_ci) {
 }
 
 std::string Milliseconds(absl::Duration duration) {
-  return absl::StrCat(absl::ToInt64Milliseconds(duration), " ms");
+  const double milliseconds = absl::ToDoubleMilliseconds(duration);
+  return absl::StrFormat(milliseconds < 10 ? "%.1f ms" : "%.0f ms", milliseconds);
 }
 
 std::string Spread(std::vector<absl::Duration> all) {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many leases outlive the loss of a connection, of a server, of the leader. Their sessions live;
+// the question is how often that can be proven in time.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+#include "integration/four_letter_answers.h"
+#include "integration/lease_test.h"
+#include "integration/tcp_proxy.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using base::BootNow;
+using base::BootTime;
+
+constexpr absl::Duration kTimeout = absl::Seconds(6);
+
+class LeaseReconnectTest : public LeaseTest {
+ protected:
+  // How many of `runs` leases of the client's are held for longer than had been proven before
+  // `trouble`, which happens at any time between two beats. The others must be known to be lost.
+  template <typename Trouble, typename Mend>
+  static int Count(int runs, const std::shared_ptr<Client>& client, Trouble trouble, Mend mend) {
+    int outlived = 0;
+    for (int i = 0; i < runs; ++i) {
+      const Lease lease = Acquired(client, NewPath());
+      absl::SleepFor(kTimeout / 3);
+      EXPECT_TRUE(Eventually([&] { return Proven(lease); }));
+      trouble();
+      const BootTime proven_until = BootNow() + lease.remaining();
+      EXPECT_TRUE(Eventually([&] {
+        return lease.state() == Lease::State::kLost ||
+               (BootNow() > proven_until && lease.state() == Lease::State::kHeld);
+      }));
+      if (lease.state() == Lease::State::kHeld) ++outlived;
+      mend();
+    }
+    return outlived;
+  }
+  // The member that serves the client; -1 if none does.
+  static int ServerOf(const Client& client) {
+    for (int i = 0; i < ensemble().size(); ++i) {
+      const auto answer = ensemble().local().FourLetterWord(i, "cons");
+      for (const ConnectionStats& one : ParseConnections(answer.value_or(""))) {
+        if (one.session == static_cast<uint64_t>(client.session_id())) return i;
+      }
+    }
+    return -1;
+  }
+  void Kill(int member) {
+    killed_ = member;
+    ASSERT_EQ(ensemble().local().Kill(member), absl::OkStatus());
+  }
+  void RestartKilled() {
+    ASSERT_EQ(ensemble().local().Restart(killed_), absl::OkStatus());
+    MakeWhole();
+  }
+  static void Print(const char* what, int outlived, int runs) {
+    printf("  session timeout 6 s: %d of %d leases outlived %s\n", outlived, runs, what);
+  }
+
+ private:
+  int killed_ = -1;
+};
+
+TEST_F(LeaseReconnectTest, LeasesOutliveABrokenConnection) {
+  const int runs = LeaseRuns(2);
+  TcpProxy proxy(ensemble().member(Follower()));
+  auto client = NewClient(0, {.servers = proxy.address(), .session_timeout = kTimeout});
+  const int outlived = Count(
+      runs, client, [&proxy] { proxy.ResetAll(); }, [] {});
+  Print("a broken connection", outlived, runs);
+  EXPECT_GT(outlived, 0);
+}
+
+TEST_F(LeaseReconnectTest, ALeaseWhoseServerDiesIsHeldOrKnownToBeLost) {
+  const int runs = LeaseRuns(1);
+  auto client = NewClient(kTimeout);
+  int of_leader = 0;
+  const auto kill_server = [&] {
+    const int server = ServerOf(*client);
+    of_leader += server == ensemble().leader() ? 1 : 0;
+    Kill(server);
+  };
+  const int outlived = Count(runs, client, kill_server, [this] { RestartKilled(); });
+  Print("the death of their server", outlived, runs);
+  printf("  (%d of the servers led)\n", of_leader);
+}
+
+TEST_F(LeaseReconnectTest, ALeaseOnAFollowerWhoseLeaderDiesIsHeldOrKnownToBeLost) {
+  const int runs = LeaseRuns(1);
+  auto client = NewClient(Follower(), kTimeout);
+  const int outlived = Count(
+      runs, client, [this] { Kill(ensemble().leader()); }, [this] { RestartKilled(); });
+  Print("a change of leader", outlived, runs);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration
