@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <string>
@@ -19,6 +20,7 @@
 #include "gtest/gtest.h"
 
 #include "integration/zkr_process.h"
+#include "lib/base/boot_time.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -34,7 +36,7 @@ class Supervised : public ::testing::TestWithParam<std::string> {
   std::vector<std::string> Driver(const std::string& grace, const std::string& remaining,
                                   const std::vector<std::string>& command) {
     std::vector<std::string> argv = {
-        ZKRECIPES_BIN_DIR "/zkr-supervise", GetParam(), grace, remaining, loss_, "--"};
+        ZKRECIPES_BIN_DIR "/zkr-supervise", GetParam(), grace, remaining, lock_, "--"};
     argv.insert(argv.end(), command.begin(), command.end());
     return argv;
   }
@@ -48,10 +50,12 @@ class Supervised : public ::testing::TestWithParam<std::string> {
     return absl::StrCat("exec 9>", life_.path(), "; ", then);
   }
 
-  void LoseTheLock() { std::ofstream(loss_) << "lost"; }
+  void LoseTheLock() { std::ofstream(lock_ + ".loss") << "lost"; }
+  void DoubtTheLock() { std::ofstream(lock_ + ".doubt") << "?"; }
+  void ConfirmTheLock() { std::remove((lock_ + ".doubt").c_str()); }
 
   TempDir dir_;
-  const std::string loss_ = dir_ / "lost";
+  const std::string lock_ = dir_ / "lock";
   LifeLine life_{dir_ / "life"};
 };
 
@@ -222,36 +226,69 @@ TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {
   EXPECT_FALSE(life_.IsHeld());
 }
 
-TEST_P(Supervised, AsksTheCommandToEndWhenTheLockIsLost) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
-                    "while :; do sleep 0.01; done")));
+TEST_P(Supervised, AsksTheCommandToEndWhileTheLockIsInDoubt) {
+  Program program(Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
+                                "while :; do sleep 0.01; done"),
+                        "10s", "6s"));
   ASSERT_TRUE(life_.WaitFor("ready"));
-  LoseTheLock();
+  DoubtTheLock();
   EXPECT_EQ(program.Wait(), 70);
   EXPECT_TRUE(life_.WaitFor("asked"));
 }
 
-TEST_P(Supervised, KillsTheTreeAfterTheGracePeriodWhenTheLockIsLost) {
+TEST_P(Supervised, LeavesTheCommandAloneWhenADoubtIsOver) {
+  Program program(Shell(Holding("trap 'echo asked >&9; exit 1' TERM; echo ready >&9; while [ ! -e " +
+                                (dir_ / "go") + " ]; do sleep 0.01; done; exit 4"),
+                        "1s", "30s"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  for (int i = 0; i < 3; ++i) {
+    DoubtTheLock();
+    WaitUntil([] { return false; }, absl::Milliseconds(200));
+    ConfirmTheLock();
+    WaitUntil([] { return false; }, absl::Milliseconds(200));
+  }
+  std::ofstream(dir_ / "go") << "go";
+  EXPECT_EQ(program.Wait(), 4);
+}
+
+TEST_P(Supervised, KillsTheTreeBeforeTheDeadlineOfALockInDoubt) {
+  Program program(Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
+                                "while :; do sleep 0.01; done"),
+                        "500ms", "6s"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  DoubtTheLock();
+  const auto deadline = base::BootNow() + absl::Seconds(6);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+  EXPECT_TRUE(life_.WaitUntilCut());
+  EXPECT_LT(base::BootNow(), deadline);
+  EXPECT_EQ(program.Wait(), 70);
+}
+
+TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsInDoubt) {
   Program program(
-      Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
+      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
                     "while :; do sleep 0.01; done"),
-            "300ms"));
+            "10s", "6s"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  DoubtTheLock();
+  EXPECT_EQ(program.Wait(), 70);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+}
+
+TEST_P(Supervised, KillsTheTreeAtOnceWhenTheLockIsLost) {
+  Program program(Shell(
+      Holding("trap '' TERM; (setsid sleep 1000 &); echo ready >&9; while :; do sleep 0.01; done"),
+      "1h"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   LoseTheLock();
   EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
   EXPECT_FALSE(life_.IsHeld());
 }
 
-TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsLost) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
-                    "while :; do sleep 0.01; done")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  LoseTheLock();
+TEST_P(Supervised, RunsNothingUnderALockThatIsLostAlready) {
+  Program program(Shell("echo ran", "5s", "0s"));
   EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
+  EXPECT_EQ(program.Out(), "");
 }
 
 TEST_P(Supervised, KeepsTheStatusOfACommandThatEndedBeforeTheLoss) {
@@ -259,7 +296,7 @@ TEST_P(Supervised, KeepsTheStatusOfACommandThatEndedBeforeTheLoss) {
       Shell(Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; "
                     "do sleep 0.01; done' &); while [ ! -e " +
                     (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
-            "1s"));
+            "1h"));
   ASSERT_TRUE(life_.WaitFor("up"));
   std::ofstream(dir_ / "go") << "go";
   ASSERT_TRUE(life_.WaitFor("termed"));

@@ -56,6 +56,7 @@ absl::StatusOr<std::shared_ptr<zkrecipes::Client>> Connect(const GlobalFlags& fl
   zkrecipes::ClientOptions options;
   options.servers = flags.servers;
   options.session_timeout = flags.session_timeout;
+  options.lease.wait_for_proof = true;  // a command may not be one that can run twice
   options.dialect =
       flags.dialect == "kazoo" ? zkrecipes::NameDialect::kKazoo : zkrecipes::NameDialect::kCurator;
   return zkrecipes::Client::Connect(std::move(options), {flags.session_timeout, std::move(cancel)});

@@ -28,9 +28,10 @@ namespace {
 
 using zkrecipes::base::BootNow;
 
-// How often the guard hears from us: some missed refreshes are a small part of the session timeout.
-absl::Duration RefreshInterval(absl::Duration session_timeout) {
-  return std::clamp(session_timeout / 20, absl::Milliseconds(50), absl::Seconds(1));
+// What it takes to kill: a tenth of what a healthy lease has left at the least, but no more than a
+// busy machine needs.
+absl::Duration KillMargin(absl::Duration session_timeout) {
+  return std::min(session_timeout / 40, absl::Milliseconds(200));
 }
 
 // What zkr has of the ensemble.
@@ -79,13 +80,17 @@ std::vector<std::string> EnvironmentOf(const LockFlags& flags, const zkrecipes::
           absl::StrCat("ZKR_PATH=", flags.path), absl::StrCat("ZKR_NODE=", lease.node())};
 }
 
+Hold HoldOf(const zkrecipes::Lease& lease) {
+  return {lease.state() == zkrecipes::Lease::State::kHeld, lease.remaining()};
+}
+
 Outcome RunCommand(Supervisor& supervisor, const LockFlags& flags, const Holding& holding) {
   const zkrecipes::Lease& lease = *holding.lease;
   const Outcome outcome =
       supervisor.Run({.environment = EnvironmentOf(flags, lease),
                       .lost = lease.lost(),
-                      .remaining = [&lease] { return lease.remaining(); },
-                      .refresh = RefreshInterval(holding.client->session_timeout())});
+                      .hold = [&lease] { return HoldOf(lease); },
+                      .margin = KillMargin(holding.client->session_timeout())});
   if (outcome.lost) {
     Complain(absl::StrCat("the lock ", flags.path, " was lost while ", flags.command[0], " ran"));
   } else if (outcome.end == Outcome::End::kNotRun) {

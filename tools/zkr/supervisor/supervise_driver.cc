@@ -2,10 +2,11 @@
 
 // zkr lock without the lock: runs CMD under a guard, for tests that need no server.
 //
-//   zkr-supervise auto|namespace|process GRACE REMAINING [LOSS] -- CMD ARG...
+//   zkr-supervise auto|namespace|process GRACE REMAINING [FILE] -- CMD ARG...
 //
-// REMAINING is what the guard is told at every refresh. The lock is lost when a file named LOSS
-// appears. Exits with CMD's status, 70 if the lock was lost, 126 if CMD was not run.
+// The lock has always REMAINING left, until a file named FILE.doubt appears: from then on it runs
+// down, as long as the file is there. It is lost when a file named FILE.loss appears. Exits with
+// CMD's status, 70 if the lock was lost or given up, 126 if CMD was not run.
 
 #include <poll.h>
 #include <signal.h>
@@ -19,10 +20,13 @@
 #include <thread>
 #include <vector>
 
+#include "lib/base/boot_time.h"
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
 namespace {
+
+using zkrecipes::base::BootTime;
 
 absl::Duration ParseOrZero(const std::string& text) {
   absl::Duration duration;
@@ -35,11 +39,30 @@ zkr::GuardKind ParseKind(const std::string& text) {
   return text == "process" ? zkr::GuardKind::kProcess : zkr::GuardKind::kAuto;
 }
 
+bool Exists(const std::string& file) { return access(file.c_str(), F_OK) == 0; }
+
 // The loss comes through a file, since all signals are CMD's.
 void WaitForLoss(const std::string& file, std::stop_source lost, std::stop_token end) {
-  while (!end.stop_requested() && access(file.c_str(), F_OK) != 0) poll(nullptr, 0, 5);
+  while (!end.stop_requested() && !Exists(file)) poll(nullptr, 0, 5);
   if (!end.stop_requested()) lost.request_stop();
 }
+
+class DoubtfulHold {
+ public:
+  DoubtfulHold(absl::Duration whole, std::string doubt) : whole_(whole), doubt_(std::move(doubt)) {}
+
+  zkr::Hold operator()() {
+    const BootTime now = zkrecipes::base::BootNow();
+    const bool confirmed = !Exists(doubt_);
+    if (confirmed) deadline_ = now + whole_;
+    return {confirmed, std::max(deadline_ - now, absl::ZeroDuration())};
+  }
+
+ private:
+  const absl::Duration whole_;
+  const std::string doubt_;
+  BootTime deadline_;
+};
 
 }  // namespace
 
@@ -54,16 +77,15 @@ int main(int argc, char** argv) {
   if (!supervisor.ok()) return 71;
 
   std::stop_source lost;
-  std::jthread loser;
-  if (split - words.begin() > 3) {
-    loser = std::jthread([&](std::stop_token end) { WaitForLoss(words[3], lost, end); });
-  }
+  const std::string file = split - words.begin() > 3 ? words[3] : "/nonexistent/file";
+  std::jthread loser([&](std::stop_token end) { WaitForLoss(file + ".loss", lost, end); });
   const absl::Duration remaining = ParseOrZero(words[2]);
-  const zkr::Outcome outcome = (*supervisor)
-                                   ->Run({.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
-                                          .lost = lost.get_token(),
-                                          .remaining = [&] { return remaining; },
-                                          .refresh = absl::Milliseconds(50)});
+  const zkr::Outcome outcome =
+      (*supervisor)
+          ->Run({.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
+                 .lost = lost.get_token(),
+                 .hold = DoubtfulHold(remaining, file + ".doubt"),
+                 .margin = std::min(remaining / 10, absl::Milliseconds(200))});
   loser = {};
   zkr::PassOnInterrupt(outcome);
   if (outcome.lost) return 70;

@@ -25,11 +25,6 @@ namespace {
 using zkrecipes::base::BootNow;
 using zkrecipes::base::BootTime;
 
-// While zkr itself is well, losing the lock is its business and CMD gets its grace period; the
-// guard only steps in after zkr missed this many refreshes. A stopped zkr that had a valid lease
-// is still cut off at the lease's end, which is later.
-constexpr int kMissedRefreshes = 4;
-
 // How long the guard gets to kill the tree before zkr takes the guard for stopped and kills it.
 constexpr absl::Duration kGuardPatience = absl::Seconds(5);
 
@@ -88,14 +83,16 @@ void Supervisor::Start(const WhileHeld& held) {
     start.text.append(variable).push_back('\0');
   }
   terminal_.SaveModes();
-  Refresh(held);
+  ending_ = Ending({command_.grace, held.margin});
   phase_ = Phase::kRunning;
+  LookAtHold(held);
+  if (outcome_.lost) return KillTree();  // while we were about to start
   if (!guard_.TrySend(start)) OnNotRun(errno == EMSGSIZE ? E2BIG : errno);
 }
 
 bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
-  if (BootNow() >= next_refresh_) Refresh(held);
-  EnforceGrace();
+  if (BootNow() >= ending_.next_look()) LookAtHold(held);
+  EnforcePatience();
   pollfd fds[] = {{runner_.fd(), POLLIN, 0},
                   {guard_.fd(), POLLIN, 0},
                   {signal_fd_.get(), POLLIN, 0},
@@ -105,36 +102,53 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
   if (fds[2].revents != 0) HandleSignals();
   if (fds[3].revents != 0) {
     loss.Take();
-    OnLost();
+    ending_.Lose();
+    EndIfTold();
   }
   return fds[1].revents == 0 || HandleGuard(loss);
 }
 
-void Supervisor::Refresh(const WhileHeld& held) {
-  const absl::Duration well = held.refresh * kMissedRefreshes;
-  const absl::Duration left = outcome_.lost ? well : std::max(held.remaining(), well);
-  const BootTime until = BootNow() + std::min(left, absl::Hours(24));
+void Supervisor::LookAtHold(const WhileHeld& held) {
+  const BootTime now = BootNow();
+  ending_.Look(held.hold(), now);
+  const BootTime until = std::min(ending_.kill_at(), now + absl::Hours(24));
   guard_.TrySend({MessageKind::kAlive, absl::ToInt64Nanoseconds(until.since_boot())});
-  next_refresh_ = BootNow() + held.refresh;
+  EndIfTold();
 }
 
-void Supervisor::EnforceGrace() {
-  const BootTime now = BootNow();
-  if (now >= kill_at_) {
-    guard_.TrySend({MessageKind::kKill});
-    kill_at_ = BootTime::InfiniteFuture();
-    kill_guard_at_ = std::min(kill_guard_at_, now + kGuardPatience);
-  }
-  if (now >= kill_guard_at_) {
-    // Whatever it waits for: we are the next subreaper, and go on waiting for it.
-    kill(guard_pid_, SIGKILL);
-    kill_guard_at_ = BootTime::InfiniteFuture();
-  }
+void Supervisor::EndIfTold() {
+  const Ending::Phase phase = ending_.phase();
+  if (phase == Ending::Phase::kAsked) GiveUp("the lock is in doubt: asking the command to end");
+  if (phase != Ending::Phase::kOver || tree_killed_) return;
+  GiveUp("the lock is lost: killing the command");
+  KillTree();
+}
+
+void Supervisor::GiveUp(const char* why) {
+  if (phase_ != Phase::kRunning || outcome_.lost) return;
+  outcome_.lost = true;
+  given_up_at_ = BootNow();
+  std::fprintf(stderr, "zkr: %s\n", why);
+  SendSignal(SIGTERM);
+  SendSignal(SIGCONT);  // a stopped process acts on nothing but this and SIGKILL
+}
+
+void Supervisor::KillTree() {
+  tree_killed_ = true;
+  guard_.TrySend({MessageKind::kKill});
+  kill_guard_at_ = std::min(kill_guard_at_, BootNow() + kGuardPatience);
+}
+
+void Supervisor::EnforcePatience() {
+  if (BootNow() < kill_guard_at_) return;
+  // Whatever it waits for: we are the next subreaper, and go on waiting for it.
+  kill(guard_pid_, SIGKILL);
+  kill_guard_at_ = BootTime::InfiniteFuture();
 }
 
 int Supervisor::MillisecondsToNextTimer() const {
-  const BootTime next = std::min({next_refresh_, kill_at_, kill_guard_at_});
-  const auto left = absl::ToInt64Milliseconds(next - BootNow()) + 1;
+  const BootTime look = tree_killed_ ? BootTime::InfiniteFuture() : ending_.next_look();
+  const auto left = absl::ToInt64Milliseconds(std::min(look, kill_guard_at_) - BootNow()) + 1;
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
@@ -183,7 +197,7 @@ void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
 void Supervisor::HandleSignals() {
   while (const int signal = NextSignal(signal_fd_)) {
     if (phase_ == Phase::kEnding) {
-      if (AsksToEnd(signal)) kill_at_ = std::min(kill_at_, BootNow());
+      if (AsksToEnd(signal)) KillTree();
     } else if (signal == SIGCONT) {
       Resume(MayHaveTerminal());
     } else {
@@ -191,15 +205,6 @@ void Supervisor::HandleSignals() {
       SendSignal(signal);
     }
   }
-}
-
-void Supervisor::OnLost() {
-  if (phase_ != Phase::kRunning) return;
-  outcome_.lost = true;
-  std::fprintf(stderr, "zkr: the lock is lost: ending the command\n");
-  SendSignal(SIGTERM);
-  SendSignal(SIGCONT);  // a stopped process acts on nothing but this and SIGKILL
-  kill_at_ = BootNow() + command_.grace;
 }
 
 void Supervisor::OnStopped(int signal) {
@@ -224,7 +229,7 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   const bool killed = WIFSIGNALED(status);
   outcome_.end = killed ? Outcome::End::kKilled : Outcome::End::kExited;
   outcome_.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
-  outcome_.lost = loss.WasLostBefore(ended.sent);
+  outcome_.lost = given_up_at_ <= ended.sent || loss.WasLostBefore(ended.sent);
   phase_ = Phase::kEnding;
   if (!TakeTerminalBack() || !killed) return;
   terminal_.RestoreModes();
@@ -236,7 +241,7 @@ void Supervisor::OnNotRun(int error) {
   outcome_.end = Outcome::End::kNotRun;
   outcome_.code = error;
   phase_ = Phase::kEnding;
-  kill_at_ = BootNow();
+  KillTree();
 }
 
 void Supervisor::Resume(bool foreground) {

@@ -18,6 +18,7 @@
 #include "lib/base/boot_time.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
+#include "tools/zkr/supervisor/ending.h"
 #include "tools/zkr/supervisor/loss_watch.h"
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
@@ -27,29 +28,29 @@ namespace zkr {
 
 // What CMD's life depends on.
 struct WhileHeld {
-  std::vector<std::string> environment;       // NAME=VALUE, added to CMD's
-  std::stop_token lost;                       // CMD must end: SIGTERM, grace, SIGKILL
-  std::function<absl::Duration()> remaining;  // how long CMD may live if zkr dies or stops now
-  absl::Duration refresh = absl::Milliseconds(500);  // how often `remaining` is asked
+  std::vector<std::string> environment;  // NAME=VALUE, added to CMD's
+  std::stop_token lost;                  // CMD must die at once
+  std::function<Hold()> hold;            // asked many times a second; does not block
+  absl::Duration margin;                 // see Ending::Limits
 };
 
 // What became of CMD. When it is known, CMD and all that it started are dead.
 struct Outcome {
   enum class End { kExited, kKilled, kNotRun };
   End end = End::kKilled;
-  int code = 9;       // exit status, signal or errno. Killed by 9 is also what is not known better.
-  bool lost = false;  // the lock was lost while CMD ran
+  int code = 9;        // exit status, signal or errno. Killed by 9 is also what is not known better.
+  bool lost = false;   // the lock was lost while CMD ran, or in so much doubt that CMD was ended
   // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, else 0. See PassOnInterrupt.
   int interrupt = 0;
 };
 
-// zkr's side of a guarded CMD: signals, job control and the terminal, the grace period, and the
-// deadline that the guard is kept supplied with. How the tree is killed is said in guard.h.
+// zkr's side of a guarded CMD: signals, job control and the terminal, and the deadline that the
+// guard is kept supplied with. When CMD must go is said in ending.h, how it is killed in guard.h.
 //
 //     kReady --Run--> kRunning --CMD ended--> kEnding --the guard ended--> Run returns
-//                        |  leftovers end,      ^
-//                        +--lost: SIGTERM, -----+--SIGTERM, SIGINT, ... to zkr: SIGKILL to them
-//                           grace, SIGKILL
+//                        |  leftovers end       |
+//                        |                      +-- lost, or SIGTERM, SIGINT, ... to zkr: SIGKILL
+//                        +-- the lock in doubt: SIGTERM; lost, or its deadline is near: SIGKILL
 //
 // Not thread-safe, used by the main thread.
 class Supervisor {
@@ -72,15 +73,17 @@ class Supervisor {
 
   void Start(const WhileHeld& held);
   bool Step(const WhileHeld& held, LossWatch& loss);  // false: the guard is gone
-  void Refresh(const WhileHeld& held);
-  void EnforceGrace();
+  void LookAtHold(const WhileHeld& held);
+  void EndIfTold();
+  void KillTree();
+  void EnforcePatience();
   int MillisecondsToNextTimer() const;
   bool HandleGuard(const LossWatch& loss);
   void HandleRunner(const LossWatch& loss);
   void HearRunnerOut(const LossWatch& loss);
   void OnRunnersWord(const Message& message, const LossWatch& loss);
   void HandleSignals();
-  void OnLost();
+  void GiveUp(const char* why);
   void OnStopped(int signal);
   void OnEnded(const Message& ended, const LossWatch& loss);
   void OnNotRun(int error);
@@ -102,8 +105,9 @@ class Supervisor {
   Outcome outcome_;
   pid_t command_group_ = 0;  // in zkr's PID namespace
   std::set<int> forwarded_;
-  zkrecipes::base::BootTime next_refresh_;
-  zkrecipes::base::BootTime kill_at_ = zkrecipes::base::BootTime::InfiniteFuture();
+  bool tree_killed_ = false;  // the guard has been told
+  Ending ending_;
+  zkrecipes::base::BootTime given_up_at_ = zkrecipes::base::BootTime::InfiniteFuture();
   zkrecipes::base::BootTime kill_guard_at_ = zkrecipes::base::BootTime::InfiniteFuture();
 };
 

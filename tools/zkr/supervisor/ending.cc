@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/supervisor/ending.h"
+
+#include <algorithm>
+
+namespace zkr {
+namespace {
+
+using zkrecipes::base::BootTime;
+
+// Often enough to notice a doubt while most of the time is left.
+absl::Duration LookInterval(absl::Duration remaining) {
+  return std::clamp(remaining / 10, absl::Milliseconds(5), absl::Milliseconds(100));
+}
+
+}  // namespace
+
+void Ending::Look(const Hold& hold, BootTime now) {
+  if (phase_ == Phase::kOver) return;
+  deadline_ = now + hold.remaining;
+  if (now >= kill_at()) {
+    phase_ = Phase::kOver;
+  } else if (hold.confirmed && phase_ != Phase::kAsked) {
+    phase_ = Phase::kHeld;
+  } else if (phase_ == Phase::kHeld) {
+    share_ = std::min(limits_.grace, hold.remaining / 2);
+    phase_ = Phase::kSuspect;
+  }
+  if (phase_ == Phase::kSuspect && now >= ask_at()) {
+    phase_ = Phase::kAsked;
+    asked_at_ = now;
+  }
+  next_look_ = std::min(now + LookInterval(hold.remaining), kill_at());
+  if (phase_ == Phase::kSuspect) next_look_ = std::min(next_look_, ask_at());
+}
+
+BootTime Ending::kill_at() const {
+  return std::min(deadline_ + -limits_.margin, asked_at_ + limits_.grace);
+}
+
+BootTime Ending::ask_at() const { return deadline_ + -limits_.margin + -share_; }
+
+}  // namespace zkr

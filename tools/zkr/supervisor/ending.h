@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_ENDING_H_
+#define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_ENDING_H_
+
+#include "absl/time/time.h"
+
+#include "lib/base/boot_time.h"
+
+namespace zkr {
+
+// What is known of a lock at one moment.
+struct Hold {
+  bool confirmed = true;     // the ensemble has answered lately
+  absl::Duration remaining;  // how long nobody else can have been granted; zero: it is lost
+};
+
+// Decides when CMD must go, so that it is dead before anybody else can be granted, and is asked to
+// go while there is still time for it to do so.
+//
+//   kHeld <--in doubt / confirmed again--> kSuspect --ask_at--> kAsked
+//     |                                        |                   |
+//     +------------------- kill_at, lost ------+-------------------+--> kOver     final
+//
+// Confirmed, the lock runs down and is renewed all the time, often with less left than the grace
+// period: that alone never ends CMD. In doubt, half of what is left is waited for better news, and
+// the other half, or the grace period if that is less, is CMD's. Once asked, CMD is on its way out
+// whatever turns out.
+//
+// Pure: the caller says what time it is. Not thread-safe.
+class Ending {
+ public:
+  enum class Phase {
+    kHeld,
+    kSuspect,
+    kAsked,  // CMD has been sent SIGTERM, or is to be now
+    kOver,   // CMD is to be killed now
+  };
+  struct Limits {
+    absl::Duration grace;   // between SIGTERM and SIGKILL, at most
+    absl::Duration margin;  // what it takes to kill, and to see it done
+  };
+
+  Ending() = default;
+  explicit Ending(const Limits& limits) : limits_(limits) {}
+
+  // REQUIRES: `now` is not after the moment that `hold` is about, and never goes back.
+  void Look(const Hold& hold, zkrecipes::base::BootTime now);
+  // The lock is known to be lost.
+  void Lose() { phase_ = Phase::kOver; }
+
+  Phase phase() const { return phase_; }
+  // When CMD must be killed if nobody looks again.
+  zkrecipes::base::BootTime kill_at() const;
+  // When to look again, at the latest.
+  zkrecipes::base::BootTime next_look() const { return next_look_; }
+
+ private:
+  zkrecipes::base::BootTime ask_at() const;
+
+  Limits limits_;
+  Phase phase_ = Phase::kHeld;
+  zkrecipes::base::BootTime deadline_;
+  absl::Duration share_;  // CMD's of what was left when the doubt began
+  zkrecipes::base::BootTime asked_at_ = zkrecipes::base::BootTime::InfiniteFuture();
+  zkrecipes::base::BootTime next_look_;
+};
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_ENDING_H_
