@@ -237,9 +237,10 @@ TEST_P(Supervised, AsksTheCommandToEndWhileTheLockIsInDoubt) {
 }
 
 TEST_P(Supervised, LeavesTheCommandAloneWhenADoubtIsOver) {
-  Program program(Shell(Holding("trap 'echo asked >&9; exit 1' TERM; echo ready >&9; while [ ! -e " +
-                                (dir_ / "go") + " ]; do sleep 0.01; done; exit 4"),
-                        "1s", "30s"));
+  Program program(
+      Shell(Holding("trap 'echo asked >&9; exit 1' TERM; echo ready >&9; while [ ! -e " +
+                    (dir_ / "go") + " ]; do sleep 0.01; done; exit 4"),
+            "1s", "30s"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   for (int i = 0; i < 3; ++i) {
     DoubtTheLock();
@@ -252,9 +253,10 @@ TEST_P(Supervised, LeavesTheCommandAloneWhenADoubtIsOver) {
 }
 
 TEST_P(Supervised, KillsTheTreeBeforeTheDeadlineOfALockInDoubt) {
-  Program program(Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
-                                "while :; do sleep 0.01; done"),
-                        "500ms", "6s"));
+  Program program(
+      Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
+                    "while :; do sleep 0.01; done"),
+            "500ms", "6s"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   DoubtTheLock();
   const auto deadline = base::BootNow() + absl::Seconds(6);

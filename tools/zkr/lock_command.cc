@@ -86,11 +86,10 @@ Hold HoldOf(const zkrecipes::Lease& lease) {
 
 Outcome RunCommand(Supervisor& supervisor, const LockFlags& flags, const Holding& holding) {
   const zkrecipes::Lease& lease = *holding.lease;
-  const Outcome outcome =
-      supervisor.Run({.environment = EnvironmentOf(flags, lease),
-                      .lost = lease.lost(),
-                      .hold = [&lease] { return HoldOf(lease); },
-                      .margin = KillMargin(holding.client->session_timeout())});
+  const Outcome outcome = supervisor.Run({.environment = EnvironmentOf(flags, lease),
+                                          .lost = lease.lost(),
+                                          .hold = [&lease] { return HoldOf(lease); },
+                                          .margin = KillMargin(holding.client->session_timeout())});
   if (outcome.lost) {
     Complain(absl::StrCat("the lock ", flags.path, " was lost while ", flags.command[0], " ran"));
   } else if (outcome.end == Outcome::End::kNotRun) {

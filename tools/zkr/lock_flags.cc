@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kFooter[] = R"(
 CMD finds ZKR_FENCING_TOKEN, ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its environment. It and all
-that it starts are dead before the lock is released, and die with zkr.
+that it starts are dead before the lock is released or can be granted to others, and die with zkr.
 
 Exit status: CMD's own, 128+n if signal n ended it; 75 the lock was not acquired; 70 it was lost
 while CMD ran; 69 no ensemble; 77 permission denied; 64 bad arguments; 126, 127 CMD cannot be run,
@@ -58,7 +58,8 @@ void AddLockFlags(CLI::App& command, LockFlags& flags) {
   auto* try_only = command.add_flag("--try", flags.try_only, "Do not wait for the lock");
   AddDuration(command, "--wait", flags.wait, "Wait so long for the lock at most (for ever)")
       ->excludes(try_only);
-  AddDuration(command, "--grace", flags.grace, "Between SIGTERM and SIGKILL (5s)");
+  AddDuration(command, "--grace", flags.grace,
+              "Between SIGTERM and SIGKILL, if the lock lasts as long (5s)");
   command
       .add_option("--conflict-exit-code", flags.conflict_exit_code,
                   "Exit status when the lock is not acquired, 0 to 255 (75)")

@@ -24,8 +24,8 @@ namespace zkr {
 //
 // It kills CMD's whole tree and ends when
 // - zkr is gone (its end of the socket is closed: any death of zkr does that), or asks for it;
-// - the deadline that zkr last gave has passed on CLOCK_BOOTTIME: zkr is stopped or hangs, or the
-//   machine was suspended;
+// - the moment that zkr gave last (Ending::kill_at) has come on CLOCK_BOOTTIME: the lock could not be
+//   confirmed, zkr is stopped or hangs, or the machine was suspended;
 // - the runner is gone: CMD has ended and its leftovers with it, or somebody killed the runner.
 // Its own end tells zkr that nothing of the tree is left.
 //

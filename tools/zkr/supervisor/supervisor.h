@@ -38,8 +38,8 @@ struct WhileHeld {
 struct Outcome {
   enum class End { kExited, kKilled, kNotRun };
   End end = End::kKilled;
-  int code = 9;        // exit status, signal or errno. Killed by 9 is also what is not known better.
-  bool lost = false;   // the lock was lost while CMD ran, or in so much doubt that CMD was ended
+  int code = 9;       // exit status, signal or errno. Killed by 9 is also what is not known better.
+  bool lost = false;  // the lock was lost while CMD ran, or in so much doubt that CMD was ended
   // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, else 0. See PassOnInterrupt.
   int interrupt = 0;
 };
