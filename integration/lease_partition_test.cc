@@ -88,7 +88,7 @@ TEST_P(LeasePartitionTest, TheHolderOnACutOffFollowerIsToldBeforeAnotherIsGrante
     const auto lost = rivals.TakeLoss();
     const auto granted = rivals.TakeGrant();
     ASSERT_TRUE(lost.has_value() && granted.has_value());
-    EXPECT_LT(*lost, granted->at);
+    EXPECT_LT(*lost - *cut, granted->at - *cut);
     EXPECT_EQ(granted->holder, Lease::State::kLost);
     gaps.push_back(granted->at - *lost);
     printf("  %d: lost %s, the other granted %s after the cut\n", i + 1,
