@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "integration/client_fixture.h"
 #include "integration/partition_test.h"
 #include "integration/raw_client.h"
 
@@ -28,8 +29,7 @@ using zk::GetChildren;
 
 constexpr absl::Duration kPatience = absl::Seconds(6);
 constexpr absl::Duration kTimeout = absl::Seconds(2);
-constexpr absl::Duration kSoon = absl::Minutes(1);  // for what should take seconds
-constexpr int kOk = 0;                              // as RawSession has it
+constexpr int kOk = 0;  // as RawSession has it
 
 const zk::Delete kBeat{"/zkrecipes-never/beat"};
 
@@ -46,14 +46,6 @@ class LeaseFactsTest : public PartitionTest {
       if (absl::ConsumePrefix(&line, "Zxid: ") && absl::SimpleHexAtoi(line, &zxid)) return zxid;
     }
     return -1;
-  }
-  template <typename F>
-  static bool Eventually(F condition) {
-    for (const absl::Time end = absl::Now() + kSoon; absl::Now() < end;) {
-      if (condition()) return true;
-      absl::SleepFor(absl::Milliseconds(5));
-    }
-    return false;
   }
   static bool Unanswered(const std::future<zk::Reply>& reply) {
     return reply.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
