@@ -66,11 +66,12 @@ class LeasePartitionTest : public LeaseTest, public ::testing::WithParamInterfac
  protected:
   static absl::Duration timeout() { return GetParam(); }
 
-  // Cuts the holder's server off at any time between two beats and two pings. Returns when.
+  // Cuts the holder's server off at any time between two beats and two pings, while what opening the
+  // session proved counts still or no more. Returns when.
   static std::optional<BootTime> CutOffHolder(Rivals& rivals, int follower) {
     absl::BitGen random;
     if (!Eventually([&] { return rivals.Queued(); })) return std::nullopt;
-    absl::SleepFor(absl::Uniform(random, 0.2, 0.6) * timeout());
+    absl::SleepFor(absl::Uniform(random, 0.2, 1.2) * timeout());
     if (!Eventually([&] { return Proven(rivals.lease()); })) return std::nullopt;
     ensemble().CutOff(follower);
     return BootNow();

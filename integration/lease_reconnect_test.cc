@@ -11,7 +11,6 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-#include "integration/four_letter_answers.h"
 #include "integration/lease_test.h"
 #include "integration/tcp_proxy.h"
 
@@ -43,16 +42,6 @@ class LeaseReconnectTest : public LeaseTest, public ::testing::WithParamInterfac
       mend();
     }
     return outlived;
-  }
-  // The member that serves the client; -1 if none does.
-  static int ServerOf(const Client& client) {
-    for (int i = 0; i < ensemble().size(); ++i) {
-      const auto answer = ensemble().local().FourLetterWord(i, "cons");
-      for (const ConnectionStats& one : ParseConnections(answer.value_or(""))) {
-        if (one.session == static_cast<uint64_t>(client.session_id())) return i;
-      }
-    }
-    return -1;
   }
   void Kill(int member) {
     killed_ = member;
@@ -86,7 +75,7 @@ TEST_P(LeaseReconnectTest, ALeaseWhoseServerDiesIsHeldOrKnownToBeLost) {
   auto client = NewClient(timeout());
   int of_leader = 0;
   const auto kill_server = [&] {
-    const int server = ServerOf(*client);
+    const int server = ServerOf(client->session_id());
     of_leader += server == ensemble().leader() ? 1 : 0;
     Kill(server);
   };

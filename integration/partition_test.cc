@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "integration/four_letter_answers.h"
+
 namespace zkrecipes::integration {
 namespace {
 
@@ -39,6 +41,16 @@ void PartitionTest::TearDown() {
 }
 
 int PartitionTest::Follower() { return (ensemble().leader() + 1) % ensemble().size(); }
+
+int PartitionTest::ServerOf(int64_t session) {
+  for (int i = 0; i < ensemble().size(); ++i) {
+    const auto cons = ensemble().local().FourLetterWord(i, "cons");
+    for (const ConnectionStats& connection : ParseConnections(cons.value_or(""))) {
+      if (connection.session == static_cast<uint64_t>(session)) return i;
+    }
+  }
+  return -1;
+}
 
 std::unique_ptr<ZkSession> PartitionTest::Connect(int member, absl::Duration timeout) {
   auto session = std::make_unique<ZkSession>(

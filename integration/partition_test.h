@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_INTEGRATION_PARTITION_TEST_H_
 #define ZKRECIPES_INTEGRATION_PARTITION_TEST_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/time/time.h"
@@ -29,6 +30,8 @@ class PartitionTest : public ::testing::Test {
   static PartitionableEnsemble& ensemble() { return *ensemble_; }
   // Some member that does not lead.
   static int Follower();
+  // The member that a session is connected to; -1 if it is to none.
+  static int ServerOf(int64_t session);
   // On one member.
   std::unique_ptr<ZkSession> Connect(int member, absl::Duration timeout = absl::Seconds(10));
 

@@ -5,7 +5,6 @@
 
 #include <signal.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -15,7 +14,6 @@
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
-#include "integration/four_letter_answers.h"
 #include "integration/partition_test.h"
 #include "integration/zkr_test.h"
 
@@ -67,17 +65,7 @@ class ZkrPartitionTest : public PartitionTest {
   }
 
   // That the holder is connected to.
-  int ServingMember() {
-    const auto session = static_cast<uint64_t>(Queue().at(0).session);
-    for (int i = 0; i < ensemble().size(); ++i) {
-      const auto cons = ensemble().local().FourLetterWord(i, "cons");
-      EXPECT_TRUE(cons.ok()) << cons.status();
-      for (const ConnectionStats& connection : ParseConnections(*cons)) {
-        if (connection.session == session) return i;
-      }
-    }
-    return -1;
-  }
+  int ServingMember() { return ServerOf(Queue().at(0).session); }
 
   std::vector<ContenderInfo> Queue() {
     auto queue = ListContenders(*other_, path_, {kSoon});
