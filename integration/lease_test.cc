@@ -20,7 +20,7 @@ int LeaseRuns(int in_ci) {
 
 std::string Milliseconds(absl::Duration duration) {
   const double milliseconds = absl::ToDoubleMilliseconds(duration);
-  return absl::StrFormat(milliseconds < 10 ? "%.1f ms" : "%.0f ms", milliseconds);
+  return absl::StrFormat("%.*f ms", milliseconds < 10 ? 1 : 0, milliseconds);
 }
 
 std::string Spread(std::vector<absl::Duration> all) {
