@@ -90,6 +90,7 @@ void MachineWorld::ListContestantSteps(std::vector<Step>& steps, int client) con
     if (!clients_[c.client].pending.empty()) continue;
     if (c.retry_due) steps.push_back(Of(Kind::kRetry, i));
     if (c.own_watch_due) steps.push_back(Of(Kind::kOwnWatch, i));
+    if (c.delay_due) steps.push_back(Of(Kind::kDelay, i));
   }
 }
 
@@ -152,6 +153,11 @@ void MachineWorld::Take(const Step& step) {
     case Kind::kOwnWatch:
       contestants_[step.who].own_watch_due = false;
       Feed(step.who, queue::event::OwnWatchDue{});
+      break;
+    case Kind::kDelay:
+      contestants_[step.who].delay_due = false;
+      contestants_[step.who].delayed = true;
+      Feed(step.who, queue::event::DelayOver{});
       break;
     case Kind::kRelease:
       Leave(step.who);
@@ -294,8 +300,13 @@ void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& r
   if (pending.contestant < 0) return;
   const bool listing = ok && std::holds_alternative<zk::GetChildren>(pending.request);
   listing_ = listing ? &reply.children : nullptr;
+  // Committed in the session that owns the node, which a listing has shown before.
+  by_write_ = ok && std::holds_alternative<zk::SetData>(pending.request);
+  const auto* create = std::get_if<zk::Create>(&pending.request);
+  by_write_ |= ok && create != nullptr && create->mode == zk::CreateMode::kPersistent;
   Feed(pending.contestant, queue::event::Replied{pending.op, reply, CanBeProven(client)});
   listing_ = nullptr;
+  by_write_ = false;
 }
 
 void MachineWorld::Send(int client, Pending pending) {

@@ -66,6 +66,7 @@ class MachineWorld::Doing {
 
   void operator()(const queue::action::StartRetryTimer&) { contestant_.retry_due = true; }
   void operator()(const queue::action::StartOwnWatchTimer&) { contestant_.own_watch_due = true; }
+  void operator()(const queue::action::StartDelayTimer&) { contestant_.delay_due = true; }
 
   void operator()(const queue::action::Granted& a) {
     if (contestant_.granted) return world_.Violate("granted twice");
@@ -82,6 +83,8 @@ class MachineWorld::Doing {
     contestant_.token = a.token;
     ++world_.grants_;
     world_.CheckGrant(contestant_);
+    if (contestant_.spec.strict) world_.CheckDelay(contestant_);
+    world_.last_granted_ = index_;
   }
 
   void operator()(const queue::action::LeaseLost&) {
@@ -92,6 +95,7 @@ class MachineWorld::Doing {
   }
 
   void operator()(const queue::action::PlaceLost&) {
+    contestant_.delayed = false;
     if (contestant_.granted || contestant_.told_to_leave) world_.Violate("lost a place it left");
   }
 
@@ -100,7 +104,7 @@ class MachineWorld::Doing {
   void operator()(const queue::action::Finished& a) {
     contestant_.finished = true;
     contestant_.outcome = a.outcome;
-    contestant_.retry_due = contestant_.own_watch_due = false;
+    contestant_.retry_due = contestant_.own_watch_due = contestant_.delay_due = false;
     if (contestant_.lost != (a.outcome == queue::Outcome::kLost)) {
       world_.Violate("finished as lost or not, against what it said before");
     }
@@ -173,6 +177,7 @@ std::vector<std::string> MachineWorld::NodesOf(int contestant) const {
 }
 
 bool MachineWorld::HasEvidence(int client, const std::string& node) const {
+  if (by_write_) return true;
   if (by_event_) return CanBeProven(client) && clients_[client].registered.count(node) > 0;
   return listing_ != nullptr &&
          std::find(listing_->begin(), listing_->end(), zk::NodeName(node)) != listing_->end();
@@ -213,6 +218,13 @@ void MachineWorld::CheckGrant(const Contestant& contestant) {
     if (MayShare(name->mode, own_name->mode)) continue;
     Violate(absl::StrCat("granted while ", child, " is in front"));
   }
+}
+
+// Strict: whoever comes after one that vanished has waited.
+void MachineWorld::CheckDelay(const Contestant& contestant) {
+  if (last_granted_ < 0 || contestant.delayed) return;
+  const Contestant& before = contestants_[last_granted_];
+  if (!before.told_to_leave && !HasLiveNode(before)) Violate("granted without the lock delay");
 }
 
 void MachineWorld::CheckExclusion() {

@@ -71,6 +71,8 @@ class MachineWorld {
     int client = 0;
     bool retry_due = false;
     bool own_watch_due = false;
+    bool delay_due = false;
+    bool delayed = false;  // since its node was made
     bool told_to_leave = false;
     bool granted = false;
     bool lost = false;
@@ -82,8 +84,8 @@ class MachineWorld {
     int guids = 0;              // how many it was given
 
     auto Tie() const {
-      return std::tie(machine, client, retry_due, own_watch_due, told_to_leave, granted, lost,
-                      finished, outcome, node, token, session, guids);
+      return std::tie(machine, client, retry_due, own_watch_due, delay_due, delayed, told_to_leave,
+                      granted, lost, finished, outcome, node, token, session, guids);
     }
     friend bool operator==(const Contestant& a, const Contestant& b) { return a.Tie() == b.Tie(); }
     template <typename H>
@@ -143,6 +145,7 @@ class MachineWorld {
   bool Believes(const Contestant& contestant) const;  // to hold the lock
   bool HasLiveNode(const Contestant& contestant) const;
   void CheckGrant(const Contestant& contestant);
+  void CheckDelay(const Contestant& contestant);
   void CheckExclusion();
 
   // The way to the ensemble (machine_steps.cc).
@@ -171,15 +174,18 @@ class MachineWorld {
   std::vector<Client> clients_;
   std::vector<Contestant> contestants_;
   int faults_ = 0;
+  int last_granted_ = -1;
   int64_t last_token_ = 0;
   int grants_ = 0;
   std::string violation_;
   // While a contestant is told of a listing: its children. Of an event: by_event_. Not of the state.
   const std::vector<std::string>* listing_ = nullptr;
   bool by_event_ = false;
+  bool by_write_ = false;
 
   auto Tie() const {
-    return std::tie(ensemble_, clients_, contestants_, faults_, last_token_, violation_);
+    return std::tie(ensemble_, clients_, contestants_, faults_, last_granted_, last_token_,
+                    violation_);
   }
 
  public:

@@ -15,6 +15,7 @@ queue::ContenderSpec SpecOf(NamedSet::Who who) {
   queue::ContenderSpec spec;
   spec.parent = who == kDeep ? "/q/r" : "/q";
   spec.try_only = who == kTry;
+  spec.strict = who == kStrict;
   if (who == kReader) spec.mode = Mode::kShared;
   if (who == kWriter) spec.mode = Mode::kSharedWriter;
   return spec;
@@ -60,6 +61,14 @@ std::vector<NamedSet> MakeSets() {
       {.name = "two-try",
        .what = "one contender and one that only tries, one fault",
        .contestants = {kLock, kTry},
+       .most_faults = 1},
+      {.name = "alone-strict",
+       .what = "one that keeps the record of the last holder, two faults",
+       .contestants = {kStrict},
+       .most_faults = 2},
+      {.name = "two-strict",
+       .what = "two that keep the record of the last holder, one fault",
+       .contestants = {kStrict, kStrict},
        .most_faults = 1},
       {.name = "two-lag",
        .what = "two contenders, servers that lag, one of: break, expire, give up",

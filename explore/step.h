@@ -18,6 +18,7 @@ struct Step {
     kDeliver,   // client `who` reads its next message, or that its connection is gone
     kRetry,     // contestant `who`: its timer
     kOwnWatch,  // contestant `who`: its timer
+    kDelay,     // contestant `who`, strict: the lock delay is over
     kRelease,   // contestant `who`, which holds the lock
     kDrop,      // what client and server of connection `who` have not read of each other is lost
     // Faults.

@@ -71,6 +71,8 @@ std::string MachineWorld::Describe(const Step& step) const {
       return contestant() + "tries again";
     case Kind::kOwnWatch:
       return contestant() + "finds that it is time to watch its own node";
+    case Kind::kDelay:
+      return contestant() + "has waited for the lock delay";
     case Kind::kRelease:
       return contestant() + "releases";
     case Kind::kDrop:

@@ -14,6 +14,10 @@ using internal::Acquisition;
 using internal::Candidacy;
 using internal::ClientAccess;
 
+Candidacy Of(const std::string& path, const LockOptions& options, bool try_only) {
+  return {path, queue::Mode::kExclusive, try_only, options.lock_delay};
+}
+
 absl::StatusOr<Lease> LeaseOf(Acquisition::Answer answer) {
   if (!answer.ok()) return answer.status();
   return (*std::move(answer)).lease();
@@ -21,23 +25,21 @@ absl::StatusOr<Lease> LeaseOf(Acquisition::Answer answer) {
 
 }  // namespace
 
-Lock::Lock(std::shared_ptr<Client> client, std::string path)
-    : client_(std::move(client)), path_(std::move(path)) {}
+Lock::Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& options)
+    : client_(std::move(client)), path_(std::move(path)), options_(options) {}
 
 absl::StatusOr<Lease> Lock::Acquire(const WaitOptions& wait) {
-  return LeaseOf(Acquisition::Wait(ClientAccess::Core(*client_),
-                                   Candidacy{path_, queue::Mode::kExclusive, false}, wait));
+  return LeaseOf(Acquisition::Wait(ClientAccess::Core(*client_), Of(path_, options_, false), wait));
 }
 
 absl::StatusOr<TryResult> Lock::TryAcquire(const WaitOptions& wait) {
-  return Acquisition::Wait(ClientAccess::Core(*client_),
-                           Candidacy{path_, queue::Mode::kExclusive, true}, wait);
+  return Acquisition::Wait(ClientAccess::Core(*client_), Of(path_, options_, true), wait);
 }
 
 void Lock::AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
   const auto& core = ClientAccess::Core(*client_);
   Acquisition::Start(
-      core, Candidacy{path_, queue::Mode::kExclusive, false}, wait,
+      core, Of(path_, options_, false), wait,
       internal::OnExecutor(core, [done = std::move(done)](Acquisition::Answer answer) mutable {
         std::move(done)(LeaseOf(std::move(answer)));
       }));

@@ -11,6 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
@@ -37,6 +38,17 @@ class [[nodiscard]] TryResult {
   std::optional<Lease> lease_;
 };
 
+struct LockOptions {
+  // Else than zero: strict mode, for those who trust no bound on the leader's pings (docs/lease.md).
+  // After a holder that vanished without a release (it crashed, or lost its lease) the next grant
+  // waits this long, whoever gets it and however often the wait is interrupted: TryAcquire too. A
+  // lease is believed no longer than this after its last confirmed write. At least a session
+  // timeout is sensible. All who use the path must use the same; other libraries' clients do not
+  // wait. Costs a read and a write at the grant, and a write at the release, and keeps a child
+  // "zkrecipes-holder" of the path for ever. Needs the ACL permission write as well.
+  absl::Duration lock_delay = absl::ZeroDuration();
+};
+
 // An exclusive lock: of all contenders on one path, the one whose znode is first in the queue. FIFO.
 // Each waiter watches only the one before it.
 //
@@ -46,7 +58,8 @@ class [[nodiscard]] TryResult {
 // ancestors) if it is not there.
 //
 // Errors of all forms:
-//   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...) or the timeout
+//   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...), the timeout or the
+//                       lock delay
 //   DeadlineExceeded,   given up in time: the lock is not held. The node in the queue is deleted in
 //   Cancelled           the background, until that is confirmed or its session has expired
 //   Aborted             somebody deleted the node while it was queued
@@ -61,7 +74,7 @@ class [[nodiscard]] TryResult {
 class Lock {
  public:
   // REQUIRES: client is not null. A bad path is reported by each call below.
-  Lock(std::shared_ptr<Client> client, std::string path);
+  Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& options = {});
 
   // Waits until the lock is granted.
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {});
@@ -79,6 +92,7 @@ class Lock {
  private:
   std::shared_ptr<Client> client_;
   std::string path_;
+  LockOptions options_;
 };
 
 }  // namespace zkrecipes

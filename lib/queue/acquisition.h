@@ -25,6 +25,7 @@ struct Candidacy {
   std::string path;  // as the user gave it
   queue::Mode mode = queue::Mode::kExclusive;
   bool try_only = false;
+  absl::Duration lock_delay = absl::ZeroDuration();  // else: strict
 };
 
 // A user's wish for a place at the head of a queue: answered exactly once, by whatever comes first

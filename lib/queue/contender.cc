@@ -82,12 +82,13 @@ void Contender::Step::operator()(const event::WatchFired& e) {
   const bool deleted = e.what == zk::WatchEvent::kDeleted;
   const bool first = deleted && KnowsItIsFirst();
   if (deleted) c_.lower_.pop_back();
-  first ? Grant() : List();
+  first ? Admit() : List();
 }
 
 void Contender::Step::operator()(const event::Leave&) {
   if (Leaving()) return;
   c_.end_.outcome = Outcome::kLeft;
+  c_.marked_ &= c_.state_ == State::kHeld || c_.state_ == State::kProving;  // else it is dirty
   switch (c_.state_) {
     case State::kOutside:
     case State::kProbing:
@@ -115,6 +116,11 @@ void Contender::Step::operator()(const event::Proven&) {
 
 void Contender::Step::operator()(const event::RetryDue&) {
   if (c_.connected_) Resume();
+}
+
+void Contender::Step::operator()(const event::DelayOver&) {
+  c_.delay_ = Delay::kOver;
+  if (c_.state_ == State::kDelaying) List();
 }
 
 void Contender::Step::operator()(const event::OwnWatchDue&) {
@@ -159,6 +165,8 @@ void Contender::Step::LoseRequests() {
     case State::kWatching:
       if (c_.main_op_ != 0) c_.state_ = State::kListing;  // not armed, or not known to be
       break;
+    case State::kReading:
+    case State::kMarking:
     case State::kProving:
       c_.state_ = State::kListing;
       break;

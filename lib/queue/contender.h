@@ -28,6 +28,15 @@
 // it, or when the last one in front is deleted, the own node is watched and the session is proven
 // to be alive. A queued contender is told that its node was deleted only when a listing says so.
 // Who waits for a proof and is first in the queue does so in kProving, between a listing and kHeld.
+//
+// Strict: between being first and kHeld (or kProving) there is the record of the last holder, a
+// child of the parent (contender_record.cc):
+//
+//   first --> kReading -- clean, or none ---------------------> kMarking --> kProving or kHeld
+//               ^  `-- another's name: kDelaying --DelayOver--> (list, and read again)
+//               +------- somebody else wrote it --------------------'
+//
+// Whoever is released takes its name out of the record first. One that vanishes leaves it.
 
 #ifndef ZKRECIPES_LIB_QUEUE_CONTENDER_H_
 #define ZKRECIPES_LIB_QUEUE_CONTENDER_H_
@@ -46,18 +55,22 @@ namespace zkrecipes::queue {
 
 using OpId = uint32_t;  // 0: none
 
+// The child of the parent in which strict contenders keep the name of the last holder's node.
+inline constexpr char kRecordName[] = "zkrecipes-holder";
+
 struct ContenderSpec {
   std::string parent;  // the recipe's path, as the server knows it
   Mode mode = Mode::kExclusive;
   Dialect dialect = Dialect::kCurator;
-  std::string data;             // of the node: who is waiting
-  bool try_only = false;        // do not wait: look first, and leave again if not admitted at once
+  std::string data;       // of the node: who is waiting
+  bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
+  bool strict = false;    // keep the record of the last holder, and wait after one that vanished
   bool wait_for_proof = false;  // be granted only while the lease deadline lies in the future
 
   friend bool operator==(const ContenderSpec&, const ContenderSpec&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const ContenderSpec& s) {
-    return H::combine(std::move(h), s.parent, s.mode, s.dialect, s.data, s.try_only,
+    return H::combine(std::move(h), s.parent, s.mode, s.dialect, s.data, s.try_only, s.strict,
                       s.wait_for_proof);
   }
 };
@@ -108,11 +121,12 @@ struct Proven {};
 // A timer asked for by StartTimer.
 struct RetryDue {};
 struct OwnWatchDue {};
+struct DelayOver {};
 }  // namespace event
 
 using Event = std::variant<event::Connected, event::Disconnected, event::SessionLost,
                            event::Replied, event::WatchFired, event::Leave, event::Lapsed,
-                           event::Proven, event::RetryDue, event::OwnWatchDue>;
+                           event::Proven, event::RetryDue, event::OwnWatchDue, event::DelayOver>;
 
 // ---- Actions: carry them out in order ----------------------------------------------------------
 
@@ -126,9 +140,11 @@ struct Send {
 struct Unwatch {
   std::string path;
 };
-// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue.
+// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue; after the lock delay:
+// event::DelayOver.
 struct StartRetryTimer {};
 struct StartOwnWatchTimer {};
+struct StartDelayTimer {};
 struct Granted {
   int64_t token = 0;  // the node's czxid
   std::string node;
@@ -162,9 +178,10 @@ struct Finished {
 };
 }  // namespace action
 
-using Action = std::variant<action::Send, action::Unwatch, action::StartRetryTimer,
-                            action::StartOwnWatchTimer, action::Granted, action::LeaseLost,
-                            action::PlaceLost, action::LeaveRefused, action::Finished>;
+using Action =
+    std::variant<action::Send, action::Unwatch, action::StartRetryTimer, action::StartOwnWatchTimer,
+                 action::StartDelayTimer, action::Granted, action::LeaseLost, action::PlaceLost,
+                 action::LeaveRefused, action::Finished>;
 using Actions = std::vector<Action>;
 
 // ---- The machine -------------------------------------------------------------------------------
@@ -180,6 +197,9 @@ class Contender {
     kAdopting,       // found its node again: get and list in flight
     kListing,        // list in flight, or no connection
     kWatching,       // the blocker's watch is in flight or armed
+    kReading,        // strict: first in the queue; get of the record in flight
+    kDelaying,       // the last holder has vanished: waits for DelayOver
+    kMarking,        // write of the record in flight
     kProving,        // first in the queue, and waits for Proven
     kHeld,
     kLeaving,  // delete in flight, or no connection, or waiting for the retry timer
@@ -201,6 +221,8 @@ class Contender {
   class Step;  // contender_step.h: the transitions
 
   // kSetAgain: armed on an earlier connection, set again by the client library on this one.
+  // Strict: when nothing is known of it yet; it was asked for; it is over.
+  enum class Delay { kNotYet, kRunning, kOver };
   enum class OwnWatch { kNotYet, kWanted, kArmed, kSetAgain };
 
   ContenderSpec spec_;
@@ -220,12 +242,16 @@ class Contender {
   OpId list_op_ = 0;
   OpId own_watch_op_ = 0;
   OwnWatch own_watch_ = OwnWatch::kNotYet;
+  Delay delay_ = Delay::kNotYet;
+  int32_t record_version_ = 0;  // strict: of the record, once read or written
+  bool marked_ = false;         // strict: the record says that this one holds the lock
 
   action::Finished end_;  // what to say at kDone; an outcome other than kNone: on the way there
 
   auto Tie() const {
     return std::tie(spec_, state_, connected_, session_, guid_, node_, stat_, missing_, lower_,
-                    next_op_, main_op_, list_op_, own_watch_op_, own_watch_, end_);
+                    next_op_, main_op_, list_op_, own_watch_op_, own_watch_, delay_,
+                    record_version_, marked_, end_);
   }
 
  public:

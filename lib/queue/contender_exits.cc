@@ -15,9 +15,10 @@ void Contender::Step::OnOwnWatchFired(zk::WatchEvent what) {
   if (c_.state_ == State::kHeld) return OwnNodeGone();
   if (c_.state_ == State::kWatching) {
     Do(action::Unwatch{BlockerPath()});
-  } else if (c_.state_ != State::kProving) {
+  } else if (c_.state_ < State::kReading || c_.state_ > State::kProving) {
     return;  // what is on its way, or follows, tells
   }
+  c_.main_op_ = 0;
   List();
 }
 
@@ -33,6 +34,7 @@ void Contender::Step::OwnNodeGone() {
 
 void Contender::Step::LoseLease(LossReason why) {
   Do(action::LeaseLost{why});
+  c_.marked_ = false;  // it did not leave by itself: the next one has to wait
   c_.end_.outcome = Outcome::kLost;
 }
 

@@ -82,6 +82,7 @@ TEST(ContenderHash, DependsOnEveryFieldOfTheSpec) {
         +[](ContenderSpec& s) { s.mode = Mode::kLeader; },
         +[](ContenderSpec& s) { s.dialect = Dialect::kKazoo; },
         +[](ContenderSpec& s) { s.data = "x"; }, +[](ContenderSpec& s) { s.try_only = true; },
+        +[](ContenderSpec& s) { s.strict = true; },
         +[](ContenderSpec& s) { s.wait_for_proof = true; }}) {
     ContenderSpec spec = Spec();
     change(spec);

@@ -33,6 +33,10 @@ void Contender::Step::OnMainReply(const zk::Reply& reply) {
       return OnStat(reply);
     case State::kWatching:
       return OnWatchSet(reply.code);
+    case State::kReading:
+      return OnRecord(reply);
+    case State::kMarking:
+      return OnMarked(reply);
     case State::kLeaving:
       return OnDeleted(reply.code);
     default:
@@ -124,7 +128,9 @@ void Contender::Step::Decide(const std::vector<std::string>& children) {
   c_.spec_.try_only ? End(Outcome::kBusy) : WatchBlocker();
 }
 
-void Contender::Step::Admit() {
+void Contender::Step::Admit() { c_.spec_.strict ? ReadRecord() : GrantOnceProven(); }
+
+void Contender::Step::GrantOnceProven() {
   if (proven_ || !c_.spec_.wait_for_proof) return Grant();
   c_.state_ = State::kProving;
 }

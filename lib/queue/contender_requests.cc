@@ -63,7 +63,10 @@ void Contender::Step::WatchBlocker() {
   c_.main_op_ = Send(zk::WatchNode{BlockerPath()});
 }
 
-void Contender::Step::Delete() { c_.main_op_ = Send(zk::Delete{c_.node_}); }
+void Contender::Step::Delete() {
+  if (c_.marked_) ClearRecord();
+  c_.main_op_ = Send(zk::Delete{c_.node_});
+}
 
 void Contender::Step::WatchOwnNode() { c_.own_watch_op_ = Send(zk::WatchNode{c_.node_}); }
 

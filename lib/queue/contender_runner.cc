@@ -36,6 +36,7 @@ queue::ContenderSpec SpecOf(const ClientCore& core, const Candidacy& candidacy) 
   spec.dialect = DialectOf(core.options().dialect);
   spec.data = queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id));
   spec.try_only = candidacy.try_only;
+  spec.strict = candidacy.lock_delay > absl::ZeroDuration();
   spec.wait_for_proof = core.options().lease.wait_for_proof;
   return spec;
 }
@@ -224,6 +225,31 @@ void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
   FeedAfter(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
 }
 
+// To the full: it is a promise to the one before.
+void ContenderRunner::Act(const action::StartDelayTimer&) {
+  core_->reactor()->CallAt(core_->Now() + acquisition_->candidacy().lock_delay,
+                           [weak = weak_from_this()] {
+                             if (const auto self = weak.lock()) self->Feed(event::DelayOver{});
+                           });
+}
+
+// Its holder's clock may be slow by the bound, and the next one's fast.
+std::optional<absl::Duration> ContenderRunner::StrictLifetime() const {
+  const absl::Duration delay = acquisition_->candidacy().lock_delay;
+  if (delay == absl::ZeroDuration()) return std::nullopt;
+  const LeaseOptions& options = core_->options().lease;
+  const double rates = 1 + options.clock_rate_bound;
+  return delay / (rates * rates) - options.slack;
+}
+
+void ContenderRunner::CheckStrictDeadline() {
+  if (lease_ == nullptr) return;
+  if (lease_->state() == Lease::State::kLost) return Feed(event::Lapsed{});
+  core_->reactor()->CallAt(lease_->deadline(), [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->CheckStrictDeadline();
+  });
+}
+
 void ContenderRunner::Act(const action::Granted& granted) {
   CancelTimeout();
   blocker_watch_bytes_ = {};
@@ -231,8 +257,9 @@ void ContenderRunner::Act(const action::Granted& granted) {
   sequencer.mode = ModeName(acquisition_->candidacy().mode);
   sequencer.token = FencingToken(granted.token);
   sequencer.node = core_->name_space().ToUser(granted.node);
-  lease_ =
-      std::make_shared<LeaseState>(core_, session_->life(), std::move(sequencer), weak_from_this());
+  lease_ = std::make_shared<LeaseState>(core_, session_->life(), std::move(sequencer),
+                                        weak_from_this(), StrictLifetime());
+  if (StrictLifetime().has_value()) CheckStrictDeadline();
   // A lease that nobody takes any more is dropped here, which has us leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
 }

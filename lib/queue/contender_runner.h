@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ class ContenderRunner : public session::Tenant,
  private:
   bool ReserveBudget();
   bool Proven() const;
+  std::optional<absl::Duration> StrictLifetime() const;
+  void CheckStrictDeadline();
   void AskVerdict();
   void OnVerdict(queue::Verdict verdict);
   void Feed(const queue::Event& event);
@@ -53,6 +56,7 @@ class ContenderRunner : public session::Tenant,
   void Act(const queue::action::Unwatch& unwatch);
   void Act(const queue::action::StartRetryTimer&);
   void Act(const queue::action::StartOwnWatchTimer&);
+  void Act(const queue::action::StartDelayTimer&);
   void Act(const queue::action::Granted& granted);
   void Act(const queue::action::LeaseLost& lost);
   void Act(const queue::action::PlaceLost&);

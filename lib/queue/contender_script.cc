@@ -105,6 +105,13 @@ Script& Script::Got(zk::SessionId owner, int32_t n) {
   return Reply(reply);
 }
 
+Script& Script::Record(const std::string& data, int32_t version) {
+  zk::Reply reply;
+  reply.data = data;
+  reply.stat.version = version;
+  return Reply(reply);
+}
+
 Script& Script::Fails(zk::Code code) {
   zk::Reply reply;
   reply.code = code;
@@ -192,6 +199,12 @@ ContenderSpec Try() {
 ContenderSpec ProvenLock() {
   ContenderSpec spec = Lock();
   spec.wait_for_proof = true;
+  return spec;
+}
+
+ContenderSpec StrictLock() {
+  ContenderSpec spec = Lock();
+  spec.strict = true;
   return spec;
 }
 

@@ -50,6 +50,7 @@ class Script {
   }
   Script& RetryDue() { return On(event::RetryDue{}); }
   Script& OwnWatchDue() { return On(event::OwnWatchDue{}); }
+  Script& DelayOver() { return On(event::DelayOver{}); }
   Script& Deleted(const std::string& node);  // its watch fires
   Script& Changed(const std::string& node);  // its watch is used up by something else
 
@@ -58,6 +59,8 @@ class Script {
   Script& CreatedFor(zk::SessionId owner, int32_t n);
   Script& Listed(const std::vector<std::string>& children);
   Script& Got(zk::SessionId owner, int32_t n);
+  Script& Record(const std::string& data, int32_t version);
+  Script& Recorded(int32_t version) { return Record("", version); }
   Script& Ok() { return Fails(zk::Code::kOk); }
   Script& Fails(zk::Code code);
   // To the youngest: as no server does it.
@@ -99,6 +102,7 @@ Script& Hold(Script& script, Where where = Where::Caller());
 ContenderSpec Lock();        // an exclusive contender for /q
 ContenderSpec Try();         // one that does not wait
 ContenderSpec ProvenLock();  // one that waits for a proof
+ContenderSpec StrictLock();  // one that keeps the record of the last holder
 ContenderSpec Of(Mode mode);
 ContenderSpec At(const std::string& parent);
 

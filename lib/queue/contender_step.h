@@ -29,6 +29,7 @@ class Contender::Step {
   void operator()(const event::Proven& e);
   void operator()(const event::RetryDue& e);
   void operator()(const event::OwnWatchDue& e);
+  void operator()(const event::DelayOver& e);
 
  private:
   // contender.cc: going on after a connection, a loss or a pause.
@@ -61,10 +62,19 @@ class Contender::Step {
   void OnResolved(const std::vector<std::string>& children);
   void Decide(const std::vector<std::string>& children);
   void Admit();
+  void GrantOnceProven();
   void Grant();
   bool KnowsItIsFirst() const;
   void OnWatchSet(zk::Code code);
   void OnDeleted(zk::Code code);
+
+  // contender_record.cc: the record of the last holder.
+  std::string RecordPath() const;
+  void ReadRecord();
+  void OnRecord(const zk::Reply& reply);
+  void Mark(zk::Request write);
+  void OnMarked(const zk::Reply& reply);
+  void ClearRecord();
 
   // contender_exits.cc: the ways out.
   void OnOwnWatchFired(zk::WatchEvent what);

@@ -32,13 +32,21 @@ std::string GuidLetter(const std::string& path) {
 struct RequestText {
   std::string operator()(const zk::Create& r) const {
     if (r.mode == zk::CreateMode::kContainer) return absl::StrCat("make ", r.path);
+    if (r.mode == zk::CreateMode::kPersistent) return absl::StrCat("make record ", Label(r.data));
     return absl::StrCat("create ", GuidLetter(r.path));
   }
   std::string operator()(const zk::Delete& r) const {
     if (absl::StrContains(r.path, "barrier")) return absl::StrCat("barrier ", GuidLetter(r.path));
     return absl::StrCat("delete ", Label(r.path));
   }
-  std::string operator()(const zk::Get& r) const { return absl::StrCat("get ", Label(r.path)); }
+  std::string operator()(const zk::SetData& r) const {
+    if (r.data.empty()) return absl::StrCat("clear record ", r.version);
+    return absl::StrCat("record ", Label(r.data), " over ", r.version);
+  }
+  std::string operator()(const zk::Get& r) const {
+    if (zk::NodeName(r.path) == kRecordName) return "get record";
+    return absl::StrCat("get ", Label(r.path));
+  }
   std::string operator()(const zk::GetChildren&) const { return "list"; }
   std::string operator()(const zk::WatchNode& r) const {
     return absl::StrCat("watch ", Label(r.path));
@@ -75,6 +83,7 @@ struct ActionText {
   }
   std::string operator()(const action::StartRetryTimer&) const { return "retry timer"; }
   std::string operator()(const action::StartOwnWatchTimer&) const { return "own timer"; }
+  std::string operator()(const action::StartDelayTimer&) const { return "delay timer"; }
   std::string operator()(const action::Granted& a) const {
     return absl::StrCat("granted ", Label(a.node), " token ", a.token, " in ", a.session);
   }

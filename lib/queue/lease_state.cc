@@ -28,11 +28,13 @@ const char* Describe(queue::LossReason why) {
 }  // namespace
 
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
-                       Sequencer sequencer, std::weak_ptr<LeaseHolder> holder)
+                       Sequencer sequencer, std::weak_ptr<LeaseHolder> holder,
+                       std::optional<absl::Duration> strict)
     : core_(std::move(core)),
       life_(std::move(life)),
       sequencer_(std::move(sequencer)),
-      holder_(std::move(holder)) {}
+      holder_(std::move(holder)),
+      strict_(strict) {}
 
 Lease::State LeaseState::state() {
   base::MutexLock lock(mutex_);
@@ -42,13 +44,18 @@ Lease::State LeaseState::state() {
 Lease::State LeaseState::StateLocked() {
   if (phase_ == Phase::kLost) return Lease::State::kLost;
   if (phase_ == Phase::kReleased) return Lease::State::kReleased;
-  switch (life_->At(core_->Now())) {
+  const base::BootTime now = core_->Now();
+  const bool late = strict_.has_value() && now >= life_->confirmed() + *strict_;
+  switch (life_->At(now)) {
     case session::SessionLife::State::kUnproven:
-      return Lease::State::kUnproven;
+      if (!strict_.has_value()) return Lease::State::kUnproven;
+      [[fallthrough]];  // proven by the delay that the next one waits
     case session::SessionLife::State::kBelieved:
-      return Lease::State::kHeld;
+      if (!late) return Lease::State::kHeld;
+      break;
     case session::SessionLife::State::kSuspect:
-      return Lease::State::kSuspect;
+      if (!late) return Lease::State::kSuspect;
+      break;
     case session::SessionLife::State::kOver:
       break;
   }
@@ -56,11 +63,18 @@ Lease::State LeaseState::StateLocked() {
   return Lease::State::kLost;
 }
 
-absl::Duration LeaseState::remaining() {
+base::BootTime LeaseState::deadline() {
   base::MutexLock lock(mutex_);
   const Lease::State state = StateLocked();
-  if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return absl::ZeroDuration();
-  return std::max(absl::ZeroDuration(), life_->deadline() - core_->Now());
+  if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return base::BootTime();
+  const base::BootTime proven = life_->deadline();
+  if (!strict_.has_value()) return proven;
+  const base::BootTime strict = life_->confirmed() + *strict_;
+  return proven == base::BootTime() ? strict : std::min(proven, strict);
+}
+
+absl::Duration LeaseState::remaining() {
+  return std::max(absl::ZeroDuration(), deadline() - core_->Now());
 }
 
 absl::Status LeaseState::WhyLost(const char* operation) {

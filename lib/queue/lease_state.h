@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_QUEUE_LEASE_STATE_H_
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -32,13 +33,17 @@ class LeaseHolder {
 // What a Lease shows, shared with the contender that won it. Thread-safe.
 class LeaseState {
  public:
-  // `holder`: gone once its node is.
+  // `holder`: gone once its node is. `strict`: how long after its last confirmed write a strict
+  // holder is believed, at most; null: no strict one.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
-             Sequencer sequencer, std::weak_ptr<LeaseHolder> holder);
+             Sequencer sequencer, std::weak_ptr<LeaseHolder> holder,
+             std::optional<absl::Duration> strict = std::nullopt);
   LeaseState(const LeaseState&) = delete;
   LeaseState& operator=(const LeaseState&) = delete;
 
   Lease::State state();
+  // Until when it is believed unless more is proven; the past while unproven and once it is over.
+  base::BootTime deadline();
   absl::Duration remaining();
   std::stop_token lost() const { return lost_.get_token(); }
   const Sequencer& sequencer() const { return sequencer_; }
@@ -70,6 +75,7 @@ class LeaseState {
   const std::shared_ptr<session::SessionLife> life_;
   const Sequencer sequencer_;
   const std::weak_ptr<LeaseHolder> holder_;
+  const std::optional<absl::Duration> strict_;
   std::stop_source lost_;
 
   base::Mutex mutex_;

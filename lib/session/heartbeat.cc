@@ -23,8 +23,7 @@ absl::Duration Period(absl::Duration longest, uint64_t random_bits) {
 
 // Of these answers the quorum has agreed. (Others can be a server's own.)
 bool Committed(const Heartbeat::Ticket& ticket, zk::Code code) {
-  if (code == zk::Code::kOk) return ticket.create || ticket.del;
-  return code == zk::Code::kNoNode && ticket.del;
+  return code == zk::Code::kOk ? ticket.write : ticket.del && code == zk::Code::kNoNode;
 }
 
 // Not one that the client library may have given without asking.
@@ -92,8 +91,10 @@ void Heartbeat::SetWanted(bool wanted) {
 // ---- what the answers prove ----------------------------------------------------------------------
 
 Heartbeat::Ticket Heartbeat::Sent(const zk::Request& request) const {
-  return {clock_.Sent(reactor_->Now()), std::holds_alternative<zk::Create>(request),
-          std::holds_alternative<zk::Delete>(request)};
+  const bool del = std::holds_alternative<zk::Delete>(request);
+  const bool write = del || std::holds_alternative<zk::Create>(request) ||
+                     std::holds_alternative<zk::SetData>(request);
+  return {clock_.Sent(reactor_->Now()), write, del};
 }
 
 void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
@@ -103,6 +104,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   CheckLife();
   clock_.Answered(ticket.request, now, committed);
   if (!committed) return;
+  life_->Confirm(ticket.request.sent);
   if (clock_.deadline().has_value()) {
     Prove();
   } else if (wanted_) {

@@ -51,7 +51,7 @@ class Heartbeat {
   // A request on its way, and what its answers can prove.
   struct Ticket {
     LeaseClock::Request request;
-    bool create = false;
+    bool write = false;
     bool del = false;
   };
   Ticket Sent(const zk::Request& request) const;

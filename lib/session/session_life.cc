@@ -15,6 +15,16 @@ bool SessionLife::Prove(base::BootTime deadline, base::BootTime overdue, base::B
   return true;
 }
 
+void SessionLife::Confirm(base::BootTime sent) {
+  base::MutexLock lock(mutex_);
+  confirmed_ = std::max(confirmed_, sent);
+}
+
+base::BootTime SessionLife::confirmed() {
+  base::MutexLock lock(mutex_);
+  return confirmed_;
+}
+
 void SessionLife::GiveUpAt(base::BootTime when) {
   base::MutexLock lock(mutex_);
   give_up_ = when;

@@ -31,6 +31,10 @@ class SessionLife {
   // Nobody can have expired the session before `deadline`; there should be news before `overdue`.
   // False: too late, the life is over.
   bool Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now);
+  // A write sent at `sent` was committed: the session was alive then.
+  void Confirm(base::BootTime sent);
+  // The latest of these.
+  base::BootTime confirmed();
   // Over if still unproven then.
   void GiveUpAt(base::BootTime when);
   // The server that the session came back to grants less than was proven.
@@ -55,6 +59,7 @@ class SessionLife {
   bool proven_ ABSL_GUARDED_BY(mutex_) = false;
   base::BootTime deadline_ ABSL_GUARDED_BY(mutex_);  // once proven
   base::BootTime overdue_ ABSL_GUARDED_BY(mutex_);
+  base::BootTime confirmed_ ABSL_GUARDED_BY(mutex_);
   base::BootTime give_up_ ABSL_GUARDED_BY(mutex_) = base::BootTime::InfiniteFuture();
   bool connected_ ABSL_GUARDED_BY(mutex_) = true;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;

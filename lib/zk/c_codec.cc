@@ -30,6 +30,7 @@ Stat FromC(const ::Stat& stat) {
   result.czxid = stat.czxid;
   result.ephemeral_owner = stat.ephemeralOwner;
   result.ctime_ms = stat.ctime;
+  result.version = stat.version;
   result.cversion = stat.cversion;
   result.num_children = stat.numChildren;
   return result;

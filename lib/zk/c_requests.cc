@@ -33,6 +33,10 @@ struct Completions {
     Answer(context, reply);
   }
 
+  static void Set(int rc, const ::Stat* stat, const void* context) {
+    Created(rc, /*path=*/nullptr, stat, context);
+  }
+
   static void Data(int rc, const char* value, int size, const ::Stat* stat, const void* context) {
     Reply reply{.code = static_cast<Code>(rc)};
     if (value != nullptr && size > 0) reply.data.assign(value, static_cast<size_t>(size));
@@ -62,6 +66,10 @@ struct CHandle::Issue {
   }
   int operator()(const Delete& r) const {
     return zoo_adelete(zh(), r.path.c_str(), /*version=*/-1, Completions::Nothing, context);
+  }
+  int operator()(const SetData& r) const {
+    return zoo_aset(zh(), r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()), r.version,
+                    Completions::Set, context);
   }
   int operator()(const Get& r) const {
     return zoo_aget(zh(), r.path.c_str(), /*watch=*/0, Completions::Data, context);

@@ -8,6 +8,7 @@ namespace {
 struct NameOf {
   const char* operator()(const Create&) const { return "create"; }
   const char* operator()(const Delete&) const { return "delete"; }
+  const char* operator()(const SetData&) const { return "set"; }
   const char* operator()(const Get&) const { return "get"; }
   const char* operator()(const GetChildren&) const { return "get children"; }
   const char* operator()(const WatchNode&) const { return "watch"; }

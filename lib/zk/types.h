@@ -24,13 +24,14 @@ struct Stat {
   int64_t czxid = 0;            // zxid of the transaction that created the node
   int64_t ephemeral_owner = 0;  // the owner's session, 0 for a node that is not ephemeral
   int64_t ctime_ms = 0;         // server's wall clock at creation, milliseconds since 1970
+  int32_t version = 0;          // how often the data was set
   int32_t cversion = 0;
   int32_t num_children = 0;
 
   friend bool operator==(const Stat&, const Stat&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Stat& s) {
-    return H::combine(std::move(h), s.czxid, s.ephemeral_owner, s.ctime_ms, s.cversion,
+    return H::combine(std::move(h), s.czxid, s.ephemeral_owner, s.ctime_ms, s.version, s.cversion,
                       s.num_children);
   }
 };
@@ -49,6 +50,13 @@ struct Create {
 struct Delete {
   std::string path;
   friend bool operator==(const Delete&, const Delete&) = default;
+};
+// kBadVersion unless the node's data has this version. The reply carries the new Stat.
+struct SetData {
+  std::string path;
+  std::string data;
+  int32_t version = 0;
+  friend bool operator==(const SetData&, const SetData&) = default;
 };
 struct Get {  // data and Stat, no watch
   std::string path;
@@ -72,7 +80,8 @@ struct RemoveWatches {
   friend bool operator==(const RemoveWatches&, const RemoveWatches&) = default;
 };
 
-using Request = std::variant<Create, Delete, Get, GetChildren, WatchNode, RemoveWatches>;
+using Request =
+    std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, RemoveWatches>;
 
 // "create", "delete", ... as error messages call it.
 const char* OperationName(const Request& request);
@@ -82,7 +91,7 @@ const std::string& PathOf(const Request& request);
 struct Reply {
   Code code = Code::kOk;
   std::string path{};                   // Create
-  Stat stat{};                          // Create, Get
+  Stat stat{};                          // Create, SetData, Get
   std::string data{};                   // Get
   std::vector<std::string> children{};  // GetChildren: unordered
   friend bool operator==(const Reply&, const Reply&) = default;

@@ -16,6 +16,7 @@ std::string DigestId(const std::string& credentials);
 
 // ZooKeeper's permission bits.
 constexpr int32_t kMayRead = 1;
+constexpr int32_t kMayWrite = 2;
 constexpr int32_t kMayCreate = 4;
 constexpr int32_t kMayDelete = 8;
 

@@ -64,6 +64,18 @@ struct ModelEnsemble::Preparation {
     return zk::Code::kOk;
   }
 
+  zk::Code operator()(const zk::SetData& set) {
+    if (!IsFormatted(set.path)) return zk::Code::kBadArguments;
+    const Node* node = model.prepared_.Find(set.path);
+    if (node == nullptr) return zk::Code::kNoNode;
+    if (!Allows(node->acl, kMayWrite, connection.digest_id)) return zk::Code::kNoAuth;
+    if (set.version != -1 && set.version != node->version) return zk::Code::kBadVersion;
+    txn.kind = Kind::kSetData;
+    txn.path = set.path;
+    txn.node.data = set.data;
+    return zk::Code::kOk;
+  }
+
   template <typename Read>
   zk::Code operator()(const Read&) {
     return zk::Code::kUnimplemented;
@@ -119,6 +131,9 @@ void ModelEnsemble::Propose(Transaction txn) {
     case Kind::kDelete:
       prepared_.Delete(txn.path, txn.zxid);
       prepared_sequences_.erase(txn.path);
+      break;
+    case Kind::kSetData:
+      prepared_.SetData(txn.path, txn.node.data);
       break;
     case Kind::kCloseSession:
       for (const std::string& path : prepared_.OwnedBy(txn.session)) {

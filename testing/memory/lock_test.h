@@ -23,14 +23,16 @@ inline constexpr char kPath[] = "/locks/q";
 struct Process {
   std::shared_ptr<Host> host;
   std::shared_ptr<Client> client;
+  LockOptions lock_options;
   std::optional<absl::StatusOr<Lease>> result;
   int answers = 0;
 
   void Acquire(WaitOptions wait = {}) {
-    Lock(client, kPath).AcquireAsync(std::move(wait), [this](absl::StatusOr<Lease> lease) {
-      ++answers;
-      result.emplace(std::move(lease));
-    });
+    Lock(client, kPath, lock_options)
+        .AcquireAsync(std::move(wait), [this](absl::StatusOr<Lease> lease) {
+          ++answers;
+          result.emplace(std::move(lease));
+        });
   }
   bool holds() const { return result && result->ok() && (*result)->state() == Lease::State::kHeld; }
   Lease& lease() { return **result; }

@@ -22,7 +22,8 @@ bool IsWrite(const ToServer& message) {
   if (std::holds_alternative<wire::EndSession>(message)) return true;
   const auto* call = std::get_if<wire::Call>(&message);
   return call != nullptr && (std::holds_alternative<zk::Create>(call->request) ||
-                             std::holds_alternative<zk::Delete>(call->request));
+                             std::holds_alternative<zk::Delete>(call->request) ||
+                             std::holds_alternative<zk::SetData>(call->request));
 }
 
 }  // namespace
@@ -205,6 +206,9 @@ void ModelEnsemble::ApplyTo(Server& server, int number, const Transaction& txn) 
     case Transaction::Kind::kDelete:
       ApplyDelete(server, number, txn.path, txn.zxid);
       break;
+    case Transaction::Kind::kSetData:
+      server.tree.SetData(txn.path, txn.node.data);
+      break;
     case Transaction::Kind::kCloseSession:
       return ApplyClose(server, number, txn);
   }
@@ -254,6 +258,8 @@ void ModelEnsemble::AnswerOrigin(const Server& server, int number, const Transac
   zk::Reply reply = Failure(txn.error);
   if (txn.kind == Transaction::Kind::kCreate) {
     reply.path = txn.path;
+  }
+  if (txn.kind == Transaction::Kind::kCreate || txn.kind == Transaction::Kind::kSetData) {
     reply.stat = StatOf(*server.tree.Find(txn.path));
   }
   connection.to_client.emplace_back(wire::Answer{txn.call, txn.zxid, std::move(reply)});

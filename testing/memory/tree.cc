@@ -18,6 +18,7 @@ zk::Stat StatOf(const Node& node) {
   stat.czxid = node.czxid;
   stat.ephemeral_owner = node.owner;
   stat.ctime_ms = node.ctime_ms;
+  stat.version = node.version;
   // In unsigned arithmetic: it wraps, as Java's does.
   stat.cversion = static_cast<int32_t>(2u * static_cast<uint32_t>(node.cversion) -
                                        static_cast<uint32_t>(node.children));
@@ -57,6 +58,12 @@ void Tree::Create(const std::string& path, const Node& node, int32_t parent_cver
     parent.pzxid = node.czxid;
   }
   nodes_.emplace(path, node);
+}
+
+void Tree::SetData(const std::string& path, const std::string& data) {
+  Node& node = nodes_.at(path);
+  node.data = data;
+  ++node.version;
 }
 
 void Tree::Delete(const std::string& path, int64_t zxid) {

@@ -24,6 +24,7 @@ struct Node {
   int64_t czxid = 0;
   int64_t pzxid = 0;  // of the last change of its children
   int64_t ctime_ms = 0;
+  int32_t version = 0;   // of its data
   int32_t cversion = 0;  // its children's next sequence number; deletions do not move it
   int32_t children = 0;
 
@@ -34,7 +35,7 @@ struct Node {
       h = H::combine(std::move(h), entry.permissions, entry.scheme, entry.id);
     }
     return H::combine(std::move(h), n.data, n.owner, n.container, n.czxid, n.pzxid, n.ctime_ms,
-                      n.cversion, n.children);
+                      n.version, n.cversion, n.children);
   }
 };
 
@@ -56,6 +57,8 @@ class Tree {
   void Create(const std::string& path, const Node& node, int32_t parent_cversion);
   // REQUIRES: `path` is there and has no children.
   void Delete(const std::string& path, int64_t zxid);
+  // REQUIRES: `path` is there.
+  void SetData(const std::string& path, const std::string& data);
   // For tests of the end of the sequence numbers. REQUIRES: `path` is there.
   void SetCversion(const std::string& path, int32_t cversion) {
     nodes_.at(path).cversion = cversion;

@@ -76,9 +76,13 @@ struct Call {
   template <typename H>
   friend H AbslHashValue(H h, const Call& m) {
     h = H::combine(std::move(h), m.id, m.request.index(), zk::PathOf(m.request));
-    const auto* create = std::get_if<zk::Create>(&m.request);
-    if (create == nullptr) return h;
-    return H::combine(std::move(h), create->data, create->mode);
+    if (const auto* create = std::get_if<zk::Create>(&m.request)) {
+      return H::combine(std::move(h), create->data, create->mode);
+    }
+    if (const auto* set = std::get_if<zk::SetData>(&m.request)) {
+      return H::combine(std::move(h), set->data, set->version);
+    }
+    return h;
   }
 };
 }  // namespace wire
