@@ -90,7 +90,7 @@ void MachineWorld::ListContestantSteps(std::vector<Step>& steps, int client) con
     if (!clients_[c.client].pending.empty()) continue;
     if (c.retry_due) steps.push_back(Of(Kind::kRetry, i));
     if (c.own_watch_due) steps.push_back(Of(Kind::kOwnWatch, i));
-    if (c.delay_due) steps.push_back(Of(Kind::kDelay, i));
+    if (c.delay_due != 0) steps.push_back(Of(Kind::kDelay, i));
   }
 }
 
@@ -155,9 +155,9 @@ void MachineWorld::Take(const Step& step) {
       Feed(step.who, queue::event::OwnWatchDue{});
       break;
     case Kind::kDelay:
-      contestants_[step.who].delay_due = false;
       contestants_[step.who].delayed = true;
-      Feed(step.who, queue::event::DelayOver{});
+      Feed(step.who, queue::event::DelayOver{
+                         std::exchange(contestants_[step.who].delay_due, queue::OpId{0})});
       break;
     case Kind::kRelease:
       Leave(step.who);

@@ -66,7 +66,7 @@ class MachineWorld::Doing {
 
   void operator()(const queue::action::StartRetryTimer&) { contestant_.retry_due = true; }
   void operator()(const queue::action::StartOwnWatchTimer&) { contestant_.own_watch_due = true; }
-  void operator()(const queue::action::StartDelayTimer&) { contestant_.delay_due = true; }
+  void operator()(const queue::action::StartDelayTimer& a) { contestant_.delay_due = a.op; }
 
   void operator()(const queue::action::Granted& a) {
     if (contestant_.granted) return world_.Violate("granted twice");
@@ -104,7 +104,8 @@ class MachineWorld::Doing {
   void operator()(const queue::action::Finished& a) {
     contestant_.finished = true;
     contestant_.outcome = a.outcome;
-    contestant_.retry_due = contestant_.own_watch_due = contestant_.delay_due = false;
+    contestant_.retry_due = contestant_.own_watch_due = false;
+    contestant_.delay_due = 0;
     if (contestant_.lost != (a.outcome == queue::Outcome::kLost)) {
       world_.Violate("finished as lost or not, against what it said before");
     }

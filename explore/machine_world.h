@@ -71,8 +71,8 @@ class MachineWorld {
     int client = 0;
     bool retry_due = false;
     bool own_watch_due = false;
-    bool delay_due = false;
-    bool delayed = false;  // since its node was made
+    queue::OpId delay_due = 0;  // 0: none
+    bool delayed = false;       // since its node was made
     bool told_to_leave = false;
     bool granted = false;
     bool lost = false;

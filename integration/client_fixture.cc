@@ -16,12 +16,14 @@ struct Pending::Shared {
   std::atomic<int> answers = 0;
 };
 
-Pending::Pending(const std::shared_ptr<Client>& client, const std::string& path, WaitOptions wait)
+Pending::Pending(const std::shared_ptr<Client>& client, const std::string& path, WaitOptions wait,
+                 const LockOptions& options)
     : shared_(std::make_shared<Shared>()) {
-  Lock(client, path).AcquireAsync(std::move(wait), [shared = shared_](absl::StatusOr<Lease> lease) {
-    ++shared->answers;
-    shared->answer.Set(std::move(lease));
-  });
+  Lock(client, path, options)
+      .AcquireAsync(std::move(wait), [shared = shared_](absl::StatusOr<Lease> lease) {
+        ++shared->answers;
+        shared->answer.Set(std::move(lease));
+      });
 }
 
 absl::StatusOr<Lease> Pending::Get() {

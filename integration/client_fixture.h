@@ -34,7 +34,8 @@ bool Eventually(F condition) {
 // An AcquireAsync that is under way: its answer, and how often it came. Thread-safe.
 class Pending {
  public:
-  Pending(const std::shared_ptr<Client>& client, const std::string& path, WaitOptions wait = {});
+  Pending(const std::shared_ptr<Client>& client, const std::string& path, WaitOptions wait = {},
+          const LockOptions& options = {});
 
   // The answer, once; Internal if none comes.
   absl::StatusOr<Lease> Get();

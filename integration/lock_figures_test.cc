@@ -60,6 +60,16 @@ TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOne) {
   EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), 1);
 }
 
+TEST_F(LockFiguresTest, AStrictAcquireTakesTwoRequestsMoreAndAStrictReleaseOne) {
+  auto client = NewQuietClient();
+  Lock lock(client, node_path(), {.lock_delay = absl::Minutes(1)});
+  { const auto lease = lock.Acquire({kSoon}); }  // makes the parent and the record
+  Settled([this] { return Packets(); });
+  std::optional<Lease> lease;
+  EXPECT_EQ(PacketsOf([&] { lease = *lock.Acquire({kSoon}); }), 2 + 2);
+  EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), 1 + 1);
+}
+
 TEST_F(LockFiguresTest, AWaiterTakesFourRequestsUntilItIsGranted) {
   auto holder = NewQuietClient();
   auto waiter = NewQuietClient();

@@ -124,7 +124,7 @@ class Differential : public EnsembleTest {
   }
 
   zk::Request Request() {
-    switch (Below(11)) {
+    switch (Below(12)) {
       case 0:
       case 1:
         return zk::Create{Path(), "data", zk::CreateMode::kPersistent};
@@ -139,6 +139,9 @@ class Differential : public EnsembleTest {
         return zk::Get{Path()};
       case 7:
         return zk::GetChildren{Path()};
+      case 11:
+        return zk::SetData{Path(), absl::StrCat("data", Below(3)),
+                           static_cast<int32_t>(Below(3)) - 1};
       case 8:
         return Below(2) == 0 ? zk::Request(zk::RemoveWatches{Path()}) : zk::WatchNode{Path()};
       default:

@@ -42,13 +42,14 @@ Pending WorldTest::Queued(const std::shared_ptr<Client>& client, size_t place) {
 
 std::vector<std::string> WorldTest::Queue() {
   std::vector<std::string> nodes = world().Paths(path());
+  std::erase(nodes, path() + "/zkrecipes-holder");
   std::sort(nodes.begin(), nodes.end(),
             [](const auto& a, const auto& b) { return Number(a) < Number(b); });
   return nodes;
 }
 
 bool WorldTest::AwaitQueue(size_t size) {
-  return world().Await([&] { return world().Paths(path()).size() == size; });
+  return world().Await([&] { return Queue().size() == size; });
 }
 
 bool WorldTest::AwaitWatches(int64_t number) {

@@ -118,8 +118,9 @@ void Contender::Step::operator()(const event::RetryDue&) {
   if (c_.connected_) Resume();
 }
 
-void Contender::Step::operator()(const event::DelayOver&) {
-  c_.delay_ = Delay::kOver;
+void Contender::Step::operator()(const event::DelayOver& e) {
+  if (e.op != c_.delay_op_) return;  // of a session of before
+  c_.delay_over_ = true;
   if (c_.state_ == State::kDelaying) List();
 }
 

@@ -121,7 +121,9 @@ struct Proven {};
 // A timer asked for by StartTimer.
 struct RetryDue {};
 struct OwnWatchDue {};
-struct DelayOver {};
+struct DelayOver {
+  OpId op = 0;  // of StartDelayTimer
+};
 }  // namespace event
 
 using Event = std::variant<event::Connected, event::Disconnected, event::SessionLost,
@@ -144,7 +146,9 @@ struct Unwatch {
 // event::DelayOver.
 struct StartRetryTimer {};
 struct StartOwnWatchTimer {};
-struct StartDelayTimer {};
+struct StartDelayTimer {
+  OpId op = 0;
+};
 struct Granted {
   int64_t token = 0;  // the node's czxid
   std::string node;
@@ -221,8 +225,6 @@ class Contender {
   class Step;  // contender_step.h: the transitions
 
   // kSetAgain: armed on an earlier connection, set again by the client library on this one.
-  // Strict: when nothing is known of it yet; it was asked for; it is over.
-  enum class Delay { kNotYet, kRunning, kOver };
   enum class OwnWatch { kNotYet, kWanted, kArmed, kSetAgain };
 
   ContenderSpec spec_;
@@ -242,7 +244,8 @@ class Contender {
   OpId list_op_ = 0;
   OpId own_watch_op_ = 0;
   OwnWatch own_watch_ = OwnWatch::kNotYet;
-  Delay delay_ = Delay::kNotYet;
+  OpId delay_op_ = 0;           // strict: of the wait after one that vanished, once it has begun
+  bool delay_over_ = false;     // that wait
   int32_t record_version_ = 0;  // strict: of the record, once read or written
   bool marked_ = false;         // strict: the record says that this one holds the lock
 
@@ -250,7 +253,7 @@ class Contender {
 
   auto Tie() const {
     return std::tie(spec_, state_, connected_, session_, guid_, node_, stat_, missing_, lower_,
-                    next_op_, main_op_, list_op_, own_watch_op_, own_watch_, delay_,
+                    next_op_, main_op_, list_op_, own_watch_op_, own_watch_, delay_op_, delay_over_,
                     record_version_, marked_, end_);
   }
 

@@ -31,12 +31,13 @@ void Contender::Step::OnRecord(const zk::Reply& reply) {
   if (reply.code != Code::kOk) return Refuse(reply.code, "get", RecordPath());
   c_.record_version_ = reply.stat.version;
   const bool clean = reply.data.empty() || reply.data == own;  // own: the write's answer was lost
-  if (clean || c_.delay_ == Delay::kOver) {
+  if (clean || c_.delay_over_) {
     return Mark(zk::SetData{RecordPath(), own, c_.record_version_});
   }
   c_.state_ = State::kDelaying;
-  if (c_.delay_ == Delay::kNotYet) Do(action::StartDelayTimer{});
-  c_.delay_ = Delay::kRunning;
+  if (c_.delay_op_ != 0) return;  // it has begun
+  c_.delay_op_ = c_.next_op_++;
+  Do(action::StartDelayTimer{c_.delay_op_});
 }
 
 void Contender::Step::Mark(zk::Request write) {

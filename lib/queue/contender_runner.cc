@@ -226,10 +226,10 @@ void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
 }
 
 // To the full: it is a promise to the one before.
-void ContenderRunner::Act(const action::StartDelayTimer&) {
+void ContenderRunner::Act(const action::StartDelayTimer& start) {
   core_->reactor()->CallAt(core_->Now() + acquisition_->candidacy().lock_delay,
-                           [weak = weak_from_this()] {
-                             if (const auto self = weak.lock()) self->Feed(event::DelayOver{});
+                           [weak = weak_from_this(), op = start.op] {
+                             if (const auto self = weak.lock()) self->Feed(event::DelayOver{op});
                            });
 }
 

@@ -56,7 +56,7 @@ class ContenderRunner : public session::Tenant,
   void Act(const queue::action::Unwatch& unwatch);
   void Act(const queue::action::StartRetryTimer&);
   void Act(const queue::action::StartOwnWatchTimer&);
-  void Act(const queue::action::StartDelayTimer&);
+  void Act(const queue::action::StartDelayTimer& start);
   void Act(const queue::action::Granted& granted);
   void Act(const queue::action::LeaseLost& lost);
   void Act(const queue::action::PlaceLost&);

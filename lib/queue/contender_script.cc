@@ -30,6 +30,7 @@ Script& Script::On(const Event& event) {
       outstanding_.push_back(*send);
       last_request_ = send->request;
     }
+    if (const auto* delay = std::get_if<action::StartDelayTimer>(&action)) delay_ = delay->op;
     const bool unwatch = std::holds_alternative<action::Unwatch>(action);
     if (unwatch || std::holds_alternative<action::Send>(action)) ++requests_;
     unexpected_.push_back(std::move(action));

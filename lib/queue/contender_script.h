@@ -50,8 +50,8 @@ class Script {
   }
   Script& RetryDue() { return On(event::RetryDue{}); }
   Script& OwnWatchDue() { return On(event::OwnWatchDue{}); }
-  Script& DelayOver() { return On(event::DelayOver{}); }
-  Script& Deleted(const std::string& node);  // its watch fires
+  Script& DelayOver() { return On(event::DelayOver{delay_}); }  // the latest
+  Script& Deleted(const std::string& node);                     // its watch fires
   Script& Changed(const std::string& node);  // its watch is used up by something else
 
   // Answers to the oldest request that is outstanding.
@@ -85,6 +85,7 @@ class Script {
   char next_guid_ = 'a';
   zk::SessionId session_ = 0;
   bool proven_ = false;
+  OpId delay_ = 0;
   std::deque<action::Send> outstanding_;
   std::vector<OpId> stale_;
   Actions unexpected_;  // not yet expected

@@ -157,6 +157,7 @@ TEST(ContenderStrict, ThatIsOverWithoutAConnectionIsOver) {
 TEST(ContenderStrict, WaitsFromTheBeginningInANewSession) {
   Script script(StrictLock());
   FindVanished(script).Lost().Expect("place lost").Up(8).Expect("create b, list");
+  script.DelayOver().ExpectNothing();  // of before
   script.Created(5).Listed({Mine(5, 'b')}).Expect("own timer, get record");
   script.Record(Other(1), 4).Expect("delay timer");
 }
