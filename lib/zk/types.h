@@ -80,8 +80,7 @@ struct RemoveWatches {
   friend bool operator==(const RemoveWatches&, const RemoveWatches&) = default;
 };
 
-using Request =
-    std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, RemoveWatches>;
+using Request = std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, RemoveWatches>;
 
 // "create", "delete", ... as error messages call it.
 const char* OperationName(const Request& request);
