@@ -99,13 +99,15 @@ TEST_F(ZkrLockEndTest, ACommandWhoseNodeIsDeletedIsEnded) {
   ExpectLost(*zkr, queue[0].node_czxid);
 }
 
-TEST_F(ZkrLockEndTest, ALossCountsAlsoIfTheCommandThenEndsWell) {
-  auto zkr = StartLock(Holding("trap 'exit 0' TERM; echo up >&9; while :; do sleep 0.01; done"));
+TEST_F(ZkrLockEndTest, ALossIsToldToTheCommandAndCountsAlsoIfItThenEndsWell) {
+  auto zkr = StartLock(
+      Holding("trap 'echo asked >&9; exit 0' TERM; echo up >&9; while :; do sleep 0.01; done"));
   ASSERT_TRUE(life_.WaitFor("up"));
   const auto queue = Queue();
   ASSERT_EQ(queue.size(), 1u);
   EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + queue[0].node}).code, zk::Code::kOk);
   ExpectLost(*zkr, queue[0].node_czxid);
+  EXPECT_TRUE(life_.WaitFor("asked"));
 }
 
 TEST_F(ZkrLockEndTest, AServerThatDiesIsNoLoss) {

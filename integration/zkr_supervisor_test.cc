@@ -277,14 +277,50 @@ TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsInDoubt) {
   EXPECT_TRUE(life_.WaitFor("asked"));
 }
 
-TEST_P(Supervised, KillsTheTreeAtOnceWhenTheLockIsLost) {
-  Program program(Shell(
-      Holding("trap '' TERM; (setsid sleep 1000 &); echo ready >&9; while :; do sleep 0.01; done"),
-      "1h"));
+TEST_P(Supervised, AsksTheCommandToEndWhenTheLockIsLost) {
+  Program program(
+      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
+                    "while :; do sleep 0.01; done")));
   ASSERT_TRUE(life_.WaitFor("ready"));
   LoseTheLock();
   EXPECT_EQ(program.Wait(), 70);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+}
+
+TEST_P(Supervised, KillsTheTreeAfterTheGracePeriodWhenTheLockIsLost) {
+  Program program(
+      Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
+                    "while :; do sleep 0.01; done"),
+            "300ms"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  LoseTheLock();
+  EXPECT_EQ(program.Wait(), 70);
+  EXPECT_TRUE(life_.WaitFor("asked"));
   EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_P(Supervised, KillsTheTreeBeforeTheDeadlineOfALostLockWhateverTheGracePeriod) {
+  Program program(
+      Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
+                    "while :; do sleep 0.01; done"),
+            "1h", "6s"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  LoseTheLock();
+  const auto deadline = base::BootNow() + absl::Seconds(6);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+  EXPECT_TRUE(life_.WaitUntilCut());
+  EXPECT_LT(base::BootNow(), deadline);
+  EXPECT_EQ(program.Wait(), 70);
+}
+
+TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsLost) {
+  Program program(
+      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
+                    "while :; do sleep 0.01; done")));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  LoseTheLock();
+  EXPECT_EQ(program.Wait(), 70);
+  EXPECT_TRUE(life_.WaitFor("asked"));
 }
 
 TEST_P(Supervised, RunsNothingUnderALockThatIsLostAlready) {
@@ -298,7 +334,7 @@ TEST_P(Supervised, KeepsTheStatusOfACommandThatEndedBeforeTheLoss) {
       Shell(Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; "
                     "do sleep 0.01; done' &); while [ ! -e " +
                     (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
-            "1h"));
+            "1s"));
   ASSERT_TRUE(life_.WaitFor("up"));
   std::ofstream(dir_ / "go") << "go";
   ASSERT_TRUE(life_.WaitFor("termed"));

@@ -17,6 +17,7 @@ absl::Duration LookInterval(absl::Duration remaining) {
 }  // namespace
 
 void Ending::Look(const Hold& hold, BootTime now) {
+  if (lost_ || hold.remaining <= absl::ZeroDuration()) return Lose(now);
   if (phase_ == Phase::kOver) return;
   deadline_ = now + hold.remaining;
   if (now >= kill_at()) {
@@ -27,12 +28,21 @@ void Ending::Look(const Hold& hold, BootTime now) {
     share_ = std::min(limits_.grace, hold.remaining / 2);
     phase_ = Phase::kSuspect;
   }
-  if (phase_ == Phase::kSuspect && now >= ask_at()) {
-    phase_ = Phase::kAsked;
-    asked_at_ = now;
-  }
+  if (phase_ == Phase::kSuspect && now >= ask_at()) Ask(now);
   next_look_ = std::min(now + LookInterval(hold.remaining), kill_at());
   if (phase_ == Phase::kSuspect) next_look_ = std::min(next_look_, ask_at());
+}
+
+void Ending::Lose(BootTime now) {
+  lost_ = true;
+  if (phase_ == Phase::kHeld || phase_ == Phase::kSuspect) Ask(now);
+  if (now >= kill_at()) phase_ = Phase::kOver;
+  next_look_ = kill_at();
+}
+
+void Ending::Ask(BootTime now) {
+  phase_ = Phase::kAsked;
+  asked_at_ = now;
 }
 
 BootTime Ending::kill_at() const {

@@ -18,14 +18,16 @@ struct Hold {
 // Decides when CMD must go, so that it is dead before anybody else can be granted, and is asked to
 // go while there is still time for it to do so.
 //
-//   kHeld <--in doubt / confirmed again--> kSuspect --ask_at--> kAsked
-//     |                                        |                   |
-//     +------------------- kill_at, lost ------+-------------------+--> kOver     final
+//     +------------------------- lost ----------------------+
+//     |                                                     v
+//   kHeld <--in doubt / confirmed again--> kSuspect --> kAsked --kill_at--> kOver     final
+//                                             ask_at, lost
 //
 // Confirmed, the lock runs down and is renewed all the time, often with less left than the grace
 // period: that alone never ends CMD. In doubt, half of what is left is waited for better news, and
-// the other half, or the grace period if that is less, is CMD's. Once asked, CMD is on its way out
-// whatever turns out.
+// the other half, or the grace period if that is less, is CMD's. Lost before its time, the lock
+// leaves CMD the grace period, or what had been left if that is less. Once asked, CMD is on its way
+// out whatever turns out. Whatever the phase, kill_at ends it.
 //
 // Pure: the caller says what time it is. Not thread-safe.
 class Ending {
@@ -46,10 +48,13 @@ class Ending {
 
   // REQUIRES: `now` is not after the moment that `hold` is about, and never goes back.
   void Look(const Hold& hold, zkrecipes::base::BootTime now);
-  // The lock is known to be lost.
-  void Lose() { phase_ = Phase::kOver; }
+  // The lock is known to be lost. The deadline stays what it was in the last look: from now on it
+  // is all the time that CMD can have.
+  // REQUIRES: as for Look.
+  void Lose(zkrecipes::base::BootTime now);
 
   Phase phase() const { return phase_; }
+  bool lost() const { return lost_; }
   // When CMD must be killed if nobody looks again.
   zkrecipes::base::BootTime kill_at() const;
   // When to look again, at the latest.
@@ -57,9 +62,11 @@ class Ending {
 
  private:
   zkrecipes::base::BootTime ask_at() const;
+  void Ask(zkrecipes::base::BootTime now);
 
   Limits limits_;
   Phase phase_ = Phase::kHeld;
+  bool lost_ = false;
   zkrecipes::base::BootTime deadline_;
   absl::Duration share_;  // CMD's of what was left when the doubt began
   zkrecipes::base::BootTime asked_at_ = zkrecipes::base::BootTime::InfiniteFuture();

@@ -82,7 +82,36 @@ const Story kStories[] = {
     {"a late look asks and kills at once",
      5000,
      {{0, false, 2000, Phase::kSuspect, 1900}, {1950, false, 50, Phase::kOver, 1900}}},
-    {"a lost lock leaves nothing to wait for", 5000, {{0, true, 0, Phase::kOver, -100}}},
+    {"lost before its time, CMD is asked at once and has what had been left",
+     5000,
+     {{0, true, 2000, Phase::kHeld, 1900},
+      {500, true, 0, Phase::kAsked, 1900},
+      {1899, true, 0, Phase::kAsked, 1900},
+      {1900, true, 0, Phase::kOver, 1900}}},
+    {"or the grace period, if that is less",
+     300,
+     {{0, true, 2000, Phase::kHeld, 1900},
+      {500, true, 0, Phase::kAsked, 800},
+      {799, true, 0, Phase::kAsked, 800},
+      {800, true, 0, Phase::kOver, 800}}},
+    {"a loss in doubt asks at once, too",
+     300,
+     {{0, false, 2000, Phase::kSuspect, 1900}, {500, false, 0, Phase::kAsked, 800}}},
+    {"a loss gives no more time to who was asked already",
+     300,
+     {{0, false, 2000, Phase::kSuspect, 1900},
+      {1600, false, 400, Phase::kAsked, 1900},
+      {1700, false, 0, Phase::kAsked, 1900},
+      {1900, false, 0, Phase::kOver, 1900}}},
+    {"a loss that is heard after a standstill leaves nothing to wait for",
+     5000,
+     {{0, true, 2000, Phase::kHeld, 1900}, {1900, true, 0, Phase::kOver, 1900}}},
+    {"what is lost is lost",
+     5000,
+     {{0, true, 2000, Phase::kHeld, 1900},
+      {500, true, 0, Phase::kAsked, 1900},
+      {501, true, 9000, Phase::kAsked, 1900},
+      {1900, true, 9000, Phase::kOver, 1900}}},
     {"what is over is over",
      5000,
      {{0, false, 50, Phase::kOver, -50}, {1, true, 9000, Phase::kOver, -50}}},
@@ -91,6 +120,9 @@ const Story kStories[] = {
      {{0, false, 2000, Phase::kSuspect, 1900},
       {1899, false, 101, Phase::kSuspect, 1900},
       {1900, false, 100, Phase::kOver, 1900}}},
+    {"and of a loss there is nothing to hear",
+     0,
+     {{0, true, 2000, Phase::kHeld, 1900}, {500, true, 0, Phase::kOver, 500}}},
 };
 
 TEST(Ending, FollowsItsStories) {
@@ -105,11 +137,21 @@ TEST(Ending, FollowsItsStories) {
   }
 }
 
-TEST(Ending, IsOverOnceTheLockIsLost) {
+TEST(Ending, TakesTheDeadlineKnownLastForALossThatItIsTold) {
   Ending ending({Ms(5000), Ms(kMargin)});
-  ending.Look({true, Ms(9000)}, At(0));
-  ending.Lose();
-  ending.Look({true, Ms(9000)}, At(1));
+  ending.Look({true, Ms(2000)}, At(0));
+  EXPECT_FALSE(ending.lost());
+  ending.Lose(At(500));
+  EXPECT_TRUE(ending.lost());
+  EXPECT_EQ(ending.phase(), Phase::kAsked);
+  EXPECT_EQ(MsOf(ending.next_look()), 1900);
+  ending.Look({true, Ms(9000)}, At(1900));
+  EXPECT_EQ(ending.phase(), Phase::kOver);
+}
+
+TEST(Ending, IsOverAtOnceIfNothingWasKnownBeforeTheLoss) {
+  Ending ending({Ms(5000), Ms(kMargin)});
+  ending.Look({true, Ms(0)}, At(0));
   EXPECT_EQ(ending.phase(), Phase::kOver);
 }
 

@@ -102,8 +102,8 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
   if (fds[2].revents != 0) HandleSignals();
   if (fds[3].revents != 0) {
     loss.Take();
-    ending_.Lose();
-    EndIfTold();
+    ending_.Lose(BootNow());
+    ObeyEnding();
   }
   return fds[1].revents == 0 || HandleGuard(loss);
 }
@@ -111,15 +111,17 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
 void Supervisor::LookAtHold(const WhileHeld& held) {
   const BootTime now = BootNow();
   ending_.Look(held.hold(), now);
-  const BootTime until = std::min(ending_.kill_at(), now + absl::Hours(24));
-  guard_.TrySend({MessageKind::kAlive, absl::ToInt64Nanoseconds(until.since_boot())});
-  EndIfTold();
+  ObeyEnding();
 }
 
-void Supervisor::EndIfTold() {
-  const Ending::Phase phase = ending_.phase();
-  if (phase == Ending::Phase::kAsked) GiveUp("the lock is in doubt: asking the command to end");
-  if (phase != Ending::Phase::kOver || tree_killed_) return;
+void Supervisor::ObeyEnding() {
+  const BootTime until = std::min(ending_.kill_at(), BootNow() + absl::Hours(24));
+  guard_.TrySend({MessageKind::kAlive, absl::ToInt64Nanoseconds(until.since_boot())});
+  if (ending_.phase() == Ending::Phase::kAsked) {
+    GiveUp(ending_.lost() ? "the lock is lost: asking the command to end"
+                          : "the lock is in doubt: asking the command to end");
+  }
+  if (ending_.phase() != Ending::Phase::kOver || tree_killed_) return;
   GiveUp("the lock is lost: killing the command");
   KillTree();
 }

@@ -29,7 +29,7 @@ namespace zkr {
 // What CMD's life depends on.
 struct WhileHeld {
   std::vector<std::string> environment;  // NAME=VALUE, added to CMD's
-  std::stop_token lost;                  // CMD must die at once
+  std::stop_token lost;                  // the lock is known to be lost
   std::function<Hold()> hold;            // asked many times a second; does not block
   absl::Duration margin;                 // see Ending::Limits
 };
@@ -49,8 +49,10 @@ struct Outcome {
 //
 //     kReady --Run--> kRunning --CMD ended--> kEnding --the guard ended--> Run returns
 //                        |  leftovers end       |
-//                        |                      +-- lost, or SIGTERM, SIGINT, ... to zkr: SIGKILL
-//                        +-- the lock in doubt: SIGTERM; lost, or its deadline is near: SIGKILL
+//                        |                      +-- SIGTERM, SIGINT, ... to zkr: SIGKILL
+//                        |                      |
+//                        +----------------------+-- the lock in doubt or lost: SIGTERM to CMD;
+//                                                   Ending's kill_at: SIGKILL
 //
 // Not thread-safe, used by the main thread.
 class Supervisor {
@@ -74,7 +76,7 @@ class Supervisor {
   void Start(const WhileHeld& held);
   bool Step(const WhileHeld& held, LossWatch& loss);  // false: the guard is gone
   void LookAtHold(const WhileHeld& held);
-  void EndIfTold();
+  void ObeyEnding();
   void KillTree();
   void EnforcePatience();
   int MillisecondsToNextTimer() const;
