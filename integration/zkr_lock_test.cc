@@ -16,6 +16,7 @@
 #include <gmock/gmock.h>
 
 #include "integration/zkr_test.h"
+#include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -202,6 +203,15 @@ TEST_F(ZkrLockTest, RefusesBadInputAndLeavesNothingInTheTree) {
   // What earlier tests made may be reaped meanwhile.
   const std::vector<std::string> after = Tree(*session);
   EXPECT_TRUE(std::includes(before.begin(), before.end(), after.begin(), after.end()));
+}
+
+TEST_F(ZkrLockTest, RefusesASessionTimeoutBelowWhichNoLeaseIsProven) {
+  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  auto quick = testing::LocalEnsemble::Start({.servers = 1, .tick = absl::Milliseconds(100)});
+  ASSERT_TRUE(quick.ok()) << quick.status();
+  Zkr zkr((*quick)->servers(), {"lock", node_path(), "--session-timeout", "300ms", "--status-fd",
+                                "3", "--", "echo", "ran"});
+  ExpectNotRun(zkr, "usage", 64, "300ms is too short: below 400ms no lease can be proven");
 }
 
 TEST_F(ZkrLockTest, RefusesAStatusDescriptorThatIsNotOpen) {

@@ -34,6 +34,17 @@ absl::Duration KillMargin(absl::Duration session_timeout) {
   return std::min(session_timeout / 40, absl::Milliseconds(200));
 }
 
+// Beats prove no lease of a session that the ensemble forgets sooner: docs/lease.md.
+constexpr absl::Duration kShortestTimeout = absl::Milliseconds(400);
+
+absl::Status CheckLeasesCanBeProven(absl::Duration session_timeout) {
+  if (session_timeout >= kShortestTimeout) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the session timeout of ", absl::FormatDuration(session_timeout),
+                   " is too short: below ", absl::FormatDuration(kShortestTimeout),
+                   " no lease can be proven for long, and CMD runs only while it is"));
+}
+
 // What zkr has of the ensemble.
 struct Holding {
   std::shared_ptr<zkrecipes::Client> client;
@@ -45,6 +56,8 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, std::stop_t
   auto client = Connect(global, cancel);
   if (!client.ok()) return client.status();
   holding.client = *client;
+  if (absl::Status can = CheckLeasesCanBeProven((*client)->session_timeout()); !can.ok())
+    return can;
   zkrecipes::Lock lock(*client, flags.path);
   if (!flags.try_only) {
     auto lease = lock.Acquire({flags.wait, cancel});
