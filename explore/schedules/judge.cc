@@ -21,6 +21,8 @@ const char* NameOf(Rule rule) {
       return "believed in a foreign session";
     case Rule::kHeldAfterLoss:
       return "held after its loss";
+    case Rule::kBelievedTooLong:
+      return "believed too long";
     case Rule::kNotTold:
       return "not told of a loss";
     case Rule::kBusyAlone:
@@ -54,6 +56,7 @@ void Judge::Follow(const testing::memory::ModelEnsemble& ensemble) {
     } else if (txn.kind == Transaction::Kind::kDelete) {
       const auto it = czxids_.find(txn.path);
       if (it == czxids_.end()) continue;
+      if (txn.session == 0) deleted_by_operator_.insert(it->second);
       nodes_.erase(it->second);
       czxids_.erase(it);
     } else if (txn.kind == Transaction::Kind::kCloseSession) {

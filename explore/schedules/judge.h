@@ -20,6 +20,7 @@ enum class Rule {
   kGrantedTwice,      // two grants of one node
   kForeignSession,    // believed in a session that does not own the node
   kHeldAfterLoss,     // held although lost() had fired
+  kBelievedTooLong,   // believed although the node had gone, other than by an operator
   kNotTold,           // once all is quiet: lost, and lost() has not fired; or held without a node
   kBusyAlone,         // a try found somebody in the way where there was nobody
   kUnexpectedAnswer,  // an error that nothing explains
@@ -50,6 +51,10 @@ class Judge {
   // Has anybody but this session created a node after that?
   bool CreatedByOthers(int64_t since, zk::SessionId session) const;
   zk::SessionId OwnerOf(int64_t czxid) const;
+  // It is there no more, and no operator deleted it.
+  bool IsGone(int64_t czxid) const {
+    return nodes_.count(czxid) == 0 && deleted_by_operator_.count(czxid) == 0;
+  }
   const std::map<int64_t, std::string>& nodes() const { return nodes_; }  // by czxid
 
  private:
@@ -59,6 +64,7 @@ class Judge {
   std::map<std::string, int64_t> czxids_;
   std::map<int64_t, zk::SessionId> owners_;  // of all there ever were
   std::set<int64_t> first_;
+  std::set<int64_t> deleted_by_operator_;
 };
 
 }  // namespace zkrecipes::explore::schedules

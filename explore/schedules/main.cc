@@ -21,6 +21,7 @@ const char kUsage[] =
     "                         [--minutes M] [--seed FIRST] [--length MOVES] [--replay 'MOVES']\n"
     "Runs schedules at random until one breaks a rule, and then prints the shortest that does.\n"
     "--replay runs one schedule, of the options that --seed chooses, and tells its story.\n"
+    "--rate-bound X, --ping-gap D, --slack D: margins of the leases (docs/lease.md).\n"
     "--find 1: there is a bug, and it is the failure not to find it.\n";
 
 struct Flags {
@@ -32,7 +33,14 @@ struct Flags {
   int length = 150;
   std::optional<std::string> replay;
   bool find = false;
+  LeaseOptions lease;
 };
+
+SceneOptions OptionsFor(uint64_t seed, const Flags& flags) {
+  SceneOptions options = schedules::OptionsFor(seed);
+  options.lease = flags.lease;
+  return options;
+}
 
 bool Parse(const std::string& name, const std::string& value, Flags& flags) {
   if (name == "--schedules") return absl::SimpleAtoi(value, &flags.schedules);
@@ -42,6 +50,9 @@ bool Parse(const std::string& name, const std::string& value, Flags& flags) {
     flags.schedules = std::numeric_limits<uint64_t>::max();
     return absl::SimpleAtod(value, &flags.minutes);
   }
+  if (name == "--rate-bound") return absl::SimpleAtod(value, &flags.lease.clock_rate_bound);
+  if (name == "--ping-gap") return absl::ParseDuration(value, &flags.lease.ping_gap);
+  if (name == "--slack") return absl::ParseDuration(value, &flags.lease.slack);
   if (name == "--find") return flags.find = value == "1";
   if (name == "--replay") {
     flags.replay = value;
@@ -54,14 +65,13 @@ bool Parse(const std::string& name, const std::string& value, Flags& flags) {
   return weather.has_value();
 }
 
-void Report(uint64_t seed, Weather weather, const Outcome& outcome) {
-  const SceneOptions options = OptionsFor(seed);
-  std::cout << "seed " << seed << ", " << NameOf(weather) << ": " << NameOf(outcome.violation->rule)
+void Report(const SceneOptions& options, Weather weather, const Outcome& outcome) {
+  std::cout << "seed " << options.seed << ", " << NameOf(weather) << ": " << NameOf(outcome.violation->rule)
             << ": " << outcome.violation->what << "\n"
             << "shrinking " << outcome.moves.size() << " moves\n";
   const std::vector<Move> moves = Shrink(options, outcome.moves, outcome.violation->rule);
-  std::cout << Story(options, moves) << "to see it again:\n  zkrecipes-schedules --seed " << seed
-            << " --replay '" << ToString(moves) << "'\n";
+  std::cout << Story(options, moves) << "to see it again:\n  zkrecipes-schedules --seed "
+            << options.seed << " --replay '" << ToString(moves) << "'\n";
 }
 
 int ReplayOne(const Flags& flags) {
@@ -70,8 +80,9 @@ int ReplayOne(const Flags& flags) {
     std::cerr << "not a schedule: " << *flags.replay << "\n";
     return 2;
   }
-  std::cout << Story(OptionsFor(flags.seed), *moves);
-  return Replay(OptionsFor(flags.seed), *moves).violation.has_value() ? 1 : 0;
+  const SceneOptions options = OptionsFor(flags.seed, flags);
+  std::cout << Story(options, *moves);
+  return Replay(options, *moves).violation.has_value() ? 1 : 0;
 }
 
 int Explore(const Flags& flags) {
@@ -85,7 +96,8 @@ int Explore(const Flags& flags) {
   for (; done < flags.schedules && seconds() < flags.minutes * 60; ++done) {
     const uint64_t seed = flags.seed + done;
     const Weather weather = flags.weathers[seed % flags.weathers.size()];
-    const Outcome outcome = RunRandom(seed, weather, flags.length);
+    const SceneOptions options = OptionsFor(seed, flags);
+    const Outcome outcome = RunRandom(options, weather, flags.length);
     moves += outcome.moves.size();
     grants += static_cast<uint64_t>(outcome.grants);
     if (!outcome.violation.has_value()) continue;
@@ -94,7 +106,7 @@ int Explore(const Flags& flags) {
                 << NameOf(outcome.violation->rule) << "\n";
       return 0;
     }
-    Report(seed, weather, outcome);
+    Report(options, weather, outcome);
     return 1;
   }
   std::cout << done << " schedules, " << moves << " moves, " << grants << " grants in " << seconds()

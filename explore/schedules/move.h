@@ -23,7 +23,8 @@ enum class MoveKind {
   kExecuteOrphan,  // `who`: of the connections that no client has any more
   kCommit,
   kApply,    // `who`: a server
-  kAdvance,  // to the next deadline
+  kCloseDue,  // the leader closes a session whose time is over
+  kAdvance,   // to the next deadline
 
   // What users do. `who` is a slot: one attempt at the lock at a time.
   kAcquire,
@@ -40,11 +41,14 @@ enum class MoveKind {
   kNetwork,   // `which`: a Host::Network
   kPause,     // `which`: 1 or 0
   kMoveTo,    // `which`: the only server that can be reached; beyond the last: any
-  kRate,      // `which`: percent of the ensemble's clock
+  kRate,      // `which`: thousandths of the rate of the ensemble's clock
   kWait,      // `which`: milliseconds go by in which nobody does anything
   kElect,     // `who`: a server; `which`: proposals that survive
   kCutOff,    // `who`: a server
   kHeal,      // `who`: a server
+  kStall,     // `who`: a server; `which`: 1 from the leader, 2 to it, 3 both ways, 0 not any more
+  kLatePing,  // `which`: milliseconds from the leader's last ping to its next
+  kLoseTouch,
   kOperator,  // deletes a node: of the queue, the `which`-th
   kReap,
 };

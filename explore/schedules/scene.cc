@@ -23,6 +23,7 @@ testing::memory::ModelOptions ModelOf(const SceneOptions& options) {
   testing::memory::ModelOptions model;
   model.servers = options.servers;
   model.keep_history = true;
+  model.hostile_expiry = true;
   return model;
 }
 
@@ -105,6 +106,8 @@ bool Scene::CanMake(const Move& move) {
     case MoveKind::kApply:
       return move.who < static_cast<uint32_t>(servers()) &&
              model().CanApply(static_cast<int>(move.who));
+    case MoveKind::kCloseDue:
+      return model().CanCloseDue();
     case MoveKind::kAdvance: {
       const base::BootTime next = simulation_.NextDeadline();
       return simulation_.now() < next && next < base::BootTime::InfiniteFuture();
@@ -141,6 +144,9 @@ bool Scene::MakeOrdinary(const Move& move) {
     case MoveKind::kApply:
       model().Apply(static_cast<int>(move.who));
       return true;
+    case MoveKind::kCloseDue:
+      model().CloseDue();
+      return true;
     default:
       simulation_.SetTime(simulation_.NextDeadline());
       return true;
@@ -163,6 +169,7 @@ void Scene::ListOrdinary(std::vector<Move>& moves) {
   for (uint32_t i = 0; i < orphans; ++i) add({MoveKind::kExecuteOrphan, i});
   add({MoveKind::kCommit});
   for (uint32_t i = 0; i < static_cast<uint32_t>(servers()); ++i) add({MoveKind::kApply, i});
+  add({MoveKind::kCloseDue});
   add({MoveKind::kAdvance});
 }
 
@@ -181,10 +188,23 @@ void Scene::CheckLease(Attempt& attempt, size_t slot) {
   if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return;
   const std::string who = absl::StrCat("slot ", slot, " with ", attempt.lease->node());
   if (attempt.losses > 0) Break(Rule::kHeldAfterLoss, who);
+  const absl::Duration left = attempt.lease->remaining();
+  if (left > absl::ZeroDuration() && judge_.IsGone(attempt.lease->token().value())) {
+    Break(Rule::kBelievedTooLong, absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
+  }
   const zk::SessionId owner = judge_.OwnerOf(attempt.lease->token().value());
   if (owner != attempt.core->session_id()) {
     Break(Rule::kForeignSession,
           absl::StrCat(who, " of session ", owner, " in session ", attempt.core->session_id()));
+  }
+}
+
+void Scene::RunUntil(base::BootTime when) {
+  for (bool there = false; !there && !violation_.has_value();) {
+    const base::BootTime next = std::max(simulation_.now(), simulation_.NextDeadline());
+    there = next > when;
+    simulation_.RunUntil(std::min(next, when));
+    Check();
   }
 }
 

@@ -45,6 +45,7 @@ struct SceneOptions {
   int servers = 3;
   uint64_t seed = 1;
   int32_t next_sequence = 0;  // of the queue; else than 0: it is there from the beginning
+  LeaseOptions lease = {};
 };
 
 // A few processes that want one lock, on an ensemble in memory: carries out moves one by one and
@@ -59,7 +60,7 @@ class Scene {
 
   // False: it cannot happen now, and nothing did.
   bool Make(const Move& move);
-  // What can happen by itself, kAdvance (if there is anything to wait for) last.
+  // What can happen by itself, kCloseDue and kAdvance last.
   void ListOrdinary(std::vector<Move>& moves);
 
   // Mends everything, lets everybody have a turn, and checks that nothing is left behind.
@@ -95,6 +96,7 @@ class Scene {
   void Break(Rule rule, const std::string& what);
   void Check();
   void CheckLease(Attempt& attempt, size_t slot);
+  void RunUntil(base::BootTime when);  // and checks whenever time has gone on
   std::vector<testing::memory::ConnectionId> Orphans();
   testing::memory::ConnectionId ConnectionOf(const testing::memory::Host& host);  // 0: none
 

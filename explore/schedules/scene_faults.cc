@@ -13,6 +13,9 @@ namespace zkrecipes::explore::schedules {
 using testing::memory::ConnectionId;
 using testing::memory::Host;
 
+// What docs/lease.md assumes for the sessions of a Scene.
+constexpr absl::Duration kLongestPingGap = absl::Milliseconds(1100);
+
 bool Scene::MakeFault(const Move& move) {
   if (!Befall(move)) return false;
   troubled_ = true;
@@ -49,7 +52,7 @@ bool Scene::Befall(const Move& move) {
       return true;
     }
     case MoveKind::kRate:
-      if (is_process) host(move.who).set_clock_rate(std::max(move.which, 1u) / 100.0);
+      if (is_process) host(move.who).set_clock_rate(std::max(move.which, 1u) / 1000.0);
       return is_process;
     case MoveKind::kWait:
       simulation_.SetTime(now + absl::Milliseconds(move.which));
@@ -62,8 +65,16 @@ bool Scene::Befall(const Move& move) {
       if (is_server) model().CutOff(server, now);
       return is_server;
     case MoveKind::kHeal:
-      if (is_server) model().Heal(server);
+      if (is_server) model().Heal(server, now);
       return is_server;
+    case MoveKind::kStall:
+      if (is_server) model().Stall(server, move.which % 2 != 0, move.which / 2 % 2 != 0, now);
+      return is_server;
+    case MoveKind::kLatePing:
+      model().DelayPing(std::min(absl::Milliseconds(move.which), kLongestPingGap), now);
+      return true;
+    case MoveKind::kLoseTouch:
+      return is_process && model().LoseNextTouch(processes_[move.who].core->session_id());
     case MoveKind::kOperator:
       return OperatorDeletes(move.which);
     case MoveKind::kReap:
@@ -78,7 +89,7 @@ bool Scene::Befall(const Move& move) {
 void Scene::Expire(const Process& process) {
   const bool was_paused = process.host->paused();
   process.host->set_paused(true);
-  simulation_.RunUntil(simulation_.now() + process.core->session_timeout());
+  RunUntil(simulation_.now() + process.core->session_timeout());
   process.host->set_paused(was_paused);
   (void)model().Expire(process.core->session_id(), simulation_.now());
 }
@@ -106,7 +117,10 @@ void Scene::EndQuietly() {
 }
 
 void Scene::MendEverything() {
-  for (int i = 0; i < servers(); ++i) model().Heal(i);
+  for (int i = 0; i < servers(); ++i) {
+    model().Heal(i, simulation_.now());
+    model().Stall(i, false, false, simulation_.now());
+  }
   for (const Process& process : processes_) {
     process.host->set_paused(false);
     process.host->set_network(Host::Network::kUp);
@@ -118,8 +132,7 @@ void Scene::MendEverything() {
 void Scene::LetEverybodyHaveATurn() {
   const size_t enough = 2 * slots_.size() + 6;
   for (size_t round = 0; round < enough && !violation_.has_value(); ++round) {
-    simulation_.RunUntil(simulation_.now() + absl::Seconds(2));
-    Check();
+    RunUntil(simulation_.now() + absl::Seconds(2));
     CheckWatches();
     if (round > 0) CheckNodesAreWanted();
     for (auto& attempt : slots_) {
@@ -176,8 +189,7 @@ void Scene::CheckNodesAreWanted() {
 
 // Longer than a session can outlive its client.
 void Scene::CheckNothingIsLeft() {
-  simulation_.RunUntil(simulation_.now() + absl::Seconds(6));
-  Check();
+  RunUntil(simulation_.now() + absl::Seconds(6));
   for (const auto& [czxid, path] : judge_.nodes()) Break(Rule::kNodeLeft, path);
   const size_t watches = model().watches();
   if (watches > 0) Break(Rule::kWatchLeft, absl::StrCat(watches, " watches"));

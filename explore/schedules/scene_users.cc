@@ -26,7 +26,7 @@ using StatusShot = base::OneShot<absl::Status>;
 size_t Scene::OpenClient() {
   Process process;
   process.host = simulation_.AddHost();
-  process.core = simulation_.NewClient(process.host, {.session_timeout = kSessionTimeout});
+  process.core = simulation_.NewClient(process.host, {.session_timeout = kSessionTimeout, .lease = options_.lease});
   process.core->Start([](const absl::Status&) {});
   processes_.push_back(std::move(process));
   return processes_.size() - 1;
@@ -118,6 +118,7 @@ void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease 
   const std::string who = absl::StrCat("slot ", slot, " with ", lease.node());
   if (!judge_.WasFirst(token)) Break(Rule::kGrantedNotFirst, who);
   if (!granted_.insert(token).second) Break(Rule::kGrantedTwice, who);
+  Check();  // that nobody else still believes
   attempt->lease = std::move(lease);
   attempt->on_lost.emplace(attempt->lease->lost(), [a = attempt.get()] { ++a->losses; });
 }

@@ -28,6 +28,10 @@ class Dice {
   uint64_t state_;
 };
 
+// In thousandths: at most a tenth off, as the default clock_rate_bound has it.
+constexpr uint32_t kSlowest = 910;
+constexpr uint32_t kFastest = 1100;
+
 // Of 1000 moves, how many are faults and how many are users'.
 struct Climate {
   uint32_t faults;
@@ -48,12 +52,13 @@ const Climate& ClimateOf(Weather weather) {
       {MoveKind::kBreak, MoveKind::kBreak, MoveKind::kDropOrphan, MoveKind::kMoveTo,
        MoveKind::kNetwork, MoveKind::kNetwork, MoveKind::kExpire, MoveKind::kPause, MoveKind::kWait,
        MoveKind::kRate, MoveKind::kOperator, MoveKind::kReap, MoveKind::kElect,
-       MoveKind::kCloseClient}};
+       MoveKind::kCloseClient, MoveKind::kStall, MoveKind::kLatePing, MoveKind::kLoseTouch}};
   static const Climate partition{
       50,
       60,
       {MoveKind::kCutOff, MoveKind::kHeal, MoveKind::kElect, MoveKind::kElect, MoveKind::kMoveTo,
-       MoveKind::kBreak, MoveKind::kWait, MoveKind::kExpire}};
+       MoveKind::kBreak, MoveKind::kWait, MoveKind::kExpire, MoveKind::kRate, MoveKind::kStall,
+       MoveKind::kStall, MoveKind::kLatePing, MoveKind::kLoseTouch}};
   switch (weather) {
     case Weather::kCalm:
       return calm;
@@ -78,13 +83,25 @@ class Chooser {
     ordinary_.clear();
     scene_.ListOrdinary(ordinary_);
     if (ordinary_.empty()) return UsersMove();
-    // Time goes on rarely while something else can happen.
-    const bool waits = ordinary_.back().kind == MoveKind::kAdvance && ordinary_.size() > 1;
-    if (waits && !dice_.Chance(30)) ordinary_.pop_back();
+    // Time goes on rarely while something else can happen, and so do ends that were decided.
+    while (ordinary_.size() > 1 && IsSlow(ordinary_.back().kind) && !dice_.Chance(30)) {
+      ordinary_.pop_back();
+    }
     return ordinary_[dice_.Pick(ordinary_.size())];
   }
 
  private:
+  static bool IsSlow(MoveKind kind) {
+    return kind == MoveKind::kCloseDue || kind == MoveKind::kAdvance;
+  }
+
+  uint32_t AnyRate() {
+    if (dice_.Chance(500)) return dice_.Chance(750) ? kSlowest : kFastest;
+    return kSlowest + dice_.Pick(kFastest + 1 - kSlowest);
+  }
+
+  uint32_t AnyServer() { return dice_.Pick(static_cast<size_t>(scene_.servers())); }
+
   Move UsersMove() {
     const uint32_t slot = dice_.Pick(static_cast<size_t>(scene_.options().slots));
     const int i = static_cast<int>(slot);
@@ -109,15 +126,21 @@ class Chooser {
         move.which = dice_.Pick(static_cast<size_t>(scene_.servers()) + 1);
         break;
       case MoveKind::kRate:
-        move.which = 90 + dice_.Pick(21);
+        move.which = AnyRate();
         break;
       case MoveKind::kWait:
         move.which = 1 + dice_.Pick(dice_.Chance(200) ? 8000 : 1500);
         break;
+      case MoveKind::kStall:
+        move = {MoveKind::kStall, AnyServer(), dice_.Pick(4)};
+        break;
+      case MoveKind::kLatePing:
+        move = {MoveKind::kLatePing, 0, dice_.Chance(500) ? 1100 : 250 + dice_.Pick(851)};
+        break;
       case MoveKind::kElect:
       case MoveKind::kCutOff:
       case MoveKind::kHeal:
-        move.who = dice_.Pick(static_cast<size_t>(scene_.servers()));
+        move.who = AnyServer();
         move.which = move.kind == MoveKind::kElect ? dice_.Pick(3) : 0;
         break;
       case MoveKind::kOperator:
@@ -189,9 +212,9 @@ SceneOptions OptionsFor(uint64_t seed) {
   return options;
 }
 
-Outcome RunRandom(uint64_t seed, Weather weather, int length) {
-  Scene scene(OptionsFor(seed));
-  Chooser chooser(seed, weather, scene);
+Outcome RunRandom(const SceneOptions& options, Weather weather, int length) {
+  Scene scene(options);
+  Chooser chooser(options.seed, weather, scene);
   std::vector<Move> made;
   made.reserve(static_cast<size_t>(length));
   for (int i = 0; i < length && !scene.violation().has_value(); ++i) {

@@ -30,10 +30,10 @@ struct Outcome {
   int grants = 0;
 };
 
-// A schedule chosen at random: what to try, and how it went. The same seed chooses the same.
-Outcome RunRandom(uint64_t seed, Weather weather, int length);
 // What the seed decides besides the moves.
 SceneOptions OptionsFor(uint64_t seed);
+// A schedule chosen at random: what to try, and how it went. The same seed chooses the same.
+Outcome RunRandom(const SceneOptions& options, Weather weather, int length);
 
 // These moves, as far as they can happen, and then the quiet end.
 Outcome Replay(const SceneOptions& options, const std::vector<Move>& moves);

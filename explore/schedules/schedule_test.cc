@@ -13,7 +13,7 @@ namespace {
 void RunMany(Weather weather) {
   uint64_t grants = 0;
   for (uint64_t seed = 1; seed <= ZKRECIPES_SCHEDULES; ++seed) {
-    const Outcome outcome = RunRandom(seed, weather, 150);
+    const Outcome outcome = RunRandom(OptionsFor(seed), weather, 150);
     grants += static_cast<uint64_t>(outcome.grants);
     if (!outcome.violation.has_value()) continue;
     const SceneOptions options = OptionsFor(seed);
@@ -31,8 +31,8 @@ TEST(Schedules, KeepsEveryRuleOverPartitions) { RunMany(Weather::kPartition); }
 
 TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const Outcome first = RunRandom(seed, Weather::kStorm, 150);
-    EXPECT_EQ(RunRandom(seed, Weather::kStorm, 150).moves, first.moves);
+    const Outcome first = RunRandom(OptionsFor(seed), Weather::kStorm, 150);
+    EXPECT_EQ(RunRandom(OptionsFor(seed), Weather::kStorm, 150).moves, first.moves);
     const Outcome again = Replay(OptionsFor(seed), first.moves);
     EXPECT_EQ(again.moves, first.moves);
     EXPECT_EQ(again.grants, first.grants);

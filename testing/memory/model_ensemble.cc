@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections, sessions, time and faults. server.cc: a server at work; leader.cc: what it proposes.
+// Connections and servers. sessions.cc: sessions and time; server.cc: a server at work; leader.cc: what
+// it proposes.
 
 #include "testing/memory/model_ensemble.h"
 
@@ -69,92 +70,6 @@ void ModelEnsemble::ForgetIfClosed(ConnectionId id) {
   if (!connection.client_open && !connection.server_open) connections_.erase(id);
 }
 
-// ---- sessions and time ---------------------------------------------------------------------------
-
-absl::Duration ModelEnsemble::Negotiated(absl::Duration asked) const {
-  return std::clamp(asked, options_.min_session_timeout, options_.max_session_timeout);
-}
-
-// Expiry is looked for once a tick: never early, late by up to a tick.
-base::BootTime ModelEnsemble::Bucket(base::BootTime time) const {
-  const int64_t ticks = time.since_boot() / options_.tick + 1;
-  return base::BootTime::SinceBoot(options_.tick * ticks);
-}
-
-void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now) {
-  const auto it = sessions_.find(session);
-  if (it == sessions_.end() || it->second.closing) return;
-  Session& s = it->second;
-  if (s.touched_by >= 0 && s.touch_arrives <= now) {
-    s.deadline = DeadlineOf(s);
-    s.touched_by = -1;
-  }
-  if (server == leader_) {
-    s.deadline = std::max(s.deadline, Bucket(now + s.timeout));
-  } else if (!IsCutOff(server)) {
-    // The leader pings twice a tick, and the answer carries the touches.
-    const absl::Duration half = options_.tick / 2;
-    s.touched_by = server;
-    s.touch_arrives = base::BootTime::SinceBoot(half * (now.since_boot() / half + 1));
-  }
-}
-
-base::BootTime ModelEnsemble::DeadlineOf(const Session& session) const {
-  // A touch that arrives after the deadline is too late.
-  if (session.touched_by < 0 || session.touch_arrives >= session.deadline) return session.deadline;
-  return std::max(session.deadline, Bucket(session.touch_arrives + session.timeout));
-}
-
-base::BootTime ModelEnsemble::DeadlineOf(zk::SessionId session) const {
-  return DeadlineOf(sessions_.at(session));
-}
-
-bool ModelEnsemble::SessionLives(zk::SessionId session) const {
-  const auto it = sessions_.find(session);
-  return it != sessions_.end() && !it->second.closing;
-}
-
-bool ModelEnsemble::Expire(zk::SessionId session, base::BootTime /*now*/) {
-  if (!SessionLives(session) || !HasQuorum()) return false;
-  ProposeClose(session, sessions_.at(session), 0);
-  return true;
-}
-
-void ModelEnsemble::Tick(base::BootTime now) {
-  for (int i = 0; i < servers(); ++i) {
-    Server& server = servers_[Index(i)];
-    if (!server.cut_off || !server.serving || now < server.gives_up) continue;
-    server.serving = false;
-    for (const ConnectionId id : connections()) {
-      if (ServerOf(id) == i) DropUnread(id);
-    }
-  }
-  if (!HasQuorum()) return;
-  for (auto& [id, session] : sessions_) {
-    if (!session.closing && DeadlineOf(session) <= now) ProposeClose(id, session, 0);
-  }
-  if (now < next_reaping_) return;
-  ReapContainers(now);
-  while (next_reaping_ <= now) next_reaping_ = next_reaping_ + options_.container_check_interval;
-}
-
-base::BootTime ModelEnsemble::NextDeadline() const {
-  base::BootTime next = base::BootTime::InfiniteFuture();
-  for (const Server& server : servers_) {
-    if (server.cut_off && server.serving) next = std::min(next, server.gives_up);
-  }
-  if (!HasQuorum()) return next;
-  for (const auto& [id, session] : sessions_) {
-    if (!session.closing) next = std::min(next, DeadlineOf(session));
-  }
-  for (const auto& [path, node] : prepared_.nodes()) {
-    if (node.container && node.children == 0 && node.cversion > 0) {
-      next = std::min(next, next_reaping_);
-    }
-  }
-  return next;
-}
-
 // ---- servers -------------------------------------------------------------------------------------
 
 bool ModelEnsemble::HasQuorum() const {
@@ -166,18 +81,33 @@ bool ModelEnsemble::HasQuorum() const {
 
 bool ModelEnsemble::Reaches(int server) const { return HasQuorum() && !IsCutOff(server); }
 
+// A follower that a message of the leader's, or its answer, does not reach agrees to nothing.
+bool ModelEnsemble::QuorumAnswers() const {
+  const auto answer = std::count_if(servers_.begin(), servers_.end(), [](const Server& server) {
+    return !server.cut_off && !server.deaf && !server.mute;
+  });
+  return 2 * answer > servers();
+}
+
 void ModelEnsemble::CutOff(int server, base::BootTime now) {
+  Ping(now);
   Server& s = servers_[Index(server)];
   if (std::exchange(s.cut_off, true)) return;
   s.gives_up = now + options_.tick * options_.sync_limit;
+  ForgetTouches(server);
+}
+
+// What the server has noted or sent will never arrive.
+void ModelEnsemble::ForgetTouches(int server) {
+  Server& s = servers_[Index(server)];
+  s.deaf = s.mute = s.ping_waits = false;
   for (auto& [id, session] : sessions_) {
-    if (session.touched_by != server) continue;
-    if (session.touch_arrives <= now) session.deadline = DeadlineOf(session);
-    session.touched_by = -1;
+    if (session.touched_by == server) session.noted = session.sent = false;
   }
 }
 
-void ModelEnsemble::Heal(int server) {
+void ModelEnsemble::Heal(int server, base::BootTime now) {
+  const bool had_quorum = HasQuorum();
   Server& s = servers_[Index(server)];
   if (!std::exchange(s.cut_off, false)) return;
   s.serving = true;
@@ -185,6 +115,7 @@ void ModelEnsemble::Heal(int server) {
     if (ServerOf(id) == server) DropUnread(id);
   }
   while (CanApply(server)) Apply(server);
+  if (!had_quorum && HasQuorum()) ElectLeader(leader_, outstanding_.size(), now);
 }
 
 void ModelEnsemble::ElectLeader(int server, size_t kept, base::BootTime now) {
@@ -192,6 +123,7 @@ void ModelEnsemble::ElectLeader(int server, size_t kept, base::BootTime now) {
   for (const ConnectionId id : connections()) {
     if (!IsCutOff(ServerOf(id))) DropUnread(id);
   }
+  for (int i = 0; i < servers(); ++i) ForgetTouches(i);
   leader_ = server;
   for (; kept > 0 && !outstanding_.empty(); --kept) LogOldestProposal();
   outstanding_.clear();
@@ -204,10 +136,12 @@ void ModelEnsemble::ElectLeader(int server, size_t kept, base::BootTime now) {
   ++epoch_;
   counter_ = 0;
   std::erase_if(sessions_, [](const auto& entry) { return !entry.second.open; });
+  last_ping_ = now;
+  next_ping_ = now + options_.tick / 2;
   for (auto& [id, session] : sessions_) {
     session.closing = false;
+    session.due = false;
     session.owner = -1;
-    session.touched_by = -1;
     session.deadline = Bucket(now + session.timeout);
   }
 }

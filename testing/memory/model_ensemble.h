@@ -18,6 +18,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/zk/types.h"
+#include "testing/memory/model_parts.h"
 #include "testing/memory/transaction.h"
 #include "testing/memory/tree.h"
 #include "testing/memory/wire.h"
@@ -32,6 +33,9 @@ struct ModelOptions {
   absl::Duration max_session_timeout = absl::Minutes(1);
   absl::Duration container_check_interval = absl::Minutes(1);
   bool keep_history = false;  // see ModelEnsemble::history
+  // Sessions end as early as ZooKeeper may end them, not at the next tick, and a moment after it
+  // was decided: see CloseDue.
+  bool hostile_expiry = false;
 };
 
 // What matters of a ZooKeeper 3.8 ensemble, as a value: it copies, compares and hashes; it has no
@@ -77,11 +81,16 @@ class ModelEnsemble {
   bool CanExecute(ConnectionId id) const;
   void Execute(ConnectionId id, base::BootTime now);  // REQUIRES: CanExecute(id)
   // The quorum agrees on the oldest proposal; the leader applies it.
-  bool CanCommit() const { return HasQuorum() && !outstanding_.empty(); }
+  bool CanCommit() const { return !outstanding_.empty() && HasQuorum() && QuorumAnswers(); }
   void Commit();  // REQUIRES: CanCommit()
   // A server applies the next transaction.
   bool CanApply(int server) const;
   void Apply(int server);  // REQUIRES: CanApply(server)
+
+  // The leader closes a session whose time was over: what it has heard of it since does not help.
+  // With hostile_expiry only; the next Tick closes those that are left.
+  bool CanCloseDue() const;
+  void CloseDue();  // REQUIRES: CanCloseDue()
 
   // Everything until this connection's messages are read and answered, as far as that can be.
   void Finish(ConnectionId id, base::BootTime now);
@@ -103,7 +112,17 @@ class ModelEnsemble {
   // Cut off from the others, a server goes on answering reads until its sync limit; then it serves
   // nobody until it is healed. Cutting off the leader stops all writes until another one is elected.
   void CutOff(int server, base::BootTime now);
-  void Heal(int server);
+  // A leader that had lost its quorum is elected again.
+  void Heal(int server, base::BootTime now);
+  // Messages between a follower and the leader stop on their way, in either direction, and go on in
+  // their order when it is over: no connection is closed. Without effect on the leader, and on who
+  // is cut off.
+  void Stall(int server, bool from_leader, bool to_leader, base::BootTime now);
+  // The leader's next ping is so long after the last one, or now. Then twice a tick as before.
+  void DelayPing(absl::Duration since_last, base::BootTime now);
+  // The next request does not count as a sign of life unless the leader reads it itself. False: the
+  // one before did not either, or the session is gone.
+  bool LoseNextTouch(zk::SessionId session);
   // Nobody's session: neither ACL nor owner are asked. False: ZooKeeper refuses it.
   bool OperatorDeletes(const std::string& path, base::BootTime now);
   bool OperatorCreates(const std::string& path, Node node, base::BootTime now);
@@ -145,83 +164,27 @@ class ModelEnsemble {
   struct Preparation;  // leader.cc
   struct Executing;    // server.cc
 
-  struct Server {
-    bool serving = true;
-    bool cut_off = false;
-    base::BootTime gives_up;  // when cut off
-    size_t applied = 0;       // how many transactions since the beginning
-    int64_t zxid = 0;
-    Tree tree;
-
-    auto Tie() const { return std::tie(serving, cut_off, gives_up, applied, zxid, tree); }
-    friend bool operator==(const Server& a, const Server& b) { return a.Tie() == b.Tie(); }
-    template <typename H>
-    friend H AbslHashValue(H h, const Server& s) {
-      return H::combine(std::move(h), s.Tie());
-    }
-  };
-
-  // As the leader's tracker knows it.
-  struct Session {
-    absl::Duration timeout;
-    base::BootTime deadline;
-    bool open = false;     // its opening is committed
-    bool closing = false;  // its end is proposed
-    int owner = -1;        // the server that may write for it
-    // A follower's touch reaches the leader with the next ping, if it is not cut off until then.
-    int touched_by = -1;
-    base::BootTime touch_arrives;
-
-    auto Tie() const {
-      return std::tie(timeout, deadline, open, closing, owner, touched_by, touch_arrives);
-    }
-    friend bool operator==(const Session& a, const Session& b) { return a.Tie() == b.Tie(); }
-    template <typename H>
-    friend H AbslHashValue(H h, const Session& s) {
-      return H::combine(std::move(h), s.Tie());
-    }
-  };
-
-  struct Connection {
-    int server = 0;
-    bool client_open = true;
-    bool server_open = true;
-    zk::SessionId session = 0;
-    std::deque<ToServer> to_server;
-    std::deque<ToClient> to_client;
-    int unapplied = 0;  // writes of it that its server has not applied: reads wait for them
-    std::set<std::string> watches;
-    std::string digest_id;
-    std::vector<zk::AclEntry> acl;
-
-    auto Tie() const {
-      return std::tie(server, client_open, server_open, session, unapplied, digest_id);
-    }
-    friend bool operator==(const Connection& a, const Connection& b) {
-      return a.Tie() == b.Tie() && a.to_server == b.to_server && a.to_client == b.to_client &&
-             a.watches == b.watches && a.acl == b.acl;
-    }
-    template <typename H>
-    friend H AbslHashValue(H h, const Connection& c) {
-      // Debian's absl hashes neither std::variant nor std::set.
-      const auto add = [&h](const auto& m) { h = H::combine(std::move(h), m); };
-      for (const ToServer& m : c.to_server) std::visit(add, m);
-      for (const ToClient& m : c.to_client) std::visit(add, m);
-      for (const std::string& path : c.watches) add(path);
-      return H::combine(std::move(h), c.to_server.size(), c.to_client.size(), c.watches.size(),
-                        c.Tie());
-    }
-  };
+  using Server = parts::Server;
+  using Session = parts::Session;
+  using Connection = parts::Connection;
 
   static size_t Index(int server) { return static_cast<size_t>(server); }
   bool HasQuorum() const;
+  bool QuorumAnswers() const;
   bool Reaches(int server) const;  // the leader, and with it a quorum
   size_t LogEnd() const { return log_begin_ + log_.size(); }
 
-  // Connections and sessions (model_ensemble.cc)
+  // Connections (model_ensemble.cc)
   void CloseServerEnd(Connection& connection);
   void ForgetIfClosed(ConnectionId id);
+  void ForgetTouches(int server);
+
+  // Sessions and time (sessions.cc)
   void Touch(zk::SessionId session, int server, base::BootTime now);
+  void Ping(base::BootTime now);
+  void Collect(Session& session, base::BootTime when);
+  void Hear(Session& session, base::BootTime when);
+  bool HearsPings(int server) const;
   base::BootTime Bucket(base::BootTime time) const;
   base::BootTime DeadlineOf(const Session& session) const;
   absl::Duration Negotiated(absl::Duration asked) const;
@@ -264,10 +227,12 @@ class ModelEnsemble {
   zk::SessionId last_session_ = 0x1000;
   ConnectionId last_connection_ = 0;
   base::BootTime next_reaping_;
+  base::BootTime last_ping_;
+  base::BootTime next_ping_;
 
   auto Tie() const {
     return std::tie(servers_, leader_, epoch_, counter_, log_, log_begin_, outstanding_, prepared_,
-                    last_session_, last_connection_, next_reaping_);
+                    last_session_, last_connection_, next_reaping_, last_ping_, next_ping_);
   }
   auto Maps() const { return std::tie(prepared_sequences_, sessions_, connections_); }
   template <typename H, typename Map>

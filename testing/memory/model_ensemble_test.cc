@@ -239,7 +239,7 @@ TEST_F(ModelEnsembleTest, ACutOffFollowerAnswersReadsAndNoWritesUntilItGivesUp) 
   model_.Tick(followers_.now + absl::Seconds(3));  // 6 ticks
   EXPECT_TRUE(model_.ServerHungUp(followers_.id()));
   EXPECT_EQ(model_.Connect(1, {}), 0u);
-  model_.Heal(1);
+  model_.Heal(1, followers_.now);
   EXPECT_EQ(Queue(1), 1u);
 }
 

@@ -62,8 +62,11 @@ bool ModelEnsemble::CanExecute(ConnectionId id) const {
   const Connection& connection = connections_.at(id);
   if (!connection.server_open || connection.to_server.empty()) return false;
   const ToServer& next = connection.to_server.front();
-  const bool needs_leader = IsWrite(next) || std::holds_alternative<wire::Hello>(next);
-  return needs_leader ? Reaches(connection.server) : connection.unapplied == 0;
+  const Server& server = servers_[Index(connection.server)];
+  const bool hello = std::holds_alternative<wire::Hello>(next);
+  if (!hello && !IsWrite(next)) return connection.unapplied == 0;
+  // The leader is asked; of a Hello its answer is awaited.
+  return Reaches(connection.server) && !server.mute && !(hello && server.deaf);
 }
 
 void ModelEnsemble::Execute(ConnectionId id, base::BootTime now) {
@@ -175,7 +178,7 @@ zk::Reply ModelEnsemble::Read(Connection& connection, const zk::Request& request
 
 bool ModelEnsemble::CanApply(int server) const {
   const Server& s = servers_[Index(server)];
-  return !s.cut_off && s.applied < LogEnd();
+  return !s.cut_off && !s.deaf && s.applied < LogEnd();
 }
 
 void ModelEnsemble::Apply(int server) {

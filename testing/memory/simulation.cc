@@ -177,6 +177,7 @@ bool Simulation::RunEnsemble() {
     ensemble_->Execute(id, now());
     any = true;
   }
+  for (; ensemble_->CanCloseDue(); any = true) ensemble_->CloseDue();
   for (; ensemble_->CanCommit(); any = true) ensemble_->Commit();
   for (int i = 0; i < ensemble_->servers(); ++i) {
     for (; ensemble_->CanApply(i); any = true) ensemble_->Apply(i);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a ModelEnsemble is made of.
+
+#ifndef ZKRECIPES_TESTING_MEMORY_MODEL_PARTS_H_
+#define ZKRECIPES_TESTING_MEMORY_MODEL_PARTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "lib/base/boot_time.h"
+#include "lib/zk/types.h"
+#include "testing/memory/tree.h"
+#include "testing/memory/wire.h"
+
+namespace zkrecipes::testing::memory::parts {
+
+struct Server {
+  bool serving = true;
+  bool cut_off = false;
+  base::BootTime gives_up;  // when cut off
+  bool deaf = false;        // what the leader sends waits on its way
+  bool mute = false;        // what it sends the leader does
+  bool ping_waits = false;  // deaf, and a ping is among what waits
+  size_t applied = 0;       // how many transactions since the beginning
+  int64_t zxid = 0;
+  Tree tree;
+
+  auto Tie() const { return std::tie(serving, cut_off, gives_up, deaf, mute, ping_waits, applied, zxid, tree); }
+  friend bool operator==(const Server& a, const Server& b) { return a.Tie() == b.Tie(); }
+  template <typename H>
+  friend H AbslHashValue(H h, const Server& s) {
+    return H::combine(std::move(h), s.Tie());
+  }
+};
+
+// As the leader's tracker knows it.
+struct Session {
+  absl::Duration timeout;
+  base::BootTime deadline;
+  bool open = false;     // its opening is committed
+  bool closing = false;  // its end is proposed
+  int owner = -1;        // the server that may write for it
+  bool due = false;      // too late to touch it, though its end is not proposed yet
+  // A follower notes a touch, sends it when the leader pings, and so the leader hears of it.
+  int touched_by = -1;
+  bool noted = false;  // since the last ping
+  bool sent = false;   // on its way to the leader, on which it stalls
+  enum class Touches { kKept, kNextLost, kLastLost } touches = Touches::kKept;
+
+  auto Tie() const {
+    return std::tie(timeout, deadline, open, closing, owner, due, touched_by, noted, sent, touches);
+  }
+  friend bool operator==(const Session& a, const Session& b) { return a.Tie() == b.Tie(); }
+  template <typename H>
+  friend H AbslHashValue(H h, const Session& s) {
+    return H::combine(std::move(h), s.Tie());
+  }
+};
+
+struct Connection {
+  int server = 0;
+  bool client_open = true;
+  bool server_open = true;
+  zk::SessionId session = 0;
+  std::deque<ToServer> to_server;
+  std::deque<ToClient> to_client;
+  int unapplied = 0;  // writes of it that its server has not applied: reads wait for them
+  std::set<std::string> watches;
+  std::string digest_id;
+  std::vector<zk::AclEntry> acl;
+
+  auto Tie() const {
+    return std::tie(server, client_open, server_open, session, unapplied, digest_id);
+  }
+  friend bool operator==(const Connection& a, const Connection& b) {
+    return a.Tie() == b.Tie() && a.to_server == b.to_server && a.to_client == b.to_client &&
+           a.watches == b.watches && a.acl == b.acl;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const Connection& c) {
+    // Debian's absl hashes neither std::variant nor std::set.
+    const auto add = [&h](const auto& m) { h = H::combine(std::move(h), m); };
+    for (const ToServer& m : c.to_server) std::visit(add, m);
+    for (const ToClient& m : c.to_client) std::visit(add, m);
+    for (const std::string& path : c.watches) add(path);
+    return H::combine(std::move(h), c.to_server.size(), c.to_client.size(), c.watches.size(),
+                      c.Tie());
+  }
+};
+
+}  // namespace zkrecipes::testing::memory::parts
+
+#endif  // ZKRECIPES_TESTING_MEMORY_MODEL_PARTS_H_

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sessions of a ModelEnsemble, and what the leader hears of them as time goes on.
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "testing/memory/model_ensemble.h"
+
+namespace zkrecipes::testing::memory {
+
+absl::Duration ModelEnsemble::Negotiated(absl::Duration asked) const {
+  return std::clamp(asked, options_.min_session_timeout, options_.max_session_timeout);
+}
+
+// Expiry is looked for once a tick: never early, late by up to a tick.
+base::BootTime ModelEnsemble::Bucket(base::BootTime time) const {
+  if (options_.hostile_expiry) return time;
+  const int64_t ticks = time.since_boot() / options_.tick + 1;
+  return base::BootTime::SinceBoot(options_.tick * ticks);
+}
+
+void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now) {
+  Ping(now);
+  const auto it = sessions_.find(session);
+  if (it == sessions_.end() || it->second.closing) return;
+  Session& s = it->second;
+  if (server == leader_) {
+    s.touches = Session::Touches::kKept;
+    s.deadline = std::max(s.deadline, Bucket(now + s.timeout));
+  } else if (IsCutOff(server)) {
+    return;
+  } else if (s.touches == Session::Touches::kNextLost) {
+    s.touches = Session::Touches::kLastLost;
+  } else {
+    s.touches = Session::Touches::kKept;
+    if (std::exchange(s.touched_by, server) != server) s.sent = false;
+    s.noted = true;
+  }
+}
+
+bool ModelEnsemble::LoseNextTouch(zk::SessionId session) {
+  const auto it = sessions_.find(session);
+  if (it == sessions_.end() || it->second.touches == Session::Touches::kLastLost) return false;
+  it->second.touches = Session::Touches::kNextLost;
+  return true;
+}
+
+// ---- pings ---------------------------------------------------------------------------------------
+
+// Those of the time until now. All but the first find nothing new.
+void ModelEnsemble::Ping(base::BootTime now) {
+  if (now < next_ping_) return;
+  for (auto& [id, session] : sessions_) {
+    if (session.noted && HearsPings(session.touched_by)) Collect(session, next_ping_);
+  }
+  for (Server& server : servers_) server.ping_waits |= server.deaf;
+  const absl::Duration half = options_.tick / 2;
+  last_ping_ = next_ping_ + half * ((now - next_ping_) / half);
+  next_ping_ = last_ping_ + half;
+}
+
+bool ModelEnsemble::HearsPings(int server) const {
+  return Reaches(server) && !servers_[Index(server)].deaf;
+}
+
+void ModelEnsemble::Collect(Session& session, base::BootTime when) {
+  session.noted = false;
+  session.sent = true;
+  if (!servers_[Index(session.touched_by)].mute) Hear(session, when);
+}
+
+void ModelEnsemble::Hear(Session& session, base::BootTime when) {
+  session.sent = false;
+  // A touch that arrives after the deadline is too late.
+  if (when >= session.deadline) return;
+  session.deadline = std::max(session.deadline, Bucket(when + session.timeout));
+}
+
+void ModelEnsemble::DelayPing(absl::Duration since_last, base::BootTime now) {
+  Ping(now);
+  next_ping_ = std::max(now, last_ping_ + since_last);
+}
+
+void ModelEnsemble::Stall(int server, bool from_leader, bool to_leader, base::BootTime now) {
+  if (server == leader_ || IsCutOff(server)) return;
+  Ping(now);
+  Server& s = servers_[Index(server)];
+  s.deaf = from_leader;
+  s.mute = to_leader;
+  const bool pinged = !s.deaf && std::exchange(s.ping_waits, false);
+  for (auto& [id, session] : sessions_) {
+    if (session.touched_by != server) continue;
+    if (session.sent && !s.mute) Hear(session, now);
+    // Before any commit that waited behind the ping.
+    if (session.noted && pinged) Collect(session, now);
+  }
+}
+
+// ---- the end of a session ------------------------------------------------------------------------
+
+base::BootTime ModelEnsemble::DeadlineOf(const Session& session) const {
+  const bool will_be_heard = session.noted && HearsPings(session.touched_by) &&
+                             !servers_[Index(session.touched_by)].mute &&
+                             next_ping_ < session.deadline;
+  if (!will_be_heard) return session.deadline;
+  return std::max(session.deadline, Bucket(next_ping_ + session.timeout));
+}
+
+base::BootTime ModelEnsemble::DeadlineOf(zk::SessionId session) const {
+  return DeadlineOf(sessions_.at(session));
+}
+
+bool ModelEnsemble::SessionLives(zk::SessionId session) const {
+  const auto it = sessions_.find(session);
+  return it != sessions_.end() && !it->second.closing;
+}
+
+bool ModelEnsemble::Expire(zk::SessionId session, base::BootTime /*now*/) {
+  if (!SessionLives(session) || !HasQuorum()) return false;
+  ProposeClose(session, sessions_.at(session), 0);
+  return true;
+}
+
+bool ModelEnsemble::CanCloseDue() const {
+  return HasQuorum() && std::any_of(sessions_.begin(), sessions_.end(), [](const auto& entry) {
+           return entry.second.due && !entry.second.closing;
+         });
+}
+
+void ModelEnsemble::CloseDue() {
+  assert(CanCloseDue());
+  for (auto& [id, session] : sessions_) {
+    if (session.due && !session.closing) return ProposeClose(id, session, 0);
+  }
+}
+
+void ModelEnsemble::Tick(base::BootTime now) {
+  Ping(now);
+  for (int i = 0; i < servers(); ++i) {
+    Server& server = servers_[Index(i)];
+    if (!server.cut_off || !server.serving || now < server.gives_up) continue;
+    server.serving = false;
+    for (const ConnectionId id : connections()) {
+      if (ServerOf(id) == i) DropUnread(id);
+    }
+  }
+  if (!HasQuorum()) return;
+  while (CanCloseDue()) CloseDue();
+  for (auto& [id, session] : sessions_) {
+    if (session.closing || DeadlineOf(session) > now) continue;
+    session.due = true;
+    if (!options_.hostile_expiry) ProposeClose(id, session, 0);
+  }
+  if (now < next_reaping_) return;
+  ReapContainers(now);
+  while (next_reaping_ <= now) next_reaping_ = next_reaping_ + options_.container_check_interval;
+}
+
+base::BootTime ModelEnsemble::NextDeadline() const {
+  base::BootTime next = base::BootTime::InfiniteFuture();
+  for (const Server& server : servers_) {
+    if (server.cut_off && server.serving) next = std::min(next, server.gives_up);
+  }
+  if (!HasQuorum()) return next;
+  for (const auto& [id, session] : sessions_) {
+    if (!session.closing && !session.due) next = std::min(next, DeadlineOf(session));
+  }
+  for (const auto& [path, node] : prepared_.nodes()) {
+    if (node.container && node.children == 0 && node.cversion > 0) {
+      next = std::min(next, next_reaping_);
+    }
+  }
+  return next;
+}
+
+}  // namespace zkrecipes::testing::memory
