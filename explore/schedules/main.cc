@@ -17,7 +17,7 @@ namespace zkrecipes::explore::schedules {
 namespace {
 
 const char kUsage[] =
-    "usage: zkrecipes-schedules [--weather calm|rough|storm|partition|all] [--schedules N]\n"
+    "usage: zkrecipes-schedules [--weather calm|rough|storm|partition|edge|all] [--schedules N]\n"
     "                         [--minutes M] [--seed FIRST] [--length MOVES] [--replay 'MOVES']\n"
     "Runs schedules at random until one breaks a rule, and then prints the shortest that does.\n"
     "--replay runs one schedule, of the options that --seed chooses, and tells its story.\n"
@@ -26,7 +26,7 @@ const char kUsage[] =
 
 struct Flags {
   std::vector<Weather> weathers = {Weather::kCalm, Weather::kRough, Weather::kStorm,
-                                   Weather::kPartition};
+                                   Weather::kPartition, Weather::kEdge};
   uint64_t schedules = 10000;
   double minutes = std::numeric_limits<double>::infinity();
   uint64_t seed = 1;
@@ -66,8 +66,8 @@ bool Parse(const std::string& name, const std::string& value, Flags& flags) {
 }
 
 void Report(const SceneOptions& options, Weather weather, const Outcome& outcome) {
-  std::cout << "seed " << options.seed << ", " << NameOf(weather) << ": " << NameOf(outcome.violation->rule)
-            << ": " << outcome.violation->what << "\n"
+  std::cout << "seed " << options.seed << ", " << NameOf(weather) << ": "
+            << NameOf(outcome.violation->rule) << ": " << outcome.violation->what << "\n"
             << "shrinking " << outcome.moves.size() << " moves\n";
   const std::vector<Move> moves = Shrink(options, outcome.moves, outcome.violation->rule);
   std::cout << Story(options, moves) << "to see it again:\n  zkrecipes-schedules --seed "

@@ -43,7 +43,8 @@ constexpr Word kWords[] = {
     {MoveKind::kNetwork, "network", "the network of process # is % (0 up, 1 down, 2 silent)"},
     {MoveKind::kPause, "pause", "process # stands still: %"},
     {MoveKind::kMoveTo, "move_to", "process # can reach server % only"},
-    {MoveKind::kRate, "rate", "the clock of process # runs at % thousandths of the ensemble's rate"},
+    {MoveKind::kRate, "rate",
+     "the clock of process # runs at % thousandths of the ensemble's rate"},
     {MoveKind::kWait, "wait", "% ms go by in which nobody does anything"},
     {MoveKind::kElect, "elect", "server # is elected, % proposals survive"},
     {MoveKind::kCutOff, "cut_off", "server # is cut off from the others"},
@@ -51,9 +52,9 @@ constexpr Word kWords[] = {
     {MoveKind::kStall, "stall",
      "between server # and the leader messages wait on their way: % (0 not any more, 1 those from "
      "the leader, 2 those to it, 3 all)"},
-    {MoveKind::kLatePing, "late_ping", "the leader pings % ms after its last ping, not before"},
-    {MoveKind::kLoseTouch, "lose_touch",
-     "the next sign of life of process # that a follower notes is lost"},
+    {MoveKind::kPingGap, "ping_gap", "the leader pings every % ms"},
+    {MoveKind::kLoseTouches, "lose_touches",
+     "followers lose every second touch of the session of process #: %"},
     {MoveKind::kOperator, "operator", "an operator deletes node % of the queue"},
     {MoveKind::kReap, "reap", "empty containers are reaped"},
 };

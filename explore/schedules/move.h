@@ -22,7 +22,7 @@ enum class MoveKind {
   kExecute,        // by the server of the process's connection
   kExecuteOrphan,  // `who`: of the connections that no client has any more
   kCommit,
-  kApply,    // `who`: a server
+  kApply,     // `who`: a server
   kCloseDue,  // the leader closes a session whose time is over
   kAdvance,   // to the next deadline
 
@@ -38,18 +38,18 @@ enum class MoveKind {
   kBreak,       // the connection breaks
   kDropOrphan,  // `who`: as kExecuteOrphan. What the server has not read is lost
   kExpire,
-  kNetwork,   // `which`: a Host::Network
-  kPause,     // `which`: 1 or 0
-  kMoveTo,    // `which`: the only server that can be reached; beyond the last: any
-  kRate,      // `which`: thousandths of the rate of the ensemble's clock
-  kWait,      // `which`: milliseconds go by in which nobody does anything
-  kElect,     // `who`: a server; `which`: proposals that survive
-  kCutOff,    // `who`: a server
-  kHeal,      // `who`: a server
-  kStall,     // `who`: a server; `which`: 1 from the leader, 2 to it, 3 both ways, 0 not any more
-  kLatePing,  // `which`: milliseconds from the leader's last ping to its next
-  kLoseTouch,
-  kOperator,  // deletes a node: of the queue, the `which`-th
+  kNetwork,  // `which`: a Host::Network
+  kPause,    // `which`: 1 or 0
+  kMoveTo,   // `which`: the only server that can be reached; beyond the last: any
+  kRate,     // `which`: thousandths of the rate of the ensemble's clock
+  kWait,     // `which`: milliseconds go by in which nobody does anything
+  kElect,    // `who`: a server; `which`: proposals that survive
+  kCutOff,   // `who`: a server
+  kHeal,     // `who`: a server
+  kStall,    // `who`: a server; `which`: 1 from the leader, 2 to it, 3 both ways, 0 not any more
+  kPingGap,  // `which`: milliseconds between the leader's pings
+  kLoseTouches,  // `which`: 1 or 0
+  kOperator,     // deletes a node: of the queue, the `which`-th
   kReap,
 };
 

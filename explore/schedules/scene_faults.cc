@@ -70,11 +70,14 @@ bool Scene::Befall(const Move& move) {
     case MoveKind::kStall:
       if (is_server) model().Stall(server, move.which % 2 != 0, move.which / 2 % 2 != 0, now);
       return is_server;
-    case MoveKind::kLatePing:
-      model().DelayPing(std::min(absl::Milliseconds(move.which), kLongestPingGap), now);
+    case MoveKind::kPingGap: {
+      const absl::Duration gap = absl::Milliseconds(std::max(move.which, 1u));
+      model().SetPingGap(std::min(gap, kLongestPingGap), now);
       return true;
-    case MoveKind::kLoseTouch:
-      return is_process && model().LoseNextTouch(processes_[move.who].core->session_id());
+    }
+    case MoveKind::kLoseTouches:
+      return is_process &&
+             model().LoseTouches(processes_[move.who].core->session_id(), move.which != 0);
     case MoveKind::kOperator:
       return OperatorDeletes(move.which);
     case MoveKind::kReap:
@@ -117,6 +120,7 @@ void Scene::EndQuietly() {
 }
 
 void Scene::MendEverything() {
+  model().SetPingGap(model().options().tick / 2, simulation_.now());
   for (int i = 0; i < servers(); ++i) {
     model().Heal(i, simulation_.now());
     model().Stall(i, false, false, simulation_.now());

@@ -26,7 +26,8 @@ using StatusShot = base::OneShot<absl::Status>;
 size_t Scene::OpenClient() {
   Process process;
   process.host = simulation_.AddHost();
-  process.core = simulation_.NewClient(process.host, {.session_timeout = kSessionTimeout, .lease = options_.lease});
+  process.core = simulation_.NewClient(
+      process.host, {.session_timeout = kSessionTimeout, .lease = options_.lease});
   process.core->Start([](const absl::Status&) {});
   processes_.push_back(std::move(process));
   return processes_.size() - 1;

@@ -52,13 +52,18 @@ const Climate& ClimateOf(Weather weather) {
       {MoveKind::kBreak, MoveKind::kBreak, MoveKind::kDropOrphan, MoveKind::kMoveTo,
        MoveKind::kNetwork, MoveKind::kNetwork, MoveKind::kExpire, MoveKind::kPause, MoveKind::kWait,
        MoveKind::kRate, MoveKind::kOperator, MoveKind::kReap, MoveKind::kElect,
-       MoveKind::kCloseClient, MoveKind::kStall, MoveKind::kLatePing, MoveKind::kLoseTouch}};
+       MoveKind::kCloseClient, MoveKind::kStall, MoveKind::kPingGap, MoveKind::kLoseTouches}};
   static const Climate partition{
       50,
       60,
       {MoveKind::kCutOff, MoveKind::kHeal, MoveKind::kElect, MoveKind::kElect, MoveKind::kMoveTo,
        MoveKind::kBreak, MoveKind::kWait, MoveKind::kExpire, MoveKind::kRate, MoveKind::kStall,
-       MoveKind::kStall, MoveKind::kLatePing, MoveKind::kLoseTouch}};
+       MoveKind::kStall, MoveKind::kPingGap, MoveKind::kLoseTouches}};
+  static const Climate edge{80,
+                            60,
+                            {MoveKind::kStall, MoveKind::kStall, MoveKind::kStall,
+                             MoveKind::kPingGap, MoveKind::kLoseTouches, MoveKind::kLoseTouches,
+                             MoveKind::kWait, MoveKind::kWait, MoveKind::kRate, MoveKind::kExpire}};
   switch (weather) {
     case Weather::kCalm:
       return calm;
@@ -67,9 +72,11 @@ const Climate& ClimateOf(Weather weather) {
     case Weather::kStorm:
       return storm;
     case Weather::kPartition:
+      return partition;
+    case Weather::kEdge:
       break;
   }
-  return partition;
+  return edge;
 }
 
 class Chooser {
@@ -100,6 +107,11 @@ class Chooser {
     return kSlowest + dice_.Pick(kFastest + 1 - kSlowest);
   }
 
+  uint32_t AnyWait() {
+    if (dice_.Chance(300)) return 1100 + dice_.Pick(400);  // about a ping gap
+    return 1 + dice_.Pick(dice_.Chance(200) ? 8000 : 1500);
+  }
+
   uint32_t AnyServer() { return dice_.Pick(static_cast<size_t>(scene_.servers())); }
 
   Move UsersMove() {
@@ -120,6 +132,7 @@ class Chooser {
         move.which = dice_.Chance(600) ? 0 : dice_.Pick(3);
         break;
       case MoveKind::kPause:
+      case MoveKind::kLoseTouches:
         move.which = dice_.Pick(2);
         break;
       case MoveKind::kMoveTo:
@@ -129,13 +142,13 @@ class Chooser {
         move.which = AnyRate();
         break;
       case MoveKind::kWait:
-        move.which = 1 + dice_.Pick(dice_.Chance(200) ? 8000 : 1500);
+        move.which = AnyWait();
         break;
       case MoveKind::kStall:
         move = {MoveKind::kStall, AnyServer(), dice_.Pick(4)};
         break;
-      case MoveKind::kLatePing:
-        move = {MoveKind::kLatePing, 0, dice_.Chance(500) ? 1100 : 250 + dice_.Pick(851)};
+      case MoveKind::kPingGap:
+        move = {MoveKind::kPingGap, 0, dice_.Chance(500) ? 1100 : 250 + dice_.Pick(851)};
         break;
       case MoveKind::kElect:
       case MoveKind::kCutOff:
@@ -185,14 +198,16 @@ const char* NameOf(Weather weather) {
     case Weather::kStorm:
       return "storm";
     case Weather::kPartition:
+      return "partition";
+    case Weather::kEdge:
       break;
   }
-  return "partition";
+  return "edge";
 }
 
 std::optional<Weather> ParseWeather(const std::string& name) {
   for (const Weather weather :
-       {Weather::kCalm, Weather::kRough, Weather::kStorm, Weather::kPartition}) {
+       {Weather::kCalm, Weather::kRough, Weather::kStorm, Weather::kPartition, Weather::kEdge}) {
     if (name == NameOf(weather)) return weather;
   }
   return std::nullopt;

@@ -20,6 +20,7 @@ enum class Weather {
   kRough,      // connections break, clients move between servers, users change their minds
   kStorm,      // everything
   kPartition,  // servers are cut off and elected
+  kEdge,       // clocks, pings and links at the edge of what leases assume of them
 };
 const char* NameOf(Weather weather);
 std::optional<Weather> ParseWeather(const std::string& name);

@@ -29,6 +29,8 @@ TEST(Schedules, KeepsEveryRuleOverBadConnections) { RunMany(Weather::kRough); }
 TEST(Schedules, KeepsEveryRuleWhateverHappens) { RunMany(Weather::kStorm); }
 TEST(Schedules, KeepsEveryRuleOverPartitions) { RunMany(Weather::kPartition); }
 
+TEST(Schedules, KeepsEveryRuleAtTheEdgeOfWhatLeasesAssume) { RunMany(Weather::kEdge); }
+
 TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const Outcome first = RunRandom(OptionsFor(seed), Weather::kStorm, 150);

@@ -139,7 +139,8 @@ void InMemoryEnsemble::Impl::Advance(absl::Duration by) {
 // Nothing may be left that waits for the ensemble.
 void InMemoryEnsemble::Impl::CloseAll() {
   driver_.Do([this](Simulation& simulation) {
-    for (int i = 0; i < simulation.ensemble().servers(); ++i) simulation.ensemble().Heal(i, simulation.now());
+    for (int i = 0; i < simulation.ensemble().servers(); ++i)
+      simulation.ensemble().Heal(i, simulation.now());
     for (const Known& known : clients_) {
       known.host->set_paused(false);
       known.host->set_network(Host::Network::kUp);

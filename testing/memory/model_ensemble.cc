@@ -13,7 +13,8 @@ namespace zkrecipes::testing::memory {
 ModelEnsemble::ModelEnsemble(const ModelOptions& options)
     : options_(options),
       servers_(Index(options.servers)),
-      next_reaping_(base::BootTime() + options.container_check_interval) {
+      next_reaping_(base::BootTime() + options.container_check_interval),
+      ping_gap_(options.tick / 2) {
   assert(options.servers > 0);
 }
 
@@ -137,7 +138,7 @@ void ModelEnsemble::ElectLeader(int server, size_t kept, base::BootTime now) {
   counter_ = 0;
   std::erase_if(sessions_, [](const auto& entry) { return !entry.second.open; });
   last_ping_ = now;
-  next_ping_ = now + options_.tick / 2;
+  next_ping_ = now + ping_gap_;
   for (auto& [id, session] : sessions_) {
     session.closing = false;
     session.due = false;

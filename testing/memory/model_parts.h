@@ -35,7 +35,9 @@ struct Server {
   int64_t zxid = 0;
   Tree tree;
 
-  auto Tie() const { return std::tie(serving, cut_off, gives_up, deaf, mute, ping_waits, applied, zxid, tree); }
+  auto Tie() const {
+    return std::tie(serving, cut_off, gives_up, deaf, mute, ping_waits, applied, zxid, tree);
+  }
   friend bool operator==(const Server& a, const Server& b) { return a.Tie() == b.Tie(); }
   template <typename H>
   friend H AbslHashValue(H h, const Server& s) {
@@ -53,12 +55,14 @@ struct Session {
   bool due = false;      // too late to touch it, though its end is not proposed yet
   // A follower notes a touch, sends it when the leader pings, and so the leader hears of it.
   int touched_by = -1;
-  bool noted = false;  // since the last ping
-  bool sent = false;   // on its way to the leader, on which it stalls
-  enum class Touches { kKept, kNextLost, kLastLost } touches = Touches::kKept;
+  bool noted = false;          // since the last ping
+  bool sent = false;           // on its way to the leader, on which it stalls
+  bool loses_touches = false;  // every second one
+  bool lost_touch = false;     // the last one
 
   auto Tie() const {
-    return std::tie(timeout, deadline, open, closing, owner, due, touched_by, noted, sent, touches);
+    return std::tie(timeout, deadline, open, closing, owner, due, touched_by, noted, sent,
+                    loses_touches, lost_touch);
   }
   friend bool operator==(const Session& a, const Session& b) { return a.Tie() == b.Tie(); }
   template <typename H>

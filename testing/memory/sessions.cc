@@ -27,23 +27,21 @@ void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now)
   if (it == sessions_.end() || it->second.closing) return;
   Session& s = it->second;
   if (server == leader_) {
-    s.touches = Session::Touches::kKept;
+    s.lost_touch = false;
     s.deadline = std::max(s.deadline, Bucket(now + s.timeout));
-  } else if (IsCutOff(server)) {
     return;
-  } else if (s.touches == Session::Touches::kNextLost) {
-    s.touches = Session::Touches::kLastLost;
-  } else {
-    s.touches = Session::Touches::kKept;
+  }
+  s.lost_touch = s.loses_touches && !s.lost_touch;
+  if (!IsCutOff(server) && !s.lost_touch) {
     if (std::exchange(s.touched_by, server) != server) s.sent = false;
     s.noted = true;
   }
 }
 
-bool ModelEnsemble::LoseNextTouch(zk::SessionId session) {
+bool ModelEnsemble::LoseTouches(zk::SessionId session, bool lose) {
   const auto it = sessions_.find(session);
-  if (it == sessions_.end() || it->second.touches == Session::Touches::kLastLost) return false;
-  it->second.touches = Session::Touches::kNextLost;
+  if (it == sessions_.end()) return false;
+  it->second.loses_touches = lose;
   return true;
 }
 
@@ -56,9 +54,8 @@ void ModelEnsemble::Ping(base::BootTime now) {
     if (session.noted && HearsPings(session.touched_by)) Collect(session, next_ping_);
   }
   for (Server& server : servers_) server.ping_waits |= server.deaf;
-  const absl::Duration half = options_.tick / 2;
-  last_ping_ = next_ping_ + half * ((now - next_ping_) / half);
-  next_ping_ = last_ping_ + half;
+  last_ping_ = next_ping_ + ping_gap_ * ((now - next_ping_) / ping_gap_);
+  next_ping_ = last_ping_ + ping_gap_;
 }
 
 bool ModelEnsemble::HearsPings(int server) const {
@@ -78,9 +75,10 @@ void ModelEnsemble::Hear(Session& session, base::BootTime when) {
   session.deadline = std::max(session.deadline, Bucket(when + session.timeout));
 }
 
-void ModelEnsemble::DelayPing(absl::Duration since_last, base::BootTime now) {
+void ModelEnsemble::SetPingGap(absl::Duration gap, base::BootTime now) {
   Ping(now);
-  next_ping_ = std::max(now, last_ping_ + since_last);
+  ping_gap_ = gap;
+  next_ping_ = std::max(now, last_ping_ + gap);
 }
 
 void ModelEnsemble::Stall(int server, bool from_leader, bool to_leader, base::BootTime now) {
