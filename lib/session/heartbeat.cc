@@ -2,6 +2,7 @@
 
 #include "lib/session/heartbeat.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -12,6 +13,7 @@ namespace {
 
 const char kNever[] = "/zkrecipes-never/beat";
 constexpr int kBeatsPerTimeout = 10;
+constexpr absl::Duration kUnprovenPeriod = absl::Milliseconds(130);  // of beats, if it is shorter
 constexpr int kReadsPerTimeout = 5;
 constexpr int kOverdueFraction = 4;  // of the timeout, without a committed answer
 
@@ -166,7 +168,8 @@ void Heartbeat::Beat() {
 void Heartbeat::ScheduleBeat() {
   if (!up_ || beating_ || stopped_) return;
   if (beat_timer_ != 0) reactor_->Cancel(beat_timer_);
-  const absl::Duration longest = timeout() / (Busy() ? kBeatsPerTimeout : kReadsPerTimeout);
+  absl::Duration longest = timeout() / (Busy() ? kBeatsPerTimeout : kReadsPerTimeout);
+  if (wanted_ && !clock_.deadline().has_value()) longest = std::min(longest, kUnprovenPeriod);
   beat_timer_ = reactor_->CallAt(reactor_->Now() + Period(longest, reactor_->Random()),
                                  [this, alive = std::weak_ptr<char>(alive_)] {
                                    if (alive.expired()) return;

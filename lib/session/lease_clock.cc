@@ -9,6 +9,8 @@ namespace {
 
 // Touches closer than this share of the timeout are one: leaving some out is always safe.
 constexpr int kTouchesPerTimeout = 64;
+// How late a busy leader may be.
+constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
 // What is left when it becomes urgent to prove more, and how much more is worth a write at once.
 constexpr int kUrgentFraction = 10;
 constexpr int kGainFraction = 20;
@@ -19,7 +21,7 @@ constexpr int kGainFraction = 20;
 // further apart than a quarter of it, but for what a busy leader adds.
 absl::Duration LeaseClock::PingGap() const {
   if (margins_.ping_gap > absl::ZeroDuration()) return margins_.ping_gap;
-  return timeout_ / 4 + absl::Milliseconds(100);
+  return timeout_ / 4 + kLeadersDelay;
 }
 
 absl::Duration LeaseClock::Lifetime() const {
@@ -45,6 +47,7 @@ void LeaseClock::Disconnected() {
   ++connection_;
   touches_.clear();
   shipped_.clear();
+  heard_.reset();
 }
 
 void LeaseClock::Answered(const Request& request, base::BootTime now, bool committed) {
@@ -63,9 +66,21 @@ void LeaseClock::Confirm(const Request& request, base::BootTime now) {
   if (deadline_.has_value()) proven = std::max(*deadline_, began_ + Lifetime());
   while (shipped_.size() > 1 && shipped_[1].known_at <= request.sent) shipped_.pop_front();
   if (!shipped_.empty() && shipped_.front().known_at <= request.sent) {
-    proven = std::max(proven, shipped_.front().touch + Lifetime());
+    const base::BootTime touch = shipped_.front().touch;
+    proven = std::max(proven, touch + Lifetime());
+    if (!deadline_.has_value() && !WasNotEnding(request, now)) {
+      if (!heard_.has_value() || heard_->touch + Lifetime() <= now) heard_ = {now, touch};
+      return;
+    }
   }
   if (proven > now) deadline_ = proven;
+}
+
+// A leader that had found the session's time to be over when it heard of the touch would have ended
+// it by the time of this write.
+bool LeaseClock::WasNotEnding(const Request& request, base::BootTime now) const {
+  return heard_.has_value() && heard_->known_at + kLeadersDelay <= request.sent &&
+         heard_->touch + Lifetime() > now;
 }
 
 void LeaseClock::Ship(const Request& request, base::BootTime now) {
@@ -85,6 +100,9 @@ void LeaseClock::AddTouch(base::BootTime sent, base::BootTime answered) {
 
 bool LeaseClock::NextWriteHelps(base::BootTime now) const {
   if (shipped_.empty() || deadline_.value_or(now) - now > timeout_ / kUrgentFraction) return false;
+  if (!deadline_.has_value() && heard_.has_value() && now < heard_->known_at + kLeadersDelay) {
+    return false;
+  }
   const base::BootTime would_be = shipped_.back().touch + Lifetime();
   return would_be - std::max(now, deadline_.value_or(now)) > timeout_ / kGainFraction;
 }

@@ -29,7 +29,9 @@ struct LeaseMargins {
 //               gap after the touch was answered: the pings come ahead of the write's commit.
 //               (The one before is taken, since a server may drop a touch while it collects them.)
 //   confirmed   a write sent after that and committed: the session was alive when the leader had
-//               heard of the touch. It lives a session timeout from the touch's sending on.
+//               heard of the touch. It lives a session timeout from the touch's sending on, if it
+//               was proven until then. Otherwise the leader may just have been about to end it: so
+//               another write has to follow, a moment later.
 //   handshake   is a touch of the leader itself. For a new session it is a write of its own; when
 //               an old one is taken up again, a write that is committed after it confirms it, if
 //               the session was proven until then: else it may just have expired.
@@ -76,6 +78,7 @@ class LeaseClock {
   };
 
   absl::Duration Lifetime() const;
+  bool WasNotEnding(const Request& request, base::BootTime now) const;
   void Confirm(const Request& request, base::BootTime now);
   void Ship(const Request& request, base::BootTime now);
   void AddTouch(base::BootTime sent, base::BootTime answered);
@@ -87,6 +90,8 @@ class LeaseClock {
   // On this connection, oldest first.
   std::deque<Touch> touches_;
   std::deque<Shipped> shipped_;
+  // While unproven: the leader had heard of this touch then, but maybe too late.
+  std::optional<Shipped> heard_;
   std::optional<base::BootTime> deadline_;
 };
 
