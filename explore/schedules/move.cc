@@ -40,6 +40,8 @@ constexpr Word kWords[] = {
     {MoveKind::kDropOrphan, "drop_orphan",
      "a server notices that connection # is gone, and reads no more from it"},
     {MoveKind::kExpire, "expire", "the ensemble expires the session of process #"},
+    {MoveKind::kForget, "forget",
+     "process # stands still, and the leader hears nothing of its session until it ends it"},
     {MoveKind::kNetwork, "network", "the network of process # is % (0 up, 1 down, 2 silent)"},
     {MoveKind::kPause, "pause", "process # stands still: %"},
     {MoveKind::kMoveTo, "move_to", "process # can reach server % only"},

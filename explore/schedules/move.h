@@ -38,6 +38,7 @@ enum class MoveKind {
   kBreak,       // the connection breaks
   kDropOrphan,  // `who`: as kExecuteOrphan. What the server has not read is lost
   kExpire,
+  kForget,   // as kExpire, and the leader hears nothing of the session from now on
   kNetwork,  // `which`: a Host::Network
   kPause,    // `which`: 1 or 0
   kMoveTo,   // `which`: the only server that can be reached; beyond the last: any

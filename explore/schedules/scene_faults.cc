@@ -39,6 +39,11 @@ bool Scene::Befall(const Move& move) {
     case MoveKind::kExpire:
       if (is_process) Expire(processes_[move.who]);
       return is_process;
+    case MoveKind::kForget:
+      if (!is_process || !host(move.who).ConnectedTo().has_value()) return false;
+      model().Stall(*host(move.who).ConnectedTo(), false, true, now);
+      Expire(processes_[move.who]);
+      return true;
     case MoveKind::kNetwork:
       if (is_process) host(move.who).set_network(static_cast<Host::Network>(move.which % 3));
       return is_process;

@@ -59,11 +59,12 @@ const Climate& ClimateOf(Weather weather) {
       {MoveKind::kCutOff, MoveKind::kHeal, MoveKind::kElect, MoveKind::kElect, MoveKind::kMoveTo,
        MoveKind::kBreak, MoveKind::kWait, MoveKind::kExpire, MoveKind::kRate, MoveKind::kStall,
        MoveKind::kStall, MoveKind::kPingGap, MoveKind::kLoseTouches}};
-  static const Climate edge{80,
-                            60,
-                            {MoveKind::kStall, MoveKind::kStall, MoveKind::kStall,
-                             MoveKind::kPingGap, MoveKind::kLoseTouches, MoveKind::kLoseTouches,
-                             MoveKind::kWait, MoveKind::kWait, MoveKind::kRate, MoveKind::kExpire}};
+  static const Climate edge{
+      80,
+      60,
+      {MoveKind::kStall, MoveKind::kStall, MoveKind::kStall, MoveKind::kPingGap,
+       MoveKind::kLoseTouches, MoveKind::kLoseTouches, MoveKind::kWait, MoveKind::kWait,
+       MoveKind::kRate, MoveKind::kForget, MoveKind::kForget, MoveKind::kForget}};
   switch (weather) {
     case Weather::kCalm:
       return calm;
@@ -82,9 +83,16 @@ const Climate& ClimateOf(Weather weather) {
 class Chooser {
  public:
   Chooser(uint64_t seed, Weather weather, Scene& scene)
-      : dice_(seed), climate_(ClimateOf(weather)), scene_(scene) {}
+      : dice_(seed), climate_(ClimateOf(weather)), scene_(scene) {
+    if (weather == Weather::kEdge) ChooseBeginning();
+  }
 
   std::optional<Move> Next() {
+    if (!beginning_.empty()) {
+      const Move move = beginning_.back();
+      beginning_.pop_back();
+      return move;
+    }
     if (!climate_.kinds.empty() && dice_.Chance(climate_.faults)) return Fault();
     if (dice_.Chance(climate_.users)) return UsersMove();
     ordinary_.clear();
@@ -98,6 +106,13 @@ class Chooser {
   }
 
  private:
+  void ChooseBeginning() {
+    if (dice_.Chance(700)) beginning_.push_back({MoveKind::kPingGap, 0, 1100});
+    for (uint32_t i = 0; i < static_cast<uint32_t>(scene_.hosts()); ++i) {
+      beginning_.push_back({MoveKind::kRate, i, AnyRate()});
+    }
+  }
+
   static bool IsSlow(MoveKind kind) {
     return kind == MoveKind::kCloseDue || kind == MoveKind::kAdvance;
   }
@@ -174,6 +189,7 @@ class Chooser {
   Dice dice_;
   const Climate& climate_;
   Scene& scene_;
+  std::vector<Move> beginning_;  // last first
   std::vector<Move> ordinary_;
 };
 

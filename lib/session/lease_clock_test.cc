@@ -69,7 +69,45 @@ TEST_F(LeaseClockTest, ATouchCountsOnceAWriteSentAPingGapAfterItsAnswerIsFollowe
   Write(3.2, 3.3);  // a ping of the leader came between 1.2 and this write's commit
   ExpectUnproven();
   Write(3.3, 3.4);  // it lives, and what the ping fetched had arrived before
+  ExpectUnproven();
+  Write(3.5, 3.6);  // and it was not about to end then
   ExpectDeadline(0.5 + kProves);
+}
+
+TEST_F(LeaseClockTest, AnUnprovenSessionMayHaveBeenAboutToEndAMomentAgo) {
+  ConnectUnproven(-20, 0);
+  Touch(0.5, 0.6);
+  Touch(1, 1.2);
+  Write(3.2, 3.3);
+  Write(3.3, 3.4);
+  Write(3.49, 3.5);  // within a tenth of a second
+  ExpectUnproven();
+  Write(3.5, 3.6);
+  ExpectDeadline(0.5 + kProves);
+}
+
+TEST_F(LeaseClockTest, AProvenSessionWasNotAboutToEnd) {
+  ConnectNew(0, 0.1);
+  Touch(0.5, 0.6);
+  Touch(1, 1.2);
+  Write(3.2, 3.3);
+  Write(3.3, 3.4);
+  ExpectDeadline(0.5 + kProves);
+}
+
+TEST_F(LeaseClockTest, WhatTheLeaderHadHeardTooLongAgoProvesNothing) {
+  ConnectUnproven(-20, 0);
+  Touch(0.5, 0.6);
+  Touch(1, 1.2);
+  Write(3.2, 3.3);
+  Write(3.3, 3.4);
+  Touch(7, 7.1);
+  Touch(8, 8.1);
+  Write(10.3, 10.4);  // ships them; but of 0.5 alone it may have lived until 10
+  Write(10.5, 10.6);
+  ExpectUnproven();
+  Write(10.7, 10.8);
+  ExpectDeadline(7 + kProves);
 }
 
 TEST_F(LeaseClockTest, ATouchDoesNotCountBeforeThePingGapIsOver) {
@@ -92,6 +130,7 @@ TEST_F(LeaseClockTest, TheConfirmingWriteMustBeSentAfterTheAnswerOfTheOneBefore)
   clock_.Answered(second, At(8), true);
   ExpectUnproven();
   Write(8, 8.1);
+  Write(8.2, 8.3);
   ExpectDeadline(0.5 + kProves);
 }
 
@@ -135,6 +174,7 @@ TEST_F(LeaseClockTest, AReconnectionAfterTheDeadlineNeedsNewEvidence) {
   ExpectUnproven();
   Write(11.6, 11.7);
   Write(11.8, 11.9);
+  Write(12, 12.1);
   ExpectDeadline(9 + kProves);  // the handshake, as a touch like any other
 }
 
@@ -160,6 +200,7 @@ TEST_F(LeaseClockTest, AfterARestartTheTouchesSinceTheHandshakeCountButNotTheHan
   Touch(1, 1.1);
   Write(3.2, 3.3);
   Write(3.4, 3.5);
+  Write(3.6, 3.7);
   ExpectDeadline(0.4 + kProves);
 }
 
@@ -195,7 +236,10 @@ TEST_F(LeaseClockTest, AsksForAWriteAtOnceWhenThatProvesWhatIsUnproven) {
   Write(3.2, 3.3);
   EXPECT_TRUE(clock_.NextWriteHelps(At(3.3)));
   Write(3.3, 3.4);
-  EXPECT_FALSE(clock_.NextWriteHelps(At(3.4)));
+  EXPECT_FALSE(clock_.NextWriteHelps(At(3.4)));  // a moment has to pass
+  EXPECT_TRUE(clock_.NextWriteHelps(At(3.5)));
+  Write(3.5, 3.6);
+  EXPECT_FALSE(clock_.NextWriteHelps(At(3.6)));
 }
 
 }  // namespace
