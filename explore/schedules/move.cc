@@ -41,7 +41,8 @@ constexpr Word kWords[] = {
      "a server notices that connection # is gone, and reads no more from it"},
     {MoveKind::kExpire, "expire", "the ensemble expires the session of process #"},
     {MoveKind::kForget, "forget",
-     "process # stands still, and the leader hears nothing of its session until it ends it"},
+     "what is under way is answered, but the leader hears no more of process #, until it ends its "
+     "session"},
     {MoveKind::kNetwork, "network", "the network of process # is % (0 up, 1 down, 2 silent)"},
     {MoveKind::kPause, "pause", "process # stands still: %"},
     {MoveKind::kMoveTo, "move_to", "process # can reach server % only"},
@@ -55,8 +56,7 @@ constexpr Word kWords[] = {
      "between server # and the leader messages wait on their way: % (0 not any more, 1 those from "
      "the leader, 2 those to it, 3 all)"},
     {MoveKind::kPingGap, "ping_gap", "the leader pings every % ms"},
-    {MoveKind::kLoseTouches, "lose_touches",
-     "followers lose every second touch of the session of process #: %"},
+    {MoveKind::kLoseTouches, "lose_touches", "followers lose every second touch of a session: %"},
     {MoveKind::kOperator, "operator", "an operator deletes node % of the queue"},
     {MoveKind::kReap, "reap", "empty containers are reaped"},
 };

@@ -115,6 +115,7 @@ class Scene {
   bool MakeFault(const Move& move);
   bool Befall(const Move& move);
   void Expire(const Process& process);
+  bool Forget(const Process& process);
   bool OperatorDeletes(uint32_t which);
   void MendEverything();
   void LetEverybodyHaveATurn();

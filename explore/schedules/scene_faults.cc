@@ -40,10 +40,7 @@ bool Scene::Befall(const Move& move) {
       if (is_process) Expire(processes_[move.who]);
       return is_process;
     case MoveKind::kForget:
-      if (!is_process || !host(move.who).ConnectedTo().has_value()) return false;
-      model().Stall(*host(move.who).ConnectedTo(), false, true, now);
-      Expire(processes_[move.who]);
-      return true;
+      return is_process && Forget(processes_[move.who]);
     case MoveKind::kNetwork:
       if (is_process) host(move.who).set_network(static_cast<Host::Network>(move.which % 3));
       return is_process;
@@ -81,8 +78,8 @@ bool Scene::Befall(const Move& move) {
       return true;
     }
     case MoveKind::kLoseTouches:
-      return is_process &&
-             model().LoseTouches(processes_[move.who].core->session_id(), move.which != 0);
+      model().set_loses_touches(move.which != 0);
+      return true;
     case MoveKind::kOperator:
       return OperatorDeletes(move.which);
     case MoveKind::kReap:
@@ -100,6 +97,17 @@ void Scene::Expire(const Process& process) {
   RunUntil(simulation_.now() + process.core->session_timeout());
   process.host->set_paused(was_paused);
   (void)model().Expire(process.core->session_id(), simulation_.now());
+}
+
+// What is under way is answered; but its server's list of touches does not arrive any more.
+bool Scene::Forget(const Process& process) {
+  const std::optional<int> server = process.host->ConnectedTo();
+  if (!server.has_value()) return false;
+  simulation_.RunUntilIdle();
+  model().Stall(*server, false, true, simulation_.now());
+  simulation_.RunUntilIdle();
+  Expire(process);
+  return true;
 }
 
 bool Scene::OperatorDeletes(uint32_t which) {
@@ -125,6 +133,7 @@ void Scene::EndQuietly() {
 }
 
 void Scene::MendEverything() {
+  model().set_loses_touches(false);
   model().SetPingGap(model().options().tick / 2, simulation_.now());
   for (int i = 0; i < servers(); ++i) {
     model().Heal(i, simulation_.now());

@@ -60,11 +60,11 @@ const Climate& ClimateOf(Weather weather) {
        MoveKind::kBreak, MoveKind::kWait, MoveKind::kExpire, MoveKind::kRate, MoveKind::kStall,
        MoveKind::kStall, MoveKind::kPingGap, MoveKind::kLoseTouches}};
   static const Climate edge{
-      80,
+      120,
       60,
       {MoveKind::kStall, MoveKind::kStall, MoveKind::kStall, MoveKind::kPingGap,
-       MoveKind::kLoseTouches, MoveKind::kLoseTouches, MoveKind::kWait, MoveKind::kWait,
-       MoveKind::kRate, MoveKind::kForget, MoveKind::kForget, MoveKind::kForget}};
+       MoveKind::kLoseTouches, MoveKind::kWait, MoveKind::kWait, MoveKind::kRate, MoveKind::kForget,
+       MoveKind::kForget, MoveKind::kForget}};
   switch (weather) {
     case Weather::kCalm:
       return calm;
@@ -107,6 +107,7 @@ class Chooser {
 
  private:
   void ChooseBeginning() {
+    if (dice_.Chance(500)) beginning_.push_back({MoveKind::kLoseTouches, 0, 1});
     if (dice_.Chance(700)) beginning_.push_back({MoveKind::kPingGap, 0, 1100});
     for (uint32_t i = 0; i < static_cast<uint32_t>(scene_.hosts()); ++i) {
       beginning_.push_back({MoveKind::kRate, i, AnyRate()});
@@ -123,7 +124,7 @@ class Chooser {
   }
 
   uint32_t AnyWait() {
-    if (dice_.Chance(300)) return 1100 + dice_.Pick(400);  // about a ping gap
+    if (dice_.Chance(400)) return 1100 + dice_.Pick(400);  // about a ping gap
     return 1 + dice_.Pick(dice_.Chance(200) ? 8000 : 1500);
   }
 
@@ -147,7 +148,6 @@ class Chooser {
         move.which = dice_.Chance(600) ? 0 : dice_.Pick(3);
         break;
       case MoveKind::kPause:
-      case MoveKind::kLoseTouches:
         move.which = dice_.Pick(2);
         break;
       case MoveKind::kMoveTo:
@@ -161,6 +161,9 @@ class Chooser {
         break;
       case MoveKind::kStall:
         move = {MoveKind::kStall, AnyServer(), dice_.Pick(4)};
+        break;
+      case MoveKind::kLoseTouches:
+        move = {MoveKind::kLoseTouches, 0, dice_.Pick(2)};
         break;
       case MoveKind::kPingGap:
         move = {MoveKind::kPingGap, 0, dice_.Chance(500) ? 1100 : 250 + dice_.Pick(851)};

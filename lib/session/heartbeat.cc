@@ -113,7 +113,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
     life_->GiveUpAt(ticket.request.sent + timeout());
     CheckLife();
   }
-  if (wanted_ && clock_.NextWriteHelps(now)) Beat();
+  UrgentBeat();
 }
 
 void Heartbeat::Prove() {
@@ -161,8 +161,13 @@ void Heartbeat::Beat() {
   owner_->SendBeat(request, [this, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
     if (alive.expired()) return;
     beating_ = false;
+    UrgentBeat();
     ScheduleBeat();
   });
+}
+
+void Heartbeat::UrgentBeat() {
+  if (wanted_ && clock_.NextWriteHelps(reactor_->Now())) Beat();
 }
 
 void Heartbeat::ScheduleBeat() {

@@ -66,6 +66,7 @@ class Heartbeat {
   void CheckLife();
   void Prove();
   void Beat();
+  void UrgentBeat();
   void ScheduleBeat();
   bool Busy() const;
   absl::Duration timeout() const { return clock_.timeout(); }

@@ -120,9 +120,8 @@ class ModelEnsemble {
   void Stall(int server, bool from_leader, bool to_leader, base::BootTime now);
   // From now on the leader pings that often; at first twice a tick.
   void SetPingGap(absl::Duration gap, base::BootTime now);
-  // From now on followers note only every second request of this session as a sign of life. False:
-  // it is not there.
-  bool LoseTouches(zk::SessionId session, bool lose);
+  // From now on followers note only every second request of a session as a sign of life.
+  void set_loses_touches(bool loses) { loses_touches_ = loses; }
   // Nobody's session: neither ACL nor owner are asked. False: ZooKeeper refuses it.
   bool OperatorDeletes(const std::string& path, base::BootTime now);
   bool OperatorCreates(const std::string& path, Node node, base::BootTime now);
@@ -227,14 +226,15 @@ class ModelEnsemble {
   zk::SessionId last_session_ = 0x1000;
   ConnectionId last_connection_ = 0;
   base::BootTime next_reaping_;
+  bool loses_touches_ = false;
   absl::Duration ping_gap_;
   base::BootTime last_ping_;
   base::BootTime next_ping_;
 
   auto Tie() const {
     return std::tie(servers_, leader_, epoch_, counter_, log_, log_begin_, outstanding_, prepared_,
-                    last_session_, last_connection_, next_reaping_, ping_gap_, last_ping_,
-                    next_ping_);
+                    last_session_, last_connection_, next_reaping_, loses_touches_, ping_gap_,
+                    last_ping_, next_ping_);
   }
   auto Maps() const { return std::tie(prepared_sequences_, sessions_, connections_); }
   template <typename H, typename Map>

@@ -55,14 +55,13 @@ struct Session {
   bool due = false;      // too late to touch it, though its end is not proposed yet
   // A follower notes a touch, sends it when the leader pings, and so the leader hears of it.
   int touched_by = -1;
-  bool noted = false;          // since the last ping
-  bool sent = false;           // on its way to the leader, on which it stalls
-  bool loses_touches = false;  // every second one
-  bool lost_touch = false;     // the last one
+  bool noted = false;       // since the last ping
+  bool sent = false;        // on its way to the leader, on which it stalls
+  bool lost_touch = false;  // the last one
 
   auto Tie() const {
     return std::tie(timeout, deadline, open, closing, owner, due, touched_by, noted, sent,
-                    loses_touches, lost_touch);
+                    lost_touch);
   }
   friend bool operator==(const Session& a, const Session& b) { return a.Tie() == b.Tie(); }
   template <typename H>

@@ -31,18 +31,11 @@ void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now)
     s.deadline = std::max(s.deadline, Bucket(now + s.timeout));
     return;
   }
-  s.lost_touch = s.loses_touches && !s.lost_touch;
+  s.lost_touch = loses_touches_ && !s.lost_touch;
   if (!IsCutOff(server) && !s.lost_touch) {
     if (std::exchange(s.touched_by, server) != server) s.sent = false;
     s.noted = true;
   }
-}
-
-bool ModelEnsemble::LoseTouches(zk::SessionId session, bool lose) {
-  const auto it = sessions_.find(session);
-  if (it == sessions_.end()) return false;
-  it->second.loses_touches = lose;
-  return true;
 }
 
 // ---- pings ---------------------------------------------------------------------------------------

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the leader hears of sessions, and when it does not.
+
+#include <gtest/gtest.h>
+
+#include "testing/memory/model_client.h"
+#include "testing/memory/model_ensemble.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+constexpr absl::Duration kTimeout = absl::Seconds(10);
+const zk::Request kRead = zk::GetChildren{"/"};
+const zk::Request kBeat = zk::Delete{"/never/beat"};
+
+// Pings twice a second; the client is connected to server 1, the leader is 0.
+class ModelSessionsTest : public ::testing::Test {
+ protected:
+  ModelSessionsTest() : model_(Options()), client_(&model_) {
+    EXPECT_TRUE(client_.Connect(1));
+    opened_ = client_.now;
+  }
+
+  static ModelOptions Options() {
+    ModelOptions options;
+    options.tick = absl::Seconds(1);
+    options.hostile_expiry = true;
+    return options;
+  }
+  void PassTime(double seconds) {
+    client_.now = client_.now + absl::Seconds(seconds);
+    model_.Tick(client_.now);
+  }
+  void Touch() { client_.Call(kRead); }
+  // How long after its opening the session ends.
+  absl::Duration Ends() { return model_.DeadlineOf(client_.session()) - opened_; }
+  void Stall(bool from_leader, bool to_leader) {
+    model_.Stall(1, from_leader, to_leader, client_.now);
+  }
+
+  ModelEnsemble model_;
+  ModelClient client_;
+  base::BootTime opened_;
+};
+
+TEST_F(ModelSessionsTest, ATouchCountsFromWhenTheLeadersPingFetchesIt) {
+  PassTime(0.6);
+  Touch();
+  PassTime(1);
+  EXPECT_EQ(Ends(), absl::Seconds(1) + kTimeout);
+}
+
+TEST_F(ModelSessionsTest, PingsThatStayLateFetchItLater) {
+  model_.SetPingGap(absl::Seconds(3), client_.now);
+  PassTime(0.6);
+  Touch();
+  PassTime(2.3);
+  EXPECT_EQ(Ends(), absl::Seconds(3) + kTimeout);  // as it will be heard
+  Stall(/*from_leader=*/true, false);
+  EXPECT_EQ(Ends(), kTimeout);  // it was not yet
+}
+
+TEST_F(ModelSessionsTest, EverySecondTouchMayBeLost) {
+  model_.set_loses_touches(true);
+  PassTime(0.6);
+  Touch();
+  EXPECT_EQ(Ends(), kTimeout);
+  Touch();
+  EXPECT_EQ(Ends(), absl::Seconds(1) + kTimeout);
+}
+
+TEST_F(ModelSessionsTest, PingsThatWaitArriveBeforeTheCommitsBehindThem) {
+  Stall(/*from_leader=*/true, false);
+  Touch();
+  PassTime(2);
+  client_.Send(kBeat);
+  client_.Execute();  // the leader commits it, but the answer waits
+  model_.Commit();
+  EXPECT_FALSE(model_.CanApply(1));
+  Stall(false, /*to_leader=*/true);  // the ping arrives, and its answer waits
+  ASSERT_TRUE(model_.CanApply(1));
+  model_.Apply(1);
+  EXPECT_EQ(client_.Answers().back().code, zk::Code::kNoNode);
+  EXPECT_EQ(Ends(), kTimeout);
+  PassTime(1);
+  Stall(false, false);
+  EXPECT_EQ(Ends(), absl::Seconds(3) + kTimeout);
+}
+
+TEST_F(ModelSessionsTest, NoWritePassesTheListOfTouchesThatWaits) {
+  Stall(false, /*to_leader=*/true);
+  Touch();
+  PassTime(1);
+  client_.Send(kBeat);
+  EXPECT_FALSE(model_.CanExecute(client_.id()));
+  Stall(false, false);
+  EXPECT_EQ(Ends(), absl::Seconds(1) + kTimeout);
+  EXPECT_TRUE(model_.CanExecute(client_.id()));
+}
+
+TEST_F(ModelSessionsTest, NothingIsCommittedWhileNoFollowerAnswers) {
+  Stall(true, false);
+  model_.Stall(2, false, true, client_.now);
+  ASSERT_TRUE(model_.Expire(client_.session(), client_.now));
+  EXPECT_FALSE(model_.CanCommit());
+  model_.Stall(2, false, false, client_.now);
+  EXPECT_TRUE(model_.CanCommit());
+}
+
+TEST_F(ModelSessionsTest, ASessionWhoseTimeWasOverIsClosedThoughItIsTakenUpAgainInBetween) {
+  PassTime(10);
+  ASSERT_TRUE(model_.CanCloseDue());
+  ASSERT_TRUE(client_.Connect(0));
+  EXPECT_EQ(client_.Call(kBeat).code, zk::Code::kNoNode);
+  model_.CloseDue();
+  EXPECT_FALSE(model_.SessionLives(client_.session()));
+}
+
+TEST_F(ModelSessionsTest, ALeaderThatHadLostItsQuorumGivesEverySessionItsWholeTimeout) {
+  model_.CutOff(1, client_.now);
+  model_.CutOff(2, client_.now);
+  PassTime(30);
+  model_.Heal(2, client_.now);
+  EXPECT_EQ(model_.DeadlineOf(client_.session()), client_.now + kTimeout);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
