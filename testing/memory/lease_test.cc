@@ -98,6 +98,19 @@ TEST_F(LockInMemoryTest, TheFirstLeaseAfterALongIdleTimeIsProvenAMomentLater) {
   EXPECT_GT(process->lease().remaining(), absl::Seconds(1));
 }
 
+TEST_F(LockInMemoryTest, ASessionThatIsTakenUpUnprovenIsProvenByBeatsInARow) {
+  auto process = Start();
+  PassTime(absl::Minutes(5));
+  process->host->BreakConnections();
+  PassTime(absl::Milliseconds(300));
+  process->Acquire();
+  const base::BootTime asked = simulation_.now();
+  simulation_.RunUntilIdle();
+  while (process->lease().state() == Lease::State::kUnproven) PassTime(absl::Milliseconds(10));
+  // The ping gap, the beat that ships, one at once, and another a moment later.
+  EXPECT_LE(simulation_.now() - asked, absl::Milliseconds(2600 + 130 + 130));
+}
+
 TEST_F(LockInMemoryTest, APausedHolderFindsItsLeaseLostInTheFirstCall) {
   auto process = StartHolder();
   auto waiter = Start();
