@@ -37,8 +37,8 @@ struct LeaseMaker;
 // that checks it is safe in any case.
 //
 //   kUnproven  granted, but not yet known to be safe for any time ahead: remaining() is zero. For the
-//              first moments after a reconnection, or while the quorum does not answer. Lost if that
-//              lasts for the session timeout.
+//              first moments after a reconnection or after idleness, or while the quorum does not
+//              answer. Lost if that lasts for the session timeout.
 //   kHeld      the last write was committed a moment ago
 //   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven
 //   kLost      the deadline has come, the session is known to have expired, the node was seen deleted

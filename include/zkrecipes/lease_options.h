@@ -23,7 +23,7 @@ struct LeaseOptions {
   absl::Duration slack = absl::Milliseconds(2);
 
   // Acquire answers only once its lease is proven (kHeld). Otherwise it may be kUnproven for the
-  // first moments after a reconnection, or where the ensemble cannot be reached.
+  // first moments after a reconnection or after idleness, or where the ensemble cannot be reached.
   bool wait_for_proof = false;
 
   // When a lease ends whose session has not been heard to be gone.
