@@ -150,8 +150,9 @@ void Supervisor::EnforcePatience() {
 
 int Supervisor::MillisecondsToNextTimer() const {
   const BootTime look = tree_killed_ ? BootTime::InfiniteFuture() : ending_.next_look();
-  const auto left = absl::ToInt64Milliseconds(std::min(look, kill_guard_at_) - BootNow()) + 1;
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  const absl::Duration left = std::clamp(std::min(look, kill_guard_at_) - BootNow(),
+                                         absl::ZeroDuration(), absl::Minutes(1));
+  return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
 }
 
 bool Supervisor::HandleGuard(const LossWatch& loss) {
