@@ -244,7 +244,9 @@ std::optional<absl::Duration> ContenderRunner::StrictLifetime() const {
 
 void ContenderRunner::CheckStrictDeadline() {
   if (lease_ == nullptr) return;
-  if (lease_->state() == Lease::State::kLost) return Feed(event::Lapsed{});
+  const Lease::State state = lease_->state();
+  if (state == Lease::State::kReleased) return;  // on its way out, and has no deadline any more
+  if (state == Lease::State::kLost) return Feed(event::Lapsed{});
   core_->reactor()->CallAt(lease_->deadline(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->CheckStrictDeadline();
   });

@@ -116,6 +116,22 @@ TEST_F(StrictLockTest, ATryWaitsForTheDelayToo) {
   EXPECT_TRUE((*tried)->acquired());
 }
 
+// Its deadline is over long before its node can be deleted.
+TEST_F(StrictLockTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
+  auto process = StartStrictHolder();
+  process->host->set_network(Host::Network::kDown);
+  process->result.reset();
+  PassTime(absl::Seconds(9.5));
+  EXPECT_THAT(Queue(), ::testing::Contains(::testing::HasSubstr("-lock-")));
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Queue(), ::testing::ElementsAre("zkrecipes-holder"));
+  auto next = StartStrict();
+  next->Acquire();
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(next->holds());
+}
+
 // As if the leader's pings had starved: it ends the session of a healthy client.
 TEST_F(StrictLockTest, NeedsNoBoundOnTheLeadersPings) {
   auto first = StartStrictHolder();
