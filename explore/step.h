@@ -26,9 +26,9 @@ struct Step {
     kExpire,          // the session of client `who`
     kOperatorDelete,  // the node of contestant `who`
     kGiveUp,          // contestant `who` does not want to wait any longer
-    kLapse,           // nothing was heard: the lease of contestant `who` cannot be believed
-    kElect,           // server `who` becomes the leader
-    kReap,            // empty containers
+    kLapse,  // nothing proves the session: the lease of contestant `who` cannot be believed
+    kElect,  // server `who` becomes the leader
+    kReap,   // empty containers
   };
   Kind kind = Kind::kConnect;
   uint16_t who = 0;

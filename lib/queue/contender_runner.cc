@@ -145,7 +145,10 @@ void ContenderRunner::OnVerdict(queue::Verdict verdict) {
   }
 }
 
-bool ContenderRunner::Proven() const { return core_->Now() < core_->ProvenUntil(); }
+bool ContenderRunner::Proven() const {
+  const auto life = session_ == nullptr ? nullptr : session_->life();
+  return life != nullptr && core_->Now() < life->deadline();
+}
 
 // ---- the session's events ------------------------------------------------------------------------
 

@@ -159,11 +159,6 @@ absl::Status ClientCore::CheckMayBlock() const {
   return absl::OkStatus();
 }
 
-base::BootTime ClientCore::ProvenUntil() const {
-  const auto life = session_ == nullptr ? nullptr : session_->life();
-  return life == nullptr ? base::BootTime() : life->deadline();
-}
-
 std::string ClientCore::trouble() const {
   base::MutexLock lock(mutex_);
   return trouble_;

@@ -82,8 +82,6 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const std::shared_ptr<zk::Reactor>& reactor() const { return world_.reactor; }
   base::BootTime Now() const { return world_.reactor->Now(); }
   session::StateFeed& feed() { return feed_; }
-  // Until when nobody can have expired the session of now. On the reactor only.
-  base::BootTime ProvenUntil() const;
   // Why there is no connection yet.
   std::string trouble() const;
   int64_t session_id() const { return session_id_.load(); }

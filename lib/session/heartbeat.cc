@@ -140,9 +140,15 @@ void Heartbeat::CheckLife() {
     NewLife();
     owner_->OnLapsed();
   }
-  if (life_timer_ != 0) reactor_->Cancel(std::exchange(life_timer_, 0));
+  ArmLifeTimer();
+}
+
+void Heartbeat::ArmLifeTimer() {
   const base::BootTime end = life_->ends_at();
+  if (life_timer_ != 0 && life_timer_at_ == end) return;
+  if (life_timer_ != 0) reactor_->Cancel(std::exchange(life_timer_, 0));
   if (end == base::BootTime::InfiniteFuture()) return;
+  life_timer_at_ = end;
   life_timer_ = reactor_->CallAt(end, [this, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
     life_timer_ = 0;

@@ -64,6 +64,7 @@ class Heartbeat {
  private:
   void NewLife();
   void CheckLife();
+  void ArmLifeTimer();
   void Prove();
   void Beat();
   void UrgentBeat();
@@ -85,6 +86,7 @@ class Heartbeat {
   base::BootTime wanted_until_;
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId life_timer_ = 0;
+  base::BootTime life_timer_at_;
 };
 
 }  // namespace zkrecipes::session

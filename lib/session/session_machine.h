@@ -16,7 +16,7 @@
 //
 //   any --CloseRequested--> kClosing --Drained--> kClosed
 //
-// A suspended session from which nothing was heard for its timeout has its servers' names resolved
+// A session that was suspended for its timeout has its servers' names resolved
 // again now and then. If they have moved it is given up: --> kConnecting with the new addresses.
 
 #ifndef ZKRECIPES_LIB_SESSION_SESSION_MACHINE_H_
@@ -45,7 +45,7 @@ struct Connected {
 };
 struct Disconnected {
   int attempt = 0;      // failed attempts since it was last connected
-  bool lapsed = false;  // nothing was heard for the session timeout
+  bool lapsed = false;  // without a connection for the session timeout
 };
 struct Ended {
   zk::Code why = zk::Code::kOk;
