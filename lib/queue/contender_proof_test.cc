@@ -2,6 +2,8 @@
 //
 // What a contender does with a proof that its session is alive. Stories: see contender_script.h.
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "lib/queue/contender.h"
@@ -12,17 +14,14 @@ namespace {
 
 using State = Contender::State;
 
+Script& WatchOwn(Script& script) { return script.OwnWatchDue().Expect("watch a3").Ok(); }
+
 // Waits for the node in front, and watches its own as well.
-Script& WatchBoth(Script& script, const std::string& blocker = Other(1)) {
-  return script.Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({blocker, Mine(3)})
-      .Expect("own timer, watch other1")
-      .Ok()
-      .OwnWatchDue()
-      .Expect("watch a3")
-      .Ok();
+Script& WatchBoth(Script& script) { return WatchOwn(Wait(script)); }
+
+// Nobody is in front.
+Script& BecomeFirst(Script& script) {
+  return script.Up(7).Created(3).Listed({Mine(3)}).Expect("create a, list, own timer");
 }
 
 // ---- granted without another look ----------------------------------------------------------------
@@ -38,18 +37,9 @@ TEST(ContenderProof, LooksAgainWhenItsSessionMayHaveExpired) {
 }
 
 TEST(ContenderProof, LooksAgainWhenNobodyWouldHaveToldOfTheEndOfItsOwnNode) {
-  Script(Lock())
-      .IsProven()
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("own timer, watch other1")
-      .Ok()
-      .OwnWatchDue()
-      .Expect("watch a3")  // not answered yet
-      .Deleted(Other(1))
-      .Expect("list");
+  Script script(Lock());
+  Wait(script).OwnWatchDue().Expect("watch a3");  // not answered yet
+  script.IsProven().Deleted(Other(1)).Expect("list");
 }
 
 // What happened meanwhile is told in no particular order after a reconnection.
@@ -59,26 +49,19 @@ TEST(ContenderProof, LooksAgainWhenItsOwnWatchWasSetOnAnEarlierConnection) {
 }
 
 TEST(ContenderProof, LooksAgainWhenAnotherWasInFrontOfTheOneInFront) {
-  Script(Lock())
-      .IsProven()
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Other(1), Other(2), Mine(3)})
-      .Expect("own timer, watch other2")
-      .Ok()
-      .OwnWatchDue()
-      .Expect("watch a3")
-      .Ok()
-      .Deleted(Other(2))
-      .Expect("list");
+  Script script(Lock());
+  script.Up(7).Created(3).Listed({Other(1), Other(2), Mine(3)});
+  script.Expect("create a, list, own timer, watch other2").Ok();
+  WatchOwn(script).IsProven().Deleted(Other(2)).Expect("list");
 }
 
 // Curator downgrades a writer to a reader, which then stands in its place.
 TEST(ContenderProof, LooksAgainWhenAWriterGoes) {
+  const std::string writer = OtherOf(Mode::kSharedWriter, 1);
   Script script(Lock());
-  WatchBoth(script, OtherOf(Mode::kSharedWriter, 1)).IsProven();
-  script.Deleted(OtherOf(Mode::kSharedWriter, 1)).Expect("list");
+  script.Up(7).Created(3).Listed({writer, Mine(3)});
+  script.Expect("create a, list, own timer, watch other1").Ok();
+  WatchOwn(script).IsProven().Deleted(writer).Expect("list");
 }
 
 TEST(ContenderProof, LooksAgainWhenTheWatchFiredForSomethingElse) {
@@ -89,15 +72,8 @@ TEST(ContenderProof, LooksAgainWhenTheWatchFiredForSomethingElse) {
 // ---- granted only with a proof -------------------------------------------------------------------
 
 TEST(ContenderProof, WaitsForItWhenThatIsAskedFor) {
-  Script(ProvenLock())
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Mine(3)})
-      .Expect("own timer")
-      .ExpectState(State::kProving)
-      .Proven()
-      .Expect("granted a3 token 1003 in 7");
+  Script script(ProvenLock());
+  BecomeFirst(script).ExpectState(State::kProving).Proven().Expect("granted a3 token 1003 in 7");
 }
 
 TEST(ContenderProof, DoesNotWaitForWhatIsThere) {
@@ -111,23 +87,13 @@ TEST(ContenderProof, DoesNotWaitForWhatIsThere) {
 }
 
 TEST(ContenderProof, IsNoGrantForOneThatIsStillQueued) {
-  Script(ProvenLock())
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("own timer, watch other1")
-      .Proven()
-      .ExpectNothing();
+  Script script(ProvenLock());
+  Wait(script).Proven().ExpectNothing();
 }
 
 TEST(ContenderProof, WaitingForItLooksAgainAfterAReconnection) {
-  Script(ProvenLock())
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Mine(3)})
-      .Expect("own timer")
+  Script script(ProvenLock());
+  BecomeFirst(script)
       .Down()
       .Proven()
       .ExpectNothing()
@@ -139,12 +105,8 @@ TEST(ContenderProof, WaitingForItLooksAgainAfterAReconnection) {
 }
 
 TEST(ContenderProof, WaitingForItQueuesAgainWhenItsSessionIsLost) {
-  Script(ProvenLock())
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Mine(3)})
-      .Expect("own timer")
+  Script script(ProvenLock());
+  BecomeFirst(script)
       .Lapsed()
       .ExpectNothing()
       .Lost()
@@ -154,12 +116,8 @@ TEST(ContenderProof, WaitingForItQueuesAgainWhenItsSessionIsLost) {
 }
 
 TEST(ContenderProof, WaitingForItLooksWhetherItsNodeIsGone) {
-  Script(ProvenLock())
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Mine(3)})
-      .Expect("own timer")
+  Script script(ProvenLock());
+  BecomeFirst(script)
       .OwnWatchDue()
       .Expect("watch a3")
       .Ok()
@@ -170,16 +128,8 @@ TEST(ContenderProof, WaitingForItLooksWhetherItsNodeIsGone) {
 }
 
 TEST(ContenderProof, WaitingForItLeavesWhenAsked) {
-  Script(ProvenLock())
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Mine(3)})
-      .Expect("own timer")
-      .Leave()
-      .Expect("delete a3")
-      .Ok()
-      .Expect("finished: left");
+  Script script(ProvenLock());
+  BecomeFirst(script).Leave().Expect("delete a3").Ok().Expect("finished: left");
 }
 
 }  // namespace

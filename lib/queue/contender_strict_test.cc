@@ -34,6 +34,13 @@ Script& FindVanished(Script& script) {
   return BecomeFirst(script).Record(Other(1), 4).Expect("delay timer");
 }
 
+// It has waited: lists, and is granted.
+void TakeOver(Script& script) {
+  script.Listed({Mine(3)}).Expect("get record");
+  script.Record(Other(1), 4).Expect("record a3 over 4");
+  script.Recorded(5).Expect("granted a3 token 1003 in 7");
+}
+
 // ---- the grant -----------------------------------------------------------------------------------
 
 TEST(ContenderStrict, IsGrantedOnceTheRecordSaysSo) {
@@ -57,16 +64,8 @@ TEST(ContenderStrict, MakesTheRecordIfThereIsNone) {
 
 TEST(ContenderStrict, WaitsAfterOneThatVanished) {
   Script script(StrictLock());
-  FindVanished(script)
-      .ExpectState(State::kDelaying)
-      .DelayOver()
-      .Expect("list")
-      .Listed({Mine(3)})
-      .Expect("get record")
-      .Record(Other(1), 4)
-      .Expect("record a3 over 4")
-      .Recorded(5)
-      .Expect("granted a3 token 1003 in 7");
+  FindVanished(script).ExpectState(State::kDelaying).DelayOver().Expect("list");
+  TakeOver(script);
 }
 
 TEST(ContenderStrict, LooksAgainWhenSomebodyElseWroteTheRecord) {
@@ -94,19 +93,9 @@ TEST(ContenderStrict, FindsItsOwnNameWhenTheAnswerToTheWriteWasLost) {
 }
 
 TEST(ContenderStrict, ReadsTheRecordAlsoWhenItNeedsNoListing) {
-  Script(StrictLock())
-      .IsProven()
-      .Up(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("own timer, watch other1")
-      .Ok()
-      .OwnWatchDue()
-      .Expect("watch a3")
-      .Ok()
-      .Deleted(Other(1))
-      .Expect("get record");
+  Script script(StrictLock());
+  Wait(script).OwnWatchDue().Expect("watch a3").Ok();
+  script.IsProven().Deleted(Other(1)).Expect("get record");
 }
 
 TEST(ContenderStrict, MayNotWriteTheRecord) {
@@ -124,34 +113,14 @@ TEST(ContenderStrict, MayNotWriteTheRecord) {
 
 TEST(ContenderStrict, WaitsOnOverAReconnection) {
   Script script(StrictLock());
-  FindVanished(script)
-      .Down()
-      .Up(7)
-      .ExpectNothing()
-      .DelayOver()
-      .Expect("list")
-      .Listed({Mine(3)})
-      .Expect("get record")
-      .Record(Other(1), 4)
-      .Expect("record a3 over 4")
-      .Recorded(5)
-      .Expect("granted a3 token 1003 in 7");
+  FindVanished(script).Down().Up(7).ExpectNothing().DelayOver().Expect("list");
+  TakeOver(script);
 }
 
 TEST(ContenderStrict, ThatIsOverWithoutAConnectionIsOver) {
   Script script(StrictLock());
-  FindVanished(script)
-      .Down()
-      .DelayOver()
-      .ExpectNothing()
-      .Up(7)
-      .Expect("list")
-      .Listed({Mine(3)})
-      .Expect("get record")
-      .Record(Other(1), 4)
-      .Expect("record a3 over 4")
-      .Recorded(5)
-      .Expect("granted a3 token 1003 in 7");
+  FindVanished(script).Down().DelayOver().ExpectNothing().Up(7).Expect("list");
+  TakeOver(script);
 }
 
 TEST(ContenderStrict, WaitsFromTheBeginningInANewSession) {
