@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How `zkr lock` keeps its command in hand, tried with tools/zkr/supervisor/supervise_driver.cc:
-// no server takes part. Each test runs with both ways of keeping the tree together.
+// What the command gets and gives, while nothing is wrong with the lock.
+
+#include "integration/zkr_supervisor_test.h"
 
 #include <grp.h>
 #include <signal.h>
@@ -9,55 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <map>
-#include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
-
-#include "integration/zkr_process.h"
-#include "lib/base/boot_time.h"
 
 namespace zkrecipes::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-class Supervised : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    if (GetParam() == "namespace" && !MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
-  }
-
-  std::vector<std::string> Driver(const std::string& grace, const std::string& remaining,
-                                  const std::vector<std::string>& command) {
-    std::vector<std::string> argv = {
-        ZKRECIPES_BIN_DIR "/zkr-supervise", GetParam(), grace, remaining, lock_, "--"};
-    argv.insert(argv.end(), command.begin(), command.end());
-    return argv;
-  }
-  std::vector<std::string> Shell(const std::string& script, const std::string& grace = "30s",
-                                 const std::string& remaining = "1h") {
-    return Driver(grace, remaining, {"sh", "-c", script});
-  }
-
-  // A script that holds the life line as descriptor 9, says so, and goes on with `then`.
-  std::string Holding(const std::string& then) {
-    return absl::StrCat("exec 9>", life_.path(), "; ", then);
-  }
-
-  void LoseTheLock() { std::ofstream(lock_ + ".loss") << "lost"; }
-  void DoubtTheLock() { std::ofstream(lock_ + ".doubt") << "?"; }
-  void ConfirmTheLock() { std::remove((lock_ + ".doubt").c_str()); }
-
-  TempDir dir_;
-  const std::string lock_ = dir_ / "lock";
-  LifeLine life_{dir_ / "life"};
-};
 
 INSTANTIATE_TEST_SUITE_P(Guard, Supervised, ::testing::Values("namespace", "process"),
                          [](const auto& instance) { return instance.param; });
@@ -152,50 +112,6 @@ TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
   }
 }
 
-TEST_P(Supervised, KillsGrandchildrenInTheirOwnSessionsWhenZkrIsKilled) {
-  Program program(Shell(
-      Holding("(setsid sh -c 'trap \"\" TERM HUP; echo deep >&9; while :; do sleep 1; done' &); "
-              "echo ready >&9; while :; do sleep 1; done")));
-  ASSERT_TRUE(life_.WaitFor("deep"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  program.Signal(SIGKILL);
-  EXPECT_TRUE(life_.WaitUntilCut());
-}
-
-TEST_P(Supervised, KillsTheTreeWhenZkrsProcessGroupIsKilled) {
-  Program program(Shell(Holding("echo ready >&9; (setsid sleep 1000 &); sleep 1000")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  kill(-program.pid(), SIGKILL);
-  EXPECT_TRUE(life_.WaitUntilCut());
-}
-
-TEST_P(Supervised, KillsTheTreeAtTheDeadlineWhenZkrIsStopped) {
-  Program program(
-      Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000"), "30s", "500ms"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  program.Signal(SIGSTOP);
-  EXPECT_TRUE(life_.WaitUntilCut());
-  program.Signal(SIGCONT);
-  EXPECT_EQ(program.Wait(), 70);
-}
-
-TEST_P(Supervised, LeavesTheCommandAloneWhileZkrIsWell) {
-  Program program(Shell("sleep 3; exit 4", "30s", "2s"));
-  EXPECT_EQ(program.Wait(), 4);
-}
-
-TEST_P(Supervised, ReportsACommandThatEndedBeforeTheDeadlineOfAStoppedZkr) {
-  Program program(Shell(
-      Holding("echo ready >&9; while [ ! -e " + (dir_ / "go") + " ]; do sleep 0.01; done; exit 9"),
-      "30s", "1h"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  program.Signal(SIGSTOP);
-  std::ofstream(dir_ / "go") << "go";
-  ASSERT_TRUE(life_.WaitUntilCut());
-  program.Signal(SIGCONT);
-  EXPECT_EQ(program.Wait(), 9);
-}
-
 TEST_P(Supervised, EndsWhatTheCommandLeavesBehindBeforeItReturns) {
   Program program(Shell(
       Holding("(setsid sh -c 'trap \"\" TERM; echo stubborn >&9; while :; do sleep 1; done' &); "
@@ -226,122 +142,6 @@ TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {
   EXPECT_FALSE(life_.IsHeld());
 }
 
-TEST_P(Supervised, AsksTheCommandToEndWhileTheLockIsInDoubt) {
-  Program program(Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
-                                "while :; do sleep 0.01; done"),
-                        "10s", "6s"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  DoubtTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
-}
-
-TEST_P(Supervised, LeavesTheCommandAloneWhenADoubtIsOver) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 1' TERM; echo ready >&9; while [ ! -e " +
-                    (dir_ / "go") + " ]; do sleep 0.01; done; exit 4"),
-            "1s", "30s"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  for (int i = 0; i < 3; ++i) {
-    DoubtTheLock();
-    WaitUntil([] { return false; }, absl::Milliseconds(200));
-    ConfirmTheLock();
-    WaitUntil([] { return false; }, absl::Milliseconds(200));
-  }
-  std::ofstream(dir_ / "go") << "go";
-  EXPECT_EQ(program.Wait(), 4);
-}
-
-TEST_P(Supervised, KillsTheTreeBeforeTheDeadlineOfALockInDoubt) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
-                    "while :; do sleep 0.01; done"),
-            "500ms", "6s"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  DoubtTheLock();
-  const auto deadline = base::BootNow() + absl::Seconds(6);
-  EXPECT_TRUE(life_.WaitFor("asked"));
-  EXPECT_TRUE(life_.WaitUntilCut());
-  EXPECT_LT(base::BootNow(), deadline);
-  EXPECT_EQ(program.Wait(), 70);
-}
-
-TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsInDoubt) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
-                    "while :; do sleep 0.01; done"),
-            "10s", "6s"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  DoubtTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
-}
-
-TEST_P(Supervised, AsksTheCommandToEndWhenTheLockIsLost) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
-                    "while :; do sleep 0.01; done")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  LoseTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
-}
-
-TEST_P(Supervised, KillsTheTreeAfterTheGracePeriodWhenTheLockIsLost) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
-                    "while :; do sleep 0.01; done"),
-            "300ms"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  LoseTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
-  EXPECT_FALSE(life_.IsHeld());
-}
-
-TEST_P(Supervised, KillsTheTreeBeforeTheDeadlineOfALostLockWhateverTheGracePeriod) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
-                    "while :; do sleep 0.01; done"),
-            "1h", "6s"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  LoseTheLock();
-  const auto deadline = base::BootNow() + absl::Seconds(6);
-  EXPECT_TRUE(life_.WaitFor("asked"));
-  EXPECT_TRUE(life_.WaitUntilCut());
-  EXPECT_LT(base::BootNow(), deadline);
-  EXPECT_EQ(program.Wait(), 70);
-}
-
-TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsLost) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
-                    "while :; do sleep 0.01; done")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  LoseTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
-}
-
-TEST_P(Supervised, RunsNothingUnderALockThatIsLostAlready) {
-  Program program(Shell("echo ran", "5s", "0s"));
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_EQ(program.Out(), "");
-}
-
-TEST_P(Supervised, KeepsTheStatusOfACommandThatEndedBeforeTheLoss) {
-  Program program(
-      Shell(Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; "
-                    "do sleep 0.01; done' &); while [ ! -e " +
-                    (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
-            "1s"));
-  ASSERT_TRUE(life_.WaitFor("up"));
-  std::ofstream(dir_ / "go") << "go";
-  ASSERT_TRUE(life_.WaitFor("termed"));
-  LoseTheLock();
-  EXPECT_EQ(program.Wait(), 5);
-}
-
 TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
   Program program(Shell(Holding("echo ready >&9; kill -STOP $$; echo continued >&9; exit 8")));
   ASSERT_TRUE(life_.WaitFor("ready"));
@@ -352,38 +152,6 @@ TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
     return !program.IsRunning();
   }));
   EXPECT_EQ(program.Wait(), 8);
-}
-
-TEST_P(Supervised, KillsTheTreeWhenTheGuardIsKilled) {
-  Program program(Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  const auto guards = DescendantsNamed(program.pid(), "lock-guard");
-  ASSERT_FALSE(guards.empty());
-  kill(guards.front(), SIGKILL);
-  EXPECT_EQ(program.Wait(), 128 + SIGKILL);
-  EXPECT_FALSE(life_.IsHeld());
-  EXPECT_THAT(program.Err(), HasSubstr("killed the command's guard"));
-}
-
-TEST_P(Supervised, KillsTheTreeWhenTheRunnerIsKilled) {
-  Program program(Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  const auto runners = DescendantsNamed(program.pid(), "lock-runner");
-  ASSERT_FALSE(runners.empty());
-  kill(runners.front(), SIGKILL);
-  EXPECT_EQ(program.Wait(), 128 + SIGKILL);
-  EXPECT_FALSE(life_.IsHeld());
-}
-
-TEST_P(Supervised, DoesNotDependOnAGuardThatIsStopped) {
-  Program program(Shell(Holding("(setsid sleep 1000 &); echo ready >&9; sleep 1000"), "100ms"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  const auto guards = DescendantsNamed(program.pid(), "lock-guard");
-  ASSERT_FALSE(guards.empty());
-  kill(guards.front(), SIGSTOP);
-  LoseTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_FALSE(life_.IsHeld());
 }
 
 TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
