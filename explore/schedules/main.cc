@@ -6,23 +6,17 @@
 #include <cstdint>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "CLI/CLI.hpp"
+#include "absl/time/time.h"
 
 #include "explore/schedules/schedule.h"
 
 namespace zkrecipes::explore::schedules {
 namespace {
-
-const char kUsage[] =
-    "usage: zkrecipes-schedules [--weather calm|rough|storm|partition|edge|all] [--schedules N]\n"
-    "                         [--minutes M] [--seed FIRST] [--length MOVES] [--replay 'MOVES']\n"
-    "Runs schedules at random until one breaks a rule, and then prints the shortest that does.\n"
-    "--replay runs one schedule, of the options that --seed chooses, and tells its story.\n"
-    "--rate-bound X, --ping-gap D, --slack D: margins of the leases (docs/lease.md).\n"
-    "--find 1: there is a bug, and it is the failure not to find it.\n";
 
 struct Flags {
   std::vector<Weather> weathers = {Weather::kCalm, Weather::kRough, Weather::kStorm,
@@ -40,29 +34,6 @@ SceneOptions OptionsFor(uint64_t seed, const Flags& flags) {
   SceneOptions options = schedules::OptionsFor(seed);
   options.lease = flags.lease;
   return options;
-}
-
-bool Parse(const std::string& name, const std::string& value, Flags& flags) {
-  if (name == "--schedules") return absl::SimpleAtoi(value, &flags.schedules);
-  if (name == "--seed") return absl::SimpleAtoi(value, &flags.seed);
-  if (name == "--length") return absl::SimpleAtoi(value, &flags.length);
-  if (name == "--minutes") {
-    flags.schedules = std::numeric_limits<uint64_t>::max();
-    return absl::SimpleAtod(value, &flags.minutes);
-  }
-  if (name == "--rate-bound") return absl::SimpleAtod(value, &flags.lease.clock_rate_bound);
-  if (name == "--ping-gap") return absl::ParseDuration(value, &flags.lease.ping_gap);
-  if (name == "--slack") return absl::ParseDuration(value, &flags.lease.slack);
-  if (name == "--find") return flags.find = value == "1";
-  if (name == "--replay") {
-    flags.replay = value;
-    return true;
-  }
-  if (name != "--weather") return false;
-  if (value == "all") return true;
-  const auto weather = ParseWeather(value);
-  if (weather.has_value()) flags.weathers = {*weather};
-  return weather.has_value();
 }
 
 void Report(const SceneOptions& options, Weather weather, const Outcome& outcome) {
@@ -114,13 +85,49 @@ int Explore(const Flags& flags) {
   return flags.find ? 1 : 0;
 }
 
+void AddDuration(CLI::App& app, const std::string& name, absl::Duration& value,
+                 const std::string& help) {
+  const auto parse = [&value](const CLI::results_t& texts) {
+    return absl::ParseDuration(texts.back(), &value);
+  };
+  app.add_option(name, parse, help)->type_name("DURATION")->expected(1);
+}
+
+void AddMargins(CLI::App& app, LeaseOptions& lease) {
+  const std::string group = "Margins of the leases (docs/lease.md)";
+  app.add_option("--rate-bound", lease.clock_rate_bound)->group(group);
+  AddDuration(app, "--ping-gap", lease.ping_gap, "");
+  AddDuration(app, "--slack", lease.slack, "");
+  for (const char* name : {"--ping-gap", "--slack"}) app.get_option(name)->group(group);
+}
+
+void AddWeather(CLI::App& app, std::vector<Weather>& weathers) {
+  const auto parse = [&weathers](const CLI::results_t& texts) {
+    if (texts.back() == "all") return true;
+    const auto weather = ParseWeather(texts.back());
+    if (weather.has_value()) weathers = {*weather};
+    return weather.has_value();
+  };
+  app.add_option("--weather", parse, "calm, rough, storm, partition, edge or all (all)")
+      ->type_name("NAME")
+      ->expected(1);
+}
+
 int Main(int argc, char** argv) {
+  CLI::App app(
+      "Runs schedules at random until one breaks a rule, and then prints the shortest that does");
   Flags flags;
-  for (int i = 1; i < argc; i += 2) {
-    if (i + 1 >= argc || !Parse(argv[i], argv[i + 1], flags)) {
-      std::cerr << kUsage;
-      return 2;
-    }
+  AddWeather(app, flags.weathers);
+  auto* schedules = app.add_option("--schedules", flags.schedules, "so many (10000)");
+  auto* minutes = app.add_option("--minutes", flags.minutes, "for so long, however many they are");
+  app.add_option("--seed", flags.seed, "the first (1)");
+  app.add_option("--length", flags.length, "moves of each (150)");
+  app.add_option("--replay", flags.replay, "run these moves, with the options of --seed: a story");
+  app.add_flag("--find", flags.find, "succeed at the first broken rule, fail without one");
+  AddMargins(app, flags.lease);
+  CLI11_PARSE(app, argc, argv);
+  if (!minutes->empty() && schedules->empty()) {
+    flags.schedules = std::numeric_limits<uint64_t>::max();
   }
   return flags.replay.has_value() ? ReplayOne(flags) : Explore(flags);
 }
