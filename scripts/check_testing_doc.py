@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that every test that docs/testing.md names exists, and that every case in it has one or says where it belongs.
+"""Proves that every test that docs/testing.md and docs/peers.md name exists, and that every case has one or says why not.
 
 usage: check_testing_doc.py [ROOT]; prints what is wrong and exits 1 if there is something. `Suite.*` is any of a suite,
 `explore.*` any of ctest's tests that a CMakeLists.txt makes under such a name.
@@ -14,7 +14,9 @@ TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.MULTILINE)
 FAMILY = re.compile(r"\b(?:NAME|TEST) ([a-z][\w.]*)\.\$")
 NAME = re.compile(r"`(\w+)\.(\w+|\*)`")
 FAMILY_NAME = re.compile(r"`([a-z][\w.]*)\.\*`")
-ELSEWHERE = re.compile(r"\(issue \d+\)|see \[")
+ELSEWHERE = re.compile(r"\(issue \d+\)|see \[|see below|Does not apply")
+DOCS = ("docs/testing.md", "docs/peers.md")
+HEADS = ("| ---", "| case", "| kind", "| peer test")
 
 
 def tests(root):
@@ -28,22 +30,29 @@ def tests(root):
     return found
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
-    known, named, wrong = tests(root), set(), 0
-    for number, line in enumerate((root / "docs/testing.md").read_text().splitlines(), 1):
+def complaints(doc, text, known, named):
+    for number, line in enumerate(text.splitlines(), 1):
         names = {name for name in NAME.findall(line) if name[0][0].isupper()}
         names |= {(family, "*") for family in FAMILY_NAME.findall(line)}
         named |= names
-        missing = [f"no test {suite}.{test}" for suite, test in sorted(names - known)]
-        row = line.startswith("| ") and not line.startswith(("| ---", "| case", "| kind", "| suite"))
+        for suite, test in sorted(names - known):
+            yield f"{doc}:{number}: no test {suite}.{test}"
+        row = line.startswith("| ") and not line.startswith(HEADS)
         if row and not names and not ELSEWHERE.search(line):
-            missing.append("a case without a test")
-        for what in missing:
+            yield f"{doc}:{number}: a case without a test"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    known, wrong = tests(root), 0
+    for doc in DOCS:
+        named = set()
+        for complaint in complaints(doc, (root / doc).read_text(), known, named):
             wrong += 1
-            print(f"docs/testing.md:{number}: {what}")
-    print(f"docs/testing.md: {len(named)} tests named, {wrong} complaints")
-    return 1 if wrong or not named else 0
+            print(complaint)
+        wrong += not named
+        print(f"{doc}: {len(named)} tests named")
+    return 1 if wrong else 0
 
 
 sys.exit(main())

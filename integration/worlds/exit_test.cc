@@ -97,6 +97,23 @@ TEST_F(ExitInAWorld, AClientMayGoBeforeItsLeaseAndItsWaits) {
   EXPECT_TRUE(AwaitQueue(0));
 }
 
+TEST_F(ExitInAWorld, AWaiterBehindAClientThatClosesStillWaitsForTheHolder) {
+  auto holder = NewClient();
+  auto leaving = NewClient();
+  auto other = NewClient();
+  std::optional<Lease> lease = Acquired(holder);
+  Pending ended = Queued(leaving, 2);
+  Pending waiter = Queued(other, 3);
+  EXPECT_EQ(leaving->Close(), absl::OkStatus());
+  EXPECT_EQ(Answer(ended).status().code(), StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(AwaitQueue(2));
+  world().Pass(absl::Milliseconds(200));
+  EXPECT_FALSE(waiter.answered());
+  lease.reset();
+  EXPECT_TRUE(Answer(waiter).ok());
+  EXPECT_EQ(ended.answers(), 1);
+}
+
 TEST_F(ExitInAWorld, AClientThatGoesWithoutAConnectionLeavesWhatItHasToItsSession) {
   auto client = NewClient({.session_timeout = absl::Seconds(1)});
   auto other = NewClient();

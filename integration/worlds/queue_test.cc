@@ -2,6 +2,7 @@
 //
 // The lock's queue while nothing goes wrong, in every world.
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -107,6 +108,47 @@ TEST_F(QueueInAWorld, ATryOfABusyLockQueuesNobody) {
   // Had a node been there for a moment, it would have taken a number.
   auto waiter = Queued(other, 2);
   EXPECT_EQ(Number(Queue().back()), "0000000001");
+}
+
+TEST_F(QueueInAWorld, ATryThatWasBusyTakesTheLockOnceItIsFree) {
+  auto holder = NewClient();
+  Lease lease = Acquired(holder);
+  Lock lock(NewClient(), path());
+  EXPECT_FALSE(lock.TryAcquire()->acquired());
+  EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
+  // Another server may hear of it a moment later.
+  EXPECT_TRUE(world().Await([&] { return lock.TryAcquire()->acquired(); }));
+}
+
+TEST_F(QueueInAWorld, OfManyTriesAtOnceOneTakesTheLockAndTheOthersLeaveNothing) {
+  const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient(), NewClient()};
+  std::vector<std::future<absl::StatusOr<TryResult>>> tries;
+  for (size_t i = 0; i < 12; ++i) {
+    tries.push_back(std::async(std::launch::async, [this, client = clients[i % clients.size()]] {
+      return Lock(client, path()).TryAcquire();
+    }));
+  }
+  std::vector<Lease> leases;
+  for (auto& answer : tries) {
+    auto tried = answer.get();
+    ASSERT_TRUE(tried.ok()) << tried.status();
+    if (tried->acquired()) leases.push_back((*std::move(tried)).lease());
+  }
+  ASSERT_THAT(leases, SizeIs(1));
+  EXPECT_TRUE(AwaitQueue(1));
+  EXPECT_THAT(Queue(), ElementsAre(leases[0].node()));
+}
+
+TEST_F(QueueInAWorld, AHolderThatAcquiresAgainWaitsForItselfAndStillHolds) {
+  auto client = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  Pending again(client, path(), {.timeout = absl::Seconds(1)});
+  EXPECT_EQ(Answer(again).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(lease->state(), Lease::State::kHeld);
+  Pending next = Queued(client, 2);
+  EXPECT_FALSE(next.answered());
+  lease.reset();
+  EXPECT_TRUE(Answer(next).ok());
 }
 
 TEST_F(QueueInAWorld, ATimedOutWaitLeavesNeitherNodeNorWatch) {

@@ -2,6 +2,7 @@
 //
 // Parents, names, numbers, ACLs and namespaces, in every world.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,10 @@ class TreeInAWorld : public WorldTest {
     EXPECT_EQ(Answer(pending).status().code(), code) << path;
     EXPECT_EQ(Lock(client, path).TryAcquire().status().code(), code) << path;
     EXPECT_EQ(world().Paths(world().root()), before) << path;
+  }
+  bool Gone(const std::string& path) {
+    const auto paths = world().Paths(world().root());
+    return std::find(paths.begin(), paths.end(), path) == paths.end();
   }
   // As an operator makes it, with a parent that stays.
   void MakePath() {
@@ -77,6 +82,21 @@ TEST_F(TreeInAWorld, TheWholeQueueMayBeDeletedAndTheNextBeginsAnew) {
   EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kAborted);
   const Lease next = Acquired(client);
   EXPECT_THAT(Queue(), ElementsAre(next.node()));
+}
+
+TEST_F(TreeInAWorld, ThePathCannotBeDeletedWhileSomebodyIsQueued) {
+  auto client = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  EXPECT_FALSE(world().Delete(path()));
+  Pending waiter = Queued(client, 2);
+  lease.reset();
+  lease = Granted(waiter);
+  EXPECT_FALSE(world().Delete(path()));
+  EXPECT_EQ(lease->state(), Lease::State::kHeld);
+  EXPECT_EQ((*std::move(lease)).Release(), absl::OkStatus());
+  // By us, or before by the servers as an empty container.
+  EXPECT_TRUE(world().Await([&] { return world().Delete(path()) || Gone(path()); }));
+  EXPECT_TRUE(Gone(path()));
 }
 
 TEST_F(TreeInAWorld, AnEphemeralNodeIsNoLocksPath) {
