@@ -16,15 +16,19 @@ struct Pending::Shared {
   std::atomic<int> answers = 0;
 };
 
+Pending::Pending(const std::function<void(Done done)>& start)
+    : shared_(std::make_shared<Shared>()) {
+  start([shared = shared_](absl::StatusOr<Lease> lease) {
+    ++shared->answers;
+    shared->answer.Set(std::move(lease));
+  });
+}
+
 Pending::Pending(const std::shared_ptr<Client>& client, const std::string& path, WaitOptions wait,
                  const LockOptions& options)
-    : shared_(std::make_shared<Shared>()) {
-  Lock(client, path, options)
-      .AcquireAsync(std::move(wait), [shared = shared_](absl::StatusOr<Lease> lease) {
-        ++shared->answers;
-        shared->answer.Set(std::move(lease));
-      });
-}
+    : Pending([&](Done done) {
+        Lock(client, path, options).AcquireAsync(std::move(wait), std::move(done));
+      }) {}
 
 absl::StatusOr<Lease> Pending::Get() {
   auto answer = shared_->answer.Take(base::BootNow() + kSoon);

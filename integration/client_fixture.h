@@ -3,10 +3,12 @@
 #ifndef ZKRECIPES_INTEGRATION_CLIENT_FIXTURE_H_
 #define ZKRECIPES_INTEGRATION_CLIENT_FIXTURE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -31,9 +33,13 @@ bool Eventually(F condition) {
   return true;
 }
 
-// An AcquireAsync that is under way: its answer, and how often it came. Thread-safe.
+// An asynchronous acquire that is under way: its answer, and how often it came. Thread-safe.
 class Pending {
  public:
+  using Done = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
+
+  // `start` gets the `done` of some recipe's AcquireAsync.
+  explicit Pending(const std::function<void(Done done)>& start);
   Pending(const std::shared_ptr<Client>& client, const std::string& path, WaitOptions wait = {},
           const LockOptions& options = {});
 

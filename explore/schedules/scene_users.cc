@@ -77,7 +77,7 @@ bool Scene::Begin(size_t slot, MoveKind kind) {
   const internal::Candidacy candidacy{kLockPath, queue::Mode::kExclusive, attempt->try_only};
   Acquisition::Start(
       attempt->core, candidacy, wait,
-      internal::OnExecutor(attempt->core, [this, slot, attempt](Acquisition::Answer answer) {
+      internal::OnExecutor(*attempt->core, [this, slot, attempt](Acquisition::Answer answer) {
         OnAnswer(slot, attempt, std::move(answer));
       }));
   return true;

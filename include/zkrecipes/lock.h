@@ -4,39 +4,18 @@
 #define ZKRECIPES_LOCK_H_
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
+#include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes {
-
-// The answer to a try: the lease, or that somebody else is in the way.
-class [[nodiscard]] TryResult {
- public:
-  static TryResult Busy() { return TryResult(); }
-  explicit TryResult(Lease lease) : lease_(std::move(lease)) {}
-
-  bool acquired() const { return lease_.has_value(); }
-  // REQUIRES: acquired(), and not called before.
-  Lease lease() && {
-    Lease lease = std::move(*lease_);
-    lease_.reset();
-    return lease;
-  }
-
- private:
-  TryResult() = default;
-  std::optional<Lease> lease_;
-};
 
 struct LockOptions {
   // Else than zero: strict mode, for those who trust no bound on the leader's pings (docs/lease.md).

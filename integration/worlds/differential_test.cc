@@ -127,7 +127,8 @@ class Differential : public EnsembleTest {
     switch (Below(12)) {
       case 0:
       case 1:
-        return zk::Create{Path(), "data", zk::CreateMode::kPersistent};
+        return zk::Create{Path(), "data",
+                          Below(3) == 0 ? zk::CreateMode::kEphemeral : zk::CreateMode::kPersistent};
       case 2:
       case 3:
       case 4:

@@ -26,6 +26,11 @@ absl::Status Check(const ClientCore& core, const Candidacy& candidacy, const Wai
   return core.CheckMayBlock();
 }
 
+absl::StatusOr<Lease> LeaseOf(Acquisition::Answer answer) {
+  if (!answer.ok()) return answer.status();
+  return (*std::move(answer)).lease();
+}
+
 }  // namespace
 
 Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
@@ -87,19 +92,40 @@ void Acquisition::Quit(absl::Status why) {
   if (Settle(std::move(why))) leave_();
 }
 
-Acquisition::Done OnExecutor(const std::shared_ptr<ClientCore>& core, Acquisition::Done done) {
-  if (!core->InHomeProcess()) return done;
-  return [executor = core->executor(), done = std::move(done)](Acquisition::Answer answer) mutable {
+bool Acquisition::Settle(Answer answer) {
+  if (settled_.exchange(true)) return false;
+  std::exchange(done_, nullptr)(std::move(answer));
+  return true;
+}
+
+Acquisition::Done OnExecutor(const ClientCore& core, Acquisition::Done done) {
+  if (!core.InHomeProcess()) return done;
+  return [executor = core.executor(), done = std::move(done)](Acquisition::Answer answer) mutable {
     executor->Execute([done = std::move(done), answer = std::move(answer)]() mutable {
       std::move(done)(std::move(answer));
     });
   };
 }
 
-bool Acquisition::Settle(Answer answer) {
-  if (settled_.exchange(true)) return false;
-  std::exchange(done_, nullptr)(std::move(answer));
-  return true;
+absl::StatusOr<Lease> Acquire(const Client& client, const Candidacy& candidacy,
+                              const WaitOptions& wait) {
+  return LeaseOf(Acquisition::Wait(ClientAccess::Core(client), candidacy, wait));
+}
+
+absl::StatusOr<TryResult> TryAcquire(const Client& client, Candidacy candidacy,
+                                     const WaitOptions& wait) {
+  candidacy.try_only = true;
+  return Acquisition::Wait(ClientAccess::Core(client), candidacy, wait);
+}
+
+void AcquireAsync(const Client& client, const Candidacy& candidacy, const WaitOptions& wait,
+                  absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
+  const auto& core = ClientAccess::Core(client);
+  Acquisition::Start(
+      core, candidacy, wait,
+      OnExecutor(*core, [done = std::move(done)](Acquisition::Answer answer) mutable {
+        std::move(done)(LeaseOf(std::move(answer)));
+      }));
 }
 
 }  // namespace zkrecipes::internal

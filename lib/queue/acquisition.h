@@ -15,7 +15,7 @@
 
 #include "lib/queue/node_name.h"
 #include "lib/session/client_core.h"
-#include "zkrecipes/lock.h"
+#include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::internal {
@@ -75,7 +75,15 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
 };
 
 // A `done` that has the client's executor call `done`. (Inline in a forked child, which has no threads.)
-Acquisition::Done OnExecutor(const std::shared_ptr<ClientCore>& core, Acquisition::Done done);
+Acquisition::Done OnExecutor(const ClientCore& core, Acquisition::Done done);
+
+// The forms in which recipes offer it. `done` runs once, on the client's executor.
+absl::StatusOr<Lease> Acquire(const Client& client, const Candidacy& candidacy,
+                              const WaitOptions& wait);
+absl::StatusOr<TryResult> TryAcquire(const Client& client, Candidacy candidacy,
+                                     const WaitOptions& wait);
+void AcquireAsync(const Client& client, const Candidacy& candidacy, const WaitOptions& wait,
+                  absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
 }  // namespace zkrecipes::internal
 

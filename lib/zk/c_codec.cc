@@ -19,6 +19,8 @@ int ToCMode(CreateMode mode) {
       return ZOO_PERSISTENT;
     case CreateMode::kContainer:
       return ZOO_CONTAINER;
+    case CreateMode::kEphemeral:
+      return ZOO_EPHEMERAL;
     case CreateMode::kEphemeralSequential:
       return ZOO_EPHEMERAL_SEQUENTIAL;
   }

@@ -26,6 +26,7 @@ TEST(CCodec, KeepsTheFieldsOfAStat) {
 
 TEST(CCodec, NamesTheModesAsTheServerDoes) {
   EXPECT_EQ(ToCMode(CreateMode::kPersistent), 0);
+  EXPECT_EQ(ToCMode(CreateMode::kEphemeral), 1);
   EXPECT_EQ(ToCMode(CreateMode::kEphemeralSequential), 3);
   EXPECT_EQ(ToCMode(CreateMode::kContainer), 4);
 }

@@ -36,7 +36,7 @@ struct Stat {
   }
 };
 
-enum class CreateMode { kPersistent, kContainer, kEphemeralSequential };
+enum class CreateMode { kPersistent, kContainer, kEphemeral, kEphemeralSequential };
 
 // create2: the reply carries the name that the server chose and the new node's Stat.
 struct Create {

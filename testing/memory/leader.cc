@@ -46,7 +46,8 @@ struct ModelEnsemble::Preparation {
     txn.parent_cversion = PlusOne(sequence);
     txn.node.data = create.data;
     txn.node.container = create.mode == zk::CreateMode::kContainer;
-    txn.node.owner = sequential ? connection.session : 0;
+    const bool ephemeral = sequential || create.mode == zk::CreateMode::kEphemeral;
+    txn.node.owner = ephemeral ? connection.session : 0;
     txn.node.ctime_ms = absl::ToInt64Milliseconds(now.since_boot());
     return zk::Code::kOk;
   }

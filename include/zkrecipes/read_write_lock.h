@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_READ_WRITE_LOCK_H_
+#define ZKRECIPES_READ_WRITE_LOCK_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/client.h"
+#include "zkrecipes/lease.h"
+#include "zkrecipes/try_result.h"
+#include "zkrecipes/wait_options.h"
+
+namespace zkrecipes {
+
+// A lock that many readers may hold at once, or one writer. FIFO: whoever came first goes first, so a
+// queued writer holds back the readers behind it, and nobody starves. A reader watches the nearest
+// writer before it, a writer whoever is next before it. A Lock on the same path queues as a writer.
+//
+// Tokens: a writer's is larger than those of all that held the lock before it, and smaller than
+// those of all after. Of readers that hold it together they say nothing.
+//
+// Thread-safe, and a value without state, as Lock is: not re-entrant, and making one does no I/O.
+// What the forms do, the ACL permissions they need, and their errors are Lock's (lock.h).
+class ReadWriteLock {
+ public:
+  // REQUIRES: client is not null. A bad path is reported by each call below.
+  ReadWriteLock(std::shared_ptr<Client> client, std::string path);
+
+  absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {});
+  absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {});
+
+  // A reader is refused by a queued writer, too.
+  absl::StatusOr<TryResult> TryAcquireShared(const WaitOptions& wait = {});
+  absl::StatusOr<TryResult> TryAcquireExclusive(const WaitOptions& wait = {});
+
+  void AcquireSharedAsync(WaitOptions wait,
+                          absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+  void AcquireExclusiveAsync(WaitOptions wait,
+                             absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::shared_ptr<Client> client_;
+  std::string path_;
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_READ_WRITE_LOCK_H_
