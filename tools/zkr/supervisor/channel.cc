@@ -19,17 +19,36 @@ struct Header {
   std::int64_t sent_ns;
 };
 
-// The kernel fills this in, translated to the receiver's PID namespace: the one way to learn from
+union Control {
+  cmsghdr aligned;
+  char bytes[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))];
+};
+
+void Attach(int fd, Control& control, msghdr& packet) {
+  packet.msg_control = &control;
+  packet.msg_controllen = CMSG_SPACE(sizeof(fd));
+  cmsghdr* part = CMSG_FIRSTHDR(&packet);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(sizeof(fd));
+  std::memcpy(CMSG_DATA(part), &fd, sizeof(fd));
+}
+
+// The kernel translates the sender to the receiver's PID namespace: the one way to learn from
 // outside which pid a process of another namespace has here.
-pid_t SenderOf(msghdr* packet) {
+void TakeAttached(msghdr* packet, Message& message) {
   for (cmsghdr* part = CMSG_FIRSTHDR(packet); part != nullptr; part = CMSG_NXTHDR(packet, part)) {
-    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_CREDENTIALS) {
+    if (part->cmsg_level != SOL_SOCKET) continue;
+    if (part->cmsg_type == SCM_CREDENTIALS) {
       ucred credentials{};
       std::memcpy(&credentials, CMSG_DATA(part), sizeof(credentials));
-      return credentials.pid;
+      message.sender = credentials.pid;
+    } else if (part->cmsg_type == SCM_RIGHTS) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+      message.passed = UniqueFd(fd);
     }
   }
-  return 0;
 }
 
 }  // namespace
@@ -37,7 +56,7 @@ pid_t SenderOf(msghdr* packet) {
 ChannelPair Channel::Pair() {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) return {};
-  ChannelPair pair{Channel(fds[0]), Channel(fds[1])};
+  ChannelPair pair{Channel(UniqueFd(fds[0])), Channel(UniqueFd(fds[1]))};
   const int on = 1;
   for (const int fd : fds) {
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0) return {};
@@ -57,6 +76,8 @@ bool Channel::SendWithFlags(const Message& message, int flags) const {
   msghdr packet{};
   packet.msg_iov = parts;
   packet.msg_iovlen = 2;
+  Control control{};
+  if (message.passed.valid()) Attach(message.passed.get(), control, packet);
   ssize_t sent = 0;
   do {
     sent = sendmsg(fd_.get(), &packet, flags | MSG_NOSIGNAL);
@@ -68,11 +89,11 @@ std::optional<Message> Channel::Receive() const {
   std::string text(std::size_t{256} << 10, '\0');
   Header header{};
   iovec parts[2] = {{&header, sizeof(header)}, {text.data(), text.size()}};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+  Control control{};
   msghdr packet{};
   packet.msg_iov = parts;
   packet.msg_iovlen = 2;
-  packet.msg_control = control;
+  packet.msg_control = &control;
   packet.msg_controllen = sizeof(control);
   ssize_t got = 0;
   // ECONNRESET, once: the other side ended and left something of ours unread. What it had sent
@@ -82,7 +103,8 @@ std::optional<Message> Channel::Receive() const {
   } while (got < 0 && (errno == EINTR || errno == ECONNRESET));
   if (got < static_cast<ssize_t>(sizeof(header))) return std::nullopt;
   text.resize(static_cast<std::size_t>(got) - sizeof(header));
-  Message message{header.kind, header.value, std::move(text), {}, SenderOf(&packet)};
+  Message message{header.kind, header.value, std::move(text)};
+  TakeAttached(&packet, message);
   message.sent = zkrecipes::base::BootTime::SinceBoot(absl::Nanoseconds(header.sent_ns));
   return message;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "lib/base/boot_time.h"
 #include "tools/zkr/supervisor/unique_fd.h"
@@ -18,7 +19,7 @@ namespace zkr {
 enum class MessageKind : std::int32_t {
   // zkr to the guard
   kStart,  // run CMD. value: 1 if it gets the terminal. text: "NAME=VALUE\0" each, added to its
-           // environment
+           // environment. passed: the runner's channel to zkr
   kAlive,  // value: CLOCK_BOOTTIME in ns; CMD may live until then without another kAlive
   kKill,   // end CMD's whole tree now
   // zkr to the runner
@@ -34,12 +35,14 @@ enum class MessageKind : std::int32_t {
   // the guard to zkr
   kDeadlinePassed,  // no kAlive came in time: the tree is being killed
   kRunnerFailed,    // value: errno of the fork that failed
+  kTreeEnded,       // nothing of the tree is left, and CMD may be run again (Command::again)
 };
 
 struct Message {
   MessageKind kind = MessageKind::kKill;
   std::int64_t value = 0;
   std::string text = {};
+  UniqueFd passed = {};  // the receiver gets a copy of it
 
   // Filled in by Receive.
   zkrecipes::base::BootTime sent = {};  // when the sender sent it
@@ -53,6 +56,7 @@ struct ChannelPair;
 class Channel {
  public:
   Channel() = default;
+  explicit Channel(UniqueFd fd) : fd_(std::move(fd)) {}
   // An invalid pair if the system refuses; errno says why.
   static ChannelPair Pair();
 
@@ -69,9 +73,9 @@ class Channel {
   int fd() const { return fd_.get(); }
   bool valid() const { return fd_.valid(); }
   void Close() { fd_.reset(); }
+  UniqueFd Take() { return std::move(fd_); }
 
  private:
-  explicit Channel(int fd) : fd_(fd) {}
   bool SendWithFlags(const Message& message, int flags) const;
 
   UniqueFd fd_;

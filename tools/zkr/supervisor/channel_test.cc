@@ -28,6 +28,21 @@ TEST(Channel, DeliversWholeMessagesInOrder) {
   EXPECT_TRUE(alive->text.empty());
 }
 
+TEST(Channel, PassesADescriptorOn) {
+  auto [here, there] = Channel::Pair();
+  auto [end, passed] = Channel::Pair();
+  Message message{MessageKind::kStart};
+  message.passed = passed.Take();
+  ASSERT_TRUE(here.Send(message));
+  message.passed.reset();
+  auto received = there.Receive();
+  ASSERT_TRUE(received.has_value());
+  EXPECT_EQ(received->sender, getpid());
+  const Channel copy(std::move(received->passed));
+  ASSERT_TRUE(copy.Send({MessageKind::kEnded, 7}));
+  EXPECT_EQ(end.Receive()->value, 7);
+}
+
 TEST(Channel, SaysWhoSentAMessageAndWhen) {
   auto [here, there] = Channel::Pair();
   const auto before = zkrecipes::base::BootNow();

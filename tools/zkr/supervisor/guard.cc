@@ -29,8 +29,11 @@ void Guard::Main(Setup setup) {
   prctl(PR_SET_NAME, "lock-guard");
   guard.deadline_ = UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   guard.child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
-  if (guard.deadline_.valid() && guard.child_signal_.valid()) guard.Loop();
-  guard.EndTree();
+  if (!guard.deadline_.valid() || !guard.child_signal_.valid()) _exit(0);
+  do {
+    guard.Loop();
+    guard.EndTree();
+  } while (guard.WaitsForAnotherStart());
   _exit(0);
 }
 
@@ -38,7 +41,7 @@ void Guard::Loop() {
   for (;;) {
     pollfd fds[] = {{setup_.to_zkr.fd(), POLLIN, 0},
                     {child_signal_.get(), POLLIN, 0},
-                    {deadline_.get(), POLLIN, 0}};
+                    {runner_ > 0 ? deadline_.get() : -1, POLLIN, 0}};
     poll(fds, 3, -1);
     // A new deadline that is already waiting counts more than the old one's end.
     if (fds[0].revents != 0) {
@@ -57,25 +60,32 @@ void Guard::Loop() {
 }
 
 bool Guard::HandleMessage() {
-  const auto message = setup_.to_zkr.Receive();
+  auto message = setup_.to_zkr.Receive();
   zkr_is_gone_ = !message;
-  if (!message || message->kind == MessageKind::kKill) return false;
+  if (!message) return false;
   if (message->kind == MessageKind::kAlive) SetDeadline(message->value);
-  if (message->kind == MessageKind::kStart) return StartRunner(*message);
-  return true;
+  if (message->kind == MessageKind::kStart) return StartRunner(*std::move(message));
+  // Without a runner it was about the tree that has ended meanwhile.
+  return message->kind != MessageKind::kKill || runner_ == 0;
 }
 
-bool Guard::StartRunner(const Message& start) {
+bool Guard::StartRunner(Message start) {
+  if (DeadlinePassed()) {
+    setup_.to_zkr.Send({MessageKind::kDeadlinePassed});
+    return false;
+  }
   const GuardKind kind = setup_.command->guard;
-  bool started = kind != GuardKind::kProcess && ForkRunner(start, /*in_namespace=*/true);
-  if (!started && kind != GuardKind::kNamespace) started = ForkRunner(start, false);
+  Channel to_zkr(std::move(start.passed));
+  bool started = kind != GuardKind::kProcess && ForkRunner(start, to_zkr, /*in_namespace=*/true);
+  if (!started && kind != GuardKind::kNamespace) started = ForkRunner(start, to_zkr, false);
   if (!started) setup_.to_zkr.Send({MessageKind::kRunnerFailed, errno});
-  setup_.runner_to_zkr.Close();
-  DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
+  if (!setup_.command->again) {
+    DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
+  }
   return started;
 }
 
-bool Guard::ForkRunner(const Message& start, bool in_namespace) {
+bool Guard::ForkRunner(const Message& start, Channel& runner_to_zkr, bool in_namespace) {
   std::optional<NextForkInPidNamespace> next_fork;
   if (in_namespace && !next_fork.emplace().ok()) return false;
   Pipe lives = ClosingPipe();
@@ -85,7 +95,7 @@ bool Guard::ForkRunner(const Message& start, bool in_namespace) {
     setup_.to_zkr.Close();
     lives.write_end.reset();
     if (!in_namespace) ready.write_end.reset();
-    Runner::Main({setup_.command, setup_.signals, setup_.terminal, std::move(setup_.runner_to_zkr),
+    Runner::Main({setup_.command, setup_.signals, setup_.terminal, std::move(runner_to_zkr),
                   std::move(lives.read_end), std::move(ready.write_end), start.text,
                   start.value != 0});
   }
@@ -109,6 +119,11 @@ void Guard::SetDeadline(std::int64_t boot_ns) {
   timerfd_settime(deadline_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
+bool Guard::DeadlinePassed() const {
+  pollfd deadline{deadline_.get(), POLLIN, 0};
+  return poll(&deadline, 1, 0) > 0;
+}
+
 bool Guard::RunnerIsGone() {
   // Orphans of a runner that somebody killed come here too: the end of the tree is theirs.
   int status = 0;
@@ -122,11 +137,16 @@ bool Guard::RunnerIsGone() {
 void Guard::EndTree() {
   // The kernel reports PID 1 of a namespace as dead only when the rest of it is.
   if (runner_ > 0 && kill(runner_, SIGKILL) == 0) waitpid(runner_, nullptr, 0);
+  runner_ = 0;
   KillDescendants(absl::InfiniteDuration());
   // Else zkr does this, and knows better whether CMD wanted to leave the modes as they are.
   if (zkr_is_gone_ && setup_.terminal->ReclaimFromTheDead(setup_.zkr_group)) {
     setup_.terminal->RestoreModes();
   }
+}
+
+bool Guard::WaitsForAnotherStart() {
+  return setup_.command->again && !zkr_is_gone_ && setup_.to_zkr.Send({MessageKind::kTreeEnded});
 }
 
 }  // namespace zkr

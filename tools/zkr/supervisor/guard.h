@@ -27,7 +27,8 @@ namespace zkr {
 // - the moment that zkr gave last (Ending::kill_at) has come on CLOCK_BOOTTIME: the lock could not be
 //   confirmed, zkr is stopped or hangs, or the machine was suspended;
 // - the runner is gone: CMD has ended and its leftovers with it, or somebody killed the runner.
-// Its own end tells zkr that nothing of the tree is left.
+// Its own end tells zkr that nothing of the tree is left. A guard of Command::again goes on instead,
+// and says so: it waits for the next start.
 //
 // How it kills: with a PID namespace, by killing the runner. Without, it is a child subreaper, and
 // kills descendants as /proc shows them until none is left. The limits of the second:
@@ -45,7 +46,6 @@ class Guard {
     const BlockedSignals* signals = nullptr;
     const Terminal* terminal = nullptr;
     Channel to_zkr;
-    Channel runner_to_zkr;  // handed on to the runner
     pid_t zkr_group = 0;
   };
 
@@ -57,15 +57,17 @@ class Guard {
 
   void Loop();
   bool HandleMessage();  // false: it is time to end the tree
-  bool StartRunner(const Message& start);
-  bool ForkRunner(const Message& start, bool in_namespace);
+  bool StartRunner(Message start);
+  bool ForkRunner(const Message& start, Channel& runner_to_zkr, bool in_namespace);
   void SetDeadline(std::int64_t boot_ns);
+  bool DeadlinePassed() const;
   bool RunnerIsGone();
   void EndTree();
+  bool WaitsForAnotherStart();
 
   Setup setup_;
   bool zkr_is_gone_ = false;
-  pid_t runner_ = 0;
+  pid_t runner_ = 0;         // 0: nothing runs
   UniqueFd deadline_;        // timerfd
   UniqueFd child_signal_;    // signalfd
   UniqueFd runner_guarded_;  // its end tells the runner that the guard is gone

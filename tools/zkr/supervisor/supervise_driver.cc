@@ -6,7 +6,8 @@
 //
 // The lock has always REMAINING left, until a file named FILE.doubt appears: from then on it runs
 // down, as long as the file is there. It is lost when a file named FILE.loss appears. Exits with
-// CMD's status, 70 if the lock was lost or given up, 126 if CMD was not run.
+// CMD's status, 70 if the lock was lost or given up, 126 if CMD was not run. With ZKR_TEST_RUNS=N in
+// the environment CMD is run N times by one supervisor, which ends as the last of them does.
 
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stop_token>
 #include <string>
@@ -72,7 +74,12 @@ int main(int argc, char** argv) {
   const auto split = std::find(words.begin(), words.end(), "--");
   if (split == words.end() || split - words.begin() < 3) return 64;
 
-  zkr::Command command{{split + 1, words.end()}, ParseOrZero(words[1]), ParseKind(words[0])};
+  const char* runs = std::getenv("ZKR_TEST_RUNS");
+  zkr::Command command{{split + 1, words.end()},
+                       ParseOrZero(words[1]),
+                       ParseKind(words[0]),
+                       "lock",
+                       runs != nullptr};
   auto supervisor = zkr::Supervisor::Prepare(command);
   if (!supervisor.ok()) return 71;
 
@@ -80,12 +87,15 @@ int main(int argc, char** argv) {
   const std::string file = split - words.begin() > 3 ? words[3] : "/nonexistent/file";
   std::jthread loser([&](std::stop_token end) { WaitForLoss(file + ".loss", lost, end); });
   const absl::Duration remaining = ParseOrZero(words[2]);
-  const zkr::Outcome outcome =
-      (*supervisor)
-          ->Run({.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
-                 .lost = lost.get_token(),
-                 .hold = DoubtfulHold(remaining, file + ".doubt"),
-                 .margin = std::min(remaining / 10, absl::Milliseconds(200))});
+  const zkr::WhileHeld held = {.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
+                               .lost = lost.get_token(),
+                               .hold = DoubtfulHold(remaining, file + ".doubt"),
+                               .margin = std::min(remaining / 10, absl::Milliseconds(200))};
+  zkr::Outcome outcome = (*supervisor)->Run(held);
+  for (int left = runs == nullptr ? 0 : std::atoi(runs); --left > 0;) {
+    if (!(*supervisor)->CanRunAgain()) break;
+    outcome = (*supervisor)->Run(held);
+  }
   loser = {};
   zkr::PassOnInterrupt(outcome);
   if (outcome.lost) return 70;

@@ -38,25 +38,22 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
   auto prepared = std::unique_ptr<Supervisor>(new Supervisor(std::move(command)));
   Supervisor& self = *prepared;
   ChannelPair guard = Channel::Pair();
-  ChannelPair runner = Channel::Pair();
   self.terminal_ = Terminal::OpenControlling();
   self.terminal_.SaveModes();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t own_group = getpgrp();
-  self.guard_pid_ = guard.one.valid() && runner.one.valid() ? fork() : -1;
+  self.guard_pid_ = guard.one.valid() ? fork() : -1;
   if (self.guard_pid_ < 0) {
     return absl::UnavailableError(absl::StrCat("cannot start a guard process: ", strerror(errno)));
   }
   if (self.guard_pid_ == 0) {
     guard.one.Close();
-    runner.one.Close();
-    Guard::Main({&self.command_, &self.signals_, &self.terminal_, std::move(guard.other),
-                 std::move(runner.other), own_group});
+    Guard::Main(
+        {&self.command_, &self.signals_, &self.terminal_, std::move(guard.other), own_group});
   }
   // The guard does this too. Whoever is first: in our group it would pass for a part of a pipeline.
   setpgid(self.guard_pid_, self.guard_pid_);
   self.guard_ = std::move(guard.one);
-  self.runner_ = std::move(runner.one);
   self.signal_fd_ = OpenSignalFd(ForwardedSignals());
   return prepared;
 }
@@ -64,34 +61,41 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
 Supervisor::~Supervisor() { EndGuard(); }
 
 Outcome Supervisor::Run(const WhileHeld& held) {
+  now_ = {};
   LossWatch loss(held.lost);
-  Start(held);
-  while (Step(held, loss)) {
+  if (Start(held)) {
+    while (Step(held, loss)) {
+    }
   }
-  EndGuard();
+  if (!CanRunAgain()) EndGuard();
   HearRunnerOut(loss);
   if (TakeTerminalBack()) terminal_.RestoreModes();
-  if (phase_ == Phase::kRunning && !outcome_.lost) {
+  if (now_.phase == Phase::kRunning && !now_.outcome.lost) {
     std::fprintf(stderr, "zkr: somebody killed the command's guard, so the command was killed\n");
   }
-  return outcome_;
+  return now_.outcome;
 }
 
-void Supervisor::Start(const WhileHeld& held) {
+bool Supervisor::Start(const WhileHeld& held) {
+  ChannelPair runner = Channel::Pair();
+  runner_ = std::move(runner.one);
   Message start{MessageKind::kStart, MayHaveTerminal() ? 1 : 0};
+  start.passed = runner.other.Take();
   for (const std::string& variable : held.environment) {
     start.text.append(variable).push_back('\0');
   }
   terminal_.SaveModes();
-  ending_ = Ending({command_.grace, held.margin});
-  phase_ = Phase::kRunning;
+  now_.ending = Ending({command_.grace, held.margin});
+  now_.phase = Phase::kRunning;
   LookAtHold(held);
-  if (outcome_.lost) return KillTree();  // while we were about to start
-  if (!guard_.TrySend(start)) OnNotRun(errno == EMSGSIZE ? E2BIG : errno);
+  if (now_.outcome.lost) return false;  // while we were about to start
+  const bool started = start.passed.valid() && guard_.TrySend(start);
+  if (!started) OnNotRun(errno == EMSGSIZE ? E2BIG : errno);
+  return started;
 }
 
 bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
-  if (BootNow() >= ending_.next_look()) LookAtHold(held);
+  if (BootNow() >= now_.ending.next_look()) LookAtHold(held);
   EnforcePatience();
   pollfd fds[] = {{runner_.fd(), POLLIN, 0},
                   {guard_.fd(), POLLIN, 0},
@@ -102,7 +106,7 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
   if (fds[2].revents != 0) HandleSignals();
   if (fds[3].revents != 0) {
     loss.Take();
-    ending_.Lose(BootNow());
+    now_.ending.Lose(BootNow());
     ObeyEnding();
   }
   return fds[1].revents == 0 || HandleGuard(loss);
@@ -110,58 +114,59 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
 
 void Supervisor::LookAtHold(const WhileHeld& held) {
   const BootTime now = BootNow();
-  ending_.Look(held.hold(), now);
+  now_.ending.Look(held.hold(), now);
   ObeyEnding();
 }
 
 void Supervisor::ObeyEnding() {
-  const BootTime until = std::min(ending_.kill_at(), BootNow() + absl::Hours(24));
+  const BootTime until = std::min(now_.ending.kill_at(), BootNow() + absl::Hours(24));
   guard_.TrySend({MessageKind::kAlive, absl::ToInt64Nanoseconds(until.since_boot())});
-  if (ending_.phase() == Ending::Phase::kAsked) {
-    GiveUp(ending_.lost() ? "the lock is lost: asking the command to end"
-                          : "the lock is in doubt: asking the command to end");
+  if (now_.ending.phase() == Ending::Phase::kAsked) {
+    GiveUp(now_.ending.lost() ? "lost: asking the command to end"
+                              : "in doubt: asking the command to end");
   }
-  if (ending_.phase() != Ending::Phase::kOver || tree_killed_) return;
-  GiveUp("the lock is lost: killing the command");
+  if (now_.ending.phase() != Ending::Phase::kOver || now_.tree_killed) return;
+  GiveUp("lost: killing the command");
   KillTree();
 }
 
 void Supervisor::GiveUp(const char* why) {
-  if (phase_ != Phase::kRunning || outcome_.lost) return;
-  outcome_.lost = true;
-  given_up_at_ = BootNow();
-  std::fprintf(stderr, "zkr: %s\n", why);
+  if (now_.phase != Phase::kRunning || now_.outcome.lost) return;
+  now_.outcome.lost = true;
+  now_.given_up_at = BootNow();
+  std::fprintf(stderr, "zkr: the %s is %s\n", command_.held.c_str(), why);
   SendSignal(SIGTERM);
   SendSignal(SIGCONT);  // a stopped process acts on nothing but this and SIGKILL
 }
 
 void Supervisor::KillTree() {
-  tree_killed_ = true;
+  now_.tree_killed = true;
   guard_.TrySend({MessageKind::kKill});
-  kill_guard_at_ = std::min(kill_guard_at_, BootNow() + kGuardPatience);
+  now_.kill_guard_at = std::min(now_.kill_guard_at, BootNow() + kGuardPatience);
 }
 
 void Supervisor::EnforcePatience() {
-  if (BootNow() < kill_guard_at_) return;
+  if (BootNow() < now_.kill_guard_at) return;
   // Whatever it waits for: we are the next subreaper, and go on waiting for it.
   kill(guard_pid_, SIGKILL);
-  kill_guard_at_ = BootTime::InfiniteFuture();
+  now_.kill_guard_at = BootTime::InfiniteFuture();
 }
 
 int Supervisor::MillisecondsToNextTimer() const {
-  const BootTime look = tree_killed_ ? BootTime::InfiniteFuture() : ending_.next_look();
-  const absl::Duration left = std::clamp(std::min(look, kill_guard_at_) - BootNow(),
+  const BootTime look = now_.tree_killed ? BootTime::InfiniteFuture() : now_.ending.next_look();
+  const absl::Duration left = std::clamp(std::min(look, now_.kill_guard_at) - BootNow(),
                                          absl::ZeroDuration(), absl::Minutes(1));
   return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
 }
 
 bool Supervisor::HandleGuard(const LossWatch& loss) {
   const auto message = guard_.Receive();
-  if (!message) return false;
+  if (!message) guard_.Close();
+  if (!message || message->kind == MessageKind::kTreeEnded) return false;
   if (message->kind == MessageKind::kRunnerFailed) OnNotRun(static_cast<int>(message->value));
   if (message->kind == MessageKind::kDeadlinePassed) {
     HearRunnerOut(loss);
-    if (phase_ == Phase::kRunning) outcome_.lost = true;
+    if (now_.phase == Phase::kRunning) now_.outcome.lost = true;
   }
   return true;
 }
@@ -184,7 +189,7 @@ void Supervisor::HandleRunner(const LossWatch& loss) {
 void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
   switch (message.kind) {
     case MessageKind::kForked:
-      command_group_ = message.sender;
+      now_.command_group = message.sender;
       return;
     case MessageKind::kExecFailed:
       return OnNotRun(static_cast<int>(message.value));
@@ -199,22 +204,25 @@ void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
 
 void Supervisor::HandleSignals() {
   while (const int signal = NextSignal(signal_fd_)) {
-    if (phase_ == Phase::kEnding) {
+    if (now_.phase == Phase::kEnding) {
       if (AsksToEnd(signal)) KillTree();
     } else if (signal == SIGCONT) {
       Resume(MayHaveTerminal());
     } else {
-      forwarded_.insert(signal);
+      now_.forwarded.insert(signal);
       SendSignal(signal);
+    }
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
+      now_.outcome.asked_to_end = true;
     }
   }
 }
 
 void Supervisor::OnStopped(int signal) {
   const pid_t foreground = terminal_.Foreground();
-  const bool typed = foreground != 0 && foreground == command_group_;
+  const bool typed = foreground != 0 && foreground == now_.command_group;
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-  const bool forwarded = signal == SIGTSTP && forwarded_.erase(SIGTSTP) > 0;
+  const bool forwarded = signal == SIGTSTP && now_.forwarded.erase(SIGTSTP) > 0;
   // Anything else, such as a `kill -STOP` of CMD, is not job control: the lock stays held.
   if (!typed && !wants_terminal && !forwarded) return;
   if (wants_terminal && foreground == getpgrp()) return Resume(true);
@@ -230,20 +238,25 @@ void Supervisor::OnStopped(int signal) {
 void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   const int status = static_cast<int>(ended.value);
   const bool killed = WIFSIGNALED(status);
-  outcome_.end = killed ? Outcome::End::kKilled : Outcome::End::kExited;
-  outcome_.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
-  outcome_.lost = given_up_at_ <= ended.sent || loss.WasLostBefore(ended.sent);
-  phase_ = Phase::kEnding;
-  if (!TakeTerminalBack() || !killed) return;
-  terminal_.RestoreModes();
-  const bool from_keyboard = outcome_.code == SIGINT || outcome_.code == SIGQUIT;
-  if (from_keyboard && forwarded_.count(outcome_.code) == 0) outcome_.interrupt = outcome_.code;
+  now_.outcome.end = killed ? Outcome::End::kKilled : Outcome::End::kExited;
+  now_.outcome.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
+  now_.outcome.lost = now_.given_up_at <= ended.sent || loss.WasLostBefore(ended.sent);
+  now_.phase = Phase::kEnding;
+  // Many runtimes end with such a status when a signal ends them, and shells for their children.
+  const int signal = killed ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
+  const bool forwarded = now_.forwarded.count(signal) > 0;
+  if (killed && forwarded) now_.outcome.asked_to_end = true;
+  if (!TakeTerminalBack()) return;
+  if (killed) terminal_.RestoreModes();
+  if (forwarded || (signal != SIGINT && signal != SIGQUIT)) return;
+  now_.outcome.asked_to_end = true;
+  if (killed) now_.outcome.interrupt = signal;
 }
 
 void Supervisor::OnNotRun(int error) {
-  outcome_.end = Outcome::End::kNotRun;
-  outcome_.code = error;
-  phase_ = Phase::kEnding;
+  now_.outcome.end = Outcome::End::kNotRun;
+  now_.outcome.code = error;
+  now_.phase = Phase::kEnding;
   KillTree();
 }
 
@@ -259,7 +272,7 @@ bool Supervisor::MayHaveTerminal() const {
 
 bool Supervisor::TakeTerminalBack() {
   const pid_t foreground = terminal_.Foreground();
-  if (foreground == 0 || foreground != command_group_) return false;
+  if (foreground == 0 || foreground != now_.command_group) return false;
   terminal_.SetForeground(getpgrp());
   return true;
 }

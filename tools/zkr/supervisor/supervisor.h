@@ -42,12 +42,15 @@ struct Outcome {
   bool lost = false;  // the lock was lost while CMD ran, or in so much doubt that CMD was ended
   // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, else 0. See PassOnInterrupt.
   int interrupt = 0;
+  // zkr was asked to end while CMD ran: by SIGTERM, SIGINT or SIGQUIT, by any other signal that it
+  // passed on and CMD died of, or by the terminal's Ctrl-C or Ctrl-\ that ended CMD.
+  bool asked_to_end = false;
 };
 
 // zkr's side of a guarded CMD: signals, job control and the terminal, and the deadline that the
 // guard is kept supplied with. When CMD must go is said in ending.h, how it is killed in guard.h.
 //
-//     kReady --Run--> kRunning --CMD ended--> kEnding --the guard ended--> Run returns
+//     kReady --Run--> kRunning --CMD ended--> kEnding --the tree ended--> Run returns
 //                        |  leftovers end       |
 //                        |                      +-- SIGTERM, SIGINT, ... to zkr: SIGKILL
 //                        |                      |
@@ -64,23 +67,26 @@ class Supervisor {
   // Ends and waits for the guard, and for CMD if it still runs.
   ~Supervisor();
 
-  // Runs CMD to its end. Blocks until CMD and all that it started are dead. Once only.
+  // Runs CMD to its end. Blocks until CMD and all that it started are dead.
   // The calling thread takes every forwardable signal: no other thread may read them meanwhile.
+  // REQUIRES: the first time, or CanRunAgain().
   Outcome Run(const WhileHeld& held);
+  // Command::again, and nobody has killed the guard.
+  bool CanRunAgain() const { return command_.again && guard_.valid(); }
 
  private:
   enum class Phase { kReady, kRunning, kEnding };
 
   explicit Supervisor(Command command) : command_(std::move(command)) {}
 
-  void Start(const WhileHeld& held);
-  bool Step(const WhileHeld& held, LossWatch& loss);  // false: the guard is gone
+  bool Start(const WhileHeld& held);                  // false: nothing was started
+  bool Step(const WhileHeld& held, LossWatch& loss);  // false: the tree is gone, or the guard
   void LookAtHold(const WhileHeld& held);
   void ObeyEnding();
   void KillTree();
   void EnforcePatience();
   int MillisecondsToNextTimer() const;
-  bool HandleGuard(const LossWatch& loss);
+  bool HandleGuard(const LossWatch& loss);  // as Step
   void HandleRunner(const LossWatch& loss);
   void HearRunnerOut(const LossWatch& loss);
   void OnRunnersWord(const Message& message, const LossWatch& loss);
@@ -103,14 +109,17 @@ class Supervisor {
   UniqueFd signal_fd_;
   pid_t guard_pid_ = 0;
 
-  Phase phase_ = Phase::kReady;
-  Outcome outcome_;
-  pid_t command_group_ = 0;  // in zkr's PID namespace
-  std::set<int> forwarded_;
-  bool tree_killed_ = false;  // the guard has been told
-  Ending ending_;
-  zkrecipes::base::BootTime given_up_at_ = zkrecipes::base::BootTime::InfiniteFuture();
-  zkrecipes::base::BootTime kill_guard_at_ = zkrecipes::base::BootTime::InfiniteFuture();
+  struct Course {  // of one Run
+    Phase phase = Phase::kReady;
+    Outcome outcome = {};
+    pid_t command_group = 0;  // in zkr's PID namespace
+    std::set<int> forwarded = {};
+    bool tree_killed = false;  // the guard has been told
+    Ending ending = {};
+    zkrecipes::base::BootTime given_up_at = zkrecipes::base::BootTime::InfiniteFuture();
+    zkrecipes::base::BootTime kill_guard_at = zkrecipes::base::BootTime::InfiniteFuture();
+  };
+  Course now_;
 };
 
 // Ctrl-C reached CMD's process group only. Sends it on to the rest of zkr's own, such as the shell
