@@ -211,6 +211,8 @@ TEST_F(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
   }));
   const auto queue = Queue();
   EXPECT_EQ(Number(queue[2]), "0000000003");
+  EXPECT_TRUE(AwaitWatches(5));  // each its own node, and two the one before
+  EXPECT_FALSE(other.answered());
   lease.reset();
   EXPECT_EQ(Granted(other).node(), queue[1]);
   EXPECT_EQ(Granted(waiter).node(), queue[2]);
