@@ -14,7 +14,7 @@ TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.MULTILINE)
 FAMILY = re.compile(r"\b(?:NAME|TEST) ([a-z][\w.]*)\.\$")
 NAME = re.compile(r"`(\w+)\.(\w+|\*)`")
 FAMILY_NAME = re.compile(r"`([a-z][\w.]*)\.\*`")
-ELSEWHERE = re.compile(r"\(issue \d+\)|see \[|see below|Does not apply")
+ELSEWHERE = re.compile(r"\(issue \d+\)|see \[|Does not apply")
 DOCS = ("docs/testing.md", "docs/peers.md")
 HEADS = ("| ---", "| case", "| kind", "| peer test")
 
