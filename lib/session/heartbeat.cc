@@ -92,7 +92,7 @@ void Heartbeat::SetWanted(bool wanted) {
 
 // ---- what the answers prove ----------------------------------------------------------------------
 
-Heartbeat::Ticket Heartbeat::Sent(const zk::Request& request) const {
+Heartbeat::Ticket Heartbeat::Sent(const zk::Request& request) {
   const bool del = std::holds_alternative<zk::Delete>(request);
   const bool write = del || std::holds_alternative<zk::Create>(request) ||
                      std::holds_alternative<zk::SetData>(request);

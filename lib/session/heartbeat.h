@@ -54,7 +54,7 @@ class Heartbeat {
     bool write = false;
     bool del = false;
   };
-  Ticket Sent(const zk::Request& request) const;
+  Ticket Sent(const zk::Request& request);
   // REQUIRES: in the order of sending.
   void Answered(const Ticket& ticket, zk::Code code);
 

@@ -54,7 +54,7 @@ void LeaseClock::Answered(const Request& request, base::BootTime now, bool commi
   if (request.connection != connection_) return;
   if (committed) {
     Confirm(request, now);
-    Ship(request, now);
+    Ship(request);
   }
   AddTouch(request.sent, now);
 }
@@ -64,8 +64,8 @@ void LeaseClock::Confirm(const Request& request, base::BootTime now) {
   if (deadline_.has_value() && now >= *deadline_) deadline_.reset();
   base::BootTime proven;
   if (deadline_.has_value()) proven = std::max(*deadline_, began_ + Lifetime());
-  while (shipped_.size() > 1 && shipped_[1].known_at <= request.sent) shipped_.pop_front();
-  if (!shipped_.empty() && shipped_.front().known_at <= request.sent) {
+  while (shipped_.size() > 1 && shipped_[1].known_after < request.number) shipped_.pop_front();
+  if (!shipped_.empty() && shipped_.front().known_after < request.number) {
     const base::BootTime touch = shipped_.front().touch;
     proven = std::max(proven, touch + Lifetime());
     if (!deadline_.has_value() && !WasNotEnding(request, now)) {
@@ -83,11 +83,11 @@ bool LeaseClock::WasNotEnding(const Request& request, base::BootTime now) const 
          heard_->touch + Lifetime() > now;
 }
 
-void LeaseClock::Ship(const Request& request, base::BootTime now) {
+void LeaseClock::Ship(const Request& request) {
   const base::BootTime by = request.sent + -PingGap();
   while (touches_.size() > 2 && touches_[2].answered <= by) touches_.pop_front();
   if (touches_.size() > 1 && touches_[1].answered <= by) {
-    shipped_.push_back({now, touches_[0].sent});
+    shipped_.push_back({sent_, touches_[0].sent});
   }
 }
 

@@ -39,9 +39,11 @@ struct LeaseMargins {
 // Pure: the caller says what time it is. Not thread-safe.
 class LeaseClock {
  public:
-  // A request on its way.
+  // A request on its way. What is sent follows what was answered by order, not by the clock: both
+  // may happen at one instant.
   struct Request {
     uint64_t connection = 0;
+    uint64_t number = 0;
     base::BootTime sent;
   };
 
@@ -55,7 +57,7 @@ class LeaseClock {
   // What was proven counts no more, not even that there never was a gap.
   void Restart() { deadline_.reset(); }
 
-  Request Sent(base::BootTime now) const { return {connection_, now}; }
+  Request Sent(base::BootTime now) { return {connection_, ++sent_, now}; }
   // `committed`: by the quorum, whatever its outcome. REQUIRES: in the order of sending.
   void Answered(const Request& request, base::BootTime now, bool committed);
 
@@ -73,25 +75,30 @@ class LeaseClock {
     base::BootTime answered;
   };
   struct Shipped {
-    base::BootTime known_at;  // a request sent from then on follows the touch
-    base::BootTime touch;     // when it was sent
+    uint64_t known_after;  // this number of requests: the next one follows the touch
+    base::BootTime touch;  // when it was sent
+  };
+  struct Heard {
+    base::BootTime known_at;
+    base::BootTime touch;
   };
 
   absl::Duration Lifetime() const;
   bool WasNotEnding(const Request& request, base::BootTime now) const;
   void Confirm(const Request& request, base::BootTime now);
-  void Ship(const Request& request, base::BootTime now);
+  void Ship(const Request& request);
   void AddTouch(base::BootTime sent, base::BootTime answered);
 
   const LeaseMargins margins_;
   absl::Duration timeout_ = absl::InfiniteDuration();
   uint64_t connection_ = 0;
+  uint64_t sent_ = 0;  // requests, ever
   base::BootTime began_;
   // On this connection, oldest first.
   std::deque<Touch> touches_;
   std::deque<Shipped> shipped_;
   // While unproven: the leader had heard of this touch then, but maybe too late.
-  std::optional<Shipped> heard_;
+  std::optional<Heard> heard_;
   std::optional<base::BootTime> deadline_;
 };
 

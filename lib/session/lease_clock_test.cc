@@ -134,6 +134,19 @@ TEST_F(LeaseClockTest, TheConfirmingWriteMustBeSentAfterTheAnswerOfTheOneBefore)
   ExpectDeadline(0.5 + kProves);
 }
 
+TEST_F(LeaseClockTest, WhatWasSentAtTheInstantOfAnAnswerButBeforeItDoesNotFollowIt) {
+  ConnectNew(0, 0);
+  Touch(1, 1.1);
+  Touch(2, 2.1);
+  const LeaseClock::Request first = clock_.Sent(At(5));
+  const LeaseClock::Request second = clock_.Sent(At(6));
+  clock_.Answered(first, At(6), true);
+  clock_.Answered(second, At(6), true);
+  ExpectDeadline(0 + kProves);
+  Write(6, 6);
+  ExpectDeadline(1 + kProves);
+}
+
 TEST_F(LeaseClockTest, OneTouchBeforeIsTakenSinceAServerMayDropOne) {
   ConnectUnproven(-20, 0);
   Touch(1, 1.2);  // with the handshake this makes two
