@@ -71,6 +71,7 @@ class Supervisor {
   // The calling thread takes every forwardable signal: no other thread may read them meanwhile.
   // REQUIRES: the first time, or CanRunAgain().
   Outcome Run(const WhileHeld& held);
+  const std::string& held() const { return command_.held; }
   // Command::again, and nobody has killed the guard.
   bool CanRunAgain() const { return command_.again && guard_.valid(); }
 

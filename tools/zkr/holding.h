@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_HOLDING_H_
+#define ZKRECIPES_TOOLS_ZKR_HOLDING_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+#include "tools/zkr/command_flags.h"
+#include "tools/zkr/global_flags.h"
+#include "tools/zkr/result.h"
+#include "tools/zkr/supervisor/supervisor.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/lease.h"
+
+namespace zkr {
+
+// What zkr has of the ensemble while it runs a CMD under a lease. Not thread-safe.
+struct Holding {
+  std::shared_ptr<zkrecipes::Client> client;
+  std::optional<zkrecipes::Lease> lease;
+};
+
+// A client whose leases can be proven: as Connect, and InvalidArgument if its session is too short.
+absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding);
+
+// Runs CMD under the lease that is held; says on stderr if it was lost or CMD cannot be run.
+Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, const Holding& holding);
+
+// Each takes `at_most`: then the ensemble has forgotten us anyway. `was_lost`: the lease is known to
+// be no more, and it is no news that it cannot be released.
+void Release(Holding& holding, absl::Duration at_most, bool was_lost);
+void LetGo(Holding& holding, absl::Duration at_most, bool was_lost);  // of the client, too
+
+// How a command that runs CMD ended, and what became of the last CMD.
+struct Ended {
+  Result result;
+  Outcome outcome = {};
+};
+
+// The frame of such a command: prepares the guard while this process has one thread, calls `hold`,
+// writes the result to the --status-fd and returns the exit status. `held` and `again`: see Command.
+int RunGuarded(const CommandFlags& flags, const char* held, bool again,
+               const std::function<Ended(Supervisor&)>& hold);
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_HOLDING_H_
