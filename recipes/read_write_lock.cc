@@ -48,4 +48,12 @@ void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, Done done) {
   internal::AcquireAsync(*client_, Writer(path_), wait, std::move(done));
 }
 
+absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) {
+  return internal::Follow(*client_, shared, queue::Mode::kShared, Writer(path_), wait);
+}
+
+absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) {
+  return internal::Follow(*client_, exclusive, queue::Mode::kSharedWriter, Reader(path_), wait);
+}
+
 }  // namespace zkrecipes

@@ -42,6 +42,19 @@ class ReadWriteLock {
   void AcquireExclusiveAsync(WaitOptions wait,
                              absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
+  // From reading to writing, and back, with no other writer in between. `shared`, or `exclusive`, is a
+  // lease of this lock, from this client; once the answer is OK it is released (in the background), and
+  // otherwise it stays what it was. If it is lost meanwhile the answer is Aborted; if it is of another
+  // path, mode or client InvalidArgument. Neither queues again in a new session.
+  //
+  // An upgrade waits for the other readers to leave. Where a writer is queued already (another upgrade
+  // is one) it fails at once with FailedPrecondition, since that one waits for this reader. Its token
+  // is larger than any before.
+  absl::StatusOr<Lease> Upgrade(Lease& shared, const WaitOptions& wait = {});
+  // A downgrade takes the writer's place in the queue and keeps its token: queued writers stay behind
+  // it, readers before the next writer are let in. It waits for the network only.
+  absl::StatusOr<Lease> Downgrade(Lease& exclusive, const WaitOptions& wait = {});
+
   const std::string& path() const { return path_; }
 
  private:

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/contender_runner.h"
+#include "lib/queue/lease_state.h"
 #include "lib/session/client_options.h"
 #include "lib/zk/path.h"
 
@@ -126,6 +127,48 @@ void AcquireAsync(const Client& client, const Candidacy& candidacy, const WaitOp
       OnExecutor(*core, [done = std::move(done)](Acquisition::Answer answer) mutable {
         std::move(done)(LeaseOf(std::move(answer)));
       }));
+}
+
+namespace {
+
+// `*followed` is what the contender needs to know of the lease.
+absl::Status CheckFollows(const ClientCore& core, LeaseState* lease, queue::Mode from,
+                          const std::string& path, queue::Followed* followed) {
+  const auto wrong = [&](const char* rule) {
+    return absl::InvalidArgumentError(absl::StrCat("the lease to go on from ", rule, " ", path));
+  };
+  if (lease == nullptr) return wrong("was moved from: another one is needed on");
+  if (&lease->core() != &core) return wrong("belongs to another client than this one on");
+  const Sequencer& sequencer = lease->sequencer();
+  if (sequencer.path() != path) return wrong("is of another path than");
+  const std::string node = zk::NodeName(sequencer.node);
+  const std::optional<queue::NodeName> name = queue::ParseNodeName(node);
+  // kazoo has one name for both kinds of exclusive nodes.
+  const bool fits = name.has_value() &&
+                    (name->mode == from || (name->dialect == queue::Dialect::kKazoo &&
+                                            sequencer.mode == queue::ModeText(from)));
+  if (!fits) {
+    return wrong(from == queue::Mode::kShared ? "is not a shared lease on"
+                                              : "is not a ReadWriteLock's exclusive lease on");
+  }
+  *followed = {node, lease->session(), sequencer.token.value()};
+  return lease->CheckAlive("go on from");
+}
+
+}  // namespace
+
+absl::StatusOr<Lease> Follow(const Client& client, Lease& lease, queue::Mode from,
+                             Candidacy candidacy, const WaitOptions& wait) {
+  const auto& core = ClientAccess::Core(client);
+  if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) return status;
+  if (absl::Status status = CheckFollows(*core, LeaseMaker::StateOf(lease), from, candidacy.path,
+                                         &candidacy.follows);
+      !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<Lease> next = Acquire(client, candidacy, wait);
+  if (next.ok()) Lease(std::move(lease));  // dropped, which releases it
+  return next;
 }
 
 }  // namespace zkrecipes::internal

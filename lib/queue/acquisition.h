@@ -13,6 +13,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
+#include "lib/queue/contender.h"
 #include "lib/queue/node_name.h"
 #include "lib/session/client_core.h"
 #include "zkrecipes/try_result.h"
@@ -26,6 +27,7 @@ struct Candidacy {
   queue::Mode mode = queue::Mode::kExclusive;
   bool try_only = false;
   absl::Duration lock_delay = absl::ZeroDuration();  // else: strict
+  queue::Followed follows = {};                      // of an upgrade or a downgrade
 };
 
 // A user's wish for a place at the head of a queue: answered exactly once, by whatever comes first
@@ -84,6 +86,12 @@ absl::StatusOr<TryResult> TryAcquire(const Client& client, Candidacy candidacy,
                                      const WaitOptions& wait);
 void AcquireAsync(const Client& client, const Candidacy& candidacy, const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+
+// Goes on from `lease` with another mode: released once the answer is OK, untouched otherwise. Errors
+// besides Acquire's: InvalidArgument (it is not a lease of this client, of `candidacy`'s path and of
+// the mode `from`), Aborted (it is over), FailedPrecondition (an upgrade: a writer is in front).
+absl::StatusOr<Lease> Follow(const Client& client, Lease& lease, queue::Mode from,
+                             Candidacy candidacy, const WaitOptions& wait);
 
 }  // namespace zkrecipes::internal
 

@@ -24,13 +24,17 @@ bool Blocks(Mode lower, Mode mine) { return mine != Mode::kShared || lower != Mo
 }  // namespace
 
 QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
-                    const std::string& own_name) {
+                    const std::string& own_name, const std::string& ignored) {
   QueueView view;
   const std::optional<NodeName> own = ParseNodeName(own_name);
   Ranked lower;
   for (const std::string& child : children) {
     if (child == own_name) {
       view.listed = true;
+      continue;
+    }
+    if (child == ignored) {
+      view.ignored_listed = true;
       continue;
     }
     const std::optional<NodeName> other = ParseNodeName(child);
@@ -40,6 +44,12 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
   }
   view.lower = InOrder(std::move(lower));
   return view;
+}
+
+bool HasWriter(const std::vector<std::string>& lower) {
+  return std::any_of(lower.begin(), lower.end(), [](const std::string& name) {
+    return ParseNodeName(name)->mode != Mode::kShared;
+  });
 }
 
 bool TailMustWait(const std::vector<std::string>& children, Mode mode) {

@@ -14,14 +14,18 @@ namespace zkrecipes::queue {
 // The queue as one contender sees it in a listing of the parent's children.
 struct QueueView {
   bool listed = false;             // its own node is among the children
+  bool ignored_listed = false;     // and so is the one that it does not wait for
   std::vector<std::string> lower;  // the nodes that block it, in queue order: the last is watched
 };
 
 // The admission rules, one line each: whom does a contender of `mode` wait for? A reader waits for
 // lower writers of any kind; everybody else for every lower contender. Order is by the signed
-// sequence suffix, never by text. Children that are no contenders are ignored.
+// sequence suffix, never by text. Children that are no contenders are ignored, and so is `ignored`.
 QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
-                    const std::string& own_name);
+                    const std::string& own_name, const std::string& ignored = "");
+
+// Whether any of these, in the order of a QueueView, is no reader.
+bool HasWriter(const std::vector<std::string>& lower);
 
 // Whether somebody who joined now, at the tail, would have to wait.
 bool TailMustWait(const std::vector<std::string>& children, Mode mode);

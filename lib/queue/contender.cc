@@ -27,6 +27,7 @@ Actions Contender::On(const Event& event) {
 void Contender::Step::operator()(const event::Connected& e) {
   if (c_.session_ != 0 && c_.session_ != e.session) (*this)(event::SessionLost{});
   if (Done()) return;
+  if (Follows() && c_.spec_.follows.session != e.session) return End(Outcome::kFollowedLost);
   c_.connected_ = true;
   c_.session_ = e.session;
   if (c_.guid_.empty()) c_.guid_ = e.guid;
@@ -44,6 +45,7 @@ void Contender::Step::operator()(const event::SessionLost&) {
   if (c_.state_ == State::kHeld) LoseLease(LossReason::kSessionLost);
   c_.own_watch_op_ = 0;
   c_.own_watch_ = OwnWatch::kNotYet;  // the session's watches went with it
+  if (Follows() && !Leaving()) c_.end_.outcome = Outcome::kFollowedLost;
   if (Leaving()) return Finish();
   if (!c_.node_.empty()) Do(action::PlaceLost{});
   Contender anew(c_.spec_);

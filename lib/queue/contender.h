@@ -37,6 +37,9 @@
 //               +------- somebody else wrote it --------------------'
 //
 // Whoever is released takes its name out of the record first. One that vanishes leaves it.
+//
+// One that follows another lease (an upgrade, a downgrade) has no second session: it ends with that
+// lease's, and when a listing does not show that lease's node.
 
 #ifndef ZKRECIPES_LIB_QUEUE_CONTENDER_H_
 #define ZKRECIPES_LIB_QUEUE_CONTENDER_H_
@@ -58,6 +61,19 @@ using OpId = uint32_t;  // 0: none
 // The child of the parent in which strict contenders keep the name of the last holder's node.
 inline constexpr char kRecordName[] = "zkrecipes-holder";
 
+// The lease that an upgrade or a downgrade goes on from: see docs/adr/0017.
+struct Followed {
+  std::string node;  // its name; empty: none
+  zk::SessionId session = 0;
+  int64_t token = 0;
+
+  friend bool operator==(const Followed&, const Followed&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Followed& f) {
+    return H::combine(std::move(h), f.node, f.session, f.token);
+  }
+};
+
 struct ContenderSpec {
   std::string parent;  // the recipe's path, as the server knows it
   Mode mode = Mode::kExclusive;
@@ -66,14 +82,20 @@ struct ContenderSpec {
   bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
   bool strict = false;    // keep the record of the last holder, and wait after one that vanished
   bool wait_for_proof = false;  // be granted only while the lease deadline lies in the future
+  Followed follows = {};  // a reader's node of this session, or a writer's whose place is taken
 
   friend bool operator==(const ContenderSpec&, const ContenderSpec&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const ContenderSpec& s) {
     return H::combine(std::move(h), s.parent, s.mode, s.dialect, s.data, s.try_only, s.strict,
-                      s.wait_for_proof);
+                      s.wait_for_proof, s.follows);
   }
 };
+
+// A downgrade: its node has the number of the writer's that it follows.
+inline bool TakesPlace(const ContenderSpec& spec) {
+  return !spec.follows.node.empty() && spec.mode == Mode::kShared;
+}
 
 // Why a contender ended without (or after) a grant.
 enum class Outcome {
@@ -85,6 +107,8 @@ enum class Outcome {
   kRefused,       // the server refused a request for good; see code and request
   kExhausted,     // the parent's sequence numbers are nearly used up
   kForeignOwner,  // the server gave the node to another session
+  kFollowedLost,  // the lease that it was to follow is over
+  kWriterQueued,  // an upgrade: another writer is in front
 };
 
 enum class LossReason { kSessionLost, kNodeDeleted, kLapsed };
@@ -150,8 +174,9 @@ struct StartDelayTimer {
   OpId op = 0;
 };
 struct Granted {
-  int64_t token = 0;  // the node's czxid
+  int64_t token = 0;  // the node's czxid, but for a downgrade
   std::string node;
+  int64_t czxid = 0;
   zk::SessionId session = 0;
 };
 // Once, after Granted and unless asked to leave before.

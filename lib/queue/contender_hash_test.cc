@@ -83,7 +83,10 @@ TEST(ContenderHash, DependsOnEveryFieldOfTheSpec) {
         +[](ContenderSpec& s) { s.dialect = Dialect::kKazoo; },
         +[](ContenderSpec& s) { s.data = "x"; }, +[](ContenderSpec& s) { s.try_only = true; },
         +[](ContenderSpec& s) { s.strict = true; },
-        +[](ContenderSpec& s) { s.wait_for_proof = true; }}) {
+        +[](ContenderSpec& s) { s.wait_for_proof = true; },
+        +[](ContenderSpec& s) { s.follows.node = "n"; },
+        +[](ContenderSpec& s) { s.follows.session = 7; },
+        +[](ContenderSpec& s) { s.follows.token = 5; }}) {
     ContenderSpec spec = Spec();
     change(spec);
     ExpectDifferent(plain, After({}, spec));

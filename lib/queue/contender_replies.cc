@@ -79,7 +79,10 @@ void Contender::Step::OnCreated(const zk::Reply& reply) {
   }
   c_.list_op_ = 0;
   if (Leaving()) return Finish();
+  if (Follows() && reply.code == Code::kNoNode) return End(Outcome::kFollowedLost);
   if (reply.code == Code::kNoNode) return MakeParent(c_.spec_.parent);
+  // Its name is its own, so it was made by a create that had not been answered.
+  if (Follows() && reply.code == Code::kNodeExists) return Resolve("");
   Refuse(reply.code, "create", c_.spec_.parent);
 }
 
@@ -117,14 +120,16 @@ void Contender::Step::OnResolved(const std::vector<std::string>& children) {
 
 void Contender::Step::Decide(const std::vector<std::string>& children) {
   const std::string name = zk::NodeName(c_.node_);
-  QueueView view = ViewQueue(children, c_.spec_.mode, name);
+  QueueView view = ViewQueue(children, c_.spec_.mode, name, c_.spec_.follows.node);
   if (!view.listed) return OwnNodeGone();
+  if (Follows() && !view.ignored_listed) return End(Outcome::kFollowedLost);
   const std::optional<NodeName> own = ParseNodeName(name);
   // Without a sequence number nobody can be found to be in front.
   if (!own.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
   if (SequenceExhausted(own->sequence)) return End(Outcome::kExhausted);
   c_.lower_ = std::move(view.lower);
   if (c_.lower_.empty()) return Admit();
+  if (Follows() && HasWriter(c_.lower_)) return End(Outcome::kWriterQueued);
   c_.spec_.try_only ? End(Outcome::kBusy) : WatchBlocker();
 }
 
@@ -140,14 +145,16 @@ void Contender::Step::GrantOnceProven() {
 // would have told before, on this connection.
 bool Contender::Step::KnowsItIsFirst() const {
   if (c_.lower_.size() != 1 || !proven_ || c_.own_watch_ != OwnWatch::kArmed) return false;
-  // Curator downgrades a writer: a reader takes its place before it is deleted.
+  // A writer may be downgraded: then a reader has taken its place before it is deleted.
   const std::optional<NodeName> blocker = ParseNodeName(c_.lower_.back());
-  return blocker.has_value() && blocker->mode != Mode::kSharedWriter;
+  return blocker.has_value() && blocker->mode != Mode::kSharedWriter &&
+         blocker->dialect != Dialect::kKazoo;
 }
 
 void Contender::Step::Grant() {
   c_.state_ = State::kHeld;
-  Do(action::Granted{c_.stat_.czxid, c_.node_, c_.session_});
+  const int64_t token = TakesPlace(c_.spec_) ? c_.spec_.follows.token : c_.stat_.czxid;
+  Do(action::Granted{token, c_.node_, c_.stat_.czxid, c_.session_});
 }
 
 void Contender::Step::OnWatchSet(Code code) {

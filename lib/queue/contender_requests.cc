@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/contender_step.h"
+#include "lib/queue/node_name.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::queue {
@@ -27,8 +28,13 @@ void Contender::Step::Probe() {
 void Contender::Step::Join() {
   c_.state_ = State::kJoining;
   const std::string prefix = NodePrefix(c_.spec_.dialect, c_.spec_.mode, c_.guid_);
-  c_.main_op_ = Send(zk::Create{zk::JoinPath(c_.spec_.parent, prefix), c_.spec_.data,
-                                zk::CreateMode::kEphemeralSequential});
+  zk::Create create{zk::JoinPath(c_.spec_.parent, prefix), c_.spec_.data,
+                    zk::CreateMode::kEphemeralSequential};
+  if (TakesPlace(c_.spec_)) {
+    create.path += SequenceSuffix(c_.spec_.follows.node);
+    create.mode = zk::CreateMode::kEphemeral;
+  }
+  c_.main_op_ = Send(std::move(create));
   c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/base/guid.h"
 #include "lib/base/random.h"
+#include "lib/queue/end_status.h"
 #include "lib/queue/owner.h"
 #include "lib/zk/path.h"
 
@@ -34,24 +35,15 @@ queue::ContenderSpec SpecOf(const ClientCore& core, const Candidacy& candidacy) 
   spec.parent = core.name_space().ToServer(candidacy.path);
   spec.mode = candidacy.mode;
   spec.dialect = DialectOf(core.options().dialect);
-  spec.data = queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id));
+  spec.follows = candidacy.follows;
+  std::optional<int64_t> token;
+  if (queue::TakesPlace(spec)) token = spec.follows.token;
+  spec.data =
+      queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id), token);
   spec.try_only = candidacy.try_only;
   spec.strict = candidacy.lock_delay > absl::ZeroDuration();
   spec.wait_for_proof = core.options().lease.wait_for_proof;
   return spec;
-}
-
-const char* ModeName(queue::Mode mode) {
-  switch (mode) {
-    case queue::Mode::kShared:
-      return "shared";
-    case queue::Mode::kLeader:
-      return "leader";
-    case queue::Mode::kExclusive:
-    case queue::Mode::kSharedWriter:
-      break;
-  }
-  return "exclusive";
 }
 
 }  // namespace
@@ -258,12 +250,13 @@ void ContenderRunner::CheckStrictDeadline() {
 void ContenderRunner::Act(const action::Granted& granted) {
   CancelTimeout();
   blocker_watch_bytes_ = {};
-  Sequencer sequencer;
-  sequencer.mode = ModeName(acquisition_->candidacy().mode);
-  sequencer.token = FencingToken(granted.token);
-  sequencer.node = core_->name_space().ToUser(granted.node);
-  lease_ = std::make_shared<LeaseState>(core_, session_->life(), std::move(sequencer),
-                                        weak_from_this(), StrictLifetime());
+  Grant grant;
+  grant.sequencer = {queue::ModeText(acquisition_->candidacy().mode), FencingToken(granted.token),
+                     core_->name_space().ToUser(granted.node)};
+  grant.czxid = granted.czxid;
+  grant.session = granted.session;
+  lease_ = std::make_shared<LeaseState>(core_, session_->life(), std::move(grant), weak_from_this(),
+                                        StrictLifetime());
   if (StrictLifetime().has_value()) CheckStrictDeadline();
   // A lease that nobody takes any more is dropped here, which has us leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
@@ -280,10 +273,14 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 
 void ContenderRunner::Act(const action::Finished& finished) {
   CancelTimeout();
-  acquisition_->Settle(finished.outcome == Outcome::kBusy
-                           ? Acquisition::Answer(TryResult::Busy())
-                           : Acquisition::Answer(EndStatus(finished)));
-  Answer(releases_, finished.outcome == Outcome::kLost ? EndStatus(finished) : absl::OkStatus());
+  if (finished.outcome == Outcome::kBusy) {
+    acquisition_->Settle(TryResult::Busy());
+  } else {
+    acquisition_->Settle(queue::EndStatus(finished, acquisition_->candidacy().path, server_path_));
+  }
+  const bool lost = finished.outcome == Outcome::kLost;
+  Answer(releases_, lost ? queue::EndStatus(finished, acquisition_->candidacy().path, server_path_)
+                         : absl::OkStatus());
   Answer(verifications_, absl::AbortedError(absl::StrCat("verify ", acquisition_->candidacy().path,
                                                          ": the lease is over")));
   node_bytes_ = {};
@@ -300,29 +297,6 @@ void ContenderRunner::CancelTimeout() {
 
 void ContenderRunner::Answer(std::vector<Done>& waiting, const absl::Status& status) {
   for (const Done& done : std::exchange(waiting, {})) done->Set(status);
-}
-
-absl::Status ContenderRunner::EndStatus(const action::Finished& finished) const {
-  const std::string what = absl::StrCat("acquire ", acquisition_->candidacy().path, ": ");
-  switch (finished.outcome) {
-    case Outcome::kNodeDeleted:
-      return absl::AbortedError(
-          absl::StrCat(what, "somebody else deleted this contender's node while it was queued"));
-    case Outcome::kRefused:
-      return zk::ToStatus(finished.code, absl::StrCat("acquire: ", finished.what), finished.path);
-    case Outcome::kExhausted:
-      return absl::ResourceExhaustedError(absl::StrCat(
-          what, "the path's sequence numbers are nearly used up: delete and re-create the node ",
-          server_path_, " while nobody queues there"));
-    case Outcome::kForeignOwner:
-      return absl::InternalError(
-          absl::StrCat(what, "the server gave this contender's node to another session"));
-    case Outcome::kLost:
-      return absl::AbortedError(
-          absl::StrCat("release ", acquisition_->candidacy().path, ": the lease had been lost"));
-    default:
-      return absl::FailedPreconditionError(absl::StrCat(what, "the client is closed"));
-  }
 }
 
 }  // namespace zkrecipes::internal

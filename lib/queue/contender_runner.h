@@ -65,7 +65,6 @@ class ContenderRunner : public session::Tenant,
   void SendWatch(queue::OpId op, const std::string& path);
   void FeedAfter(absl::Duration pause, queue::Event event);
   void CancelTimeout();
-  absl::Status EndStatus(const queue::action::Finished& finished) const;
   static void Answer(std::vector<Done>& waiting, const absl::Status& status);
 
   const std::shared_ptr<ClientCore> core_;

@@ -78,8 +78,13 @@ Script& Script::Created(int32_t n) { return CreatedFor(session_, n); }
 
 Script& Script::CreatedFor(zk::SessionId owner, int32_t n) {
   zk::Reply reply;
-  if (!outstanding_.empty()) reply.path = zk::PathOf(outstanding_.front().request);
-  reply.path += absl::StrFormat("%010d", n);
+  const auto* create = outstanding_.empty()
+                           ? nullptr
+                           : std::get_if<zk::Create>(&outstanding_.front().request);
+  if (create != nullptr) reply.path = create->path;
+  if (create != nullptr && create->mode == zk::CreateMode::kEphemeralSequential) {
+    reply.path += absl::StrFormat("%010d", n);
+  }
   reply.stat.czxid = CzxidOf(n);
   reply.stat.ephemeral_owner = owner;
   return Reply(reply);
@@ -215,16 +220,27 @@ ContenderSpec Of(Mode mode) {
   return spec;
 }
 
-std::string Mine(int32_t n, char guid) {
-  return absl::StrCat(NodePrefix(Dialect::kCurator, Mode::kExclusive, GuidOf(guid)),
+ContenderSpec Upgrade() {
+  ContenderSpec spec = Of(Mode::kSharedWriter);
+  spec.follows = {FollowedNode(Mode::kShared), 7, 900};
+  return spec;
+}
+
+ContenderSpec Downgrade() {
+  ContenderSpec spec = Of(Mode::kShared);
+  spec.follows = {FollowedNode(Mode::kSharedWriter), 7, 900};
+  return spec;
+}
+
+std::string FollowedNode(Mode mode) { return MineOf(mode, 2, 'f'); }
+
+std::string MineOf(Mode mode, int32_t n, char guid) {
+  return absl::StrCat(NodePrefix(Dialect::kCurator, mode, GuidOf(guid)),
                       absl::StrFormat("%010d", n));
 }
 
+std::string Mine(int32_t n, char guid) { return MineOf(Mode::kExclusive, n, guid); }
 std::string Other(int32_t n) { return Mine(n, kOthersGuid); }
-
-std::string OtherOf(Mode mode, int32_t n) {
-  return absl::StrCat(NodePrefix(Dialect::kCurator, mode, GuidOf(kOthersGuid)),
-                      absl::StrFormat("%010d", n));
-}
+std::string OtherOf(Mode mode, int32_t n) { return MineOf(mode, n, kOthersGuid); }
 
 }  // namespace zkrecipes::queue

@@ -54,7 +54,7 @@ class Script {
   Script& Deleted(const std::string& node);                     // its watch fires
   Script& Changed(const std::string& node);  // its watch is used up by something else
 
-  // Answers to the oldest request that is outstanding.
+  // Answers to the oldest request that is outstanding. (A node that is not sequential has its number.)
   Script& Created(int32_t n);
   Script& CreatedFor(zk::SessionId owner, int32_t n);
   Script& Listed(const std::vector<std::string>& children);
@@ -106,8 +106,13 @@ ContenderSpec ProvenLock();  // one that waits for a proof
 ContenderSpec StrictLock();  // one that keeps the record of the last holder
 ContenderSpec Of(Mode mode);
 ContenderSpec At(const std::string& parent);
+// From the reader, or the writer, 2 of guid "f", of session 7 and with token 900.
+ContenderSpec Upgrade();
+ContenderSpec Downgrade();
+std::string FollowedNode(Mode mode);
 
 std::string Mine(int32_t n, char guid = 'a');
+std::string MineOf(Mode mode, int32_t n, char guid = 'a');
 std::string Other(int32_t n);
 std::string OtherOf(Mode mode, int32_t n);
 

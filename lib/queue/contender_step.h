@@ -86,6 +86,7 @@ class Contender::Step {
   void BeginLeaving();
   void Finish();
 
+  bool Follows() const { return !c_.spec_.follows.node.empty(); }
   bool Leaving() const { return c_.end_.outcome != Outcome::kNone; }
   bool OwnNodeWatched() const {
     return c_.own_watch_ == OwnWatch::kArmed || c_.own_watch_ == OwnWatch::kSetAgain;

@@ -33,6 +33,7 @@ struct RequestText {
   std::string operator()(const zk::Create& r) const {
     if (r.mode == zk::CreateMode::kContainer) return absl::StrCat("make ", r.path);
     if (r.mode == zk::CreateMode::kPersistent) return absl::StrCat("make record ", Label(r.data));
+    if (r.mode == zk::CreateMode::kEphemeral) return absl::StrCat("take place ", Label(r.path));
     return absl::StrCat("create ", GuidLetter(r.path));
   }
   std::string operator()(const zk::Delete& r) const {
@@ -70,7 +71,8 @@ const char* TextOf(LossReason why) {
 
 const char* TextOf(Outcome outcome) {
   constexpr const char* kTexts[] = {"none",         "left",    "busy",      "lost",
-                                    "node deleted", "refused", "exhausted", "foreign owner"};
+                                    "node deleted", "refused", "exhausted", "foreign owner",
+                                    "followed lost", "writer queued"};
   return kTexts[static_cast<int>(outcome)];
 }
 

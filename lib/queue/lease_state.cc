@@ -28,11 +28,11 @@ const char* Describe(queue::LossReason why) {
 }  // namespace
 
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
-                       Sequencer sequencer, std::weak_ptr<LeaseHolder> holder,
+                       Grant grant, std::weak_ptr<LeaseHolder> holder,
                        std::optional<absl::Duration> strict)
     : core_(std::move(core)),
       life_(std::move(life)),
-      sequencer_(std::move(sequencer)),
+      grant_(std::move(grant)),
       holder_(std::move(holder)),
       strict_(strict) {}
 
@@ -80,8 +80,16 @@ absl::Duration LeaseState::remaining() {
 absl::Status LeaseState::WhyLost(const char* operation) {
   base::MutexLock lock(mutex_);
   return absl::AbortedError(
-      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ",
+      absl::StrCat(operation, " ", grant_.sequencer.node, ": the lease had been lost: ",
                    phase_ == Phase::kReleased ? "the client was closed" : Describe(why_)));
+}
+
+absl::Status LeaseState::CheckAlive(const char* operation) {
+  const Lease::State now = state();
+  if (now == Lease::State::kLost) return WhyLost(operation);
+  if (now != Lease::State::kReleased) return absl::OkStatus();
+  return absl::AbortedError(
+      absl::StrCat(operation, " ", grant_.sequencer.node, ": the lease had been released"));
 }
 
 // What the holder answers. `late`: what to say if it takes too long.
@@ -100,7 +108,7 @@ absl::Status LeaseState::Verify(const WaitOptions& wait) {
   auto done = std::make_shared<base::OneShot<absl::Status>>();
   holder->Verify(done);
   return Await(done, deadline, wait.cancel,
-               absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time"));
+               absl::StrCat("verify ", grant_.sequencer.node, ": the ensemble did not answer in time"));
 }
 
 absl::Status LeaseState::Release(const WaitOptions& wait) {
@@ -115,7 +123,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   if (!wrong_wait.ok()) return wrong_wait;
   if (!may_block.ok()) return may_block;
   return Await(done, deadline, wait.cancel,
-               absl::StrCat("release ", sequencer_.node,
+               absl::StrCat("release ", grant_.sequencer.node,
                             ": not confirmed; the deletion goes on in the background until the "
                             "session has expired"));
 }

@@ -30,13 +30,20 @@ class LeaseHolder {
   virtual void Verify(Done done) = 0;
 };
 
+// The node that won, and what it stands for.
+struct Grant {
+  Sequencer sequencer;
+  int64_t czxid = 0;  // the node's: the token, but for a downgrade
+  zk::SessionId session = 0;
+};
+
 // What a Lease shows, shared with the contender that won it. Thread-safe.
 class LeaseState {
  public:
   // `holder`: gone once its node is. `strict`: how long after its last confirmed write a strict
   // holder is believed, at most; null: no strict one.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
-             Sequencer sequencer, std::weak_ptr<LeaseHolder> holder,
+             Grant grant, std::weak_ptr<LeaseHolder> holder,
              std::optional<absl::Duration> strict = std::nullopt);
   LeaseState(const LeaseState&) = delete;
   LeaseState& operator=(const LeaseState&) = delete;
@@ -46,9 +53,12 @@ class LeaseState {
   base::BootTime deadline();
   absl::Duration remaining();
   std::stop_token lost() const { return lost_.get_token(); }
-  const Sequencer& sequencer() const { return sequencer_; }
-  int64_t node_czxid() const { return sequencer_.token.value(); }
+  const Sequencer& sequencer() const { return grant_.sequencer; }
+  int64_t node_czxid() const { return grant_.czxid; }
+  zk::SessionId session() const { return grant_.session; }
 
+  // OK, or Aborted with the reason why `operation` cannot be: it is lost or released.
+  absl::Status CheckAlive(const char* operation);
   absl::Status Verify(const WaitOptions& wait);
   absl::Status Release(const WaitOptions& wait);
   // The Lease is destroyed.
@@ -73,7 +83,7 @@ class LeaseState {
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<session::SessionLife> life_;
-  const Sequencer sequencer_;
+  const Grant grant_;
   const std::weak_ptr<LeaseHolder> holder_;
   const std::optional<absl::Duration> strict_;
   std::stop_source lost_;
@@ -86,6 +96,8 @@ class LeaseState {
 
 struct LeaseMaker {
   static Lease Make(std::shared_ptr<LeaseState> state) { return Lease(std::move(state)); }
+  // Null: moved from.
+  static LeaseState* StateOf(const Lease& lease) { return lease.state_.get(); }
 };
 
 }  // namespace zkrecipes::internal

@@ -52,8 +52,8 @@ class LeaseStateTest : public ::testing::Test {
  protected:
   LeaseStateTest() { Prove(); }
   std::shared_ptr<LeaseState> NewState() {
-    return std::make_shared<LeaseState>(core_, life_,
-                                        Sequencer{"exclusive", FencingToken(7), "/a/n-7"}, holder_);
+    const Sequencer sequencer{"exclusive", FencingToken(7), "/a/n-7"};
+    return std::make_shared<LeaseState>(core_, life_, Grant{sequencer, 7, 1}, holder_);
   }
   void Prove() {
     const base::BootTime deadline = clock_->Now() + kTimeout;

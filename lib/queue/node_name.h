@@ -25,6 +25,9 @@ namespace zkrecipes::queue {
 enum class Dialect { kCurator, kKazoo };
 enum class Mode { kExclusive, kShared, kSharedWriter, kLeader };
 
+// "exclusive", "shared" or "leader", as users see it.
+const char* ModeText(Mode mode);
+
 struct NodeName {
   Dialect dialect = Dialect::kCurator;
   Mode mode = Mode::kExclusive;  // a kazoo "__lock__" reads as kExclusive, whoever wrote it
@@ -36,6 +39,9 @@ struct NodeName {
 
 // What to hand to the server as the name of a sequential node: everything before the suffix.
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid);
+
+// The number as the server wrote it. REQUIRES: ParseNodeName(name) has a value.
+std::string SequenceSuffix(absl::string_view name);
 
 // Nothing for a child that is no contender of a dialect above; such children are ignored.
 std::optional<NodeName> ParseNodeName(absl::string_view name);

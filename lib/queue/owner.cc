@@ -19,12 +19,14 @@ bool ShownAsRawId(Dialect dialect, Mode mode) {
 
 }  // namespace
 
-std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner) {
-  if (ShownAsRawId(dialect, mode)) {
+std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner,
+                      std::optional<int64_t> token) {
+  if (ShownAsRawId(dialect, mode) && !token.has_value()) {
     return owner.id.empty() ? absl::StrCat(owner.host, ":", owner.pid) : owner.id;
   }
   json data = {{"host", owner.host}, {"pid", owner.pid}};
   if (!owner.id.empty()) data["id"] = owner.id;
+  if (token.has_value()) data["token"] = *token;
   return data.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -44,6 +46,14 @@ OwnerInfo ParseOwner(const std::string& data) {
   const auto pid = parsed.find("pid");
   if (pid != parsed.end() && pid->is_number_integer()) owner.pid = pid->get<int64_t>();
   return owner;
+}
+
+std::optional<int64_t> TokenIn(const std::string& data) {
+  const json parsed = json::parse(data, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return std::nullopt;
+  const auto token = parsed.find("token");
+  if (token == parsed.end() || !token->is_number_integer()) return std::nullopt;
+  return token->get<int64_t>();
 }
 
 OwnerInfo ThisOwner(const std::string& id) {

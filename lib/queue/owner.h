@@ -3,6 +3,8 @@
 #ifndef ZKRECIPES_LIB_QUEUE_OWNER_H_
 #define ZKRECIPES_LIB_QUEUE_OWNER_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "lib/queue/node_name.h"
@@ -13,10 +15,13 @@ namespace zkrecipes::queue {
 // The data of a contender node: who is waiting. JSON for Curator's lock nodes, whose data Curator
 // does not read: {"id":...,"host":...,"pid":...}. Where the dialect's own tools show the data as a
 // raw id (kazoo, and Curator's latch): the id, or "host:pid" if there is none.
-std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner);
+// With a token that is not the node's czxid: JSON in any case, with "token".
+std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner,
+                      std::optional<int64_t> token = std::nullopt);
 
 // Anything that is not such JSON is taken for a raw id.
 OwnerInfo ParseOwner(const std::string& data);
+std::optional<int64_t> TokenIn(const std::string& data);
 
 // This process, with `id`.
 OwnerInfo ThisOwner(const std::string& id);

@@ -14,23 +14,10 @@
 namespace zkrecipes::queue {
 namespace {
 
-const char* ModeText(Mode mode) {
-  switch (mode) {
-    case Mode::kShared:
-      return "shared";
-    case Mode::kLeader:
-      return "leader";
-    case Mode::kExclusive:
-    case Mode::kSharedWriter:
-      break;
-  }
-  return "exclusive";
-}
-
 ContenderInfo Describe(const ListedNode& node, const NodeName& name) {
   ContenderInfo info;
   info.mode = ModeText(name.mode);
-  info.token = FencingToken(node.stat.czxid);
+  info.token = FencingToken(TokenIn(node.data).value_or(node.stat.czxid));
   info.node_czxid = node.stat.czxid;
   info.node = node.name;
   info.session = node.stat.ephemeral_owner;
