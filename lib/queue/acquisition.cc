@@ -144,9 +144,9 @@ absl::Status CheckFollows(const ClientCore& core, LeaseState* lease, queue::Mode
   const std::string node = zk::NodeName(sequencer.node);
   const std::optional<queue::NodeName> name = queue::ParseNodeName(node);
   // kazoo has one name for both kinds of exclusive nodes.
-  const bool fits = name.has_value() &&
-                    (name->mode == from || (name->dialect == queue::Dialect::kKazoo &&
-                                            sequencer.mode == queue::ModeText(from)));
+  const bool fits =
+      name.has_value() && (name->mode == from || (name->dialect == queue::Dialect::kKazoo &&
+                                                  sequencer.mode == queue::ModeText(from)));
   if (!fits) {
     return wrong(from == queue::Mode::kShared ? "is not a shared lease on"
                                               : "is not a ReadWriteLock's exclusive lease on");
@@ -161,8 +161,8 @@ absl::StatusOr<Lease> Follow(const Client& client, Lease& lease, queue::Mode fro
                              Candidacy candidacy, const WaitOptions& wait) {
   const auto& core = ClientAccess::Core(client);
   if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) return status;
-  if (absl::Status status = CheckFollows(*core, LeaseMaker::StateOf(lease), from, candidacy.path,
-                                         &candidacy.follows);
+  if (absl::Status status =
+          CheckFollows(*core, LeaseMaker::StateOf(lease), from, candidacy.path, &candidacy.follows);
       !status.ok()) {
     return status;
   }

@@ -2,10 +2,9 @@
 //
 // Upgrades and downgrades. Stories: see contender_script.h.
 
-#include "lib/queue/contender.h"
-
 #include <gtest/gtest.h>
 
+#include "lib/queue/contender.h"
 #include "lib/queue/contender_script.h"
 
 namespace zkrecipes::queue {
@@ -158,10 +157,7 @@ TEST(Downgrade, IsFoundAgainWhenItsCreateWasNotAnswered) {
 }
 
 TEST(Downgrade, IsFoundAgainWhenItsNodeIsThereAlready) {
-  Script(Downgrade())
-      .Up(7)
-      .Fails(Code::kNodeExists)
-      .Expect("take place a2, list, barrier a, list");
+  Script(Downgrade()).Up(7).Fails(Code::kNodeExists).Expect("take place a2, list, barrier a, list");
 }
 
 TEST(Downgrade, EndsWithTheSession) {

@@ -78,9 +78,8 @@ Script& Script::Created(int32_t n) { return CreatedFor(session_, n); }
 
 Script& Script::CreatedFor(zk::SessionId owner, int32_t n) {
   zk::Reply reply;
-  const auto* create = outstanding_.empty()
-                           ? nullptr
-                           : std::get_if<zk::Create>(&outstanding_.front().request);
+  const auto* create =
+      outstanding_.empty() ? nullptr : std::get_if<zk::Create>(&outstanding_.front().request);
   if (create != nullptr) reply.path = create->path;
   if (create != nullptr && create->mode == zk::CreateMode::kEphemeralSequential) {
     reply.path += absl::StrFormat("%010d", n);

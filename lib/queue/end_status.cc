@@ -28,8 +28,7 @@ absl::Status EndStatus(const action::Finished& finished, const std::string& path
       return absl::InternalError(
           absl::StrCat(what, "the server gave this contender's node to another session"));
     case Outcome::kLost:
-      return absl::AbortedError(
-          absl::StrCat("release ", path, ": the lease had been lost"));
+      return absl::AbortedError(absl::StrCat("release ", path, ": the lease had been lost"));
     default:
       return absl::FailedPreconditionError(absl::StrCat(what, "the client is closed"));
   }

@@ -107,8 +107,9 @@ absl::Status LeaseState::Verify(const WaitOptions& wait) {
   if (holder == nullptr || state() == Lease::State::kLost) return WhyLost("verify");
   auto done = std::make_shared<base::OneShot<absl::Status>>();
   holder->Verify(done);
-  return Await(done, deadline, wait.cancel,
-               absl::StrCat("verify ", grant_.sequencer.node, ": the ensemble did not answer in time"));
+  return Await(
+      done, deadline, wait.cancel,
+      absl::StrCat("verify ", grant_.sequencer.node, ": the ensemble did not answer in time"));
 }
 
 absl::Status LeaseState::Release(const WaitOptions& wait) {
