@@ -20,7 +20,7 @@ bool CheckIfQuiet(MachineWorld& world, const std::vector<Step>& steps) {
   bool end = true;
   for (const Step& step : steps) {
     if (IsFault(step.kind)) continue;
-    if (step.kind != Step::Kind::kRelease) return false;
+    if (!IsChoice(step.kind)) return false;
     end = false;
   }
   world.CheckQuiet();

@@ -81,9 +81,12 @@ class MachineWorld::Doing {
     contestant_.session = a.session;
     contestant_.node = a.node;
     contestant_.token = a.token;
+    contestant_.czxid = a.czxid;
     ++world_.grants_;
     world_.CheckGrant(contestant_);
     if (contestant_.spec.strict) world_.CheckDelay(contestant_);
+    if (contestant_.followed >= 0) world_.TakeOver(index_);
+    if (contestant_.spec.mode != Mode::kShared) world_.Overtake(index_);
     world_.last_granted_ = index_;
   }
 
@@ -135,8 +138,10 @@ int MachineWorld::AddClient() {
   return static_cast<int>(clients_.size()) - 1;
 }
 
-int MachineWorld::Enter(int client, const queue::ContenderSpec& spec) {
+int MachineWorld::Enter(int client, const queue::ContenderSpec& spec,
+                        std::optional<queue::Mode> then) {
   contestants_.push_back(Contestant{queue::Contender(spec), spec, client});
+  contestants_.back().then = then;
   const int contestant = static_cast<int>(contestants_.size()) - 1;
   if (clients_[client].up) FeedConnected(contestant);
   return contestant;
@@ -195,7 +200,7 @@ bool MachineWorld::Believes(const Contestant& c) const {
 
 bool MachineWorld::HasLiveNode(const Contestant& c) const {
   const Node* node = ensemble_.committed().Find(c.node);
-  return node != nullptr && node->czxid == c.token;
+  return node != nullptr && node->czxid == c.czxid;
 }
 
 // A grant that rests on a node which is gone already is no violation: its session is over, or an
@@ -203,7 +208,10 @@ bool MachineWorld::HasLiveNode(const Contestant& c) const {
 void MachineWorld::CheckGrant(const Contestant& contestant) {
   const Node* own = ensemble_.committed().Find(contestant.node);
   if (own == nullptr) return;
-  if (own->czxid != contestant.token) return Violate("the token is not the node's czxid");
+  if (own->czxid != contestant.czxid) return Violate("the czxid is not the node's");
+  const bool downgraded = queue::TakesPlace(contestant.spec);
+  const int64_t token = downgraded ? contestant.spec.follows.token : own->czxid;
+  if (contestant.token != token) return Violate("the token is not the one it stands for");
   if (own->owner != clients_[contestant.client].session) return Violate("granted another's node");
   if (contestant.spec.mode != Mode::kShared) {
     if (contestant.token <= last_token_) Violate("a token that is not larger than the one before");
@@ -216,6 +224,7 @@ void MachineWorld::CheckGrant(const Contestant& contestant) {
   for (const std::string& child : ensemble_.committed().Children(contestant.spec.parent)) {
     const auto name = queue::ParseNodeName(child);
     if (!name || name->sequence >= own_name->sequence) continue;
+    if (child == contestant.spec.follows.node) continue;
     if (MayShare(name->mode, own_name->mode)) continue;
     Violate(absl::StrCat("granted while ", child, " is in front"));
   }
@@ -238,6 +247,7 @@ void MachineWorld::CheckExclusion() {
     for (size_t j = 0; j < i; ++j) {
       const Contestant& b = contestants_[j];
       if (MayShare(a.spec.mode, b.spec.mode) || !Believes(b) || !HasLiveNode(b)) continue;
+      if (a.followed == static_cast<int>(j)) continue;  // of one owner
       Violate(absl::StrCat("contestants ", j, " and ", i, " hold the lock at once"));
     }
   }

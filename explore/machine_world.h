@@ -43,8 +43,10 @@ class MachineWorld {
 
   // `next_sequence` for the first child.
   void MakeContainer(const std::string& path, int32_t next_sequence = 0);
-  int AddClient();                                          // unconnected
-  int Enter(int client, const queue::ContenderSpec& spec);  // returns the contestant's number
+  int AddClient();  // unconnected
+  // Returns the contestant's number. `then`: once granted it may be upgraded, or downgraded, to that.
+  int Enter(int client, const queue::ContenderSpec& spec,
+            std::optional<queue::Mode> then = std::nullopt);
 
   // What can happen next. Nothing: the story is over, see CheckEnd.
   void ListSteps(std::vector<Step>& steps) const;
@@ -78,14 +80,20 @@ class MachineWorld {
     bool lost = false;
     bool finished = false;
     queue::Outcome outcome = queue::Outcome::kNone;
-    std::string node{};         // granted
-    int64_t token = 0;          // granted
-    zk::SessionId session = 0;  // granted
-    int guids = 0;              // how many it was given
+    std::string node{};                 // granted
+    int64_t token = 0;                  // granted
+    int64_t czxid = 0;                  // granted: its node's
+    zk::SessionId session = 0;          // granted
+    bool overtaken = false;             // granted, and so was a writer since
+    int guids = 0;                      // how many it was given
+    std::optional<queue::Mode> then{};  // may go on in this mode, as another contestant:
+    int follower = -1;
+    int followed = -1;  // the other way round
 
     auto Tie() const {
       return std::tie(machine, client, retry_due, own_watch_due, delay_due, delayed, told_to_leave,
-                      granted, lost, finished, outcome, node, token, session, guids);
+                      granted, lost, finished, outcome, node, token, czxid, session, overtaken,
+                      guids, follower, followed);
     }
     friend bool operator==(const Contestant& a, const Contestant& b) { return a.Tie() == b.Tie(); }
     template <typename H>
@@ -147,6 +155,13 @@ class MachineWorld {
   void CheckGrant(const Contestant& contestant);
   void CheckDelay(const Contestant& contestant);
   void CheckExclusion();
+
+  // Upgrades and downgrades (machine_follow.cc).
+  bool CanFollow(const Contestant& contestant) const;
+  bool CanRelease(const Contestant& contestant) const;
+  void Follow(int contestant);
+  void TakeOver(int follower);
+  void Overtake(int writer);
 
   // The way to the ensemble (machine_steps.cc).
   void Connect(int client, int server);

@@ -2,6 +2,7 @@
 
 #include "explore/sets.h"
 
+#include <optional>
 #include <utility>
 
 namespace zkrecipes::explore {
@@ -16,9 +17,15 @@ queue::ContenderSpec SpecOf(NamedSet::Who who) {
   spec.parent = who == kDeep ? "/q/r" : "/q";
   spec.try_only = who == kTry;
   spec.strict = who == kStrict;
-  if (who == kReader) spec.mode = Mode::kShared;
-  if (who == kWriter) spec.mode = Mode::kSharedWriter;
+  if (who == kReader || who == kUpgrader) spec.mode = Mode::kShared;
+  if (who == kWriter || who == kDowngrader) spec.mode = Mode::kSharedWriter;
   return spec;
+}
+
+std::optional<Mode> ThenOf(NamedSet::Who who) {
+  if (who == kUpgrader) return Mode::kSharedWriter;
+  if (who == kDowngrader) return Mode::kShared;
+  return std::nullopt;
 }
 
 std::vector<Kind> FaultsOf(const NamedSet& set) {
@@ -93,6 +100,27 @@ std::vector<NamedSet> MakeSets() {
       {.name = "reader-writer-reader",
        .what = "two readers and a writer, no fault",
        .contestants = {kReader, kWriter, kReader}},
+      {.name = "upgrade",
+       .what = "a reader that may be upgraded and a writer, one fault",
+       .contestants = {kUpgrader, kWriter},
+       .most_faults = 1},
+      {.name = "two-upgrades",
+       .what = "two readers that may be upgraded",
+       .contestants = {kUpgrader, kUpgrader}},
+      {.name = "two-upgrades-rough",
+       .what = "the same, one of: break, expire, give up",
+       .quick = false,
+       .contestants = {kUpgrader, kUpgrader},
+       .most_faults = 1,
+       .rough = true},
+      {.name = "downgrade",
+       .what = "a writer that may be downgraded and a writer, one fault",
+       .contestants = {kDowngrader, kWriter},
+       .most_faults = 1},
+      {.name = "downgrade-lag",
+       .what = "the same, servers that lag",
+       .contestants = {kDowngrader, kWriter},
+       .servers = 3},
       {.name = "three-calm", .what = "three contenders", .contestants = {kLock, kLock, kLock}},
       {.name = "three-one-client",
        .what = "three contenders in one session, one fault",
@@ -134,7 +162,8 @@ MachineWorld Begin(const NamedSet& set) {
   if (set.has_parent) world.MakeContainer("/q", set.next_sequence);
   world.Settle();
   for (size_t i = 0; i < set.contestants.size(); ++i) {
-    world.Enter(set.one_client ? 0 : static_cast<int>(i), SpecOf(set.contestants[i]));
+    world.Enter(set.one_client ? 0 : static_cast<int>(i), SpecOf(set.contestants[i]),
+                ThenOf(set.contestants[i]));
   }
   return world;
 }

@@ -13,7 +13,7 @@ namespace zkrecipes::explore {
 
 // A small configuration of which every state is visited.
 struct NamedSet {
-  enum class Who { kLock, kTry, kStrict, kDeep, kReader, kWriter };
+  enum class Who { kLock, kTry, kStrict, kDeep, kReader, kWriter, kUpgrader, kDowngrader };
 
   std::string name;
   std::string what;

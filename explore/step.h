@@ -20,6 +20,7 @@ struct Step {
     kOwnWatch,  // contestant `who`: its timer
     kDelay,     // contestant `who`, strict: the lock delay is over
     kRelease,   // contestant `who`, which holds the lock
+    kFollow,    // contestant `who` likewise: its upgrade or downgrade begins
     kDrop,      // what client and server of connection `who` have not read of each other is lost
     // Faults.
     kBreak,           // client `who` loses its connection; what it sent may still arrive
@@ -41,6 +42,10 @@ struct Step {
   }
 };
 
+// What the holder does when it likes.
+inline bool IsChoice(Step::Kind kind) {
+  return kind == Step::Kind::kRelease || kind == Step::Kind::kFollow;
+}
 inline bool IsFault(Step::Kind kind) { return kind >= Step::Kind::kBreak; }
 
 }  // namespace zkrecipes::explore

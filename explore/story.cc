@@ -73,6 +73,8 @@ std::string MachineWorld::Describe(const Step& step) const {
       return contestant() + "finds that it is time to watch its own node";
     case Kind::kDelay:
       return contestant() + "has waited for the lock delay";
+    case Kind::kFollow:
+      return absl::StrCat(contestant(), "goes on in another mode");
     case Kind::kRelease:
       return contestant() + "releases";
     case Kind::kDrop:

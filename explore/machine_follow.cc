@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Upgrades and downgrades in a MachineWorld.
+
+#include "explore/machine_world.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::explore {
+
+bool MachineWorld::CanFollow(const Contestant& c) const {
+  return c.then.has_value() && c.follower < 0 && Believes(c);
+}
+
+// While it is being upgraded or downgraded its owner keeps it.
+bool MachineWorld::CanRelease(const Contestant& c) const {
+  if (c.machine.state() != queue::Contender::State::kHeld) return false;
+  return c.follower < 0 || contestants_[c.follower].finished;
+}
+
+void MachineWorld::Follow(int contestant) {
+  const Contestant& c = contestants_[contestant];
+  queue::ContenderSpec spec = c.spec;
+  spec.mode = *c.then;
+  spec.follows = {zk::NodeName(c.node), c.session, c.token};
+  const int client = c.client;
+  const auto follower = static_cast<int>(contestants_.size());
+  contestants_[contestant].follower = follower;
+  contestants_.push_back(Contestant{queue::Contender(spec), spec, client});
+  contestants_.back().followed = contestant;
+  if (clients_[client].up) FeedConnected(follower);
+}
+
+// As the recipe does it: the lease before is released once the next one is granted.
+void MachineWorld::TakeOver(int follower) {
+  const int followed = contestants_[follower].followed;
+  if (contestants_[followed].overtaken) Violate("a writer came in between");
+  if (!contestants_[followed].told_to_leave) Leave(followed);
+}
+
+void MachineWorld::Overtake(int writer) {
+  for (size_t i = 0; i < contestants_.size(); ++i) {
+    Contestant& c = contestants_[i];
+    if (static_cast<int>(i) != writer && c.then.has_value() && c.granted) c.overtaken = true;
+  }
+}
+
+}  // namespace zkrecipes::explore
