@@ -70,7 +70,7 @@ void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& r
   const bool ok = reply.code == zk::Code::kOk;
   if (const auto* watch = std::get_if<zk::WatchNode>(&pending.request)) {
     if (ok) c.registered.insert(watch->path);
-    if (c.table.OnReply(watch->path, pending.watcher, ok)) RemoveServerWatch(client, watch->path);
+    if (c.table.OnReply({watch->path}, pending.watcher, ok)) RemoveServerWatch(client, watch->path);
     if (!ok) c.watchers.erase(pending.watcher);
   }
   if (const auto* remove = std::get_if<zk::RemoveWatches>(&pending.request); remove && ok) {
@@ -132,7 +132,7 @@ void MachineWorld::SetWatchesAgain(int client) {
 void MachineWorld::Fire(int client, const std::string& path, zk::WatchEvent what) {
   Client& c = clients_[client];
   c.registered.erase(path);
-  for (const session::WatcherId id : c.table.Fire(path)) {
+  for (const session::WatcherId id : c.table.Fire(path, what)) {
     const auto it = c.watchers.find(id);
     if (it == c.watchers.end()) continue;  // given up by one that was told before
     const int contestant = it->second.first;

@@ -48,7 +48,7 @@ class MachineWorld::Doing {
     Pending pending{index_, a.op, a.request};
     if (const auto* watch = std::get_if<zk::WatchNode>(&a.request)) {
       pending.watcher = ++client_.last_watcher;
-      client_.table.Add(watch->path, pending.watcher);
+      client_.table.Add({watch->path}, pending.watcher);
       client_.watchers[pending.watcher] = {index_, watch->path};
     }
     world_.Send(contestant_.client, std::move(pending));
@@ -57,7 +57,7 @@ class MachineWorld::Doing {
   void operator()(const queue::action::Unwatch& a) {
     for (const auto& [id, watcher] : client_.watchers) {
       if (watcher != Watcher(index_, a.path)) continue;
-      const bool remove = client_.table.Remove(a.path, id);
+      const bool remove = client_.table.Remove({a.path}, id);
       client_.watchers.erase(id);
       if (remove) world_.RemoveServerWatch(contestant_.client, a.path);
       return;

@@ -28,6 +28,9 @@ using zk::Get;
 using zk::GetChildren;
 using zk::RemoveWatches;
 using zk::Reply;
+using zk::SetData;
+using zk::WatchExists;
+using zk::WatchKind;
 using zk::WatchNode;
 
 class ZkHandleTest : public ZkTest {
@@ -254,6 +257,42 @@ TEST_F(ZkHandleTest, CanBeWatchedAgainAfterAWatchWasTakenOff) {
   session_->Do(WatchNode{Child("a")});
   session_->Do(Delete{Child("a")});
   EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
+}
+
+TEST_F(ZkHandleTest, HearsThatAWatchedNodeComesChangesAndGoes) {
+  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).code, Code::kNoNode);
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a"), 1));
+  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).stat.version, 0);
+  session_->Do(SetData{Child("a"), "x", 0});
+  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a"), 2));
+  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).stat.version, 1);
+  session_->Do(Delete{Child("a")});
+  EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
+  EXPECT_EQ(Watches(), 0);
+}
+
+TEST_F(ZkHandleTest, TakesOnlyTheWatchOfTheKindThatWasNamedOffTheServer) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  for (const WatchKind kind : {WatchKind::kNode, WatchKind::kExists}) {
+    session_->Do(WatchNode{Child("a")});
+    session_->Do(WatchExists{Child("a")});
+    EXPECT_EQ(Watches(), 2);
+    EXPECT_EQ(session_->Do(RemoveWatches{Child("a"), kind}).code, Code::kOk);
+    EXPECT_EQ(Watches(), 1);
+    EXPECT_EQ(session_->Do(RemoveWatches{Child("a"), kind}).code, Code::kNoWatcher);
+  }
+  session_->Do(SetData{Child("a"), "x", 0});
+  session_->Do(WatchNode{Child("a")});
+  session_->Do(WatchExists{Child("a")});
+  session_->Do(SetData{Child("a"), "y", 1});
+  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a")));
+  EXPECT_EQ(Watches(), 1);  // the other is not used up by it
+  session_->Do(WatchExists{Child("a")});
+  session_->Do(Delete{Child("a")});
+  session_->Do(Get{Child("a")});
+  EXPECT_EQ(session_->journal().Count("deleted " + Child("a")), 1);
+  EXPECT_EQ(Watches(), 0);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ class ZkSession::Listener : public zk::HandleListener {
   }
   void OnEnded(zk::Code why) override { journal_->Add(absl::StrCat("ended ", CodeName(why))); }
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
-    journal_->Add(absl::StrCat(event == zk::WatchEvent::kDeleted ? "deleted " : "changed ", path));
+    journal_->Add(absl::StrCat(EventText(event), " ", path));
   }
 
   std::atomic<zk::SessionId> id{0};
@@ -81,6 +81,18 @@ class ZkSession::Listener : public zk::HandleListener {
  private:
   Journal* const journal_;
 };
+
+const char* EventText(zk::WatchEvent event) {
+  switch (event) {
+    case zk::WatchEvent::kDeleted:
+      return "deleted";
+    case zk::WatchEvent::kChanged:
+      return "changed";
+    case zk::WatchEvent::kNodeData:
+      return "data";
+  }
+  return "";
+}
 
 void SendAndNote(zk::Handle& handle, const zk::Request& request, Journal& journal,
                  const std::string& name) {

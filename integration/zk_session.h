@@ -37,7 +37,7 @@ class Journal {
 
 // One handle of the library's lowest layer on a loop, for a test's thread. What the handle's
 // listener hears goes into the journal:
-//   "connected", "disconnected 0", "ended ZSESSIONEXPIRED", "deleted /a", "changed /a"
+//   "connected", "disconnected 0", "ended ZSESSIONEXPIRED", "deleted /a", "changed /a", "data /a"
 class ZkSession {
  public:
   struct Options {
@@ -79,6 +79,9 @@ class ZkSession {
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<zk::Handle> handle_;  // of the loop's thread
 };
+
+// "deleted", "changed" (the children), "data" (or created).
+const char* EventText(zk::WatchEvent event);
 
 // Sends `request` from a task of the loop; the journal gets "<name> <code>" with the reply.
 void SendAndNote(zk::Handle& handle, const zk::Request& request, Journal& journal,

@@ -124,7 +124,7 @@ class Differential : public EnsembleTest {
   }
 
   zk::Request Request() {
-    switch (Below(12)) {
+    switch (Below(14)) {
       case 0:
       case 1:
         return zk::Create{Path(), "data",
@@ -144,7 +144,10 @@ class Differential : public EnsembleTest {
         return zk::SetData{Path(), absl::StrCat("data", Below(3)),
                            static_cast<int32_t>(Below(3)) - 1};
       case 8:
-        return Below(2) == 0 ? zk::Request(zk::RemoveWatches{Path()}) : zk::WatchNode{Path()};
+        return zk::RemoveWatches{Path(), static_cast<zk::WatchKind>(Below(2))};
+      case 12:
+      case 13:
+        return zk::WatchExists{Path()};
       default:
         return zk::WatchNode{Path()};
     }

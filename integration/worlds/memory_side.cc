@@ -4,9 +4,11 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
 #include "integration/worlds/side.h"
+#include "integration/zk_session.h"
 #include "lib/zk/handle.h"
 
 namespace zkrecipes::integration {
@@ -71,7 +73,7 @@ class MemorySide : public Side, private zk::HandleListener {
   void OnDisconnected(int) override { connected_ = false; }
   void OnEnded(zk::Code) override {}
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
-    events_.push_back((event == zk::WatchEvent::kDeleted ? "deleted " : "changed ") + path);
+    events_.push_back(absl::StrCat(EventText(event), " ", path));
   }
 
   Simulation* const simulation_;

@@ -33,7 +33,8 @@ class ServerSide : public Side {
   std::vector<std::string> Events() const override {
     std::vector<std::string> events;
     for (std::string& line : session_.journal().lines()) {
-      const bool told = absl::StartsWith(line, "deleted ") || absl::StartsWith(line, "changed ");
+      const bool told = absl::StartsWith(line, "deleted /") ||
+                        absl::StartsWith(line, "changed /") || absl::StartsWith(line, "data /");
       if (told) events.push_back(std::move(line));
     }
     return events;

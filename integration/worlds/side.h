@@ -26,7 +26,7 @@ class Side {
   virtual zk::SessionId id() const = 0;
   // REQUIRES: not between Break and Restore.
   virtual zk::Reply Do(const zk::Request& request) = 0;
-  // What its watches told, in order: "deleted /a", "changed /a".
+  // What its watches told, in order: "deleted /a", "changed /a", "data /a".
   virtual std::vector<std::string> Events() const = 0;
   // The connection is lost; Restore returns when there is one again, in the same session.
   virtual void Break() = 0;

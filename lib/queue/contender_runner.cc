@@ -188,7 +188,7 @@ void ContenderRunner::Act(const action::Send& send) {
 
 void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
   watches_[path] = session_->Watch(
-      path,
+      {path},
       [self = self_, op](const zk::Reply& reply) {
         self->Feed(event::Replied{op, reply, self->Proven()});
       },

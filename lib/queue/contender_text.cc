@@ -52,6 +52,9 @@ struct RequestText {
   std::string operator()(const zk::WatchNode& r) const {
     return absl::StrCat("watch ", Label(r.path));
   }
+  std::string operator()(const zk::WatchExists& r) const {
+    return absl::StrCat("watch existence ", Label(r.path));
+  }
   std::string operator()(const zk::RemoveWatches& r) const {
     return absl::StrCat("remove watches ", r.path);
   }

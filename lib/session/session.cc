@@ -139,6 +139,7 @@ void Session::Act(const action::StartPause& pause) {
 
 void Session::Act(const action::AnnounceUp& up) {
   heartbeat_.Up(began_, timeout_, /*new_session=*/!up.resumed);
+  RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
   ForEachTenant([](Tenant* tenant) { tenant->OnUp(); });
 }
@@ -153,6 +154,7 @@ void Session::Act(const action::AnnounceDown&) {
 void Session::Act(const action::AnnounceLost&) {
   heartbeat_.Gone();
   watchers_.Clear();
+  left_behind_.clear();
   Announce(Change::kExpired);
   ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
 }
@@ -203,15 +205,20 @@ void Session::Trouble(absl::Status why) {
 
 void Session::Join(Tenant* tenant) {
   tenants_.push_back(tenant);
-  heartbeat_.SetWanted(true);
+  CountWhoNeedsProof();
   if (!failed_.ok()) return tenant->OnFailed(failed_);
   if (closing_) tenant->OnClosing();
 }
 
 void Session::Part(Tenant* tenant) {
   std::erase(tenants_, tenant);
-  heartbeat_.SetWanted(!tenants_.empty());
+  CountWhoNeedsProof();
   CheckDrained();
+}
+
+void Session::CountWhoNeedsProof() {
+  heartbeat_.SetWanted(std::any_of(tenants_.begin(), tenants_.end(),
+                                   [](const Tenant* tenant) { return tenant->NeedsProof(); }));
 }
 
 template <typename F>
@@ -227,50 +234,6 @@ void Session::CheckDrained() {
   if (handle_ != nullptr && handle_->pending() > 0) return;
   drained_ = true;
   PostGuarded([this] { Handle(event::Drained{}); });
-}
-
-// ---- requests and watches ------------------------------------------------------------------------
-
-void Session::Send(const zk::Request& request, zk::Handle::Done done) {
-  if (handle_ == nullptr) {
-    reactor_->Post([done = std::move(done)]() mutable {
-      zk::Reply lost;
-      lost.code = zk::Code::kConnectionLoss;
-      std::move(done)(lost);
-    });
-    return;
-  }
-  handle_->Send(request,
-                [this, alive = std::weak_ptr<char>(alive_), sent = heartbeat_.Sent(request),
-                 done = std::move(done)](const zk::Reply& reply) mutable {
-                  if (!alive.expired()) heartbeat_.Answered(sent, reply.code);
-                  std::move(done)(reply);
-                  if (!alive.expired()) CheckDrained();
-                });
-}
-
-WatcherId Session::Watch(const std::string& path, zk::Handle::Done set,
-                         absl::AnyInvocable<void(zk::WatchEvent) &&> fired) {
-  const WatcherId id = watchers_.Add(path, std::move(fired));
-  const zk::SessionId session = this->id();
-  Send(zk::WatchNode{path},
-       [this, id, path, session, set = std::move(set)](const zk::Reply& reply) mutable {
-         const bool armed = reply.code == zk::Code::kOk;
-         // Else it is forgotten.
-         if (session == this->id() && watchers_.OnReply(id, path, armed)) RemoveServerWatch(path);
-         std::move(set)(reply);
-       });
-  return id;
-}
-
-void Session::Unwatch(WatcherId id) {
-  std::string path;
-  if (watchers_.Remove(id, &path)) RemoveServerWatch(path);
-}
-
-void Session::RemoveServerWatch(const std::string& path) {
-  // Without an answer the watch may stay: it is used up by the deletion of the node, at the latest.
-  if (connected()) Send(zk::RemoveWatches{path}, [](const zk::Reply&) {});
 }
 
 // ---- liveness ------------------------------------------------------------------------------------

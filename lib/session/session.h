@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_SESSION_SESSION_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,13 @@
 
 namespace zkrecipes::session {
 
-// Somebody with nodes in the session: a contender. Called on the reactor. May join, part and send
-// from inside any of these.
+// Somebody who lives in the session: a contender, with nodes in it, or an observer. Called on the
+// reactor. May join, part and send from inside any of these.
 class Tenant {
  public:
   virtual ~Tenant() = default;
+  // False: the session need not be proven to be alive on its account.
+  virtual bool NeedsProof() const { return true; }
   virtual void OnUp() = 0;      // connected: see Session::id()
   virtual void OnDown() = 0;    // connection lost; the session may live
   virtual void OnLost() = 0;    // the session is gone, with its nodes and watches
@@ -70,9 +73,9 @@ class Session : private Heartbeat::Owner {
   // See zk::Handle::Send. Without a connection: kConnectionLoss.
   void Send(const zk::Request& request, zk::Handle::Done done);
 
-  // Sends a WatchNode; `set` gets its reply, and after kOk `fired` is called at most once. All
-  // watches end without a word when the session is lost.
-  WatcherId Watch(const std::string& path, zk::Handle::Done set,
+  // Sends a WatchNode or a WatchExists; `set` gets its reply, and once it is armed `fired` is called
+  // at most once. All watches end without a word when the session is lost.
+  WatcherId Watch(const zk::Watch& watch, zk::Handle::Done set,
                   absl::AnyInvocable<void(zk::WatchEvent) &&> fired);
   // `fired` will not be called any more.
   void Unwatch(WatcherId id);
@@ -102,8 +105,10 @@ class Session : private Heartbeat::Owner {
   void OnProven() override;
   void OnLapsed() override;
   bool Lapsed() const;
+  void CountWhoNeedsProof();
   void CheckDrained();
-  void RemoveServerWatch(const std::string& path);
+  void RemoveServerWatch(const zk::Watch& watch);
+  void RemoveWatchesLeftBehind();
   template <typename F>
   void ForEachTenant(F f);
   // Runs `task` from the reactor, later, unless this Session is gone by then. Thread-safe.
@@ -130,6 +135,7 @@ class Session : private Heartbeat::Owner {
 
   std::vector<Tenant*> tenants_;  // in the order of joining
   Watchers watchers_;
+  std::set<zk::Watch> left_behind_;  // nobody's, on the server perhaps: no connection to say so
   PathBudget ephemeral_budget_;
   PathBudget watch_budget_;
 

@@ -9,42 +9,45 @@
 #include <string>
 #include <vector>
 
+#include "lib/zk/types.h"
+
 namespace zkrecipes::session {
 
 using WatcherId = uint64_t;
 
-// Who in this session waits for the end of which node. The server knows at most one watch for a
-// (session, path), however many watchers share it; it is taken off only when the last of them has
+// Who in this session waits for what of which node. The server knows at most one watch of a kind for
+// a (session, path), however many watchers share it; it is taken off only when the last of them has
 // gone. Decides only: the caller sends what the answers ask for.
 //
 // A copyable value with a complete hash. Not thread-safe. Does not block.
 class WatchTable {
  public:
-  // A new watcher. The caller sends a WatchNode of its own for it, also when the path is watched
+  // A new watcher. The caller sends a request of its own for it, also when the node is watched
   // already: only the reply to a request of one's own proves that the node was still there.
-  void Add(const std::string& path, WatcherId id);
+  void Add(const zk::Watch& watch, WatcherId id);
 
-  // The reply to the WatchNode of `id`. `armed`: the server has the watch. True: nobody is
+  // The reply to the request of `id`. `armed`: the server has the watch. True: nobody is
   // interested any more, send RemoveWatches. A reply from before Clear has no effect.
-  [[nodiscard]] bool OnReply(const std::string& path, WatcherId id, bool armed);
+  [[nodiscard]] bool OnReply(const zk::Watch& watch, WatcherId id, bool armed);
 
   // The watcher has lost interest; unknown ids are ignored. True: send RemoveWatches now.
-  // (While a WatchNode is on its way the answer is postponed to OnReply: the client library would
+  // (While a request is on its way the answer is postponed to OnReply: the client library would
   // refuse to remove what it does not know yet.)
-  [[nodiscard]] bool Remove(const std::string& path, WatcherId id);
+  [[nodiscard]] bool Remove(const zk::Watch& watch, WatcherId id);
 
-  // The server's watch fired and is used up: these watchers hear of it, and are removed. One whose
-  // WatchNode is not answered does not: the answer will say whether it has a watch.
-  std::vector<WatcherId> Fire(const std::string& path);
+  // The server's watches that `event` fires are used up: these watchers hear of it, and are removed.
+  // One whose request is not answered does not: the answer will say whether it has a watch.
+  std::vector<WatcherId> Fire(const std::string& path, zk::WatchEvent event);
 
   // The session ended, and its watches with it.
-  void Clear() { paths_.clear(); }
+  void Clear() { entries_.clear(); }
 
-  bool empty() const { return paths_.empty(); }
+  bool Has(const zk::Watch& watch) const { return entries_.count(watch) > 0; }
+  bool empty() const { return entries_.empty(); }
 
  private:
   struct Entry {
-    std::set<WatcherId> in_flight;  // WatchNode not answered, those of watchers that left included
+    std::set<WatcherId> in_flight;  // request not answered, those of watchers that left included
     std::set<WatcherId> interested;
     bool on_server = false;
 
@@ -56,15 +59,16 @@ class WatchTable {
   };
 
   // Drops the entry when nobody is left in it; true if the server's watch must go with it.
-  bool Tidy(const std::string& path, Entry& entry);
+  bool Tidy(const zk::Watch& watch, Entry& entry);
+  void Fire(const zk::Watch& watch, std::vector<WatcherId>& fired);
 
-  std::map<std::string, Entry> paths_;
+  std::map<zk::Watch, Entry> entries_;
 
  public:
   friend bool operator==(const WatchTable&, const WatchTable&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const WatchTable& t) {
-    return H::combine(std::move(h), t.paths_);
+    return H::combine(std::move(h), t.entries_);
   }
 };
 

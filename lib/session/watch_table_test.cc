@@ -12,19 +12,23 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr char kPath[] = "/q/1";
+const zk::Watch kWatch{kPath};
+const zk::Watch kExists{kPath, zk::WatchKind::kExists};
+const zk::Watch kOther{"/q/2"};
+constexpr zk::WatchEvent kDeleted = zk::WatchEvent::kDeleted;
 constexpr bool kArmed = true;
 constexpr bool kRemoveFromServer = true;
 
 void AddArmed(WatchTable& table, WatcherId id) {
-  table.Add(kPath, id);
-  EXPECT_FALSE(table.OnReply(kPath, id, kArmed));
+  table.Add(kWatch, id);
+  EXPECT_FALSE(table.OnReply(kWatch, id, kArmed));
 }
 
 TEST(WatchTable, TellsAnArmedWatcherOnce) {
   WatchTable table;
   AddArmed(table, 1);
-  EXPECT_THAT(table.Fire(kPath), ElementsAre(1));
-  EXPECT_THAT(table.Fire(kPath), IsEmpty());
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(1));
+  EXPECT_THAT(table.Fire(kPath, kDeleted), IsEmpty());
   EXPECT_TRUE(table.empty());
 }
 
@@ -32,21 +36,43 @@ TEST(WatchTable, TellsAllWhoShareAPath) {
   WatchTable table;
   AddArmed(table, 1);
   AddArmed(table, 2);
-  EXPECT_THAT(table.Fire(kPath), ElementsAre(1, 2));
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(1, 2));
   EXPECT_TRUE(table.empty());
 }
 
 TEST(WatchTable, KeepsPathsApart) {
   WatchTable table;
   AddArmed(table, 1);
-  EXPECT_THAT(table.Fire("/q/2"), IsEmpty());
-  EXPECT_THAT(table.Fire(kPath), ElementsAre(1));
+  EXPECT_THAT(table.Fire("/q/2", kDeleted), IsEmpty());
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(1));
+}
+
+// Or a new value would cost the one who waits for the node's end its wake-up.
+TEST(WatchTable, TellsTheKindsOfWatchesOnAPathApart) {
+  WatchTable table;
+  AddArmed(table, 1);
+  table.Add(kExists, 2);
+  EXPECT_FALSE(table.OnReply(kExists, 2, kArmed));
+  EXPECT_THAT(table.Fire(kPath, zk::WatchEvent::kNodeData), ElementsAre(2));
+  table.Add(kExists, 3);
+  EXPECT_FALSE(table.OnReply(kExists, 3, kArmed));
+  EXPECT_THAT(table.Fire(kPath, zk::WatchEvent::kChanged), ElementsAre(1));
+  EXPECT_EQ(table.Remove(kExists, 3), kRemoveFromServer);
+}
+
+TEST(WatchTable, TellsBothKindsOfADeletion) {
+  WatchTable table;
+  AddArmed(table, 1);
+  table.Add(kExists, 2);
+  EXPECT_FALSE(table.OnReply(kExists, 2, kArmed));
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(1, 2));
+  EXPECT_TRUE(table.empty());
 }
 
 TEST(WatchTable, RemovesTheServersWatchWithItsLastWatcher) {
   WatchTable table;
   AddArmed(table, 1);
-  EXPECT_EQ(table.Remove(kPath, 1), kRemoveFromServer);
+  EXPECT_EQ(table.Remove(kWatch, 1), kRemoveFromServer);
   EXPECT_TRUE(table.empty());
 }
 
@@ -55,109 +81,109 @@ TEST(WatchTable, KeepsTheServersWatchWhileOneWatcherIsLeft) {
   WatchTable table;
   AddArmed(table, 1);
   AddArmed(table, 2);
-  EXPECT_FALSE(table.Remove(kPath, 1));
-  EXPECT_THAT(table.Fire(kPath), ElementsAre(2));
+  EXPECT_FALSE(table.Remove(kWatch, 1));
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(2));
 }
 
 TEST(WatchTable, LeavesTheServerAloneWhenNoWatchWasArmed) {
   WatchTable table;
-  table.Add(kPath, 1);
-  EXPECT_FALSE(table.OnReply(kPath, 1, !kArmed));
+  table.Add(kWatch, 1);
+  EXPECT_FALSE(table.OnReply(kWatch, 1, !kArmed));
   EXPECT_TRUE(table.empty());
-  EXPECT_FALSE(table.Remove(kPath, 1));
+  EXPECT_FALSE(table.Remove(kWatch, 1));
 }
 
 TEST(WatchTable, LeavesTheServerAloneAfterTheWatchFired) {
   WatchTable table;
   AddArmed(table, 1);
-  (void)table.Fire(kPath);
-  EXPECT_FALSE(table.Remove(kPath, 1));
+  (void)table.Fire(kPath, kDeleted);
+  EXPECT_FALSE(table.Remove(kWatch, 1));
 }
 
 TEST(WatchTable, WaitsForTheReplyBeforeItRemoves) {
   WatchTable table;
-  table.Add(kPath, 1);
-  EXPECT_FALSE(table.Remove(kPath, 1));
+  table.Add(kWatch, 1);
+  EXPECT_FALSE(table.Remove(kWatch, 1));
   EXPECT_FALSE(table.empty());
-  EXPECT_EQ(table.OnReply(kPath, 1, kArmed), kRemoveFromServer);
+  EXPECT_EQ(table.OnReply(kWatch, 1, kArmed), kRemoveFromServer);
   EXPECT_TRUE(table.empty());
 }
 
 TEST(WatchTable, WaitsForEveryReplyBeforeItRemoves) {
   WatchTable table;
   AddArmed(table, 1);
-  table.Add(kPath, 2);
-  EXPECT_FALSE(table.Remove(kPath, 2));
-  EXPECT_FALSE(table.Remove(kPath, 1));
-  EXPECT_EQ(table.OnReply(kPath, 2, !kArmed), kRemoveFromServer);
+  table.Add(kWatch, 2);
+  EXPECT_FALSE(table.Remove(kWatch, 2));
+  EXPECT_FALSE(table.Remove(kWatch, 1));
+  EXPECT_EQ(table.OnReply(kWatch, 2, !kArmed), kRemoveFromServer);
   EXPECT_TRUE(table.empty());
 }
 
 TEST(WatchTable, KeepsTheServersWatchForANewcomerWhoseReplyIsOutstanding) {
   WatchTable table;
   AddArmed(table, 1);
-  table.Add(kPath, 2);
-  EXPECT_FALSE(table.Remove(kPath, 1));
-  EXPECT_FALSE(table.OnReply(kPath, 2, kArmed));
-  EXPECT_THAT(table.Fire(kPath), ElementsAre(2));
+  table.Add(kWatch, 2);
+  EXPECT_FALSE(table.Remove(kWatch, 1));
+  EXPECT_FALSE(table.OnReply(kWatch, 2, kArmed));
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(2));
 }
 
 TEST(WatchTable, DoesNotTellAWatcherThatHasLeft) {
   WatchTable table;
-  table.Add(kPath, 1);
+  table.Add(kWatch, 1);
   AddArmed(table, 2);
-  EXPECT_FALSE(table.Remove(kPath, 1));
-  EXPECT_FALSE(table.OnReply(kPath, 1, kArmed));
-  EXPECT_THAT(table.Fire(kPath), ElementsAre(2));
+  EXPECT_FALSE(table.Remove(kWatch, 1));
+  EXPECT_FALSE(table.OnReply(kWatch, 1, kArmed));
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(2));
 }
 
 // Its own reply, still to come, says whether the node was there.
 TEST(WatchTable, DoesNotTellAWatcherBeforeItsReply) {
   WatchTable table;
   AddArmed(table, 1);
-  table.Add(kPath, 2);
-  EXPECT_THAT(table.Fire(kPath), ElementsAre(1));
-  EXPECT_FALSE(table.OnReply(kPath, 2, !kArmed));
+  table.Add(kWatch, 2);
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(1));
+  EXPECT_FALSE(table.OnReply(kWatch, 2, !kArmed));
   EXPECT_TRUE(table.empty());
 }
 
 TEST(WatchTable, ArmsAgainForAWatcherWhoseReplyFollowsAFiredWatch) {
   WatchTable table;
   AddArmed(table, 1);
-  table.Add(kPath, 2);
-  (void)table.Fire(kPath);
-  EXPECT_FALSE(table.OnReply(kPath, 2, kArmed));
-  EXPECT_EQ(table.Remove(kPath, 2), kRemoveFromServer);
+  table.Add(kWatch, 2);
+  (void)table.Fire(kPath, kDeleted);
+  EXPECT_FALSE(table.OnReply(kWatch, 2, kArmed));
+  EXPECT_EQ(table.Remove(kWatch, 2), kRemoveFromServer);
 }
 
 TEST(WatchTable, IgnoresWatchersItDoesNotKnow) {
   WatchTable table;
   AddArmed(table, 1);
-  EXPECT_FALSE(table.Remove(kPath, 7));
-  EXPECT_FALSE(table.Remove("/q/2", 1));
-  EXPECT_FALSE(table.OnReply(kPath, 7, !kArmed));
-  EXPECT_FALSE(table.OnReply("/q/2", 1, kArmed));
-  EXPECT_THAT(table.Fire(kPath), ElementsAre(1));
+  EXPECT_FALSE(table.Remove(kWatch, 7));
+  EXPECT_FALSE(table.Remove(kOther, 1));
+  EXPECT_FALSE(table.OnReply(kWatch, 7, !kArmed));
+  EXPECT_FALSE(table.OnReply(kOther, 1, kArmed));
+  EXPECT_THAT(table.Fire(kPath, kDeleted), ElementsAre(1));
 }
 
 TEST(WatchTable, IsEmptyAfterTheSessionEnded) {
   WatchTable table;
   AddArmed(table, 1);
-  table.Add("/q/2", 2);
+  table.Add(kOther, 2);
   table.Clear();
   EXPECT_TRUE(table.empty());
-  EXPECT_FALSE(table.Remove(kPath, 1));
+  EXPECT_FALSE(table.Remove(kWatch, 1));
 }
 
 // Or the new session's watch would never be taken off.
 TEST(WatchTable, IgnoresALateReplyOfTheSessionBefore) {
   WatchTable table;
-  table.Add(kPath, 1);
+  table.Add(kWatch, 1);
   table.Clear();
-  table.Add(kPath, 2);
-  EXPECT_FALSE(table.OnReply(kPath, 1, !kArmed));
-  EXPECT_FALSE(table.OnReply(kPath, 2, kArmed));
-  EXPECT_EQ(table.Remove(kPath, 2), kRemoveFromServer);
+  table.Add(kWatch, 2);
+  EXPECT_FALSE(table.OnReply(kWatch, 1, !kArmed));
+  EXPECT_FALSE(table.OnReply(kWatch, 2, kArmed));
+  EXPECT_EQ(table.Remove(kWatch, 2), kRemoveFromServer);
 }
 
 }  // namespace

@@ -6,28 +6,28 @@
 
 namespace zkrecipes::session {
 
-WatcherId Watchers::Add(const std::string& path, Fired fired) {
+WatcherId Watchers::Add(const zk::Watch& watch, Fired fired) {
   const WatcherId id = next_++;
-  table_.Add(path, id);
-  watchers_[id] = Watcher{path, std::move(fired)};
+  table_.Add(watch, id);
+  watchers_[id] = Watcher{watch, std::move(fired)};
   return id;
 }
 
-bool Watchers::OnReply(WatcherId id, const std::string& path, bool armed) {
+bool Watchers::OnReply(WatcherId id, const zk::Watch& watch, bool armed) {
   if (!armed) watchers_.erase(id);
-  return table_.OnReply(path, id, armed);
+  return table_.OnReply(watch, id, armed);
 }
 
-bool Watchers::Remove(WatcherId id, std::string* path) {
+bool Watchers::Remove(WatcherId id, zk::Watch* watch) {
   const auto it = watchers_.find(id);
   if (it == watchers_.end()) return false;
-  *path = it->second.path;
+  *watch = it->second.watch;
   watchers_.erase(it);
-  return table_.Remove(*path, id);
+  return table_.Remove(*watch, id);
 }
 
 void Watchers::Fire(const std::string& path, zk::WatchEvent event) {
-  for (const WatcherId id : table_.Fire(path)) {
+  for (const WatcherId id : table_.Fire(path, event)) {
     const auto it = watchers_.find(id);
     if (it == watchers_.end()) continue;  // given up by one that was told before
     auto fired = std::move(it->second.fired);

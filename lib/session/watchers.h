@@ -18,19 +18,21 @@ class Watchers {
  public:
   using Fired = absl::AnyInvocable<void(zk::WatchEvent) &&>;
 
-  // `fired` is called at most once, after its WatchNode was answered with kOk.
-  WatcherId Add(const std::string& path, Fired fired);
-  // True: nobody watches the path any more, send RemoveWatches. Likewise from Remove.
-  [[nodiscard]] bool OnReply(WatcherId id, const std::string& path, bool armed);
-  // `fired` will not be called any more. `path`: what it watched, empty if it is known no longer.
-  [[nodiscard]] bool Remove(WatcherId id, std::string* path);
+  // `fired` is called at most once, after its request was answered and armed it.
+  WatcherId Add(const zk::Watch& watch, Fired fired);
+  // True: nobody shares that watch any more, send RemoveWatches. Likewise from Remove.
+  [[nodiscard]] bool OnReply(WatcherId id, const zk::Watch& watch, bool armed);
+  // `fired` will not be called any more. `watch`: what it was, untouched if it is known no longer.
+  [[nodiscard]] bool Remove(WatcherId id, zk::Watch* watch);
+  // Somebody shares that watch, or is about to.
+  bool Has(const zk::Watch& watch) const { return table_.Has(watch); }
   void Fire(const std::string& path, zk::WatchEvent event);
   // The session is gone: all end without a word.
   void Clear();
 
  private:
   struct Watcher {
-    std::string path;
+    zk::Watch watch;
     Fired fired;
   };
 

@@ -145,7 +145,10 @@ void CHandle::End() {
 }
 
 void CHandle::OnWatchEvent(int type, const char* path) {
-  listener_->OnWatch(path, type == ZOO_DELETED_EVENT ? WatchEvent::kDeleted : WatchEvent::kChanged);
+  WatchEvent event = WatchEvent::kNodeData;
+  if (type == ZOO_DELETED_EVENT) event = WatchEvent::kDeleted;
+  if (type == ZOO_CHILD_EVENT) event = WatchEvent::kChanged;
+  listener_->OnWatch(path, event);
 }
 
 void CHandle::Close(bool patient) {

@@ -33,7 +33,7 @@ struct Completions {
     Answer(context, reply);
   }
 
-  static void Set(int rc, const ::Stat* stat, const void* context) {
+  static void Stated(int rc, const ::Stat* stat, const void* context) {
     Created(rc, /*path=*/nullptr, stat, context);
   }
 
@@ -69,7 +69,7 @@ struct CHandle::Issue {
   }
   int operator()(const SetData& r) const {
     return zoo_aset(zh(), r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()), r.version,
-                    Completions::Set, context);
+                    Completions::Stated, context);
   }
   int operator()(const Get& r) const {
     return zoo_aget(zh(), r.path.c_str(), /*watch=*/0, Completions::Data, context);
@@ -81,11 +81,14 @@ struct CHandle::Issue {
     // watch=1: the handle's own watcher and context, so that all watches are one (fn, ctx) pair.
     return zoo_aget_children(zh(), r.path.c_str(), /*watch=*/1, Completions::Watched, context);
   }
+  int operator()(const WatchExists& r) const {
+    return zoo_aexists(zh(), r.path.c_str(), /*watch=*/1, Completions::Stated, context);
+  }
   int operator()(const RemoveWatches& r) const {
+    const auto type = r.kind == WatchKind::kNode ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
     // The parameter's type is a slip of the C client's: it wants the function itself.
     const auto done = reinterpret_cast<void_completion_t*>(&Completions::Nothing);
-    return zoo_aremove_all_watches(zh(), r.path.c_str(), ZWATCHTYPE_ANY, /*local=*/0, done,
-                                   context);
+    return zoo_aremove_all_watches(zh(), r.path.c_str(), type, /*local=*/0, done, context);
   }
 
   zhandle_t* zh() const { return handle->zh_; }

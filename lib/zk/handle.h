@@ -37,7 +37,7 @@ class HandleListener {
   virtual void OnDisconnected(int attempt) = 0;
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
-  // A watch of this session fired; it is used up.
+  // The session's watches on `path` that `event` fires are used up. Told once, also of two kinds.
   virtual void OnWatch(const std::string& path, WatchEvent event) = 0;
 };
 

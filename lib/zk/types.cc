@@ -12,6 +12,7 @@ struct NameOf {
   const char* operator()(const Get&) const { return "get"; }
   const char* operator()(const GetChildren&) const { return "get children"; }
   const char* operator()(const WatchNode&) const { return "watch"; }
+  const char* operator()(const WatchExists&) const { return "watch existence"; }
   const char* operator()(const RemoveWatches&) const { return "remove watches"; }
 };
 
@@ -21,6 +22,18 @@ const char* OperationName(const Request& request) { return std::visit(NameOf(), 
 
 const std::string& PathOf(const Request& request) {
   return std::visit([](const auto& r) -> const std::string& { return r.path; }, request);
+}
+
+bool Fires(WatchEvent event, WatchKind kind) {
+  switch (event) {
+    case WatchEvent::kDeleted:
+      return true;
+    case WatchEvent::kChanged:
+      return kind == WatchKind::kNode;
+    case WatchEvent::kNodeData:
+      return kind == WatchKind::kExists;
+  }
+  return false;
 }
 
 }  // namespace zkrecipes::zk

@@ -7,6 +7,7 @@
 #ifndef ZKRECIPES_LIB_ZK_TYPES_H_
 #define ZKRECIPES_LIB_ZK_TYPES_H_
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -73,14 +74,26 @@ struct WatchNode {
   std::string path;
   friend bool operator==(const WatchNode&, const WatchNode&) = default;
 };
-// Takes this session's watches on the path off the server. The reply is kNoWatcher if there was
-// none.
+// Watches whether a node is there, and its data. Answered kOk with its Stat, or kNoNode: it is armed in
+// both cases. Creation, deletion and SetData fire it, children do not.
+struct WatchExists {
+  std::string path;
+  friend bool operator==(const WatchExists&, const WatchExists&) = default;
+};
+
+// The server keeps the two kinds of watches on one path apart.
+enum class WatchKind { kNode, kExists };  // of WatchNode and of WatchExists
+
+// Takes this session's watch of one kind on the path off the server. The reply is kNoWatcher if
+// there was none.
 struct RemoveWatches {
   std::string path;
+  WatchKind kind = WatchKind::kNode;
   friend bool operator==(const RemoveWatches&, const RemoveWatches&) = default;
 };
 
-using Request = std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, RemoveWatches>;
+using Request =
+    std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, WatchExists, RemoveWatches>;
 
 // "create", "delete", ... as error messages call it.
 const char* OperationName(const Request& request);
@@ -90,15 +103,29 @@ const std::string& PathOf(const Request& request);
 struct Reply {
   Code code = Code::kOk;
   std::string path{};                   // Create
-  Stat stat{};                          // Create, SetData, Get
+  Stat stat{};                          // Create, SetData, Get, WatchExists
   std::string data{};                   // Get
   std::vector<std::string> children{};  // GetChildren: unordered
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 
+// What fired a watch, which is thereby used up: nothing else is known.
 enum class WatchEvent {
-  kDeleted,  // the watched node is gone (for the server that told us)
-  kChanged,  // something else fired the watch: it is used up, nothing else is known
+  kDeleted,   // the watched node is gone (for the server that told us): fires both kinds
+  kChanged,   // its children have changed: fires WatchKind::kNode
+  kNodeData,  // it was created, or its data set: fires WatchKind::kExists
+};
+bool Fires(WatchEvent event, WatchKind kind);
+
+// One watch of a session.
+struct Watch {
+  std::string path;
+  WatchKind kind = WatchKind::kNode;
+  friend auto operator<=>(const Watch&, const Watch&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Watch& w) {
+    return H::combine(std::move(h), w.path, w.kind);
+  }
 };
 
 // A permission for nodes that are created. `permissions` is ZooKeeper's bit set

@@ -14,6 +14,7 @@ TEST(Request, KnowsItsPathWhateverItsKind) {
   EXPECT_EQ(PathOf(GetChildren{"/d"}), "/d");
   EXPECT_EQ(PathOf(WatchNode{"/e"}), "/e");
   EXPECT_EQ(PathOf(RemoveWatches{"/f"}), "/f");
+  EXPECT_EQ(PathOf(WatchExists{"/g"}), "/g");
 }
 
 TEST(Request, HasANameForMessages) {
@@ -23,6 +24,7 @@ TEST(Request, HasANameForMessages) {
   EXPECT_STREQ(OperationName(GetChildren{}), "get children");
   EXPECT_STREQ(OperationName(WatchNode{}), "watch");
   EXPECT_STREQ(OperationName(RemoveWatches{}), "remove watches");
+  EXPECT_STREQ(OperationName(WatchExists{}), "watch existence");
 }
 
 }  // namespace

@@ -125,6 +125,7 @@ void ModelEnsemble::Propose(Transaction txn) {
       break;
     case Kind::kCreate:
       txn.node.czxid = txn.zxid;
+      txn.node.mzxid = txn.zxid;
       txn.node.pzxid = txn.zxid;
       prepared_sequences_[zk::ParentPath(txn.path)] = txn.parent_cversion;
       prepared_.Create(txn.path, txn.node, txn.parent_cversion);
@@ -134,7 +135,7 @@ void ModelEnsemble::Propose(Transaction txn) {
       prepared_sequences_.erase(txn.path);
       break;
     case Kind::kSetData:
-      prepared_.SetData(txn.path, txn.node.data);
+      prepared_.SetData(txn.path, txn.node.data, txn.zxid);
       break;
     case Kind::kCloseSession:
       for (const std::string& path : prepared_.OwnedBy(txn.session)) {

@@ -122,13 +122,16 @@ void MemoryHandle::Send(const zk::Request& request, Done done) {
   if (IsRefused(request)) {
     return pending_.AnswerLater(std::move(done), zk::Code::kBadArguments);
   }
-  const bool removes = std::holds_alternative<zk::RemoveWatches>(request);
+  const auto* remove = std::get_if<zk::RemoveWatches>(&request);
   // The C client does not ask the server to remove what it does not know of.
-  if (removes && registered_.count(zk::PathOf(request)) == 0) {
+  if (remove != nullptr && registered_.count({remove->path, remove->kind}) == 0) {
     return pending_.AnswerLater(std::move(done), zk::Code::kNoWatcher);
   }
   const uint64_t id = pending_.Add(std::move(done));
-  if (removes || std::holds_alternative<zk::WatchNode>(request)) watch_calls_[id] = request;
+  if (remove != nullptr || std::holds_alternative<zk::WatchNode>(request) ||
+      std::holds_alternative<zk::WatchExists>(request)) {
+    watch_calls_[id] = request;
+  }
   ensemble_->Send(connection_, wire::Call{id, request});
   last_sent_ = host_->Now();
 }
@@ -169,21 +172,17 @@ struct MemoryHandle::Receiving {
   void operator()(const wire::Pong&) {}
 
   void operator()(const wire::Fired& fired) {
-    handle.registered_.erase(fired.path);
+    const auto used_up = [&fired](const auto& watch) {
+      return watch.first.path == fired.path && zk::Fires(fired.what, watch.first.kind);
+    };
+    if (std::erase_if(handle.registered_, used_up) == 0) return;
     handle.listener_->OnWatch(fired.path, fired.what);
   }
 
   void operator()(const wire::Answer& answer) {
     handle.seen_zxid_ = std::max(handle.seen_zxid_, answer.zxid);
     auto call = handle.watch_calls_.extract(answer.id);
-    if (!call.empty() && answer.reply.code == zk::Code::kOk) {
-      const std::string& path = zk::PathOf(call.mapped());
-      if (std::holds_alternative<zk::WatchNode>(call.mapped())) {
-        handle.registered_.insert(path);
-      } else {
-        handle.registered_.erase(path);
-      }
-    }
+    if (!call.empty()) handle.NoteWatch(call.mapped(), answer.reply.code);
     handle.pending_.Answer(answer.id, answer.reply);
   }
 };
@@ -201,9 +200,31 @@ void MemoryHandle::Deliver() {
   std::visit(Receiving{*this}, *message);
 }
 
+void MemoryHandle::NoteWatch(const zk::Request& request, zk::Code code) {
+  if (const auto* exists = std::get_if<zk::WatchExists>(&request)) {
+    const bool absent = code == zk::Code::kNoNode;
+    if (absent || code == zk::Code::kOk) {
+      registered_[{exists->path, zk::WatchKind::kExists}] = absent;
+    }
+  } else if (code != zk::Code::kOk) {
+    return;
+  } else if (const auto* remove = std::get_if<zk::RemoveWatches>(&request)) {
+    registered_.erase({remove->path, remove->kind});
+  } else {
+    registered_[{zk::PathOf(request)}] = false;
+  }
+}
+
 void MemoryHandle::SetWatchesAgain() {
   if (registered_.empty()) return;
-  wire::SetWatches again{seen_zxid_, {registered_.begin(), registered_.end()}};
+  wire::SetWatches again{seen_zxid_};
+  for (const auto& [watch, absent] : registered_) {
+    if (watch.kind == zk::WatchKind::kNode) {
+      again.paths.push_back(watch.path);
+    } else {
+      (absent ? again.absent : again.present).push_back(watch.path);
+    }
+  }
   ensemble_->Send(connection_, std::move(again));
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +54,7 @@ class MemoryHandle final : public zk::Handle {
   void CheckLiveness();
   void CheckLivenessAt(base::BootTime when);
   void SetWatchesAgain();
+  void NoteWatch(const zk::Request& request, zk::Code code);
   void End();
 
   Host* const host_;
@@ -76,8 +76,9 @@ class MemoryHandle final : public zk::Handle {
   zk::SessionId session_ = 0;
   absl::Duration timeout_;
   int64_t seen_zxid_ = 0;
-  std::set<std::string> registered_;             // watches that are set, as far as is known
-  std::map<uint64_t, zk::Request> watch_calls_;  // WatchNode and RemoveWatches on their way
+  // Watches that are set, as far as is known; true: of a node that was not there.
+  std::map<zk::Watch, bool> registered_;
+  std::map<uint64_t, zk::Request> watch_calls_;  // that change them, on their way
 
   base::BootTime last_sent_;
   base::BootTime last_heard_;

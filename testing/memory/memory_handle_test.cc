@@ -141,6 +141,22 @@ TEST_F(MemoryHandleTest, SetsItsWatchesAgainBeforeItSaysThatItIsConnected) {
   EXPECT_THAT(Log(), ElementsAre("connected", "watch /n"));
 }
 
+TEST_F(MemoryHandleTest, TellsOnceOfADeletionThatFiresBothKindsAfterAReconnection) {
+  Connect();
+  Send(kCreate, "create");
+  Send(zk::WatchNode{"/n"}, "watch");
+  Send(zk::WatchExists{"/n"}, "exists");
+  Send(zk::WatchExists{"/absent"}, "exists");
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(Log(), ElementsAre("create ZOK", "watch ZOK", "exists ZOK", "exists ZNONODE"));
+  host_->BreakConnections();
+  model().OperatorDeletes("/n", simulation_.now());
+  model().OperatorCreates("/absent", {}, simulation_.now());
+  (void)Log();
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Log(), ElementsAre("connected", "watch /n", "watch /absent"));
+}
+
 TEST_F(MemoryHandleTest, AWatchThatFiredIsNotSetAgain) {
   Connect();
   Send(kCreate, "create");

@@ -63,8 +63,8 @@ class ModelClient {
   void Read() {
     while (auto message = model_->Receive(id_)) {
       if (const auto* fired = std::get_if<wire::Fired>(&*message)) {
-        events_.push_back(fired->path +
-                          (fired->what == zk::WatchEvent::kDeleted ? " deleted" : " changed"));
+        static constexpr const char* kTexts[] = {" deleted", " changed", " data"};
+        events_.push_back(fired->path + kTexts[static_cast<int>(fired->what)]);
         log_.push_back(events_.back());
       } else if (const auto* answer = std::get_if<wire::Answer>(&*message)) {
         seen_ = answer->zxid;

@@ -167,8 +167,9 @@ int ModelEnsemble::ServerOf(ConnectionId id) const { return connections_.at(id).
 std::vector<std::pair<zk::SessionId, std::string>> ModelEnsemble::Watches() const {
   std::vector<std::pair<zk::SessionId, std::string>> watches;
   for (const auto& [id, connection] : connections_) {
-    for (const std::string& path : connection.watches)
-      watches.emplace_back(connection.session, path);
+    for (const zk::Watch& watch : connection.watches) {
+      watches.emplace_back(connection.session, watch.path);
+    }
   }
   return watches;
 }

@@ -78,7 +78,7 @@ struct Connection {
   std::deque<ToServer> to_server;
   std::deque<ToClient> to_client;
   int unapplied = 0;  // writes of it that its server has not applied: reads wait for them
-  std::set<std::string> watches;
+  std::set<zk::Watch> watches;
   std::string digest_id;
   std::vector<zk::AclEntry> acl;
 
@@ -95,7 +95,7 @@ struct Connection {
     const auto add = [&h](const auto& m) { h = H::combine(std::move(h), m); };
     for (const ToServer& m : c.to_server) std::visit(add, m);
     for (const ToClient& m : c.to_client) std::visit(add, m);
-    for (const std::string& path : c.watches) add(path);
+    for (const zk::Watch& watch : c.watches) add(watch);
     return H::combine(std::move(h), c.to_server.size(), c.to_client.size(), c.watches.size(),
                       c.Tie());
   }

@@ -184,11 +184,67 @@ TEST_F(ModelTreeTest, WatchesSetAgainFireForWhatHappenedSince) {
   Delete("/gone");
   Create("/grown/child");
   ASSERT_TRUE(other.Connect(1));
-  model_.Send(other.id(), wire::SetWatches{since, {"/gone", "/grown", "/same"}});
+  model_.Send(other.id(), wire::SetWatches{.since = since, .paths = {"/gone", "/grown", "/same"}});
   other.Settle();
   EXPECT_THAT(other.Events(), ElementsAre("/gone deleted", "/grown changed"));
   Delete("/same");
   EXPECT_THAT(other.Events(), ElementsAre("/same deleted"));
+}
+
+TEST_F(ModelTreeTest, AWatchOfExistenceFiresForCreationDataAndDeletion) {
+  ASSERT_EQ(client_.Call(zk::WatchExists{"/n"}).code, Code::kNoNode);
+  const zk::Reply created = Create("/n");
+  EXPECT_THAT(client_.Events(), ElementsAre("/n data"));
+  EXPECT_EQ(client_.Call(zk::WatchExists{"/n"}).stat, created.stat);
+  Create("/n/child");
+  EXPECT_THAT(client_.Events(), IsEmpty());
+  client_.Call(zk::SetData{"/n", "new", -1});
+  EXPECT_THAT(client_.Events(), ElementsAre("/n data"));
+  client_.Call(zk::SetData{"/n", "newer", -1});
+  EXPECT_THAT(client_.Events(), IsEmpty());
+  Delete("/n/child");
+  client_.Call(zk::WatchExists{"/n"});
+  Delete("/n");
+  EXPECT_THAT(client_.Events(), ElementsAre("/n deleted"));
+  EXPECT_EQ(model_.watches(), 0u);
+}
+
+TEST_F(ModelTreeTest, TheKindsOfWatchesOnANodeAreTwo) {
+  Create("/n");
+  client_.Call(zk::WatchNode{"/n"});
+  client_.Call(zk::WatchExists{"/n"});
+  EXPECT_EQ(model_.watches(), 2u);
+  client_.Call(zk::SetData{"/n", "new", -1});
+  EXPECT_THAT(client_.Events(), ElementsAre("/n data"));
+  EXPECT_EQ(client_.Call(zk::RemoveWatches{"/n", zk::WatchKind::kExists}).code, Code::kNoWatcher);
+  client_.Call(zk::WatchExists{"/n"});
+  EXPECT_EQ(client_.Call(zk::RemoveWatches{"/n", zk::WatchKind::kNode}).code, Code::kOk);
+  client_.Call(zk::WatchNode{"/n"});
+  Delete("/n");
+  EXPECT_THAT(client_.Events(), ElementsAre("/n deleted"));  // of both
+  EXPECT_EQ(model_.watches(), 0u);
+}
+
+TEST_F(ModelTreeTest, WatchesOfExistenceSetAgainFireForWhatHappenedSince) {
+  for (const char* path : {"/gone", "/set", "/same"}) Create(path);
+  ModelClient other(&model_);
+  ASSERT_TRUE(other.Connect(0));
+  other.Call(zk::Get{"/same"});
+  const int64_t since = other.seen();
+  model_.HangUp(other.id());
+  Delete("/gone");
+  Create("/come");
+  client_.Call(zk::SetData{"/set", "new", -1});
+  Create("/same/child");
+  ASSERT_TRUE(other.Connect(1));
+  model_.Send(other.id(), wire::SetWatches{.since = since,
+                                           .present = {"/gone", "/set", "/same"},
+                                           .absent = {"/come", "/never"}});
+  other.Settle();
+  EXPECT_THAT(other.Events(), ElementsAre("/gone deleted", "/set data", "/come data"));
+  Create("/never");
+  client_.Call(zk::SetData{"/same", "new", -1});
+  EXPECT_THAT(other.Events(), ElementsAre("/never data", "/same data"));
 }
 
 // ---- permissions ---------------------------------------------------------------------------------
@@ -211,6 +267,7 @@ TEST_F(ModelAclTest, RefusesStrangers) {
   EXPECT_EQ(client_.Call(zk::Get{"/own"}).code, Code::kNoAuth);
   EXPECT_EQ(client_.Call(zk::GetChildren{"/own"}).code, Code::kNoAuth);
   EXPECT_EQ(client_.Call(zk::WatchNode{"/own"}).code, Code::kNoAuth);
+  EXPECT_EQ(client_.Call(zk::WatchExists{"/own"}).code, Code::kOk);
   EXPECT_EQ(Create("/own/child").code, Code::kNoAuth);
   EXPECT_EQ(Delete("/own/absent"), Code::kNoAuth);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 #include "lib/zk/path.h"
 #include "testing/memory/digest.h"
@@ -138,16 +139,35 @@ void ModelEnsemble::Resume(Connection& connection, const wire::Hello& hello, bas
   connection.to_client.emplace_back(wire::Welcome{hello.session, session.timeout});
 }
 
+// Kind by kind: the events of one node may be two.
 void ModelEnsemble::SetWatches(Connection& connection, const wire::SetWatches& message) {
-  for (const std::string& path : message.paths) {
-    const Node* node = tree(connection.server).Find(path);
-    if (node == nullptr) {
-      connection.to_client.emplace_back(wire::Fired{path, zk::WatchEvent::kDeleted});
-    } else if (node->pzxid > message.since) {
-      connection.to_client.emplace_back(wire::Fired{path, zk::WatchEvent::kChanged});
+  const Tree& seen = tree(connection.server);
+  const auto set = [&connection](const std::string& path, zk::WatchKind kind,
+                                 std::optional<zk::WatchEvent> event) {
+    if (event.has_value()) {
+      connection.to_client.emplace_back(wire::Fired{path, *event});
     } else {
-      connection.watches.insert(path);
+      connection.watches.insert({path, kind});
     }
+  };
+  const auto since = [&message](const Node* node, int64_t zxid, zk::WatchEvent event) {
+    if (node == nullptr) return std::optional(zk::WatchEvent::kDeleted);
+    return zxid > message.since ? std::optional(event) : std::nullopt;
+  };
+  for (const std::string& path : message.present) {
+    const Node* node = seen.Find(path);
+    const int64_t zxid = node == nullptr ? 0 : node->mzxid;
+    set(path, zk::WatchKind::kExists, since(node, zxid, zk::WatchEvent::kNodeData));
+  }
+  for (const std::string& path : message.absent) {
+    const bool came = seen.Find(path) != nullptr;
+    set(path, zk::WatchKind::kExists,
+        came ? std::optional(zk::WatchEvent::kNodeData) : std::nullopt);
+  }
+  for (const std::string& path : message.paths) {
+    const Node* node = seen.Find(path);
+    const int64_t zxid = node == nullptr ? 0 : node->pzxid;
+    set(path, zk::WatchKind::kNode, since(node, zxid, zk::WatchEvent::kChanged));
   }
 }
 
@@ -155,21 +175,28 @@ void ModelEnsemble::SetWatches(Connection& connection, const wire::SetWatches& m
 
 zk::Reply ModelEnsemble::Read(Connection& connection, const zk::Request& request) {
   const std::string& path = zk::PathOf(request);
-  if (std::holds_alternative<zk::RemoveWatches>(request)) {
-    return connection.watches.erase(path) > 0 ? zk::Reply() : Failure(zk::Code::kNoWatcher);
+  if (const auto* remove = std::get_if<zk::RemoveWatches>(&request)) {
+    const bool there = connection.watches.erase({path, remove->kind}) > 0;
+    return there ? zk::Reply() : Failure(zk::Code::kNoWatcher);
   }
   const Tree& seen = tree(connection.server);
   const Node* node = seen.Find(path);
+  const bool exists = std::holds_alternative<zk::WatchExists>(request);
+  if (exists) connection.watches.insert({path, zk::WatchKind::kExists});
   if (node == nullptr) return Failure(zk::Code::kNoNode);
-  if (!Allows(node->acl, kMayRead, connection.digest_id)) return Failure(zk::Code::kNoAuth);
   zk::Reply reply;
+  if (exists) {  // anybody may ask that
+    reply.stat = StatOf(*node);
+    return reply;
+  }
+  if (!Allows(node->acl, kMayRead, connection.digest_id)) return Failure(zk::Code::kNoAuth);
   if (std::holds_alternative<zk::Get>(request)) {
     reply.stat = StatOf(*node);
     reply.data = node->data;
   } else if (std::holds_alternative<zk::GetChildren>(request)) {
     reply.children = seen.Children(path);
   } else {
-    connection.watches.insert(path);
+    connection.watches.insert({path, zk::WatchKind::kNode});
   }
   return reply;
 }
@@ -210,7 +237,8 @@ void ModelEnsemble::ApplyTo(Server& server, int number, const Transaction& txn) 
       ApplyDelete(server, number, txn.path, txn.zxid);
       break;
     case Transaction::Kind::kSetData:
-      server.tree.SetData(txn.path, txn.node.data);
+      server.tree.SetData(txn.path, txn.node.data, txn.zxid);
+      Fire(number, txn.path, zk::WatchEvent::kNodeData);
       break;
     case Transaction::Kind::kCloseSession:
       return ApplyClose(server, number, txn);
@@ -220,6 +248,7 @@ void ModelEnsemble::ApplyTo(Server& server, int number, const Transaction& txn) 
 
 void ModelEnsemble::ApplyCreate(Server& server, int number, const Transaction& txn) {
   server.tree.Create(txn.path, txn.node, txn.parent_cversion);
+  Fire(number, txn.path, zk::WatchEvent::kNodeData);
   Fire(number, zk::ParentPath(txn.path), zk::WatchEvent::kChanged);
 }
 
@@ -242,8 +271,14 @@ void ModelEnsemble::ApplyClose(Server& server, int number, const Transaction& tx
 
 void ModelEnsemble::Fire(int number, const std::string& path, zk::WatchEvent what) {
   for (auto& [id, connection] : connections_) {
-    if (connection.server != number || connection.watches.erase(path) == 0) continue;
-    if (connection.client_open) connection.to_client.emplace_back(wire::Fired{path, what});
+    if (connection.server != number) continue;
+    size_t fired = 0;
+    for (const zk::WatchKind kind : {zk::WatchKind::kNode, zk::WatchKind::kExists}) {
+      if (zk::Fires(what, kind)) fired += connection.watches.erase({path, kind});
+    }
+    if (fired > 0 && connection.client_open) {
+      connection.to_client.emplace_back(wire::Fired{path, what});
+    }
   }
 }
 

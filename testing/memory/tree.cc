@@ -60,9 +60,10 @@ void Tree::Create(const std::string& path, const Node& node, int32_t parent_cver
   nodes_.emplace(path, node);
 }
 
-void Tree::SetData(const std::string& path, const std::string& data) {
+void Tree::SetData(const std::string& path, const std::string& data, int64_t zxid) {
   Node& node = nodes_.at(path);
   node.data = data;
+  node.mzxid = zxid;
   ++node.version;
 }
 

@@ -22,6 +22,7 @@ struct Node {
   zk::SessionId owner = 0;  // of an ephemeral node
   bool container = false;
   int64_t czxid = 0;
+  int64_t mzxid = 0;  // of the last change of its data
   int64_t pzxid = 0;  // of the last change of its children
   int64_t ctime_ms = 0;
   int32_t version = 0;   // of its data
@@ -34,8 +35,8 @@ struct Node {
     for (const zk::AclEntry& entry : n.acl) {
       h = H::combine(std::move(h), entry.permissions, entry.scheme, entry.id);
     }
-    return H::combine(std::move(h), n.data, n.owner, n.container, n.czxid, n.pzxid, n.ctime_ms,
-                      n.version, n.cversion, n.children);
+    return H::combine(std::move(h), n.data, n.owner, n.container, n.czxid, n.mzxid, n.pzxid,
+                      n.ctime_ms, n.version, n.cversion, n.children);
   }
 };
 
@@ -58,7 +59,7 @@ class Tree {
   // REQUIRES: `path` is there and has no children.
   void Delete(const std::string& path, int64_t zxid);
   // REQUIRES: `path` is there.
-  void SetData(const std::string& path, const std::string& data);
+  void SetData(const std::string& path, const std::string& data, int64_t zxid);
   // For tests of the end of the sequence numbers. REQUIRES: `path` is there.
   void SetCversion(const std::string& path, int32_t cversion) {
     nodes_.at(path).cversion = cversion;

@@ -39,16 +39,17 @@ struct Hello {
   }
 };
 
-// Arms the session's watches again: one whose node went, or whose node's children changed, after
-// `since` fires at once.
+// Arms the session's watches again: one whose node came, went or changed after `since` fires at once.
 struct SetWatches {
   int64_t since = 0;
-  std::vector<std::string> paths;
+  std::vector<std::string> paths{};    // WatchNode
+  std::vector<std::string> present{};  // WatchExists of a node that was there
+  std::vector<std::string> absent{};   // and of one that was not
 
   friend bool operator==(const SetWatches&, const SetWatches&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const SetWatches& m) {
-    return H::combine(std::move(h), m.since, m.paths);
+    return H::combine(std::move(h), m.since, m.paths, m.present, m.absent);
   }
 };
 
@@ -78,6 +79,9 @@ struct Call {
     h = H::combine(std::move(h), m.id, m.request.index(), zk::PathOf(m.request));
     if (const auto* create = std::get_if<zk::Create>(&m.request)) {
       return H::combine(std::move(h), create->data, create->mode);
+    }
+    if (const auto* remove = std::get_if<zk::RemoveWatches>(&m.request)) {
+      return H::combine(std::move(h), remove->kind);
     }
     if (const auto* set = std::get_if<zk::SetData>(&m.request)) {
       return H::combine(std::move(h), set->data, set->version);

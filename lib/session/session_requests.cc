@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A session's requests and watches.
+
+#include <utility>
+
+#include "lib/session/session.h"
+
+namespace zkrecipes::session {
+
+void Session::Send(const zk::Request& request, zk::Handle::Done done) {
+  if (handle_ == nullptr) {
+    reactor_->Post([done = std::move(done)]() mutable {
+      zk::Reply lost;
+      lost.code = zk::Code::kConnectionLoss;
+      std::move(done)(lost);
+    });
+    return;
+  }
+  handle_->Send(request,
+                [this, alive = std::weak_ptr<char>(alive_), sent = heartbeat_.Sent(request),
+                 done = std::move(done)](const zk::Reply& reply) mutable {
+                  if (!alive.expired()) heartbeat_.Answered(sent, reply.code);
+                  std::move(done)(reply);
+                  if (!alive.expired()) CheckDrained();
+                });
+}
+
+WatcherId Session::Watch(const zk::Watch& watch, zk::Handle::Done set,
+                         absl::AnyInvocable<void(zk::WatchEvent) &&> fired) {
+  const WatcherId id = watchers_.Add(watch, std::move(fired));
+  const zk::SessionId session = this->id();
+  const bool exists = watch.kind == zk::WatchKind::kExists;
+  Send(exists ? zk::Request(zk::WatchExists{watch.path}) : zk::WatchNode{watch.path},
+       [this, id, watch, session, exists, set = std::move(set)](const zk::Reply& reply) mutable {
+         const bool armed =
+             reply.code == zk::Code::kOk || (exists && reply.code == zk::Code::kNoNode);
+         // Else it is forgotten.
+         if (session == this->id() && watchers_.OnReply(id, watch, armed)) RemoveServerWatch(watch);
+         std::move(set)(reply);
+       });
+  return id;
+}
+
+void Session::Unwatch(WatcherId id) {
+  zk::Watch watch;
+  if (watchers_.Remove(id, &watch)) RemoveServerWatch(watch);
+}
+
+// Until it is answered: the client library sets the watch again after each reconnection.
+void Session::RemoveServerWatch(const zk::Watch& watch) {
+  left_behind_.insert(watch);
+  if (!connected()) return;
+  Send(zk::RemoveWatches{watch.path, watch.kind},
+       [this, alive = std::weak_ptr<char>(alive_), watch, session = id()](const zk::Reply& reply) {
+         const bool answered = !zk::OutcomeUnknown(reply.code);
+         if (!alive.expired() && answered && session == id()) left_behind_.erase(watch);
+       });
+}
+
+void Session::RemoveWatchesLeftBehind() {
+  for (const zk::Watch& watch : std::exchange(left_behind_, {})) {
+    if (!watchers_.Has(watch)) RemoveServerWatch(watch);
+  }
+}
+
+}  // namespace zkrecipes::session
