@@ -9,6 +9,7 @@
 #include "absl/functional/any_invocable.h"
 
 #include "lib/base/mutex.h"
+#include "lib/session/subscriber.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/executor.h"
 
@@ -23,12 +24,12 @@ class StateFeed {
   Subscription Subscribe(absl::AnyInvocable<void(ClientState)> callback);
 
  private:
-  class Subscriber;
+  using StateSubscriber = Subscriber<ClientState>;
 
   const std::shared_ptr<Executor> executor_;
   base::Mutex mutex_;
   ClientState state_ ABSL_GUARDED_BY(mutex_) = ClientState::kSuspended;
-  std::vector<std::weak_ptr<Subscriber>> subscribers_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<StateSubscriber>> subscribers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace zkrecipes::session
