@@ -17,6 +17,7 @@ namespace {
 absl::Status Check(const ClientCore& core, const Candidacy& candidacy, const WaitOptions& wait) {
   if (absl::Status status = zk::ValidatePath("path", candidacy.path); !status.ok()) return status;
   if (absl::Status status = CheckWaitOptions(wait); !status.ok()) return status;
+  if (!candidacy.refusal.ok()) return candidacy.refusal;
   if (candidacy.lock_delay < absl::ZeroDuration() ||
       candidacy.lock_delay == absl::InfiniteDuration()) {
     return absl::InvalidArgumentError(absl::StrCat("lock delay \"",

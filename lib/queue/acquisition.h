@@ -28,6 +28,8 @@ struct Candidacy {
   bool try_only = false;
   absl::Duration lock_delay = absl::ZeroDuration();  // else: strict
   queue::Followed follows = {};                      // of an upgrade or a downgrade
+  std::string data = {};      // of its node; empty: who is waiting, see owner.h
+  absl::Status refusal = {};  // not OK: the recipe's own options are wrong
 };
 
 // A user's wish for a place at the head of a queue: answered exactly once, by whatever comes first

@@ -74,4 +74,16 @@ bool SequenceExhausted(int32_t sequence) {
   return sequence < 0 || sequence >= std::numeric_limits<int32_t>::max() - kReserve;
 }
 
+std::string HeadOf(const std::vector<std::string>& children) {
+  std::string head;
+  std::optional<int32_t> lowest;
+  for (const std::string& child : children) {
+    const std::optional<NodeName> name = ParseNodeName(child);
+    if (!name || (lowest.has_value() && name->sequence >= *lowest)) continue;
+    lowest = name->sequence;
+    head = child;
+  }
+  return head;
+}
+
 }  // namespace zkrecipes::queue

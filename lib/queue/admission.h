@@ -30,6 +30,9 @@ bool HasWriter(const std::vector<std::string>& lower);
 // Whether somebody who joined now, at the tail, would have to wait.
 bool TailMustWait(const std::vector<std::string>& children, Mode mode);
 
+// The one that is first in the queue; empty if no child is a contender.
+std::string HeadOf(const std::vector<std::string>& children);
+
 // The contenders among the children that carry this guid, in queue order.
 std::vector<std::string> NodesOf(const std::vector<std::string>& children, const std::string& guid);
 

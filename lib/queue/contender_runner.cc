@@ -38,8 +38,11 @@ queue::ContenderSpec SpecOf(const ClientCore& core, const Candidacy& candidacy) 
   spec.follows = candidacy.follows;
   std::optional<int64_t> token;
   if (queue::TakesPlace(spec)) token = spec.follows.token;
-  spec.data =
-      queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id), token);
+  spec.data = candidacy.data;
+  if (spec.data.empty()) {
+    spec.data =
+        queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id), token);
+  }
   spec.try_only = candidacy.try_only;
   spec.strict = candidacy.lock_delay > absl::ZeroDuration();
   spec.wait_for_proof = core.options().lease.wait_for_proof;

@@ -17,6 +17,11 @@ bool ShownAsRawId(Dialect dialect, Mode mode) {
   return dialect == Dialect::kKazoo || mode == Mode::kLeader;
 }
 
+json Parse(Mode mode, const std::string& data) {
+  if (mode == Mode::kLeader) return nullptr;
+  return json::parse(data, nullptr, /*allow_exceptions=*/false);
+}
+
 }  // namespace
 
 std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner,
@@ -30,11 +35,11 @@ std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner,
   return data.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-OwnerInfo ParseOwner(const std::string& data) {
-  const json parsed = json::parse(data, nullptr, /*allow_exceptions=*/false);
+OwnerInfo ParseOwner(Mode mode, const std::string& data) {
+  const json parsed = Parse(mode, data);
   OwnerInfo owner;
   if (!parsed.is_object()) {
-    owner.id = data;
+    owner.id = data.substr(0, data.find('\n'));
     return owner;
   }
   const auto text = [&parsed](const char* key) {
@@ -48,8 +53,8 @@ OwnerInfo ParseOwner(const std::string& data) {
   return owner;
 }
 
-std::optional<int64_t> TokenIn(const std::string& data) {
-  const json parsed = json::parse(data, nullptr, /*allow_exceptions=*/false);
+std::optional<int64_t> TokenIn(Mode mode, const std::string& data) {
+  const json parsed = Parse(mode, data);
   if (!parsed.is_object()) return std::nullopt;
   const auto token = parsed.find("token");
   if (token == parsed.end() || !token->is_number_integer()) return std::nullopt;

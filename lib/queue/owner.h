@@ -19,9 +19,11 @@ namespace zkrecipes::queue {
 std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner,
                       std::optional<int64_t> token = std::nullopt);
 
-// Anything that is not such JSON is taken for a raw id.
-OwnerInfo ParseOwner(const std::string& data);
-std::optional<int64_t> TokenIn(const std::string& data);
+// A leader's: the first line, whatever it looks like (the rest is its value). Another's that is not
+// such JSON is taken for a raw id, too.
+OwnerInfo ParseOwner(Mode mode, const std::string& data);
+// Nothing: the node's czxid.
+std::optional<int64_t> TokenIn(Mode mode, const std::string& data);
 
 // This process, with `id`.
 OwnerInfo ThisOwner(const std::string& id);

@@ -20,6 +20,10 @@ void ExpectOwner(const OwnerInfo& owner, const OwnerInfo& expected) {
   EXPECT_EQ(owner.pid, expected.pid);
 }
 
+OwnerInfo Read(const std::string& data) {
+  return ParseOwner(Mode::kExclusive, data);
+}
+
 TEST(Owner, IsJsonInCuratorsLockNodes) {
   EXPECT_EQ(OwnerData(Dialect::kCurator, Mode::kExclusive, kNamed),
             R"({"host":"db7","id":"backup","pid":4711})");
@@ -36,22 +40,31 @@ TEST(Owner, IsARawIdWhereTheDialectsToolsShowItAsItIs) {
 
 TEST(Owner, IsReadBackAsItWasWritten) {
   for (const OwnerInfo& owner : {kNamed, kNameless}) {
-    ExpectOwner(ParseOwner(OwnerData(Dialect::kCurator, Mode::kExclusive, owner)), owner);
+    ExpectOwner(Read(OwnerData(Dialect::kCurator, Mode::kExclusive, owner)), owner);
   }
   const OwnerInfo odd{.id = "a \"quoted\"\n caf\xc3\xa9 {}", .host = "", .pid = 0};
-  ExpectOwner(ParseOwner(OwnerData(Dialect::kCurator, Mode::kExclusive, odd)), odd);
+  ExpectOwner(Read(OwnerData(Dialect::kCurator, Mode::kExclusive, odd)), odd);
 }
 
 TEST(Owner, OfAnotherLibraryIsTheWholeText) {
   for (const std::string text : {"10.0.0.7", "", "[1,2]", "42", "\"x\"", "{\"half\":", "\xff"}) {
-    ExpectOwner(ParseOwner(text), {.id = text, .host = "", .pid = 0});
+    ExpectOwner(Read(text), {.id = text, .host = "", .pid = 0});
   }
 }
 
 TEST(Owner, ThatIsJsonOfAnotherShapeLosesOnlyWhatDoesNotFit) {
-  ExpectOwner(ParseOwner(R"({"id":7,"host":"db7","pid":"x","more":[]})"),
+  ExpectOwner(Read(R"({"id":7,"host":"db7","pid":"x","more":[]})"),
               {.id = "", .host = "db7", .pid = 0});
-  ExpectOwner(ParseOwner("{}"), {});
+  ExpectOwner(Read("{}"), {});
+}
+
+TEST(Owner, OfALeaderIsTheFirstLineEvenIfItLooksLikeJson) {
+  for (const std::string id : {"backup", "", R"({"id":"x","token":7})"}) {
+    for (const std::string rest : {"", "\n", "\nvalue\nof lines"}) {
+      ExpectOwner(ParseOwner(Mode::kLeader, id + rest), {.id = id, .host = "", .pid = 0});
+      EXPECT_EQ(TokenIn(Mode::kLeader, id + rest), std::nullopt);
+    }
+  }
 }
 
 TEST(Owner, IsThisProcess) {

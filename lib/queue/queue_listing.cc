@@ -17,11 +17,11 @@ namespace {
 ContenderInfo Describe(const ListedNode& node, const NodeName& name) {
   ContenderInfo info;
   info.mode = ModeText(name.mode);
-  info.token = FencingToken(TokenIn(node.data).value_or(node.stat.czxid));
+  info.token = FencingToken(TokenIn(name.mode, node.data).value_or(node.stat.czxid));
   info.node_czxid = node.stat.czxid;
   info.node = node.name;
   info.session = node.stat.ephemeral_owner;
-  info.owner = ParseOwner(node.data);
+  info.owner = ParseOwner(name.mode, node.data);
   info.dialect = name.dialect == Dialect::kKazoo ? NameDialect::kKazoo : NameDialect::kCurator;
   info.since = absl::FromUnixMillis(node.stat.ctime_ms);
   return info;
@@ -101,6 +101,28 @@ void ReadQueue(session::Session& session, const std::string& parent,
       if (ParseNodeName(child)) reading->nodes.push_back(ListedNode{child, "", {}});
     }
     ReadNodes(session, parent, reading);
+  });
+}
+
+void ReadHead(session::Session& session, const std::string& parent,
+              absl::AnyInvocable<void(absl::StatusOr<std::optional<ListedNode>>) &&> done) {
+  using Head = std::optional<ListedNode>;
+  session.Send(zk::GetChildren{parent}, [&session, parent,
+                                         done = std::move(done)](const zk::Reply& listing) mutable {
+    const bool listed = listing.code == zk::Code::kOk || listing.code == zk::Code::kNoNode;
+    if (!listed) return std::move(done)(zk::ToStatus(listing.code, "list", parent));
+    const std::string head = HeadOf(listing.children);
+    if (head.empty()) return std::move(done)(Head());
+    session.Send(zk::Get{zk::JoinPath(parent, head)},
+                 [&session, parent, head, done = std::move(done)](const zk::Reply& reply) mutable {
+                   if (reply.code == zk::Code::kOk) {
+                     return std::move(done)(Head({head, reply.data, reply.stat}));
+                   }
+                   if (reply.code != zk::Code::kNoNode) {
+                     return std::move(done)(zk::ToStatus(reply.code, "get", head));
+                   }
+                   ReadHead(session, parent, std::move(done));  // gone in between
+                 });
   });
 }
 

@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_QUEUE_QUEUE_LISTING_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct ListedNode {
   std::string name;
   std::string data;
   zk::Stat stat;
+  friend bool operator==(const ListedNode&, const ListedNode&) = default;
 };
 
 // Pure: what a queue's nodes say, in queue order. Nodes that are no contenders are left out.
@@ -29,6 +31,10 @@ std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes);
 // once, on the reactor. Nodes that go in between are left out.
 void ReadQueue(session::Session& session, const std::string& parent,
                absl::AnyInvocable<void(absl::StatusOr<std::vector<ContenderInfo>>) &&> done);
+
+// Likewise, the first in the queue alone; nothing if there is nobody. Two requests.
+void ReadHead(session::Session& session, const std::string& parent,
+              absl::AnyInvocable<void(absl::StatusOr<std::optional<ListedNode>>) &&> done);
 
 }  // namespace zkrecipes::queue
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LEADER_ELECTION_H_
+#define ZKRECIPES_LEADER_ELECTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/client.h"
+#include "zkrecipes/contenders.h"
+#include "zkrecipes/fencing_token.h"
+#include "zkrecipes/lease.h"
+#include "zkrecipes/try_result.h"
+#include "zkrecipes/wait_options.h"
+
+namespace zkrecipes {
+
+// What a candidate says of itself in its node, for everybody who may read it.
+struct Candidate {
+  // Empty: ClientOptions::owner_id, or else "host:pid". No line breaks, UTF-8, at most 512 bytes.
+  std::string id = {};
+  // An address, say. Any bytes, at most 64 KiB.
+  std::string value = {};
+};
+
+// The first in an election's queue. Before its own process knows of it, and until its session is seen
+// to have ended: whether it believes to lead at this moment only its lease can tell.
+struct Leader {
+  OwnerInfo owner;     // owner.id: the candidate's
+  std::string value;   // as it was proclaimed last
+  FencingToken token;  // of its lease: the term
+  std::string node;    // its name, below the path
+  int64_t session = 0;
+};
+
+// An election: of all candidates on one path the first in the queue leads, until it releases its lease
+// or loses it; then the next. The lease is the leadership, its token the term: terms of a path grow.
+// To resign is to release the lease.
+//
+// Thread-safe, and a value without state, as Lock is: not re-entrant, and making one does no I/O. The
+// ACL permissions needed are Lock's (lock.h), and write for Proclaim. Curator's LeaderLatch (or a
+// kazoo Election, in that dialect) stands in the same queue.
+class LeaderElection {
+ public:
+  // REQUIRES: client is not null. A bad path or candidate is reported by the calls below.
+  LeaderElection(std::shared_ptr<Client> client, std::string path, Candidate candidate = {});
+
+  // These are Lock's Acquire, TryAcquire and AcquireAsync, with Lock's errors.
+  //   InvalidArgument     also: the candidate's id or value
+  absl::StatusOr<Lease> Campaign(const WaitOptions& wait = {});
+  absl::StatusOr<TryResult> TryCampaign(const WaitOptions& wait = {});
+  void CampaignAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+
+  // Changes the value in the leader's node; its id stays. Wakes no candidate. Blocks for two round
+  // trips, and goes on over reconnections until the outcome is known. Of two calls that overlap the
+  // later one wins, whichever that is; a call never undoes one that began after it had returned.
+  //   Aborted             the lease is lost or released, or its node is gone; the value is not set
+  //   InvalidArgument     the lease is not one of this path's leaders; the value is too long
+  //   PermissionDenied    the node's ACL has no write permission for this client
+  //   DeadlineExceeded, Cancelled   the value may have been set, or may yet be, unless another one
+  //                       is proclaimed
+  //   FailedPrecondition  the client is closed
+  absl::Status Proclaim(const Lease& lease, const std::string& value, const WaitOptions& wait = {});
+
+  // Nothing: the queue is empty, or the path is not there. Blocks for two round trips, and asks again
+  // when the connection is lost. A snapshot; errors as ListContenders.
+  absl::StatusOr<std::optional<Leader>> CurrentLeader(const WaitOptions& wait = {});
+
+  // The queue, in order: owner.id is the candidate's. As ListContenders.
+  absl::StatusOr<std::vector<ContenderInfo>> Candidates(const WaitOptions& wait = {});
+
+  // Tells who leads: now, and after each change to another leader, another value, or nobody. On the
+  // client's executor, in order, never overlapping. The latest state is always told, those before it
+  // may be skipped, and none is told twice in a row. Lost connections and sessions are not told of:
+  // what has changed meanwhile is told once it is known. While somebody leads, only the leader's node
+  // is watched.
+  // An error is the last call: PermissionDenied (the path or the leader's node may not be read),
+  // InvalidArgument, ResourceExhausted (too many watches in this client), Unauthenticated, or
+  // FailedPrecondition: the client is closed. Does not block; does not keep the client alive.
+  Subscription Observe(absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback);
+
+  // Campaigns, runs work(lease) in this thread while leading, releases when it returns, campaigns
+  // again; until `stop`. `work` should return when lease.lost() or `stop` asks for it. A lost lease,
+  // session or connection, and an own node that somebody deleted, are survived by a new campaign.
+  // Before each new one there is a pause, so that work that returns at once does not spin: 100 ms,
+  // doubled up to 10 s for as long as campaign and work together take less time than the pause.
+  //   OK                  stopped: the lease is released; a place in the queue is given up in the
+  //                       background
+  //   InvalidArgument, PermissionDenied, Unauthenticated, FailedPrecondition, ResourceExhausted,
+  //   Internal            as Campaign has them: another campaign would not help
+  absl::Status RunWhileLeading(std::stop_token stop, absl::AnyInvocable<void(const Lease&)> work);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::shared_ptr<Client> client_;
+  std::string path_;
+  Candidate candidate_;
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_LEADER_ELECTION_H_

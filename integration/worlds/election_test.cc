@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Leader election, in every world.
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+#include "integration/worlds/world_test.h"
+#include "lib/base/mutex.h"
+#include "zkrecipes/leader_election.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+using News = absl::StatusOr<std::optional<Leader>>;
+
+std::string TextOf(const News& news) {
+  if (!news.ok()) return absl::StatusCodeToString(news.status().code());
+  if (!news->has_value()) return "nobody";
+  return absl::StrCat((*news)->owner.id, "=", (*news)->value);
+}
+
+// What Observe tells, in order. Thread-safe.
+class Told {
+ public:
+  explicit Told(LeaderElection election)
+      : subscription_(election.Observe([shared = shared_](const News& news) {
+          base::MutexLock lock(shared->mutex);
+          shared->texts.push_back(TextOf(news));
+        })) {}
+
+  std::vector<std::string> texts() const {
+    base::MutexLock lock(shared_->mutex);
+    return shared_->texts;
+  }
+  bool Are(const std::vector<std::string>& expected) const { return texts() == expected; }
+  void End() { subscription_ = Subscription(); }
+
+ private:
+  struct Shared {
+    base::Mutex mutex;
+    std::vector<std::string> texts ABSL_GUARDED_BY(mutex);
+  };
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  Subscription subscription_;
+};
+
+class ElectionInAWorld : public WorldTest {
+ protected:
+  // Nobody watches a node of its own during the test.
+  std::shared_ptr<Client> NewClient(ClientOptions options = {}) {
+    options.session_timeout = absl::Minutes(1);
+    return WorldTest::NewClient(std::move(options));
+  }
+  LeaderElection Election(const std::shared_ptr<Client>& client, const std::string& id = "",
+                          const std::string& value = "") {
+    return LeaderElection(client, path(), {id, value});
+  }
+  static Pending Campaigning(LeaderElection election) {
+    return Pending(
+        [&](Pending::Done done) { election.CampaignAsync(WaitOptions(), std::move(done)); });
+  }
+  Pending Queued(LeaderElection election, size_t place) {
+    Pending pending = Campaigning(std::move(election));
+    EXPECT_TRUE(AwaitQueue(place));
+    return pending;
+  }
+  Lease Elected(LeaderElection election) {
+    Pending pending = Campaigning(std::move(election));
+    return Granted(pending);
+  }
+  bool AwaitTold(const Told& told, const std::vector<std::string>& expected) {
+    if (world().Await([&] { return told.Are(expected); })) return true;
+    EXPECT_EQ(told.texts(), expected);
+    return false;
+  }
+};
+
+TEST_F(ElectionInAWorld, CandidatesLeadInTheOrderOfTheirComingAndTermsGrow) {
+  auto client = NewClient();
+  Lease lease = Elected(Election(client, "0"));
+  EXPECT_EQ(lease.sequencer().mode, "leader");
+  std::deque<Pending> waiting;
+  for (int i = 1; i < 4; ++i) {
+    waiting.push_back(Queued(Election(client, absl::StrCat(i)), waiting.size() + 2));
+  }
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    EXPECT_FALSE(waiting[i].answered());
+    const FencingToken term = lease.token();
+    EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
+    lease = Granted(waiting[i]);
+    EXPECT_GT(lease.token(), term);
+    EXPECT_EQ((*Election(client).CurrentLeader())->owner.id, absl::StrCat(i + 1));
+  }
+}
+
+TEST_F(ElectionInAWorld, NobodyLeadsWhereNobodyIsOrNothingIs) {
+  auto client = NewClient();
+  EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "nobody");
+  { const Lease lease = Elected(Election(client)); }
+  ASSERT_TRUE(AwaitQueue(0));
+  EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "nobody");
+}
+
+TEST_F(ElectionInAWorld, TheLeaderIsKnownByIdValueTermNodeAndSession) {
+  auto client = NewClient();
+  const Lease lease = Elected(Election(client, "db7", "10.0.0.7:80\nsecond line"));
+  auto waiter = Queued(Election(client, "db8"), 2);
+  const auto leader = Election(client).CurrentLeader();
+  ASSERT_TRUE(leader.ok() && leader->has_value()) << leader.status();
+  EXPECT_EQ((*leader)->owner.id, "db7");
+  EXPECT_EQ((*leader)->value, "10.0.0.7:80\nsecond line");
+  EXPECT_EQ((*leader)->token, lease.token());
+  EXPECT_EQ(path() + "/" + (*leader)->node, lease.node());
+  EXPECT_EQ((*leader)->session, client->session_id());
+}
+
+TEST_F(ElectionInAWorld, CandidatesAreListedInOrderWithTheirIds) {
+  auto client = NewClient({.owner_id = "of the client"});
+  const Lease lease = Elected(Election(client, R"({"id":"no JSON"})", "v"));
+  auto second = Queued(Election(client, "", "v"), 2);
+  const auto candidates = Election(client).Candidates();
+  ASSERT_THAT(*candidates, SizeIs(2));
+  EXPECT_EQ(candidates->front().owner.id, R"({"id":"no JSON"})");
+  EXPECT_EQ(candidates->front().mode, "leader");
+  EXPECT_TRUE(candidates->front().holds);
+  EXPECT_EQ(candidates->back().owner.id, "of the client");
+  EXPECT_FALSE(candidates->back().holds);
+}
+
+TEST_F(ElectionInAWorld, ATryWhileSomebodyLeadsQueuesNobody) {
+  auto client = NewClient();
+  const Lease lease = Elected(Election(client));
+  EXPECT_FALSE(Election(client).TryCampaign()->acquired());
+  EXPECT_THAT(Queue(), ElementsAre(lease.node()));
+}
+
+TEST_F(ElectionInAWorld, ABadCandidateIsRefusedByEveryForm) {
+  auto client = NewClient();
+  LeaderElection election = Election(client, "two\nlines");
+  EXPECT_EQ(election.Campaign().status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(election.TryCampaign().status().code(), StatusCode::kInvalidArgument);
+  Pending pending = Campaigning(election);
+  EXPECT_EQ(Answer(pending).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
+// ---- Proclaim ------------------------------------------------------------------------------------
+
+TEST_F(ElectionInAWorld, AProclamationChangesTheValueAndKeepsTheId) {
+  auto client = NewClient();
+  const Lease lease = Elected(Election(client, "a", "1"));
+  for (const std::string value : {"2", "", "3\n4", "3\n4"}) {
+    EXPECT_EQ(Election(client, "another id").Proclaim(lease, value), absl::OkStatus());
+    EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "a=" + value);
+  }
+}
+
+TEST_F(ElectionInAWorld, AProclamationWakesNoCandidate) {
+  auto client = NewClient();
+  auto others = NewClient();
+  const Lease lease = Elected(Election(client));
+  auto second = Queued(Election(others), 2);
+  auto third = Queued(Election(others), 3);
+  ASSERT_TRUE(AwaitWatches(2));
+  const auto queue = Queue();
+  EXPECT_EQ(Election(client).Proclaim(lease, "new"), absl::OkStatus());
+  world().Pass(absl::Milliseconds(100));
+  EXPECT_EQ(world().Watches(), 2);  // none has fired
+  EXPECT_EQ(Queue(), queue);
+}
+
+TEST_F(ElectionInAWorld, WhoLeadsNoMoreProclaimsNothing) {
+  auto deposed = NewClient();
+  auto next = NewClient();
+  Lease lease = Elected(Election(deposed, "a", "1"));
+  auto waiter = Queued(Election(next, "b", "2"), 2);
+  ASSERT_TRUE(world().Delete(lease.node()));
+  const Lease second = Granted(waiter);
+  // Its process has not heard of it: the ensemble refuses.
+  EXPECT_EQ(Election(deposed).Proclaim(lease, "stale").code(), StatusCode::kAborted);
+  world().Expire(*deposed);
+  ASSERT_TRUE(AwaitState(lease, Lease::State::kLost));
+  EXPECT_EQ(Election(deposed).Proclaim(lease, "stale").code(), StatusCode::kAborted);
+  EXPECT_EQ(TextOf(Election(next).CurrentLeader()), "b=2");
+}
+
+TEST_F(ElectionInAWorld, OnlyALeaderOfThisPathProclaims) {
+  auto client = NewClient();
+  const Lease lock = Acquired(client, path() + "-lock");
+  const Lease writer = Acquired(client, path());
+  EXPECT_EQ(Election(client).Proclaim(lock, "x").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Election(client).Proclaim(writer, "x").code(), StatusCode::kInvalidArgument);
+  LeaderElection elsewhere(client, path() + "-other");
+  const Lease other = Elected(elsewhere);
+  EXPECT_EQ(Election(client).Proclaim(other, "x").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(elsewhere.Proclaim(other, std::string(64 * 1024 + 1, 'x')).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(elsewhere.Proclaim(other, std::string(64 * 1024, 'x')), absl::OkStatus());
+}
+
+TEST_F(ElectionInAWorld, AProclamationGoesOnOverALostConnection) {
+  auto client = NewClient();
+  const Lease lease = Elected(Election(client, "a"));
+  world().HoldReplies(*client);
+  absl::Status status = absl::UnknownError("");
+  std::atomic<bool> done = false;
+  std::thread proclaims([&] {
+    status = Election(client).Proclaim(lease, "new");
+    done = true;
+  });
+  world().Pass(absl::Milliseconds(100));
+  world().Disconnect(*client);
+  world().Pass(absl::Milliseconds(100));
+  EXPECT_FALSE(done);
+  world().Reconnect(*client);
+  EXPECT_TRUE(world().Await([&] { return done.load(); }));
+  proclaims.join();
+  EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "a=new");
+}
+
+// ---- Observe -------------------------------------------------------------------------------------
+
+TEST_F(ElectionInAWorld, AnObserverHearsOfLeadersValuesAndNobody) {
+  auto client = NewClient();
+  auto observing = NewClient();
+  const Told told(Election(observing));
+  ASSERT_TRUE(AwaitTold(told, {"nobody"}));
+  std::optional<Lease> lease = Elected(Election(client, "a", "1"));
+  ASSERT_TRUE(AwaitTold(told, {"nobody", "a=1"}));
+  ASSERT_EQ(Election(client).Proclaim(*lease, "2"), absl::OkStatus());
+  ASSERT_TRUE(AwaitTold(told, {"nobody", "a=1", "a=2"}));
+  ASSERT_EQ(Election(client).Proclaim(*lease, "2"), absl::OkStatus());  // no news
+  lease.reset();
+  ASSERT_TRUE(AwaitTold(told, {"nobody", "a=1", "a=2", "nobody"}));
+  lease = Elected(Election(client, "b"));
+  EXPECT_TRUE(AwaitTold(told, {"nobody", "a=1", "a=2", "nobody", "b="}));
+}
+
+TEST_F(ElectionInAWorld, AnObserverHearsOfAHandoverWithoutAGap) {
+  auto client = NewClient();
+  std::optional<Lease> lease = Elected(Election(client, "a"));
+  auto waiter = Queued(Election(client, "b"), 2);
+  const Told told(Election(client));
+  ASSERT_TRUE(AwaitTold(told, {"a="}));
+  lease.reset();
+  EXPECT_TRUE(AwaitTold(told, {"a=", "b="}));
+}
+
+TEST_F(ElectionInAWorld, WhileSomebodyLeadsAnObserverWatchesTheLeaderAlone) {
+  auto client = NewClient();
+  auto observing = NewClient();
+  const Lease lease = Elected(Election(client, "a"));
+  const Told told(Election(observing));
+  ASSERT_TRUE(AwaitTold(told, {"a="}));
+  ASSERT_TRUE(AwaitWatches(1));
+  auto second = Queued(Election(client, "b"), 2);
+  auto third = Queued(Election(client, "c"), 3);
+  ASSERT_TRUE(AwaitWatches(3));
+  world().Pass(absl::Milliseconds(100));
+  EXPECT_EQ(world().Watches(), 3);
+  EXPECT_TRUE(told.Are({"a="}));
+}
+
+TEST_F(ElectionInAWorld, TheEndOfAnObservationLeavesNoWatch) {
+  auto client = NewClient();
+  auto observing = NewClient();
+  Told nowhere(LeaderElection(observing, path() + "-absent"));
+  Told vacant(Election(observing));
+  ASSERT_TRUE(AwaitTold(nowhere, {"nobody"}));
+  ASSERT_TRUE(AwaitTold(vacant, {"nobody"}));
+  const Lease lease = Elected(LeaderElection(client, path() + "-led", {"a"}));
+  Told led(LeaderElection(observing, path() + "-led"));
+  ASSERT_TRUE(AwaitTold(led, {"a="}));
+  EXPECT_TRUE(AwaitWatches(3));
+  for (Told* told : {&nowhere, &vacant, &led}) told->End();
+  EXPECT_TRUE(AwaitWatches(0));
+}
+
+TEST_F(ElectionInAWorld, AnEndWithoutAConnectionLeavesNoWatchEither) {
+  auto client = NewClient();
+  auto observing = NewClient();
+  const Lease lease = Elected(Election(client, "a"));
+  Told told(Election(observing));
+  ASSERT_TRUE(AwaitTold(told, {"a="}));
+  world().Disconnect(*observing);
+  world().Pass(absl::Milliseconds(100));
+  told.End();
+  world().Reconnect(*observing);
+  EXPECT_TRUE(world().Await(
+      [&] { return observing->session_id() != 0 && Election(client).CurrentLeader().ok(); }));
+  world().Pass(absl::Seconds(2));
+  EXPECT_TRUE(AwaitWatches(0));
+}
+
+TEST_F(ElectionInAWorld, AnObserverIsNotToldOfALostConnectionButOfWhatHappenedMeanwhile) {
+  auto client = NewClient();
+  auto observing = NewClient();
+  std::optional<Lease> lease = Elected(Election(client, "a", "1"));
+  const Told told(Election(observing));
+  ASSERT_TRUE(AwaitTold(told, {"a=1"}));
+  world().Disconnect(*observing);
+  ASSERT_EQ(Election(client).Proclaim(*lease, "2"), absl::OkStatus());
+  world().Pass(absl::Seconds(1));
+  EXPECT_TRUE(told.Are({"a=1"}));
+  world().Reconnect(*observing);
+  EXPECT_TRUE(AwaitTold(told, {"a=1", "a=2"}));
+}
+
+TEST_F(ElectionInAWorld, AnObserverMissesNothingAcrossAnExpiredSession) {
+  auto client = NewClient();
+  auto observing = NewClient();
+  std::optional<Lease> lease = Elected(Election(client, "a"));
+  const Told told(Election(observing));
+  ASSERT_TRUE(AwaitTold(told, {"a="}));
+  auto waiter = Queued(Election(client, "b"), 2);
+  world().Expire(*observing);
+  lease.reset();
+  lease = Granted(waiter);
+  ASSERT_TRUE(world().Await([&] { return told.texts().back() == "b="; }));
+  ASSERT_EQ(Election(client).Proclaim(*lease, "2"), absl::OkStatus());
+  EXPECT_TRUE(world().Await([&] { return told.texts().back() == "b=2"; }));
+}
+
+TEST_F(ElectionInAWorld, AClosedClientIsTheObserversLastNews) {
+  auto client = NewClient();
+  const Told told(Election(client));
+  ASSERT_TRUE(AwaitTold(told, {"nobody"}));
+  EXPECT_EQ(client->Close(), absl::OkStatus());
+  EXPECT_TRUE(AwaitTold(told, {"nobody", "FAILED_PRECONDITION"}));
+  const Told late(Election(client));
+  EXPECT_TRUE(AwaitTold(late, {"FAILED_PRECONDITION"}));
+}
+
+TEST_F(ElectionInAWorld, ABadPathIsTheObserversOnlyNews) {
+  auto client = NewClient();
+  const Told told(LeaderElection(client, "bad"));
+  EXPECT_TRUE(AwaitTold(told, {"INVALID_ARGUMENT"}));
+}
+
+// ---- RunWhileLeading -----------------------------------------------------------------------------
+
+// A thread in RunWhileLeading; its work goes on until it is told to return, or to stop.
+class Worker {
+ public:
+  explicit Worker(LeaderElection election) : election_(std::move(election)) {
+    thread_ = std::thread([this] {
+      status_ = election_.RunWhileLeading(stop_.get_token(), [this](const Lease& lease) {
+        node_ = lease.node();
+        ++terms_;
+        while (!stop_.stop_requested() && !lease.lost().stop_requested() && !brief_) {
+          absl::SleepFor(absl::Milliseconds(1));
+        }
+      });
+      ended_ = true;
+    });
+  }
+  ~Worker() { (void)Stop(); }
+
+  int terms() const { return terms_; }
+  bool ended() const { return ended_; }
+  const std::string& node() const {
+    return node_;
+  }  // when terms() has changed, until it does again
+  void set_brief(bool brief) { brief_ = brief; }
+  void RequestStop() { stop_.request_stop(); }
+  absl::Status Stop() {
+    stop_.request_stop();
+    if (thread_.joinable()) thread_.join();
+    return status_;
+  }
+
+ private:
+  LeaderElection election_;
+  std::stop_source stop_;
+  std::atomic<int> terms_ = 0;
+  std::atomic<bool> brief_ = false;
+  std::atomic<bool> ended_ = false;
+  std::string node_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+TEST_F(ElectionInAWorld, AWorkerLeadsAgainAfterALostSessionAndADeletedNode) {
+  auto client = NewClient();
+  Worker worker(Election(client));
+  ASSERT_TRUE(world().Await([&] { return worker.terms() == 1; }));
+  world().Expire(*client);
+  ASSERT_TRUE(world().Await([&] { return worker.terms() == 2; }));
+  world().Pass(absl::Seconds(8));  // by then it watches its own node
+  ASSERT_TRUE(world().Delete(worker.node()));
+  ASSERT_TRUE(world().Await([&] { return worker.terms() == 3; }));
+  worker.RequestStop();
+  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
+  EXPECT_EQ(worker.Stop(), absl::OkStatus());
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(ElectionInAWorld, AWorkerThatWaitsLeavesTheQueueWhenItIsStopped) {
+  auto client = NewClient();
+  const Lease lease = Elected(Election(client));
+  Worker worker(Election(client));
+  ASSERT_TRUE(AwaitQueue(2));
+  worker.RequestStop();
+  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
+  EXPECT_EQ(worker.Stop(), absl::OkStatus());
+  EXPECT_EQ(worker.terms(), 0);
+  EXPECT_TRUE(AwaitQueue(1));
+}
+
+TEST_F(ElectionInAWorld, WorkThatReturnsAtOnceDoesNotSpin) {
+  auto client = NewClient();
+  Worker worker(Election(client));
+  worker.set_brief(true);
+  world().Pass(absl::Seconds(3));  // after 0, 0.1, 0.3, 0.7, 1.5, 3.1 s
+  EXPECT_LE(worker.terms(), 6);
+  worker.RequestStop();
+  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
+  EXPECT_EQ(worker.Stop(), absl::OkStatus());
+}
+
+TEST_F(ElectionInAWorld, AWorkerEndsWithAnErrorThatStays) {
+  auto client = NewClient();
+  Worker bad(Election(client, "two\nlines"));
+  ASSERT_TRUE(world().Await([&] { return bad.ended(); }));
+  EXPECT_EQ(bad.Stop().code(), StatusCode::kInvalidArgument);
+  Worker worker(Election(client));
+  ASSERT_TRUE(world().Await([&] { return worker.terms() == 1; }));
+  EXPECT_EQ(client->Close(), absl::OkStatus());
+  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
+  EXPECT_EQ(worker.Stop().code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ElectionInAWorld, ElectionsAndLocksShareAClient) {
+  auto client = NewClient();
+  std::vector<Lease> leases;
+  for (int i = 0; i < 5; ++i) {
+    leases.push_back(Elected(LeaderElection(client, absl::StrCat(path(), "-", i))));
+    leases.push_back(Acquired(client, absl::StrCat(path(), "-lock-", i)));
+  }
+  for (const Lease& lease : leases) EXPECT_EQ(lease.state(), Lease::State::kHeld);
+  for (Lease& lease : leases) EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/ask.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/session/client_options.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+constexpr absl::Duration kPause = absl::Milliseconds(100);
+
+}  // namespace
+
+absl::Status CheckQuestion(const ClientCore& core, const std::string& path,
+                           const WaitOptions& wait) {
+  for (const absl::Status& status :
+       {zk::ValidatePath("path", path), CheckWaitOptions(wait), core.CheckMayBlock()}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+bool PauseBeforeAskingAgain(const ClientCore& core, base::BootTime deadline,
+                            const std::stop_token& cancel) {
+  base::OneShot<char> nothing;
+  (void)core.Await(nothing, std::min(deadline, core.Now() + kPause), cancel);
+  return !cancel.stop_requested() && core.Now() < deadline;
+}
+
+absl::Status NotAnswered(const std::string& what, const WaitOptions& wait,
+                         const std::string& trouble) {
+  if (wait.cancel.stop_requested()) return absl::CancelledError(absl::StrCat(what, ": cancelled"));
+  const std::string why = trouble.empty() ? "" : absl::StrCat(" (", trouble, ")");
+  return absl::DeadlineExceededError(
+      absl::StrCat(what, ": not answered within ", absl::FormatDuration(wait.timeout), why));
+}
+
+}  // namespace zkrecipes::internal

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_ASK_H_
+#define ZKRECIPES_LIB_QUEUE_ASK_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+
+#include "lib/base/one_shot.h"
+#include "lib/session/client_core.h"
+#include "zkrecipes/wait_options.h"
+
+namespace zkrecipes::internal {
+
+// OK, or what is wrong with a blocking call about `path`.
+absl::Status CheckQuestion(const ClientCore& core, const std::string& path,
+                           const WaitOptions& wait);
+
+// Whether to ask once more: after a pause, unless `wait` or the deadline says no.
+bool PauseBeforeAskingAgain(const ClientCore& core, base::BootTime deadline,
+                            const std::stop_token& cancel);
+absl::Status NotAnswered(const std::string& what, const WaitOptions& wait,
+                         const std::string& trouble);
+
+// Asks the ensemble in the caller's thread, again while the answer is Unavailable: lost with a
+// connection. So asking twice must be the same as asking once. `ask(done)` makes the question: what
+// to run with the session, on the reactor, that calls `done` once. `what` for messages ("list /q").
+template <typename T>
+absl::StatusOr<T> AskUntilAnswered(ClientCore& core, const std::string& what,
+                                   const WaitOptions& wait,
+                                   absl::FunctionRef<absl::AnyInvocable<void(session::Session&) &&>(
+                                       absl::AnyInvocable<void(absl::StatusOr<T>) &&> done)>
+                                       ask) {
+  const base::BootTime deadline = core.Now() + wait.timeout;
+  std::string trouble;
+  do {
+    auto shot = std::make_shared<base::OneShot<absl::StatusOr<T>>>();
+    core.Post([shot, question = ask([shot](absl::StatusOr<T> answer) {
+                       shot->Set(std::move(answer));
+                     })](session::Session* session) mutable {
+      if (session != nullptr) return std::move(question)(*session);
+      shot->Set(absl::FailedPreconditionError("the client is closed"));
+    });
+    std::optional<absl::StatusOr<T>> answer = core.Await(*shot, deadline, wait.cancel);
+    if (!answer.has_value()) break;
+    if (!absl::IsUnavailable(answer->status())) return *std::move(answer);
+    trouble = std::string(answer->status().message());
+  } while (PauseBeforeAskingAgain(core, deadline, wait.cancel));
+  return NotAnswered(what, wait, trouble);
+}
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_QUEUE_ASK_H_

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The data of a candidate's node: its id alone, or "id\nvalue". Other libraries take it for a raw id.
+
+#ifndef ZKRECIPES_LIB_QUEUE_LEADER_NODE_H_
+#define ZKRECIPES_LIB_QUEUE_LEADER_NODE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+#include "lib/queue/queue_listing.h"
+#include "zkrecipes/leader_election.h"
+
+namespace zkrecipes::queue {
+
+// InvalidArgument names the rule that is broken. `id`: not empty any more.
+absl::Status CheckCandidate(const Candidate& candidate);
+absl::Status CheckValue(const std::string& value);
+
+std::string CandidateData(absl::string_view id, absl::string_view value);
+// Whatever it is: the first line break separates.
+Candidate ParseCandidate(const std::string& data);
+
+Leader DescribeLeader(const ListedNode& node);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_LEADER_NODE_H_

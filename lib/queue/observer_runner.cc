@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/observer_runner.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/random.h"
+#include "lib/queue/leader_node.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+namespace action = queue::observing::action;
+namespace event = queue::observing::event;
+
+constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
+constexpr size_t kPerWatchBytes = 4;  // each path's length field when watches are set again
+
+bool Same(const ObserverRunner::News& a, const ObserverRunner::News& b) {
+  if (!a.ok() || !b.ok()) return false;
+  if (!a->has_value() || !b->has_value()) return a->has_value() == b->has_value();
+  return (*a)->node == (*b)->node && (*a)->token == (*b)->token && (*a)->value == (*b)->value;
+}
+
+// Where what lay between two equal states was skipped, the second one is no news.
+absl::AnyInvocable<void(ObserverRunner::News)> WithoutRepeats(
+    absl::AnyInvocable<void(ObserverRunner::News)> callback) {
+  return [last = std::optional<ObserverRunner::News>(),
+          callback = std::move(callback)](ObserverRunner::News news) mutable {
+    if (last.has_value() && Same(*last, news)) return;
+    last = news;
+    callback(std::move(news));
+  };
+}
+
+}  // namespace
+
+Subscription ObserverRunner::Observe(const std::shared_ptr<ClientCore>& core,
+                                     const std::string& path,
+                                     absl::AnyInvocable<void(News)> callback) {
+  if (!core->InHomeProcess()) return Subscription();
+  auto subscriber =
+      std::make_shared<Subscriber>(core->executor(), WithoutRepeats(std::move(callback)));
+  if (absl::Status status = zk::ValidatePath("path", path); !status.ok()) {
+    subscriber->Tell(std::move(status));
+    return session::SubscriptionOf(std::move(subscriber));
+  }
+  std::shared_ptr<ObserverRunner> runner(new ObserverRunner(core, path, subscriber));
+  core->Post([runner](session::Session* session) { runner->Start(session); });
+  return session::SubscriptionOf<News>(std::move(subscriber), [core, runner] {
+    core->Post([runner](session::Session*) { runner->Stop(); });
+  });
+}
+
+ObserverRunner::ObserverRunner(std::shared_ptr<ClientCore> core, const std::string& path,
+                               std::shared_ptr<Subscriber> subscriber)
+    : core_(std::move(core)),
+      path_(path),
+      subscriber_(std::move(subscriber)),
+      observer_(core_->name_space().ToServer(path)) {}
+
+void ObserverRunner::Start(session::Session* session) {
+  if (session == nullptr) return Fail(absl::FailedPreconditionError("the client is closed"));
+  session_ = session;
+  self_ = shared_from_this();
+  session_->Join(this);
+  if (session_ != nullptr && session_->connected()) OnUp();
+}
+
+void ObserverRunner::Fail(absl::Status why) {
+  subscriber_->TellLatest(std::move(why));
+  Stop();
+}
+
+void ObserverRunner::Stop() {
+  const std::shared_ptr<ObserverRunner> alive = std::move(self_);
+  if (session_ == nullptr) return;
+  for (const auto& [op, watching] : watches_) session_->Unwatch(watching.id);
+  watches_.clear();
+  std::exchange(session_, nullptr)->Part(this);
+}
+
+void ObserverRunner::OnUp() { Feed(event::Connected{}); }
+void ObserverRunner::OnDown() { Feed(event::Disconnected{}); }
+
+void ObserverRunner::OnLost() {
+  watches_.clear();
+  Feed(event::SessionLost{});
+}
+
+void ObserverRunner::OnFailed(const absl::Status& why) { Fail(why); }
+
+void ObserverRunner::OnClosing() { Fail(absl::FailedPreconditionError("the client is closed")); }
+
+void ObserverRunner::Feed(const queue::observing::Event& event) {
+  const std::shared_ptr<ObserverRunner> alive = self_;
+  if (alive == nullptr) return;  // stopped
+  for (const queue::observing::Action& action : observer_.On(event)) {
+    if (session_ != nullptr) std::visit([this](const auto& a) { Act(a); }, action);
+  }
+}
+
+void ObserverRunner::Act(const action::Send& send) {
+  session_->Send(send.request, [self = self_, op = send.op](const zk::Reply& reply) {
+    self->Feed(event::Replied{op, reply});
+  });
+}
+
+void ObserverRunner::Act(const action::Watch& watch) {
+  auto bytes = session_->watch_budget().Reserve(watch.watch.path.size() + kPerWatchBytes);
+  if (!bytes) {
+    return Fail(absl::ResourceExhaustedError(
+        absl::StrCat("observe ", path_, ": this client has too many watches for one ZooKeeper ",
+                     "session (", session::PathBudget::kLimit, " bytes of paths)")));
+  }
+  Watching& watching = watches_[watch.op];
+  watching.bytes = std::move(bytes);
+  watching.id = session_->Watch(
+      watch.watch,
+      [self = self_, op = watch.op](const zk::Reply& reply) {
+        self->Feed(event::Replied{op, reply});
+      },
+      [self = self_, op = watch.op](zk::WatchEvent what) {
+        self->watches_.erase(op);
+        self->Feed(event::Fired{op, what});
+      });
+}
+
+void ObserverRunner::Act(const action::Unwatch& unwatch) {
+  const auto it = watches_.find(unwatch.op);
+  if (it == watches_.end()) return;
+  session_->Unwatch(it->second.id);
+  watches_.erase(it);
+}
+
+void ObserverRunner::Act(const action::StartRetryTimer&) {
+  zk::Reactor& reactor = *core_->reactor();
+  reactor.CallAt(reactor.Now() + base::Jittered(kRetryPause, reactor.Random()),
+                 [weak = weak_from_this()] {
+                   if (const auto self = weak.lock()) self->Feed(event::RetryDue{});
+                 });
+}
+
+void ObserverRunner::Act(const action::Tell& tell) {
+  std::optional<Leader> leader;
+  if (tell.head.has_value()) leader = queue::DescribeLeader(*tell.head);
+  subscriber_->TellLatest(std::move(leader));
+}
+
+void ObserverRunner::Act(const action::Fail& fail) {
+  Fail(zk::ToStatus(fail.code, "observe", path_));
+}
+
+}  // namespace zkrecipes::internal

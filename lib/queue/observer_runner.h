@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_OBSERVER_RUNNER_H_
+#define ZKRECIPES_LIB_QUEUE_OBSERVER_RUNNER_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+
+#include "lib/queue/observer.h"
+#include "lib/session/client_core.h"
+#include "lib/session/subscriber.h"
+#include "zkrecipes/leader_election.h"
+
+namespace zkrecipes::internal {
+
+// Lets one Observer act. Everything on the reactor, but for Observe. Keeps itself alive while it
+// observes.
+class ObserverRunner : public session::Tenant, public std::enable_shared_from_this<ObserverRunner> {
+ public:
+  using News = absl::StatusOr<std::optional<Leader>>;
+
+  // See LeaderElection::Observe.
+  static Subscription Observe(const std::shared_ptr<ClientCore>& core, const std::string& path,
+                              absl::AnyInvocable<void(News)> callback);
+
+  bool NeedsProof() const override { return false; }
+  void OnUp() override;
+  void OnDown() override;
+  void OnLost() override;
+  void OnLapsed() override {}
+  void OnProven() override {}
+  void OnFailed(const absl::Status& why) override;
+  void OnClosing() override;
+
+ private:
+  using Subscriber = session::Subscriber<News>;
+  struct Watching {
+    session::WatcherId id = 0;
+    session::PathBudget::Reservation bytes;
+  };
+
+  ObserverRunner(std::shared_ptr<ClientCore> core, const std::string& path,
+                 std::shared_ptr<Subscriber> subscriber);
+  void Start(session::Session* session);  // null: the client is closed
+  void Fail(absl::Status why);
+  void Stop();
+  void Feed(const queue::observing::Event& event);
+  void Act(const queue::observing::action::Send& send);
+  void Act(const queue::observing::action::Watch& watch);
+  void Act(const queue::observing::action::Unwatch& unwatch);
+  void Act(const queue::observing::action::StartRetryTimer&);
+  void Act(const queue::observing::action::Tell& tell);
+  void Act(const queue::observing::action::Fail& fail);
+
+  const std::shared_ptr<ClientCore> core_;
+  const std::string path_;
+  const std::shared_ptr<Subscriber> subscriber_;
+  queue::observing::Observer observer_;
+  session::Session* session_ = nullptr;  // null before Start, and once stopped
+  std::shared_ptr<ObserverRunner> self_;
+  std::map<queue::observing::OpId, Watching> watches_;
+};
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_QUEUE_OBSERVER_RUNNER_H_

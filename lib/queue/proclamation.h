@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_PROCLAMATION_H_
+#define ZKRECIPES_LIB_QUEUE_PROCLAMATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+
+#include "lib/session/session.h"
+
+namespace zkrecipes::queue {
+
+// A leader's new value on its way into its node. Every write names the version that was read, and
+// moves it: so a duplicate of a write, delayed on an older connection, is refused once any later
+// write got through. On the reactor.
+class Proclamation : public std::enable_shared_from_this<Proclamation> {
+ public:
+  using Done = absl::AnyInvocable<void(absl::Status) &&>;
+
+  // `node`: the server's path, of the contender that was created with `czxid`.
+  Proclamation(std::string node, int64_t czxid, std::string value)
+      : node_(std::move(node)), czxid_(czxid), value_(std::move(value)) {}
+
+  // OK: the value is set. Aborted: the node is gone, or not this session's. Unavailable: not known;
+  // try again, with this same object.
+  void Try(session::Session& session, Done done);
+
+ private:
+  void OnNode(session::Session& session, const zk::Reply& reply, Done done);
+
+  const std::string node_;
+  const int64_t czxid_;
+  const std::string value_;
+  std::optional<int32_t> replaced_;  // the version that the last write, of unknown outcome, named
+};
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_PROCLAMATION_H_

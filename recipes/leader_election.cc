@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/leader_election.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/queue/acquisition.h"
+#include "lib/queue/ask.h"
+#include "lib/queue/leader_node.h"
+#include "lib/queue/observer_runner.h"
+#include "lib/queue/owner.h"
+#include "lib/queue/proclamation.h"
+#include "lib/session/client_core.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes {
+namespace {
+
+using internal::ClientAccess;
+using internal::ClientCore;
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(10);
+
+internal::Candidacy Of(const Client& client, const std::string& path, Candidate candidate) {
+  if (candidate.id.empty()) {
+    candidate.id =
+        queue::OwnerData(queue::Dialect::kCurator, queue::Mode::kLeader,
+                         queue::ThisOwner(ClientAccess::Core(client)->options().owner_id));
+  }
+  return {.path = path,
+          .mode = queue::Mode::kLeader,
+          .data = queue::CandidateData(candidate.id, candidate.value),
+          .refusal = queue::CheckCandidate(candidate)};
+}
+
+// Whether the lease is one that may be proclaimed with, as far as its process knows.
+absl::Status CheckLease(const Lease& lease, const std::string& path) {
+  const Sequencer sequencer = lease.sequencer();
+  const bool over =
+      lease.state() == Lease::State::kLost || lease.state() == Lease::State::kReleased;
+  const bool of_this = sequencer.mode == "leader" && zk::ParentPath(sequencer.node) == path;
+  if (!sequencer.node.empty() && !of_this) {
+    return absl::InvalidArgumentError(absl::StrCat("proclaim: the lease of ", sequencer.node, " (",
+                                                   sequencer.mode,
+                                                   ") is not one of the leaders of ", path));
+  }
+  if (!over) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("proclaim ", path, ": the lease is lost or released"));
+}
+
+// After these another campaign may do better.
+bool MayCampaignAgain(const absl::Status& status) {
+  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
+}
+
+// False: stopped.
+bool Pause(const ClientCore& core, absl::Duration pause, const std::stop_token& stop) {
+  base::OneShot<char> nothing;
+  (void)core.Await(nothing, core.Now() + pause, stop);
+  return !stop.stop_requested();
+}
+
+}  // namespace
+
+LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
+                               Candidate candidate)
+    : client_(std::move(client)), path_(std::move(path)), candidate_(std::move(candidate)) {}
+
+absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) {
+  return internal::Acquire(*client_, Of(*client_, path_, candidate_), wait);
+}
+
+absl::StatusOr<TryResult> LeaderElection::TryCampaign(const WaitOptions& wait) {
+  return internal::TryAcquire(*client_, Of(*client_, path_, candidate_), wait);
+}
+
+void LeaderElection::CampaignAsync(WaitOptions wait,
+                                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
+  internal::AcquireAsync(*client_, Of(*client_, path_, candidate_), wait, std::move(done));
+}
+
+absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& value,
+                                      const WaitOptions& wait) {
+  const auto& core = ClientAccess::Core(*client_);
+  for (const absl::Status& status : {internal::CheckQuestion(*core, path_, wait),
+                                     queue::CheckValue(value), CheckLease(lease, path_)}) {
+    if (!status.ok()) return status;
+  }
+  using Done = absl::AnyInvocable<void(absl::StatusOr<char>) &&>;
+  const auto proclamation = std::make_shared<queue::Proclamation>(
+      core->name_space().ToServer(lease.node()), lease.token().value(), value);
+  const auto ask = [&proclamation](Done done) {
+    return [proclamation, done = std::move(done)](session::Session& session) mutable {
+      proclamation->Try(session, [done = std::move(done)](absl::Status status) mutable {
+        std::move(done)(status.ok() ? absl::StatusOr<char>('\0') : std::move(status));
+      });
+    };
+  };
+  return internal::AskUntilAnswered<char>(*core, "proclaim " + path_, wait, ask).status();
+}
+
+absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) {
+  using Head = std::optional<queue::ListedNode>;
+  const auto& core = ClientAccess::Core(*client_);
+  if (absl::Status status = internal::CheckQuestion(*core, path_, wait); !status.ok()) {
+    return status;
+  }
+  const std::string parent = core->name_space().ToServer(path_);
+  const auto ask = [&parent](absl::AnyInvocable<void(absl::StatusOr<Head>) &&> done) {
+    return [parent, done = std::move(done)](session::Session& session) mutable {
+      queue::ReadHead(session, parent, std::move(done));
+    };
+  };
+  auto head = internal::AskUntilAnswered<Head>(*core, "leader of " + path_, wait, ask);
+  if (!head.ok()) return head.status();
+  if (!head->has_value()) return std::nullopt;
+  return queue::DescribeLeader(**head);
+}
+
+absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(const WaitOptions& wait) {
+  return ListContenders(*client_, path_, wait);
+}
+
+Subscription LeaderElection::Observe(
+    absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) {
+  return internal::ObserverRunner::Observe(ClientAccess::Core(*client_), path_,
+                                           std::move(callback));
+}
+
+absl::Status LeaderElection::RunWhileLeading(std::stop_token stop,
+                                             absl::AnyInvocable<void(const Lease&)> work) {
+  const ClientCore& core = *ClientAccess::Core(*client_);
+  absl::Duration pause = kFirstPause;
+  while (!stop.stop_requested()) {
+    const base::BootTime began = core.Now();
+    absl::StatusOr<Lease> lease = Campaign({.cancel = stop});
+    absl::Status status = lease.status();
+    if (lease.ok()) {
+      work(*lease);
+      status = (*std::move(lease)).Release({.timeout = client_->session_timeout()});
+    }
+    if (!status.ok() && !MayCampaignAgain(status)) return status;
+    const bool short_lived = core.Now() - began < pause;
+    if (!Pause(core, pause, stop)) break;
+    pause = short_lived ? std::min(2 * pause, kLongestPause) : kFirstPause;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace zkrecipes
