@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "absl/random/random.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -84,11 +85,13 @@ absl::StatusOr<std::string> SharedEnsemble::FourLetterWord(int i, const std::str
 absl::StatusOr<int64_t> SharedEnsemble::WatchCount() {
   int64_t sum = 0;
   for (int i = 0; i < size(); ++i) {
-    const absl::StatusOr<std::string> answer = FourLetterWord(i, "wchs");
-    if (!answer.ok()) return answer.status();
-    const absl::StatusOr<int64_t> count = ParseWatchCount(*answer);
-    if (!count.ok()) return count.status();
-    sum += *count;
+    absl::StatusOr<std::map<std::string, std::string>> monitor = Monitor(i);
+    if (!monitor.ok()) return monitor.status();
+    int64_t count = 0;
+    if (!absl::SimpleAtoi((*monitor)["zk_watch_count"], &count)) {
+      return absl::UnavailableError("a server does not say how many watches it holds");
+    }
+    sum += count;
   }
   return sum;
 }

@@ -59,6 +59,7 @@ class SharedEnsemble {
   absl::StatusOr<std::string> FourLetterWord(int i, const std::string& word);
 
   // Summed over the servers: how many watches are set (a node watched by two sessions counts two).
+  // Not by "wchs": that leaves out children watches, which most of ours are.
   absl::StatusOr<int64_t> WatchCount();
   // All clients' connections to all servers.
   absl::StatusOr<std::vector<ConnectionStats>> Connections();

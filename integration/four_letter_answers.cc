@@ -2,10 +2,7 @@
 
 #include "integration/four_letter_answers.h"
 
-#include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -55,17 +52,6 @@ std::map<std::string, std::string> ParseMonitor(const std::string& mntr) {
     values.insert(absl::StrSplit(line, absl::MaxSplits('\t', 1)));
   }
   return values;
-}
-
-// "3 connections watching 5 paths\nTotal watches:7"
-absl::StatusOr<int64_t> ParseWatchCount(const std::string& wchs) {
-  constexpr absl::string_view kLabel = "Total watches:";
-  const size_t at = absl::string_view(wchs).find(kLabel);
-  if (at == absl::string_view::npos) {
-    return absl::UnavailableError(absl::StrCat("no watch count in the answer '", wchs, "'"));
-  }
-  const absl::string_view rest = absl::string_view(wchs).substr(at + kLabel.size());
-  return Decimal(rest.substr(0, rest.find('\n')));
 }
 
 }  // namespace zkrecipes::integration

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-
 namespace zkrecipes::integration {
 
 // One line of a server's `cons`: a client's connection.
@@ -24,8 +22,6 @@ struct ConnectionStats {
 // Pure functions over what ZooKeeper 3.8 answers.
 std::vector<ConnectionStats> ParseConnections(const std::string& cons);
 std::map<std::string, std::string> ParseMonitor(const std::string& mntr);
-// Unavailable if the answer has no count, as that of a server which does not serve.
-absl::StatusOr<int64_t> ParseWatchCount(const std::string& wchs);
 
 }  // namespace zkrecipes::integration
 

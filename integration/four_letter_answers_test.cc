@@ -29,16 +29,5 @@ TEST(FourLetterAnswers, MonitorIsAMapOfTexts) {
                                      ::testing::Pair("zk_version", "3.8.0-x, built")));
 }
 
-TEST(FourLetterAnswers, AServerThatDoesNotServeHasNoWatchCount) {
-  const absl::StatusOr<int64_t> count =
-      ParseWatchCount("3 connections watching 5 paths\nTotal watches:7\n\n");
-  ASSERT_TRUE(count.ok());
-  EXPECT_EQ(*count, 7);
-  EXPECT_EQ(ParseWatchCount("This ZooKeeper instance is not currently serving requests\n")
-                .status()
-                .code(),
-            absl::StatusCode::kUnavailable);
-}
-
 }  // namespace
 }  // namespace zkrecipes::integration

@@ -49,16 +49,8 @@ class ZkTest : public EnsembleTest {
   }
   std::string Child(const std::string& name) const { return zk::JoinPath(node_path(), name); }
 
-  // Of all sessions. Not by "wchs": that counts data watches only, and ours are children watches.
-  int64_t Watches() {
-    int64_t sum = 0;
-    for (int i = 0; i < ensemble().size(); ++i) {
-      auto monitor = ensemble().Monitor(i);
-      EXPECT_TRUE(monitor.ok()) << monitor.status();
-      if (monitor.ok()) sum += std::stoll((*monitor)["zk_watch_count"]);
-    }
-    return sum;
-  }
+  // Of all sessions.
+  int64_t Watches() { return *ensemble().WatchCount(); }
 
   std::shared_ptr<zk::Loop> loop_;
 };

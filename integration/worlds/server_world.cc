@@ -87,15 +87,7 @@ class ServerWorld : public World {
     admin_->Do(zk::Delete{root_ + "-barrier"});
     return Tree(*admin_, path);
   }
-  int64_t Watches() override {
-    int64_t sum = 0;
-    for (int i = 0; i < ensemble_.size(); ++i) {
-      auto monitor = ensemble_.Monitor(i);
-      EXPECT_TRUE(monitor.ok()) << monitor.status();
-      if (monitor.ok()) sum += std::stoll((*monitor)["zk_watch_count"]);
-    }
-    return sum;
-  }
+  int64_t Watches() override { return *ensemble_.WatchCount(); }
 
   void Pass(absl::Duration time) override { absl::SleepFor(time); }
   bool Await(const std::function<bool()>& condition) override { return Eventually(condition); }
