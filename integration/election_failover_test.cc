@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a change of leadership costs on a real ensemble: requests, and time when somebody dies. The
+// times are printed; the bounds are docs/design.md's.
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+
+#include "integration/client_fixture.h"
+#include "integration/forked_child.h"
+#include "zkrecipes/leader_election.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+// So long that no beat, ping or watch on the own node is sent while requests are counted.
+constexpr absl::Duration kQuiet = absl::Hours(1);
+constexpr absl::Duration kSession = absl::Seconds(4);
+
+class ElectionFailoverTest : public ClientTest {
+ protected:
+  static void SetUpTestSuite() { SharedEnsemble::Options().max_session_timeout = kQuiet; }
+
+  std::shared_ptr<Client> NewQuietClient() { return NewClient({.session_timeout = kQuiet}); }
+  LeaderElection Election(const std::shared_ptr<Client>& client) {
+    return LeaderElection(client, node_path());
+  }
+  Pending Campaigning(const std::shared_ptr<Client>& client) {
+    return Pending([&](Pending::Done done) {
+      Election(client).CampaignAsync(WaitOptions(), std::move(done));
+    });
+  }
+
+  int64_t Packets() { return *ensemble().PacketsReceived(); }
+  // Once nothing more comes.
+  int64_t SettledPackets() {
+    int64_t last = Packets();
+    for (int same = 0; same < 4;) {
+      absl::SleepFor(absl::Milliseconds(25));
+      const int64_t now = Packets();
+      same = now == last ? same + 1 : 0;
+      last = now;
+    }
+    return last;
+  }
+};
+
+// No herd: whoever resigns wakes one candidate, and the observers of the leader. Two round trips from
+// the release to the next term: the delete, and the look of the one that it woke.
+TEST_F(ElectionFailoverTest, AResignationAmongAHundredIsTwoRequestsAndThreeForEachObserver) {
+  constexpr int kCandidates = 100;
+  constexpr int kClients = 10;
+  std::vector<std::shared_ptr<Client>> clients;
+  for (int i = 0; i < kClients; ++i) clients.push_back(NewQuietClient());
+  auto observing = NewQuietClient();
+  std::optional<Lease> lease = *Election(clients[0]).Campaign({kSoon});
+  std::vector<Pending> waiting;
+  for (int i = 1; i < kCandidates; ++i) {
+    waiting.push_back(Campaigning(clients[static_cast<size_t>(i % kClients)]));
+    ASSERT_TRUE(AwaitQueue(*observing, static_cast<size_t>(i) + 1));
+  }
+  std::atomic<int> told = 0;
+  std::optional<Subscription> subscription =
+      Election(observing).Observe([&told](const auto&) { ++told; });
+  ASSERT_TRUE(Eventually([&] { return told == 1; }));
+  for (size_t term = 0; term < 3; ++term) {
+    if (term == 2) subscription.reset();
+    const int64_t before = SettledPackets();
+    EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+    lease = *waiting[term].Get();
+    EXPECT_EQ(SettledPackets() - before, term < 2 ? 2 + 3 : 2);
+    EXPECT_FALSE(waiting[term + 1].answered());
+  }
+  EXPECT_EQ(told, 3);
+  for (auto& client : clients) EXPECT_TRUE(client->Close({kSoon}).ok());
+}
+
+TEST_F(ElectionFailoverTest, AProclamationAmongCandidatesIsTwoRequests) {
+  auto client = NewQuietClient();
+  auto others = NewQuietClient();
+  Lease lease = *Election(client).Campaign({kSoon});
+  Pending second = Campaigning(others);
+  ASSERT_TRUE(AwaitQueue(*client, 2));
+  const int64_t before = SettledPackets();
+  EXPECT_EQ(Election(client).Proclaim(lease, "x", {kSoon}), absl::OkStatus());
+  EXPECT_EQ(SettledPackets() - before, 2);
+}
+
+// The kill is later than the last sign of life, the session expires at a tick, and hears so at once.
+TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeadersDeath) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
+#endif
+  ForkedChild leader([this](Line& line) {
+    auto client = NewClient({.session_timeout = kSession});
+    auto lease = Election(client).Campaign({kSoon});
+    EXPECT_TRUE(lease.ok()) << lease.status();
+    line.Say();
+    line.Hear();
+  });
+  ASSERT_TRUE(leader.line().Hear());
+  auto other = NewClient();
+  Pending waiter = Campaigning(other);
+  ASSERT_TRUE(AwaitQueue(*other, 2));
+  const absl::Time killed = absl::Now();
+  ASSERT_EQ(kill(leader.pid(), SIGKILL), 0);
+  ASSERT_TRUE(waiter.Get().ok());
+  const absl::Duration took = absl::Now() - killed;
+  std::cout << "after the leading process's death: " << took << "\n";
+  EXPECT_LE(took, kSession + 1.5 * SharedEnsemble::Options().tick + absl::Seconds(1));
+}
+
+TEST_F(ElectionFailoverTest, OurLeaderStaysWhenTheEnsemblesLeaderIsKilled) {
+  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  auto client = NewClient({.session_timeout = absl::Seconds(20)});
+  auto other = NewClient({.session_timeout = absl::Seconds(20)});
+  auto lease = Election(client).Campaign({kSoon});
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  Pending waiter = Campaigning(other);
+  ASSERT_TRUE(AwaitQueue(*other, 2));
+  const auto killed_leader = local().Leader();
+  ASSERT_TRUE(killed_leader.ok());
+  const absl::Time killed = absl::Now();
+  ASSERT_TRUE(local().Kill(*killed_leader).ok());
+  // A write of the leader's own: the quorum is back, and has kept its session.
+  EXPECT_EQ(Election(client).Proclaim(*lease, "still here", {kSoon}), absl::OkStatus());
+  std::cout << "from the death of the ensemble's leader to our leader's next write: "
+            << absl::Now() - killed << "\n";
+  EXPECT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
+  EXPECT_FALSE(waiter.answered());
+  EXPECT_EQ((*Election(other).CurrentLeader({kSoon}))->token, lease->token());
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration
