@@ -20,9 +20,7 @@ void ExpectOwner(const OwnerInfo& owner, const OwnerInfo& expected) {
   EXPECT_EQ(owner.pid, expected.pid);
 }
 
-OwnerInfo Read(const std::string& data) {
-  return ParseOwner(Mode::kExclusive, data);
-}
+OwnerInfo Read(const std::string& data) { return ParseOwner(Mode::kExclusive, data); }
 
 TEST(Owner, IsJsonInCuratorsLockNodes) {
   EXPECT_EQ(OwnerData(Dialect::kCurator, Mode::kExclusive, kNamed),
