@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who asks for, watches or may not see a leader, as other libraries' suites play it (docs/peers.md),
+// in every world.
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "integration/worlds/election_peers.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class ObserversInAWorld : public ElectionPeersTest {
+ protected:
+  absl::Status Proclaimed(const std::shared_ptr<Client>& client, const Lease& lease,
+                          const std::string& value) {
+    return Election(client).Proclaim(lease, value);
+  }
+};
+
+TEST_F(ObserversInAWorld, OfARelativePathAreRefused) {
+  auto client = NewClient();
+  LeaderElection election(client, "parent");
+  auto candidate = Campaigning(election);
+  EXPECT_EQ(Answer(candidate).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(election.TryCampaign().status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Shown(election.CurrentLeader()), "INVALID_ARGUMENT");
+  const Observed observed(election);
+  EXPECT_TRUE(AwaitTold(observed, "INVALID_ARGUMENT"));
+}
+
+TEST_F(ObserversInAWorld, NeverSeeValuesOfOneLeaderAfterThoseOfTheNext) {
+  auto first = NewClient();
+  auto second = NewClient();
+  auto observer = NewClient();
+  const Observed observed(Election(observer));
+  std::optional<Lease> leading = Elected(first, "10");
+  auto next = Candidate(second, "15", 2);
+  for (int value = 11; value < 15; ++value) {
+    EXPECT_EQ(Proclaimed(first, *leading, absl::StrCat(value)), absl::OkStatus());
+  }
+  leading.reset();
+  leading = Granted(next);
+  for (int value = 16; value < 20; ++value) {
+    EXPECT_EQ(Proclaimed(second, *leading, absl::StrCat(value)), absl::OkStatus());
+  }
+  EXPECT_TRUE(AwaitTold(observed, "19"));
+  std::vector<std::string> told = observed.told();
+  std::erase(told, "nobody");
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end())) << ::testing::PrintToString(told);
+}
+
+TEST_F(ObserversInAWorld, AllSeeEveryLeaderThatWaitsForThem) {
+  const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient(), NewClient()};
+  std::vector<std::unique_ptr<Observed>> observers;
+  for (const auto& client : clients) {
+    observers.push_back(std::make_unique<Observed>(Election(client)));
+  }
+  std::vector<Pending> candidates;
+  for (size_t i = 0; i < clients.size(); ++i) {
+    candidates.push_back(Candidate(clients[i], absl::StrCat(i), i + 1));
+  }
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Lease leading = Granted(candidates[i]);
+    for (const auto& observed : observers) EXPECT_TRUE(AwaitTold(*observed, absl::StrCat(i)));
+  }
+}
+
+TEST_F(ObserversInAWorld, AreToldOfTheLeaderThatCameWhileTheyWereCutOff) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  std::optional<Lease> leading = Elected(client, "one");
+  const Observed observed(Election(observer));
+  EXPECT_TRUE(AwaitTold(observed, "one"));
+  world().Disconnect(*observer);
+  leading.reset();
+  ASSERT_TRUE(AwaitQueue(0));
+  leading = Elected(client, "two");
+  EXPECT_THAT(observed.told(), ElementsAre("one"));
+  world().Reconnect(*observer);
+  EXPECT_TRUE(AwaitTold(observed, "two"));
+}
+
+TEST_F(ObserversInAWorld, WhoseSessionExpiresAreToldOnlyOfWhatChanged) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  std::optional<Lease> leading = Elected(client, "one");
+  const Observed observed(Election(observer));
+  EXPECT_TRUE(AwaitTold(observed, "one"));
+  const States states(*observer);
+  world().Expire(*observer);
+  EXPECT_TRUE(world().Await([&] { return states.seen().size() > 1; }));
+  EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kConnected); }));
+  EXPECT_EQ(Proclaimed(client, *leading, "still one"), absl::OkStatus());
+  EXPECT_TRUE(AwaitTold(observed, "still one"));
+  EXPECT_THAT(observed.told(), ElementsAre("one", "still one"));
+  world().Expire(*observer);
+  leading.reset();
+  const Lease next = Elected(client, "two");
+  EXPECT_TRUE(AwaitTold(observed, "two"));
+}
+
+TEST_F(ObserversInAWorld, WhoAskWithoutAConnectionAreAnsweredOnceThereIsOne) {
+  auto client = NewClient();
+  const Lease leading = Elected(client, "one");
+  world().Disconnect(*client);
+  auto asked =
+      std::async(std::launch::async, [&] { return Shown(Election(client).CurrentLeader()); });
+  world().Pass(absl::Milliseconds(200));
+  EXPECT_NE(asked.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  world().Reconnect(*client);
+  EXPECT_TRUE(world().Await(
+      [&] { return asked.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  EXPECT_EQ(asked.get(), "one");
+}
+
+TEST_F(ObserversInAWorld, ALeaderProclaimsThroughAnyElectionObjectOfItsPath) {
+  auto client = NewClient();
+  std::optional<Lease> leading = Elected(client, "one");
+  LeaderElection resumed(client, path());
+  const Observed observed(resumed);
+  EXPECT_EQ(resumed.Proclaim(*leading, "resumed"), absl::OkStatus());
+  EXPECT_TRUE(AwaitTold(observed, "resumed"));
+  EXPECT_TRUE(AwaitLeader(client, "one"));
+  const Lease elsewhere = Acquired(client, path() + "-other");
+  EXPECT_EQ(resumed.Proclaim(elsewhere, "no").code(), StatusCode::kInvalidArgument);
+  leading.reset();
+  const Lease next = Elected(client, "two");
+  EXPECT_TRUE(AwaitTold(observed, "two"));
+}
+
+TEST_F(ObserversInAWorld, AndCandidatesWithOtherCredentialsAreRefusedEveryTime) {
+  const ClientOptions alice{.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()};
+  auto owner = NewClient(alice);
+  const Lease leading = Elected(owner, "alice");
+  for (const char* credentials : {"", "alice:wrong"}) {
+    auto other = NewClient({.digest_credentials = credentials});
+    const auto queue = Queue();
+    for (const std::string& where : {path(), path(), path() + "/second"}) {
+      auto candidate = Campaigning({other, where});
+      EXPECT_EQ(Answer(candidate).status().code(), StatusCode::kPermissionDenied);
+    }
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(Shown(Election(other).CurrentLeader()), "PERMISSION_DENIED");
+      const Observed observed(Election(other));
+      EXPECT_TRUE(AwaitTold(observed, "PERMISSION_DENIED"));
+      EXPECT_THAT(observed.told(), SizeIs(1));
+    }
+    EXPECT_EQ(Queue(), queue);
+  }
+  EXPECT_TRUE(AwaitLeader(NewClient(alice), "alice"));
+}
+
+TEST_F(ObserversInAWorld, AndCandidatesMayUseAnOpenPathBelowOneThatIsClosedToThem) {
+  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
+  auto opener = NewClient({.digest_credentials = "alice:secret"});
+  auto other = NewClient();
+  const Lease closed = Elected(owner, "alice");
+  const std::string open = path() + "/open";
+  auto first = Campaigning({opener, open});
+  std::optional<Lease> leading = Granted(first);
+  LeaderElection election(other, open, {.value = "other"});
+  auto second = Campaigning(election);
+  leading.reset();
+  leading = Granted(second);
+  EXPECT_EQ(Shown(election.CurrentLeader()), "other");
+  EXPECT_EQ(Shown(Election(other).CurrentLeader()), "PERMISSION_DENIED");
+}
+
+TEST_F(ObserversInAWorld, OfUsersWithPathsOfTheirOwnSeeEachUsersCandidatesInTurn) {
+  ASSERT_TRUE(world().Create(world().root()));
+  for (const std::string user : {"alice", "bob"}) {
+    auto client = NewClient({.digest_credentials = user + ":secret", .acl = CreatorOnlyAcl()});
+    const std::string path = this->path() + "-" + user;
+    auto first = Campaigning({client, path, {.id = "first"}});
+    std::optional<Lease> leading = Granted(first);
+    auto second = Campaigning({client, path, {.id = "second"}});
+    EXPECT_EQ((*LeaderElection(client, path).CurrentLeader())->owner.id, "first");
+    leading.reset();
+    leading = Granted(second);
+    EXPECT_EQ((*LeaderElection(client, path).CurrentLeader())->owner.id, "second");
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration
