@@ -119,25 +119,37 @@ TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeaders
   EXPECT_LE(took, kSession + 1.5 * SharedEnsemble::Options().tick + absl::Seconds(1));
 }
 
+// From which timeout on depends on how long the election and the reconnection take: printed.
 TEST_F(ElectionFailoverTest, OurLeaderStaysWhenTheEnsemblesLeaderIsKilled) {
   ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
-  auto client = NewClient({.session_timeout = absl::Seconds(20)});
-  auto other = NewClient({.session_timeout = absl::Seconds(20)});
-  auto lease = Election(client).Campaign({kSoon});
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  Pending waiter = Campaigning(other);
-  ASSERT_TRUE(AwaitQueue(*other, 2));
-  const auto killed_leader = local().Leader();
-  ASSERT_TRUE(killed_leader.ok());
-  const absl::Time killed = absl::Now();
-  ASSERT_TRUE(local().Kill(*killed_leader).ok());
-  // A write of the leader's own: the quorum is back, and has kept its session.
-  EXPECT_EQ(Election(client).Proclaim(*lease, "still here", {kSoon}), absl::OkStatus());
-  std::cout << "from the death of the ensemble's leader to our leader's next write: "
-            << absl::Now() - killed << "\n";
-  EXPECT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
-  EXPECT_FALSE(waiter.answered());
-  EXPECT_EQ((*Election(other).CurrentLeader({kSoon}))->token, lease->token());
+  for (const absl::Duration timeout : {absl::Seconds(20), absl::Seconds(6)}) {
+    auto client = NewClient({.session_timeout = timeout});
+    auto other = NewClient({.session_timeout = timeout});
+    auto lease = Election(client).Campaign({kSoon});
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    Pending waiter = Campaigning(other);
+    ASSERT_TRUE(AwaitQueue(*other, 2));
+    ASSERT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
+    const auto leader = local().Leader();
+    ASSERT_TRUE(leader.ok()) << leader.status();
+    const absl::Time killed = absl::Now();
+    const absl::Duration left = lease->remaining();
+    ASSERT_EQ(local().Kill(*leader), absl::OkStatus());
+    // The quorum is back, and has kept its session.
+    const absl::Status written = Election(client).Proclaim(*lease, "still here", {kSoon});
+    const absl::Duration took = absl::Now() - killed;
+    std::cout << "timeout " << timeout << ": " << left << " proven when the ensemble's leader was "
+              << "killed, our leader's next write after " << took << "\n";
+    // A machine that is busy may take as long as the shorter lease has.
+    if (timeout < absl::Seconds(20) && took > left) continue;
+    EXPECT_EQ(written, absl::OkStatus());
+    EXPECT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
+    EXPECT_FALSE(waiter.answered());
+    EXPECT_EQ((*Election(other).CurrentLeader({kSoon}))->token, lease->token());
+    ASSERT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+    EXPECT_TRUE(waiter.Get().ok());
+    ASSERT_EQ(ensemble().Heal(), absl::OkStatus());
+  }
 }
 
 }  // namespace
