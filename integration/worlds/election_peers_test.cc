@@ -2,8 +2,6 @@
 //
 // Candidates as other libraries' suites play them (docs/peers.md), in every world.
 
-#include "integration/worlds/election_peers.h"
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -14,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "integration/worlds/election_fixture.h"
+
 namespace zkrecipes::integration {
 namespace {
 
@@ -21,7 +21,7 @@ using absl::StatusCode;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-class CandidatesInAWorld : public ElectionPeersTest {
+class CandidatesInAWorld : public ElectionTest {
  protected:
   static size_t Answered(const std::vector<Pending>& candidates) {
     return static_cast<size_t>(
@@ -45,13 +45,13 @@ TEST_F(CandidatesInAWorld, ThatComeAgainLeadInRounds) {
   const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient()};
   std::vector<Pending> candidates;
   for (size_t i = 0; i < 5; ++i) {
-    candidates.push_back(Candidate(clients[i % 2], absl::StrCat(i), i + 1));
+    candidates.push_back(Queued(Election(clients[i % 2], absl::StrCat(i)), i + 1));
   }
   for (size_t turn = 0; turn < 15; ++turn) {
     const size_t i = turn % candidates.size();
     Lease lease = Granted(candidates[i]);
     EXPECT_TRUE(AwaitLeader(clients[turn % 2], absl::StrCat(i)));
-    candidates[i] = Candidate(clients[i % 2], absl::StrCat(i), candidates.size() + 1);
+    candidates[i] = Queued(Election(clients[i % 2], absl::StrCat(i)), candidates.size() + 1);
     EXPECT_EQ(Answered(candidates), 0u);
     EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
   }
@@ -59,12 +59,12 @@ TEST_F(CandidatesInAWorld, ThatComeAgainLeadInRounds) {
 
 TEST_F(CandidatesInAWorld, DoNotLeadBecauseTheOneNextToThemGivesUp) {
   auto client = NewClient();
-  std::optional<Lease> leading = Elected(client, "0");
-  auto first = Candidate(client, "1", 2);
+  std::optional<Lease> leading = Elected(Election(client, "0"));
+  auto first = Queued(Election(client, "1"), 2);
   std::stop_source stop;
   auto leaver = Campaigning(Election(client, "2"), {.cancel = stop.get_token()});
   ASSERT_TRUE(AwaitQueue(3));
-  auto second = Candidate(client, "3", 4);
+  auto second = Queued(Election(client, "3"), 4);
   stop.request_stop();
   EXPECT_EQ(Answer(leaver).status().code(), StatusCode::kCancelled);
   ASSERT_TRUE(AwaitQueue(3));
@@ -84,7 +84,7 @@ TEST_F(CandidatesInAWorld, AreListedWithTheirIdsAndAllSeeTheSame) {
   std::vector<std::string> ids;
   for (size_t i = 0; i < 10; ++i) {
     ids.push_back(absl::StrCat("candidate ", i));
-    candidates.push_back(Candidate(clients[i % 2], ids.back(), i + 1));
+    candidates.push_back(Queued(Election(clients[i % 2], ids.back()), i + 1));
   }
   for (const auto& client : clients) {
     EXPECT_TRUE(world().Await([&] { return Ids(client) == ids; }));
@@ -108,8 +108,8 @@ TEST_F(CandidatesInAWorld, OfOneElectionObjectAreAsManyAsItsCampaigns) {
 TEST_F(CandidatesInAWorld, KeepTheirPlacesWhileTheLeaderHasNoConnection) {
   auto client = NewClient();
   auto other = NewClient();
-  std::optional<Lease> leading = Elected(client, "one");
-  auto candidate = Candidate(other, "two", 2);
+  std::optional<Lease> leading = Elected(Election(client, "one"));
+  auto candidate = Queued(Election(other, "two"), 2);
   const auto queue = Queue();
   world().Disconnect(*client);
   EXPECT_TRUE(AwaitState(*leading, Lease::State::kSuspect));
@@ -124,9 +124,10 @@ TEST_F(CandidatesInAWorld, KeepTheirPlacesWhileTheLeaderHasNoConnection) {
 
 TEST_F(CandidatesInAWorld, AreNotLeadersWhileTheirSessionIsLostAndOneIsAfter) {
   auto client = NewClient({.session_timeout = absl::Seconds(2)});
-  const Lease lost = Elected(client, "0");
+  const Lease lost = Elected(Election(client, "0"));
   std::vector<Pending> candidates;
-  for (size_t i = 1; i < 5; ++i) candidates.push_back(Candidate(client, absl::StrCat(i), i + 1));
+  for (size_t i = 1; i < 5; ++i)
+    candidates.push_back(Queued(Election(client, absl::StrCat(i)), i + 1));
   world().Disconnect(*client);
   EXPECT_TRUE(AwaitLost(lost));
   EXPECT_TRUE(AwaitQueue(0));
@@ -142,14 +143,14 @@ TEST_F(CandidatesInAWorld, AreNotLeadersWhileTheirSessionIsLostAndOneIsAfter) {
 TEST_F(CandidatesInAWorld, ThatLostTheirSessionLeadAgainOnlyAfterTheNext) {
   auto first = NewClient();
   auto second = NewClient();
-  Lease lost = Elected(first, "one");
-  auto next = Candidate(second, "two", 2);
+  Lease lost = Elected(Election(first, "one"));
+  auto next = Queued(Election(second, "two"), 2);
   world().Expire(*first);
   std::optional<Lease> leading = Granted(next);
   EXPECT_GT(leading->token(), lost.token());
   EXPECT_TRUE(AwaitLost(lost));
   EXPECT_EQ(lost.state(), Lease::State::kLost);
-  auto again = Candidate(first, "one", 2);
+  auto again = Queued(Election(first, "one"), 2);
   EXPECT_TRUE(AwaitLeader(first, "two"));
   EXPECT_FALSE(again.answered());
   const FencingToken term = leading->token();
@@ -161,8 +162,8 @@ TEST_F(CandidatesInAWorld, ThatLostTheirSessionLeadAgainOnlyAfterTheNext) {
 TEST_F(CandidatesInAWorld, LeadInANewQueueWhenEverythingIsGone) {
   auto first = NewClient();
   auto second = NewClient();
-  const Lease lost = Elected(first, "one");
-  auto candidate = Candidate(second, "two", 2);
+  const Lease lost = Elected(Election(first, "one"));
+  auto candidate = Queued(Election(second, "two"), 2);
   world().Expire(*second);
   world().Expire(*first);
   (void)world().Delete(path());  // unless it is in use again
@@ -174,7 +175,8 @@ TEST_F(CandidatesInAWorld, LeadInANewQueueWhenEverythingIsGone) {
 
 TEST_F(CandidatesInAWorld, LeaveNothingWhenTheyGiveUpBeforeTheirCreateIsAnswered) {
   auto client = NewClient();
-  EXPECT_EQ(Elected(client, "before").state(), Lease::State::kHeld);  // so that the path is there
+  EXPECT_EQ(Elected(Election(client, "before")).state(),
+            Lease::State::kHeld);  // so that the path is there
   ASSERT_TRUE(AwaitQueue(0));
   world().HoldReplies(*client);
   std::stop_source stop;
@@ -185,7 +187,7 @@ TEST_F(CandidatesInAWorld, LeaveNothingWhenTheyGiveUpBeforeTheirCreateIsAnswered
   world().Disconnect(*client);
   world().Reconnect(*client);
   EXPECT_TRUE(AwaitQueue(0));
-  EXPECT_THAT(Elected(client, "two").node(), ::testing::StartsWith(path()));
+  EXPECT_THAT(Elected(Election(client, "two")).node(), ::testing::StartsWith(path()));
 }
 
 TEST_F(CandidatesInAWorld, MakeNoNodeWhenTheyGiveUpWithoutAConnection) {
@@ -196,7 +198,7 @@ TEST_F(CandidatesInAWorld, MakeNoNodeWhenTheyGiveUpWithoutAConnection) {
   stop.request_stop();
   EXPECT_EQ(Answer(leaver).status().code(), StatusCode::kCancelled);
   world().Reconnect(*client);
-  const Lease leading = Elected(client, "two");
+  const Lease leading = Elected(Election(client, "two"));
   EXPECT_EQ(Number(leading.node()), "0000000000");
   EXPECT_THAT(Queue(), SizeIs(1));
 }
@@ -217,8 +219,8 @@ TEST_F(CandidatesInAWorld, OutliveAChangeOfTheServersLeader) {
   const ClientOptions options{.session_timeout = absl::Minutes(1)};
   auto first = NewClient(options);
   auto second = NewClient(options);
-  std::optional<Lease> leading = Elected(first, "one");
-  auto candidate = Candidate(second, "two", 2);
+  std::optional<Lease> leading = Elected(Election(first, "one"));
+  auto candidate = Queued(Election(second, "two"), 2);
   const auto queue = Queue();
   if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
   EXPECT_TRUE(AwaitState(*leading, Lease::State::kHeld));

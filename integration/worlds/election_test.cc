@@ -2,21 +2,18 @@
 //
 // Leader election, in every world.
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
-#include "integration/worlds/world_test.h"
-#include "lib/base/mutex.h"
+#include "integration/worlds/election_fixture.h"
 #include "zkrecipes/leader_election.h"
 
 namespace zkrecipes::integration {
@@ -27,67 +24,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-using News = absl::StatusOr<std::optional<Leader>>;
-
-std::string TextOf(const News& news) {
-  if (!news.ok()) return absl::StatusCodeToString(news.status().code());
-  if (!news->has_value()) return "nobody";
-  return absl::StrCat((*news)->owner.id, "=", (*news)->value);
-}
-
-// What Observe tells, in order. Thread-safe.
-class Told {
- public:
-  explicit Told(LeaderElection election)
-      : subscription_(election.Observe([shared = shared_](const News& news) {
-          base::MutexLock lock(shared->mutex);
-          shared->texts.push_back(TextOf(news));
-        })) {}
-
-  std::vector<std::string> texts() const {
-    base::MutexLock lock(shared_->mutex);
-    return shared_->texts;
-  }
-  bool Are(const std::vector<std::string>& expected) const { return texts() == expected; }
-  void End() { subscription_ = Subscription(); }
-
- private:
-  struct Shared {
-    base::Mutex mutex;
-    std::vector<std::string> texts ABSL_GUARDED_BY(mutex);
-  };
-  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
-  Subscription subscription_;
-};
-
-class ElectionInAWorld : public WorldTest {
+class ElectionInAWorld : public ElectionTest {
  protected:
   // Nobody watches a node of its own during the test.
   std::shared_ptr<Client> NewClient(ClientOptions options = {}) {
     options.session_timeout = absl::Minutes(1);
     return WorldTest::NewClient(std::move(options));
-  }
-  LeaderElection Election(const std::shared_ptr<Client>& client, const std::string& id = "",
-                          const std::string& value = "") {
-    return LeaderElection(client, path(), {id, value});
-  }
-  static Pending Campaigning(LeaderElection election) {
-    return Pending(
-        [&](Pending::Done done) { election.CampaignAsync(WaitOptions(), std::move(done)); });
-  }
-  Pending Queued(LeaderElection election, size_t place) {
-    Pending pending = Campaigning(std::move(election));
-    EXPECT_TRUE(AwaitQueue(place));
-    return pending;
-  }
-  Lease Elected(LeaderElection election) {
-    Pending pending = Campaigning(std::move(election));
-    return Granted(pending);
-  }
-  bool AwaitTold(const Told& told, const std::vector<std::string>& expected) {
-    if (world().Await([&] { return told.Are(expected); })) return true;
-    EXPECT_EQ(told.texts(), expected);
-    return false;
   }
 };
 
@@ -371,47 +313,6 @@ TEST_F(ElectionInAWorld, ABadPathIsTheObserversOnlyNews) {
 }
 
 // ---- RunWhileLeading -----------------------------------------------------------------------------
-
-// A thread in RunWhileLeading; its work goes on until it is told to return, or to stop.
-class Worker {
- public:
-  explicit Worker(LeaderElection election) : election_(std::move(election)) {
-    thread_ = std::thread([this] {
-      status_ = election_.RunWhileLeading(stop_.get_token(), [this](const Lease& lease) {
-        node_ = lease.node();
-        ++terms_;
-        while (!stop_.stop_requested() && !lease.lost().stop_requested() && !brief_) {
-          absl::SleepFor(absl::Milliseconds(1));
-        }
-      });
-      ended_ = true;
-    });
-  }
-  ~Worker() { (void)Stop(); }
-
-  int terms() const { return terms_; }
-  bool ended() const { return ended_; }
-  const std::string& node() const {
-    return node_;
-  }  // when terms() has changed, until it does again
-  void set_brief(bool brief) { brief_ = brief; }
-  void RequestStop() { stop_.request_stop(); }
-  absl::Status Stop() {
-    stop_.request_stop();
-    if (thread_.joinable()) thread_.join();
-    return status_;
-  }
-
- private:
-  LeaderElection election_;
-  std::stop_source stop_;
-  std::atomic<int> terms_ = 0;
-  std::atomic<bool> brief_ = false;
-  std::atomic<bool> ended_ = false;
-  std::string node_;
-  absl::Status status_;
-  std::thread thread_;
-};
 
 TEST_F(ElectionInAWorld, AWorkerLeadsAgainAfterALostSessionAndADeletedNode) {
   auto client = NewClient();

@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "integration/worlds/election_peers.h"
+#include "integration/worlds/election_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -23,13 +23,7 @@ using absl::StatusCode;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-class ObserversInAWorld : public ElectionPeersTest {
- protected:
-  absl::Status Proclaimed(const std::shared_ptr<Client>& client, const Lease& lease,
-                          const std::string& value) {
-    return Election(client).Proclaim(lease, value);
-  }
-};
+class ObserversInAWorld : public ElectionTest {};
 
 TEST_F(ObserversInAWorld, OfARelativePathAreRefused) {
   auto client = NewClient();
@@ -37,115 +31,115 @@ TEST_F(ObserversInAWorld, OfARelativePathAreRefused) {
   auto candidate = Campaigning(election);
   EXPECT_EQ(Answer(candidate).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(election.TryCampaign().status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(Shown(election.CurrentLeader()), "INVALID_ARGUMENT");
-  const Observed observed(election);
-  EXPECT_TRUE(AwaitTold(observed, "INVALID_ARGUMENT"));
+  EXPECT_EQ(TextOf(election.CurrentLeader()), "INVALID_ARGUMENT");
+  const Told told(election);
+  EXPECT_TRUE(AwaitLast(told, "INVALID_ARGUMENT"));
 }
 
 TEST_F(ObserversInAWorld, NeverSeeValuesOfOneLeaderAfterThoseOfTheNext) {
   auto first = NewClient();
   auto second = NewClient();
   auto observer = NewClient();
-  const Observed observed(Election(observer));
-  std::optional<Lease> leading = Elected(first, "10");
-  auto next = Candidate(second, "15", 2);
+  const Told told(Election(observer));
+  std::optional<Lease> leading = Elected(Election(first, "a", "10"));
+  auto next = Queued(Election(second, "b", "15"), 2);
   for (int value = 11; value < 15; ++value) {
-    EXPECT_EQ(Proclaimed(first, *leading, absl::StrCat(value)), absl::OkStatus());
+    EXPECT_EQ(Election(first).Proclaim(*leading, absl::StrCat(value)), absl::OkStatus());
   }
   leading.reset();
   leading = Granted(next);
   for (int value = 16; value < 20; ++value) {
-    EXPECT_EQ(Proclaimed(second, *leading, absl::StrCat(value)), absl::OkStatus());
+    EXPECT_EQ(Election(second).Proclaim(*leading, absl::StrCat(value)), absl::OkStatus());
   }
-  EXPECT_TRUE(AwaitTold(observed, "19"));
-  std::vector<std::string> told = observed.told();
-  std::erase(told, "nobody");
-  EXPECT_TRUE(std::is_sorted(told.begin(), told.end())) << ::testing::PrintToString(told);
+  EXPECT_TRUE(AwaitLast(told, "b=19"));
+  std::vector<std::string> texts = told.texts();
+  std::erase(texts, "nobody");
+  EXPECT_TRUE(std::is_sorted(texts.begin(), texts.end())) << ::testing::PrintToString(texts);
 }
 
 TEST_F(ObserversInAWorld, AllSeeEveryLeaderThatWaitsForThem) {
   const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient(), NewClient()};
-  std::vector<std::unique_ptr<Observed>> observers;
+  std::vector<std::unique_ptr<Told>> observers;
   for (const auto& client : clients) {
-    observers.push_back(std::make_unique<Observed>(Election(client)));
+    observers.push_back(std::make_unique<Told>(Election(client)));
   }
   std::vector<Pending> candidates;
   for (size_t i = 0; i < clients.size(); ++i) {
-    candidates.push_back(Candidate(clients[i], absl::StrCat(i), i + 1));
+    candidates.push_back(Queued(Election(clients[i], absl::StrCat(i)), i + 1));
   }
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Lease leading = Granted(candidates[i]);
-    for (const auto& observed : observers) EXPECT_TRUE(AwaitTold(*observed, absl::StrCat(i)));
+    for (const auto& told : observers) EXPECT_TRUE(AwaitLast(*told, absl::StrCat(i, "=")));
   }
 }
 
 TEST_F(ObserversInAWorld, AreToldOfTheLeaderThatCameWhileTheyWereCutOff) {
   auto client = NewClient();
   auto observer = NewClient();
-  std::optional<Lease> leading = Elected(client, "one");
-  const Observed observed(Election(observer));
-  EXPECT_TRUE(AwaitTold(observed, "one"));
+  std::optional<Lease> leading = Elected(Election(client, "one"));
+  const Told told(Election(observer));
+  EXPECT_TRUE(AwaitLast(told, "one="));
   world().Disconnect(*observer);
   leading.reset();
   ASSERT_TRUE(AwaitQueue(0));
-  leading = Elected(client, "two");
-  EXPECT_THAT(observed.told(), ElementsAre("one"));
+  leading = Elected(Election(client, "two"));
+  EXPECT_THAT(told.texts(), ElementsAre("one="));
   world().Reconnect(*observer);
-  EXPECT_TRUE(AwaitTold(observed, "two"));
+  EXPECT_TRUE(AwaitLast(told, "two="));
 }
 
 TEST_F(ObserversInAWorld, WhoseSessionExpiresAreToldOnlyOfWhatChanged) {
   auto client = NewClient();
   auto observer = NewClient();
-  std::optional<Lease> leading = Elected(client, "one");
-  const Observed observed(Election(observer));
-  EXPECT_TRUE(AwaitTold(observed, "one"));
+  std::optional<Lease> leading = Elected(Election(client, "one"));
+  const Told told(Election(observer));
+  EXPECT_TRUE(AwaitLast(told, "one="));
   const States states(*observer);
   world().Expire(*observer);
   EXPECT_TRUE(world().Await([&] { return states.seen().size() > 1; }));
   EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kConnected); }));
-  EXPECT_EQ(Proclaimed(client, *leading, "still one"), absl::OkStatus());
-  EXPECT_TRUE(AwaitTold(observed, "still one"));
-  EXPECT_THAT(observed.told(), ElementsAre("one", "still one"));
+  EXPECT_EQ(Election(client).Proclaim(*leading, "still"), absl::OkStatus());
+  EXPECT_TRUE(AwaitLast(told, "one=still"));
+  EXPECT_THAT(told.texts(), ElementsAre("one=", "one=still"));
   world().Expire(*observer);
   leading.reset();
-  const Lease next = Elected(client, "two");
-  EXPECT_TRUE(AwaitTold(observed, "two"));
+  const Lease next = Elected(Election(client, "two"));
+  EXPECT_TRUE(AwaitLast(told, "two="));
 }
 
 TEST_F(ObserversInAWorld, WhoAskWithoutAConnectionAreAnsweredOnceThereIsOne) {
   auto client = NewClient();
-  const Lease leading = Elected(client, "one");
+  const Lease leading = Elected(Election(client, "one"));
   world().Disconnect(*client);
   auto asked =
-      std::async(std::launch::async, [&] { return Shown(Election(client).CurrentLeader()); });
+      std::async(std::launch::async, [&] { return TextOf(Election(client).CurrentLeader()); });
   world().Pass(absl::Milliseconds(200));
   EXPECT_NE(asked.wait_for(std::chrono::seconds(0)), std::future_status::ready);
   world().Reconnect(*client);
   EXPECT_TRUE(world().Await(
       [&] { return asked.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
-  EXPECT_EQ(asked.get(), "one");
+  EXPECT_EQ(asked.get(), "one=");
 }
 
 TEST_F(ObserversInAWorld, ALeaderProclaimsThroughAnyElectionObjectOfItsPath) {
   auto client = NewClient();
-  std::optional<Lease> leading = Elected(client, "one");
+  std::optional<Lease> leading = Elected(Election(client, "one"));
   LeaderElection resumed(client, path());
-  const Observed observed(resumed);
+  const Told told(resumed);
   EXPECT_EQ(resumed.Proclaim(*leading, "resumed"), absl::OkStatus());
-  EXPECT_TRUE(AwaitTold(observed, "resumed"));
+  EXPECT_TRUE(AwaitLast(told, "one=resumed"));
   EXPECT_TRUE(AwaitLeader(client, "one"));
   const Lease elsewhere = Acquired(client, path() + "-other");
   EXPECT_EQ(resumed.Proclaim(elsewhere, "no").code(), StatusCode::kInvalidArgument);
   leading.reset();
-  const Lease next = Elected(client, "two");
-  EXPECT_TRUE(AwaitTold(observed, "two"));
+  const Lease next = Elected(Election(client, "two"));
+  EXPECT_TRUE(AwaitLast(told, "two="));
 }
 
 TEST_F(ObserversInAWorld, AndCandidatesWithOtherCredentialsAreRefusedEveryTime) {
   const ClientOptions alice{.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()};
   auto owner = NewClient(alice);
-  const Lease leading = Elected(owner, "alice");
+  const Lease leading = Elected(Election(owner, "alice"));
   for (const char* credentials : {"", "alice:wrong"}) {
     auto other = NewClient({.digest_credentials = credentials});
     const auto queue = Queue();
@@ -154,10 +148,10 @@ TEST_F(ObserversInAWorld, AndCandidatesWithOtherCredentialsAreRefusedEveryTime) 
       EXPECT_EQ(Answer(candidate).status().code(), StatusCode::kPermissionDenied);
     }
     for (int i = 0; i < 2; ++i) {
-      EXPECT_EQ(Shown(Election(other).CurrentLeader()), "PERMISSION_DENIED");
-      const Observed observed(Election(other));
-      EXPECT_TRUE(AwaitTold(observed, "PERMISSION_DENIED"));
-      EXPECT_THAT(observed.told(), SizeIs(1));
+      EXPECT_EQ(TextOf(Election(other).CurrentLeader()), "PERMISSION_DENIED");
+      const Told told(Election(other));
+      EXPECT_TRUE(AwaitLast(told, "PERMISSION_DENIED"));
+      EXPECT_THAT(told.texts(), SizeIs(1));
     }
     EXPECT_EQ(Queue(), queue);
   }
@@ -168,16 +162,16 @@ TEST_F(ObserversInAWorld, AndCandidatesMayUseAnOpenPathBelowOneThatIsClosedToThe
   auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
   auto opener = NewClient({.digest_credentials = "alice:secret"});
   auto other = NewClient();
-  const Lease closed = Elected(owner, "alice");
+  const Lease closed = Elected(Election(owner, "alice"));
   const std::string open = path() + "/open";
   auto first = Campaigning({opener, open});
   std::optional<Lease> leading = Granted(first);
-  LeaderElection election(other, open, {.value = "other"});
+  LeaderElection election(other, open, {.id = "other"});
   auto second = Campaigning(election);
   leading.reset();
   leading = Granted(second);
-  EXPECT_EQ(Shown(election.CurrentLeader()), "other");
-  EXPECT_EQ(Shown(Election(other).CurrentLeader()), "PERMISSION_DENIED");
+  EXPECT_EQ(TextOf(election.CurrentLeader()), "other=");
+  EXPECT_EQ(TextOf(Election(other).CurrentLeader()), "PERMISSION_DENIED");
 }
 
 TEST_F(ObserversInAWorld, OfUsersWithPathsOfTheirOwnSeeEachUsersCandidatesInTurn) {
