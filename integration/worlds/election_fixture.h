@@ -98,6 +98,15 @@ class ElectionTest : public WorldTest {
   void ExpectStops(Worker& worker);
 };
 
+class ElectionInAWorld : public ElectionTest {
+ protected:
+  // Nobody watches a node of its own during the test.
+  std::shared_ptr<Client> NewClient(ClientOptions options = {}) {
+    options.session_timeout = absl::Minutes(1);
+    return WorldTest::NewClient(std::move(options));
+  }
+};
+
 }  // namespace zkrecipes::integration
 
 #endif  // ZKRECIPES_INTEGRATION_WORLDS_ELECTION_FIXTURE_H_

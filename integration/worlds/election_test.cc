@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Leader election, in every world.
+// Leader election, in every world: who leads, and the value that a leader proclaims.
 
+#include <atomic>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 
 #include "integration/worlds/election_fixture.h"
 #include "zkrecipes/leader_election.h"
@@ -23,15 +23,6 @@ using absl::StatusCode;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class ElectionInAWorld : public ElectionTest {
- protected:
-  // Nobody watches a node of its own during the test.
-  std::shared_ptr<Client> NewClient(ClientOptions options = {}) {
-    options.session_timeout = absl::Minutes(1);
-    return WorldTest::NewClient(std::move(options));
-  }
-};
 
 TEST_F(ElectionInAWorld, CandidatesLeadInTheOrderOfTheirComingAndTermsGrow) {
   auto client = NewClient();
@@ -179,193 +170,6 @@ TEST_F(ElectionInAWorld, AProclamationGoesOnOverALostConnection) {
   proclaims.join();
   EXPECT_EQ(status, absl::OkStatus());
   EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "a=new");
-}
-
-// ---- Observe -------------------------------------------------------------------------------------
-
-TEST_F(ElectionInAWorld, AnObserverHearsOfLeadersValuesAndNobody) {
-  auto client = NewClient();
-  auto observing = NewClient();
-  const Told told(Election(observing));
-  ASSERT_TRUE(AwaitTold(told, {"nobody"}));
-  std::optional<Lease> lease = Elected(Election(client, "a", "1"));
-  ASSERT_TRUE(AwaitTold(told, {"nobody", "a=1"}));
-  ASSERT_EQ(Election(client).Proclaim(*lease, "2"), absl::OkStatus());
-  ASSERT_TRUE(AwaitTold(told, {"nobody", "a=1", "a=2"}));
-  ASSERT_EQ(Election(client).Proclaim(*lease, "2"), absl::OkStatus());  // no news
-  lease.reset();
-  ASSERT_TRUE(AwaitTold(told, {"nobody", "a=1", "a=2", "nobody"}));
-  lease = Elected(Election(client, "b"));
-  EXPECT_TRUE(AwaitTold(told, {"nobody", "a=1", "a=2", "nobody", "b="}));
-}
-
-TEST_F(ElectionInAWorld, AnObserverHearsOfAHandoverWithoutAGap) {
-  auto client = NewClient();
-  std::optional<Lease> lease = Elected(Election(client, "a"));
-  auto waiter = Queued(Election(client, "b"), 2);
-  const Told told(Election(client));
-  ASSERT_TRUE(AwaitTold(told, {"a="}));
-  lease.reset();
-  EXPECT_TRUE(AwaitTold(told, {"a=", "b="}));
-}
-
-TEST_F(ElectionInAWorld, WhileSomebodyLeadsAnObserverWatchesTheLeaderAlone) {
-  auto client = NewClient();
-  auto observing = NewClient();
-  const Lease lease = Elected(Election(client, "a"));
-  const Told told(Election(observing));
-  ASSERT_TRUE(AwaitTold(told, {"a="}));
-  ASSERT_TRUE(AwaitWatches(1));
-  auto second = Queued(Election(client, "b"), 2);
-  auto third = Queued(Election(client, "c"), 3);
-  ASSERT_TRUE(AwaitWatches(3));
-  world().Pass(absl::Milliseconds(100));
-  EXPECT_EQ(world().Watches(), 3);
-  EXPECT_TRUE(told.Are({"a="}));
-}
-
-TEST_F(ElectionInAWorld, TheEndOfAnObservationLeavesNoWatch) {
-  auto client = NewClient();
-  auto observing = NewClient();
-  Told nowhere(LeaderElection(observing, path() + "-absent"));
-  Told vacant(Election(observing));
-  ASSERT_TRUE(AwaitTold(nowhere, {"nobody"}));
-  ASSERT_TRUE(AwaitTold(vacant, {"nobody"}));
-  const Lease lease = Elected(LeaderElection(client, path() + "-led", {"a"}));
-  Told led(LeaderElection(observing, path() + "-led"));
-  ASSERT_TRUE(AwaitTold(led, {"a="}));
-  EXPECT_TRUE(AwaitWatches(3));
-  for (Told* told : {&nowhere, &vacant, &led}) told->End();
-  EXPECT_TRUE(AwaitWatches(0));
-}
-
-TEST_F(ElectionInAWorld, AnEndWithoutAConnectionLeavesNoWatchEither) {
-  auto client = NewClient();
-  auto observing = NewClient();
-  const Lease lease = Elected(Election(client, "a"));
-  Told told(Election(observing));
-  ASSERT_TRUE(AwaitTold(told, {"a="}));
-  world().Disconnect(*observing);
-  world().Pass(absl::Milliseconds(100));
-  told.End();
-  world().Reconnect(*observing);
-  EXPECT_TRUE(world().Await(
-      [&] { return observing->session_id() != 0 && Election(client).CurrentLeader().ok(); }));
-  world().Pass(absl::Seconds(2));
-  EXPECT_TRUE(AwaitWatches(0));
-}
-
-TEST_F(ElectionInAWorld, AnObserverIsNotToldOfALostConnectionButOfWhatHappenedMeanwhile) {
-  auto client = NewClient();
-  auto observing = NewClient();
-  std::optional<Lease> lease = Elected(Election(client, "a", "1"));
-  const Told told(Election(observing));
-  ASSERT_TRUE(AwaitTold(told, {"a=1"}));
-  world().Disconnect(*observing);
-  ASSERT_EQ(Election(client).Proclaim(*lease, "2"), absl::OkStatus());
-  world().Pass(absl::Seconds(1));
-  EXPECT_TRUE(told.Are({"a=1"}));
-  world().Reconnect(*observing);
-  EXPECT_TRUE(AwaitTold(told, {"a=1", "a=2"}));
-}
-
-TEST_F(ElectionInAWorld, AnObserverMissesNothingAcrossAnExpiredSession) {
-  auto client = NewClient();
-  auto observing = NewClient();
-  std::optional<Lease> lease = Elected(Election(client, "a"));
-  const Told told(Election(observing));
-  ASSERT_TRUE(AwaitTold(told, {"a="}));
-  auto waiter = Queued(Election(client, "b"), 2);
-  world().Expire(*observing);
-  lease.reset();
-  lease = Granted(waiter);
-  ASSERT_TRUE(world().Await([&] { return told.texts().back() == "b="; }));
-  ASSERT_EQ(Election(client).Proclaim(*lease, "2"), absl::OkStatus());
-  EXPECT_TRUE(world().Await([&] { return told.texts().back() == "b=2"; }));
-}
-
-TEST_F(ElectionInAWorld, AClosedClientIsTheObserversLastNews) {
-  auto client = NewClient();
-  const Told told(Election(client));
-  ASSERT_TRUE(AwaitTold(told, {"nobody"}));
-  EXPECT_EQ(client->Close(), absl::OkStatus());
-  EXPECT_TRUE(AwaitTold(told, {"nobody", "FAILED_PRECONDITION"}));
-  const Told late(Election(client));
-  EXPECT_TRUE(AwaitTold(late, {"FAILED_PRECONDITION"}));
-}
-
-TEST_F(ElectionInAWorld, WhoMayNotReadHearsThatAndNoMore) {
-  auto owner = NewClient({.digest_credentials = "owner:secret", .acl = CreatorOnlyAcl()});
-  auto stranger = NewClient();
-  const Lease lease = Elected(Election(owner, "a", "1"));
-  const Told told(Election(stranger));
-  EXPECT_TRUE(AwaitTold(told, {"PERMISSION_DENIED"}));
-  EXPECT_EQ(Election(stranger).CurrentLeader().status().code(), StatusCode::kPermissionDenied);
-  EXPECT_EQ(Election(owner).Proclaim(lease, "2"), absl::OkStatus());
-  EXPECT_TRUE(told.Are({"PERMISSION_DENIED"}));
-  EXPECT_EQ(world().Watches(), 0);
-}
-
-TEST_F(ElectionInAWorld, ABadPathIsTheObserversOnlyNews) {
-  auto client = NewClient();
-  const Told told(LeaderElection(client, "bad"));
-  EXPECT_TRUE(AwaitTold(told, {"INVALID_ARGUMENT"}));
-}
-
-// ---- RunWhileLeading -----------------------------------------------------------------------------
-
-TEST_F(ElectionInAWorld, AWorkerLeadsAgainAfterALostSessionAndADeletedNode) {
-  auto client = NewClient();
-  Worker worker(Election(client));
-  ASSERT_TRUE(world().Await([&] { return worker.terms() == 1; }));
-  world().Expire(*client);
-  ASSERT_TRUE(world().Await([&] { return worker.terms() == 2; }));
-  world().Pass(absl::Seconds(8));  // by then it watches its own node
-  ASSERT_TRUE(world().Delete(worker.node()));
-  ASSERT_TRUE(world().Await([&] { return worker.terms() == 3; }));
-  worker.RequestStop();
-  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
-  EXPECT_EQ(worker.Stop(), absl::OkStatus());
-  EXPECT_TRUE(AwaitQueue(0));
-}
-
-TEST_F(ElectionInAWorld, AWorkerThatWaitsLeavesTheQueueWhenItIsStopped) {
-  auto client = NewClient();
-  const Lease lease = Elected(Election(client));
-  Worker worker(Election(client));
-  ASSERT_TRUE(AwaitQueue(2));
-  worker.RequestStop();
-  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
-  EXPECT_EQ(worker.Stop(), absl::OkStatus());
-  EXPECT_EQ(worker.terms(), 0);
-  EXPECT_TRUE(AwaitQueue(1));
-}
-
-TEST_F(ElectionInAWorld, WorkThatReturnsAtOnceDoesNotSpin) {
-  auto client = NewClient();
-  Worker worker(Election(client));
-  worker.set_brief(true);
-  for (int i = 0; i < 30; ++i) {  // after 0, 0.1, 0.3, 0.7, 1.5 s, or more on a slow machine
-    world().Pass(absl::Milliseconds(100));
-    absl::SleepFor(absl::Milliseconds(2));
-  }
-  EXPECT_GE(worker.terms(), 2);
-  EXPECT_LE(worker.terms(), 20);
-  worker.RequestStop();
-  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
-  EXPECT_EQ(worker.Stop(), absl::OkStatus());
-}
-
-TEST_F(ElectionInAWorld, AWorkerEndsWithAnErrorThatStays) {
-  auto client = NewClient();
-  Worker bad(Election(client, "two\nlines"));
-  ASSERT_TRUE(world().Await([&] { return bad.ended(); }));
-  EXPECT_EQ(bad.Stop().code(), StatusCode::kInvalidArgument);
-  Worker worker(Election(client));
-  ASSERT_TRUE(world().Await([&] { return worker.terms() == 1; }));
-  EXPECT_EQ(client->Close(), absl::OkStatus());
-  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
-  EXPECT_EQ(worker.Stop().code(), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(ElectionInAWorld, ElectionsAndLocksShareAClient) {
