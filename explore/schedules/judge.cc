@@ -48,8 +48,10 @@ void Judge::Follow(const testing::memory::ModelEnsemble& ensemble) {
   const auto& history = ensemble.history();
   for (; read_ < history.size(); ++read_) {
     const Transaction& txn = history[read_];
-    if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_ &&
-        queue::ParseNodeName(zk::NodeName(txn.path))) {
+    if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_) {
+      const auto name = queue::ParseNodeName(zk::NodeName(txn.path));
+      if (!name.has_value()) continue;
+      if (name->mode == queue::Mode::kShared) readers_.insert(txn.zxid);
       nodes_[txn.zxid] = txn.path;
       czxids_[txn.path] = txn.zxid;
       owners_[txn.zxid] = txn.node.owner;
@@ -63,8 +65,25 @@ void Judge::Follow(const testing::memory::ModelEnsemble& ensemble) {
       std::erase_if(czxids_, [&](const auto& e) { return owners_[e.second] == txn.session; });
       std::erase_if(nodes_, [&](const auto& e) { return owners_[e.first] == txn.session; });
     }
-    if (!nodes_.empty()) first_.insert(nodes_.begin()->first);
+    Admit();
   }
+}
+
+void Judge::Admit() {
+  bool readers = true;
+  for (auto it = nodes_.begin(); it != nodes_.end() && readers; ++it) {
+    readers = IsReader(it->first);
+    if (readers || it == nodes_.begin()) admitted_.insert(it->first);
+  }
+}
+
+std::string Judge::BlockerOf(int64_t czxid) const {
+  const auto own = nodes_.find(czxid);
+  for (auto it = own; it != nodes_.begin();) {
+    --it;
+    if (!IsReader(czxid) || !IsReader(it->first)) return it->second;
+  }
+  return "";
 }
 
 bool Judge::CreatedByOthers(int64_t since, zk::SessionId session) const {

@@ -16,7 +16,7 @@ namespace zkrecipes::explore::schedules {
 
 // Which rule was broken: a schedule is shrunk as long as it breaks the same one.
 enum class Rule {
-  kGrantedNotFirst,   // a grant of a node that was never the first of the queue
+  kGrantedNotFirst,   // a grant of a node that never had nobody to wait for
   kGrantedTwice,      // two grants of one node
   kForeignSession,    // believed in a session that does not own the node
   kHeldAfterLoss,     // held although lost() had fired
@@ -46,8 +46,10 @@ class Judge {
   // Reads on in the ensemble's history. REQUIRES: it is kept.
   void Follow(const testing::memory::ModelEnsemble& ensemble);
 
-  // Has the node with this czxid ever been first?
-  bool WasFirst(int64_t czxid) const { return first_.count(czxid) > 0; }
+  // Has the node with this czxid ever been first, or a reader with none but readers in front?
+  bool WasAdmitted(int64_t czxid) const { return admitted_.count(czxid) > 0; }
+  // The node that this one waits for; empty: none.
+  std::string BlockerOf(int64_t czxid) const;
   // Has anybody but this session created a node after that?
   bool CreatedByOthers(int64_t since, zk::SessionId session) const;
   zk::SessionId OwnerOf(int64_t czxid) const;
@@ -58,12 +60,16 @@ class Judge {
   const std::map<int64_t, std::string>& nodes() const { return nodes_; }  // by czxid
 
  private:
+  bool IsReader(int64_t czxid) const { return readers_.count(czxid) > 0; }
+  void Admit();
+
   const std::string queue_;
   size_t read_ = 0;
   std::map<int64_t, std::string> nodes_;
   std::map<std::string, int64_t> czxids_;
   std::map<int64_t, zk::SessionId> owners_;  // of all there ever were
-  std::set<int64_t> first_;
+  std::set<int64_t> readers_;                // of all there ever were
+  std::set<int64_t> admitted_;
   std::set<int64_t> deleted_by_operator_;
 };
 

@@ -44,7 +44,8 @@ struct SceneOptions {
   int slots = 4;  // the i-th belongs to process i modulo `processes`
   int servers = 3;
   uint64_t seed = 1;
-  int32_t next_sequence = 0;  // of the queue; else than 0: it is there from the beginning
+  int32_t next_sequence = 0;            // of the queue; else than 0: it is there from the beginning
+  std::vector<queue::Mode> modes = {};  // of the slots; empty: all are exclusive
   LeaseOptions lease = {};
 };
 

@@ -179,10 +179,9 @@ void Scene::CheckWatches() {
   if (troubled_ || model().connections_made() > processes_.size()) return;
   for (const auto& [session, path] : model().Watches()) {
     bool wanted = false;
-    std::string front;
     for (const auto& [czxid, node] : judge_.nodes()) {
-      wanted |= judge_.OwnerOf(czxid) == session && (path == node || path == front);
-      front = node;
+      wanted |=
+          judge_.OwnerOf(czxid) == session && (path == node || path == judge_.BlockerOf(czxid));
     }
     if (!wanted) Break(Rule::kWatchLeft, path);
   }

@@ -74,7 +74,8 @@ bool Scene::Begin(size_t slot, MoveKind kind) {
   WaitOptions wait;
   if (attempt->brief) wait.timeout = kBrief;
   wait.cancel = attempt->cancel.get_token();
-  const internal::Candidacy candidacy{kLockPath, queue::Mode::kExclusive, attempt->try_only};
+  const queue::Mode mode = options_.modes.empty() ? queue::Mode::kExclusive : options_.modes[slot];
+  const internal::Candidacy candidacy{kLockPath, mode, attempt->try_only};
   Acquisition::Start(
       attempt->core, candidacy, wait,
       internal::OnExecutor(*attempt->core, [this, slot, attempt](Acquisition::Answer answer) {
@@ -117,7 +118,7 @@ void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease 
   ++grants_;
   const int64_t token = lease.token().value();
   const std::string who = absl::StrCat("slot ", slot, " with ", lease.node());
-  if (!judge_.WasFirst(token)) Break(Rule::kGrantedNotFirst, who);
+  if (!judge_.WasAdmitted(token)) Break(Rule::kGrantedNotFirst, who);
   if (!granted_.insert(token).second) Break(Rule::kGrantedTwice, who);
   Check();  // that nobody else still believes
   attempt->lease = std::move(lease);

@@ -238,6 +238,14 @@ SceneOptions OptionsFor(uint64_t seed) {
   options.seed = seed;
   options.processes = 2 + static_cast<int>(dice.Pick(2));
   options.slots = options.processes + static_cast<int>(dice.Pick(2));
+  const bool readers =
+      seed % 8 == 3 || seed % 8 == 5;  // and writers, in a quarter of the schedules
+  for (int i = 0; readers && i < options.slots; ++i) {
+    const uint32_t mode = dice.Pick(10);
+    options.modes.push_back(mode < 6   ? queue::Mode::kShared
+                            : mode < 9 ? queue::Mode::kSharedWriter
+                                       : queue::Mode::kExclusive);
+  }
   // Where the numbers end.
   if (dice.Chance(20)) {
     options.next_sequence =
