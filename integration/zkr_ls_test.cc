@@ -135,8 +135,8 @@ TEST_F(ZkrLsTest, SaysWhyItCannotList) {
 }
 
 TEST_F(ZkrLsTest, EveryCommandHasHelpAndVersion) {
-  for (const std::vector<std::string>& command :
-       std::vector<std::vector<std::string>>{{}, {"lock"}, {"ls"}, {"ensemble"}}) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {}, {"lock"}, {"elect"}, {"observe"}, {"ls"}, {"ensemble"}}) {
     for (const std::string flag : {"--help", "--version"}) {
       std::vector<std::string> arguments = command;
       arguments.push_back(flag);

@@ -20,6 +20,7 @@ class Zkr {
  public:
   Zkr(const std::string& servers, const std::vector<std::string>& arguments);
 
+  pid_t pid() const { return program_.pid(); }
   void Signal(int signal) const { program_.Signal(signal); }
   int Wait() { return program_.Wait(); }  // as Program::Wait
   bool IsRunning() { return program_.IsRunning(); }

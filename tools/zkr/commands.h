@@ -11,6 +11,8 @@ namespace zkr {
 
 // Each adds its subcommand; when that is chosen it runs and leaves zkr's exit status.
 void RegisterLockCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
+void RegisterElectCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
+void RegisterObserveCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
 void RegisterLsCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
 void RegisterEnsembleCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
 

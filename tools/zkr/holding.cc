@@ -52,7 +52,7 @@ Hold HoldOf(const zkrecipes::Lease& lease) {
 
 absl::Duration TimeUntil(BootTime time) { return std::max(time - BootNow(), absl::ZeroDuration()); }
 
-Ended HoldAndRun(const CommandFlags& flags, const char* held, bool again,
+Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
                  const std::function<Ended(Supervisor&)>& hold) {
   const absl::Status path_checked = CheckPath(flags.path);
   auto supervisor = Supervisor::Prepare({flags.command, flags.grace, flags.guard, held, again});
@@ -85,8 +85,7 @@ Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, const Hold
                                           .hold = [&lease] { return HoldOf(lease); },
                                           .margin = KillMargin(holding.client->session_timeout())});
   if (outcome.lost) {
-    Complain(absl::StrCat("the ", supervisor.held(), " ", flags.path, " was lost while ",
-                          flags.command[0], " ran"));
+    Complain(absl::StrCat("the ", supervisor.held(), " was lost while ", flags.command[0], " ran"));
   } else if (outcome.end == Outcome::End::kNotRun) {
     Complain(absl::StrCat("cannot run ", flags.command[0], ": ", std::strerror(outcome.code)));
   }
@@ -107,7 +106,7 @@ void LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
   holding.client = nullptr;
 }
 
-int RunGuarded(const CommandFlags& flags, const char* held, bool again,
+int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
                const std::function<Ended(Supervisor&)>& hold) {
   const Ended ended = HoldAndRun(flags, held, again, hold);
   if (flags.status_fd >= 0 && !WriteResult(flags.status_fd, ended.result)) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -45,7 +46,7 @@ struct Ended {
 
 // The frame of such a command: prepares the guard while this process has one thread, calls `hold`,
 // writes the result to the --status-fd and returns the exit status. `held` and `again`: see Command.
-int RunGuarded(const CommandFlags& flags, const char* held, bool again,
+int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
                const std::function<Ended(Supervisor&)>& hold);
 
 }  // namespace zkr

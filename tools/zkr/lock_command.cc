@@ -93,9 +93,9 @@ void RegisterLockCommand(CLI::App& app, const GlobalFlags& global, int& exit_cod
   AddLockFlags(*command, *flags);
   command->callback([command, &global, &exit_code, flags] {
     FinishCommandFlags(*command, global, flags->command);
-    exit_code = RunGuarded(flags->command, "lock", /*again=*/false, [&](Supervisor& supervisor) {
-      return LockAndRun(global, *flags, supervisor);
-    });
+    exit_code =
+        RunGuarded(flags->command, "lock " + flags->command.path, /*again=*/false,
+                   [&](Supervisor& supervisor) { return LockAndRun(global, *flags, supervisor); });
   });
 }
 

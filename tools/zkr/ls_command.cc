@@ -12,6 +12,7 @@
 
 #include "tools/zkr/commands.h"
 #include "tools/zkr/exit_code.h"
+#include "tools/zkr/owner.h"
 #include "tools/zkr/table.h"
 #include "zkrecipes/contenders.h"
 
@@ -20,26 +21,9 @@ namespace {
 
 using nlohmann::ordered_json;
 using zkrecipes::ContenderInfo;
-using zkrecipes::OwnerInfo;
 
 std::string SessionText(std::int64_t session) {
   return absl::StrFormat("0x%x", static_cast<std::uint64_t>(session));
-}
-
-// "id@host:pid", as far as it is known.
-std::string OwnerText(const OwnerInfo& owner) {
-  std::string text = owner.id;
-  if (!owner.host.empty()) absl::StrAppend(&text, text.empty() ? "" : "@", owner.host);
-  if (!owner.host.empty() && owner.pid > 0) absl::StrAppend(&text, ":", owner.pid);
-  return text.empty() ? "-" : text;
-}
-
-ordered_json OwnerJson(const OwnerInfo& owner) {
-  ordered_json json = ordered_json::object();
-  if (!owner.id.empty()) json["id"] = owner.id;
-  if (!owner.host.empty()) json["host"] = owner.host;
-  if (owner.pid > 0) json["pid"] = owner.pid;
-  return json;
 }
 
 ordered_json ContenderJson(const ContenderInfo& c) {
@@ -59,7 +43,7 @@ void PrintJson(const std::string& path, const std::vector<ContenderInfo>& queue)
   ordered_json contenders = ordered_json::array();
   for (const ContenderInfo& c : queue) contenders.push_back(ContenderJson(c));
   const ordered_json all = {{"path", path}, {"contenders", std::move(contenders)}};
-  std::puts(all.dump(-1, ' ', false, ordered_json::error_handler_t::replace).c_str());
+  std::puts(ToLine(all).c_str());
 }
 
 void PrintTable(const std::string& path, const std::vector<ContenderInfo>& queue) {

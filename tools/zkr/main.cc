@@ -37,7 +37,7 @@ void AddVersionFlag(CLI::App& app) {
 std::string Describe(const CLI::App& app, const CLI::ParseError& error) {
   const Words unknown = app.remaining();
   if (!app.get_subcommands().empty()) return error.what();
-  if (unknown.empty()) return "a command is missing: lock, ls or ensemble";
+  if (unknown.empty()) return "a command is missing: lock, elect, observe, ls or ensemble";
   return absl::StrCat("no such command or option: ", unknown.front());
 }
 
@@ -59,6 +59,8 @@ int Main(Words words) {
   int exit_code = kDone;
   AddGlobalFlags(app, flags);
   RegisterLockCommand(app, flags, exit_code);
+  RegisterElectCommand(app, flags, exit_code);
+  RegisterObserveCommand(app, flags, exit_code);
   RegisterLsCommand(app, flags, exit_code);
   RegisterEnsembleCommand(app, flags, exit_code);
   AddVersionFlag(app);

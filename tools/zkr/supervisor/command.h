@@ -22,7 +22,7 @@ struct Command {
   std::vector<std::string> argv;            // not empty; argv[0] is looked up in PATH
   absl::Duration grace = absl::Seconds(5);  // between SIGTERM and SIGKILL
   GuardKind guard = GuardKind::kAuto;
-  std::string held = "lock";  // what it runs under, for messages
+  std::string held = "lock";  // what it runs under, for messages: "the lock /a is lost"
   bool again = false;         // it may be run any number of times, one after another
 };
 

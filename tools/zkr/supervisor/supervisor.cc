@@ -245,8 +245,9 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   // Many runtimes end with such a status when a signal ends them, and shells for their children.
   const int signal = killed ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
   const bool forwarded = now_.forwarded.count(signal) > 0;
-  if (killed && forwarded) now_.outcome.asked_to_end = true;
-  if (!TakeTerminalBack()) return;
+  if (killed && (forwarded || signal == SIGHUP)) now_.outcome.asked_to_end = true;
+  now_.outcome.had_terminal = TakeTerminalBack();
+  if (!now_.outcome.had_terminal) return;
   if (killed) terminal_.RestoreModes();
   if (forwarded || (signal != SIGINT && signal != SIGQUIT)) return;
   now_.outcome.asked_to_end = true;

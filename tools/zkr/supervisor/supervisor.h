@@ -42,9 +42,11 @@ struct Outcome {
   bool lost = false;  // the lock was lost while CMD ran, or in so much doubt that CMD was ended
   // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, else 0. See PassOnInterrupt.
   int interrupt = 0;
-  // zkr was asked to end while CMD ran: by SIGTERM, SIGINT or SIGQUIT, by any other signal that it
-  // passed on and CMD died of, or by the terminal's Ctrl-C or Ctrl-\ that ended CMD.
+  // It was not only CMD's end that was asked for: zkr got SIGTERM, SIGINT or SIGQUIT while CMD ran,
+  // or CMD died of another signal that was sent to zkr, or the terminal's Ctrl-C or Ctrl-\ ended
+  // CMD, or its hang-up did (SIGHUP).
   bool asked_to_end = false;
+  bool had_terminal = false;  // at its end CMD was in the foreground
 };
 
 // zkr's side of a guarded CMD: signals, job control and the terminal, and the deadline that the

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_REST_H_
+#define ZKRECIPES_TOOLS_ZKR_REST_H_
+
+#include "absl/time/time.h"
+
+namespace zkr {
+
+// How long a candidate stays out of an election after its CMD ended at once, so that one that cannot
+// work does not lead, fail and campaign in a circle: a second, doubled each time up to half a minute.
+// Not thread-safe.
+class Rest {
+ public:
+  // CMD, or the attempt to get to it, lasted `lasted`. Zero if there is no need to rest.
+  absl::Duration After(absl::Duration lasted);
+
+ private:
+  absl::Duration last_;
+};
+
+}  // namespace zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_REST_H_
