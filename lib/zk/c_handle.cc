@@ -6,13 +6,12 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/base/die.h"
 #include "lib/zk/c_client.h"
 
 namespace zkrecipes::zk {
@@ -32,11 +31,6 @@ void ConfigureCClient() {
     return true;
   }();
   (void)configured;
-}
-
-[[noreturn]] void Die(const char* what) {
-  fprintf(stderr, "zkrecipes: %s\n", what);
-  abort();
 }
 
 absl::Status OpenError(int error) {
@@ -99,7 +93,7 @@ absl::Status CHandle::Open(const HandleOptions& options) {
 
 CHandle::~CHandle() {
   if (!home_.IsThisProcess()) return;
-  if (callbacks_ > 0) Die("a handle was destroyed inside one of its own callbacks");
+  if (callbacks_ > 0) base::Die("a handle was destroyed inside one of its own callbacks");
   Close(/*patient=*/false);
 }
 
@@ -153,7 +147,7 @@ void CHandle::OnWatchEvent(int type, const char* path) {
 
 void CHandle::Close(bool patient) {
   if (zh_ == nullptr) return;
-  if (callbacks_ > 0) Die("a handle was closed inside one of its own callbacks");
+  if (callbacks_ > 0) base::Die("a handle was closed inside one of its own callbacks");
   const Callbacks callbacks(this);
   poll_set_->Remove(this);
   if (connected_) PrepareToClose(patient);

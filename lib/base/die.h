@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_BASE_DIE_H_
+#define ZKRECIPES_LIB_BASE_DIE_H_
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace zkrecipes::base {
+
+// Ends the process: a precondition of ours was broken, and to go on would corrupt memory or a promise.
+[[noreturn]] inline void Die(const char* what) {
+  std::fprintf(stderr, "zkrecipes: %s\n", what);
+  std::abort();
+}
+
+}  // namespace zkrecipes::base
+
+#endif  // ZKRECIPES_LIB_BASE_DIE_H_
