@@ -84,6 +84,13 @@ void LeaderElection::CampaignAsync(WaitOptions wait,
   internal::AcquireAsync(*client_, Of(*client_, path_, candidate_), wait, std::move(done));
 }
 
+LeaseAwaitable LeaderElection::CampaignAsync(absl::Duration timeout, std::stop_token cancel) {
+  return {[election = *this](WaitOptions wait, auto done) mutable {
+            election.CampaignAsync(std::move(wait), std::move(done));
+          },
+          {timeout, std::move(cancel)}};
+}
+
 absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& value,
                                       const WaitOptions& wait) {
   const auto& core = ClientAccess::Core(*client_);

@@ -30,4 +30,11 @@ void Lock::AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr
   internal::AcquireAsync(*client_, Of(path_, options_), wait, std::move(done));
 }
 
+LeaseAwaitable Lock::AcquireAsync(absl::Duration timeout, std::stop_token cancel) {
+  return {[lock = *this](WaitOptions wait, auto done) mutable {
+            lock.AcquireAsync(std::move(wait), std::move(done));
+          },
+          {timeout, std::move(cancel)}};
+}
+
 }  // namespace zkrecipes

@@ -56,4 +56,19 @@ absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptio
   return internal::Follow(*client_, exclusive, queue::Mode::kSharedWriter, Reader(path_), wait);
 }
 
+LeaseAwaitable ReadWriteLock::AcquireSharedAsync(absl::Duration timeout, std::stop_token cancel) {
+  return {[lock = *this](WaitOptions wait, Done done) mutable {
+            lock.AcquireSharedAsync(std::move(wait), std::move(done));
+          },
+          {timeout, std::move(cancel)}};
+}
+
+LeaseAwaitable ReadWriteLock::AcquireExclusiveAsync(absl::Duration timeout,
+                                                    std::stop_token cancel) {
+  return {[lock = *this](WaitOptions wait, Done done) mutable {
+            lock.AcquireExclusiveAsync(std::move(wait), std::move(done));
+          },
+          {timeout, std::move(cancel)}};
+}
+
 }  // namespace zkrecipes

@@ -13,7 +13,9 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
+#include "zkrecipes/awaitable.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/fencing_token.h"
@@ -58,6 +60,9 @@ class LeaderElection {
   absl::StatusOr<Lease> Campaign(const WaitOptions& wait = {});
   absl::StatusOr<TryResult> TryCampaign(const WaitOptions& wait = {});
   void CampaignAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+  // For co_await: see awaitable.h.
+  LeaseAwaitable CampaignAsync(absl::Duration timeout = absl::InfiniteDuration(),
+                               std::stop_token cancel = {});
 
   // Changes the value in the leader's node; its id stays. Wakes no candidate. Blocks for two round
   // trips, and goes on over reconnections until the outcome is known. Of two calls that overlap the

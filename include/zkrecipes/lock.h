@@ -4,12 +4,14 @@
 #define ZKRECIPES_LOCK_H_
 
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "zkrecipes/awaitable.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/try_result.h"
@@ -65,6 +67,10 @@ class Lock {
   // Does not block. `done` runs exactly once, on the client's executor. If it is destroyed without
   // having run (the executor dropped it), a lease that was granted is released.
   void AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+
+  // Likewise, for `co_await lock.AcquireAsync()`: see awaitable.h.
+  LeaseAwaitable AcquireAsync(absl::Duration timeout = absl::InfiniteDuration(),
+                              std::stop_token cancel = {});
 
   const std::string& path() const { return path_; }
 

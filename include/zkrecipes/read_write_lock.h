@@ -4,11 +4,14 @@
 #define ZKRECIPES_READ_WRITE_LOCK_H_
 
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
+#include "zkrecipes/awaitable.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/try_result.h"
@@ -41,6 +44,12 @@ class ReadWriteLock {
                           absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
   void AcquireExclusiveAsync(WaitOptions wait,
                              absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+
+  // For co_await: see awaitable.h.
+  LeaseAwaitable AcquireSharedAsync(absl::Duration timeout = absl::InfiniteDuration(),
+                                    std::stop_token cancel = {});
+  LeaseAwaitable AcquireExclusiveAsync(absl::Duration timeout = absl::InfiniteDuration(),
+                                       std::stop_token cancel = {});
 
   // From reading to writing, and back, with no other writer in between. `shared`, or `exclusive`, is a
   // lease of this lock, from this client; once the answer is OK it is released (in the background), and

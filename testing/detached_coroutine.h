@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_DETACHED_COROUTINE_H_
+#define ZKRECIPES_TESTING_DETACHED_COROUTINE_H_
+
+#include <coroutine>
+#include <exception>
+
+namespace zkrecipes::testing {
+
+// The smallest task type: begins at once, belongs to nobody, and its frame goes at its end; until
+// then whoever knows that it is suspended may destroy it.
+struct DetachedCoroutine {
+  struct promise_type {
+    DetachedCoroutine get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+
+  std::coroutine_handle<> frame;
+};
+
+}  // namespace zkrecipes::testing
+
+#endif  // ZKRECIPES_TESTING_DETACHED_COROUTINE_H_

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A coroutine's answer and its frame's end, in every order: no thread, and tasks run when told.
+
+#include "zkrecipes/awaitable.h"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "gmock/gmock.h"
+
+#include "testing/detached_coroutine.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const char kPath[] = "/locks/ledger";
+
+class StepExecutor : public Executor {
+ public:
+  void Execute(absl::AnyInvocable<void() &&> task) override { tasks_.push_back(std::move(task)); }
+  size_t waiting() const { return tasks_.size(); }
+  void RunAll() {
+    while (!tasks_.empty()) {
+      auto task = std::move(tasks_.front());
+      tasks_.pop_front();
+      std::move(task)();
+    }
+  }
+  void DropAll() { tasks_.clear(); }
+
+ private:
+  std::deque<absl::AnyInvocable<void() &&>> tasks_;
+};
+
+class AwaitableInMemoryTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Client> Connect(std::shared_ptr<Executor> executor) {
+    auto client = ensemble_.Connect({.executor = std::move(executor)});
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *client;
+  }
+  // Acquires, and then waits for ever.
+  DetachedCoroutine Work(std::shared_ptr<Client> client, std::stop_token cancel = {}) {
+    const auto lease = co_await Lock(client, kPath).AcquireAsync(absl::Hours(1), cancel);
+    ++resumed_;
+    status_ = lease.status();
+    co_await std::suspend_always();
+  }
+  void RunAll() {
+    do {
+      executor_->RunAll();
+      ensemble_.RunUntilIdle();
+    } while (executor_->waiting() > 0);
+  }
+
+  InMemoryEnsemble ensemble_{{.manual = true}};
+  const std::shared_ptr<StepExecutor> executor_ = std::make_shared<StepExecutor>();
+  int resumed_ = 0;
+  absl::Status status_ = absl::UnknownError("not resumed");
+};
+
+TEST_F(AwaitableInMemoryTest, AFrameThatGoesBeforeTheGrantLeavesNothing) {
+  const auto client = Connect(executor_);
+  Work(client).frame.destroy();
+  RunAll();
+  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+  EXPECT_EQ(resumed_, 0);
+}
+
+TEST_F(AwaitableInMemoryTest, AFrameThatGoesWhileItIsQueuedLeavesNoNode) {
+  const auto client = Connect(executor_);
+  const auto holder = Work(client);
+  RunAll();
+  const auto waiter = Work(client);
+  RunAll();
+  ASSERT_THAT(ensemble_.Paths(kPath), SizeIs(2));
+  waiter.frame.destroy();
+  RunAll();
+  EXPECT_THAT(ensemble_.Paths(kPath), SizeIs(1));
+  holder.frame.destroy();
+  RunAll();
+  EXPECT_EQ(resumed_, 1);
+}
+
+TEST_F(AwaitableInMemoryTest, AGrantThatIsUnderWayWhenTheFrameGoesIsReleased) {
+  const auto client = Connect(executor_);
+  const auto waiter = Work(client);
+  ensemble_.RunUntilIdle();
+  ASSERT_GT(executor_->waiting(), 0u);  // granted; the coroutine does not know yet
+  ASSERT_THAT(ensemble_.Paths(kPath), SizeIs(1));
+  waiter.frame.destroy();
+  RunAll();
+  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+  EXPECT_EQ(resumed_, 0);
+}
+
+TEST_F(AwaitableInMemoryTest, ALeaseInTheFrameIsReleasedWithIt) {
+  const auto client = Connect(executor_);
+  const auto holder = Work(client);
+  RunAll();
+  ASSERT_EQ(status_, absl::OkStatus());
+  ASSERT_THAT(ensemble_.Paths(kPath), SizeIs(1));
+  holder.frame.destroy();
+  RunAll();
+  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+  EXPECT_EQ(resumed_, 1);
+}
+
+TEST_F(AwaitableInMemoryTest, AStopRequestThatComesAfterTheFrameHasGoneDoesNothing) {
+  const auto client = Connect(executor_);
+  std::stop_source stop;
+  Work(client, stop.get_token()).frame.destroy();
+  stop.request_stop();
+  RunAll();
+  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+  EXPECT_EQ(resumed_, 0);
+}
+
+TEST_F(AwaitableInMemoryTest, AnAnswerThatTheExecutorDroppedLeavesAFrameToDestroy) {
+  const auto client = Connect(executor_);
+  const auto waiter = Work(client);
+  ensemble_.RunUntilIdle();
+  executor_->DropAll();
+  RunAll();
+  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+  waiter.frame.destroy();
+  RunAll();
+  EXPECT_EQ(resumed_, 0);
+}
+
+TEST_F(AwaitableInMemoryTest, OnAnInlineExecutorItIsResumedByTheGrantItself) {
+  const auto client = Connect(InlineExecutor());
+  const auto holder = Work(client);
+  EXPECT_EQ(resumed_, 0);
+  ensemble_.RunUntilIdle();
+  EXPECT_EQ(status_, absl::OkStatus());
+  holder.frame.destroy();
+}
+
+TEST_F(AwaitableInMemoryTest, AStopRequestMayResumeTheCoroutineInsideItself) {
+  const auto client = Connect(InlineExecutor());
+  const auto holder = Work(client);
+  ensemble_.RunUntilIdle();
+  std::optional<std::stop_source> stop(std::in_place);
+  const auto work = [&]() -> DetachedCoroutine {
+    const auto lease = co_await Lock(client, kPath).AcquireAsync(absl::Hours(1), stop->get_token());
+    status_ = lease.status();
+    stop.reset();
+  };
+  work();
+  ensemble_.RunUntilIdle();
+  std::stop_source(*stop).request_stop();
+  EXPECT_TRUE(absl::IsCancelled(status_)) << status_;
+  holder.frame.destroy();
+}
+
+// Each error comes inside the co_await: nothing may pile up on the stack.
+TEST_F(AwaitableInMemoryTest, AnswersInsideTheCoAwaitDoNotNest) {
+  const auto client = Connect(InlineExecutor());
+  int answers = 0;
+  const auto work = [&]() -> DetachedCoroutine {
+    for (int i = 0; i < 200'000; ++i) {
+      const auto lease = co_await Lock(client, "no path").AcquireAsync();
+      if (absl::IsInvalidArgument(lease.status())) ++answers;
+    }
+  };
+  work();
+  EXPECT_EQ(answers, 200'000);
+}
+
+using AwaitableDeathTest = AwaitableInMemoryTest;
+
+TEST_F(AwaitableDeathTest, AFrameMustNotGoWhileItIsResumed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        const auto client = Connect(InlineExecutor());
+        Lock lock(client, "no path");
+        const std::unique_ptr<internal::LeaseAwaiter> awaiter(
+            new internal::LeaseAwaiter(lock.AcquireAsync().operator co_await()));
+        // Its answer is there, and nobody has taken it.
+        (void)awaiter->await_suspend(std::noop_coroutine());
+      },
+      "a coroutine was destroyed while it was being resumed");
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing
