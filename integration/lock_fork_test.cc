@@ -3,14 +3,18 @@
 // A forked child inherits clients, locks and leases, but not the right to speak for them.
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <gmock/gmock.h>
 
 #include "integration/client_fixture.h"
 #include "integration/forked_child.h"
+#include "testing/detached_coroutine.h"
+#include "zkrecipes/std_adapters.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -85,6 +89,34 @@ TEST_F(LockForkTest, EveryCallInAChildFailsAtOnce) {
   });
   EXPECT_EQ(Queue(*client).size(), 1u);
   EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
+}
+
+TEST_F(LockForkTest, AChildMayUnlockAndDestroyWhatItInheritedAndDisturbsNothing) {
+  auto client = NewClient();
+  std::optional<DistributedMutex> mutex(std::in_place, client, node_path());
+  std::unique_lock lock(*mutex);
+  const auto wait = [](Lock waiting) -> testing::DetachedCoroutine {
+    (void)co_await waiting.AcquireAsync();
+  };
+  const auto waiter = wait(Lock(client, node_path()));
+  ASSERT_TRUE(AwaitQueue(*client, 2));
+  RunInForkedChild([&] {
+    EXPECT_THROW((void)mutex->try_lock(), std::system_error);
+    lock.unlock();
+    mutex.reset();
+    waiter.frame.destroy();
+    bool answered = false;
+    const auto ask = [&](Lock asking) -> testing::DetachedCoroutine {
+      answered = (co_await asking.AcquireAsync()).status().code() == kPrecondition;
+    };
+    ask(Lock(client, node_path()));
+    EXPECT_TRUE(answered);
+  });
+  EXPECT_EQ(Queue(*client).size(), 2u);
+  EXPECT_EQ(mutex->lease().state(), Lease::State::kHeld);
+  waiter.frame.destroy();
+  lock.unlock();
+  EXPECT_TRUE(AwaitQueue(*client, 0));
 }
 
 TEST_F(LockForkTest, AChildCanContendWithAClientOfItsOwn) {

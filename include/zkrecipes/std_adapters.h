@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_STD_ADAPTERS_H_
+#define ZKRECIPES_STD_ADAPTERS_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "absl/time/time.h"
+
+#include "zkrecipes/client.h"
+#include "zkrecipes/lease.h"
+#include "zkrecipes/lock.h"
+
+// Lock and ReadWriteLock in the form that the standard library's guards expect:
+//
+//   zkrecipes::DistributedMutex mutex(client, "/locks/ledger");
+//   std::unique_lock lock(mutex);
+//   Write(mutex.lease().token(), entry);
+//
+// The only header of the library that throws: where absl has a status, this has a std::system_error
+// of std::generic_category(), whose what() begins with that status. By std::errc:
+//
+//   invalid_argument            the path or the options (InvalidArgument)
+//   timed_out                   a try: no answer from the ensemble within a session timeout
+//                               (DeadlineExceeded)
+//   identifier_removed          somebody deleted the node while it was queued (Aborted)
+//   permission_denied           by the path's ACL (PermissionDenied), or the server refused the
+//                               client's credentials (Unauthenticated)
+//   state_not_recoverable       the client is closed, the path cannot have children, this is the
+//                               client's I/O thread, or a forked child (FailedPrecondition)
+//   resource_unavailable_try_again   too many contenders, a quota, or the path's sequence numbers are
+//                               nearly used up (ResourceExhausted)
+//   io_error                    anything else
+//   resource_deadlock_would_occur   the calling thread holds this mutex already, or has not unlocked
+//                               it since it lost it
+//
+// A lost connection or session is none of these: the wait goes on.
+
+namespace zkrecipes {
+
+namespace internal {
+
+class Adapter;
+
+// What both classes have in common. As with std::mutex the owner is a thread: whoever locks must
+// unlock, and may have a mutex once.
+class AdapterBase {
+ public:
+  AdapterBase(const AdapterBase&) = delete;
+  AdapterBase& operator=(const AdapterBase&) = delete;
+
+  // Gives the mutex back; does not block, and does not fail. The request is sent at once, and is
+  // repeated in the background until the node is gone or its session has expired, so a dead network
+  // holds up nobody here; what this client asks for next is asked after it. One that was lost is
+  // forgotten.
+  // REQUIRES: the calling thread holds it.
+  void unlock() noexcept;
+
+  // What the calling thread holds: its token for the guarded resource, lost() to hear that it is
+  // held no more, which a mutex of the standard has no word for. Valid until this thread unlocks.
+  // REQUIRES: the calling thread holds the mutex, be it lost in the meantime.
+  const Lease& lease() const;
+
+  const std::string& path() const;
+
+ protected:
+  enum class Mode { kExclusive, kShared };
+
+  explicit AdapterBase(std::shared_ptr<Adapter> adapter);
+  // What any thread holds is released in the background.
+  ~AdapterBase();
+
+  void Lock(Mode mode);
+  bool TryLock(Mode mode);
+  bool TryLockFor(Mode mode, absl::Duration timeout);
+
+  // A double has room for any duration, if not for its last digits.
+  template <typename Rep, typename Period>
+  static absl::Duration ToAbsl(const std::chrono::duration<Rep, Period>& duration) {
+    return absl::Seconds(std::chrono::duration<double>(duration).count());
+  }
+  template <typename Clock, typename Duration>
+  static absl::Duration Until(const std::chrono::time_point<Clock, Duration>& point) {
+    return ToAbsl(point - Clock::now());
+  }
+
+ private:
+  const std::shared_ptr<Adapter> adapter_;
+};
+
+}  // namespace internal
+
+// A Lock that is Lockable and TimedLockable: for std::unique_lock, std::scoped_lock, std::lock and
+// std::condition_variable_any, also together with local mutexes.
+//
+// Thread-safe. Threads of one process queue like everybody else, in the order in which they come. Not
+// re-entrant. A thread that lost it still has to unlock it; others may have it before that.
+class DistributedMutex : public internal::AdapterBase {
+ public:
+  // REQUIRES: client is not null. No I/O.
+  DistributedMutex(std::shared_ptr<Client> client, std::string path,
+                   const LockOptions& options = {});
+
+  // Blocks until it is held, however long that takes. After a try_lock that was refused it first
+  // pauses for a random time, of a few round trips: so that two that lock the same mutexes in
+  // different orders by std::lock do not get into each other's way for ever.
+  void lock() { Lock(Mode::kExclusive); }
+  // False: somebody else holds it or queues for it. Blocks for a round trip or two, at most for the
+  // client's session timeout.
+  bool try_lock() { return TryLock(Mode::kExclusive); }
+  // False: not held in time, for whatever reason. Zero or less: try_lock.
+  template <typename Rep, typename Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
+    return TryLockFor(Mode::kExclusive, ToAbsl(timeout));
+  }
+  // `point`'s clock is read once, at the beginning; to set it later changes nothing.
+  template <typename Clock, typename Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& point) {
+    return TryLockFor(Mode::kExclusive, Until(point));
+  }
+};
+
+// A ReadWriteLock that is SharedTimedLockable besides: for std::shared_lock too. All that is said of
+// DistributedMutex holds. Each thread that reads has a lease of its own.
+class DistributedSharedMutex : public internal::AdapterBase {
+ public:
+  // REQUIRES: client is not null. No I/O.
+  DistributedSharedMutex(std::shared_ptr<Client> client, std::string path);
+
+  void lock() { Lock(Mode::kExclusive); }
+  bool try_lock() { return TryLock(Mode::kExclusive); }
+  template <typename Rep, typename Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
+    return TryLockFor(Mode::kExclusive, ToAbsl(timeout));
+  }
+  template <typename Clock, typename Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& point) {
+    return TryLockFor(Mode::kExclusive, Until(point));
+  }
+
+  void lock_shared() { Lock(Mode::kShared); }
+  // False: a writer holds it or queues for it.
+  bool try_lock_shared() { return TryLock(Mode::kShared); }
+  template <typename Rep, typename Period>
+  bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& timeout) {
+    return TryLockFor(Mode::kShared, ToAbsl(timeout));
+  }
+  template <typename Clock, typename Duration>
+  bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& point) {
+    return TryLockFor(Mode::kShared, Until(point));
+  }
+  void unlock_shared() noexcept { unlock(); }
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_STD_ADAPTERS_H_

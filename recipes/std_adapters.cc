@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/std_adapters.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "lib/base/boot_time.h"
+#include "lib/base/die.h"
+#include "lib/base/mutex.h"
+#include "lib/base/one_shot.h"
+#include "lib/base/process.h"
+#include "lib/base/random.h"
+#include "zkrecipes/read_write_lock.h"
+
+namespace zkrecipes {
+namespace {
+
+std::errc ErrcOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+      return std::errc::invalid_argument;
+    case absl::StatusCode::kDeadlineExceeded:
+      return std::errc::timed_out;
+    case absl::StatusCode::kAborted:
+      return std::errc::identifier_removed;
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      return std::errc::permission_denied;
+    case absl::StatusCode::kFailedPrecondition:
+      return std::errc::state_not_recoverable;
+    case absl::StatusCode::kResourceExhausted:
+      return std::errc::resource_unavailable_try_again;
+    default:
+      return std::errc::io_error;
+  }
+}
+
+[[noreturn]] void Throw(const absl::Status& status) {
+  throw std::system_error(std::make_error_code(ErrcOf(status.code())), status.ToString());
+}
+
+// The leases of one mutex, by thread. Thread-safe.
+class LeasesByThread {
+ public:
+  bool Has() const {
+    base::MutexLock lock(mutex_);
+    return leases_.count(std::this_thread::get_id()) > 0;
+  }
+  // REQUIRES of the others: Has(), or not.
+  void Put(Lease lease) {
+    base::MutexLock lock(mutex_);
+    leases_.emplace(std::this_thread::get_id(), std::move(lease));
+  }
+  // Stays where it is while other threads come and go.
+  const Lease& Get() const {
+    base::MutexLock lock(mutex_);
+    const auto it = leases_.find(std::this_thread::get_id());
+    if (it == leases_.end()) base::Die("lease() of a mutex that this thread does not hold");
+    return it->second;
+  }
+  Lease Take() {
+    base::MutexLock lock(mutex_);
+    auto node = leases_.extract(std::this_thread::get_id());
+    if (node.empty()) base::Die("unlock of a mutex that this thread does not hold");
+    return std::move(node.mapped());
+  }
+
+ private:
+  mutable base::Mutex mutex_;
+  std::unordered_map<std::thread::id, Lease> leases_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Two that lock a and b in different orders by std::lock are each refused what the other one has, give
+// up what they have, and wait for what they were refused: at the same pace they could do so for ever.
+// So whoever was refused waits before it queues: not knowing how long the other one takes, for some
+// time up to several tries' length. Thread-safe.
+class Refusals {
+ public:
+  void Note(absl::Duration try_took) { last_.store(absl::ToInt64Microseconds(try_took) + 1); }
+
+  // On the real clock, whatever the client's is.
+  void Pause() {
+    const int64_t last = last_.exchange(0);
+    if (last == 0) return;
+    const absl::Duration longest = std::min(kTries * absl::Microseconds(last), kLongest);
+    const double share = static_cast<double>(base::RandomBits() >> 11) / (uint64_t{1} << 53);
+    base::OneShot<char> nothing;
+    (void)nothing.Take(base::BootNow() + share * longest);
+  }
+
+ private:
+  static constexpr int kTries = 8;
+  static constexpr absl::Duration kLongest = absl::Milliseconds(200);
+  std::atomic<int64_t> last_ = 0;  // in microseconds
+};
+
+}  // namespace
+
+namespace internal {
+
+// A mutex: a recipe in one or two modes, and what is held of it. A forked child leaks it.
+class Adapter {
+ public:
+  struct Forms {
+    std::function<absl::StatusOr<Lease>(const WaitOptions&)> acquire;
+    std::function<absl::StatusOr<TryResult>(const WaitOptions&)> try_acquire;
+  };
+
+  Adapter(std::shared_ptr<Client> client, std::string path, Forms exclusive, Forms shared)
+      : client_(std::move(client)),
+        path_(std::move(path)),
+        exclusive_(std::move(exclusive)),
+        shared_(std::move(shared)) {}
+
+  void Lock(bool shared) {
+    ExpectFree();
+    refusals_.Pause();
+    auto lease = forms(shared).acquire({});
+    if (!lease.ok()) Throw(lease.status());
+    leases_.Put(*std::move(lease));
+  }
+
+  bool TryLock(bool shared) {
+    ExpectFree();
+    const base::BootTime begin = base::BootNow();
+    auto result = forms(shared).try_acquire({client_->session_timeout()});
+    if (!result.ok()) Throw(result.status());
+    if (result->acquired()) {
+      leases_.Put((*std::move(result)).lease());
+      return true;
+    }
+    refusals_.Note(base::BootNow() - begin);
+    return false;
+  }
+
+  bool TryLockFor(bool shared, absl::Duration timeout) {
+    ExpectFree();
+    auto lease = forms(shared).acquire({timeout});
+    if (absl::IsDeadlineExceeded(lease.status())) return false;
+    if (!lease.ok()) Throw(lease.status());
+    leases_.Put(*std::move(lease));
+    return true;
+  }
+
+  // The lease is dropped, outside of any mutex: that releases it.
+  void Unlock() {
+    if (home_.IsThisProcess()) (void)leases_.Take();
+  }
+
+  const Lease& lease() const { return leases_.Get(); }
+  const std::string& path() const { return path_; }
+  bool InHomeProcess() const { return home_.IsThisProcess(); }
+
+ private:
+  // In a forked child the mutex inside may have been copied while it was held.
+  void ExpectFree() const {
+    if (!home_.IsThisProcess()) {
+      Throw(absl::FailedPreconditionError("the client belongs to the parent process"));
+    }
+    if (leases_.Has()) {
+      throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                              "lock " + path_ + ": this thread has it already");
+    }
+  }
+  const Forms& forms(bool shared) const { return shared ? shared_ : exclusive_; }
+
+  const base::HomeProcess home_;
+  const std::shared_ptr<Client> client_;
+  const std::string path_;
+  const Forms exclusive_;
+  const Forms shared_;
+  Refusals refusals_;
+  LeasesByThread leases_;
+};
+
+AdapterBase::AdapterBase(std::shared_ptr<Adapter> adapter) : adapter_(std::move(adapter)) {}
+
+AdapterBase::~AdapterBase() {
+  if (!adapter_->InHomeProcess()) base::Leak(adapter_);
+}
+
+void AdapterBase::Lock(Mode mode) { adapter_->Lock(mode == Mode::kShared); }
+bool AdapterBase::TryLock(Mode mode) { return adapter_->TryLock(mode == Mode::kShared); }
+bool AdapterBase::TryLockFor(Mode mode, absl::Duration timeout) {
+  if (timeout <= absl::ZeroDuration()) return TryLock(mode);
+  return adapter_->TryLockFor(mode == Mode::kShared, timeout);
+}
+void AdapterBase::unlock() noexcept { adapter_->Unlock(); }
+const Lease& AdapterBase::lease() const { return adapter_->lease(); }
+const std::string& AdapterBase::path() const { return adapter_->path(); }
+
+}  // namespace internal
+
+namespace {
+
+using internal::Adapter;
+
+Adapter::Forms ExclusiveForms(Lock lock) {
+  return {[lock](const WaitOptions& wait) mutable { return lock.Acquire(wait); },
+          [lock](const WaitOptions& wait) mutable { return lock.TryAcquire(wait); }};
+}
+
+Adapter::Forms ExclusiveForms(ReadWriteLock lock) {
+  return {[lock](const WaitOptions& wait) mutable { return lock.AcquireExclusive(wait); },
+          [lock](const WaitOptions& wait) mutable { return lock.TryAcquireExclusive(wait); }};
+}
+
+Adapter::Forms SharedForms(ReadWriteLock lock) {
+  return {[lock](const WaitOptions& wait) mutable { return lock.AcquireShared(wait); },
+          [lock](const WaitOptions& wait) mutable { return lock.TryAcquireShared(wait); }};
+}
+
+}  // namespace
+
+DistributedMutex::DistributedMutex(std::shared_ptr<Client> client, std::string path,
+                                   const LockOptions& options)
+    : AdapterBase(std::make_shared<Adapter>(
+          client, path, ExclusiveForms(zkrecipes::Lock(client, path, options)), Adapter::Forms())) {
+}
+
+DistributedSharedMutex::DistributedSharedMutex(std::shared_ptr<Client> client, std::string path)
+    : AdapterBase(std::make_shared<Adapter>(client, path,
+                                            ExclusiveForms(ReadWriteLock(client, path)),
+                                            SharedForms(ReadWriteLock(client, path)))) {}
+
+}  // namespace zkrecipes
