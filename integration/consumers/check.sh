@@ -48,6 +48,13 @@ for kind in static shared; do
   done
 done
 
+echo "find_package: the examples, copied"
+mkdir "$work/copied"
+cp "$here/examples/CMakeLists.txt" "$here"/../../examples/*.cc "$work/copied"
+rm "$work/copied"/*_test.cc
+quietly cmake -S "$work/copied" -B "$work/copied/out" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug
+quietly cmake --build "$work/copied/out"
+
 echo "pkg-config"
 mkdir "$work/pkg_config"
 PKG_CONFIG_PATH=$libdir/pkgconfig quietly make -C "$here/pkg_config" OUT="$work/pkg_config"

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Leader election inside an HTTP service: every instance answers
+//   GET /health   200 while it has a session with the ensemble, else 503
+//   GET /leader   who leads, and where; 503 while that is not known
+// and the one that leads does a job besides. SIGTERM hands over and ends it.
+//
+//   embedded_service NAME PORT SERVERS      PORT 0: a free one; or ZKR_SERVERS
+
+#include <httplib.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "zkrecipes/client.h"
+#include "zkrecipes/leader_election.h"
+
+namespace {
+
+using zkrecipes::ClientState;
+using zkrecipes::Leader;
+using zkrecipes::Lease;
+
+class Service {
+ public:
+  Service(std::shared_ptr<zkrecipes::Client> client, const std::string& name,
+          const std::string& address)
+      : client_(std::move(client)),
+        election_(client_, "/examples/service", {.id = name, .value = address}) {
+    states_ = client_->OnStateChange([this](ClientState state) { state_ = state; });
+    leaders_ = election_.Observe([this](absl::StatusOr<std::optional<Leader>> leader) {
+      const std::lock_guard lock(mutex_);
+      leader_ = leader.ok() ? *std::move(leader) : std::nullopt;
+    });
+  }
+
+  void Serve(httplib::Server& server) {
+    server.Get("/health", [this](const httplib::Request&, httplib::Response& response) {
+      const bool healthy = state_ == ClientState::kConnected;
+      response.status = healthy ? 200 : 503;
+      response.set_content(healthy ? "ok\n" : "no connection to the ensemble\n", "text/plain");
+    });
+    server.Get("/leader", [this](const httplib::Request&, httplib::Response& response) {
+      const std::lock_guard lock(mutex_);
+      std::ostringstream text;
+      if (leader_.has_value()) {
+        text << "leader " << leader_->owner.id << "\naddress " << leader_->value << "\nterm "
+             << leader_->token << "\n";
+      }
+      // What others say about this instance may be old; its lease is not.
+      text << "this one " << (Leads() ? "leads" : "follows") << "\n";
+      response.status = leader_.has_value() ? 200 : 503;
+      response.set_content(text.str(), "text/plain");
+    });
+  }
+
+  absl::Status RunWhileLeading(const std::stop_token& stop) {
+    return election_.RunWhileLeading(stop, [&](const Lease& lease) {
+      SetLease(&lease);
+      DoTheJob(lease, stop);
+      SetLease(nullptr);
+    });
+  }
+
+ private:
+  bool Leads() const { return lease_ != nullptr && lease_->state() == Lease::State::kHeld; }
+  void SetLease(const Lease* lease) {
+    const std::lock_guard lock(mutex_);
+    lease_ = lease;
+  }
+
+  // Waits here; a real job has its work cut into pieces, and looks at the lease before each.
+  void DoTheJob(const Lease& lease, const std::stop_token& stop) {
+    std::stop_source end;
+    const std::stop_callback on_lost(lease.lost(), [&] { end.request_stop(); });
+    const std::stop_callback on_stop(stop, [&] { end.request_stop(); });
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait(lock, end.get_token(), [] { return false; });
+  }
+
+  const std::shared_ptr<zkrecipes::Client> client_;
+  zkrecipes::LeaderElection election_;
+  std::atomic<ClientState> state_ = ClientState::kConnected;
+  std::mutex mutex_;
+  std::optional<Leader> leader_;
+  const Lease* lease_ = nullptr;  // while this one leads
+  // Last, so that they end first.
+  zkrecipes::Subscription states_;
+  zkrecipes::Subscription leaders_;
+};
+
+int Run(const std::shared_ptr<zkrecipes::Client>& client, const std::string& name, int port,
+        const sigset_t& ends) {
+  httplib::Server server;
+  const std::string host = "127.0.0.1";
+  if (port == 0) {
+    port = server.bind_to_any_port(host);
+  } else if (!server.bind_to_port(host, port)) {
+    port = -1;
+  }
+  if (port < 0) {
+    std::cerr << "cannot listen\n";
+    return 1;
+  }
+  const std::string address = host + ":" + std::to_string(port);
+  Service service(client, name, address);
+  service.Serve(server);
+  auto http = std::async(std::launch::async, [&] { return server.listen_after_bind(); });
+  absl::Status ended;
+  std::jthread candidate([&](const std::stop_token& stop) {
+    ended = service.RunWhileLeading(stop);
+    if (!ended.ok()) kill(getpid(), SIGTERM);
+  });
+  std::cout << "listening on " << address << std::endl;
+  int signal = 0;
+  sigwait(&ends, &signal);
+  candidate.request_stop();
+  candidate.join();
+  do {  // what has not begun yet cannot be stopped
+    server.stop();
+  } while (http.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready);
+  if (!ended.ok()) std::cerr << ended << "\n";
+  return ended.ok() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* servers = argc > 3 ? argv[3] : std::getenv("ZKR_SERVERS");
+  if (argc < 3 || servers == nullptr) {
+    std::cerr << "usage: embedded_service NAME PORT SERVERS\n";
+    return 2;
+  }
+  // Before there is a second thread, so that none takes the signal.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
+  if (!client.ok()) {
+    std::cerr << client.status() << "\n";
+    return 1;
+  }
+  return Run(*client, argv[1], std::atoi(argv[2]), ends);
+}
