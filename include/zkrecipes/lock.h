@@ -61,7 +61,8 @@ class Lock {
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {});
 
   // Looks first, so that a busy lock costs one read and queues nobody; if it then turns out to be
-  // contended after all, leaves the queue again. `wait` bounds the network, not the contention.
+  // contended after all, leaves the queue again. The look is at this client's server, where a lock that
+  // was released a moment ago may still be busy. `wait` bounds the network, not the contention.
   absl::StatusOr<TryResult> TryAcquire(const WaitOptions& wait = {});
 
   // Does not block. `done` runs exactly once, on the client's executor. If it is destroyed without

@@ -88,6 +88,20 @@ TEST_F(ObserversInAWorld, AreToldOfTheLeaderThatCameWhileTheyWereCutOff) {
   EXPECT_TRUE(AwaitLast(told, "two="));
 }
 
+TEST_F(ObserversInAWorld, AreToldOfANewTermOfTheSameCandidate) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  std::optional<Lease> leading = Elected(Election(client, "one"));
+  const Told told(Election(observer));
+  EXPECT_TRUE(AwaitLast(told, "one="));
+  world().Disconnect(*observer);
+  leading.reset();
+  ASSERT_TRUE(AwaitQueue(0));
+  leading = Elected(Election(client, "one"));
+  world().Reconnect(*observer);
+  EXPECT_TRUE(AwaitTold(told, {"one=", "one="}));
+}
+
 TEST_F(ObserversInAWorld, WhoseSessionExpiresAreToldOnlyOfWhatChanged) {
   auto client = NewClient();
   auto observer = NewClient();
