@@ -15,22 +15,17 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "integration/client_fixture.h"
+#include "integration/figures_test.h"
 #include "integration/forked_child.h"
 #include "zkrecipes/leader_election.h"
 
 namespace zkrecipes::integration {
 namespace {
 
-// So long that no beat, ping or watch on the own node is sent while requests are counted.
-constexpr absl::Duration kQuiet = absl::Hours(1);
 constexpr absl::Duration kSession = absl::Seconds(4);
 
-class ElectionFailoverTest : public ClientTest {
+class ElectionFailoverTest : public FiguresTest {
  protected:
-  static void SetUpTestSuite() { SharedEnsemble::Options().max_session_timeout = kQuiet; }
-
-  std::shared_ptr<Client> NewQuietClient() { return NewClient({.session_timeout = kQuiet}); }
   LeaderElection Election(const std::shared_ptr<Client>& client) {
     return LeaderElection(client, node_path());
   }
@@ -38,19 +33,6 @@ class ElectionFailoverTest : public ClientTest {
     return Pending([&](Pending::Done done) {
       Election(client).CampaignAsync(WaitOptions(), std::move(done));
     });
-  }
-
-  int64_t Packets() { return *ensemble().PacketsReceived(); }
-  // Once nothing more comes.
-  int64_t SettledPackets() {
-    int64_t last = Packets();
-    for (int same = 0; same < 4;) {
-      absl::SleepFor(absl::Milliseconds(25));
-      const int64_t now = Packets();
-      same = now == last ? same + 1 : 0;
-      last = now;
-    }
-    return last;
   }
 };
 

@@ -30,7 +30,10 @@ class FiguresTest : public ClientTest {
   int64_t PacketsOf(F work) {
     const int64_t before = Packets();
     work();
-    return Settled([this] { return Packets(); }) - before;
+    return SettledPackets() - before;
+  }
+  int64_t SettledPackets() {
+    return Settled([this] { return Packets(); });
   }
 
   // The value that two looks in a row agree on: deletions in the background take a moment.

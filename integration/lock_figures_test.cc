@@ -22,7 +22,7 @@ using LockFiguresTest = FiguresTest;
 TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOne) {
   auto client = NewQuietClient();
   ASSERT_TRUE(Acquired(client).remaining() > absl::ZeroDuration());  // makes the parent
-  Settled([this] { return Packets(); });
+  SettledPackets();
   std::optional<Lease> lease;
   EXPECT_EQ(PacketsOf([&] { lease = Acquired(client); }), 2);
   EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), 1);
@@ -32,7 +32,7 @@ TEST_F(LockFiguresTest, AStrictAcquireTakesTwoRequestsMoreAndAStrictReleaseOne) 
   auto client = NewQuietClient();
   Lock lock(client, node_path(), {.lock_delay = absl::Minutes(1)});
   { const auto lease = lock.Acquire({kSoon}); }  // makes the parent and the record
-  Settled([this] { return Packets(); });
+  SettledPackets();
   std::optional<Lease> lease;
   EXPECT_EQ(PacketsOf([&] { lease = *lock.Acquire({kSoon}); }), 2 + 2);
   EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), 1 + 1);
@@ -115,7 +115,7 @@ TEST_F(LockFiguresTest, AReleaseAmongTwoHundredWakesOneWaiter) {
     });
   }
   while (Queue(*clients[0]).size() < kContenders) absl::SleepFor(absl::Milliseconds(20));
-  Settled([this] { return Packets(); });
+  SettledPackets();
   const int64_t packets = PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); });
   EXPECT_EQ(packets, 2);  // the delete, and the list of the one that was woken
   EXPECT_EQ(grants, 1);

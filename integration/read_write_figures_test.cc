@@ -30,7 +30,7 @@ TEST_F(ReadWriteFiguresTest, AReaderAndAWriterTakeFourRequestsHoweverLongTheQueu
   ReadWriteLock lock(client, node_path());
   for (const int waiters : {10, 100}) {
     std::optional<Lease> holder = *lock.AcquireExclusive({kSoon});
-    Settled([this] { return Packets(); });
+    SettledPackets();
     std::vector<Pending> queue;
     const int64_t waiting = PacketsOf([&] {
       for (int i = 0; i < waiters; ++i) queue.push_back(Queued(lock, /*writer=*/i % 2 == 1));
@@ -55,7 +55,7 @@ TEST_F(ReadWriteFiguresTest, AWriterThatLeavesWakesItsOwnReadersOnly) {
   Pending writer = Queued(lock, /*writer=*/true);
   std::vector<Pending> later;
   for (int i = 0; i < kReaders; ++i) later.push_back(Queued(lock, /*writer=*/false));
-  Settled([this] { return Packets(); });
+  SettledPackets();
   std::vector<Lease> reading;
   EXPECT_EQ(PacketsOf([&] {
               holder.reset();
@@ -69,7 +69,7 @@ TEST_F(ReadWriteFiguresTest, AnUpgradeTakesThreeRequestsAndSoDoesADowngrade) {
   auto client = NewQuietClient();
   ReadWriteLock lock(client, node_path());
   Lease shared = *lock.AcquireShared({kSoon});
-  Settled([this] { return Packets(); });
+  SettledPackets();
   std::optional<Lease> exclusive;
   EXPECT_EQ(PacketsOf([&] { exclusive = *lock.Upgrade(shared, {kSoon}); }), 2 + 1);
   EXPECT_EQ(PacketsOf([&] { shared = *lock.Downgrade(*exclusive, {kSoon}); }), 2 + 1);
