@@ -234,13 +234,28 @@ TEST_F(StdAdaptersInAWorld, AScopedLockTakesALocalMutexBesides) {
   EXPECT_TRUE(AwaitQueue(0));
 }
 
+// Counts how often a try was refused.
+struct Counted {
+  DistributedMutex& mutex;
+  std::atomic<int>& refused;
+
+  void lock() { mutex.lock(); }
+  void unlock() { mutex.unlock(); }
+  bool try_lock() {
+    if (mutex.try_lock()) return true;
+    ++refused;
+    return false;
+  }
+};
+
 // In different orders, from two clients, at the same pace.
 TEST_F(StdAdaptersInAWorld, ScopedLocksOfTwoDoNotGetIntoEachOthersWay) {
   constexpr int kRounds = 20;
-  std::atomic<int> inside = 0, met = 0;
+  std::atomic<int> inside = 0, met = 0, refused = 0;
   const auto work = [&](const std::shared_ptr<Client>& client, bool ascending) {
-    DistributedMutex a(client, path() + "/a");
-    DistributedMutex b(client, path() + "/b");
+    DistributedMutex low(client, path() + "/a");
+    DistributedMutex high(client, path() + "/b");
+    Counted a{low, refused}, b{high, refused};
     for (int i = 0; i < kRounds; ++i) {
       const std::scoped_lock both(ascending ? a : b, ascending ? b : a);
       if (++inside > 1) ++met;
@@ -252,6 +267,7 @@ TEST_F(StdAdaptersInAWorld, ScopedLocksOfTwoDoNotGetIntoEachOthersWay) {
   Result(std::move(first));
   Result(std::move(second));
   EXPECT_EQ(met, 0);
+  EXPECT_LT(refused, 5 * 2 * kRounds);  // without the pause: thousands
   for (const char* name : {"/a", "/b"}) {
     EXPECT_TRUE(world().Await([&] { return world().Paths(path() + name).empty(); }));
   }
