@@ -168,7 +168,7 @@ absl::StatusOr<Lease> Follow(const Client& client, Lease& lease, queue::Mode fro
     return status;
   }
   absl::StatusOr<Lease> next = Acquire(client, candidacy, wait);
-  if (next.ok()) Lease(std::move(lease));  // dropped, which releases it
+  if (next.ok()) (void)Lease(std::move(lease));  // dropped, which releases it
   return next;
 }
 
