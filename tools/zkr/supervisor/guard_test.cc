@@ -48,16 +48,17 @@ class GuardTest : public ::testing::Test {
     EXPECT_TRUE(channel_.Send(start));
     return std::move(zkrs);
   }
-  static void ExpectRan(const Channel& runner) {
-    int status = -1;
-    while (const auto message = runner.Receive()) {
-      if (message->kind == MessageKind::kEnded) status = static_cast<int>(message->value);
-    }
-    EXPECT_EQ(WEXITSTATUS(status), 5);
-  }
-  MessageKind Hear() {
-    const auto message = channel_.Receive();
-    return message ? message->kind : MessageKind::kKill;
+  // Starts a run, and hears of its end, and of nothing before.
+  void ExpectARun() {
+    const Channel runner = Start();
+    Message ended;
+    while (auto message = runner.Receive()) ended = *std::move(message);
+    EXPECT_EQ(ended.kind, MessageKind::kEnded);
+    EXPECT_EQ(WEXITSTATUS(static_cast<int>(ended.value)), 5);
+    const auto word = channel_.Receive();
+    ASSERT_TRUE(word.has_value());
+    EXPECT_EQ(word->kind, MessageKind::kTreeEnded);
+    EXPECT_GT(word->sent, ended.sent);
   }
 
   pid_t guard_ = 0;
@@ -67,31 +68,26 @@ class GuardTest : public ::testing::Test {
 TEST_F(GuardTest, RunsTheCommandAgain) {
   for (int i = 0; i < 3; ++i) {
     Confirm(absl::Hours(1));
-    ExpectRan(Start());
-    EXPECT_EQ(Hear(), MessageKind::kTreeEnded);
+    ExpectARun();
   }
 }
 
 TEST_F(GuardTest, WhatIsSaidOfARunThatHasEndedIsNotSaidOfTheNext) {
   Confirm(absl::Hours(1));
-  ExpectRan(Start());
-  EXPECT_EQ(Hear(), MessageKind::kTreeEnded);
-  Confirm(absl::ZeroDuration());
+  ExpectARun();
   ASSERT_TRUE(channel_.Send({MessageKind::kKill}));
   Confirm(absl::Hours(1));
-  ExpectRan(Start());
-  EXPECT_EQ(Hear(), MessageKind::kTreeEnded);
-  // That was the end of the second run: what is heard next is of a third.
-  Confirm(absl::ZeroDuration());
-  Start();
-  EXPECT_EQ(Hear(), MessageKind::kDeadlinePassed);
+  ExpectARun();
 }
 
 TEST_F(GuardTest, RunsNothingAfterTheDeadline) {
   Confirm(absl::ZeroDuration());
   EXPECT_FALSE(Start().Receive().has_value());
-  EXPECT_EQ(Hear(), MessageKind::kDeadlinePassed);
-  EXPECT_EQ(Hear(), MessageKind::kTreeEnded);
+  for (const MessageKind word : {MessageKind::kDeadlinePassed, MessageKind::kTreeEnded}) {
+    const auto heard = channel_.Receive();
+    ASSERT_TRUE(heard.has_value());
+    EXPECT_EQ(heard->kind, word);
+  }
 }
 
 }  // namespace
