@@ -35,7 +35,8 @@ class StepExecutor : public Executor {
       std::move(task)();
     }
   }
-  void DropAll() { tasks_.clear(); }
+  // What that adds waits for the next call.
+  void DropAll() { std::exchange(tasks_, {}).clear(); }
 
  private:
   std::deque<absl::AnyInvocable<void() &&>> tasks_;
