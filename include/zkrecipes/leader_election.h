@@ -85,8 +85,8 @@ class LeaderElection {
   // Tells who leads: now, and after each change to another leader, another value, or nobody. On the
   // client's executor, in order, never overlapping. The latest state is always told, those before it
   // may be skipped, and none is told twice in a row. Lost connections and sessions are not told of:
-  // what has changed meanwhile is told once it is known. While somebody leads, only the leader's node
-  // is watched.
+  // what has changed meanwhile is told once it is known. What is told is what the server at the other
+  // end knows, which may be a moment behind. While somebody leads, only the leader's node is watched.
   // An error is the last call: PermissionDenied (the path or the leader's node may not be read),
   // InvalidArgument, ResourceExhausted (too many watches in this client), Unauthenticated, or
   // FailedPrecondition: the client is closed. Does not block; does not keep the client alive.
