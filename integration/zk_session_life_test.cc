@@ -252,12 +252,18 @@ TEST_F(ZkSessionLifeTest, ExpiresWithRequestsPendingAndAnswersEachOnce) {
 }
 
 TEST_F(ZkSessionLifeTest, KeepsItsConnectionWhenItsLoopWasLateButRepliesWaited) {
-  auto session = Connect({.servers = servers(), .timeout = absl::Seconds(3)});
+  TcpProxy proxy(local().server(0));
+  auto session = Connect({.servers = proxy.address(), .timeout = absl::Seconds(3)});
   session->journal().Clear();
+  proxy.HoldEverything(true);
   session->OnLoop(
       [&](zk::Handle& handle) { SendAndNote(handle, Get{"/"}, session->journal(), "get"); });
-  // Later than the two thirds after which the C client gives a silent server up.
-  session->OnLoop([](zk::Handle&) { Sleep(absl::Seconds(2.3)); });
+  // Later than the two thirds after which the C client gives a silent server up. Meanwhile the reply
+  // comes.
+  session->OnLoop([&proxy](zk::Handle&) {
+    proxy.HoldEverything(false);
+    Sleep(absl::Seconds(2.3));
+  });
   EXPECT_TRUE(session->journal().WaitFor("get ZOK"));
   EXPECT_EQ(session->Do(Get{"/"}).code, Code::kOk);
   EXPECT_THAT(session->journal().lines(), ElementsAre("get ZOK"));
