@@ -43,12 +43,17 @@ constexpr Word kWords[] = {
     {MoveKind::kForget, "forget",
      "what is under way is answered, but the leader hears no more of process #, until it ends its "
      "session"},
+    {MoveKind::kTooLate, "too_late",
+     "the time of process #'s session is over; what was on its way arrives and is answered, then "
+     "the "
+     "leader ends it"},
     {MoveKind::kNetwork, "network", "the network of process # is % (0 up, 1 down, 2 silent)"},
     {MoveKind::kPause, "pause", "process # stands still: %"},
     {MoveKind::kMoveTo, "move_to", "process # can reach server % only"},
     {MoveKind::kRate, "rate",
      "the clock of process # runs at % thousandths of the ensemble's rate"},
     {MoveKind::kWait, "wait", "% ms go by in which nobody does anything"},
+    {MoveKind::kGoOn, "go_on", "% ms go by in which everybody goes on"},
     {MoveKind::kElect, "elect", "server # is elected, % proposals survive"},
     {MoveKind::kCutOff, "cut_off", "server # is cut off from the others"},
     {MoveKind::kHeal, "heal", "server # is back with the others"},

@@ -39,11 +39,13 @@ enum class MoveKind {
   kDropOrphan,  // `who`: as kExecuteOrphan. What the server has not read is lost
   kExpire,
   kForget,   // as kExpire, and the leader hears nothing of the session from now on
+  kTooLate,  // what is on its way to the leader arrives when it is about to end the session
   kNetwork,  // `which`: a Host::Network
   kPause,    // `which`: 1 or 0
   kMoveTo,   // `which`: the only server that can be reached; beyond the last: any
   kRate,     // `which`: thousandths of the rate of the ensemble's clock
   kWait,     // `which`: milliseconds go by in which nobody does anything
+  kGoOn,     // `which`: milliseconds in which all that can happen does
   kElect,    // `who`: a server; `which`: proposals that survive
   kCutOff,   // `who`: a server
   kHeal,     // `who`: a server

@@ -117,6 +117,8 @@ class Scene {
   bool Befall(const Move& move);
   void Expire(const Process& process);
   bool Forget(const Process& process);
+  bool ArriveTooLate(const Process& process);
+  void TalkUntilIdle(testing::memory::Host& host);
   bool OperatorDeletes(uint32_t which);
   void MendEverything();
   void LetEverybodyHaveATurn();

@@ -41,6 +41,8 @@ bool Scene::Befall(const Move& move) {
       return is_process;
     case MoveKind::kForget:
       return is_process && Forget(processes_[move.who]);
+    case MoveKind::kTooLate:
+      return is_process && ArriveTooLate(processes_[move.who]);
     case MoveKind::kNetwork:
       if (is_process) host(move.who).set_network(static_cast<Host::Network>(move.which % 3));
       return is_process;
@@ -58,6 +60,9 @@ bool Scene::Befall(const Move& move) {
       return is_process;
     case MoveKind::kWait:
       simulation_.SetTime(now + absl::Milliseconds(move.which));
+      return true;
+    case MoveKind::kGoOn:
+      RunUntil(now + absl::Milliseconds(move.which));
       return true;
     case MoveKind::kElect:
       if (!is_server || model().IsCutOff(server)) return false;
@@ -107,6 +112,38 @@ bool Scene::Forget(const Process& process) {
   model().Stall(*server, false, true, simulation_.now());
   simulation_.RunUntilIdle();
   Expire(process);
+  return true;
+}
+
+// Of what can happen, only what the process and its server say to each other.
+void Scene::TalkUntilIdle(Host& host) {
+  for (bool more = true; more;) {
+    const ConnectionId id = ConnectionOf(host);
+    more = id != 0 && model().CanExecute(id);
+    if (more) model().Finish(id, simulation_.now());
+    for (; host.CanDeliver(); more = true) host.Deliver();
+    for (; host.CanRunTask(); more = true) host.RunTask();
+  }
+}
+
+// The leader has found the session's time to be over, and ends it a moment later: in between it takes
+// up whatever comes.
+bool Scene::ArriveTooLate(const Process& process) {
+  const std::optional<int> server = process.host->ConnectedTo();
+  const zk::SessionId session = process.core->session_id();
+  if (!server.has_value() || !model().SessionLives(session)) return false;
+  const base::BootTime over = model().DeadlineOf(session);
+  if (over <= simulation_.now()) return false;
+  RunUntil(over + -absl::Nanoseconds(1));
+  simulation_.SetTime(over);
+  model().Stall(*server, false, false, simulation_.now());
+  TalkUntilIdle(*process.host);
+  while (model().CanCloseDue()) model().CloseDue();
+  // Committed before the client hears of it.
+  const bool was_paused = process.host->paused();
+  process.host->set_paused(true);
+  simulation_.RunUntilIdle();
+  process.host->set_paused(was_paused);
   return true;
 }
 

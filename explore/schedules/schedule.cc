@@ -64,7 +64,7 @@ const Climate& ClimateOf(Weather weather) {
       60,
       {MoveKind::kStall, MoveKind::kStall, MoveKind::kStall, MoveKind::kPingGap,
        MoveKind::kLoseTouches, MoveKind::kWait, MoveKind::kWait, MoveKind::kRate, MoveKind::kForget,
-       MoveKind::kForget, MoveKind::kForget}};
+       MoveKind::kForget, MoveKind::kForget, MoveKind::kGoOn, MoveKind::kTooLate}};
   switch (weather) {
     case Weather::kCalm:
       return calm;
@@ -157,6 +157,7 @@ class Chooser {
         move.which = AnyRate();
         break;
       case MoveKind::kWait:
+      case MoveKind::kGoOn:
         move.which = AnyWait();
         break;
       case MoveKind::kStall:
