@@ -151,6 +151,16 @@ TEST_F(ElectionInAWorld, OnlyALeaderOfThisPathProclaims) {
   EXPECT_EQ(elsewhere.Proclaim(other, std::string(64 * 1024, 'x')), absl::OkStatus());
 }
 
+TEST_F(ElectionInAWorld, WhoMayNotWriteLeadsButDoesNotProclaim) {
+  ClientOptions options;
+  options.acl = {{.permissions = 1 | 4 | 8}};  // read, create, delete
+  auto client = NewClient(options);
+  const Lease lease = Elected(Election(client, "a", "1"));
+  EXPECT_EQ(Election(client).Proclaim(lease, "2").code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "a=1");
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+}
+
 TEST_F(ElectionInAWorld, AProclamationGoesOnOverALostConnection) {
   auto client = NewClient();
   const Lease lease = Elected(Election(client, "a"));
