@@ -121,7 +121,7 @@ bool Fires(WatchEvent event, WatchKind kind);
 struct Watch {
   std::string path;
   WatchKind kind = WatchKind::kNode;
-  friend auto operator<=>(const Watch&, const Watch&) = default;
+  friend auto operator<=>(const Watch&, const Watch&) = default;  // NOLINT(modernize-use-nullptr)
   template <typename H>
   friend H AbslHashValue(H h, const Watch& w) {
     return H::combine(std::move(h), w.path, w.kind);
