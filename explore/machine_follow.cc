@@ -22,12 +22,9 @@ void MachineWorld::Follow(int contestant) {
   queue::ContenderSpec spec = c.spec;
   spec.mode = *c.then;
   spec.follows = {zk::NodeName(c.node), c.session, c.token};
-  const int client = c.client;
   const auto follower = static_cast<int>(contestants_.size());
   contestants_[contestant].follower = follower;
-  contestants_.push_back(Contestant{queue::Contender(spec), spec, client});
-  contestants_.back().followed = contestant;
-  if (clients_[client].up) FeedConnected(follower);
+  Enter(c.client, spec, std::nullopt, contestant);
 }
 
 // As the recipe does it: the lease before is released once the next one is granted.

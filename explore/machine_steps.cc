@@ -24,6 +24,11 @@ Step Of(Kind kind, size_t who = 0, size_t which = 0) {
 
 void MachineWorld::ListSteps(std::vector<Step>& steps) const {
   if (!violation_.empty()) return;
+  ListAllSteps(steps);
+  if (setting_.alike) std::erase_if(steps, [this](Step s) { return ClientOf(s) > begun_; });
+}
+
+void MachineWorld::ListAllSteps(std::vector<Step>& steps) const {
   const bool faults = faults_ < setting_.most_faults;
   for (size_t i = 0; i < clients_.size(); ++i) {
     if (!HasNews(clients_[i])) continue;
@@ -45,6 +50,28 @@ bool MachineWorld::CanTake(const Step& step) const {
   std::vector<Step> steps;
   ListSteps(steps);
   return std::find(steps.begin(), steps.end(), step) != steps.end();
+}
+
+int MachineWorld::ClientOf(const Step& step) const {
+  switch (step.kind) {
+    case Kind::kConnect:
+    case Kind::kDeliver:
+    case Kind::kBreak:
+    case Kind::kExpire:
+      return step.who;
+    case Kind::kExecute:
+    case Kind::kDrop:
+      for (size_t i = 0; i < clients_.size(); ++i) {
+        if (clients_[i].connection == step.who) return static_cast<int>(i);
+      }
+      return -1;  // of one that has lost it, so something has happened to it
+    case Kind::kApply:
+    case Kind::kElect:
+    case Kind::kReap:
+      return -1;
+    default:
+      return contestants_[step.who].client;
+  }
 }
 
 bool MachineWorld::IsOrphaned(memory::ConnectionId connection) const {
@@ -132,6 +159,7 @@ void MachineWorld::ListFaults(std::vector<Step>& steps, int client) const {
 // ---- taking a step -----------------------------------------------------------------------------
 
 void MachineWorld::Take(const Step& step) {
+  begun_ = std::max(begun_, ClientOf(step) + 1);
   switch (step.kind) {
     case Kind::kConnect:
       Connect(step.who, step.which);
@@ -216,6 +244,7 @@ void MachineWorld::Settle() {
     ListSteps(steps);
     std::erase_if(steps, [](const Step& s) { return IsChoice(s.kind) || IsFault(s.kind); });
   } while (!steps.empty());
+  begun_ = 0;
 }
 
 void MachineWorld::Leave(int contestant) {

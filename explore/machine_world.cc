@@ -20,15 +20,21 @@ namespace {
 using memory::Node;
 using queue::Mode;
 
-// Contestant 3's second one: 0003...0002.
-std::string Guid(int contestant, int number) {
-  return absl::StrFormat("%016x%016x", contestant + 1, number);
+// Contestant 3's second one: 0004...0002. Those that are alike often come in the order of their
+// numbers, which must not be that of their names: theirs fall.
+constexpr int kHighest = 0xffff;
+
+std::string Guid(int contestant, int number, bool alike) {
+  return absl::StrFormat("%016x%016x", alike ? kHighest - contestant : contestant + 1, number);
+}
+
+int ContestantOf(const std::string& guid) {
+  const int name = std::stoi(guid.substr(0, 16), nullptr, 16);
+  return name > kHighest / 2 ? kHighest - name : name - 1;
 }
 
 // Beyond it the numbers may overflow while somebody still waits; then order is lost.
 constexpr int32_t kLastSafeSequence = std::numeric_limits<int32_t>::max() - 1000;
-
-int ContestantOf(const std::string& guid) { return std::stoi(guid.substr(0, 16), nullptr, 16) - 1; }
 
 bool MayShare(Mode a, Mode b) { return a == Mode::kShared && b == Mode::kShared; }
 
@@ -139,9 +145,10 @@ int MachineWorld::AddClient() {
 }
 
 int MachineWorld::Enter(int client, const queue::ContenderSpec& spec,
-                        std::optional<queue::Mode> then) {
+                        std::optional<queue::Mode> then, int followed) {
   contestants_.push_back(Contestant{queue::Contender(spec), spec, client});
   contestants_.back().then = then;
+  contestants_.back().followed = followed;
   const int contestant = static_cast<int>(contestants_.size()) - 1;
   if (clients_[client].up) FeedConnected(contestant);
   return contestant;
@@ -162,8 +169,8 @@ void MachineWorld::FeedAll(int client, const queue::Event& event) {
 
 void MachineWorld::FeedConnected(int contestant) {
   Contestant& c = contestants_[contestant];
-  Feed(contestant,
-       queue::event::Connected{clients_[c.client].session, Guid(contestant, ++c.guids)});
+  Feed(contestant, queue::event::Connected{clients_[c.client].session,
+                                           Guid(contestant, ++c.guids, setting_.alike)});
 }
 
 // ---- what must hold ----------------------------------------------------------------------------

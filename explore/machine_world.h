@@ -28,6 +28,9 @@ struct Setting {
   bool lag = false;
   std::vector<Step::Kind> faults;  // which kinds there are: see IsFault
   int most_faults = 0;             // how many of them in one story
+  // All contestants are alike and each has its own client, so of those to whom nothing has happened
+  // yet one is as good as another: only the first of them is tried.
+  bool alike = false;
 };
 
 // Contenders in sessions over connections that break, on a model ensemble: a value that copies,
@@ -45,8 +48,9 @@ class MachineWorld {
   void MakeContainer(const std::string& path, int32_t next_sequence = 0);
   int AddClient();  // unconnected
   // Returns the contestant's number. `then`: once granted it may be upgraded, or downgraded, to that.
+  // `followed`: the contestant that this one upgrades or downgrades.
   int Enter(int client, const queue::ContenderSpec& spec,
-            std::optional<queue::Mode> then = std::nullopt);
+            std::optional<queue::Mode> then = std::nullopt, int followed = -1);
 
   // What can happen next. Nothing: the story is over, see CheckEnd.
   void ListSteps(std::vector<Step>& steps) const;
@@ -176,7 +180,9 @@ class MachineWorld {
   void Spread();
   void Leave(int contestant);
   void TakeFault(const Step& step);
+  int ClientOf(const Step& step) const;  // -1: of none
   bool IsOrphaned(memory::ConnectionId connection) const;
+  void ListAllSteps(std::vector<Step>& steps) const;
   void ListEnsembleSteps(std::vector<Step>& steps) const;
   bool HasNews(const Client& client) const;
   void ListConnects(std::vector<Step>& steps) const;
@@ -189,6 +195,7 @@ class MachineWorld {
   std::vector<Client> clients_;
   std::vector<Contestant> contestants_;
   int faults_ = 0;
+  int begun_ = 0;  // alike: to how many clients something has happened
   int last_granted_ = -1;
   int64_t last_token_ = 0;
   int grants_ = 0;
@@ -199,7 +206,7 @@ class MachineWorld {
   bool by_write_ = false;
 
   auto Tie() const {
-    return std::tie(ensemble_, clients_, contestants_, faults_, last_granted_, last_token_,
+    return std::tie(ensemble_, clients_, contestants_, faults_, begun_, last_granted_, last_token_,
                     violation_);
   }
 

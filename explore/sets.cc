@@ -129,21 +129,23 @@ std::vector<NamedSet> MakeSets() {
        .one_client = true},
       {.name = "three",
        .what = "three contenders, one fault",
-       .quick = false,
        .contestants = {kLock, kLock, kLock},
-       .most_faults = 1},
+       .most_faults = 1,
+       .alike = true},
       {.name = "two-triples",
        .what = "two contenders, three of: break, expire, give up",
        .quick = false,
        .contestants = {kLock, kLock},
        .most_faults = 3,
-       .rough = true},
+       .rough = true,
+       .alike = true},
       {.name = "two-lag-pairs",
        .what = "two contenders, servers that lag, two of: break, expire, give up",
        .quick = false,
        .contestants = {kLock, kLock},
        .most_faults = 2,
        .rough = true,
+       .alike = true,
        .servers = 3},
   };
 }
@@ -156,7 +158,7 @@ const std::vector<NamedSet>& Sets() {
 }
 
 MachineWorld Begin(const NamedSet& set) {
-  MachineWorld world({set.servers, set.servers > 1, FaultsOf(set), set.most_faults});
+  MachineWorld world({set.servers, set.servers > 1, FaultsOf(set), set.most_faults, set.alike});
   const size_t clients = set.one_client ? 1 : set.contestants.size();
   for (size_t i = 0; i < clients; ++i) world.AddClient();
   if (set.has_parent) world.MakeContainer("/q", set.next_sequence);

@@ -23,6 +23,7 @@ struct NamedSet {
   bool rough = false;         // of the faults only those on the way: break, expire, give up
   bool one_client = false;    // all share a session; else each has its own
   bool has_parent = true;     // when they enter
+  bool alike = false;         // Setting::alike
   int servers = 1;            // several lag behind each other
   int32_t next_sequence = 0;  // of the parent
 };

@@ -23,6 +23,8 @@ const char* NameOf(Rule rule) {
       return "held after its loss";
     case Rule::kBelievedTooLong:
       return "believed too long";
+    case Rule::kBothBelieved:
+      return "two believed at once";
     case Rule::kNotTold:
       return "not told of a loss";
     case Rule::kBusyAlone:

@@ -21,6 +21,7 @@ enum class Rule {
   kForeignSession,    // believed in a session that does not own the node
   kHeldAfterLoss,     // held although lost() had fired
   kBelievedTooLong,   // believed although the node had gone, other than by an operator
+  kBothBelieved,      // two strict leases at once
   kNotTold,           // once all is quiet: lost, and lost() has not fired; or held without a node
   kBusyAlone,         // a try found somebody in the way where there was nobody
   kUnexpectedAnswer,  // an error that nothing explains

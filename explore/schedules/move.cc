@@ -47,7 +47,8 @@ constexpr Word kWords[] = {
      "the time of process #'s session is over; what was on its way arrives and is answered, then "
      "the "
      "leader ends it"},
-    {MoveKind::kNetwork, "network", "the network of process # is % (0 up, 1 down, 2 silent)"},
+    {MoveKind::kNetwork, "network",
+     "the network of process # is % (0 up, 1 down, 2 deaf, 3 silent)"},
     {MoveKind::kPause, "pause", "process # stands still: %"},
     {MoveKind::kMoveTo, "move_to", "process # can reach server % only"},
     {MoveKind::kRate, "rate",

@@ -181,6 +181,20 @@ void Scene::Check() {
     if (slots_[i] == nullptr) continue;
     if (slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
   }
+  if (strict()) CheckOneBelieves();
+}
+
+// Even of a strict lease whose node has gone: it rests on the delay that the next one waits.
+void Scene::CheckOneBelieves() {
+  std::string who;
+  for (const auto& attempt : slots_) {
+    if (attempt == nullptr || !attempt->lease.has_value()) continue;
+    if (attempt->lease->remaining() == absl::ZeroDuration()) continue;
+    if (!who.empty()) {
+      Break(Rule::kBothBelieved, absl::StrCat(who, " and ", attempt->lease->node()));
+    }
+    who = attempt->lease->node();
+  }
 }
 
 void Scene::CheckLease(Attempt& attempt, size_t slot) {
@@ -189,7 +203,7 @@ void Scene::CheckLease(Attempt& attempt, size_t slot) {
   const std::string who = absl::StrCat("slot ", slot, " with ", attempt.lease->node());
   if (attempt.losses > 0) Break(Rule::kHeldAfterLoss, who);
   const absl::Duration left = attempt.lease->remaining();
-  if (left > absl::ZeroDuration() && judge_.IsGone(attempt.lease->token().value())) {
+  if (!strict() && left > absl::ZeroDuration() && judge_.IsGone(attempt.lease->token().value())) {
     Break(Rule::kBelievedTooLong, absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
   }
   const zk::SessionId owner = judge_.OwnerOf(attempt.lease->token().value());

@@ -46,6 +46,7 @@ struct SceneOptions {
   uint64_t seed = 1;
   int32_t next_sequence = 0;            // of the queue; else than 0: it is there from the beginning
   std::vector<queue::Mode> modes = {};  // of the slots; empty: all are exclusive
+  absl::Duration lock_delay = absl::ZeroDuration();  // else: all are strict
   LeaseOptions lease = {};
 };
 
@@ -71,6 +72,7 @@ class Scene {
   const SceneOptions& options() const { return options_; }
   int servers() { return simulation_.ensemble().servers(); }
   int hosts() const { return static_cast<int>(processes_.size()); }  // closing ones included
+  bool strict() const { return options_.lock_delay > absl::ZeroDuration(); }
   bool Waits(int slot) const { return slots_[Index(slot)] && slots_[Index(slot)]->waiting(); }
   bool Holds(int slot) const {
     return slots_[Index(slot)] && slots_[Index(slot)]->lease.has_value();
@@ -97,6 +99,7 @@ class Scene {
   void Break(Rule rule, const std::string& what);
   void Check();
   void CheckLease(Attempt& attempt, size_t slot);
+  void CheckOneBelieves();
   void RunUntil(base::BootTime when);  // and checks whenever time has gone on
   std::vector<testing::memory::ConnectionId> Orphans();
   testing::memory::ConnectionId ConnectionOf(const testing::memory::Host& host);  // 0: none

@@ -13,7 +13,7 @@ namespace zkrecipes::explore::schedules {
 using testing::memory::ConnectionId;
 using testing::memory::Host;
 
-// What docs/lease.md assumes for the sessions of a Scene.
+// What docs/lease.md assumes for the sessions of a Scene. (Strict leases do not.)
 constexpr absl::Duration kLongestPingGap = absl::Milliseconds(1100);
 
 bool Scene::MakeFault(const Move& move) {
@@ -44,7 +44,7 @@ bool Scene::Befall(const Move& move) {
     case MoveKind::kTooLate:
       return is_process && ArriveTooLate(processes_[move.who]);
     case MoveKind::kNetwork:
-      if (is_process) host(move.who).set_network(static_cast<Host::Network>(move.which % 3));
+      if (is_process) host(move.who).set_network(static_cast<Host::Network>(move.which % 4));
       return is_process;
     case MoveKind::kPause:
       if (is_process) host(move.who).set_paused(move.which != 0);
@@ -79,7 +79,7 @@ bool Scene::Befall(const Move& move) {
       return is_server;
     case MoveKind::kPingGap: {
       const absl::Duration gap = absl::Milliseconds(std::max(move.which, 1u));
-      model().SetPingGap(std::min(gap, kLongestPingGap), now);
+      model().SetPingGap(strict() ? gap : std::min(gap, kLongestPingGap), now);
       return true;
     }
     case MoveKind::kLoseTouches:
@@ -96,11 +96,14 @@ bool Scene::Befall(const Move& move) {
 }
 
 // No ensemble expires a session of which it has heard: so its client stands still for that long.
+// (Strict leases do not rely on it.)
 void Scene::Expire(const Process& process) {
-  const bool was_paused = process.host->paused();
-  process.host->set_paused(true);
-  RunUntil(simulation_.now() + process.core->session_timeout());
-  process.host->set_paused(was_paused);
+  if (!strict()) {
+    const bool was_paused = process.host->paused();
+    process.host->set_paused(true);
+    RunUntil(simulation_.now() + process.core->session_timeout());
+    process.host->set_paused(was_paused);
+  }
   (void)model().Expire(process.core->session_id(), simulation_.now());
 }
 

@@ -75,7 +75,7 @@ bool Scene::Begin(size_t slot, MoveKind kind) {
   if (attempt->brief) wait.timeout = kBrief;
   wait.cancel = attempt->cancel.get_token();
   const queue::Mode mode = options_.modes.empty() ? queue::Mode::kExclusive : options_.modes[slot];
-  const internal::Candidacy candidacy{kLockPath, mode, attempt->try_only};
+  const internal::Candidacy candidacy{kLockPath, mode, attempt->try_only, options_.lock_delay};
   Acquisition::Start(
       attempt->core, candidacy, wait,
       internal::OnExecutor(*attempt->core, [this, slot, attempt](Acquisition::Answer answer) {

@@ -11,19 +11,9 @@
 #include "explore/schedules/judge.h"
 #include "explore/schedules/move.h"
 #include "explore/schedules/scene.h"
+#include "explore/schedules/weather.h"
 
 namespace zkrecipes::explore::schedules {
-
-// How much goes wrong.
-enum class Weather {
-  kCalm,       // nothing: every order of what happens by itself
-  kRough,      // connections break, clients move between servers, users change their minds
-  kStorm,      // everything
-  kPartition,  // servers are cut off and elected
-  kEdge,       // clocks, pings and links at the edge of what leases assume of them
-};
-const char* NameOf(Weather weather);
-std::optional<Weather> ParseWeather(const std::string& name);
 
 struct Outcome {
   std::vector<Move> moves;  // those that happened

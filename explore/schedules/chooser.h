@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_EXPLORE_SCHEDULES_CHOOSER_H_
+#define ZKRECIPES_EXPLORE_SCHEDULES_CHOOSER_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "explore/schedules/dice.h"
+#include "explore/schedules/move.h"
+#include "explore/schedules/scene.h"
+#include "explore/schedules/weather.h"
+
+namespace zkrecipes::explore::schedules {
+
+struct Climate;
+
+// Chooses what to try next in a Scene. From the same seed, the same.
+class Chooser {
+ public:
+  // `scene` outlives it.
+  Chooser(uint64_t seed, Weather weather, Scene& scene);
+
+  // Nothing: this time, none.
+  std::optional<Move> Next();
+
+ private:
+  void ChooseBeginning();
+  uint32_t AnyRate();
+  uint32_t AnyWait();
+  uint32_t AnyPingGap();
+  uint32_t AnyServer();
+  Move UsersMove();
+  Move Vanish(uint32_t who);
+  Move Fault();
+
+  Dice dice_;
+  const Climate& climate_;
+  Scene& scene_;
+  std::vector<Move> planned_;  // last first
+  std::vector<Move> ordinary_;
+};
+
+}  // namespace zkrecipes::explore::schedules
+
+#endif  // ZKRECIPES_EXPLORE_SCHEDULES_CHOOSER_H_
