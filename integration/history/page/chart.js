@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The overview above the lanes: grants over time.
+const map = document.getElementById("map");
+const MAP = 54;
+
+function drawMap() {
+  const p = scaled(map, MAP), w = map.clientWidth - LEFT - RIGHT, at = t => LEFT + t / run.end * w;
+  const bins = new Array(Math.floor(w / 3)).fill(0);
+  run.attempts.forEach(a => { if (a.token) bins[Math.min(bins.length - 1, Math.floor(a.granted / run.end * bins.length))]++; });
+  const most = Math.max(1, ...bins), each = run.end / bins.length;
+  run.faults.forEach(f => { p.fillStyle = "rgba(205,122,72,.20)"; p.fillRect(at(f.from), 0, Math.max(1, at(f.to) - at(f.from)), MAP - 4); });
+  bins.forEach((n, i) => { p.fillStyle = "#8b97a6"; const h = n / most * (MAP - 12); p.fillRect(at(i * each), MAP - 4 - h, w / bins.length - .8, h); });
+  run.violations.forEach(v => { p.fillStyle = "#d0202b"; p.fillRect(at(v.at) - 1, 0, 2, MAP - 4); });
+  p.fillStyle = "#c9ccd0";
+  p.fillRect(LEFT, MAP - 4, w, 1);
+  p.fillStyle = "rgba(251,251,249,.72)";
+  p.fillRect(LEFT, 0, at(view.from) - LEFT, MAP);
+  p.fillRect(at(view.to), 0, LEFT + w - at(view.to), MAP);
+  if (view.from > 0 || view.to < run.end) {
+    p.strokeStyle = "#20252b";
+    p.strokeRect(at(view.from) + .5, .5, Math.max(2, at(view.to) - at(view.from)) - 1, MAP - 5);
+  }
+  p.font = small;
+  p.fillStyle = "#69707a";
+  p.fillText("grants, up to " + (most / each * 1e6).toFixed(most / each * 1e6 < 10 ? 1 : 0) + " a second", 0, MAP - 6, LEFT - 12);
+}
+
+// ---- zoom and pan
+
+function show(from, to) {
+  const size = Math.min(Math.max(to - from, 2000), run.end);
+  const begin = Math.min(Math.max(from, 0), run.end - size);
+  view = { from: begin, to: begin + size };
+  requestAnimationFrame(draw);
+}
+const zoom = (factor, t = (view.from + view.to) / 2) => show(t - (t - view.from) * factor, t + (view.to - t) * factor);
+const pan = share => show(view.from + share * (view.to - view.from), view.to + share * (view.to - view.from));
+
+let drag = null;
+lanes.addEventListener("wheel", e => {
+  e.preventDefault();
+  if (Math.abs(e.deltaX) > Math.abs(e.deltaY) || e.shiftKey) pan((e.deltaX || e.deltaY) / 1000);
+  else zoom(Math.exp(e.deltaY / 500), timeAt(e.offsetX));
+}, { passive: false });
+lanes.addEventListener("pointerdown", e => { drag = e.offsetX; lanes.setPointerCapture(e.pointerId); });
+lanes.addEventListener("pointerup", () => drag = null);
+lanes.addEventListener("pointermove", e => {
+  if (drag !== null) { pan((drag - e.offsetX) / (width - LEFT - RIGHT)); drag = e.offsetX; }
+  hover(e);
+});
+lanes.addEventListener("pointerleave", () => tip.hidden = true);
+lanes.addEventListener("dblclick", () => show(0, run.end));
+const jump = e => {
+  if (e.type == "pointermove" && !e.buttons) return;
+  const t = (e.offsetX - LEFT) / (map.clientWidth - LEFT - RIGHT) * run.end, half = (view.to - view.from) / 2;
+  show(t - half, t + half);
+};
+map.addEventListener("pointerdown", jump);
+map.addEventListener("pointermove", jump);
+addEventListener("keydown", e => ({
+  "+": () => zoom(.6), "=": () => zoom(.6), "-": () => zoom(1 / .6), "0": () => show(0, run.end),
+  ArrowLeft: () => pan(-.2), ArrowRight: () => pan(.2),
+})[e.key]?.());
+addEventListener("resize", resize);
+
+// ---- what is under the mouse
+
+const tip = document.getElementById("tip");
+const table = rows => "<table>" + rows.filter(r => r[1]).map(r => `<tr><td>${r[0]}<td>${escape(r[1])}`).join("") + "</table>";
+
+function describe(a) {
+  return `<b>${escape(run.parts[a.who])}</b> · process ${a.process} · attempt ${a.number}` + table([
+    ["path", run.paths[a.path]],
+    ["mode", a.exclusive ? "exclusive" : "shared"],
+    ["from", a.change && "attempt " + a.change],
+    ["token", a.token && `${a.token} (${shortToken(a.token)})`],
+    ["asked", seconds(a.from)],
+    ["granted", a.token && `${seconds(a.granted)}, after ${span(a.granted - a.from)}`],
+    ["promised", a.until && "nobody else before " + seconds(a.until)],
+    ...a.spans.filter(s => s[0] > 0).slice(0, 8).map(s => [KINDS[s[0]], `${span(s[2] - s[1])}, from ${seconds(s[1])}`]),
+    ["end", a.end],
+  ]);
+}
+
+const describeFault = f => `<b>${escape(f.name.replaceAll("_", " "))}</b> ${escape(f.target)}` + table([
+  ["from", seconds(f.from)], ["for", span(f.to - f.from)], ["grants", String(f.grants)],
+  ["longest gap", span(f.gap)], ["first grant", f.first != null ? span(f.first) + " after its end" : "none after it"]]);
+
+function under(e) {
+  const t = timeAt(e.offsetX), y = e.offsetY, slack = 3 * (view.to - view.from) / width;
+  if (e.offsetX < LEFT) return null;
+  const fault = faultRows[Math.floor((y - AXIS) / FAULTS)]?.find(f => f.from <= t + slack && f.to >= t - slack);
+  if (fault) return describeFault(fault);
+  const row = groups.flatMap(g => g.rows).find(r => y >= r.y && y < r.y + ROW);
+  if (!row) return null;
+  const refused = run.refused.find(w => w.who == row.who && w.path == row.path && Math.abs(w.at - t) < slack);
+  if (refused) return `<b>write refused</b>` + table([["at", seconds(refused.at)], ["token", `${refused.token} (${shortToken(refused.token)})`]]);
+  const at = items => {
+    const found = items.slice(firstAfter(items, t - slack)).find(i => i.to >= t - slack);
+    return found && found.from <= t + slack && found.attempt;
+  };
+  const attempt = at(row.holds) || at(row.waits);
+  return attempt ? describe(attempt) : null;
+}
+
+function hover(e) {
+  const words = under(e);
+  tip.hidden = !words;
+  if (!words) return;
+  tip.innerHTML = words;
+  tip.style.left = Math.min(e.offsetX + 14, width - tip.offsetWidth) + "px";
+  tip.style.top = lanes.offsetTop + e.offsetY + 16 + "px";
+}
