@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// zkrecipes-soak: workers on a real ensemble, real faults, and what came of it. Exits with 0 if no
+// rule was broken, 1 if one was, 2 if the run could not be done, 3 if none can be done here.
+
+#include <cstdio>
+
+#include "absl/time/clock.h"
+
+#include "integration/history/judge.h"
+#include "integration/soak/files.h"
+#include "integration/soak/options.h"
+#include "integration/soak/result.h"
+#include "integration/soak/run.h"
+#include "integration/soak/stage.h"
+
+namespace zkrecipes::soak {
+namespace {
+
+constexpr int kCouldNotRun = 2;
+constexpr int kCannotRunHere = 3;
+
+int Fail(const absl::Status& status, int exit_status = kCouldNotRun) {
+  std::fprintf(stderr, "zkrecipes-soak: %s\n", status.ToString().c_str());
+  return exit_status;
+}
+
+int Judge(const Options& options, absl::Duration took) {
+  const std::string timeline = options.report + "/timeline.html";
+  const auto verdict = history::Judge(options.report, timeline);
+  if (!verdict.ok()) return Fail(verdict.status());
+  const absl::Status written =
+      WriteFile(options.report + "/result.json", ToJson(options, took, *verdict));
+  if (!written.ok()) return Fail(written);
+  std::printf("timeline: %s\n", timeline.c_str());
+  return verdict->violations.empty() ? 0 : 1;
+}
+
+int Soak(const Options& options) {
+  const absl::Time begin = absl::Now();
+  if (absl::Status made = MakeNewDirectory(options.report); !made.ok()) return Fail(made);
+  auto stage = MakeStage(options);
+  if (!stage.ok()) {
+    const bool here = absl::IsFailedPrecondition(stage.status());
+    return Fail(stage.status(), here ? kCannotRunHere : kCouldNotRun);
+  }
+  if (absl::Status run = Run(*stage, options); !run.ok()) return Fail(run);
+  return Judge(options, absl::Now() - begin);
+}
+
+}  // namespace
+}  // namespace zkrecipes::soak
+
+int main(int argc, char** argv) {
+  auto parsed = zkrecipes::soak::ParseOptions(argc, argv);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  return zkrecipes::soak::Soak(std::get<zkrecipes::soak::Options>(parsed));
+}

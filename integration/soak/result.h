@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_INTEGRATION_SOAK_RESULT_H_
+#define ZKRECIPES_INTEGRATION_SOAK_RESULT_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+
+#include "integration/history/checker.h"
+#include "integration/soak/options.h"
+
+namespace zkrecipes::soak {
+
+// What scripts/soak_table.py sums up: {"ensemble": "local", "seed": 1, "seconds": 300, "grants": ...,
+// "violations": [{"rule", "what", "fault"}], "faults": [{"name", "target", "grants", "gap_ms", ...}]}.
+std::string ToJson(const Options& options, absl::Duration took, const history::Verdict& verdict);
+
+}  // namespace zkrecipes::soak
+
+#endif  // ZKRECIPES_INTEGRATION_SOAK_RESULT_H_

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The table of docs/testing.md, from the result.json of each run of zkrecipes-soak.
+
+usage: soak_table.py DIRECTORY...; searches each of them.
+"""
+import collections
+import json
+import pathlib
+import sys
+
+
+def results(directories):
+    for directory in directories:
+        for path in sorted(pathlib.Path(directory).rglob("result.json")):
+            yield json.loads(path.read_text())
+
+
+def seconds(milliseconds):
+    return f"{milliseconds / 1000:.1f}"
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def spread(milliseconds):
+    return f"{seconds(median(milliseconds))} / {seconds(max(milliseconds))}" if milliseconds else "-"
+
+
+def row(name, faults, violations):
+    gaps = [fault["gap_ms"] for fault in faults]
+    firsts = [fault["first_grant_ms"] for fault in faults if fault["first_grant_ms"] is not None]
+    grants = sum(fault["grants"] for fault in faults)
+    return f"| {name} | {len(faults)} | {grants:,} | {violations} | {spread(gaps)} | {spread(firsts)} |"
+
+
+def print_table(ensemble, runs):
+    faults, violations = collections.defaultdict(list), collections.Counter()
+    for run in runs:
+        for fault in run["faults"]:
+            faults[fault["name"]].append(fault)
+        for violation in run["violations"]:
+            violations[violation["fault"]] += 1
+    def total(key):
+        return sum(run[key] for run in runs)
+
+    print(f"{ensemble}: {len(runs)} runs, {total('seconds') / 3600:.2f} h, {sum(len(run['faults']) for run in runs):,} faults, "
+          f"{total('grants'):,} grants, {total('writes_accepted'):,} writes accepted, {total('writes_refused'):,} refused, "
+          f"{total('losses'):,} leases lost, {sum(violations.values())} violations\n")
+    print("| fault | runs | grants | violations | without a grant, s (median / longest) "
+          "| first grant after its end, s |\n| --- | --- | --- | --- | --- | --- |")
+    for name in sorted(faults):
+        print(row(name, faults[name], violations[name]))
+    print()
+
+
+def main():
+    by_ensemble = collections.defaultdict(list)
+    for result in results(sys.argv[1:]):
+        by_ensemble[result["ensemble"]].append(result)
+    for ensemble, runs in sorted(by_ensemble.items(), reverse=True):
+        print_table(ensemble, runs)
+
+
+if __name__ == "__main__":
+    main()
