@@ -78,6 +78,10 @@ Lease ClientTest::Acquired(const std::shared_ptr<Client>& client, const std::str
   return *std::move(lease);
 }
 
+void ClientTest::CatchUp(const std::shared_ptr<Client>& client) {
+  EXPECT_EQ(Acquired(client, node_path() + "-barrier").Release({kSoon}), absl::OkStatus());
+}
+
 std::vector<ContenderInfo> ClientTest::Queue(Client& client) {
   auto queue = ListContenders(client, node_path(), {kSoon});
   EXPECT_TRUE(queue.ok()) << queue.status();
@@ -89,6 +93,8 @@ bool ClientTest::AwaitQueue(Client& client, size_t size) {
 }
 
 std::vector<std::string> Tree(ZkSession& session, const std::string& root) {
+  // A committed write: what follows on this session sees everything before it.
+  session.Do(zk::Delete{"/zkrecipes-barrier"});
   std::vector<std::string> found;
   std::vector<std::string> ahead = {root};
   while (!ahead.empty()) {

@@ -77,12 +77,17 @@ class ClientTest : public ZkTest {
   Lease Acquired(const std::shared_ptr<Client>& client, const std::string& path);
   Lease Acquired(const std::shared_ptr<Client>& client) { return Acquired(client, node_path()); }
 
+  // A committed write of its own: what follows on `client`, whose server may have been behind, sees all
+  // that was committed before. A new client needs none: opening its session is such a write.
+  void CatchUp(const std::shared_ptr<Client>& client);
+
+  // What the client's server knows, which may be behind.
   std::vector<ContenderInfo> Queue(Client& client);
   bool AwaitQueue(Client& client, size_t size);
 };
 
-// All paths below `root` (but ZooKeeper's own), in order. Nodes that the session of `session` may
-// not read have no children.
+// All paths below `root` (but ZooKeeper's own) that were committed before, in order. Nodes that the
+// session of `session` may not read have no children.
 std::vector<std::string> Tree(ZkSession& session, const std::string& root = "/");
 
 }  // namespace zkrecipes::integration

@@ -103,7 +103,7 @@ TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeaders
 
 // From which timeout on depends on how long the election and the reconnection take: printed.
 TEST_F(ElectionFailoverTest, OurLeaderStaysWhenTheEnsemblesLeaderIsKilled) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   for (const absl::Duration timeout : {absl::Seconds(20), absl::Seconds(6)}) {
     auto client = NewClient({.session_timeout = timeout});
     auto other = NewClient({.session_timeout = timeout});
@@ -112,11 +112,11 @@ TEST_F(ElectionFailoverTest, OurLeaderStaysWhenTheEnsemblesLeaderIsKilled) {
     Pending waiter = Campaigning(other);
     ASSERT_TRUE(AwaitQueue(*other, 2));
     ASSERT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
-    const auto leader = local().Leader();
+    const auto leader = members().Leader();
     ASSERT_TRUE(leader.ok()) << leader.status();
     const absl::Time killed = absl::Now();
     const absl::Duration left = lease->remaining();
-    ASSERT_EQ(local().Kill(*leader), absl::OkStatus());
+    ASSERT_EQ(members().Kill(*leader), absl::OkStatus());
     // The quorum is back, and has kept its session.
     const absl::Status written = Election(client).Proclaim(*lease, "still here", {kSoon});
     const absl::Duration took = absl::Now() - killed;

@@ -7,17 +7,19 @@
 #include <cstdlib>
 
 #include "absl/random/random.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 
+#include "integration/faults/docker_servers.h"
+#include "integration/faults/local_servers.h"
 #include "testing/four_letter_word.h"
+#include "testing/quorum.h"
 
 namespace zkrecipes::integration {
 namespace {
-
-using testing::LocalEnsemble;
 
 // Null until first used. Destroyed by the environment below, so that no server waits for the
 // program's static destructors.
@@ -34,6 +36,18 @@ class TearDownAtEnd : public ::testing::Environment {
 [[maybe_unused]] ::testing::Environment* const environment =
     ::testing::AddGlobalTestEnvironment(new TearDownAtEnd);
 
+absl::StatusOr<std::unique_ptr<faults::Servers>> Start(
+    const std::string& wanted, const testing::LocalEnsembleOptions& options) {
+  if (wanted == "docker") return faults::DockerServers::Start(options);
+  if (!wanted.empty() && wanted != "local") {
+    return absl::InvalidArgumentError(absl::StrCat("ZKRECIPES_TEST_ENSEMBLE is '", wanted,
+                                                   "', not local, docker or a list of servers"));
+  }
+  auto local = testing::LocalEnsemble::Start(options);
+  if (!local.ok()) return local.status();
+  return std::make_unique<faults::LocalServers>(*std::move(local));
+}
+
 }  // namespace
 
 SharedEnsemble& SharedEnsemble::Get() {
@@ -48,34 +62,30 @@ testing::LocalEnsembleOptions& SharedEnsemble::Options() {
 }
 
 SharedEnsemble::SharedEnsemble() {
-  if (const char* external = std::getenv("ZKRECIPES_TEST_SERVERS"); external != nullptr) {
-    servers_ = external;
+  const char* variable = std::getenv("ZKRECIPES_TEST_ENSEMBLE");
+  const std::string wanted = variable == nullptr ? "" : variable;
+  if (absl::StrContains(wanted, ':')) {
+    servers_ = wanted;
   } else {
-    absl::StatusOr<std::unique_ptr<LocalEnsemble>> started = LocalEnsemble::Start(Options());
+    absl::StatusOr<std::unique_ptr<faults::Servers>> started = Start(wanted, Options());
     if (!started.ok()) {
       std::fprintf(stderr, "no ensemble to test on: %s\n", started.status().ToString().c_str());
       std::exit(1);
     }
-    local_ = *std::move(started);
-    servers_ = local_->servers();
+    members_ = *std::move(started);
+    servers_ = members_->list();
   }
   const std::string without_namespace = servers_.substr(0, servers_.find('/'));
   hosts_ = absl::StrSplit(without_namespace, ',');
 }
 
 absl::Status SharedEnsemble::Heal(absl::Duration timeout) {
-  if (local_ == nullptr) return absl::OkStatus();
-  for (int i = 0; i < size(); ++i) {
-    if (local_->state(i) == LocalEnsemble::MemberState::kPaused) {
-      if (absl::Status status = local_->Resume(i); !status.ok()) return status;
-    }
-  }
-  for (int i = 0; i < size(); ++i) {
-    if (local_->state(i) == LocalEnsemble::MemberState::kDown) {
-      if (absl::Status status = local_->Restart(i); !status.ok()) return status;
-    }
-  }
-  return local_->WaitForAll(timeout);
+  return members_ == nullptr ? absl::OkStatus() : faults::Heal(*members_, timeout);
+}
+
+absl::Status SharedEnsemble::WaitForQuorum(absl::Duration timeout) {
+  return testing::WaitForView([this] { return testing::AskModes(hosts_); },
+                              &testing::QuorumView::HasQuorum, timeout);
 }
 
 absl::StatusOr<std::string> SharedEnsemble::FourLetterWord(int i, const std::string& word) {

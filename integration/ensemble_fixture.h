@@ -4,16 +4,18 @@
 //
 //   class LockTest : public integration::EnsembleTest {};
 //   TEST_F(LockTest, SurvivesTheLossOfTheLeader) {
-//     ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+//     ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
 //     auto client = Client::Connect({.servers = servers()});
 //     ... node_path() ...
-//     ASSERT_TRUE(local().Kill(*local().Leader()).ok());
+//     ASSERT_EQ(members().Kill(*members().Leader()), absl::OkStatus());
 //   }
 //
 // Three servers with a tick of 500 ms (so session timeouts from 1 s on) are started at first use,
-// are whole again before each test, and end with the program. With ZKRECIPES_TEST_SERVERS
-// ("host:port,host:port") in the environment that ensemble is used instead; tests that must kill
-// its members are then skipped.
+// are whole again before each test, and end with the program. ZKRECIPES_TEST_ENSEMBLE in the
+// environment says what they are:
+//   local   processes of this machine; so too without the variable
+//   docker  containers: `./dev test --docker` makes the image and a daemon
+//   "host:port,host:port"  somebody's: tests that must kill its members are then skipped
 //
 // In code inside namespace zkrecipes write `::testing::` for GoogleTest's namespace.
 
@@ -31,6 +33,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
+#include "integration/faults/servers.h"
 #include "integration/four_letter_answers.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
@@ -38,8 +41,8 @@ namespace zkrecipes::integration {
 
 // Why a test is skipped that would do so to somebody else's.
 inline constexpr char kNotOursToDisturb[] =
-    "this test kills or stops servers, and those that ZKRECIPES_TEST_SERVERS names are not ours to "
-    "disturb: without that variable it starts its own";
+    "this test kills or stops servers, and those that ZKRECIPES_TEST_ENSEMBLE lists are not ours "
+    "to disturb: without that variable it starts its own";
 
 class SharedEnsemble {
  public:
@@ -50,10 +53,13 @@ class SharedEnsemble {
 
   const std::string& servers() const { return servers_; }
   int size() const { return static_cast<int>(hosts_.size()); }
-  testing::LocalEnsemble* local() { return local_.get(); }  // null if the ensemble is not ours
+  const std::string& server(int i) const { return hosts_[i]; }
+  faults::Servers* members() { return members_.get(); }  // null if the ensemble is not ours
 
   // Resumes the paused members, restarts those that are down, waits until all serve.
   absl::Status Heal(absl::Duration timeout = absl::Seconds(60));
+  // Blocks until one member leads and a majority serves. DeadlineExceeded if not within `timeout`.
+  absl::Status WaitForQuorum(absl::Duration timeout);
 
   // Errors: see LocalEnsemble.
   absl::StatusOr<std::string> FourLetterWord(int i, const std::string& word);
@@ -76,7 +82,7 @@ class SharedEnsemble {
 
   std::string servers_;
   std::vector<std::string> hosts_;
-  std::unique_ptr<testing::LocalEnsemble> local_;
+  std::unique_ptr<faults::Servers> members_;
 };
 
 class EnsembleTest : public ::testing::Test {
@@ -85,7 +91,8 @@ class EnsembleTest : public ::testing::Test {
 
   SharedEnsemble& ensemble() { return SharedEnsemble::Get(); }
   const std::string& servers() { return ensemble().servers(); }
-  testing::LocalEnsemble& local() { return *ensemble().local(); }
+  // REQUIRES: the ensemble is ours.
+  faults::Servers& members() { return *ensemble().members(); }
 
   // A path of this test's own, "/zkrecipes-test/<suite>.<test>-<random>": not created yet, nor is
   // its parent, and nobody removes it.
@@ -98,8 +105,8 @@ class EnsembleTest : public ::testing::Test {
 }  // namespace zkrecipes::integration
 
 // First line of a test that kills, pauses or restarts members.
-#define ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE()                                \
-  if (::zkrecipes::integration::SharedEnsemble::Get().local() == nullptr) \
+#define ZKRECIPES_REQUIRE_OWN_ENSEMBLE()                                    \
+  if (::zkrecipes::integration::SharedEnsemble::Get().members() == nullptr) \
   GTEST_SKIP() << ::zkrecipes::integration::kNotOursToDisturb
 
 #endif  // ZKRECIPES_INTEGRATION_ENSEMBLE_FIXTURE_H_

@@ -147,10 +147,10 @@ TEST_F(ExamplesTest, EveryInstanceOfAServiceKnowsItsLeader) {
 }
 
 TEST_F(ExamplesTest, AServiceWithoutAnEnsembleIsNotHealthyUntilItIsBack) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   Instance instance(Start("embedded_service", {"a", "0"}));
   ASSERT_TRUE(instance.BecomesHealthy(true));
-  for (int i = 0; i < local().size(); ++i) ASSERT_TRUE(local().Stop(i).ok());
+  for (int i = 0; i < members().size(); ++i) ASSERT_TRUE(members().Stop(i).ok());
   EXPECT_TRUE(instance.BecomesHealthy(false));
   ASSERT_TRUE(ensemble().Heal().ok());
   EXPECT_TRUE(instance.BecomesHealthy(true));

@@ -20,7 +20,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "integration/ensemble_fixture.h"
+#include "integration/faults/local_servers.h"
 #include "integration/processes.h"
 #include "integration/raw_client.h"
 
@@ -73,16 +73,31 @@ class Listener {
   sockaddr_in address_{};
 };
 
-// The shared ensemble, whole at the start of each test.
-class LocalEnsembleTest : public EnsembleTest {
+// An ensemble for these tests, whatever others run on; whole at the start of each.
+class LocalEnsembleTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
-    EnsembleTest::SetUp();
+  static void SetUpTestSuite() {
+    auto started = LocalEnsemble::Start();
+    ASSERT_TRUE(started.ok()) << started.status();
+    shared_ = new faults::LocalServers(*std::move(started));
   }
+  static void TearDownTestSuite() {
+    delete shared_;
+    shared_ = nullptr;
+  }
+  void SetUp() override {
+    ASSERT_NE(shared_, nullptr);
+    ASSERT_EQ(faults::Heal(*shared_, kPatience), absl::OkStatus());
+  }
+  static LocalEnsemble& local() { return shared_->ensemble(); }
   int LeaderNow() { return *local().Leader(); }
   int FollowerNow() { return (LeaderNow() + 1) % local().size(); }
+
+ private:
+  static faults::LocalServers* shared_;
 };
+
+faults::LocalServers* LocalEnsembleTest::shared_ = nullptr;
 
 TEST_F(LocalEnsembleTest, EveryMemberAnswers) {
   for (int i = 0; i < local().size(); ++i) {
@@ -98,6 +113,18 @@ TEST_F(LocalEnsembleTest, ListensOnLoopbackOnly) {
     const std::vector<std::string> addresses = ListeningAddressesOf(local().pid(i));
     EXPECT_THAT(addresses, ::testing::Contains(local().server(i)));
     EXPECT_THAT(addresses, ::testing::Each(::testing::StartsWith("127.0.0.1:")));
+  }
+}
+
+TEST(LocalEnsemble, ListensOnTheAddressesThatItIsGiven) {
+  const auto ensemble =
+      LocalEnsemble::Start({.addresses = {"127.0.0.2", "127.0.0.3", "127.0.0.4"}});
+  ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  for (int i = 0; i < 3; ++i) {
+    const std::string address = absl::StrCat("127.0.0.", i + 2, ":");
+    EXPECT_THAT((*ensemble)->server(i), ::testing::StartsWith(address));
+    EXPECT_THAT(ListeningAddressesOf((*ensemble)->pid(i)),
+                ::testing::Each(::testing::StartsWith(address)));
   }
 }
 

@@ -71,6 +71,7 @@ TEST_F(LockFiguresTest, ATryOnABusyLockTakesOneRequest) {
   auto holder = NewQuietClient();
   auto other = NewQuietClient();
   const Lease lease = Acquired(holder);
+  CatchUp(other);
   EXPECT_EQ(
       PacketsOf([&] { EXPECT_FALSE(Lock(other, node_path()).TryAcquire({kSoon})->acquired()); }),
       1);

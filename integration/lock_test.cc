@@ -66,11 +66,13 @@ TEST_F(LockTest, TryOnABusyLockAnswersBusyAndQueuesNobody) {
   auto other = NewClient();
   auto lease = Lock(holder, node_path()).Acquire({kSoon});
   ASSERT_TRUE(lease.ok()) << lease.status();
+  CatchUp(other);
   auto busy = Lock(other, node_path()).TryAcquire({kSoon});
   ASSERT_TRUE(busy.ok()) << busy.status();
   EXPECT_FALSE(busy->acquired());
   EXPECT_EQ(Queue(*holder).size(), 1u);
   EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+  CatchUp(other);
   auto free = Lock(other, node_path()).TryAcquire({kSoon});
   ASSERT_TRUE(free.ok()) << free.status();
   EXPECT_TRUE(free->acquired());

@@ -2,7 +2,6 @@
 
 #include "integration/partitionable_ensemble.h"
 
-#include <filesystem>
 #include <fstream>
 
 #include "absl/strings/match.h"
@@ -10,29 +9,23 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
+#include "integration/faults/member_java.h"
+
 namespace zkrecipes::integration {
 namespace {
 
-namespace fs = std::filesystem;
-
-// A Java for all members, which knows them by the directories they run in.
 absl::StatusOr<std::string> WriteJava(const std::string& directory,
                                       const std::vector<std::unique_ptr<TcpProxy>>& proxies) {
-  const std::string path = directory + "/java";
-  std::ofstream out(path);
-  out << "#!/bin/sh\ncase ${PWD##*/} in\n";
-  for (size_t i = 0; i < proxies.size(); ++i) {
-    const std::string address = proxies[i]->address();
-    out << "server" << i + 1 << ") proxy=" << address.substr(address.rfind(':') + 1) << " ;;\n";
+  std::vector<std::string> settings;
+  for (const auto& proxy : proxies) {
+    const std::string address = proxy->address();
+    settings.push_back("proxy=" + address.substr(address.rfind(':') + 1));
   }
   // Without the empty list it would connect to loopback addresses directly.
-  out << "esac\nexec /usr/bin/java -DsocksProxyHost=127.0.0.1 -DsocksProxyPort=$proxy"
-      << " -DsocksNonProxyHosts= \"$@\"\n";
-  out.close();
-  std::error_code error;
-  fs::permissions(path, fs::perms::owner_all, error);
-  if (out && !error) return path;
-  return absl::InternalError(absl::StrCat("cannot write ", path));
+  return faults::WriteMemberJava(
+      directory, settings,
+      absl::StrCat("exec ", faults::kJava, " -DsocksProxyHost=127.0.0.1 -DsocksProxyPort=$proxy",
+                   " -DsocksNonProxyHosts= \"$@\""));
 }
 
 // Of "server.2=127.0.0.1:20001:20002"; empty if the line is another's.

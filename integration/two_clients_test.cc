@@ -72,6 +72,7 @@ TEST_F(TwoClientsTest, BothTalkToTheEnsembleAndSeeTheSame) {
   auto ours = NewClient();
   OtherClient other(servers());
   Lease lease = Acquired(ours);
+  EXPECT_EQ(other.Delete(node_path() + "-barrier"), ZNONODE);  // so that its server is not behind
   const Stat stat = other.Exists(lease.node());
   EXPECT_EQ(stat.czxid, lease.token().value());
   EXPECT_EQ(stat.ephemeralOwner, ours->session_id());

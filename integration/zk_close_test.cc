@@ -38,8 +38,8 @@ class ZkCloseTest : public ZkTest {
   }
 
   void StopServers(bool stop) {
-    for (int i = 0; i < local().size(); ++i) {
-      ASSERT_TRUE((stop ? local().Pause(i) : local().Resume(i)).ok());
+    for (int i = 0; i < members().size(); ++i) {
+      ASSERT_TRUE((stop ? members().Pause(i) : members().Resume(i)).ok());
     }
   }
 };
@@ -115,7 +115,7 @@ TEST_F(ZkCloseTest, SendsWhatTheSameTaskSentBefore) {
 }
 
 TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientWithAServerThatIsSilent) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto session = Connect();
   StopServers(true);
   EXPECT_LT(session->Close(/*patient=*/false), absl::Milliseconds(100));
@@ -123,7 +123,7 @@ TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientWithAServerThatIsSilent) {
 }
 
 TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientAndTheSocketIsFull) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto session = Connect();
   StopServers(true);
   int answers = 0;
@@ -141,7 +141,7 @@ TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientAndTheSocketIsFull) {
 }
 
 TEST_F(ZkCloseTest, EndsWhenPatientWithAServerThatIsSilent) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto session = Connect();
   StopServers(true);
   EXPECT_LT(session->Close(/*patient=*/true), absl::Seconds(4.7));

@@ -80,7 +80,7 @@ class ZkSessionLifeTest : public ZkTest {
   int MemberOf(const ZkSession& session) {
     const std::string id = absl::StrCat("0x", absl::Hex(session.id()));
     for (int i = 0; i < ensemble().size(); ++i) {
-      const auto cons = local().FourLetterWord(i, "cons");
+      const auto cons = ensemble().FourLetterWord(i, "cons");
       if (cons.ok() && cons->find(id) != std::string::npos) return i;
     }
     ADD_FAILURE() << "no member knows session " << id;
@@ -89,17 +89,17 @@ class ZkSessionLifeTest : public ZkTest {
 
   // A follower, so that killing it causes no election.
   int Follower() {
-    const auto leader = local().Leader();
+    const auto leader = members().Leader();
     EXPECT_TRUE(leader.ok()) << leader.status();
     return leader.value_or(0) == 0 ? 1 : 0;
   }
 };
 
 TEST_F(ZkSessionLifeTest, KeepsItsSessionAndItsWatchesWhenItsServerIsRestarted) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   const int member = Follower();
-  auto session = Connect({.servers = local().server(member)});
-  auto other = Connect({.servers = local().server(2)});
+  auto session = Connect({.servers = ensemble().server(member)});
+  auto other = Connect({.servers = ensemble().server(2)});
   CreateParent(*other);
   const std::string path = other->Do(Create{Child("a"), "", CreateMode::kPersistent}).path;
   const std::string kept = other->Do(Create{Child("b"), "", CreateMode::kPersistent}).path;
@@ -107,10 +107,10 @@ TEST_F(ZkSessionLifeTest, KeepsItsSessionAndItsWatchesWhenItsServerIsRestarted) 
   ASSERT_EQ(session->Do(WatchNode{kept}).code, Code::kOk);
   const zk::SessionId id = session->id();
 
-  ASSERT_TRUE(local().Kill(member).ok());
+  ASSERT_TRUE(members().Kill(member).ok());
   ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
   ASSERT_EQ(other->Do(Delete{path}).code, Code::kOk);
-  ASSERT_TRUE(local().Restart(member).ok());
+  ASSERT_TRUE(members().Start(member).ok());
   ASSERT_TRUE(session->WaitUntilConnected(2));
   EXPECT_EQ(session->id(), id);
   EXPECT_TRUE(session->journal().WaitFor("deleted " + path));
@@ -120,13 +120,13 @@ TEST_F(ZkSessionLifeTest, KeepsItsSessionAndItsWatchesWhenItsServerIsRestarted) 
 }
 
 TEST_F(ZkSessionLifeTest, FindsAnotherServerWithinMomentsWhenItsOwnDies) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
-  const std::string dead_one = local().server(Follower());
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  const std::string dead_one = ensemble().server(Follower());
   auto session = Connect({.servers = absl::StrCat(dead_one, ",", servers())});
   const zk::SessionId id = session->id();
   const int member = MemberOf(*session);
-  ASSERT_EQ(local().server(member), dead_one) << "the first of the list";
-  ASSERT_TRUE(local().Kill(member).ok());
+  ASSERT_EQ(ensemble().server(member), dead_one) << "the first of the list";
+  ASSERT_TRUE(members().Kill(member).ok());
   ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
   const base::BootTime lost = base::BootNow();
   ASSERT_TRUE(session->WaitUntilConnected(2));
@@ -135,14 +135,14 @@ TEST_F(ZkSessionLifeTest, FindsAnotherServerWithinMomentsWhenItsOwnDies) {
 }
 
 TEST_F(ZkSessionLifeTest, SurvivesAnElection) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto session = Connect();
   CreateParent(*session);
   const zk::SessionId id = session->id();
-  const auto leader = local().Leader();
+  const auto leader = members().Leader();
   ASSERT_TRUE(leader.ok()) << leader.status();
-  ASSERT_TRUE(local().Kill(*leader).ok());
-  ASSERT_TRUE(local().WaitForQuorum(absl::Seconds(30)).ok());
+  ASSERT_TRUE(members().Kill(*leader).ok());
+  ASSERT_TRUE(ensemble().WaitForQuorum(absl::Seconds(30)).ok());
   Code code = Code::kConnectionLoss;
   for (int i = 0; i < 200 && code != Code::kOk; ++i) {
     code = session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).code;
@@ -163,7 +163,7 @@ TEST_F(ZkSessionLifeTest, AnswersAtOnceWhatIsSentWithoutAConnection) {
 }
 
 TEST_F(ZkSessionLifeTest, TellsOfALossBeforeItFailsTheRequests) {
-  TcpProxy proxy(local().server(0));
+  TcpProxy proxy(ensemble().server(0));
   auto session = Connect({.servers = proxy.address()});
   proxy.HoldReplies(true);
   session->OnLoop([&](zk::Handle& handle) {
@@ -180,7 +180,7 @@ TEST_F(ZkSessionLifeTest, TellsOfALossBeforeItFailsTheRequests) {
 }
 
 TEST_F(ZkSessionLifeTest, ReportsAsLostWhatIsSentIntoADeadSocketAndNeverSendsItAgain) {
-  TcpProxy proxy(local().server(0));
+  TcpProxy proxy(ensemble().server(0));
   auto session = Connect({.servers = proxy.address()});
   CreateParent(*session);
   for (int round = 0; round < 10; ++round) {
@@ -235,7 +235,7 @@ TEST_F(ZkSessionLifeTest, ExpiresWhenItsLoopStoodStillTooLong) {
 }
 
 TEST_F(ZkSessionLifeTest, ExpiresWithRequestsPendingAndAnswersEachOnce) {
-  TcpProxy proxy(local().server(0));
+  TcpProxy proxy(ensemble().server(0));
   auto session = Connect({.servers = proxy.address(), .timeout = absl::Seconds(1)});
   proxy.HoldEverything(true);
   session->OnLoop([&](zk::Handle& handle) {
@@ -252,7 +252,7 @@ TEST_F(ZkSessionLifeTest, ExpiresWithRequestsPendingAndAnswersEachOnce) {
 }
 
 TEST_F(ZkSessionLifeTest, KeepsItsConnectionWhenItsLoopWasLateButRepliesWaited) {
-  TcpProxy proxy(local().server(0));
+  TcpProxy proxy(ensemble().server(0));
   auto session = Connect({.servers = proxy.address(), .timeout = absl::Seconds(3)});
   session->journal().Clear();
   proxy.HoldEverything(true);
@@ -295,7 +295,7 @@ TEST_F(ZkSessionLifeTest, GivesUpASilentServerInTimeToReachAnother) {
 }
 
 TEST_F(ZkSessionLifeTest, GivesUpAServerThatAcceptsAndSaysNothing) {
-  TcpProxy proxy(local().server(0));
+  TcpProxy proxy(ensemble().server(0));
   proxy.HoldEverything(true);
   const base::BootTime before = base::BootNow();
   auto session = Connect(
@@ -304,20 +304,20 @@ TEST_F(ZkSessionLifeTest, GivesUpAServerThatAcceptsAndSaysNothing) {
 }
 
 TEST_F(ZkSessionLifeTest, ComesBackWithoutSpinningWhenAnEvenNumberOfServersWasDown) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   const int member = Follower();
   // Four addresses, three of them never alive.
-  auto session = Connect(
-      {.servers = absl::StrCat("127.0.0.1:1,", local().server(member), ",127.0.0.1:2,127.0.0.1:3"),
-       .timeout = absl::Seconds(20)});
-  ASSERT_TRUE(local().Kill(member).ok());
+  auto session = Connect({.servers = absl::StrCat("127.0.0.1:1,", ensemble().server(member),
+                                                  ",127.0.0.1:2,127.0.0.1:3"),
+                          .timeout = absl::Seconds(20)});
+  ASSERT_TRUE(members().Kill(member).ok());
   ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
   const absl::Duration cpu_before = CpuTime();
   Sleep(absl::Seconds(2));
   EXPECT_LT(CpuTime() - cpu_before, absl::Milliseconds(400)) << "of two seconds";
   const auto attempts = static_cast<int>(session->journal().lines().size());
   EXPECT_LT(attempts, 60) << "some per second";
-  ASSERT_TRUE(local().Restart(member).ok());
+  ASSERT_TRUE(members().Start(member).ok());
   EXPECT_TRUE(session->WaitUntilConnected(2));
 }
 

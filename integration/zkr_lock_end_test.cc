@@ -84,10 +84,10 @@ TEST_F(ZkrLockEndTest, AZkrThatStopsForLongerThanItsSessionFindsTheCommandDead) 
 }
 
 TEST_F(ZkrLockEndTest, ACommandWhoseSessionIsLostIsEnded) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto zkr = StartHolder();
   const int64_t token = Queue().at(0).node_czxid;
-  for (int i = 0; i < ensemble().size(); ++i) ASSERT_TRUE(local().Pause(i).ok());
+  for (int i = 0; i < ensemble().size(); ++i) ASSERT_TRUE(members().Pause(i).ok());
   ExpectLost(*zkr, token);
 }
 
@@ -111,10 +111,10 @@ TEST_F(ZkrLockEndTest, ALossIsToldToTheCommandAndCountsAlsoIfItThenEndsWell) {
 }
 
 TEST_F(ZkrLockEndTest, AServerThatDiesIsNoLoss) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto zkr = StartLock(Holding("echo up >&9; sleep 1000 & wait"), {"--session-timeout", "10s"});
   ASSERT_TRUE(life_.WaitFor("up"));
-  ASSERT_TRUE(local().Kill(*local().Leader()).ok());
+  ASSERT_TRUE(members().Kill(*members().Leader()).ok());
   ASSERT_TRUE(ensemble().Heal().ok());
   EXPECT_TRUE(life_.IsHeld());
   zkr->Signal(SIGTERM);

@@ -206,7 +206,7 @@ TEST_F(ZkrLockTest, RefusesBadInputAndLeavesNothingInTheTree) {
 }
 
 TEST_F(ZkrLockTest, RefusesASessionTimeoutBelowWhichNoLeaseIsProven) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto quick = testing::LocalEnsemble::Start({.servers = 1, .tick = absl::Milliseconds(100)});
   ASSERT_TRUE(quick.ok()) << quick.status();
   Zkr zkr((*quick)->servers(), {"lock", node_path(), "--session-timeout", "300ms", "--status-fd",

@@ -90,11 +90,11 @@ TEST_F(ZkrObserveTest, SaysNothingOfANewValue) {
 }
 
 TEST_F(ZkrObserveTest, GoesOnWhenServersDie) {
-  ZKRECIPES_REQUIRE_LOCAL_ENSEMBLE();
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto zkr = Start({"observe", node_path()});
   ASSERT_TRUE(AwaitLines(*zkr, 1));
   for (int i = 0; i < ensemble().size(); ++i) {
-    ASSERT_TRUE(local().Kill(i).ok());
+    ASSERT_TRUE(members().Kill(i).ok());
     ASSERT_TRUE(ensemble().Heal().ok());
   }
   const Lease lease = Elected("first");

@@ -27,6 +27,19 @@ void Supervised::ExpectDeadBeforeTheDeadline(const std::string& grace,
   EXPECT_EQ(program.Wait(), 70);
 }
 
+// A command that ends when it is asked to is asked when `trouble` befalls its lock.
+void Supervised::ExpectAskedToEnd(const std::string& once_ready, const std::string& grace,
+                                  const std::string& remaining,
+                                  const std::function<void()>& trouble) {
+  Program program(Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; " +
+                                once_ready + "while :; do sleep 0.01; done"),
+                        grace, remaining));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  trouble();
+  EXPECT_EQ(program.Wait(), 70);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+}
+
 namespace {
 
 using ::testing::HasSubstr;
@@ -76,13 +89,7 @@ TEST_P(Supervised, ReportsACommandThatEndedBeforeTheDeadlineOfAStoppedZkr) {
 }
 
 TEST_P(Supervised, AsksTheCommandToEndWhileTheLockIsInDoubt) {
-  Program program(Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
-                                "while :; do sleep 0.01; done"),
-                        "10s", "6s"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  DoubtTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
+  ExpectAskedToEnd("", "10s", "6s", [this] { DoubtTheLock(); });
 }
 
 TEST_P(Supervised, LeavesTheCommandAloneWhenADoubtIsOver) {
@@ -106,24 +113,11 @@ TEST_P(Supervised, KillsTheTreeBeforeTheDeadlineOfALockInDoubt) {
 }
 
 TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsInDoubt) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
-                    "while :; do sleep 0.01; done"),
-            "10s", "6s"));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  DoubtTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
+  ExpectAskedToEnd("kill -STOP $$; ", "10s", "6s", [this] { DoubtTheLock(); });
 }
 
 TEST_P(Supervised, AsksTheCommandToEndWhenTheLockIsLost) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; "
-                    "while :; do sleep 0.01; done")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  LoseTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
+  ExpectAskedToEnd("", "30s", "1h", [this] { LoseTheLock(); });
 }
 
 TEST_P(Supervised, KillsTheTreeAfterTheGracePeriodWhenTheLockIsLost) {
@@ -143,13 +137,7 @@ TEST_P(Supervised, KillsTheTreeBeforeTheDeadlineOfALostLockWhateverTheGracePerio
 }
 
 TEST_P(Supervised, EndsAStoppedCommandWhenTheLockIsLost) {
-  Program program(
-      Shell(Holding("trap 'echo asked >&9; exit 0' TERM; echo ready >&9; kill -STOP $$; "
-                    "while :; do sleep 0.01; done")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  LoseTheLock();
-  EXPECT_EQ(program.Wait(), 70);
-  EXPECT_TRUE(life_.WaitFor("asked"));
+  ExpectAskedToEnd("kill -STOP $$; ", "30s", "1h", [this] { LoseTheLock(); });
 }
 
 TEST_P(Supervised, RunsNothingUnderALockThatIsLostAlready) {

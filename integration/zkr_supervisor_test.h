@@ -41,6 +41,8 @@ class Supervised : public ::testing::TestWithParam<std::string> {
     return absl::StrCat("exec 9>", life_.path(), "; ", then);
   }
 
+  void ExpectAskedToEnd(const std::string& once_ready, const std::string& grace,
+                        const std::string& remaining, const std::function<void()>& trouble);
   void ExpectDeadBeforeTheDeadline(const std::string& grace, const std::function<void()>& trouble);
 
   void LoseTheLock() { std::ofstream(lock_ + ".loss") << "lost"; }

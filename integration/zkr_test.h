@@ -59,7 +59,10 @@ class ZkrTest : public ClientTest {
 
   // Somebody else, with a lock of his own or a look at the queue. Leases end with their client.
   const std::shared_ptr<Client>& other() const { return other_; }
-  std::vector<ContenderInfo> Queue() { return ClientTest::Queue(*other_); }
+  std::vector<ContenderInfo> Queue() {
+    CatchUp(other_);
+    return ClientTest::Queue(*other_);
+  }
   bool AwaitQueue(size_t size) { return ClientTest::AwaitQueue(*other_, size); }
 
   testing::TempDir dir_;

@@ -32,7 +32,7 @@ void RemoveDirectoryIfMade(const std::string& directory, const EnsembleState& st
 
 absl::Status StartNewOnce(const LocalEnsembleOptions& options, const std::string& directory,
                           EnsembleState& state) {
-  absl::StatusOr<std::vector<ServerSpec>> specs = NewServerSpecs(options.servers, directory);
+  absl::StatusOr<std::vector<ServerSpec>> specs = NewServerSpecs(options, directory);
   if (!specs.ok()) return specs.status();
   state.servers.clear();
   for (const ServerSpec& spec : *specs) state.servers.push_back({.spec = spec});

@@ -64,7 +64,7 @@ class LocalEnsemble::Impl {
 };
 
 absl::Status LocalEnsemble::Impl::StartAll() {
-  absl::StatusOr<std::vector<ServerSpec>> specs = NewServerSpecs(options_.servers, directory_);
+  absl::StatusOr<std::vector<ServerSpec>> specs = NewServerSpecs(options_, directory_);
   if (!specs.ok()) return specs.status();
   specs_ = *std::move(specs);
   std::error_code ignored;
@@ -104,6 +104,15 @@ absl::Status LocalEnsemble::Impl::WaitForStart() const {
   return absl::OkStatus();
 }
 
+absl::Status LocalEnsemble::Impl::WaitFor(absl::Duration timeout,
+                                          bool (QuorumView::*holds)() const) const {
+  QuorumView view;
+  const absl::Status status = WaitForView([&] { return view = Look(); }, holds, timeout);
+  if (status.ok()) return status;
+  const ServerSpec& missing = specs_[view.FirstNotServing()];
+  return absl::Status(status.code(), absl::StrCat(status.message(), ".", LogForMessage(missing)));
+}
+
 bool LocalEnsemble::Impl::PortTaken() const {
   return std::any_of(specs_.begin(), specs_.end(), LogSaysPortTaken);
 }
@@ -122,20 +131,6 @@ QuorumView LocalEnsemble::Impl::Look() const {
                              : ServerMode::kNoAnswer);
   }
   return view;
-}
-
-absl::Status LocalEnsemble::Impl::WaitFor(absl::Duration timeout,
-                                          bool (QuorumView::*holds)() const) const {
-  const absl::Time deadline = absl::Now() + timeout;
-  for (QuorumView view = Look(); !(view.*holds)(); view = Look()) {
-    if (absl::Now() > deadline) {
-      return absl::DeadlineExceededError(absl::StrFormat("the ensemble is not whole after %s: %s",
-                                                         absl::FormatDuration(timeout),
-                                                         view.Describe()));
-    }
-    absl::SleepFor(kPollInterval);
-  }
-  return absl::OkStatus();
 }
 
 LocalEnsemble::LocalEnsemble(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

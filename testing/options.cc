@@ -2,6 +2,8 @@
 
 #include "testing/options.h"
 
+#include <arpa/inet.h>
+
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -51,6 +53,20 @@ absl::Status CheckSessionTimeouts(const LocalEnsembleOptions& options) {
              absl::StrCat("at least the minimum, ", absl::FormatDuration(least)));
 }
 
+absl::Status CheckAddresses(const LocalEnsembleOptions& options) {
+  const std::vector<std::string>& all = options.addresses;
+  if (!all.empty() && all.size() != static_cast<size_t>(options.servers)) {
+    return Bad("addresses", absl::StrCat("of ", all.size(), " members"),
+               absl::StrCat("of all ", options.servers, ", or empty"));
+  }
+  for (const std::string& address : all) {
+    in_addr parsed{};
+    if (inet_pton(AF_INET, address.c_str(), &parsed) == 1) continue;
+    return Bad("addresses", absl::StrCat("given '", address, "'"), "numeric IPv4 addresses");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckExtraConfig(const std::map<std::string, std::string>& extra) {
   for (const auto& [key, value] : extra) {
     if (key.empty() || key.find_first_of(" \t\r\n=:#!\\") != std::string::npos) {
@@ -70,7 +86,8 @@ absl::Status CheckExtraConfig(const std::map<std::string, std::string>& extra) {
 absl::Status CheckOptions(const LocalEnsembleOptions& options) {
   constexpr int kManyTicks = 1'000'000;
   for (const absl::Status& status :
-       {CheckRange("servers", options.servers, 1, 9), CheckMilliseconds("tick", options.tick),
+       {CheckRange("servers", options.servers, 1, 9), CheckAddresses(options),
+        CheckMilliseconds("tick", options.tick),
         CheckRange("init_limit", options.init_limit, 1, kManyTicks),
         CheckRange("sync_limit", options.sync_limit, 1, kManyTicks), CheckSessionTimeouts(options),
         CheckMilliseconds("container_check_interval", options.container_check_interval),

@@ -17,6 +17,7 @@ void ExpectRefused(const LocalEnsembleOptions& options, const std::string& name)
 TEST(Options, DefaultsAndLimitsAreAccepted) {
   EXPECT_TRUE(CheckOptions({}).ok());
   EXPECT_TRUE(CheckOptions({.servers = 9,
+                            .addresses = std::vector<std::string>(9, "127.0.0.2"),
                             .tick = absl::Milliseconds(1),
                             .max_session_timeout = absl::Milliseconds(2),
                             .extra_config = {{"jute.maxbuffer", "4194304"}},
@@ -27,6 +28,8 @@ TEST(Options, DefaultsAndLimitsAreAccepted) {
 TEST(Options, EachOptionOutOfRangeIsNamed) {
   ExpectRefused({.servers = 0}, "servers");
   ExpectRefused({.servers = 10}, "servers");
+  ExpectRefused({.addresses = {"127.0.0.1"}}, "addresses");
+  ExpectRefused({.servers = 1, .addresses = {"localhost"}}, "addresses");
   ExpectRefused({.tick = absl::ZeroDuration()}, "tick");
   ExpectRefused({.tick = absl::Microseconds(1500)}, "tick");
   ExpectRefused({.tick = absl::InfiniteDuration()}, "tick");

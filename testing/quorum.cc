@@ -7,19 +7,24 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 
 #include "testing/four_letter_word.h"
 
 namespace zkrecipes::testing {
 namespace {
 
+constexpr absl::Duration kModeTimeout = absl::Milliseconds(500);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(25);
+
 bool Leads(ServerMode mode) {
   return mode == ServerMode::kLeader || mode == ServerMode::kStandalone;
 }
 
-bool Serves(ServerMode mode) { return Leads(mode) || mode == ServerMode::kFollower; }
-
 }  // namespace
+
+bool Serves(ServerMode mode) { return Leads(mode) || mode == ServerMode::kFollower; }
 
 ServerMode AskMode(const std::string& address, absl::Duration timeout) {
   const absl::StatusOr<std::string> answer = FourLetterWord(address, "srvr", timeout);
@@ -80,6 +85,26 @@ std::string QuorumView::Describe() const {
     absl::StrAppend(&text, i == 0 ? "" : ", ", i, ": ", ToString(modes[i]));
   }
   return text;
+}
+
+QuorumView AskModes(const std::vector<std::string>& addresses) {
+  QuorumView view;
+  for (const std::string& address : addresses) view.modes.push_back(AskMode(address, kModeTimeout));
+  return view;
+}
+
+absl::Status WaitForView(const std::function<QuorumView()>& look, bool (QuorumView::*holds)() const,
+                         absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  for (QuorumView view = look(); !(view.*holds)(); view = look()) {
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(absl::StrFormat("the ensemble is not whole after %s: %s",
+                                                         absl::FormatDuration(timeout),
+                                                         view.Describe()));
+    }
+    absl::SleepFor(kPollInterval);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace zkrecipes::testing

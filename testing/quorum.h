@@ -3,9 +3,11 @@
 #ifndef ZKRECIPES_TESTING_QUORUM_H_
 #define ZKRECIPES_TESTING_QUORUM_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 
 namespace zkrecipes::testing {
@@ -15,6 +17,7 @@ enum class ServerMode { kNoAnswer, kNotServing, kStandalone, kLeader, kFollower 
 // Asks the server at "host:port" with `srvr`. Blocks up to `timeout`.
 ServerMode AskMode(const std::string& address, absl::Duration timeout);
 
+bool Serves(ServerMode mode);           // leads, follows or stands alone
 std::string ToString(ServerMode mode);  // "no answer", "not serving", "standalone", ...
 
 // All members of one ensemble at about the same time.
@@ -30,6 +33,14 @@ struct QuorumView {
   bool AllServe() const;
   std::string Describe() const;  // "0: leader, 1: follower, 2: no answer"
 };
+
+// Asks all of them, one after the other. Blocks up to half a second for each that does not answer.
+QuorumView AskModes(const std::vector<std::string>& addresses);
+
+// Calls `look` until what it sees `holds`. DeadlineExceeded, with the last view, if it does not
+// within `timeout`.
+absl::Status WaitForView(const std::function<QuorumView()>& look, bool (QuorumView::*holds)() const,
+                         absl::Duration timeout);
 
 }  // namespace zkrecipes::testing
 

@@ -30,7 +30,7 @@ std::string Config(const LocalEnsembleOptions& options, const std::vector<Server
       {"4lw.commands.whitelist", "*"},
       {"admin.enableServer", "false"},  // it would listen on 0.0.0.0
       {"clientPort", absl::StrCat(spec.client_port)},
-      {"clientPortAddress", kLoopback},
+      {"clientPortAddress", spec.address},
       {"dataDir", spec.directory + "/data"},
       {"electionPortBindRetry", "1"},  // a taken port: end at once
       {"extendedTypesEnabled", "true"},
@@ -49,7 +49,7 @@ std::string Config(const LocalEnsembleOptions& options, const std::vector<Server
   if (all.size() > 1) {
     for (const ServerSpec& peer : all) {
       config[absl::StrCat("server.", peer.id)] =
-          absl::StrCat(kLoopback, ":", peer.quorum_port, ":", peer.election_port);
+          absl::StrCat(peer.address, ":", peer.quorum_port, ":", peer.election_port);
     }
   }
   for (const auto& [key, value] : options.extra_config) config[key] = value;
@@ -67,16 +67,18 @@ std::string ServerDirectory(const std::string& directory, int id) {
   return absl::StrCat(directory, "/server", id);
 }
 
-absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(int count, const std::string& directory) {
-  absl::StatusOr<std::vector<int>> ports = FreePorts(3 * count);
+absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(const LocalEnsembleOptions& options,
+                                                       const std::string& directory) {
+  absl::StatusOr<std::vector<int>> ports = FreePorts(3 * options.servers);
   if (!ports.ok()) return ports.status();
   std::vector<ServerSpec> specs;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < options.servers; ++i) {
     specs.push_back({.id = i + 1,
                      .directory = ServerDirectory(directory, i + 1),
                      .client_port = (*ports)[3 * i],
                      .quorum_port = (*ports)[3 * i + 1],
                      .election_port = (*ports)[3 * i + 2]});
+    if (!options.addresses.empty()) specs.back().address = options.addresses[i];
   }
   return specs;
 }

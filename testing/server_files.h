@@ -19,13 +19,14 @@ inline constexpr char kLoopback[] = "127.0.0.1";
 struct ServerSpec {
   int id = 0;                  // ZooKeeper's myid: 1, 2, ...
   std::string directory = "";  // absolute; holds zoo.cfg, data/ and server.log
+  std::string address = kLoopback;
   int client_port = 0;
   int quorum_port = 0;
   int election_port = 0;
 
   std::string ConfigPath() const { return directory + "/zoo.cfg"; }
   std::string LogPath() const { return directory + "/server.log"; }
-  std::string Address() const { return std::string(kLoopback) + ":" + std::to_string(client_port); }
+  std::string Address() const { return address + ":" + std::to_string(client_port); }
 };
 
 // "127.0.0.1:20001,127.0.0.1:20002"
@@ -34,9 +35,10 @@ std::string ServerList(const std::vector<ServerSpec>& specs);
 // Where the files of server `id` go.
 std::string ServerDirectory(const std::string& directory, int id);
 
-// Ids 1 to `count` in sub-directories of `directory`, on ports that are free now: nothing keeps
-// another process from taking one before the server does.
-absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(int count, const std::string& directory);
+// Ids 1 to `options.servers` in sub-directories of `directory`, on ports that are free now: nothing
+// keeps another process from taking one before the server does.
+absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(const LocalEnsembleOptions& options,
+                                                       const std::string& directory);
 
 // Makes the directories and writes zoo.cfg and myid for every server. Data that is there stays.
 absl::Status WriteServerFiles(const LocalEnsembleOptions& options,

@@ -52,6 +52,24 @@ class AdapterBase {
   AdapterBase(const AdapterBase&) = delete;
   AdapterBase& operator=(const AdapterBase&) = delete;
 
+  // Blocks until it is held, however long that takes. After a try_lock that was refused it first
+  // pauses for a random time, of a few round trips: so that two that lock the same mutexes in
+  // different orders by std::lock do not get into each other's way for ever.
+  void lock() { Lock(Mode::kExclusive); }
+  // False: somebody else holds it or queues for it. Blocks for a round trip or two, at most for the
+  // client's session timeout.
+  bool try_lock() { return TryLock(Mode::kExclusive); }
+  // False: not held in time, for whatever reason. Zero or less: try_lock.
+  template <typename Rep, typename Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
+    return TryLockFor(Mode::kExclusive, ToAbsl(timeout));
+  }
+  // `point`'s clock is read once, at the beginning; to set it later changes nothing.
+  template <typename Clock, typename Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& point) {
+    return TryLockFor(Mode::kExclusive, Until(point));
+  }
+
   // Gives the mutex back; does not block, and does not fail. The request is sent at once, and is
   // repeated in the background until the node is gone or its session has expired, so a dead network
   // holds up nobody here; what this client asks for next is asked after it. One that was lost is
@@ -103,24 +121,6 @@ class DistributedMutex : public internal::AdapterBase {
   // REQUIRES: client is not null. No I/O.
   DistributedMutex(std::shared_ptr<Client> client, std::string path,
                    const LockOptions& options = {});
-
-  // Blocks until it is held, however long that takes. After a try_lock that was refused it first
-  // pauses for a random time, of a few round trips: so that two that lock the same mutexes in
-  // different orders by std::lock do not get into each other's way for ever.
-  void lock() { Lock(Mode::kExclusive); }
-  // False: somebody else holds it or queues for it. Blocks for a round trip or two, at most for the
-  // client's session timeout.
-  bool try_lock() { return TryLock(Mode::kExclusive); }
-  // False: not held in time, for whatever reason. Zero or less: try_lock.
-  template <typename Rep, typename Period>
-  bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
-    return TryLockFor(Mode::kExclusive, ToAbsl(timeout));
-  }
-  // `point`'s clock is read once, at the beginning; to set it later changes nothing.
-  template <typename Clock, typename Duration>
-  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& point) {
-    return TryLockFor(Mode::kExclusive, Until(point));
-  }
 };
 
 // A ReadWriteLock that is SharedTimedLockable besides: for std::shared_lock too. All that is said of
@@ -129,17 +129,6 @@ class DistributedSharedMutex : public internal::AdapterBase {
  public:
   // REQUIRES: client is not null. No I/O.
   DistributedSharedMutex(std::shared_ptr<Client> client, std::string path);
-
-  void lock() { Lock(Mode::kExclusive); }
-  bool try_lock() { return TryLock(Mode::kExclusive); }
-  template <typename Rep, typename Period>
-  bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
-    return TryLockFor(Mode::kExclusive, ToAbsl(timeout));
-  }
-  template <typename Clock, typename Duration>
-  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& point) {
-    return TryLockFor(Mode::kExclusive, Until(point));
-  }
 
   void lock_shared() { Lock(Mode::kShared); }
   // False: a writer holds it or queues for it.

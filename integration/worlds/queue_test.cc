@@ -100,6 +100,7 @@ TEST_F(QueueInAWorld, ATryOfABusyLockQueuesNobody) {
   auto holder = NewClient();
   auto other = NewClient();
   const Lease lease = Acquired(holder);
+  CatchUp(other);
   for (const auto& client : {holder, other}) {
     auto tried = Lock(client, path()).TryAcquire();
     ASSERT_TRUE(tried.ok()) << tried.status();

@@ -66,12 +66,12 @@ class ServerWorld : public World {
     EXPECT_TRUE(EndSession(SplitServers().front(), client.session_id()));
   }
   bool ChangeLeader() override {
-    testing::LocalEnsemble* local = ensemble_.local();
-    if (local == nullptr) return false;
-    const absl::StatusOr<int> leader = local->Leader();
+    faults::Servers* members = ensemble_.members();
+    if (members == nullptr) return false;
+    const absl::StatusOr<int> leader = members->Leader();
     EXPECT_TRUE(leader.ok()) << leader.status();
-    EXPECT_EQ(local->Kill(leader.value_or(0)), absl::OkStatus());
-    EXPECT_EQ(local->WaitForQuorum(kSoon), absl::OkStatus());
+    EXPECT_EQ(members->Kill(leader.value_or(0)), absl::OkStatus());
+    EXPECT_EQ(ensemble_.WaitForQuorum(kSoon), absl::OkStatus());
     EXPECT_EQ(ensemble_.Heal(), absl::OkStatus());
     return true;
   }
@@ -82,11 +82,7 @@ class ServerWorld : public World {
   bool Delete(const std::string& path) override {
     return admin_->Do(zk::Delete{path}).code == zk::Code::kOk;
   }
-  std::vector<std::string> Paths(const std::string& path) override {
-    // A committed write: what follows on this session sees everything before it.
-    admin_->Do(zk::Delete{root_ + "-barrier"});
-    return Tree(*admin_, path);
-  }
+  std::vector<std::string> Paths(const std::string& path) override { return Tree(*admin_, path); }
   int64_t Watches() override { return *ensemble_.WatchCount(); }
 
   void Pass(absl::Duration time) override { absl::SleepFor(time); }

@@ -80,6 +80,7 @@ TEST_F(StdAdaptersInAWorld, ATryIsRefusedOnlyWhileAnotherHasIt) {
   DistributedMutex same(other_, path());
   {
     const std::lock_guard lock(mutex);
+    CatchUp(other_);
     const std::unique_lock second(same, std::try_to_lock);
     EXPECT_FALSE(second.owns_lock());
     EXPECT_EQ(Queue().size(), 1u);

@@ -32,6 +32,11 @@ class WorldTest : public ::testing::Test {
   // Queues, and returns when its node is there: the `place`th in path(), from 1.
   Pending Queued(const std::shared_ptr<Client>& client, size_t place);
 
+  // What follows on `client`, whose server may have been behind, sees all that was committed before.
+  void CatchUp(const std::shared_ptr<Client>& client) {
+    const Lease lease = Acquired(client, path() + "-barrier");
+  }
+
   // The contenders' nodes, in the order of their numbers.
   std::vector<std::string> Queue();
   bool AwaitQueue(size_t size);

@@ -22,9 +22,7 @@ using queue::Outcome;
 // How many parts of the session timeout go by before a contender watches its own node: a short
 // critical section pays nothing for that watch.
 constexpr int kOwnWatchFraction = 10;
-constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
-constexpr size_t kSuffixBytes = 11;   // "-2147483648"
-constexpr size_t kPerWatchBytes = 4;  // each path's length field when watches are set again
+constexpr size_t kSuffixBytes = 11;  // "-2147483648"
 
 queue::Dialect DialectOf(NameDialect dialect) {
   return dialect == NameDialect::kKazoo ? queue::Dialect::kKazoo : queue::Dialect::kCurator;
@@ -83,8 +81,8 @@ bool ContenderRunner::ReserveBudget() {
                         "00000000-0000-0000-0000-000000000000")
           .size();
   node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
-  own_watch_bytes_ = session_->watch_budget().Reserve(bytes + kPerWatchBytes);
-  blocker_watch_bytes_ = session_->watch_budget().Reserve(bytes + kPerWatchBytes);
+  own_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
+  blocker_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
   if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
   session_ = nullptr;
   acquisition_->Settle(absl::ResourceExhaustedError(
@@ -216,7 +214,7 @@ void ContenderRunner::FeedAfter(absl::Duration pause, queue::Event event) {
 }
 
 void ContenderRunner::Act(const action::StartRetryTimer&) {
-  FeedAfter(kRetryPause, event::RetryDue{});
+  FeedAfter(session::kRetryPause, event::RetryDue{});
 }
 
 void ContenderRunner::Act(const action::StartOwnWatchTimer&) {

@@ -16,9 +16,6 @@ namespace {
 namespace action = queue::observing::action;
 namespace event = queue::observing::event;
 
-constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
-constexpr size_t kPerWatchBytes = 4;  // each path's length field when watches are set again
-
 bool Same(const ObserverRunner::News& a, const ObserverRunner::News& b) {
   if (!a.ok() || !b.ok()) return false;
   if (!a->has_value() || !b->has_value()) return a->has_value() == b->has_value();
@@ -110,7 +107,8 @@ void ObserverRunner::Act(const action::Send& send) {
 }
 
 void ObserverRunner::Act(const action::Watch& watch) {
-  auto bytes = session_->watch_budget().Reserve(watch.watch.path.size() + kPerWatchBytes);
+  auto bytes =
+      session_->watch_budget().Reserve(watch.watch.path.size() + session::PathBudget::kPerWatch);
   if (!bytes) {
     return Fail(absl::ResourceExhaustedError(
         absl::StrCat("observe ", path_, ": this client has too many watches for one ZooKeeper ",
@@ -138,7 +136,7 @@ void ObserverRunner::Act(const action::Unwatch& unwatch) {
 
 void ObserverRunner::Act(const action::StartRetryTimer&) {
   zk::Reactor& reactor = *core_->reactor();
-  reactor.CallAt(reactor.Now() + base::Jittered(kRetryPause, reactor.Random()),
+  reactor.CallAt(reactor.Now() + base::Jittered(session::kRetryPause, reactor.Random()),
                  [weak = weak_from_this()] {
                    if (const auto self = weak.lock()) self->Feed(event::RetryDue{});
                  });

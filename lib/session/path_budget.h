@@ -16,6 +16,8 @@ namespace zkrecipes::session {
 class PathBudget {
  public:
   static constexpr size_t kLimit = 512 * 1024;
+  // What a watch takes besides its path: a length field, when watches are set again.
+  static constexpr size_t kPerWatch = 4;
 
   // A share of the budget, given back on destruction.
   class Reservation {

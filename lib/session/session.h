@@ -10,6 +10,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 #include "lib/session/heartbeat.h"
 #include "lib/session/path_budget.h"
@@ -20,6 +21,9 @@
 #include "lib/zk/resolver.h"
 
 namespace zkrecipes::session {
+
+// Before a tenant asks again what was refused for the moment.
+inline constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
 
 // Somebody who lives in the session: a contender, with nodes in it, or an observer. Called on the
 // reactor. May join, part and send from inside any of these.

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +17,10 @@ namespace zkrecipes::testing {
 struct LocalEnsembleOptions {
   // How many servers: 1 to 9. One server runs in ZooKeeper's standalone mode.
   int servers = 3;
+
+  // Where each member listens, one numeric IPv4 address a member; they must be this process's to
+  // reach. Empty: 127.0.0.1 for all.
+  std::vector<std::string> addresses = {};
 
   // Where configuration, data and logs go: absent or empty, and left behind at the end. Empty
   // string: a new directory under $TMPDIR (or /tmp), removed at the end unless `keep_directory`.
@@ -43,7 +48,8 @@ struct LocalEnsembleOptions {
 };
 
 // A ZooKeeper ensemble of real server processes on this machine, from Debian's packages `zookeeper`
-// and `default-jre-headless`, for tests. It listens on 127.0.0.1 only, on free ports.
+// and `default-jre-headless`, for tests. It listens on 127.0.0.1 only, unless told
+// otherwise, on ports that are free there.
 //
 // The servers never outlive the process that started them, even one that is killed with SIGKILL: a
 // guard process notices that the other end of its socket closes, and kills them. A child forked
