@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
 #include "integration/zkr_terminal_test.h"
@@ -29,6 +31,25 @@ TEST_P(OnATerminal, CtrlZStopsTheJobAndFgContinuesIt) {
   }
   shell_.Type(kCtrlD);
   EXPECT_TRUE(Ended(4));
+}
+
+// A second SIGCONT that came late would continue what the next Ctrl-Z has just stopped.
+TEST_P(OnATerminal, FgContinuesItOnce) {
+  ASSERT_TRUE(BecomesReady(Supervise() + "sh -c 'trap \"echo continued\" CONT; echo ready; " +
+                           "while :; do read line && echo got:$line; done'"));
+  constexpr int kRounds = 3;
+  for (int round = 0; round < kRounds; ++round) {
+    ASSERT_TRUE(IsStoppedByCtrlZ());
+    ASSERT_TRUE(shell_.WaitFor("$> "));
+    BringToForeground("sh");
+    ASSERT_TRUE(shell_.WaitFor("continued\r\n"));
+    shell_.Type("line\n");
+    ASSERT_TRUE(shell_.WaitFor("got:line"));
+  }
+  shell_.Type(kCtrlC);
+  EXPECT_TRUE(Ended(128 + SIGINT));
+  const std::vector<std::string> between = absl::StrSplit(shell_.Screen(), "continued\r\n");
+  EXPECT_EQ(between.size(), kRounds + 1);
 }
 
 TEST_P(OnATerminal, BgContinuesTheJobWithoutTheTerminal) {

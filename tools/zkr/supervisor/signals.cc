@@ -19,10 +19,12 @@ sigset_t AllButFaults() {
   return set;
 }
 
-void TakePending(const sigset_t& signals) {
+// False: there was none.
+bool TakePending(const sigset_t& signals) {
   const timespec at_once{};
-  while (sigtimedwait(&signals, nullptr, &at_once) > 0) {
-  }
+  bool taken = false;
+  while (sigtimedwait(&signals, nullptr, &at_once) > 0) taken = true;
+  return taken;
 }
 
 }  // namespace
@@ -74,9 +76,7 @@ bool StopOwnJob(bool whole_group) {
   // The default action, here and now, in this thread: all others have it blocked.
   pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  sigset_t pending;
-  sigpending(&pending);
-  return sigismember(&pending, SIGCONT) == 1;
+  return TakePending(resume);
 }
 
 }  // namespace zkr

@@ -45,8 +45,9 @@ UniqueFd OpenSignalFd(const sigset_t& signals);
 int NextSignal(const UniqueFd& signal_fd);
 
 // Stops this process, or its whole group as Ctrl-Z does, so that the shell sees a stopped job, and
-// returns when it was continued. False, at once, if the kernel does not stop it: there is no shell
-// to continue it (an orphaned process group), or SIGTSTP is ignored.
+// returns when it was continued, with that SIGCONT taken: passed on twice, it could undo the next
+// Ctrl-Z. False, at once, if the kernel does not stop it: there is no shell to continue it (an
+// orphaned process group), or SIGTSTP is ignored.
 // REQUIRES: SIGTSTP and SIGCONT are blocked in every thread.
 bool StopOwnJob(bool whole_group);
 
