@@ -9,6 +9,7 @@ struct Climate {
   uint32_t faults;
   uint32_t users;
   std::vector<MoveKind> kinds;  // of faults, each as likely as the others
+  uint32_t treacherous = 0;     // of 1000 stalls: see StallAndForget
 };
 
 namespace {
@@ -42,7 +43,8 @@ const Climate& ClimateOf(Weather weather) {
       60,
       {MoveKind::kStall, MoveKind::kStall, MoveKind::kStall, MoveKind::kPingGap,
        MoveKind::kLoseTouches, MoveKind::kWait, MoveKind::kWait, MoveKind::kRate, MoveKind::kForget,
-       MoveKind::kForget, MoveKind::kForget, MoveKind::kGoOn, MoveKind::kTooLate}};
+       MoveKind::kForget, MoveKind::kForget, MoveKind::kGoOn, MoveKind::kTooLate},
+      200};
   switch (weather) {
     case Weather::kCalm:
       return calm;
@@ -127,6 +129,13 @@ Move Chooser::Vanish(uint32_t who) {
   return {MoveKind::kNetwork, who, static_cast<uint32_t>(testing::memory::Host::Network::kSilent)};
 }
 
+// The link from the leader stands still for about a ping gap; what waited on it comes out at once,
+// and is the last that the process hears of its leader.
+Move Chooser::StallAndForget(uint32_t who) {
+  planned_ = {{MoveKind::kForget, who}, {MoveKind::kWait, who, 1100 + dice_.Pick(400)}};
+  return {MoveKind::kStall, static_cast<uint32_t>(scene_.ServerOf(who).value_or(0)), 1};
+}
+
 Move Chooser::Fault() {
   Move move{climate_.kinds[dice_.Pick(climate_.kinds.size())]};
   move.who = dice_.Pick(static_cast<size_t>(scene_.hosts()));
@@ -149,6 +158,7 @@ Move Chooser::Fault() {
       move.which = AnyWait();
       break;
     case MoveKind::kStall:
+      if (dice_.Chance(climate_.treacherous)) return StallAndForget(move.who);
       move = {MoveKind::kStall, AnyServer(), dice_.Pick(4)};
       break;
     case MoveKind::kLoseTouches:

@@ -33,6 +33,7 @@ class Chooser {
   uint32_t AnyServer();
   Move UsersMove();
   Move Vanish(uint32_t who);
+  Move StallAndForget(uint32_t who);
   Move Fault();
 
   Dice dice_;

@@ -72,6 +72,7 @@ class Scene {
   const SceneOptions& options() const { return options_; }
   int servers() { return simulation_.ensemble().servers(); }
   int hosts() const { return static_cast<int>(processes_.size()); }  // closing ones included
+  std::optional<int> ServerOf(uint32_t host) const { return processes_[host].host->ConnectedTo(); }
   bool strict() const { return options_.lock_delay > absl::ZeroDuration(); }
   bool Waits(int slot) const { return slots_[Index(slot)] && slots_[Index(slot)]->waiting(); }
   bool Holds(int slot) const {
