@@ -17,6 +17,10 @@ const char* NameOf(Rule rule) {
       return "granted though never first";
     case Rule::kGrantedTwice:
       return "granted twice";
+    case Rule::kWrongToken:
+      return "granted a wrong token";
+    case Rule::kFollowedNobody:
+      return "went on from a lease that had ended";
     case Rule::kForeignSession:
       return "believed in a foreign session";
     case Rule::kHeldAfterLoss:
@@ -45,47 +49,90 @@ const char* NameOf(Rule rule) {
   return "";
 }
 
-// Contenders of one incarnation of the queue are in the order of their czxids.
 void Judge::Follow(const testing::memory::ModelEnsemble& ensemble) {
   const auto& history = ensemble.history();
   for (; read_ < history.size(); ++read_) {
     const Transaction& txn = history[read_];
-    if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_) {
-      const auto name = queue::ParseNodeName(zk::NodeName(txn.path));
-      if (!name.has_value()) continue;
-      if (name->mode == queue::Mode::kShared) readers_.insert(txn.zxid);
-      nodes_[txn.zxid] = txn.path;
-      czxids_[txn.path] = txn.zxid;
-      owners_[txn.zxid] = txn.node.owner;
+    if (txn.kind == Transaction::Kind::kCreate && txn.path == queue_) {
+      places_.clear();
+    } else if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_) {
+      Add(txn.zxid, txn.path, txn.node.owner);
     } else if (txn.kind == Transaction::Kind::kDelete) {
       const auto it = czxids_.find(txn.path);
       if (it == czxids_.end()) continue;
       if (txn.session == 0) deleted_by_operator_.insert(it->second);
-      nodes_.erase(it->second);
-      czxids_.erase(it);
+      Remove(it->second, txn.zxid);
     } else if (txn.kind == Transaction::Kind::kCloseSession) {
-      std::erase_if(czxids_, [&](const auto& e) { return owners_[e.second] == txn.session; });
-      std::erase_if(nodes_, [&](const auto& e) { return owners_[e.first] == txn.session; });
+      for (auto it = nodes_.begin(); it != nodes_.end();) {
+        const int64_t czxid = (it++)->first;
+        if (owners_[czxid] == txn.session) Remove(czxid, txn.zxid);
+      }
     }
     Admit();
   }
 }
 
+// Contenders of one incarnation of the queue are in the order of their numbers, which is that of
+// their czxids as long as ZooKeeper numbers them.
+void Judge::Add(int64_t czxid, const std::string& path, zk::SessionId owner) {
+  const auto name = queue::ParseNodeName(zk::NodeName(path));
+  if (!name.has_value()) return;
+  if (name->mode == queue::Mode::kShared) readers_.insert(czxid);
+  const int64_t place = places_.emplace(name->sequence, czxid).first->second;
+  order_.insert({place, czxid});
+  placed_at_[czxid] = place;
+  nodes_[czxid] = path;
+  czxids_[path] = czxid;
+  owners_[czxid] = owner;
+}
+
+void Judge::Remove(int64_t czxid, int64_t zxid) {
+  order_.erase({placed_at_[czxid], czxid});
+  czxids_.erase(nodes_[czxid]);
+  nodes_.erase(czxid);
+  ended_[czxid] = zxid;
+}
+
 void Judge::Admit() {
-  bool readers = true;
-  for (auto it = nodes_.begin(); it != nodes_.end() && readers; ++it) {
-    readers = IsReader(it->first);
-    if (readers || it == nodes_.begin()) admitted_.insert(it->first);
+  int in_front = 0;
+  int writers = 0;
+  int64_t last = 0;
+  int64_t last_writer = 0;
+  for (auto it = order_.begin(); it != order_.end() && writers < 2; ++it) {
+    const int64_t czxid = it->second;
+    const int blockers = IsReader(czxid) ? writers : in_front;
+    if (blockers == 0) admitted_.insert(czxid);
+    if (blockers == 1) admitted_behind_.insert({czxid, IsReader(czxid) ? last_writer : last});
+    last = czxid;
+    ++in_front;
+    if (IsReader(czxid)) continue;
+    last_writer = czxid;
+    ++writers;
   }
 }
 
-std::string Judge::BlockerOf(int64_t czxid) const {
-  const auto own = nodes_.find(czxid);
-  for (auto it = own; it != nodes_.begin();) {
-    --it;
-    if (!IsReader(czxid) || !IsReader(it->first)) return it->second;
+bool Judge::WasBornUnder(int64_t czxid, int64_t followed) const {
+  const auto end = ended_.find(followed);
+  return owners_.count(followed) > 0 && (end == ended_.end() || end->second > czxid);
+}
+
+bool Judge::MayWatch(int64_t czxid, const std::string& path) const {
+  const auto place = placed_at_.find(czxid);
+  if (place == placed_at_.end()) return false;
+  for (auto it = order_.find({place->second, czxid}); it != order_.begin();) {
+    const int64_t other = (--it)->second;
+    if (IsReader(czxid) && IsReader(other)) continue;
+    if (nodes_.at(other) == path) return true;
+    if (OwnerOf(other) != OwnerOf(czxid)) return false;
   }
-  return "";
+  return false;
+}
+
+int Judge::WritersSince(int64_t zxid) const {
+  return static_cast<int>(std::count_if(owners_.begin(), owners_.end(), [&](const auto& entry) {
+    const auto end = ended_.find(entry.first);
+    return !IsReader(entry.first) && (end == ended_.end() || end->second > zxid);
+  }));
 }
 
 bool Judge::CreatedByOthers(int64_t since, zk::SessionId session) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "testing/memory/model_ensemble.h"
 
@@ -18,6 +19,8 @@ namespace zkrecipes::explore::schedules {
 enum class Rule {
   kGrantedNotFirst,   // a grant of a node that never had nobody to wait for
   kGrantedTwice,      // two grants of one node
+  kWrongToken,        // other than its node's czxid, or of a downgrade the writer's token
+  kFollowedNobody,    // granted to go on from a lease that had ended before
   kForeignSession,    // believed in a session that does not own the node
   kHeldAfterLoss,     // held although lost() had fired
   kBelievedTooLong,   // believed although the node had gone, other than by an operator
@@ -49,8 +52,17 @@ class Judge {
 
   // Has the node with this czxid ever been first, or a reader with none but readers in front?
   bool WasAdmitted(int64_t czxid) const { return admitted_.count(czxid) > 0; }
-  // The node that this one waits for; empty: none.
-  std::string BlockerOf(int64_t czxid) const;
+  // Likewise, but for this one in front of it. (Who follows a lease does not wait for its node.)
+  bool WasAdmittedBehind(int64_t czxid, int64_t followed) const {
+    return WasAdmitted(czxid) || admitted_behind_.count({czxid, followed}) > 0;
+  }
+  // Was this one there when the other was created?
+  bool WasBornUnder(int64_t czxid, int64_t followed) const;
+  // Does it wait for the node at `path`? For the nearest; or behind others of its own session, of
+  // which it may follow one.
+  bool MayWatch(int64_t czxid, const std::string& path) const;
+  // Of those that have been there since, how many are writers.
+  int WritersSince(int64_t zxid) const;
   // Has anybody but this session created a node after that?
   bool CreatedByOthers(int64_t since, zk::SessionId session) const;
   zk::SessionId OwnerOf(int64_t czxid) const;
@@ -62,15 +74,24 @@ class Judge {
 
  private:
   bool IsReader(int64_t czxid) const { return readers_.count(czxid) > 0; }
+  void Add(int64_t czxid, const std::string& path, zk::SessionId owner);
+  void Remove(int64_t czxid, int64_t zxid);
   void Admit();
 
   const std::string queue_;
   size_t read_ = 0;
   std::map<int64_t, std::string> nodes_;
   std::map<std::string, int64_t> czxids_;
+  // Of those in nodes_. A place is the czxid of who took it first: a downgrade's node takes the
+  // number of the writer's, which is then in the same place.
+  std::set<std::pair<int64_t, int64_t>> order_;
+  std::map<int32_t, int64_t> places_;        // by number, in this incarnation of the queue
+  std::map<int64_t, int64_t> placed_at_;     // by czxid, of all there ever were
+  std::map<int64_t, int64_t> ended_;         // by czxid, at which zxid
   std::map<int64_t, zk::SessionId> owners_;  // of all there ever were
   std::set<int64_t> readers_;                // of all there ever were
   std::set<int64_t> admitted_;
+  std::set<std::pair<int64_t, int64_t>> admitted_behind_;
   std::set<int64_t> deleted_by_operator_;
 };
 

@@ -35,6 +35,7 @@ constexpr Word kWords[] = {
     {MoveKind::kTry, "try", "slot # tries the lock"},
     {MoveKind::kCancel, "cancel", "slot # cancels its wait"},
     {MoveKind::kRelease, "release", "slot # drops its lease"},
+    {MoveKind::kGoUpOrDown, "go_up_or_down", "slot # goes on to write, or to read"},
     {MoveKind::kCloseClient, "close_client", "process # closes its client and opens another one"},
     {MoveKind::kBreak, "break", "the connection of process # breaks"},
     {MoveKind::kDropOrphan, "drop_orphan",

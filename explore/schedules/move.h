@@ -32,6 +32,7 @@ enum class MoveKind {
   kTry,
   kCancel,
   kRelease,
+  kGoUpOrDown,   // an upgrade or a downgrade of its lease
   kCloseClient,  // `who`: a process. A new client takes over.
 
   // What goes wrong. `who` is a process, unless said otherwise.

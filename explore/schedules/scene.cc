@@ -203,10 +203,10 @@ void Scene::CheckLease(Attempt& attempt, size_t slot) {
   const std::string who = absl::StrCat("slot ", slot, " with ", attempt.lease->node());
   if (attempt.losses > 0) Break(Rule::kHeldAfterLoss, who);
   const absl::Duration left = attempt.lease->remaining();
-  if (!strict() && left > absl::ZeroDuration() && judge_.IsGone(attempt.lease->token().value())) {
+  if (!strict() && left > absl::ZeroDuration() && judge_.IsGone(attempt.node)) {
     Break(Rule::kBelievedTooLong, absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
   }
-  const zk::SessionId owner = judge_.OwnerOf(attempt.lease->token().value());
+  const zk::SessionId owner = judge_.OwnerOf(attempt.node);
   if (owner != attempt.core->session_id()) {
     Break(Rule::kForeignSession,
           absl::StrCat(who, " of session ", owner, " in session ", attempt.core->session_id()));
@@ -241,7 +241,8 @@ std::string Scene::Describe() {
     if (slots_[i] == nullptr) continue;
     const bool holds = slots_[i]->lease.has_value();
     absl::StrAppend(&text, "\n  slot ", i, holds ? " has " : " waits",
-                    holds ? slots_[i]->lease->node() : "");
+                    holds ? slots_[i]->lease->node() : "",
+                    slots_[i]->next != nullptr ? ", and goes on from it" : "");
   }
   return text;
 }

@@ -23,6 +23,7 @@ namespace zkrecipes::explore::schedules {
 // One attempt at the lock, by the code that ships.
 struct Attempt {
   std::shared_ptr<internal::ClientCore> core;
+  queue::Mode mode = queue::Mode::kExclusive;
   bool try_only = false;
   bool brief = false;       // has a timeout
   bool cancelled = false;   // by its user
@@ -33,8 +34,12 @@ struct Attempt {
   std::stop_source cancel;
   int answers = 0;
   std::optional<Lease> lease;
-  int losses = 0;  // how often lost() was heard
+  int64_t node = 0;  // its czxid
+  int losses = 0;    // how often lost() was heard
   std::optional<std::stop_callback<std::function<void()>>> on_lost;
+  // An upgrade or a downgrade of the lease, that is under way; and what that goes on from.
+  std::shared_ptr<Attempt> next;
+  std::shared_ptr<Attempt> from;
 
   bool waiting() const { return answers == 0; }
 };
@@ -74,10 +79,13 @@ class Scene {
   int hosts() const { return static_cast<int>(processes_.size()); }  // closing ones included
   std::optional<int> ServerOf(uint32_t host) const { return processes_[host].host->ConnectedTo(); }
   bool strict() const { return options_.lock_delay > absl::ZeroDuration(); }
-  bool Waits(int slot) const { return slots_[Index(slot)] && slots_[Index(slot)]->waiting(); }
+  // An upgrade or a downgrade that is under way is a wait, and not even its lease is released.
+  bool Waits(int slot) const { return slots_[Index(slot)] && !Holds(slot); }
   bool Holds(int slot) const {
-    return slots_[Index(slot)] && slots_[Index(slot)]->lease.has_value();
+    const auto& attempt = slots_[Index(slot)];
+    return attempt && attempt->lease.has_value() && attempt->next == nullptr;
   }
+  bool MayGoOn(int slot) const;  // its lease may be upgraded or downgraded
   int grants() const { return grants_; }
   // Who holds and who waits, for a story.
   std::string Describe();
@@ -108,11 +116,18 @@ class Scene {
   // scene_users.cc
   bool MakeUserMove(const Move& move);
   bool Begin(size_t slot, MoveKind kind);
+  bool GoOn(size_t slot);
+  std::shared_ptr<Attempt> NewAttempt(size_t slot);
+  void Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
+             const internal::Candidacy& candidacy);
+  std::vector<std::shared_ptr<Attempt>> Live() const;  // that wait or hold
   bool MeetsOthers(const Attempt& attempt);
   void OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
                 internal::Acquisition::Answer answer);
   void OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease lease);
+  void CheckGrant(const Attempt& attempt, const Lease& lease, const std::string& who);
   void CheckError(size_t slot, const Attempt& attempt, const absl::Status& status);
+  bool MayNotGoOn(const Attempt& attempt, const absl::Status& status);
   bool CloseClient(uint32_t process);
   size_t OpenClient();
 

@@ -154,10 +154,8 @@ bool Scene::OperatorDeletes(uint32_t which) {
   if (which >= judge_.nodes().size()) return false;
   const auto& node = *std::next(judge_.nodes().begin(), which);
   if (!model().OperatorDeletes(node.second, simulation_.now())) return false;
-  for (const auto& attempt : slots_) {
-    if (attempt != nullptr && attempt->core->session_id() == judge_.OwnerOf(node.first)) {
-      attempt->deleted = true;
-    }
+  for (const auto& attempt : Live()) {
+    attempt->deleted |= attempt->core->session_id() == judge_.OwnerOf(node.first);
   }
   return true;
 }
@@ -194,7 +192,7 @@ void Scene::LetEverybodyHaveATurn() {
     CheckWatches();
     if (round > 0) CheckNodesAreWanted();
     for (auto& attempt : slots_) {
-      if (attempt == nullptr || !attempt->lease.has_value()) continue;
+      if (attempt == nullptr || !attempt->lease.has_value() || attempt->next != nullptr) continue;
       CheckWasTold(*attempt);
       attempt->lease.reset();
       attempt = nullptr;
@@ -208,7 +206,7 @@ void Scene::LetEverybodyHaveATurn() {
 void Scene::CheckWasTold(const Attempt& attempt) {
   const Lease::State state = attempt.lease->state();
   const bool over = state == Lease::State::kLost || state == Lease::State::kReleased;
-  const bool there = judge_.nodes().count(attempt.lease->token().value()) > 0;
+  const bool there = judge_.nodes().count(attempt.node) > 0;
   if (!over && !there) Break(Rule::kNotTold, "held without a node: " + attempt.lease->node());
   if (over && attempt.losses == 0) Break(Rule::kNotTold, "lost: " + attempt.lease->node());
 }
@@ -220,8 +218,7 @@ void Scene::CheckWatches() {
   for (const auto& [session, path] : model().Watches()) {
     bool wanted = false;
     for (const auto& [czxid, node] : judge_.nodes()) {
-      wanted |=
-          judge_.OwnerOf(czxid) == session && (path == node || path == judge_.BlockerOf(czxid));
+      wanted |= judge_.OwnerOf(czxid) == session && (path == node || judge_.MayWatch(czxid, path));
     }
     if (!wanted) Break(Rule::kWatchLeft, path);
   }
@@ -233,12 +230,11 @@ void Scene::CheckNodesAreWanted() {
     const auto its = [&](const auto& node) {
       return judge_.OwnerOf(node.first) == process.core->session_id();
     };
-    const auto wanted = [&](const auto& attempt) {
-      return attempt != nullptr && attempt->core == process.core;
-    };
+    const auto wanted = [&](const auto& attempt) { return attempt->core == process.core; };
     const auto& nodes = judge_.nodes();
+    const auto live = Live();
     if (std::count_if(nodes.begin(), nodes.end(), its) >
-        std::count_if(slots_.begin(), slots_.end(), wanted)) {
+        std::count_if(live.begin(), live.end(), wanted)) {
       Break(Rule::kNodeLeft, Describe());
     }
   }

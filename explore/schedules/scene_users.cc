@@ -9,6 +9,7 @@
 
 #include "explore/schedules/lock_path.h"
 #include "explore/schedules/scene.h"
+#include "lib/queue/lease_state.h"
 
 namespace zkrecipes::explore::schedules {
 
@@ -20,6 +21,13 @@ constexpr absl::Duration kBrief = absl::Seconds(2);
 constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
 
 using StatusShot = base::OneShot<absl::Status>;
+
+bool Cancel(Attempt& attempt) {
+  if (!attempt.waiting() || attempt.cancelled) return false;
+  attempt.cancelled = true;
+  attempt.cancel.request_stop();
+  return true;
+}
 
 }  // namespace
 
@@ -41,13 +49,12 @@ bool Scene::MakeUserMove(const Move& move) {
     case MoveKind::kAcquireBriefly:
     case MoveKind::kTry:
       return is_slot && attempt == nullptr && Begin(move.who, move.kind);
+    case MoveKind::kGoUpOrDown:
+      return is_slot && MayGoOn(static_cast<int>(move.who)) && GoOn(move.who);
     case MoveKind::kCancel:
-      if (attempt == nullptr || !attempt->waiting() || attempt->cancelled) return false;
-      attempt->cancelled = true;
-      attempt->cancel.request_stop();
-      return true;
+      return attempt != nullptr && Cancel(attempt->next != nullptr ? *attempt->next : *attempt);
     case MoveKind::kRelease:
-      if (attempt == nullptr || !attempt->lease.has_value()) return false;
+      if (!is_slot || !Holds(static_cast<int>(move.who))) return false;
       slots_[move.who] = nullptr;
       attempt->lease.reset();
       return true;
@@ -58,30 +65,70 @@ bool Scene::MakeUserMove(const Move& move) {
   }
 }
 
-bool Scene::Begin(size_t slot, MoveKind kind) {
+std::shared_ptr<Attempt> Scene::NewAttempt(size_t slot) {
   auto attempt = std::make_shared<Attempt>();
   attempt->core = processes_[current_[slot % current_.size()]].core;
-  attempt->try_only = kind == MoveKind::kTry;
-  attempt->brief = kind == MoveKind::kAcquireBriefly;
-  slots_[slot] = attempt;
-  attempts_.push_back(attempt);
-  // A try may rest on what the server furthest behind still shows.
+  // It may rest on what the server furthest behind still shows.
   attempt->since = model().last_zxid(0);
   for (int i = 1; i < servers(); ++i) {
     attempt->since = std::min(attempt->since, model().last_zxid(i));
   }
+  attempts_.push_back(attempt);
+  return attempt;
+}
+
+bool Scene::Begin(size_t slot, MoveKind kind) {
+  const std::shared_ptr<Attempt> attempt = NewAttempt(slot);
+  attempt->mode = options_.modes.empty() ? queue::Mode::kExclusive : options_.modes[slot];
+  attempt->try_only = kind == MoveKind::kTry;
+  attempt->brief = kind == MoveKind::kAcquireBriefly;
   attempt->met_others = MeetsOthers(*attempt);
+  slots_[slot] = attempt;
+  Start(slot, attempt, {kLockPath, attempt->mode, attempt->try_only, options_.lock_delay});
+  return true;
+}
+
+bool Scene::MayGoOn(int slot) const {
+  return Holds(slot) && slots_[Index(slot)]->mode != queue::Mode::kExclusive;
+}
+
+bool Scene::GoOn(size_t slot) {
+  const std::shared_ptr<Attempt> from = slots_[slot];
+  const bool reads = from->mode == queue::Mode::kShared;
+  internal::Candidacy candidacy{kLockPath,
+                                reads ? queue::Mode::kSharedWriter : queue::Mode::kShared};
+  auto going_on = internal::GoingOnFrom(*from->core, *from->lease, from->mode, candidacy);
+  if (!going_on.ok()) return false;  // it is over
+  const std::shared_ptr<Attempt> next = NewAttempt(slot);
+  next->core = from->core;
+  next->mode = candidacy.mode;
+  next->closed = from->closed;
+  next->from = from;
+  from->next = next;
+  Start(slot, next, *going_on);
+  return true;
+}
+
+void Scene::Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
+                  const internal::Candidacy& candidacy) {
   WaitOptions wait;
   if (attempt->brief) wait.timeout = kBrief;
   wait.cancel = attempt->cancel.get_token();
-  const queue::Mode mode = options_.modes.empty() ? queue::Mode::kExclusive : options_.modes[slot];
-  const internal::Candidacy candidacy{kLockPath, mode, attempt->try_only, options_.lock_delay};
   Acquisition::Start(
       attempt->core, candidacy, wait,
       internal::OnExecutor(*attempt->core, [this, slot, attempt](Acquisition::Answer answer) {
         OnAnswer(slot, attempt, std::move(answer));
       }));
-  return true;
+}
+
+std::vector<std::shared_ptr<Attempt>> Scene::Live() const {
+  std::vector<std::shared_ptr<Attempt>> live;
+  for (const auto& attempt : slots_) {
+    if (attempt == nullptr) continue;
+    live.push_back(attempt);
+    if (attempt->next != nullptr) live.push_back(attempt->next);
+  }
+  return live;
 }
 
 // Whoever is in some server's queue now, or may be of an earlier attempt in this session.
@@ -105,7 +152,7 @@ void Scene::OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
   if (answer.ok() && answer->acquired()) {
     return OnGrant(slot, attempt, (*std::move(answer)).lease());
   }
-  slots_[slot] = nullptr;
+  (attempt->from != nullptr ? attempt->from->next : slots_[slot]) = nullptr;
   if (!answer.ok()) return CheckError(slot, *attempt, answer.status());
   const bool met_others = attempt->met_others || MeetsOthers(*attempt) ||
                           judge_.CreatedByOthers(attempt->since, attempt->core->session_id());
@@ -116,13 +163,29 @@ void Scene::OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
 
 void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease lease) {
   ++grants_;
-  const int64_t token = lease.token().value();
-  const std::string who = absl::StrCat("slot ", slot, " with ", lease.node());
-  if (!judge_.WasAdmitted(token)) Break(Rule::kGrantedNotFirst, who);
-  if (!granted_.insert(token).second) Break(Rule::kGrantedTwice, who);
+  attempt->node = internal::LeaseMaker::StateOf(lease)->node_czxid();
+  CheckGrant(*attempt, lease, absl::StrCat("slot ", slot, " with ", lease.node()));
   Check();  // that nobody else still believes
   attempt->lease = std::move(lease);
   attempt->on_lost.emplace(attempt->lease->lost(), [a = attempt.get()] { ++a->losses; });
+  if (attempt->from == nullptr) return;
+  slots_[slot] = attempt;
+  attempt->from->next = nullptr;
+  attempt->from->lease.reset();
+}
+
+void Scene::CheckGrant(const Attempt& attempt, const Lease& lease, const std::string& who) {
+  const Attempt* const from = attempt.from.get();
+  const bool admitted = from == nullptr ? judge_.WasAdmitted(attempt.node)
+                                        : judge_.WasAdmittedBehind(attempt.node, from->node);
+  if (!admitted) Break(Rule::kGrantedNotFirst, who);
+  if (!granted_.insert(attempt.node).second) Break(Rule::kGrantedTwice, who);
+  const bool downgraded = from != nullptr && attempt.mode == queue::Mode::kShared;
+  const int64_t token = downgraded ? from->lease->token().value() : attempt.node;
+  if (lease.token().value() != token) Break(Rule::kWrongToken, who);
+  if (from != nullptr && !judge_.WasBornUnder(attempt.node, from->node)) {
+    Break(Rule::kFollowedNobody, who);
+  }
 }
 
 void Scene::CheckError(size_t slot, const Attempt& attempt, const absl::Status& status) {
@@ -130,17 +193,27 @@ void Scene::CheckError(size_t slot, const Attempt& attempt, const absl::Status& 
                          (attempt.brief && absl::IsDeadlineExceeded(status)) ||
                          (attempt.closed && absl::IsFailedPrecondition(status)) ||
                          (attempt.deleted && absl::IsAborted(status)) ||
-                         (options_.next_sequence != 0 && absl::IsResourceExhausted(status));
+                         (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
+                         MayNotGoOn(attempt, status);
   if (!explained) {
     Break(Rule::kUnexpectedAnswer, absl::StrCat("slot ", slot, ": ", status.ToString()));
   }
 }
 
+// What it goes on from is over; or, for an upgrade, there was a writer besides its own node.
+bool Scene::MayNotGoOn(const Attempt& attempt, const absl::Status& status) {
+  const Attempt* const from = attempt.from.get();
+  if (from == nullptr) return false;
+  if (absl::IsFailedPrecondition(status)) {
+    return attempt.mode != queue::Mode::kShared && judge_.WritersSince(attempt.since) > 1;
+  }
+  return absl::IsAborted(status) &&
+         (from->lease->state() == Lease::State::kLost || judge_.nodes().count(from->node) == 0);
+}
+
 bool Scene::CloseClient(uint32_t process) {
   const std::shared_ptr<internal::ClientCore> core = processes_[current_[process]].core;
-  for (const auto& attempt : slots_) {
-    if (attempt != nullptr && attempt->core == core) attempt->closed = true;
-  }
+  for (const auto& attempt : Live()) attempt->closed |= attempt->core == core;
   core->Close(std::make_shared<StatusShot>());
   current_[process] = OpenClient();
   return true;

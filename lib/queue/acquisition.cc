@@ -130,18 +130,17 @@ void AcquireAsync(const Client& client, const Candidacy& candidacy, const WaitOp
       }));
 }
 
-namespace {
-
-// `*followed` is what the contender needs to know of the lease.
-absl::Status CheckFollows(const ClientCore& core, LeaseState* lease, queue::Mode from,
-                          const std::string& path, queue::Followed* followed) {
+absl::StatusOr<Candidacy> GoingOnFrom(const ClientCore& core, const Lease& lease, queue::Mode from,
+                                      Candidacy candidacy) {
   const auto wrong = [&](const char* rule) {
-    return absl::InvalidArgumentError(absl::StrCat("the lease to go on from ", rule, " ", path));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the lease to go on from ", rule, " ", candidacy.path));
   };
-  if (lease == nullptr) return wrong("was moved from: another one is needed on");
-  if (&lease->core() != &core) return wrong("belongs to another client than this one on");
-  const Sequencer& sequencer = lease->sequencer();
-  if (sequencer.path() != path) return wrong("is of another path than");
+  LeaseState* const state = LeaseMaker::StateOf(lease);
+  if (state == nullptr) return wrong("was moved from: another one is needed on");
+  if (&state->core() != &core) return wrong("belongs to another client than this one on");
+  const Sequencer& sequencer = state->sequencer();
+  if (sequencer.path() != candidacy.path) return wrong("is of another path than");
   const std::string node = zk::NodeName(sequencer.node);
   const std::optional<queue::NodeName> name = queue::ParseNodeName(node);
   // kazoo has one name for both kinds of exclusive nodes.
@@ -152,22 +151,18 @@ absl::Status CheckFollows(const ClientCore& core, LeaseState* lease, queue::Mode
     return wrong(from == queue::Mode::kShared ? "is not a shared lease on"
                                               : "is not a ReadWriteLock's exclusive lease on");
   }
-  *followed = {node, lease->session(), sequencer.token.value()};
-  return lease->CheckAlive("go on from");
+  if (absl::Status status = state->CheckAlive("go on from"); !status.ok()) return status;
+  candidacy.follows = {node, state->session(), sequencer.token.value()};
+  return candidacy;
 }
-
-}  // namespace
 
 absl::StatusOr<Lease> Follow(const Client& client, Lease& lease, queue::Mode from,
                              Candidacy candidacy, const WaitOptions& wait) {
   const auto& core = ClientAccess::Core(client);
   if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) return status;
-  if (absl::Status status =
-          CheckFollows(*core, LeaseMaker::StateOf(lease), from, candidacy.path, &candidacy.follows);
-      !status.ok()) {
-    return status;
-  }
-  absl::StatusOr<Lease> next = Acquire(client, candidacy, wait);
+  absl::StatusOr<Candidacy> going_on = GoingOnFrom(*core, lease, from, std::move(candidacy));
+  if (!going_on.ok()) return going_on.status();
+  absl::StatusOr<Lease> next = Acquire(client, *going_on, wait);
   if (next.ok()) (void)Lease(std::move(lease));  // dropped, which releases it
   return next;
 }

@@ -89,6 +89,11 @@ absl::StatusOr<TryResult> TryAcquire(const Client& client, Candidacy candidacy,
 void AcquireAsync(const Client& client, const Candidacy& candidacy, const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
+// `candidacy`, to go on from `lease`: with what its contender has to know of that. Errors: those that
+// are Follow's own. Does not block.
+absl::StatusOr<Candidacy> GoingOnFrom(const ClientCore& core, const Lease& lease, queue::Mode from,
+                                      Candidacy candidacy);
+
 // Goes on from `lease` with another mode: released once the answer is OK, untouched otherwise. Errors
 // besides Acquire's: InvalidArgument (it is not a lease of this client, of `candidacy`'s path and of
 // the mode `from`), Aborted (it is over), FailedPrecondition (an upgrade: a writer is in front).
