@@ -34,6 +34,18 @@ void MachineWorld::TakeOver(int follower) {
   if (!contestants_[followed].told_to_leave) Leave(followed);
 }
 
+void MachineWorld::CheckRefusal(const Contestant& follower) {
+  const Contestant& followed = contestants_[follower.followed];
+  if (follower.outcome == queue::Outcome::kFollowedLost && Believes(followed) &&
+      HasLiveNode(followed)) {
+    Violate("did not go on from a lease that is held");
+  }
+  if (follower.outcome == queue::Outcome::kWriterQueued &&
+      follower.spec.mode == queue::Mode::kShared) {
+    Violate("a downgrade that a writer refused");
+  }
+}
+
 void MachineWorld::Overtake(int writer) {
   for (size_t i = 0; i < contestants_.size(); ++i) {
     Contestant& c = contestants_[i];

@@ -119,6 +119,7 @@ class MachineWorld::Doing {
       world_.Violate("finished as lost or not, against what it said before");
     }
     if (!world_.NodesOf(index_).empty()) world_.Violate("finished with a node in the tree");
+    if (contestant_.followed >= 0) world_.CheckRefusal(contestant_);
   }
 
  private:

@@ -158,6 +158,7 @@ class MachineWorld {
   bool HasLiveNode(const Contestant& contestant) const;
   void CheckGrant(const Contestant& contestant);
   void CheckDelay(const Contestant& contestant);
+  void CheckRefusal(const Contestant& follower);
   void CheckExclusion();
 
   // Upgrades and downgrades (machine_follow.cc).
