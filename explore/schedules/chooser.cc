@@ -143,7 +143,7 @@ Move Chooser::Fault() {
   if (scene_.strict() && dice_.Chance(200)) return Vanish(move.who);
   switch (move.kind) {
     case MoveKind::kNetwork:
-      move.which = dice_.Chance(600) ? 0 : dice_.Pick(3);
+      move.which = dice_.Chance(600) ? 0 : dice_.Pick(4);
       break;
     case MoveKind::kPause:
       move.which = dice_.Pick(2);
