@@ -29,6 +29,8 @@ const char* NameOf(Rule rule) {
       return "believed too long";
     case Rule::kBothBelieved:
       return "two believed at once";
+    case Rule::kDelaySkipped:
+      return "granted without the lock delay";
     case Rule::kNotTold:
       return "not told of a loss";
     case Rule::kBusyAlone:
@@ -49,7 +51,7 @@ const char* NameOf(Rule rule) {
   return "";
 }
 
-void Judge::Follow(const testing::memory::ModelEnsemble& ensemble) {
+void Judge::Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now) {
   const auto& history = ensemble.history();
   for (; read_ < history.size(); ++read_) {
     const Transaction& txn = history[read_];
@@ -61,11 +63,11 @@ void Judge::Follow(const testing::memory::ModelEnsemble& ensemble) {
       const auto it = czxids_.find(txn.path);
       if (it == czxids_.end()) continue;
       if (txn.session == 0) deleted_by_operator_.insert(it->second);
-      Remove(it->second, txn.zxid);
+      Remove(it->second, txn.zxid, now);
     } else if (txn.kind == Transaction::Kind::kCloseSession) {
       for (auto it = nodes_.begin(); it != nodes_.end();) {
         const int64_t czxid = (it++)->first;
-        if (owners_[czxid] == txn.session) Remove(czxid, txn.zxid);
+        if (owners_[czxid] == txn.session) Remove(czxid, txn.zxid, now);
       }
     }
     Admit();
@@ -86,11 +88,11 @@ void Judge::Add(int64_t czxid, const std::string& path, zk::SessionId owner) {
   owners_[czxid] = owner;
 }
 
-void Judge::Remove(int64_t czxid, int64_t zxid) {
+void Judge::Remove(int64_t czxid, int64_t zxid, base::BootTime now) {
   order_.erase({placed_at_[czxid], czxid});
   czxids_.erase(nodes_[czxid]);
   nodes_.erase(czxid);
-  ended_[czxid] = zxid;
+  ended_[czxid] = {zxid, now};
 }
 
 void Judge::Admit() {
@@ -111,9 +113,14 @@ void Judge::Admit() {
   }
 }
 
+std::optional<base::BootTime> Judge::EndOf(int64_t czxid) const {
+  const auto end = ended_.find(czxid);
+  return end == ended_.end() ? std::nullopt : std::optional(end->second.when);
+}
+
 bool Judge::WasBornUnder(int64_t czxid, int64_t followed) const {
   const auto end = ended_.find(followed);
-  return owners_.count(followed) > 0 && (end == ended_.end() || end->second > czxid);
+  return owners_.count(followed) > 0 && (end == ended_.end() || end->second.zxid > czxid);
 }
 
 bool Judge::MayWatch(int64_t czxid, const std::string& path) const {
@@ -131,7 +138,7 @@ bool Judge::MayWatch(int64_t czxid, const std::string& path) const {
 int Judge::WritersSince(int64_t zxid) const {
   return static_cast<int>(std::count_if(owners_.begin(), owners_.end(), [&](const auto& entry) {
     const auto end = ended_.find(entry.first);
-    return !IsReader(entry.first) && (end == ended_.end() || end->second > zxid);
+    return !IsReader(entry.first) && (end == ended_.end() || end->second.zxid > zxid);
   }));
 }
 

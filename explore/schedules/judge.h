@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/base/boot_time.h"
 #include "testing/memory/model_ensemble.h"
 
 namespace zkrecipes::explore::schedules {
@@ -25,6 +26,7 @@ enum class Rule {
   kHeldAfterLoss,     // held although lost() had fired
   kBelievedTooLong,   // believed although the node had gone, other than by an operator
   kBothBelieved,      // two strict leases at once
+  kDelaySkipped,      // strict: granted too soon after a holder that vanished
   kNotTold,           // once all is quiet: lost, and lost() has not fired; or held without a node
   kBusyAlone,         // a try found somebody in the way where there was nobody
   kUnexpectedAnswer,  // an error that nothing explains
@@ -47,8 +49,8 @@ class Judge {
  public:
   explicit Judge(std::string queue) : queue_(std::move(queue)) {}
 
-  // Reads on in the ensemble's history. REQUIRES: it is kept.
-  void Follow(const testing::memory::ModelEnsemble& ensemble);
+  // Reads on in the ensemble's history, to which it is `now`. REQUIRES: it is kept.
+  void Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now);
 
   // Has the node with this czxid ever been first, or a reader with none but readers in front?
   bool WasAdmitted(int64_t czxid) const { return admitted_.count(czxid) > 0; }
@@ -56,6 +58,8 @@ class Judge {
   bool WasAdmittedBehind(int64_t czxid, int64_t followed) const {
     return WasAdmitted(czxid) || admitted_behind_.count({czxid, followed}) > 0;
   }
+  // When it went; nothing: it is there.
+  std::optional<base::BootTime> EndOf(int64_t czxid) const;
   // Was this one there when the other was created?
   bool WasBornUnder(int64_t czxid, int64_t followed) const;
   // Does it wait for the node at `path`? For the nearest; or behind others of its own session, of
@@ -75,7 +79,7 @@ class Judge {
  private:
   bool IsReader(int64_t czxid) const { return readers_.count(czxid) > 0; }
   void Add(int64_t czxid, const std::string& path, zk::SessionId owner);
-  void Remove(int64_t czxid, int64_t zxid);
+  void Remove(int64_t czxid, int64_t zxid, base::BootTime now);
   void Admit();
 
   const std::string queue_;
@@ -85,9 +89,13 @@ class Judge {
   // Of those in nodes_. A place is the czxid of who took it first: a downgrade's node takes the
   // number of the writer's, which is then in the same place.
   std::set<std::pair<int64_t, int64_t>> order_;
-  std::map<int32_t, int64_t> places_;        // by number, in this incarnation of the queue
-  std::map<int64_t, int64_t> placed_at_;     // by czxid, of all there ever were
-  std::map<int64_t, int64_t> ended_;         // by czxid, at which zxid
+  std::map<int32_t, int64_t> places_;     // by number, in this incarnation of the queue
+  std::map<int64_t, int64_t> placed_at_;  // by czxid, of all there ever were
+  struct End {
+    int64_t zxid;
+    base::BootTime when;
+  };
+  std::map<int64_t, End> ended_;             // by czxid
   std::map<int64_t, zk::SessionId> owners_;  // of all there ever were
   std::set<int64_t> readers_;                // of all there ever were
   std::set<int64_t> admitted_;

@@ -176,7 +176,7 @@ void Scene::ListOrdinary(std::vector<Move>& moves) {
 // ---- rules ---------------------------------------------------------------------------------------
 
 void Scene::Check() {
-  judge_.Follow(model());
+  judge_.Follow(model(), simulation_.now());
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i] == nullptr) continue;
     if (slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
@@ -214,6 +214,8 @@ void Scene::CheckLease(Attempt& attempt, size_t slot) {
 }
 
 void Scene::RunUntil(base::BootTime when) {
+  simulation_.RunUntilIdle();
+  Check();
   for (bool there = false; !there && !violation_.has_value();) {
     const base::BootTime next = std::max(simulation_.now(), simulation_.NextDeadline());
     there = next > when;

@@ -34,8 +34,9 @@ struct Attempt {
   std::stop_source cancel;
   int answers = 0;
   std::optional<Lease> lease;
-  int64_t node = 0;  // its czxid
-  int losses = 0;    // how often lost() was heard
+  int64_t node = 0;        // its czxid
+  int losses = 0;          // how often lost() was heard
+  bool gave_back = false;  // what it held then
   std::optional<std::stop_callback<std::function<void()>>> on_lost;
   // An upgrade or a downgrade of the lease, that is under way; and what that goes on from.
   std::shared_ptr<Attempt> next;
@@ -126,6 +127,8 @@ class Scene {
                 internal::Acquisition::Answer answer);
   void OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease lease);
   void CheckGrant(const Attempt& attempt, const Lease& lease, const std::string& who);
+  void CheckDelay(const std::shared_ptr<Attempt>& attempt, const std::string& who);
+  static void Release(Attempt& attempt);
   void CheckError(size_t slot, const Attempt& attempt, const absl::Status& status);
   bool MayNotGoOn(const Attempt& attempt, const absl::Status& status);
   bool CloseClient(uint32_t process);
@@ -156,6 +159,7 @@ class Scene {
   std::vector<std::shared_ptr<Attempt>> slots_;  // null: idle
   std::vector<std::shared_ptr<Attempt>> attempts_;
   std::set<int64_t> granted_;
+  std::shared_ptr<Attempt> last_;  // that was granted, in the tree's order
   int grants_ = 0;
   bool troubled_ = false;  // something went wrong
   std::optional<Violation> violation_;

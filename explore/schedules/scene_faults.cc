@@ -194,7 +194,7 @@ void Scene::LetEverybodyHaveATurn() {
     for (auto& attempt : slots_) {
       if (attempt == nullptr || !attempt->lease.has_value() || attempt->next != nullptr) continue;
       CheckWasTold(*attempt);
-      attempt->lease.reset();
+      Release(*attempt);
       attempt = nullptr;
     }
     const auto idle = [](const auto& attempt) { return attempt == nullptr; };

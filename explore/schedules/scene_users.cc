@@ -22,6 +22,10 @@ constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
 
 using StatusShot = base::OneShot<absl::Status>;
 
+bool IsBelieved(const Lease& lease) {
+  return lease.state() == Lease::State::kHeld || lease.state() == Lease::State::kSuspect;
+}
+
 bool Cancel(Attempt& attempt) {
   if (!attempt.waiting() || attempt.cancelled) return false;
   attempt.cancelled = true;
@@ -56,7 +60,7 @@ bool Scene::MakeUserMove(const Move& move) {
     case MoveKind::kRelease:
       if (!is_slot || !Holds(static_cast<int>(move.who))) return false;
       slots_[move.who] = nullptr;
-      attempt->lease.reset();
+      Release(*attempt);
       return true;
     case MoveKind::kCloseClient:
       return move.who < current_.size() && CloseClient(move.who);
@@ -147,7 +151,7 @@ bool Scene::MeetsOthers(const Attempt& attempt) {
 
 void Scene::OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
                      Acquisition::Answer answer) {
-  judge_.Follow(model());
+  judge_.Follow(model(), simulation_.now());
   if (++attempt->answers > 1) Break(Rule::kAnsweredTwice, absl::StrCat("slot ", slot));
   if (answer.ok() && answer->acquired()) {
     return OnGrant(slot, attempt, (*std::move(answer)).lease());
@@ -166,7 +170,9 @@ void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease 
   attempt->node = internal::LeaseMaker::StateOf(lease)->node_czxid();
   CheckGrant(*attempt, lease, absl::StrCat("slot ", slot, " with ", lease.node()));
   Check();  // that nobody else still believes
+  if (strict()) CheckDelay(attempt, absl::StrCat("slot ", slot, " with ", lease.node()));
   attempt->lease = std::move(lease);
+  attempt->gave_back = attempt->closed;  // before it heard of the grant
   attempt->on_lost.emplace(attempt->lease->lost(), [a = attempt.get()] { ++a->losses; });
   if (attempt->from == nullptr) return;
   slots_[slot] = attempt;
@@ -185,6 +191,24 @@ void Scene::CheckGrant(const Attempt& attempt, const Lease& lease, const std::st
   if (lease.token().value() != token) Break(Rule::kWrongToken, who);
   if (from != nullptr && !judge_.WasBornUnder(attempt.node, from->node)) {
     Break(Rule::kFollowedNobody, who);
+  }
+}
+
+void Scene::Release(Attempt& attempt) {
+  attempt.gave_back |= IsBelieved(*attempt.lease);  // if not when its client was closed
+  attempt.lease.reset();
+}
+
+// Whose clock may run as fast as it ever does.
+void Scene::CheckDelay(const std::shared_ptr<Attempt>& attempt, const std::string& who) {
+  if (last_ != nullptr && last_->node > attempt->node) return;  // it hears late of its grant
+  const std::shared_ptr<Attempt> before = std::exchange(last_, attempt);
+  if (before == nullptr || before->gave_back) return;
+  const auto ended = judge_.EndOf(before->node);
+  if (!ended.has_value()) return;
+  const absl::Duration waited = simulation_.now() - *ended;
+  if (waited < options_.lock_delay / 1.1) {
+    Break(Rule::kDelaySkipped, absl::StrCat(who, ", after ", absl::FormatDuration(waited)));
   }
 }
 
@@ -213,7 +237,11 @@ bool Scene::MayNotGoOn(const Attempt& attempt, const absl::Status& status) {
 
 bool Scene::CloseClient(uint32_t process) {
   const std::shared_ptr<internal::ClientCore> core = processes_[current_[process]].core;
-  for (const auto& attempt : Live()) attempt->closed |= attempt->core == core;
+  for (const auto& attempt : Live()) {
+    if (attempt->core != core) continue;
+    attempt->closed = true;
+    if (attempt->lease.has_value()) attempt->gave_back = IsBelieved(*attempt->lease);
+  }
   core->Close(std::make_shared<StatusShot>());
   current_[process] = OpenClient();
   return true;

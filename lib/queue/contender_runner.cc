@@ -164,7 +164,8 @@ void ContenderRunner::OnFailed(const absl::Status& why) {
 
 void ContenderRunner::OnClosing() {
   acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
-  if (lease_ != nullptr) lease_->OnClosed();
+  // A strict lease that was over before is not given back: the next one waits.
+  if (lease_ != nullptr && lease_->OnClosed() == Lease::State::kLost) Feed(event::Lapsed{});
   Feed(event::Leave{});
 }
 

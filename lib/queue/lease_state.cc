@@ -25,6 +25,10 @@ const char* Describe(queue::LossReason why) {
   return "";
 }
 
+bool IsOver(Lease::State state) {
+  return state == Lease::State::kLost || state == Lease::State::kReleased;
+}
+
 }  // namespace
 
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
@@ -117,7 +121,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   const absl::Status may_block = core_->CheckMayBlock();
   if (!core_->InHomeProcess()) return may_block;
   const base::BootTime deadline = core_->Now() + wait.timeout;
-  if (!EnterReleased()) return WhyLost("release");
+  if (IsOver(EnterReleased())) return WhyLost("release");
   auto done = std::make_shared<base::OneShot<absl::Status>>();
   RequestStop();
   Leave(done);
@@ -130,7 +134,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
 }
 
 void LeaseState::Abandon() {
-  if (!EnterReleased()) return;
+  if (IsOver(EnterReleased())) return;
   RequestStop();
   Leave(nullptr);
 }
@@ -140,12 +144,11 @@ void LeaseState::Leave(const LeaseHolder::Done& done) {
   if (done != nullptr) done->Set(absl::OkStatus());  // finished long ago
 }
 
-bool LeaseState::EnterReleased() {
+Lease::State LeaseState::EnterReleased() {
   base::MutexLock lock(mutex_);
-  const Lease::State state = StateLocked();
-  if (state == Lease::State::kLost || state == Lease::State::kReleased) return false;
-  phase_ = Phase::kReleased;
-  return true;
+  const Lease::State before = StateLocked();
+  if (before != Lease::State::kLost) phase_ = Phase::kReleased;
+  return before;
 }
 
 void LeaseState::OnLost(queue::LossReason why) {
@@ -158,9 +161,10 @@ void LeaseState::OnLost(queue::LossReason why) {
   RequestStop();
 }
 
-void LeaseState::OnClosed() {
-  (void)EnterReleased();
+Lease::State LeaseState::OnClosed() {
+  const Lease::State before = EnterReleased();
   RequestStop();  // also of a lease that only the clock knows to be lost: nobody else will say so
+  return before;
 }
 
 void LeaseState::RequestStop() {

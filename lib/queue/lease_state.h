@@ -66,14 +66,14 @@ class LeaseState {
 
   // From the contender, on the reactor.
   void OnLost(queue::LossReason why);
-  void OnClosed();
+  Lease::State OnClosed();  // what it was before
 
   ClientCore& core() { return *core_; }
 
  private:
   enum class Phase { kGranted, kLost, kReleased };
 
-  bool EnterReleased();
+  Lease::State EnterReleased();  // what it was before
   absl::Status WhyLost(const char* operation);
   absl::Status Await(const LeaseHolder::Done& done, base::BootTime deadline,
                      const std::stop_token& cancel, const std::string& late);

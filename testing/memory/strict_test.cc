@@ -100,6 +100,25 @@ TEST_F(StrictLockTest, ALostLeaseIsNoRelease) {
   EXPECT_TRUE(second->holds());
 }
 
+TEST_F(StrictLockTest, ALeaseThatWasOverBeforeItsClientWasClosedIsNoReleaseEither) {
+  auto first = StartStrictHolder();
+  auto second = StartStrict();
+  second->Acquire();
+  first->host->set_paused(true);
+  simulation_.SetTime(simulation_.now() + absl::Seconds(9.5));  // nothing expires meanwhile
+  ASSERT_EQ(first->lease().state(), Lease::State::kLost);
+  const std::stop_token lost = first->lease().lost();
+  first->client.reset();
+  first->host->set_paused(false);
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_EQ(second->answers, 0);
+  PassTime(kDelay - absl::Seconds(1));
+  EXPECT_EQ(second->answers, 0);
+  PassTime(absl::Seconds(2));
+  EXPECT_TRUE(second->holds());
+}
+
 TEST_F(StrictLockTest, ATryWaitsForTheDelayToo) {
   auto first = StartStrictHolder();
   ExpireSilently(*first);
