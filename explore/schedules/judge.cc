@@ -62,16 +62,22 @@ void Judge::Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTim
     } else if (txn.kind == Transaction::Kind::kDelete) {
       const auto it = czxids_.find(txn.path);
       if (it == czxids_.end()) continue;
-      if (txn.session == 0) deleted_by_operator_.insert(it->second);
-      Remove(it->second, txn.zxid, now);
+      contenders_[it->second].deleted_by_operator = txn.session == 0;
+      Remove(it->second, {txn.zxid, now});
     } else if (txn.kind == Transaction::Kind::kCloseSession) {
       for (auto it = nodes_.begin(); it != nodes_.end();) {
         const int64_t czxid = (it++)->first;
-        if (owners_[czxid] == txn.session) Remove(czxid, txn.zxid, now);
+        if (OwnerOf(czxid) == txn.session) Remove(czxid, {txn.zxid, now});
       }
     }
     Admit();
   }
+}
+
+const Judge::Contender& Judge::Of(int64_t czxid) const {
+  static const Contender nobody;
+  const auto it = contenders_.find(czxid);
+  return it == contenders_.end() ? nobody : it->second;
 }
 
 // Contenders of one incarnation of the queue are in the order of their numbers, which is that of
@@ -79,20 +85,21 @@ void Judge::Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTim
 void Judge::Add(int64_t czxid, const std::string& path, zk::SessionId owner) {
   const auto name = queue::ParseNodeName(zk::NodeName(path));
   if (!name.has_value()) return;
-  if (name->mode == queue::Mode::kShared) readers_.insert(czxid);
-  const int64_t place = places_.emplace(name->sequence, czxid).first->second;
-  order_.insert({place, czxid});
-  placed_at_[czxid] = place;
+  Contender& added = contenders_[czxid];
+  added.owner = owner;
+  added.reader = name->mode == queue::Mode::kShared;
+  added.place = places_.emplace(name->sequence, czxid).first->second;
+  order_.insert({added.place, czxid});
   nodes_[czxid] = path;
   czxids_[path] = czxid;
-  owners_[czxid] = owner;
 }
 
-void Judge::Remove(int64_t czxid, int64_t zxid, base::BootTime now) {
-  order_.erase({placed_at_[czxid], czxid});
+void Judge::Remove(int64_t czxid, End end) {
+  Contender& removed = contenders_[czxid];
+  removed.end = end;
+  order_.erase({removed.place, czxid});
   czxids_.erase(nodes_[czxid]);
   nodes_.erase(czxid);
-  ended_[czxid] = {zxid, now};
 }
 
 void Judge::Admit() {
@@ -101,55 +108,47 @@ void Judge::Admit() {
   int64_t last = 0;
   int64_t last_writer = 0;
   for (auto it = order_.begin(); it != order_.end() && writers < 2; ++it) {
-    const int64_t czxid = it->second;
-    const int blockers = IsReader(czxid) ? writers : in_front;
-    if (blockers == 0) admitted_.insert(czxid);
-    if (blockers == 1) admitted_behind_.insert({czxid, IsReader(czxid) ? last_writer : last});
-    last = czxid;
+    Contender& contender = contenders_[it->second];
+    const int blockers = contender.reader ? writers : in_front;
+    if (blockers == 0) contender.admitted = true;
+    if (blockers == 1) contender.admitted_behind.insert(contender.reader ? last_writer : last);
+    last = it->second;
     ++in_front;
-    if (IsReader(czxid)) continue;
-    last_writer = czxid;
+    if (contender.reader) continue;
+    last_writer = it->second;
     ++writers;
   }
 }
 
 std::optional<base::BootTime> Judge::EndOf(int64_t czxid) const {
-  const auto end = ended_.find(czxid);
-  return end == ended_.end() ? std::nullopt : std::optional(end->second.when);
+  const std::optional<End>& end = Of(czxid).end;
+  return end.has_value() ? std::optional(end->when) : std::nullopt;
 }
 
 bool Judge::WasBornUnder(int64_t czxid, int64_t followed) const {
-  const auto end = ended_.find(followed);
-  return owners_.count(followed) > 0 && (end == ended_.end() || end->second.zxid > czxid);
+  return contenders_.count(followed) > 0 && Of(followed).ThereAfter(czxid);
 }
 
 bool Judge::MayWatch(int64_t czxid, const std::string& path) const {
-  const auto place = placed_at_.find(czxid);
-  if (place == placed_at_.end()) return false;
-  for (auto it = order_.find({place->second, czxid}); it != order_.begin();) {
+  const Contender& own = Of(czxid);
+  for (auto it = order_.find({own.place, czxid}); it != order_.end() && it != order_.begin();) {
     const int64_t other = (--it)->second;
-    if (IsReader(czxid) && IsReader(other)) continue;
+    if (own.reader && Of(other).reader) continue;
     if (nodes_.at(other) == path) return true;
-    if (OwnerOf(other) != OwnerOf(czxid)) return false;
+    if (OwnerOf(other) != own.owner) return false;
   }
   return false;
 }
 
 int Judge::WritersSince(int64_t zxid) const {
-  return static_cast<int>(std::count_if(owners_.begin(), owners_.end(), [&](const auto& entry) {
-    const auto end = ended_.find(entry.first);
-    return !IsReader(entry.first) && (end == ended_.end() || end->second.zxid > zxid);
-  }));
+  return static_cast<int>(std::count_if(
+      contenders_.begin(), contenders_.end(),
+      [&](const auto& entry) { return !entry.second.reader && entry.second.ThereAfter(zxid); }));
 }
 
 bool Judge::CreatedByOthers(int64_t since, zk::SessionId session) const {
-  return std::any_of(owners_.upper_bound(since), owners_.end(),
-                     [session](const auto& entry) { return entry.second != session; });
-}
-
-zk::SessionId Judge::OwnerOf(int64_t czxid) const {
-  const auto it = owners_.find(czxid);
-  return it == owners_.end() ? 0 : it->second;
+  return std::any_of(contenders_.upper_bound(since), contenders_.end(),
+                     [&](const auto& entry) { return entry.second.owner != session; });
 }
 
 }  // namespace zkrecipes::explore::schedules

@@ -53,10 +53,10 @@ class Judge {
   void Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now);
 
   // Has the node with this czxid ever been first, or a reader with none but readers in front?
-  bool WasAdmitted(int64_t czxid) const { return admitted_.count(czxid) > 0; }
+  bool WasAdmitted(int64_t czxid) const { return Of(czxid).admitted; }
   // Likewise, but for this one in front of it. (Who follows a lease does not wait for its node.)
   bool WasAdmittedBehind(int64_t czxid, int64_t followed) const {
-    return WasAdmitted(czxid) || admitted_behind_.count({czxid, followed}) > 0;
+    return WasAdmitted(czxid) || Of(czxid).admitted_behind.count(followed) > 0;
   }
   // When it went; nothing: it is there.
   std::optional<base::BootTime> EndOf(int64_t czxid) const;
@@ -69,38 +69,43 @@ class Judge {
   int WritersSince(int64_t zxid) const;
   // Has anybody but this session created a node after that?
   bool CreatedByOthers(int64_t since, zk::SessionId session) const;
-  zk::SessionId OwnerOf(int64_t czxid) const;
+  zk::SessionId OwnerOf(int64_t czxid) const { return Of(czxid).owner; }
   // It is there no more, and no operator deleted it.
   bool IsGone(int64_t czxid) const {
-    return nodes_.count(czxid) == 0 && deleted_by_operator_.count(czxid) == 0;
+    return nodes_.count(czxid) == 0 && !Of(czxid).deleted_by_operator;
   }
   const std::map<int64_t, std::string>& nodes() const { return nodes_; }  // by czxid
 
  private:
-  bool IsReader(int64_t czxid) const { return readers_.count(czxid) > 0; }
-  void Add(int64_t czxid, const std::string& path, zk::SessionId owner);
-  void Remove(int64_t czxid, int64_t zxid, base::BootTime now);
-  void Admit();
-
-  const std::string queue_;
-  size_t read_ = 0;
-  std::map<int64_t, std::string> nodes_;
-  std::map<std::string, int64_t> czxids_;
-  // Of those in nodes_. A place is the czxid of who took it first: a downgrade's node takes the
-  // number of the writer's, which is then in the same place.
-  std::set<std::pair<int64_t, int64_t>> order_;
-  std::map<int32_t, int64_t> places_;     // by number, in this incarnation of the queue
-  std::map<int64_t, int64_t> placed_at_;  // by czxid, of all there ever were
   struct End {
     int64_t zxid;
     base::BootTime when;
   };
-  std::map<int64_t, End> ended_;             // by czxid
-  std::map<int64_t, zk::SessionId> owners_;  // of all there ever were
-  std::set<int64_t> readers_;                // of all there ever were
-  std::set<int64_t> admitted_;
-  std::set<std::pair<int64_t, int64_t>> admitted_behind_;
-  std::set<int64_t> deleted_by_operator_;
+  struct Contender {
+    zk::SessionId owner = 0;
+    bool reader = false;
+    // The czxid of who took its number first: a downgrade's node takes the writer's.
+    int64_t place = 0;
+    std::optional<End> end;
+    bool deleted_by_operator = false;
+    bool admitted = false;
+    std::set<int64_t> admitted_behind;
+
+    bool ThereAfter(int64_t zxid) const { return !end.has_value() || end->zxid > zxid; }
+  };
+
+  const Contender& Of(int64_t czxid) const;
+  void Add(int64_t czxid, const std::string& path, zk::SessionId owner);
+  void Remove(int64_t czxid, End end);
+  void Admit();
+
+  const std::string queue_;
+  size_t read_ = 0;
+  std::map<int64_t, Contender> contenders_;  // by czxid, all there ever were
+  std::map<int64_t, std::string> nodes_;     // those that are there
+  std::map<std::string, int64_t> czxids_;
+  std::set<std::pair<int64_t, int64_t>> order_;  // place, czxid
+  std::map<int32_t, int64_t> places_;            // by number, in this incarnation of the queue
 };
 
 }  // namespace zkrecipes::explore::schedules

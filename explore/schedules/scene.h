@@ -36,7 +36,7 @@ struct Attempt {
   std::optional<Lease> lease;
   int64_t node = 0;        // its czxid
   int losses = 0;          // how often lost() was heard
-  bool gave_back = false;  // what it held then
+  bool gave_back = false;  // its lease, while that was believed
   std::optional<std::stop_callback<std::function<void()>>> on_lost;
   // An upgrade or a downgrade of the lease, that is under way; and what that goes on from.
   std::shared_ptr<Attempt> next;
