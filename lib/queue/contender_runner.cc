@@ -144,8 +144,10 @@ bool ContenderRunner::Proven() const {
 }
 
 // ---- the session's events ------------------------------------------------------------------------
+// Whatever is fed may end the contender, and with it this object: who goes on holds it.
 
 void ContenderRunner::OnUp() {
+  const std::shared_ptr<ContenderRunner> alive = self_;
   const uint64_t high = core_->reactor()->Random();
   Feed(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
   AskVerdict();
@@ -157,12 +159,14 @@ void ContenderRunner::OnLapsed() { Feed(event::Lapsed{}); }
 void ContenderRunner::OnProven() { Feed(event::Proven{}); }
 
 void ContenderRunner::OnFailed(const absl::Status& why) {
+  const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(why);
   Feed(event::SessionLost{});
   Feed(event::Leave{});
 }
 
 void ContenderRunner::OnClosing() {
+  const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
   // A strict lease that was over before is not given back: the next one waits.
   if (lease_ != nullptr && lease_->OnClosed() == Lease::State::kLost) Feed(event::Lapsed{});
