@@ -60,7 +60,10 @@ def main():
     for result in results(sys.argv[1:]):
         by_ensemble[result["ensemble"]].append(result)
     for ensemble, runs in sorted(by_ensemble.items(), reverse=True):
-        print_table(ensemble, runs)
+        print_table(ensemble, [run for run in runs if not run.get("disagreements")])
+        for run in runs:
+            if run.get("disagreements"):
+                print(f"not in the table: seed {run['seed']}, in which ZooKeeper's own servers disagreed")
 
 
 if __name__ == "__main__":

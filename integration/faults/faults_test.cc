@@ -51,8 +51,10 @@ struct FaultsTest::World {
   static absl::StatusOr<World> Local() {
     auto network = Network::Make();
     if (!network.ok()) return network.status();
-    auto servers = LocalServers::Launch(
-        **network, {.init_limit = 10, .extra_config = {{"fsync.warningthresholdms", "200"}}});
+    auto servers =
+        LocalServers::Launch(**network, {.init_limit = 10,
+                                         .max_session_timeout = absl::Minutes(1),
+                                         .extra_config = {{"fsync.warningthresholdms", "200"}}});
     if (!servers.ok()) return servers.status();
     LocalServers* const local = servers->get();
     return World{*std::move(network), *std::move(servers), local};

@@ -33,7 +33,8 @@ json ToJson(const history::FaultFigures& fault) {
 
 }  // namespace
 
-std::string ToJson(const Options& options, absl::Duration took, const history::Verdict& verdict) {
+std::string ToJson(const Options& options, absl::Duration took, const history::Verdict& verdict,
+                   const std::vector<std::string>& disagreements) {
   const history::Figures& figures = verdict.figures;
   json result = {{"ensemble", options.docker ? "docker" : "local"},
                  {"seed", options.seed},
@@ -45,7 +46,8 @@ std::string ToJson(const Options& options, absl::Duration took, const history::V
                  {"losses", figures.losses},
                  {"transactions", figures.transactions},
                  {"faults", json::array()},
-                 {"violations", json::array()}};
+                 {"violations", json::array()},
+                 {"disagreements", disagreements}};
   for (const history::FaultFigures& fault : figures.faults)
     result["faults"].push_back(ToJson(fault));
   for (const history::Violation& violation : verdict.violations) {

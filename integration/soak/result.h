@@ -4,6 +4,7 @@
 #define ZKRECIPES_INTEGRATION_SOAK_RESULT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 
@@ -13,8 +14,9 @@
 namespace zkrecipes::soak {
 
 // What scripts/soak_table.py sums up: {"ensemble": "local", "seed": 1, "seconds": 300, "grants": ...,
-// "violations": [{"rule", "what", "fault"}], "faults": [{"name", "target", "grants", "gap_ms", ...}]}.
-std::string ToJson(const Options& options, absl::Duration took, const history::Verdict& verdict);
+// "violations": [{"rule", "what", "fault"}], "disagreements": ["server3: ..."], "faults": [{"name", "target", "grants", "gap_ms", ...}]}.
+std::string ToJson(const Options& options, absl::Duration took, const history::Verdict& verdict,
+                   const std::vector<std::string>& disagreements);
 
 }  // namespace zkrecipes::soak
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fact of ZooKeeper that no client can do anything about, and that only a fencing token survives:
+// a member can go on showing what was never committed (ZOOKEEPER-1549; all versions up to 3.9.5).
+//
+// A leader loses its followers while it has proposals that none of them knows. It wins the next
+// election, since its log is the longest, takes a snapshot of all that is in the log, and loses
+// again, before anybody has followed it. The others elect one of theirs. Back with them it cuts its
+// log to theirs, and then loads its latest snapshot: the one with what has just been cut off.
+
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+
+#include "integration/faults/command.h"
+#include "integration/faults/faults_test.h"
+#include "integration/raw_client.h"
+
+namespace zkrecipes::faults {
+namespace {
+
+using integration::RawSession;
+
+constexpr int kOk = 0;
+constexpr int kNoNode = -101;
+constexpr absl::Duration kLongest = absl::Minutes(1);
+
+class DirtySnapshotTest : public FaultsTest {
+ protected:
+  // Where followers connect to, of "server.1=10.77.0.11:PORT:...".
+  static std::string QuorumPort(int i) {
+    std::ifstream config(DirectoryOf(i) + "/zoo.cfg");
+    const std::string mine = absl::StrCat("server.", i + 1, "=");
+    for (std::string line; std::getline(config, line);) {
+      if (absl::StartsWith(line, mine))
+        return std::vector<std::string>(absl::StrSplit(line, ':'))[1];
+    }
+    return "";
+  }
+  // Elections go on; but nobody can follow it.
+  static void LetFollow(int leader, bool may) {
+    const std::string& net = servers().host(leader).network_namespace;
+    const std::string port = QuorumPort(leader);
+    const std::string change = may ? "-D" : "-A";
+    EXPECT_TRUE(
+        RunIn(net, {"iptables", "-w", change, "INPUT", "-p", "tcp", "--dport", port, "-j", "DROP"})
+            .ok());
+    EXPECT_TRUE(
+        RunIn(net, {"iptables", "-w", change, "OUTPUT", "-p", "tcp", "--sport", port, "-j", "DROP"})
+            .ok());
+  }
+  static void Cut(int a, int b) {
+    EXPECT_TRUE(network().Drop(servers().host(a), servers().host(b)).ok());
+    EXPECT_TRUE(network().Drop(servers().host(b), servers().host(a)).ok());
+  }
+  static void Mend(int i) { EXPECT_TRUE(network().Mend(servers().host(i)).ok()); }
+  static int Count(int i, const std::string& in_log) {
+    return static_cast<int>(std::vector<std::string>(absl::StrSplit(LogOf(i), in_log)).size()) - 1;
+  }
+};
+
+TEST_F(DirtySnapshotTest, AMemberMayShowWhatWasNeverCommitted) {
+  if (local() == nullptr) GTEST_SKIP() << "needs the members' files";
+  const int leader = AwaitNewLeader(-1);
+  const int one = (leader + 1) % 3;
+  const int other = (leader + 2) % 3;
+  // Its end would be a transaction of the next leader's, who would then send everything anew.
+  RawSession session(servers().server(leader), kLongest);
+  ASSERT_TRUE(session.answered());
+  const int snapshots = Count(leader, "Snapshotting: ");
+
+  Cut(one, other);  // so that they need the leader
+  LetFollow(leader, false);
+  EXPECT_NE(session.Create("/phantom"), kOk);  // proposed, and never committed
+  ASSERT_TRUE(Eventually([&] { return Count(leader, "Snapshotting: ") > snapshots; }));
+
+  Mend(one);
+  Cut(leader, one);
+  Cut(leader, other);
+  ASSERT_GE(AwaitNewLeader(leader), 0);
+
+  Mend(leader);
+  LetFollow(leader, true);
+  ASSERT_TRUE(servers().WaitForAll(absl::Minutes(1)).ok());
+  EXPECT_EQ(Count(leader, "Truncating log to get in sync with the leader"), 1);
+  EXPECT_EQ(RawSession(servers().server(one)).Exists("/phantom"), kNoNode);
+  EXPECT_EQ(RawSession(servers().server(other)).Exists("/phantom"), kNoNode);
+  EXPECT_EQ(RawSession(servers().server(leader)).Exists("/phantom"), kOk);
+}
+
+}  // namespace
+}  // namespace zkrecipes::faults

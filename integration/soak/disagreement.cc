@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "integration/soak/disagreement.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace zkrecipes::soak {
+
+std::vector<std::string> Disagreements(const std::string& log) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+    if (!absl::StrContains(line, "Digests are not matching")) continue;
+    if (!absl::StrContains(line, "[main]")) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+std::vector<std::string> DisagreementsIn(const std::string& directory) {
+  std::vector<std::string> all;
+  std::error_code none;
+  for (const auto& server : std::filesystem::directory_iterator(directory, none)) {
+    std::ostringstream log;
+    log << std::ifstream(server.path() / "server.log").rdbuf();
+    for (const std::string& line : Disagreements(log.str())) {
+      all.push_back(absl::StrCat(server.path().filename().string(), ": ", line));
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+}  // namespace zkrecipes::soak
