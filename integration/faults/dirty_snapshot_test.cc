@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A fact of ZooKeeper that no client can do anything about, and that only a fencing token survives:
-// a member can go on showing what was never committed (ZOOKEEPER-1549; all versions up to 3.9.5).
+// a member can go on showing what was never committed (docs/adr/0021).
 //
 // A leader loses its followers while it has proposals that none of them knows. It wins the next
 // election, since its log is the longest, takes a snapshot of all that is in the log, and loses
