@@ -9,7 +9,6 @@
 // log to theirs, and then loads its latest snapshot: the one with what has just been cut off.
 
 #include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,9 +29,13 @@ using integration::RawSession;
 constexpr int kOk = 0;
 constexpr int kNoNode = -101;
 constexpr absl::Duration kLongest = absl::Minutes(1);
+constexpr char kCutsItsLog[] = "Truncating log to get in sync with the leader";
 
 class DirtySnapshotTest : public FaultsTest {
  protected:
+  static int LeadInVain();
+
+ private:
   // Where followers connect to, of "server.1=10.77.0.11:PORT:...".
   static std::string QuorumPort(int i) {
     std::ifstream config(DirectoryOf(i) + "/zoo.cfg");
@@ -65,33 +68,42 @@ class DirtySnapshotTest : public FaultsTest {
   }
 };
 
-TEST_F(DirtySnapshotTest, AMemberMayShowWhatWasNeverCommitted) {
-  if (local() == nullptr) GTEST_SKIP() << "needs the members' files";
+// The story above; who led. -1: it came out otherwise, as it does if the leader has stepped down
+// before the proposal.
+int DirtySnapshotTest::LeadInVain() {
   const int leader = AwaitNewLeader(-1);
   const int one = (leader + 1) % 3;
   const int other = (leader + 2) % 3;
   // Its end would be a transaction of the next leader's, who would then send everything anew.
   RawSession session(servers().server(leader), kLongest);
-  ASSERT_TRUE(session.answered());
+  EXPECT_TRUE(session.answered());
   const int snapshots = Count(leader, "Snapshotting: ");
+  const int cuts = Count(leader, kCutsItsLog);
 
   Cut(one, other);  // so that they need the leader
   LetFollow(leader, false);
   EXPECT_NE(session.Create("/phantom"), kOk);  // proposed, and never committed
-  ASSERT_TRUE(Eventually([&] { return Count(leader, "Snapshotting: ") > snapshots; }));
+  EXPECT_TRUE(Eventually([&] { return Count(leader, "Snapshotting: ") > snapshots; }));
 
   Mend(one);
   Cut(leader, one);
   Cut(leader, other);
-  ASSERT_GE(AwaitNewLeader(leader), 0);
+  EXPECT_GE(AwaitNewLeader(leader), 0);
 
   Mend(leader);
   LetFollow(leader, true);
-  ASSERT_TRUE(servers().WaitForAll(absl::Minutes(1)).ok());
-  EXPECT_EQ(Count(leader, "Truncating log to get in sync with the leader"), 1);
-  EXPECT_EQ(RawSession(servers().server(one)).Exists("/phantom"), kNoNode);
-  EXPECT_EQ(RawSession(servers().server(other)).Exists("/phantom"), kNoNode);
-  EXPECT_EQ(RawSession(servers().server(leader)).Exists("/phantom"), kOk);
+  EXPECT_TRUE(servers().WaitForAll(absl::Minutes(1)).ok());
+  return Count(leader, kCutsItsLog) > cuts ? leader : -1;
+}
+
+TEST_F(DirtySnapshotTest, AMemberMayShowWhatWasNeverCommitted) {
+  if (local() == nullptr) GTEST_SKIP() << "needs the members' files";
+  int dirty = -1;
+  for (int i = 0; i < 4 && dirty < 0; ++i) dirty = LeadInVain();
+  ASSERT_GE(dirty, 0);
+  for (int i = 0; i < servers().size(); ++i) {
+    EXPECT_EQ(RawSession(servers().server(i)).Exists("/phantom"), i == dirty ? kOk : kNoNode);
+  }
 }
 
 }  // namespace
