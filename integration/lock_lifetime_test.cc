@@ -41,6 +41,7 @@ TEST_F(LockLifetimeTest, CloseAnswersEveryWaiterOnceAndReleasesWhatIsHeld) {
   for (int i = 0; i < 20; ++i) waiting.emplace_back(client, node_path());
   ASSERT_TRUE(AwaitQueue(*observer, 21));
   EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
+  CatchUp(observer);
   EXPECT_TRUE(Queue(*observer).empty());
   for (Pending& waiter : waiting) {
     const absl::Status status = waiter.Get().status();
@@ -72,6 +73,7 @@ TEST_F(LockLifetimeTest, DestroyingTheClientEndsItsLeases) {
   std::optional<Lease> lease = Acquired(client);
   const std::stop_token lost = lease->lost();
   client.reset();
+  CatchUp(observer);
   EXPECT_TRUE(Queue(*observer).empty());  // the destructor has waited for it
   EXPECT_TRUE(Eventually([&] { return lost.stop_requested(); }));
   EXPECT_EQ(lease->state(), Lease::State::kReleased);
