@@ -2,14 +2,10 @@
 
 #include "integration/partitionable_ensemble.h"
 
-#include <fstream>
-
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 
 #include "integration/faults/member_java.h"
+#include "integration/faults/member_ports.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -26,22 +22,6 @@ absl::StatusOr<std::string> WriteJava(const std::string& directory,
       directory, settings,
       absl::StrCat("exec ", faults::kJava, " -DsocksProxyHost=127.0.0.1 -DsocksProxyPort=$proxy",
                    " -DsocksNonProxyHosts= \"$@\""));
-}
-
-// Of "server.2=127.0.0.1:20001:20002"; empty if the line is another's.
-std::set<int> PortsIn(const std::string& line, int id) {
-  if (!absl::StartsWith(line, absl::StrCat("server.", id, "="))) return {};
-  const std::vector<std::string> parts = absl::StrSplit(line, ':');
-  std::set<int> ports;
-  for (size_t i = 1; i < parts.size(); ++i) ports.insert(std::stoi(parts[i]));
-  return ports;
-}
-
-std::set<int> PortsOf(const testing::LocalEnsemble& ensemble, int i) {
-  std::ifstream config(ensemble.directory() + "/server1/zoo.cfg");
-  std::set<int> ports;
-  for (std::string line; std::getline(config, line);) ports.merge(PortsIn(line, i + 1));
-  return ports;
 }
 
 }  // namespace
@@ -68,7 +48,10 @@ absl::Status PartitionableEnsemble::Launch(testing::LocalEnsembleOptions options
   auto local = testing::LocalEnsemble::Start(std::move(options));
   if (!local.ok()) return local.status();
   local_ = *std::move(local);
-  for (int i = 0; i < size(); ++i) ports_.push_back(PortsOf(*local_, i));
+  for (int i = 0; i < size(); ++i) {
+    const auto [quorum, election] = faults::MemberPortsOf(local_->directory(), i);
+    ports_.push_back({quorum, election});
+  }
   return absl::OkStatus();
 }
 

@@ -13,8 +13,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -31,13 +29,6 @@ bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience) 
     absl::SleepFor(absl::Milliseconds(5));
   }
   return true;
-}
-
-std::string ReadFile(const std::string& path) {
-  // Not by istreambuf_iterator, which throws where a read fails: in /proc, when a process ends.
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
 }
 
 bool MayMakePidNamespace() {

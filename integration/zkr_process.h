@@ -12,6 +12,8 @@
 
 #include "absl/time/time.h"
 
+#include "testing/read_file.h"
+
 namespace zkrecipes::testing {
 
 // Far more than anything takes here, also on a loaded machine.
@@ -19,8 +21,6 @@ inline constexpr absl::Duration kPatience = absl::Seconds(60);
 
 // Asks until `condition` holds: false if it does not within `patience`.
 bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience = kPatience);
-
-std::string ReadFile(const std::string& path);
 
 // Whether zkr may put a command into a PID namespace here, and why a test of that is skipped if not.
 bool MayMakePidNamespace();

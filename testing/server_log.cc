@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -12,13 +11,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
+#include "testing/read_file.h"
+
 namespace zkrecipes::testing {
 
 std::string TailOf(const std::string& path, int lines) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  std::vector<std::string> all = absl::StrSplit(text.str(), '\n', absl::SkipEmpty());
+  std::vector<std::string> all = absl::StrSplit(ReadFile(path), '\n', absl::SkipEmpty());
   std::erase_if(all, [](const std::string& line) { return absl::StartsWith(line, "\tat "); });
   const size_t skip = all.size() - std::min(all.size(), static_cast<size_t>(std::max(lines, 0)));
   return absl::StrJoin(all.begin() + static_cast<std::ptrdiff_t>(skip), all.end(), "\n");

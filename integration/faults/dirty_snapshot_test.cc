@@ -8,17 +8,16 @@
 // again, before anybody has followed it. The others elect one of theirs. Back with them it cuts its
 // log to theirs, and then loads its latest snapshot: the one with what has just been cut off.
 
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
 #include "integration/faults/command.h"
 #include "integration/faults/faults_test.h"
+#include "integration/faults/member_ports.h"
 #include "integration/raw_client.h"
 
 namespace zkrecipes::faults {
@@ -36,20 +35,11 @@ class DirtySnapshotTest : public FaultsTest {
   static int LeadInVain();
 
  private:
-  // Where followers connect to, of "server.1=10.77.0.11:PORT:...".
-  static std::string QuorumPort(int i) {
-    std::ifstream config(DirectoryOf(i) + "/zoo.cfg");
-    const std::string mine = absl::StrCat("server.", i + 1, "=");
-    for (std::string line; std::getline(config, line);) {
-      if (absl::StartsWith(line, mine))
-        return std::vector<std::string>(absl::StrSplit(line, ':'))[1];
-    }
-    return "";
-  }
   // Elections go on; but nobody can follow it.
   static void LetFollow(int leader, bool may) {
     const std::string& net = servers().host(leader).network_namespace;
-    const std::string port = QuorumPort(leader);
+    const std::string port =
+        absl::StrCat(MemberPortsOf(local()->ensemble().directory(), leader).quorum);
     const std::string change = may ? "-D" : "-A";
     EXPECT_TRUE(
         RunIn(net, {"iptables", "-w", change, "INPUT", "-p", "tcp", "--dport", port, "-j", "DROP"})

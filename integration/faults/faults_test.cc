@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -19,6 +17,8 @@
 #include "integration/raw_client.h"
 #include "lib/base/boot_time.h"
 #include "testing/four_letter_word.h"
+#include "testing/read_file.h"
+#include "testing/server_files.h"
 
 namespace zkrecipes::faults {
 namespace {
@@ -163,14 +163,10 @@ int FaultsTest::Running() {
 }
 
 std::string FaultsTest::DirectoryOf(int i) {
-  return absl::StrCat(local()->ensemble().directory(), "/server", i + 1);
+  return testing::ServerDirectory(local()->ensemble().directory(), i + 1);
 }
 
-std::string FaultsTest::LogOf(int i) {
-  std::ostringstream content;
-  content << std::ifstream(DirectoryOf(i) + "/server.log").rdbuf();
-  return content.str();
-}
+std::string FaultsTest::LogOf(int i) { return testing::ReadFile(DirectoryOf(i) + "/server.log"); }
 
 absl::Duration FaultsTest::AnswerTime(const Host& from, int member, const std::string& word) {
   base::BootTime begin;

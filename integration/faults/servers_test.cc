@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "integration/client_fixture.h"
 #include "integration/faults/command.h"
 #include "integration/raw_client.h"
+#include "testing/read_file.h"
 #include "testing/work_directory.h"
 
 namespace zkrecipes::faults {
@@ -21,9 +20,7 @@ namespace {
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
 bool Contains(const std::string& file, const std::string& text) {
-  std::ostringstream content;
-  content << std::ifstream(file).rdbuf();
-  return content.str().find(text) != std::string::npos;
+  return testing::ReadFile(file).find(text) != std::string::npos;
 }
 
 // Members like any others, of which one takes no notice of being resumed.

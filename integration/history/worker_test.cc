@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,6 +20,7 @@
 #include "integration/client_fixture.h"
 #include "integration/history/crew.h"
 #include "integration/history/history_file.h"
+#include "testing/read_file.h"
 #include "testing/server_process.h"
 #include "testing/spawn.h"
 #include "testing/work_directory.h"
@@ -68,14 +67,9 @@ class WorkerTest : public integration::ClientTest {
                                           [what](const Event& e) { return e.what == what; }));
   }
 
-  static std::string Content(const std::string& path) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
   int64_t ClockOf(const std::string& worker) const {
     int64_t offset = 0;
-    const std::string file = Content(directory_.path() + "/" + worker + ".clock");
+    const std::string file = testing::ReadFile(directory_.path() + "/" + worker + ".clock");
     if (file.size() == sizeof(offset)) std::memcpy(&offset, file.data(), sizeof(offset));
     return offset;
   }
@@ -222,7 +216,7 @@ TEST_F(WorkerTest, GoesOnWhenItsWallClockIsSet) {
     const int grants = Count(1, What::kGrant);
     EXPECT_TRUE(Eventually([&] { return Count(1, What::kGrant) > grants + 5; }));
   }
-  const std::string maps = Content(absl::StrCat("/proc/", crew_->pid(0), "/maps"));
+  const std::string maps = testing::ReadFile(absl::StrCat("/proc/", crew_->pid(0), "/maps"));
   EXPECT_NE(maps.find("w0.clock"), std::string::npos);
   EXPECT_EQ(Count(1, What::kLost), 0);
   EXPECT_TRUE(crew_->StopAll().ok());

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+
+#include "testing/read_file.h"
 
 namespace zkrecipes::soak {
 
@@ -26,9 +26,7 @@ std::vector<std::string> DisagreementsIn(const std::string& directory) {
   std::vector<std::string> all;
   std::error_code none;
   for (const auto& server : std::filesystem::directory_iterator(directory, none)) {
-    std::ostringstream log;
-    log << std::ifstream(server.path() / "server.log").rdbuf();
-    for (const std::string& line : Disagreements(log.str())) {
+    for (const std::string& line : Disagreements(testing::ReadFile(server.path() / "server.log"))) {
       all.push_back(absl::StrCat(server.path().filename().string(), ": ", line));
     }
   }
