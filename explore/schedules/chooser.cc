@@ -116,7 +116,7 @@ uint32_t Chooser::AnyServer() { return dice_.Pick(static_cast<size_t>(scene_.ser
 Move Chooser::UsersMove() {
   const uint32_t slot = dice_.Pick(static_cast<size_t>(scene_.options().slots));
   const int i = static_cast<int>(slot);
-  if (scene_.MayGoOn(i) && dice_.Chance(400)) return {MoveKind::kGoUpOrDown, slot};
+  if (scene_.MayGoUpOrDown(i) && dice_.Chance(400)) return {MoveKind::kGoUpOrDown, slot};
   if (scene_.Holds(i)) return {MoveKind::kRelease, slot};
   if (scene_.Waits(i)) return {dice_.Chance(100) ? MoveKind::kCancel : MoveKind::kTask, slot};
   const uint32_t what = dice_.Pick(8);

@@ -198,8 +198,7 @@ void Scene::CheckOneBelieves() {
 }
 
 void Scene::CheckLease(Attempt& attempt, size_t slot) {
-  const Lease::State state = attempt.lease->state();
-  if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return;
+  if (!attempt.believes()) return;
   const std::string who = absl::StrCat("slot ", slot, " with ", attempt.lease->node());
   if (attempt.losses > 0) Break(Rule::kHeldAfterLoss, who);
   const absl::Duration left = attempt.lease->remaining();

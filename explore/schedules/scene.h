@@ -43,6 +43,11 @@ struct Attempt {
   std::shared_ptr<Attempt> from;
 
   bool waiting() const { return answers == 0; }
+  // REQUIRES: it has a lease.
+  bool believes() const {
+    const Lease::State state = lease->state();
+    return state == Lease::State::kHeld || state == Lease::State::kSuspect;
+  }
 };
 
 struct SceneOptions {
@@ -86,7 +91,7 @@ class Scene {
     const auto& attempt = slots_[Index(slot)];
     return attempt && attempt->lease.has_value() && attempt->next == nullptr;
   }
-  bool MayGoOn(int slot) const;  // its lease may be upgraded or downgraded
+  bool MayGoUpOrDown(int slot) const;  // its lease may be upgraded or downgraded
   int grants() const { return grants_; }
   // Who holds and who waits, for a story.
   std::string Describe();
@@ -117,7 +122,7 @@ class Scene {
   // scene_users.cc
   bool MakeUserMove(const Move& move);
   bool Begin(size_t slot, MoveKind kind);
-  bool GoOn(size_t slot);
+  bool GoUpOrDown(size_t slot);
   std::shared_ptr<Attempt> NewAttempt(size_t slot);
   void Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
              const internal::Candidacy& candidacy);
@@ -130,7 +135,7 @@ class Scene {
   void CheckDelay(const std::shared_ptr<Attempt>& attempt, const std::string& who);
   static void Release(Attempt& attempt);
   void CheckError(size_t slot, const Attempt& attempt, const absl::Status& status);
-  bool MayNotGoOn(const Attempt& attempt, const absl::Status& status);
+  bool MayNotGoUpOrDown(const Attempt& attempt, const absl::Status& status);
   bool CloseClient(uint32_t process);
   size_t OpenClient();
 

@@ -22,10 +22,6 @@ constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
 
 using StatusShot = base::OneShot<absl::Status>;
 
-bool IsBelieved(const Lease& lease) {
-  return lease.state() == Lease::State::kHeld || lease.state() == Lease::State::kSuspect;
-}
-
 bool Cancel(Attempt& attempt) {
   if (!attempt.waiting() || attempt.cancelled) return false;
   attempt.cancelled = true;
@@ -54,7 +50,7 @@ bool Scene::MakeUserMove(const Move& move) {
     case MoveKind::kTry:
       return is_slot && attempt == nullptr && Begin(move.who, move.kind);
     case MoveKind::kGoUpOrDown:
-      return is_slot && MayGoOn(static_cast<int>(move.who)) && GoOn(move.who);
+      return is_slot && MayGoUpOrDown(static_cast<int>(move.who)) && GoUpOrDown(move.who);
     case MoveKind::kCancel:
       return attempt != nullptr && Cancel(attempt->next != nullptr ? *attempt->next : *attempt);
     case MoveKind::kRelease:
@@ -92,11 +88,11 @@ bool Scene::Begin(size_t slot, MoveKind kind) {
   return true;
 }
 
-bool Scene::MayGoOn(int slot) const {
+bool Scene::MayGoUpOrDown(int slot) const {
   return Holds(slot) && slots_[Index(slot)]->mode != queue::Mode::kExclusive;
 }
 
-bool Scene::GoOn(size_t slot) {
+bool Scene::GoUpOrDown(size_t slot) {
   const std::shared_ptr<Attempt> from = slots_[slot];
   const bool reads = from->mode == queue::Mode::kShared;
   internal::Candidacy candidacy{kLockPath,
@@ -195,7 +191,7 @@ void Scene::CheckGrant(const Attempt& attempt, const Lease& lease, const std::st
 }
 
 void Scene::Release(Attempt& attempt) {
-  attempt.gave_back |= IsBelieved(*attempt.lease);  // if not when its client was closed
+  attempt.gave_back |= attempt.believes();  // if not when its client was closed
   attempt.lease.reset();
 }
 
@@ -218,14 +214,14 @@ void Scene::CheckError(size_t slot, const Attempt& attempt, const absl::Status& 
                          (attempt.closed && absl::IsFailedPrecondition(status)) ||
                          (attempt.deleted && absl::IsAborted(status)) ||
                          (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
-                         MayNotGoOn(attempt, status);
+                         MayNotGoUpOrDown(attempt, status);
   if (!explained) {
     Break(Rule::kUnexpectedAnswer, absl::StrCat("slot ", slot, ": ", status.ToString()));
   }
 }
 
 // What it goes on from is over; or, for an upgrade, there was a writer besides its own node.
-bool Scene::MayNotGoOn(const Attempt& attempt, const absl::Status& status) {
+bool Scene::MayNotGoUpOrDown(const Attempt& attempt, const absl::Status& status) {
   const Attempt* const from = attempt.from.get();
   if (from == nullptr) return false;
   if (absl::IsFailedPrecondition(status)) {
@@ -240,7 +236,7 @@ bool Scene::CloseClient(uint32_t process) {
   for (const auto& attempt : Live()) {
     if (attempt->core != core) continue;
     attempt->closed = true;
-    if (attempt->lease.has_value()) attempt->gave_back = IsBelieved(*attempt->lease);
+    if (attempt->lease.has_value()) attempt->gave_back = attempt->believes();
   }
   core->Close(std::make_shared<StatusShot>());
   current_[process] = OpenClient();
