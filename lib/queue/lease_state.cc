@@ -163,7 +163,7 @@ void LeaseState::OnLost(queue::LossReason why) {
 
 Lease::State LeaseState::OnClosed() {
   const Lease::State before = EnterReleased();
-  RequestStop();  // also of a lease that only the clock knows to be lost: nobody else will say so
+  RequestStop();
   return before;
 }
 
