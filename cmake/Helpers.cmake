@@ -8,27 +8,27 @@ set(ZKRECIPES_ON_SERVERS RESOURCE_LOCK ensemble COST 1000)
 
 add_custom_target(zkrecipes_tests COMMENT "The programs of the tests")
 
+# zkrecipes_compile_alone(a.cc ...): names in their unnamed namespaces stand in other sources of the folder, too, so a unity
+#   build (`./dev` makes one: CMAKE_UNITY_BUILD) does not join them.
+function(zkrecipes_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # zkrecipes_layer(base SOURCES a.cc b.cc [LIBS absl::time ...])
 #   An OBJECT library zkrecipes_<name>; its objects go into libzkrecipes.{a,so}.
 function(zkrecipes_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
-  if(NOT arg_SOURCES)  # CMake refuses an OBJECT library without sources
-    set(arg_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/no_sources_yet.cc)
-    file(CONFIGURE OUTPUT ${arg_SOURCES} CONTENT "// Nothing here yet.\n")
-  endif()
   add_library(zkrecipes_${name} OBJECT ${arg_SOURCES})
-  set_target_properties(zkrecipes_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  # Each source an object of its own, also in a unity build: a planted bug replaces one.
+  set_target_properties(zkrecipes_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF UNITY_BUILD OFF)
   target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(zkrecipes_${name} PRIVATE zkrecipes_options zkrecipes_dependencies ${arg_LIBS})
+  zkrecipes_precompile(zkrecipes_${name} layer)
 endfunction()
 
 # zkrecipes_testing_library(SOURCES ... [LIBS ...]): the installed zkrecipes::testing (a local ensemble for tests).
 function(zkrecipes_testing_library)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;LIBS")
-  if(NOT arg_SOURCES)
-    set(arg_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/no_sources_yet.cc)
-    file(CONFIGURE OUTPUT ${arg_SOURCES} CONTENT "// Nothing here yet.\n")
-  endif()
   add_library(zkrecipes_testing STATIC ${arg_SOURCES})
   add_library(zkrecipes::testing ALIAS zkrecipes_testing)
   set_target_properties(zkrecipes_testing PROPERTIES
@@ -39,17 +39,20 @@ function(zkrecipes_testing_library)
   target_link_libraries(zkrecipes_testing
     PUBLIC $<BUILD_INTERFACE:zkrecipes::zkrecipes> $<INSTALL_INTERFACE:$<1:zkrecipes::zkrecipes>>
     PRIVATE $<BUILD_INTERFACE:zkrecipes_options> ${ZKRECIPES_PRIVATE_DEPENDENCIES} ${arg_LIBS})
+  zkrecipes_precompile(zkrecipes_testing layer)
 endfunction()
 
 # zkrecipes_executable(zkr SOURCES main.cc ... [LIBS CLI11::CLI11 ...]): a program at build/bin/<name>.
 function(zkrecipes_executable name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
-  if(NOT arg_SOURCES)
-    return()
-  endif()
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   target_link_libraries(${name} PRIVATE zkrecipes_options zkrecipes_internal ${arg_LIBS})
+  if("CLI11::CLI11" IN_LIST arg_LIBS)
+    zkrecipes_precompile(${name} tool)
+  else()
+    zkrecipes_precompile(${name} program)
+  endif()
 endfunction()
 
 # zkrecipes_unit_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds])
@@ -97,11 +100,30 @@ function(zkrecipes_integration_test name)
   endif()
 endfunction()
 
+# zkrecipes_test_library(name SOURCES a.cc ... [LIBS ...]): what several test programs share. LIBS are theirs, too.
+function(zkrecipes_test_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
+  add_library(${name} STATIC ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_definitions(${name} PRIVATE ZKRECIPES_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+  target_link_libraries(${name} PUBLIC zkrecipes_internal ${arg_LIBS} PRIVATE zkrecipes_options)
+  if("GTest::gtest" IN_LIST arg_LIBS)
+    target_link_libraries(${name} PRIVATE zkrecipes_test_options)
+    zkrecipes_precompile(${name} test)
+  elseif("nlohmann_json::nlohmann_json" IN_LIST arg_LIBS)
+    zkrecipes_precompile(${name} tool)
+  else()
+    zkrecipes_precompile(${name} program)
+  endif()
+endfunction()
+
 function(zkrecipes_test_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   find_package(GTest REQUIRED)
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_definitions(${name} PRIVATE ZKRECIPES_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
-  target_link_libraries(${name} PRIVATE zkrecipes_options zkrecipes_internal ${arg_LIBS} GTest::gmock_main)
+  target_link_libraries(${name} PRIVATE zkrecipes_options zkrecipes_test_options zkrecipes_internal ${arg_LIBS}
+    GTest::gmock_main)
+  zkrecipes_precompile(${name} test)
 endfunction()

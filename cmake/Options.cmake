@@ -19,7 +19,8 @@ option(ZKRECIPES_BUILD_TOOLS "Build the command zkr" ${PROJECT_IS_TOP_LEVEL})
 option(ZKRECIPES_BUILD_DEMO "Build what ./dev demo runs" ${PROJECT_IS_TOP_LEVEL})
 option(ZKRECIPES_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 option(ZKRECIPES_WERROR "Treat warnings as errors" OFF)
-option(ZKRECIPES_MUTANTS "Test that the explorer finds planted bugs" ${PROJECT_IS_TOP_LEVEL})
+option(ZKRECIPES_VERIFICATION "Build verification/, which proves the library and is no part of it" OFF)
+option(ZKRECIPES_MUTANTS "Test that the explorers find planted bugs" ON)
 set(ZKRECIPES_SANITIZE "" CACHE STRING "address,undefined | thread | empty")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -42,3 +43,7 @@ if(ZKRECIPES_SANITIZE)
   target_compile_options(zkrecipes_options INTERFACE ${sanitize})
   target_link_options(zkrecipes_options INTERFACE ${sanitize})
 endif()
+
+# Tests are not optimised, whatever the library is: they wait for it, and compile in half the time.
+add_library(zkrecipes_test_options INTERFACE)
+target_compile_options(zkrecipes_test_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-O0>)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves the layers of docs/design.md from the #include lines: an arrow only points down.
+"""Proves the layers of docs/design.md from the #include lines: an arrow only points down, and machines are pure.
 
 usage: check_layering.py [ROOT]; prints each offending line and exits 1 if there is one.
 """
@@ -8,47 +8,86 @@ import pathlib
 import re
 import sys
 
-# A folder may include itself, those before it, and the public headers.
+# A folder may include itself, those before it, and the public headers whose sources lie at or below it.
 LAYERS = ["lib/base", "lib/zk", "lib/session", "lib/queue", "recipes"]
-# These stand on top of everything.
-TOP = ["testing", "tools", "demo", "examples", "explore", "integration"]
+# These stand on top of the library, and each may include those before it.
+TOP = ["testing", "tools", "demo", "examples", "integration", "verification"]
 # A recipe that needs more of lib/zk than its vocabulary shows that the queue lacks a feature.
 RECIPES_MAY_TAKE = {"lib/zk/code.h", "lib/zk/path.h", "lib/zk/types.h"}
+# Values, without a thread, a clock, a mutex or a reactor: what a machine may include besides its own folder.
+PURE = {"lib/base/boot_time.h", "lib/zk/code.h", "lib/zk/path.h", "lib/zk/types.h"}
+PURE_FOLDERS = ("lib/session/machine/", "lib/queue/machine/")
+IMPURE_STD = {"thread", "mutex", "shared_mutex", "condition_variable", "atomic", "chrono", "random", "future"}
+PURE_ABSL = {"absl/hash/hash.h", "absl/time/time.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD = re.compile(r"[a-z_]+\Z")
+# A test stands beside what it tests, but is no part of that layer.
+OF_A_TEST = re.compile(r"_(test|fixture|test_\w+)\.(h|cc)\Z")
 
 
 def folder_of(path):
     return next((f for f in LAYERS + TOP if path.startswith(f + "/")), None)
 
 
-def complaint(file, quote, included):
+def public_floors(root):
+    """zkrecipes/x.h -> the number of the highest layer that it needs: its source's, or that of what it includes."""
+    floors = {}
+    for floor, layer in enumerate(LAYERS):
+        for source in (root / layer).rglob("*.cc"):
+            first = re.search(r'#include "([^"]+)"', source.read_text())
+            if first and first[1] == f"zkrecipes/{source.stem}.h":
+                floors[first[1]] = floor
+    headers = {f"zkrecipes/{h.name}": h.read_text() for h in (root / "include/zkrecipes").glob("*.h")}
+
+    def floor_of(header):
+        below = re.findall(r'#include "(zkrecipes/\w+\.h)"', headers.get(header, ""))
+        return max([floors.get(header, 0)] + [floor_of(h) for h in below])
+
+    return {header: floor_of(header) for header in headers}
+
+
+def machine_complaint(file, quote, included):
+    """Why a pure machine must not include `included`, or None."""
+    if quote == "<":
+        return "a machine has no threads and no clock" if included in IMPURE_STD else None
+    own = next(f for f in PURE_FOLDERS if file.startswith(f))
+    if included in PURE or included in PURE_ABSL or included.startswith((own, "absl/strings/")):
+        return None
+    return "a machine is pure: it includes std, values and its own folder"
+
+
+def complaint(file, quote, included, floors):
     """Why `file` must not include `included`, or None. Both are paths from the root."""
-    public = file.startswith("include/")
     if re.fullmatch(r"(zookeeper/)?(zookeeper\w*|proto|recordio)\.h|zookeeper\.jute\.h", included):
         # The test that uses the multi-threaded client beside ours is the one exception.
         allowed = file == "lib/zk/c_api.h" or (file.startswith(("lib/zk/", "integration/")) and file.endswith(".cc"))
         return None if allowed else "only lib/zk/c_api.h and sources of lib/zk may include ZooKeeper's headers"
     if included.startswith("lib/zk/c_") and not re.match(r"lib/zk/(c_|[^/]*\.cc\Z)", file):
         return "headers named lib/zk/c_* may include zookeeper.h, so they stay inside lib/zk's sources"
-    if included.startswith(("absl/", "zkrecipes/")):
+    test = OF_A_TEST.search(file)
+    if file.startswith(PURE_FOLDERS) and not test:
+        return machine_complaint(file, quote, included)
+    if included.startswith("absl/"):
         return None
-    if public:
-        ok = quote == "<" and STANDARD.match(included)
+    if file.startswith("include/"):
+        ok = included.startswith("zkrecipes/") or (quote == "<" and STANDARD.match(included))
         return None if ok else "a public header may include only std, absl and zkrecipes/"
     if quote == "<" or included.startswith(("gtest/", "gmock/", "CLI/", "nlohmann/")):
         return None
-    target, own = folder_of(included), folder_of(file)
+    own = folder_of(file)
+    if included.startswith("zkrecipes/"):
+        high = own in LAYERS and not test and floors.get(included, 0) > LAYERS.index(own)
+        return f"{included} is made above {own}" if high else None
+    target = folder_of(included)
     if target is None:
         return 'includes are rooted, such as "lib/zk/code.h" or "zkrecipes/lock.h"'
-    if own in TOP:
+    if test and target == "testing":
         return None
-    if target in TOP:
+    order = LAYERS + TOP
+    if order.index(target) > order.index(own):
         return f"{own} is below {target}"
-    if LAYERS.index(target) > LAYERS.index(own):
-        return f"{own} is below {target}"
-    if own == "recipes" and target == "lib/zk" and included not in RECIPES_MAY_TAKE:
+    if own == "recipes" and target == "lib/zk" and included not in RECIPES_MAY_TAKE and not test:
         return "recipes never make raw ZooKeeper calls"
     return None
 
@@ -57,14 +96,15 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
     folders = ["include"] + LAYERS + TOP
     files = sorted(f for d in folders for f in (root / d).rglob("*") if f.suffix in (".h", ".cc"))
+    floors = public_floors(root)
     offences = 0
     for path in files:
         file = path.relative_to(root).as_posix()
-        if file.startswith("integration/consumers/"):
+        if file.startswith("integration/packaging/consumers/"):
             continue  # projects of their own
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
-            why = match and complaint(file, *match.groups())
+            why = match and complaint(file, *match.groups(), floors)
             if why:
                 offences += 1
                 print(f"{file}:{number}: {line.strip()}\n    {why}")

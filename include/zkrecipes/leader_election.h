@@ -18,30 +18,12 @@
 #include "zkrecipes/awaitable.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
-#include "zkrecipes/fencing_token.h"
+#include "zkrecipes/leader.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes {
-
-// What a candidate says of itself in its node, for everybody who may read it.
-struct Candidate {
-  // Empty: ClientOptions::owner_id, or else "host:pid". No line breaks, UTF-8, at most 512 bytes.
-  std::string id = {};
-  // An address, say. Any bytes, at most 64 KiB.
-  std::string value = {};
-};
-
-// The first in an election's queue. Before its own process knows of it, and until its session is seen
-// to have ended: whether it believes to lead at this moment only its lease can tell.
-struct Leader {
-  OwnerInfo owner;     // owner.id: the candidate's
-  std::string value;   // as it was proclaimed last
-  FencingToken token;  // of its lease: the term
-  std::string node;    // its name, below the path
-  int64_t session = 0;
-};
 
 // An election: of all candidates on one path the first in the queue leads, until it releases its lease
 // or loses it; then the next. The lease is the leadership, its token the term: terms of a path grow.

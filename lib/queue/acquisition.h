@@ -13,8 +13,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
-#include "lib/queue/contender.h"
-#include "lib/queue/node_name.h"
+#include "lib/queue/machine/contender.h"
+#include "lib/queue/machine/node_name.h"
 #include "lib/session/client_core.h"
 #include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"

@@ -71,7 +71,7 @@ void ContenderRunner::Start(session::Session* session) {
     });
   }
   session_->Join(this);
-  if (session_ != nullptr && session_->connected()) OnUp();
+  if (session_ != nullptr && session_->connected()) OnConnected();
 }
 
 bool ContenderRunner::ReserveBudget() {
@@ -98,7 +98,7 @@ void ContenderRunner::Leave(Done done) {
   core_->Post([self = shared_from_this(), done = std::move(done)](session::Session*) {
     if (done != nullptr) self->releases_.push_back(done);
     if (self->session_ == nullptr) return Answer(self->releases_, absl::OkStatus());
-    self->Feed(event::Leave{});
+    self->On(event::Leave{});
   });
 }
 
@@ -129,7 +129,7 @@ void ContenderRunner::OnVerdict(queue::Verdict verdict) {
     case queue::Verdict::kGone:
       Answer(verifications_, absl::AbortedError(absl::StrCat(
                                  "verify ", acquisition_->candidacy().path, ": its node is gone")));
-      return Feed(event::Lapsed{});
+      return On(event::Lapsed{});
     case queue::Verdict::kUnknown:
       if (!session_->connected()) return;
       return Answer(verifications_,
@@ -139,41 +139,41 @@ void ContenderRunner::OnVerdict(queue::Verdict verdict) {
 }
 
 bool ContenderRunner::Proven() const {
-  const auto life = session_ == nullptr ? nullptr : session_->life();
-  return life != nullptr && core_->Now() < life->deadline();
+  const auto validity = session_ == nullptr ? nullptr : session_->validity();
+  return validity != nullptr && core_->Now() < validity->deadline();
 }
 
 // ---- the session's events ------------------------------------------------------------------------
 // Whatever is fed may end the contender, and with it this object: who goes on holds it.
 
-void ContenderRunner::OnUp() {
+void ContenderRunner::OnConnected() {
   const std::shared_ptr<ContenderRunner> alive = self_;
   const uint64_t high = core_->reactor()->Random();
-  Feed(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
+  On(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
   AskVerdict();
 }
 
-void ContenderRunner::OnDown() { Feed(event::Disconnected{}); }
-void ContenderRunner::OnLost() { Feed(event::SessionLost{}); }
-void ContenderRunner::OnLapsed() { Feed(event::Lapsed{}); }
-void ContenderRunner::OnProven() { Feed(event::Proven{}); }
+void ContenderRunner::OnDisconnected() { On(event::Disconnected{}); }
+void ContenderRunner::OnExpired() { On(event::Expired{}); }
+void ContenderRunner::OnLapsed() { On(event::Lapsed{}); }
+void ContenderRunner::OnProven() { On(event::Proven{}); }
 
 void ContenderRunner::OnFailed(const absl::Status& why) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(why);
-  Feed(event::SessionLost{});
-  Feed(event::Leave{});
+  On(event::Expired{});
+  On(event::Leave{});
 }
 
 void ContenderRunner::OnClosing() {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
   // A strict lease that was over before is not given back: the next one waits.
-  if (lease_ != nullptr && lease_->OnClosed() == Lease::State::kLost) Feed(event::Lapsed{});
-  Feed(event::Leave{});
+  if (lease_ != nullptr && lease_->OnClosed() == Lease::State::kLost) On(event::Lapsed{});
+  On(event::Leave{});
 }
 
-void ContenderRunner::Feed(const queue::Event& event) {
+void ContenderRunner::On(const queue::Event& event) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   if (alive == nullptr) return;  // finished
   for (const queue::Action& action : contender_.On(event)) {
@@ -188,7 +188,7 @@ void ContenderRunner::Act(const action::Send& send) {
     return SendWatch(send.op, watch->path);
   }
   session_->Send(send.request, [self = self_, op = send.op](const zk::Reply& reply) {
-    self->Feed(event::Replied{op, reply, self->Proven()});
+    self->On(event::Replied{op, reply, self->Proven()});
   });
 }
 
@@ -196,10 +196,10 @@ void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
   watches_[path] = session_->Watch(
       {path},
       [self = self_, op](const zk::Reply& reply) {
-        self->Feed(event::Replied{op, reply, self->Proven()});
+        self->On(event::Replied{op, reply, self->Proven()});
       },
       [self = self_, path](zk::WatchEvent what) {
-        self->Feed(event::WatchFired{path, what, self->Proven()});
+        self->On(event::WatchFired{path, what, self->Proven()});
       });
 }
 
@@ -210,27 +210,27 @@ void ContenderRunner::Act(const action::Unwatch& unwatch) {
   watches_.erase(it);
 }
 
-void ContenderRunner::FeedAfter(absl::Duration pause, queue::Event event) {
+void ContenderRunner::OnAfter(absl::Duration pause, queue::Event event) {
   zk::Reactor& reactor = *core_->reactor();
   reactor.CallAt(reactor.Now() + base::Jittered(pause, reactor.Random()),
                  [weak = weak_from_this(), event = std::move(event)] {
-                   if (const auto self = weak.lock()) self->Feed(event);
+                   if (const auto self = weak.lock()) self->On(event);
                  });
 }
 
 void ContenderRunner::Act(const action::StartRetryTimer&) {
-  FeedAfter(session::kRetryPause, event::RetryDue{});
+  OnAfter(session::kRetryPause, event::RetryDue{});
 }
 
 void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
-  FeedAfter(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
+  OnAfter(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
 }
 
 // To the full: it is a promise to the one before.
 void ContenderRunner::Act(const action::StartDelayTimer& start) {
   core_->reactor()->CallAt(core_->Now() + acquisition_->candidacy().lock_delay,
                            [weak = weak_from_this(), op = start.op] {
-                             if (const auto self = weak.lock()) self->Feed(event::DelayOver{op});
+                             if (const auto self = weak.lock()) self->On(event::DelayOver{op});
                            });
 }
 
@@ -247,7 +247,7 @@ void ContenderRunner::CheckStrictDeadline() {
   if (lease_ == nullptr) return;
   const Lease::State state = lease_->state();
   if (state == Lease::State::kReleased) return;  // on its way out, and has no deadline any more
-  if (state == Lease::State::kLost) return Feed(event::Lapsed{});
+  if (state == Lease::State::kLost) return On(event::Lapsed{});
   core_->reactor()->CallAt(lease_->deadline(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->CheckStrictDeadline();
   });
@@ -261,8 +261,8 @@ void ContenderRunner::Act(const action::Granted& granted) {
                      core_->name_space().ToUser(granted.node)};
   grant.czxid = granted.czxid;
   grant.session = granted.session;
-  lease_ = std::make_shared<LeaseState>(core_, session_->life(), std::move(grant), weak_from_this(),
-                                        StrictLifetime());
+  lease_ = std::make_shared<LeaseState>(core_, session_->validity(), std::move(grant),
+                                        weak_from_this(), StrictLifetime());
   if (StrictLifetime().has_value()) CheckStrictDeadline();
   // A lease that nobody takes any more is dropped here, which has us leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));

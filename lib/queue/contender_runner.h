@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 
 #include "lib/queue/acquisition.h"
-#include "lib/queue/contender.h"
 #include "lib/queue/lease_state.h"
+#include "lib/queue/machine/contender.h"
 #include "lib/queue/verification.h"
 #include "lib/session/client_core.h"
 #include "lib/session/path_budget.h"
@@ -23,7 +23,7 @@ namespace zkrecipes::internal {
 
 // Lets one Contender act: hands it the session's events and carries out its actions. Everything on
 // the reactor, but for Leave. Keeps itself alive until its contender has finished.
-class ContenderRunner : public session::Tenant,
+class ContenderRunner : public session::SessionListener,
                         public LeaseHolder,
                         public std::enable_shared_from_this<ContenderRunner> {
  public:
@@ -36,9 +36,9 @@ class ContenderRunner : public session::Tenant,
   void Leave(Done done) override;
   void Verify(Done done) override;
 
-  void OnUp() override;
-  void OnDown() override;
-  void OnLost() override;
+  void OnConnected() override;
+  void OnDisconnected() override;
+  void OnExpired() override;
   void OnLapsed() override;
   void OnProven() override;
   void OnFailed(const absl::Status& why) override;
@@ -51,7 +51,7 @@ class ContenderRunner : public session::Tenant,
   void CheckStrictDeadline();
   void AskVerdict();
   void OnVerdict(queue::Verdict verdict);
-  void Feed(const queue::Event& event);
+  void On(const queue::Event& event);
   void Act(const queue::action::Send& send);
   void Act(const queue::action::Unwatch& unwatch);
   void Act(const queue::action::StartRetryTimer&);
@@ -63,7 +63,7 @@ class ContenderRunner : public session::Tenant,
   void Act(const queue::action::LeaveRefused& refused);
   void Act(const queue::action::Finished& finished);
   void SendWatch(queue::OpId op, const std::string& path);
-  void FeedAfter(absl::Duration pause, queue::Event event);
+  void OnAfter(absl::Duration pause, queue::Event event);
   void CancelTimeout();
   static void Answer(std::vector<Done>& waiting, const absl::Status& status);
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 
-#include "lib/queue/contender.h"
+#include "lib/queue/machine/contender.h"
 
 namespace zkrecipes::queue {
 

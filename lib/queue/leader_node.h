@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 
 #include "lib/queue/queue_listing.h"
-#include "zkrecipes/leader_election.h"
+#include "zkrecipes/leader.h"
 
 namespace zkrecipes::queue {
 

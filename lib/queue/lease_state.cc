@@ -15,7 +15,7 @@ namespace {
 
 const char* Describe(queue::LossReason why) {
   switch (why) {
-    case queue::LossReason::kSessionLost:
+    case queue::LossReason::kSessionExpired:
       return "its session expired";
     case queue::LossReason::kNodeDeleted:
       return "somebody else deleted its node";
@@ -31,11 +31,11 @@ bool IsOver(Lease::State state) {
 
 }  // namespace
 
-LeaseState::LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
-                       Grant grant, std::weak_ptr<LeaseHolder> holder,
-                       std::optional<absl::Duration> strict)
+LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
+                       std::shared_ptr<session::SessionValidity> validity, Grant grant,
+                       std::weak_ptr<LeaseHolder> holder, std::optional<absl::Duration> strict)
     : core_(std::move(core)),
-      life_(std::move(life)),
+      validity_(std::move(validity)),
       grant_(std::move(grant)),
       holder_(std::move(holder)),
       strict_(strict) {}
@@ -49,18 +49,18 @@ Lease::State LeaseState::StateLocked() {
   if (phase_ == Phase::kLost) return Lease::State::kLost;
   if (phase_ == Phase::kReleased) return Lease::State::kReleased;
   const base::BootTime now = core_->Now();
-  const bool late = strict_.has_value() && now >= life_->confirmed() + *strict_;
-  switch (life_->At(now)) {
-    case session::SessionLife::State::kUnproven:
+  const bool late = strict_.has_value() && now >= validity_->confirmed() + *strict_;
+  switch (validity_->At(now)) {
+    case session::SessionValidity::State::kUnproven:
       if (!strict_.has_value()) return Lease::State::kUnproven;
       [[fallthrough]];  // proven by the delay that the next one waits
-    case session::SessionLife::State::kBelieved:
+    case session::SessionValidity::State::kBelieved:
       if (!late) return Lease::State::kHeld;
       break;
-    case session::SessionLife::State::kSuspect:
+    case session::SessionValidity::State::kSuspect:
       if (!late) return Lease::State::kSuspect;
       break;
-    case session::SessionLife::State::kOver:
+    case session::SessionValidity::State::kLost:
       break;
   }
   phase_ = Phase::kLost;  // the reactor, which will say so too, may not have woken up yet
@@ -71,9 +71,9 @@ base::BootTime LeaseState::deadline() {
   base::MutexLock lock(mutex_);
   const Lease::State state = StateLocked();
   if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return base::BootTime();
-  const base::BootTime proven = life_->deadline();
+  const base::BootTime proven = validity_->deadline();
   if (!strict_.has_value()) return proven;
-  const base::BootTime strict = life_->confirmed() + *strict_;
+  const base::BootTime strict = validity_->confirmed() + *strict_;
   return proven == base::BootTime() ? strict : std::min(proven, strict);
 }
 

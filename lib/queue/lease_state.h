@@ -12,9 +12,9 @@
 
 #include "lib/base/mutex.h"
 #include "lib/base/one_shot.h"
-#include "lib/queue/contender.h"
+#include "lib/queue/machine/contender.h"
 #include "lib/session/client_core.h"
-#include "lib/session/session_life.h"
+#include "lib/session/session_validity.h"
 #include "zkrecipes/lease.h"
 
 namespace zkrecipes::internal {
@@ -42,7 +42,7 @@ class LeaseState {
  public:
   // `holder`: gone once its node is. `strict`: how long after its last confirmed write a strict
   // holder is believed, at most; null: no strict one.
-  LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionLife> life,
+  LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionValidity> validity,
              Grant grant, std::weak_ptr<LeaseHolder> holder,
              std::optional<absl::Duration> strict = std::nullopt);
   LeaseState(const LeaseState&) = delete;
@@ -82,7 +82,7 @@ class LeaseState {
   void RequestStop();
 
   const std::shared_ptr<ClientCore> core_;
-  const std::shared_ptr<session::SessionLife> life_;
+  const std::shared_ptr<session::SessionValidity> validity_;
   const Grant grant_;
   const std::weak_ptr<LeaseHolder> holder_;
   const std::optional<absl::Duration> strict_;

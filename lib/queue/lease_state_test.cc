@@ -53,11 +53,11 @@ class LeaseStateTest : public ::testing::Test {
   LeaseStateTest() { Prove(); }
   std::shared_ptr<LeaseState> NewState() {
     const Sequencer sequencer{"exclusive", FencingToken(7), "/a/n-7"};
-    return std::make_shared<LeaseState>(core_, life_, Grant{sequencer, 7, 1}, holder_);
+    return std::make_shared<LeaseState>(core_, validity_, Grant{sequencer, 7, 1}, holder_);
   }
   void Prove() {
     const base::BootTime deadline = clock_->Now() + kTimeout;
-    (void)life_->Prove(deadline, deadline, clock_->Now());
+    (void)validity_->Prove(deadline, deadline, clock_->Now());
   }
 
   static void ExpectLost(LeaseState& lease, const std::string& why) {
@@ -70,9 +70,9 @@ class LeaseStateTest : public ::testing::Test {
 
   const std::shared_ptr<Clock> clock_ = std::make_shared<Clock>();
   const std::shared_ptr<ClientCore> core_ = ClientCore::CreateIn(
-      World{clock_, nullptr, nullptr, [] {}}, {.executor = InlineExecutor()}, {});
-  const std::shared_ptr<session::SessionLife> life_ =
-      std::make_shared<session::SessionLife>(/*lapses=*/true);
+      Environment{clock_, nullptr, nullptr, [] {}}, {.executor = InlineExecutor()}, {});
+  const std::shared_ptr<session::SessionValidity> validity_ =
+      std::make_shared<session::SessionValidity>(/*lapses=*/true);
   std::shared_ptr<Holder> holder_ = std::make_shared<Holder>();
   const std::shared_ptr<LeaseState> lease_ = NewState();
 };
@@ -87,10 +87,10 @@ TEST_F(LeaseStateTest, IsHeldWhileItsSessionIsBelieved) {
 }
 
 TEST_F(LeaseStateTest, IsSuspectWhileDisconnected) {
-  life_->SetConnected(false);
+  validity_->SetConnected(false);
   EXPECT_EQ(lease_->state(), State::kSuspect);
   EXPECT_EQ(lease_->remaining(), kTimeout);
-  life_->SetConnected(true);
+  validity_->SetConnected(true);
   EXPECT_EQ(lease_->state(), State::kHeld);
 }
 
@@ -120,8 +120,8 @@ TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
 }
 
 TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
-  life_->End();
-  lease_->OnLost(queue::LossReason::kSessionLost);
+  validity_->Expire();
+  lease_->OnLost(queue::LossReason::kSessionExpired);
   ExpectLost(*lease_, "its session expired");
 }
 
@@ -157,7 +157,7 @@ TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
   EXPECT_EQ(holder_->left, 1);
   EXPECT_EQ(holder_->left_done, nullptr);
   EXPECT_EQ(lease_->state(), State::kReleased);
-  lease_->OnLost(queue::LossReason::kSessionLost);
+  lease_->OnLost(queue::LossReason::kSessionExpired);
   EXPECT_EQ(lease_->state(), State::kReleased);
 }
 

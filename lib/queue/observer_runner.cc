@@ -64,7 +64,7 @@ void ObserverRunner::Start(session::Session* session) {
   session_ = session;
   self_ = shared_from_this();
   session_->Join(this);
-  if (session_ != nullptr && session_->connected()) OnUp();
+  if (session_ != nullptr && session_->connected()) OnConnected();
 }
 
 void ObserverRunner::Fail(absl::Status why) {
@@ -80,19 +80,19 @@ void ObserverRunner::Stop() {
   std::exchange(session_, nullptr)->Part(this);
 }
 
-void ObserverRunner::OnUp() { Feed(event::Connected{}); }
-void ObserverRunner::OnDown() { Feed(event::Disconnected{}); }
+void ObserverRunner::OnConnected() { On(event::Connected{}); }
+void ObserverRunner::OnDisconnected() { On(event::Disconnected{}); }
 
-void ObserverRunner::OnLost() {
+void ObserverRunner::OnExpired() {
   watches_.clear();
-  Feed(event::SessionLost{});
+  On(event::Expired{});
 }
 
 void ObserverRunner::OnFailed(const absl::Status& why) { Fail(why); }
 
 void ObserverRunner::OnClosing() { Fail(absl::FailedPreconditionError("the client is closed")); }
 
-void ObserverRunner::Feed(const queue::observing::Event& event) {
+void ObserverRunner::On(const queue::observing::Event& event) {
   const std::shared_ptr<ObserverRunner> alive = self_;
   if (alive == nullptr) return;  // stopped
   for (const queue::observing::Action& action : observer_.On(event)) {
@@ -102,7 +102,7 @@ void ObserverRunner::Feed(const queue::observing::Event& event) {
 
 void ObserverRunner::Act(const action::Send& send) {
   session_->Send(send.request, [self = self_, op = send.op](const zk::Reply& reply) {
-    self->Feed(event::Replied{op, reply});
+    self->On(event::Replied{op, reply});
   });
 }
 
@@ -119,11 +119,11 @@ void ObserverRunner::Act(const action::Watch& watch) {
   watching.id = session_->Watch(
       watch.watch,
       [self = self_, op = watch.op](const zk::Reply& reply) {
-        self->Feed(event::Replied{op, reply});
+        self->On(event::Replied{op, reply});
       },
       [self = self_, op = watch.op](zk::WatchEvent what) {
         self->watches_.erase(op);
-        self->Feed(event::Fired{op, what});
+        self->On(event::Fired{op, what});
       });
 }
 
@@ -138,7 +138,7 @@ void ObserverRunner::Act(const action::StartRetryTimer&) {
   zk::Reactor& reactor = *core_->reactor();
   reactor.CallAt(reactor.Now() + base::Jittered(session::kRetryPause, reactor.Random()),
                  [weak = weak_from_this()] {
-                   if (const auto self = weak.lock()) self->Feed(event::RetryDue{});
+                   if (const auto self = weak.lock()) self->On(event::RetryDue{});
                  });
 }
 

@@ -11,16 +11,17 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
-#include "lib/queue/observer.h"
+#include "lib/queue/machine/observer.h"
 #include "lib/session/client_core.h"
 #include "lib/session/subscriber.h"
-#include "zkrecipes/leader_election.h"
+#include "zkrecipes/leader.h"
 
 namespace zkrecipes::internal {
 
 // Lets one Observer act. Everything on the reactor, but for Observe. Keeps itself alive while it
 // observes.
-class ObserverRunner : public session::Tenant, public std::enable_shared_from_this<ObserverRunner> {
+class ObserverRunner : public session::SessionListener,
+                       public std::enable_shared_from_this<ObserverRunner> {
  public:
   using News = absl::StatusOr<std::optional<Leader>>;
 
@@ -29,9 +30,9 @@ class ObserverRunner : public session::Tenant, public std::enable_shared_from_th
                               absl::AnyInvocable<void(News)> callback);
 
   bool NeedsProof() const override { return false; }
-  void OnUp() override;
-  void OnDown() override;
-  void OnLost() override;
+  void OnConnected() override;
+  void OnDisconnected() override;
+  void OnExpired() override;
   void OnLapsed() override {}
   void OnProven() override {}
   void OnFailed(const absl::Status& why) override;
@@ -49,7 +50,7 @@ class ObserverRunner : public session::Tenant, public std::enable_shared_from_th
   void Start(session::Session* session);  // null: the client is closed
   void Fail(absl::Status why);
   void Stop();
-  void Feed(const queue::observing::Event& event);
+  void On(const queue::observing::Event& event);
   void Act(const queue::observing::action::Send& send);
   void Act(const queue::observing::action::Watch& watch);
   void Act(const queue::observing::action::Unwatch& unwatch);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "lib/queue/node_name.h"
+#include "lib/queue/machine/node_name.h"
 #include "zkrecipes/contenders.h"
 
 namespace zkrecipes::queue {

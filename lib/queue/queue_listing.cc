@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "lib/queue/admission.h"
-#include "lib/queue/node_name.h"
+#include "lib/queue/machine/admission.h"
+#include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
 #include "lib/zk/path.h"
 

@@ -11,18 +11,11 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
+#include "lib/queue/machine/listed_node.h"
 #include "lib/session/session.h"
-#include "lib/zk/types.h"
 #include "zkrecipes/contenders.h"
 
 namespace zkrecipes::queue {
-
-struct ListedNode {
-  std::string name;
-  std::string data;
-  zk::Stat stat;
-  friend bool operator==(const ListedNode&, const ListedNode&) = default;
-};
 
 // Pure: what a queue's nodes say, in queue order. Nodes that are no contenders are left out.
 std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes);

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/queue/node_name.h"
+#include "lib/queue/machine/node_name.h"
 
 namespace zkrecipes::queue {
 namespace {

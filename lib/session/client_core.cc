@@ -50,19 +50,19 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
   if (!servers.ok()) return servers.status();
   auto loop = zk::Loop::Start();
   if (!loop.ok()) return loop.status();
-  World world{*loop, *loop, zk::SystemResolver(), [loop = *loop] { loop->Stop(); }};
-  return CreateIn(std::move(world), std::move(options), *std::move(servers));
+  Environment environment{*loop, *loop, zk::SystemResolver(), [loop = *loop] { loop->Stop(); }};
+  return CreateIn(std::move(environment), std::move(options), *std::move(servers));
 }
 
-std::shared_ptr<ClientCore> ClientCore::CreateIn(World world, ClientOptions options,
+std::shared_ptr<ClientCore> ClientCore::CreateIn(Environment environment, ClientOptions options,
                                                  zk::ServerList servers) {
   if (options.executor == nullptr) options.executor = base::NewGrowingExecutor();
   return std::shared_ptr<ClientCore>(
-      new ClientCore(std::move(world), std::move(options), std::move(servers)));
+      new ClientCore(std::move(environment), std::move(options), std::move(servers)));
 }
 
-ClientCore::ClientCore(World world, ClientOptions options, zk::ServerList servers)
-    : world_(std::move(world)),
+ClientCore::ClientCore(Environment environment, ClientOptions options, zk::ServerList servers)
+    : environment_(std::move(environment)),
       options_(std::move(options)),
       servers_(std::move(servers)),
       namespace_(servers_.namespace_root),
@@ -72,11 +72,12 @@ ClientCore::ClientCore(World world, ClientOptions options, zk::ServerList server
 ClientCore::~ClientCore() = default;
 
 void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
-  world_.reactor->Post([self = shared_from_this(), connected = std::move(connected)]() mutable {
+  environment_.reactor->Post([self = shared_from_this(),
+                              connected = std::move(connected)]() mutable {
     self->reactor_thread_.store(std::this_thread::get_id());
     self->connected_ = std::move(connected);
     self->session_ = std::make_unique<session::Session>(
-        self->world_.reactor, self->world_.factory.get(), self->world_.resolver,
+        self->environment_.reactor, self->environment_.factory.get(), self->environment_.resolver,
         session::Session::Options{self->servers_, HandleOptionsOf(self->options_),
                                   HeartbeatOptionsOf(self->options_.lease),
                                   [core = self.get()](session::Change c) { core->OnChange(c); }});
@@ -108,7 +109,7 @@ void ClientCore::Post(WithSession task) {
     base::MutexLock lock(mutex_);
     if (!closed_) {
       // Under the mutex, so that the reactor's stop comes after it.
-      world_.reactor->Post([self = shared_from_this(), task = std::move(task)]() mutable {
+      environment_.reactor->Post([self = shared_from_this(), task = std::move(task)]() mutable {
         std::move(task)(self->session_.get());
       });
       return;
@@ -134,7 +135,7 @@ void ClientCore::Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
 
 void ClientCore::OnClosed(absl::Status status) {
   // Not from inside the session's own call.
-  world_.reactor->Post([self = shared_from_this(), status = std::move(status)] {
+  environment_.reactor->Post([self = shared_from_this(), status = std::move(status)] {
     self->session_.reset();
     std::vector<std::shared_ptr<base::OneShot<absl::Status>>> waiters;
     {
@@ -143,7 +144,7 @@ void ClientCore::OnClosed(absl::Status status) {
       self->close_status_ = status;
       waiters.swap(self->close_waiters_);
     }
-    std::move(self->world_.stop)();
+    std::move(self->environment_.stop)();
     for (const auto& waiter : waiters) waiter->Set(status);
   });
 }

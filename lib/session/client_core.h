@@ -28,7 +28,7 @@
 namespace zkrecipes::internal {
 
 // Where a client runs. `stop` ends the reactor once the session is closed.
-struct World {
+struct Environment {
   std::shared_ptr<zk::Reactor> reactor;
   std::shared_ptr<zk::HandleFactory> factory;
   std::shared_ptr<zk::Resolver> resolver;
@@ -48,7 +48,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // InvalidArgument for bad options; does not connect yet.
   static absl::StatusOr<std::shared_ptr<ClientCore>> Create(ClientOptions options);
   // REQUIRES: the options are valid.
-  static std::shared_ptr<ClientCore> CreateIn(World world, ClientOptions options,
+  static std::shared_ptr<ClientCore> CreateIn(Environment environment, ClientOptions options,
                                               zk::ServerList servers);
   ~ClientCore();
 
@@ -72,15 +72,15 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   template <typename T>
   std::optional<T> Await(base::OneShot<T>& shot, base::BootTime deadline,
                          const std::stop_token& cancel = {}) const {
-    return shot.TakeBy([this] { return Now(); }, world_.clock_check, deadline, cancel);
+    return shot.TakeBy([this] { return Now(); }, environment_.clock_check, deadline, cancel);
   }
-  absl::Duration destructor_waits() const { return world_.destructor_waits; }
+  absl::Duration destructor_waits() const { return environment_.destructor_waits; }
 
   const ClientOptions& options() const { return options_; }
   const zk::Namespace& name_space() const { return namespace_; }
   const std::shared_ptr<Executor>& executor() const { return options_.executor; }
-  const std::shared_ptr<zk::Reactor>& reactor() const { return world_.reactor; }
-  base::BootTime Now() const { return world_.reactor->Now(); }
+  const std::shared_ptr<zk::Reactor>& reactor() const { return environment_.reactor; }
+  base::BootTime Now() const { return environment_.reactor->Now(); }
   session::StateFeed& feed() { return feed_; }
   // Why there is no connection yet.
   std::string trouble() const;
@@ -88,13 +88,13 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::Duration session_timeout() const { return absl::Milliseconds(timeout_ms_.load()); }
 
  private:
-  ClientCore(World world, ClientOptions options, zk::ServerList servers);
+  ClientCore(Environment environment, ClientOptions options, zk::ServerList servers);
   void OnChange(session::Change change);
   void OnClosed(absl::Status status);
   void ReportConnected(absl::Status status);
 
   const base::HomeProcess home_;
-  World world_;
+  Environment environment_;
   ClientOptions options_;  // the executor is never null
   const zk::ServerList servers_;
   const zk::Namespace namespace_;

@@ -36,39 +36,39 @@ bool FromServer(zk::Code code) { return code == zk::Code::kOk || code == zk::Cod
 zk::Request CommittedBarrier() { return zk::Delete{kNever}; }
 
 Heartbeat::Heartbeat(zk::Reactor* reactor, Owner* owner, const Options& options)
-    : reactor_(reactor), owner_(owner), options_(options), clock_(options.margins) {}
+    : reactor_(reactor), owner_(owner), options_(options), bound_(options.margins) {}
 
 Heartbeat::~Heartbeat() = default;
 
 // ---- the session ---------------------------------------------------------------------------------
 
-void Heartbeat::Up(base::BootTime began, absl::Duration timeout, bool new_session) {
+void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool new_session) {
   const base::BootTime now = reactor_->Now();
-  if (!new_session) CheckLife();
-  clock_.Connected(began, now, timeout, new_session);
-  up_ = true;
-  if (new_session || life_ == nullptr) NewLife();
-  life_->SetConnected(true);
+  if (!new_session) CheckValidity();
+  bound_.Connected(began, now, timeout, new_session);
+  connected_ = true;
+  if (new_session || validity_ == nullptr) NewValidity();
+  validity_->SetConnected(true);
   if (new_session) {
     Prove();
-  } else if (clock_.deadline().has_value()) {
-    life_->Shorten(*clock_.deadline());
+  } else if (bound_.deadline().has_value()) {
+    validity_->Shorten(*bound_.deadline());
   }
-  CheckLife();
+  CheckValidity();
   Busy() ? Beat() : ScheduleBeat();
 }
 
-void Heartbeat::Down() {
-  up_ = false;
-  clock_.Disconnected();
-  life_->SetConnected(false);
+void Heartbeat::OnDisconnected() {
+  connected_ = false;
+  bound_.Disconnected();
+  validity_->SetConnected(false);
 }
 
-void Heartbeat::Gone() {
-  up_ = false;
-  clock_.Disconnected();
-  if (life_ != nullptr) life_->End();
-  life_ = nullptr;
+void Heartbeat::OnExpired() {
+  connected_ = false;
+  bound_.Disconnected();
+  if (validity_ != nullptr) validity_->Expire();
+  validity_ = nullptr;
 }
 
 void Heartbeat::Stop() { stopped_ = true; }
@@ -79,14 +79,14 @@ void Heartbeat::SetWanted(bool wanted) {
   const base::BootTime now = reactor_->Now();
   wanted_ = wanted;
   if (!wanted) wanted_until_ = now + timeout();
-  if (life_ == nullptr) return;
+  if (validity_ == nullptr) return;
   // A life without leases may be replaced: the next one shall not be lost for its sake.
-  if (wanted && life_->deadline() < now + timeout() / kOverdueFraction) {
-    clock_.Restart();
-    NewLife();
+  if (wanted && validity_->deadline() < now + timeout() / kOverdueFraction) {
+    bound_.Restart();
+    NewValidity();
   }
-  if (!wanted) life_->GiveUpAt(base::BootTime::InfiniteFuture());
-  CheckLife();
+  if (!wanted) validity_->GiveUpAt(base::BootTime::InfiniteFuture());
+  CheckValidity();
   if (wanted && !was_busy) ScheduleBeat();
 }
 
@@ -96,63 +96,63 @@ Heartbeat::Ticket Heartbeat::Sent(const zk::Request& request) {
   const bool del = std::holds_alternative<zk::Delete>(request);
   const bool write = del || std::holds_alternative<zk::Create>(request) ||
                      std::holds_alternative<zk::SetData>(request);
-  return {clock_.Sent(reactor_->Now()), write, del};
+  return {bound_.Sent(reactor_->Now()), write, del};
 }
 
 void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
-  if (!up_ || !FromServer(code)) return;
+  if (!connected_ || !FromServer(code)) return;
   const base::BootTime now = reactor_->Now();
   const bool committed = Committed(ticket, code);
-  CheckLife();
-  clock_.Answered(ticket.request, now, committed);
+  CheckValidity();
+  bound_.Answered(ticket.request, now, committed);
   if (!committed) return;
-  life_->Confirm(ticket.request.sent);
-  if (clock_.deadline().has_value()) {
+  validity_->Confirm(ticket.request.sent);
+  if (bound_.deadline().has_value()) {
     Prove();
   } else if (wanted_) {
-    life_->GiveUpAt(ticket.request.sent + timeout());
-    CheckLife();
+    validity_->GiveUpAt(ticket.request.sent + timeout());
+    CheckValidity();
   }
   UrgentBeat();
 }
 
 void Heartbeat::Prove() {
   const base::BootTime now = reactor_->Now();
-  const bool was_unproven = life_->At(now) == SessionLife::State::kUnproven;
-  if (!life_->Prove(*clock_.deadline(), now + timeout() / kOverdueFraction, now)) return;
+  const bool was_unproven = validity_->At(now) == SessionValidity::State::kUnproven;
+  if (!validity_->Prove(*bound_.deadline(), now + timeout() / kOverdueFraction, now)) return;
   if (!was_unproven) return;
-  CheckLife();
+  CheckValidity();
   owner_->OnProven();
 }
 
-void Heartbeat::NewLife() {
-  life_ = std::make_shared<SessionLife>(options_.lapses);
-  life_->SetConnected(up_);
-  if (wanted_) life_->GiveUpAt(reactor_->Now() + timeout());
+void Heartbeat::NewValidity() {
+  validity_ = std::make_shared<SessionValidity>(options_.lapses);
+  validity_->SetConnected(connected_);
+  if (wanted_) validity_->GiveUpAt(reactor_->Now() + timeout());
 }
 
 // Announces the end of the life when it has come, once. What was granted in it stays lost; new
 // grants need a new one.
-void Heartbeat::CheckLife() {
-  if (life_ == nullptr) return;
-  if (life_->At(reactor_->Now()) == SessionLife::State::kOver) {
-    clock_.Restart();
-    NewLife();
+void Heartbeat::CheckValidity() {
+  if (validity_ == nullptr) return;
+  if (validity_->At(reactor_->Now()) == SessionValidity::State::kLost) {
+    bound_.Restart();
+    NewValidity();
     owner_->OnLapsed();
   }
-  ArmLifeTimer();
+  ArmValidityTimer();
 }
 
-void Heartbeat::ArmLifeTimer() {
-  const base::BootTime end = life_->ends_at();
-  if (life_timer_ != 0 && life_timer_at_ == end) return;
-  if (life_timer_ != 0) reactor_->Cancel(std::exchange(life_timer_, 0));
+void Heartbeat::ArmValidityTimer() {
+  const base::BootTime end = validity_->ends_at();
+  if (validity_timer_ != 0 && validity_timer_at_ == end) return;
+  if (validity_timer_ != 0) reactor_->Cancel(std::exchange(validity_timer_, 0));
   if (end == base::BootTime::InfiniteFuture()) return;
-  life_timer_at_ = end;
-  life_timer_ = reactor_->CallAt(end, [this, alive = std::weak_ptr<char>(alive_)] {
+  validity_timer_at_ = end;
+  validity_timer_ = reactor_->CallAt(end, [this, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
-    life_timer_ = 0;
-    CheckLife();
+    validity_timer_ = 0;
+    CheckValidity();
   });
 }
 
@@ -161,7 +161,7 @@ void Heartbeat::ArmLifeTimer() {
 bool Heartbeat::Busy() const { return wanted_ || reactor_->Now() < wanted_until_; }
 
 void Heartbeat::Beat() {
-  if (!up_ || beating_ || stopped_) return;
+  if (!connected_ || beating_ || stopped_) return;
   beating_ = true;
   const zk::Request request = Busy() ? CommittedBarrier() : zk::Request(zk::Get{kNever});
   owner_->SendBeat(request, [this, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
@@ -173,14 +173,14 @@ void Heartbeat::Beat() {
 }
 
 void Heartbeat::UrgentBeat() {
-  if (wanted_ && clock_.NextWriteHelps(reactor_->Now())) Beat();
+  if (wanted_ && bound_.NextWriteHelps(reactor_->Now())) Beat();
 }
 
 void Heartbeat::ScheduleBeat() {
-  if (!up_ || beating_ || stopped_) return;
+  if (!connected_ || beating_ || stopped_) return;
   if (beat_timer_ != 0) reactor_->Cancel(beat_timer_);
   absl::Duration longest = timeout() / (Busy() ? kBeatsPerTimeout : kReadsPerTimeout);
-  if (wanted_ && !clock_.deadline().has_value()) longest = std::min(longest, kUnprovenPeriod);
+  if (wanted_ && !bound_.deadline().has_value()) longest = std::min(longest, kUnprovenPeriod);
   beat_timer_ = reactor_->CallAt(reactor_->Now() + Period(longest, reactor_->Random()),
                                  [this, alive = std::weak_ptr<char>(alive_)] {
                                    if (alive.expired()) return;

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "lib/session/lease_clock.h"
-#include "lib/session/session_life.h"
+#include "lib/session/machine/expiry_bound.h"
+#include "lib/session/session_validity.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
 
@@ -27,13 +27,13 @@ class Heartbeat {
    public:
     virtual ~Owner() = default;
     virtual void SendBeat(const zk::Request& request, zk::Handle::Done done) = 0;
-    virtual void OnProven() = 0;  // life() was unproven until now
+    virtual void OnProven() = 0;  // validity() was unproven until now
     virtual void OnLapsed() = 0;  // what was granted in the life of before is lost
   };
 
   struct Options {
-    LeaseMargins margins;
-    bool lapses = true;  // see SessionLife
+    ExpiryMargins margins;
+    bool lapses = true;  // see SessionValidity
   };
 
   // `owner` and `reactor` outlive it.
@@ -41,16 +41,16 @@ class Heartbeat {
   ~Heartbeat();
 
   // `began`: before the client began to connect.
-  void Up(base::BootTime began, absl::Duration timeout, bool new_session);
-  void Down();
-  void Gone();  // the session, for good
+  void OnConnected(base::BootTime began, absl::Duration timeout, bool new_session);
+  void OnDisconnected();
+  void OnExpired();  // the session, for good
   // Whether anybody has, or wants, a node in the session.
   void SetWanted(bool wanted);
   void Stop();  // no more beats: the session is being closed
 
   // A request on its way, and what its answers can prove.
   struct Ticket {
-    LeaseClock::Request request;
+    ExpiryBound::Request request;
     bool write = false;
     bool del = false;
   };
@@ -59,34 +59,34 @@ class Heartbeat {
   void Answered(const Ticket& ticket, zk::Code code);
 
   // Null without a session.
-  const std::shared_ptr<SessionLife>& life() const { return life_; }
+  const std::shared_ptr<SessionValidity>& validity() const { return validity_; }
 
  private:
-  void NewLife();
-  void CheckLife();
-  void ArmLifeTimer();
+  void NewValidity();
+  void CheckValidity();
+  void ArmValidityTimer();
   void Prove();
   void Beat();
   void UrgentBeat();
   void ScheduleBeat();
   bool Busy() const;
-  absl::Duration timeout() const { return clock_.timeout(); }
+  absl::Duration timeout() const { return bound_.timeout(); }
 
   zk::Reactor* const reactor_;
   Owner* const owner_;
   const Options options_;
-  LeaseClock clock_;
-  std::shared_ptr<SessionLife> life_;
+  ExpiryBound bound_;
+  std::shared_ptr<SessionValidity> validity_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
-  bool up_ = false;
+  bool connected_ = false;
   bool stopped_ = false;
   bool wanted_ = false;
   bool beating_ = false;  // a beat is on its way
   base::BootTime wanted_until_;
   zk::Reactor::TimerId beat_timer_ = 0;
-  zk::Reactor::TimerId life_timer_ = 0;
-  base::BootTime life_timer_at_;
+  zk::Reactor::TimerId validity_timer_ = 0;
+  base::BootTime validity_timer_at_;
 };
 
 }  // namespace zkrecipes::session

@@ -28,22 +28,23 @@ bool SameAddresses(const zk::NumericServers& a, const zk::NumericServers& b) {
 
 }  // namespace
 
-class Session::Listener : public zk::HandleListener {
+class Session::HandleListener : public zk::HandleListener {
  public:
-  explicit Listener(Session* session) : session_(session) {}
+  explicit HandleListener(Session* session) : session_(session) {}
   void Retire() { session_ = nullptr; }
 
   void OnConnected(zk::SessionId id, absl::Duration negotiated, base::BootTime began) override {
     if (session_ == nullptr) return;
     session_->timeout_ = negotiated;
     session_->began_ = began;
-    session_->Handle(event::Connected{id});
+    session_->On(event::Connected{id});
   }
   void OnDisconnected(int attempt) override {
-    if (session_ != nullptr) session_->Handle(event::Disconnected{attempt, session_->Lapsed()});
+    if (session_ != nullptr)
+      session_->On(event::Disconnected{attempt, session_->SilentForTimeout()});
   }
   void OnEnded(zk::Code why) override {
-    if (session_ != nullptr) session_->Handle(event::Ended{why});
+    if (session_ != nullptr) session_->On(event::HandleEnded{why});
   }
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
     if (session_ != nullptr) session_->watchers_.Fire(path, event);
@@ -65,14 +66,14 @@ Session::Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factor
 
 Session::~Session() = default;
 
-void Session::Start() { Handle(event::Start{}); }
+void Session::Start() { On(event::Start{}); }
 
 void Session::Close(absl::AnyInvocable<void(absl::Status) &&> closed) {
   closed_ = std::move(closed);
-  Handle(event::CloseRequested{});
+  On(event::CloseRequested{});
 }
 
-void Session::Handle(const Event& event) {
+void Session::On(const Event& event) {
   for (const Action& action : machine_.On(event)) {
     std::visit([this](const auto& a) { Act(a); }, action);
   }
@@ -97,11 +98,11 @@ void Session::Act(const action::Resolve&) {
                          if (alive.expired()) return;
                          if (!addresses.ok()) {
                            Trouble(addresses.status());
-                           return Handle(event::ResolveFailed{});
+                           return On(event::ResolveFailed{});
                          }
                          const bool moved = !SameAddresses(*addresses, addresses_);
                          addresses_ = *std::move(addresses);
-                         Handle(event::Resolved{moved});
+                         On(event::Resolved{moved});
                        });
                      });
 }
@@ -109,12 +110,12 @@ void Session::Act(const action::Resolve&) {
 void Session::Act(const action::OpenHandle&) {
   options_.handle.servers = addresses_;
   options_.handle.seed = reactor_->Random();
-  listener_ = std::make_unique<Listener>(this);
+  listener_ = std::make_unique<HandleListener>(this);
   auto handle = factory_->Open(options_.handle, listener_.get());
   if (!handle.ok()) {
     Trouble(handle.status());
     listener_.reset();
-    return Handle(event::ResolveFailed{});
+    return On(event::ResolveFailed{});
   }
   Trouble(absl::UnavailableError("no server has answered yet"));
   handle_ = *std::move(handle);
@@ -134,60 +135,60 @@ void Session::Act(const action::CloseHandle&) {
 void Session::Act(const action::StartPause& pause) {
   const absl::Duration length =
       base::Jittered(LongestPauseAfter(pause.attempt), reactor_->Random());
-  reactor_->CallAt(reactor_->Now() + length, Guarded([this] { Handle(event::PauseOver{}); }));
+  reactor_->CallAt(reactor_->Now() + length, Guarded([this] { On(event::PauseOver{}); }));
 }
 
-void Session::Act(const action::AnnounceUp& up) {
-  heartbeat_.Up(began_, timeout_, /*new_session=*/!up.resumed);
+void Session::Act(const action::AnnounceConnected& up) {
+  heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!up.resumed);
   RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
-  ForEachTenant([](Tenant* tenant) { tenant->OnUp(); });
+  ForEachListener([](SessionListener* listener) { listener->OnConnected(); });
 }
 
-void Session::Act(const action::AnnounceDown&) {
+void Session::Act(const action::AnnounceDisconnected&) {
   disconnected_ = reactor_->Now();
-  heartbeat_.Down();
+  heartbeat_.OnDisconnected();
   Announce(Change::kSuspended);
-  ForEachTenant([](Tenant* tenant) { tenant->OnDown(); });
+  ForEachListener([](SessionListener* listener) { listener->OnDisconnected(); });
 }
 
-void Session::Act(const action::AnnounceLost&) {
-  heartbeat_.Gone();
+void Session::Act(const action::AnnounceExpired&) {
+  heartbeat_.OnExpired();
   watchers_.Clear();
   left_behind_.clear();
   Announce(Change::kExpired);
-  ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
+  ForEachListener([](SessionListener* listener) { listener->OnExpired(); });
 }
 
 void Session::Act(const action::AnnounceFailed& failed) {
   failed_ = zk::ToStatus(failed.why, "connect", "/");
   trouble_ = failed_;
   Announce(Change::kFailed);
-  ForEachTenant([this](Tenant* tenant) { tenant->OnFailed(failed_); });
+  ForEachListener([this](SessionListener* listener) { listener->OnFailed(failed_); });
 }
 
 void Session::Act(const action::Drain&) {
   closing_ = true;
   heartbeat_.Stop();
-  ForEachTenant([](Tenant* tenant) { tenant->OnClosing(); });
+  ForEachListener([](SessionListener* listener) { listener->OnClosing(); });
   reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
-                     if (!drained_) Handle(event::Drained{});
+                     if (!drained_) On(event::Drained{});
                    }));
   CheckDrained();
 }
 
 void Session::Act(const action::AnnounceClosed&) {
   absl::Status status;
-  if (!tenants_.empty()) {
+  if (!listeners_.empty()) {
     status = absl::DeadlineExceededError(
-        absl::StrCat("close: the deletion of ", tenants_.size(),
+        absl::StrCat("close: the deletion of ", listeners_.size(),
                      " node(s) could not be confirmed; they stay until the session expires"));
   }
-  heartbeat_.Gone();
+  heartbeat_.OnExpired();
   Announce(Change::kClosed);
-  ForEachTenant([](Tenant* tenant) { tenant->OnLost(); });
+  ForEachListener([](SessionListener* listener) { listener->OnExpired(); });
   const absl::Status failed = absl::FailedPreconditionError("the client is closed");
-  ForEachTenant([&failed](Tenant* tenant) { tenant->OnFailed(failed); });
+  ForEachListener([&failed](SessionListener* listener) { listener->OnFailed(failed); });
   // Behind the handle's own close, which is posted already.
   PostGuarded([this, status] { std::move(closed_)(status); });
 }
@@ -201,39 +202,40 @@ void Session::Trouble(absl::Status why) {
   Announce(Change::kTrouble);
 }
 
-// ---- tenants -------------------------------------------------------------------------------------
+// ---- listeners -------------------------------------------------------------------------------------
 
-void Session::Join(Tenant* tenant) {
-  tenants_.push_back(tenant);
+void Session::Join(SessionListener* listener) {
+  listeners_.push_back(listener);
   CountWhoNeedsProof();
-  if (!failed_.ok()) return tenant->OnFailed(failed_);
-  if (closing_) tenant->OnClosing();
+  if (!failed_.ok()) return listener->OnFailed(failed_);
+  if (closing_) listener->OnClosing();
 }
 
-void Session::Part(Tenant* tenant) {
-  std::erase(tenants_, tenant);
+void Session::Part(SessionListener* listener) {
+  std::erase(listeners_, listener);
   CountWhoNeedsProof();
   CheckDrained();
 }
 
 void Session::CountWhoNeedsProof() {
-  heartbeat_.SetWanted(std::any_of(tenants_.begin(), tenants_.end(),
-                                   [](const Tenant* tenant) { return tenant->NeedsProof(); }));
+  heartbeat_.SetWanted(
+      std::any_of(listeners_.begin(), listeners_.end(),
+                  [](const SessionListener* listener) { return listener->NeedsProof(); }));
 }
 
 template <typename F>
-void Session::ForEachTenant(F f) {
-  const std::vector<Tenant*> now = tenants_;
-  for (Tenant* tenant : now) {
-    if (std::find(tenants_.begin(), tenants_.end(), tenant) != tenants_.end()) f(tenant);
+void Session::ForEachListener(F f) {
+  const std::vector<SessionListener*> now = listeners_;
+  for (SessionListener* listener : now) {
+    if (std::find(listeners_.begin(), listeners_.end(), listener) != listeners_.end()) f(listener);
   }
 }
 
 void Session::CheckDrained() {
-  if (!closing_ || drained_ || !tenants_.empty()) return;
+  if (!closing_ || drained_ || !listeners_.empty()) return;
   if (handle_ != nullptr && handle_->pending() > 0) return;
   drained_ = true;
-  PostGuarded([this] { Handle(event::Drained{}); });
+  PostGuarded([this] { On(event::Drained{}); });
 }
 
 // ---- liveness ------------------------------------------------------------------------------------
@@ -243,15 +245,15 @@ void Session::SendBeat(const zk::Request& request, zk::Handle::Done done) {
 }
 
 void Session::OnProven() {
-  ForEachTenant([](Tenant* tenant) { tenant->OnProven(); });
+  ForEachListener([](SessionListener* listener) { listener->OnProven(); });
 }
 
 void Session::OnLapsed() {
-  ForEachTenant([](Tenant* tenant) { tenant->OnLapsed(); });
+  ForEachListener([](SessionListener* listener) { listener->OnLapsed(); });
 }
 
 // Without a connection for the session timeout.
-bool Session::Lapsed() const {
+bool Session::SilentForTimeout() const {
   return !connected() && id() != 0 && reactor_->Now() - disconnected_ >= timeout_;
 }
 

@@ -13,8 +13,8 @@
 #include "absl/time/time.h"
 
 #include "lib/session/heartbeat.h"
+#include "lib/session/machine/session_machine.h"
 #include "lib/session/path_budget.h"
-#include "lib/session/session_machine.h"
 #include "lib/session/watchers.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
@@ -22,21 +22,21 @@
 
 namespace zkrecipes::session {
 
-// Before a tenant asks again what was refused for the moment.
+// Before a listener asks again what was refused for the moment.
 inline constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
 
 // Somebody who lives in the session: a contender, with nodes in it, or an observer. Called on the
 // reactor. May join, part and send from inside any of these.
-class Tenant {
+class SessionListener {
  public:
-  virtual ~Tenant() = default;
+  virtual ~SessionListener() = default;
   // False: the session need not be proven to be alive on its account.
   virtual bool NeedsProof() const { return true; }
-  virtual void OnUp() = 0;      // connected: see Session::id()
-  virtual void OnDown() = 0;    // connection lost; the session may live
-  virtual void OnLost() = 0;    // the session is gone, with its nodes and watches
-  virtual void OnLapsed() = 0;  // what was granted in the SessionLife of before is lost
-  virtual void OnProven() = 0;  // life() was unproven until now
+  virtual void OnConnected() = 0;     // connected: see Session::id()
+  virtual void OnDisconnected() = 0;  // connection lost; the session may live
+  virtual void OnExpired() = 0;       // the session is gone, with its nodes and watches
+  virtual void OnLapsed() = 0;        // what was granted in the SessionValidity of before is lost
+  virtual void OnProven() = 0;        // validity() was unproven until now
   virtual void OnFailed(const absl::Status& why) = 0;  // there will be no session any more
   virtual void OnClosing() = 0;                        // leave, then part
 };
@@ -60,17 +60,19 @@ class Session : private Heartbeat::Owner {
   ~Session() override;
 
   void Start();
-  // Asks the tenants to leave, waits for them and for everything pending, at most one session
+  // Asks the listeners to leave, waits for them and for everything pending, at most one session
   // timeout, then ends the session. `closed` runs once: OK, or DeadlineExceeded if something could
   // not be confirmed in that time and stays until the session expires.
   void Close(absl::AnyInvocable<void(absl::Status) &&> closed);
 
-  void Join(Tenant* tenant);  // OnFailed or OnClosing may come at once
-  void Part(Tenant* tenant);
+  void Join(SessionListener* listener);  // OnFailed or OnClosing may come at once
+  void Part(SessionListener* listener);
 
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
-  std::shared_ptr<SessionLife> life() const { return heartbeat_.life(); }  // null without session
+  std::shared_ptr<SessionValidity> validity() const {
+    return heartbeat_.validity();
+  }                                                         // null without session
   absl::Duration timeout() const { return timeout_; }       // negotiated; asked for before that
   const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet
 
@@ -88,17 +90,17 @@ class Session : private Heartbeat::Owner {
   PathBudget& watch_budget() { return watch_budget_; }
 
  private:
-  class Listener;  // one for each handle, so that an old one's events are told apart
-  friend class Listener;
+  class HandleListener;  // one for each handle, so that an old one's events are told apart
+  friend class HandleListener;
 
-  void Handle(const Event& event);
+  void On(const Event& event);
   void Act(const action::Resolve&);
   void Act(const action::OpenHandle&);
   void Act(const action::CloseHandle&);
   void Act(const action::StartPause& pause);
-  void Act(const action::AnnounceUp& up);
-  void Act(const action::AnnounceDown&);
-  void Act(const action::AnnounceLost&);
+  void Act(const action::AnnounceConnected& up);
+  void Act(const action::AnnounceDisconnected&);
+  void Act(const action::AnnounceExpired&);
   void Act(const action::AnnounceFailed& failed);
   void Act(const action::Drain&);
   void Act(const action::AnnounceClosed&);
@@ -108,13 +110,13 @@ class Session : private Heartbeat::Owner {
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
   void OnProven() override;
   void OnLapsed() override;
-  bool Lapsed() const;
+  bool SilentForTimeout() const;
   void CountWhoNeedsProof();
   void CheckDrained();
   void RemoveServerWatch(const zk::Watch& watch);
   void RemoveWatchesLeftBehind();
   template <typename F>
-  void ForEachTenant(F f);
+  void ForEachListener(F f);
   // Runs `task` from the reactor, later, unless this Session is gone by then. Thread-safe.
   void PostGuarded(zk::Reactor::Task task);
   zk::Reactor::Task Guarded(zk::Reactor::Task task);
@@ -126,7 +128,7 @@ class Session : private Heartbeat::Owner {
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   SessionMachine machine_;
-  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<HandleListener> listener_;
   std::unique_ptr<zk::Handle> handle_;
   zk::NumericServers addresses_;
   absl::Duration timeout_;
@@ -137,7 +139,7 @@ class Session : private Heartbeat::Owner {
   base::BootTime disconnected_;  // since when, if it is not connected
   Heartbeat heartbeat_;
 
-  std::vector<Tenant*> tenants_;  // in the order of joining
+  std::vector<SessionListener*> listeners_;  // in the order of joining
   Watchers watchers_;
   std::set<zk::Watch> left_behind_;  // nobody's, on the server perhaps: no connection to say so
   PathBudget ephemeral_budget_;

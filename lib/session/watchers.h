@@ -8,7 +8,7 @@
 
 #include "absl/functional/any_invocable.h"
 
-#include "lib/session/watch_table.h"
+#include "lib/session/machine/watch_table.h"
 #include "lib/zk/types.h"
 
 namespace zkrecipes::session {

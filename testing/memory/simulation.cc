@@ -76,15 +76,16 @@ std::shared_ptr<internal::ClientCore> Simulation::NewClient(const std::shared_pt
   if (options.servers.empty()) options.servers = servers();
   auto list = internal::CheckClientOptions(options);
   assert(list.ok());
-  internal::World world;
-  world.reactor = host;
-  world.factory = host;
-  world.resolver = host;
-  world.stop = [host] { host->Stop(); };
-  world.clock_check = absl::Milliseconds(1);
-  world.destructor_waits = absl::ZeroDuration();
+  internal::Environment environment;
+  environment.reactor = host;
+  environment.factory = host;
+  environment.resolver = host;
+  environment.stop = [host] { host->Stop(); };
+  environment.clock_check = absl::Milliseconds(1);
+  environment.destructor_waits = absl::ZeroDuration();
   if (options.executor == nullptr) options.executor = host;
-  return internal::ClientCore::CreateIn(std::move(world), std::move(options), *std::move(list));
+  return internal::ClientCore::CreateIn(std::move(environment), std::move(options),
+                                        *std::move(list));
 }
 
 std::string Simulation::servers() const {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
-#include "testing/detached_ensemble.h"
+#include "testing/local/detached_ensemble.h"
 #include "tools/zkr/commands.h"
 #include "tools/zkr/exit_code.h"
 

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A client's beginning, its states and its end.
+
+#include "zkrecipes/client.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/fixtures/recording_executor.h"
+#include "lib/base/one_shot.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Connected = absl::StatusOr<std::shared_ptr<Client>>;
+
+// A port of 127.0.0.1 that takes connections and says nothing.
+class SilentServer {
+ public:
+  SilentServer() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    bind(listener_, generic, size);
+    listen(listener_, 16);
+    getsockname(listener_, generic, &size);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentServer() { close(listener_); }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  bool WasConnectedTo() const {
+    const int connection = accept(listener_, nullptr, nullptr);
+    if (connection >= 0) close(connection);
+    return connection >= 0;
+  }
+
+ private:
+  int listener_;
+  int port_ = 0;
+};
+
+class ClientConnectTest : public ClientTest {
+ protected:
+  static std::string Message(const Connected& client) {
+    return std::string(client.status().message());
+  }
+};
+
+TEST_F(ClientConnectTest, BadOptionsAreRefusedBeforeAnyNetworkUse) {
+  const SilentServer server;
+  struct Case {
+    ClientOptions options;
+    std::string message;
+  };
+  const std::string at = server.address();
+  const std::vector<Case> cases = {
+      {{.servers = ""}, "server list \"\": must name"},
+      {{.servers = at + ","}, "part 2"},
+      {{.servers = at + ",b:99999"}, "port"},
+      {{.servers = at + "/a//b"}, "namespace \"/a//b\": must not have an empty"},
+      {{.servers = at + "/a/"}, "namespace \"/a/\": must not end"},
+      {{.servers = at + "/../a"}, "namespace \"/../a\": must not have a component"},
+      {{.servers = at + "/zookeeper"}, "namespace \"/zookeeper\""},
+      {{.servers = at + "/a,b:1"}, "namespace \"/a,b:1\""},
+      {{.servers = at, .session_timeout = -absl::Seconds(1)}, "session timeout \"-1s\""},
+      {{.servers = at, .session_timeout = absl::Milliseconds(99)}, "must be from 100ms"},
+      {{.servers = at, .session_timeout = absl::InfiniteDuration()}, "session timeout \"inf\""},
+      {{.servers = at, .digest_credentials = "no-colon"}, "digest credentials"},
+      {{.servers = at, .acl = CreatorOnlyAcl()}, "needs digest credentials"},
+      {{.servers = at, .acl = {}}, "acl: must not be empty"},
+      {{.servers = at, .acl = {Acl{3, "world", "anyone"}}}, "acl: must grant read, create and"},
+      {{.servers = at, .owner_id = std::string(513, 'x')}, "owner id of 513 bytes"},
+      {{.servers = at, .owner_id = "\xff"}, "owner id \"\\xff\": must be UTF-8"},
+  };
+  for (const Case& c : cases) {
+    const Connected client = Client::Connect(c.options, {kSoon});
+    EXPECT_EQ(client.status().code(), StatusCode::kInvalidArgument) << client.status();
+    EXPECT_THAT(Message(client), HasSubstr(c.message));
+  }
+  const Connected negative = Client::Connect({.servers = at}, {-absl::Seconds(1)});
+  EXPECT_EQ(negative.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(negative), HasSubstr("timeout \"-1s\""));
+  EXPECT_FALSE(server.WasConnectedTo());
+}
+
+TEST_F(ClientConnectTest, WithoutAnEnsembleItIsUnavailableAndSaysWhatWasTried) {
+  const SilentServer silent;
+  for (const std::string& server : {std::string("127.0.0.1:1"), silent.address()}) {
+    const Connected client = Client::Connect({.servers = server}, {absl::Milliseconds(300)});
+    EXPECT_EQ(client.status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(Message(client), absl::StrCat("connect to ", server, ": no session within 300ms (",
+                                            "no server has answered yet)"));
+  }
+  const Connected hasty = Client::Connect({.servers = servers()}, {absl::ZeroDuration()});
+  EXPECT_EQ(hasty.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(Message(hasty), ::testing::Not(HasSubstr("()"))) << "a reason is given";
+}
+
+TEST_F(ClientConnectTest, ACancelledConnectSaysSo) {
+  const SilentServer silent;
+  std::stop_source stop;
+  const std::jthread later([&] {
+    while (!silent.WasConnectedTo()) absl::SleepFor(absl::Milliseconds(5));
+    stop.request_stop();
+  });
+  const Connected client =
+      Client::Connect({.servers = silent.address()}, {kSoon, stop.get_token()});
+  EXPECT_EQ(client.status().code(), StatusCode::kCancelled) << client.status();
+  const Connected never = Client::Connect({.servers = servers()}, {kSoon, stop.get_token()});
+  EXPECT_EQ(never.status().code(), StatusCode::kCancelled) << never.status();
+}
+
+TEST_F(ClientConnectTest, AnAsynchronousConnectAnswersOnceOnTheExecutor) {
+  auto executor = std::make_shared<RecordingExecutor>();
+  base::OneShot<bool> blocked;
+  executor->Execute([&] { blocked.Take(base::BootNow() + kSoon); });
+  std::atomic<int> good = 0, bad = 0, elsewhere = 0;
+  const auto count = [&](const Connected& client) {
+    if (!executor->IsThisThread()) ++elsewhere;
+    ++(client.ok() ? good : bad);
+  };
+  Client::ConnectAsync({.servers = servers(), .executor = executor}, {kSoon}, count);
+  Client::ConnectAsync({.servers = "zk:no-port", .executor = executor}, {kSoon}, count);
+  Client::ConnectAsync({.servers = servers(), .executor = executor}, {-kSoon}, count);
+  EXPECT_TRUE(Eventually([&] { return executor->tasks() >= 4; }));
+  EXPECT_EQ(good + bad, 0);
+  blocked.Set(true);
+  EXPECT_TRUE(Eventually([&] { return good == 1 && bad == 2; }));
+  EXPECT_EQ(elsewhere, 0);
+}
+
+TEST_F(ClientConnectTest, NegotiatesTheSessionTimeout) {
+  auto client = NewClient({.session_timeout = absl::Milliseconds(100)});
+  EXPECT_EQ(client->session_timeout(), absl::Seconds(1));  // two ticks of the servers
+  EXPECT_NE(client->session_id(), 0);
+}
+
+class ClientStateTest : public ClientTest {};
+
+TEST_F(ClientStateTest, BeginsWithTheStateOfNowAndEndsWithClosed) {
+  auto client = NewClient();
+  const States states(*client);
+  EXPECT_TRUE(states.Await(ClientState::kConnected));
+  EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
+  EXPECT_TRUE(states.Await(ClientState::kClosed));
+  EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kClosed));
+  const States late(*client);
+  EXPECT_TRUE(late.Await(ClientState::kClosed));
+  EXPECT_EQ(client->session_id(), 0);
+}
+
+TEST_F(ClientStateTest, ASubscriptionMayEndInsideItsOwnCallback) {
+  auto client = NewClient();
+  std::atomic<int> calls = 0;
+  Subscription subscription;
+  base::OneShot<bool> assigned;
+  subscription = client->OnStateChange([&](ClientState) {
+    assigned.Take(base::BootNow() + kSoon);
+    ++calls;
+    subscription = Subscription();
+  });
+  assigned.Set(true);
+  EXPECT_TRUE(Eventually([&] { return calls == 1; }));
+  EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(ClientStateTest, CloseMayBeCalledTwiceAndFromSeveralThreads) {
+  auto client = NewClient();
+  const Lease lease = Acquired(client);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(client->Close({kSoon}), absl::OkStatus()); });
+  }
+  threads.clear();
+  EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
+}
+
+TEST_F(ClientStateTest, ACloseThatIsNotConfirmedInTimeGoesOnInTheBackground) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  Pending waiter(client, node_path());
+  ASSERT_TRUE(AwaitQueue(*observer, 1));
+  std::stop_source stop;
+  stop.request_stop();
+  const absl::Status closed = client->Close({kSoon, stop.get_token()});
+  EXPECT_EQ(closed.code(), StatusCode::kCancelled) << closed;
+  EXPECT_TRUE(AwaitQueue(*observer, 0));
+  EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Closing a handle: every request is answered once, sessions really end, nothing blocks for long.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/fixtures/zk_fixture.h"
+#include "integration/fixtures/zk_session.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using zk::Code;
+using zk::Create;
+using zk::CreateMode;
+using zk::Get;
+using zk::WatchNode;
+
+class ZkCloseTest : public ZkTest {
+ protected:
+  // How long a node takes to be gone for another session.
+  absl::Duration UntilGone(ZkSession& observer, const std::string& path) {
+    const base::BootTime before = base::BootNow();
+    while (observer.Do(Get{path}).code != Code::kNoNode) {
+      if (base::BootNow() - before > absl::Seconds(5)) break;
+    }
+    return base::BootNow() - before;
+  }
+
+  std::string CreateEphemeral(ZkSession& session) {
+    return session.Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).path;
+  }
+
+  void StopServers(bool stop) {
+    for (int i = 0; i < members().size(); ++i) {
+      ASSERT_TRUE((stop ? members().Pause(i) : members().Resume(i)).ok());
+    }
+  }
+};
+
+TEST_F(ZkCloseTest, AnswersEverythingThatIsPendingOnceBeforeItReturns) {
+  for (int i = 0; i < 100; ++i) {
+    auto session = Connect();
+    std::vector<int> answers(300, 0);
+    session->OnLoop([&](zk::Handle& handle) {
+      for (int& answer : answers) {
+        handle.Send(Get{"/"}, [&answer](const zk::Reply& reply) {
+          EXPECT_EQ(reply.code, Code::kClosing);
+          ++answer;
+        });
+      }
+      EXPECT_EQ(handle.pending(), 300);
+      handle.Close(/*patient=*/i % 2 == 0);
+      EXPECT_EQ(handle.pending(), 0);
+      EXPECT_EQ(answers, std::vector<int>(300, 1));
+    });
+    session.reset();
+    EXPECT_EQ(answers, std::vector<int>(300, 1));
+  }
+}
+
+TEST_F(ZkCloseTest, AnswersWhatIsSentAfterwardsToo) {
+  auto session = Connect();
+  session->OnLoop([&](zk::Handle& handle) {
+    handle.Send(Get{"/"}, [&](const zk::Reply&) {
+      SendAndNote(handle, Get{"/"}, session->journal(), "from the answer");
+    });
+    handle.Close(/*patient=*/true);
+    SendAndNote(handle, Get{"/"}, session->journal(), "after");
+  });
+  EXPECT_TRUE(session->journal().WaitFor("from the answer ZCLOSING"));
+  EXPECT_TRUE(session->journal().WaitFor("after ZCLOSING"));
+}
+
+TEST_F(ZkCloseTest, SaysNothingMoreToTheListener) {
+  auto session = Connect();
+  CreateParent(*session);
+  session->Do(WatchNode{node_path()});
+  session->journal().Clear();
+  session->OnLoop([](zk::Handle& handle) { handle.Close(/*patient=*/true); });
+  CreateEphemeral(*Connect());
+  session->OnLoop([](zk::Handle&) {});
+  EXPECT_THAT(session->journal().lines(), ::testing::IsEmpty());
+}
+
+TEST_F(ZkCloseTest, EndsTheSessionAtOnceWhenNothingIsPending) {
+  auto observer = Connect();
+  CreateParent(*observer);
+  for (int i = 0; i < 20; ++i) {
+    const bool patient = i % 2 == 0;
+    auto session = Connect();
+    const std::string path = CreateEphemeral(*session);
+    EXPECT_LT(session->Close(patient), absl::Milliseconds(500)) << patient;
+    EXPECT_LT(UntilGone(*observer, path), absl::Milliseconds(500)) << patient;
+  }
+}
+
+TEST_F(ZkCloseTest, SendsWhatTheSameTaskSentBefore) {
+  auto observer = Connect();
+  CreateParent(*observer);
+  auto session = Connect();
+  session->OnLoop([&](zk::Handle& handle) {
+    handle.Send(Create{Child("kept"), "", CreateMode::kPersistent}, [](const zk::Reply&) {});
+    handle.Close(/*patient=*/true);
+  });
+  Code code = Code::kNoNode;
+  for (int i = 0; i < 100 && code != Code::kOk; ++i) code = observer->Do(Get{Child("kept")}).code;
+  EXPECT_EQ(code, Code::kOk);
+}
+
+TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientWithAServerThatIsSilent) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto session = Connect();
+  StopServers(true);
+  EXPECT_LT(session->Close(/*patient=*/false), absl::Milliseconds(100));
+  StopServers(false);
+}
+
+TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientAndTheSocketIsFull) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto session = Connect();
+  StopServers(true);
+  int answers = 0;
+  session->OnLoop([&answers](zk::Handle& handle) {
+    for (int i = 0; i < 20; ++i) {
+      handle.Send(
+          Create{"/zkrecipes-test-large", std::string(700'000, 'x'), CreateMode::kPersistent},
+          [&answers](const zk::Reply&) { ++answers; });
+    }
+  });
+  session->OnLoop([](zk::Handle&) {});
+  EXPECT_LT(session->Close(/*patient=*/false), absl::Milliseconds(200));
+  EXPECT_EQ(answers, 20);
+  StopServers(false);
+}
+
+TEST_F(ZkCloseTest, EndsWhenPatientWithAServerThatIsSilent) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto session = Connect();
+  StopServers(true);
+  EXPECT_LT(session->Close(/*patient=*/true), absl::Seconds(4.7));
+  StopServers(false);
+}
+
+TEST_F(ZkCloseTest, EndsAtOnceWhenNotConnected) {
+  auto session = Open({.servers = "127.0.0.1:1"});
+  EXPECT_LT(session->Close(/*patient=*/true), absl::Milliseconds(50));
+}
+
+TEST_F(ZkCloseTest, LeavesTheLoopToTheOtherHandles) {
+  auto kept = Connect();
+  std::vector<std::unique_ptr<ZkSession>> others;
+  for (int i = 0; i < 20; ++i) others.push_back(Connect());
+  for (auto& other : others) {
+    EXPECT_EQ(kept->Do(Get{"/"}).code, Code::kOk);
+    other.reset();
+  }
+  EXPECT_EQ(kept->Do(Get{"/"}).code, Code::kOk);
+  EXPECT_EQ(kept->journal().Count("disconnected 0"), 0);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The C client's handle on a real ensemble: requests, replies and watches.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/fixtures/zk_fixture.h"
+#include "integration/fixtures/zk_session.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
+using zk::Code;
+using zk::Create;
+using zk::CreateMode;
+using zk::Delete;
+using zk::Get;
+using zk::GetChildren;
+using zk::RemoveWatches;
+using zk::Reply;
+using zk::SetData;
+using zk::WatchExists;
+using zk::WatchKind;
+using zk::WatchNode;
+
+class ZkHandleTest : public ZkTest {
+ protected:
+  void SetUp() override {
+    ZkTest::SetUp();
+    session_ = Connect();
+    CreateParent(*session_);
+  }
+  void TearDown() override {
+    session_.reset();
+    ZkTest::TearDown();
+  }
+
+  std::unique_ptr<ZkSession> ConnectAs(const std::string& credentials,
+                                       std::vector<zk::AclEntry> acl = {}) {
+    return Connect({.servers = servers(), .credentials = credentials, .acl = std::move(acl)});
+  }
+
+  std::unique_ptr<ZkSession> session_;
+};
+
+TEST_F(ZkHandleTest, ConnectsToASessionWithTheTimeoutThatItAskedFor) {
+  EXPECT_NE(session_->id(), 0);
+  EXPECT_EQ(session_->negotiated(), absl::Seconds(10));
+}
+
+TEST_F(ZkHandleTest, CreatesAnEphemeralSequentialNodeAndLearnsAllAboutItFromTheReply) {
+  const Reply first = session_->Do(Create{Child("n-"), "a", CreateMode::kEphemeralSequential});
+  const Reply second = session_->Do(Create{Child("n-"), "b", CreateMode::kEphemeralSequential});
+  EXPECT_EQ(first.code, Code::kOk);
+  EXPECT_EQ(first.path, Child("n-0000000000"));
+  EXPECT_EQ(second.path, Child("n-0000000001"));
+  EXPECT_EQ(first.stat.ephemeral_owner, session_->id());
+  EXPECT_GT(second.stat.czxid, first.stat.czxid);
+}
+
+TEST_F(ZkHandleTest, CreatesAContainer) {
+  const Reply created = session_->Do(Create{Child("c"), "", CreateMode::kContainer});
+  EXPECT_EQ(created.code, Code::kOk);
+  EXPECT_EQ(created.path, Child("c"));
+  EXPECT_EQ(session_->Do(Create{Child("c/d"), "", CreateMode::kPersistent}).code, Code::kOk);
+}
+
+TEST_F(ZkHandleTest, ReadsWhatWasWrittenZeroBytesIncluded) {
+  const std::string data("a\0b\xff", 4);
+  const Reply created = session_->Do(Create{Child("d"), data, CreateMode::kPersistent});
+  const Reply got = session_->Do(Get{Child("d")});
+  EXPECT_EQ(got.code, Code::kOk);
+  EXPECT_EQ(got.data, data);
+  EXPECT_EQ(got.stat.czxid, created.stat.czxid);
+  EXPECT_EQ(got.stat.ephemeral_owner, 0);
+}
+
+TEST_F(ZkHandleTest, CarriesDataOfManyBuffers) {
+  const std::string data(900'000, 'x');
+  ASSERT_EQ(session_->Do(Create{Child("d"), data, CreateMode::kPersistent}).code, Code::kOk);
+  EXPECT_EQ(session_->Do(Get{Child("d")}).data, data);
+}
+
+TEST_F(ZkHandleTest, ListsChildren) {
+  EXPECT_THAT(session_->Do(GetChildren{node_path()}).children, ElementsAre());
+  for (const char* name : {"a", "b", "c"}) {
+    session_->Do(Create{Child(name), "", CreateMode::kPersistent});
+  }
+  EXPECT_THAT(session_->Do(GetChildren{node_path()}).children, UnorderedElementsAre("a", "b", "c"));
+}
+
+TEST_F(ZkHandleTest, DeletesWhateverTheVersion) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  EXPECT_EQ(session_->Do(Delete{Child("a")}).code, Code::kOk);
+  EXPECT_EQ(session_->Do(Delete{Child("a")}).code, Code::kNoNode);
+}
+
+TEST_F(ZkHandleTest, ReportsTheServersRefusals) {
+  EXPECT_EQ(session_->Do(Get{Child("absent")}).code, Code::kNoNode);
+  EXPECT_EQ(session_->Do(GetChildren{Child("absent")}).code, Code::kNoNode);
+  EXPECT_EQ(session_->Do(Create{Child("absent/a"), "", CreateMode::kPersistent}).code,
+            Code::kNoNode);
+  EXPECT_EQ(session_->Do(Create{node_path(), "", CreateMode::kPersistent}).code, Code::kNodeExists);
+  const Reply mine = session_->Do(Create{Child("e-"), "", CreateMode::kEphemeralSequential});
+  EXPECT_EQ(session_->Do(Delete{node_path()}).code, Code::kNotEmpty);
+  EXPECT_EQ(session_->Do(Create{mine.path + "/a", "", CreateMode::kPersistent}).code,
+            Code::kNoChildrenForEphemerals);
+}
+
+TEST_F(ZkHandleTest, AnswersLaterWhatTheCClientRefusesAtOnce) {
+  session_->OnLoop([this](zk::Handle& handle) {
+    SendAndNote(handle, Get{"relative"}, session_->journal(), "get");
+    session_->journal().Add("sent");
+  });
+  EXPECT_TRUE(session_->journal().WaitFor("get ZBADARGUMENTS"));
+  EXPECT_THAT(session_->journal().lines(), ElementsAre("connected", "sent", "get ZBADARGUMENTS"));
+}
+
+TEST_F(ZkHandleTest, IsRefusedWhatValidatePathRefuses) {
+  // The other way round: what the rule keeps out for the server's sake is really refused there.
+  for (const char* name : {"\xee\x80\x80", "\xef\xbf\xb0", "\xf0\x9f\x94\x92", "\xc2\x80"}) {
+    EXPECT_FALSE(zk::ValidatePath("path", Child(name)).ok());
+    EXPECT_EQ(session_->Do(Create{Child(name), "", CreateMode::kPersistent}).code,
+              Code::kBadArguments)
+        << name;
+  }
+  EXPECT_EQ(session_->Do(Create{Child("\xef\xa4\x80"), "", CreateMode::kPersistent}).code,
+            Code::kOk);
+}
+
+TEST_F(ZkHandleTest, AnswersInTheOrderOfSending) {
+  session_->journal().Clear();
+  session_->OnLoop([this](zk::Handle& handle) {
+    for (int i = 0; i < 50; ++i) {
+      SendAndNote(handle, Create{Child("n-"), "", CreateMode::kEphemeralSequential},
+                  session_->journal(), absl::StrCat(i));
+      SendAndNote(handle, GetChildren{node_path()}, session_->journal(), absl::StrCat(i, "l"));
+    }
+  });
+  ASSERT_TRUE(session_->journal().WaitFor("49l ZOK"));
+  std::vector<std::string> expected;
+  for (int i = 0; i < 50; ++i) {
+    expected.push_back(absl::StrCat(i, " ZOK"));
+    expected.push_back(absl::StrCat(i, "l ZOK"));
+  }
+  EXPECT_EQ(session_->journal().lines(), expected);
+  EXPECT_EQ(session_->pending(), 0);
+}
+
+TEST_F(ZkHandleTest, SeesItsOwnCreateInAListingSentBehindIt) {
+  for (int i = 0; i < 100; ++i) {
+    std::future<Reply> created;
+    std::future<Reply> listed;
+    created = session_->Send(Create{Child("n-"), "", CreateMode::kEphemeralSequential});
+    listed = session_->Send(GetChildren{node_path()});
+    EXPECT_THAT(listed.get().children, ::testing::Contains(zk::NodeName(created.get().path)));
+  }
+}
+
+TEST_F(ZkHandleTest, HoldsNodesAgainstOthersByCredentialsAndAcl) {
+  const std::vector<zk::AclEntry> mine_alone = {{.permissions = 31, .scheme = "auth", .id = ""}};
+  const auto owner = ConnectAs("alice:secret", mine_alone);
+  ASSERT_EQ(owner->Do(Create{Child("a"), "data", CreateMode::kPersistent}).code, Code::kOk);
+  EXPECT_EQ(owner->Do(Get{Child("a")}).data, "data");
+  EXPECT_EQ(session_->Do(Get{Child("a")}).code, Code::kNoAuth);
+  EXPECT_EQ(ConnectAs("alice:wrong")->Do(Get{Child("a")}).code, Code::kNoAuth);
+  EXPECT_EQ(ConnectAs("alice:secret")->Do(Get{Child("a")}).data, "data");
+}
+
+TEST_F(ZkHandleTest, IsRefusedAnAclForNobody) {
+  const auto session = ConnectAs("", {{.permissions = 31, .scheme = "auth", .id = ""}});
+  EXPECT_EQ(session->Do(Create{Child("a"), "", CreateMode::kPersistent}).code, Code::kInvalidAcl);
+}
+
+TEST_F(ZkHandleTest, HearsOnceThatAWatchedNodeIsDeletedBeforeAnyReplyThatShowsIt) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  EXPECT_EQ(session_->Do(WatchNode{Child("a")}).code, Code::kOk);
+  EXPECT_EQ(session_->Do(WatchNode{Child("a")}).code, Code::kOk);
+  session_->journal().Clear();
+  session_->OnLoop([this](zk::Handle& handle) {
+    SendAndNote(handle, Delete{Child("a")}, session_->journal(), "delete");
+    SendAndNote(handle, Get{Child("a")}, session_->journal(), "get");
+  });
+  ASSERT_TRUE(session_->journal().WaitFor("get ZNONODE"));
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  session_->Do(Delete{Child("a")});
+  const std::vector<std::string> lines = session_->journal().lines();
+  EXPECT_THAT(lines, UnorderedElementsAre("deleted " + Child("a"), "delete ZOK", "get ZNONODE"));
+  EXPECT_LT(std::find(lines.begin(), lines.end(), "deleted " + Child("a")),
+            std::find(lines.begin(), lines.end(), "get ZNONODE"));
+  EXPECT_EQ(Watches(), 0);
+}
+
+TEST_F(ZkHandleTest, HearsOfADeletionByAnotherSession) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  session_->Do(WatchNode{Child("a")});
+  Connect()->Do(Delete{Child("a")});
+  EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
+}
+
+TEST_F(ZkHandleTest, HearsAChangeThatIsNoDeletion) {
+  session_->Do(WatchNode{node_path()});
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  EXPECT_TRUE(session_->journal().WaitFor("changed " + node_path()));
+}
+
+TEST_F(ZkHandleTest, LeavesNoWatchOnAnAbsentNode) {
+  EXPECT_EQ(session_->Do(WatchNode{Child("absent")}).code, Code::kNoNode);
+  EXPECT_EQ(Watches(), 0);
+  session_->Do(Create{Child("absent"), "", CreateMode::kPersistent});
+  session_->Do(Delete{Child("absent")});
+  EXPECT_THAT(session_->journal().lines(), ElementsAre("connected"));
+}
+
+TEST_F(ZkHandleTest, TakesAWatchOffTheServer) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  session_->Do(WatchNode{Child("a")});
+  EXPECT_EQ(Watches(), 1);
+  EXPECT_EQ(session_->Do(RemoveWatches{Child("a")}).code, Code::kOk);
+  EXPECT_EQ(Watches(), 0);
+  session_->Do(Delete{Child("a")});
+  session_->Do(Get{Child("a")});
+  EXPECT_THAT(session_->journal().lines(), ElementsAre("connected"));
+}
+
+TEST_F(ZkHandleTest, TakesAWatchOffThatIsStillOnItsWay) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  session_->journal().Clear();
+  session_->OnLoop([this](zk::Handle& handle) {
+    SendAndNote(handle, WatchNode{Child("a")}, session_->journal(), "watch");
+    SendAndNote(handle, RemoveWatches{Child("a")}, session_->journal(), "remove");
+  });
+  ASSERT_TRUE(session_->journal().WaitFor("remove ZOK"));
+  EXPECT_THAT(session_->journal().lines(), ElementsAre("watch ZOK", "remove ZOK"));
+  EXPECT_EQ(Watches(), 0);
+}
+
+TEST_F(ZkHandleTest, SaysThatThereIsNoWatchToTakeOff) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  EXPECT_EQ(session_->Do(RemoveWatches{Child("a")}).code, Code::kNoWatcher);
+}
+
+TEST_F(ZkHandleTest, CanBeWatchedAgainAfterAWatchWasTakenOff) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  session_->Do(WatchNode{Child("a")});
+  session_->Do(RemoveWatches{Child("a")});
+  session_->Do(WatchNode{Child("a")});
+  session_->Do(Delete{Child("a")});
+  EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
+}
+
+TEST_F(ZkHandleTest, HearsThatAWatchedNodeComesChangesAndGoes) {
+  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).code, Code::kNoNode);
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a"), 1));
+  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).stat.version, 0);
+  session_->Do(SetData{Child("a"), "x", 0});
+  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a"), 2));
+  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).stat.version, 1);
+  session_->Do(Delete{Child("a")});
+  EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
+  EXPECT_EQ(Watches(), 0);
+}
+
+TEST_F(ZkHandleTest, TakesOnlyTheWatchOfTheKindThatWasNamedOffTheServer) {
+  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
+  for (const WatchKind kind : {WatchKind::kNode, WatchKind::kExists}) {
+    session_->Do(WatchNode{Child("a")});
+    session_->Do(WatchExists{Child("a")});
+    EXPECT_EQ(Watches(), 2);
+    EXPECT_EQ(session_->Do(RemoveWatches{Child("a"), kind}).code, Code::kOk);
+    EXPECT_EQ(Watches(), 1);
+    EXPECT_EQ(session_->Do(RemoveWatches{Child("a"), kind}).code, Code::kNoWatcher);
+  }
+  session_->Do(SetData{Child("a"), "x", 0});
+  session_->Do(WatchNode{Child("a")});
+  session_->Do(WatchExists{Child("a")});
+  session_->Do(SetData{Child("a"), "y", 1});
+  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a")));
+  EXPECT_EQ(Watches(), 1);  // the other is not used up by it
+  session_->Do(WatchExists{Child("a")});
+  session_->Do(Delete{Child("a")});
+  session_->Do(Get{Child("a")});
+  EXPECT_EQ(session_->journal().Count("deleted " + Child("a")), 1);
+  EXPECT_EQ(Watches(), 0);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handles and the process around them: fork, exec, several loops.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/fixtures/forked_child.h"
+#include "integration/fixtures/zk_fixture.h"
+#include "integration/fixtures/zk_session.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using zk::Code;
+using zk::Create;
+using zk::CreateMode;
+using zk::Get;
+
+class ZkProcessTest : public ZkTest {
+ protected:
+  void ExpectUndisturbed(ZkSession& session, const std::string& ephemeral) {
+    EXPECT_EQ(session.Do(Get{ephemeral}).code, Code::kOk);
+    absl::SleepFor(absl::Seconds(1.5));  // a server told to close the session would have done so
+    EXPECT_EQ(session.Do(Get{ephemeral}).stat.ephemeral_owner, session.id());
+    EXPECT_THAT(session.journal().lines(), ::testing::ElementsAre("connected"));
+  }
+};
+
+TEST_F(ZkProcessTest, GoesOnInTheParentWhenAForkedChildDestroysWhatItInherited) {
+  auto session = Connect();
+  CreateParent(*session);
+  const std::string mine =
+      session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).path;
+  RunInForkedChild([this, &session] {
+    session->DestroyInForkedChild();
+    loop_->Stop();
+    loop_.reset();
+  });
+  ExpectUndisturbed(*session, mine);
+}
+
+TEST_F(ZkProcessTest, GoesOnInTheParentWhenAForkedChildJustEnds) {
+  auto session = Connect();
+  CreateParent(*session);
+  const std::string mine =
+      session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).path;
+  RunInForkedChild([] {});
+  ExpectUndisturbed(*session, mine);
+}
+
+TEST_F(ZkProcessTest, LetsAForkedChildHaveSessionsOfItsOwn) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
+#endif
+  auto session = Connect();
+  const std::string all = servers();
+  RunInForkedChild([&all] {
+    auto loop = zk::Loop::Start();
+    if (!loop.ok()) exit(1);
+    ZkSession mine(*loop, {.servers = all});
+    if (!mine.WaitUntilConnected() || mine.Do(Get{"/"}).code != Code::kOk) exit(2);
+    mine.Close();
+    (*loop)->Stop();
+  });
+  EXPECT_EQ(session->Do(Get{"/"}).code, Code::kOk);
+}
+
+TEST_F(ZkProcessTest, GivesNoDescriptorToAProgramThatIsExecuted) {
+  auto session = Connect();
+  ASSERT_EQ(session->Do(Get{"/"}).code, Code::kOk);
+  FILE* list = popen("ls -l /proc/self/fd", "r");
+  ASSERT_NE(list, nullptr);
+  std::string open;
+  char line[512];
+  while (fgets(line, sizeof(line), list) != nullptr) open += line;
+  pclose(list);
+  EXPECT_THAT(open, ::testing::HasSubstr("/proc/"));
+  EXPECT_THAT(open, ::testing::Not(::testing::HasSubstr("socket:")));
+  EXPECT_THAT(open, ::testing::Not(::testing::HasSubstr("eventfd")));
+  EXPECT_THAT(open, ::testing::Not(::testing::HasSubstr("timerfd")));
+}
+
+TEST_F(ZkProcessTest, LeavesTheProgramsRandomNumbersAlone) {
+  srandom(42);
+  const long expected[] = {random(), random()};
+  srandom(42);
+  EXPECT_EQ(random(), expected[0]);
+  Connect()->Do(Get{"/"});
+  EXPECT_EQ(random(), expected[1]);
+}
+
+TEST_F(ZkProcessTest, RunsSeveralLoopsAtOnce) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([this, t] {
+      auto loop = zk::Loop::Start();
+      ASSERT_TRUE(loop.ok()) << loop.status();
+      for (int i = 0; i < 5; ++i) {
+        ZkSession session(*loop, {.servers = servers()});
+        ASSERT_TRUE(session.WaitUntilConnected());
+        const std::string path = absl::StrCat("/zkrecipes-loops-", t, "-");
+        for (int n = 0; n < 50; ++n) {
+          const auto created = session.Do(Create{path, "", CreateMode::kEphemeralSequential});
+          ASSERT_EQ(created.code, Code::kOk);
+          ASSERT_EQ(session.Do(zk::Delete{created.path}).code, Code::kOk);
+        }
+        session.Close();
+      }
+      (*loop)->Stop();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A handle's session on a real ensemble: losses, reconnections and expiry.
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/fixtures/tcp_proxy.h"
+#include "integration/fixtures/zk_fixture.h"
+#include "integration/fixtures/zk_session.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Not;
+using ::testing::StartsWith;
+using zk::Code;
+using zk::Create;
+using zk::CreateMode;
+using zk::Delete;
+using zk::Get;
+using zk::GetChildren;
+using zk::WatchNode;
+
+void Sleep(absl::Duration d) { absl::SleepFor(d); }
+
+absl::Duration CpuTime() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return absl::DurationFromTimespec(used);
+}
+
+// A port of 127.0.0.1 that answers nothing, not even a connection attempt: its queue is full.
+class BlackHole {
+ public:
+  BlackHole() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    bind(listener_, generic, size);
+    listen(listener_, 0);
+    getsockname(listener_, generic, &size);
+    port_ = ntohs(address.sin_port);
+    for (int& client : clients_) {
+      client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      connect(client, generic, size);
+    }
+  }
+  ~BlackHole() {
+    for (const int client : clients_) close(client);
+    close(listener_);
+  }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+ private:
+  int listener_;
+  int clients_[4];
+  int port_ = 0;
+};
+
+class ZkSessionLifeTest : public ZkTest {
+ protected:
+  // The member that a session is connected to.
+  int MemberOf(const ZkSession& session) {
+    const std::string id = absl::StrCat("0x", absl::Hex(session.id()));
+    for (int i = 0; i < ensemble().size(); ++i) {
+      const auto cons = ensemble().FourLetterWord(i, "cons");
+      if (cons.ok() && cons->find(id) != std::string::npos) return i;
+    }
+    ADD_FAILURE() << "no member knows session " << id;
+    return 0;
+  }
+
+  // A follower, so that killing it causes no election.
+  int Follower() {
+    const auto leader = members().Leader();
+    EXPECT_TRUE(leader.ok()) << leader.status();
+    return leader.value_or(0) == 0 ? 1 : 0;
+  }
+};
+
+TEST_F(ZkSessionLifeTest, KeepsItsSessionAndItsWatchesWhenItsServerIsRestarted) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  const int member = Follower();
+  auto session = Connect({.servers = ensemble().server(member)});
+  auto other = Connect({.servers = ensemble().server(2)});
+  CreateParent(*other);
+  const std::string path = other->Do(Create{Child("a"), "", CreateMode::kPersistent}).path;
+  const std::string kept = other->Do(Create{Child("b"), "", CreateMode::kPersistent}).path;
+  ASSERT_EQ(session->Do(WatchNode{path}).code, Code::kOk);
+  ASSERT_EQ(session->Do(WatchNode{kept}).code, Code::kOk);
+  const zk::SessionId id = session->id();
+
+  ASSERT_TRUE(members().Kill(member).ok());
+  ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
+  ASSERT_EQ(other->Do(Delete{path}).code, Code::kOk);
+  ASSERT_TRUE(members().Start(member).ok());
+  ASSERT_TRUE(session->WaitUntilConnected(2));
+  EXPECT_EQ(session->id(), id);
+  EXPECT_TRUE(session->journal().WaitFor("deleted " + path));
+  other->Do(Delete{kept});
+  EXPECT_TRUE(session->journal().WaitFor("deleted " + kept));
+  EXPECT_EQ(session->journal().Count("deleted " + path), 1);
+}
+
+TEST_F(ZkSessionLifeTest, FindsAnotherServerWithinMomentsWhenItsOwnDies) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  const std::string dead_one = ensemble().server(Follower());
+  auto session = Connect({.servers = absl::StrCat(dead_one, ",", servers())});
+  const zk::SessionId id = session->id();
+  const int member = MemberOf(*session);
+  ASSERT_EQ(ensemble().server(member), dead_one) << "the first of the list";
+  ASSERT_TRUE(members().Kill(member).ok());
+  ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
+  const base::BootTime lost = base::BootNow();
+  ASSERT_TRUE(session->WaitUntilConnected(2));
+  EXPECT_LT(base::BootNow() - lost, absl::Seconds(1));
+  EXPECT_EQ(session->id(), id);
+}
+
+TEST_F(ZkSessionLifeTest, SurvivesAnElection) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto session = Connect();
+  CreateParent(*session);
+  const zk::SessionId id = session->id();
+  const auto leader = members().Leader();
+  ASSERT_TRUE(leader.ok()) << leader.status();
+  ASSERT_TRUE(members().Kill(*leader).ok());
+  ASSERT_TRUE(ensemble().WaitForQuorum(absl::Seconds(30)).ok());
+  Code code = Code::kConnectionLoss;
+  for (int i = 0; i < 200 && code != Code::kOk; ++i) {
+    code = session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).code;
+    if (code != Code::kOk) Sleep(absl::Milliseconds(50));
+  }
+  EXPECT_EQ(code, Code::kOk);
+  EXPECT_EQ(session->id(), id);
+  EXPECT_EQ(session->journal().Count("ended ZSESSIONEXPIRED"), 0);
+}
+
+TEST_F(ZkSessionLifeTest, AnswersAtOnceWhatIsSentWithoutAConnection) {
+  auto session = Open({.servers = "127.0.0.1:1"});
+  EXPECT_EQ(session->Do(Get{"/"}).code, Code::kConnectionLoss);
+  EXPECT_EQ(session->pending(), 0);
+  EXPECT_TRUE(session->journal().WaitFor("disconnected 1"));
+  EXPECT_TRUE(session->journal().WaitFor("disconnected 2"));
+  EXPECT_EQ(session->journal().Count("connected"), 0);
+}
+
+TEST_F(ZkSessionLifeTest, TellsOfALossBeforeItFailsTheRequests) {
+  TcpProxy proxy(ensemble().server(0));
+  auto session = Connect({.servers = proxy.address()});
+  proxy.HoldReplies(true);
+  session->OnLoop([&](zk::Handle& handle) {
+    SendAndNote(handle, Get{"/"}, session->journal(), "first");
+    SendAndNote(handle, Get{"/"}, session->journal(), "second");
+  });
+  EXPECT_EQ(session->pending(), 2);
+  proxy.ResetAll();
+  proxy.HoldReplies(false);
+  ASSERT_TRUE(session->WaitUntilConnected(2));
+  EXPECT_THAT(session->journal().lines(),
+              ElementsAre("connected", "disconnected 0", "first ZCONNECTIONLOSS",
+                          "second ZCONNECTIONLOSS", "connected"));
+}
+
+TEST_F(ZkSessionLifeTest, ReportsAsLostWhatIsSentIntoADeadSocketAndNeverSendsItAgain) {
+  TcpProxy proxy(ensemble().server(0));
+  auto session = Connect({.servers = proxy.address()});
+  CreateParent(*session);
+  for (int round = 0; round < 10; ++round) {
+    session->journal().Clear();
+    proxy.HoldReplies(true);
+    session->OnLoop([&](zk::Handle& handle) {
+      SendAndNote(handle, Create{Child("sent-"), "", CreateMode::kEphemeralSequential},
+                  session->journal(), "sent");
+    });
+    Sleep(absl::Milliseconds(20));  // it is on the server now; the reply is held back
+    session->OnLoop([&](zk::Handle& handle) {
+      proxy.ResetAll();
+      for (int i = 0; i < 4; ++i) {
+        SendAndNote(handle, Create{Child("late-"), "", CreateMode::kEphemeralSequential},
+                    session->journal(), "late");
+      }
+    });
+    proxy.HoldReplies(false);
+    ASSERT_TRUE(session->WaitUntilConnected());
+    EXPECT_THAT(session->journal().lines(),
+                ElementsAre("disconnected 0", "sent ZCONNECTIONLOSS", "late ZCONNECTIONLOSS",
+                            "late ZCONNECTIONLOSS", "late ZCONNECTIONLOSS", "late ZCONNECTIONLOSS",
+                            "connected"));
+  }
+  session->Do(Delete{Child("barrier")});
+  const std::vector<std::string> children = session->Do(GetChildren{node_path()}).children;
+  EXPECT_THAT(children, Not(Contains(StartsWith("late-")))) << "they were never on the wire";
+  EXPECT_EQ(children.size(), 10u) << "each that was on the server is there once";
+}
+
+TEST_F(ZkSessionLifeTest, ExpiresWhenItsLoopStoodStillTooLong) {
+  auto session = Connect({.servers = servers(), .timeout = absl::Seconds(1)});
+  CreateParent(*session);
+  const std::string mine =
+      session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).path;
+  session->journal().Clear();
+  session->OnLoop([](zk::Handle&) { Sleep(absl::Seconds(3)); });
+  session->OnLoop([&](zk::Handle& handle) {
+    for (int i = 0; i < 3; ++i) {
+      SendAndNote(handle, Get{"/"}, session->journal(), absl::StrCat("get", i));
+    }
+  });
+  ASSERT_TRUE(session->journal().WaitFor("ended ZSESSIONEXPIRED"));
+  EXPECT_EQ(session->Do(Get{"/"}).code, Code::kSessionExpired) << "also what comes later";
+  const std::vector<std::string> lines = session->journal().lines();
+  EXPECT_EQ(lines.size(), 5u) << ::testing::PrintToString(lines);
+  EXPECT_THAT(lines, Contains("disconnected 0"));
+  EXPECT_EQ(lines.back(), "ended ZSESSIONEXPIRED");
+  EXPECT_EQ(session->pending(), 0);
+  EXPECT_LT(session->Close(), absl::Milliseconds(50)) << "nothing to wait for";
+  EXPECT_EQ(Connect()->Do(Get{mine}).code, Code::kNoNode);
+}
+
+TEST_F(ZkSessionLifeTest, ExpiresWithRequestsPendingAndAnswersEachOnce) {
+  TcpProxy proxy(ensemble().server(0));
+  auto session = Connect({.servers = proxy.address(), .timeout = absl::Seconds(1)});
+  proxy.HoldEverything(true);
+  session->OnLoop([&](zk::Handle& handle) {
+    for (int i = 0; i < 20; ++i) SendAndNote(handle, Get{"/"}, session->journal(), "get");
+  });
+  Sleep(absl::Seconds(3));
+  proxy.HoldEverything(false);
+  ASSERT_TRUE(session->journal().WaitFor("ended ZSESSIONEXPIRED"));
+  const std::vector<std::string> lines = session->journal().lines();
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const std::string& line) { return line.rfind("get ", 0) == 0; }),
+            20);
+  EXPECT_EQ(session->pending(), 0);
+}
+
+TEST_F(ZkSessionLifeTest, KeepsItsConnectionWhenItsLoopWasLateButRepliesWaited) {
+  TcpProxy proxy(ensemble().server(0));
+  auto session = Connect({.servers = proxy.address(), .timeout = absl::Seconds(3)});
+  session->journal().Clear();
+  proxy.HoldEverything(true);
+  session->OnLoop(
+      [&](zk::Handle& handle) { SendAndNote(handle, Get{"/"}, session->journal(), "get"); });
+  // Later than the two thirds after which the C client gives a silent server up. Meanwhile the reply
+  // comes.
+  session->OnLoop([&proxy](zk::Handle&) {
+    proxy.HoldEverything(false);
+    Sleep(absl::Seconds(2.3));
+  });
+  EXPECT_TRUE(session->journal().WaitFor("get ZOK"));
+  EXPECT_EQ(session->Do(Get{"/"}).code, Code::kOk);
+  EXPECT_THAT(session->journal().lines(), ElementsAre("get ZOK"));
+}
+
+TEST_F(ZkSessionLifeTest, StaysAliveByPingsAlone) {
+  auto session = Connect({.servers = servers(), .timeout = absl::Seconds(1)});
+  Sleep(absl::Seconds(3));
+  EXPECT_THAT(session->journal().lines(), ElementsAre("connected"));
+}
+
+TEST_F(ZkSessionLifeTest, SaysSinceWhenItWasConnecting) {
+  const base::BootTime before = base::BootNow();
+  auto session = Connect();
+  const base::BootTime connected = base::BootNow();
+  EXPECT_GE(session->began(), before);
+  EXPECT_LE(session->began(), connected);
+}
+
+TEST_F(ZkSessionLifeTest, GivesUpASilentServerInTimeToReachAnother) {
+  const BlackHole black_hole;
+  const base::BootTime before = base::BootNow();
+  auto session = Connect(
+      {.servers = absl::StrCat(black_hole.address(), ",", servers()), .timeout = absl::Seconds(6)});
+  EXPECT_EQ(session->journal().Count("disconnected 1"), 1);
+  const absl::Duration took = base::BootNow() - before;
+  EXPECT_GE(took, absl::Seconds(2)) << "a third of the timeout";
+  EXPECT_LT(took, absl::Seconds(3.5)) << "the C client alone takes two thirds";
+}
+
+TEST_F(ZkSessionLifeTest, GivesUpAServerThatAcceptsAndSaysNothing) {
+  TcpProxy proxy(ensemble().server(0));
+  proxy.HoldEverything(true);
+  const base::BootTime before = base::BootNow();
+  auto session = Connect(
+      {.servers = absl::StrCat(proxy.address(), ",", servers()), .timeout = absl::Seconds(6)});
+  EXPECT_LT(base::BootNow() - before, absl::Seconds(3.5));
+}
+
+TEST_F(ZkSessionLifeTest, ComesBackWithoutSpinningWhenAnEvenNumberOfServersWasDown) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  const int member = Follower();
+  // Four addresses, three of them never alive.
+  auto session = Connect({.servers = absl::StrCat("127.0.0.1:1,", ensemble().server(member),
+                                                  ",127.0.0.1:2,127.0.0.1:3"),
+                          .timeout = absl::Seconds(20)});
+  ASSERT_TRUE(members().Kill(member).ok());
+  ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
+  const absl::Duration cpu_before = CpuTime();
+  Sleep(absl::Seconds(2));
+  EXPECT_LT(CpuTime() - cpu_before, absl::Milliseconds(400)) << "of two seconds";
+  const auto attempts = static_cast<int>(session->journal().lines().size());
+  EXPECT_LT(attempts, 60) << "some per second";
+  ASSERT_TRUE(members().Start(member).ok());
+  EXPECT_TRUE(session->WaitUntilConnected(2));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

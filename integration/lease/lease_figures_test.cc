@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How soon and how far leases are proven, and what that costs.
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+#include "integration/fixtures/tcp_proxy.h"
+#include "integration/lease/lease_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using base::BootNow;
+using base::BootTime;
+
+class LeaseFiguresTest : public LeaseTest {
+ protected:
+  // From the grant to its proof, if the client is new, has another lease, did nothing for two session
+  // timeouts, or did nothing and then lost its connection; and the least that an idle holder has left.
+  struct Figures {
+    absl::Duration fresh, busy, idle, taken_up, lowest;
+  };
+
+  static std::string PathFor(absl::Duration timeout, const std::string& what) {
+    return absl::StrCat("/", absl::FormatDuration(timeout), "-", what);
+  }
+  static absl::Duration TimeToProof(const Lease& lease) {
+    const BootTime granted = BootNow();
+    while (lease.state() == Lease::State::kUnproven) absl::SleepFor(absl::Microseconds(100));
+    EXPECT_EQ(lease.state(), Lease::State::kHeld);
+    return BootNow() - granted;
+  }
+  static absl::Duration Lowest(const Lease& lease, absl::Duration watched);
+  static Figures Measure(int member, absl::Duration timeout);
+  // The median of an acquire and a release of a free lock.
+  static absl::Duration CycleTime(const std::shared_ptr<Client>& client, const std::string& path);
+};
+
+absl::Duration LeaseFiguresTest::Lowest(const Lease& lease, absl::Duration watched) {
+  absl::Duration lowest = absl::InfiniteDuration();
+  for (const BootTime end = BootNow() + watched; BootNow() < end;) {
+    lowest = std::min(lowest, lease.remaining());
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  return lowest;
+}
+
+LeaseFiguresTest::Figures LeaseFiguresTest::Measure(int member, absl::Duration timeout) {
+  TcpProxy proxy(ensemble().member(member));
+  auto client = NewClient(member, timeout);
+  auto idle = NewClient(member, timeout);
+  auto taken_up = NewClient(member, {.servers = proxy.address(), .session_timeout = timeout});
+  const States states(*taken_up);
+  Figures figures;
+  const Lease held = Acquired(client, PathFor(timeout, "fresh"));
+  figures.fresh = TimeToProof(held);
+  absl::SleepFor(timeout);  // what opening the session gave is used up then
+  figures.lowest = Lowest(held, timeout * LeaseRuns(1));
+  figures.busy = TimeToProof(Acquired(client, PathFor(timeout, "busy")));
+  figures.idle = TimeToProof(Acquired(idle, PathFor(timeout, "idle")));
+  proxy.ResetAll();
+  EXPECT_TRUE(states.Await(ClientState::kSuspended));
+  EXPECT_TRUE(Eventually([&] { return states.Are(ClientState::kConnected); }));
+  figures.taken_up = TimeToProof(Acquired(taken_up, PathFor(timeout, "taken-up")));
+  return figures;
+}
+
+TEST_F(LeaseFiguresTest, LeasesAreSoonProvenAndAHealthyOneIsNeverWithoutAGuarantee) {
+  const int member = Follower();
+  auto session = Connect(member);
+  std::vector<std::pair<absl::Duration, std::future<Figures>>> all;
+  for (const absl::Duration timeout : {absl::Seconds(2), absl::Seconds(6), absl::Seconds(10)}) {
+    for (const char* what : {"fresh", "busy", "idle", "taken-up"}) {
+      // A parent that is there already, and stays: making it would prove the lease, too.
+      const zk::Create parent{PathFor(timeout, what), "", zk::CreateMode::kPersistent};
+      ASSERT_EQ(session->Do(parent).code, zk::Code::kOk);
+    }
+    all.emplace_back(timeout, std::async(std::launch::async, Measure, member, timeout));
+  }
+  for (auto& [timeout, measured] : all) {
+    const Figures figures = measured.get();
+    printf(
+        "  session timeout %s: from the grant to its proof in a new session %s, beside another "
+        "lease %s, after idleness %s, taken up unproven %s; never less than %s left\n",
+        absl::FormatDuration(timeout).c_str(), Milliseconds(figures.fresh).c_str(),
+        Milliseconds(figures.busy).c_str(), Milliseconds(figures.idle).c_str(),
+        Milliseconds(figures.taken_up).c_str(), Milliseconds(figures.lowest).c_str());
+    EXPECT_LT(figures.taken_up, timeout);
+    if (timeout < absl::Seconds(10)) continue;  // a busy machine may stand still for that long
+    EXPECT_GT(figures.lowest, absl::ZeroDuration());
+  }
+}
+
+absl::Duration LeaseFiguresTest::CycleTime(const std::shared_ptr<Client>& client,
+                                           const std::string& path) {
+  constexpr int kCycles = 50;
+  std::vector<absl::Duration> times;
+  for (int i = 0; i < kCycles; ++i) {
+    const BootTime before = BootNow();
+    EXPECT_EQ(Acquired(client, path).Release({kSoon}), absl::OkStatus());
+    times.push_back(BootNow() - before);
+  }
+  std::nth_element(times.begin(), times.begin() + kCycles / 2, times.end());
+  return times[kCycles / 2];
+}
+
+// Ten beats a second against one in six.
+TEST_F(LeaseFiguresTest, BeatsCostAnAcquireNothingThatCanBeMeasured) {
+  constexpr int kRounds = 11;
+  auto often = NewClient(Follower(), absl::Seconds(1));
+  auto seldom = NewClient(Follower(), absl::Minutes(1));
+  std::vector<double> ratios;
+  std::vector<absl::Duration> cycles;
+  for (int i = 0; i < kRounds; ++i) {
+    cycles.push_back(CycleTime(often, "/often"));
+    ratios.push_back(absl::FDivDuration(cycles.back(), CycleTime(seldom, "/seldom")));
+  }
+  std::sort(ratios.begin(), ratios.end());
+  const double ratio = ratios[kRounds / 2];
+  std::sort(cycles.begin(), cycles.end());
+  printf("  acquire and release with ten beats a second: %.2f ms; %.2f of the time without\n",
+         absl::ToDoubleMilliseconds(cycles[kRounds / 2]), ratio);
+  EXPECT_LT(ratio, 2);  // of a machine that does much else
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lease::Verify, and what holders and waiters learn of a node that an operator deletes.
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+
+#include "integration/fixtures/raw_client.h"
+#include "integration/fixtures/tcp_proxy.h"
+#include "integration/lease/lease_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using base::BootNow;
+using base::BootTime;
+
+constexpr absl::Duration kTimeout = absl::Seconds(2);
+constexpr absl::Duration kShortWait = absl::Milliseconds(300);
+
+class LeaseVerifyTest : public LeaseTest {
+ protected:
+  // Leases of which the clock alone would not know that they are lost, so that the quorum is asked.
+  static std::shared_ptr<Client> NewTrustingClient(int member, absl::Duration timeout) {
+    return NewClient(
+        member, {.session_timeout = timeout, .lease = {.ends_at = LeaseOptions::EndsAt::kExpiry}});
+  }
+  static std::future<absl::Status> VerifyAsync(const Lease& lease) {
+    return std::async(std::launch::async, [&lease] { return lease.Verify({kSoon}); });
+  }
+  void Delete(const std::string& node) {
+    auto operators = Connect(ensemble().leader());
+    EXPECT_EQ(operators->Do(zk::Delete{node}).code, zk::Code::kOk);
+  }
+  // How long it takes until `told`, which should come within a beat; a session timeout is given.
+  template <typename F>
+  void ExpectWithinATimeout(const char* who, absl::Duration timeout, F told) {
+    const BootTime deleted = BootNow();
+    EXPECT_TRUE(Eventually(told));
+    const absl::Duration after = BootNow() - deleted;
+    printf("  %s learns it after %s\n", who, Milliseconds(after).c_str());
+    EXPECT_LT(after, timeout);
+  }
+};
+
+TEST_F(LeaseVerifyTest, IsOkWhileTheLeaseIsHeld) {
+  for (int member = 0; member < ensemble().size(); ++member) {
+    auto client = NewClient(member, kTimeout);
+    const Lease lease = Acquired(client, NewPath());
+    EXPECT_EQ(lease.Verify({kSoon}), absl::OkStatus());
+  }
+}
+
+TEST_F(LeaseVerifyTest, IsNeverOkOnceAnotherHoldsTheLockThoughTheServerIsCutOff) {
+  const int follower = Follower();
+  const std::string path = NewPath();
+  auto client = NewTrustingClient(follower, kTimeout);
+  const Lease lease = Acquired(client, path);
+  auto other = NewClient(ensemble().leader(), absl::Minutes(1));
+  Pending next(other, path);
+  ASSERT_EQ(lease.Verify({kSoon}), absl::OkStatus());
+  ensemble().CutOff(follower);
+  ASSERT_TRUE(Eventually([&] { return next.answered(); }));
+  EXPECT_NE(lease.state(), Lease::State::kLost);
+  EXPECT_EQ(lease.Verify({kShortWait}).code(), StatusCode::kDeadlineExceeded);
+  auto verified = VerifyAsync(lease);
+  MakeWhole();
+  EXPECT_EQ(verified.get().code(), StatusCode::kAborted);
+  EXPECT_EQ(lease.Verify({kSoon}).code(), StatusCode::kAborted);
+}
+
+TEST_F(LeaseVerifyTest, IsNotOkThoughTheServerHasNotHeardYetThatTheSessionEnded) {
+  const int follower = Follower();
+  const std::string path = NewPath();
+  auto client = NewClient(follower, absl::Seconds(30));
+  const Lease lease = Acquired(client, path);
+  auto other = NewClient(ensemble().leader(), absl::Minutes(1));
+  Pending next(other, path);
+  ensemble().Hold(follower, true);
+  ASSERT_TRUE(EndSession(ensemble().member(ensemble().leader()), client->session_id()));
+  ASSERT_TRUE(Eventually([&] { return next.answered(); }));
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+  auto verified = VerifyAsync(lease);
+  EXPECT_EQ(lease.Verify({kShortWait}).code(), StatusCode::kDeadlineExceeded);
+  ensemble().Hold(follower, false);
+  EXPECT_EQ(verified.get().code(), StatusCode::kAborted);
+}
+
+TEST_F(LeaseVerifyTest, WaitsForAConnectionAsLongAsItMay) {
+  TcpProxy proxy(ensemble().member(0));
+  auto client = NewClient(0, {.servers = proxy.address(), .session_timeout = absl::Seconds(30)});
+  const Lease lease = Acquired(client, NewPath());
+  const States states(*client);
+  proxy.HoldEverything(true);
+  proxy.ResetAll();
+  ASSERT_TRUE(states.Await(ClientState::kSuspended));
+  const BootTime asked = BootNow();
+  EXPECT_EQ(lease.Verify({kShortWait}).code(), StatusCode::kDeadlineExceeded);
+  EXPECT_LT(BootNow() - asked, absl::Seconds(10));
+  auto verified = VerifyAsync(lease);
+  proxy.HoldEverything(false);
+  EXPECT_EQ(verified.get(), absl::OkStatus());
+}
+
+TEST_F(LeaseVerifyTest, AHolderAndAWaiterLearnWithinABeatThatTheirNodesWereDeleted) {
+  constexpr absl::Duration kLong = absl::Seconds(10);
+  const std::string path = NewPath();
+  auto first = NewClient(Follower(), kLong);
+  auto second = NewClient(Follower(), kLong);
+  auto observer = NewClient(absl::Minutes(1));
+  // At once, when no beat has been sent that could watch the node, and when several have.
+  for (const absl::Duration age : {absl::ZeroDuration(), kLong / 4}) {
+    const Lease lease = Acquired(first, path);
+    Pending waiter(second, path);
+    ASSERT_TRUE(Eventually([&] { return ListContenders(*observer, path, {kSoon})->size() == 2; }));
+    const std::string waiting = path + "/" + (*ListContenders(*observer, path, {kSoon}))[1].node;
+    absl::SleepFor(age);
+    Delete(waiting);
+    ExpectWithinATimeout("a waiter", kLong, [&] { return waiter.answered(); });
+    EXPECT_EQ(waiter.Code(), StatusCode::kAborted);
+    EXPECT_EQ(lease.Verify({kSoon}), absl::OkStatus());
+    Delete(lease.node());
+    ExpectWithinATimeout("a holder", kLong, [&] { return lease.lost().stop_requested(); });
+    EXPECT_EQ(lease.state(), Lease::State::kLost);
+    EXPECT_EQ(lease.Verify({kSoon}).code(), StatusCode::kAborted);
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

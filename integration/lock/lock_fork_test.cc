@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A forked child inherits clients, locks and leases, but not the right to speak for them.
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/fixtures/forked_child.h"
+#include "testing/detached_coroutine.h"
+#include "zkrecipes/std_adapters.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+
+class LockForkTest : public ClientTest {};
+
+// What the parent can see of a child that meddled with its session.
+TEST_F(LockForkTest, AChildThatDestroysLeaseLockAndClientDisturbsNothing) {
+  auto client = NewClient({.session_timeout = absl::Seconds(5)});
+  std::optional<States> states(std::in_place, *client);
+  ASSERT_TRUE(states->Await(ClientState::kConnected));
+  const int64_t session = client->session_id();
+  std::optional<Lock> lock(std::in_place, client, node_path());
+  std::optional<Lease> lease = Acquired(client);
+  std::optional<Pending> waiter(std::in_place, client, node_path());
+  auto observer = NewClient();
+  ASSERT_TRUE(AwaitQueue(*observer, 2));
+
+  RunInForkedChild([&] {
+    lease.reset();
+    waiter.reset();
+    lock.reset();
+    states.reset();
+    client.reset();
+    observer.reset();
+  });
+
+  absl::SleepFor(absl::Seconds(1.5));  // a server told to close the session would have done so
+  EXPECT_EQ(Queue(*observer).size(), 2u);
+  EXPECT_EQ(lease->state(), Lease::State::kHeld);
+  EXPECT_FALSE(lease->lost().stop_requested());
+  EXPECT_EQ(client->session_id(), session);
+  EXPECT_THAT(states->seen(), ElementsAre(ClientState::kConnected));
+  EXPECT_FALSE(waiter->answered());
+  EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+  EXPECT_TRUE(waiter->Get().ok());
+}
+
+TEST_F(LockForkTest, AChildThatReplacesALeaseDisturbsNothing) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  Lease other = Acquired(client, node_path() + "/other");
+  RunInForkedChild([&] { lease = std::move(other); });
+  EXPECT_EQ(Queue(*client).size(), 1u);
+  EXPECT_EQ(other.state(), Lease::State::kHeld);
+}
+
+TEST_F(LockForkTest, EveryCallInAChildFailsAtOnce) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  const std::string path = node_path();
+  RunInForkedChild([&] {
+    Lock lock(client, path);
+    EXPECT_EQ(lock.Acquire().status().code(), kPrecondition);
+    EXPECT_EQ(lock.TryAcquire().status().code(), kPrecondition);
+    Pending pending(client, path);
+    EXPECT_EQ(pending.Code(), kPrecondition);
+    EXPECT_EQ(pending.answers(), 1);
+    EXPECT_EQ(ListContenders(*client, path).status().code(), kPrecondition);
+    EXPECT_TRUE(States(*client).seen().empty());
+    EXPECT_EQ(lease.state(), Lease::State::kLost);
+    EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
+    EXPECT_GT(lease.token().value(), 0);
+    const absl::Status released = std::move(lease).Release();
+    EXPECT_EQ(released.code(), kPrecondition);
+    EXPECT_EQ(released.message(), "the client belongs to the parent process");
+    EXPECT_EQ(client->Close().code(), kPrecondition);
+  });
+  EXPECT_EQ(Queue(*client).size(), 1u);
+  EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
+}
+
+TEST_F(LockForkTest, AChildMayUnlockAndDestroyWhatItInheritedAndDisturbsNothing) {
+  auto client = NewClient();
+  std::optional<DistributedMutex> mutex(std::in_place, client, node_path());
+  std::unique_lock lock(*mutex);
+  const auto wait = [](Lock waiting) -> testing::DetachedCoroutine {
+    (void)co_await waiting.AcquireAsync();
+  };
+  const auto waiter = wait(Lock(client, node_path()));
+  ASSERT_TRUE(AwaitQueue(*client, 2));
+  RunInForkedChild([&] {
+    EXPECT_THROW((void)mutex->try_lock(), std::system_error);
+    lock.unlock();
+    mutex.reset();
+    waiter.frame.destroy();
+    bool answered = false;
+    const auto ask = [&](Lock asking) -> testing::DetachedCoroutine {
+      answered = (co_await asking.AcquireAsync()).status().code() == kPrecondition;
+    };
+    ask(Lock(client, node_path()));
+    EXPECT_TRUE(answered);
+  });
+  EXPECT_EQ(Queue(*client).size(), 2u);
+  EXPECT_EQ(mutex->lease().state(), Lease::State::kHeld);
+  waiter.frame.destroy();
+  lock.unlock();
+  EXPECT_TRUE(AwaitQueue(*client, 0));
+}
+
+TEST_F(LockForkTest, AChildCanContendWithAClientOfItsOwn) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
+#endif
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  RunInForkedChild([&] {
+    auto own = NewClient();
+    auto result = Lock(own, node_path()).TryAcquire({kSoon});
+    EXPECT_TRUE(result.ok() && !result->acquired()) << result.status();
+    EXPECT_TRUE(Lock(own, node_path() + "/free").Acquire({kSoon}).ok());
+    EXPECT_EQ(own->Close({kSoon}), absl::OkStatus());
+  });
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+  EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When things go away: clients before their leases, leases unread, callbacks that drop what called
+// them, waits cut short. Every answer comes once.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/fixtures/recording_executor.h"
+#include "lib/base/one_shot.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::HasSubstr;
+
+class LockLifetimeTest : public ClientTest {
+ protected:
+  template <typename T>
+  T Await(base::OneShot<T>& shot) {
+    auto value = shot.Take(base::BootNow() + kSoon);
+    EXPECT_TRUE(value.has_value());
+    return *std::move(value);
+  }
+};
+
+TEST_F(LockLifetimeTest, CloseAnswersEveryWaiterOnceAndReleasesWhatIsHeld) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  Lease lease = Acquired(client);
+  std::vector<Pending> waiting;
+  for (int i = 0; i < 20; ++i) waiting.emplace_back(client, node_path());
+  ASSERT_TRUE(AwaitQueue(*observer, 21));
+  EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
+  CatchUp(observer);
+  EXPECT_TRUE(Queue(*observer).empty());
+  for (Pending& waiter : waiting) {
+    const absl::Status status = waiter.Get().status();
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << status;
+    EXPECT_EQ(status.message(), "the client is closed");
+    EXPECT_EQ(waiter.answers(), 1);
+  }
+  EXPECT_TRUE(Eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_EQ(lease.state(), Lease::State::kReleased);
+  const absl::Status released = std::move(lease).Release({kSoon});
+  EXPECT_EQ(released.code(), StatusCode::kAborted);
+  EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
+}
+
+TEST_F(LockLifetimeTest, EveryCallOnAClosedClientFails) {
+  auto client = NewClient();
+  ASSERT_EQ(client->Close({kSoon}), absl::OkStatus());
+  Lock lock(client, node_path());
+  for (const absl::Status& status :
+       {lock.Acquire().status(), lock.TryAcquire().status(),
+        Pending(client, node_path()).Get().status(), ListContenders(*client, "/a").status()}) {
+    EXPECT_EQ(status, absl::FailedPreconditionError("the client is closed"));
+  }
+}
+
+TEST_F(LockLifetimeTest, DestroyingTheClientEndsItsLeases) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  const std::stop_token lost = lease->lost();
+  client.reset();
+  CatchUp(observer);
+  EXPECT_TRUE(Queue(*observer).empty());  // the destructor has waited for it
+  EXPECT_TRUE(Eventually([&] { return lost.stop_requested(); }));
+  EXPECT_EQ(lease->state(), Lease::State::kReleased);
+  EXPECT_GT(lease->token().value(), 0);
+  lease.reset();
+  EXPECT_TRUE(lost.stop_requested()) << "the token outlives the lease";
+}
+
+TEST_F(LockLifetimeTest, TheLastReferenceToAClientMayGoInsideItsCallback) {
+  auto observer = NewClient();
+  for (const auto& executor : {std::shared_ptr<Executor>(), InlineExecutor()}) {
+    auto client = NewClient({.executor = executor});
+    auto dropped = std::make_shared<base::OneShot<absl::Status>>();
+    Lock* const lock = new Lock(client, node_path());
+    lock->AcquireAsync({}, [client = std::move(client), dropped](absl::StatusOr<Lease> l) mutable {
+      client.reset();
+      dropped->Set(l.status());
+    });
+    delete lock;
+    EXPECT_EQ(Await(*dropped), absl::OkStatus());
+    EXPECT_TRUE(AwaitQueue(*observer, 0));
+  }
+}
+
+TEST_F(LockLifetimeTest, BlockingCallsOnTheIoThreadFailAtOnce) {
+  auto client = NewClient({.executor = InlineExecutor()});
+  base::OneShot<std::vector<absl::Status>> tried;
+  Lock(client, node_path()).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    Lock lock(client, node_path());
+    tried.Set({lock.Acquire().status(), lock.TryAcquire().status(), client->Close(),
+               ListContenders(*client, node_path()).status(), (*std::move(lease)).Release()});
+  });
+  for (const absl::Status& status : Await(tried)) {
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("I/O thread"));
+  }
+  EXPECT_TRUE(AwaitQueue(*client, 0)) << "the release goes on in the background";
+}
+
+TEST_F(LockLifetimeTest, AnswersComeOnTheExecutorAndNeverInline) {
+  auto executor = std::make_shared<RecordingExecutor>();
+  auto client = NewClient({.executor = executor});
+  base::OneShot<bool> blocked;
+  executor->Execute([&] { Await(blocked); });  // so that nothing can be answered yet
+  std::atomic<int> answers = 0;
+  std::atomic<int> elsewhere = 0;
+  const auto count = [&](const absl::StatusOr<Lease>&) {
+    ++answers;
+    if (!executor->IsThisThread()) ++elsewhere;
+  };
+  std::stop_source stopped;
+  stopped.request_stop();
+  Lock(client, node_path()).AcquireAsync({}, count);
+  Lock(client, "relative").AcquireAsync({}, count);
+  Lock(client, node_path()).AcquireAsync({-absl::Seconds(1)}, count);
+  Lock(client, node_path()).AcquireAsync({.cancel = stopped.get_token()}, count);
+  Lock(client, node_path()).AcquireAsync({absl::ZeroDuration()}, count);
+  EXPECT_TRUE(Eventually([&] { return executor->tasks() >= 6; }));
+  EXPECT_EQ(answers, 0);
+  blocked.Set(true);
+  EXPECT_TRUE(Eventually([&] { return answers == 5; }));
+  EXPECT_EQ(elsewhere, 0);
+  ASSERT_EQ(client->Close({kSoon}), absl::OkStatus());
+  Lock(client, node_path()).AcquireAsync({}, count);
+  EXPECT_TRUE(Eventually([&] { return answers == 6; }));
+  EXPECT_EQ(elsewhere, 0);
+}
+
+TEST_F(LockLifetimeTest, AnAnswerThatTheExecutorDropsIsReleased) {
+  auto executor = std::make_shared<RecordingExecutor>();
+  auto client = NewClient({.executor = executor});
+  auto observer = NewClient();
+  executor->Drop();
+  const Pending dropped(client, node_path());
+  EXPECT_TRUE(Eventually([&] { return executor->tasks() >= 1; }));
+  EXPECT_TRUE(AwaitQueue(*observer, 0));
+  EXPECT_FALSE(dropped.answered());
+}
+
+TEST_F(LockLifetimeTest, ACancelledWaitNeverQueuesAndACancelledLeaseStaysHeld) {
+  auto client = NewClient();
+  std::stop_source stop;
+  auto lease = Lock(client, node_path()).Acquire({.cancel = stop.get_token()});
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  stop.request_stop();
+  Lock lock(client, node_path() + "/free");
+  EXPECT_EQ(lock.Acquire({.cancel = stop.get_token()}).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(lock.TryAcquire({.cancel = stop.get_token()}).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(lease->state(), Lease::State::kHeld);
+  EXPECT_TRUE(lock.Acquire({kSoon}).ok());
+}
+
+TEST_F(LockLifetimeTest, AnAcquireWithoutTimeAnswersDeadlineExceededAndLeavesNothing) {
+  auto client = NewClient();
+  Lock lock(client, node_path());
+  const WaitOptions none{absl::ZeroDuration()};
+  EXPECT_EQ(lock.Acquire(none).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(lock.TryAcquire(none).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Pending(client, node_path(), none).Code(), StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(AwaitQueue(*client, 0));
+  EXPECT_TRUE(lock.Acquire({kSoon}).ok());
+}
+
+// Cancellation meets the grant at every point of the way.
+TEST_F(LockLifetimeTest, ACancellationAtAnyMomentGivesOneAnswerAndLeavesNothing) {
+  auto client = NewClient();
+  for (int i = 0; i < 100; ++i) {
+    std::stop_source stop;
+    Pending pending(client, node_path(), {.cancel = stop.get_token()});
+    absl::SleepFor(absl::Microseconds(20 * i));
+    stop.request_stop();
+    const absl::StatusOr<Lease> answer = pending.Get();
+    EXPECT_TRUE(answer.ok() || absl::IsCancelled(answer.status())) << answer.status();
+    EXPECT_EQ(pending.answers(), 1);
+  }
+  EXPECT_TRUE(AwaitQueue(*client, 0));
+}
+
+TEST_F(LockLifetimeTest, ALeaseMovesAndTheTargetOfAMoveIsReleased) {
+  auto client = NewClient();
+  Lease first = Acquired(client);
+  const std::stop_token first_lost = first.lost();
+  Lease second = Acquired(client, node_path() + "/other");
+  const FencingToken token = second.token();
+  first = std::move(second);
+  EXPECT_TRUE(Eventually([&] { return first_lost.stop_requested(); }));
+  EXPECT_TRUE(AwaitQueue(*client, 0));
+  EXPECT_EQ(first.token(), token);
+  EXPECT_EQ(first.state(), Lease::State::kHeld);
+  EXPECT_EQ(second.state(), Lease::State::kReleased);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(std::move(second).Release().code(), StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The programs of examples/, run as a reader runs them.
+
+#include <httplib.h>
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include <gmock/gmock.h>
+
+#include "integration/fixtures/ensemble_fixture.h"
+#include "integration/zkr/zkr_process.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using testing::Program;
+using testing::WaitUntil;
+
+class ExamplesTest : public EnsembleTest {
+ protected:
+  // In a namespace of the test's own.
+  std::unique_ptr<Program> Start(const std::string& name,
+                                 const std::vector<std::string>& arguments = {}) {
+    std::vector<std::string> argv = {std::string(ZKRECIPES_BIN_DIR) + "/examples/" + name};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return std::make_unique<Program>(
+        argv, testing::ProgramOptions{.environment = {{"ZKR_SERVERS", servers() + node_path()}}});
+  }
+
+  static bool Says(const Program& program, const std::string& text) {
+    return WaitUntil([&] { return program.Out().find(text) != std::string::npos; });
+  }
+
+  // The number behind the last `text` that it said; 0 if there is none.
+  static int64_t NumberBehind(const Program& program, const std::string& text) {
+    const std::string out = program.Out();
+    const size_t at = out.rfind(text);
+    if (at == std::string::npos) return 0;
+    const size_t begin = at + text.size();
+    int64_t number = 0;
+    (void)absl::SimpleAtoi(out.substr(begin, out.find('\n', begin) - begin), &number);
+    return number;
+  }
+};
+
+TEST_F(ExamplesTest, TheLockWorksWithItsTokenAndReleases) {
+  auto first = Start("lock");
+  EXPECT_EQ(first->Wait(), 0);
+  EXPECT_THAT(first->Out(), MatchesRegex("step 1 with token [0-9]+\nstep 2 with token [0-9]+\n"
+                                         "step 3 with token [0-9]+\nreleased\n"));
+  auto second = Start("lock");
+  EXPECT_EQ(second->Wait(), 0);
+  EXPECT_GT(NumberBehind(*second, "token "), NumberBehind(*first, "token "));
+}
+
+TEST_F(ExamplesTest, ReadersSeeWhatAWriterChanged) {
+  auto program = Start("read_write_lock");
+  EXPECT_EQ(program->Wait(), 0);
+  EXPECT_THAT(program->Out(), ContainsRegex("^changed with token [0-9]+\n"));
+  for (const char* reader : {"reader 1", "reader 2", "reader 3"}) {
+    EXPECT_THAT(program->Out(), HasSubstr(std::string(reader) + " sees version 1\n"));
+  }
+  EXPECT_THAT(program->Out(), HasSubstr("still version 2, and others read, too\n"));
+}
+
+TEST_F(ExamplesTest, AHundredCoroutinesHaveTheirTurns) {
+  auto program = Start("coroutine");
+  EXPECT_EQ(program->Wait(), 0);
+  EXPECT_EQ(program->Out(), "100 entries, each with a larger token than the one before\n");
+}
+
+TEST_F(ExamplesTest, ALeaderHandsOverWhenItIsTerminated) {
+  auto first = Start("leader", {"a"});
+  ASSERT_TRUE(Says(*first, "job in term"));
+  auto second = Start("leader", {"b"});
+  first->Signal(SIGTERM);
+  EXPECT_EQ(first->Wait(), 0);
+  EXPECT_THAT(first->Out(), ContainsRegex("handing over\n$"));
+  ASSERT_TRUE(Says(*second, "job in term"));
+  EXPECT_GT(NumberBehind(*second, "leading in term "), NumberBehind(*first, "leading in term "));
+  second->Signal(SIGINT);
+  EXPECT_EQ(second->Wait(), 0);
+}
+
+TEST_F(ExamplesTest, ALeaderThatIsKilledIsReplaced) {
+  auto first = Start("leader", {"a"});
+  ASSERT_TRUE(Says(*first, "job in term"));
+  auto second = Start("leader", {"b"});
+  first->Signal(SIGKILL);
+  EXPECT_TRUE(Says(*second, "leading in term"));
+}
+
+// An instance of the service, as its users see it.
+class Instance {
+ public:
+  Instance(std::unique_ptr<Program> program) : program_(std::move(program)) {
+    WaitUntil([&] { return program_->Out().find('\n') != std::string::npos; });
+    const std::string out = program_->Out();
+    EXPECT_THAT(out, MatchesRegex("listening on 127.0.0.1:[0-9]+\n"));
+    address_ = out.substr(out.rfind(' ') + 1, out.size() - out.rfind(' ') - 2);
+  }
+
+  const std::string& address() const { return address_; }
+  int Health() const { return Get("/health").first; }
+  std::string Leader() const { return Get("/leader").second; }
+  bool Tells(const std::string& text) const {
+    return WaitUntil([&] { return Leader().find(text) != std::string::npos; });
+  }
+  bool BecomesHealthy(bool healthy) const {
+    return WaitUntil([&] { return Health() == (healthy ? 200 : 503); });
+  }
+  int Terminate() {
+    program_->Signal(SIGTERM);
+    return program_->Wait();
+  }
+
+ private:
+  std::pair<int, std::string> Get(const char* path) const {
+    const auto answer = httplib::Client("http://" + address_).Get(path);
+    return answer ? std::pair(answer->status, answer->body) : std::pair(0, std::string());
+  }
+
+  const std::unique_ptr<Program> program_;
+  std::string address_;
+};
+
+TEST_F(ExamplesTest, EveryInstanceOfAServiceKnowsItsLeader) {
+  Instance first(Start("embedded_service", {"a", "0"}));
+  ASSERT_TRUE(first.Tells("this one leads"));
+  Instance second(Start("embedded_service", {"b", "0"}));
+  EXPECT_EQ(first.Health(), 200);
+  EXPECT_EQ(second.Health(), 200);
+  ASSERT_TRUE(second.Tells("leader a\naddress " + first.address() + "\nterm "));
+  EXPECT_THAT(second.Leader(), HasSubstr("this one follows"));
+  EXPECT_EQ(first.Terminate(), 0);
+  EXPECT_TRUE(second.Tells("leader b\naddress " + second.address() + "\nterm "));
+  EXPECT_TRUE(second.Tells("this one leads"));
+  EXPECT_EQ(second.Terminate(), 0);
+}
+
+TEST_F(ExamplesTest, AServiceWithoutAnEnsembleIsNotHealthyUntilItIsBack) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  Instance instance(Start("embedded_service", {"a", "0"}));
+  ASSERT_TRUE(instance.BecomesHealthy(true));
+  for (int i = 0; i < members().size(); ++i) ASSERT_TRUE(members().Stop(i).ok());
+  EXPECT_TRUE(instance.BecomesHealthy(false));
+  ASSERT_TRUE(ensemble().Heal().ok());
+  EXPECT_TRUE(instance.BecomesHealthy(true));
+  EXPECT_TRUE(instance.Tells("this one leads"));
+  EXPECT_EQ(instance.Terminate(), 0);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_INTEGRATION_SERVERS_DOCKER_SERVERS_H_
+#define ZKRECIPES_INTEGRATION_SERVERS_DOCKER_SERVERS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "integration/servers/docker_project.h"
+#include "integration/servers/servers.h"
+#include "lib/base/process.h"
+
+namespace zkrecipes::faults {
+
+// Three servers in containers, on a bridge of docker's: docker/docker-compose.yml. A member that is
+// down has no network either: who asks at its published port is refused, who asks at its address
+// hears nothing.
+//
+// Not thread-safe. Calls take some tenths of a second, since each runs docker's command.
+//
+// Errors of every method: Internal when docker refuses; the message has its command and what it
+// printed. FailedPrecondition for Pause and Resume of a member that is down.
+class DockerServers : public Servers {
+ public:
+  enum class Reach {
+    kPublishedPorts,  // list() and server() are ports of 127.0.0.1
+    kBridge,          // ... are the containers' own addresses, for hosts on the bridge
+  };
+  // What Network::Join takes.
+  struct Bridge {
+    std::string name;           // of the interface
+    std::string first_address;  // this one and those that follow are free
+    int prefix;
+  };
+
+  // Starts them and blocks until all serve, at most `start_timeout`. REQUIRES: three servers; of the
+  // options `directory`, `keep_directory`, `java` and what places members elsewhere mean nothing.
+  //   FailedPrecondition  no docker here, no daemon that answers, or no image
+  //   DeadlineExceeded    not all serve after `start_timeout`
+  //   Unavailable         docker could not start them; the message ends with what it printed
+  static absl::StatusOr<std::unique_ptr<DockerServers>> Start(
+      const testing::LocalEnsembleOptions& options = {}, Reach reach = Reach::kPublishedPorts);
+  ~DockerServers() override;
+
+  int size() const override { return static_cast<int>(servers_.size()); }
+  std::string list() const override;
+  std::string server(int i) const override { return servers_[i]; }
+  Host host(int i) const override;
+
+  absl::StatusOr<int> Leader() override;
+
+  absl::Status Stop(int i) override;
+  absl::Status Kill(int i) override;
+  absl::Status Wipe(int i) override;
+  absl::Status Start(int i) override;
+  absl::Status Pause(int i) override;
+  absl::Status Resume(int i) override;
+
+  absl::Status WaitForAll(absl::Duration timeout) override;
+
+  absl::StatusOr<std::vector<std::string>> TransactionLogs(const std::string& directory) override;
+
+  const Bridge& bridge() const { return bridge_; }
+  const std::string& project() const { return project_->name(); }  // compose's
+
+ private:
+  DockerServers(std::unique_ptr<DockerProject> project, absl::Duration start_timeout, Reach reach);
+
+  absl::Status WaitForStart();
+  absl::Status FindContainers();
+  absl::StatusOr<std::string> StateOf(int i) const;  // docker's: "running", "paused", "exited"
+  absl::Status WaitForAnswer(int i) const;
+
+  const base::HomeProcess home_;
+  std::unique_ptr<DockerProject> project_;
+  const absl::Duration start_timeout_;
+  std::vector<std::string> servers_;
+  std::vector<std::string> containers_;  // by member: docker's id
+  Bridge bridge_;
+};
+
+}  // namespace zkrecipes::faults
+
+#endif  // ZKRECIPES_INTEGRATION_SERVERS_DOCKER_SERVERS_H_

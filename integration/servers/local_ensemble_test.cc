@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/testing/local_ensemble.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "integration/fixtures/processes.h"
+#include "integration/fixtures/raw_client.h"
+#include "integration/servers/local_servers.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LocalEnsemble;
+using MemberState = LocalEnsemble::MemberState;
+
+constexpr absl::Duration kPatience = absl::Seconds(30);
+
+int PortOf(const std::string& address) {
+  int port = 0;
+  return absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port) ? port : 0;
+}
+
+bool Eventually(const std::function<bool()>& holds) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(15);
+  while (!holds()) {
+    if (absl::Now() > deadline) return false;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return true;
+}
+
+// Takes a port of 127.0.0.1; 0 is any.
+class Listener {
+ public:
+  explicit Listener(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address_.sin_port = htons(static_cast<uint16_t>(port));
+    const int on = 1;
+    setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    auto* address = reinterpret_cast<sockaddr*>(&address_);
+    socklen_t size = sizeof address_;
+    EXPECT_EQ(bind(fd_, address, size), 0);
+    EXPECT_EQ(listen(fd_, 1), 0);
+    getsockname(fd_, address, &size);
+  }
+  ~Listener() { close(fd_); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  int port() const { return ntohs(address_.sin_port); }
+
+ private:
+  const int fd_;
+  sockaddr_in address_{};
+};
+
+// An ensemble for these tests, whatever others run on; whole at the start of each.
+class LocalEnsembleTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto started = LocalEnsemble::Start();
+    ASSERT_TRUE(started.ok()) << started.status();
+    shared_ = new faults::LocalServers(*std::move(started));
+  }
+  static void TearDownTestSuite() {
+    delete shared_;
+    shared_ = nullptr;
+  }
+  void SetUp() override {
+    ASSERT_NE(shared_, nullptr);
+    ASSERT_EQ(faults::Heal(*shared_, kPatience), absl::OkStatus());
+  }
+  static LocalEnsemble& local() { return shared_->ensemble(); }
+  int LeaderNow() { return *local().Leader(); }
+  int FollowerNow() { return (LeaderNow() + 1) % local().size(); }
+
+ private:
+  static faults::LocalServers* shared_;
+};
+
+faults::LocalServers* LocalEnsembleTest::shared_ = nullptr;
+
+TEST_F(LocalEnsembleTest, EveryMemberAnswers) {
+  for (int i = 0; i < local().size(); ++i) {
+    EXPECT_EQ(local().state(i), MemberState::kRunning);
+    const absl::StatusOr<std::string> answer = local().FourLetterWord(i, "srvr");
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_THAT(*answer, HasSubstr(i == LeaderNow() ? "Mode: leader" : "Mode: follower"));
+  }
+}
+
+TEST_F(LocalEnsembleTest, ListensOnLoopbackOnly) {
+  for (int i = 0; i < local().size(); ++i) {
+    const std::vector<std::string> addresses = ListeningAddressesOf(local().pid(i));
+    EXPECT_THAT(addresses, ::testing::Contains(local().server(i)));
+    EXPECT_THAT(addresses, ::testing::Each(::testing::StartsWith("127.0.0.1:")));
+  }
+}
+
+TEST(LocalEnsemble, ListensOnTheAddressesThatItIsGiven) {
+  const auto ensemble =
+      LocalEnsemble::Start({.addresses = {"127.0.0.2", "127.0.0.3", "127.0.0.4"}});
+  ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  for (int i = 0; i < 3; ++i) {
+    const std::string address = absl::StrCat("127.0.0.", i + 2, ":");
+    EXPECT_THAT((*ensemble)->server(i), ::testing::StartsWith(address));
+    EXPECT_THAT(ListeningAddressesOf((*ensemble)->pid(i)),
+                ::testing::Each(::testing::StartsWith(address)));
+  }
+}
+
+TEST_F(LocalEnsembleTest, KeepsItsQuorumWhenAFollowerIsKilled) {
+  const int follower = FollowerNow();
+  ASSERT_TRUE(local().Kill(follower).ok());
+  EXPECT_EQ(local().state(follower), MemberState::kDown);
+  EXPECT_EQ(local().pid(follower), 0);
+  EXPECT_TRUE(local().WaitForQuorum(kPatience).ok());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(local().WaitForAll(absl::Milliseconds(100))));
+  EXPECT_TRUE(absl::IsUnavailable(local().FourLetterWord(follower, "ruok").status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(local().Pause(follower)));
+}
+
+TEST_F(LocalEnsembleTest, ElectsAnotherLeaderWhenItsLeaderIsKilled) {
+  const int old_leader = LeaderNow();
+  ASSERT_TRUE(local().Kill(old_leader).ok());
+  ASSERT_TRUE(local().WaitForQuorum(kPatience).ok());
+  EXPECT_NE(LeaderNow(), old_leader);
+}
+
+TEST_F(LocalEnsembleTest, ElectsAnotherLeaderWhenItsLeaderIsPaused) {
+  const int old_leader = LeaderNow();
+  ASSERT_TRUE(local().Pause(old_leader).ok());
+  ASSERT_TRUE(local().Pause(old_leader).ok()) << "not idempotent";
+  EXPECT_EQ(local().state(old_leader), MemberState::kPaused);
+  ASSERT_TRUE(local().WaitForQuorum(kPatience).ok());
+  EXPECT_NE(LeaderNow(), old_leader);
+  ASSERT_TRUE(local().Resume(old_leader).ok());
+  EXPECT_TRUE(local().WaitForAll(kPatience).ok());
+}
+
+TEST_F(LocalEnsembleTest, KeepsItsDataOverARestartOfAllMembers) {
+  const std::string kept = absl::StrCat("/kept-", getpid());
+  ASSERT_TRUE(CreateNode(local().server(0), kept));
+  for (int i = 0; i < local().size(); ++i) ASSERT_TRUE(local().Stop(i).ok());
+  for (int i = 0; i < local().size(); ++i) ASSERT_TRUE(local().Restart(i).ok());
+  ASSERT_TRUE(local().WaitForAll(kPatience).ok());
+  EXPECT_TRUE(NodeExists(local().server(1), kept));
+  EXPECT_FALSE(NodeExists(local().server(1), kept + "-not"));
+}
+
+TEST_F(LocalEnsembleTest, SaysWhyAMemberCannotBeRestarted) {
+  const int follower = FollowerNow();
+  ASSERT_TRUE(local().Stop(follower).ok());
+  const Listener thief(PortOf(local().server(follower)));
+  const absl::Status status = local().Restart(follower);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("java.net.BindException"));
+}
+
+TEST_F(LocalEnsembleTest, RefusesAMemberThatDoesNotExist) {
+  for (int i : {-1, local().size()}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(local().Kill(i)));
+    EXPECT_TRUE(absl::IsInvalidArgument(local().Restart(i)));
+    EXPECT_TRUE(absl::IsInvalidArgument(local().FourLetterWord(i, "ruok").status()));
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(local().FourLetterWord(0, "ruok?").status()));
+}
+
+TEST_F(LocalEnsembleTest, RunsBesideOthersThatStartAtTheSameTime) {
+  absl::StatusOr<std::unique_ptr<LocalEnsemble>> one, two;
+  std::thread thread([&one] { one = LocalEnsemble::Start(); });
+  two = LocalEnsemble::Start();
+  thread.join();
+  ASSERT_TRUE(one.ok()) << one.status();
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_NE((*one)->servers(), (*two)->servers());
+  EXPECT_NE((*one)->directory(), (*two)->directory());
+}
+
+TEST(LocalEnsembleOfOne, ServesAlone) {
+  const auto ensemble = LocalEnsemble::Start({.servers = 1});
+  ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  EXPECT_EQ(*(*ensemble)->Leader(), 0);
+  EXPECT_EQ((*ensemble)->servers(), (*ensemble)->server(0));
+  EXPECT_TRUE((*ensemble)->WaitForAll(absl::ZeroDuration()).ok());
+}
+
+TEST(LocalEnsembleEnd, LeavesNoProcessAndNoFile) {
+  auto ensemble = LocalEnsemble::Start({.servers = 3});
+  ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  const std::string directory = (*ensemble)->directory();
+  const pid_t group = getpgid((*ensemble)->pid(0));  // the guard's, which all servers join
+  ASSERT_TRUE((*ensemble)->Pause(1).ok());
+  ASSERT_NE(group, getpgid(0));
+  ASSERT_GE(LiveProcessesIn(group), 4);
+  ensemble->reset();
+  EXPECT_EQ(LiveProcessesIn(group), 0);
+  EXPECT_FALSE(std::filesystem::exists(directory));
+}
+
+TEST(LocalEnsembleEnd, LeavesTheUsersDirectory) {
+  std::string directory = ::testing::TempDir() + "zkrecipes-given-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  {
+    const auto ensemble = LocalEnsemble::Start({.servers = 1, .directory = directory});
+    ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+    EXPECT_EQ((*ensemble)->directory(), directory);
+  }
+  EXPECT_TRUE(std::filesystem::exists(directory + "/server1/zoo.cfg"));
+  const auto again = LocalEnsemble::Start({.servers = 1, .directory = directory});
+  EXPECT_TRUE(absl::IsFailedPrecondition(again.status())) << again.status();
+  std::filesystem::remove_all(directory);
+}
+
+// What a child process tells about the ensemble that it has started.
+struct Report {
+  pid_t group = 0;
+  std::array<char, 256> directory{};
+};
+
+[[noreturn]] void StartReportAndSleep(int pipe_end) {
+  const auto ensemble = LocalEnsemble::Start({.servers = 3});
+  if (!ensemble.ok() || !(*ensemble)->Pause(1).ok()) _exit(1);
+  Report report{.group = getpgid((*ensemble)->pid(0)), .directory = {}};
+  (*ensemble)->directory().copy(report.directory.data(), report.directory.size() - 1);
+  if (write(pipe_end, &report, sizeof report) == sizeof report) absl::SleepFor(absl::Minutes(1));
+  _exit(1);
+}
+
+TEST(LocalEnsembleEnd, ComesWithTheEndOfAProcessThatIsKilled) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) StartReportAndSleep(ends[1]);
+  close(ends[1]);
+  Report report;
+  ASSERT_EQ(read(ends[0], &report, sizeof report), static_cast<ssize_t>(sizeof report));
+  close(ends[0]);
+  EXPECT_GE(LiveProcessesIn(report.group), 4);
+  EXPECT_TRUE(std::filesystem::exists(report.directory.data()));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(Eventually([&] { return LiveProcessesIn(report.group) == 0; }));
+  EXPECT_FALSE(std::filesystem::exists(report.directory.data()));
+}
+
+TEST(LocalEnsembleEnd, ComesAfterItsMaximalLifetime) {
+  const auto ensemble = LocalEnsemble::Start({.servers = 1, .max_lifetime = absl::Seconds(3)});
+  ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  EXPECT_TRUE(Eventually([&] { return (*ensemble)->state(0) == MemberState::kDown; }));
+}
+
+TEST(LocalEnsembleEnd, IsNotForAForkedChildToBring) {
+  auto ensemble = LocalEnsemble::Start({.servers = 1});
+  ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  const pid_t child = fork();
+  if (child == 0) {
+    ensemble->reset();
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ((*ensemble)->state(0), MemberState::kRunning);
+  EXPECT_TRUE((*ensemble)->FourLetterWord(0, "ruok").ok());
+  EXPECT_TRUE(std::filesystem::exists((*ensemble)->directory()));
+}
+
+TEST(LocalEnsembleStart, GivesUpOnAPortThatStaysTaken) {
+  const Listener thief(0);
+  const auto ensemble = LocalEnsemble::Start(
+      {.servers = 1, .extra_config = {{"clientPort", absl::StrCat(thief.port())}}});
+  EXPECT_TRUE(absl::IsUnavailable(ensemble.status())) << ensemble.status();
+  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("java.net.BindException"));
+}
+
+TEST(LocalEnsembleStart, ShowsTheLogOfAServerThatDoesNotServe) {
+  // One server that waits for the other of its two members.
+  const auto ensemble = LocalEnsemble::Start(
+      {.servers = 1,
+       .extra_config = {{"server.1", "127.0.0.1:3:0"}, {"server.2", "127.0.0.1:1:2"}},
+       .start_timeout = absl::Seconds(3)});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(ensemble.status())) << ensemble.status();
+  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("0: not serving"));
+  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("server.log:\n"));
+}
+
+TEST(LocalEnsembleStart, RefusesOptionsBeforeItMakesAnything) {
+  const auto ensemble = LocalEnsemble::Start({.servers = 0, .directory = "/tmp/zkrecipes-never"});
+  EXPECT_TRUE(absl::IsInvalidArgument(ensemble.status())) << ensemble.status();
+  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("servers is 0"));
+  EXPECT_FALSE(std::filesystem::exists("/tmp/zkrecipes-never"));
+}
+
+TEST(LocalEnsembleStart, NamesThePackageThatIsMissing) {
+  const auto ensemble = LocalEnsemble::Start({.java = "/nowhere/java"});
+  EXPECT_TRUE(absl::IsFailedPrecondition(ensemble.status())) << ensemble.status();
+  EXPECT_THAT(ensemble.status().ToString(), HasSubstr("default-jre-headless"));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

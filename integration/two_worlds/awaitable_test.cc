@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Coroutines that acquire, in every world.
+
+#include "zkrecipes/awaitable.h"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "integration/fixtures/recording_executor.h"
+#include "integration/two_worlds/world_fixture.h"
+#include "testing/detached_coroutine.h"
+#include "zkrecipes/leader_election.h"
+#include "zkrecipes/read_write_lock.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using testing::DetachedCoroutine;
+using ::testing::IsEmpty;
+
+DetachedCoroutine Tell(LeaseAwaitable acquire, Pending::Done done) {
+  std::move(done)(co_await std::move(acquire));
+}
+
+// What a coroutine is told that awaits `acquire`.
+Pending Awaiting(LeaseAwaitable acquire) {
+  return Pending([&](Pending::Done done) { Tell(std::move(acquire), std::move(done)); });
+}
+
+class AwaitableInAWorld : public WorldTest {
+ protected:
+  std::shared_ptr<Client> client_ = NewClient();
+};
+
+TEST_F(AwaitableInAWorld, ACoroutineIsGrantedALockInItsTurn) {
+  std::optional<Lease> held = Acquired(client_);
+  // Neither the lock nor the awaitable is there any more when the answer comes.
+  Pending waiter = Awaiting(Lock(client_, path()).AcquireAsync());
+  ASSERT_TRUE(AwaitQueue(2));
+  EXPECT_FALSE(waiter.answered());
+  held.reset();
+  const Lease lease = Granted(waiter);
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+  EXPECT_EQ(waiter.answers(), 1);
+}
+
+TEST_F(AwaitableInAWorld, ALeaseLivesInItsCoroutine) {
+  std::atomic<int> turns = 0;
+  const auto work = [&](Lock lock) -> DetachedCoroutine {
+    for (int i = 0; i < 5; ++i) {
+      const absl::StatusOr<Lease> lease = co_await lock.AcquireAsync();
+      EXPECT_TRUE(lease.ok()) << lease.status();
+      ++turns;
+    }
+  };
+  work(Lock(client_, path()));
+  work(Lock(client_, path()));
+  EXPECT_TRUE(world().Await([&] { return turns == 10; }));
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(AwaitableInAWorld, ACoroutineIsResumedOnTheClientsExecutor) {
+  const auto executor = std::make_shared<RecordingExecutor>();
+  auto client = NewClient({.executor = executor});
+  std::atomic<int> there = 0;
+  const auto work = [&](Lock lock) -> DetachedCoroutine {
+    for (int i = 0; i < 3; ++i) {
+      (void)co_await lock.AcquireAsync();
+      if (executor->IsThisThread()) ++there;
+    }
+    (void)co_await Lock(client, "no path").AcquireAsync();
+    if (executor->IsThisThread()) ++there;
+  };
+  work(Lock(client, path()));
+  EXPECT_TRUE(world().Await([&] { return there == 4; }));
+}
+
+TEST_F(AwaitableInAWorld, NothingHappensBeforeItIsAwaited) {
+  const LeaseAwaitable never = Lock(client_, path()).AcquireAsync();
+  { const LeaseAwaitable dropped = Lock(client_, path()).AcquireAsync(); }
+  world().Pass(absl::Milliseconds(50));
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
+TEST_F(AwaitableInAWorld, ReadersAndWritersCanBeAwaited) {
+  ReadWriteLock lock(client_, path());
+  Pending one = Awaiting(lock.AcquireSharedAsync());
+  Pending two = Awaiting(lock.AcquireSharedAsync());
+  std::optional<Lease> first = Granted(one);
+  std::optional<Lease> second = Granted(two);
+  Pending writer = Awaiting(lock.AcquireExclusiveAsync());
+  ASSERT_TRUE(AwaitQueue(3));
+  EXPECT_FALSE(writer.answered());
+  first.reset();
+  second.reset();
+  EXPECT_EQ(Granted(writer).sequencer().mode, "exclusive");
+}
+
+TEST_F(AwaitableInAWorld, ACampaignCanBeAwaited) {
+  LeaderElection election(client_, path(), {.id = "a"});
+  Pending campaign = Awaiting(election.CampaignAsync());
+  const Lease lease = Granted(campaign);
+  EXPECT_EQ(lease.sequencer().mode, "leader");
+  EXPECT_EQ((*election.CurrentLeader())->owner.id, "a");
+}
+
+TEST_F(AwaitableInAWorld, AWaitEndsAtItsTimeoutAndByItsStopToken) {
+  const Lease held = Acquired(client_);
+  Pending late = Awaiting(Lock(client_, path()).AcquireAsync(absl::Milliseconds(50)));
+  EXPECT_EQ(Answer(late).status().code(), StatusCode::kDeadlineExceeded);
+  ASSERT_TRUE(AwaitQueue(1));
+  std::stop_source stop;
+  Pending stopped =
+      Awaiting(Lock(client_, path()).AcquireAsync(absl::Minutes(9), stop.get_token()));
+  ASSERT_TRUE(AwaitQueue(2));
+  stop.request_stop();
+  EXPECT_EQ(Answer(stopped).status().code(), StatusCode::kCancelled);
+  Pending before = Awaiting(Lock(client_, path()).AcquireAsync(absl::Minutes(9), stop.get_token()));
+  EXPECT_EQ(Answer(before).status().code(), StatusCode::kCancelled);
+  EXPECT_TRUE(AwaitQueue(1));
+}
+
+TEST_F(AwaitableInAWorld, RefusalsAreAnswers) {
+  Pending nowhere = Awaiting(Lock(client_, "no path").AcquireAsync());
+  EXPECT_EQ(Answer(nowhere).status().code(), StatusCode::kInvalidArgument);
+  const Lease held = Acquired(client_);
+  Pending waiter = Awaiting(Lock(client_, path()).AcquireAsync());
+  ASSERT_TRUE(AwaitQueue(2));
+  EXPECT_EQ(client_->Close(), absl::OkStatus());
+  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(AwaitableInAWorld, ADestroyedCoroutineLeavesTheQueueAndOthersGoOn) {
+  std::optional<Lease> held = Acquired(client_);
+  bool resumed = false;
+  const auto work = [&](Lock lock) -> DetachedCoroutine {
+    (void)co_await lock.AcquireAsync();
+    resumed = true;
+  };
+  const DetachedCoroutine waiter = work(Lock(client_, path()));
+  ASSERT_TRUE(AwaitQueue(2));
+  Pending behind = Queued(client_, 3);
+  waiter.frame.destroy();
+  EXPECT_TRUE(AwaitQueue(2));
+  EXPECT_FALSE(behind.answered());
+  held.reset();
+  (void)Granted(behind);
+  EXPECT_TRUE(AwaitQueue(0));
+  EXPECT_FALSE(resumed);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A client's sessions, in every world.
+
+#include "integration/two_worlds/world_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+
+class ClientInAWorld : public WorldTest {
+ protected:
+  bool Await(const States& states, ClientState last) {
+    return world().Await([&] { return states.Are(last); });
+  }
+};
+
+TEST_F(ClientInAWorld, GetsASessionWithATimeoutWithinTheServersLimits) {
+  EXPECT_EQ(NewClient({.session_timeout = absl::Seconds(7)})->session_timeout(), absl::Seconds(7));
+  EXPECT_EQ(NewClient({.session_timeout = absl::Milliseconds(100)})->session_timeout(),
+            absl::Seconds(1));
+  EXPECT_EQ(NewClient({.session_timeout = absl::Hours(1)})->session_timeout(), absl::Minutes(1));
+  EXPECT_NE(NewClient()->session_id(), NewClient()->session_id());
+}
+
+TEST_F(ClientInAWorld, GoesOnInItsSessionWhenItsConnectionWasLost) {
+  auto client = NewClient();
+  const States states(*client);
+  const int64_t session = client->session_id();
+  world().Disconnect(*client);
+  EXPECT_TRUE(Await(states, ClientState::kSuspended));
+  world().Reconnect(*client);
+  EXPECT_TRUE(Await(states, ClientState::kConnected));
+  EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kSuspended,
+                                         ClientState::kConnected));
+  EXPECT_EQ(client->session_id(), session);
+}
+
+TEST_F(ClientInAWorld, GoesOnInANewSessionWhenItsOwnHasExpired) {
+  auto client = NewClient();
+  const States states(*client);
+  const int64_t session = client->session_id();
+  world().Expire(*client);
+  EXPECT_TRUE(world().Await([&] {
+    const auto seen = states.seen();
+    return seen.size() > 1 && seen.back() == ClientState::kConnected &&
+           seen[seen.size() - 2] == ClientState::kExpired;
+  }));
+  EXPECT_NE(client->session_id(), session);
+}
+
+TEST_F(ClientInAWorld, ThatIsCutOffForLongerThanItsSessionComesBackWithANewOne) {
+  auto client = NewClient({.session_timeout = absl::Seconds(1)});
+  const States states(*client);
+  const int64_t session = client->session_id();
+  world().Disconnect(*client);
+  world().Pass(absl::Seconds(3));
+  world().Reconnect(*client);
+  EXPECT_TRUE(Await(states, ClientState::kConnected));
+  EXPECT_NE(client->session_id(), session);
+  EXPECT_THAT(states.seen(), Contains(ClientState::kExpired));
+}
+
+TEST_F(ClientInAWorld, KeepsItsSessionOverAChangeOfLeader) {
+  auto client = NewClient();
+  const States states(*client);
+  const int64_t session = client->session_id();
+  if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
+  EXPECT_TRUE(Await(states, ClientState::kConnected));
+  const Lease lease = Acquired(client);
+  EXPECT_EQ(client->session_id(), session);
+}
+
+TEST_F(ClientInAWorld, IsClosedOnceAndForAll) {
+  auto client = NewClient();
+  const States states(*client);
+  EXPECT_EQ(client->Close(), absl::OkStatus());
+  EXPECT_EQ(client->Close(), absl::OkStatus());
+  EXPECT_TRUE(Await(states, ClientState::kClosed));
+  EXPECT_EQ(client->session_id(), 0);
+  Lock lock(client, path());
+  for (const absl::Status& status : {lock.Acquire().status(), lock.TryAcquire().status(),
+                                     ListContenders(*client, path()).status()}) {
+    EXPECT_EQ(status, absl::FailedPreconditionError("the client is closed"));
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same random requests to the model and to real servers: every answer and every watch event
+// must be the same.
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include <gmock/gmock.h>
+
+#include "integration/fixtures/ensemble_fixture.h"
+#include "integration/two_worlds/side.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+constexpr size_t kSessions = 3;
+
+// The first is nobody; what the others make is theirs alone.
+SideOptions OptionsOf(size_t i) {
+  if (i == 0) return {};
+  const std::string who = i == 1 ? "alice:secret" : "bob:secret";
+  return {who, {zk::AclEntry{31, "auth", ""}, zk::AclEntry{i == 1 ? 1 : 5, "world", "anyone"}}};
+}
+
+// Sessions of one world, and its names for what differs between worlds.
+class Half {
+ public:
+  using Make = std::function<std::unique_ptr<Side>(const SideOptions&)>;
+
+  Half(std::string root, Make make) : root_(std::move(root)), make_(std::move(make)) {
+    for (size_t i = 0; i < kSessions; ++i) Open(i);
+    sides_[0]->Do(zk::Create{root_, "", zk::CreateMode::kPersistent});
+  }
+
+  // `path` is below the root.
+  std::string Do(size_t i, zk::Request request) {
+    std::visit([this](auto& r) { r.path = root_ + r.path; }, request);
+    const zk::Reply reply = sides_[i]->Do(request);
+    if (reply.code == zk::Code::kOk && reply.stat.czxid > last_zxid_) {
+      last_zxid_ = reply.stat.czxid;
+      zxids_[last_zxid_] = zxids_.size();
+    }
+    return Text(reply);
+  }
+  // After it the events of all that happened before are there.
+  void Barrier(size_t i) { sides_[i]->Do(zk::Delete{root_ + "/no such node"}); }
+  // Since the last call. The order in which a reconnection tells them is not said anywhere.
+  std::string Events(size_t i) {
+    std::vector<std::string> events = sides_[i]->Events();
+    events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(told_[i]));
+    told_[i] += events.size();
+    std::sort(events.begin(), events.end());
+    return absl::StrReplaceAll(absl::StrJoin(events, ", "), {{root_, ""}});
+  }
+  void Break(size_t i) { sides_[i]->Break(); }
+  void Restore(size_t i) { sides_[i]->Restore(); }
+  void Open(size_t i) {
+    sides_[i].reset();
+    sides_[i] = make_(OptionsOf(i));
+    told_[i] = 0;
+    sessions_[sides_[i]->id()] = sessions_.size();
+  }
+  void Expire(size_t i) { sides_[i]->Expire(); }
+
+ private:
+  std::string Text(const zk::Reply& reply) const {
+    const auto zxid = zxids_.find(reply.stat.czxid);
+    const auto owner = sessions_.find(reply.stat.ephemeral_owner);
+    std::vector<std::string> children = reply.children;
+    std::sort(children.begin(), children.end());
+    return absl::StrFormat("%s %s #%d owner %d, cversion %d, children %d [%s] \"%s\"",
+                           zk::CodeName(reply.code), absl::StrReplaceAll(reply.path, {{root_, ""}}),
+                           zxid == zxids_.end() ? -1 : static_cast<int>(zxid->second),
+                           owner == sessions_.end() ? -1 : static_cast<int>(owner->second),
+                           reply.stat.cversion, reply.stat.num_children,
+                           absl::StrJoin(children, " "), reply.data);
+  }
+
+  const std::string root_;
+  const Make make_;
+  std::unique_ptr<Side> sides_[kSessions];
+  size_t told_[kSessions] = {};
+  int64_t last_zxid_ = 0;
+  std::map<int64_t, size_t> zxids_;  // of nodes, in the order of their creation
+  std::map<zk::SessionId, size_t> sessions_;
+};
+
+class Differential : public EnsembleTest {
+ protected:
+  void Play(uint64_t seed, int steps) {
+    random_.seed(seed);
+    testing::memory::Simulation simulation;
+    const std::string root = absl::StrFormat("/differential-%016x", std::random_device()());
+    Half model(root, [&](const SideOptions& o) { return NewMemorySide(&simulation, o); });
+    Half servers(root, NewServerSide);
+    model_ = &model;
+    servers_ = &servers;
+    for (int step = 0; step < steps && !HasFailure(); ++step) Step();
+    if (HasFailure()) ADD_FAILURE() << "seed " << seed << ":\n" << absl::StrJoin(story_, "\n");
+  }
+
+ private:
+  size_t Below(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random_); }
+
+  // Mostly of a node that was made lately, or of its child.
+  std::string Path() {
+    static const std::vector<std::string> kPaths = {"/a", "/b", "/a/c", "/a//c", "/a/", ""};
+    if (made_.empty() || Below(3) == 0) return kPaths[Below(kPaths.size())];
+    const std::string& made = made_[made_.size() - 1 - Below(std::min<size_t>(made_.size(), 8))];
+    return Below(5) > 0 ? made : made + (Below(2) == 0 ? "/c" : "/d");
+  }
+
+  zk::Request Request() {
+    switch (Below(14)) {
+      case 0:
+      case 1:
+        return zk::Create{Path(), "data",
+                          Below(3) == 0 ? zk::CreateMode::kEphemeral : zk::CreateMode::kPersistent};
+      case 2:
+      case 3:
+      case 4:
+        return zk::Create{Path() + (Below(3) == 0 ? "/" : "/n-"), "",
+                          zk::CreateMode::kEphemeralSequential};
+      case 5:
+        return zk::Delete{Path()};
+      case 6:
+        return zk::Get{Path()};
+      case 7:
+        return zk::GetChildren{Path()};
+      case 11:
+        return zk::SetData{Path(), absl::StrCat("data", Below(3)),
+                           static_cast<int32_t>(Below(3)) - 1};
+      case 8:
+        return zk::RemoveWatches{Path(), static_cast<zk::WatchKind>(Below(2))};
+      case 12:
+      case 13:
+        return zk::WatchExists{Path()};
+      default:
+        return zk::WatchNode{Path()};
+    }
+  }
+
+  void Step() {
+    const size_t i = Below(kSessions);
+    const size_t what = Below(30);
+    if (what == 0) {
+      Both(absl::StrCat(i, " ends its session"), [i](Half& half) { half.Open(i); });
+    } else if (what == 1) {
+      Both(absl::StrCat(i, " expires"), [i](Half& half) {
+        half.Expire(i);
+        half.Open(i);
+      });
+    } else if (what == 2) {
+      Both(absl::StrCat(i, " loses its connection"), [i](Half& half) { half.Break(i); });
+      for (size_t n = Below(6); n > 0; --n) Ask((i + 1 + Below(kSessions - 1)) % kSessions, i);
+      Both(absl::StrCat(i, " has a connection again"), [i](Half& half) { half.Restore(i); });
+    } else {
+      Ask(i, kSessions);
+    }
+    Compare(kSessions);
+  }
+
+  void Both(std::string what, const std::function<void(Half&)>& act) {
+    story_.push_back(std::move(what));
+    act(*model_);
+    act(*servers_);
+  }
+
+  // One request of session `i`, while `broken` has no connection.
+  void Ask(size_t i, size_t broken) {
+    const zk::Request request = Request();
+    story_.push_back(absl::StrCat(i, " ", zk::OperationName(request), " ", zk::PathOf(request)));
+    const std::string expected = servers_->Do(i, request);
+    story_.back() += ": " + expected;
+    EXPECT_EQ(model_->Do(i, request), expected);
+    if (std::holds_alternative<zk::Create>(request) && absl::StartsWith(expected, "ZOK ")) {
+      made_.push_back(expected.substr(4, expected.find(' ', 4) - 4));
+    }
+    Compare(broken);
+  }
+
+  void Compare(size_t broken) {
+    for (size_t i = 0; i < kSessions; ++i) {
+      if (i == broken) continue;
+      model_->Barrier(i);
+      servers_->Barrier(i);
+      const std::string events = servers_->Events(i);
+      if (!events.empty()) story_.push_back(absl::StrCat("    ", i, " hears: ", events));
+      EXPECT_EQ(model_->Events(i), events) << "of " << i;
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::vector<std::string> story_;
+  std::vector<std::string> made_;
+  Half* model_ = nullptr;
+  Half* servers_ = nullptr;
+};
+
+// ZKRECIPES_DIFFERENTIAL_SEEDS=1000: more than those that there is always time for.
+TEST_F(Differential, TheModelAnswersRandomRequestsAsServersDo) {
+  const char* const seeds = std::getenv("ZKRECIPES_DIFFERENTIAL_SEEDS");
+  const uint64_t last = seeds != nullptr ? std::stoull(seeds) : 10;
+  for (uint64_t seed = 1; seed <= last && !HasFailure(); ++seed) Play(seed, 100);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "integration/two_worlds/election_fixture.h"
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/mutex.h"
+
+namespace zkrecipes::integration {
+
+std::string TextOf(const absl::StatusOr<std::optional<Leader>>& news) {
+  if (!news.ok()) return absl::StatusCodeToString(news.status().code());
+  if (!news->has_value()) return "nobody";
+  return absl::StrCat((*news)->owner.id, "=", (*news)->value);
+}
+
+struct Told::Shared {
+  base::Mutex mutex;
+  std::vector<std::string> texts ABSL_GUARDED_BY(mutex);
+};
+
+Told::Told(LeaderElection election)
+    : shared_(std::make_shared<Shared>()),
+      subscription_(
+          election.Observe([shared = shared_](const absl::StatusOr<std::optional<Leader>>& news) {
+            base::MutexLock lock(shared->mutex);
+            shared->texts.push_back(TextOf(news));
+          })) {}
+
+std::vector<std::string> Told::texts() const {
+  base::MutexLock lock(shared_->mutex);
+  return shared_->texts;
+}
+
+bool Told::EndWith(const std::string& text) const {
+  const std::vector<std::string> now = texts();
+  return !now.empty() && now.back() == text;
+}
+
+Worker::Worker(LeaderElection election) : election_(std::move(election)) {
+  thread_ = std::thread([this] {
+    status_ =
+        election_.RunWhileLeading(stop_.get_token(), [this](const Lease& lease) { Work(lease); });
+    ended_ = true;
+  });
+}
+
+void Worker::set_brief(bool brief) {
+  brief_ = brief;
+  changes_.release();
+}
+
+absl::Status Worker::Stop() {
+  RequestStop();
+  if (thread_.joinable()) thread_.join();
+  return status_;
+}
+
+void Worker::Work(const Lease& lease) {
+  EXPECT_GT(lease.token(), term_);
+  term_ = lease.token();
+  node_ = lease.node();
+  working_ = true;
+  ++terms_;
+  {
+    const std::stop_callback on_loss(lease.lost(), [this] { changes_.release(); });
+    const std::stop_callback on_stop(stop_.get_token(), [this] { changes_.release(); });
+    while (!brief_ && !lease.lost().stop_requested() && !stop_.stop_requested()) changes_.acquire();
+  }
+  working_ = false;
+}
+
+Pending ElectionTest::Campaigning(LeaderElection election, WaitOptions wait) {
+  return Pending(
+      [&](Pending::Done done) { election.CampaignAsync(std::move(wait), std::move(done)); });
+}
+
+Pending ElectionTest::Queued(LeaderElection election, size_t place) {
+  Pending pending = Campaigning(std::move(election));
+  EXPECT_TRUE(AwaitQueue(place));
+  return pending;
+}
+
+Lease ElectionTest::Elected(LeaderElection election) {
+  Pending pending = Campaigning(std::move(election));
+  return Granted(pending);
+}
+
+bool ElectionTest::AwaitTold(const Told& told, const std::vector<std::string>& expected) {
+  if (world().Await([&] { return told.Are(expected); })) return true;
+  EXPECT_EQ(told.texts(), expected);
+  return false;
+}
+
+bool ElectionTest::AwaitLeader(const std::shared_ptr<Client>& client, const std::string& id) {
+  return world().Await([&] {
+    // Without a connection it waits for one, and so for the world's time.
+    auto asked = std::async(std::launch::async, [&] { return Election(client).CurrentLeader(); });
+    EXPECT_TRUE(world().Await(
+        [&] { return asked.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+    const auto leader = asked.get();
+    return leader.ok() && leader->has_value() && (*leader)->owner.id == id;
+  });
+}
+
+void ElectionTest::ExpectStops(Worker& worker) {
+  worker.RequestStop();
+  EXPECT_TRUE(world().Await([&] { return worker.ended(); }));
+  EXPECT_EQ(worker.Stop(), absl::OkStatus());
+  EXPECT_FALSE(worker.working());
+}
+
+}  // namespace zkrecipes::integration

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clients, leases and waits that go away, in every world.
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "integration/two_worlds/world_fixture.h"
+#include "lib/base/one_shot.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::IsEmpty;
+
+class ExitInAWorld : public WorldTest {
+ protected:
+  void ExpectRefusedOnce(std::vector<Pending>& waiting) {
+    for (Pending& waiter : waiting) {
+      EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kFailedPrecondition);
+      EXPECT_EQ(waiter.answers(), 1);
+    }
+  }
+};
+
+TEST_F(ExitInAWorld, CloseEndsEveryWaitAndEveryLeaseAndLeavesNothing) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  std::vector<Pending> waiting;
+  for (int i = 0; i < 5; ++i) waiting.emplace_back(client, path());
+  ASSERT_TRUE(AwaitQueue(6));
+  EXPECT_EQ(client->Close(), absl::OkStatus());
+  EXPECT_THAT(Queue(), IsEmpty());
+  ExpectRefusedOnce(waiting);
+  EXPECT_TRUE(world().Await([&] { return lease.lost().stop_requested(); }));
+  EXPECT_EQ(lease.state(), Lease::State::kReleased);
+  EXPECT_EQ(std::move(lease).Release().code(), StatusCode::kAborted);
+}
+
+TEST_F(ExitInAWorld, CloseAtOnceAfterAnAcquireLeavesNothing) {
+  auto client = NewClient();
+  std::vector<Pending> waiting;
+  for (int i = 0; i < 5; ++i) waiting.emplace_back(client, path());
+  EXPECT_EQ(client->Close(), absl::OkStatus());
+  EXPECT_THAT(Queue(), IsEmpty());
+  for (Pending& waiter : waiting) (void)Answer(waiter);
+  for (Pending& waiter : waiting) EXPECT_EQ(waiter.answers(), 1);
+}
+
+TEST_F(ExitInAWorld, ACallbackMayCallWhateverBlocks) {
+  auto client = NewClient();
+  auto other = NewClient();
+  base::OneShot<std::vector<absl::Status>> said;
+  Lock(client, path()).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    Lock again(client, path());
+    std::vector<absl::Status> statuses = {again.TryAcquire().status(),
+                                          (*std::move(lease)).Release()};
+    lease = again.Acquire();
+    statuses.push_back(lease.status());
+    statuses.push_back(other->Close());
+    statuses.push_back(client->Close());
+    said.Set(std::move(statuses));
+  });
+  const auto statuses = said.Take(base::BootNow() + kSoon);
+  ASSERT_TRUE(statuses.has_value());
+  for (const absl::Status& status : *statuses) EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
+TEST_F(ExitInAWorld, ADroppedLeaseIsReleasedInTheBackground) {
+  auto client = NewClient();
+  auto other = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  const std::stop_token lost = lease->lost();
+  Pending waiter = Queued(other, 2);
+  lease.reset();
+  EXPECT_TRUE(Answer(waiter).ok());
+  EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));
+}
+
+TEST_F(ExitInAWorld, AClientMayGoBeforeItsLeaseAndItsWaits) {
+  auto client = NewClient();
+  auto other = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  std::vector<Pending> waiting;
+  for (int i = 0; i < 3; ++i) waiting.emplace_back(client, path());
+  ASSERT_TRUE(AwaitQueue(4));
+  Pending next = Queued(other, 5);
+  client.reset();
+  ExpectRefusedOnce(waiting);
+  EXPECT_NE(lease->state(), Lease::State::kHeld);
+  EXPECT_TRUE(Answer(next).ok());
+  lease.reset();
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(ExitInAWorld, AWaiterBehindAClientThatClosesStillWaitsForTheHolder) {
+  auto holder = NewClient();
+  auto leaving = NewClient();
+  auto other = NewClient();
+  std::optional<Lease> lease = Acquired(holder);
+  Pending ended = Queued(leaving, 2);
+  Pending waiter = Queued(other, 3);
+  EXPECT_EQ(leaving->Close(), absl::OkStatus());
+  EXPECT_EQ(Answer(ended).status().code(), StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(AwaitQueue(2));
+  world().Pass(absl::Milliseconds(200));
+  EXPECT_FALSE(waiter.answered());
+  lease.reset();
+  EXPECT_TRUE(Answer(waiter).ok());
+  EXPECT_EQ(ended.answers(), 1);
+}
+
+TEST_F(ExitInAWorld, AClientThatGoesWithoutAConnectionLeavesWhatItHasToItsSession) {
+  auto client = NewClient({.session_timeout = absl::Seconds(1)});
+  auto other = NewClient();
+  const Lease lease = Acquired(client);
+  Pending next = Queued(other, 2);
+  world().Disconnect(*client);
+  client.reset();
+  EXPECT_GT(Granted(next).token(), lease.token());
+}
+
+TEST_F(ExitInAWorld, TheWatchesOfAClientGoWithIt) {
+  auto client = NewClient({.session_timeout = absl::Seconds(1)});
+  auto other = NewClient({.session_timeout = absl::Seconds(1)});
+  const Lease lease = Acquired(client);
+  Pending waiter = Queued(other, 2);
+  ASSERT_TRUE(AwaitWatches(3));  // each its own node, and one the other's
+  EXPECT_EQ(other->Close(), absl::OkStatus());
+  EXPECT_TRUE(AwaitWatches(1));
+  EXPECT_EQ(client->Close(), absl::OkStatus());
+  EXPECT_TRUE(AwaitWatches(0));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lost connections, replies, sessions and nodes, in every world.
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "integration/two_worlds/world_fixture.h"
+#include "zkrecipes/contenders.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+constexpr absl::Duration kShort = absl::Seconds(2);
+
+class LossInAWorld : public WorldTest {};
+
+TEST_F(LossInAWorld, AWaitOverADisconnectKeepsItsPlace) {
+  auto holder = NewClient();
+  auto first = NewClient();
+  auto second = NewClient();
+  std::optional<Lease> lease = Acquired(holder);
+  Pending waiter = Queued(first, 2);
+  Pending later = Queued(second, 3);
+  const auto queue = Queue();
+  const States states(*first);
+  world().Disconnect(*first);
+  EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kSuspended); }));
+  world().Reconnect(*first);
+  EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kConnected); }));
+  EXPECT_EQ(Queue(), queue);
+  lease.reset();
+  EXPECT_EQ(Granted(waiter).node(), queue[1]);
+  EXPECT_EQ(Granted(later).node(), queue[2]);
+}
+
+TEST_F(LossInAWorld, AWaiterIsGrantedAfterItsReconnectWhatWasReleasedMeanwhile) {
+  auto holder = NewClient();
+  auto other = NewClient();
+  std::optional<Lease> lease = Acquired(holder);
+  Pending waiter = Queued(other, 2);
+  world().Disconnect(*other);
+  lease.reset();
+  ASSERT_TRUE(AwaitQueue(1));
+  EXPECT_FALSE(waiter.answered());
+  world().Reconnect(*other);
+  EXPECT_THAT(Queue(), ElementsAre(Granted(waiter).node()));
+}
+
+TEST_F(LossInAWorld, ANodeWhoseCreateWasNotAnsweredIsFoundAgain) {
+  auto client = NewClient();
+  EXPECT_EQ(Acquired(client).state(), Lease::State::kHeld);  // so that the parent is there
+  ASSERT_TRUE(AwaitQueue(0));
+  world().HoldReplies(*client);
+  Pending pending(client, path());
+  ASSERT_TRUE(AwaitQueue(1));
+  const auto queue = Queue();
+  world().Disconnect(*client);
+  world().Reconnect(*client);
+  const Lease lease = Granted(pending);
+  EXPECT_EQ(lease.node(), queue[0]);
+  EXPECT_EQ(Queue(), queue);
+}
+
+TEST_F(LossInAWorld, AnAcquireThatGivesUpWhileItsCreateIsNotAnsweredLeavesNothing) {
+  auto client = NewClient();
+  EXPECT_EQ(Acquired(client).state(), Lease::State::kHeld);
+  ASSERT_TRUE(AwaitQueue(0));
+  world().HoldReplies(*client);
+  Pending pending(client, path(), {.timeout = absl::Milliseconds(500)});
+  ASSERT_TRUE(AwaitQueue(1));
+  EXPECT_EQ(Answer(pending).status().code(), StatusCode::kDeadlineExceeded);
+  world().Disconnect(*client);
+  EXPECT_THAT(Queue(), SizeIs(1));
+  world().Reconnect(*client);
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(LossInAWorld, AnAcquireWithoutAConnectionMakesOneNodeOnceThereIsOne) {
+  auto client = NewClient();
+  world().Disconnect(*client);
+  Pending pending(client, path());
+  world().Pass(absl::Milliseconds(200));
+  EXPECT_FALSE(pending.answered());
+  world().Reconnect(*client);
+  const Lease lease = Granted(pending);
+  EXPECT_THAT(Queue(), ElementsAre(lease.node()));
+}
+
+TEST_F(LossInAWorld, AListingThatWasNotAnsweredIsAskedForAgain) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  world().HoldReplies(*client);
+  auto listing =
+      std::async(std::launch::async, [&] { return ListContenders(*client, path())->size(); });
+  world().Pass(absl::Milliseconds(200));
+  world().Disconnect(*client);
+  world().Reconnect(*client);
+  EXPECT_TRUE(world().Await(
+      [&] { return listing.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  EXPECT_EQ(listing.get(), 1u);
+}
+
+TEST_F(LossInAWorld, AReleaseThatWasNotAnsweredIsDoneOnce) {
+  auto client = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  world().HoldReplies(*client);
+  lease.reset();
+  ASSERT_TRUE(AwaitQueue(0));
+  world().Disconnect(*client);
+  world().Reconnect(*client);
+  lease = Acquired(client);
+  EXPECT_THAT(Queue(), ElementsAre(lease->node()));
+}
+
+TEST_F(LossInAWorld, AReleaseWithoutAConnectionIsMadeGood) {
+  auto client = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  world().Disconnect(*client);
+  lease.reset();
+  world().Pass(absl::Milliseconds(200));
+  EXPECT_THAT(Queue(), SizeIs(1));
+  world().Reconnect(*client);
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(LossInAWorld, AWaitThatEndsWithoutAConnectionLeavesNothing) {
+  auto holder = NewClient();
+  auto other = NewClient();
+  const Lease lease = Acquired(holder);
+  std::stop_source stop;
+  Pending timed(other, path(), {.timeout = absl::Seconds(1)});
+  Pending cancelled(other, path(), {.cancel = stop.get_token()});
+  ASSERT_TRUE(AwaitQueue(3));
+  world().Disconnect(*other);
+  stop.request_stop();
+  EXPECT_EQ(Answer(cancelled).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(Answer(timed).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Queue(), SizeIs(3));
+  world().Reconnect(*other);
+  EXPECT_TRUE(AwaitQueue(1));
+}
+
+TEST_F(LossInAWorld, ALeaseIsSuspectWithoutAConnectionAndHeldAgainWithOne) {
+  auto client = NewClient();
+  const Lease lease = Acquired(client);
+  world().Disconnect(*client);
+  EXPECT_TRUE(AwaitState(lease, Lease::State::kSuspect));
+  EXPECT_GT(lease.remaining(), absl::ZeroDuration());
+  world().Reconnect(*client);
+  EXPECT_TRUE(AwaitState(lease, Lease::State::kHeld));
+  EXPECT_FALSE(lease.lost().stop_requested());
+}
+
+TEST_F(LossInAWorld, AHolderWhoseSessionExpiredIsToldAndTheNextHasALargerToken) {
+  auto holder = NewClient();
+  auto other = NewClient();
+  Lease lease = Acquired(holder);
+  const FencingToken token = lease.token();
+  Pending waiter = Queued(other, 2);
+  world().Expire(*holder);
+  EXPECT_GT(Granted(waiter).token(), token);
+  ExpectLost(std::move(lease), "the lease had been lost");
+}
+
+TEST_F(LossInAWorld, ASessionThatHeldAndWaitedLosesItsLeaseAndItsWaitIsGrantedInTheNextOne) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  const FencingToken token = lease.token();
+  Pending waiter = Queued(client, 2);
+  world().Expire(*client);
+  ExpectLost(std::move(lease), "the lease had been lost");
+  const Lease next = Granted(waiter);
+  EXPECT_GT(next.token(), token);
+  EXPECT_THAT(Queue(), ElementsAre(next.node()));
+}
+
+TEST_F(LossInAWorld, AHolderThatIsCutOffLosesItsLeaseWhenItsTimeoutIsOver) {
+  auto holder = NewClient({.session_timeout = kShort});
+  auto other = NewClient();
+  Lease lease = Acquired(holder);
+  const FencingToken token = lease.token();
+  Pending waiter = Queued(other, 2);
+  world().Disconnect(*holder);
+  ExpectLost(std::move(lease), "could not be proven to be alive");
+  EXPECT_GT(Granted(waiter).token(), token);
+}
+
+TEST_F(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
+  auto holder = NewClient();
+  auto first = NewClient();
+  auto second = NewClient();
+  std::optional<Lease> lease = Acquired(holder);
+  Pending waiter = Queued(first, 2);
+  Pending other = Queued(second, 3);
+  const auto before = Queue();
+  world().Expire(*first);
+  // The old node is gone, and a new one there.
+  ASSERT_TRUE(world().Await([&] {
+    const auto queue = Queue();
+    return queue.size() == 3 && queue[1] == before[2];
+  }));
+  const auto queue = Queue();
+  EXPECT_EQ(Number(queue[2]), "0000000003");
+  EXPECT_TRUE(AwaitWatches(5));  // each its own node, and two the one before
+  EXPECT_FALSE(other.answered());
+  lease.reset();
+  EXPECT_EQ(Granted(other).node(), queue[1]);
+  EXPECT_EQ(Granted(waiter).node(), queue[2]);
+  EXPECT_EQ(waiter.answers(), 1);
+}
+
+TEST_F(LossInAWorld, AHolderLearnsThatItsNodeWasDeletedAndTheNextIsGranted) {
+  auto holder = NewClient({.session_timeout = kShort});
+  auto other = NewClient();
+  Lease lease = Acquired(holder);
+  const FencingToken token = lease.token();
+  Pending waiter = Queued(other, 2);
+  ASSERT_TRUE(world().Delete(lease.node()));
+  ExpectLost(std::move(lease), "somebody else deleted its node");
+  EXPECT_GT(Granted(waiter).token(), token);
+}
+
+TEST_F(LossInAWorld, AHolderLearnsAfterItsReconnectThatItsNodeWasDeletedMeanwhile) {
+  auto holder = NewClient({.session_timeout = absl::Seconds(10)});
+  Lease lease = Acquired(holder);
+  ASSERT_TRUE(AwaitWatches(1));  // of its own node
+  world().Disconnect(*holder);
+  ASSERT_TRUE(world().Delete(lease.node()));
+  EXPECT_EQ(lease.state(), Lease::State::kSuspect);
+  world().Reconnect(*holder);
+  ExpectLost(std::move(lease), "somebody else deleted its node");
+}
+
+TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedIsToldAndTheOthersStay) {
+  auto holder = NewClient();
+  auto other = NewClient({.session_timeout = kShort});
+  const Lease lease = Acquired(holder);
+  Pending first = Queued(other, 2);
+  Pending second = Queued(other, 3);
+  ASSERT_TRUE(world().Delete(Queue()[1]));
+  const absl::Status told = Answer(first).status();
+  EXPECT_EQ(told.code(), StatusCode::kAborted) << told;
+  EXPECT_THAT(Queue(), SizeIs(2));
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+  EXPECT_FALSE(second.answered());
+}
+
+TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedWhileItWasCutOffIsToldAndNotGranted) {
+  auto holder = NewClient();
+  auto other = NewClient();
+  std::optional<Lease> lease = Acquired(holder);
+  Pending waiter = Queued(other, 2);
+  const std::string node = Queue()[1];
+  world().Disconnect(*other);
+  ASSERT_TRUE(world().Delete(node));
+  lease.reset();
+  ASSERT_TRUE(AwaitQueue(0));
+  world().Reconnect(*other);
+  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kAborted);
+}
+
+TEST_F(LossInAWorld, ALeaseAndAWaitOutliveAChangeOfLeaderAndTokensGrow) {
+  auto holder = NewClient({.session_timeout = absl::Minutes(1)});
+  auto other = NewClient({.session_timeout = absl::Minutes(1)});
+  std::optional<Lease> lease = Acquired(holder);
+  Pending waiter = Queued(other, 2);
+  const auto queue = Queue();
+  if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
+  EXPECT_TRUE(AwaitState(*lease, Lease::State::kHeld));
+  EXPECT_EQ(Queue(), queue);
+  EXPECT_FALSE(waiter.answered());
+  const FencingToken token = lease->token();
+  lease.reset();
+  const Lease next = Granted(waiter);
+  EXPECT_GT(next.token(), token);
+  EXPECT_EQ(next.node(), queue[1]);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

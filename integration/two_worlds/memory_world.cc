@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <utility>
+
+#include "integration/two_worlds/world.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+class MemoryWorld : public World {
+ public:
+  const std::string& root() const override { return root_; }
+
+  absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options) override {
+    options.servers = ensemble_.servers() + options.servers;
+    return ensemble_.Connect(std::move(options));
+  }
+
+  void HoldReplies(const Client& client) override { ensemble_.HoldReplies(client); }
+  void Disconnect(const Client& client) override { ensemble_.Disconnect(client); }
+  void Reconnect(const Client& client) override { ensemble_.Reconnect(client); }
+  void Expire(const Client& client) override { ensemble_.Expire(client); }
+  bool ChangeLeader() override {
+    ensemble_.ChangeLeader();
+    return true;
+  }
+
+  bool Create(const std::string& path) override { return ensemble_.Create(path); }
+  bool Delete(const std::string& path) override { return ensemble_.Delete(path); }
+  std::vector<std::string> Paths(const std::string& path) override { return ensemble_.Paths(path); }
+  int64_t Watches() override { return static_cast<int64_t>(ensemble_.watches()); }
+
+  void Pass(absl::Duration time) override { ensemble_.Advance(time); }
+  bool Await(const std::function<bool()>& condition) override {
+    const absl::Duration until = ensemble_.Elapsed() + absl::Minutes(1);
+    while (!condition()) {
+      if (ensemble_.Elapsed() > until) return false;
+      ensemble_.Advance(absl::Milliseconds(10));
+    }
+    return true;
+  }
+
+ private:
+  const std::string root_ = "/worlds";
+  testing::InMemoryEnsemble ensemble_{{.container_check_interval = absl::Seconds(1)}};
+};
+
+}  // namespace
+
+std::unique_ptr<World> NewWorld() { return std::make_unique<MemoryWorld>(); }
+
+}  // namespace zkrecipes::integration

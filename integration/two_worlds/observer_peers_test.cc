@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who asks for, watches or may not see a leader, as other libraries' suites play it (docs/peers.md),
+// in every world.
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "integration/two_worlds/election_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class ObserversInAWorld : public ElectionTest {};
+
+TEST_F(ObserversInAWorld, OfARelativePathAreRefused) {
+  auto client = NewClient();
+  LeaderElection election(client, "parent");
+  auto candidate = Campaigning(election);
+  EXPECT_EQ(Answer(candidate).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(election.TryCampaign().status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(TextOf(election.CurrentLeader()), "INVALID_ARGUMENT");
+  const Told told(election);
+  EXPECT_TRUE(AwaitLast(told, "INVALID_ARGUMENT"));
+}
+
+TEST_F(ObserversInAWorld, NeverSeeValuesOfOneLeaderAfterThoseOfTheNext) {
+  auto first = NewClient();
+  auto second = NewClient();
+  auto observer = NewClient();
+  const Told told(Election(observer));
+  std::optional<Lease> leading = Elected(Election(first, "a", "10"));
+  auto next = Queued(Election(second, "b", "15"), 2);
+  for (int value = 11; value < 15; ++value) {
+    EXPECT_EQ(Election(first).Proclaim(*leading, absl::StrCat(value)), absl::OkStatus());
+  }
+  leading.reset();
+  leading = Granted(next);
+  for (int value = 16; value < 20; ++value) {
+    EXPECT_EQ(Election(second).Proclaim(*leading, absl::StrCat(value)), absl::OkStatus());
+  }
+  EXPECT_TRUE(AwaitLast(told, "b=19"));
+  std::vector<std::string> texts = told.texts();
+  std::erase(texts, "nobody");
+  EXPECT_TRUE(std::is_sorted(texts.begin(), texts.end())) << ::testing::PrintToString(texts);
+}
+
+TEST_F(ObserversInAWorld, AllSeeEveryLeaderThatWaitsForThem) {
+  const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient(), NewClient()};
+  std::vector<std::unique_ptr<Told>> observers;
+  for (const auto& client : clients) {
+    observers.push_back(std::make_unique<Told>(Election(client)));
+  }
+  std::vector<Pending> candidates;
+  for (size_t i = 0; i < clients.size(); ++i) {
+    candidates.push_back(Queued(Election(clients[i], absl::StrCat(i)), i + 1));
+  }
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Lease leading = Granted(candidates[i]);
+    for (const auto& told : observers) EXPECT_TRUE(AwaitLast(*told, absl::StrCat(i, "=")));
+  }
+}
+
+TEST_F(ObserversInAWorld, AreToldOfTheLeaderThatCameWhileTheyWereCutOff) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  std::optional<Lease> leading = Elected(Election(client, "one"));
+  const Told told(Election(observer));
+  EXPECT_TRUE(AwaitLast(told, "one="));
+  world().Disconnect(*observer);
+  leading.reset();
+  ASSERT_TRUE(AwaitQueue(0));
+  leading = Elected(Election(client, "two"));
+  EXPECT_THAT(told.texts(), ElementsAre("one="));
+  world().Reconnect(*observer);
+  EXPECT_TRUE(AwaitLast(told, "two="));
+}
+
+TEST_F(ObserversInAWorld, AreToldOfANewTermOfTheSameCandidate) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  std::optional<Lease> leading = Elected(Election(client, "one"));
+  const Told told(Election(observer));
+  EXPECT_TRUE(AwaitLast(told, "one="));
+  world().Disconnect(*observer);
+  leading.reset();
+  ASSERT_TRUE(AwaitQueue(0));
+  leading = Elected(Election(client, "one"));
+  world().Reconnect(*observer);
+  EXPECT_TRUE(AwaitTold(told, {"one=", "one="}));
+}
+
+TEST_F(ObserversInAWorld, WhoseSessionExpiresAreToldOnlyOfWhatChanged) {
+  auto client = NewClient();
+  auto observer = NewClient();
+  std::optional<Lease> leading = Elected(Election(client, "one"));
+  const Told told(Election(observer));
+  EXPECT_TRUE(AwaitLast(told, "one="));
+  const States states(*observer);
+  world().Expire(*observer);
+  EXPECT_TRUE(world().Await([&] { return states.seen().size() > 1; }));
+  EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kConnected); }));
+  EXPECT_EQ(Election(client).Proclaim(*leading, "still"), absl::OkStatus());
+  EXPECT_TRUE(AwaitLast(told, "one=still"));
+  EXPECT_THAT(told.texts(), ElementsAre("one=", "one=still"));
+  world().Expire(*observer);
+  leading.reset();
+  const Lease next = Elected(Election(client, "two"));
+  EXPECT_TRUE(AwaitLast(told, "two="));
+}
+
+TEST_F(ObserversInAWorld, WhoAskWithoutAConnectionAreAnsweredOnceThereIsOne) {
+  auto client = NewClient();
+  const Lease leading = Elected(Election(client, "one"));
+  world().Disconnect(*client);
+  auto asked =
+      std::async(std::launch::async, [&] { return TextOf(Election(client).CurrentLeader()); });
+  world().Pass(absl::Milliseconds(200));
+  EXPECT_NE(asked.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  world().Reconnect(*client);
+  EXPECT_TRUE(world().Await(
+      [&] { return asked.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
+  EXPECT_EQ(asked.get(), "one=");
+}
+
+TEST_F(ObserversInAWorld, ALeaderProclaimsThroughAnyElectionObjectOfItsPath) {
+  auto client = NewClient();
+  std::optional<Lease> leading = Elected(Election(client, "one"));
+  LeaderElection resumed(client, path());
+  const Told told(resumed);
+  EXPECT_EQ(resumed.Proclaim(*leading, "resumed"), absl::OkStatus());
+  EXPECT_TRUE(AwaitLast(told, "one=resumed"));
+  EXPECT_TRUE(AwaitLeader(client, "one"));
+  const Lease elsewhere = Acquired(client, path() + "-other");
+  EXPECT_EQ(resumed.Proclaim(elsewhere, "no").code(), StatusCode::kInvalidArgument);
+  leading.reset();
+  const Lease next = Elected(Election(client, "two"));
+  EXPECT_TRUE(AwaitLast(told, "two="));
+}
+
+TEST_F(ObserversInAWorld, AndCandidatesWithOtherCredentialsAreRefusedEveryTime) {
+  const ClientOptions alice{.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()};
+  auto owner = NewClient(alice);
+  const Lease leading = Elected(Election(owner, "alice"));
+  for (const char* credentials : {"", "alice:wrong"}) {
+    auto other = NewClient({.digest_credentials = credentials});
+    const auto queue = Queue();
+    for (const std::string& where : {path(), path(), path() + "/second"}) {
+      auto candidate = Campaigning({other, where});
+      EXPECT_EQ(Answer(candidate).status().code(), StatusCode::kPermissionDenied);
+    }
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(TextOf(Election(other).CurrentLeader()), "PERMISSION_DENIED");
+      const Told told(Election(other));
+      EXPECT_TRUE(AwaitLast(told, "PERMISSION_DENIED"));
+      EXPECT_THAT(told.texts(), SizeIs(1));
+    }
+    EXPECT_EQ(Queue(), queue);
+  }
+  EXPECT_TRUE(AwaitLeader(NewClient(alice), "alice"));
+}
+
+TEST_F(ObserversInAWorld, AndCandidatesMayUseAnOpenPathBelowOneThatIsClosedToThem) {
+  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
+  auto opener = NewClient({.digest_credentials = "alice:secret"});
+  auto other = NewClient();
+  const Lease closed = Elected(Election(owner, "alice"));
+  const std::string open = path() + "/open";
+  auto first = Campaigning({opener, open});
+  std::optional<Lease> leading = Granted(first);
+  LeaderElection election(other, open, {.id = "other"});
+  auto second = Campaigning(election);
+  leading.reset();
+  leading = Granted(second);
+  EXPECT_EQ(TextOf(election.CurrentLeader()), "other=");
+  EXPECT_EQ(TextOf(Election(other).CurrentLeader()), "PERMISSION_DENIED");
+}
+
+TEST_F(ObserversInAWorld, OfUsersWithPathsOfTheirOwnSeeEachUsersCandidatesInTurn) {
+  ASSERT_TRUE(world().Create(world().root()));
+  for (const std::string user : {"alice", "bob"}) {
+    auto client = NewClient({.digest_credentials = user + ":secret", .acl = CreatorOnlyAcl()});
+    const std::string path = this->path() + "-" + user;
+    auto first = Campaigning({client, path, {.id = "first"}});
+    std::optional<Lease> leading = Granted(first);
+    auto second = Campaigning({client, path, {.id = "second"}});
+    EXPECT_EQ((*LeaderElection(client, path).CurrentLeader())->owner.id, "first");
+    leading.reset();
+    leading = Granted(second);
+    EXPECT_EQ((*LeaderElection(client, path).CurrentLeader())->owner.id, "second");
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lock's queue while nothing goes wrong, in every world.
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "integration/two_worlds/world_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class QueueInAWorld : public WorldTest {
+ protected:
+  // Nobody watches a node of its own during the test.
+  std::shared_ptr<Client> NewClient(ClientOptions options = {}) {
+    options.session_timeout = absl::Minutes(1);
+    return WorldTest::NewClient(std::move(options));
+  }
+  // Grants in the order of arrival, with growing tokens.
+  void ExpectTurns(Lease held, std::vector<Pending>& waiting) {
+    for (Pending& waiter : waiting) {
+      EXPECT_FALSE(waiter.answered());
+      const FencingToken token = held.token();
+      EXPECT_EQ(std::move(held).Release(), absl::OkStatus());
+      held = Granted(waiter);
+      EXPECT_GT(held.token(), token);
+    }
+  }
+};
+
+TEST_F(QueueInAWorld, AGrantIsOneNodeWhoseCzxidIsTheToken) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+  EXPECT_THAT(Queue(), ElementsAre(lease.node()));
+  const auto contenders = ListContenders(*client, path());
+  ASSERT_THAT(*contenders, SizeIs(1));
+  EXPECT_TRUE(contenders->front().holds);
+  EXPECT_EQ(contenders->front().node_czxid, lease.token().value());
+  EXPECT_EQ(contenders->front().session, client->session_id());
+  EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
+TEST_F(QueueInAWorld, ClientsHaveTheirTurnsInTheOrderOfArrival) {
+  auto first = NewClient();
+  Lease lease = Acquired(first);
+  std::vector<std::shared_ptr<Client>> clients;
+  std::vector<Pending> waiting;
+  for (size_t i = 0; i < 4; ++i) {
+    clients.push_back(NewClient());
+    waiting.push_back(Queued(clients.back(), i + 2));
+  }
+  ExpectTurns(std::move(lease), waiting);
+}
+
+TEST_F(QueueInAWorld, AcquiresOfOneClientHaveTheirTurnsInTheOrderOfArrival) {
+  auto client = NewClient();
+  Lease lease = Acquired(client);
+  std::vector<Pending> waiting;
+  for (size_t i = 0; i < 10; ++i) waiting.emplace_back(client, path());
+  ASSERT_TRUE(AwaitQueue(11));
+  ExpectTurns(std::move(lease), waiting);
+}
+
+TEST_F(QueueInAWorld, EachWaiterWatchesOneNodeAndAReleaseFiresOneWatch) {
+  std::vector<std::shared_ptr<Client>> clients = {NewClient()};
+  std::optional<Lease> lease = Acquired(clients[0]);
+  std::vector<Pending> waiting;
+  for (size_t i = 0; i < 4; ++i) {
+    clients.push_back(NewClient());
+    waiting.push_back(Queued(clients.back(), i + 2));
+  }
+  EXPECT_TRUE(AwaitWatches(4));
+  lease.reset();
+  const Lease next = Granted(waiting[0]);
+  EXPECT_TRUE(AwaitWatches(3));
+}
+
+TEST_F(QueueInAWorld, ATryTakesAFreeLock) {
+  auto client = NewClient();
+  auto tried = Lock(client, path()).TryAcquire();
+  ASSERT_TRUE(tried.ok()) << tried.status();
+  ASSERT_TRUE(tried->acquired());
+  EXPECT_THAT(Queue(), ElementsAre((*std::move(tried)).lease().node()));
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(QueueInAWorld, ATryOfABusyLockQueuesNobody) {
+  auto holder = NewClient();
+  auto other = NewClient();
+  const Lease lease = Acquired(holder);
+  CatchUp(other);
+  for (const auto& client : {holder, other}) {
+    auto tried = Lock(client, path()).TryAcquire();
+    ASSERT_TRUE(tried.ok()) << tried.status();
+    EXPECT_FALSE(tried->acquired());
+  }
+  // Had a node been there for a moment, it would have taken a number.
+  auto waiter = Queued(other, 2);
+  EXPECT_EQ(Number(Queue().back()), "0000000001");
+}
+
+TEST_F(QueueInAWorld, ATryThatWasBusyTakesTheLockOnceItIsFree) {
+  auto holder = NewClient();
+  Lease lease = Acquired(holder);
+  Lock lock(NewClient(), path());
+  EXPECT_FALSE(lock.TryAcquire()->acquired());
+  EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
+  // Another server may hear of it a moment later.
+  EXPECT_TRUE(world().Await([&] { return lock.TryAcquire()->acquired(); }));
+}
+
+TEST_F(QueueInAWorld, OfManyTriesAtOnceOneTakesTheLockAndTheOthersLeaveNothing) {
+  const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient(), NewClient()};
+  std::vector<std::future<absl::StatusOr<TryResult>>> tries;
+  for (size_t i = 0; i < 12; ++i) {
+    tries.push_back(std::async(std::launch::async, [this, client = clients[i % clients.size()]] {
+      return Lock(client, path()).TryAcquire();
+    }));
+  }
+  std::vector<Lease> leases;
+  for (auto& answer : tries) {
+    auto tried = answer.get();
+    ASSERT_TRUE(tried.ok()) << tried.status();
+    if (tried->acquired()) leases.push_back((*std::move(tried)).lease());
+  }
+  ASSERT_THAT(leases, SizeIs(1));
+  EXPECT_TRUE(AwaitQueue(1));
+  EXPECT_THAT(Queue(), ElementsAre(leases[0].node()));
+}
+
+TEST_F(QueueInAWorld, AHolderThatAcquiresAgainWaitsForItselfAndStillHolds) {
+  auto client = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  Pending again(client, path(), {.timeout = absl::Seconds(1)});
+  EXPECT_EQ(Answer(again).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(lease->state(), Lease::State::kHeld);
+  Pending next = Queued(client, 2);
+  EXPECT_FALSE(next.answered());
+  lease.reset();
+  EXPECT_TRUE(Answer(next).ok());
+}
+
+TEST_F(QueueInAWorld, ATimedOutWaitLeavesNeitherNodeNorWatch) {
+  auto holder = NewClient();
+  auto other = NewClient();
+  const Lease lease = Acquired(holder);
+  Pending waiter(other, path(), {.timeout = absl::Seconds(1)});
+  ASSERT_TRUE(AwaitWatches(1));
+  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(AwaitQueue(1));
+  EXPECT_TRUE(AwaitWatches(0));
+  EXPECT_EQ(waiter.answers(), 1);
+}
+
+TEST_F(QueueInAWorld, ACancelledWaitLeavesNeitherNodeNorWatch) {
+  auto holder = NewClient();
+  auto other = NewClient();
+  const Lease lease = Acquired(holder);
+  std::stop_source stop;
+  Pending waiter(other, path(), {.cancel = stop.get_token()});
+  ASSERT_TRUE(AwaitWatches(1));
+  stop.request_stop();
+  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kCancelled);
+  EXPECT_TRUE(AwaitQueue(1));
+  EXPECT_TRUE(AwaitWatches(0));
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+}
+
+TEST_F(QueueInAWorld, AWaiterBehindOneThatGaveUpStillGetsItsTurnAndNotBefore) {
+  auto holder = NewClient();
+  auto other = NewClient();
+  std::optional<Lease> lease = Acquired(holder);
+  std::stop_source stop;
+  Pending gives_up(other, path(), {.cancel = stop.get_token()});
+  ASSERT_TRUE(AwaitQueue(2));
+  Pending waiter = Queued(other, 3);
+  ASSERT_TRUE(AwaitWatches(2));
+  stop.request_stop();
+  ASSERT_TRUE(AwaitQueue(2));
+  ASSERT_TRUE(AwaitWatches(1));
+  EXPECT_FALSE(waiter.answered());
+  lease.reset();
+  EXPECT_TRUE(Answer(waiter).ok());
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

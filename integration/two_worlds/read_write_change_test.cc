@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Upgrades and downgrades of the read/write lock, in every world.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "integration/two_worlds/world_fixture.h"
+#include "zkrecipes/read_write_lock.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::ElementsAre;
+
+class ReadWriteChangeInAWorld : public WorldTest {
+ protected:
+  ReadWriteChangeInAWorld() : client_(NewPatientClient()), other_(NewPatientClient()) {}
+
+  // Nobody watches a node of its own during the test.
+  std::shared_ptr<Client> NewPatientClient() {
+    ClientOptions options;
+    options.session_timeout = absl::Minutes(1);
+    return NewClient(options);
+  }
+  ReadWriteLock lock() { return {client_, path()}; }
+
+  Lease Reading(const std::shared_ptr<Client>& client) {
+    Pending reader = Reader(client);
+    return Granted(reader);
+  }
+  Lease Writing(const std::shared_ptr<Client>& client) {
+    Pending writer = Writer(client);
+    return Granted(writer);
+  }
+  Pending Reader(const std::shared_ptr<Client>& client) {
+    return Pending(
+        [&](auto done) { ReadWriteLock(client, path()).AcquireSharedAsync({}, std::move(done)); });
+  }
+  Pending Writer(const std::shared_ptr<Client>& client) {
+    return Pending([&](auto done) {
+      ReadWriteLock(client, path()).AcquireExclusiveAsync({}, std::move(done));
+    });
+  }
+
+  std::shared_ptr<Client> client_;
+  std::shared_ptr<Client> other_;
+};
+
+// An upgrade that has to wait, on a thread of its own.
+class Upgrading {
+ public:
+  Upgrading(ReadWriteLock lock, Lease& shared, WaitOptions wait = {})
+      : thread_([this, lock = std::move(lock), &shared, wait]() mutable {
+          answer_ = lock.Upgrade(shared, wait);
+          done_ = true;
+        }) {}
+  bool done() const { return done_; }
+  absl::StatusOr<Lease> Answer() {
+    thread_.join();
+    return *std::move(answer_);
+  }
+
+ private:
+  std::atomic<bool> done_ = false;
+  std::optional<absl::StatusOr<Lease>> answer_;
+  std::jthread thread_;
+};
+
+TEST_F(ReadWriteChangeInAWorld, TheOnlyReaderIsUpgradedWithALargerToken) {
+  Lease shared = Reading(client_);
+  const FencingToken before = shared.token();
+  auto exclusive = lock().Upgrade(shared);
+  ASSERT_TRUE(exclusive.ok()) << exclusive.status();
+  EXPECT_EQ(exclusive->sequencer().mode, "exclusive");
+  EXPECT_GT(exclusive->token(), before);
+  EXPECT_EQ(shared.state(), Lease::State::kReleased);
+  EXPECT_TRUE(AwaitQueue(1));
+  EXPECT_THAT(Queue(), ElementsAre(exclusive->node()));
+  EXPECT_FALSE(ReadWriteLock(other_, path()).TryAcquireShared()->acquired());
+}
+
+TEST_F(ReadWriteChangeInAWorld, AnUpgradeWaitsForTheOtherReaders) {
+  std::optional<Lease> other = Reading(other_);
+  Lease shared = Reading(client_);
+  Upgrading upgrading(lock(), shared);
+  ASSERT_TRUE(AwaitQueue(3));
+  ASSERT_TRUE(AwaitWatches(1));
+  EXPECT_FALSE(upgrading.done());
+  EXPECT_EQ(shared.state(), Lease::State::kHeld);
+  other.reset();
+  ASSERT_TRUE(world().Await([&] { return upgrading.done(); }));
+  EXPECT_TRUE(upgrading.Answer().ok());
+}
+
+TEST_F(ReadWriteChangeInAWorld, OfTwoUpgradesTheSecondFailsAtOnceAndTheFirstIsGrantedOnceItLeaves) {
+  Lease first = Reading(client_);
+  std::optional<Lease> second = Reading(other_);
+  Upgrading upgrading(lock(), first);
+  ASSERT_TRUE(AwaitQueue(3));
+  auto refused = ReadWriteLock(other_, path()).Upgrade(*second);
+  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition) << refused.status();
+  EXPECT_EQ(second->state(), Lease::State::kHeld);
+  EXPECT_TRUE(AwaitQueue(3));
+  EXPECT_FALSE(upgrading.done());
+  second.reset();
+  ASSERT_TRUE(world().Await([&] { return upgrading.done(); }));
+  EXPECT_TRUE(upgrading.Answer().ok());
+}
+
+TEST_F(ReadWriteChangeInAWorld, AnUpgradeFailsAtOnceBehindAQueuedWriter) {
+  Lease shared = Reading(client_);
+  auto writer = Writer(other_);
+  ASSERT_TRUE(AwaitQueue(2));
+  EXPECT_EQ(lock().Upgrade(shared).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(shared.state(), Lease::State::kHeld);
+  EXPECT_TRUE(AwaitQueue(2));
+  EXPECT_FALSE(writer.answered());
+  EXPECT_EQ(std::move(shared).Release(), absl::OkStatus());
+  EXPECT_TRUE(Answer(writer).ok());
+}
+
+TEST_F(ReadWriteChangeInAWorld, AnUpgradeThatGivesUpKeepsTheReader) {
+  const Lease other = Reading(other_);
+  Lease shared = Reading(client_);
+  std::stop_source stop;
+  Upgrading upgrading(lock(), shared, {.cancel = stop.get_token()});
+  ASSERT_TRUE(AwaitQueue(3));
+  stop.request_stop();
+  ASSERT_TRUE(world().Await([&] { return upgrading.done(); }));
+  EXPECT_EQ(upgrading.Answer().status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(shared.state(), Lease::State::kHeld);
+  EXPECT_TRUE(AwaitQueue(2));
+  EXPECT_TRUE(AwaitWatches(0));
+}
+
+TEST_F(ReadWriteChangeInAWorld, ADowngradeKeepsItsTokenAndLetsReadersInUpToTheNextWriter) {
+  Lease exclusive = Writing(client_);
+  const FencingToken token = exclusive.token();
+  auto reader = Reader(other_);
+  ASSERT_TRUE(AwaitQueue(2));
+  auto writer = Writer(other_);
+  ASSERT_TRUE(AwaitQueue(3));
+  auto later = Reader(other_);
+  ASSERT_TRUE(AwaitQueue(4));
+  auto shared = lock().Downgrade(exclusive);
+  ASSERT_TRUE(shared.ok()) << shared.status();
+  EXPECT_EQ(shared->sequencer().mode, "shared");
+  EXPECT_EQ(shared->token(), token);
+  EXPECT_EQ(exclusive.state(), Lease::State::kReleased);
+  EXPECT_EQ(shared->Verify(), absl::OkStatus());
+  std::optional<Lease> reading = Granted(reader);
+  EXPECT_TRUE(AwaitQueue(4));
+  EXPECT_FALSE(writer.answered());
+  EXPECT_FALSE(later.answered());
+  reading.reset();
+  EXPECT_TRUE(AwaitQueue(3));
+  EXPECT_FALSE(writer.answered());
+  EXPECT_EQ((*std::move(shared)).Release(), absl::OkStatus());
+  EXPECT_GT(Granted(writer).token(), token);
+}
+
+TEST_F(ReadWriteChangeInAWorld, ALeaseMayGoUpAndDownAgain) {
+  Lease shared = Reading(client_);
+  FencingToken last = shared.token();
+  for (int i = 0; i < 3; ++i) {
+    auto exclusive = lock().Upgrade(shared);
+    ASSERT_TRUE(exclusive.ok()) << exclusive.status();
+    EXPECT_GT(exclusive->token(), last);
+    last = exclusive->token();
+    auto again = lock().Downgrade(*exclusive);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->token(), last);
+    shared = *std::move(again);
+  }
+  EXPECT_TRUE(AwaitQueue(1));
+}
+
+TEST_F(ReadWriteChangeInAWorld, TheQueueIsListedWithTheTokenOfADowngradedWriter) {
+  Lease exclusive = Writing(client_);
+  const auto shared = lock().Downgrade(exclusive);
+  ASSERT_TRUE(AwaitQueue(1));
+  const auto queue = ListContenders(*client_, path());
+  ASSERT_EQ(queue->size(), 1u);
+  EXPECT_EQ(queue->front().mode, "shared");
+  EXPECT_TRUE(queue->front().holds);
+  EXPECT_EQ(queue->front().token, shared->token());
+  EXPECT_GT(queue->front().node_czxid, shared->token().value());
+}
+
+TEST_F(ReadWriteChangeInAWorld, ALeaseThatIsLostIsNeitherUpgradedNorDowngraded) {
+  Lease shared = Reading(client_);
+  ASSERT_TRUE(world().Delete(shared.node()));
+  EXPECT_EQ(lock().Upgrade(shared).status().code(), StatusCode::kAborted);
+  Lease exclusive = Writing(client_);
+  ASSERT_TRUE(world().Delete(exclusive.node()));
+  EXPECT_EQ(lock().Downgrade(exclusive).status().code(), StatusCode::kAborted);
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(ReadWriteChangeInAWorld, ASessionThatExpiresEndsAnUpgradeThatWaits) {
+  const Lease other = Reading(other_);
+  Lease shared = Reading(client_);
+  Upgrading upgrading(lock(), shared);
+  ASSERT_TRUE(AwaitQueue(3));
+  world().Expire(*client_);
+  ASSERT_TRUE(world().Await([&] { return upgrading.done(); }));
+  EXPECT_EQ(upgrading.Answer().status().code(), StatusCode::kAborted);
+  ExpectLost(std::move(shared), "its session expired");
+  EXPECT_TRUE(AwaitQueue(1));
+}
+
+TEST_F(ReadWriteChangeInAWorld, WhatIsNoLeaseOfThisLockIsRefused) {
+  Lease shared = Reading(client_);
+  Lease elsewhere = Acquired(client_, world().root() + "/elsewhere");
+  Lease plain = Acquired(client_, world().root() + "/plain");
+  const auto code = [](const absl::StatusOr<Lease>& answer) { return answer.status().code(); };
+  EXPECT_EQ(code(lock().Downgrade(shared)), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(lock().Upgrade(elsewhere)), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(ReadWriteLock(other_, path()).Upgrade(shared)), StatusCode::kInvalidArgument);
+  ReadWriteLock on_plain(client_, world().root() + "/plain");
+  EXPECT_EQ(code(on_plain.Downgrade(plain)), StatusCode::kInvalidArgument);
+  const Lease moved = std::move(shared);
+  EXPECT_EQ(code(lock().Upgrade(shared)), StatusCode::kInvalidArgument);
+  EXPECT_EQ(moved.state(), Lease::State::kHeld);
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parents, names, numbers, ACLs and namespaces, in every world.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "integration/two_worlds/world_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class TreeInAWorld : public WorldTest {
+ protected:
+  // All forms are refused, and nothing is made.
+  void ExpectRefused(const std::shared_ptr<Client>& client, const std::string& path,
+                     StatusCode code) {
+    const auto before = world().Paths(world().root());
+    Pending pending(client, path);
+    EXPECT_EQ(Answer(pending).status().code(), code) << path;
+    EXPECT_EQ(Lock(client, path).TryAcquire().status().code(), code) << path;
+    EXPECT_EQ(world().Paths(world().root()), before) << path;
+  }
+  bool Gone(const std::string& path) {
+    const auto paths = world().Paths(world().root());
+    return std::find(paths.begin(), paths.end(), path) == paths.end();
+  }
+  // As an operator makes it, with a parent that stays.
+  void MakePath() {
+    ASSERT_TRUE(world().Create(world().root()));
+    ASSERT_TRUE(world().Create(path()));
+  }
+};
+
+TEST_F(TreeInAWorld, ParentsAreMadeAndGoWhenTheyAreEmpty) {
+  auto client = NewClient();
+  const std::string deep = path() + "/deep/er";
+  std::optional<Lease> lease = Acquired(client, deep);
+  EXPECT_THAT(world().Paths(world().root()),
+              ElementsAre(path(), path() + "/deep", deep, lease->node()));
+  world().Pass(absl::Seconds(2));
+  EXPECT_EQ(lease->state(), Lease::State::kHeld);
+  lease.reset();
+  EXPECT_TRUE(world().Await([&] { return world().Paths(world().root()).empty(); }));
+  lease = Acquired(client, deep);
+  EXPECT_EQ(Number(lease->node()), "0000000000");
+}
+
+TEST_F(TreeInAWorld, TokensGrowThoughThePathIsDeletedAndItsNumbersBeginAgain) {
+  auto client = NewClient();
+  FencingToken last;
+  for (int i = 0; i < 4; ++i) {
+    Lease lease = Acquired(client);
+    EXPECT_EQ(Number(lease.node()), "0000000000");
+    EXPECT_GT(lease.token(), last);
+    last = lease.token();
+    EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
+    (void)world().Delete(path());
+    EXPECT_FALSE(world().Delete(path()));
+  }
+}
+
+TEST_F(TreeInAWorld, TheWholeQueueMayBeDeletedAndTheNextBeginsAnew) {
+  auto client = NewClient({.session_timeout = absl::Seconds(2)});
+  Lease lease = Acquired(client);
+  Pending waiter = Queued(client, 2);
+  const auto queue = Queue();
+  ASSERT_TRUE(world().Delete(queue[1]));
+  ASSERT_TRUE(world().Delete(queue[0]));
+  (void)world().Delete(path());
+  ExpectLost(std::move(lease), "somebody else deleted its node");
+  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kAborted);
+  const Lease next = Acquired(client);
+  EXPECT_THAT(Queue(), ElementsAre(next.node()));
+}
+
+TEST_F(TreeInAWorld, ThePathCannotBeDeletedWhileSomebodyIsQueued) {
+  auto client = NewClient();
+  std::optional<Lease> lease = Acquired(client);
+  EXPECT_FALSE(world().Delete(path()));
+  Pending waiter = Queued(client, 2);
+  lease.reset();
+  lease = Granted(waiter);
+  EXPECT_FALSE(world().Delete(path()));
+  EXPECT_EQ(lease->state(), Lease::State::kHeld);
+  EXPECT_EQ((*std::move(lease)).Release(), absl::OkStatus());
+  // By us, or before by the servers as an empty container.
+  EXPECT_TRUE(world().Await([&] { return world().Delete(path()) || Gone(path()); }));
+  EXPECT_TRUE(Gone(path()));
+}
+
+TEST_F(TreeInAWorld, AnEphemeralNodeIsNoLocksPath) {
+  auto client = NewClient();
+  const Lease lease = Acquired(client);
+  ExpectRefused(client, lease.node(), StatusCode::kFailedPrecondition);
+  ExpectRefused(client, lease.node() + "/deep/er", StatusCode::kFailedPrecondition);
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+}
+
+TEST_F(TreeInAWorld, WhoShowsOtherCredentialsIsRefused) {
+  const ClientOptions alice{.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()};
+  auto owner = NewClient(alice);
+  const Lease lease = Acquired(owner);
+  for (const char* credentials : {"", "alice:wrong", "bob:secret"}) {
+    auto other = NewClient({.digest_credentials = credentials});
+    ExpectRefused(other, path(), StatusCode::kPermissionDenied);
+    ExpectRefused(other, path() + "/below", StatusCode::kPermissionDenied);
+    EXPECT_EQ(ListContenders(*other, path()).status().code(), StatusCode::kPermissionDenied);
+  }
+  auto same = NewClient(alice);
+  EXPECT_FALSE(Lock(same, path()).TryAcquire()->acquired());
+}
+
+TEST_F(TreeInAWorld, AnAclThatTheServerDoesNotUnderstandIsRefused) {
+  auto client = NewClient({.acl = {Acl{31, "nonsense", "whoever"}}});
+  ExpectRefused(client, path(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(TreeInAWorld, ForeignChildrenAreIgnoredButTakeANumber) {
+  MakePath();
+  for (const char* name : {"readme", "lock-0000000000", "_c_not-a-guid", "-0000000001"}) {
+    ASSERT_TRUE(world().Create(path() + "/" + name));
+  }
+  auto client = NewClient();
+  const Lease lease = Acquired(client);
+  EXPECT_EQ(Number(lease.node()), "0000000004");
+  EXPECT_THAT(*ListContenders(*client, path()), SizeIs(1));
+}
+
+TEST_F(TreeInAWorld, ContendersOfOtherLibrariesAreWaitedFor) {
+  MakePath();
+  auto client = NewClient();
+  const std::string guid = "0f8fad5b-d9cb-469f-a165-70867728950e";
+  const std::string plain = "0f8fad5bd9cb469fa16570867728950e";
+  int number = 0;
+  for (const std::string& name :
+       {"_c_" + guid + "-lock-", "_c_" + guid + "-__READ__", "_c_" + guid + "-__WRIT__",
+        "_c_" + guid + "-latch-", plain + "__lock__", plain + "__rlock__"}) {
+    const std::string node = absl::StrFormat("%s/%s%010d", path(), name, number);
+    ASSERT_TRUE(world().Create(node));
+    Pending waiter = Queued(client, 2);
+    world().Pass(absl::Milliseconds(50));
+    EXPECT_FALSE(waiter.answered()) << name;
+    EXPECT_EQ(Queue()[0], node);
+    ASSERT_TRUE(world().Delete(node));
+    EXPECT_TRUE(Answer(waiter).ok()) << name;
+    ASSERT_TRUE(AwaitQueue(0));
+    number += 2;  // theirs and ours
+  }
+}
+
+TEST_F(TreeInAWorld, ClientsOfBothDialectsQueueInOneOrder) {
+  auto curator = NewClient();
+  auto kazoo = NewClient({.dialect = NameDialect::kKazoo});
+  std::optional<Lease> lease = Acquired(kazoo);
+  Pending second = Queued(curator, 2);
+  Pending third = Queued(kazoo, 3);
+  lease.reset();
+  lease = Granted(second);
+  EXPECT_FALSE(third.answered());
+  lease.reset();
+  EXPECT_TRUE(Answer(third).ok());
+}
+
+TEST_F(TreeInAWorld, TheQueueIsListedInOrderWithItsOwners) {
+  auto first = NewClient({.owner_id = "one"});
+  auto second = NewClient({.dialect = NameDialect::kKazoo, .owner_id = "two"});
+  EXPECT_THAT(*ListContenders(*first, path()), IsEmpty());
+  const Lease lease = Acquired(first);
+  Pending waiter = Queued(second, 2);
+  const auto contenders = ListContenders(*second, path());
+  ASSERT_THAT(*contenders, SizeIs(2));
+  const auto queue = Queue();
+  for (size_t i = 0; i < 2; ++i) {
+    const ContenderInfo& contender = (*contenders)[i];
+    EXPECT_EQ(contender.position, static_cast<int>(i));
+    EXPECT_EQ(contender.mode, "exclusive");
+    EXPECT_EQ(contender.holds, i == 0);
+    EXPECT_EQ(path() + "/" + contender.node, queue[i]);
+    EXPECT_EQ(contender.owner.id, i == 0 ? "one" : "two");
+    EXPECT_EQ(contender.session, (i == 0 ? first : second)->session_id());
+    EXPECT_EQ(contender.dialect, i == 0 ? NameDialect::kCurator : NameDialect::kKazoo);
+  }
+  EXPECT_LT((*contenders)[0].token, (*contenders)[1].token);
+}
+
+TEST_F(TreeInAWorld, ANamespaceIsAPrefixOfItsClientsPaths) {
+  auto whole = NewClient();
+  auto part = NewClient({.servers = world().root()});
+  auto elsewhere = NewClient({.servers = world().root() + "/elsewhere"});
+  const Lease lease = Acquired(part, "/q");
+  EXPECT_EQ(lease.node().compare(0, 3, "/q/"), 0);
+  EXPECT_THAT(Queue(), ElementsAre(world().root() + lease.node()));
+  EXPECT_FALSE(Lock(whole, path()).TryAcquire()->acquired());
+  EXPECT_TRUE(Lock(elsewhere, "/q").TryAcquire()->acquired());
+  EXPECT_THAT(*ListContenders(*part, "/q"), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `zkr ensemble` as a user runs it: processes, output, exit status.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "integration/fixtures/processes.h"
+#include "integration/zkr/zkr_process.h"
+#include "testing/local/foreign_process.h"
+#include "testing/local/spawn.h"
+#include "testing/local/unique_fd.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing::Program;
+using testing::StartTimeOf;
+using testing::TempDir;
+
+constexpr char kZkr[] = ZKRECIPES_BIN_DIR "/zkr";
+
+struct Outcome {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+class EnsembleCommandTest : public ::testing::Test {
+ protected:
+  // The daemons would outlive a test that crashes: another process stops them, at the end of the
+  // test or when this process is gone.
+  void SetUp() override {
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const testing::UniqueFd read_end(ends[0]);
+    lifeline_ = testing::UniqueFd(ends[1]);
+    const absl::StatusOr<pid_t> pid =
+        testing::Spawn({.command = {"/bin/sh", "-c", "cat; exec \"$0\" ensemble stop --dir \"$1\"",
+                                    kZkr, directory_},
+                        .stdin_fd = read_end.get()});
+    ASSERT_TRUE(pid.ok()) << pid.status();
+    stopper_ = *pid;
+  }
+  void TearDown() override {
+    lifeline_.reset();
+    waitpid(stopper_, nullptr, 0);
+  }
+
+  // `zkr ensemble WORDS --dir DIR`
+  Outcome Run(const std::vector<std::string>& words) {
+    std::vector<std::string> argv = {kZkr, "ensemble"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    argv.insert(argv.end(), {"--dir", directory_});
+    Program program(argv);
+    const int status = program.Wait();
+    return {status, program.Out(), program.Err()};
+  }
+
+  json Status() { return json::parse(Run({"status", "--json"}).out); }
+
+  std::vector<pid_t> Pids() {
+    std::vector<pid_t> pids;
+    const json status = Status();
+    for (const json& member : status["members"]) {
+      pids.push_back(member["pid"].is_null() ? 0 : member["pid"].get<pid_t>());
+    }
+    return pids;
+  }
+
+  TempDir temporary_;
+  const std::string directory_ = temporary_ / "ensemble";
+
+ private:
+  testing::UniqueFd lifeline_;
+  pid_t stopper_ = 0;
+};
+
+TEST_F(EnsembleCommandTest, StartsShowsAndStopsAndLeavesNothing) {
+  const Outcome start = Run({"start", "--servers", "3"});
+  ASSERT_EQ(start.status, 0) << start.err;
+  EXPECT_THAT(start.out, ::testing::MatchesRegex("127.0.0.1:[0-9]+,127.0.0.1:[0-9]+,"
+                                                 "127.0.0.1:[0-9]+\n"));
+  EXPECT_THAT(start.err, HasSubstr("starting 3"));
+
+  const json status = Status();
+  EXPECT_EQ(status["servers"].get<std::string>() + "\n", start.out);
+  EXPECT_TRUE(status["quorum"].get<bool>());
+  std::multiset<std::string> modes;
+  for (const json& member : status["members"]) modes.insert(member["mode"].get<std::string>());
+  EXPECT_EQ(modes, (std::multiset<std::string>{"follower", "follower", "leader"}));
+  const Outcome table = Run({"status"});
+  EXPECT_EQ(table.status, 0);
+  EXPECT_THAT(table.out, HasSubstr("leader"));
+
+  const std::vector<pid_t> pids = Pids();
+  const Outcome stop = Run({"stop"});
+  EXPECT_EQ(stop.status, 0) << stop.err;
+  EXPECT_EQ(stop.out, "");
+  for (const pid_t pid : pids) EXPECT_EQ(StartTimeOf(pid), 0u);
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+}
+
+TEST_F(EnsembleCommandTest, TheServersAreDaemonsOnLoopback) {
+  const int leak = open("/dev/zero", O_RDONLY);  // inherited by zkr, and to end there
+  ASSERT_EQ(Run({"start", "--servers", "1"}).status, 0);
+  close(leak);
+  const pid_t pid = Pids().at(0);
+  EXPECT_EQ(getsid(pid), pid);
+  EXPECT_THAT(ListeningAddressesOf(pid), ::testing::Each(::testing::StartsWith("127.0.0.1:")));
+  const std::filesystem::path descriptors = "/proc/" + std::to_string(pid) + "/fd";
+  EXPECT_EQ(std::filesystem::read_symlink(descriptors / "0"), "/dev/null");
+  EXPECT_EQ(std::filesystem::read_symlink(descriptors / "1"), directory_ + "/server1/server.log");
+  for (const auto& entry : std::filesystem::directory_iterator(descriptors)) {
+    EXPECT_NE(std::filesystem::read_symlink(entry), "/dev/zero");
+  }
+}
+
+TEST_F(EnsembleCommandTest, ASecondStartSaysThatItRunsAndPrintsTheSame) {
+  const Outcome first = Run({"start", "--servers", "1"});
+  const std::vector<pid_t> pids = Pids();
+  const Outcome second = Run({"start"});
+  EXPECT_EQ(second.status, 0) << second.err;
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_THAT(second.err, HasSubstr("already"));
+  EXPECT_EQ(Pids(), pids);
+  const Outcome other = Run({"start", "--servers", "3"});
+  EXPECT_EQ(other.status, 64);
+  EXPECT_THAT(other.err, HasSubstr("has 1 server(s), not 3"));
+}
+
+TEST_F(EnsembleCommandTest, StartBringsBackOnlyTheServersThatDied) {
+  const Outcome first = Run({"start"});
+  const std::vector<pid_t> before = Pids();
+  ASSERT_EQ(before.size(), 3u);
+  kill(before[0], SIGKILL);
+  ASSERT_TRUE(testing::WaitUntil([&] { return StartTimeOf(before[0]) == 0; }));
+  EXPECT_EQ(Status()["members"][0]["mode"], "down");
+
+  const Outcome again = Run({"start"});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(again.out, first.out);
+  EXPECT_THAT(again.err, HasSubstr("starting 1 of 3"));
+  const std::vector<pid_t> after = Pids();
+  EXPECT_NE(after[0], before[0]);
+  EXPECT_EQ(after[1], before[1]);
+  EXPECT_EQ(after[2], before[2]);
+}
+
+TEST_F(EnsembleCommandTest, WithoutAQuorumStatusFails) {
+  ASSERT_EQ(Run({"start"}).status, 0);
+  const std::vector<pid_t> pids = Pids();
+  ASSERT_EQ(pids.size(), 3u);
+  kill(pids[1], SIGKILL);
+  kill(pids[2], SIGSTOP);  // stop has to end this one too
+  const Outcome status = Run({"status"});
+  EXPECT_EQ(status.status, 69);
+  EXPECT_THAT(status.out, HasSubstr("no answer"));
+  EXPECT_EQ(Run({"stop"}).status, 0);
+  for (const pid_t pid : pids) EXPECT_EQ(StartTimeOf(pid), 0u);
+}
+
+TEST_F(EnsembleCommandTest, WithoutAnEnsembleStatusFailsAndStopIsDone) {
+  const Outcome status = Run({"status", "--json"});
+  EXPECT_EQ(status.status, 69);
+  EXPECT_FALSE(json::parse(status.out)["quorum"].get<bool>());
+  EXPECT_THAT(status.err, HasSubstr("no ensemble"));
+  const Outcome stop = Run({"stop"});
+  EXPECT_EQ(stop.status, 0);
+  EXPECT_THAT(stop.err, HasSubstr("no ensemble"));
+}
+
+TEST_F(EnsembleCommandTest, RefusesWhatItCannotUseAndLeavesItAlone) {
+  EXPECT_EQ(Run({"start", "--servers", "0"}).status, 64);
+  EXPECT_EQ(Run({"start", "--servers", "many"}).status, 64);
+  EXPECT_EQ(Run({"begin"}).status, 64);
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+
+  std::filesystem::create_directory(directory_);
+  std::ofstream(directory_ + "/letter") << "precious";
+  const Outcome start = Run({"start"});
+  EXPECT_EQ(start.status, 69);
+  EXPECT_THAT(start.err, HasSubstr("holds something else"));
+  EXPECT_EQ(Run({"stop"}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(directory_ + "/letter"));
+}
+
+TEST_F(EnsembleCommandTest, KeepsAnEmptyDirectoryThatItWasGiven) {
+  std::filesystem::create_directory(directory_);
+  ASSERT_EQ(Run({"start", "--servers", "1"}).status, 0);
+  ASSERT_EQ(Run({"stop"}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_INTEGRATION_ZKR_ZKR_FIXTURE_H_
+#define ZKRECIPES_INTEGRATION_ZKR_ZKR_FIXTURE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/zkr/zkr_process.h"
+
+namespace zkrecipes::integration {
+
+// A zkr that was started as a user does, with ZKR_SERVERS set, and its descriptor 3 a file for
+// --status-fd. Killed at the end of the test if it still runs.
+class Zkr {
+ public:
+  Zkr(const std::string& servers, const std::vector<std::string>& arguments);
+
+  pid_t pid() const { return program_.pid(); }
+  void Signal(int signal) const { program_.Signal(signal); }
+  int Wait() { return program_.Wait(); }  // as Program::Wait
+  bool IsRunning() { return program_.IsRunning(); }
+  std::string Out() const { return program_.Out(); }
+  std::string Err() const { return program_.Err(); }
+  nlohmann::json Result() const;  // what it wrote to descriptor 3; null if nothing
+
+ private:
+  testing::TempDir dir_;
+  testing::Program program_;
+};
+
+// Tests of zkr on a real ensemble. The lock is node_path().
+class ZkrTest : public ClientTest {
+ protected:
+  void SetUp() override {
+    ClientTest::SetUp();
+    if (!HasFatalFailure()) other_ = NewClient();
+  }
+  void TearDown() override {
+    other_ = nullptr;
+    ClientTest::TearDown();
+  }
+
+  std::unique_ptr<Zkr> Start(const std::vector<std::string>& arguments) {
+    return std::make_unique<Zkr>(servers(), arguments);
+  }
+  // zkr lock node_path() --status-fd 3 FLAGS -- sh -c SCRIPT
+  std::unique_ptr<Zkr> StartLock(const std::string& script,
+                                 const std::vector<std::string>& flags = {});
+
+  // A script that holds the life line as descriptor 9 and goes on with `then`.
+  std::string Holding(const std::string& then) { return "exec 9>" + life_.path() + "; " + then; }
+  // Holds the life line, with a grandchild in a session of its own that hears no signal but SIGKILL.
+  std::string HoldingFast();
+
+  // Somebody else, with a lock of his own or a look at the queue. Leases end with their client.
+  const std::shared_ptr<Client>& other() const { return other_; }
+  std::vector<ContenderInfo> Queue() {
+    CatchUp(other_);
+    return ClientTest::Queue(*other_);
+  }
+  bool AwaitQueue(size_t size) { return ClientTest::AwaitQueue(*other_, size); }
+
+  testing::TempDir dir_;
+  testing::LifeLine life_{dir_ / "life"};
+
+ private:
+  std::shared_ptr<Client> other_;
+};
+
+}  // namespace zkrecipes::integration
+
+#endif  // ZKRECIPES_INTEGRATION_ZKR_ZKR_FIXTURE_H_

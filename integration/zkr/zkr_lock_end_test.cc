@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CMD does not outlive its lock: however zkr, its session or its node ends.
+
+#include <signal.h>
+
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "integration/zkr/zkr_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ZkrLockEndTest : public ZkrTest {
+ protected:
+  // A holder whose tree only SIGKILL ends.
+  std::unique_ptr<Zkr> StartHolder() {
+    auto zkr = StartLock(HoldingFast(), {"--session-timeout", "2s", "--grace", "300ms"});
+    EXPECT_TRUE(life_.WaitFor("deep"));
+    EXPECT_TRUE(life_.WaitFor("ready"));
+    return zkr;
+  }
+
+  void ExpectLost(Zkr& zkr, int64_t token) {
+    EXPECT_EQ(zkr.Wait(), 70);
+    EXPECT_FALSE(life_.IsHeld());
+    EXPECT_EQ(zkr.Result()["result"], "lost");
+    EXPECT_EQ(zkr.Result()["token"], token);
+    EXPECT_THAT(zkr.Err(), HasSubstr("the lock " + node_path() + " was lost while sh ran"));
+  }
+};
+
+TEST_F(ZkrLockEndTest, ASignalEndsTheWholeTreeBeforeTheNodeGoes) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    testing::LifeLine line(dir_ / std::to_string(signal));
+    auto zkr =
+        StartLock("exec 9>" + line.path() +
+                      "; (setsid sh -c 'trap \"\" TERM INT; echo deep >&9; while :; do sleep "
+                      "1; done' &); exec sleep 1000",
+                  {"--grace", "300ms"});
+    ASSERT_TRUE(line.WaitFor("deep"));
+    zkr->Signal(signal);
+    ASSERT_TRUE(Eventually([&] { return Queue().empty(); }));
+    EXPECT_FALSE(line.IsHeld());
+    EXPECT_EQ(zkr->Wait(), 128 + signal);
+    EXPECT_EQ(zkr->Result()["result"], "ran");
+  }
+}
+
+TEST_F(ZkrLockEndTest, WhatTheCommandLeavesBehindIsDeadBeforeTheNodeGoes) {
+  auto zkr = StartLock(
+      Holding(
+          "(setsid sh -c 'trap \"\" TERM; echo deep >&9; while :; do sleep 1; done' &); exit 3"),
+      {"--grace", "300ms"});
+  ASSERT_TRUE(life_.WaitFor("deep"));
+  ASSERT_TRUE(Eventually([&] { return Queue().empty(); }));
+  EXPECT_FALSE(life_.IsHeld());
+  EXPECT_EQ(zkr->Wait(), 3);
+}
+
+TEST_F(ZkrLockEndTest, AKilledZkrTakesTheTreeAlongAndTheNodeGoesWithTheSession) {
+  auto zkr = StartHolder();
+  auto next = StartLock("echo ran", {"--wait", "60s"});
+  ASSERT_TRUE(AwaitQueue(2));
+  zkr->Signal(SIGKILL);
+  EXPECT_TRUE(life_.WaitUntilCut());
+  EXPECT_EQ(zkr->Wait(), 1000 + SIGKILL);
+  EXPECT_EQ(next->Wait(), 0);
+  EXPECT_EQ(next->Out(), "ran\n");
+}
+
+TEST_F(ZkrLockEndTest, AZkrThatStopsForLongerThanItsSessionFindsTheCommandDead) {
+  auto zkr = StartHolder();
+  const int64_t token = Queue().at(0).node_czxid;
+  zkr->Signal(SIGSTOP);
+  ASSERT_TRUE(Eventually([&] { return Queue().empty(); }));
+  EXPECT_FALSE(life_.IsHeld());
+  zkr->Signal(SIGCONT);
+  ExpectLost(*zkr, token);
+}
+
+TEST_F(ZkrLockEndTest, ACommandWhoseSessionIsLostIsEnded) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto zkr = StartHolder();
+  const int64_t token = Queue().at(0).node_czxid;
+  for (int i = 0; i < ensemble().size(); ++i) ASSERT_TRUE(members().Pause(i).ok());
+  ExpectLost(*zkr, token);
+}
+
+TEST_F(ZkrLockEndTest, ACommandWhoseNodeIsDeletedIsEnded) {
+  auto zkr = StartHolder();
+  const auto queue = Queue();
+  ASSERT_EQ(queue.size(), 1u);
+  EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + queue[0].node}).code, zk::Code::kOk);
+  ExpectLost(*zkr, queue[0].node_czxid);
+}
+
+TEST_F(ZkrLockEndTest, ALossIsToldToTheCommandAndCountsAlsoIfItThenEndsWell) {
+  auto zkr = StartLock(
+      Holding("trap 'echo asked >&9; exit 0' TERM; echo up >&9; while :; do sleep 0.01; done"));
+  ASSERT_TRUE(life_.WaitFor("up"));
+  const auto queue = Queue();
+  ASSERT_EQ(queue.size(), 1u);
+  EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + queue[0].node}).code, zk::Code::kOk);
+  ExpectLost(*zkr, queue[0].node_czxid);
+  EXPECT_TRUE(life_.WaitFor("asked"));
+}
+
+TEST_F(ZkrLockEndTest, AServerThatDiesIsNoLoss) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto zkr = StartLock(Holding("echo up >&9; sleep 1000 & wait"), {"--session-timeout", "10s"});
+  ASSERT_TRUE(life_.WaitFor("up"));
+  ASSERT_TRUE(members().Kill(*members().Leader()).ok());
+  ASSERT_TRUE(ensemble().Heal().ok());
+  EXPECT_TRUE(life_.IsHeld());
+  zkr->Signal(SIGTERM);
+  EXPECT_EQ(zkr->Wait(), 128 + SIGTERM);
+  // The one who looks may have lost its own connection.
+  EXPECT_TRUE(Eventually([&] {
+    const auto queue = ListContenders(*other(), node_path(), {kSoon});
+    return queue.ok() && queue->empty();
+  }));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

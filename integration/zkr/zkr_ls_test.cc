@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `zkr ls` and the global options on a real ensemble, as a user runs them.
+
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include <gmock/gmock.h>
+
+#include "integration/zkr/zkr_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
+
+class ZkrLsTest : public ZkrTest {
+ protected:
+  struct Answer {
+    int status;
+    std::string out;
+    std::string err;
+  };
+  Answer Run(const std::vector<std::string>& arguments) {
+    auto zkr = Start(arguments);
+    const int status = zkr->Wait();
+    return {status, zkr->Out(), zkr->Err()};
+  }
+  json Listed(const std::vector<std::string>& arguments) {
+    const Answer answer = Run(arguments);
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_THAT(answer.err, IsEmpty());
+    return json::parse(answer.out);
+  }
+};
+
+TEST_F(ZkrLsTest, ShowsAnAbsentPathAsAnEmptyQueue) {
+  const Answer text = Run({"ls", node_path()});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.out, IsEmpty());
+  EXPECT_THAT(text.err, HasSubstr("nobody holds or waits for " + node_path()));
+  EXPECT_EQ(Listed({"ls", node_path(), "--json"}),
+            json({{"path", node_path()}, {"contenders", json::array()}}));
+  auto session = Connect();
+  EXPECT_EQ(session->Do(zk::Get{node_path()}).code, zk::Code::kNoNode);
+}
+
+TEST_F(ZkrLsTest, ShowsHolderAndWaitersInOrder) {
+  auto holder = NewClient({.owner_id = "first"});
+  auto kazoo = NewClient({.dialect = NameDialect::kKazoo});
+  const Lease held = Acquired(holder);
+  const Pending waiter(kazoo, node_path());
+  ASSERT_TRUE(AwaitQueue(2));
+  const auto queue = Queue();
+  const json answer = Listed({"--json", "ls", node_path()});
+  EXPECT_EQ(answer["path"], node_path());
+  ASSERT_EQ(answer["contenders"].size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    const json& shown = answer["contenders"][i];
+    EXPECT_EQ(shown["position"], i);
+    EXPECT_EQ(shown["mode"], "exclusive");
+    EXPECT_EQ(shown["state"], i == 0 ? "held" : "waiting");
+    EXPECT_EQ(shown["token"], queue[i].token.value());
+    EXPECT_EQ(shown["node_czxid"], queue[i].node_czxid);
+    EXPECT_EQ(shown["node"], queue[i].node);
+    EXPECT_EQ(shown["session"], absl::StrFormat("0x%x", queue[i].session));
+    EXPECT_EQ(shown["dialect"], i == 0 ? "curator" : "kazoo");
+  }
+  EXPECT_EQ(answer["contenders"][0]["token"], held.token().value());
+  EXPECT_EQ(answer["contenders"][0]["owner"]["id"], "first");
+  EXPECT_EQ(answer["contenders"][0]["owner"]["pid"], getpid());
+}
+
+TEST_F(ZkrLsTest, ShowsATableToPeople) {
+  auto holder = NewClient({.owner_id = "first"});
+  const Lease held = Acquired(holder);
+  const Pending waiter(other(), node_path());
+  ASSERT_TRUE(AwaitQueue(2));
+  const Answer answer = Run({"ls", node_path()});
+  EXPECT_EQ(answer.status, 0);
+  const std::vector<std::string> lines = absl::StrSplit(answer.out, '\n');
+  ASSERT_EQ(lines.size(), 4u) << answer.out;
+  EXPECT_THAT(lines[0], MatchesRegex("POS  MODE +STATE +TOKEN +OWNER +SESSION +SINCE +NODE"));
+  EXPECT_THAT(lines[1],
+              StartsWith("0    exclusive  held     " + held.token().ToString() + "  first@"));
+  EXPECT_THAT(lines[1], HasSubstr(":" + std::to_string(getpid()) + "  0x"));
+  EXPECT_THAT(lines[2], StartsWith("1    exclusive  waiting  "));
+  EXPECT_THAT(lines[3], IsEmpty());
+}
+
+TEST_F(ZkrLsTest, KnowsNamespacesAndTheDialectOfZkrLock) {
+  const std::string below = servers() + node_path();
+  const std::string list = ZKRECIPES_BIN_DIR "/zkr ls --json --servers ";
+  // While it is held: the containers of a free lock may be gone.
+  const std::string both = list + below + " /job; " + list + servers() + " " + node_path() + "/job";
+  auto zkr =
+      Start({"lock", "/job", "--dialect", "kazoo", "--servers", below, "--", "sh", "-c", both});
+  EXPECT_EQ(zkr->Wait(), 0) << zkr->Err();
+  const std::vector<std::string> lines = absl::StrSplit(zkr->Out(), '\n', absl::SkipEmpty());
+  ASSERT_EQ(lines.size(), 2u) << zkr->Out();
+  const json answer = json::parse(lines[0]);
+  EXPECT_EQ(answer["path"], "/job");
+  ASSERT_EQ(answer["contenders"].size(), 1u);
+  EXPECT_EQ(answer["contenders"][0]["dialect"], "kazoo");
+  EXPECT_THAT(answer["contenders"][0]["node"], HasSubstr("__lock__"));
+  const json whole = json::parse(lines[1]);
+  EXPECT_EQ(whole["path"], node_path() + "/job");
+  EXPECT_EQ(whole["contenders"], answer["contenders"]);
+}
+
+TEST_F(ZkrLsTest, SaysWhyItCannotList) {
+  const Answer absent = Run({"ls", "/a", "--servers", "127.0.0.1:1", "--session-timeout", "500ms"});
+  EXPECT_EQ(absent.status, 69);
+  EXPECT_THAT(absent.err, HasSubstr("127.0.0.1:1"));
+  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
+  const Lease held = Acquired(owner);
+  const Answer denied = Run({"ls", node_path()});
+  EXPECT_EQ(denied.status, 77);
+  EXPECT_THAT(denied.err, HasSubstr(node_path()));
+  const Answer bad = Run({"ls", "relative"});
+  EXPECT_EQ(bad.status, 64);
+  EXPECT_THAT(bad.err, HasSubstr("path \"relative\": must be absolute"));
+  EXPECT_EQ(Run({"ls"}).status, 64);
+  EXPECT_EQ(Run({"ls", "/a", "/b"}).status, 64);
+  EXPECT_EQ(Run({"ls", "/a", "--", "true"}).status, 64);
+  EXPECT_EQ(Run({"ls", "/a", "--servers", ""}).status, 64);
+}
+
+TEST_F(ZkrLsTest, EveryCommandHasHelpAndVersion) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {}, {"lock"}, {"elect"}, {"observe"}, {"ls"}, {"ensemble"}}) {
+    for (const std::string flag : {"--help", "--version"}) {
+      std::vector<std::string> arguments = command;
+      arguments.push_back(flag);
+      const Answer answer = Run(arguments);
+      EXPECT_EQ(answer.status, 0);
+      EXPECT_THAT(answer.out, HasSubstr("zkr"));
+      EXPECT_THAT(answer.err, IsEmpty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

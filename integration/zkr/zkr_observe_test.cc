@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `zkr observe` on a real ensemble, as a user runs it.
+
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include <gmock/gmock.h>
+
+#include "integration/zkr/zkr_elect_fixture.h"
+#include "zkrecipes/leader_election.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ZkrObserveTest : public ZkrElectTest {
+ protected:
+  static std::vector<std::string> Lines(const Zkr& zkr) {
+    return absl::StrSplit(zkr.Out(), '\n', absl::SkipEmpty());
+  }
+  static bool AwaitLines(const Zkr& zkr, size_t count) {
+    return Eventually([&] { return Lines(zkr).size() >= count; });
+  }
+  Lease Elected(const std::string& id) {
+    auto lease = LeaderElection(other(), node_path(), {.id = id}).Campaign({kSoon});
+    EXPECT_TRUE(lease.ok()) << lease.status();
+    return *std::move(lease);
+  }
+};
+
+TEST_F(ZkrObserveTest, TellsTheLeaderOfNowAndEveryChange) {
+  Lease first = Elected("first");
+  auto zkr = Start({"observe", node_path()});
+  ASSERT_TRUE(AwaitLines(*zkr, 1));
+  const std::string node = Queue().at(0).node, token = first.token().ToString();
+  ASSERT_TRUE(std::move(first).Release({kSoon}).ok());
+  ASSERT_TRUE(AwaitLines(*zkr, 2));
+  const Lease second = Elected("second");
+  ASSERT_TRUE(AwaitLines(*zkr, 3));
+  const auto lines = Lines(*zkr);
+  EXPECT_EQ(lines[0], "first  leads  token " + token + "  " + node);
+  EXPECT_EQ(lines[1], "-  nobody leads");
+  EXPECT_THAT(lines[2], HasSubstr("second  leads  token " + second.token().ToString()));
+  EXPECT_THAT(zkr->Err(), IsEmpty());
+}
+
+TEST_F(ZkrObserveTest, TellsProgramsInObjects) {
+  auto zkr = Start({"observe", node_path(), "--json"});
+  ASSERT_TRUE(AwaitLines(*zkr, 1));
+  const Lease lease = Elected("first");
+  ASSERT_TRUE(AwaitLines(*zkr, 2));
+  const auto lines = Lines(*zkr);
+  EXPECT_EQ(json::parse(lines[0]), json({{"candidate", nullptr}}));
+  EXPECT_EQ(json::parse(lines[1]), json({{"candidate", "first"},
+                                         {"token", lease.token().value()},
+                                         {"node", Queue().at(0).node},
+                                         {"owner", {{"id", "first"}}}}));
+}
+
+TEST_F(ZkrObserveTest, SeesTheCandidatesOfZkrElect) {
+  auto a = StartCandidate("a", Holding("echo a >&9; exec sleep 1000"));
+  ASSERT_TRUE(life_.WaitFor("a"));
+  auto b = StartCandidate("b", "exec sleep 1000");
+  ASSERT_TRUE(AwaitQueue(2));
+  auto zkr = Start({"observe", node_path()});
+  ASSERT_TRUE(AwaitLines(*zkr, 1));
+  a->Signal(SIGTERM);
+  ASSERT_TRUE(AwaitLines(*zkr, 2));
+  EXPECT_THAT(Lines(*zkr)[0], HasSubstr("a  leads"));
+  EXPECT_THAT(Lines(*zkr)[1], HasSubstr("b  leads"));
+}
+
+TEST_F(ZkrObserveTest, SaysNothingOfANewValue) {
+  const Lease lease = Elected("first");
+  auto zkr = Start({"observe", node_path()});
+  ASSERT_TRUE(AwaitLines(*zkr, 1));
+  LeaderElection election(other(), node_path());
+  ASSERT_TRUE(election.Proclaim(lease, "new", {kSoon}).ok());
+  DeleteNode(Queue().at(0).node);
+  ASSERT_TRUE(AwaitLines(*zkr, 2));
+  EXPECT_EQ(Lines(*zkr)[1], "-  nobody leads");
+}
+
+TEST_F(ZkrObserveTest, GoesOnWhenServersDie) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto zkr = Start({"observe", node_path()});
+  ASSERT_TRUE(AwaitLines(*zkr, 1));
+  for (int i = 0; i < ensemble().size(); ++i) {
+    ASSERT_TRUE(members().Kill(i).ok());
+    ASSERT_TRUE(ensemble().Heal().ok());
+  }
+  const Lease lease = Elected("first");
+  ASSERT_TRUE(AwaitLines(*zkr, 2));
+  EXPECT_THAT(Lines(*zkr)[1], HasSubstr("first  leads"));
+}
+
+TEST_F(ZkrObserveTest, EndsByASignal) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    auto zkr = Start({"observe", node_path()});
+    ASSERT_TRUE(AwaitLines(*zkr, 1));
+    zkr->Signal(signal);
+    EXPECT_EQ(zkr->Wait(), 128 + signal);
+    EXPECT_THAT(zkr->Err(), IsEmpty());
+  }
+}
+
+TEST_F(ZkrObserveTest, EndsWhenNobodyReadsItAnyMore) {
+  const std::string zkr = ZKRECIPES_BIN_DIR "/zkr --servers " + servers();
+  testing::Program shell(
+      {"sh", "-c", "(" + zkr + " observe " + node_path() + "; echo $? >&2) | head -n 1"});
+  EXPECT_EQ(shell.Wait(), 0);
+  EXPECT_EQ(shell.Out(), "-  nobody leads\n");
+  EXPECT_EQ(shell.Err(), "141\n");
+}
+
+TEST_F(ZkrObserveTest, SaysThatItCannotPrint) {
+  const std::string zkr = ZKRECIPES_BIN_DIR "/zkr --servers " + servers();
+  testing::Program shell({"sh", "-c", zkr + " observe " + node_path() + " >/dev/full"});
+  EXPECT_EQ(shell.Wait(), 71);
+  EXPECT_THAT(shell.Err(), HasSubstr("cannot print: No space left"));
+}
+
+TEST_F(ZkrObserveTest, SaysWhyItCannotObserve) {
+  EXPECT_EQ(
+      Start({"observe", node_path(), "--servers", "127.0.0.1:1", "--session-timeout", "500ms"})
+          ->Wait(),
+      69);
+  EXPECT_EQ(Start({"observe", "relative"})->Wait(), 64);
+  EXPECT_EQ(Start({"observe"})->Wait(), 64);
+  EXPECT_EQ(Start({"observe", node_path(), "--", "true"})->Wait(), 64);
+  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
+  const Lease held = Acquired(owner);
+  auto denied = Start({"observe", node_path()});
+  EXPECT_EQ(denied->Wait(), 77);
+  EXPECT_THAT(denied->Err(), HasSubstr(node_path()));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "integration/zkr/zkr_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+
+#include "tools/zkr/supervisor/process_tree.h"
+
+namespace zkrecipes::testing {
+
+bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience) {
+  const absl::Time give_up = absl::Now() + patience;
+  while (!condition()) {
+    if (absl::Now() > give_up) return false;
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  return true;
+}
+
+bool MayMakePidNamespace() {
+  const pid_t child = fork();
+  if (child == 0) _exit(unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+TempDir::TempDir() {
+  std::string path = std::filesystem::temp_directory_path() / "zkr_test.XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) std::abort();
+  chmod(path.c_str(), 0755);
+  path_ = path;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+LifeLine::LifeLine(std::string path) : path_(std::move(path)) {
+  if (mkfifo(path_.c_str(), 0666) != 0) std::abort();
+  chmod(path_.c_str(), 0666);
+  fd_ = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+LifeLine::~LifeLine() { close(fd_); }
+
+void LifeLine::Read() {
+  char buffer[4096];
+  ssize_t got = 0;
+  while ((got = read(fd_, buffer, sizeof(buffer))) > 0) {
+    received_.append(buffer, static_cast<std::size_t>(got));
+  }
+  // Before the first writer came, an empty pipe reads as ended too.
+  cut_ = got == 0 && !received_.empty();
+}
+
+bool LifeLine::WaitFor(const std::string& text) {
+  return WaitUntil([&] {
+    Read();
+    return received_.find(text) != std::string::npos;
+  });
+}
+
+bool LifeLine::IsHeld() {
+  Read();
+  return !received_.empty() && !cut_;
+}
+
+bool LifeLine::WaitUntilCut() {
+  return WaitUntil([this] {
+    Read();
+    return cut_;
+  });
+}
+
+Program::Program(const std::vector<std::string>& argv, const ProgramOptions& options) {
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const int out = open((dir_ / "out").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
+  const int err = open((dir_ / "err").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
+  pid_ = fork();
+  if (pid_ == 0) {
+    setsid();
+    const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(err, 2);
+    for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+    if (options.in_child) options.in_child();
+    execvp(words[0], words.data());
+    _exit(127);
+  }
+  close(out);
+  close(err);
+}
+
+Program::~Program() {
+  if (IsRunning()) {
+    Signal(SIGKILL);
+    Wait();
+  }
+  if (::testing::Test::HasFailure()) std::fprintf(stderr, "--- stderr:\n%s", Err().c_str());
+}
+
+void Program::Signal(int signal) const { kill(pid_, signal); }
+
+bool Program::Reap() {
+  int status = 0;
+  if (!ended_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+    ended_ = true;
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+  return ended_;
+}
+
+int Program::Wait() {
+  WaitUntil([this] { return Reap(); });
+  return status_;
+}
+
+bool Program::IsRunning() { return !Reap(); }
+
+std::string NameOf(pid_t pid) {
+  const std::string line = ReadFile("/proc/" + std::to_string(pid) + "/comm");
+  return line.substr(0, line.find('\n'));
+}
+
+std::vector<pid_t> DescendantsNamed(pid_t root, const std::string& name) {
+  std::vector<pid_t> found;
+  for (const pid_t pid : zkr::Descendants(zkr::ListProcesses(), root)) {
+    if (NameOf(pid) == name) found.push_back(pid);
+  }
+  return found;
+}
+
+}  // namespace zkrecipes::testing

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_INTEGRATION_ZKR_ZKR_PROCESS_H_
+#define ZKRECIPES_INTEGRATION_ZKR_ZKR_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "testing/local/read_file.h"
+
+namespace zkrecipes::testing {
+
+// Far more than anything takes here, also on a loaded machine.
+inline constexpr absl::Duration kPatience = absl::Seconds(60);
+
+// Asks until `condition` holds: false if it does not within `patience`.
+bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience = kPatience);
+
+// Whether zkr may put a command into a PID namespace here, and why a test of that is skipped if not.
+bool MayMakePidNamespace();
+inline constexpr char kNoPidNamespace[] =
+    "only CAP_SYS_ADMIN can make the PID namespace that this is about: run as root. What zkr does "
+    "without one is tried all the same";
+
+// A directory of the test's own; removed with all that is in it.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A named pipe that processes under test open with `>`. It tells when the last of them is dead,
+// whichever PID namespace they are in.
+class LifeLine {
+ public:
+  explicit LifeLine(std::string path);
+  ~LifeLine();
+  LifeLine(const LifeLine&) = delete;
+  LifeLine& operator=(const LifeLine&) = delete;
+  const std::string& path() const { return path_; }
+
+  // Waits until a holder has written `text`.
+  bool WaitFor(const std::string& text);
+  bool IsHeld();        // at this moment
+  bool WaitUntilCut();  // nobody holds it any more
+
+ private:
+  void Read();
+  std::string path_;
+  std::string received_;
+  int fd_;
+  bool cut_ = false;
+};
+
+struct ProgramOptions {
+  std::map<std::string, std::string> environment = {};
+  std::function<void()> in_child = nullptr;  // called before the exec
+};
+
+// A program under test: in a session of its own, without a terminal, its output in files.
+// Killed at the end of the test if it still runs.
+class Program {
+ public:
+  explicit Program(const std::vector<std::string>& argv, const ProgramOptions& options = {});
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void Signal(int signal) const;
+
+  // The exit status, or 1000 + n if it was killed by signal n, or -1 if it does not end.
+  int Wait();
+  bool IsRunning();
+
+  std::string Out() const { return ReadFile(dir_ / "out"); }
+  std::string Err() const { return ReadFile(dir_ / "err"); }
+
+ private:
+  bool Reap();
+
+  TempDir dir_;
+  pid_t pid_ = 0;
+  int status_ = -1;
+  bool ended_ = false;
+};
+
+std::string NameOf(pid_t pid);  // /proc/<pid>/comm
+
+// The descendants of `root` whose name is `name`.
+std::vector<pid_t> DescendantsNamed(pid_t root, const std::string& name);
+
+}  // namespace zkrecipes::testing
+
+#endif  // ZKRECIPES_INTEGRATION_ZKR_ZKR_PROCESS_H_

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the command gets and gives, while nothing is wrong with the lock.
+
+#include <grp.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "gmock/gmock.h"
+
+#include "integration/zkr/zkr_supervisor_fixture.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+INSTANTIATE_TEST_SUITE_P(Guard, Supervised, ::testing::Values("namespace", "process"),
+                         [](const auto& instance) { return instance.param; });
+
+TEST_P(Supervised, EndsWithTheCommandsStatus) {
+  EXPECT_EQ(Program(Shell("exit 3")).Wait(), 3);
+  EXPECT_EQ(Program(Shell("exit 0")).Wait(), 0);
+  EXPECT_EQ(Program(Shell("kill -9 $$")).Wait(), 128 + SIGKILL);
+  EXPECT_EQ(Program(Shell("kill -TERM $$")).Wait(), 128 + SIGTERM);
+}
+
+TEST_P(Supervised, SaysWhyACommandCannotBeRun) {
+  Program absent(Driver("5s", "1h", {"/no/such/command"}));
+  EXPECT_EQ(absent.Wait(), 126);
+  EXPECT_THAT(absent.Err(), HasSubstr("No such file"));
+  Program forbidden(Driver("5s", "1h", {"/etc/passwd"}));
+  EXPECT_EQ(forbidden.Wait(), 126);
+  EXPECT_THAT(forbidden.Err(), HasSubstr("Permission denied"));
+}
+
+TEST_P(Supervised, AddsToTheEnvironment) {
+  Program program(Shell("echo \"$ZKR_TEST|${ZKR_EMPTY-unset}|$MINE\""),
+                  {.environment = {{"MINE", "yes"}}});
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_EQ(program.Out(), "a b=c||yes\n");
+}
+
+TEST_P(Supervised, LeaksNoDescriptorAndPassesOnTheUsers) {
+  const auto with_seven = [] { dup2(2, 7); };
+  Program direct({"sh", "-c", "ls /proc/self/fd"}, {.in_child = with_seven});
+  ASSERT_EQ(direct.Wait(), 0);
+  Program guarded(Shell("ls /proc/self/fd"), {.in_child = with_seven});
+  ASSERT_EQ(guarded.Wait(), 0);
+  EXPECT_EQ(guarded.Out(), direct.Out());
+  EXPECT_THAT(guarded.Out(), HasSubstr("7\n"));
+}
+
+TEST_P(Supervised, WorksWithClosedStandardStreams) {
+  const auto close_all = [] {
+    close(0);
+    close(1);
+  };
+  Program program(Shell("ls /proc/self/fd >&2; exit 6"), {.in_child = close_all});
+  EXPECT_EQ(program.Wait(), 6);
+}
+
+TEST_P(Supervised, StartsTheCommandWithTheSignalStateOfZkr) {
+  const std::string show = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status";
+  const auto unusual = [] {
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &blocked, nullptr);
+  };
+  Program direct({"sh", "-c", show}, {.in_child = unusual});
+  ASSERT_EQ(direct.Wait(), 0);
+  Program guarded(Shell(show), {.in_child = unusual});
+  ASSERT_EQ(guarded.Wait(), 0);
+  EXPECT_EQ(guarded.Out(), direct.Out());
+}
+
+TEST_P(Supervised, PassesSignalsOnToTheWholeProcessGroup) {
+  const std::map<std::string, int> signals = {
+      {"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP},   {"QUIT", SIGQUIT},
+      {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"ALRM", SIGALRM}, {"WINCH", SIGWINCH}};
+  for (const auto& [name, signal] : signals) {
+    LifeLine line(dir_ / name);
+    const auto member = [&, trap = name](const std::string& answer) {
+      return absl::StrCat("sh -c 'trap \"echo ", answer, " >&9; exit\" ", trap,
+                          "; echo ready >&9; while :; do sleep 0.01; done'");
+    };
+    Program program(Shell(absl::StrCat("exec 9>", line.path(), "; trap : ", name, "; ",
+                                       member("one"), " | ", member("two"), "; exit 7")));
+    ASSERT_TRUE(line.WaitFor("ready\nready\n")) << name;
+    program.Signal(signal);
+    EXPECT_TRUE(line.WaitFor("one")) << name;
+    EXPECT_TRUE(line.WaitFor("two")) << name;
+    EXPECT_EQ(program.Wait(), 7) << name;
+  }
+}
+
+TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM}) {
+    LifeLine line(dir_ / std::to_string(signal));
+    Program program(Driver(
+        "5s", "1h", {"sh", "-c", "exec 9>" + line.path() + "; echo ready >&9; exec sleep 1000"}));
+    ASSERT_TRUE(line.WaitFor("ready"));
+    program.Signal(signal);
+    EXPECT_EQ(program.Wait(), 128 + signal);
+  }
+}
+
+TEST_P(Supervised, EndsWhatTheCommandLeavesBehindBeforeItReturns) {
+  Program program(Shell(
+      Holding("(setsid sh -c 'trap \"\" TERM; echo stubborn >&9; while :; do sleep 1; done' &); "
+              "(sleep 1000; echo never >&9) & exit 5"),
+      "300ms"));
+  EXPECT_EQ(program.Wait(), 5);
+  EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_P(Supervised, LetsWhatIsAboutToEndFinish) {
+  const std::string late = dir_ / "late";
+  Program program(Shell("(sleep 0.1; echo done > " + late + ") & exit 0"));
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_EQ(ReadFile(late), "done\n");
+}
+
+TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {
+  Program program(Shell(
+      Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; do sleep 0.01; "
+              "done' &); while [ ! -e " +
+              (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
+      "1h"));
+  ASSERT_TRUE(life_.WaitFor("up"));
+  std::ofstream(dir_ / "go") << "go";
+  ASSERT_TRUE(life_.WaitFor("termed"));
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 5);
+  EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
+  Program program(Shell(Holding("echo ready >&9; kill -STOP $$; echo continued >&9; exit 8")));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  // Its process group is zkr's to signal, whatever namespace it is in.
+  program.Signal(SIGCONT);
+  ASSERT_TRUE(WaitUntil([&] {
+    program.Signal(SIGCONT);
+    return !program.IsRunning();
+  }));
+  EXPECT_EQ(program.Wait(), 8);
+}
+
+TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
+  if (!MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
+  struct stat before, after;
+  ASSERT_EQ(stat("/proc/self/ns/mnt", &before), 0);
+  Program program(
+      {ZKRECIPES_BIN_DIR "/zkr-supervise", "namespace", "5s", "1h", "--", "sh", "-c",
+       "readlink /proc/$$/exe >/dev/null && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'"});
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_THAT(program.Out(), HasSubstr("lock-runner"));
+  ASSERT_EQ(stat("/proc/self/ns/mnt", &after), 0);
+  EXPECT_NE(ReadFile("/proc/" + std::to_string(getpid()) + "/comm"), "");
+}
+
+TEST(PidNamespace, IsDoneWithoutByThoseWhoMayNotMakeOne) {
+  if (getuid() != 0)
+    GTEST_SKIP() << "only root can become the user without rights whom this is about: run as root";
+  const auto become_nobody = [] {
+    if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(99);
+  };
+  TempDir dir;
+  LifeLine life(dir / "life");
+  Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "sh", "-c",
+                   "exec 9>" + life.path() +
+                       "; (setsid sleep 1000 &); grep NSpid /proc/self/status; "
+                       "echo ready >&9; sleep 1000"},
+                  {.in_child = become_nobody});
+  ASSERT_TRUE(life.WaitFor("ready"));
+  // As many pids as we have: there is no namespace of its own.
+  Program direct({"grep", "NSpid", "/proc/self/status"});
+  ASSERT_EQ(direct.Wait(), 0);
+  const auto tabs = [](const std::string& line) {
+    return std::count(line.begin(), line.end(), '\t');
+  };
+  EXPECT_EQ(tabs(program.Out()), tabs(direct.Out()));
+  program.Signal(SIGKILL);
+  EXPECT_TRUE(life.WaitUntilCut());
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/machine/admission.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace zkrecipes::queue {
+namespace {
+
+using Ranked = std::vector<std::pair<int32_t, std::string>>;  // by sequence number
+
+std::vector<std::string> InOrder(Ranked ranked) {
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> names;
+  for (auto& entry : ranked) names.push_back(std::move(entry.second));
+  return names;
+}
+
+bool Blocks(Mode lower, Mode mine) { return mine != Mode::kShared || lower != Mode::kShared; }
+
+}  // namespace
+
+QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
+                    const std::string& own_name, const std::string& ignored) {
+  QueueView view;
+  const std::optional<NodeName> own = ParseNodeName(own_name);
+  Ranked lower;
+  for (const std::string& child : children) {
+    if (child == own_name) {
+      view.listed = true;
+      continue;
+    }
+    if (child == ignored) {
+      view.ignored_listed = true;
+      continue;
+    }
+    const std::optional<NodeName> other = ParseNodeName(child);
+    if (other && own && other->sequence < own->sequence && Blocks(other->mode, mode)) {
+      lower.emplace_back(other->sequence, child);
+    }
+  }
+  view.lower = InOrder(std::move(lower));
+  return view;
+}
+
+bool HasWriter(const std::vector<std::string>& lower) {
+  return std::any_of(lower.begin(), lower.end(), [](const std::string& name) {
+    return ParseNodeName(name)->mode != Mode::kShared;
+  });
+}
+
+bool TailMustWait(const std::vector<std::string>& children, Mode mode) {
+  return std::any_of(children.begin(), children.end(), [mode](const std::string& child) {
+    const std::optional<NodeName> other = ParseNodeName(child);
+    return other && Blocks(other->mode, mode);
+  });
+}
+
+std::vector<std::string> NodesOf(const std::vector<std::string>& children,
+                                 const std::string& guid) {
+  Ranked own;
+  for (const std::string& child : children) {
+    const std::optional<NodeName> name = ParseNodeName(child);
+    if (name && name->guid == guid) own.emplace_back(name->sequence, child);
+  }
+  return InOrder(std::move(own));
+}
+
+bool SequenceExhausted(int32_t sequence) {
+  constexpr int32_t kReserve = 1 << 20;
+  return sequence < 0 || sequence >= std::numeric_limits<int32_t>::max() - kReserve;
+}
+
+std::string HeadOf(const std::vector<std::string>& children) {
+  std::string head;
+  std::optional<int32_t> lowest;
+  for (const std::string& child : children) {
+    const std::optional<NodeName> name = ParseNodeName(child);
+    if (!name || (lowest.has_value() && name->sequence >= *lowest)) continue;
+    lowest = name->sequence;
+    head = child;
+  }
+  return head;
+}
+
+}  // namespace zkrecipes::queue

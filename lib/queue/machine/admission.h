@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_MACHINE_ADMISSION_H_
+#define ZKRECIPES_LIB_QUEUE_MACHINE_ADMISSION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/queue/machine/node_name.h"
+
+namespace zkrecipes::queue {
+
+// The queue as one contender sees it in a listing of the parent's children.
+struct QueueView {
+  bool listed = false;             // its own node is among the children
+  bool ignored_listed = false;     // and so is the one that it does not wait for
+  std::vector<std::string> lower;  // the nodes that block it, in queue order: the last is watched
+};
+
+// The admission rules, one line each: whom does a contender of `mode` wait for? A reader waits for
+// lower writers of any kind; everybody else for every lower contender. Order is by the signed
+// sequence suffix, never by text. Children that are no contenders are ignored, and so is `ignored`.
+QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
+                    const std::string& own_name, const std::string& ignored = "");
+
+// Whether any of these, in the order of a QueueView, is no reader.
+bool HasWriter(const std::vector<std::string>& lower);
+
+// Whether somebody who joined now, at the tail, would have to wait.
+bool TailMustWait(const std::vector<std::string>& children, Mode mode);
+
+// The one that is first in the queue; empty if no child is a contender.
+std::string HeadOf(const std::vector<std::string>& children);
+
+// The contenders among the children that carry this guid, in queue order.
+std::vector<std::string> NodesOf(const std::vector<std::string>& children, const std::string& guid);
+
+// The server's counter is a signed 32-bit number that sticks when it overflows: then names repeat
+// and order is lost. New contenders are refused this close to the end, while the queue still works.
+bool SequenceExhausted(int32_t sequence);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_MACHINE_ADMISSION_H_

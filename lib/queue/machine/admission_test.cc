@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/machine/admission.h"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zkrecipes::queue {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::string Node(Dialect dialect, Mode mode, int32_t sequence, char guid = 'a') {
+  return absl::StrCat(NodePrefix(dialect, mode, std::string(32, guid)),
+                      absl::StrFormat("%010d", sequence));
+}
+
+std::string Locker(int32_t n) { return Node(Dialect::kCurator, Mode::kExclusive, n); }
+std::string Reader(int32_t n) { return Node(Dialect::kCurator, Mode::kShared, n); }
+std::string Writer(int32_t n) { return Node(Dialect::kCurator, Mode::kSharedWriter, n); }
+std::string Leader(int32_t n) { return Node(Dialect::kCurator, Mode::kLeader, n); }
+std::string KazooLocker(int32_t n) { return Node(Dialect::kKazoo, Mode::kExclusive, n); }
+std::string KazooReader(int32_t n) { return Node(Dialect::kKazoo, Mode::kShared, n); }
+
+std::vector<std::string> InFrontOf(const std::string& own, Mode mode,
+                                   std::vector<std::string> children) {
+  children.push_back(own);
+  return ViewQueue(children, mode, own).lower;
+}
+
+// ---- ViewQueue ---------------------------------------------------------------------------------
+
+TEST(Admission, SaysWhetherTheOwnNodeIsListed) {
+  EXPECT_TRUE(ViewQueue({Locker(1), Locker(2)}, Mode::kExclusive, Locker(2)).listed);
+  EXPECT_FALSE(ViewQueue({Locker(1)}, Mode::kExclusive, Locker(2)).listed);
+  EXPECT_FALSE(ViewQueue({}, Mode::kExclusive, Locker(2)).listed);
+}
+
+TEST(Admission, LetsALockWaitForEveryLowerContender) {
+  EXPECT_THAT(InFrontOf(Locker(9), Mode::kExclusive,
+                        {Locker(12), Writer(5), Reader(3), Leader(4), Locker(8)}),
+              ElementsAre(Reader(3), Leader(4), Writer(5), Locker(8)));
+}
+
+TEST(Admission, LetsAWriterWaitForReadersAndWriters) {
+  EXPECT_THAT(InFrontOf(Writer(9), Mode::kSharedWriter, {Reader(3), Writer(4), Reader(10)}),
+              ElementsAre(Reader(3), Writer(4)));
+}
+
+TEST(Admission, LetsALeaderWaitForEveryLowerContender) {
+  EXPECT_THAT(InFrontOf(Leader(9), Mode::kLeader, {Leader(3), Locker(4), Leader(10)}),
+              ElementsAre(Leader(3), Locker(4)));
+}
+
+TEST(Admission, LetsAReaderPassReaders) {
+  EXPECT_THAT(InFrontOf(Reader(9), Mode::kShared, {Reader(3), KazooReader(4)}), IsEmpty());
+}
+
+TEST(Admission, LetsAReaderWaitForLowerWritersOfAnyKindOnly) {
+  EXPECT_THAT(InFrontOf(Reader(9), Mode::kShared,
+                        {Writer(3), Reader(4), Locker(5), KazooLocker(6), Leader(7), Writer(11)}),
+              ElementsAre(Writer(3), Locker(5), KazooLocker(6), Leader(7)));
+}
+
+TEST(Admission, NeverWaitsForALaterContender) {
+  EXPECT_THAT(InFrontOf(Locker(1), Mode::kExclusive, {Locker(2), Locker(3)}), IsEmpty());
+  EXPECT_THAT(InFrontOf(Reader(1), Mode::kShared, {Writer(2)}), IsEmpty());
+}
+
+// By text "_c_b...-lock-3" comes after "_c_a...-lock-7", and "9999999999" after everything.
+TEST(Admission, OrdersByNumberAndNotByName) {
+  const auto with_guid = [](char guid, int32_t n) {
+    return Node(Dialect::kCurator, Mode::kExclusive, n, guid);
+  };
+  EXPECT_THAT(InFrontOf(with_guid('b', 7), Mode::kExclusive,
+                        {with_guid('f', 5), with_guid('a', 8), with_guid('c', 6)}),
+              ElementsAre(with_guid('f', 5), with_guid('c', 6)));
+}
+
+TEST(Admission, OrdersNegativeNumbersBeforePositiveOnes) {
+  const int32_t min = std::numeric_limits<int32_t>::min();
+  EXPECT_THAT(InFrontOf(Locker(0), Mode::kExclusive, {Locker(-1), Locker(min), Locker(-20)}),
+              ElementsAre(Locker(min), Locker(-20), Locker(-1)));
+}
+
+TEST(Admission, QueuesAllDialectsTogether) {
+  EXPECT_THAT(InFrontOf(Locker(9), Mode::kExclusive, {KazooReader(3), KazooLocker(8), Locker(4)}),
+              ElementsAre(KazooReader(3), Locker(4), KazooLocker(8)));
+  EXPECT_THAT(InFrontOf(KazooLocker(9), Mode::kExclusive, {Reader(3), Locker(8), Leader(10)}),
+              ElementsAre(Reader(3), Locker(8)));
+}
+
+TEST(Admission, IgnoresForeignChildren) {
+  EXPECT_THAT(InFrontOf(Locker(9), Mode::kExclusive,
+                        {"", "config", "lock-0000000001", "0000000002", "zkrecipes-barrier-x"}),
+              IsEmpty());
+}
+
+TEST(Admission, AgreesWithItselfInEveryOrderOfTheListing) {
+  std::vector<std::string> children = {Locker(4), Reader(2), Writer(7), KazooLocker(3), "config"};
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 50; ++i) {
+    for (size_t n = children.size(); n > 1; --n) std::swap(children[n - 1], children[random() % n]);
+    EXPECT_THAT(ViewQueue(children, Mode::kSharedWriter, Writer(7)).lower,
+                ElementsAre(Reader(2), KazooLocker(3), Locker(4)));
+  }
+}
+
+// What makes a lock: of two that conflict exactly one waits for the other.
+TEST(Admission, LetsExactlyOneOfTwoConflictingContendersWait) {
+  for (int a = 0; a < 4; ++a) {
+    for (int b = 0; b < 4; ++b) {
+      const auto first = static_cast<Mode>(a);
+      const auto second = static_cast<Mode>(b);
+      const std::string one = Node(Dialect::kCurator, first, 1);
+      const std::string two = Node(Dialect::kCurator, second, 2);
+      const bool conflict = first != Mode::kShared || second != Mode::kShared;
+      EXPECT_THAT(ViewQueue({one, two}, first, one).lower, IsEmpty());
+      EXPECT_EQ(ViewQueue({one, two}, second, two).lower.size(), conflict ? 1 : 0) << a << b;
+    }
+  }
+}
+
+// ---- TailMustWait ------------------------------------------------------------------------------
+
+TEST(Admission, LetsANewcomerWaitForAnybodyWhoConflicts) {
+  EXPECT_TRUE(TailMustWait({Locker(1)}, Mode::kExclusive));
+  EXPECT_TRUE(TailMustWait({Reader(1)}, Mode::kSharedWriter));
+  EXPECT_TRUE(TailMustWait({Reader(1), KazooLocker(-5)}, Mode::kShared));
+  EXPECT_TRUE(TailMustWait({Leader(1)}, Mode::kLeader));
+}
+
+TEST(Admission, LetsANewcomerPassReadersAndForeignChildren) {
+  EXPECT_FALSE(TailMustWait({}, Mode::kExclusive));
+  EXPECT_FALSE(TailMustWait({Reader(1), KazooReader(2)}, Mode::kShared));
+  EXPECT_FALSE(TailMustWait({"config", "lock-0000000001"}, Mode::kExclusive));
+}
+
+// ---- NodesOf -----------------------------------------------------------------------------------
+
+TEST(Admission, FindsTheNodesOfAGuidInQueueOrder) {
+  const auto with_guid = [](char guid, int32_t n) {
+    return Node(Dialect::kCurator, Mode::kExclusive, n, guid);
+  };
+  const std::vector<std::string> children = {with_guid('a', 9), with_guid('b', 2),
+                                             with_guid('a', 3), "config", std::string(32, 'a')};
+  EXPECT_THAT(NodesOf(children, std::string(32, 'a')),
+              ElementsAre(with_guid('a', 3), with_guid('a', 9)));
+  EXPECT_THAT(NodesOf(children, std::string(32, 'c')), IsEmpty());
+}
+
+// ---- SequenceExhausted -------------------------------------------------------------------------
+
+TEST(Admission, AcceptsSequenceNumbersFarFromTheEnd) {
+  EXPECT_FALSE(SequenceExhausted(0));
+  EXPECT_FALSE(SequenceExhausted(1));
+  EXPECT_FALSE(SequenceExhausted(2147483647 - (1 << 21)));
+}
+
+TEST(Admission, RefusesTheLastMillionAndNegativeSequenceNumbers) {
+  EXPECT_TRUE(SequenceExhausted(2147483647));
+  EXPECT_TRUE(SequenceExhausted(2147483647 - (1 << 20) + 1));  // 2^31 - 2^20
+  EXPECT_TRUE(SequenceExhausted(-1));
+  EXPECT_TRUE(SequenceExhausted(std::numeric_limits<int32_t>::min()));
+}
+
+}  // namespace
+}  // namespace zkrecipes::queue

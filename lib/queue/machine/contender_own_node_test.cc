@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of the own node, and of the lease. Stories: see contender_script.h.
+
+#include <gtest/gtest.h>
+
+#include "lib/queue/machine/contender.h"
+#include "lib/queue/machine/contender_test_script.h"
+
+namespace zkrecipes::queue {
+namespace {
+
+using State = Contender::State;
+using zk::Code;
+
+// ---- the own node ------------------------------------------------------------------------------
+
+TEST(Contender, IsToldByAListingThatItsNodeIsGone) {
+  Script(Lock())
+      .Up()
+      .Created(3)
+      .Listed({Other(1)})
+      .Expect("create a, list, own timer, finished: node deleted");
+  Script(Lock())
+      .Up()
+      .Created(3)
+      .Fails(Code::kNoNode)
+      .Expect("create a, list, own timer, finished: node deleted");
+}
+
+TEST(Contender, IsNotGrantedWhenItsNodeIsMissingAndNothingIsLower) {
+  Script script(Lock());
+  Watch(script).Ok().Deleted(Other(1)).Listed({}).Expect("list, finished: node deleted");
+}
+
+TEST(Contender, WatchesItsNodeOffTheHotPath) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Expect("watch a3").Ok().OwnWatchDue().ExpectNothing();
+}
+
+TEST(Contender, WatchesNoNodeBeforeItHasOneNorWhileItLeaves) {
+  Script script(Lock());
+  script.OwnWatchDue().Up().OwnWatchDue().Expect("create a, list");
+  script.Created(3).Leave().OwnWatchDue().Expect("own timer, delete a3");
+  script.Listed({})
+      .Fails(Code::kNoAuth)
+      .Down()
+      .OwnWatchDue()
+      .Up()
+      .Expect("cannot delete a3: ZNOAUTH, retry timer, delete a3");
+  script.Ok().Expect("finished: left");
+}
+
+TEST(Contender, WatchesItsNodeWhenItIsConnectedAgain) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Down().Expect("watch a3").Up().Expect("watch a3");
+  script.Ok().Down().Up().ExpectNothing();
+}
+
+TEST(Contender, WatchesItsNodeAgainAfterAWatchThatSomethingElseFired) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Ok().Changed(Mine(3)).Expect("watch a3, watch a3");
+}
+
+TEST(Contender, HoldsOnWhenItMayNotWatchItsNode) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Fails(Code::kNoAuth).Expect("watch a3").ExpectState(State::kHeld);
+}
+
+TEST(Contender, LosesItsLeaseWithItsNode) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, lost: node, finished: lost");
+}
+
+TEST(Contender, LosesItsLeaseWhenItsNodeIsGoneBeforeTheWatch) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Fails(Code::kNoNode).Expect("watch a3, lost: node, finished: lost");
+}
+
+TEST(Contender, EndsItsWaitWhenItsNodeIsGoneBeforeTheWatch) {
+  Script script(Lock());
+  Watch(script)
+      .Ok()
+      .OwnWatchDue()
+      .Fails(Code::kNoNode)
+      .Expect("watch a3, unwatch other1, finished: node deleted");
+}
+
+TEST(Contender, AsksWhetherItsNodeIsGoneBeforeItEndsItsWait) {
+  Script script(Lock());
+  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, unwatch other1, list");
+  script.Listed({Other(1)}).Expect("finished: node deleted");
+}
+
+// The server deletes the node, and says so, before it ends the connection of an expired session.
+TEST(Contender, TakesANewPlaceWhenItsNodeWentWithItsSession) {
+  Script script(Lock());
+  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, unwatch other1, list");
+  script.Down().Lost().Expect("place lost").Up(8).Expect("create b, list");
+}
+
+TEST(Contender, LeavesItToTheListingOnItsWayWhetherItsNodeIsGone) {
+  Script script(Lock());
+  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Other(1)).Deleted(Mine(3)).Expect("watch a3, list");
+  script.Listed({}).Expect("finished: node deleted");
+}
+
+TEST(Contender, HearsOfItsOwnDeleteWithoutAlarm) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Ok().Leave().Deleted(Mine(3)).Expect("watch a3, delete a3");
+  script.Ok().Expect("finished: left");
+}
+
+TEST(Contender, TakesItsOwnWatchOffWhenItEndsBeforeItFired) {
+  Script script(Lock());
+  Hold(script).OwnWatchDue().Leave().Expect("watch a3, delete a3");
+  script.Fails(Code::kNoNode).ExpectNothing();  // the watch came too late
+  script.Ok().Expect("finished: left");
+
+  Script armed(Lock());
+  Hold(armed).OwnWatchDue().Ok().Leave().Expect("watch a3, delete a3");
+  armed.Ok().Expect("unwatch a3, finished: left");
+}
+
+// ---- the lease ---------------------------------------------------------------------------------
+
+TEST(Contender, GivesUpItsNodeWhenItsLeaseLapses) {
+  Script script(Lock());
+  Hold(script).Lapsed().Expect("lost: lapsed, delete a3").Ok().Expect("finished: lost");
+}
+
+TEST(Contender, GivesUpItsNodeWhenItIsConnectedAgainAfterItsLeaseLapsed) {
+  Script script(Lock());
+  Hold(script).Down().Lapsed().Expect("lost: lapsed").Up().Expect("delete a3");
+  script.Ok().Expect("finished: lost");
+}
+
+TEST(Contender, LosesALeaseOnce) {
+  Script script(Lock());
+  Hold(script).Lapsed().Lapsed().Leave().Lost().Lapsed().Expect(
+      "lost: lapsed, delete a3, finished: lost");
+}
+
+TEST(Contender, HasNoLeaseToLapseUntilItIsGranted) {
+  Script script(Lock());
+  script.Lapsed().Up().Lapsed().Expect("create a, list").Created(3).Lapsed().Expect("own timer");
+  script.Listed({Other(1), Mine(3)}).Lapsed().Expect("watch other1");
+}
+
+TEST(Contender, LosesNoLeaseThatItHasReleased) {
+  Script script(Lock());
+  Hold(script).Leave().Lapsed().Lost().Expect("delete a3, finished: left");
+}
+
+TEST(Contender, DoesNothingOnceItIsDone) {
+  Script script(Lock());
+  Hold(script).Leave().Ok().Expect("delete a3, finished: left");
+  script.Up().Down().Lost().Leave().Lapsed().RetryDue().OwnWatchDue().Deleted(Mine(3)).Up(9);
+  script.ExpectNothing().ExpectDeafToStaleReplies().ExpectState(State::kDone);
+}
+
+}  // namespace
+}  // namespace zkrecipes::queue

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/queue/machine/contender_step.h"
+#include "lib/queue/machine/node_name.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::queue {
+
+std::string Contender::Step::BlockerPath() const {
+  return zk::JoinPath(c_.spec_.parent, c_.lower_.back());
+}
+
+OpId Contender::Step::Send(zk::Request request) {
+  const OpId op = c_.next_op_++;
+  Do(action::Send{op, std::move(request)});
+  return op;
+}
+
+void Contender::Step::Probe() {
+  c_.state_ = State::kProbing;
+  c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+}
+
+void Contender::Step::Join() {
+  c_.state_ = State::kJoining;
+  const std::string prefix = NodePrefix(c_.spec_.dialect, c_.spec_.mode, c_.guid_);
+  zk::Create create{zk::JoinPath(c_.spec_.parent, prefix), c_.spec_.data,
+                    zk::CreateMode::kEphemeralSequential};
+  if (TakesPlace(c_.spec_)) {
+    create.path += SequenceSuffix(c_.spec_.follows.node);
+    create.mode = zk::CreateMode::kEphemeral;
+  }
+  c_.main_op_ = Send(std::move(create));
+  c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+}
+
+void Contender::Step::MakeParent(std::string path) {
+  c_.state_ = State::kMakingParents;
+  c_.missing_ = std::move(path);
+  c_.main_op_ = Send(zk::Create{c_.missing_, "", zk::CreateMode::kContainer});
+}
+
+// `to_delete`: a child that must go; "": none, and one that never exists serves as the barrier.
+void Contender::Step::Resolve(const std::string& to_delete) {
+  c_.state_ = State::kResolving;
+  const std::string child =
+      to_delete.empty() ? absl::StrCat("zkrecipes-barrier-", c_.guid_) : to_delete;
+  c_.main_op_ = Send(zk::Delete{zk::JoinPath(c_.spec_.parent, child)});
+  c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+}
+
+void Contender::Step::Adopt() {
+  c_.state_ = State::kAdopting;
+  c_.main_op_ = Send(zk::Get{c_.node_});
+  c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+}
+
+void Contender::Step::List() {
+  c_.state_ = State::kListing;
+  if (c_.connected_) c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+}
+
+void Contender::Step::WatchBlocker() {
+  c_.state_ = State::kWatching;
+  c_.main_op_ = Send(zk::WatchNode{BlockerPath()});
+}
+
+void Contender::Step::Delete() {
+  if (c_.marked_) ClearRecord();
+  c_.main_op_ = Send(zk::Delete{c_.node_});
+}
+
+void Contender::Step::WatchOwnNode() { c_.own_watch_op_ = Send(zk::WatchNode{c_.node_}); }
+
+}  // namespace zkrecipes::queue

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_STEP_H_
+#define ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_STEP_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/queue/machine/contender.h"
+
+namespace zkrecipes::queue {
+
+// One event's transition of a Contender: changes `c_` and says what to do in `actions_`. Private to
+// the contender's sources, one for each section below. At most one of these is running at a time
+// and none survives its event, so that everything worth remembering is in the Contender.
+class Contender::Step {
+ public:
+  Step(Contender& contender, Actions& actions) : c_(contender), actions_(actions) {}
+
+  // contender.cc: events.
+  void operator()(const event::Connected& e);
+  void operator()(const event::Disconnected& e);
+  void operator()(const event::Expired& e);
+  void operator()(const event::Replied& e);
+  void operator()(const event::WatchFired& e);
+  void operator()(const event::Leave& e);
+  void operator()(const event::Lapsed& e);
+  void operator()(const event::Proven& e);
+  void operator()(const event::RetryDue& e);
+  void operator()(const event::OwnWatchDue& e);
+  void operator()(const event::DelayOver& e);
+
+ private:
+  // contender.cc: going on after a connection, a loss or a pause.
+  void Resume();
+  void ResumeState();
+  void LoseRequests();
+  void RetryLater();
+  void OnOwnWatchReply(zk::Code code);
+
+  // contender_requests.cc: each sends what its state waits for. REQUIRES: connected, but for List.
+  void Probe();
+  void Join();
+  void MakeParent(std::string path);
+  void Resolve(const std::string& to_delete);
+  void Adopt();
+  void List();
+  void WatchBlocker();
+  void Delete();
+  void WatchOwnNode();
+  OpId Send(zk::Request request);
+
+  // contender_replies.cc: what a reply of the state's main request or of its list means.
+  void OnMainReply(const zk::Reply& reply);
+  void OnListReply(const zk::Reply& reply);
+  void OnParentMade(zk::Code code);
+  void OnCreated(const zk::Reply& reply);
+  void OnStat(const zk::Reply& reply);
+  void OnNodeKnown(const zk::Stat& stat);
+  void OnBarrier(zk::Code code);
+  void OnResolved(const std::vector<std::string>& children);
+  void Decide(const std::vector<std::string>& children);
+  void Admit();
+  void GrantOnceProven();
+  void Grant();
+  bool KnowsItIsFirst() const;
+  void OnWatchSet(zk::Code code);
+  void OnDeleted(zk::Code code);
+
+  // contender_record.cc: the record of the last holder.
+  std::string RecordPath() const;
+  void ReadRecord();
+  void OnRecord(const zk::Reply& reply);
+  void Mark(zk::Request write);
+  void OnMarked(const zk::Reply& reply);
+  void ClearRecord();
+
+  // contender_exits.cc: the ways out.
+  void OnOwnWatchFired(zk::WatchEvent what);
+  void OwnNodeGone();
+  void LoseLease(LossReason why);
+  void Refuse(zk::Code code, const std::string& what, const std::string& path);
+  void RefuseToResolve(zk::Code code, const std::string& what);
+  void End(Outcome outcome);
+  void BeginLeaving();
+  void Finish();
+
+  bool Follows() const { return !c_.spec_.follows.node.empty(); }
+  bool Leaving() const { return c_.end_.outcome != Outcome::kNone; }
+  bool OwnNodeWatched() const {
+    return c_.own_watch_ == OwnWatch::kArmed || c_.own_watch_ == OwnWatch::kSetAgain;
+  }
+  bool Done() const { return c_.state_ == State::kDone; }
+  std::string BlockerPath() const;
+  template <typename A>
+  void Do(A action) {
+    actions_.emplace_back(std::move(action));
+  }
+
+  Contender& c_;
+  Actions& actions_;
+  bool proven_ = false;  // the event says so
+};
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_STEP_H_

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The way to a grant, over a connection that holds. Stories: see contender_script.h.
+
+#include "lib/queue/machine/contender.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/queue/machine/contender_test_script.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::queue {
+namespace {
+
+using State = Contender::State;
+using ::testing::ElementsAre;
+using zk::Code;
+
+// ---- granted, and released ---------------------------------------------------------------------
+
+TEST(Contender, IsGrantedInOneFlight) {
+  Script(Lock())
+      .Up(7)
+      .Expect("create a, list")
+      .Created(3)
+      .Expect("own timer")
+      .Listed({Mine(3)})
+      .Expect("granted a3 token 1003 in 7")
+      .ExpectState(State::kHeld);
+}
+
+TEST(Contender, IsGrantedWhenOnlyLaterContendersAreThere) {
+  Script(Lock())
+      .Up(7)
+      .Expect("create a, list")
+      .Created(3)
+      .Listed({Other(4), Mine(3), "config"})
+      .Expect("own timer, granted a3 token 1003 in 7");
+}
+
+TEST(Contender, IsGrantedAfterItsPredecessorHasLeft) {
+  Script(Lock())
+      .Up(7)
+      .Expect("create a, list")
+      .Created(3)
+      .Listed({Other(1), Mine(3)})
+      .Expect("own timer, watch other1")
+      .Ok()
+      .ExpectState(State::kWatching)
+      .Deleted(Other(1))
+      .Expect("list")
+      .Listed({Mine(3)})
+      .Expect("granted a3 token 1003 in 7");
+}
+
+TEST(Contender, WritesItsDialectsNameAndItsDataUnderItsParent) {
+  ContenderSpec spec = Of(Mode::kShared);
+  spec.dialect = Dialect::kKazoo;
+  spec.data = "who";
+  EXPECT_TRUE(
+      std::get<action::Send>(Contender(spec).On(event::Connected{7, "g"})[0]).request ==
+      zk::Request(zk::Create{"/q/g__rlock__", "who", zk::CreateMode::kEphemeralSequential}));
+}
+
+TEST(Contender, ReleasesWithOneDelete) {
+  Script script(Lock());
+  Hold(script).Leave().Expect("delete a3").Ok().Expect("finished: left").ExpectState(State::kDone);
+}
+
+// ---- waiting -----------------------------------------------------------------------------------
+
+Script& WaitBehindTwo(Script& script) {
+  return script.Up()
+      .Created(5)
+      .Listed({Other(1), Other(3), Mine(5)})
+      .Expect("create a, list, own timer, watch other3")
+      .Ok()
+      .ExpectNothing();
+}
+
+TEST(Contender, WatchesTheNextLowerContenderOnly) {
+  Script script(Lock());
+  WaitBehindTwo(script).ExpectState(State::kWatching);
+  EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1), Other(3)));
+}
+
+TEST(Contender, WaitsForTheNextOneWhenItsPredecessorGaveUp) {
+  Script script(Lock());
+  WaitBehindTwo(script).Deleted(Other(3)).Expect("list");
+  EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1)));
+  script.Listed({Other(1), Mine(5)}).Expect("watch other1").Ok();
+  script.Deleted(Other(1)).Expect("list").Listed({Mine(5)}).Expect("granted a5 token 1005 in 7");
+}
+
+TEST(Contender, ListsAgainWhenItsPredecessorWentBeforeTheWatch) {
+  Script script(Lock());
+  Watch(script).Fails(Code::kNoNode).Expect("list");
+  EXPECT_THAT(script.machine().lower(), ElementsAre());
+  script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
+}
+
+// Curator downgrades a writer by creating a lower reader: it appears after the first listing.
+TEST(Contender, WaitsForALowerContenderThatWasNotThereBefore) {
+  Script script(Lock());
+  WaitBehindTwo(script).Deleted(Other(3)).Expect("list");
+  script.Listed({OtherOf(Mode::kShared, 3), Mine(5)}).Expect("watch other3");
+}
+
+TEST(Contender, StrikesNobodyForAWatchThatSomethingElseFired) {
+  Script script(Lock());
+  WaitBehindTwo(script).Changed(Other(3)).Expect("list");
+  EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1), Other(3)));
+  script.Listed({Other(1), Other(3), Mine(5)}).Expect("watch other3");
+}
+
+TEST(Contender, IgnoresTheEndOfNodesItDoesNotWatch) {
+  Script script(Lock());
+  WaitBehindTwo(script).Deleted(Other(1)).Deleted("").Deleted(Mine(5)).ExpectNothing();
+  script.ExpectState(State::kWatching);
+}
+
+TEST(Contender, IgnoresWatchesWhenItHasNoNode) {
+  Script(Lock()).Deleted("").Deleted(Other(1)).ExpectNothing().Up().Expect("create a, list");
+}
+
+TEST(Contender, PassesReadersAsAReader) {
+  Script script(Of(Mode::kShared));
+  script.Up().Created(5).Expect("create a, list, own timer");
+  const std::string own = zk::NodeName(script.machine().node());
+  script.Listed({OtherOf(Mode::kShared, 2), own}).Expect("granted a5 token 1005 in 7");
+}
+
+TEST(Contender, WaitsForTheNearestLowerWriterAsAReader) {
+  Script script(Of(Mode::kShared));
+  script.Up().Created(5).Expect("create a, list, own timer");
+  const std::string own = zk::NodeName(script.machine().node());
+  script.Listed({OtherOf(Mode::kSharedWriter, 2), OtherOf(Mode::kShared, 4), own})
+      .Expect("watch other2");
+}
+
+// ---- try ---------------------------------------------------------------------------------------
+
+TEST(Contender, LeavesABusyLockAloneWhenItOnlyTries) {
+  Script script(Try());
+  script.Up().Expect("list").ExpectState(State::kProbing);
+  script.Listed({Other(1)}).Expect("finished: busy");
+}
+
+TEST(Contender, JoinsAFreeLockWhenItOnlyTries) {
+  Script(Try())
+      .Up()
+      .Expect("list")
+      .Listed({"config"})
+      .Expect("create a, list")
+      .Created(3)
+      .Listed({Mine(3)})
+      .Expect("own timer, granted a3 token 1003 in 7");
+}
+
+TEST(Contender, TakesAnAbsentParentForAFreeLockWhenItOnlyTries) {
+  Script(Try()).Up().Expect("list").Fails(Code::kNoNode).Expect("create a, list");
+}
+
+TEST(Contender, LeavesTheQueueAgainWhenItsTryWasBeaten) {
+  Script script(Try());
+  script.Up().Listed({}).Created(3).Expect("list, create a, list, own timer");
+  script.Listed({Other(2), Mine(3)}).Expect("delete a3").Ok().Expect("finished: busy");
+}
+
+// ---- parents -----------------------------------------------------------------------------------
+
+TEST(Contender, MakesItsParentAsAContainer) {
+  Script script(Lock());
+  script.Up().Expect("create a, list").Fails(Code::kNoNode).Expect("make /q");
+  EXPECT_TRUE(script.last_request() ==
+              zk::Request(zk::Create{"/q", "", zk::CreateMode::kContainer}));
+  script.ExpectState(State::kMakingParents);
+  script.Fails(Code::kNoNode).ExpectNothing();  // the list that was sent with the create
+  script.Ok().Expect("create a, list");
+}
+
+// Past the reply to the list that went out with the create.
+Script& MissParent(Script& script) { return script.Up().Fails(Code::kNoNode).Fails(Code::kNoNode); }
+
+TEST(Contender, MakesAncestorsFromAnyDepth) {
+  Script script(At("/a/bb/ccc"));
+  MissParent(script).Expect("create a, list, make /a/bb/ccc");
+  script.Fails(Code::kNoNode).Expect("make /a/bb");
+  script.Fails(Code::kNoNode).Expect("make /a").Ok().Expect("make /a/bb");
+  script.Ok().Expect("make /a/bb/ccc").Ok().Expect("create a, list");
+}
+
+TEST(Contender, AgreesWithSomebodyElseWhoMakesItsParents) {
+  Script script(At("/a/b"));
+  MissParent(script).Fails(Code::kNoNode).Expect("create a, list, make /a/b, make /a");
+  script.Fails(Code::kNodeExists).Expect("make /a/b");
+  script.Fails(Code::kNodeExists).Expect("create a, list");
+}
+
+TEST(Contender, StartsOverWhenAContainerIsReapedUnderItsHands) {
+  Script script(At("/a/b"));
+  MissParent(script)
+      .Fails(Code::kNoNode)
+      .Ok()
+      .Expect("create a, list, make /a/b, make /a, make /a/b");
+  script.Fails(Code::kNoNode)
+      .Expect("make /a")
+      .Ok()
+      .Expect("make /a/b")
+      .Ok()
+      .Expect("create a, list");
+  script.Fails(Code::kNoNode).Expect("make /a/b");
+}
+
+TEST(Contender, RefusesAParentThatCannotBeMade) {
+  Script script(At("/a/b"));
+  MissParent(script).Fails(Code::kNoNode).Expect("create a, list, make /a/b, make /a");
+  script.Fails(Code::kNoAuth).Expect("finished: refused create /a ZNOAUTH");
+}
+
+TEST(Contender, RefusesARootThatIsNotThere) {
+  Script script(Lock());
+  MissParent(script).Expect("create a, list, make /q");
+  script.Fails(Code::kNoNode).Expect("finished: refused create /q ZNONODE");
+}
+
+// ---- the figures -------------------------------------------------------------------------------
+
+TEST(ContenderFigures, TwoRequestsInOneFlightUncontendedAndOneToRelease) {
+  Script script(Lock());
+  EXPECT_EQ(script.Up().requests(), 2);  // before any reply
+  EXPECT_EQ(script.Created(3).Listed({Mine(3)}).requests(), 2);
+  EXPECT_EQ(script.Leave().Ok().requests(), 3);
+  script.Expect("create a, list, own timer, granted a3 token 1003 in 7, delete a3, finished: left");
+}
+
+TEST(ContenderFigures, FourRequestsForAWaiterUntilGranted) {
+  Script script(Lock());
+  script.Up().Created(9).Listed({Other(1), Other(4), Other(7), Mine(9)}).Ok();
+  script.Deleted(Other(7)).Listed({Mine(9)});
+  EXPECT_EQ(script.requests(), 4);
+  script.Expect("create a, list, own timer, watch other7, list, granted a9 token 1009 in 7");
+}
+
+TEST(ContenderFigures, FourRequestsForAWaiterThatTimesOutAndOneToUnwatch) {
+  Script script(Lock());
+  script.Up().Created(3).Listed({Other(1), Mine(3)}).Ok().Leave().Ok();
+  EXPECT_EQ(script.requests(), 4 + 1);
+  script.Expect(
+      "create a, list, own timer, watch other1, delete a3, unwatch other1, finished: left");
+}
+
+TEST(ContenderFigures, OneRequestForATryOnABusyLock) {
+  Script script(Try());
+  EXPECT_EQ(script.Up().Listed({Other(1)}).requests(), 1);
+  script.Expect("list, finished: busy");
+}
+
+}  // namespace
+}  // namespace zkrecipes::queue

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/machine/contender_test_script.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include <gtest/gtest.h>
+
+#include "lib/queue/machine/contender_test_text.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::queue {
+namespace {
+
+int64_t CzxidOf(int32_t n) { return int64_t{1000} + n; }
+
+testing::ScopedTrace Trace(Where where) { return {where.file, where.line, "said here"}; }
+
+}  // namespace
+
+// ---- events ------------------------------------------------------------------------------------
+
+Script::~Script() { EXPECT_EQ(TextOf(unexpected_), "") << "at the end of the story"; }
+
+Script& Script::On(const Event& event) {
+  for (Action& action : machine_.On(event)) {
+    if (const auto* send = std::get_if<action::Send>(&action)) {
+      outstanding_.push_back(*send);
+      last_request_ = send->request;
+    }
+    if (const auto* delay = std::get_if<action::StartDelayTimer>(&action)) delay_ = delay->op;
+    const bool unwatch = std::holds_alternative<action::Unwatch>(action);
+    if (unwatch || std::holds_alternative<action::Send>(action)) ++requests_;
+    unexpected_.push_back(std::move(action));
+  }
+  return *this;
+}
+
+Script& Script::Up(zk::SessionId session) {
+  session_ = session;
+  return On(event::Connected{session, GuidOf(next_guid_++)});
+}
+
+Script& Script::Down() {
+  for (const action::Send& send : outstanding_) stale_.push_back(send.op);
+  outstanding_.clear();
+  return On(event::Disconnected{});
+}
+
+Script& Script::Lost() {
+  for (const action::Send& send : outstanding_) stale_.push_back(send.op);
+  outstanding_.clear();
+  return On(event::Expired{});
+}
+
+Script& Script::Deleted(const std::string& node) {
+  return On(event::WatchFired{zk::JoinPath(parent_, node), zk::WatchEvent::kDeleted, proven_});
+}
+
+Script& Script::Changed(const std::string& node) {
+  return On(event::WatchFired{zk::JoinPath(parent_, node), zk::WatchEvent::kChanged, proven_});
+}
+
+Script& Script::Reply(zk::Reply reply) {
+  if (outstanding_.empty()) {
+    ADD_FAILURE() << "nothing to reply to";
+    return *this;
+  }
+  const OpId op = outstanding_.front().op;
+  outstanding_.pop_front();
+  stale_.push_back(op);
+  return On(event::Replied{op, std::move(reply), proven_});
+}
+
+Script& Script::Created(int32_t n) { return CreatedFor(session_, n); }
+
+Script& Script::CreatedFor(zk::SessionId owner, int32_t n) {
+  zk::Reply reply;
+  const auto* create =
+      outstanding_.empty() ? nullptr : std::get_if<zk::Create>(&outstanding_.front().request);
+  if (create != nullptr) reply.path = create->path;
+  if (create != nullptr && create->mode == zk::CreateMode::kEphemeralSequential) {
+    reply.path += absl::StrFormat("%010d", n);
+  }
+  reply.stat.czxid = CzxidOf(n);
+  reply.stat.ephemeral_owner = owner;
+  return Reply(reply);
+}
+
+Script& Script::Listed(const std::vector<std::string>& children) {
+  zk::Reply reply;
+  reply.children = children;
+  return Reply(reply);
+}
+
+Script& Script::ListedTooEarly(const std::vector<std::string>& children) {
+  zk::Reply reply;
+  reply.children = children;
+  stale_.push_back(outstanding_.back().op);
+  outstanding_.pop_back();
+  return On(event::Replied{stale_.back(), std::move(reply)});
+}
+
+Script& Script::Got(zk::SessionId owner, int32_t n) {
+  zk::Reply reply;
+  reply.stat.czxid = CzxidOf(n);
+  reply.stat.ephemeral_owner = owner;
+  return Reply(reply);
+}
+
+Script& Script::Record(const std::string& data, int32_t version) {
+  zk::Reply reply;
+  reply.data = data;
+  reply.stat.version = version;
+  return Reply(reply);
+}
+
+Script& Script::Fails(zk::Code code) {
+  zk::Reply reply;
+  reply.code = code;
+  return Reply(reply);
+}
+
+// ---- expectations ------------------------------------------------------------------------------
+
+Script& Script::Expect(const std::string& actions, Where where) {
+  const testing::ScopedTrace trace = Trace(where);
+  EXPECT_EQ(TextOf(std::exchange(unexpected_, {})), actions);
+  return *this;
+}
+
+Script& Script::ExpectNothing(Where where) { return Expect("", where); }
+
+Script& Script::ExpectDeafToStaleReplies(Where where) {
+  const testing::ScopedTrace trace = Trace(where);
+  const Contender before = machine_;
+  for (const OpId op : stale_) {
+    zk::Reply listing;
+    listing.path = zk::JoinPath(parent_, Mine(3));
+    listing.children = {Mine(3)};
+    listing.stat = {CzxidOf(3), session_, 0, 0, 0};
+    for (const zk::Code code : {zk::Code::kOk, zk::Code::kNoNode, zk::Code::kConnectionLoss}) {
+      listing.code = code;
+      EXPECT_EQ(TextOf(machine_.On(event::Replied{op, listing})), "") << "op " << op;
+    }
+  }
+  EXPECT_TRUE(machine_ == before);
+  return *this;
+}
+
+Script& Script::ExpectState(Contender::State state, Where where) {
+  const testing::ScopedTrace trace = Trace(where);
+  EXPECT_EQ(static_cast<int>(machine_.state()), static_cast<int>(state));
+  return *this;
+}
+
+// ---- beginnings --------------------------------------------------------------------------------
+
+Script& LoseCreate(Script& script, Where where) {
+  return script.Up().Down().Expect("create a, list", where);
+}
+
+Script& FindAgain(Script& script, Where where) {
+  return LoseCreate(script, where)
+      .Up()
+      .Fails(zk::Code::kNoNode)
+      .Listed({Mine(3)})
+      .Expect("barrier a, list, get a3, list", where);
+}
+
+Script& Watch(Script& script, Where where) {
+  return script.Up()
+      .Created(3)
+      .Listed({Other(1), Mine(3)})
+      .Expect("create a, list, own timer, watch other1", where);
+}
+
+Script& Wait(Script& script, Where where) { return Watch(script, where).Ok().ExpectNothing(where); }
+
+Script& Hold(Script& script, Where where) {
+  return script.Up().Created(3).Listed({Mine(3)}).Expect(
+      "create a, list, own timer, granted a3 token 1003 in 7", where);
+}
+
+// ---- specs and names ---------------------------------------------------------------------------
+
+ContenderSpec Lock() { return At("/q"); }
+
+ContenderSpec At(const std::string& parent) {
+  ContenderSpec spec;
+  spec.parent = parent;
+  spec.data = "me";
+  return spec;
+}
+
+ContenderSpec Try() {
+  ContenderSpec spec = Lock();
+  spec.try_only = true;
+  return spec;
+}
+
+ContenderSpec ProvenLock() {
+  ContenderSpec spec = Lock();
+  spec.wait_for_proof = true;
+  return spec;
+}
+
+ContenderSpec StrictLock() {
+  ContenderSpec spec = Lock();
+  spec.strict = true;
+  return spec;
+}
+
+ContenderSpec Of(Mode mode) {
+  ContenderSpec spec = Lock();
+  spec.mode = mode;
+  return spec;
+}
+
+ContenderSpec Upgrade() {
+  ContenderSpec spec = Of(Mode::kSharedWriter);
+  spec.follows = {FollowedNode(Mode::kShared), 7, 900};
+  return spec;
+}
+
+ContenderSpec Downgrade() {
+  ContenderSpec spec = Of(Mode::kShared);
+  spec.follows = {FollowedNode(Mode::kSharedWriter), 7, 900};
+  return spec;
+}
+
+std::string FollowedNode(Mode mode) { return MineOf(mode, 2, 'f'); }
+
+std::string MineOf(Mode mode, int32_t n, char guid) {
+  return absl::StrCat(NodePrefix(Dialect::kCurator, mode, GuidOf(guid)),
+                      absl::StrFormat("%010d", n));
+}
+
+std::string Mine(int32_t n, char guid) { return MineOf(Mode::kExclusive, n, guid); }
+std::string Other(int32_t n) { return Mine(n, kOthersGuid); }
+std::string OtherOf(Mode mode, int32_t n) { return MineOf(mode, n, kOthersGuid); }
+
+}  // namespace zkrecipes::queue

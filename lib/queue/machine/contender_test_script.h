@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_TEST_SCRIPT_H_
+#define ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_TEST_SCRIPT_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "lib/queue/machine/contender.h"
+
+namespace zkrecipes::queue {
+
+// The caller's line. (clang 14 has no std::source_location.)
+struct Where {
+  static Where Caller(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+  const char* file;
+  int line;
+};
+
+// For tests: a story about one contender. Feed it events, and say after them everything it must do,
+// in order; what it does and nobody expects fails the test.
+//
+//   Script(Lock()).Up().Expect("create a, list")
+//       .Created(3).Listed({Other(1), Mine(3)}).Expect("own timer, watch other1");
+//
+// The guid offered at the first Up is all "a", at the second all "b", and so on; node 3 with the
+// first guid is Mine(3), or "a3" in texts, with czxid 1003. Node 1 of somebody else is Other(1), or
+// "other1". The texts are in contender_text.cc.
+class Script {
+ public:
+  explicit Script(const ContenderSpec& spec) : machine_(spec), parent_(spec.parent) {}
+  ~Script();
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+
+  Script& Up(zk::SessionId session = 7);
+  Script& Down();  // what is outstanding will not be answered
+  Script& Lost();
+  Script& Leave() { return On(event::Leave{}); }
+  Script& Lapsed() { return On(event::Lapsed{}); }
+  Script& Proven() { return On(event::Proven{}); }
+  // Whether the session is proven to be alive at what follows. At first it is not.
+  Script& IsProven(bool proven = true) {
+    proven_ = proven;
+    return *this;
+  }
+  Script& RetryDue() { return On(event::RetryDue{}); }
+  Script& OwnWatchDue() { return On(event::OwnWatchDue{}); }
+  Script& DelayOver() { return On(event::DelayOver{delay_}); }  // the latest
+  Script& Deleted(const std::string& node);                     // its watch fires
+  Script& Changed(const std::string& node);  // its watch is used up by something else
+
+  // Answers to the oldest request that is outstanding. (A node that is not sequential has its number.)
+  Script& Created(int32_t n);
+  Script& CreatedFor(zk::SessionId owner, int32_t n);
+  Script& Listed(const std::vector<std::string>& children);
+  Script& Got(zk::SessionId owner, int32_t n);
+  Script& Record(const std::string& data, int32_t version);
+  Script& Recorded(int32_t version) { return Record("", version); }
+  Script& Ok() { return Fails(zk::Code::kOk); }
+  Script& Fails(zk::Code code);
+  // To the youngest: as no server does it.
+  Script& ListedTooEarly(const std::vector<std::string>& children);
+
+  Script& Expect(const std::string& actions, Where where = Where::Caller());
+  Script& ExpectNothing(Where where = Where::Caller());
+  // Answers every request that is not outstanding any more, once more: nothing may come of it.
+  Script& ExpectDeafToStaleReplies(Where where = Where::Caller());
+  Script& ExpectState(Contender::State state, Where where = Where::Caller());
+
+  const Contender& machine() const { return machine_; }
+  int requests() const { return requests_; }  // sent so far, a removed watch counted
+  const zk::Request& last_request() const { return last_request_; }
+
+ private:
+  Script& On(const Event& event);
+  Script& Reply(zk::Reply reply);
+
+  Contender machine_;
+  std::string parent_;
+  char next_guid_ = 'a';
+  zk::SessionId session_ = 0;
+  bool proven_ = false;
+  OpId delay_ = 0;
+  std::deque<action::Send> outstanding_;
+  std::vector<OpId> stale_;
+  Actions unexpected_;  // not yet expected
+  int requests_ = 0;
+  zk::Request last_request_;
+};
+
+// How many stories begin, with node 3 and the first guid: each expects what is done up to there.
+Script& LoseCreate(Script& script, Where where = Where::Caller());
+Script& FindAgain(Script& script, Where where = Where::Caller());  // after LoseCreate
+Script& Watch(Script& script, Where where = Where::Caller());      // Other(1), no answer yet
+Script& Wait(Script& script, Where where = Where::Caller());       // the watch of Other(1) is set
+Script& Hold(Script& script, Where where = Where::Caller());
+
+ContenderSpec Lock();        // an exclusive contender for /q
+ContenderSpec Try();         // one that does not wait
+ContenderSpec ProvenLock();  // one that waits for a proof
+ContenderSpec StrictLock();  // one that keeps the record of the last holder
+ContenderSpec Of(Mode mode);
+ContenderSpec At(const std::string& parent);
+// From the reader, or the writer, 2 of guid "f", of session 7 and with token 900.
+ContenderSpec Upgrade();
+ContenderSpec Downgrade();
+std::string FollowedNode(Mode mode);
+
+std::string Mine(int32_t n, char guid = 'a');
+std::string MineOf(Mode mode, int32_t n, char guid = 'a');
+std::string Other(int32_t n);
+std::string OtherOf(Mode mode, int32_t n);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_TEST_SCRIPT_H_

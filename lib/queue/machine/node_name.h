@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The names of contender nodes, in the grammars that other libraries use, so that their clients
+// and ours queue with each other on one path:
+//
+//              exclusive              reader               writer              leader
+//   Curator    _c_<guid>-lock-N       _c_<guid>-__READ__N  _c_<guid>-__WRIT__N  _c_<guid>-latch-N
+//   kazoo      <guid>__lock__N        <guid>__rlock__N     <guid>__lock__N      <guid>__lock__N
+//
+// N is the sequence suffix that the server appends: "%010d" of a signed 32-bit number.
+// (go-zookeeper writes Curator's names with 32 hex digits as guid.)
+
+#ifndef ZKRECIPES_LIB_QUEUE_MACHINE_NODE_NAME_H_
+#define ZKRECIPES_LIB_QUEUE_MACHINE_NODE_NAME_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+
+namespace zkrecipes::queue {
+
+enum class Dialect { kCurator, kKazoo };
+enum class Mode { kExclusive, kShared, kSharedWriter, kLeader };
+
+// "exclusive", "shared" or "leader", as users see it.
+const char* ModeText(Mode mode);
+
+struct NodeName {
+  Dialect dialect = Dialect::kCurator;
+  Mode mode = Mode::kExclusive;  // a kazoo "__lock__" reads as kExclusive, whoever wrote it
+  std::string guid;
+  int32_t sequence = 0;
+
+  friend bool operator==(const NodeName&, const NodeName&) = default;
+};
+
+// What to hand to the server as the name of a sequential node: everything before the suffix.
+std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid);
+
+// The number as the server wrote it. REQUIRES: ParseNodeName(name) has a value.
+std::string SequenceSuffix(absl::string_view name);
+
+// Nothing for a child that is no contender of a dialect above; such children are ignored.
+std::optional<NodeName> ParseNodeName(absl::string_view name);
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_MACHINE_NODE_NAME_H_

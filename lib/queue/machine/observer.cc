@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/machine/observer.h"
+
+#include "lib/queue/machine/admission.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::queue::observing {
+namespace {
+
+using zk::Code;
+
+bool GoesAwayByItself(Code code) {
+  return zk::OutcomeUnknown(code) || code == Code::kSessionExpired || code == Code::kThrottled;
+}
+
+bool SameState(const std::optional<ListedNode>& a, const std::optional<ListedNode>& b) {
+  if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
+  return a->name == b->name && a->stat.czxid == b->stat.czxid && a->data == b->data;
+}
+
+}  // namespace
+
+class Observer::Step {
+ public:
+  explicit Step(Observer& observer) : o_(observer) {}
+
+  void operator()(const event::Connected&) { List(); }
+  void operator()(const event::Disconnected&) { GoOutside(); }
+  void operator()(const event::Expired&) {
+    o_.watch_op_ = 0;
+    GoOutside();
+  }
+
+  void operator()(const event::Replied& e) {
+    if (e.op == o_.watch_op_) return OnWatchSet(e.reply.code);
+    if (e.op != o_.ask_op_) return;  // of a look that was given up
+    o_.ask_op_ = 0;
+    if (o_.state_ == State::kReading) return OnData(e.reply);
+    OnListing(e.reply);
+  }
+
+  void operator()(const event::Fired& e) {
+    if (e.op != o_.watch_op_) return;
+    o_.watch_op_ = 0;
+    // Else the look that is under way is answered first, or a leader who proclaims all the time
+    // would never be told.
+    if (o_.state_ == State::kVacant) return List();
+    if (o_.state_ != State::kFollowing) return;
+    if (e.what == zk::WatchEvent::kDeleted) return List();
+    Read(o_.head_);
+  }
+
+  void operator()(const event::RetryDue&) {
+    if (o_.state_ == State::kPausing) List();
+  }
+
+  Actions actions;
+
+ private:
+  void OnWatchSet(Code code) {
+    const bool no_node = code == Code::kNoNode;
+    if (code != Code::kOk && !no_node) {
+      o_.watch_op_ = 0;
+      return Trouble(code);
+    }
+    if (o_.state_ != State::kChecking) return;
+    const bool of_children = o_.ask_op_ != 0;
+    if (of_children && no_node) o_.watch_op_ = 0;  // the listing will say so, too
+    if (of_children) return;
+    if (!no_node) return List();
+    Settle(State::kVacant, std::nullopt);
+  }
+
+  void OnListing(const zk::Reply& reply) {
+    if (reply.code == Code::kNoNode) return WatchForParent();
+    if (reply.code != Code::kOk) return Trouble(reply.code);
+    const std::string head = HeadOf(reply.children);
+    if (!head.empty()) return Read(head);
+    if (o_.state_ == State::kChecking) return Settle(State::kVacant, std::nullopt);
+    o_.state_ = State::kChecking;
+    Watch({o_.parent_, zk::WatchKind::kNode});
+    o_.ask_op_ = Send(zk::GetChildren{o_.parent_});
+  }
+
+  void OnData(const zk::Reply& reply) {
+    if (reply.code == Code::kNoNode) return List();
+    if (reply.code != Code::kOk) return Trouble(reply.code);
+    Settle(State::kFollowing, ListedNode{o_.head_, reply.data, reply.stat});
+  }
+
+  // What is so was seen behind the watch; if that has fired since, it is no more so.
+  void Settle(State state, std::optional<ListedNode> head) {
+    o_.state_ = state;
+    if (!o_.told_.has_value() || !SameState(*o_.told_, head)) {
+      o_.told_ = head;
+      actions.push_back(action::Tell{std::move(head)});
+    }
+    if (o_.watch_op_ == 0) List();
+  }
+
+  void GoOutside() {
+    o_.ask_op_ = 0;
+    if (o_.state_ != State::kFailed) o_.state_ = State::kOutside;
+  }
+
+  void List() {
+    if (o_.state_ == State::kFailed) return;
+    o_.state_ = State::kListing;
+    o_.ask_op_ = Send(zk::GetChildren{o_.parent_});
+  }
+
+  void Read(const std::string& head) {
+    o_.state_ = State::kReading;
+    o_.head_ = head;
+    const std::string path = zk::JoinPath(o_.parent_, head);
+    Watch({path, zk::WatchKind::kExists});
+    o_.ask_op_ = Send(zk::Get{path});
+  }
+
+  void WatchForParent() {
+    o_.state_ = State::kChecking;
+    o_.ask_op_ = 0;
+    Watch({o_.parent_, zk::WatchKind::kExists});
+  }
+
+  void Trouble(Code code) {
+    o_.ask_op_ = 0;
+    if (o_.state_ == State::kOutside || o_.state_ == State::kFailed) return;
+    if (GoesAwayByItself(code)) {
+      o_.state_ = State::kPausing;
+      actions.push_back(action::StartRetryTimer{});
+      return;
+    }
+    o_.state_ = State::kFailed;
+    if (o_.watch_op_ != 0) actions.push_back(action::Unwatch{std::exchange(o_.watch_op_, 0)});
+    actions.push_back(action::Fail{code});
+  }
+
+  OpId Send(zk::Request request) {
+    const OpId op = o_.next_op_++;
+    actions.push_back(action::Send{op, std::move(request)});
+    return op;
+  }
+
+  // The new one first: if it is the old one's equal, the server's stays.
+  void Watch(zk::Watch watch) {
+    const OpId old = std::exchange(o_.watch_op_, o_.next_op_++);
+    actions.push_back(action::Watch{o_.watch_op_, std::move(watch)});
+    if (old != 0) actions.push_back(action::Unwatch{old});
+  }
+
+  Observer& o_;
+};
+
+Actions Observer::On(const Event& event) {
+  Step step(*this);
+  std::visit(step, event);
+  return std::move(step.actions);
+}
+
+}  // namespace zkrecipes::queue::observing

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/machine/expiry_bound.h"
+
+#include <algorithm>
+
+namespace zkrecipes::session {
+namespace {
+
+// Touches closer than this share of the timeout are one: leaving some out is always safe.
+constexpr int kTouchesPerTimeout = 64;
+// How late a busy leader may be.
+constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
+// What is left when it becomes urgent to prove more, and how much more is worth a write at once.
+constexpr int kUrgentFraction = 10;
+constexpr int kGainFraction = 20;
+
+}  // namespace
+
+// Where the timeout is at least two ticks, as servers see to by default, two pings in a tick are no
+// further apart than a quarter of it, but for what a busy leader adds.
+absl::Duration ExpiryBound::PingGap() const {
+  if (margins_.ping_gap > absl::ZeroDuration()) return margins_.ping_gap;
+  return timeout_ / 4 + kLeadersDelay;
+}
+
+absl::Duration ExpiryBound::Lifetime() const {
+  return timeout_ / (1 + margins_.clock_rate_bound) - margins_.slack;
+}
+
+void ExpiryBound::Connected(base::BootTime began, base::BootTime now, absl::Duration timeout,
+                            bool new_session) {
+  Disconnected();
+  const bool granted_less = !new_session && timeout < timeout_;
+  timeout_ = new_session ? timeout : std::min(timeout_, timeout);
+  began_ = began;
+  if (new_session) {
+    deadline_ = began_ + Lifetime();
+  } else if (granted_less && deadline_.has_value()) {
+    // The leader counts from the handshake on, however much had been proven before.
+    deadline_ = std::min(*deadline_, began_ + Lifetime());
+  }
+  AddTouch(began, now);
+}
+
+void ExpiryBound::Disconnected() {
+  ++connection_;
+  touches_.clear();
+  shipped_.clear();
+  heard_.reset();
+}
+
+void ExpiryBound::Answered(const Request& request, base::BootTime now, bool committed) {
+  if (request.connection != connection_) return;
+  if (committed) {
+    Confirm(request, now);
+    Ship(request);
+  }
+  AddTouch(request.sent, now);
+}
+
+void ExpiryBound::Confirm(const Request& request, base::BootTime now) {
+  // Too late to go on from: the leader may have been about to close the session all the time.
+  if (deadline_.has_value() && now >= *deadline_) deadline_.reset();
+  base::BootTime proven;
+  if (deadline_.has_value()) proven = std::max(*deadline_, began_ + Lifetime());
+  while (shipped_.size() > 1 && shipped_[1].known_after < request.number) shipped_.pop_front();
+  if (!shipped_.empty() && shipped_.front().known_after < request.number) {
+    const base::BootTime touch = shipped_.front().touch;
+    proven = std::max(proven, touch + Lifetime());
+    if (!deadline_.has_value() && !WasNotEnding(request, now)) {
+      if (!heard_.has_value() || heard_->touch + Lifetime() <= now) heard_ = {now, touch};
+      return;
+    }
+  }
+  if (proven > now) deadline_ = proven;
+}
+
+// A leader that had found the session's time to be over when it heard of the touch would have ended
+// it by the time of this write.
+bool ExpiryBound::WasNotEnding(const Request& request, base::BootTime now) const {
+  return heard_.has_value() && heard_->known_at + kLeadersDelay <= request.sent &&
+         heard_->touch + Lifetime() > now;
+}
+
+void ExpiryBound::Ship(const Request& request) {
+  const base::BootTime by = request.sent + -PingGap();
+  while (touches_.size() > 2 && touches_[2].answered <= by) touches_.pop_front();
+  if (touches_.size() > 1 && touches_[1].answered <= by) {
+    shipped_.push_back({sent_, touches_[0].sent});
+  }
+}
+
+void ExpiryBound::AddTouch(base::BootTime sent, base::BootTime answered) {
+  const absl::Duration apart = timeout_ / kTouchesPerTimeout;
+  if (!touches_.empty() && sent - touches_.back().sent < apart) return;
+  touches_.push_back({sent, answered});
+  while (touches_.size() > 2 && touches_.front().sent + timeout_ < answered) touches_.pop_front();
+}
+
+bool ExpiryBound::NextWriteHelps(base::BootTime now) const {
+  if (shipped_.empty() || deadline_.value_or(now) - now > timeout_ / kUrgentFraction) return false;
+  if (!deadline_.has_value() && heard_.has_value() && now < heard_->known_at + kLeadersDelay) {
+    return false;
+  }
+  const base::BootTime would_be = shipped_.back().touch + Lifetime();
+  return would_be - std::max(now, deadline_.value_or(now)) > timeout_ / kGainFraction;
+}
+
+}  // namespace zkrecipes::session

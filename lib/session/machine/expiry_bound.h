@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_MACHINE_EXPIRY_BOUND_H_
+#define ZKRECIPES_LIB_SESSION_MACHINE_EXPIRY_BOUND_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "absl/time/time.h"
+
+#include "lib/base/boot_time.h"
+
+namespace zkrecipes::session {
+
+// What has to be assumed of machines, because no client can measure it: see docs/lease.md.
+struct ExpiryMargins {
+  double clock_rate_bound = 0.1;
+  absl::Duration ping_gap;  // between two pings of the leader; zero: see ExpiryBound::PingGap
+  absl::Duration slack = absl::Milliseconds(2);
+};
+
+// Until when the ensemble cannot have expired a session, as far as this client can prove it from
+// the times at which it sent requests and read their answers. docs/lease.md derives the rules:
+//
+//   touch       any answered request. The server that answered tells the leader of it when the
+//               leader pings; the leader's timer then starts at its sending or later.
+//   shipped     a touch is on its way to the leader once a write was answered that was sent a ping
+//               gap after the touch was answered: the pings come ahead of the write's commit.
+//               (The one before is taken, since a server may drop a touch while it collects them.)
+//   confirmed   a write sent after that and committed: the session was alive when the leader had
+//               heard of the touch. It lives a session timeout from the touch's sending on, if it
+//               was proven until then. Otherwise the leader may just have been about to end it: so
+//               another write has to follow, a moment later.
+//   handshake   is a touch of the leader itself. For a new session it is a write of its own; when
+//               an old one is taken up again, a write that is committed after it confirms it, if
+//               the session was proven until then: else it may just have expired.
+//
+// Pure: the caller says what time it is. Not thread-safe.
+class ExpiryBound {
+ public:
+  // A request on its way. What is sent follows what was answered by order, not by the clock: both
+  // may happen at one instant.
+  struct Request {
+    uint64_t connection = 0;
+    uint64_t number = 0;
+    base::BootTime sent;
+  };
+
+  explicit ExpiryBound(const ExpiryMargins& margins) : margins_(margins) {}
+
+  // `began`: before the client began to connect. `timeout`: as negotiated now.
+  void Connected(base::BootTime began, base::BootTime now, absl::Duration timeout,
+                 bool new_session);
+  // What was not answered counts for nothing.
+  void Disconnected();
+  // What was proven counts no more, not even that there never was a gap.
+  void Restart() { deadline_.reset(); }
+
+  Request Sent(base::BootTime now) { return {connection_, ++sent_, now}; }
+  // `committed`: by the quorum, whatever its outcome. REQUIRES: in the order of sending.
+  void Answered(const Request& request, base::BootTime now, bool committed);
+
+  // Nothing: unproven.
+  std::optional<base::BootTime> deadline() const { return deadline_; }
+  // Hardly anything is proven, and a write that is sent now will change that once it is answered.
+  bool NextWriteHelps(base::BootTime now) const;
+
+  absl::Duration timeout() const { return timeout_; }  // the smallest of the session
+  absl::Duration PingGap() const;
+
+ private:
+  struct Touch {
+    base::BootTime sent;
+    base::BootTime answered;
+  };
+  struct Shipped {
+    uint64_t known_after;  // this number of requests: the next one follows the touch
+    base::BootTime touch;  // when it was sent
+  };
+  struct Heard {
+    base::BootTime known_at;
+    base::BootTime touch;
+  };
+
+  absl::Duration Lifetime() const;
+  bool WasNotEnding(const Request& request, base::BootTime now) const;
+  void Confirm(const Request& request, base::BootTime now);
+  void Ship(const Request& request);
+  void AddTouch(base::BootTime sent, base::BootTime answered);
+
+  const ExpiryMargins margins_;
+  absl::Duration timeout_ = absl::InfiniteDuration();
+  uint64_t connection_ = 0;
+  uint64_t sent_ = 0;  // requests, ever
+  base::BootTime began_;
+  // On this connection, oldest first.
+  std::deque<Touch> touches_;
+  std::deque<Shipped> shipped_;
+  // While unproven: the leader had heard of this touch then, but maybe too late.
+  std::optional<Heard> heard_;
+  std::optional<base::BootTime> deadline_;
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_MACHINE_EXPIRY_BOUND_H_

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/machine/session_machine.h"
+
+namespace zkrecipes::session {
+namespace {
+constexpr int kRoundsPerResolution = 3;
+}  // namespace
+
+class SessionMachine::Step {
+ public:
+  Step(SessionMachine& machine, Actions& actions) : m_(machine), actions_(actions) {}
+
+  void operator()(const event::Start&) {
+    if (m_.state_ == State::kNew) Resolve();
+  }
+
+  void operator()(const event::Resolved& e) {
+    const bool give_up = m_.state_ == State::kSuspended && e.moved;
+    if (m_.state_ != State::kResolving && !give_up) return;
+    if (give_up) {
+      CloseHandle();
+      LoseSession();
+    }
+    m_.state_ = State::kConnecting;
+    m_.handle_open_ = true;
+    Do(action::OpenHandle{});
+  }
+
+  void operator()(const event::ResolveFailed&) {
+    if (m_.state_ != State::kResolving && m_.state_ != State::kConnecting) return;
+    m_.handle_open_ = false;
+    Pause();
+  }
+
+  void operator()(const event::PauseOver&) {
+    if (m_.state_ == State::kPausing) Resolve();
+  }
+
+  void operator()(const event::Connected& e) {
+    if (!m_.handle_open_) return;
+    const bool resumed = m_.session_ == e.session;
+    if (m_.session_ != 0 && !resumed) LoseSession();
+    m_.session_ = e.session;
+    m_.connected_ = true;
+    m_.failures_ = 0;
+    if (m_.state_ != State::kClosing) m_.state_ = State::kConnected;
+    Do(action::AnnounceConnected{e.session, resumed});
+  }
+
+  void operator()(const event::Disconnected& e) {
+    if (m_.connected_) {
+      m_.connected_ = false;
+      if (m_.state_ != State::kClosing) m_.state_ = State::kSuspended;
+      return Do(action::AnnounceDisconnected{});
+    }
+    const int enough = kRoundsPerResolution * m_.servers_;
+    if (m_.state_ == State::kConnecting && e.attempt >= enough) {
+      CloseHandle();
+      return Pause();
+    }
+    if (m_.state_ == State::kSuspended && e.silent_for_timeout && e.attempt % enough == 0)
+      Do(action::Resolve{});
+  }
+
+  void operator()(const event::HandleEnded& e) {
+    if (!m_.handle_open_) return;
+    const bool had_session = m_.session_ != 0;
+    m_.connected_ = false;
+    CloseHandle();
+    if (had_session) LoseSession();
+    if (e.why == zk::Code::kAuthFailed) {
+      if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
+      return Do(action::AnnounceFailed{e.why});
+    }
+    if (m_.state_ == State::kClosing) return;
+    had_session ? Resolve() : Pause();  // who turns newcomers away is not asked again at once
+  }
+
+  void operator()(const event::CloseRequested&) {
+    if (m_.state_ == State::kClosing || m_.state_ == State::kClosed) return;
+    m_.state_ = State::kClosing;
+    Do(action::Drain{});
+  }
+
+  void operator()(const event::Drained&) {
+    if (m_.state_ != State::kClosing) return;
+    m_.state_ = State::kClosed;
+    m_.connected_ = false;
+    if (m_.handle_open_) CloseHandle();
+    m_.session_ = 0;
+    Do(action::AnnounceClosed{});
+  }
+
+ private:
+  void Do(Action action) { actions_.push_back(action); }
+
+  void Resolve() {
+    m_.state_ = State::kResolving;
+    Do(action::Resolve{});
+  }
+
+  void Pause() {
+    m_.state_ = State::kPausing;
+    Do(action::StartPause{++m_.failures_});
+  }
+
+  void CloseHandle() {
+    m_.handle_open_ = false;
+    Do(action::CloseHandle{});
+  }
+
+  void LoseSession() {
+    m_.session_ = 0;
+    Do(action::AnnounceExpired{});
+  }
+
+  SessionMachine& m_;
+  Actions& actions_;
+};
+
+Actions SessionMachine::On(const Event& event) {
+  Actions actions;
+  std::visit(Step(*this, actions), event);
+  return actions;
+}
+
+}  // namespace zkrecipes::session

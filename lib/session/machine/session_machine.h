@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The succession of a client's sessions, as a state machine: events in, actions out; a copyable
+// value with a complete hash. session.h lets it act.
+//
+//   kNew --Start--> kResolving --Resolved--> kConnecting --Connected--> kConnected
+//                    ^  ^   |                   |     |                 |      ^
+//          PauseOver |  |   | ResolveFailed     |     |    Disconnected |      | Connected
+//                    |  |   v                   |     |                 v      |
+//                   kPausing <------------------+     |                kSuspended
+//                       |    three rounds failed,     |                    |
+//                       |    or Ended                 |                    |
+//                       +--------- Ended: expired ----|--------------------+
+//                                                     |                    |
+//                     kFailed <--- Ended: refused ----+--------------------+
+//
+//   any --CloseRequested--> kClosing --Drained--> kClosed
+//
+// A session that was suspended for its timeout has its servers' names resolved
+// again now and then. If they have moved it is given up: --> kConnecting with the new addresses.
+
+#ifndef ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
+#define ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
+
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "lib/zk/types.h"
+
+namespace zkrecipes::session {
+
+namespace event {
+struct Start {};
+struct Resolved {      // the servers' names, to addresses
+  bool moved = false;  // other ones than the handle's
+};
+struct ResolveFailed {};  // or no handle could be opened
+struct PauseOver {};
+struct Connected {
+  zk::SessionId session = 0;
+};
+struct Disconnected {
+  int attempt = 0;                  // failed attempts since it was last connected
+  bool silent_for_timeout = false;  // without a connection for the session timeout
+};
+struct HandleEnded {
+  zk::Code why = zk::Code::kOk;
+};
+struct CloseRequested {};
+struct Drained {};  // nothing is left to send, or the time to send it is over
+}  // namespace event
+
+using Event = std::variant<event::Start, event::Resolved, event::ResolveFailed, event::PauseOver,
+                           event::Connected, event::Disconnected, event::HandleEnded,
+                           event::CloseRequested, event::Drained>;
+
+namespace action {
+struct Resolve {};
+struct OpenHandle {};
+struct CloseHandle {};
+struct StartPause {
+  int attempt = 0;  // the how manieth in a row: grows the pause
+};
+struct AnnounceConnected {
+  zk::SessionId session = 0;
+  bool resumed = false;  // the session of before, with its nodes and watches
+};
+struct AnnounceDisconnected {};  // connection lost; the session may live
+struct AnnounceExpired {};       // the session is gone; a new one follows
+struct AnnounceFailed {          // refused for good: no session any more
+  zk::Code why = zk::Code::kOk;
+};
+struct Drain {};           // let everybody leave, then event::Drained
+struct AnnounceClosed {};  // last
+}  // namespace action
+
+using Action =
+    std::variant<action::Resolve, action::OpenHandle, action::CloseHandle, action::StartPause,
+                 action::AnnounceConnected, action::AnnounceDisconnected, action::AnnounceExpired,
+                 action::AnnounceFailed, action::Drain, action::AnnounceClosed>;
+using Actions = std::vector<Action>;
+
+class SessionMachine {
+ public:
+  enum class State {
+    kNew,
+    kResolving,
+    kPausing,     // between two attempts to get a first connection
+    kConnecting,  // a handle is open and has no session yet
+    kConnected,
+    kSuspended,  // has a session and no connection
+    kFailed,     // refused for good
+    kClosing,
+    kClosed,
+  };
+
+  // `servers`: how many there are. After three failed rounds over them the names are resolved again.
+  explicit SessionMachine(int servers) : servers_(servers) {}
+
+  // Total: any event may come in any state.
+  Actions On(const Event& event);
+
+  State state() const { return state_; }
+  bool connected() const { return connected_; }
+  zk::SessionId session() const { return session_; }  // 0: none
+
+ private:
+  class Step;
+  auto Tie() const {
+    return std::tie(servers_, state_, connected_, handle_open_, session_, failures_);
+  }
+
+  int servers_;
+  State state_ = State::kNew;
+  bool connected_ = false;  // also while closing
+  bool handle_open_ = false;
+  zk::SessionId session_ = 0;
+  int failures_ = 0;  // attempts at a first connection that failed in a row
+
+ public:
+  friend bool operator==(const SessionMachine& a, const SessionMachine& b) {
+    return a.Tie() == b.Tie();
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const SessionMachine& m) {
+    return H::combine(std::move(h), m.Tie());
+  }
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every event in every state; the machine as a value with a complete hash.
+
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/hash/hash_testing.h"
+#include <gtest/gtest.h>
+
+#include "lib/session/machine/session_machine.h"
+#include "lib/session/machine/session_machine_test_script.h"
+
+namespace zkrecipes::session {
+namespace {
+
+using State = SessionMachine::State;
+
+// ---- every event in every state ----------------------------------------------------------------
+
+std::vector<Event> EveryEvent() {
+  return {event::Start{},
+          event::Resolved{},
+          event::Resolved{true},
+          event::Disconnected{kThreeRounds, true},
+          event::ResolveFailed{},
+          event::PauseOver{},
+          event::Connected{7},
+          event::Connected{8},
+          event::Disconnected{1},
+          event::Disconnected{kThreeRounds},
+          event::HandleEnded{kExpired},
+          event::HandleEnded{kAuthFailed},
+          event::CloseRequested{},
+          event::Drained{}};
+}
+
+TEST(SessionMachine, DoesNothingOnceClosed) {
+  for (const Story& closed : {Closed(Fresh()), Closed(Connected()), Closed(Resolving())}) {
+    for (const Event& event : EveryEvent()) {
+      Story s = closed;
+      EXPECT_EQ(s.On(event), "") << event.index();
+      EXPECT_EQ(s.state(), State::kClosed) << event.index();
+    }
+  }
+}
+
+// What session.h may rely on, whatever comes: handles open and close in turn, a session is announced
+// up before it is down or lost, and nothing follows the end.
+class Watchman {
+ public:
+  void operator()(const action::Resolve&) {}
+  void operator()(const action::StartPause&) {}
+  void operator()(const action::Drain&) {}
+  void operator()(const action::OpenHandle&) { EXPECT_FALSE(std::exchange(open_, true)); }
+  void operator()(const action::CloseHandle&) { EXPECT_TRUE(std::exchange(open_, false)); }
+  void operator()(const action::AnnounceConnected& up) {
+    EXPECT_TRUE(open_);
+    EXPECT_EQ(up.resumed, session_ == up.session);
+    EXPECT_TRUE(session_ == 0 || up.resumed);
+    session_ = up.session;
+    up_ = true;
+  }
+  void operator()(const action::AnnounceDisconnected&) { EXPECT_TRUE(std::exchange(up_, false)); }
+  void operator()(const action::AnnounceExpired&) {
+    EXPECT_NE(std::exchange(session_, 0), 0);
+    up_ = false;
+  }
+  void operator()(const action::AnnounceFailed&) { EXPECT_EQ(session_, 0); }
+  void operator()(const action::AnnounceClosed&) {
+    EXPECT_FALSE(open_);
+    EXPECT_FALSE(std::exchange(closed_, true));
+    up_ = false;
+    session_ = 0;
+  }
+
+  void NoHandleCouldBeOpened() { open_ = false; }
+  bool open() const { return open_; }
+  bool up() const { return up_; }
+  zk::SessionId session() const { return session_; }
+
+ private:
+  bool open_ = false;
+  bool up_ = false;
+  bool closed_ = false;
+  zk::SessionId session_ = 0;
+};
+
+TEST(SessionMachine, KeepsItsPromisesInAnyOrderOfEvents) {
+  const std::vector<Event> events = EveryEvent();
+  std::mt19937_64 random(1);
+  for (int run = 0; run < 20000; ++run) {
+    SessionMachine machine(kServers);
+    Watchman watchman;
+    for (int step = 0; step < 25; ++step) {
+      const Event& event = events[random() % events.size()];
+      const bool unopened = std::holds_alternative<event::ResolveFailed>(event) &&
+                            machine.state() == State::kConnecting;
+      if (unopened) watchman.NoHandleCouldBeOpened();
+      for (const Action& action : machine.On(event)) std::visit(watchman, action);
+      EXPECT_EQ(machine.connected(), watchman.up());
+      EXPECT_EQ(machine.session(), watchman.session());
+    }
+    if (HasFailure()) FAIL() << "run " << run;
+  }
+}
+
+// ---- a value with a complete hash --------------------------------------------------------------
+
+void ExpectDifferent(const Story& a, const Story& b) {
+  EXPECT_FALSE(a.machine == b.machine);
+  EXPECT_NE(absl::HashOf(a.machine), absl::HashOf(b.machine));
+}
+
+TEST(SessionMachine, ComparesEveryField) {
+  ExpectDifferent({SessionMachine(1)}, {SessionMachine(2)});
+  ExpectDifferent(Closing(Connected()), Closing(Suspended()));   // connected
+  ExpectDifferent(Closing(Resolving()), Closing(Connecting()));  // handle open
+  Story other = Connecting();
+  other.On(event::Connected{8});
+  ExpectDifferent(Connected(), other);  // session
+  Story twice = Pausing();
+  twice.On(event::PauseOver{});
+  ExpectDifferent(Resolving(), twice);    // failures
+  ExpectDifferent(Fresh(), Resolving());  // state
+}
+
+TEST(SessionMachine, HashesAsItCompares) {
+  std::vector<SessionMachine> machines;
+  for (const Story& s :
+       {Fresh(), Resolving(), Connecting(), Pausing(), Connected(), Suspended(), Failed(),
+        Closing(Connected()), Closing(Suspended()), Closed(Connected()), Closed(Fresh())}) {
+    machines.push_back(s.machine);
+    machines.push_back(s.machine);
+  }
+  EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(machines));
+}
+
+}  // namespace
+}  // namespace zkrecipes::session

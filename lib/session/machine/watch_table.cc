@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/machine/watch_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace zkrecipes::session {
+
+void WatchTable::Add(const zk::Watch& watch, WatcherId id) {
+  Entry& entry = entries_[watch];
+  entry.in_flight.insert(id);
+  entry.interested.insert(id);
+}
+
+bool WatchTable::OnReply(const zk::Watch& watch, WatcherId id, bool armed) {
+  const auto it = entries_.find(watch);
+  if (it == entries_.end() || it->second.in_flight.erase(id) == 0) return false;
+  Entry& entry = it->second;
+  entry.on_server |= armed;
+  if (!armed) entry.interested.erase(id);
+  return Tidy(watch, entry);
+}
+
+bool WatchTable::Remove(const zk::Watch& watch, WatcherId id) {
+  const auto it = entries_.find(watch);
+  if (it == entries_.end() || it->second.interested.erase(id) == 0) return false;
+  return Tidy(watch, it->second);
+}
+
+std::vector<WatcherId> WatchTable::Fire(const std::string& path, zk::WatchEvent event) {
+  std::vector<WatcherId> fired;
+  for (const zk::WatchKind kind : {zk::WatchKind::kNode, zk::WatchKind::kExists}) {
+    if (zk::Fires(event, kind)) Fire({path, kind}, fired);
+  }
+  return fired;
+}
+
+void WatchTable::Fire(const zk::Watch& watch, std::vector<WatcherId>& fired) {
+  const auto it = entries_.find(watch);
+  if (it == entries_.end()) return;
+  Entry& entry = it->second;
+  entry.on_server = false;
+  std::vector<WatcherId> now;
+  std::set_difference(entry.interested.begin(), entry.interested.end(), entry.in_flight.begin(),
+                      entry.in_flight.end(), std::back_inserter(now));
+  for (const WatcherId id : now) entry.interested.erase(id);
+  (void)Tidy(watch, entry);  // nothing on the server to take off
+  fired.insert(fired.end(), now.begin(), now.end());
+}
+
+bool WatchTable::Tidy(const zk::Watch& watch, Entry& entry) {
+  if (!entry.in_flight.empty() || !entry.interested.empty()) return false;
+  const bool remove = entry.on_server;
+  entries_.erase(watch);
+  return remove;
+}
+
+}  // namespace zkrecipes::session

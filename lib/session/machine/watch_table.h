@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_MACHINE_WATCH_TABLE_H_
+#define ZKRECIPES_LIB_SESSION_MACHINE_WATCH_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/zk/types.h"
+
+namespace zkrecipes::session {
+
+using WatcherId = uint64_t;
+
+// Who in this session waits for what of which node. The server knows at most one watch of a kind for
+// a (session, path), however many watchers share it; it is taken off only when the last of them has
+// gone. Decides only: the caller sends what the answers ask for.
+//
+// A copyable value with a complete hash. Not thread-safe. Does not block.
+class WatchTable {
+ public:
+  // A new watcher. The caller sends a request of its own for it, also when the node is watched
+  // already: only the reply to a request of one's own proves that the node was still there.
+  void Add(const zk::Watch& watch, WatcherId id);
+
+  // The reply to the request of `id`. `armed`: the server has the watch. True: nobody is
+  // interested any more, send RemoveWatches. A reply from before Clear has no effect.
+  [[nodiscard]] bool OnReply(const zk::Watch& watch, WatcherId id, bool armed);
+
+  // The watcher has lost interest; unknown ids are ignored. True: send RemoveWatches now.
+  // (While a request is on its way the answer is postponed to OnReply: the client library would
+  // refuse to remove what it does not know yet.)
+  [[nodiscard]] bool Remove(const zk::Watch& watch, WatcherId id);
+
+  // The server's watches that `event` fires are used up: these watchers hear of it, and are removed.
+  // One whose request is not answered does not: the answer will say whether it has a watch.
+  std::vector<WatcherId> Fire(const std::string& path, zk::WatchEvent event);
+
+  // The session ended, and its watches with it.
+  void Clear() { entries_.clear(); }
+
+  bool Has(const zk::Watch& watch) const { return entries_.count(watch) > 0; }
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    std::set<WatcherId> in_flight;  // request not answered, those of watchers that left included
+    std::set<WatcherId> interested;
+    bool on_server = false;
+
+    friend bool operator==(const Entry&, const Entry&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Entry& e) {
+      return H::combine(std::move(h), e.in_flight, e.interested, e.on_server);
+    }
+  };
+
+  // Drops the entry when nobody is left in it; true if the server's watch must go with it.
+  bool Tidy(const zk::Watch& watch, Entry& entry);
+  void Fire(const zk::Watch& watch, std::vector<WatcherId>& fired);
+
+  std::map<zk::Watch, Entry> entries_;
+
+ public:
+  friend bool operator==(const WatchTable&, const WatchTable&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const WatchTable& t) {
+    return H::combine(std::move(h), t.entries_);
+  }
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_MACHINE_WATCH_TABLE_H_

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Holding the lock that ships, step by step: what no real server lets one choose.
+
+#include <algorithm>
+#include <memory>
+#include <stop_token>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+
+#include "lib/session/client_core.h"
+#include "recipes/lock_fixture.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST_F(LockInMemoryTest, TheLeaseIsSuspectWithoutAConnectionAndHeldAgainWithOne) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  EXPECT_EQ(process->lease().state(), Lease::State::kSuspect);
+  PassTime(absl::Seconds(3));
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
+}
+
+// Ten seconds by the leader's clock are at least 9.09 by ours.
+TEST_F(LockInMemoryTest, TheLeaseIsLostAtItsDeadlineWhenNothingIsProvenAnyMore) {
+  auto process = StartHolder();
+  const std::stop_token lost = process->lease().lost();
+  const absl::Duration left = process->lease().remaining();
+  EXPECT_LT(left, absl::Seconds(9.1));
+  EXPECT_GT(left, absl::Seconds(9));
+  process->host->set_network(Host::Network::kSilent);
+  PassTime(left - absl::Milliseconds(1));
+  EXPECT_EQ(process->lease().state(), Lease::State::kSuspect);
+  EXPECT_FALSE(lost.stop_requested());
+  PassTime(absl::Milliseconds(1));
+  EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+  EXPECT_TRUE(lost.stop_requested());
+}
+
+// Its server answers reads, and nothing else of that is true any more.
+TEST_F(LockInMemoryTest, OnAServerThatIsCutOffTheLeaseIsLostBeforeAnotherIsGranted) {
+  auto process = StartHolder();
+  PassTime(absl::Seconds(20));
+  auto waiter = Start();
+  process->host->set_only_server(1);
+  waiter->host->set_only_server(2);
+  process->host->BreakConnections();
+  waiter->host->BreakConnections();
+  PassTime(absl::Seconds(5));
+  ASSERT_EQ(process->lease().state(), Lease::State::kHeld);
+  waiter->Acquire();
+  PassTime(absl::Seconds(5));
+  model().CutOff(1, simulation_.now());
+  for (int i = 0; i < 300 && !waiter->holds(); ++i) {
+    PassTime(absl::Milliseconds(100));
+  }
+  ASSERT_TRUE(waiter->holds());
+  EXPECT_TRUE(process->lease().lost().stop_requested());
+}
+
+TEST_F(LockInMemoryTest, AHealthyLeaseStaysHeldHoweverLongAndNeverGetsCloseToItsDeadline) {
+  auto process = StartHolder();
+  absl::Duration least = absl::InfiniteDuration();
+  for (int i = 0; i < 1200; ++i) {
+    PassTime(absl::Milliseconds(100));
+    ASSERT_EQ(process->lease().state(), Lease::State::kHeld);
+    least = std::min(least, process->lease().remaining());
+  }
+  EXPECT_GT(least, absl::Seconds(2.4));  // of ten, see docs/lease.md
+}
+
+TEST_F(LockInMemoryTest, ALeaseOutlivesAReconnectionAndIsProvenAfresh) {
+  auto process = StartHolder();
+  PassTime(absl::Seconds(20));
+  process->host->BreakConnections();
+  EXPECT_EQ(process->lease().state(), Lease::State::kSuspect);
+  EXPECT_GT(process->lease().remaining(), absl::Seconds(2));
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
+  EXPECT_GT(process->lease().remaining(), absl::Seconds(7));  // from the handshake on
+}
+
+TEST_F(LockInMemoryTest, TheFirstLeaseAfterALongIdleTimeIsProvenAMomentLater) {
+  auto process = Start();
+  PassTime(absl::Minutes(5));
+  process->Acquire();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(process->lease().state(), Lease::State::kUnproven);
+  PassTime(absl::Milliseconds(130));
+  EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
+  EXPECT_GT(process->lease().remaining(), absl::Seconds(1));
+}
+
+TEST_F(LockInMemoryTest, ASessionThatIsTakenUpUnprovenIsProvenByBeatsInARow) {
+  auto process = Start();
+  PassTime(absl::Minutes(5));
+  process->host->BreakConnections();
+  PassTime(absl::Milliseconds(300));
+  process->Acquire();
+  const base::BootTime asked = simulation_.now();
+  simulation_.RunUntilIdle();
+  while (process->lease().state() == Lease::State::kUnproven) PassTime(absl::Milliseconds(10));
+  // The ping gap, the beat that ships, one at once, and another a moment later.
+  EXPECT_LE(simulation_.now() - asked, absl::Milliseconds(2600 + 130 + 130));
+}
+
+TEST_F(LockInMemoryTest, APausedHolderFindsItsLeaseLostInTheFirstCall) {
+  auto process = StartHolder();
+  auto waiter = Start();
+  waiter->Acquire();
+  simulation_.RunUntilIdle();
+  process->host->set_paused(true);
+  PassTime(absl::Seconds(30));
+  EXPECT_TRUE(waiter->holds());
+  EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+  EXPECT_GT(waiter->lease().token(), process->lease().token());
+  process->host->set_paused(false);
+  PassTime(absl::Seconds(1));
+  EXPECT_TRUE(process->lease().lost().stop_requested());
+}
+
+TEST_F(LockInMemoryTest, AGrantThatIsReadLateIsUnprovenUntilTheEnsembleSaysThatTheSessionLives) {
+  auto process = StartHolder();
+  process->result.reset();
+  simulation_.RunUntilIdle();  // the parent is there now
+  process->Acquire();
+  process->host->RunTask();
+  const base::BootTime asked = simulation_.now();
+  const ConnectionId connection = model().connections().back();
+  process->host->set_paused(true);
+  // A follower passes the sign of life on later: the session outlives what its client can prove.
+  simulation_.SetTime(asked + absl::Milliseconds(300));
+  model().Finish(connection, simulation_.now());
+  simulation_.SetTime(asked + absl::Milliseconds(10100));
+  ASSERT_TRUE(model().SessionLives(process->client->session_id()));
+  process->host->set_paused(false);
+  while (process->host->CanDeliver()) process->host->Deliver();
+  while (process->host->callbacks() > 0) process->host->RunCallback(0);
+  ASSERT_EQ(process->answers, 2);
+  EXPECT_EQ(process->lease().state(), Lease::State::kUnproven);
+  EXPECT_EQ(process->lease().remaining(), absl::ZeroDuration());
+  PassTime(absl::Seconds(8));
+  EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
+}
+
+TEST_F(LockInMemoryTest, AnUnprovenLeaseIsLostWhenNothingProvesItInTime) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  process->result.reset();  // not deleted yet
+  PassTime(absl::Seconds(9.5));
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  ASSERT_TRUE(model().SessionLives(process->client->session_id()));
+  process->Acquire();
+  simulation_.RunUntilIdle();
+  ASSERT_EQ(process->lease().state(), Lease::State::kUnproven);
+  process->host->set_network(Host::Network::kSilent);
+  PassTime(absl::Seconds(10));
+  EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+  EXPECT_TRUE(process->lease().lost().stop_requested());
+}
+
+TEST_F(LockInMemoryTest, IsBelievedNoLongerThanTheServerGrantsThatItCameBackTo) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  PassTime(absl::Seconds(2));
+  model().set_max_session_timeout(absl::Seconds(4));
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
+  EXPECT_LT(process->lease().remaining(), absl::Seconds(4 / 1.1));
+  process->host->set_network(Host::Network::kSilent);
+  PassTime(absl::Seconds(4));
+  EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+}
+
+TEST_F(LockInMemoryTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  process->result.reset();
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(Queue(), SizeIs(1));
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
+TEST_F(LockInMemoryTest, ClosingTheClientEndsItsWaitsAndItsLeases) {
+  auto holder = StartHolder();
+  auto waiter = std::make_unique<Process>();
+  waiter->client = holder->client;
+  waiter->Acquire();
+  simulation_.RunUntilIdle();
+  const std::stop_token lost = holder->lease().lost();
+  internal::ClientAccess::Core(*holder->client)
+      ->Close(std::make_shared<base::OneShot<absl::Status>>());
+  simulation_.RunUntilIdle();
+  ASSERT_EQ(waiter->answers, 1);
+  EXPECT_EQ(waiter->code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_THAT(Queue(), IsEmpty());
+  waiter->Acquire();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(waiter->answers, 2);
+  EXPECT_EQ(waiter->code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(LockInMemoryTest, AClientMayGoBeforeItsLease) {
+  auto process = StartHolder();
+  process->client.reset();
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(Queue(), IsEmpty());
+  EXPECT_NE(process->lease().state(), Lease::State::kHeld);
+  process->result.reset();
+  ExpectNothingLeft();
+}
+
+TEST_F(LockInMemoryTest, GoesOnOverAChangeOfLeaderWithAGrowingToken) {
+  auto holder = StartHolder();
+  auto waiter = Start();
+  waiter->Acquire();
+  simulation_.RunUntilIdle();
+  model().ElectLeader(1, 0, simulation_.now());
+  PassTime(absl::Seconds(2));
+  EXPECT_TRUE(holder->holds());
+  const FencingToken before = holder->lease().token();
+  holder->result.reset();
+  PassTime(absl::Seconds(2));
+  ASSERT_TRUE(waiter->holds());
+  EXPECT_GT(waiter->lease().token(), before);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory

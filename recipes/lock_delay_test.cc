@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Strict locks that ship, step by step: nobody is granted before the lock delay is over after one
+// that vanished, whatever the clocks of the ensemble did.
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gmock/gmock.h"
+
+#include "lib/queue/acquisition.h"
+#include "recipes/lock_fixture.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+constexpr absl::Duration kDelay = absl::Seconds(20);
+
+class StrictLockTest : public LockInMemoryTest {
+ protected:
+  std::unique_ptr<Process> StartStrict() {
+    auto process = Start();
+    process->lock_options.lock_delay = kDelay;
+    return process;
+  }
+  std::unique_ptr<Process> StartStrictHolder() {
+    auto process = StartStrict();
+    process->Acquire();
+    simulation_.RunUntilIdle();
+    EXPECT_TRUE(process->holds());
+    return process;
+  }
+  // It stands still until its node is gone.
+  void ExpireSilently(Process& process) {
+    const int64_t session = process.client->session_id();
+    process.host->set_paused(true);
+    for (int i = 0; i < 200 && model().SessionLives(session); ++i) PassTime(absl::Seconds(0.1));
+    ASSERT_FALSE(model().SessionLives(session));
+  }
+};
+
+TEST_F(StrictLockTest, IsGrantedAtOnceAfterARelease) {
+  auto first = StartStrictHolder();
+  auto second = StartStrict();
+  second->Acquire();
+  PassTime(absl::Seconds(1));
+  first->result.reset();
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(second->holds());
+}
+
+TEST_F(StrictLockTest, IsGrantedAtOnceAfterAClientThatWasClosed) {
+  auto first = StartStrictHolder();
+  first->client.reset();
+  simulation_.RunUntilIdle();
+  StartStrictHolder();
+}
+
+TEST_F(StrictLockTest, WaitsForTheDelayAfterAHolderThatVanished) {
+  auto first = StartStrictHolder();
+  auto second = StartStrict();
+  second->Acquire();
+  ExpireSilently(*first);
+  PassTime(kDelay - absl::Seconds(0.2));
+  EXPECT_EQ(second->answers, 0);
+  PassTime(absl::Seconds(0.4));
+  EXPECT_TRUE(second->holds());
+}
+
+TEST_F(StrictLockTest, AnInterruptedWaitIsForTheNextToBegin) {
+  auto first = StartStrictHolder();
+  auto second = StartStrict();
+  second->Acquire({absl::Seconds(25)});
+  auto third = StartStrict();
+  third->Acquire();
+  ExpireSilently(*first);
+  PassTime(absl::Seconds(18));
+  ASSERT_EQ(second->answers, 1);  // gave up, some seconds before its time came
+  ASSERT_FALSE(second->result->ok());
+  EXPECT_EQ(third->answers, 0);
+  PassTime(absl::Seconds(15));
+  EXPECT_EQ(third->answers, 0);
+  PassTime(absl::Seconds(6));
+  EXPECT_TRUE(third->holds());
+}
+
+TEST_F(StrictLockTest, ALostLeaseIsNoRelease) {
+  auto first = StartStrictHolder();
+  first->host->set_network(Host::Network::kDown);
+  PassTime(absl::Seconds(9.2));
+  ASSERT_EQ(first->lease().state(), Lease::State::kLost);
+  first->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));  // its node is deleted now, and its name is still there
+  auto second = StartStrict();
+  second->Acquire();
+  PassTime(kDelay - absl::Seconds(1));
+  EXPECT_EQ(second->answers, 0);
+  PassTime(absl::Seconds(2));
+  EXPECT_TRUE(second->holds());
+}
+
+TEST_F(StrictLockTest, ALeaseThatWasOverBeforeItsClientWasClosedIsNoReleaseEither) {
+  auto first = StartStrictHolder();
+  auto second = StartStrict();
+  second->Acquire();
+  first->host->set_paused(true);
+  simulation_.SetTime(simulation_.now() + absl::Seconds(9.5));  // nothing expires meanwhile
+  ASSERT_EQ(first->lease().state(), Lease::State::kLost);
+  const std::stop_token lost = first->lease().lost();
+  first->client.reset();
+  first->host->set_paused(false);
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_EQ(second->answers, 0);
+  PassTime(kDelay - absl::Seconds(1));
+  EXPECT_EQ(second->answers, 0);
+  PassTime(absl::Seconds(2));
+  EXPECT_TRUE(second->holds());
+}
+
+TEST_F(StrictLockTest, ATryWaitsForTheDelayToo) {
+  auto first = StartStrictHolder();
+  ExpireSilently(*first);
+  auto second = StartStrict();
+  std::optional<absl::StatusOr<TryResult>> tried;
+  internal::Acquisition::Start(
+      internal::ClientAccess::Core(*second->client),
+      internal::Candidacy{kPath, queue::Mode::kExclusive, /*try_only=*/true, kDelay}, {},
+      [&](internal::Acquisition::Answer answer) { tried.emplace(std::move(answer)); });
+  PassTime(kDelay - absl::Seconds(1));
+  EXPECT_FALSE(tried.has_value());
+  PassTime(absl::Seconds(2));
+  ASSERT_TRUE(tried.has_value() && tried->ok());
+  EXPECT_TRUE((*tried)->acquired());
+}
+
+// Its deadline is over long before its node can be deleted.
+TEST_F(StrictLockTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
+  auto process = StartStrictHolder();
+  process->host->set_network(Host::Network::kDown);
+  process->result.reset();
+  PassTime(absl::Seconds(9.5));
+  EXPECT_THAT(Queue(), ::testing::Contains(::testing::HasSubstr("-lock-")));
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(Queue(), ::testing::ElementsAre("zkrecipes-holder"));
+  auto next = StartStrict();
+  next->Acquire();
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(next->holds());
+}
+
+// As if the leader's pings had starved: it ends the session of a healthy client.
+TEST_F(StrictLockTest, NeedsNoBoundOnTheLeadersPings) {
+  auto first = StartStrictHolder();
+  auto second = StartStrict();
+  second->Acquire();
+  PassTime(absl::Seconds(5));
+  first->host->set_network(Host::Network::kSilent);
+  ASSERT_TRUE(model().Expire(first->client->session_id(), simulation_.now()));
+  PassTime(absl::Seconds(2));
+  ASSERT_TRUE(first->holds() || first->lease().state() == Lease::State::kSuspect);
+  for (int i = 0; i < 300 && second->answers == 0; ++i) PassTime(absl::Seconds(0.1));
+  ASSERT_TRUE(second->holds());
+  EXPECT_EQ(first->lease().state(), Lease::State::kLost);
+  EXPECT_TRUE(first->lease().lost().stop_requested());
+}
+
+TEST_F(StrictLockTest, IsBelievedNoLongerThanTheDelayAfterTheLastCommittedWrite) {
+  auto process = StartStrict();
+  process->lock_options.lock_delay = absl::Seconds(3);
+  process->Acquire();
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(process->holds());
+  EXPECT_LT(process->lease().remaining(), absl::Seconds(2.5));
+  PassTime(absl::Minutes(1));
+  ASSERT_TRUE(process->holds());
+  process->host->set_network(Host::Network::kSilent);
+  PassTime(absl::Seconds(2.5));
+  EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+  EXPECT_TRUE(process->lease().lost().stop_requested());
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_RECIPES_LOCK_FIXTURE_H_
+#define ZKRECIPES_RECIPES_LOCK_FIXTURE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+
+#include "testing/memory/simulation.h"
+#include "zkrecipes/lock.h"
+
+namespace zkrecipes::testing::memory {
+
+inline constexpr char kPath[] = "/locks/q";
+
+// A process with a client and at most one attempt at the lock.
+struct Process {
+  std::shared_ptr<Host> host;
+  std::shared_ptr<Client> client;
+  LockOptions lock_options;
+  std::optional<absl::StatusOr<Lease>> result;
+  int answers = 0;
+
+  void Acquire(WaitOptions wait = {}) {
+    Lock(client, kPath, lock_options)
+        .AcquireAsync(std::move(wait), [this](absl::StatusOr<Lease> lease) {
+          ++answers;
+          result.emplace(std::move(lease));
+        });
+  }
+  bool holds() const { return result && result->ok() && (*result)->state() == Lease::State::kHeld; }
+  Lease& lease() { return **result; }
+  absl::StatusCode code() const { return result->status().code(); }
+};
+
+// The lock that ships, on the ensemble in memory.
+class LockInMemoryTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Process> Start(ClientOptions options = {});
+  std::unique_ptr<Process> StartHolder();
+
+  std::vector<std::string> Queue() { return model().committed().Children(kPath); }
+  std::string LastInTheQueue();
+  ModelEnsemble& model() { return simulation_.ensemble(); }
+  void PassTime(absl::Duration d) { simulation_.RunUntil(simulation_.now() + d); }
+  // Everything goes on but commits, until the process is connected again, and has asked what it
+  // asks then; for a second at most.
+  void ReconnectWithoutCommits(Host& host);
+  // When quiet: no node of anybody's, and no watch.
+  void ExpectNothingLeft();
+
+  Simulation simulation_;
+};
+
+}  // namespace zkrecipes::testing::memory
+
+#endif  // ZKRECIPES_RECIPES_LOCK_FIXTURE_H_

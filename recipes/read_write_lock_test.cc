@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An upgrade that begins when its session has ended.
+
+#include <optional>
+#include <utility>
+
+#include "gmock/gmock.h"
+
+#include "lib/queue/acquisition.h"
+#include "recipes/lock_fixture.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using internal::Acquisition;
+using internal::Candidacy;
+
+class ChangeInMemoryTest : public LockInMemoryTest {
+ protected:
+  static void Ask(Process& process, const Candidacy& candidacy,
+                  std::optional<Acquisition::Answer>& answer) {
+    Acquisition::Start(internal::ClientAccess::Core(*process.client), candidacy, {},
+                       [&](Acquisition::Answer a) { answer.emplace(std::move(a)); });
+  }
+};
+
+TEST_F(ChangeInMemoryTest, AnUpgradeThatBeginsBetweenTwoSessionsEnds) {
+  auto process = Start();
+  std::optional<Acquisition::Answer> reading;
+  std::optional<Acquisition::Answer> writing;
+  Ask(*process, {kPath, queue::Mode::kShared}, reading);
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(reading.has_value() && reading->ok());
+  const Lease shared = (**std::move(reading)).lease();
+  const auto upgrade =
+      internal::GoingOnFrom(*internal::ClientAccess::Core(*process->client), shared,
+                            queue::Mode::kShared, {kPath, queue::Mode::kSharedWriter});
+  ASSERT_TRUE(upgrade.ok());
+
+  // It joins when the session has gone, and the next one is not there yet.
+  const Subscription subscription = process->client->OnStateChange([&](ClientState state) {
+    if (state == ClientState::kExpired) Ask(*process, *upgrade, writing);
+  });
+  ASSERT_TRUE(model().Expire(process->client->session_id(), simulation_.now()));
+  PassTime(absl::Seconds(5));
+  ASSERT_TRUE(writing.has_value());
+  EXPECT_EQ(writing->status().code(), absl::StatusCode::kAborted);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "testing/local/foreign_process.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+// glibc 2.36 declares both without extern "C".
+int OpenPid(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+void SendSignal(int fd, int signal) { syscall(SYS_pidfd_send_signal, fd, signal, nullptr, 0); }
+
+}  // namespace
+
+uint64_t StartTimeOf(pid_t pid) {
+  std::ifstream in(absl::StrCat("/proc/", pid, "/stat"));
+  std::string line;
+  if (pid <= 0 || !std::getline(in, line)) return 0;
+  // "pid (name) state ppid ...": the name may hold blanks and parentheses. The state is field 3, the
+  // start time field 22.
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  std::string state, skipped;
+  fields >> state;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  uint64_t start_time = 0;
+  fields >> start_time;
+  return state == "Z" || state == "X" ? 0 : start_time;
+}
+
+std::optional<ForeignProcess> ForeignProcess::Find(pid_t pid, uint64_t start_time) {
+  if (pid <= 0 || start_time == 0) return std::nullopt;
+  UniqueFd fd(OpenPid(pid));  // is close-on-exec by itself
+  // Only now: the descriptor keeps pointing at what has the pid at this moment.
+  if (fd.get() < 0 || StartTimeOf(pid) != start_time) return std::nullopt;
+  return ForeignProcess(std::move(fd));
+}
+
+void ForeignProcess::Signal(int signal) { SendSignal(fd_.get(), signal); }
+
+bool ForeignProcess::WaitForEnd(absl::Duration timeout) {
+  const int64_t milliseconds = absl::ToInt64Milliseconds(timeout);
+  pollfd ended{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+  return poll(&ended, 1, static_cast<int>(std::clamp<int64_t>(milliseconds, 0, 3'600'000))) > 0;
+}
+
+}  // namespace zkrecipes::testing

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TESTING_LOCAL_WORK_DIRECTORY_H_
+#define ZKRECIPES_TESTING_LOCAL_WORK_DIRECTORY_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace zkrecipes::testing {
+
+// The directory of one ensemble, removed with all that is in it when the object goes, if it is
+// ours.
+class WorkDirectory {
+ public:
+  // A new directory under $TMPDIR or /tmp. `keep`: it is not removed.
+  static absl::StatusOr<WorkDirectory> MakeTemporary(bool keep);
+
+  // A directory of the user's, made if it is absent and never removed. FailedPrecondition if it is
+  // not empty or no directory.
+  static absl::StatusOr<WorkDirectory> Use(const std::string& path);
+
+  ~WorkDirectory();
+  WorkDirectory(WorkDirectory&& other) noexcept
+      : path_(std::move(other.path_)), remove_(std::exchange(other.remove_, false)) {}
+  WorkDirectory& operator=(WorkDirectory&&) = delete;
+
+  const std::string& path() const { return path_; }  // absolute
+  bool removed_at_end() const { return remove_; }
+
+ private:
+  WorkDirectory(std::string path, bool remove) : path_(std::move(path)), remove_(remove) {}
+
+  std::string path_;
+  bool remove_;
+};
+
+}  // namespace zkrecipes::testing
+
+#endif  // ZKRECIPES_TESTING_LOCAL_WORK_DIRECTORY_H_

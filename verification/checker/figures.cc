@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "verification/checker/rule.h"
+
+namespace zkrecipes::history {
+namespace {
+
+// The longest time from one of `times` to the next within a span, its ends taken for times too.
+absl::Duration LongestGap(const std::vector<int64_t>& times, int64_t begin, int64_t end) {
+  int64_t longest = 0;
+  int64_t last = begin;
+  for (auto it = std::lower_bound(times.begin(), times.end(), begin);
+       it != times.end() && *it <= end; ++it) {
+    longest = std::max(longest, *it - last);
+    last = *it;
+  }
+  return absl::Nanoseconds(std::max(longest, end - last));
+}
+
+// The begin of the first fault after this one's end; kNever if there is none.
+int64_t NextAfter(const Story& story, const FaultSpan& fault) {
+  int64_t next = kNever;
+  for (const FaultSpan& other : story.faults()) {
+    if (other.begin >= fault.end) next = std::min(next, other.begin);
+  }
+  return next;
+}
+
+FaultFigures FiguresOfFault(const Story& story, const std::vector<int64_t>& grants,
+                            const FaultSpan& fault) {
+  const int64_t next = NextAfter(story, fault);
+  const bool last = next == kNever;
+  const int64_t quiet = std::min(story.quiet(), story.end());
+  const int64_t until = last ? std::max(quiet, fault.begin) : next;
+  FaultFigures figures{.name = fault.name,
+                       .target = fault.target,
+                       .begin = fault.begin,
+                       .end = std::min(fault.end, story.end())};
+  const auto begin = std::lower_bound(grants.begin(), grants.end(), fault.begin);
+  const auto end = std::upper_bound(begin, grants.end(), until);
+  figures.grants = end - begin;
+  figures.longest_without_grant = LongestGap(grants, fault.begin, until);
+  // The first grant is worth knowing beyond kQuiet, too.
+  const auto first = std::lower_bound(begin, grants.end(), figures.end);
+  if (first != grants.end() && (last || *first <= until)) {
+    figures.first_grant = absl::Nanoseconds(*first - figures.end);
+  }
+  return figures;
+}
+
+}  // namespace
+
+std::vector<int64_t> GrantTimes(const Story& story) {
+  std::vector<int64_t> times;
+  for (const auto& [path, grants] : story.grants()) {
+    for (const Attempt* attempt : grants) times.push_back(attempt->granted_at());
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+Figures FiguresOf(const Evidence& evidence) {
+  const Story& story = evidence.story;
+  const std::vector<int64_t> grants = GrantTimes(story);
+  Figures figures{.grants = static_cast<int64_t>(grants.size())};
+  for (const Event& event : story.events()) {
+    if (event.what == Event::What::kLost) ++figures.losses;
+    if (event.what != Event::What::kWrite) continue;
+    ++(event.accepted ? figures.writes_accepted : figures.writes_refused);
+  }
+  if (!grants.empty()) {
+    const int64_t end = story.quiet() == kNever ? grants.back() : story.quiet();
+    figures.longest_without_grant =
+        LongestGap(grants, grants.front(), std::max(grants.front(), end));
+  }
+  for (const FaultSpan& fault : story.faults()) {
+    figures.faults.push_back(FiguresOfFault(story, grants, fault));
+  }
+  return figures;
+}
+
+}  // namespace zkrecipes::history

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_VERIFICATION_CHECKER_RUN_DIRECTORY_H_
+#define ZKRECIPES_VERIFICATION_CHECKER_RUN_DIRECTORY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "verification/checker/checker.h"
+
+namespace zkrecipes::history {
+
+// All that is left of a run.
+struct RunRecords {
+  std::string title = "";
+  std::vector<Event> events = {};
+  std::vector<Transaction> transactions = {};
+  Limits limits = {};
+};
+
+// Reads a run's directory:
+//   *.jsonl, *.history   of each process, and of whoever did something to them
+//   run.json     as ToJson writes it; what it leaves out, or all if it is missing, is Limits' own
+//   logs/M/log.* the transaction logs of each member M; may be missing
+// Blocks for as long as it takes to read them. Errors, with the path: NotFound (also if there is no
+// history at all), InvalidArgument (also if there are logs, and run.json does not say how their time
+// is to be read: wall_less_boot_ns) and DataLoss.
+absl::StatusOr<RunRecords> ReadRunDirectory(const std::string& directory);
+
+// For run.json: {"title": ..., "progress_ms": ..., "recovery_ms": ..., "rounding_ms": ...,
+// "wall_less_boot_ns": ..., "left": [...], "failures_under_faults": [...], "failures_at_rest": [...]}
+std::string ToJson(const std::string& title, const Limits& limits);
+//   InvalidArgument  no such object
+absl::StatusOr<RunRecords> FromJson(const std::string& text);
+
+}  // namespace zkrecipes::history
+
+#endif  // ZKRECIPES_VERIFICATION_CHECKER_RUN_DIRECTORY_H_

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/checker/transaction_log.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+#include "verification/checker/jute_reader.h"
+
+namespace zkrecipes::history {
+namespace {
+
+// ZooKeeper's ZooDefs.OpCode, those that a log holds.
+enum Type : int32_t {
+  kCreate = 1,
+  kDelete = 2,
+  kMulti = 14,
+  kCreate2 = 15,
+  kCreateContainer = 19,
+  kDeleteContainer = 20,
+  kCreateTtl = 21,
+  kError = -1,
+  kCloseSession = -11,
+};
+
+constexpr std::size_t kFileHeader = 16;  // "ZKLG", version, database
+constexpr char kEndOfRecord = 'B';
+
+void SkipAcl(JuteReader& in) {
+  for (int32_t i = in.Int(); i > 0 && in.ok(); --i) {
+    in.Int();
+    in.String();
+    in.String();
+  }
+}
+
+void ReadCreate(JuteReader& in, bool says_if_ephemeral, Transaction& into) {
+  Transaction::Change change{.what = Transaction::Change::What::kCreated, .path = in.String()};
+  in.String();  // its data
+  SkipAcl(in);
+  if (says_if_ephemeral) change.ephemeral = in.Bool();
+  into.changes.push_back(std::move(change));
+}
+
+void AddDeletion(std::string path, Transaction& into) {
+  into.changes.push_back({Transaction::Change::What::kDeleted, std::move(path)});
+}
+
+// The record may be missing. What is there instead, a digest of the tree, makes no list of paths.
+void ReadPathsOfSession(JuteReader in, Transaction& into) {
+  into.ends_session = true;
+  const std::size_t before = into.changes.size();
+  for (int32_t i = in.Int(); i > 0 && in.ok(); --i) AddDeletion(in.String(), into);
+  if (!in.ok()) into.changes.resize(before);
+}
+
+void ReadRecord(int32_t type, JuteReader& in, Transaction& into);
+
+// All of it, or, if one part of it is an error, nothing.
+void ReadMulti(JuteReader& in, Transaction& into) {
+  bool failed = false;
+  for (int32_t i = in.Int(); i > 0 && in.ok(); --i) {
+    const int32_t type = in.Int();
+    failed = failed || type == kError;
+    JuteReader part(in.String());
+    if (!failed && type != kMulti) ReadRecord(type, part, into);
+    if (!part.ok()) in.Fail();
+  }
+  if (failed) into.changes.clear();
+}
+
+void ReadRecord(int32_t type, JuteReader& in, Transaction& into) {
+  switch (type) {
+    case kCreate:
+    case kCreate2:
+      return ReadCreate(in, /*says_if_ephemeral=*/true, into);
+    case kCreateContainer:
+    case kCreateTtl:
+      return ReadCreate(in, /*says_if_ephemeral=*/false, into);
+    case kDelete:
+    case kDeleteContainer:
+      return AddDeletion(in.String(), into);
+    case kMulti:
+      return ReadMulti(in, into);
+    case kCloseSession:
+      return ReadPathsOfSession(in, into);
+    default:
+      return;
+  }
+}
+
+// What follows TxnHeader and the record, a digest, is not needed.
+absl::StatusOr<Transaction> Parse(const std::string& bytes) {
+  JuteReader in(bytes);
+  Transaction transaction;
+  transaction.session = in.Long();
+  in.Int();  // the client's own count
+  transaction.zxid = in.Long();
+  transaction.time_ms = in.Long();
+  const int32_t type = in.Int();
+  ReadRecord(type, in, transaction);
+  if (in.ok()) return transaction;
+  return absl::DataLossError(
+      absl::StrCat("transaction ", transaction.zxid, " of type ", type, " cannot be read"));
+}
+
+bool AllZero(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == 0; });
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& bytes) {
+  std::vector<Transaction> transactions;
+  if (bytes.size() < kFileHeader) return transactions;  // killed when it had just made the file
+  if (bytes.compare(0, 4, "ZKLG") != 0) return absl::InvalidArgumentError("no transaction log");
+  JuteReader in(bytes.substr(kFileHeader));
+  while (true) {
+    const int64_t checksum = in.Long();
+    const std::string record = in.String();
+    const char end = in.Byte();
+    if (!in.ok() || record.empty() || end != kEndOfRecord) return transactions;
+    if (checksum != Adler32(record)) {
+      if (AllZero(in.rest())) return transactions;
+      return absl::DataLossError(
+          absl::StrCat("a wrong checksum behind ", transactions.size(), " transactions"));
+    }
+    absl::StatusOr<Transaction> transaction = Parse(record);
+    if (!transaction.ok()) return transaction.status();
+    transactions.push_back(*std::move(transaction));
+  }
+}
+
+}  // namespace zkrecipes::history

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/checker/transaction_log.h"
+
+#include <string_view>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "verification/checker/jute_reader.h"
+#include "verification/checker/node_lives.h"
+
+namespace zkrecipes::history {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::string Number(int64_t value, int size) {
+  std::string bytes;
+  for (int i = size - 1; i >= 0; --i) bytes += static_cast<char>(value >> (8 * i));
+  return bytes;
+}
+std::string Int(int32_t value) { return Number(value, 4); }
+std::string Long(int64_t value) { return Number(value, 8); }
+std::string Text(std::string_view text) {
+  return Int(static_cast<int32_t>(text.size())) + std::string(text);
+}
+std::string OpenAcl() { return Int(1) + Int(31) + Text("world") + Text("anyone"); }
+// Of kinds 1 and 15; the last number is the parent's cversion.
+std::string Create(const std::string& path, bool ephemeral) {
+  return Text(path) + Text("data") + OpenAcl() + std::string(1, ephemeral ? '\1' : '\0') + Int(3);
+}
+std::string Digest() { return Int(2) + Long(0x7766554433221100); }
+
+// One file of a log: session 7, at 1000 ms and a zxid's worth.
+class LogFile {
+ public:
+  LogFile& Add(int64_t zxid, int32_t type, const std::string& record, int64_t session = 7) {
+    const std::string entry =
+        Long(session) + Int(1) + Long(zxid) + Long(1000 + zxid) + Int(type) + record + Digest();
+    bytes_ += Long(Adler32(entry)) + Text(entry) + "B";
+    return *this;
+  }
+  LogFile& Bytes(const std::string& bytes) {
+    bytes_ += bytes;
+    return *this;
+  }
+  std::string bytes() const { return bytes_; }
+  std::vector<Transaction> Read() const {
+    absl::StatusOr<std::vector<Transaction>> read = ReadTransactionLog(bytes_);
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? *std::move(read) : std::vector<Transaction>();
+  }
+
+ private:
+  std::string bytes_ = "ZKLG" + Int(2) + Long(0);
+};
+
+// "+/a" created, "+/a*" ephemeral, "-/a" deleted, "end" of the session.
+std::vector<std::string> Told(const Transaction& transaction) {
+  std::vector<std::string> told;
+  for (const Transaction::Change& change : transaction.changes) {
+    const bool created = change.what == Transaction::Change::What::kCreated;
+    told.push_back((created ? "+" : "-") + change.path + (change.ephemeral ? "*" : ""));
+  }
+  if (transaction.ends_session) told.emplace_back("end");
+  return told;
+}
+
+TEST(TransactionLog, HasTheNumberOfRfc1950) { EXPECT_EQ(Adler32("Wikipedia"), 0x11E60398); }
+
+TEST(TransactionLog, ReadsWhatIsCreatedAndDeleted) {
+  const std::vector<Transaction> log =
+      LogFile()
+          .Add(1, 1, Create("/a", false))
+          .Add(2, 15, Create("/a/b", true))
+          .Add(3, 19, Text("/c") + Text("") + OpenAcl() + Int(1))
+          .Add(4, 21, Text("/t") + Text("") + OpenAcl() + Int(1) + Long(5000))
+          .Add(5, 2, Text("/a/b"))
+          .Add(6, 20, Text("/c"))
+          .Read();
+  ASSERT_THAT(log, SizeIs(6));
+  EXPECT_THAT(Told(log[0]), ElementsAre("+/a"));
+  EXPECT_THAT(Told(log[1]), ElementsAre("+/a/b*"));
+  EXPECT_THAT(Told(log[2]), ElementsAre("+/c"));
+  EXPECT_THAT(Told(log[3]), ElementsAre("+/t"));
+  EXPECT_THAT(Told(log[4]), ElementsAre("-/a/b"));
+  EXPECT_THAT(Told(log[5]), ElementsAre("-/c"));
+  EXPECT_EQ(log[1].zxid, 2);
+  EXPECT_EQ(log[1].time_ms, 1002);
+  EXPECT_EQ(log[1].session, 7);
+}
+
+TEST(TransactionLog, KeepsTransactionsThatChangeNoNames) {
+  const std::vector<Transaction> log = LogFile()
+                                           .Add(1, -10, Int(5000))
+                                           .Add(2, 5, Text("/a") + Text("x") + Int(1))
+                                           .Add(3, -1, Int(-101))
+                                           .Read();
+  ASSERT_THAT(log, SizeIs(3));
+  for (const Transaction& transaction : log) EXPECT_THAT(Told(transaction), IsEmpty());
+}
+
+std::string Part(int32_t type, const std::string& record) { return Int(type) + Text(record); }
+
+TEST(TransactionLog, ReadsAllPartsOfAMulti) {
+  const std::vector<Transaction> log =
+      LogFile()
+          .Add(1, 14,
+               Int(3) + Part(2, Text("/a")) + Part(13, Text("/b") + Int(0)) +
+                   Part(1, Create("/c", true)))
+          .Read();
+  ASSERT_THAT(log, SizeIs(1));
+  EXPECT_THAT(Told(log[0]), ElementsAre("-/a", "+/c*"));
+}
+
+TEST(TransactionLog, AMultiThatFailedChangesNothing) {
+  const std::vector<Transaction> log =
+      LogFile().Add(1, 14, Int(2) + Part(2, Text("/a")) + Part(-1, Int(-101))).Read();
+  ASSERT_THAT(log, SizeIs(1));
+  EXPECT_THAT(Told(log[0]), IsEmpty());
+}
+
+TEST(TransactionLog, ReadsTheEndOfASessionWithAndWithoutItsNodes) {
+  const std::vector<Transaction> log = LogFile()
+                                           .Add(1, -11, Int(2) + Text("/a") + Text("/b"))
+                                           .Add(2, -11, Int(0))
+                                           .Add(3, -11, "")  // closeSessionTxn.enabled=false
+                                           .Read();
+  ASSERT_THAT(log, SizeIs(3));
+  EXPECT_THAT(Told(log[0]), ElementsAre("-/a", "-/b", "end"));
+  EXPECT_THAT(Told(log[1]), ElementsAre("end"));
+  EXPECT_THAT(Told(log[2]), ElementsAre("end"));
+}
+
+TEST(TransactionLog, EndsAtThePadding) {
+  const LogFile log = LogFile().Add(1, 2, Text("/a")).Bytes(std::string(100, '\0'));
+  EXPECT_THAT(log.Read(), SizeIs(1));
+}
+
+TEST(TransactionLog, EndsWhereverItWasCutOff) {
+  const std::string whole = LogFile().Add(1, 2, Text("/a")).Add(2, 2, Text("/b")).bytes();
+  const std::size_t one = LogFile().Add(1, 2, Text("/a")).bytes().size();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    for (const std::string& padding : {std::string(), std::string(200, '\0')}) {
+      const auto log = ReadTransactionLog(whole.substr(0, size) + padding);
+      if (size < 4) continue;  // not even the magic bytes
+      ASSERT_TRUE(log.ok()) << size << ": " << log.status();
+      EXPECT_THAT(*log, SizeIs(size < one ? 0 : 1)) << size;
+    }
+  }
+}
+
+TEST(TransactionLog, ComplainsOfABadRecordInTheMiddle) {
+  std::string bytes = LogFile().Add(1, 2, Text("/a")).Add(2, 2, Text("/b")).bytes();
+  bytes[bytes.find("/a")] = '!';
+  EXPECT_EQ(ReadTransactionLog(bytes).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(TransactionLog, ComplainsOfARecordThatCannotBeRead) {
+  const auto log = ReadTransactionLog(LogFile().Add(1, 2, Int(1000)).bytes());
+  EXPECT_EQ(log.status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(TransactionLog, ComplainsOfAnotherKindOfFile) {
+  const auto log = ReadTransactionLog("ZKSN" + std::string(100, '\0'));
+  EXPECT_EQ(log.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// ---- several members -------------------------------------------------------------------------------
+
+int64_t Zxid(int64_t epoch, int64_t count) { return epoch << 32 | count; }
+
+std::vector<Transaction> MemberWith(const std::vector<int64_t>& zxids) {
+  std::vector<Transaction> member;
+  for (const int64_t zxid : zxids) member.push_back({.zxid = zxid});
+  return member;
+}
+
+struct TestMember {
+  std::vector<int64_t> zxids;
+  std::vector<int64_t> snapshots = {0};
+};
+
+std::vector<int64_t> UnionOfZxids(const std::vector<TestMember>& members) {
+  std::vector<MemberLog> logs;
+  for (const TestMember& member : members) {
+    logs.push_back({MemberWith(member.zxids), member.snapshots});
+  }
+  std::vector<int64_t> zxids;
+  for (const Transaction& transaction : UnionOf(logs)) zxids.push_back(transaction.zxid);
+  return zxids;
+}
+
+TEST(TransactionUnion, HasWhatAnyMemberHasOnceAndInOrder) {
+  EXPECT_THAT(UnionOfZxids({{{1, 2, 5}}, {{2, 3, 4}}, {{}}}), ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(TransactionUnion, LeavesOutWhatAFallenLeaderAloneProposed) {
+  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 4)}, {0, Zxid(2, 3)}},
+                            {{Zxid(1, 1), Zxid(2, 1), Zxid(2, 2), Zxid(2, 3), Zxid(2, 4)}}}),
+              ElementsAre(Zxid(1, 1), Zxid(2, 1), Zxid(2, 2), Zxid(2, 3), Zxid(2, 4)));
+}
+
+// The second followed the first's fallen leader to the end, then led the next epoch itself.
+TEST(TransactionUnion, LeavesOutWhatTwoWroteDownWhenTheThirdGoesOnWithoutIt) {
+  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(3, 1)}},
+                            {{Zxid(1, 1), Zxid(1, 2), Zxid(3, 1)}, {0, Zxid(1, 1)}},
+                            {{Zxid(1, 1), Zxid(3, 1)}, {0, Zxid(1, 1)}}}),
+              ElementsAre(Zxid(1, 1), Zxid(3, 1)));
+}
+
+TEST(TransactionUnion, LeavesOutAWholeEpochThatAMemberGoesOver) {
+  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(2, 1), Zxid(3, 1)}}, {{Zxid(1, 1), Zxid(3, 1)}}}),
+              ElementsAre(Zxid(1, 1), Zxid(3, 1)));
+}
+
+TEST(TransactionUnion, KeepsWhatAMemberLearntFromASnapshot) {
+  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 1)}},
+                            {{Zxid(1, 1), Zxid(2, 1)}, {0, Zxid(1, 2)}}}),
+              ElementsAre(Zxid(1, 1), Zxid(1, 2), Zxid(2, 1)));
+  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 1), Zxid(2, 2)}},
+                            {{Zxid(1, 1), Zxid(2, 2)}, {0, Zxid(2, 1)}}}),
+              ElementsAre(Zxid(1, 1), Zxid(1, 2), Zxid(2, 1), Zxid(2, 2)));
+}
+
+TEST(TransactionUnion, ConcludesNothingFromAGapInsideAnEpochOrFromAMemberWithoutSnapshots) {
+  EXPECT_THAT(UnionOfZxids(
+                  {{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 1), Zxid(2, 2)}}, {{Zxid(1, 1), Zxid(2, 2)}}}),
+              ElementsAre(Zxid(1, 1), Zxid(1, 2), Zxid(2, 1), Zxid(2, 2)));
+  EXPECT_THAT(
+      UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 1)}}, {{Zxid(1, 1), Zxid(2, 1)}, {}}}),
+      ElementsAre(Zxid(1, 1), Zxid(1, 2), Zxid(2, 1)));
+}
+
+TEST(TransactionUnion, KeepsTheEndOfTheLastEpoch) {
+  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2)}}, {{Zxid(1, 1)}}}),
+              ElementsAre(Zxid(1, 1), Zxid(1, 2)));
+}
+
+// ---- lives -----------------------------------------------------------------------------------------
+
+TEST(NodeLives, EndWithADeletionOrWithTheSession) {
+  const std::vector<NodeLife> lives = LivesOf(LogFile()
+                                                  .Add(1, 1, Create("/p", false))
+                                                  .Add(2, 1, Create("/p/a", true))
+                                                  .Add(3, 1, Create("/p/b", true))
+                                                  .Add(4, 1, Create("/p/c", true), /*session=*/8)
+                                                  .Add(5, 2, Text("/p/a"))
+                                                  .Add(6, -11, "")
+                                                  .Read());
+  ASSERT_THAT(lives, SizeIs(4));
+  EXPECT_EQ(lives[0].gone_zxid, 0);
+  EXPECT_EQ(lives[0].session, 0);
+  EXPECT_EQ(lives[1].gone_zxid, 5);
+  EXPECT_EQ(lives[2].gone_zxid, 6);
+  EXPECT_EQ(lives[2].gone_ms, 1006);
+  EXPECT_EQ(lives[3].gone_zxid, 0);
+  EXPECT_EQ(lives[3].session, 8);
+  EXPECT_EQ(lives[3].created_ms, 1004);
+}
+
+TEST(NodeLives, KnowTheIncarnationOfTheirParent) {
+  const std::vector<NodeLife> lives = LivesOf(LogFile()
+                                                  .Add(1, 1, Create("/p/a", true))
+                                                  .Add(2, 2, Text("/p/a"))
+                                                  .Add(3, 2, Text("/p"))
+                                                  .Add(4, 1, Create("/p", false))
+                                                  .Add(5, 1, Create("/p/a", true))
+                                                  .Read());
+  ASSERT_THAT(lives, SizeIs(3));
+  EXPECT_EQ(lives[0].parent_czxid, 0);
+  EXPECT_EQ(lives[2].parent_czxid, 4);
+}
+
+}  // namespace
+}  // namespace zkrecipes::history

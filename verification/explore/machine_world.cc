@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What contenders do, and what must hold. machine_steps.cc: what happens to them.
+
+#include "verification/explore/machine_world.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include "lib/queue/machine/node_name.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::explore {
+namespace {
+
+using memory::Node;
+using queue::Mode;
+
+// Contestant 3's second one: 0004...0002. Those that are alike often come in the order of their
+// numbers, which must not be that of their names: theirs fall.
+constexpr int kHighest = 0xffff;
+
+std::string Guid(int contestant, int number, bool alike) {
+  return absl::StrFormat("%016x%016x", alike ? kHighest - contestant : contestant + 1, number);
+}
+
+int ContestantOf(const std::string& guid) {
+  const int name = std::stoi(guid.substr(0, 16), nullptr, 16);
+  return name > kHighest / 2 ? kHighest - name : name - 1;
+}
+
+// Beyond it the numbers may overflow while somebody still waits; then order is lost.
+constexpr int32_t kLastSafeSequence = std::numeric_limits<int32_t>::max() - 1000;
+
+bool MayShare(Mode a, Mode b) { return a == Mode::kShared && b == Mode::kShared; }
+
+}  // namespace
+
+// Carries out one contestant's actions, and checks them.
+class MachineWorld::Doing {
+ public:
+  Doing(MachineWorld& world, int contestant)
+      : world_(world),
+        index_(contestant),
+        contestant_(world.contestants_[contestant]),
+        client_(world.clients_[contestant_.client]) {}
+
+  void operator()(const queue::action::Send& a) {
+    if (!client_.up) return world_.Violate("sent without a connection");
+    Pending pending{index_, a.op, a.request};
+    if (const auto* watch = std::get_if<zk::WatchNode>(&a.request)) {
+      pending.watcher = ++client_.last_watcher;
+      client_.table.Add({watch->path}, pending.watcher);
+      client_.watchers[pending.watcher] = {index_, watch->path};
+    }
+    world_.Send(contestant_.client, std::move(pending));
+  }
+
+  void operator()(const queue::action::Unwatch& a) {
+    for (const auto& [id, watcher] : client_.watchers) {
+      if (watcher != Watcher(index_, a.path)) continue;
+      const bool remove = client_.table.Remove({a.path}, id);
+      client_.watchers.erase(id);
+      if (remove) world_.RemoveServerWatch(contestant_.client, a.path);
+      return;
+    }
+  }
+
+  void operator()(const queue::action::StartRetryTimer&) { contestant_.retry_due = true; }
+  void operator()(const queue::action::StartOwnWatchTimer&) { contestant_.own_watch_due = true; }
+  void operator()(const queue::action::StartDelayTimer& a) { contestant_.delay_due = a.op; }
+
+  void operator()(const queue::action::Granted& a) {
+    if (contestant_.granted) return world_.Violate("granted twice");
+    if (contestant_.told_to_leave) return world_.Violate("granted after it was told to leave");
+    if (!client_.up || a.session != client_.session) {
+      return world_.Violate("granted for a session that is not the current one");
+    }
+    if (!world_.HasEvidence(contestant_.client, a.node)) {
+      return world_.Violate("granted by nothing that shows, or proves, that its node is there");
+    }
+    contestant_.granted = true;
+    contestant_.session = a.session;
+    contestant_.node = a.node;
+    contestant_.token = a.token;
+    contestant_.czxid = a.czxid;
+    ++world_.grants_;
+    world_.CheckGrant(contestant_);
+    if (contestant_.spec.strict) world_.CheckDelay(contestant_);
+    if (contestant_.followed >= 0) world_.TakeOver(index_);
+    if (contestant_.spec.mode != Mode::kShared) world_.Overtake(index_);
+    world_.last_granted_ = index_;
+  }
+
+  void operator()(const queue::action::LeaseLost&) {
+    if (!contestant_.granted || contestant_.told_to_leave || contestant_.lost) {
+      world_.Violate("lost a lease that it did not hold");
+    }
+    contestant_.lost = true;
+  }
+
+  void operator()(const queue::action::PlaceLost&) {
+    contestant_.delayed = false;
+    if (contestant_.granted || contestant_.told_to_leave) world_.Violate("lost a place it left");
+  }
+
+  void operator()(const queue::action::LeaveRefused&) { world_.Violate("nobody refused anything"); }
+
+  void operator()(const queue::action::Finished& a) {
+    contestant_.finished = true;
+    contestant_.outcome = a.outcome;
+    contestant_.retry_due = contestant_.own_watch_due = false;
+    contestant_.delay_due = 0;
+    if (contestant_.lost != (a.outcome == queue::Outcome::kLost)) {
+      world_.Violate("finished as lost or not, against what it said before");
+    }
+    if (!world_.NodesOf(index_).empty()) world_.Violate("finished with a node in the tree");
+    if (contestant_.followed >= 0) world_.CheckRefusal(contestant_);
+  }
+
+ private:
+  MachineWorld& world_;
+  const int index_;
+  Contestant& contestant_;
+  Client& client_;
+};
+
+MachineWorld::MachineWorld(Setting setting)
+    : setting_(std::move(setting)), ensemble_({.servers = setting_.servers}) {}
+
+void MachineWorld::MakeContainer(const std::string& path, int32_t next_sequence) {
+  Node node;
+  node.container = true;
+  (void)ensemble_.OperatorCreates(path, std::move(node), base::BootTime());
+  Spread();
+  if (next_sequence != 0) ensemble_.SetNextSequence(path, next_sequence);
+}
+
+int MachineWorld::AddClient() {
+  clients_.emplace_back();
+  return static_cast<int>(clients_.size()) - 1;
+}
+
+int MachineWorld::Enter(int client, const queue::ContenderSpec& spec,
+                        std::optional<queue::Mode> then, int followed) {
+  contestants_.push_back(Contestant{queue::Contender(spec), spec, client});
+  contestants_.back().then = then;
+  contestants_.back().followed = followed;
+  const int contestant = static_cast<int>(contestants_.size()) - 1;
+  if (clients_[client].up) FeedConnected(contestant);
+  return contestant;
+}
+
+void MachineWorld::Feed(int contestant, const queue::Event& event) {
+  for (const queue::Action& action : contestants_[contestant].machine.On(event)) {
+    if (contestants_[contestant].finished) Violate("did something after it was finished");
+    std::visit(Doing(*this, contestant), action);
+  }
+}
+
+void MachineWorld::FeedAll(int client, const queue::Event& event) {
+  for (size_t i = 0; i < contestants_.size(); ++i) {
+    if (contestants_[i].client == client) Feed(static_cast<int>(i), event);
+  }
+}
+
+void MachineWorld::FeedConnected(int contestant) {
+  Contestant& c = contestants_[contestant];
+  Feed(contestant, queue::event::Connected{clients_[c.client].session,
+                                           Guid(contestant, ++c.guids, setting_.alike)});
+}
+
+// ---- what must hold ----------------------------------------------------------------------------
+
+void MachineWorld::Violate(std::string what) {
+  if (violation_.empty()) violation_ = std::move(what);
+}
+
+std::vector<std::string> MachineWorld::NodesOf(int contestant) const {
+  std::vector<std::string> nodes;
+  for (const auto& [path, node] : ensemble_.committed().nodes()) {
+    if (node.owner == 0) continue;
+    const auto name = queue::ParseNodeName(zk::NodeName(path));
+    if (name && ContestantOf(name->guid) == contestant) nodes.push_back(path);
+  }
+  return nodes;
+}
+
+bool MachineWorld::HasEvidence(int client, const std::string& node) const {
+  if (by_write_) return true;
+  if (by_event_) return CanBeProven(client) && clients_[client].registered.count(node) > 0;
+  return listing_ != nullptr &&
+         std::find(listing_->begin(), listing_->end(), zk::NodeName(node)) != listing_->end();
+}
+
+// There is no time: whatever can be proven may be.
+bool MachineWorld::CanBeProven(int client) const {
+  return ensemble_.SessionLives(clients_[client].session);
+}
+
+bool MachineWorld::Believes(const Contestant& c) const {
+  return c.granted && !c.lost && !c.told_to_leave;
+}
+
+bool MachineWorld::HasLiveNode(const Contestant& c) const {
+  const Node* node = ensemble_.committed().Find(c.node);
+  return node != nullptr && node->czxid == c.czxid;
+}
+
+// A grant that rests on a node which is gone already is no violation: its session is over, or an
+// operator took it, and the news of it is on the way.
+void MachineWorld::CheckGrant(const Contestant& contestant) {
+  const Node* own = ensemble_.committed().Find(contestant.node);
+  if (own == nullptr) return;
+  if (own->czxid != contestant.czxid) return Violate("the czxid is not the node's");
+  const bool downgraded = queue::TakesPlace(contestant.spec);
+  const int64_t token = downgraded ? contestant.spec.follows.token : own->czxid;
+  if (contestant.token != token) return Violate("the token is not the one it stands for");
+  if (own->owner != clients_[contestant.client].session) return Violate("granted another's node");
+  if (contestant.spec.mode != Mode::kShared) {
+    if (contestant.token <= last_token_) Violate("a token that is not larger than the one before");
+    last_token_ = contestant.token;
+  }
+  const auto own_name = queue::ParseNodeName(zk::NodeName(contestant.node));
+  if (own_name->sequence < 0 || own_name->sequence > kLastSafeSequence) {
+    return Violate("granted where the sequence numbers are about to end");
+  }
+  for (const std::string& child : ensemble_.committed().Children(contestant.spec.parent)) {
+    const auto name = queue::ParseNodeName(child);
+    if (!name || name->sequence >= own_name->sequence) continue;
+    if (child == contestant.spec.follows.node) continue;
+    if (MayShare(name->mode, own_name->mode)) continue;
+    Violate(absl::StrCat("granted while ", child, " is in front"));
+  }
+}
+
+// Strict: whoever comes after one that vanished has waited.
+void MachineWorld::CheckDelay(const Contestant& contestant) {
+  if (last_granted_ < 0 || contestant.delayed) return;
+  const Contestant& before = contestants_[last_granted_];
+  if (!before.told_to_leave && !HasLiveNode(before)) Violate("granted without the lock delay");
+}
+
+void MachineWorld::CheckExclusion() {
+  for (size_t i = 0; i < contestants_.size(); ++i) {
+    const Contestant& a = contestants_[i];
+    if (Believes(a) && a.session != clients_[a.client].session) {
+      Violate(absl::StrCat("contestant ", i, " holds a lease of a session that is over"));
+    }
+    if (!Believes(a) || !HasLiveNode(a)) continue;
+    for (size_t j = 0; j < i; ++j) {
+      const Contestant& b = contestants_[j];
+      if (MayShare(a.spec.mode, b.spec.mode) || !Believes(b) || !HasLiveNode(b)) continue;
+      if (a.followed == static_cast<int>(j)) continue;  // of one owner
+      Violate(absl::StrCat("contestants ", j, " and ", i, " hold the lock at once"));
+    }
+  }
+}
+
+void MachineWorld::CheckQuiet() {
+  for (size_t i = 0; i < contestants_.size(); ++i) {
+    if (!Believes(contestants_[i]) || HasLiveNode(contestants_[i])) continue;
+    Violate(absl::StrCat("contestant ", i, " is never told that its node is gone"));
+  }
+  size_t watchers = 0;
+  for (const Client& client : clients_) {
+    watchers += client.watchers.size();
+    for (const auto& [id, watcher] : client.watchers) {
+      if (contestants_[watcher.first].finished) Violate("the watch of one that is done is left");
+    }
+  }
+  if (ensemble_.watches() > watchers) Violate("a watch that nobody wants is left on a server");
+}
+
+void MachineWorld::CheckEnd() {
+  for (size_t i = 0; i < contestants_.size(); ++i) {
+    if (!contestants_[i].finished) {
+      Violate(absl::StrCat("contestant ", i, " waits for ever"));
+    } else if (!NodesOf(static_cast<int>(i)).empty()) {
+      Violate(absl::StrCat("contestant ", i, " left a node behind"));
+    }
+  }
+  if (ensemble_.watches() > 0) Violate("a watch is left on a server");
+  for (const Client& client : clients_) {
+    if (!client.table.empty() || !client.watchers.empty()) Violate("a watcher is left in a client");
+  }
+}
+
+}  // namespace zkrecipes::explore

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_VERIFICATION_EXPLORE_MACHINE_WORLD_H_
+#define ZKRECIPES_VERIFICATION_EXPLORE_MACHINE_WORLD_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "lib/queue/machine/contender.h"
+#include "lib/session/machine/watch_table.h"
+#include "testing/memory/model_ensemble.h"
+#include "verification/explore/step.h"
+
+namespace zkrecipes::explore {
+
+namespace memory = testing::memory;
+
+// What may be tried, and how much of it.
+struct Setting {
+  int servers = 1;
+  // False: every server applies a transaction at once. True: when it likes.
+  bool lag = false;
+  std::vector<Step::Kind> faults;  // which kinds there are: see IsFault
+  int most_faults = 0;             // how many of them in one story
+  // All contestants are alike and each has its own client, so of those to whom nothing has happened
+  // yet one is as good as another: only the first of them is tried.
+  bool alike = false;
+};
+
+// Contenders in sessions over connections that break, on a model ensemble: a value that copies,
+// compares and hashes, in which whatever can happen next is a step that the caller picks. What a
+// contender must never do, and what must hold in the tree, is checked at every step: the first
+// violation says what was wrong, and the story ends there.
+//
+// There is no time: a timer may fire at any moment, a wait may end at any moment (kGiveUp: its
+// timeout, its cancellation and its destruction are one to the machine).
+class MachineWorld {
+ public:
+  explicit MachineWorld(Setting setting);
+
+  // `next_sequence` for the first child.
+  void MakeContainer(const std::string& path, int32_t next_sequence = 0);
+  int AddClient();  // unconnected
+  // Returns the contestant's number. `then`: once granted it may be upgraded, or downgraded, to that.
+  // `followed`: the contestant that this one upgrades or downgrades.
+  int Enter(int client, const queue::ContenderSpec& spec,
+            std::optional<queue::Mode> then = std::nullopt, int followed = -1);
+
+  // What can happen next. Nothing: the story is over, see CheckEnd.
+  void ListSteps(std::vector<Step>& steps) const;
+  bool CanTake(const Step& step) const;
+  // For a person to read; before the step is taken.
+  std::string Describe(const Step& step) const;
+  void Take(const Step& step);  // REQUIRES: CanTake(step)
+
+  // REQUIRES: nothing but faults can happen. Everybody must be done, and nothing be left.
+  void CheckEnd();
+  // REQUIRES: nothing but faults and releases can happen. Nobody may believe what is not so.
+  void CheckQuiet();
+  // Empty: all is well so far.
+  const std::string& violation() const { return violation_; }
+  // Takes steps, no faults among them, until nothing can happen. For the start of a story.
+  void Settle();
+
+  int grants() const { return grants_; }
+
+ private:
+  struct Contestant {
+    queue::Contender machine;
+    queue::ContenderSpec spec;
+    int client = 0;
+    bool retry_due = false;
+    bool own_watch_due = false;
+    queue::OpId delay_due = 0;  // 0: none
+    bool delayed = false;       // since its node was made
+    bool told_to_leave = false;
+    bool granted = false;
+    bool lost = false;
+    bool finished = false;
+    queue::Outcome outcome = queue::Outcome::kNone;
+    std::string node{};                 // granted
+    int64_t token = 0;                  // granted
+    int64_t czxid = 0;                  // granted: its node's
+    zk::SessionId session = 0;          // granted
+    bool overtaken = false;             // granted, and so was a writer since
+    int guids = 0;                      // how many it was given
+    std::optional<queue::Mode> then{};  // may go on in this mode, as another contestant:
+    int follower = -1;
+    int followed = -1;  // the other way round
+
+    auto Tie() const {
+      return std::tie(machine, client, retry_due, own_watch_due, delay_due, delayed, told_to_leave,
+                      granted, lost, finished, outcome, node, token, czxid, session, overtaken,
+                      guids, follower, followed);
+    }
+    friend bool operator==(const Contestant& a, const Contestant& b) { return a.Tie() == b.Tie(); }
+    template <typename H>
+    friend H AbslHashValue(H h, const Contestant& c) {
+      return H::combine(std::move(h), c.Tie());
+    }
+  };
+
+  struct Pending {
+    int contestant = -1;  // -1: nobody waits for the reply
+    queue::OpId op = 0;
+    zk::Request request;
+    session::WatcherId watcher = 0;
+
+    friend bool operator==(const Pending&, const Pending&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Pending& p) {
+      return H::combine(std::move(h), p.contestant, p.op, p.request.index(), p.watcher);
+    }
+  };
+  using Watcher = std::pair<int, std::string>;  // contestant and path
+  // What the session and the client library keep.
+  struct Client {
+    memory::ConnectionId connection = 0;
+    bool up = false;  // greeted
+    zk::SessionId session = 0;
+    int64_t seen_zxid = 0;
+    uint64_t last_call = 0;
+    session::WatcherId last_watcher = 0;
+    std::map<uint64_t, Pending> pending{};
+    std::set<std::string> registered{};  // watches that the client library sets again
+    session::WatchTable table{};
+    std::map<session::WatcherId, Watcher> watchers{};
+
+    auto Tie() const {
+      return std::tie(connection, up, session, seen_zxid, last_call, last_watcher, pending,
+                      registered, table, watchers);
+    }
+    friend bool operator==(const Client& a, const Client& b) { return a.Tie() == b.Tie(); }
+    template <typename H>
+    friend H AbslHashValue(H h, const Client& c) {
+      return H::combine(std::move(h), c.Tie());
+    }
+  };
+  class Doing;      // machine_world.cc: what a contender does
+  class Receiving;  // machine_steps.cc: a message from the server
+
+  // Contenders (machine_world.cc).
+  void Feed(int contestant, const queue::Event& event);
+  void FeedAll(int client, const queue::Event& event);
+  void FeedConnected(int contestant);
+  void Violate(std::string what);
+  std::vector<std::string> NodesOf(int contestant) const;  // in the leader's tree
+  // Whether what a contestant is being told shows that its node is there, or that it can be.
+  bool HasEvidence(int client, const std::string& node) const;
+  bool CanBeProven(int client) const;
+  bool Believes(const Contestant& contestant) const;  // to hold the lock
+  bool HasLiveNode(const Contestant& contestant) const;
+  void CheckGrant(const Contestant& contestant);
+  void CheckDelay(const Contestant& contestant);
+  void CheckRefusal(const Contestant& follower);
+  void CheckExclusion();
+
+  // Upgrades and downgrades (machine_follow.cc).
+  bool CanFollow(const Contestant& contestant) const;
+  bool CanRelease(const Contestant& contestant) const;
+  void Follow(int contestant);
+  void TakeOver(int follower);
+  void Overtake(int writer);
+
+  // The way to the ensemble (machine_steps.cc).
+  void Connect(int client, int server);
+  void Deliver(int client);
+  void Answer(int client, const Pending& pending, const zk::Reply& reply);
+  void Send(int client, Pending pending);
+  void Lose(int client);
+  void ForgetSession(int client);
+  void RemoveServerWatch(int client, const std::string& path);
+  void SetWatchesAgain(int client);
+  void Fire(int client, const std::string& path, zk::WatchEvent what);
+  void Spread();
+  void Leave(int contestant);
+  void TakeFault(const Step& step);
+  int ClientOf(const Step& step) const;  // -1: of none
+  bool IsOrphaned(memory::ConnectionId connection) const;
+  void ListAllSteps(std::vector<Step>& steps) const;
+  void ListEnsembleSteps(std::vector<Step>& steps) const;
+  bool HasNews(const Client& client) const;
+  void ListConnects(std::vector<Step>& steps) const;
+  void ListContestantSteps(std::vector<Step>& steps, int client) const;
+  bool CanStrike(Step::Kind kind, int who) const;
+  void ListFaults(std::vector<Step>& steps, int client) const;
+
+  Setting setting_;
+  memory::ModelEnsemble ensemble_;
+  std::vector<Client> clients_;
+  std::vector<Contestant> contestants_;
+  int faults_ = 0;
+  int begun_ = 0;  // alike: to how many clients something has happened
+  int last_granted_ = -1;
+  int64_t last_token_ = 0;
+  int grants_ = 0;
+  std::string violation_;
+  // While a contestant is told of a listing: its children. Of an event: by_event_. Not of the state.
+  const std::vector<std::string>* listing_ = nullptr;
+  bool by_event_ = false;
+  bool by_write_ = false;
+
+  auto Tie() const {
+    return std::tie(ensemble_, clients_, contestants_, faults_, begun_, last_granted_, last_token_,
+                    violation_);
+  }
+
+ public:
+  friend bool operator==(const MachineWorld& a, const MachineWorld& b) {
+    return a.Tie() == b.Tie();
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const MachineWorld& w) {
+    return H::combine(std::move(h), w.Tie());
+  }
+};
+
+}  // namespace zkrecipes::explore
+
+#endif  // ZKRECIPES_VERIFICATION_EXPLORE_MACHINE_WORLD_H_

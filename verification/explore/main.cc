@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// zkrecipes-explore: visits every state of the small configurations of sets.h.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+
+#include "verification/explore/report.h"
+#include "verification/explore/sets.h"
+
+namespace zkrecipes::explore {
+namespace {
+
+struct Flags {
+  std::vector<std::string> names;
+  double minutes = 1000;
+  bool list = false;
+  bool all = false;
+  bool quick_are = false;
+};
+
+int List() {
+  for (const NamedSet& set : Sets()) {
+    absl::PrintF("%-21s %s%s\n", set.name, set.quick ? "" : "(long) ", set.what);
+  }
+  return 0;
+}
+
+int ExploreThem(const Flags& flags) {
+  bool good = true;
+  for (const NamedSet& set : Sets()) {
+    const auto& names = flags.names;
+    const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
+    if (names.empty() ? flags.all || set.quick : named) {
+      good = Explore(set, {.time = absl::Minutes(flags.minutes)}) && good;
+    }
+  }
+  return good ? 0 : 1;
+}
+
+// Whether CMakeLists.txt names all the quick sets.
+int CompareQuick(const std::vector<std::string>& names) {
+  for (const NamedSet& set : Sets()) {
+    const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
+    if (named == set.quick) continue;
+    absl::FPrintF(stderr, "%s is %squick, but %s\n", set.name, set.quick ? "" : "not ",
+                  named ? "named" : "not named");
+    return 1;
+  }
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  std::vector<std::string> known;
+  for (const NamedSet& set : Sets()) known.push_back(set.name);
+  CLI::App app("Visits every state of small configurations of contenders and faults");
+  Flags flags;
+  app.add_option("SET", flags.names, "which (all that are quick)")->check(CLI::IsMember(known));
+  app.add_option("--minutes", flags.minutes, "for each set at most")->check(CLI::PositiveNumber);
+  app.add_flag("--list", flags.list, "say what there is");
+  app.add_flag("--all", flags.all, "the long ones too");
+  app.add_flag("--quick-are", flags.quick_are, "whether these SETs are the quick ones");
+  CLI11_PARSE(app, argc, argv);
+  if (flags.list) return List();
+  if (flags.quick_are) return CompareQuick(flags.names);
+  return ExploreThem(flags);
+}
+
+}  // namespace
+}  // namespace zkrecipes::explore
+
+int main(int argc, char** argv) { return zkrecipes::explore::Main(argc, argv); }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_VERIFICATION_FAULTS_CATALOGUE_H_
+#define ZKRECIPES_VERIFICATION_FAULTS_CATALOGUE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/random/bit_gen_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "integration/servers/network.h"
+#include "integration/servers/servers.h"
+#include "verification/faults/clients.h"
+
+namespace zkrecipes::faults {
+
+// What a fault may touch.
+struct Scene {
+  Servers& servers;
+  Network& network;
+  Clients& clients;
+  absl::BitGenRef random;  // whatever a fault chooses, it chooses with this
+};
+
+// A fault that has begun.
+struct Ongoing {
+  std::string target;  // whom it hit, for people: "server 2, the leader", "client 1"
+  // Mends it, and blocks until what it hit runs again (not until the ensemble has a quorum).
+  absl::AnyInvocable<absl::Status() &&> end;
+};
+
+// A kind of fault.
+struct Fault {
+  std::string name;      // "kill_leader"
+  std::string summary;   // "the leader is killed, and started again"
+  bool in_docker;        // can be done to containers too
+  absl::Duration lasts;  // how long it should go on to show something
+  // Does it. Blocks until it is so.
+  absl::StatusOr<Ongoing> (*begin)(Scene&);
+};
+
+const std::vector<Fault>& Catalogue();
+
+}  // namespace zkrecipes::faults
+
+#endif  // ZKRECIPES_VERIFICATION_FAULTS_CATALOGUE_H_

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_VERIFICATION_FAULTS_FAULTS_FIXTURE_H_
+#define ZKRECIPES_VERIFICATION_FAULTS_FAULTS_FIXTURE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/random/random.h"
+#include "gtest/gtest.h"
+
+#include "integration/servers/local_servers.h"
+#include "integration/servers/network.h"
+#include "verification/faults/catalogue.h"
+
+namespace zkrecipes::faults {
+
+// Hosts where clients would be; what is done to them is written down: "kill 1".
+class RecordedClients : public Clients {
+ public:
+  explicit RecordedClients(Network& network);
+
+  int size() const override { return static_cast<int>(hosts_.size()); }
+  Host host(int i) const override { return hosts_[i]; }
+  absl::Duration session_timeout() const override { return absl::Milliseconds(100); }
+
+  absl::Status Kill(int i) override { return Record("kill", i); }
+  absl::Status Start(int i) override { return Record("start", i); }
+  absl::Status Pause(int i) override { return Record("pause", i); }
+  absl::Status Resume(int i) override { return Record("resume", i); }
+  absl::Status SetClock(int i, absl::Duration offset) override;
+
+  std::vector<std::string>& calls() { return calls_; }
+
+  // From now on this one cannot be done.
+  void Refuse(const std::string& call) { refused_ = call; }
+
+ private:
+  absl::Status Record(const std::string& what, int i);
+
+  std::string refused_;
+  std::vector<Host> hosts_;
+  std::vector<std::string> calls_;
+};
+
+// Faults on three servers that all tests of the program share: processes in namespaces, or, as
+// ZKRECIPES_TEST_ENSEMBLE says, containers. Skipped where these cannot be had, with the reason.
+class FaultsTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+
+  static Network& network();
+  static Servers& servers();
+  static LocalServers* local();  // null if they are containers
+  static RecordedClients& clients();
+
+  static const Fault& Find(const std::string& name);
+  absl::BitGenRef random() { return random_; }
+  // Begins it, looks, ends it, and sees that the servers serve again. `look` gets the target's
+  // number (of "server 2": 1). What cannot be done to containers is skipped there.
+  void Do(const std::string& fault, const std::function<void(int target)>& look);
+
+  static bool Eventually(const std::function<bool()>& holds);  // within a minute
+  static int LeaderNow();                                      // -1 if nobody leads
+  static int AwaitNewLeader(int but);                          // another than this one
+  static bool Writes(int i);  // a write sent to this member is committed
+  static bool Runs(int i);
+  static absl::Duration Uptime(int i);
+  static int Running();                   // how many
+  static std::string DirectoryOf(int i);  // REQUIRES: local
+  static std::string LogOf(int i);        // REQUIRES: local
+  // From a host to a member: how long the answer to a four letter word takes.
+  static absl::Duration AnswerTime(const Host& from, int member, const std::string& word);
+
+ private:
+  struct Ensemble;
+  static absl::StatusOr<Ensemble>& Made();
+
+  absl::BitGen random_;
+};
+
+}  // namespace zkrecipes::faults
+
+#endif  // ZKRECIPES_VERIFICATION_FAULTS_FAULTS_FIXTURE_H_

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What users do in a Scene, and what they are told.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/queue/lease_state.h"
+#include "verification/schedules/lock_path.h"
+#include "verification/schedules/scene.h"
+
+namespace zkrecipes::explore::schedules {
+
+using internal::Acquisition;
+
+namespace {
+
+constexpr absl::Duration kBrief = absl::Seconds(2);
+constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
+
+using StatusShot = base::OneShot<absl::Status>;
+
+bool Cancel(Attempt& attempt) {
+  if (!attempt.waiting() || attempt.cancelled) return false;
+  attempt.cancelled = true;
+  attempt.cancel.request_stop();
+  return true;
+}
+
+}  // namespace
+
+size_t Scene::OpenClient() {
+  Process process;
+  process.host = simulation_.AddHost();
+  process.core = simulation_.NewClient(
+      process.host, {.session_timeout = kSessionTimeout, .lease = options_.lease});
+  process.core->Start([](const absl::Status&) {});
+  processes_.push_back(std::move(process));
+  return processes_.size() - 1;
+}
+
+bool Scene::MakeUserMove(const Move& move) {
+  const bool is_slot = move.who < slots_.size();
+  const std::shared_ptr<Attempt> attempt = is_slot ? slots_[move.who] : nullptr;
+  switch (move.kind) {
+    case MoveKind::kAcquire:
+    case MoveKind::kAcquireBriefly:
+    case MoveKind::kTry:
+      return is_slot && attempt == nullptr && Begin(move.who, move.kind);
+    case MoveKind::kGoUpOrDown:
+      return is_slot && MayGoUpOrDown(static_cast<int>(move.who)) && GoUpOrDown(move.who);
+    case MoveKind::kCancel:
+      return attempt != nullptr && Cancel(attempt->next != nullptr ? *attempt->next : *attempt);
+    case MoveKind::kRelease:
+      if (!is_slot || !Holds(static_cast<int>(move.who))) return false;
+      slots_[move.who] = nullptr;
+      Release(*attempt);
+      return true;
+    case MoveKind::kCloseClient:
+      return move.who < current_.size() && CloseClient(move.who);
+    default:
+      return false;
+  }
+}
+
+std::shared_ptr<Attempt> Scene::NewAttempt(size_t slot) {
+  auto attempt = std::make_shared<Attempt>();
+  attempt->core = processes_[current_[slot % current_.size()]].core;
+  // It may rest on what the server furthest behind still shows.
+  attempt->since = model().last_zxid(0);
+  for (int i = 1; i < servers(); ++i) {
+    attempt->since = std::min(attempt->since, model().last_zxid(i));
+  }
+  attempts_.push_back(attempt);
+  return attempt;
+}
+
+bool Scene::Begin(size_t slot, MoveKind kind) {
+  const std::shared_ptr<Attempt> attempt = NewAttempt(slot);
+  attempt->mode = options_.modes.empty() ? queue::Mode::kExclusive : options_.modes[slot];
+  attempt->try_only = kind == MoveKind::kTry;
+  attempt->brief = kind == MoveKind::kAcquireBriefly;
+  attempt->met_others = MeetsOthers(*attempt);
+  slots_[slot] = attempt;
+  Start(slot, attempt, {kLockPath, attempt->mode, attempt->try_only, options_.lock_delay});
+  return true;
+}
+
+bool Scene::MayGoUpOrDown(int slot) const {
+  return Holds(slot) && slots_[Index(slot)]->mode != queue::Mode::kExclusive;
+}
+
+bool Scene::GoUpOrDown(size_t slot) {
+  const std::shared_ptr<Attempt> from = slots_[slot];
+  const bool reads = from->mode == queue::Mode::kShared;
+  internal::Candidacy candidacy{kLockPath,
+                                reads ? queue::Mode::kSharedWriter : queue::Mode::kShared};
+  auto going_on = internal::GoingOnFrom(*from->core, *from->lease, from->mode, candidacy);
+  if (!going_on.ok()) return false;  // it is over
+  const std::shared_ptr<Attempt> next = NewAttempt(slot);
+  next->core = from->core;
+  next->mode = candidacy.mode;
+  next->closed = from->closed;
+  next->from = from;
+  from->next = next;
+  Start(slot, next, *going_on);
+  return true;
+}
+
+void Scene::Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
+                  const internal::Candidacy& candidacy) {
+  WaitOptions wait;
+  if (attempt->brief) wait.timeout = kBrief;
+  wait.cancel = attempt->cancel.get_token();
+  Acquisition::Start(
+      attempt->core, candidacy, wait,
+      internal::OnExecutor(*attempt->core, [this, slot, attempt](Acquisition::Answer answer) {
+        OnAnswer(slot, attempt, std::move(answer));
+      }));
+}
+
+std::vector<std::shared_ptr<Attempt>> Scene::Live() const {
+  std::vector<std::shared_ptr<Attempt>> live;
+  for (const auto& attempt : slots_) {
+    if (attempt == nullptr) continue;
+    live.push_back(attempt);
+    if (attempt->next != nullptr) live.push_back(attempt->next);
+  }
+  return live;
+}
+
+// Whoever is in some server's queue now, or may be of an earlier attempt in this session.
+bool Scene::MeetsOthers(const Attempt& attempt) {
+  for (const auto& other : attempts_) {
+    if (other.get() != &attempt && other->core == attempt.core) return true;
+  }
+  for (int i = 0; i < servers(); ++i) {
+    for (const std::string& name : model().tree(i).Children(kLockPath)) {
+      const testing::memory::Node* node = model().tree(i).Find(absl::StrCat(kLockPath, "/", name));
+      if (node->owner != attempt.core->session_id()) return true;
+    }
+  }
+  return false;
+}
+
+void Scene::OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
+                     Acquisition::Answer answer) {
+  judge_.Follow(model(), simulation_.now());
+  if (++attempt->answers > 1) Break(Rule::kAnsweredTwice, absl::StrCat("slot ", slot));
+  if (answer.ok() && answer->acquired()) {
+    return OnGrant(slot, attempt, (*std::move(answer)).lease());
+  }
+  (attempt->from != nullptr ? attempt->from->next : slots_[slot]) = nullptr;
+  if (!answer.ok()) return CheckError(slot, *attempt, answer.status());
+  const bool met_others = attempt->met_others || MeetsOthers(*attempt) ||
+                          judge_.CreatedByOthers(attempt->since, attempt->core->session_id());
+  if (!attempt->try_only || !met_others) {
+    Break(Rule::kBusyAlone, absl::StrCat("slot ", slot));
+  }
+}
+
+void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease lease) {
+  ++grants_;
+  attempt->node = internal::LeaseMaker::StateOf(lease)->node_czxid();
+  CheckGrant(*attempt, lease, absl::StrCat("slot ", slot, " with ", lease.node()));
+  Check();  // that nobody else still believes
+  if (strict()) CheckDelay(attempt, absl::StrCat("slot ", slot, " with ", lease.node()));
+  attempt->lease = std::move(lease);
+  attempt->gave_back = attempt->closed;  // before it heard of the grant
+  attempt->on_lost.emplace(attempt->lease->lost(), [a = attempt.get()] { ++a->losses; });
+  if (attempt->from == nullptr) return;
+  slots_[slot] = attempt;
+  attempt->from->next = nullptr;
+  attempt->from->lease.reset();
+}
+
+void Scene::CheckGrant(const Attempt& attempt, const Lease& lease, const std::string& who) {
+  const Attempt* const from = attempt.from.get();
+  const bool admitted = from == nullptr ? judge_.WasAdmitted(attempt.node)
+                                        : judge_.WasAdmittedBehind(attempt.node, from->node);
+  if (!admitted) Break(Rule::kGrantedNotFirst, who);
+  if (!granted_.insert(attempt.node).second) Break(Rule::kGrantedTwice, who);
+  const bool downgraded = from != nullptr && attempt.mode == queue::Mode::kShared;
+  const int64_t token = downgraded ? from->lease->token().value() : attempt.node;
+  if (lease.token().value() != token) Break(Rule::kWrongToken, who);
+  if (from != nullptr && !judge_.WasBornUnder(attempt.node, from->node)) {
+    Break(Rule::kFollowedNobody, who);
+  }
+}
+
+void Scene::Release(Attempt& attempt) {
+  attempt.gave_back |= attempt.believes();  // if not when its client was closed
+  attempt.lease.reset();
+}
+
+// Whose clock may run as fast as it ever does.
+void Scene::CheckDelay(const std::shared_ptr<Attempt>& attempt, const std::string& who) {
+  if (last_ != nullptr && last_->node > attempt->node) return;  // it hears late of its grant
+  const std::shared_ptr<Attempt> before = std::exchange(last_, attempt);
+  if (before == nullptr || before->gave_back) return;
+  const auto ended = judge_.EndOf(before->node);
+  if (!ended.has_value()) return;
+  const absl::Duration waited = simulation_.now() - *ended;
+  if (waited < options_.lock_delay / 1.1) {
+    Break(Rule::kDelaySkipped, absl::StrCat(who, ", after ", absl::FormatDuration(waited)));
+  }
+}
+
+void Scene::CheckError(size_t slot, const Attempt& attempt, const absl::Status& status) {
+  const bool explained = (attempt.cancelled && absl::IsCancelled(status)) ||
+                         (attempt.brief && absl::IsDeadlineExceeded(status)) ||
+                         (attempt.closed && absl::IsFailedPrecondition(status)) ||
+                         (attempt.deleted && absl::IsAborted(status)) ||
+                         (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
+                         MayNotGoUpOrDown(attempt, status);
+  if (!explained) {
+    Break(Rule::kUnexpectedAnswer, absl::StrCat("slot ", slot, ": ", status.ToString()));
+  }
+}
+
+// What it goes on from is over; or, for an upgrade, there was a writer besides its own node.
+bool Scene::MayNotGoUpOrDown(const Attempt& attempt, const absl::Status& status) {
+  const Attempt* const from = attempt.from.get();
+  if (from == nullptr) return false;
+  if (absl::IsFailedPrecondition(status)) {
+    return attempt.mode != queue::Mode::kShared && judge_.WritersSince(attempt.since) > 1;
+  }
+  return absl::IsAborted(status) &&
+         (from->lease->state() == Lease::State::kLost || judge_.nodes().count(from->node) == 0);
+}
+
+bool Scene::CloseClient(uint32_t process) {
+  const std::shared_ptr<internal::ClientCore> core = processes_[current_[process]].core;
+  for (const auto& attempt : Live()) {
+    if (attempt->core != core) continue;
+    attempt->closed = true;
+    if (attempt->lease.has_value()) attempt->gave_back = attempt->believes();
+  }
+  core->Close(std::make_shared<StatusShot>());
+  current_[process] = OpenClient();
+  return true;
+}
+
+}  // namespace zkrecipes::explore::schedules

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A share of the explorer's schedules with every run of the tests; ./dev schedules runs more.
+
+#include "verification/schedules/schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace zkrecipes::explore::schedules {
+namespace {
+
+// A failure prints its seed and a story: zkrecipes-schedules --seed N shows it again.
+void RunMany(Weather weather) {
+  uint64_t grants = 0;
+  for (uint64_t seed = 1; seed <= ZKRECIPES_SCHEDULES; ++seed) {
+    const Outcome outcome = RunRandom(OptionsFor(seed), weather, 150);
+    grants += static_cast<uint64_t>(outcome.grants);
+    if (!outcome.violation.has_value()) continue;
+    const SceneOptions options = OptionsFor(seed);
+    const auto moves = Shrink(options, outcome.moves, outcome.violation->rule);
+    FAIL() << "seed " << seed << ", " << NameOf(weather) << "\n"
+           << Story(options, moves) << "--replay '" << ToString(moves) << "'";
+  }
+  EXPECT_GT(grants, ZKRECIPES_SCHEDULES);  // it is about something
+}
+
+TEST(Schedules, KeepsEveryRuleInCalmWeather) { RunMany(Weather::kCalm); }
+TEST(Schedules, KeepsEveryRuleOverBadConnections) { RunMany(Weather::kRough); }
+TEST(Schedules, KeepsEveryRuleWhateverHappens) { RunMany(Weather::kStorm); }
+TEST(Schedules, KeepsEveryRuleOverPartitions) { RunMany(Weather::kPartition); }
+
+TEST(Schedules, KeepsEveryRuleAtTheEdgeOfWhatLeasesAssume) { RunMany(Weather::kEdge); }
+
+TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const Outcome first = RunRandom(OptionsFor(seed), Weather::kStorm, 150);
+    EXPECT_EQ(RunRandom(OptionsFor(seed), Weather::kStorm, 150).moves, first.moves);
+    const Outcome again = Replay(OptionsFor(seed), first.moves);
+    EXPECT_EQ(again.moves, first.moves);
+    EXPECT_EQ(again.grants, first.grants);
+  }
+}
+
+TEST(Moves, AreReadAsTheyAreWritten) {
+  const std::vector<Move> moves = {{MoveKind::kTask},
+                                   {MoveKind::kDeliver, 2},
+                                   {MoveKind::kCallback, 0, 3},
+                                   {MoveKind::kWait, 0, 1500}};
+  EXPECT_EQ(ToString(moves), "task deliver:2 callback:0:3 wait:0:1500");
+  EXPECT_EQ(ParseMoves(ToString(moves)), moves);
+  EXPECT_EQ(ParseMoves("nonsense"), std::nullopt);
+  EXPECT_EQ(ParseMoves("task:x"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace zkrecipes::explore::schedules

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/soak/run.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+#include "verification/checker/run_directory.h"
+#include "verification/soak/deck.h"
+#include "verification/soak/files.h"
+#include "verification/soak/trouble.h"
+#include "verification/workload/crew.h"
+#include "zkrecipes/contenders.h"
+
+namespace zkrecipes::soak {
+namespace {
+
+// An ensemble elects in well under a second when the machine is idle; it need not be.
+constexpr absl::Duration kElection = absl::Seconds(3);
+const absl::Duration kRecovery = kSessionTimeout + 1.5 * kTick + kElection + absl::Seconds(2);
+
+std::vector<const faults::Fault*> Selected(const Options& options) {
+  std::vector<const faults::Fault*> selected;
+  for (const faults::Fault& fault : faults::Catalogue()) {
+    const auto& names = options.faults;
+    const bool named = std::find(names.begin(), names.end(), fault.name) != names.end();
+    if (named || (names.empty() && (fault.in_docker || !options.docker)))
+      selected.push_back(&fault);
+  }
+  return selected;
+}
+
+history::CrewOptions ForCrew(const Stage& stage, const Options& options) {
+  history::CrewOptions crew;
+  crew.programs = ZKRECIPES_BIN_DIR;
+  crew.directory = options.report;
+  crew.hosts = stage.hosts;
+  crew.servers = stage.servers->list();
+  crew.session_timeout = kSessionTimeout;
+  crew.seed = options.seed;
+  return crew;
+}
+
+// Faults for as long as the options say, each followed by time to recover. A worker that ends by
+// itself ends the run.
+absl::Status MakeTrouble(Trouble& trouble, history::Crew& crew, const Options& options,
+                         std::mt19937_64& random) {
+  Deck deck(Selected(options));
+  const absl::Time end = absl::Now() + options.length;
+  absl::SleepFor(kRecovery / 2);  // to begin with, all is well
+  while (options.one_each || absl::Now() < end) {
+    absl::Status status = trouble.Do(deck.Draw(random));
+    absl::SleepFor(kRecovery * std::uniform_real_distribution<double>(0.5, 1)(random));
+    status.Update(crew.Check());
+    if (!status.ok()) return status;
+    if (options.one_each && deck.at_end()) break;
+  }
+  return absl::OkStatus();
+}
+
+// No faults any more, for as long as every wait may still take.
+absl::Status BeQuiet(faults::Servers& servers, history::Recorder& recorder) {
+  if (auto status = servers.WaitForAll(absl::Minutes(1)); !status.ok()) return status;
+  history::Event quiet;
+  quiet.what = history::Event::What::kQuiet;
+  recorder.Record(std::move(quiet));
+  absl::SleepFor(history::Limits().progress + absl::Seconds(1));
+  return absl::OkStatus();
+}
+
+// The contenders that are still queued when nobody lives any more.
+absl::StatusOr<std::vector<std::string>> Left(const Stage& stage,
+                                              const std::set<std::string>& paths) {
+  absl::SleepFor(kSessionTimeout + 2 * kTick);  // of those that were killed
+  auto client = Client::Connect({.servers = stage.servers->list()}, {absl::Minutes(1)});
+  if (!client.ok()) return client.status();
+  std::vector<std::string> left;
+  for (const std::string& path : paths) {
+    auto queue = ListContenders(**client, path, {absl::Minutes(1)});
+    if (!queue.ok()) return queue.status();
+    for (const ContenderInfo& contender : *queue) left.push_back(path + "/" + contender.node);
+  }
+  return left;
+}
+
+std::string Title(const Options& options) {
+  return absl::StrCat("Soak of the ", options.docker ? "docker" : "local", " ensemble, seed ",
+                      options.seed);
+}
+
+// What is known besides the histories.
+absl::Status WriteRest(const Stage& stage, const Options& options) {
+  auto histories = history::ReadRunDirectory(options.report);
+  if (!histories.ok()) return histories.status();
+  std::set<std::string> paths;
+  for (const history::Event& event : histories->events) {
+    if (event.what == history::Event::What::kInvoke) paths.insert(event.path);
+  }
+  auto left = Left(stage, paths);
+  if (!left.ok()) return left.status();
+  auto logs = stage.servers->TransactionLogs(options.report + "/logs");
+  if (!logs.ok()) return logs.status();
+  history::Limits limits;
+  limits.recovery = kRecovery;
+  limits.wall_less_boot = absl::Now() - absl::UnixEpoch() - absl::Nanoseconds(history::Now());
+  limits.left = *std::move(left);
+  return WriteFile(options.report + "/run.json", history::ToJson(Title(options), limits));
+}
+
+}  // namespace
+
+absl::Status Run(Stage& stage, const Options& options) {
+  auto recorder = history::Recorder::Open(options.report + "/faults.jsonl", "faults");
+  if (!recorder.ok()) return recorder.status();
+  auto crew = history::Crew::Start(ForCrew(stage, options));
+  if (!crew.ok()) return crew.status();
+  std::mt19937_64 random(options.seed);
+  faults::Scene scene{*stage.servers, *stage.network, **crew, random};
+  Trouble trouble(scene, **recorder, random, [](absl::Duration time) { absl::SleepFor(time); });
+  absl::Status status = MakeTrouble(trouble, **crew, options, random);
+  if (status.ok()) status = BeQuiet(*stage.servers, **recorder);
+  status.Update((*crew)->StopAll());
+  if (!status.ok()) return status;
+  return WriteRest(stage, options);
+}
+
+}  // namespace zkrecipes::soak

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/timeline/spans.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace zkrecipes::history {
+namespace {
+
+using Phase = Span::Phase;
+
+// Who was stopped for too long hears of it at once.
+constexpr int64_t kSoon = 500'000'000;
+
+Phase PhaseOf(const std::string& state) {
+  if (state == "held") return Phase::kHeld;
+  if (state == "suspect") return Phase::kSuspect;
+  return state == "unproven" ? Phase::kUnproven : Phase::kLost;
+}
+
+class Spans {
+ public:
+  explicit Spans(int64_t begin) : from_(begin) {}
+
+  // The phase goes on from there; what came before ends.
+  void Turn(int64_t at, Phase phase) {
+    if (phase == phase_) return;
+    End(at);
+    phase_ = phase;
+  }
+  void End(int64_t at) {
+    if (at > from_ || spans_.empty()) spans_.push_back({phase_, from_, std::max(at, from_)});
+    from_ = std::max(at, from_);
+  }
+  std::vector<Span> Take() && { return std::move(spans_); }
+
+ private:
+  std::vector<Span> spans_;
+  Phase phase_ = Phase::kWaiting;
+  int64_t from_;
+};
+
+int64_t TimeOf(const Event* event) { return event == nullptr ? kNever : event->at; }
+
+int64_t LossOf(const Attempt& attempt) {
+  int64_t lost = TimeOf(attempt.lost);
+  for (const Event* belief : attempt.beliefs) {
+    if (PhaseOf(belief->state) == Phase::kLost) lost = std::min(lost, belief->at);
+  }
+  return lost;
+}
+
+// The pause that the lease did not live through, if that is how it was lost.
+const Process::Pause* Fatal(const Attempt& attempt, const Process& process) {
+  const int64_t lost = LossOf(attempt);
+  for (const Process::Pause& pause : process.pauses) {
+    const auto soon = pause.end == kNever ? kNever : pause.end + kSoon;
+    if (lost != kNever && attempt.granted_at() < pause.begin && lost >= pause.begin &&
+        lost <= soon) {
+      return &pause;
+    }
+  }
+  return nullptr;
+}
+
+// Until it is given up or its process ends.
+void Hold(const Attempt& attempt, const Process& process, int64_t until, Spans& spans) {
+  spans.Turn(attempt.granted_at(), PhaseOf(attempt.grant->state));
+  const Process::Pause* pause = Fatal(attempt, process);
+  const int64_t known = std::min(pause == nullptr ? LossOf(attempt) : pause->begin, until);
+  for (const Event* belief : attempt.beliefs) {
+    if (belief->at < known) spans.Turn(belief->at, PhaseOf(belief->state));
+  }
+  if (known >= until) return;
+  if (pause != nullptr && attempt.ProvenUntil() > known) {
+    spans.Turn(known, Phase::kPromised);
+    spans.Turn(std::min(attempt.ProvenUntil(), until), Phase::kLost);
+  } else {
+    spans.Turn(known, Phase::kLost);
+  }
+}
+
+}  // namespace
+
+std::vector<Span> SpansOf(const Attempt& attempt, const Process& process, int64_t end) {
+  const int64_t over = std::min({process.ended, process.killed, end});
+  Spans spans(attempt.invoke != nullptr ? attempt.asked_at()
+                                        : std::min(TimeOf(attempt.grant), over));
+  if (!attempt.granted()) {
+    spans.End(std::min(TimeOf(attempt.failed), over));
+    return std::move(spans).Take();
+  }
+  const int64_t given_up = std::min(TimeOf(attempt.release), over);
+  Hold(attempt, process, given_up, spans);
+  if (attempt.release != nullptr) {
+    spans.Turn(given_up, Phase::kReleasing);
+    spans.End(attempt.released != nullptr ? attempt.released->at : given_up);
+    return std::move(spans).Take();
+  }
+  const int64_t promised = attempt.ProvenUntil();
+  if (process.killed != kNever && promised > over) {
+    spans.Turn(over, Phase::kPromised);
+    spans.End(promised);
+  } else {
+    spans.End(over);
+  }
+  return std::move(spans).Take();
+}
+
+}  // namespace zkrecipes::history

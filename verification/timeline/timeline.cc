@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/timeline/timeline.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_replace.h"
+#include "nlohmann/json.hpp"
+
+#include "verification/checker/story.h"
+#include "verification/timeline/spans.h"
+#include "verification/timeline/timeline_page.h"
+
+namespace zkrecipes::history {
+namespace {
+
+using Json = nlohmann::json;
+using What = Event::What;
+
+// Names as numbers, in the order of the names.
+class Numbers {
+ public:
+  void Add(const std::string& name) { numbers_[name] = 0; }
+  Json Names() {
+    Json names = Json::array();
+    for (auto& [name, number] : numbers_) {
+      number = static_cast<int>(names.size());
+      names.push_back(name);
+    }
+    return names;
+  }
+  int Of(const std::string& name) const { return numbers_.at(name); }
+  bool Has(const std::string& name) const { return numbers_.count(name) > 0; }
+
+ private:
+  std::map<std::string, int> numbers_;
+};
+
+// The object `run` of page/model.js.
+class Data {
+ public:
+  Data(const Story& story, const Verdict& verdict) : story_(story), verdict_(verdict) {}
+
+  Json Make(const std::string& title) {
+    for (const Process& process : story_.processes()) parts_.Add(process.who);
+    for (const Attempt& attempt : story_.attempts()) paths_.Add(attempt.path);
+    Json run = {{"title", title},
+                {"end", std::max<int64_t>(Micros(story_.end()), 1)},
+                {"quiet", story_.quiet() == kNever ? Json() : Json(Micros(story_.quiet()))},
+                {"parts", parts_.Names()},
+                {"paths", paths_.Names()}};
+    run["figures"] = FiguresJson();
+    run["violations"] = Violations();
+    run["faults"] = Faults();
+    AddAttempts(run);
+    AddProcesses(run);
+    AddEvents(run);
+    return run;
+  }
+
+ private:
+  int64_t Micros(int64_t at) const { return (at - story_.begin()) / 1000; }
+
+  Json FiguresJson() const {
+    const Figures& f = verdict_.figures;
+    return {{"grants", f.grants},
+            {"accepted", f.writes_accepted},
+            {"refused", f.writes_refused},
+            {"losses", f.losses},
+            {"gap", absl::ToInt64Microseconds(f.longest_without_grant)},
+            {"transactions", f.transactions}};
+  }
+
+  Json Violations() const {
+    Json violations = Json::array();
+    for (const Violation& violation : verdict_.violations) {
+      Json marks = Json::array();
+      for (const Event& event : violation.events) {
+        if (!parts_.Has(event.who) || !paths_.Has(event.path)) continue;
+        marks.push_back({{"at", Micros(event.at)},
+                         {"who", parts_.Of(event.who)},
+                         {"path", paths_.Of(event.path)}});
+      }
+      violations.push_back({{"rule", violation.rule},
+                            {"what", violation.what},
+                            {"at", Micros(violation.at)},
+                            {"marks", std::move(marks)}});
+    }
+    return violations;
+  }
+
+  Json Faults() const {
+    Json faults = Json::array();
+    for (const FaultFigures& fault : verdict_.figures.faults) {
+      faults.push_back({{"name", fault.name},
+                        {"target", fault.target},
+                        {"from", Micros(fault.begin)},
+                        {"to", Micros(fault.end)},
+                        {"grants", fault.grants},
+                        {"gap", absl::ToInt64Microseconds(fault.longest_without_grant)},
+                        {"first", fault.first_grant.has_value()
+                                      ? Json(absl::ToInt64Microseconds(*fault.first_grant))
+                                      : Json()}});
+    }
+    return faults;
+  }
+
+  void AddAttempts(Json& run) const {
+    run["attempts"] = Json::array();
+    for (const Process& process : story_.processes()) {
+      for (const Attempt* attempt : process.attempts) {
+        run["attempts"].push_back(AttemptJson(*attempt, process));
+      }
+    }
+  }
+
+  Json AttemptJson(const Attempt& attempt, const Process& process) const {
+    Json json = {{"who", parts_.Of(attempt.who)},
+                 {"process", attempt.process},
+                 {"number", attempt.number},
+                 {"path", paths_.Of(attempt.path)},
+                 {"exclusive", attempt.exclusive()}};
+    Json& spans = json["spans"] = Json::array();
+    for (const Span& span : SpansOf(attempt, process, story_.end())) {
+      spans.push_back({static_cast<int>(span.phase), Micros(span.from), Micros(span.to)});
+    }
+    if (attempt.from != nullptr) json["change"] = attempt.from->number;
+    if (attempt.failed != nullptr) json["end"] = attempt.failed->detail;
+    if (attempt.released != nullptr) json["end"] = attempt.released->detail;
+    if (!attempt.granted()) return json;
+    const int64_t until = attempt.ProvenUntil();
+    json["token"] = std::to_string(attempt.token());
+    json["granted"] = Micros(attempt.granted_at());
+    if (until > 0) json["until"] = Micros(until);
+    return json;
+  }
+
+  // When each part was played by somebody, and when by nobody.
+  void AddProcesses(Json& run) const {
+    run["alive"] = run["dead"] = run["paused"] = Json::array();
+    std::map<std::string, const Process*> last;
+    for (const Process& process : story_.processes()) {
+      const Process*& before = last[process.who];
+      if (before != nullptr) AddDeath(run, *before, process.started);
+      before = &process;
+      run["alive"].push_back(Between(process.who, process.started, EndOf(process)));
+      for (const Process::Pause& pause : process.pauses) {
+        run["paused"].push_back(
+            Between(process.who, pause.begin, std::min(pause.end, story_.end())));
+      }
+    }
+    for (const auto& [who, process] : last) {
+      if (process->killed != kNever) AddDeath(run, *process, story_.end());
+    }
+  }
+
+  int64_t EndOf(const Process& process) const {
+    return std::min({process.ended, process.killed, story_.end()});
+  }
+
+  void AddDeath(Json& run, const Process& process, int64_t until) const {
+    if (EndOf(process) >= until) return;
+    Json death = Between(process.who, EndOf(process), until);
+    death["killed"] = process.killed != kNever;
+    run["dead"].push_back(std::move(death));
+  }
+
+  Json Between(const std::string& who, int64_t from, int64_t to) const {
+    return {{"who", parts_.Of(who)}, {"from", Micros(from)}, {"to", Micros(to)}};
+  }
+
+  // Events that last until another one.
+  void AddEvents(Json& run) const {
+    run["suspended"] = run["refused"] = Json::array();
+    std::map<std::string, const Event*> suspended;
+    for (const Event& event : story_.events()) {
+      if (event.what == What::kWrite && !event.accepted) AddRefusal(run, event);
+      if (event.what == What::kSession || event.what == What::kKilled || event.what == What::kEnd) {
+        End(run["suspended"], suspended, event);
+        if (event.detail == "suspended" || event.detail == "expired") {
+          suspended[event.who] = &event;
+        }
+      }
+    }
+  }
+
+  void End(Json& spans, std::map<std::string, const Event*>& open, const Event& event) const {
+    const auto found = open.find(event.who);
+    if (found == open.end()) return;
+    Json span = Between(event.who, found->second->at, event.at);
+    if (found->second->detail == "expired") span["expired"] = true;
+    spans.push_back(std::move(span));
+    open.erase(found);
+  }
+
+  void AddRefusal(Json& run, const Event& write) const {
+    if (!paths_.Has(write.path)) return;
+    run["refused"].push_back({{"who", parts_.Of(write.who)},
+                              {"path", paths_.Of(write.path)},
+                              {"at", Micros(write.at)},
+                              {"token", std::to_string(write.token)}});
+  }
+
+  const Story& story_;
+  const Verdict& verdict_;
+  Numbers parts_;
+  Numbers paths_;
+};
+
+}  // namespace
+
+std::string Timeline(const std::string& title, std::vector<Event> events, const Verdict& verdict) {
+  const Story story(std::move(events));
+  const Json run = Data(story, verdict).Make(title);
+  // "</script>" in a name would end the script.
+  const std::string json = absl::StrReplaceAll(
+      run.dump(-1, ' ', false, Json::error_handler_t::replace), {{"</", "<\\/"}});
+  return absl::StrReplaceAll(kTimelinePage, {{"@DATA@", json}});
+}
+
+}  // namespace zkrecipes::history

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The judge on real servers: that their logs can be read, and that a run of correct workers is found
+// to be one.
+
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/fixtures/raw_client.h"
+#include "integration/servers/local_servers.h"
+#include "testing/local/work_directory.h"
+#include "verification/checker/node_lives.h"
+#include "verification/checker/run_directory.h"
+#include "verification/timeline/timeline.h"
+#include "verification/workload/crew.h"
+
+namespace zkrecipes::history {
+namespace {
+
+using integration::Eventually;
+
+class CheckedRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto ensemble = testing::LocalEnsemble::Start();
+    ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+    servers_ = std::make_unique<faults::LocalServers>(*std::move(ensemble));
+  }
+
+  std::vector<Transaction> Log() {
+    const auto files = servers_->TransactionLogs(directory_.path() + "/logs");
+    EXPECT_TRUE(files.ok()) << files.status();
+    auto log = ReadTransactionLogs(*files);
+    EXPECT_TRUE(log.ok()) << log.status();
+    return log.ok() ? *std::move(log) : std::vector<Transaction>();
+  }
+  // The one life of a node; an empty one if there is none.
+  NodeLife LifeOf(const std::string& path) {
+    for (NodeLife& life : LivesOf(Log())) {
+      if (life.path == path) return std::move(life);
+    }
+    return {};
+  }
+
+  testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
+  std::unique_ptr<faults::LocalServers> servers_;
+};
+
+constexpr absl::Duration kEarlier = absl::Milliseconds(100);
+
+int64_t NowMs() { return absl::ToUnixMillis(absl::Now()); }
+
+TEST_F(CheckedRunTest, AServersLogSaysWhenNodesCameAndWent) {
+  const int64_t begin = NowMs();
+  ASSERT_TRUE(integration::CreateNode(servers_->server(0), "/stays"));
+  {
+    integration::RawSession closed(servers_->server(1));
+    ASSERT_EQ(closed.Create("/closed", /*ephemeral=*/true), 0);
+  }
+  integration::RawSession silent(servers_->server(2), absl::Seconds(1));
+  ASSERT_EQ(silent.Create("/expired", /*ephemeral=*/true), 0);
+  ASSERT_EQ(silent.Create("/stays", /*ephemeral=*/true), -110) << "an error is a transaction, too";
+  EXPECT_EQ(LifeOf("/expired").gone_zxid, 0);
+  ASSERT_TRUE(Eventually([&] { return LifeOf("/expired").gone_zxid != 0; }));
+
+  const NodeLife stays = LifeOf("/stays");
+  const NodeLife closed = LifeOf("/closed");
+  const NodeLife expired = LifeOf("/expired");
+  EXPECT_EQ(stays.session, 0);
+  EXPECT_EQ(stays.gone_zxid, 0);
+  EXPECT_GE(stays.created_ms, begin);
+  EXPECT_NE(closed.session, 0);
+  EXPECT_GT(closed.gone_zxid, closed.czxid);
+  EXPECT_LT(stays.czxid, closed.czxid);
+  EXPECT_LT(closed.gone_zxid, expired.czxid);
+  EXPECT_GE(expired.gone_ms, expired.created_ms + 1000);
+  EXPECT_LE(expired.gone_ms, NowMs());
+}
+
+TEST_F(CheckedRunTest, NothingIsWrongWithARunOfWorkersThatAreKilledAndStopped) {
+  Limits limits;
+  limits.recovery = absl::Seconds(60);  // it is no measurement
+  limits.wall_less_boot = absl::Now() - absl::UnixEpoch() - absl::Nanoseconds(Now());
+  auto crew = Crew::Start({.programs = ZKRECIPES_BIN_DIR,
+                           .directory = directory_.path(),
+                           .hosts = std::vector<faults::Host>(3),
+                           .servers = servers_->list(),
+                           .paths = 1,
+                           .session_timeout = absl::Seconds(1)});
+  ASSERT_TRUE(crew.ok()) << crew.status();
+  absl::SleepFor(absl::Seconds(2));
+  ASSERT_TRUE((*crew)->Pause(0).ok());
+  ASSERT_TRUE((*crew)->Kill(1).ok());
+  absl::SleepFor(absl::Seconds(3));
+  ASSERT_TRUE((*crew)->Resume(0).ok());
+  ASSERT_TRUE((*crew)->Start(1).ok());
+  absl::SleepFor(absl::Seconds(2));
+  const absl::Status stopped = (*crew)->StopAll();
+  ASSERT_TRUE(stopped.ok()) << stopped;
+  absl::SleepFor(absl::Seconds(2));  // for the session of the one that was killed
+  limits.left.emplace();
+  std::ofstream(directory_.path() + "/run.json") << ToJson("three workers", limits);
+  ASSERT_FALSE(Log().empty());
+
+  const absl::StatusOr<RunRecords> run = ReadRunDirectory(directory_.path());
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->limits.wall_less_boot, limits.wall_less_boot);
+  EXPECT_TRUE(run->limits.left.has_value());
+  const Verdict verdict = Check(run->events, run->transactions, run->limits);
+  for (const Violation& violation : verdict.violations) {
+    ADD_FAILURE() << violation.rule << ": " << violation.what;
+  }
+  EXPECT_GT(verdict.figures.grants, 20);
+  EXPECT_GT(verdict.figures.writes_accepted, 20);
+  EXPECT_GT(verdict.figures.transactions, 40);
+  // It is no judge who finds nothing wrong with the same run if all grants were a little earlier.
+  std::vector<Event> earlier = run->events;
+  for (Event& event : earlier) {
+    if (event.what == Event::What::kGrant) event.at -= absl::ToInt64Nanoseconds(kEarlier);
+  }
+  std::set<std::string> broken;
+  for (const Violation& violation : Check(earlier, run->transactions, run->limits).violations) {
+    broken.insert(violation.rule);
+  }
+  EXPECT_THAT(broken, ::testing::IsSupersetOf({"believers", "zookeeper_order"}));
+
+  const std::string page = Timeline(run->title, run->events, verdict);
+  EXPECT_THAT(page, ::testing::HasSubstr("three workers"));
+}
+
+}  // namespace
+}  // namespace zkrecipes::history

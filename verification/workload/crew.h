@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_VERIFICATION_WORKLOAD_CREW_H_
+#define ZKRECIPES_VERIFICATION_WORKLOAD_CREW_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "integration/servers/host.h"
+#include "testing/local/server_process.h"
+#include "testing/local/unique_fd.h"
+#include "verification/faults/clients.h"
+#include "verification/workload/recorder.h"
+#include "verification/workload/resource_server.h"
+
+namespace zkrecipes::history {
+
+struct CrewOptions {
+  std::string programs = {};   // the directory of zkrecipes-worker and what belongs to it
+  std::string directory = {};  // for histories, messages and clocks
+  std::vector<faults::Host> hosts =
+      {};  // a worker on each; without a namespace it has this process's
+  // For the workers, see worker/options.h.
+  std::string servers = {};
+  std::string root = "/soak";
+  int paths = 2;
+  std::string recipes = "lock,strict,read_write,election";
+  int loops = 3;
+  absl::Duration session_timeout = absl::Seconds(4);
+  uint64_t seed = 1;  // each process gets one of its own from it
+};
+
+// Worker processes, and the resource that they write to. What is done to them is recorded in a
+// history of the crew's own. A worker that ends without being told to is an error of the next call
+// for it. Not thread-safe. The destructor kills.
+//
+// Errors of every method: Internal when the operating system refuses something, or a worker has ended
+// by itself (the message says where it said why).
+class Crew final : public faults::Clients {
+ public:
+  // Starts all workers; does not wait until they have connected.
+  static absl::StatusOr<std::unique_ptr<Crew>> Start(CrewOptions options);
+  ~Crew() override = default;
+
+  int size() const override { return static_cast<int>(workers_.size()); }
+  faults::Host host(int i) const override { return options_.hosts[static_cast<size_t>(i)]; }
+  absl::Duration session_timeout() const override { return options_.session_timeout; }
+
+  absl::Status Kill(int i) override;
+  absl::Status Start(int i) override;
+  // FailedPrecondition: it is dead. To resume what does not stand still is no error.
+  absl::Status Pause(int i) override;
+  absl::Status Resume(int i) override;
+  absl::Status SetClock(int i, absl::Duration offset) override;
+
+  // Nothing but whether all that should be alive are.
+  absl::Status Check();
+  // Tells all to end, and waits.
+  //   DeadlineExceeded  one did not, or not in order: it was killed, or its history has no kEnd
+  absl::Status StopAll();
+
+  std::string name(int i) const;  // "w0": Event::who
+  pid_t pid(int i);               // 0 if it is dead
+  std::vector<std::string> histories()
+      const;  // of all processes so far; the first is the crew's own
+  const ResourceServer& resource() const { return resource_; }
+
+ private:
+  struct Worker {
+    testing::ServerProcess process;
+    bool alive = false;  // as far as we know
+    int processes = 0;   // so far
+    std::string history;
+    testing::UniqueFd clock;
+  };
+
+  explicit Crew(CrewOptions options) : options_(std::move(options)) {}
+  absl::Status Open();
+  absl::Status Spawn(int i);
+  std::vector<std::string> Command(int i) const;
+  std::string File(int i, const std::string& suffix) const;
+  absl::Status Notice(int i);
+  absl::Status AwaitEnd(int i, absl::Time until);
+  void Record(int i, Event::What what, int64_t at = 0, const std::string& detail = "");
+  Worker& worker(int i) { return workers_[static_cast<size_t>(i)]; }
+
+  const CrewOptions options_;
+  ResourceServer resource_;
+  std::unique_ptr<Recorder> recorder_;
+  std::vector<std::string> histories_;
+  std::deque<Worker> workers_;
+};
+
+}  // namespace zkrecipes::history
+
+#endif  // ZKRECIPES_VERIFICATION_WORKLOAD_CREW_H_

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <sys/wait.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+#include "testing/local/spawn.h"
+#include "testing/local/work_directory.h"
+#include "verification/workload/recorder.h"
+
+namespace zkrecipes::history {
+namespace {
+
+// A program's clocks, with the library that is worker/wall_clock.cc.
+class WallClockTest : public ::testing::Test {
+ protected:
+  void Set(absl::Duration offset) {
+    const int64_t nanoseconds = absl::ToInt64Nanoseconds(offset);
+    std::ofstream(clock_).write(reinterpret_cast<const char*>(&nanoseconds), sizeof(nanoseconds));
+  }
+
+  // What python prints.
+  double Ask(const std::string& expression) {
+    const std::string out = directory_.path() + "/out";
+    std::ofstream(out, std::ios::trunc).flush();
+    const absl::StatusOr<pid_t> pid = testing::Spawn(
+        {.command = {"/usr/bin/env",
+                     std::string("LD_PRELOAD=") + ZKRECIPES_BIN_DIR + "/zkrecipes-wall-clock.so",
+                     "ZKRECIPES_WALL_CLOCK=" + clock_, "/usr/bin/python3", "-c",
+                     "import time; print(" + expression + ")"},
+         .log = out});
+    EXPECT_TRUE(pid.ok()) << pid.status();
+    waitpid(*pid, nullptr, 0);
+    double answer = 0;
+    std::ifstream(out) >> answer;
+    return answer;
+  }
+
+  testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
+  std::string clock_ = directory_.path() + "/clock";
+};
+
+TEST_F(WallClockTest, IsOffByWhatTheFileSays) {
+  for (const absl::Duration offset : {absl::Hours(2), -absl::Hours(2), absl::ZeroDuration()}) {
+    Set(offset);
+    EXPECT_NEAR(Ask("time.time()"), absl::ToDoubleSeconds(absl::Now() + offset - absl::UnixEpoch()),
+                600);
+  }
+}
+
+TEST_F(WallClockTest, LeavesTheOtherClocksAlone) {
+  Set(absl::Hours(2));
+  EXPECT_NEAR(Ask("time.clock_gettime(time.CLOCK_BOOTTIME)"), 1e-9 * static_cast<double>(Now()),
+              600);
+}
+
+TEST_F(WallClockTest, IsRightWithoutAFile) {
+  EXPECT_NEAR(Ask("time.time()"), absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()), 600);
+}
+
+}  // namespace
+}  // namespace zkrecipes::history

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/workload/worker/holding.h"
+
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "absl/time/time.h"
+
+namespace zkrecipes::history {
+namespace {
+
+std::string ToText(Lease::State state) {
+  std::ostringstream text;
+  text << state;
+  return text.str();
+}
+
+bool Alive(const Lease& lease) {
+  const Lease::State state = lease.state();
+  return state != Lease::State::kLost && state != Lease::State::kReleased;
+}
+
+// The clock is read first, so this is never later than what the lease says.
+int64_t UntilOf(const Lease& lease) {
+  const int64_t now = Now();
+  const absl::Duration remaining = lease.remaining();
+  return remaining > absl::ZeroDuration() ? now + absl::ToInt64Nanoseconds(remaining) : 0;
+}
+
+Event GrantOf(const Client& client, Event event, const Lease& lease, int64_t at) {
+  event.at = at;
+  event.what = Event::What::kGrant;
+  event.token = lease.token().value();
+  event.node = lease.node();
+  event.until = UntilOf(lease);
+  event.state = ToText(lease.state());
+  event.detail.clear();
+  const int64_t session = client.session_id();
+  if (Alive(lease)) event.session = session;  // it was still its own when it was read
+  return event;
+}
+
+}  // namespace
+
+Holding::Holding(Context& context, const Event& attempt, Lease lease, int64_t granted_at)
+    : context_(context),
+      lease_(std::move(lease)),
+      lost_(lease_.lost()),
+      grant_(GrantOf(*context.client, attempt, lease_, granted_at)) {
+  context_.recorder.Record(grant_);
+  on_lost_.emplace(lost_, [this] { OnLost(); });
+}
+
+Event Holding::NewEvent(Event::What what) const {
+  Event event = grant_;
+  event.at = 0;
+  event.what = what;
+  event.until = 0;
+  event.state.clear();
+  return event;
+}
+
+void Holding::OnLost() {
+  base::MutexLock lock(mutex_);
+  if (!given_up_) TellIfLost();
+}
+
+// An upgrade's release is heard of by lost(), too, and is not this.
+void Holding::TellIfLost() {
+  if (told_ || lease_.state() != Lease::State::kLost) return;
+  told_ = true;
+  context_.recorder.Record(NewEvent(Event::What::kLost));
+}
+
+Lease::State Holding::Look() { return Believe(UntilOf(lease_), ""); }
+
+Lease::State Holding::Believe(int64_t until, const std::string& detail) {
+  const Lease::State state = lease_.state();
+  Event belief = NewEvent(Event::What::kBelief);
+  belief.until = until;
+  belief.state = ToText(state);
+  belief.detail = detail;
+  context_.recorder.Record(std::move(belief));
+  return state;
+}
+
+void Holding::Verify(const WaitOptions& wait) {
+  const int64_t before = Now();
+  const absl::Status verified = lease_.Verify(wait);
+  Believe(verified.ok() ? before : 0, "verify: " + verified.ToString());
+}
+
+std::optional<bool> Holding::Write() {
+  const auto verdict = context_.resource.Write(grant_.path, grant_.mode, grant_.token);
+  if (!verdict.has_value()) return std::nullopt;
+  Event write = NewEvent(Event::What::kWrite);
+  write.accepted = verdict->accepted;
+  write.order = verdict->order;
+  context_.recorder.Record(std::move(write));
+  return verdict->accepted;
+}
+
+void Holding::GiveUp(int64_t at, const std::string& detail) {
+  base::MutexLock lock(mutex_);
+  if (std::exchange(given_up_, true)) return;
+  TellIfLost();  // lost() may be about to say so
+  Event release = NewEvent(Event::What::kRelease);
+  release.at = at;
+  release.detail = detail;
+  context_.recorder.Record(std::move(release));
+}
+
+void Holding::Release() {
+  GiveUp(Now(), "");
+  Event released = NewEvent(Event::What::kReleased);
+  released.detail = std::move(lease_).Release({context_.options.session_timeout}).ToString();
+  context_.recorder.Record(std::move(released));
+}
+
+void Holding::Drop() {
+  GiveUp(Now(), "drop");
+  const Lease dropped = std::move(lease_);
+}
+
+void Holding::AboutToBeReplaced() { GiveUp(Now(), "downgrade"); }
+
+void Holding::Replaced(int64_t at) {
+  GiveUp(at, "upgrade");
+  Event released = NewEvent(Event::What::kReleased);
+  released.detail = "by the upgrade or downgrade, in the background";
+  context_.recorder.Record(std::move(released));
+}
+
+}  // namespace zkrecipes::history

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/workload/worker/loop.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/boot_time.h"
+
+namespace zkrecipes::history {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Minutes(1);
+constexpr absl::Duration kBetweenWrites = absl::Milliseconds(50);
+constexpr absl::Duration kCarelessAfterLoss = absl::Milliseconds(600);
+
+Recipe Make(const Context& context, const std::string& kind, const std::string& path, bool shared) {
+  const WorkerOptions& options = context.options;
+  if (kind == "lock") return LockRecipe(context.client, path, absl::ZeroDuration());
+  if (kind == "strict") return LockRecipe(context.client, path, options.session_timeout);
+  if (kind == "election") return ElectionRecipe(context.client, path, options.name);
+  return ReadWriteRecipe(context.client, path,
+                         shared ? Event::Mode::kShared : Event::Mode::kExclusive);
+}
+
+// Records that it asks, and if it is refused that too. `call` gives the lease.
+template <typename Call>
+std::unique_ptr<Holding> Attempt(Context& context, Event invoke, Call call) {
+  invoke.what = Event::What::kInvoke;
+  invoke.attempt = ++context.attempts;
+  invoke.at = Now();
+  context.recorder.Record(invoke);
+  absl::StatusOr<Lease> lease = call();
+  const int64_t at = Now();
+  if (lease.ok()) return std::make_unique<Holding>(context, invoke, *std::move(lease), at);
+  Event failed = invoke;
+  failed.at = at;
+  failed.what = Event::What::kFailed;
+  failed.detail = lease.status().ToString();
+  context.recorder.Record(std::move(failed));
+  return nullptr;
+}
+
+}  // namespace
+
+bool Loop::Chance(double p) { return absl::Bernoulli(random_, p); }
+
+absl::Duration Loop::Between(absl::Duration least, absl::Duration most) {
+  return absl::Milliseconds(absl::Uniform(absl::IntervalClosed, random_,
+                                          absl::ToInt64Milliseconds(least),
+                                          absl::ToInt64Milliseconds(most)));
+}
+
+Recipe Loop::ChooseRecipe() {
+  const WorkerOptions& options = context_.options;
+  const std::string& kind =
+      options.recipes[absl::Uniform<size_t>(random_, 0, options.recipes.size())];
+  const int number = absl::Uniform(random_, 0, options.paths);
+  return Make(context_, kind, absl::StrCat(options.root, "/", kind, "-", number), Chance(0.6));
+}
+
+Asking Loop::ChooseAsking() {
+  const absl::Duration little = Between(absl::Milliseconds(1), absl::Milliseconds(400));
+  switch (absl::Uniform(random_, 0, 8)) {
+    case 0:
+      return {Asking::How::kWait, little};
+    case 1:
+      return {Asking::How::kCancel, little};
+    case 2:
+      return {Asking::How::kTry, kPatience};
+    case 3:
+      return {Asking::How::kAsync, little};
+    case 4:
+      return {Asking::How::kAsync, kPatience};
+    default:
+      return {Asking::How::kWait, kPatience};
+  }
+}
+
+Loop::Manner Loop::ChooseManner() {
+  Manner manner;
+  manner.careless = Chance(0.4);
+  const int kind = absl::Uniform(random_, 0, 10);
+  if (kind < 5) {
+    manner.hold = Between(absl::ZeroDuration(), absl::Milliseconds(50));
+  } else if (kind < 9) {
+    manner.hold = Between(absl::Milliseconds(50), absl::Milliseconds(500));
+  } else {
+    manner.hold = Between(absl::Seconds(1), absl::Seconds(4));
+  }
+  return manner;
+}
+
+void Loop::Run() {
+  do TakeTurn();
+  while (Pause(Between(absl::ZeroDuration(), absl::Milliseconds(150)), context_.stop));
+}
+
+void Loop::TakeTurn() {
+  Recipe recipe = ChooseRecipe();
+  std::unique_ptr<Holding> holding = Acquire(recipe);
+  if (holding == nullptr) return;
+  if (Use(*holding, recipe) && recipe.change != nullptr && Chance(0.3)) {
+    holding = Change(std::move(holding), recipe);
+    if (holding == nullptr) return;
+    Use(*holding, recipe);
+  }
+  GiveBack(*holding);
+}
+
+std::unique_ptr<Holding> Loop::Acquire(const Recipe& recipe) {
+  const Asking asking = ChooseAsking();
+  Event invoke;
+  invoke.path = recipe.path;
+  invoke.mode = recipe.mode;
+  invoke.lock_delay = absl::ToInt64Nanoseconds(recipe.lock_delay);
+  invoke.detail = ToString(asking);
+  return Attempt(context_, invoke, [&] { return Ask(recipe, asking, context_.stop); });
+}
+
+bool Loop::Use(Holding& holding, const Recipe& recipe) {
+  const Manner manner = ChooseManner();
+  base::BootTime end = base::BootNow() + manner.hold;
+  bool noticed = false;
+  do {
+    if (!WriteOnce(holding, recipe, manner)) return false;
+    if (!Pause(kBetweenWrites, context_.stop)) return false;
+    if (holding.lost() && !std::exchange(noticed, true)) {
+      end = base::BootNow() + kCarelessAfterLoss;
+    }
+  } while (base::BootNow() < end);
+  if (manner.careless) (void)holding.Write();  // it may have been stopped since the last one
+  return !holding.lost();
+}
+
+bool Loop::WriteOnce(Holding& holding, const Recipe& recipe, const Manner& manner) {
+  if (!manner.careless) {
+    const Lease::State state = holding.Look();
+    if (state == Lease::State::kLost) return false;
+    if (state == Lease::State::kUnproven) return true;  // perhaps the next time
+    if (Chance(0.1)) DoSomethingElse(holding, recipe);
+  }
+  const std::optional<bool> accepted = holding.Write();
+  return accepted.has_value() && (*accepted || manner.careless);
+}
+
+void Loop::DoSomethingElse(Holding& holding, const Recipe& recipe) {
+  const WaitOptions wait{absl::Seconds(2), context_.stop};
+  if (recipe.proclaim == nullptr) return holding.Verify(wait);
+  const std::string value = absl::StrCat("term ", holding.grant().token);
+  holding.Note("proclaim: " + recipe.proclaim(holding.lease(), value, wait).ToString());
+}
+
+// See event.h on the order of things.
+std::unique_ptr<Holding> Loop::Change(std::unique_ptr<Holding> holding, Recipe& recipe) {
+  const bool upgrade = recipe.mode == Event::Mode::kShared;
+  const Recipe other = Make(context_, "read_write", recipe.path, !upgrade);
+  const absl::Duration patience = Between(absl::Milliseconds(50), absl::Seconds(3));
+  Event invoke;
+  invoke.path = recipe.path;
+  invoke.mode = other.mode;
+  invoke.from = holding->grant().attempt;
+  invoke.detail = absl::StrCat(upgrade ? "upgrade " : "downgrade ", absl::FormatDuration(patience));
+  if (!upgrade) holding->AboutToBeReplaced();
+  std::unique_ptr<Holding> changed = Attempt(context_, invoke, [&] {
+    return recipe.change(holding->lease(), {patience, context_.stop});
+  });
+  if (changed == nullptr) return holding;
+  holding->Replaced(changed->grant().at);
+  recipe = other;
+  return changed;
+}
+
+void Loop::GiveBack(Holding& holding) {
+  if (Chance(0.2)) return holding.Drop();
+  holding.Release();
+}
+
+}  // namespace zkrecipes::history

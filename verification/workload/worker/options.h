@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_OPTIONS_H_
+#define ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace zkrecipes::history {
+
+struct WorkerOptions {
+  std::string servers;
+  std::string name;     // Event::who
+  std::string history;  // a file that is not there yet
+  std::string root = "/soak";
+  int paths = 2;  // of each recipe: "/soak/lock-0", "/soak/lock-1", "/soak/read_write-0", ...
+  // "strict" is a lock with a lock_delay of one session timeout.
+  std::vector<std::string> recipes = {"lock", "strict", "read_write", "election"};
+  int loops = 3;  // threads that take turns, on one client
+  absl::Duration session_timeout = absl::Seconds(4);
+  uint64_t seed = 1;
+};
+
+}  // namespace zkrecipes::history
+
+#endif  // ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_OPTIONS_H_
