@@ -6,6 +6,7 @@ include(GoogleTest)
 # others are on a second core: so they begin first.
 set(ZKRECIPES_ON_SERVERS RESOURCE_LOCK ensemble COST 1000)
 
+# What `./dev test` builds: all that its tests run. Those labelled `nightly` are run by `./dev nightly`, which builds all.
 add_custom_target(zkrecipes_tests COMMENT "The programs of the tests")
 
 # zkrecipes_compile_alone(a.cc ...): names in their unnamed namespaces stand in other sources of the folder, too, so a unity
@@ -55,13 +56,16 @@ function(zkrecipes_executable name)
   endif()
 endfunction()
 
-# zkrecipes_unit_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds])
-#   No server, no sleep. Each TEST is a ctest test of its own, labelled `unit`.
+# zkrecipes_unit_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [ONE_THREAD])
+#   No server, no sleep. Each TEST is a ctest test of its own, labelled `unit`. ONE_THREAD: `./dev tsan` leaves it out.
 function(zkrecipes_unit_test name)
   if(NOT ZKRECIPES_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ONE_THREAD" "TIMEOUT" "SOURCES;LIBS")
+  if(arg_ONE_THREAD AND ZKRECIPES_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   zkrecipes_test_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
   add_dependencies(zkrecipes_tests ${name})
   if(NOT arg_TIMEOUT)
@@ -71,15 +75,15 @@ function(zkrecipes_unit_test name)
     PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SERIAL] [SANITIZE])
+# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SERIAL] [SANITIZE] [NIGHTLY])
 #   Needs real servers. One ctest test for the whole program, labelled `integration`, so that its suites can share
 #   an ensemble; one such test runs at a time beside the unit tests. SERIAL: nothing else runs meanwhile.
-#   SANITIZE: `./dev asan` and `./dev tsan` run it too.
+#   SANITIZE: `./dev asan` and `./dev tsan` run it too. NIGHTLY: only `./dev nightly` does.
 function(zkrecipes_integration_test name)
   if(NOT ZKRECIPES_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;SANITIZE" "TIMEOUT" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;SANITIZE;NIGHTLY" "TIMEOUT" "SOURCES;LIBS")
   zkrecipes_test_program(${name} SOURCES ${arg_SOURCES} LIBS zkrecipes::testing ${arg_LIBS})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
@@ -88,11 +92,16 @@ function(zkrecipes_integration_test name)
   if(arg_SANITIZE)
     list(APPEND labels sanitize)
   endif()
+  if(arg_NIGHTLY)
+    list(APPEND labels nightly)
+  endif()
   if(ZKRECIPES_SANITIZE AND NOT arg_SANITIZE)  # not run there, so not built there
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
-  add_dependencies(zkrecipes_tests ${name})
+  if(NOT arg_NIGHTLY)
+    add_dependencies(zkrecipes_tests ${name})
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} ${ZKRECIPES_ON_SERVERS})
   if(arg_SERIAL)

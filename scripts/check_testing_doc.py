@@ -9,9 +9,9 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("lib", "recipes", "testing", "tools", "demo", "explore", "integration", "examples")
+FOLDERS = ("lib", "recipes", "testing", "tools", "demo", "examples", "integration", "verification")
 TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.MULTILINE)
-FAMILY = re.compile(r"\b(?:NAME|TEST) ([a-z][\w.]*)\.\$")
+FAMILY = re.compile(r"(?:\bNAME |_test\()([a-z][\w.]*)\.\$")
 NAME = re.compile(r"`(\w+)\.(\w+|\*)`")
 FAMILY_NAME = re.compile(r"`([a-z][\w.]*)\.\*`")
 ELSEWHERE = re.compile(r"\(issue \d+\)|see \[|Does not apply")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one of clang's analyses on every source of ours, some at a time.
 
-usage: each_source.py [--jobs N] thread-safety|tidy [FILE...]; needs build/compile_commands.json. Tests are left out:
+usage: each_source.py [--jobs N] thread-safety|tidy [FILE...]; needs build-analysis/compile_commands.json. Tests are left out:
 they pull in GoogleTest, which takes most of the time, and the sanitizer builds compile them with clang anyway.
 """
 import argparse
@@ -28,7 +28,7 @@ def syntax_command(entry):
 
 def command(analysis, entry):
     if analysis == "tidy":
-        return ["clang-tidy", "--quiet", "-p", str(ROOT / "build"), entry["file"]]
+        return ["clang-tidy", "--quiet", "-p", str(ROOT / "build-analysis"), entry["file"]]
     return syntax_command(entry)
 
 
@@ -46,10 +46,10 @@ def main():
     parser.add_argument("files", nargs="*")
     args = parser.parse_args()
 
-    database = json.loads((ROOT / "build/compile_commands.json").read_text())
+    database = json.loads((ROOT / "build-analysis/compile_commands.json").read_text())
     entries = {e["file"]: e for e in database if wanted(pathlib.Path(e["file"]), args.files)}
     if not entries:
-        sys.exit(f"{args.analysis}: no such source in build/compile_commands.json")
+        sys.exit(f"{args.analysis}: no such source in build-analysis/compile_commands.json")
 
     def run(entry):
         return entry, subprocess.run(
