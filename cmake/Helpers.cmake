@@ -71,15 +71,15 @@ function(zkrecipes_unit_test name)
     PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SERIAL] [SANITIZE])
+# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SERIAL] [SANITIZE] [NIGHTLY])
 #   Needs real servers. One ctest test for the whole program, labelled `integration`, so that its suites can share
 #   an ensemble; one such test runs at a time beside the unit tests. SERIAL: nothing else runs meanwhile.
-#   SANITIZE: `./dev asan` and `./dev tsan` run it too.
+#   SANITIZE: `./dev asan` and `./dev tsan` run it too. NIGHTLY: it is long, or figures of many runs.
 function(zkrecipes_integration_test name)
   if(NOT ZKRECIPES_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;SANITIZE" "TIMEOUT" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;SANITIZE;NIGHTLY" "TIMEOUT" "SOURCES;LIBS")
   zkrecipes_test_program(${name} SOURCES ${arg_SOURCES} LIBS zkrecipes::testing ${arg_LIBS})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
