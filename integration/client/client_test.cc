@@ -4,10 +4,6 @@
 
 #include "zkrecipes/client.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <memory>
 #include <string>
@@ -20,42 +16,15 @@
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/recording_executor.h"
+#include "integration/fixtures/silent_server.h"
 #include "lib/base/one_shot.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Connected = absl::StatusOr<std::shared_ptr<Client>>;
-
-// A port of 127.0.0.1 that takes connections and says nothing.
-class SilentServer {
- public:
-  SilentServer() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    bind(listener_, generic, size);
-    listen(listener_, 16);
-    getsockname(listener_, generic, &size);
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentServer() { close(listener_); }
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-  bool WasConnectedTo() const {
-    const int connection = accept(listener_, nullptr, nullptr);
-    if (connection >= 0) close(connection);
-    return connection >= 0;
-  }
-
- private:
-  int listener_;
-  int port_ = 0;
-};
 
 class ClientConnectTest : public ClientTest {
  protected:
@@ -147,25 +116,7 @@ TEST_F(ClientConnectTest, AnAsynchronousConnectAnswersOnceOnTheExecutor) {
   EXPECT_EQ(elsewhere, 0);
 }
 
-TEST_F(ClientConnectTest, NegotiatesTheSessionTimeout) {
-  auto client = NewClient({.session_timeout = absl::Milliseconds(100)});
-  EXPECT_EQ(client->session_timeout(), absl::Seconds(1));  // two ticks of the servers
-  EXPECT_NE(client->session_id(), 0);
-}
-
 class ClientStateTest : public ClientTest {};
-
-TEST_F(ClientStateTest, BeginsWithTheStateOfNowAndEndsWithClosed) {
-  auto client = NewClient();
-  const States states(*client);
-  EXPECT_TRUE(states.Await(ClientState::kConnected));
-  EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
-  EXPECT_TRUE(states.Await(ClientState::kClosed));
-  EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kClosed));
-  const States late(*client);
-  EXPECT_TRUE(late.Await(ClientState::kClosed));
-  EXPECT_EQ(client->session_id(), 0);
-}
 
 TEST_F(ClientStateTest, ASubscriptionMayEndInsideItsOwnCallback) {
   auto client = NewClient();

@@ -2,10 +2,7 @@
 //
 // A handle's session on a real ensemble: losses, reconnections and expiry.
 
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -17,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "integration/fixtures/silent_server.h"
 #include "integration/fixtures/tcp_proxy.h"
 #include "integration/fixtures/zk_fixture.h"
 #include "integration/fixtures/zk_session.h"
@@ -36,70 +34,19 @@ using zk::Get;
 using zk::GetChildren;
 using zk::WatchNode;
 
-void Sleep(absl::Duration d) { absl::SleepFor(d); }
-
 absl::Duration CpuTime() {
   timespec used{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   return absl::DurationFromTimespec(used);
 }
 
-// A port of 127.0.0.1 that answers nothing, not even a connection attempt: its queue is full.
-class BlackHole {
- public:
-  BlackHole() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    bind(listener_, generic, size);
-    listen(listener_, 0);
-    getsockname(listener_, generic, &size);
-    port_ = ntohs(address.sin_port);
-    for (int& client : clients_) {
-      client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-      connect(client, generic, size);
-    }
-  }
-  ~BlackHole() {
-    for (const int client : clients_) close(client);
-    close(listener_);
-  }
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-
- private:
-  int listener_;
-  int clients_[4];
-  int port_ = 0;
-};
-
-class ZkSessionLifeTest : public ZkTest {
- protected:
-  // The member that a session is connected to.
-  int MemberOf(const ZkSession& session) {
-    const std::string id = absl::StrCat("0x", absl::Hex(session.id()));
-    for (int i = 0; i < ensemble().size(); ++i) {
-      const auto cons = ensemble().FourLetterWord(i, "cons");
-      if (cons.ok() && cons->find(id) != std::string::npos) return i;
-    }
-    ADD_FAILURE() << "no member knows session " << id;
-    return 0;
-  }
-
-  // A follower, so that killing it causes no election.
-  int Follower() {
-    const auto leader = members().Leader();
-    EXPECT_TRUE(leader.ok()) << leader.status();
-    return leader.value_or(0) == 0 ? 1 : 0;
-  }
-};
+class ZkSessionLifeTest : public ZkTest {};
 
 TEST_F(ZkSessionLifeTest, KeepsItsSessionAndItsWatchesWhenItsServerIsRestarted) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   const int member = Follower();
   auto session = Connect({.servers = ensemble().server(member)});
-  auto other = Connect({.servers = ensemble().server(2)});
+  auto other = Connect({.servers = ensemble().server(Leader())});
   CreateParent(*other);
   const std::string path = other->Do(Create{Child("a"), "", CreateMode::kPersistent}).path;
   const std::string kept = other->Do(Create{Child("b"), "", CreateMode::kPersistent}).path;
@@ -121,11 +68,10 @@ TEST_F(ZkSessionLifeTest, KeepsItsSessionAndItsWatchesWhenItsServerIsRestarted) 
 
 TEST_F(ZkSessionLifeTest, FindsAnotherServerWithinMomentsWhenItsOwnDies) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
-  const std::string dead_one = ensemble().server(Follower());
-  auto session = Connect({.servers = absl::StrCat(dead_one, ",", servers())});
+  const int member = Follower();
+  auto session = Connect({.servers = absl::StrCat(ensemble().server(member), ",", servers())});
   const zk::SessionId id = session->id();
-  const int member = MemberOf(*session);
-  ASSERT_EQ(ensemble().server(member), dead_one) << "the first of the list";
+  ASSERT_EQ(ensemble().ServerOf(id), member) << "the first of the list";
   ASSERT_TRUE(members().Kill(member).ok());
   ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
   const base::BootTime lost = base::BootNow();
@@ -139,14 +85,12 @@ TEST_F(ZkSessionLifeTest, SurvivesAnElection) {
   auto session = Connect();
   CreateParent(*session);
   const zk::SessionId id = session->id();
-  const auto leader = members().Leader();
-  ASSERT_TRUE(leader.ok()) << leader.status();
-  ASSERT_TRUE(members().Kill(*leader).ok());
+  ASSERT_TRUE(members().Kill(Leader()).ok());
   ASSERT_TRUE(ensemble().WaitForQuorum(absl::Seconds(30)).ok());
   Code code = Code::kConnectionLoss;
   for (int i = 0; i < 200 && code != Code::kOk; ++i) {
     code = session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).code;
-    if (code != Code::kOk) Sleep(absl::Milliseconds(50));
+    if (code != Code::kOk) absl::SleepFor(absl::Milliseconds(50));
   }
   EXPECT_EQ(code, Code::kOk);
   EXPECT_EQ(session->id(), id);
@@ -190,7 +134,7 @@ TEST_F(ZkSessionLifeTest, ReportsAsLostWhatIsSentIntoADeadSocketAndNeverSendsItA
       SendAndNote(handle, Create{Child("sent-"), "", CreateMode::kEphemeralSequential},
                   session->journal(), "sent");
     });
-    Sleep(absl::Milliseconds(20));  // it is on the server now; the reply is held back
+    absl::SleepFor(absl::Milliseconds(20));  // it is on the server now; the reply is held back
     session->OnLoop([&](zk::Handle& handle) {
       proxy.ResetAll();
       for (int i = 0; i < 4; ++i) {
@@ -217,7 +161,7 @@ TEST_F(ZkSessionLifeTest, ExpiresWhenItsLoopStoodStillTooLong) {
   const std::string mine =
       session->Do(Create{Child("n-"), "", CreateMode::kEphemeralSequential}).path;
   session->journal().Clear();
-  session->OnLoop([](zk::Handle&) { Sleep(absl::Seconds(3)); });
+  session->OnLoop([](zk::Handle&) { absl::SleepFor(absl::Seconds(3)); });
   session->OnLoop([&](zk::Handle& handle) {
     for (int i = 0; i < 3; ++i) {
       SendAndNote(handle, Get{"/"}, session->journal(), absl::StrCat("get", i));
@@ -241,7 +185,7 @@ TEST_F(ZkSessionLifeTest, ExpiresWithRequestsPendingAndAnswersEachOnce) {
   session->OnLoop([&](zk::Handle& handle) {
     for (int i = 0; i < 20; ++i) SendAndNote(handle, Get{"/"}, session->journal(), "get");
   });
-  Sleep(absl::Seconds(3));
+  absl::SleepFor(absl::Seconds(3));
   proxy.HoldEverything(false);
   ASSERT_TRUE(session->journal().WaitFor("ended ZSESSIONEXPIRED"));
   const std::vector<std::string> lines = session->journal().lines();
@@ -262,7 +206,7 @@ TEST_F(ZkSessionLifeTest, KeepsItsConnectionWhenItsLoopWasLateButRepliesWaited) 
   // comes.
   session->OnLoop([&proxy](zk::Handle&) {
     proxy.HoldEverything(false);
-    Sleep(absl::Seconds(2.3));
+    absl::SleepFor(absl::Seconds(2.3));
   });
   EXPECT_TRUE(session->journal().WaitFor("get ZOK"));
   EXPECT_EQ(session->Do(Get{"/"}).code, Code::kOk);
@@ -271,7 +215,7 @@ TEST_F(ZkSessionLifeTest, KeepsItsConnectionWhenItsLoopWasLateButRepliesWaited) 
 
 TEST_F(ZkSessionLifeTest, StaysAliveByPingsAlone) {
   auto session = Connect({.servers = servers(), .timeout = absl::Seconds(1)});
-  Sleep(absl::Seconds(3));
+  absl::SleepFor(absl::Seconds(3));
   EXPECT_THAT(session->journal().lines(), ElementsAre("connected"));
 }
 
@@ -284,7 +228,7 @@ TEST_F(ZkSessionLifeTest, SaysSinceWhenItWasConnecting) {
 }
 
 TEST_F(ZkSessionLifeTest, GivesUpASilentServerInTimeToReachAnother) {
-  const BlackHole black_hole;
+  const SilentServer black_hole(SilentServer::Queue::kFull);
   const base::BootTime before = base::BootNow();
   auto session = Connect(
       {.servers = absl::StrCat(black_hole.address(), ",", servers()), .timeout = absl::Seconds(6)});
@@ -313,7 +257,7 @@ TEST_F(ZkSessionLifeTest, ComesBackWithoutSpinningWhenAnEvenNumberOfServersWasDo
   ASSERT_TRUE(members().Kill(member).ok());
   ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
   const absl::Duration cpu_before = CpuTime();
-  Sleep(absl::Seconds(2));
+  absl::SleepFor(absl::Seconds(2));
   EXPECT_LT(CpuTime() - cpu_before, absl::Milliseconds(400)) << "of two seconds";
   const auto attempts = static_cast<int>(session->journal().lines().size());
   EXPECT_LT(attempts, 60) << "some per second";

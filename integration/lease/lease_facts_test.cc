@@ -11,13 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/partition_fixture.h"
 #include "integration/fixtures/raw_client.h"
 
@@ -35,11 +36,11 @@ const zk::Delete kBeat{"/zkrecipes-never/beat"};
 
 class LeaseFactsTest : public PartitionTest {
  protected:
-  static void SetUpTestSuite() { StartEnsemble(kPatience); }
+  LeaseFactsTest() : PartitionTest(kPatience) {}
 
   // Of the last transaction that a member has applied.
-  static int64_t LastZxid(int member) {
-    auto answer = ensemble().local().FourLetterWord(member, "srvr");
+  int64_t LastZxid(int member) {
+    auto answer = ensemble().FourLetterWord(member, "srvr");
     EXPECT_TRUE(answer.ok()) << answer.status();
     for (absl::string_view line : absl::StrSplit(*answer, '\n')) {
       int64_t zxid = 0;
@@ -49,6 +50,14 @@ class LeaseFactsTest : public PartitionTest {
   }
   static bool Unanswered(const std::future<zk::Reply>& reply) {
     return reply.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  }
+  // It may say that it serves a moment before it notices that it was cut off.
+  bool TakesWrites(int member) {
+    return Eventually([&] { return CreateNode(ensemble().server(member), NewPath()); });
+  }
+  static std::string NewPath() {
+    static int count = 0;
+    return absl::StrCat("/written-", ++count);
   }
   static Code Look(ZkSession& session, const std::string& path) {
     return session.Do(zk::Get{path}).code;
@@ -78,7 +87,7 @@ void Print(const std::string& what, absl::Duration time) {
 
 TEST_F(LeaseFactsTest, ABeatIsATransactionOfTheQuorum) {
   constexpr int kBeats = 10;
-  const int leader = ensemble().leader();
+  const int leader = Leader();
   auto session = Connect(Follower());
   const int64_t before = LastZxid(leader);
   for (int i = 0; i < kBeats; ++i) EXPECT_EQ(session->Do(kBeat).code, Code::kNoNode);
@@ -94,7 +103,7 @@ TEST_F(LeaseFactsTest, ABeatIsATransactionOfTheQuorum) {
 
 TEST_F(LeaseFactsTest, ABeatNeedsNoRights) {
   constexpr int32_t kRead = 1, kAdmin = 16, kAll = 31;
-  RawSession owner(ensemble().member(0));
+  RawSession owner(ensemble().server(0));
   ASSERT_EQ(owner.SetPermissions("/", kRead | kAdmin), kOk);
   auto session = Connect(Follower());
   EXPECT_EQ(session->Do(zk::Delete{"/zkrecipes-never"}).code, Code::kNoAuth);
@@ -120,10 +129,10 @@ TEST_F(LeaseFactsTest, ACutOffFollowerAnswersNoBeatAndNothingBehindIt) {
   const zk::Create node{"/held-", "", zk::CreateMode::kEphemeralSequential};
   const std::string held = holder->Do(node).path;
   auto reader = Connect(follower);
-  auto other = Connect(ensemble().leader());
+  auto other = Connect(Leader());
   ASSERT_EQ(Look(*other, held), Code::kOk);
 
-  ensemble().CutOff(follower);
+  CutOff(follower);
   const base::BootTime cut = base::BootNow();
   auto beat = holder->Send(kBeat);
   auto read = holder->Send(GetChildren{"/"});
@@ -133,7 +142,7 @@ TEST_F(LeaseFactsTest, ACutOffFollowerAnswersNoBeatAndNothingBehindIt) {
   Print("the session timeout is 2s; a client with a beat under way hears nothing and leaves after",
         base::BootNow() - cut);
   EXPECT_TRUE(Eventually([&] { return Look(*other, held) == Code::kNoNode; }));
-  ensemble().Heal(follower);
+  Mend(follower);
   EXPECT_TRUE(holder->journal().WaitFor("ended ZSESSIONEXPIRED"));
   EXPECT_TRUE(zk::OutcomeUnknown(beat.get().code));
   EXPECT_TRUE(zk::OutcomeUnknown(read.get().code));
@@ -143,12 +152,12 @@ TEST_F(LeaseFactsTest, ACutOffFollowerAnswersNoBeatAndNothingBehindIt) {
 TEST_F(LeaseFactsTest, ACutOffFollowerAnswersReadsOfASessionThatTheQuorumHasExpired) {
   const int follower = Follower();
   const std::string held = "/held-by-a-reader";
-  RawSession holder(ensemble().member(follower), kTimeout);
+  RawSession holder(ensemble().server(follower), kTimeout);
   ASSERT_EQ(holder.Create(held, /*ephemeral=*/true), kOk);
-  auto other = Connect(ensemble().leader());
+  auto other = Connect(Leader());
   ASSERT_EQ(Look(*other, held), Code::kOk);
 
-  ensemble().CutOff(follower);
+  CutOff(follower);
   const base::BootTime cut = base::BootNow();
   std::optional<base::BootTime> lost;
   base::BootTime last_good_read;
@@ -166,24 +175,40 @@ TEST_F(LeaseFactsTest, ACutOffFollowerAnswersReadsOfASessionThatTheQuorumHasExpi
 
 TEST_F(LeaseFactsTest, ACutOffFollowerAnswersNoSync) {
   const int follower = Follower();
-  RawSession session(ensemble().member(follower));
+  RawSession session(ensemble().server(follower));
   EXPECT_EQ(session.Sync("/"), kOk);
-  ensemble().CutOff(follower);
+  CutOff(follower);
   EXPECT_NE(session.Sync("/"), kOk);
 }
 
 TEST_F(LeaseFactsTest, ACutOffLeaderAnswersSyncsButNoBeats) {
-  const int leader = ensemble().leader();
-  RawSession session(ensemble().member(leader));
+  const int leader = Leader();
+  RawSession session(ensemble().server(leader));
   auto beating = Connect(leader);
-  ensemble().CutOff(leader);
+  CutOff(leader);
   EXPECT_EQ(session.Sync("/"), kOk);
   auto beat = beating->Send(kBeat);
   EXPECT_EQ(session.Exists("/"), kOk);
   EXPECT_TRUE(beating->journal().WaitFor("disconnected 0"));
   EXPECT_TRUE(zk::OutcomeUnknown(beat.get().code));
-  EXPECT_TRUE(
-      Eventually([&] { return ensemble().leader() >= 0 && ensemble().leader() != leader; }));
+  int next = -1;
+  EXPECT_TRUE(Eventually([&] { return (next = Leader()) >= 0 && next != leader; }));
+  EXPECT_TRUE(TakesWrites(next));
+  MakeWhole();
+  EXPECT_EQ(Leader(), next);
+}
+
+TEST_F(LeaseFactsTest, AFollowerThatReachesOnlyAnotherFollowerStopsServing) {
+  const int leader = Leader();
+  const int follower = Follower();
+  CutLink(follower, leader);
+  EXPECT_TRUE(Eventually([&] {
+    const auto answer = ensemble().FourLetterWord(follower, "srvr");
+    return answer.ok() && absl::StrContains(*answer, "not currently serving");
+  }));
+  EXPECT_TRUE(TakesWrites(leader));
+  MakeWhole();
+  EXPECT_EQ(Leader(), leader);
 }
 
 }  // namespace

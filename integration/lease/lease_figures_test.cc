@@ -41,9 +41,9 @@ class LeaseFiguresTest : public LeaseTest {
     return BootNow() - granted;
   }
   static absl::Duration Lowest(const Lease& lease, absl::Duration watched);
-  static Figures Measure(int member, absl::Duration timeout);
+  Figures Measure(int member, absl::Duration timeout);
   // The median of an acquire and a release of a free lock.
-  static absl::Duration CycleTime(const std::shared_ptr<Client>& client, const std::string& path);
+  absl::Duration CycleTime(const std::shared_ptr<Client>& client, const std::string& path);
 };
 
 absl::Duration LeaseFiguresTest::Lowest(const Lease& lease, absl::Duration watched) {
@@ -56,10 +56,10 @@ absl::Duration LeaseFiguresTest::Lowest(const Lease& lease, absl::Duration watch
 }
 
 LeaseFiguresTest::Figures LeaseFiguresTest::Measure(int member, absl::Duration timeout) {
-  TcpProxy proxy(ensemble().member(member));
-  auto client = NewClient(member, timeout);
-  auto idle = NewClient(member, timeout);
-  auto taken_up = NewClient(member, {.servers = proxy.address(), .session_timeout = timeout});
+  TcpProxy proxy(ensemble().server(member));
+  auto client = NewClient(member, {.session_timeout = timeout});
+  auto idle = NewClient(member, {.session_timeout = timeout});
+  auto taken_up = NewClient({.servers = proxy.address(), .session_timeout = timeout});
   const States states(*taken_up);
   Figures figures;
   const Lease held = Acquired(client, PathFor(timeout, "fresh"));
@@ -85,7 +85,9 @@ TEST_F(LeaseFiguresTest, LeasesAreSoonProvenAndAHealthyOneIsNeverWithoutAGuarant
       const zk::Create parent{PathFor(timeout, what), "", zk::CreateMode::kPersistent};
       ASSERT_EQ(session->Do(parent).code, zk::Code::kOk);
     }
-    all.emplace_back(timeout, std::async(std::launch::async, Measure, member, timeout));
+    all.emplace_back(timeout, std::async(std::launch::async, [this, member, timeout] {
+                       return Measure(member, timeout);
+                     }));
   }
   for (auto& [timeout, measured] : all) {
     const Figures figures = measured.get();
@@ -117,8 +119,8 @@ absl::Duration LeaseFiguresTest::CycleTime(const std::shared_ptr<Client>& client
 // Ten beats a second against one in six.
 TEST_F(LeaseFiguresTest, BeatsCostAnAcquireNothingThatCanBeMeasured) {
   constexpr int kRounds = 11;
-  auto often = NewClient(Follower(), absl::Seconds(1));
-  auto seldom = NewClient(Follower(), absl::Minutes(1));
+  auto often = NewClient(Follower(), {.session_timeout = absl::Seconds(1)});
+  auto seldom = NewClient(Follower(), {.session_timeout = absl::Minutes(1)});
   std::vector<double> ratios;
   std::vector<absl::Duration> cycles;
   for (int i = 0; i < kRounds; ++i) {

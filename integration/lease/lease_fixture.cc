@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -34,28 +33,9 @@ bool Proven(const Lease& lease) {
   return lease.state() == Lease::State::kHeld && lease.remaining() > absl::ZeroDuration();
 }
 
-std::shared_ptr<Client> LeaseTest::NewClient(int member, ClientOptions options) {
-  if (options.servers.empty()) options.servers = ensemble().member(member);
-  auto client = Client::Connect(std::move(options), {kSoon});
-  EXPECT_TRUE(client.ok()) << client.status();
-  return *std::move(client);
-}
-
-Lease LeaseTest::Acquired(const std::shared_ptr<Client>& client, const std::string& path) {
-  auto lease = Lock(client, path).Acquire({kSoon});
-  EXPECT_TRUE(lease.ok()) << lease.status();
-  return *std::move(lease);
-}
-
 std::string LeaseTest::NewPath() {
   static int count = 0;
-  return absl::StrCat("/lease-", ++count);
-}
-
-void LeaseTest::MakeWhole() {
-  ensemble().HealAll();
-  const absl::Status whole = ensemble().local().WaitForAll(kSoon);
-  ASSERT_TRUE(whole.ok()) << whole;
+  return absl::StrCat(node_path(), "/", ++count);
 }
 
 }  // namespace zkrecipes::integration

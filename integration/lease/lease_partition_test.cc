@@ -68,12 +68,12 @@ class LeasePartitionTest : public LeaseTest, public ::testing::WithParamInterfac
 
   // Cuts the holder's server off at any time between two beats and two pings, while what opening the
   // session proved counts still or no more. Returns when.
-  static std::optional<BootTime> CutOffHolder(Rivals& rivals, int follower) {
+  std::optional<BootTime> CutOffHolder(Rivals& rivals, int follower) {
     absl::BitGen random;
     if (!Eventually([&] { return rivals.Queued(); })) return std::nullopt;
     absl::SleepFor(absl::Uniform(random, 0.2, 1.2) * timeout());
     if (!Eventually([&] { return Proven(rivals.lease()); })) return std::nullopt;
-    ensemble().CutOff(follower);
+    CutOff(follower);
     return BootNow();
   }
 };
@@ -82,8 +82,8 @@ TEST_P(LeasePartitionTest, TheHolderOnACutOffFollowerIsToldBeforeAnotherIsGrante
   std::vector<absl::Duration> gaps;
   for (int i = 0, runs = LeaseRuns(3); i < runs; ++i) {
     const int follower = Follower();
-    Rivals rivals(NewClient(follower, timeout()), NewClient(ensemble().leader(), absl::Minutes(1)),
-                  NewPath());
+    Rivals rivals(NewClient(follower, {.session_timeout = timeout()}),
+                  NewClient(Leader(), {.session_timeout = absl::Minutes(1)}), NewPath());
     const auto cut = CutOffHolder(rivals, follower);
     ASSERT_TRUE(cut.has_value());
     const auto lost = rivals.TakeLoss();
@@ -104,8 +104,8 @@ TEST_P(LeasePartitionTest, AHolderThatWaitsForTheKnownExpiryOverlapsWithTheNext)
   const int follower = Follower();
   const ClientOptions options{.session_timeout = timeout(),
                               .lease = {.ends_at = LeaseOptions::EndsAt::kExpiry}};
-  Rivals rivals(NewClient(follower, options), NewClient(ensemble().leader(), absl::Minutes(1)),
-                NewPath());
+  Rivals rivals(NewClient(follower, options),
+                NewClient(Leader(), {.session_timeout = absl::Minutes(1)}), NewPath());
   ASSERT_TRUE(CutOffHolder(rivals, follower).has_value());
   const auto granted = rivals.TakeGrant();
   ASSERT_TRUE(granted.has_value());

@@ -26,7 +26,7 @@ class LeaseReconnectTest : public LeaseTest, public ::testing::WithParamInterfac
   // How many of `runs` leases of the client's are held for longer than had been proven before
   // `trouble`, which happens at any time between two beats. The others must be known to be lost.
   template <typename Trouble, typename Mend>
-  static int Count(int runs, const std::shared_ptr<Client>& client, Trouble trouble, Mend mend) {
+  int Count(int runs, const std::shared_ptr<Client>& client, Trouble trouble, Mend mend) {
     int outlived = 0;
     for (int i = 0; i < runs; ++i) {
       const Lease lease = Acquired(client, NewPath());
@@ -45,10 +45,10 @@ class LeaseReconnectTest : public LeaseTest, public ::testing::WithParamInterfac
   }
   void Kill(int member) {
     killed_ = member;
-    ASSERT_EQ(ensemble().local().Kill(member), absl::OkStatus());
+    ASSERT_EQ(members().Kill(member), absl::OkStatus());
   }
   void RestartKilled() {
-    ASSERT_EQ(ensemble().local().Restart(killed_), absl::OkStatus());
+    ASSERT_EQ(members().Start(killed_), absl::OkStatus());
     MakeWhole();
   }
   static void Print(const char* what, int outlived, int runs) {
@@ -62,8 +62,8 @@ class LeaseReconnectTest : public LeaseTest, public ::testing::WithParamInterfac
 
 TEST_P(LeaseReconnectTest, LeasesOutliveABrokenConnection) {
   const int runs = LeaseRuns(2);
-  TcpProxy proxy(ensemble().member(Follower()));
-  auto client = NewClient(0, {.servers = proxy.address(), .session_timeout = timeout()});
+  TcpProxy proxy(ensemble().server(Follower()));
+  auto client = NewClient({.servers = proxy.address(), .session_timeout = timeout()});
   const int outlived = Count(
       runs, client, [&proxy] { proxy.ResetAll(); }, [] {});
   Print("a broken connection", outlived, runs);
@@ -72,11 +72,11 @@ TEST_P(LeaseReconnectTest, LeasesOutliveABrokenConnection) {
 
 TEST_P(LeaseReconnectTest, ALeaseWhoseServerDiesIsHeldOrKnownToBeLost) {
   const int runs = LeaseRuns(1);
-  auto client = NewClient(timeout());
+  auto client = NewClient({.session_timeout = timeout()});
   int of_leader = 0;
   const auto kill_server = [&] {
-    const int server = ServerOf(client->session_id());
-    of_leader += server == ensemble().leader() ? 1 : 0;
+    const int server = ensemble().ServerOf(client->session_id());
+    of_leader += server == Leader() ? 1 : 0;
     Kill(server);
   };
   const int outlived = Count(runs, client, kill_server, [this] { RestartKilled(); });
@@ -86,9 +86,9 @@ TEST_P(LeaseReconnectTest, ALeaseWhoseServerDiesIsHeldOrKnownToBeLost) {
 
 TEST_P(LeaseReconnectTest, ALeaseOnAFollowerWhoseLeaderDiesIsHeldOrKnownToBeLost) {
   const int runs = LeaseRuns(1);
-  auto client = NewClient(Follower(), timeout());
+  auto client = NewClient(Follower(), {.session_timeout = timeout()});
   const int outlived = Count(
-      runs, client, [this] { Kill(ensemble().leader()); }, [this] { RestartKilled(); });
+      runs, client, [this] { Kill(Leader()); }, [this] { RestartKilled(); });
   Print("a change of leader", outlived, runs);
 }
 

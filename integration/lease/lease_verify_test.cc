@@ -21,13 +21,14 @@ using absl::StatusCode;
 using base::BootNow;
 using base::BootTime;
 
-constexpr absl::Duration kTimeout = absl::Seconds(2);
 constexpr absl::Duration kShortWait = absl::Milliseconds(300);
 
 class LeaseVerifyTest : public LeaseTest {
  protected:
+  static constexpr absl::Duration kTimeout = absl::Seconds(2);
+
   // Leases of which the clock alone would not know that they are lost, so that the quorum is asked.
-  static std::shared_ptr<Client> NewTrustingClient(int member, absl::Duration timeout) {
+  std::shared_ptr<Client> NewTrustingClient(int member, absl::Duration timeout) {
     return NewClient(
         member, {.session_timeout = timeout, .lease = {.ends_at = LeaseOptions::EndsAt::kExpiry}});
   }
@@ -35,7 +36,7 @@ class LeaseVerifyTest : public LeaseTest {
     return std::async(std::launch::async, [&lease] { return lease.Verify({kSoon}); });
   }
   void Delete(const std::string& node) {
-    auto operators = Connect(ensemble().leader());
+    auto operators = Connect(Leader());
     EXPECT_EQ(operators->Do(zk::Delete{node}).code, zk::Code::kOk);
   }
   // How long it takes until `told`, which should come within a beat; a session timeout is given.
@@ -51,7 +52,7 @@ class LeaseVerifyTest : public LeaseTest {
 
 TEST_F(LeaseVerifyTest, IsOkWhileTheLeaseIsHeld) {
   for (int member = 0; member < ensemble().size(); ++member) {
-    auto client = NewClient(member, kTimeout);
+    auto client = NewClient(member, {.session_timeout = kTimeout});
     const Lease lease = Acquired(client, NewPath());
     EXPECT_EQ(lease.Verify({kSoon}), absl::OkStatus());
   }
@@ -62,10 +63,10 @@ TEST_F(LeaseVerifyTest, IsNeverOkOnceAnotherHoldsTheLockThoughTheServerIsCutOff)
   const std::string path = NewPath();
   auto client = NewTrustingClient(follower, kTimeout);
   const Lease lease = Acquired(client, path);
-  auto other = NewClient(ensemble().leader(), absl::Minutes(1));
+  auto other = NewClient(Leader(), {.session_timeout = absl::Minutes(1)});
   Pending next(other, path);
   ASSERT_EQ(lease.Verify({kSoon}), absl::OkStatus());
-  ensemble().CutOff(follower);
+  CutOff(follower);
   ASSERT_TRUE(Eventually([&] { return next.answered(); }));
   EXPECT_NE(lease.state(), Lease::State::kLost);
   EXPECT_EQ(lease.Verify({kShortWait}).code(), StatusCode::kDeadlineExceeded);
@@ -78,23 +79,23 @@ TEST_F(LeaseVerifyTest, IsNeverOkOnceAnotherHoldsTheLockThoughTheServerIsCutOff)
 TEST_F(LeaseVerifyTest, IsNotOkThoughTheServerHasNotHeardYetThatTheSessionEnded) {
   const int follower = Follower();
   const std::string path = NewPath();
-  auto client = NewClient(follower, absl::Seconds(30));
+  auto client = NewClient(follower, {.session_timeout = absl::Seconds(30)});
   const Lease lease = Acquired(client, path);
-  auto other = NewClient(ensemble().leader(), absl::Minutes(1));
+  auto other = NewClient(Leader(), {.session_timeout = absl::Minutes(1)});
   Pending next(other, path);
-  ensemble().Hold(follower, true);
-  ASSERT_TRUE(EndSession(ensemble().member(ensemble().leader()), client->session_id()));
+  CutOff(follower);  // and it lags
+  ASSERT_TRUE(EndSession(ensemble().server(Leader()), client->session_id()));
   ASSERT_TRUE(Eventually([&] { return next.answered(); }));
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
   auto verified = VerifyAsync(lease);
   EXPECT_EQ(lease.Verify({kShortWait}).code(), StatusCode::kDeadlineExceeded);
-  ensemble().Hold(follower, false);
+  Mend(follower);
   EXPECT_EQ(verified.get().code(), StatusCode::kAborted);
 }
 
 TEST_F(LeaseVerifyTest, WaitsForAConnectionAsLongAsItMay) {
-  TcpProxy proxy(ensemble().member(0));
-  auto client = NewClient(0, {.servers = proxy.address(), .session_timeout = absl::Seconds(30)});
+  TcpProxy proxy(ensemble().server(0));
+  auto client = NewClient({.servers = proxy.address(), .session_timeout = absl::Seconds(30)});
   const Lease lease = Acquired(client, NewPath());
   const States states(*client);
   proxy.HoldEverything(true);
@@ -111,9 +112,9 @@ TEST_F(LeaseVerifyTest, WaitsForAConnectionAsLongAsItMay) {
 TEST_F(LeaseVerifyTest, AHolderAndAWaiterLearnWithinABeatThatTheirNodesWereDeleted) {
   constexpr absl::Duration kLong = absl::Seconds(10);
   const std::string path = NewPath();
-  auto first = NewClient(Follower(), kLong);
-  auto second = NewClient(Follower(), kLong);
-  auto observer = NewClient(absl::Minutes(1));
+  auto first = NewClient(Follower(), {.session_timeout = kLong});
+  auto second = NewClient(Follower(), {.session_timeout = kLong});
+  auto observer = NewClient({.session_timeout = absl::Minutes(1)});
   // At once, when no beat has been sent that could watch the node, and when several have.
   for (const absl::Duration age : {absl::ZeroDuration(), kLong / 4}) {
     const Lease lease = Acquired(first, path);

@@ -33,55 +33,6 @@ class LockLifetimeTest : public ClientTest {
   }
 };
 
-TEST_F(LockLifetimeTest, CloseAnswersEveryWaiterOnceAndReleasesWhatIsHeld) {
-  auto client = NewClient();
-  auto observer = NewClient();
-  Lease lease = Acquired(client);
-  std::vector<Pending> waiting;
-  for (int i = 0; i < 20; ++i) waiting.emplace_back(client, node_path());
-  ASSERT_TRUE(AwaitQueue(*observer, 21));
-  EXPECT_EQ(client->Close({kSoon}), absl::OkStatus());
-  CatchUp(observer);
-  EXPECT_TRUE(Queue(*observer).empty());
-  for (Pending& waiter : waiting) {
-    const absl::Status status = waiter.Get().status();
-    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << status;
-    EXPECT_EQ(status.message(), "the client is closed");
-    EXPECT_EQ(waiter.answers(), 1);
-  }
-  EXPECT_TRUE(Eventually([&] { return lease.lost().stop_requested(); }));
-  EXPECT_EQ(lease.state(), Lease::State::kReleased);
-  const absl::Status released = std::move(lease).Release({kSoon});
-  EXPECT_EQ(released.code(), StatusCode::kAborted);
-  EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
-}
-
-TEST_F(LockLifetimeTest, EveryCallOnAClosedClientFails) {
-  auto client = NewClient();
-  ASSERT_EQ(client->Close({kSoon}), absl::OkStatus());
-  Lock lock(client, node_path());
-  for (const absl::Status& status :
-       {lock.Acquire().status(), lock.TryAcquire().status(),
-        Pending(client, node_path()).Get().status(), ListContenders(*client, "/a").status()}) {
-    EXPECT_EQ(status, absl::FailedPreconditionError("the client is closed"));
-  }
-}
-
-TEST_F(LockLifetimeTest, DestroyingTheClientEndsItsLeases) {
-  auto client = NewClient();
-  auto observer = NewClient();
-  std::optional<Lease> lease = Acquired(client);
-  const std::stop_token lost = lease->lost();
-  client.reset();
-  CatchUp(observer);
-  EXPECT_TRUE(Queue(*observer).empty());  // the destructor has waited for it
-  EXPECT_TRUE(Eventually([&] { return lost.stop_requested(); }));
-  EXPECT_EQ(lease->state(), Lease::State::kReleased);
-  EXPECT_GT(lease->token().value(), 0);
-  lease.reset();
-  EXPECT_TRUE(lost.stop_requested()) << "the token outlives the lease";
-}
-
 TEST_F(LockLifetimeTest, TheLastReferenceToAClientMayGoInsideItsCallback) {
   auto observer = NewClient();
   for (const auto& executor : {std::shared_ptr<Executor>(), InlineExecutor()}) {

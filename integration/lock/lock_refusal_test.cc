@@ -99,31 +99,6 @@ TEST_F(LockRefusalTest, AReleaseWithANegativeTimeoutIsRefusedButStillReleases) {
   EXPECT_TRUE(Lock(client, path()).Acquire({kSoon}).ok());
 }
 
-TEST_F(LockRefusalTest, AnEphemeralNodeCannotBeALocksPath) {
-  auto client = NewClient();
-  const Lease lease = Acquired(client, path());
-  NewInTree();
-  ExpectRefused(client, lease.node(), StatusCode::kFailedPrecondition, lease.node());
-  ExpectRefused(client, lease.node() + "/deep/er", StatusCode::kFailedPrecondition, lease.node());
-  EXPECT_THAT(NewInTree(), IsEmpty());
-  EXPECT_EQ(lease.state(), Lease::State::kHeld);
-}
-
-TEST_F(LockRefusalTest, AWrongPasswordIsRefusedWhereTheRightOneQueues) {
-  const ClientOptions alice{.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()};
-  auto owner = NewClient(alice);
-  const Lease lease = Acquired(owner, path());
-  NewInTree();
-  for (const std::string credentials : {"", "alice:wrong", "bob:secret"}) {
-    auto other = NewClient({.digest_credentials = credentials});
-    ExpectRefused(other, path(), StatusCode::kPermissionDenied, path());
-    ExpectRefused(other, path() + "/below", StatusCode::kPermissionDenied, path());
-    EXPECT_EQ(ListContenders(*other, path()).status().code(), StatusCode::kPermissionDenied);
-  }
-  EXPECT_THAT(NewInTree(), IsEmpty());
-  EXPECT_FALSE(Lock(NewClient(alice), path()).TryAcquire({kSoon})->acquired());
-}
-
 TEST_F(LockRefusalTest, AParentThatGrantsTooLittleIsRefusedAndNothingIsLeft) {
   auto client = NewClient();
   for (const int32_t granted : {kRead, kRead | kDelete, kCreate | kDelete, kDelete}) {
@@ -147,13 +122,6 @@ TEST_F(LockRefusalTest, AReleaseThatTheAclForbidsSaysSoAndTheNodeGoesWithItsSess
   EXPECT_EQ(Tree(admin(), parent).size(), 1u);
   EXPECT_EQ(client->Close({kSoon}).code(), StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(Eventually([&] { return Tree(admin(), parent).empty(); }));
-}
-
-TEST_F(LockRefusalTest, AnAclThatTheServerDoesNotUnderstandIsRefused) {
-  auto client = NewClient({.acl = {Acl{31, "nonsense", "whoever"}}});
-  ExpectRefused(client, path(), StatusCode::kInvalidArgument, "ACL");
-  ExpectRefused(client, path() + "/below", StatusCode::kInvalidArgument, "ACL");
-  EXPECT_THAT(NewInTree(), IsEmpty());
 }
 
 TEST_F(LockRefusalTest, ContendersBeyondTheSessionsBudgetAreRefusedUntilOthersLeave) {

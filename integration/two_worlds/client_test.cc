@@ -22,7 +22,9 @@ TEST_F(ClientInAWorld, GetsASessionWithATimeoutWithinTheServersLimits) {
   EXPECT_EQ(NewClient({.session_timeout = absl::Milliseconds(100)})->session_timeout(),
             absl::Seconds(1));
   EXPECT_EQ(NewClient({.session_timeout = absl::Hours(1)})->session_timeout(), absl::Minutes(1));
-  EXPECT_NE(NewClient()->session_id(), NewClient()->session_id());
+  auto client = NewClient();
+  EXPECT_NE(client->session_id(), 0);
+  EXPECT_NE(client->session_id(), NewClient()->session_id());
 }
 
 TEST_F(ClientInAWorld, GoesOnInItsSessionWhenItsConnectionWasLost) {
@@ -76,13 +78,19 @@ TEST_F(ClientInAWorld, KeepsItsSessionOverAChangeOfLeader) {
 TEST_F(ClientInAWorld, IsClosedOnceAndForAll) {
   auto client = NewClient();
   const States states(*client);
+  EXPECT_TRUE(Await(states, ClientState::kConnected));
   EXPECT_EQ(client->Close(), absl::OkStatus());
   EXPECT_EQ(client->Close(), absl::OkStatus());
   EXPECT_TRUE(Await(states, ClientState::kClosed));
+  EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kClosed));
+  const States late(*client);
+  EXPECT_TRUE(Await(late, ClientState::kClosed));
   EXPECT_EQ(client->session_id(), 0);
   Lock lock(client, path());
-  for (const absl::Status& status : {lock.Acquire().status(), lock.TryAcquire().status(),
-                                     ListContenders(*client, path()).status()}) {
+  Pending pending(client, path());
+  for (const absl::Status& status :
+       {lock.Acquire().status(), lock.TryAcquire().status(), Answer(pending).status(),
+        ListContenders(*client, path()).status()}) {
     EXPECT_EQ(status, absl::FailedPreconditionError("the client is closed"));
   }
 }

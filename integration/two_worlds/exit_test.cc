@@ -14,13 +14,15 @@ namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class ExitInAWorld : public WorldTest {
  protected:
   void ExpectRefusedOnce(std::vector<Pending>& waiting) {
     for (Pending& waiter : waiting) {
-      EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kFailedPrecondition);
+      EXPECT_EQ(Answer(waiter).status(), absl::FailedPreconditionError("the client is closed"));
       EXPECT_EQ(waiter.answers(), 1);
     }
   }
@@ -37,7 +39,9 @@ TEST_F(ExitInAWorld, CloseEndsEveryWaitAndEveryLeaseAndLeavesNothing) {
   ExpectRefusedOnce(waiting);
   EXPECT_TRUE(world().Await([&] { return lease.lost().stop_requested(); }));
   EXPECT_EQ(lease.state(), Lease::State::kReleased);
-  EXPECT_EQ(std::move(lease).Release().code(), StatusCode::kAborted);
+  const absl::Status released = std::move(lease).Release();
+  EXPECT_EQ(released.code(), StatusCode::kAborted);
+  EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
 }
 
 TEST_F(ExitInAWorld, CloseAtOnceAfterAnAcquireLeavesNothing) {
@@ -85,15 +89,20 @@ TEST_F(ExitInAWorld, AClientMayGoBeforeItsLeaseAndItsWaits) {
   auto client = NewClient();
   auto other = NewClient();
   std::optional<Lease> lease = Acquired(client);
+  const std::stop_token lost = lease->lost();
   std::vector<Pending> waiting;
   for (int i = 0; i < 3; ++i) waiting.emplace_back(client, path());
   ASSERT_TRUE(AwaitQueue(4));
   Pending next = Queued(other, 5);
   client.reset();
+  EXPECT_THAT(Queue(), SizeIs(1)) << "the destructor waits until what the client had is gone";
   ExpectRefusedOnce(waiting);
-  EXPECT_NE(lease->state(), Lease::State::kHeld);
+  EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));
+  EXPECT_EQ(lease->state(), Lease::State::kReleased);
+  EXPECT_GT(lease->token().value(), 0);
   EXPECT_TRUE(Answer(next).ok());
   lease.reset();
+  EXPECT_TRUE(lost.stop_requested()) << "the token outlives the lease";
   EXPECT_TRUE(AwaitQueue(0));
 }
 

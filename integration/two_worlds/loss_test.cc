@@ -18,6 +18,7 @@ namespace {
 
 using absl::StatusCode;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr absl::Duration kShort = absl::Seconds(2);
@@ -73,7 +74,7 @@ TEST_F(LossInAWorld, ANodeWhoseCreateWasNotAnsweredIsFoundAgain) {
 
 TEST_F(LossInAWorld, AnAcquireThatGivesUpWhileItsCreateIsNotAnsweredLeavesNothing) {
   auto client = NewClient();
-  EXPECT_EQ(Acquired(client).state(), Lease::State::kHeld);
+  const FencingToken before = Acquired(client).token();
   ASSERT_TRUE(AwaitQueue(0));
   world().HoldReplies(*client);
   Pending pending(client, path(), {.timeout = absl::Milliseconds(500)});
@@ -83,6 +84,7 @@ TEST_F(LossInAWorld, AnAcquireThatGivesUpWhileItsCreateIsNotAnsweredLeavesNothin
   EXPECT_THAT(Queue(), SizeIs(1));
   world().Reconnect(*client);
   EXPECT_TRUE(AwaitQueue(0));
+  EXPECT_GT(Acquired(client).token(), before);
 }
 
 TEST_F(LossInAWorld, AnAcquireWithoutAConnectionMakesOneNodeOnceThereIsOne) {
@@ -156,6 +158,7 @@ TEST_F(LossInAWorld, ALeaseIsSuspectWithoutAConnectionAndHeldAgainWithOne) {
   world().Disconnect(*client);
   EXPECT_TRUE(AwaitState(lease, Lease::State::kSuspect));
   EXPECT_GT(lease.remaining(), absl::ZeroDuration());
+  EXPECT_FALSE(lease.lost().stop_requested());
   world().Reconnect(*client);
   EXPECT_TRUE(AwaitState(lease, Lease::State::kHeld));
   EXPECT_FALSE(lease.lost().stop_requested());
@@ -226,7 +229,7 @@ TEST_F(LossInAWorld, AHolderLearnsThatItsNodeWasDeletedAndTheNextIsGranted) {
   const FencingToken token = lease.token();
   Pending waiter = Queued(other, 2);
   ASSERT_TRUE(world().Delete(lease.node()));
-  ExpectLost(std::move(lease), "somebody else deleted its node");
+  ExpectLost(std::move(lease), "the lease had been lost: somebody else deleted its node");
   EXPECT_GT(Granted(waiter).token(), token);
 }
 
@@ -250,6 +253,7 @@ TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedIsToldAndTheOthersStay) {
   ASSERT_TRUE(world().Delete(Queue()[1]));
   const absl::Status told = Answer(first).status();
   EXPECT_EQ(told.code(), StatusCode::kAborted) << told;
+  EXPECT_THAT(std::string(told.message()), HasSubstr(path() + ": somebody else deleted"));
   EXPECT_THAT(Queue(), SizeIs(2));
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
   EXPECT_FALSE(second.answered());
@@ -277,10 +281,11 @@ TEST_F(LossInAWorld, ALeaseAndAWaitOutliveAChangeOfLeaderAndTokensGrow) {
   const auto queue = Queue();
   if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
   EXPECT_TRUE(AwaitState(*lease, Lease::State::kHeld));
+  EXPECT_FALSE(lease->lost().stop_requested());
   EXPECT_EQ(Queue(), queue);
   EXPECT_FALSE(waiter.answered());
   const FencingToken token = lease->token();
-  lease.reset();
+  EXPECT_EQ(std::move(*lease).Release(), absl::OkStatus());
   const Lease next = Granted(waiter);
   EXPECT_GT(next.token(), token);
   EXPECT_EQ(next.node(), queue[1]);

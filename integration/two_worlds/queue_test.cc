@@ -42,6 +42,7 @@ TEST_F(QueueInAWorld, AGrantIsOneNodeWhoseCzxidIsTheToken) {
   auto client = NewClient();
   Lease lease = Acquired(client);
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
+  EXPECT_GT(lease.remaining(), absl::ZeroDuration());
   EXPECT_THAT(Queue(), ElementsAre(lease.node()));
   const auto contenders = ListContenders(*client, path());
   ASSERT_THAT(*contenders, SizeIs(1));

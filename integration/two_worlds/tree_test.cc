@@ -17,6 +17,7 @@ namespace {
 
 using absl::StatusCode;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -24,11 +25,15 @@ class TreeInAWorld : public WorldTest {
  protected:
   // All forms are refused, and nothing is made.
   void ExpectRefused(const std::shared_ptr<Client>& client, const std::string& path,
-                     StatusCode code) {
+                     StatusCode code, const std::string& words) {
     const auto before = world().Paths(world().root());
     Pending pending(client, path);
-    EXPECT_EQ(Answer(pending).status().code(), code) << path;
-    EXPECT_EQ(Lock(client, path).TryAcquire().status().code(), code) << path;
+    Lock lock(client, path);
+    for (const absl::Status& status :
+         {Answer(pending).status(), lock.TryAcquire().status(), lock.Acquire().status()}) {
+      EXPECT_EQ(status.code(), code) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+    }
     EXPECT_EQ(world().Paths(world().root()), before) << path;
   }
   bool Gone(const std::string& path) {
@@ -102,8 +107,9 @@ TEST_F(TreeInAWorld, ThePathCannotBeDeletedWhileSomebodyIsQueued) {
 TEST_F(TreeInAWorld, AnEphemeralNodeIsNoLocksPath) {
   auto client = NewClient();
   const Lease lease = Acquired(client);
-  ExpectRefused(client, lease.node(), StatusCode::kFailedPrecondition);
-  ExpectRefused(client, lease.node() + "/deep/er", StatusCode::kFailedPrecondition);
+  for (const char* below : {"", "/deep/er"}) {
+    ExpectRefused(client, lease.node() + below, StatusCode::kFailedPrecondition, lease.node());
+  }
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
 }
 
@@ -113,8 +119,8 @@ TEST_F(TreeInAWorld, WhoShowsOtherCredentialsIsRefused) {
   const Lease lease = Acquired(owner);
   for (const char* credentials : {"", "alice:wrong", "bob:secret"}) {
     auto other = NewClient({.digest_credentials = credentials});
-    ExpectRefused(other, path(), StatusCode::kPermissionDenied);
-    ExpectRefused(other, path() + "/below", StatusCode::kPermissionDenied);
+    ExpectRefused(other, path(), StatusCode::kPermissionDenied, path());
+    ExpectRefused(other, path() + "/below", StatusCode::kPermissionDenied, path());
     EXPECT_EQ(ListContenders(*other, path()).status().code(), StatusCode::kPermissionDenied);
   }
   auto same = NewClient(alice);
@@ -123,7 +129,8 @@ TEST_F(TreeInAWorld, WhoShowsOtherCredentialsIsRefused) {
 
 TEST_F(TreeInAWorld, AnAclThatTheServerDoesNotUnderstandIsRefused) {
   auto client = NewClient({.acl = {Acl{31, "nonsense", "whoever"}}});
-  ExpectRefused(client, path(), StatusCode::kInvalidArgument);
+  ExpectRefused(client, path(), StatusCode::kInvalidArgument, "ACL");
+  ExpectRefused(client, path() + "/below", StatusCode::kInvalidArgument, "ACL");
 }
 
 TEST_F(TreeInAWorld, ForeignChildrenAreIgnoredButTakeANumber) {
@@ -132,9 +139,11 @@ TEST_F(TreeInAWorld, ForeignChildrenAreIgnoredButTakeANumber) {
     ASSERT_TRUE(world().Create(path() + "/" + name));
   }
   auto client = NewClient();
-  const Lease lease = Acquired(client);
+  Lease lease = Acquired(client);
   EXPECT_EQ(Number(lease.node()), "0000000004");
   EXPECT_THAT(*ListContenders(*client, path()), SizeIs(1));
+  EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
+  EXPECT_TRUE(Lock(client, path()).TryAcquire()->acquired());
 }
 
 TEST_F(TreeInAWorld, ContendersOfOtherLibrariesAreWaitedFor) {
@@ -200,9 +209,16 @@ TEST_F(TreeInAWorld, ANamespaceIsAPrefixOfItsClientsPaths) {
   auto elsewhere = NewClient({.servers = world().root() + "/elsewhere"});
   const Lease lease = Acquired(part, "/q");
   EXPECT_EQ(lease.node().compare(0, 3, "/q/"), 0);
+  EXPECT_EQ(lease.sequencer().path(), "/q");
   EXPECT_THAT(Queue(), ElementsAre(world().root() + lease.node()));
   EXPECT_FALSE(Lock(whole, path()).TryAcquire()->acquired());
-  EXPECT_TRUE(Lock(elsewhere, "/q").TryAcquire()->acquired());
+  const std::string other_root = world().root() + "/elsewhere";
+  const Lease other = Acquired(elsewhere, "/q");
+  EXPECT_THAT(world().Paths(world().root()),
+              ElementsAre(other_root, other_root + "/q", other_root + other.node(), path(),
+                          world().root() + lease.node()));
+  auto same = NewClient({.servers = world().root()});
+  EXPECT_FALSE(Lock(same, "/q").TryAcquire()->acquired());
   EXPECT_THAT(*ListContenders(*part, "/q"), SizeIs(1));
 }
 

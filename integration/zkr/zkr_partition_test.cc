@@ -27,19 +27,14 @@ constexpr absl::Duration kPatience = absl::Seconds(12);
 
 class ZkrPartitionTest : public PartitionTest {
  protected:
-  static void SetUpTestSuite() { StartEnsemble(kPatience); }
+  ZkrPartitionTest() : PartitionTest(kPatience) {}
 
   void SetUp() override {
     PartitionTest::SetUp();
-    if (HasFatalFailure()) return;
-    static int count = 0;
-    path_ = "/locks/zkr-" + std::to_string(++count);
+    if (IsSkipped() || HasFatalFailure()) return;
+    path_ = node_path();
     follower_ = Follower();
-    auto other = Client::Connect(
-        {.servers = ensemble().member(ensemble().leader()), .session_timeout = absl::Seconds(20)},
-        {kSoon});
-    ASSERT_TRUE(other.ok()) << other.status();
-    other_ = *std::move(other);
+    other_ = NewClient(Leader(), {.session_timeout = absl::Seconds(20)});
   }
   void TearDown() override {
     zkr_ = nullptr;
@@ -61,17 +56,13 @@ class ZkrPartitionTest : public PartitionTest {
     absl::SleepFor(timeout);
   }
   void StartLockOnFollower(const std::string& script) {
-    StartLock(ensemble().member(follower_), absl::Seconds(6), script);
+    StartLock(ensemble().server(follower_), absl::Seconds(6), script);
   }
 
   // That the holder is connected to.
-  int ServingMember() { return ServerOf(Queue().at(0).session); }
+  int ServingMember() { return ensemble().ServerOf(Queue().at(0).session); }
 
-  std::vector<ContenderInfo> Queue() {
-    auto queue = ListContenders(*other_, path_, {kSoon});
-    EXPECT_TRUE(queue.ok()) << queue.status();
-    return queue.ok() ? *queue : std::vector<ContenderInfo>();
-  }
+  std::vector<ContenderInfo> Queue() { return ClientTest::Queue(*other_, path_); }
 
   // Waits for the end of all that holds the life line, and for the grant to the other.
   void ExpectDeadBeforeTheOtherIsGranted(BootTime began) {
@@ -107,11 +98,11 @@ constexpr char kHeedsNoSignal[] =
 
 TEST_F(ZkrPartitionTest, ACommandThatHeedsNoSignalIsDeadBeforeTheOtherIsGranted) {
   StartLockOnFollower(kHeedsNoSignal);
-  ensemble().CutOff(follower_);
+  CutOff(follower_);
   const BootTime cut = base::BootNow();
   ExpectDeadBeforeTheOtherIsGranted(cut);
   EXPECT_TRUE(life_.WaitFor("asked"));
-  ensemble().Heal(follower_);
+  Mend(follower_);
   ExpectLost();
 }
 
@@ -119,14 +110,14 @@ TEST_F(ZkrPartitionTest, ACommandThatEndsWhenAskedHasTimeForIt) {
   StartLockOnFollower(
       "trap 'echo asked >&9; : some work; echo done >&9; exit 0' TERM; echo ready >&9; "
       "while :; do sleep 0.01; done");
-  ensemble().CutOff(follower_);
+  CutOff(follower_);
   const BootTime cut = base::BootNow();
   EXPECT_TRUE(life_.WaitFor("asked"));
   printf("  asked after %lld ms\n",
          static_cast<long long>(absl::ToInt64Milliseconds(base::BootNow() - cut)));
   ExpectDeadBeforeTheOtherIsGranted(cut);
   EXPECT_TRUE(life_.WaitFor("done"));
-  ensemble().Heal(follower_);
+  Mend(follower_);
   ExpectLost();
 }
 
@@ -145,14 +136,14 @@ TEST_F(ZkrPartitionTest, TheTreeOfAKilledZkrIsDeadBeforeTheOtherIsGranted) {
 }
 
 TEST_F(ZkrPartitionTest, ACommandIsNotDisturbedByTheRestartOfItsServer) {
-  const int third = 3 - follower_ - ensemble().leader();
-  StartLock(ensemble().member(follower_) + "," + ensemble().member(third), absl::Seconds(10),
+  const int third = 3 - follower_ - Leader();
+  StartLock(ensemble().server(follower_) + "," + ensemble().server(third), absl::Seconds(10),
             "trap 'exit 9' TERM; echo ready >&9; while [ ! -e " + (dir_ / "go") +
                 " ]; do sleep 0.01; done; exit 4");
   const int serving = ServingMember();
   ASSERT_GE(serving, 0);
-  ASSERT_TRUE(ensemble().local().Kill(serving).ok());
-  ASSERT_TRUE(ensemble().local().Restart(serving).ok());
+  ASSERT_TRUE(members().Kill(serving).ok());
+  ASSERT_TRUE(members().Start(serving).ok());
   EXPECT_TRUE(Eventually([&] { return ServingMember() >= 0; }));
   EXPECT_FALSE(next_->answered());
   absl::SleepFor(absl::Seconds(5));  // more than was left of the lease

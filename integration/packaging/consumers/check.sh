@@ -13,9 +13,9 @@ fail() { echo "FAIL: $*" >&2; exit 1; }
 # quietly COMMAND...: its output only if it fails.
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$*"; }; }
 
-# configure NAME: the consumer project NAME into $work/NAME.
+# configure SOURCE OUT [ARGUMENT...]: a consumer project into $work/OUT.
 configure() {
-  quietly cmake -S "$here/$1" -B "$work/$1" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug
+  quietly cmake -S "$1" -B "$work/$2" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug "${@:3}"
 }
 
 # Moved after the install, so that no absolute path can be left in it.
@@ -38,21 +38,21 @@ done
 
 for kind in static shared; do
   echo "find_package: $kind"
-  configure "find_package_$kind"
-  quietly cmake --build "$work/find_package_$kind"
+  configure "$here/find_package" $kind -DBUILD_SHARED_LIBS=$([[ $kind == shared ]] && echo ON || echo OFF)
+  quietly cmake --build "$work/$kind"
   for program in consumer consumer_test; do
-    "$work/find_package_$kind/$program"
+    "$work/$kind/$program"
     linked=static
-    [[ $(ldd "$work/find_package_$kind/$program") == *libzkrecipes* ]] && linked=shared
+    [[ $(ldd "$work/$kind/$program") == *libzkrecipes* ]] && linked=shared
     [[ $linked == "$kind" ]] || fail "$program of the $kind project is linked to the $linked library"
   done
 done
 
 echo "find_package: the examples, copied"
 mkdir "$work/copied"
-cp "$here/examples/CMakeLists.txt" "$here"/../../examples/*.cc "$work/copied"
+cp "$here/examples/CMakeLists.txt" "$here"/../../../examples/*.cc "$work/copied"
 rm "$work/copied"/*_test.cc
-quietly cmake -S "$work/copied" -B "$work/copied/out" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug
+configure "$work/copied" copied/out
 quietly cmake --build "$work/copied/out"
 
 echo "pkg-config"
@@ -61,5 +61,5 @@ PKG_CONFIG_PATH=$libdir/pkgconfig quietly make -C "$here/pkg_config" OUT="$work/
 "$work/pkg_config/consumer"
 
 echo "add_subdirectory"
-configure add_subdirectory
+configure "$here/add_subdirectory" add_subdirectory
 echo "packaging: all consumers passed"
