@@ -79,12 +79,6 @@ Pending ElectionTest::Campaigning(LeaderElection election, WaitOptions wait) {
       [&](Pending::Done done) { election.CampaignAsync(std::move(wait), std::move(done)); });
 }
 
-Pending ElectionTest::Queued(LeaderElection election, size_t place) {
-  Pending pending = Campaigning(std::move(election));
-  EXPECT_TRUE(AwaitQueue(place));
-  return pending;
-}
-
 Lease ElectionTest::Elected(LeaderElection election) {
   Pending pending = Campaigning(std::move(election));
   return Granted(pending);

@@ -72,13 +72,17 @@ class Worker {
 
 class ElectionTest : public WorldTest {
  protected:
+  using WorldTest::Queued;
+  using WorldTest::WorldTest;
+
   LeaderElection Election(const std::shared_ptr<Client>& client, const std::string& id = "",
                           const std::string& value = "") {
     return LeaderElection(client, path(), {id, value});
   }
   static Pending Campaigning(LeaderElection election, WaitOptions wait = {});
-  // Returns when it is the `place`th in the queue of path(), from 1.
-  Pending Queued(LeaderElection election, size_t place);
+  Pending Queued(LeaderElection election, size_t place) {
+    return Queued(Campaigning(std::move(election)), place);
+  }
   Lease Elected(LeaderElection election);
 
   bool AwaitTold(const Told& told, const std::vector<std::string>& expected);
@@ -100,11 +104,7 @@ class ElectionTest : public WorldTest {
 
 class ElectionInAWorld : public ElectionTest {
  protected:
-  // Nobody watches a node of its own during the test.
-  std::shared_ptr<Client> NewClient(ClientOptions options = {}) {
-    options.session_timeout = absl::Minutes(1);
-    return WorldTest::NewClient(std::move(options));
-  }
+  ElectionInAWorld() : ElectionTest(kNoOwnWatches) {}
 };
 
 }  // namespace zkrecipes::integration

@@ -25,9 +25,7 @@ constexpr absl::Duration kShort = absl::Seconds(2);
 class LossInAWorld : public WorldTest {};
 
 TEST_F(LossInAWorld, AWaitOverADisconnectKeepsItsPlace) {
-  auto holder = NewClient();
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [holder, first, second] = NewClients<3>();
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(first, 2);
   Pending later = Queued(second, 3);
@@ -44,8 +42,7 @@ TEST_F(LossInAWorld, AWaitOverADisconnectKeepsItsPlace) {
 }
 
 TEST_F(LossInAWorld, AWaiterIsGrantedAfterItsReconnectWhatWasReleasedMeanwhile) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(other, 2);
   world().Disconnect(*other);
@@ -57,85 +54,78 @@ TEST_F(LossInAWorld, AWaiterIsGrantedAfterItsReconnectWhatWasReleasedMeanwhile) 
 }
 
 TEST_F(LossInAWorld, ANodeWhoseCreateWasNotAnsweredIsFoundAgain) {
-  auto client = NewClient();
-  EXPECT_EQ(Acquired(client).state(), Lease::State::kHeld);  // so that the parent is there
+  EXPECT_EQ(Acquired(client_).state(), Lease::State::kHeld);  // so that the parent is there
   ASSERT_TRUE(AwaitQueue(0));
-  world().HoldReplies(*client);
-  Pending pending(client, path());
+  world().HoldReplies(*client_);
+  Pending pending(client_, path());
   ASSERT_TRUE(AwaitQueue(1));
   const auto queue = Queue();
-  world().Disconnect(*client);
-  world().Reconnect(*client);
+  world().Disconnect(*client_);
+  world().Reconnect(*client_);
   const Lease lease = Granted(pending);
   EXPECT_EQ(lease.node(), queue[0]);
   EXPECT_EQ(Queue(), queue);
 }
 
 TEST_F(LossInAWorld, AnAcquireThatGivesUpWhileItsCreateIsNotAnsweredLeavesNothing) {
-  auto client = NewClient();
-  EXPECT_EQ(Acquired(client).state(), Lease::State::kHeld);
+  EXPECT_EQ(Acquired(client_).state(), Lease::State::kHeld);
   ASSERT_TRUE(AwaitQueue(0));
-  world().HoldReplies(*client);
-  Pending pending(client, path(), {.timeout = absl::Milliseconds(500)});
+  world().HoldReplies(*client_);
+  Pending pending(client_, path(), {.timeout = absl::Milliseconds(500)});
   ASSERT_TRUE(AwaitQueue(1));
-  EXPECT_EQ(Answer(pending).status().code(), StatusCode::kDeadlineExceeded);
-  world().Disconnect(*client);
+  EXPECT_EQ(Code(pending), StatusCode::kDeadlineExceeded);
+  world().Disconnect(*client_);
   EXPECT_THAT(Queue(), SizeIs(1));
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(AwaitQueue(0));
 }
 
 TEST_F(LossInAWorld, AnAcquireWithoutAConnectionMakesOneNodeOnceThereIsOne) {
-  auto client = NewClient();
-  world().Disconnect(*client);
-  Pending pending(client, path());
+  world().Disconnect(*client_);
+  Pending pending(client_, path());
   world().Pass(absl::Milliseconds(200));
   EXPECT_FALSE(pending.answered());
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   const Lease lease = Granted(pending);
   EXPECT_THAT(Queue(), ElementsAre(lease.node()));
 }
 
 TEST_F(LossInAWorld, AListingThatWasNotAnsweredIsAskedForAgain) {
-  auto client = NewClient();
-  Lease lease = Acquired(client);
-  world().HoldReplies(*client);
+  Lease lease = Acquired(client_);
+  world().HoldReplies(*client_);
   auto listing =
-      std::async(std::launch::async, [&] { return ListContenders(*client, path())->size(); });
+      std::async(std::launch::async, [&] { return ListContenders(*client_, path())->size(); });
   world().Pass(absl::Milliseconds(200));
-  world().Disconnect(*client);
-  world().Reconnect(*client);
+  world().Disconnect(*client_);
+  world().Reconnect(*client_);
   EXPECT_TRUE(world().Await(
       [&] { return listing.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
   EXPECT_EQ(listing.get(), 1u);
 }
 
 TEST_F(LossInAWorld, AReleaseThatWasNotAnsweredIsDoneOnce) {
-  auto client = NewClient();
-  std::optional<Lease> lease = Acquired(client);
-  world().HoldReplies(*client);
+  std::optional<Lease> lease = Acquired(client_);
+  world().HoldReplies(*client_);
   lease.reset();
   ASSERT_TRUE(AwaitQueue(0));
-  world().Disconnect(*client);
-  world().Reconnect(*client);
-  lease = Acquired(client);
+  world().Disconnect(*client_);
+  world().Reconnect(*client_);
+  lease = Acquired(client_);
   EXPECT_THAT(Queue(), ElementsAre(lease->node()));
 }
 
 TEST_F(LossInAWorld, AReleaseWithoutAConnectionIsMadeGood) {
-  auto client = NewClient();
-  std::optional<Lease> lease = Acquired(client);
-  world().Disconnect(*client);
+  std::optional<Lease> lease = Acquired(client_);
+  world().Disconnect(*client_);
   lease.reset();
   world().Pass(absl::Milliseconds(200));
   EXPECT_THAT(Queue(), SizeIs(1));
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(AwaitQueue(0));
 }
 
 TEST_F(LossInAWorld, AWaitThatEndsWithoutAConnectionLeavesNothing) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   const Lease lease = Acquired(holder);
   std::stop_source stop;
   Pending timed(other, path(), {.timeout = absl::Seconds(1)});
@@ -143,27 +133,25 @@ TEST_F(LossInAWorld, AWaitThatEndsWithoutAConnectionLeavesNothing) {
   ASSERT_TRUE(AwaitQueue(3));
   world().Disconnect(*other);
   stop.request_stop();
-  EXPECT_EQ(Answer(cancelled).status().code(), StatusCode::kCancelled);
-  EXPECT_EQ(Answer(timed).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Code(cancelled), StatusCode::kCancelled);
+  EXPECT_EQ(Code(timed), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(Queue(), SizeIs(3));
   world().Reconnect(*other);
   EXPECT_TRUE(AwaitQueue(1));
 }
 
 TEST_F(LossInAWorld, ALeaseIsSuspectWithoutAConnectionAndHeldAgainWithOne) {
-  auto client = NewClient();
-  const Lease lease = Acquired(client);
-  world().Disconnect(*client);
+  const Lease lease = Acquired(client_);
+  world().Disconnect(*client_);
   EXPECT_TRUE(AwaitState(lease, Lease::State::kSuspect));
   EXPECT_GT(lease.remaining(), absl::ZeroDuration());
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(AwaitState(lease, Lease::State::kHeld));
   EXPECT_FALSE(lease.lost().stop_requested());
 }
 
 TEST_F(LossInAWorld, AHolderWhoseSessionExpiredIsToldAndTheNextHasALargerToken) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   Lease lease = Acquired(holder);
   const FencingToken token = lease.token();
   Pending waiter = Queued(other, 2);
@@ -173,11 +161,10 @@ TEST_F(LossInAWorld, AHolderWhoseSessionExpiredIsToldAndTheNextHasALargerToken) 
 }
 
 TEST_F(LossInAWorld, ASessionThatHeldAndWaitedLosesItsLeaseAndItsWaitIsGrantedInTheNextOne) {
-  auto client = NewClient();
-  Lease lease = Acquired(client);
+  Lease lease = Acquired(client_);
   const FencingToken token = lease.token();
-  Pending waiter = Queued(client, 2);
-  world().Expire(*client);
+  Pending waiter = Queued(client_, 2);
+  world().Expire(*client_);
   ExpectLost(std::move(lease), "the lease had been lost");
   const Lease next = Granted(waiter);
   EXPECT_GT(next.token(), token);
@@ -196,9 +183,7 @@ TEST_F(LossInAWorld, AHolderThatIsCutOffLosesItsLeaseWhenItsTimeoutIsOver) {
 }
 
 TEST_F(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
-  auto holder = NewClient();
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [holder, first, second] = NewClients<3>();
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(first, 2);
   Pending other = Queued(second, 3);
@@ -256,8 +241,7 @@ TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedIsToldAndTheOthersStay) {
 }
 
 TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedWhileItWasCutOffIsToldAndNotGranted) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(other, 2);
   const std::string node = Queue()[1];
@@ -266,7 +250,7 @@ TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedWhileItWasCutOffIsToldAndNotGrant
   lease.reset();
   ASSERT_TRUE(AwaitQueue(0));
   world().Reconnect(*other);
-  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kAborted);
+  EXPECT_EQ(Code(waiter), StatusCode::kAborted);
 }
 
 TEST_F(LossInAWorld, ALeaseAndAWaitOutliveAChangeOfLeaderAndTokensGrow) {

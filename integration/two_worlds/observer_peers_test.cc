@@ -26,20 +26,17 @@ using ::testing::SizeIs;
 class ObserversInAWorld : public ElectionTest {};
 
 TEST_F(ObserversInAWorld, OfARelativePathAreRefused) {
-  auto client = NewClient();
-  LeaderElection election(client, "parent");
+  LeaderElection election(client_, "parent");
   auto candidate = Campaigning(election);
-  EXPECT_EQ(Answer(candidate).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code(candidate), StatusCode::kInvalidArgument);
   EXPECT_EQ(election.TryCampaign().status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(TextOf(election.CurrentLeader()), "INVALID_ARGUMENT");
   const Told told(election);
-  EXPECT_TRUE(AwaitLast(told, "INVALID_ARGUMENT"));
+  EXPECT_TRUE(AwaitTold(told, {"INVALID_ARGUMENT"}));
 }
 
 TEST_F(ObserversInAWorld, NeverSeeValuesOfOneLeaderAfterThoseOfTheNext) {
-  auto first = NewClient();
-  auto second = NewClient();
-  auto observer = NewClient();
+  const auto [first, second, observer] = NewClients<3>();
   const Told told(Election(observer));
   std::optional<Lease> leading = Elected(Election(first, "a", "10"));
   auto next = Queued(Election(second, "b", "15"), 2);
@@ -58,7 +55,7 @@ TEST_F(ObserversInAWorld, NeverSeeValuesOfOneLeaderAfterThoseOfTheNext) {
 }
 
 TEST_F(ObserversInAWorld, AllSeeEveryLeaderThatWaitsForThem) {
-  const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient(), NewClient()};
+  const auto clients = NewClients<3>();
   std::vector<std::unique_ptr<Told>> observers;
   for (const auto& client : clients) {
     observers.push_back(std::make_unique<Told>(Election(client)));
@@ -74,79 +71,74 @@ TEST_F(ObserversInAWorld, AllSeeEveryLeaderThatWaitsForThem) {
 }
 
 TEST_F(ObserversInAWorld, AreToldOfTheLeaderThatCameWhileTheyWereCutOff) {
-  auto client = NewClient();
   auto observer = NewClient();
-  std::optional<Lease> leading = Elected(Election(client, "one"));
+  std::optional<Lease> leading = Elected(Election(client_, "one"));
   const Told told(Election(observer));
   EXPECT_TRUE(AwaitLast(told, "one="));
   world().Disconnect(*observer);
   leading.reset();
   ASSERT_TRUE(AwaitQueue(0));
-  leading = Elected(Election(client, "two"));
+  leading = Elected(Election(client_, "two"));
   EXPECT_THAT(told.texts(), ElementsAre("one="));
   world().Reconnect(*observer);
   EXPECT_TRUE(AwaitLast(told, "two="));
 }
 
 TEST_F(ObserversInAWorld, AreToldOfANewTermOfTheSameCandidate) {
-  auto client = NewClient();
   auto observer = NewClient();
-  std::optional<Lease> leading = Elected(Election(client, "one"));
+  std::optional<Lease> leading = Elected(Election(client_, "one"));
   const Told told(Election(observer));
   EXPECT_TRUE(AwaitLast(told, "one="));
   world().Disconnect(*observer);
   leading.reset();
   ASSERT_TRUE(AwaitQueue(0));
-  leading = Elected(Election(client, "one"));
+  leading = Elected(Election(client_, "one"));
   world().Reconnect(*observer);
   EXPECT_TRUE(AwaitTold(told, {"one=", "one="}));
 }
 
 TEST_F(ObserversInAWorld, WhoseSessionExpiresAreToldOnlyOfWhatChanged) {
-  auto client = NewClient();
   auto observer = NewClient();
-  std::optional<Lease> leading = Elected(Election(client, "one"));
+  std::optional<Lease> leading = Elected(Election(client_, "one"));
   const Told told(Election(observer));
   EXPECT_TRUE(AwaitLast(told, "one="));
   const States states(*observer);
   world().Expire(*observer);
   EXPECT_TRUE(world().Await([&] { return states.seen().size() > 1; }));
   EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kConnected); }));
-  EXPECT_EQ(Election(client).Proclaim(*leading, "still"), absl::OkStatus());
+  EXPECT_EQ(Election(client_).Proclaim(*leading, "still"), absl::OkStatus());
   EXPECT_TRUE(AwaitLast(told, "one=still"));
   EXPECT_THAT(told.texts(), ElementsAre("one=", "one=still"));
   world().Expire(*observer);
   leading.reset();
-  const Lease next = Elected(Election(client, "two"));
+  const Lease next = Elected(Election(client_, "two"));
   EXPECT_TRUE(AwaitLast(told, "two="));
 }
 
 TEST_F(ObserversInAWorld, WhoAskWithoutAConnectionAreAnsweredOnceThereIsOne) {
-  auto client = NewClient();
-  const Lease leading = Elected(Election(client, "one"));
-  world().Disconnect(*client);
+  const Lease leading = Elected(Election(client_, "one"));
+  world().Disconnect(*client_);
   auto asked =
-      std::async(std::launch::async, [&] { return TextOf(Election(client).CurrentLeader()); });
+      std::async(std::launch::async, [&] { return TextOf(Election(client_).CurrentLeader()); });
   world().Pass(absl::Milliseconds(200));
   EXPECT_NE(asked.wait_for(std::chrono::seconds(0)), std::future_status::ready);
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(world().Await(
       [&] { return asked.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
   EXPECT_EQ(asked.get(), "one=");
 }
 
 TEST_F(ObserversInAWorld, ALeaderProclaimsThroughAnyElectionObjectOfItsPath) {
-  auto client = NewClient();
-  std::optional<Lease> leading = Elected(Election(client, "one"));
-  LeaderElection resumed(client, path());
+  std::optional<Lease> leading = Elected(Election(client_, "one"));
+  LeaderElection resumed(client_, path());
   const Told told(resumed);
   EXPECT_EQ(resumed.Proclaim(*leading, "resumed"), absl::OkStatus());
   EXPECT_TRUE(AwaitLast(told, "one=resumed"));
-  EXPECT_TRUE(AwaitLeader(client, "one"));
-  const Lease elsewhere = Acquired(client, path() + "-other");
+  EXPECT_TRUE(AwaitLeader(client_, "one"));
+  const Lease elsewhere = Acquired(client_, path() + "-other");
   EXPECT_EQ(resumed.Proclaim(elsewhere, "no").code(), StatusCode::kInvalidArgument);
   leading.reset();
-  const Lease next = Elected(Election(client, "two"));
+  const Lease next = Elected(Election(client_, "two"));
   EXPECT_TRUE(AwaitLast(told, "two="));
 }
 
@@ -159,7 +151,7 @@ TEST_F(ObserversInAWorld, AndCandidatesWithOtherCredentialsAreRefusedEveryTime) 
     const auto queue = Queue();
     for (const std::string& where : {path(), path(), path() + "/second"}) {
       auto candidate = Campaigning({other, where});
-      EXPECT_EQ(Answer(candidate).status().code(), StatusCode::kPermissionDenied);
+      EXPECT_EQ(Code(candidate), StatusCode::kPermissionDenied);
     }
     for (int i = 0; i < 2; ++i) {
       EXPECT_EQ(TextOf(Election(other).CurrentLeader()), "PERMISSION_DENIED");

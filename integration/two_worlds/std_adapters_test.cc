@@ -51,7 +51,6 @@ class StdAdaptersInAWorld : public WorldTest {
     return std::errc();
   }
 
-  std::shared_ptr<Client> client_ = NewClient();
   std::shared_ptr<Client> other_ = NewClient();
 };
 

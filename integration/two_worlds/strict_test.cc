@@ -23,8 +23,7 @@ class StrictInAWorld : public WorldTest {
 };
 
 TEST_F(StrictInAWorld, ThereIsNoDelayAfterARelease) {
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [first, second] = NewClients<2>();
   auto holder = Ask(first);
   auto lease = std::make_unique<Lease>(Granted(*holder));
   EXPECT_THAT(world().Paths(path()), Contains(EndsWith("/zkrecipes-holder")));
@@ -36,8 +35,7 @@ TEST_F(StrictInAWorld, ThereIsNoDelayAfterARelease) {
 }
 
 TEST_F(StrictInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [first, second] = NewClients<2>();
   auto holder = Ask(first);
   const Lease lease = Granted(*holder);
   auto waiter = Ask(second);
@@ -51,8 +49,7 @@ TEST_F(StrictInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
 }
 
 TEST_F(StrictInAWorld, AWaitThatIsInterruptedBeginsAnew) {
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [first, second] = NewClients<2>();
   auto holder = Ask(first);
   const Lease lease = Granted(*holder);
   world().Expire(*first);
