@@ -179,7 +179,7 @@ class CommandLine {
         command->add_flag("--shared", lock_.shared, "As a reader: together with other readers");
     command
         ->add_flag("--exclusive", lock_.exclusive,
-                   "As a writer: alone, as without it, but named so in the queue")
+                   "As a writer: alone, as by default, but shown as a writer in the queue")
         ->excludes(shared);
     auto* try_only = command->add_flag("--try", lock_.try_only, "Do not wait for the lock");
     AddDuration(*command, "--wait", lock_.wait, "Wait at most this long for the lock (forever)")
