@@ -45,7 +45,7 @@ struct Crew::Member {
   int channel = -1;
   pid_t pid = 0;
   int stale_writes = 0;
-  std::thread reader;
+  std::thread reader = {};
 };
 
 Crew::Crew(std::string servers, std::string path)

@@ -13,7 +13,7 @@ namespace {
 using absl::StatusCode;
 
 TEST_F(ElectionInAWorld, AWorkerLeadsAgainAfterALostSessionAndADeletedNode) {
-  Worker worker(Election(client_));
+  WorkThread worker(Election(client_));
   ASSERT_TRUE(world().Await([&] { return worker.terms() == 1; }));
   world().Expire(*client_);
   ASSERT_TRUE(world().Await([&] { return worker.terms() == 2; }));
@@ -26,7 +26,7 @@ TEST_F(ElectionInAWorld, AWorkerLeadsAgainAfterALostSessionAndADeletedNode) {
 
 TEST_F(ElectionInAWorld, AWorkerThatWaitsLeavesTheQueueWhenItIsStopped) {
   const Lease lease = Elected(Election(client_));
-  Worker worker(Election(client_));
+  WorkThread worker(Election(client_));
   ASSERT_TRUE(AwaitQueue(2));
   ExpectStops(worker);
   EXPECT_EQ(worker.terms(), 0);
@@ -34,7 +34,7 @@ TEST_F(ElectionInAWorld, AWorkerThatWaitsLeavesTheQueueWhenItIsStopped) {
 }
 
 TEST_F(ElectionInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
-  Worker worker(Election(client_));
+  WorkThread worker(Election(client_));
   worker.set_brief(true);
   for (int i = 0; i < 30; ++i) {  // after 0, 0.1, 0.3, 0.7, 1.5 s, or more on a slow machine
     world().Pass(absl::Milliseconds(100));
@@ -48,10 +48,10 @@ TEST_F(ElectionInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
 }
 
 TEST_F(ElectionInAWorld, AWorkerEndsWithAnErrorThatStays) {
-  Worker bad(Election(client_, "two\nlines"));
+  WorkThread bad(Election(client_, "two\nlines"));
   ASSERT_TRUE(world().Await([&] { return bad.ended(); }));
   EXPECT_EQ(bad.Stop().code(), StatusCode::kInvalidArgument);
-  Worker worker(Election(client_));
+  WorkThread worker(Election(client_));
   ASSERT_TRUE(world().Await([&] { return worker.terms() == 1; }));
   EXPECT_EQ(client_->Close(), absl::OkStatus());
   ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
@@ -63,9 +63,9 @@ TEST_F(ElectionInAWorld, AWorkerEndsWithAnErrorThatStays) {
 class WorkInAWorld : public ElectionTest {};
 
 TEST_F(WorkInAWorld, ThatIsStoppedLeavesNoNodeAndTheOtherWorks) {
-  Worker first(Election(client_, "one"));
+  WorkThread first(Election(client_, "one"));
   EXPECT_TRUE(AwaitWork(first));
-  Worker second(Election(client_, "two"));
+  WorkThread second(Election(client_, "two"));
   EXPECT_TRUE(AwaitQueue(2));
   EXPECT_TRUE(AwaitLeader(client_, "one"));
   ExpectStops(first);
@@ -77,7 +77,7 @@ TEST_F(WorkInAWorld, ThatIsStoppedLeavesNoNodeAndTheOtherWorks) {
 
 TEST_F(WorkInAWorld, OfACutOffLeaderIsToldAndRunsAgainOnceItIsBack) {
   auto client = NewClient({.session_timeout = absl::Seconds(2)});
-  Worker worker(Election(client, "one"));
+  WorkThread worker(Election(client, "one"));
   EXPECT_TRUE(AwaitWork(worker));
   world().Disconnect(*client);
   EXPECT_TRUE(world().Await([&] { return !worker.working(); }));
@@ -89,17 +89,17 @@ TEST_F(WorkInAWorld, OfACutOffLeaderIsToldAndRunsAgainOnceItIsBack) {
 }
 
 TEST_F(WorkInAWorld, OfTwoWhoLostTheirSessionOneRunsAgainAndThenTheOther) {
-  Worker first(Election(client_, "one"));
+  WorkThread first(Election(client_, "one"));
   EXPECT_TRUE(AwaitWork(first));
-  Worker second(Election(client_, "two"));
+  WorkThread second(Election(client_, "two"));
   EXPECT_TRUE(AwaitQueue(2));
   world().Expire(*client_);
   EXPECT_TRUE(world().Await([&] {
     return first.terms() + second.terms() > 1 && first.working() != second.working() &&
            Queue().size() == 2;
   }));
-  Worker& leader = first.working() ? first : second;
-  Worker& other = first.working() ? second : first;
+  WorkThread& leader = first.working() ? first : second;
+  WorkThread& other = first.working() ? second : first;
   ExpectStops(leader);
   EXPECT_TRUE(AwaitWork(other));
   ExpectStops(other);
@@ -107,7 +107,7 @@ TEST_F(WorkInAWorld, OfTwoWhoLostTheirSessionOneRunsAgainAndThenTheOther) {
 }
 
 TEST_F(WorkInAWorld, ThatIsStoppedWithoutAConnectionLeavesNoNodeOnceThereIsOne) {
-  Worker worker(Election(client_, "one"));
+  WorkThread worker(Election(client_, "one"));
   EXPECT_TRUE(AwaitWork(worker));
   world().Disconnect(*client_);
   worker.RequestStop();
@@ -119,9 +119,9 @@ TEST_F(WorkInAWorld, ThatIsStoppedWithoutAConnectionLeavesNoNodeOnceThereIsOne) 
 
 TEST_F(WorkInAWorld, WhoseNodeIsDeletedStopsAndWaitsForTheNext) {
   auto client = NewClient({.session_timeout = absl::Seconds(2)});
-  Worker first(Election(client, "one"));
+  WorkThread first(Election(client, "one"));
   EXPECT_TRUE(AwaitWork(first));
-  Worker second(Election(client, "two"));
+  WorkThread second(Election(client, "two"));
   EXPECT_TRUE(AwaitQueue(2));
   EXPECT_TRUE(world().Delete(Queue()[0]));
   EXPECT_TRUE(AwaitWork(second));

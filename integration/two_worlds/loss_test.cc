@@ -22,7 +22,25 @@ using ::testing::SizeIs;
 
 constexpr absl::Duration kShort = absl::Seconds(2);
 
-class LossInAWorld : public WorldTest {};
+class LossInAWorld : public WorldTest {
+ protected:
+  // A holder to whose lease `trouble` happens loses it, and the waiter behind is granted after it.
+  void ExpectLostAndTheNextGranted(ClientOptions options, const std::string& why,
+                                   void (*trouble)(World&, const Client&, const Lease&)) {
+    const auto holder = NewClient(std::move(options));
+    Lease lease = Acquired(holder);
+    const FencingToken token = lease.token();
+    Pending waiter = Queued(client_, 2);
+    trouble(world(), *holder, lease);
+    ExpectLost(std::move(lease), why);
+    EXPECT_GT(Granted(waiter).token(), token);
+  }
+  // So that the path is there, and a create of a node the first request.
+  void MakePath() {
+    EXPECT_EQ(Acquired(client_).state(), Lease::State::kHeld);
+    ASSERT_TRUE(AwaitQueue(0));
+  }
+};
 
 TEST_F(LossInAWorld, AWaitOverADisconnectKeepsItsPlace) {
   const auto [holder, first, second] = NewClients<3>();
@@ -54,8 +72,7 @@ TEST_F(LossInAWorld, AWaiterIsGrantedAfterItsReconnectWhatWasReleasedMeanwhile) 
 }
 
 TEST_F(LossInAWorld, ANodeWhoseCreateWasNotAnsweredIsFoundAgain) {
-  EXPECT_EQ(Acquired(client_).state(), Lease::State::kHeld);  // so that the parent is there
-  ASSERT_TRUE(AwaitQueue(0));
+  MakePath();
   world().HoldReplies(*client_);
   Pending pending(client_, path());
   ASSERT_TRUE(AwaitQueue(1));
@@ -68,8 +85,7 @@ TEST_F(LossInAWorld, ANodeWhoseCreateWasNotAnsweredIsFoundAgain) {
 }
 
 TEST_F(LossInAWorld, AnAcquireThatGivesUpWhileItsCreateIsNotAnsweredLeavesNothing) {
-  EXPECT_EQ(Acquired(client_).state(), Lease::State::kHeld);
-  ASSERT_TRUE(AwaitQueue(0));
+  MakePath();
   world().HoldReplies(*client_);
   Pending pending(client_, path(), {.timeout = absl::Milliseconds(500)});
   ASSERT_TRUE(AwaitQueue(1));
@@ -151,13 +167,9 @@ TEST_F(LossInAWorld, ALeaseIsSuspectWithoutAConnectionAndHeldAgainWithOne) {
 }
 
 TEST_F(LossInAWorld, AHolderWhoseSessionExpiredIsToldAndTheNextHasALargerToken) {
-  const auto [holder, other] = NewClients<2>();
-  Lease lease = Acquired(holder);
-  const FencingToken token = lease.token();
-  Pending waiter = Queued(other, 2);
-  world().Expire(*holder);
-  EXPECT_GT(Granted(waiter).token(), token);
-  ExpectLost(std::move(lease), "the lease had been lost");
+  ExpectLostAndTheNextGranted(
+      {}, "the lease had been lost",
+      [](World& world, const Client& holder, const Lease&) { world.Expire(holder); });
 }
 
 TEST_F(LossInAWorld, ASessionThatHeldAndWaitedLosesItsLeaseAndItsWaitIsGrantedInTheNextOne) {
@@ -172,14 +184,9 @@ TEST_F(LossInAWorld, ASessionThatHeldAndWaitedLosesItsLeaseAndItsWaitIsGrantedIn
 }
 
 TEST_F(LossInAWorld, AHolderThatIsCutOffLosesItsLeaseWhenItsTimeoutIsOver) {
-  auto holder = NewClient({.session_timeout = kShort});
-  auto other = NewClient();
-  Lease lease = Acquired(holder);
-  const FencingToken token = lease.token();
-  Pending waiter = Queued(other, 2);
-  world().Disconnect(*holder);
-  ExpectLost(std::move(lease), "could not be proven to be alive");
-  EXPECT_GT(Granted(waiter).token(), token);
+  ExpectLostAndTheNextGranted(
+      {.session_timeout = kShort}, "could not be proven to be alive",
+      [](World& world, const Client& holder, const Lease&) { world.Disconnect(holder); });
 }
 
 TEST_F(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
@@ -205,14 +212,10 @@ TEST_F(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
 }
 
 TEST_F(LossInAWorld, AHolderLearnsThatItsNodeWasDeletedAndTheNextIsGranted) {
-  auto holder = NewClient({.session_timeout = kShort});
-  auto other = NewClient();
-  Lease lease = Acquired(holder);
-  const FencingToken token = lease.token();
-  Pending waiter = Queued(other, 2);
-  ASSERT_TRUE(world().Delete(lease.node()));
-  ExpectLost(std::move(lease), "somebody else deleted its node");
-  EXPECT_GT(Granted(waiter).token(), token);
+  ExpectLostAndTheNextGranted({.session_timeout = kShort}, "somebody else deleted its node",
+                              [](World& world, const Client&, const Lease& lease) {
+                                EXPECT_TRUE(world.Delete(lease.node()));
+                              });
 }
 
 TEST_F(LossInAWorld, AHolderLearnsAfterItsReconnectThatItsNodeWasDeletedMeanwhile) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -23,7 +24,32 @@ using absl::StatusCode;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-class ObserversInAWorld : public ElectionTest {};
+class ObserversInAWorld : public ElectionTest {
+ protected:
+  // Of a leader "one", an observer that is cut off hears nothing; once it is back, what came of
+  // `meanwhile`.
+  void ExpectToldOnceBack(const std::function<void(std::optional<Lease>& leading)>& meanwhile,
+                          const std::vector<std::string>& told_then) {
+    const auto observer = NewClient();
+    std::optional<Lease> leading = Elected(Election(client_, "one"));
+    const Told told(Election(observer));
+    EXPECT_TRUE(AwaitTold(told, {"one="}));
+    world().Disconnect(*observer);
+    meanwhile(leading);
+    world().Pass(absl::Milliseconds(200));
+    EXPECT_THAT(told.texts(), ElementsAre("one="));
+    world().Reconnect(*observer);
+    EXPECT_TRUE(AwaitTold(told, told_then));
+  }
+  // Another term, of `id`.
+  std::function<void(std::optional<Lease>&)> Reelect(const std::string& id) {
+    return [this, id](std::optional<Lease>& leading) {
+      leading.reset();
+      EXPECT_TRUE(AwaitQueue(0));
+      leading = Elected(Election(client_, id));
+    };
+  }
+};
 
 TEST_F(ObserversInAWorld, OfARelativePathAreRefused) {
   LeaderElection election(client_, "parent");
@@ -71,30 +97,18 @@ TEST_F(ObserversInAWorld, AllSeeEveryLeaderThatWaitsForThem) {
 }
 
 TEST_F(ObserversInAWorld, AreToldOfTheLeaderThatCameWhileTheyWereCutOff) {
-  auto observer = NewClient();
-  std::optional<Lease> leading = Elected(Election(client_, "one"));
-  const Told told(Election(observer));
-  EXPECT_TRUE(AwaitLast(told, "one="));
-  world().Disconnect(*observer);
-  leading.reset();
-  ASSERT_TRUE(AwaitQueue(0));
-  leading = Elected(Election(client_, "two"));
-  EXPECT_THAT(told.texts(), ElementsAre("one="));
-  world().Reconnect(*observer);
-  EXPECT_TRUE(AwaitLast(told, "two="));
+  ExpectToldOnceBack(Reelect("two"), {"one=", "two="});
 }
 
 TEST_F(ObserversInAWorld, AreToldOfANewTermOfTheSameCandidate) {
-  auto observer = NewClient();
-  std::optional<Lease> leading = Elected(Election(client_, "one"));
-  const Told told(Election(observer));
-  EXPECT_TRUE(AwaitLast(told, "one="));
-  world().Disconnect(*observer);
-  leading.reset();
-  ASSERT_TRUE(AwaitQueue(0));
-  leading = Elected(Election(client_, "one"));
-  world().Reconnect(*observer);
-  EXPECT_TRUE(AwaitTold(told, {"one=", "one="}));
+  ExpectToldOnceBack(Reelect("one"), {"one=", "one="});
+}
+
+TEST_F(ObserversInAWorld, AreNotToldOfALostConnectionButOfAValueProclaimedMeanwhile) {
+  const auto proclaim = [this](std::optional<Lease>& leading) {
+    EXPECT_EQ(Election(client_).Proclaim(*leading, "2"), absl::OkStatus());
+  };
+  ExpectToldOnceBack(proclaim, {"one=", "one=2"});
 }
 
 TEST_F(ObserversInAWorld, WhoseSessionExpiresAreToldOnlyOfWhatChanged) {
@@ -109,10 +123,13 @@ TEST_F(ObserversInAWorld, WhoseSessionExpiresAreToldOnlyOfWhatChanged) {
   EXPECT_EQ(Election(client_).Proclaim(*leading, "still"), absl::OkStatus());
   EXPECT_TRUE(AwaitLast(told, "one=still"));
   EXPECT_THAT(told.texts(), ElementsAre("one=", "one=still"));
+  auto next = Queued(Election(client_, "two"), 2);
   world().Expire(*observer);
   leading.reset();
-  const Lease next = Elected(Election(client_, "two"));
-  EXPECT_TRUE(AwaitLast(told, "two="));
+  leading = Granted(next);
+  ASSERT_TRUE(AwaitLast(told, "two="));
+  EXPECT_EQ(Election(client_).Proclaim(*leading, "2"), absl::OkStatus());
+  EXPECT_TRUE(AwaitLast(told, "two=2"));
 }
 
 TEST_F(ObserversInAWorld, WhoAskWithoutAConnectionAreAnsweredOnceThereIsOne) {

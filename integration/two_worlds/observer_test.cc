@@ -82,33 +82,6 @@ TEST_F(ElectionInAWorld, AnEndWithoutAConnectionLeavesNoWatchEither) {
   EXPECT_TRUE(AwaitWatches(0));
 }
 
-TEST_F(ElectionInAWorld, AnObserverIsNotToldOfALostConnectionButOfWhatHappenedMeanwhile) {
-  auto observing = NewClient();
-  std::optional<Lease> lease = Elected(Election(client_, "a", "1"));
-  const Told told(Election(observing));
-  ASSERT_TRUE(AwaitTold(told, {"a=1"}));
-  world().Disconnect(*observing);
-  ASSERT_EQ(Election(client_).Proclaim(*lease, "2"), absl::OkStatus());
-  world().Pass(absl::Seconds(1));
-  EXPECT_TRUE(told.Are({"a=1"}));
-  world().Reconnect(*observing);
-  EXPECT_TRUE(AwaitTold(told, {"a=1", "a=2"}));
-}
-
-TEST_F(ElectionInAWorld, AnObserverMissesNothingAcrossAnExpiredSession) {
-  auto observing = NewClient();
-  std::optional<Lease> lease = Elected(Election(client_, "a"));
-  const Told told(Election(observing));
-  ASSERT_TRUE(AwaitTold(told, {"a="}));
-  auto waiter = Queued(Election(client_, "b"), 2);
-  world().Expire(*observing);
-  lease.reset();
-  lease = Granted(waiter);
-  ASSERT_TRUE(world().Await([&] { return told.texts().back() == "b="; }));
-  ASSERT_EQ(Election(client_).Proclaim(*lease, "2"), absl::OkStatus());
-  EXPECT_TRUE(world().Await([&] { return told.texts().back() == "b=2"; }));
-}
-
 TEST_F(ElectionInAWorld, AClosedClientIsTheObserversLastNews) {
   const Told told(Election(client_));
   ASSERT_TRUE(AwaitTold(told, {"nobody"}));

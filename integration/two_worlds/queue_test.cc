@@ -144,27 +144,22 @@ TEST_F(QueueInAWorld, AHolderThatAcquiresAgainWaitsForItselfAndStillHolds) {
   EXPECT_TRUE(Answer(next).ok());
 }
 
-TEST_F(QueueInAWorld, ATimedOutWaitLeavesNeitherNodeNorWatch) {
-  const auto [holder, other] = NewClients<2>();
-  const Lease lease = Acquired(holder);
-  Pending waiter(other, path(), {.timeout = absl::Seconds(1)});
-  ASSERT_TRUE(AwaitWatches(1));
-  EXPECT_EQ(Code(waiter), StatusCode::kDeadlineExceeded);
-  EXPECT_TRUE(AwaitQueue(1));
-  EXPECT_TRUE(AwaitWatches(0));
-  EXPECT_EQ(waiter.answers(), 1);
-}
-
-TEST_F(QueueInAWorld, ACancelledWaitLeavesNeitherNodeNorWatch) {
+TEST_F(QueueInAWorld, ATimedOutOrCancelledWaitLeavesNeitherNodeNorWatch) {
   const auto [holder, other] = NewClients<2>();
   const Lease lease = Acquired(holder);
   std::stop_source stop;
-  Pending waiter(other, path(), {.cancel = stop.get_token()});
-  ASSERT_TRUE(AwaitWatches(1));
-  stop.request_stop();
-  EXPECT_EQ(Code(waiter), StatusCode::kCancelled);
-  EXPECT_TRUE(AwaitQueue(1));
-  EXPECT_TRUE(AwaitWatches(0));
+  const std::pair<WaitOptions, StatusCode> ends[] = {
+      {{.timeout = absl::Seconds(1)}, StatusCode::kDeadlineExceeded},
+      {{.cancel = stop.get_token()}, StatusCode::kCancelled}};
+  for (const auto& [wait, code] : ends) {
+    Pending waiter(other, path(), wait);
+    ASSERT_TRUE(AwaitWatches(1));
+    if (code == StatusCode::kCancelled) stop.request_stop();
+    EXPECT_EQ(Code(waiter), code);
+    EXPECT_TRUE(AwaitQueue(1));
+    EXPECT_TRUE(AwaitWatches(0));
+    EXPECT_EQ(waiter.answers(), 1);
+  }
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
 }
 
