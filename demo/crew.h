@@ -3,7 +3,7 @@
 #ifndef ZKRECIPES_DEMO_CREW_H_
 #define ZKRECIPES_DEMO_CREW_H_
 
-#include <sys/types.h>
+#include <signal.h>
 
 #include <condition_variable>
 #include <cstdint>
@@ -21,59 +21,65 @@ namespace demo {
 // The worker processes, and what they say. Prints each event as it comes. Thread-safe.
 class Crew {
  public:
-  Crew(Ledger& ledger, std::string servers, std::string path);
+  // What happened so far.
+  struct Tally {
+    int grants = 0;
+    bool tokens_grew = true;
+    int64_t last_token = 0;
+    Ledger ledger = {};
+  };
+
+  Crew(std::string servers, std::string path);
   ~Crew();  // ends the workers
 
   void Start(int workers);
 
-  // Blocks until somebody holds the lock and has written at least once in its turn; the index of
-  // that worker, or -1 after `seconds`.
+  // Blocks until a worker is granted the lock and has written in its turn. Returns the worker's
+  // index, or -1 after `seconds`.
   int AwaitHolder(int seconds);
-  // Blocks until `done(*this)`, which is looked at whenever something happens; false after `seconds`.
-  bool Await(const std::function<bool()>& done, int seconds);
+  // Blocks until the ledger has refused a write of this worker; false after `seconds`.
+  bool AwaitStaleWrite(int worker, int seconds);
 
-  void Kill(int worker);   // SIGKILL
-  void Pause(int worker);  // SIGSTOP
-  void Resume(int worker);
+  void Kill(int worker) { Signal(worker, SIGKILL, "which holds the lock"); }
+  void Pause(int worker) {
+    Signal(worker, SIGSTOP, "which holds the lock, for longer than its session lives");
+  }
+  void Resume(int worker) { Signal(worker, SIGCONT, "which does not know yet what it missed"); }
 
-  // What happened so far.
-  int grants() const;
-  bool tokens_grew() const;
-  int stale_writes_of(int worker) const;
-  int64_t last_token() const;
-
-  void Print(const std::string& line);
+  Tally tally() const;
+  void Print(const std::string& line) const;
 
  private:
-  struct Worker {
-    std::string name;
-    pid_t pid = 0;
-    int to = -1;
-    int from = -1;
-    std::thread reader;
-    int stale = 0;
-    bool alive = true;
-  };
+  struct Member;
 
-  void Spawn(Worker& worker);
-  void Read(int index);
-  void OnLine(int index, const std::string& line);
-  std::string Stamp() const;
+  void Read(Member& member);
+  void OnLine(Member& member, const std::string& line);
+  bool Await(const std::function<bool()>& done, int seconds);
+  void Signal(int worker, int signal, const std::string& why);
 
-  Ledger& ledger_;
   const std::string servers_;
   const std::string path_;
   const int64_t start_ms_;
 
   mutable std::mutex mutex_;
   std::condition_variable happened_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Member>> members_;
   int holder_ = -1;
   int writes_in_turn_ = 0;
-  int grants_ = 0;
-  int64_t last_token_ = 0;
-  bool tokens_grew_ = true;
+  Tally tally_;
 };
+
+// The program of a worker: takes the lock again and again, and writes to the ledger while it holds
+// it. It talks to the crew over its stdin and stdout, a line each:
+//
+//   -> "grant TOKEN"       it holds the lock
+//   -> "write TOKEN"       a write for the ledger        <- "accepted" or "stale"
+//   -> "lost TOKEN"        it has learnt that its lease is lost
+//   -> "release TOKEN"     the node is gone
+//
+// It deliberately does not look at Lease::state() before it writes: the ledger must cope with that.
+// Ends when its stdin does.
+int RunWorker(const std::string& servers, const std::string& path);
 
 }  // namespace demo
 

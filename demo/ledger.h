@@ -4,27 +4,33 @@
 #define ZKRECIPES_DEMO_LEDGER_H_
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 namespace demo {
 
 // The resource that the lock guards, on the resource's own side: it knows nothing of ZooKeeper and
 // trusts nobody. It remembers the highest fencing token it has seen and refuses a lower one.
-// Thread-safe.
 class Ledger {
  public:
-  enum class Verdict { kAccepted, kStale };
+  // A new token begins the turn of a new owner. False: a later turn has begun, the write is stale.
+  bool Write(int64_t token, const std::string& who) {
+    if (token < highest_) {
+      ++refused_;
+      return false;
+    }
+    // One token is one owner: two names under it would be two owners at once.
+    if (token == highest_ && who != owner_) ++overlaps_;
+    highest_ = token;
+    owner_ = who;
+    ++accepted_;
+    return true;
+  }
 
-  // A new token begins the turn of a new owner; a write with an older one comes too late.
-  Verdict Write(int64_t token, const std::string& who);
-
-  int accepted() const;
-  int refused() const;
-  int overlaps() const;  // writes accepted from one owner after a later owner's turn had begun
+  int accepted() const { return accepted_; }
+  int refused() const { return refused_; }
+  int overlaps() const { return overlaps_; }  // writes accepted from two owners in one turn
 
  private:
-  mutable std::mutex mutex_;
   int64_t highest_ = 0;
   std::string owner_;
   int accepted_ = 0;

@@ -4,8 +4,6 @@
 // their fencing tokens, while the holder is killed, the next is frozen, and the ensemble's leader
 // is killed.
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -14,8 +12,6 @@
 #include "absl/strings/str_format.h"
 
 #include "demo/crew.h"
-#include "demo/ledger.h"
-#include "demo/worker.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/testing/local_ensemble.h"
@@ -29,42 +25,48 @@ constexpr char kPath[] = "/demo/ledger";
 constexpr int kWorkers = 4;
 constexpr int kPatience = 30;  // seconds, for what should take a few
 
-class Story {
+class Demo {
  public:
-  explicit Story(LocalEnsemble& ensemble)
-      : ensemble_(ensemble), crew_(ledger_, ensemble.servers(), kPath) {}
+  explicit Demo(LocalEnsemble& ensemble) : ensemble_(ensemble), crew_(ensemble.servers(), kPath) {}
 
   // False if something that should have happened did not.
-  bool Tell() {
+  bool Run() {
     crew_.Print(
         absl::StrFormat("%d workers contend for %s on %s", kWorkers, kPath, ensemble_.servers()));
     crew_.Start(kWorkers);
     return Turns(kWorkers) && KillHolder() && FreezeHolder() && KillLeader() && ShowQueue();
   }
 
-  int Summarise(bool told) {
-    const bool good =
-        told && crew_.tokens_grew() && ledger_.refused() > 0 && ledger_.overlaps() == 0;
-    std::printf("\n  grants                             %d\n", crew_.grants());
-    std::printf("  tokens strictly growing            %s\n", crew_.tokens_grew() ? "yes" : "NO");
-    std::printf("  writes accepted                    %d\n", ledger_.accepted());
-    std::printf("  stale writes refused               %d\n", ledger_.refused());
-    std::printf("  overlaps accepted by the ledger    %d\n", ledger_.overlaps());
+  int Summarise(bool ran) {
+    const Crew::Tally tally = crew_.tally();
+    const Ledger& ledger = tally.ledger;
+    const bool good = ran && tally.tokens_grew && ledger.refused() > 0 && ledger.overlaps() == 0;
+    std::printf("\n  grants                             %d\n", tally.grants);
+    std::printf("  tokens strictly growing            %s\n", tally.tokens_grew ? "yes" : "NO");
+    std::printf("  writes accepted                    %d\n", ledger.accepted());
+    std::printf("  stale writes refused               %d\n", ledger.refused());
+    std::printf("  overlaps accepted by the ledger    %d\n", ledger.overlaps());
     std::printf("\n%s\n", good ? "All held." : "SOMETHING DID NOT HOLD.");
     return good ? 0 : 1;
   }
 
  private:
+  // The worker that is granted the lock next; -1 if none is.
+  int Turn() {
+    const int holder = crew_.AwaitHolder(kPatience);
+    if (holder < 0) Failed("nobody was granted the lock");
+    return holder;
+  }
   bool Turns(int n) {
     for (int i = 0; i < n; ++i) {
-      if (crew_.AwaitHolder(kPatience) < 0) return Failed("nobody was granted the lock");
+      if (Turn() < 0) return false;
     }
     return true;
   }
 
   bool KillHolder() {
-    const int holder = crew_.AwaitHolder(kPatience);
-    if (holder < 0) return Failed("nobody was granted the lock");
+    const int holder = Turn();
+    if (holder < 0) return false;
     crew_.Kill(holder);
     if (!Turns(1)) return false;
     crew_.Print("<< its session expired, the next in the queue was granted the lock");
@@ -72,13 +74,13 @@ class Story {
   }
 
   bool FreezeHolder() {
-    const int holder = crew_.AwaitHolder(kPatience);
-    if (holder < 0) return Failed("nobody was granted the lock");
+    const int holder = Turn();
+    if (holder < 0) return false;
     crew_.Pause(holder);
     // Its successor must have written before it wakes up.
     if (!Turns(1)) return false;
     crew_.Resume(holder);
-    if (!crew_.Await([&] { return crew_.stale_writes_of(holder) > 0; }, kPatience)) {
+    if (!crew_.AwaitStaleWrite(holder, kPatience)) {
       return Failed("the woken worker's write was not refused");
     }
     return true;
@@ -118,7 +120,6 @@ class Story {
   }
 
   LocalEnsemble& ensemble_;
-  Ledger ledger_;
   Crew crew_;
 };
 
@@ -130,9 +131,9 @@ int RunDemo() {
     std::cerr << ensemble.status() << "\n";
     return 1;
   }
-  Story story(**ensemble);
-  const bool told = story.Tell();
-  return story.Summarise(told);
+  Demo show(**ensemble);
+  const bool ran = show.Run();
+  return show.Summarise(ran);
 }
 
 }  // namespace

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "demo/worker.h"
-
-#include <unistd.h>
-
 #include <cstdio>
 #include <iostream>
 
 #include "absl/time/clock.h"
 
+#include "demo/crew.h"
 #include "zkrecipes/lock.h"
 
 namespace demo {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Locks in coroutines: a hundred of them wait without a thread each. Any task type will do; the one here
-// is the smallest there is.
+// Locks in coroutines: a hundred of them wait without a thread each. Any task type will do; this one
+// is the smallest possible.
 //
 //   coroutine SERVERS      or ZKR_SERVERS; "127.0.0.1:2181"
 
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Begins at once, and its frame goes at its end.
+// Starts at once; its frame is destroyed at its end.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }
@@ -28,7 +28,7 @@ struct Detached {
   };
 };
 
-// What the lock guards: in this process, and in all others.
+// What the lock guards, in this process and in all others.
 struct Account {
   int entries = 0;
   zkrecipes::FencingToken last;

@@ -3,23 +3,22 @@
 // Leader election inside an HTTP service: every instance answers
 //   GET /health   200 while it has a session with the ensemble, else 503
 //   GET /leader   who leads, and where; 503 while that is not known
-// and the one that leads does a job besides. SIGTERM hands over and ends it.
+// and the one that leads also does a job. SIGTERM hands over and ends it.
 //
 //   embedded_service NAME PORT SERVERS      PORT 0: a free one; or ZKR_SERVERS
 
 #include <httplib.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <future>
 #include <iostream>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <sstream>
 #include <stop_token>
 #include <string>
@@ -60,7 +59,7 @@ class Service {
         text << "leader " << leader_->owner.id << "\naddress " << leader_->value << "\nterm "
              << leader_->token << "\n";
       }
-      // What others say about this instance may be old; its lease is not.
+      // What others say about this instance may be stale; its lease is not.
       text << "this one " << (Leads() ? "leads" : "follows") << "\n";
       response.status = leader_.has_value() ? 200 : 503;
       response.set_content(text.str(), "text/plain");
@@ -82,15 +81,12 @@ class Service {
     lease_ = lease;
   }
 
-  // Waits here; a real job has its work cut into pieces, and looks at the lease before each.
-  void DoTheJob(const Lease& lease, const std::stop_token& stop) {
-    std::stop_source end;
-    const std::stop_callback on_lost(lease.lost(), [&] { end.request_stop(); });
-    const std::stop_callback on_stop(stop, [&] { end.request_stop(); });
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait(lock, end.get_token(), [] { return false; });
+  // Waits here; a real job works in small steps, and looks at the lease before each.
+  static void DoTheJob(const Lease& lease, const std::stop_token& stop) {
+    std::counting_semaphore<2> end(0);
+    const std::stop_callback on_lost(lease.lost(), [&] { end.release(); });
+    const std::stop_callback on_stop(stop, [&] { end.release(); });
+    end.acquire();
   }
 
   const std::shared_ptr<zkrecipes::Client> client_;
@@ -99,43 +95,25 @@ class Service {
   std::mutex mutex_;
   std::optional<Leader> leader_;
   const Lease* lease_ = nullptr;  // while this one leads
-  // Last, so that they end first.
+  // Last, so that they are destroyed first.
   zkrecipes::Subscription states_;
   zkrecipes::Subscription leaders_;
 };
 
-int Run(const std::shared_ptr<zkrecipes::Client>& client, const std::string& name, int port,
-        const sigset_t& ends) {
-  httplib::Server server;
+// The address it listens on; empty if it cannot. Port 0: a free one.
+std::string Bind(httplib::Server& server, int port) {
   const std::string host = "127.0.0.1";
   if (port == 0) {
     port = server.bind_to_any_port(host);
   } else if (!server.bind_to_port(host, port)) {
     port = -1;
   }
-  if (port < 0) {
-    std::cerr << "cannot listen\n";
-    return 1;
-  }
-  const std::string address = host + ":" + std::to_string(port);
-  Service service(client, name, address);
-  service.Serve(server);
-  auto http = std::async(std::launch::async, [&] { return server.listen_after_bind(); });
-  absl::Status ended;
-  std::jthread candidate([&](const std::stop_token& stop) {
-    ended = service.RunWhileLeading(stop);
-    if (!ended.ok()) kill(getpid(), SIGTERM);
-  });
-  std::cout << "listening on " << address << std::endl;
-  int signal = 0;
-  sigwait(&ends, &signal);
-  candidate.request_stop();
-  candidate.join();
-  do {  // what has not begun yet cannot be stopped
-    server.stop();
-  } while (http.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready);
-  if (!ended.ok()) std::cerr << ended << "\n";
-  return ended.ok() ? 0 : 1;
+  return port < 0 ? "" : host + ":" + std::to_string(port);
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << status << "\n";
+  return 1;
 }
 
 }  // namespace
@@ -146,16 +124,30 @@ int main(int argc, char** argv) {
     std::cerr << "usage: embedded_service NAME PORT SERVERS\n";
     return 2;
   }
-  // Before there is a second thread, so that none takes the signal.
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  // Blocked before there is a second thread, so that only sigwait takes the signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::stop_source stop;
+  std::thread([signals, stop]() mutable {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    stop.request_stop();
+  }).detach();
+
   auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
-  if (!client.ok()) {
-    std::cerr << client.status() << "\n";
-    return 1;
-  }
-  return Run(*client, argv[1], std::atoi(argv[2]), ends);
+  if (!client.ok()) return Fail(client.status());
+  httplib::Server server;
+  const std::string address = Bind(server, std::atoi(argv[2]));
+  if (address.empty()) return Fail(absl::UnavailableError("cannot listen"));
+  Service service(*client, argv[1], address);
+  service.Serve(server);
+  auto http = std::async(std::launch::async, [&] { return server.listen_after_bind(); });
+  std::cout << "listening on " << address << std::endl;
+  const absl::Status ended = service.RunWhileLeading(stop.get_token());
+  do {  // a server that has not started yet cannot be stopped
+    server.stop();
+  } while (http.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready);
+  return ended.ok() ? 0 : Fail(ended);
 }

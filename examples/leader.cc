@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A service of which one instance at a time does a job. SIGTERM hands over: the job is brought to an end,
-// then the next instance leads within two round trips.
+// A service of which one instance at a time does a job. SIGTERM hands over: the job ends, then the next
+// instance leads within two round trips.
 //
 //   leader NAME SERVERS      or ZKR_SERVERS; "127.0.0.1:2181"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -22,7 +20,7 @@
 
 namespace {
 
-// What only the leader may do, until it is asked to stop or leads no more.
+// What only the leader may do, until it is asked to stop or no longer leads.
 void Lead(const zkrecipes::Lease& lease, const std::stop_token& stop) {
   std::cout << "leading in term " << lease.token() << std::endl;
   std::mutex mutex;
@@ -33,28 +31,11 @@ void Lead(const zkrecipes::Lease& lease, const std::stop_token& stop) {
       std::cout << "no longer leading" << std::endl;
       return;
     }
-    // Give whatever the job writes to the token, and let it refuse lower ones.
+    // Send the token with whatever the job writes, and let the receiver refuse lower ones.
     std::cout << "job in term " << lease.token() << std::endl;
     never.wait_for(lock, stop, std::chrono::milliseconds(100), [] { return false; });
   }
   std::cout << "handing over" << std::endl;  // the lease is released when this returns
-}
-
-int Run(const std::shared_ptr<zkrecipes::Client>& client, const std::string& name,
-        const sigset_t& ends) {
-  zkrecipes::LeaderElection election(client, "/examples/leader", {.id = name});
-  absl::Status ended;
-  std::jthread candidate([&](const std::stop_token& stop) {
-    // Lost sessions and connections do not end it.
-    ended = election.RunWhileLeading(stop, [&](const auto& lease) { Lead(lease, stop); });
-    if (!ended.ok()) kill(getpid(), SIGTERM);
-  });
-  int signal = 0;
-  sigwait(&ends, &signal);
-  candidate.request_stop();
-  candidate.join();
-  if (!ended.ok()) std::cerr << ended << "\n";
-  return ended.ok() ? 0 : 1;
 }
 
 }  // namespace
@@ -65,16 +46,26 @@ int main(int argc, char** argv) {
     std::cerr << "usage: leader NAME SERVERS\n";
     return 2;
   }
-  // Before there is a second thread, so that none takes the signal.
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  // Blocked before there is a second thread, so that only sigwait takes the signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::stop_source stop;
+  std::thread([signals, stop]() mutable {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    stop.request_stop();
+  }).detach();
+
   auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
-  if (!client.ok()) {
-    std::cerr << client.status() << "\n";
-    return 1;
+  absl::Status ended = client.status();
+  if (client.ok()) {
+    zkrecipes::LeaderElection election(*client, "/examples/leader", {.id = argv[1]});
+    // Goes on after lost sessions and connections.
+    ended = election.RunWhileLeading(stop.get_token(),
+                                     [&](const auto& lease) { Lead(lease, stop.get_token()); });
   }
-  return Run(*client, argv[1], ends);
+  if (!ended.ok()) std::cerr << ended << "\n";
+  return ended.ok() ? 0 : 1;
 }

@@ -8,46 +8,21 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <utility>
 
 #include "zkrecipes/client.h"
 
 namespace {
 
-// What the job writes to. Whatever it is, let it refuse a token lower than the highest it has seen:
-// that also stops a process that was frozen while it believed to hold the lock.
-bool Write(zkrecipes::FencingToken token, int step) {
+// Stands for what the job writes to. Let it refuse a token lower than the highest it has seen: that
+// also stops a process that was frozen while it believed it held the lock.
+void Write(zkrecipes::FencingToken token, int step) {
   std::cout << "step " << step << " with token " << token << std::endl;
-  return true;
 }
 
-int Run(const std::shared_ptr<zkrecipes::Client>& client) {
-  zkrecipes::Lock lock(client, "/examples/job");
-  absl::StatusOr<zkrecipes::Lease> lease = lock.Acquire({absl::Seconds(30)});
-  if (absl::IsDeadlineExceeded(lease.status())) {
-    std::cout << "another machine is at it" << std::endl;
-    return 0;
-  }
-  if (!lease.ok()) {
-    std::cerr << lease.status() << "\n";
-    return 1;
-  }
-  for (int step = 1; step <= 3; ++step) {
-    // Always right, even in the first call after a pause. To be called instead: lease->lost().
-    if (lease->state() == zkrecipes::Lease::State::kLost) {
-      std::cerr << "the lock was lost before step " << step << "\n";
-      return 1;
-    }
-    if (!Write(lease->token(), step)) return 1;
-  }
-  // To let it go out of scope releases it, too; this waits until others may have it.
-  if (absl::Status released = std::move(*lease).Release({absl::Seconds(10)}); !released.ok()) {
-    std::cerr << released << "\n";
-    return 1;
-  }
-  std::cout << "released" << std::endl;
-  return 0;
+int Fail(const absl::Status& status) {
+  std::cerr << status << "\n";
+  return 1;
 }
 
 }  // namespace
@@ -59,9 +34,25 @@ int main(int argc, char** argv) {
     return 2;
   }
   auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
-  if (!client.ok()) {
-    std::cerr << client.status() << "\n";
-    return 1;
+  if (!client.ok()) return Fail(client.status());
+
+  zkrecipes::Lock lock(*client, "/examples/job");
+  absl::StatusOr<zkrecipes::Lease> lease = lock.Acquire({absl::Seconds(30)});
+  if (absl::IsDeadlineExceeded(lease.status())) {
+    std::cout << "another machine is at it" << std::endl;
+    return 0;
   }
-  return Run(*client);
+  if (!lease.ok()) return Fail(lease.status());
+  for (int step = 1; step <= 3; ++step) {
+    // Always right, even in the first call after a pause. lease->lost() calls back instead.
+    if (lease->state() == zkrecipes::Lease::State::kLost) {
+      return Fail(absl::AbortedError("the lock was lost"));
+    }
+    Write(lease->token(), step);
+  }
+  // The lease's destructor would release it, too; this waits until others may have the lock.
+  const absl::Status released = std::move(*lease).Release({absl::Seconds(10)});
+  if (!released.ok()) return Fail(released);
+  std::cout << "released" << std::endl;
+  return 0;
 }

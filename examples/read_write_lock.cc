@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table that many read and one changes, with the standard library's guards; and a writer that goes on
-// as a reader, with no other writer in between.
+// A table that many read and one changes, with the standard library's guards; and a writer that
+// continues as a reader, with no other writer in between.
 //
 //   read_write_lock SERVERS      or ZKR_SERVERS; "127.0.0.1:2181"
 
@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <future>
 #include <iostream>
-#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <syncstream>
@@ -51,8 +50,23 @@ absl::Status ChangeAndReadOn(zkrecipes::ReadWriteLock lock, Table& table) {
   return absl::OkStatus();
 }
 
-int Run(const std::shared_ptr<zkrecipes::Client>& client) try {
-  zkrecipes::DistributedSharedMutex mutex(client, kPath);
+int Fail(const absl::Status& status) {
+  std::cerr << status << "\n";
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const char* servers = argc > 1 ? argv[1] : std::getenv("ZKR_SERVERS");
+  if (servers == nullptr) {
+    std::cerr << "usage: read_write_lock SERVERS\n";
+    return 2;
+  }
+  auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
+  if (!client.ok()) return Fail(client.status());
+
+  zkrecipes::DistributedSharedMutex mutex(*client, kPath);
   Table table;
   Change(mutex, table);
   std::vector<std::future<void>> readers;
@@ -60,26 +74,8 @@ int Run(const std::shared_ptr<zkrecipes::Client>& client) try {
     readers.push_back(std::async(std::launch::async, [&, i] { Read(mutex, table, i); }));
   }
   for (auto& reader : readers) reader.get();
-  const absl::Status changed = ChangeAndReadOn(zkrecipes::ReadWriteLock(client, kPath), table);
-  if (!changed.ok()) std::cerr << changed << "\n";
-  return changed.ok() ? 0 : 1;
-} catch (const std::system_error& e) {  // of the guards
-  std::cerr << e.what() << "\n";
-  return 1;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  const char* servers = argc > 1 ? argv[1] : std::getenv("ZKR_SERVERS");
-  if (servers == nullptr) {
-    std::cerr << "usage: read_write_lock SERVERS\n";
-    return 2;
-  }
-  auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
-  if (!client.ok()) {
-    std::cerr << client.status() << "\n";
-    return 1;
-  }
-  return Run(*client);
+  const absl::Status changed = ChangeAndReadOn({*client, kPath}, table);
+  return changed.ok() ? 0 : Fail(changed);
+} catch (const std::system_error& e) {  // from the guards
+  return Fail(absl::UnknownError(e.what()));
 }

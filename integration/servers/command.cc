@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "lib/base/unique_fd.h"
 #include "testing/local/spawn.h"
-#include "testing/local/unique_fd.h"
 
 namespace zkrecipes::faults {
 namespace {
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& command) {
   if (words[0].empty()) {
     return absl::FailedPreconditionError(absl::StrCat("no program ", command[0], " here"));
   }
-  const testing::UniqueFd output(memfd_create("output", MFD_CLOEXEC));
+  const base::UniqueFd output(memfd_create("output", MFD_CLOEXEC));
   // Of this process, not of the child: `self` would be the child's table.
   const std::string log = absl::StrCat("/proc/", getpid(), "/fd/", output.get());
   const absl::StatusOr<pid_t> pid = testing::Spawn({.command = words, .log = log});

@@ -16,7 +16,7 @@
 namespace zkrecipes::faults {
 namespace {
 
-using testing::UniqueFd;
+using base::UniqueFd;
 
 constexpr char kSize[] = "size";
 constexpr char kRoomy[] = "1g";  // a limit: memory is taken as files are written

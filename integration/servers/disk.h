@@ -9,7 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
+
 
 namespace zkrecipes::faults {
 
@@ -27,10 +28,10 @@ class Disk {
   absl::Status Free();
 
  private:
-  explicit Disk(testing::UniqueFd mount) : mount_(std::move(mount)) {}
+  explicit Disk(base::UniqueFd mount) : mount_(std::move(mount)) {}
   absl::Status Resize(const std::string& size);
 
-  testing::UniqueFd mount_;
+  base::UniqueFd mount_;
 };
 
 }  // namespace zkrecipes::faults

@@ -77,8 +77,8 @@ absl::StatusOr<std::unique_ptr<DockerProject>> DockerProject::Launch(
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::InternalError("cannot make a socket pair");
   }
-  const testing::UniqueFd its_end(ends[0]);
-  project->lifeline_ = testing::UniqueFd(ends[1]);
+  const base::UniqueFd its_end(ends[0]);
+  project->lifeline_ = base::UniqueFd(ends[1]);
 
   const absl::StatusOr<pid_t> pid = testing::Spawn({.command = project->Command(options),
                                                     .stdin_fd = its_end.get(),

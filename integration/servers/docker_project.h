@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::faults {
@@ -41,11 +41,11 @@ class DockerProject {
   std::vector<std::string> Command(const testing::LocalEnsembleOptions& options) const;
   std::string LogPath() const;
 
-  const testing::UniqueFd log_;  // a file without a name: nothing is left of it
+  const base::UniqueFd log_;  // a file without a name: nothing is left of it
   const std::string name_;
   const std::vector<int> ports_;
   const std::string network_;
-  testing::UniqueFd lifeline_;
+  base::UniqueFd lifeline_;
 };
 
 }  // namespace zkrecipes::faults

@@ -11,12 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
+
 
 namespace zkrecipes::faults {
 
 absl::Status InNamespace(const std::string& network_namespace, const std::function<void()>& task) {
-  const testing::UniqueFd fd(open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::UniqueFd fd(open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
   int error = 0;
   std::thread([&] {
     if (setns(fd.get(), CLONE_NEWNET) == 0) {

@@ -20,7 +20,7 @@
 namespace zkrecipes::faults {
 namespace {
 
-using testing::UniqueFd;
+using base::UniqueFd;
 
 constexpr char kBridge[] = "zkrecipes0";
 constexpr char kOwnAddress[] = "10.77.0.1";

@@ -14,7 +14,7 @@
 
 #include "integration/servers/host.h"
 #include "integration/servers/slow_link.h"
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
 namespace zkrecipes::faults {
 
@@ -69,7 +69,7 @@ class Network {
   const std::string bridge_;
   const uint32_t first_address_;  // in the machine's byte order
   const int prefix_;
-  std::vector<testing::UniqueFd> namespaces_;  // hold those of our hosts
+  std::vector<base::UniqueFd> namespaces_;  // hold those of our hosts
   std::vector<Rule> rules_;
   std::map<std::string, Detour> detours_;  // by address
 };

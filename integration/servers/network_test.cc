@@ -79,7 +79,7 @@ TEST_F(NetworkTest, AHostThatIsGoneNeedsNoMending) {
   const Post a(*network().AddHost());
   const Post b(*network().AddHost());
   // A container's namespace goes with its process, this one with its descriptor.
-  testing::UniqueFd held(open(b.host().network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
+  base::UniqueFd held(open(b.host().network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
   const Host gone{b.host().address, absl::StrCat("/proc/", getpid(), "/fd/", held.get())};
   ASSERT_TRUE(network().Drop(a.host(), gone).ok());
   held.reset();

@@ -13,7 +13,7 @@
 namespace zkrecipes::faults {
 namespace {
 
-using testing::UniqueFd;
+using base::UniqueFd;
 
 constexpr uint16_t kPort = 7000;
 

@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 
 #include "integration/servers/host.h"
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
 namespace zkrecipes::faults {
 
@@ -26,7 +26,7 @@ class Post {
   bool Receive(int milliseconds) const;
 
   const Host host_;
-  testing::UniqueFd fd_;
+  base::UniqueFd fd_;
 };
 
 // Whether packets arrive at all.

@@ -23,7 +23,7 @@ namespace {
 
 using base::BootNow;
 using base::BootTime;
-using testing::UniqueFd;
+using base::UniqueFd;
 
 sockaddr* Generic(sockaddr_in& address) { return reinterpret_cast<sockaddr*>(&address); }
 

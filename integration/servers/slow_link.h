@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 
 #include "integration/servers/slow_pipe.h"
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
 namespace zkrecipes::faults {
 
@@ -38,8 +38,8 @@ class SlowLink {
 
  private:
   struct Connection {
-    testing::UniqueFd client;
-    testing::UniqueFd server;
+    base::UniqueFd client;
+    base::UniqueFd server;
     SlowPipe up;
     SlowPipe down;
   };
@@ -52,8 +52,8 @@ class SlowLink {
   static void Break(Connection& connection);
 
   const Slowness slowness_;
-  testing::UniqueFd listener_;
-  testing::UniqueFd stop_;             // an eventfd
+  base::UniqueFd listener_;
+  base::UniqueFd stop_;             // an eventfd
   std::list<Connection> connections_;  // of the thread
   std::thread thread_;
 };

@@ -19,7 +19,7 @@
 namespace zkrecipes::faults {
 namespace {
 
-using testing::UniqueFd;
+using base::UniqueFd;
 
 constexpr absl::Duration kDelay = absl::Milliseconds(200);
 

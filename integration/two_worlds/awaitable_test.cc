@@ -32,10 +32,7 @@ Pending Awaiting(LeaseAwaitable acquire) {
   return Pending([&](Pending::Done done) { Tell(std::move(acquire), std::move(done)); });
 }
 
-class AwaitableInAWorld : public WorldTest {
- protected:
-  std::shared_ptr<Client> client_ = NewClient();
-};
+class AwaitableInAWorld : public WorldTest {};
 
 TEST_F(AwaitableInAWorld, ACoroutineIsGrantedALockInItsTurn) {
   std::optional<Lease> held = Acquired(client_);
@@ -112,27 +109,27 @@ TEST_F(AwaitableInAWorld, ACampaignCanBeAwaited) {
 TEST_F(AwaitableInAWorld, AWaitEndsAtItsTimeoutAndByItsStopToken) {
   const Lease held = Acquired(client_);
   Pending late = Awaiting(Lock(client_, path()).AcquireAsync(absl::Milliseconds(50)));
-  EXPECT_EQ(Answer(late).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Code(late), StatusCode::kDeadlineExceeded);
   ASSERT_TRUE(AwaitQueue(1));
   std::stop_source stop;
   Pending stopped =
       Awaiting(Lock(client_, path()).AcquireAsync(absl::Minutes(9), stop.get_token()));
   ASSERT_TRUE(AwaitQueue(2));
   stop.request_stop();
-  EXPECT_EQ(Answer(stopped).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(Code(stopped), StatusCode::kCancelled);
   Pending before = Awaiting(Lock(client_, path()).AcquireAsync(absl::Minutes(9), stop.get_token()));
-  EXPECT_EQ(Answer(before).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(Code(before), StatusCode::kCancelled);
   EXPECT_TRUE(AwaitQueue(1));
 }
 
 TEST_F(AwaitableInAWorld, RefusalsAreAnswers) {
   Pending nowhere = Awaiting(Lock(client_, "no path").AcquireAsync());
-  EXPECT_EQ(Answer(nowhere).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code(nowhere), StatusCode::kInvalidArgument);
   const Lease held = Acquired(client_);
   Pending waiter = Awaiting(Lock(client_, path()).AcquireAsync());
   ASSERT_TRUE(AwaitQueue(2));
   EXPECT_EQ(client_->Close(), absl::OkStatus());
-  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Code(waiter), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(AwaitableInAWorld, ADestroyedCoroutineLeavesTheQueueAndOthersGoOn) {

@@ -28,29 +28,27 @@ TEST_F(ClientInAWorld, GetsASessionWithATimeoutWithinTheServersLimits) {
 }
 
 TEST_F(ClientInAWorld, GoesOnInItsSessionWhenItsConnectionWasLost) {
-  auto client = NewClient();
-  const States states(*client);
-  const int64_t session = client->session_id();
-  world().Disconnect(*client);
+  const States states(*client_);
+  const int64_t session = client_->session_id();
+  world().Disconnect(*client_);
   EXPECT_TRUE(Await(states, ClientState::kSuspended));
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(Await(states, ClientState::kConnected));
   EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kSuspended,
                                          ClientState::kConnected));
-  EXPECT_EQ(client->session_id(), session);
+  EXPECT_EQ(client_->session_id(), session);
 }
 
 TEST_F(ClientInAWorld, GoesOnInANewSessionWhenItsOwnHasExpired) {
-  auto client = NewClient();
-  const States states(*client);
-  const int64_t session = client->session_id();
-  world().Expire(*client);
+  const States states(*client_);
+  const int64_t session = client_->session_id();
+  world().Expire(*client_);
   EXPECT_TRUE(world().Await([&] {
     const auto seen = states.seen();
     return seen.size() > 1 && seen.back() == ClientState::kConnected &&
            seen[seen.size() - 2] == ClientState::kExpired;
   }));
-  EXPECT_NE(client->session_id(), session);
+  EXPECT_NE(client_->session_id(), session);
 }
 
 TEST_F(ClientInAWorld, ThatIsCutOffForLongerThanItsSessionComesBackWithANewOne) {
@@ -66,31 +64,29 @@ TEST_F(ClientInAWorld, ThatIsCutOffForLongerThanItsSessionComesBackWithANewOne) 
 }
 
 TEST_F(ClientInAWorld, KeepsItsSessionOverAChangeOfLeader) {
-  auto client = NewClient();
-  const States states(*client);
-  const int64_t session = client->session_id();
+  const States states(*client_);
+  const int64_t session = client_->session_id();
   if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
   EXPECT_TRUE(Await(states, ClientState::kConnected));
-  const Lease lease = Acquired(client);
-  EXPECT_EQ(client->session_id(), session);
+  const Lease lease = Acquired(client_);
+  EXPECT_EQ(client_->session_id(), session);
 }
 
 TEST_F(ClientInAWorld, IsClosedOnceAndForAll) {
-  auto client = NewClient();
-  const States states(*client);
+  const States states(*client_);
   EXPECT_TRUE(Await(states, ClientState::kConnected));
-  EXPECT_EQ(client->Close(), absl::OkStatus());
-  EXPECT_EQ(client->Close(), absl::OkStatus());
+  EXPECT_EQ(client_->Close(), absl::OkStatus());
+  EXPECT_EQ(client_->Close(), absl::OkStatus());
   EXPECT_TRUE(Await(states, ClientState::kClosed));
   EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kClosed));
-  const States late(*client);
+  const States late(*client_);
   EXPECT_TRUE(Await(late, ClientState::kClosed));
-  EXPECT_EQ(client->session_id(), 0);
-  Lock lock(client, path());
-  Pending pending(client, path());
+  EXPECT_EQ(client_->session_id(), 0);
+  Lock lock(client_, path());
+  Pending pending(client_, path());
   for (const absl::Status& status :
        {lock.Acquire().status(), lock.TryAcquire().status(), Answer(pending).status(),
-        ListContenders(*client, path()).status()}) {
+        ListContenders(*client_, path()).status()}) {
     EXPECT_EQ(status, absl::FailedPreconditionError("the client is closed"));
   }
 }

@@ -28,14 +28,15 @@ namespace {
 
 constexpr size_t kSessions = 3;
 
-// The first is nobody; what the others make is theirs alone.
+// The first has no credentials; the others share what they make only in part.
 SideOptions OptionsOf(size_t i) {
   if (i == 0) return {};
-  const std::string who = i == 1 ? "alice:secret" : "bob:secret";
-  return {who, {zk::AclEntry{31, "auth", ""}, zk::AclEntry{i == 1 ? 1 : 5, "world", "anyone"}}};
+  const std::string credentials = i == 1 ? "alice:secret" : "bob:secret";
+  return {credentials,
+          {zk::AclEntry{31, "auth", ""}, zk::AclEntry{i == 1 ? 1 : 5, "world", "anyone"}}};
 }
 
-// Sessions of one world, and its names for what differs between worlds.
+// The sessions of one world, and names for what differs between worlds.
 class Half {
  public:
   using Make = std::function<std::unique_ptr<Side>(const SideOptions&)>;
@@ -55,9 +56,9 @@ class Half {
     }
     return Text(reply);
   }
-  // After it the events of all that happened before are there.
+  // Returns once the events of all that happened before have come.
   void Barrier(size_t i) { sides_[i]->Do(zk::Delete{root_ + "/no such node"}); }
-  // Since the last call. The order in which a reconnection tells them is not said anywhere.
+  // Since the last call, sorted: a reconnection may report them in any order.
   std::string Events(size_t i) {
     std::vector<std::string> events = sides_[i]->Events();
     events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(told_[i]));
@@ -115,7 +116,7 @@ class Differential : public EnsembleTest {
  private:
   size_t Below(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random_); }
 
-  // Mostly of a node that was made lately, or of its child.
+  // Mostly of a recently made node, or a child of one.
   std::string Path() {
     static const std::vector<std::string> kPaths = {"/a", "/b", "/a/c", "/a//c", "/a/", ""};
     if (made_.empty() || Below(3) == 0) return kPaths[Below(kPaths.size())];
@@ -210,7 +211,7 @@ class Differential : public EnsembleTest {
   Half* servers_ = nullptr;
 };
 
-// ZKRECIPES_DIFFERENTIAL_SEEDS=1000: more than those that there is always time for.
+// ZKRECIPES_DIFFERENTIAL_SEEDS=1000 plays more than the ten that every run has time for.
 TEST_F(Differential, TheModelAnswersRandomRequestsAsServersDo) {
   const char* const seeds = std::getenv("ZKRECIPES_DIFFERENTIAL_SEEDS");
   const uint64_t last = seeds != nullptr ? std::stoull(seeds) : 10;

@@ -8,8 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/mutex.h"
-
 namespace zkrecipes::integration {
 
 std::string TextOf(const absl::StatusOr<std::optional<Leader>>& news) {
@@ -18,30 +16,7 @@ std::string TextOf(const absl::StatusOr<std::optional<Leader>>& news) {
   return absl::StrCat((*news)->owner.id, "=", (*news)->value);
 }
 
-struct Told::Shared {
-  base::Mutex mutex;
-  std::vector<std::string> texts ABSL_GUARDED_BY(mutex);
-};
-
-Told::Told(LeaderElection election)
-    : shared_(std::make_shared<Shared>()),
-      subscription_(
-          election.Observe([shared = shared_](const absl::StatusOr<std::optional<Leader>>& news) {
-            base::MutexLock lock(shared->mutex);
-            shared->texts.push_back(TextOf(news));
-          })) {}
-
-std::vector<std::string> Told::texts() const {
-  base::MutexLock lock(shared_->mutex);
-  return shared_->texts;
-}
-
-bool Told::EndWith(const std::string& text) const {
-  const std::vector<std::string> now = texts();
-  return !now.empty() && now.back() == text;
-}
-
-Worker::Worker(LeaderElection election) : election_(std::move(election)) {
+WorkThread::WorkThread(LeaderElection election) : election_(std::move(election)) {
   thread_ = std::thread([this] {
     status_ =
         election_.RunWhileLeading(stop_.get_token(), [this](const Lease& lease) { Work(lease); });
@@ -49,18 +24,18 @@ Worker::Worker(LeaderElection election) : election_(std::move(election)) {
   });
 }
 
-void Worker::set_brief(bool brief) {
+void WorkThread::set_brief(bool brief) {
   brief_ = brief;
   changes_.release();
 }
 
-absl::Status Worker::Stop() {
+absl::Status WorkThread::Stop() {
   RequestStop();
   if (thread_.joinable()) thread_.join();
   return status_;
 }
 
-void Worker::Work(const Lease& lease) {
+void WorkThread::Work(const Lease& lease) {
   EXPECT_GT(lease.token(), term_);
   term_ = lease.token();
   node_ = lease.node();
@@ -77,12 +52,6 @@ void Worker::Work(const Lease& lease) {
 Pending ElectionTest::Campaigning(LeaderElection election, WaitOptions wait) {
   return Pending(
       [&](Pending::Done done) { election.CampaignAsync(std::move(wait), std::move(done)); });
-}
-
-Pending ElectionTest::Queued(LeaderElection election, size_t place) {
-  Pending pending = Campaigning(std::move(election));
-  EXPECT_TRUE(AwaitQueue(place));
-  return pending;
 }
 
 Lease ElectionTest::Elected(LeaderElection election) {
@@ -107,7 +76,7 @@ bool ElectionTest::AwaitLeader(const std::shared_ptr<Client>& client, const std:
   });
 }
 
-void ElectionTest::ExpectStops(Worker& worker) {
+void ElectionTest::ExpectStops(WorkThread& worker) {
   worker.RequestStop();
   EXPECT_TRUE(world().Await([&] { return worker.ended(); }));
   EXPECT_EQ(worker.Stop(), absl::OkStatus());

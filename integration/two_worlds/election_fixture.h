@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "integration/fixtures/zk_session.h"
 #include "integration/two_worlds/world_fixture.h"
 #include "zkrecipes/leader_election.h"
 
@@ -23,37 +24,41 @@ namespace zkrecipes::integration {
 // "id=value" of a leader, "nobody", or the code of an error.
 std::string TextOf(const absl::StatusOr<std::optional<Leader>>& news);
 
-// What Observe tells, in order. Thread-safe but for End.
+// What Observe tells, in order. Thread-safe except End.
 class Told {
  public:
-  explicit Told(LeaderElection election);
+  explicit Told(LeaderElection election)
+      : subscription_(election.Observe(
+            [journal = journal_](const auto& news) { journal->Add(TextOf(news)); })) {}
 
-  std::vector<std::string> texts() const;
+  std::vector<std::string> texts() const { return journal_->lines(); }
   bool Are(const std::vector<std::string>& expected) const { return texts() == expected; }
-  bool EndWith(const std::string& text) const;
+  bool EndWith(const std::string& text) const {
+    const std::vector<std::string> now = texts();
+    return !now.empty() && now.back() == text;
+  }
   void End() { subscription_ = Subscription(); }
 
  private:
-  struct Shared;
-  std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<Journal> journal_ = std::make_shared<Journal>();
   Subscription subscription_;
 };
 
-// A thread in RunWhileLeading. Its work goes on until the lease is lost or it is told to stop, or not
-// at all while it is brief.
-class Worker {
+// A thread in RunWhileLeading. Its work lasts until the lease is lost or it is told to stop; while it
+// is brief, the work returns at once.
+class WorkThread {
  public:
-  explicit Worker(LeaderElection election);
-  ~Worker() { (void)Stop(); }
+  explicit WorkThread(LeaderElection election);
+  ~WorkThread() { (void)Stop(); }
 
   int terms() const { return terms_; }
   bool working() const { return working_; }
   bool ended() const { return ended_; }
-  // When terms() has changed, until it does again.
+  // Of the current term: read it when terms() has changed and before it does again.
   const std::string& node() const { return node_; }
   void set_brief(bool brief);
   void RequestStop() { stop_.request_stop(); }
-  // Waits for the thread, and so, maybe, for the world's time.
+  // Waits for the thread, which may be waiting for the world's time.
   absl::Status Stop();
 
  private:
@@ -63,7 +68,7 @@ class Worker {
   std::stop_source stop_;
   std::atomic<int> terms_ = 0;
   std::atomic<bool> brief_ = false, working_ = false, ended_ = false;
-  std::counting_semaphore<> changes_{0};  // of what ends the work
+  std::counting_semaphore<> changes_{0};  // of what may end the work
   FencingToken term_;
   std::string node_;
   absl::Status status_;
@@ -72,13 +77,17 @@ class Worker {
 
 class ElectionTest : public WorldTest {
  protected:
+  using WorldTest::Queued;
+  using WorldTest::WorldTest;
+
   LeaderElection Election(const std::shared_ptr<Client>& client, const std::string& id = "",
                           const std::string& value = "") {
     return LeaderElection(client, path(), {id, value});
   }
   static Pending Campaigning(LeaderElection election, WaitOptions wait = {});
-  // Returns when it is the `place`th in the queue of path(), from 1.
-  Pending Queued(LeaderElection election, size_t place);
+  Pending Queued(LeaderElection election, size_t place) {
+    return Queued(Campaigning(std::move(election)), place);
+  }
   Lease Elected(LeaderElection election);
 
   bool AwaitTold(const Told& told, const std::vector<std::string>& expected);
@@ -92,19 +101,15 @@ class ElectionTest : public WorldTest {
   }
 
   // In its `terms`th term, or a later one.
-  bool AwaitWork(const Worker& worker, int terms = 1) {
+  bool AwaitWork(const WorkThread& worker, int terms = 1) {
     return world().Await([&] { return worker.working() && worker.terms() >= terms; });
   }
-  void ExpectStops(Worker& worker);
+  void ExpectStops(WorkThread& worker);
 };
 
 class ElectionInAWorld : public ElectionTest {
  protected:
-  // Nobody watches a node of its own during the test.
-  std::shared_ptr<Client> NewClient(ClientOptions options = {}) {
-    options.session_timeout = absl::Minutes(1);
-    return WorldTest::NewClient(std::move(options));
-  }
+  ElectionInAWorld() : ElectionTest(kNoOwnWatches) {}
 };
 
 }  // namespace zkrecipes::integration

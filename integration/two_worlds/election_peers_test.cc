@@ -42,7 +42,7 @@ class CandidatesInAWorld : public ElectionTest {
 };
 
 TEST_F(CandidatesInAWorld, ThatComeAgainLeadInRounds) {
-  const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient()};
+  const auto clients = NewClients<2>();
   std::vector<Pending> candidates;
   for (size_t i = 0; i < 5; ++i) {
     candidates.push_back(Queued(Election(clients[i % 2], absl::StrCat(i)), i + 1));
@@ -58,18 +58,17 @@ TEST_F(CandidatesInAWorld, ThatComeAgainLeadInRounds) {
 }
 
 TEST_F(CandidatesInAWorld, DoNotLeadBecauseTheOneNextToThemGivesUp) {
-  auto client = NewClient();
-  std::optional<Lease> leading = Elected(Election(client, "0"));
-  auto first = Queued(Election(client, "1"), 2);
+  std::optional<Lease> leading = Elected(Election(client_, "0"));
+  auto first = Queued(Election(client_, "1"), 2);
   std::stop_source stop;
-  auto leaver = Campaigning(Election(client, "2"), {.cancel = stop.get_token()});
+  auto leaver = Campaigning(Election(client_, "2"), {.cancel = stop.get_token()});
   ASSERT_TRUE(AwaitQueue(3));
-  auto second = Queued(Election(client, "3"), 4);
+  auto second = Queued(Election(client_, "3"), 4);
   stop.request_stop();
-  EXPECT_EQ(Answer(leaver).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(Code(leaver), StatusCode::kCancelled);
   ASSERT_TRUE(AwaitQueue(3));
   EXPECT_FALSE(first.answered() || second.answered());
-  EXPECT_THAT(Ids(client), ElementsAre("0", "1", "3"));
+  EXPECT_THAT(Ids(client_), ElementsAre("0", "1", "3"));
   leading.reset();
   leading = Granted(first);
   EXPECT_FALSE(second.answered());
@@ -79,7 +78,7 @@ TEST_F(CandidatesInAWorld, DoNotLeadBecauseTheOneNextToThemGivesUp) {
 }
 
 TEST_F(CandidatesInAWorld, AreListedWithTheirIdsAndAllSeeTheSame) {
-  const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient()};
+  const auto clients = NewClients<2>();
   std::vector<Pending> candidates;
   std::vector<std::string> ids;
   for (size_t i = 0; i < 10; ++i) {
@@ -93,8 +92,7 @@ TEST_F(CandidatesInAWorld, AreListedWithTheirIdsAndAllSeeTheSame) {
 }
 
 TEST_F(CandidatesInAWorld, OfOneElectionObjectAreAsManyAsItsCampaigns) {
-  auto client = NewClient();
-  LeaderElection election = Election(client, "one");
+  LeaderElection election = Election(client_, "one");
   auto first = Campaigning(election);
   ASSERT_TRUE(AwaitQueue(1));
   auto second = Campaigning(election);
@@ -106,15 +104,14 @@ TEST_F(CandidatesInAWorld, OfOneElectionObjectAreAsManyAsItsCampaigns) {
 }
 
 TEST_F(CandidatesInAWorld, KeepTheirPlacesWhileTheLeaderHasNoConnection) {
-  auto client = NewClient();
   auto other = NewClient();
-  std::optional<Lease> leading = Elected(Election(client, "one"));
+  std::optional<Lease> leading = Elected(Election(client_, "one"));
   auto candidate = Queued(Election(other, "two"), 2);
   const auto queue = Queue();
-  world().Disconnect(*client);
+  world().Disconnect(*client_);
   EXPECT_TRUE(AwaitState(*leading, Lease::State::kSuspect));
   EXPECT_FALSE(candidate.answered());
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(AwaitState(*leading, Lease::State::kHeld));
   EXPECT_EQ(Queue(), queue);
   EXPECT_FALSE(candidate.answered());
@@ -141,8 +138,7 @@ TEST_F(CandidatesInAWorld, AreNotLeadersWhileTheirSessionIsLostAndOneIsAfter) {
 }
 
 TEST_F(CandidatesInAWorld, ThatLostTheirSessionLeadAgainOnlyAfterTheNext) {
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [first, second] = NewClients<2>();
   Lease lost = Elected(Election(first, "one"));
   auto next = Queued(Election(second, "two"), 2);
   world().Expire(*first);
@@ -160,8 +156,7 @@ TEST_F(CandidatesInAWorld, ThatLostTheirSessionLeadAgainOnlyAfterTheNext) {
 }
 
 TEST_F(CandidatesInAWorld, LeadInANewQueueWhenEverythingIsGone) {
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [first, second] = NewClients<2>();
   const Lease lost = Elected(Election(first, "one"));
   auto candidate = Queued(Election(second, "two"), 2);
   world().Expire(*second);
@@ -174,42 +169,39 @@ TEST_F(CandidatesInAWorld, LeadInANewQueueWhenEverythingIsGone) {
 }
 
 TEST_F(CandidatesInAWorld, LeaveNothingWhenTheyGiveUpBeforeTheirCreateIsAnswered) {
-  auto client = NewClient();
-  EXPECT_EQ(Elected(Election(client, "before")).state(),
+  EXPECT_EQ(Elected(Election(client_, "before")).state(),
             Lease::State::kHeld);  // so that the path is there
   ASSERT_TRUE(AwaitQueue(0));
-  world().HoldReplies(*client);
+  world().HoldReplies(*client_);
   std::stop_source stop;
-  auto leaver = Campaigning(Election(client, "one"), {.cancel = stop.get_token()});
+  auto leaver = Campaigning(Election(client_, "one"), {.cancel = stop.get_token()});
   ASSERT_TRUE(AwaitQueue(1));
   stop.request_stop();
-  EXPECT_EQ(Answer(leaver).status().code(), StatusCode::kCancelled);
-  world().Disconnect(*client);
-  world().Reconnect(*client);
+  EXPECT_EQ(Code(leaver), StatusCode::kCancelled);
+  world().Disconnect(*client_);
+  world().Reconnect(*client_);
   EXPECT_TRUE(AwaitQueue(0));
-  EXPECT_THAT(Elected(Election(client, "two")).node(), ::testing::StartsWith(path()));
+  EXPECT_THAT(Elected(Election(client_, "two")).node(), ::testing::StartsWith(path()));
 }
 
 TEST_F(CandidatesInAWorld, MakeNoNodeWhenTheyGiveUpWithoutAConnection) {
-  auto client = NewClient();
-  world().Disconnect(*client);
+  world().Disconnect(*client_);
   std::stop_source stop;
-  auto leaver = Campaigning(Election(client, "one"), {.cancel = stop.get_token()});
+  auto leaver = Campaigning(Election(client_, "one"), {.cancel = stop.get_token()});
   stop.request_stop();
-  EXPECT_EQ(Answer(leaver).status().code(), StatusCode::kCancelled);
-  world().Reconnect(*client);
-  const Lease leading = Elected(Election(client, "two"));
+  EXPECT_EQ(Code(leaver), StatusCode::kCancelled);
+  world().Reconnect(*client_);
+  const Lease leading = Elected(Election(client_, "two"));
   EXPECT_EQ(Number(leading.node()), "0000000000");
   EXPECT_THAT(Queue(), SizeIs(1));
 }
 
 TEST_F(CandidatesInAWorld, ThatBeginWithoutAConnectionLeadOnceThereIsOne) {
-  auto client = NewClient();
-  world().Disconnect(*client);
-  auto candidate = Campaigning(Election(client, "one"));
+  world().Disconnect(*client_);
+  auto candidate = Campaigning(Election(client_, "one"));
   world().Pass(absl::Milliseconds(200));
   EXPECT_FALSE(candidate.answered());
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   const Lease leading = Granted(candidate);
   EXPECT_EQ(candidate.answers(), 1);
   EXPECT_THAT(Queue(), ElementsAre(leading.node()));
@@ -233,12 +225,11 @@ TEST_F(CandidatesInAWorld, OutliveAChangeOfTheServersLeader) {
 }
 
 TEST_F(CandidatesInAWorld, OfPathsThatBeginAlikeOrLieWithinEachOtherDoNotMeet) {
-  auto client = NewClient();
   std::vector<Lease> leading;
   for (const std::string& path : {path() + "/below", path() + "q", path()}) {
-    auto candidate = Campaigning({client, path, {.id = path}});
+    auto candidate = Campaigning({client_, path, {.id = path}});
     leading.push_back(Granted(candidate));
-    EXPECT_EQ((*LeaderElection(client, path).CurrentLeader())->owner.id, path);
+    EXPECT_EQ((*LeaderElection(client_, path).CurrentLeader())->owner.id, path);
   }
 }
 

@@ -25,12 +25,11 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST_F(ElectionInAWorld, CandidatesLeadInTheOrderOfTheirComingAndTermsGrow) {
-  auto client = NewClient();
-  Lease lease = Elected(Election(client, "0"));
+  Lease lease = Elected(Election(client_, "0"));
   EXPECT_EQ(lease.sequencer().mode, "leader");
   std::deque<Pending> waiting;
   for (int i = 1; i < 4; ++i) {
-    waiting.push_back(Queued(Election(client, absl::StrCat(i)), waiting.size() + 2));
+    waiting.push_back(Queued(Election(client_, absl::StrCat(i)), waiting.size() + 2));
   }
   for (size_t i = 0; i < waiting.size(); ++i) {
     EXPECT_FALSE(waiting[i].answered());
@@ -38,29 +37,27 @@ TEST_F(ElectionInAWorld, CandidatesLeadInTheOrderOfTheirComingAndTermsGrow) {
     EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
     lease = Granted(waiting[i]);
     EXPECT_GT(lease.token(), term);
-    EXPECT_EQ((*Election(client).CurrentLeader())->owner.id, absl::StrCat(i + 1));
+    EXPECT_EQ((*Election(client_).CurrentLeader())->owner.id, absl::StrCat(i + 1));
   }
 }
 
 TEST_F(ElectionInAWorld, NobodyLeadsWhereNobodyIsOrNothingIs) {
-  auto client = NewClient();
-  EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "nobody");
-  { const Lease lease = Elected(Election(client)); }
+  EXPECT_EQ(TextOf(Election(client_).CurrentLeader()), "nobody");
+  { const Lease lease = Elected(Election(client_)); }
   ASSERT_TRUE(AwaitQueue(0));
-  EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "nobody");
+  EXPECT_EQ(TextOf(Election(client_).CurrentLeader()), "nobody");
 }
 
 TEST_F(ElectionInAWorld, TheLeaderIsKnownByIdValueTermNodeAndSession) {
-  auto client = NewClient();
-  const Lease lease = Elected(Election(client, "db7", "10.0.0.7:80\nsecond line"));
-  auto waiter = Queued(Election(client, "db8"), 2);
-  const auto leader = Election(client).CurrentLeader();
+  const Lease lease = Elected(Election(client_, "db7", "10.0.0.7:80\nsecond line"));
+  auto waiter = Queued(Election(client_, "db8"), 2);
+  const auto leader = Election(client_).CurrentLeader();
   ASSERT_TRUE(leader.ok() && leader->has_value()) << leader.status();
   EXPECT_EQ((*leader)->owner.id, "db7");
   EXPECT_EQ((*leader)->value, "10.0.0.7:80\nsecond line");
   EXPECT_EQ((*leader)->token, lease.token());
   EXPECT_EQ(path() + "/" + (*leader)->node, lease.node());
-  EXPECT_EQ((*leader)->session, client->session_id());
+  EXPECT_EQ((*leader)->session, client_->session_id());
 }
 
 TEST_F(ElectionInAWorld, CandidatesAreListedInOrderWithTheirIds) {
@@ -77,50 +74,45 @@ TEST_F(ElectionInAWorld, CandidatesAreListedInOrderWithTheirIds) {
 }
 
 TEST_F(ElectionInAWorld, ATryWhileSomebodyLeadsQueuesNobody) {
-  auto client = NewClient();
-  const Lease lease = Elected(Election(client));
-  EXPECT_FALSE(Election(client).TryCampaign()->acquired());
+  const Lease lease = Elected(Election(client_));
+  EXPECT_FALSE(Election(client_).TryCampaign()->acquired());
   EXPECT_THAT(Queue(), ElementsAre(lease.node()));
 }
 
 TEST_F(ElectionInAWorld, ABadCandidateIsRefusedByEveryForm) {
-  auto client = NewClient();
-  LeaderElection election = Election(client, "two\nlines");
+  LeaderElection election = Election(client_, "two\nlines");
   EXPECT_EQ(election.Campaign().status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(election.TryCampaign().status().code(), StatusCode::kInvalidArgument);
   Pending pending = Campaigning(election);
-  EXPECT_EQ(Answer(pending).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Code(pending), StatusCode::kInvalidArgument);
   EXPECT_THAT(Queue(), IsEmpty());
 }
 
 // ---- Proclaim ------------------------------------------------------------------------------------
 
 TEST_F(ElectionInAWorld, AProclamationChangesTheValueAndKeepsTheId) {
-  auto client = NewClient();
-  const Lease lease = Elected(Election(client, "a", "1"));
+  const Lease lease = Elected(Election(client_, "a", "1"));
   for (const std::string value : {"2", "", "3\n4", "3\n4"}) {
-    EXPECT_EQ(Election(client, "another id").Proclaim(lease, value), absl::OkStatus());
-    EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "a=" + value);
+    EXPECT_EQ(Election(client_, "another id").Proclaim(lease, value), absl::OkStatus());
+    EXPECT_EQ(TextOf(Election(client_).CurrentLeader()), "a=" + value);
   }
 }
 
 TEST_F(ElectionInAWorld, AProclamationWakesNoCandidate) {
-  auto client = NewClient();
   auto others = NewClient();
-  const Lease lease = Elected(Election(client));
+  const Lease lease = Elected(Election(client_));
   auto second = Queued(Election(others), 2);
   auto third = Queued(Election(others), 3);
   ASSERT_TRUE(AwaitWatches(2));
   const auto queue = Queue();
-  EXPECT_EQ(Election(client).Proclaim(lease, "new"), absl::OkStatus());
+  EXPECT_EQ(Election(client_).Proclaim(lease, "new"), absl::OkStatus());
   world().Pass(absl::Milliseconds(100));
   EXPECT_EQ(world().Watches(), 2);  // none has fired
   EXPECT_EQ(Queue(), queue);
 }
 
 TEST_F(ElectionInAWorld, WhoLeadsNoMoreProclaimsNothing) {
-  auto deposed = NewClient();
-  auto next = NewClient();
+  const auto [deposed, next] = NewClients<2>();
   Lease lease = Elected(Election(deposed, "a", "1"));
   auto waiter = Queued(Election(next, "b", "2"), 2);
   ASSERT_TRUE(world().Delete(lease.node()));
@@ -138,14 +130,13 @@ TEST_F(ElectionInAWorld, WhoLeadsNoMoreProclaimsNothing) {
 }
 
 TEST_F(ElectionInAWorld, OnlyALeaderOfThisPathProclaims) {
-  auto client = NewClient();
-  const Lease lock = Acquired(client, path() + "-lock");
-  const Lease writer = Acquired(client, path());
-  EXPECT_EQ(Election(client).Proclaim(lock, "x").code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(Election(client).Proclaim(writer, "x").code(), StatusCode::kInvalidArgument);
-  LeaderElection elsewhere(client, path() + "-other");
+  const Lease lock = Acquired(client_, path() + "-lock");
+  const Lease writer = Acquired(client_, path());
+  EXPECT_EQ(Election(client_).Proclaim(lock, "x").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Election(client_).Proclaim(writer, "x").code(), StatusCode::kInvalidArgument);
+  LeaderElection elsewhere(client_, path() + "-other");
   const Lease other = Elected(elsewhere);
-  EXPECT_EQ(Election(client).Proclaim(other, "x").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Election(client_).Proclaim(other, "x").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(elsewhere.Proclaim(other, std::string(64 * 1024 + 1, 'x')).code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(elsewhere.Proclaim(other, std::string(64 * 1024, 'x')), absl::OkStatus());
@@ -162,32 +153,30 @@ TEST_F(ElectionInAWorld, WhoMayNotWriteLeadsButDoesNotProclaim) {
 }
 
 TEST_F(ElectionInAWorld, AProclamationGoesOnOverALostConnection) {
-  auto client = NewClient();
-  const Lease lease = Elected(Election(client, "a"));
-  world().HoldReplies(*client);
+  const Lease lease = Elected(Election(client_, "a"));
+  world().HoldReplies(*client_);
   absl::Status status = absl::UnknownError("");
   std::atomic<bool> done = false;
   std::thread proclaims([&] {
-    status = Election(client).Proclaim(lease, "new");
+    status = Election(client_).Proclaim(lease, "new");
     done = true;
   });
   world().Pass(absl::Milliseconds(100));
-  world().Disconnect(*client);
+  world().Disconnect(*client_);
   world().Pass(absl::Milliseconds(100));
   EXPECT_FALSE(done);
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(world().Await([&] { return done.load(); }));
   proclaims.join();
   EXPECT_EQ(status, absl::OkStatus());
-  EXPECT_EQ(TextOf(Election(client).CurrentLeader()), "a=new");
+  EXPECT_EQ(TextOf(Election(client_).CurrentLeader()), "a=new");
 }
 
 TEST_F(ElectionInAWorld, ElectionsAndLocksShareAClient) {
-  auto client = NewClient();
   std::vector<Lease> leases;
   for (int i = 0; i < 5; ++i) {
-    leases.push_back(Elected(LeaderElection(client, absl::StrCat(path(), "-", i))));
-    leases.push_back(Acquired(client, absl::StrCat(path(), "-lock-", i)));
+    leases.push_back(Elected(LeaderElection(client_, absl::StrCat(path(), "-", i))));
+    leases.push_back(Acquired(client_, absl::StrCat(path(), "-lock-", i)));
   }
   for (const Lease& lease : leases) EXPECT_EQ(lease.state(), Lease::State::kHeld);
   for (Lease& lease : leases) EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());

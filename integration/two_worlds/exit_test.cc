@@ -29,12 +29,11 @@ class ExitInAWorld : public WorldTest {
 };
 
 TEST_F(ExitInAWorld, CloseEndsEveryWaitAndEveryLeaseAndLeavesNothing) {
-  auto client = NewClient();
-  Lease lease = Acquired(client);
+  Lease lease = Acquired(client_);
   std::vector<Pending> waiting;
-  for (int i = 0; i < 5; ++i) waiting.emplace_back(client, path());
+  for (int i = 0; i < 5; ++i) waiting.emplace_back(client_, path());
   ASSERT_TRUE(AwaitQueue(6));
-  EXPECT_EQ(client->Close(), absl::OkStatus());
+  EXPECT_EQ(client_->Close(), absl::OkStatus());
   EXPECT_THAT(Queue(), IsEmpty());
   ExpectRefusedOnce(waiting);
   EXPECT_TRUE(world().Await([&] { return lease.lost().stop_requested(); }));
@@ -45,27 +44,25 @@ TEST_F(ExitInAWorld, CloseEndsEveryWaitAndEveryLeaseAndLeavesNothing) {
 }
 
 TEST_F(ExitInAWorld, CloseAtOnceAfterAnAcquireLeavesNothing) {
-  auto client = NewClient();
   std::vector<Pending> waiting;
-  for (int i = 0; i < 5; ++i) waiting.emplace_back(client, path());
-  EXPECT_EQ(client->Close(), absl::OkStatus());
+  for (int i = 0; i < 5; ++i) waiting.emplace_back(client_, path());
+  EXPECT_EQ(client_->Close(), absl::OkStatus());
   EXPECT_THAT(Queue(), IsEmpty());
   for (Pending& waiter : waiting) (void)Answer(waiter);
   for (Pending& waiter : waiting) EXPECT_EQ(waiter.answers(), 1);
 }
 
 TEST_F(ExitInAWorld, ACallbackMayCallWhateverBlocks) {
-  auto client = NewClient();
   auto other = NewClient();
   base::OneShot<std::vector<absl::Status>> said;
-  Lock(client, path()).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
-    Lock again(client, path());
+  Lock(client_, path()).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    Lock again(client_, path());
     std::vector<absl::Status> statuses = {again.TryAcquire().status(),
                                           (*std::move(lease)).Release()};
     lease = again.Acquire();
     statuses.push_back(lease.status());
     statuses.push_back(other->Close());
-    statuses.push_back(client->Close());
+    statuses.push_back(client_->Close());
     said.Set(std::move(statuses));
   });
   const auto statuses = said.Take(base::BootNow() + kSoon);
@@ -75,9 +72,8 @@ TEST_F(ExitInAWorld, ACallbackMayCallWhateverBlocks) {
 }
 
 TEST_F(ExitInAWorld, ADroppedLeaseIsReleasedInTheBackground) {
-  auto client = NewClient();
   auto other = NewClient();
-  std::optional<Lease> lease = Acquired(client);
+  std::optional<Lease> lease = Acquired(client_);
   const std::stop_token lost = lease->lost();
   Pending waiter = Queued(other, 2);
   lease.reset();
@@ -86,16 +82,15 @@ TEST_F(ExitInAWorld, ADroppedLeaseIsReleasedInTheBackground) {
 }
 
 TEST_F(ExitInAWorld, AClientMayGoBeforeItsLeaseAndItsWaits) {
-  auto client = NewClient();
   auto other = NewClient();
-  std::optional<Lease> lease = Acquired(client);
+  std::optional<Lease> lease = Acquired(client_);
   const std::stop_token lost = lease->lost();
   std::vector<Pending> waiting;
-  for (int i = 0; i < 3; ++i) waiting.emplace_back(client, path());
+  for (int i = 0; i < 3; ++i) waiting.emplace_back(client_, path());
   ASSERT_TRUE(AwaitQueue(4));
   Pending next = Queued(other, 5);
-  client.reset();
-  EXPECT_THAT(Queue(), SizeIs(1)) << "the destructor waits until what the client had is gone";
+  client_.reset();
+  EXPECT_THAT(Queue(), SizeIs(1)) << "the destructor waits until what the client_ had is gone";
   ExpectRefusedOnce(waiting);
   EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));
   EXPECT_EQ(lease->state(), Lease::State::kReleased);
@@ -107,14 +102,12 @@ TEST_F(ExitInAWorld, AClientMayGoBeforeItsLeaseAndItsWaits) {
 }
 
 TEST_F(ExitInAWorld, AWaiterBehindAClientThatClosesStillWaitsForTheHolder) {
-  auto holder = NewClient();
-  auto leaving = NewClient();
-  auto other = NewClient();
+  const auto [holder, leaving, other] = NewClients<3>();
   std::optional<Lease> lease = Acquired(holder);
   Pending ended = Queued(leaving, 2);
   Pending waiter = Queued(other, 3);
   EXPECT_EQ(leaving->Close(), absl::OkStatus());
-  EXPECT_EQ(Answer(ended).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Code(ended), StatusCode::kFailedPrecondition);
   ASSERT_TRUE(AwaitQueue(2));
   world().Pass(absl::Milliseconds(200));
   EXPECT_FALSE(waiter.answered());

@@ -23,12 +23,28 @@ using ::testing::SizeIs;
 
 constexpr absl::Duration kShort = absl::Seconds(2);
 
-class LossInAWorld : public WorldTest {};
+class LossInAWorld : public WorldTest {
+ protected:
+  // A holder to whose lease `trouble` happens loses it, and the waiter behind is granted after it.
+  void ExpectLostAndTheNextGranted(ClientOptions options, const std::string& why,
+                                   void (*trouble)(World&, const Client&, const Lease&)) {
+    const auto holder = NewClient(std::move(options));
+    Lease lease = Acquired(holder);
+    const FencingToken token = lease.token();
+    Pending waiter = Queued(client_, 2);
+    trouble(world(), *holder, lease);
+    ExpectLost(std::move(lease), why);
+    EXPECT_GT(Granted(waiter).token(), token);
+  }
+  // So that the path is there, and a create of a node the first request.
+  void MakePath() {
+    EXPECT_EQ(Acquired(client_).state(), Lease::State::kHeld);
+    ASSERT_TRUE(AwaitQueue(0));
+  }
+};
 
 TEST_F(LossInAWorld, AWaitOverADisconnectKeepsItsPlace) {
-  auto holder = NewClient();
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [holder, first, second] = NewClients<3>();
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(first, 2);
   Pending later = Queued(second, 3);
@@ -45,8 +61,7 @@ TEST_F(LossInAWorld, AWaitOverADisconnectKeepsItsPlace) {
 }
 
 TEST_F(LossInAWorld, AWaiterIsGrantedAfterItsReconnectWhatWasReleasedMeanwhile) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(other, 2);
   world().Disconnect(*other);
@@ -58,86 +73,78 @@ TEST_F(LossInAWorld, AWaiterIsGrantedAfterItsReconnectWhatWasReleasedMeanwhile) 
 }
 
 TEST_F(LossInAWorld, ANodeWhoseCreateWasNotAnsweredIsFoundAgain) {
-  auto client = NewClient();
-  EXPECT_EQ(Acquired(client).state(), Lease::State::kHeld);  // so that the parent is there
-  ASSERT_TRUE(AwaitQueue(0));
-  world().HoldReplies(*client);
-  Pending pending(client, path());
+  MakePath();
+  world().HoldReplies(*client_);
+  Pending pending(client_, path());
   ASSERT_TRUE(AwaitQueue(1));
   const auto queue = Queue();
-  world().Disconnect(*client);
-  world().Reconnect(*client);
+  world().Disconnect(*client_);
+  world().Reconnect(*client_);
   const Lease lease = Granted(pending);
   EXPECT_EQ(lease.node(), queue[0]);
   EXPECT_EQ(Queue(), queue);
 }
 
 TEST_F(LossInAWorld, AnAcquireThatGivesUpWhileItsCreateIsNotAnsweredLeavesNothing) {
-  auto client = NewClient();
-  const FencingToken before = Acquired(client).token();
+  const FencingToken before = Acquired(client_).token();
   ASSERT_TRUE(AwaitQueue(0));
-  world().HoldReplies(*client);
-  Pending pending(client, path(), {.timeout = absl::Milliseconds(500)});
+  world().HoldReplies(*client_);
+  Pending pending(client_, path(), {.timeout = absl::Milliseconds(500)});
   ASSERT_TRUE(AwaitQueue(1));
-  EXPECT_EQ(Answer(pending).status().code(), StatusCode::kDeadlineExceeded);
-  world().Disconnect(*client);
+  EXPECT_EQ(Code(pending), StatusCode::kDeadlineExceeded);
+  world().Disconnect(*client_);
   EXPECT_THAT(Queue(), SizeIs(1));
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(AwaitQueue(0));
   EXPECT_GT(Acquired(client).token(), before);
 }
 
 TEST_F(LossInAWorld, AnAcquireWithoutAConnectionMakesOneNodeOnceThereIsOne) {
-  auto client = NewClient();
-  world().Disconnect(*client);
-  Pending pending(client, path());
+  world().Disconnect(*client_);
+  Pending pending(client_, path());
   world().Pass(absl::Milliseconds(200));
   EXPECT_FALSE(pending.answered());
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   const Lease lease = Granted(pending);
   EXPECT_THAT(Queue(), ElementsAre(lease.node()));
 }
 
 TEST_F(LossInAWorld, AListingThatWasNotAnsweredIsAskedForAgain) {
-  auto client = NewClient();
-  Lease lease = Acquired(client);
-  world().HoldReplies(*client);
+  Lease lease = Acquired(client_);
+  world().HoldReplies(*client_);
   auto listing =
-      std::async(std::launch::async, [&] { return ListContenders(*client, path())->size(); });
+      std::async(std::launch::async, [&] { return ListContenders(*client_, path())->size(); });
   world().Pass(absl::Milliseconds(200));
-  world().Disconnect(*client);
-  world().Reconnect(*client);
+  world().Disconnect(*client_);
+  world().Reconnect(*client_);
   EXPECT_TRUE(world().Await(
       [&] { return listing.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
   EXPECT_EQ(listing.get(), 1u);
 }
 
 TEST_F(LossInAWorld, AReleaseThatWasNotAnsweredIsDoneOnce) {
-  auto client = NewClient();
-  std::optional<Lease> lease = Acquired(client);
-  world().HoldReplies(*client);
+  std::optional<Lease> lease = Acquired(client_);
+  world().HoldReplies(*client_);
   lease.reset();
   ASSERT_TRUE(AwaitQueue(0));
-  world().Disconnect(*client);
-  world().Reconnect(*client);
-  lease = Acquired(client);
+  world().Disconnect(*client_);
+  world().Reconnect(*client_);
+  lease = Acquired(client_);
   EXPECT_THAT(Queue(), ElementsAre(lease->node()));
 }
 
 TEST_F(LossInAWorld, AReleaseWithoutAConnectionIsMadeGood) {
-  auto client = NewClient();
-  std::optional<Lease> lease = Acquired(client);
-  world().Disconnect(*client);
+  std::optional<Lease> lease = Acquired(client_);
+  world().Disconnect(*client_);
   lease.reset();
   world().Pass(absl::Milliseconds(200));
   EXPECT_THAT(Queue(), SizeIs(1));
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(AwaitQueue(0));
 }
 
 TEST_F(LossInAWorld, AWaitThatEndsWithoutAConnectionLeavesNothing) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   const Lease lease = Acquired(holder);
   std::stop_source stop;
   Pending timed(other, path(), {.timeout = absl::Seconds(1)});
@@ -145,42 +152,35 @@ TEST_F(LossInAWorld, AWaitThatEndsWithoutAConnectionLeavesNothing) {
   ASSERT_TRUE(AwaitQueue(3));
   world().Disconnect(*other);
   stop.request_stop();
-  EXPECT_EQ(Answer(cancelled).status().code(), StatusCode::kCancelled);
-  EXPECT_EQ(Answer(timed).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Code(cancelled), StatusCode::kCancelled);
+  EXPECT_EQ(Code(timed), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(Queue(), SizeIs(3));
   world().Reconnect(*other);
   EXPECT_TRUE(AwaitQueue(1));
 }
 
 TEST_F(LossInAWorld, ALeaseIsSuspectWithoutAConnectionAndHeldAgainWithOne) {
-  auto client = NewClient();
-  const Lease lease = Acquired(client);
-  world().Disconnect(*client);
+  const Lease lease = Acquired(client_);
+  world().Disconnect(*client_);
   EXPECT_TRUE(AwaitState(lease, Lease::State::kSuspect));
   EXPECT_GT(lease.remaining(), absl::ZeroDuration());
   EXPECT_FALSE(lease.lost().stop_requested());
-  world().Reconnect(*client);
+  world().Reconnect(*client_);
   EXPECT_TRUE(AwaitState(lease, Lease::State::kHeld));
   EXPECT_FALSE(lease.lost().stop_requested());
 }
 
 TEST_F(LossInAWorld, AHolderWhoseSessionExpiredIsToldAndTheNextHasALargerToken) {
-  auto holder = NewClient();
-  auto other = NewClient();
-  Lease lease = Acquired(holder);
-  const FencingToken token = lease.token();
-  Pending waiter = Queued(other, 2);
-  world().Expire(*holder);
-  EXPECT_GT(Granted(waiter).token(), token);
-  ExpectLost(std::move(lease), "the lease had been lost");
+  ExpectLostAndTheNextGranted(
+      {}, "the lease had been lost",
+      [](World& world, const Client& holder, const Lease&) { world.Expire(holder); });
 }
 
 TEST_F(LossInAWorld, ASessionThatHeldAndWaitedLosesItsLeaseAndItsWaitIsGrantedInTheNextOne) {
-  auto client = NewClient();
-  Lease lease = Acquired(client);
+  Lease lease = Acquired(client_);
   const FencingToken token = lease.token();
-  Pending waiter = Queued(client, 2);
-  world().Expire(*client);
+  Pending waiter = Queued(client_, 2);
+  world().Expire(*client_);
   ExpectLost(std::move(lease), "the lease had been lost");
   const Lease next = Granted(waiter);
   EXPECT_GT(next.token(), token);
@@ -188,20 +188,13 @@ TEST_F(LossInAWorld, ASessionThatHeldAndWaitedLosesItsLeaseAndItsWaitIsGrantedIn
 }
 
 TEST_F(LossInAWorld, AHolderThatIsCutOffLosesItsLeaseWhenItsTimeoutIsOver) {
-  auto holder = NewClient({.session_timeout = kShort});
-  auto other = NewClient();
-  Lease lease = Acquired(holder);
-  const FencingToken token = lease.token();
-  Pending waiter = Queued(other, 2);
-  world().Disconnect(*holder);
-  ExpectLost(std::move(lease), "could not be proven to be alive");
-  EXPECT_GT(Granted(waiter).token(), token);
+  ExpectLostAndTheNextGranted(
+      {.session_timeout = kShort}, "could not be proven to be alive",
+      [](World& world, const Client& holder, const Lease&) { world.Disconnect(holder); });
 }
 
 TEST_F(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
-  auto holder = NewClient();
-  auto first = NewClient();
-  auto second = NewClient();
+  const auto [holder, first, second] = NewClients<3>();
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(first, 2);
   Pending other = Queued(second, 3);
@@ -223,14 +216,11 @@ TEST_F(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
 }
 
 TEST_F(LossInAWorld, AHolderLearnsThatItsNodeWasDeletedAndTheNextIsGranted) {
-  auto holder = NewClient({.session_timeout = kShort});
-  auto other = NewClient();
-  Lease lease = Acquired(holder);
-  const FencingToken token = lease.token();
-  Pending waiter = Queued(other, 2);
-  ASSERT_TRUE(world().Delete(lease.node()));
-  ExpectLost(std::move(lease), "the lease had been lost: somebody else deleted its node");
-  EXPECT_GT(Granted(waiter).token(), token);
+  ExpectLostAndTheNextGranted({.session_timeout = kShort},
+                              "the lease had been lost: somebody else deleted its node",
+                              [](World& world, const Client&, const Lease& lease) {
+                                EXPECT_TRUE(world.Delete(lease.node()));
+                              });
 }
 
 TEST_F(LossInAWorld, AHolderLearnsAfterItsReconnectThatItsNodeWasDeletedMeanwhile) {
@@ -260,8 +250,7 @@ TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedIsToldAndTheOthersStay) {
 }
 
 TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedWhileItWasCutOffIsToldAndNotGranted) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   std::optional<Lease> lease = Acquired(holder);
   Pending waiter = Queued(other, 2);
   const std::string node = Queue()[1];
@@ -270,7 +259,7 @@ TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedWhileItWasCutOffIsToldAndNotGrant
   lease.reset();
   ASSERT_TRUE(AwaitQueue(0));
   world().Reconnect(*other);
-  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kAborted);
+  EXPECT_EQ(Code(waiter), StatusCode::kAborted);
 }
 
 TEST_F(LossInAWorld, ALeaseAndAWaitOutliveAChangeOfLeaderAndTokensGrow) {

@@ -21,11 +21,8 @@ using ::testing::SizeIs;
 
 class QueueInAWorld : public WorldTest {
  protected:
-  // Nobody watches a node of its own during the test.
-  std::shared_ptr<Client> NewClient(ClientOptions options = {}) {
-    options.session_timeout = absl::Minutes(1);
-    return WorldTest::NewClient(std::move(options));
-  }
+  QueueInAWorld() : WorldTest(kNoOwnWatches) {}
+
   // Grants in the order of arrival, with growing tokens.
   void ExpectTurns(Lease held, std::vector<Pending>& waiting) {
     for (Pending& waiter : waiting) {
@@ -39,16 +36,15 @@ class QueueInAWorld : public WorldTest {
 };
 
 TEST_F(QueueInAWorld, AGrantIsOneNodeWhoseCzxidIsTheToken) {
-  auto client = NewClient();
-  Lease lease = Acquired(client);
+  Lease lease = Acquired(client_);
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
   EXPECT_GT(lease.remaining(), absl::ZeroDuration());
   EXPECT_THAT(Queue(), ElementsAre(lease.node()));
-  const auto contenders = ListContenders(*client, path());
+  const auto contenders = ListContenders(*client_, path());
   ASSERT_THAT(*contenders, SizeIs(1));
   EXPECT_TRUE(contenders->front().holds);
   EXPECT_EQ(contenders->front().node_czxid, lease.token().value());
-  EXPECT_EQ(contenders->front().session, client->session_id());
+  EXPECT_EQ(contenders->front().session, client_->session_id());
   EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
   EXPECT_THAT(Queue(), IsEmpty());
 }
@@ -66,10 +62,9 @@ TEST_F(QueueInAWorld, ClientsHaveTheirTurnsInTheOrderOfArrival) {
 }
 
 TEST_F(QueueInAWorld, AcquiresOfOneClientHaveTheirTurnsInTheOrderOfArrival) {
-  auto client = NewClient();
-  Lease lease = Acquired(client);
+  Lease lease = Acquired(client_);
   std::vector<Pending> waiting;
-  for (size_t i = 0; i < 10; ++i) waiting.emplace_back(client, path());
+  for (size_t i = 0; i < 10; ++i) waiting.emplace_back(client_, path());
   ASSERT_TRUE(AwaitQueue(11));
   ExpectTurns(std::move(lease), waiting);
 }
@@ -89,8 +84,7 @@ TEST_F(QueueInAWorld, EachWaiterWatchesOneNodeAndAReleaseFiresOneWatch) {
 }
 
 TEST_F(QueueInAWorld, ATryTakesAFreeLock) {
-  auto client = NewClient();
-  auto tried = Lock(client, path()).TryAcquire();
+  auto tried = Lock(client_, path()).TryAcquire();
   ASSERT_TRUE(tried.ok()) << tried.status();
   ASSERT_TRUE(tried->acquired());
   EXPECT_THAT(Queue(), ElementsAre((*std::move(tried)).lease().node()));
@@ -98,8 +92,7 @@ TEST_F(QueueInAWorld, ATryTakesAFreeLock) {
 }
 
 TEST_F(QueueInAWorld, ATryOfABusyLockQueuesNobody) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   const Lease lease = Acquired(holder);
   CatchUp(other);
   for (const auto& client : {holder, other}) {
@@ -123,7 +116,7 @@ TEST_F(QueueInAWorld, ATryThatWasBusyTakesTheLockOnceItIsFree) {
 }
 
 TEST_F(QueueInAWorld, OfManyTriesAtOnceOneTakesTheLockAndTheOthersLeaveNothing) {
-  const std::vector<std::shared_ptr<Client>> clients = {NewClient(), NewClient(), NewClient()};
+  const auto clients = NewClients<3>();
   std::vector<std::future<absl::StatusOr<TryResult>>> tries;
   for (size_t i = 0; i < 12; ++i) {
     tries.push_back(std::async(std::launch::async, [this, client = clients[i % clients.size()]] {
@@ -142,46 +135,37 @@ TEST_F(QueueInAWorld, OfManyTriesAtOnceOneTakesTheLockAndTheOthersLeaveNothing) 
 }
 
 TEST_F(QueueInAWorld, AHolderThatAcquiresAgainWaitsForItselfAndStillHolds) {
-  auto client = NewClient();
-  std::optional<Lease> lease = Acquired(client);
-  Pending again(client, path(), {.timeout = absl::Seconds(1)});
-  EXPECT_EQ(Answer(again).status().code(), StatusCode::kDeadlineExceeded);
+  std::optional<Lease> lease = Acquired(client_);
+  Pending again(client_, path(), {.timeout = absl::Seconds(1)});
+  EXPECT_EQ(Code(again), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(lease->state(), Lease::State::kHeld);
-  Pending next = Queued(client, 2);
+  Pending next = Queued(client_, 2);
   EXPECT_FALSE(next.answered());
   lease.reset();
   EXPECT_TRUE(Answer(next).ok());
 }
 
-TEST_F(QueueInAWorld, ATimedOutWaitLeavesNeitherNodeNorWatch) {
-  auto holder = NewClient();
-  auto other = NewClient();
-  const Lease lease = Acquired(holder);
-  Pending waiter(other, path(), {.timeout = absl::Seconds(1)});
-  ASSERT_TRUE(AwaitWatches(1));
-  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_TRUE(AwaitQueue(1));
-  EXPECT_TRUE(AwaitWatches(0));
-  EXPECT_EQ(waiter.answers(), 1);
-}
-
-TEST_F(QueueInAWorld, ACancelledWaitLeavesNeitherNodeNorWatch) {
-  auto holder = NewClient();
-  auto other = NewClient();
+TEST_F(QueueInAWorld, ATimedOutOrCancelledWaitLeavesNeitherNodeNorWatch) {
+  const auto [holder, other] = NewClients<2>();
   const Lease lease = Acquired(holder);
   std::stop_source stop;
-  Pending waiter(other, path(), {.cancel = stop.get_token()});
-  ASSERT_TRUE(AwaitWatches(1));
-  stop.request_stop();
-  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kCancelled);
-  EXPECT_TRUE(AwaitQueue(1));
-  EXPECT_TRUE(AwaitWatches(0));
+  const std::pair<WaitOptions, StatusCode> ends[] = {
+      {{.timeout = absl::Seconds(1)}, StatusCode::kDeadlineExceeded},
+      {{.cancel = stop.get_token()}, StatusCode::kCancelled}};
+  for (const auto& [wait, code] : ends) {
+    Pending waiter(other, path(), wait);
+    ASSERT_TRUE(AwaitWatches(1));
+    if (code == StatusCode::kCancelled) stop.request_stop();
+    EXPECT_EQ(Code(waiter), code);
+    EXPECT_TRUE(AwaitQueue(1));
+    EXPECT_TRUE(AwaitWatches(0));
+    EXPECT_EQ(waiter.answers(), 1);
+  }
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
 }
 
 TEST_F(QueueInAWorld, AWaiterBehindOneThatGaveUpStillGetsItsTurnAndNotBefore) {
-  auto holder = NewClient();
-  auto other = NewClient();
+  const auto [holder, other] = NewClients<2>();
   std::optional<Lease> lease = Acquired(holder);
   std::stop_source stop;
   Pending gives_up(other, path(), {.cancel = stop.get_token()});

@@ -10,48 +10,13 @@
 #include <thread>
 #include <utility>
 
-#include "integration/two_worlds/world_fixture.h"
-#include "zkrecipes/read_write_lock.h"
+#include "integration/two_worlds/read_write_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
 using ::testing::ElementsAre;
-
-class ReadWriteChangeInAWorld : public WorldTest {
- protected:
-  ReadWriteChangeInAWorld() : client_(NewPatientClient()), other_(NewPatientClient()) {}
-
-  // Nobody watches a node of its own during the test.
-  std::shared_ptr<Client> NewPatientClient() {
-    ClientOptions options;
-    options.session_timeout = absl::Minutes(1);
-    return NewClient(options);
-  }
-  ReadWriteLock lock() { return {client_, path()}; }
-
-  Lease Reading(const std::shared_ptr<Client>& client) {
-    Pending reader = Reader(client);
-    return Granted(reader);
-  }
-  Lease Writing(const std::shared_ptr<Client>& client) {
-    Pending writer = Writer(client);
-    return Granted(writer);
-  }
-  Pending Reader(const std::shared_ptr<Client>& client) {
-    return Pending(
-        [&](auto done) { ReadWriteLock(client, path()).AcquireSharedAsync({}, std::move(done)); });
-  }
-  Pending Writer(const std::shared_ptr<Client>& client) {
-    return Pending([&](auto done) {
-      ReadWriteLock(client, path()).AcquireExclusiveAsync({}, std::move(done));
-    });
-  }
-
-  std::shared_ptr<Client> client_;
-  std::shared_ptr<Client> other_;
-};
 
 // An upgrade that has to wait, on a thread of its own.
 class Upgrading {
@@ -73,6 +38,17 @@ class Upgrading {
   std::jthread thread_;
 };
 
+class ReadWriteChangeInAWorld : public ReadWriteTest {
+ protected:
+  ReadWriteChangeInAWorld() : ReadWriteTest(kNoOwnWatches) {}
+
+  bool AwaitDone(const Upgrading& upgrading) {
+    return world().Await([&] { return upgrading.done(); });
+  }
+
+  std::shared_ptr<Client> other_ = NewClient();
+};
+
 TEST_F(ReadWriteChangeInAWorld, TheOnlyReaderIsUpgradedWithALargerToken) {
   Lease shared = Reading(client_);
   const FencingToken before = shared.token();
@@ -83,7 +59,7 @@ TEST_F(ReadWriteChangeInAWorld, TheOnlyReaderIsUpgradedWithALargerToken) {
   EXPECT_EQ(shared.state(), Lease::State::kReleased);
   EXPECT_TRUE(AwaitQueue(1));
   EXPECT_THAT(Queue(), ElementsAre(exclusive->node()));
-  EXPECT_FALSE(ReadWriteLock(other_, path()).TryAcquireShared()->acquired());
+  EXPECT_FALSE(LockOf(other_).TryAcquireShared()->acquired());
 }
 
 TEST_F(ReadWriteChangeInAWorld, AnUpgradeWaitsForTheOtherReaders) {
@@ -95,7 +71,7 @@ TEST_F(ReadWriteChangeInAWorld, AnUpgradeWaitsForTheOtherReaders) {
   EXPECT_FALSE(upgrading.done());
   EXPECT_EQ(shared.state(), Lease::State::kHeld);
   other.reset();
-  ASSERT_TRUE(world().Await([&] { return upgrading.done(); }));
+  ASSERT_TRUE(AwaitDone(upgrading));
   EXPECT_TRUE(upgrading.Answer().ok());
 }
 
@@ -104,20 +80,19 @@ TEST_F(ReadWriteChangeInAWorld, OfTwoUpgradesTheSecondFailsAtOnceAndTheFirstIsGr
   std::optional<Lease> second = Reading(other_);
   Upgrading upgrading(lock(), first);
   ASSERT_TRUE(AwaitQueue(3));
-  auto refused = ReadWriteLock(other_, path()).Upgrade(*second);
+  auto refused = LockOf(other_).Upgrade(*second);
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition) << refused.status();
   EXPECT_EQ(second->state(), Lease::State::kHeld);
   EXPECT_TRUE(AwaitQueue(3));
   EXPECT_FALSE(upgrading.done());
   second.reset();
-  ASSERT_TRUE(world().Await([&] { return upgrading.done(); }));
+  ASSERT_TRUE(AwaitDone(upgrading));
   EXPECT_TRUE(upgrading.Answer().ok());
 }
 
 TEST_F(ReadWriteChangeInAWorld, AnUpgradeFailsAtOnceBehindAQueuedWriter) {
   Lease shared = Reading(client_);
-  auto writer = Writer(other_);
-  ASSERT_TRUE(AwaitQueue(2));
+  auto writer = Queued(Write(other_), 2);
   EXPECT_EQ(lock().Upgrade(shared).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(shared.state(), Lease::State::kHeld);
   EXPECT_TRUE(AwaitQueue(2));
@@ -133,7 +108,7 @@ TEST_F(ReadWriteChangeInAWorld, AnUpgradeThatGivesUpKeepsTheReader) {
   Upgrading upgrading(lock(), shared, {.cancel = stop.get_token()});
   ASSERT_TRUE(AwaitQueue(3));
   stop.request_stop();
-  ASSERT_TRUE(world().Await([&] { return upgrading.done(); }));
+  ASSERT_TRUE(AwaitDone(upgrading));
   EXPECT_EQ(upgrading.Answer().status().code(), StatusCode::kCancelled);
   EXPECT_EQ(shared.state(), Lease::State::kHeld);
   EXPECT_TRUE(AwaitQueue(2));
@@ -143,12 +118,9 @@ TEST_F(ReadWriteChangeInAWorld, AnUpgradeThatGivesUpKeepsTheReader) {
 TEST_F(ReadWriteChangeInAWorld, ADowngradeKeepsItsTokenAndLetsReadersInUpToTheNextWriter) {
   Lease exclusive = Writing(client_);
   const FencingToken token = exclusive.token();
-  auto reader = Reader(other_);
-  ASSERT_TRUE(AwaitQueue(2));
-  auto writer = Writer(other_);
-  ASSERT_TRUE(AwaitQueue(3));
-  auto later = Reader(other_);
-  ASSERT_TRUE(AwaitQueue(4));
+  auto reader = Queued(Read(other_), 2);
+  auto writer = Queued(Write(other_), 3);
+  auto later = Queued(Read(other_), 4);
   auto shared = lock().Downgrade(exclusive);
   ASSERT_TRUE(shared.ok()) << shared.status();
   EXPECT_EQ(shared->sequencer().mode, "shared");
@@ -210,7 +182,7 @@ TEST_F(ReadWriteChangeInAWorld, ASessionThatExpiresEndsAnUpgradeThatWaits) {
   Upgrading upgrading(lock(), shared);
   ASSERT_TRUE(AwaitQueue(3));
   world().Expire(*client_);
-  ASSERT_TRUE(world().Await([&] { return upgrading.done(); }));
+  ASSERT_TRUE(AwaitDone(upgrading));
   EXPECT_EQ(upgrading.Answer().status().code(), StatusCode::kAborted);
   ExpectLost(std::move(shared), "its session expired");
   EXPECT_TRUE(AwaitQueue(1));
@@ -223,7 +195,7 @@ TEST_F(ReadWriteChangeInAWorld, WhatIsNoLeaseOfThisLockIsRefused) {
   const auto code = [](const absl::StatusOr<Lease>& answer) { return answer.status().code(); };
   EXPECT_EQ(code(lock().Downgrade(shared)), StatusCode::kInvalidArgument);
   EXPECT_EQ(code(lock().Upgrade(elsewhere)), StatusCode::kInvalidArgument);
-  EXPECT_EQ(code(ReadWriteLock(other_, path()).Upgrade(shared)), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(LockOf(other_).Upgrade(shared)), StatusCode::kInvalidArgument);
   ReadWriteLock on_plain(client_, world().root() + "/plain");
   EXPECT_EQ(code(on_plain.Downgrade(plain)), StatusCode::kInvalidArgument);
   const Lease moved = std::move(shared);

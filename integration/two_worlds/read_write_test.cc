@@ -2,45 +2,27 @@
 //
 // The read/write lock, in every world.
 
+#include <atomic>
 #include <memory>
 #include <optional>
+#include <random>
 #include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "integration/two_worlds/world_fixture.h"
-#include "zkrecipes/read_write_lock.h"
+#include "integration/two_worlds/read_write_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {
 
-class ReadWriteInAWorld : public WorldTest {
+using absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class ReadWriteInAWorld : public ReadWriteTest {
  protected:
-  ReadWriteInAWorld() {
-    // Nobody watches a node of its own during the test.
-    ClientOptions options;
-    options.session_timeout = absl::Minutes(1);
-    client_ = NewClient(options);
-  }
-
-  Pending Read() {
-    return Pending([&](auto done) { lock().AcquireSharedAsync({}, std::move(done)); });
-  }
-  Pending Write() {
-    return Pending([&](auto done) { lock().AcquireExclusiveAsync({}, std::move(done)); });
-  }
-  // Queues as the `place`th, from 1.
-  Pending QueuedReader(size_t place) { return Placed(Read(), place); }
-  Pending QueuedWriter(size_t place) { return Placed(Write(), place); }
-
-  ReadWriteLock lock() { return {client_, path()}; }
-  std::shared_ptr<Client> client_;
-
- private:
-  Pending Placed(Pending pending, size_t place) {
-    EXPECT_TRUE(AwaitQueue(place));
-    return pending;
-  }
+  ReadWriteInAWorld() : ReadWriteTest(kNoOwnWatches) {}
 };
 
 TEST_F(ReadWriteInAWorld, ReadersHoldItTogether) {
@@ -54,11 +36,10 @@ TEST_F(ReadWriteInAWorld, ReadersHoldItTogether) {
 }
 
 TEST_F(ReadWriteInAWorld, AWriterHoldsItAlone) {
-  auto writer = QueuedWriter(1);
-  std::optional<Lease> lease = Granted(writer);
+  std::optional<Lease> lease = Writing(client_);
   EXPECT_EQ(lease->sequencer().mode, "exclusive");
-  auto reader = QueuedReader(2);
-  auto next = QueuedWriter(3);
+  auto reader = Queued(Read(), 2);
+  auto next = Queued(Write(), 3);
   EXPECT_TRUE(AwaitWatches(2));
   EXPECT_FALSE(reader.answered());
   EXPECT_FALSE(next.answered());
@@ -70,10 +51,9 @@ TEST_F(ReadWriteInAWorld, AWriterHoldsItAlone) {
 }
 
 TEST_F(ReadWriteInAWorld, AQueuedWriterHoldsBackLaterReaders) {
-  auto first = QueuedReader(1);
-  std::optional<Lease> reading = Granted(first);
-  auto writer = QueuedWriter(2);
-  auto later = QueuedReader(3);
+  std::optional<Lease> reading = Reading(client_);
+  auto writer = Queued(Write(), 2);
+  auto later = Queued(Read(), 3);
   EXPECT_TRUE(AwaitWatches(2));
   EXPECT_FALSE(later.answered());
   reading.reset();
@@ -88,7 +68,7 @@ TEST_F(ReadWriteInAWorld, AWriterWaitsForTheLastOfItsReaders) {
   std::vector<std::optional<Lease>> readers;
   for (int i = 0; i < 3; ++i) waiting.push_back(Read());
   for (Pending& reader : waiting) readers.emplace_back(Granted(reader));
-  auto writer = QueuedWriter(4);
+  auto writer = Queued(Write(), 4);
   for (const size_t i : {1, 2}) {
     readers[i].reset();
     EXPECT_TRUE(AwaitQueue(4 - i));
@@ -100,12 +80,11 @@ TEST_F(ReadWriteInAWorld, AWriterWaitsForTheLastOfItsReaders) {
 }
 
 TEST_F(ReadWriteInAWorld, WhenAWriterLeavesAllReadersUpToTheNextWriterAreGranted) {
-  auto writer = QueuedWriter(1);
-  std::optional<Lease> writing = Granted(writer);
-  auto one = QueuedReader(2);
-  auto two = QueuedReader(3);
-  auto next = QueuedWriter(4);
-  auto three = QueuedReader(5);
+  std::optional<Lease> writing = Writing(client_);
+  auto one = Queued(Read(), 2);
+  auto two = Queued(Read(), 3);
+  auto next = Queued(Write(), 4);
+  auto three = Queued(Read(), 5);
   // All three readers wait for a writer, and those of one writer share its watch.
   EXPECT_TRUE(AwaitWatches(3));
   writing.reset();
@@ -116,8 +95,7 @@ TEST_F(ReadWriteInAWorld, WhenAWriterLeavesAllReadersUpToTheNextWriterAreGranted
 }
 
 TEST_F(ReadWriteInAWorld, ATryIsToldWhetherItIsBusyForItsMode) {
-  auto reader = Read();
-  std::optional<Lease> reading = Granted(reader);
+  std::optional<Lease> reading = Reading(client_);
   EXPECT_TRUE(lock().TryAcquireShared()->acquired());
   EXPECT_FALSE(lock().TryAcquireExclusive()->acquired());
   reading.reset();
@@ -129,15 +107,14 @@ TEST_F(ReadWriteInAWorld, ATryIsToldWhetherItIsBusyForItsMode) {
 }
 
 TEST_F(ReadWriteInAWorld, AReaderBehindAQueuedWriterIsBusyToATry) {
-  auto reader = Read();
-  const Lease reading = Granted(reader);
-  auto writer = QueuedWriter(2);
+  const Lease reading = Reading(client_);
+  auto writer = Queued(Write(), 2);
   EXPECT_FALSE(lock().TryAcquireShared()->acquired());
 }
 
 TEST_F(ReadWriteInAWorld, ALockOnItsPathQueuesAsAWriter) {
   std::optional<Lease> locked = Acquired(client_);
-  auto reader = QueuedReader(2);
+  auto reader = Queued(Read(), 2);
   EXPECT_TRUE(AwaitWatches(1));
   EXPECT_FALSE(reader.answered());
   locked.reset();
@@ -150,29 +127,139 @@ TEST_F(ReadWriteInAWorld, ALockOnItsPathQueuesAsAWriter) {
 }
 
 TEST_F(ReadWriteInAWorld, AWriterThatGivesUpLetsTheReadersBehindItGo) {
-  auto reader = Read();
-  const Lease reading = Granted(reader);
+  const Lease reading = Reading(client_);
   std::stop_source stop;
-  Pending writer([&](auto done) {
-    lock().AcquireExclusiveAsync({.cancel = stop.get_token()}, std::move(done));
-  });
-  ASSERT_TRUE(AwaitQueue(2));
-  auto later = QueuedReader(3);
+  auto writer = Queued(Write(client_, {.cancel = stop.get_token()}), 2);
+  auto later = Queued(Read(), 3);
   EXPECT_FALSE(later.answered());
   stop.request_stop();
   EXPECT_TRUE(Answer(later).ok());
 }
 
 TEST_F(ReadWriteInAWorld, ReadersAndWritersAreListedInOrder) {
-  auto writer = QueuedWriter(1);
-  const Lease writing = Granted(writer);
-  auto reader = QueuedReader(2);
+  const Lease writing = Writing(client_);
+  auto reader = Queued(Read(), 2);
   const auto queue = ListContenders(*client_, path());
   ASSERT_EQ(queue->size(), 2u);
   EXPECT_EQ((*queue)[0].mode, "exclusive");
   EXPECT_TRUE((*queue)[0].holds);
   EXPECT_EQ((*queue)[1].mode, "shared");
   EXPECT_FALSE((*queue)[1].holds);
+}
+
+// ---- As other libraries' suites play it (docs/peers.md) -------------------------------------------
+
+class ReadersAndWritersInAWorld : public ReadWriteTest {};
+
+TEST_F(ReadersAndWritersInAWorld, AllReadersHoldAndAllWritersWaitAndAreListedSo) {
+  constexpr size_t kReaders = 20, kWriters = 8;
+  auto client = NewClient({.owner_id = "one"});
+  std::vector<Pending> readers, writers;
+  std::vector<Lease> reading;
+  for (size_t i = 0; i < kReaders; ++i) readers.push_back(Read(client));
+  for (Pending& reader : readers) reading.push_back(Granted(reader));
+  for (size_t i = 0; i < kWriters; ++i) writers.push_back(Write(client));
+  ASSERT_TRUE(AwaitQueue(kReaders + kWriters));
+  const auto queue = ListContenders(*client, path());
+  ASSERT_THAT(*queue, SizeIs(kReaders + kWriters));
+  for (size_t i = 0; i < queue->size(); ++i) {
+    EXPECT_EQ((*queue)[i].mode, i < kReaders ? "shared" : "exclusive");
+    EXPECT_EQ((*queue)[i].holds, i < kReaders);
+    EXPECT_EQ((*queue)[i].owner.id, "one");
+  }
+  for (const Pending& writer : writers) EXPECT_FALSE(writer.answered());
+  reading.clear();
+  for (Pending& writer : writers) EXPECT_TRUE(Answer(writer).ok());
+}
+
+TEST_F(ReadersAndWritersInAWorld, AHolderThatAcquiresInTheOtherModeWaitsForItselfAndStillHolds) {
+  for (const bool reads : {true, false}) {
+    SCOPED_TRACE(reads ? "a reader" : "a writer");
+    std::optional<Lease> held = reads ? Reading(client_) : Writing(client_);
+    const auto acquire_other = [&](WaitOptions wait) {
+      return reads ? Write(client_, std::move(wait)) : Read(client_, std::move(wait));
+    };
+    auto given_up = acquire_other({.timeout = absl::Seconds(1)});
+    EXPECT_EQ(Code(given_up), StatusCode::kDeadlineExceeded);
+    EXPECT_EQ(held->state(), Lease::State::kHeld);
+    auto pending = Queued(acquire_other({}), 2);
+    held.reset();
+    held = Granted(pending);
+  }
+}
+
+TEST_F(ReadersAndWritersInAWorld, TheReaderBehindAWriterWhoseSessionExpiredIsGrantedAfterIt) {
+  const auto [first, second] = NewClients<2>();
+  Lease writing = Writing(first);
+  const FencingToken token = writing.token();
+  auto reader = Queued(Read(second), 2);
+  ASSERT_TRUE(AwaitWatches(3));  // each its own node, and the reader the writer's
+  EXPECT_FALSE(reader.answered());
+  world().Expire(*first);
+  const Lease reading = Granted(reader);
+  EXPECT_GT(reading.token(), token);
+  EXPECT_THAT(Queue(), ElementsAre(reading.node()));
+  ExpectLost(std::move(writing), "the lease had been lost");
+}
+
+TEST_F(ReadersAndWritersInAWorld, TheWriterWaitsForTheOtherReaderWhenOneReadersSessionExpired) {
+  const auto [first, second] = NewClients<2>();
+  Lease lost = Reading(first);
+  std::optional<Lease> reading = Reading(second);
+  auto writer = Queued(Write(second), 3);
+  world().Expire(*first);
+  ASSERT_TRUE(AwaitQueue(2));
+  ExpectLost(std::move(lost), "the lease had been lost");
+  EXPECT_FALSE(writer.answered());
+  reading.reset();
+  EXPECT_TRUE(Answer(writer).ok());
+}
+
+// The holders inside. They are ordered by messages over the network only, so all is atomic.
+struct Room {
+  std::atomic<int> readers = 0, writers = 0, writes = 0, last_write = 0;
+
+  void Reads() {
+    ++readers;
+    const int before = last_write;
+    EXPECT_EQ(writers, 0);
+    std::this_thread::yield();
+    EXPECT_EQ(last_write, before);
+    --readers;
+  }
+  void Writes() {
+    EXPECT_EQ(writers.fetch_add(1), 0);
+    EXPECT_EQ(readers, 0);
+    last_write = ++writes;
+    std::this_thread::yield();
+    EXPECT_EQ(last_write, writes);
+    --writers;
+  }
+};
+
+TEST_F(ReadersAndWritersInAWorld, WritersAreAloneInRandomTraffic) {
+  constexpr unsigned kThreads = 8, kGrants = 25;
+  const auto clients = NewClients<3>();
+  Room room;
+  const auto work = [&](unsigned thread) {
+    std::mt19937 random(thread);
+    ReadWriteLock lock = LockOf(clients[thread % clients.size()]);
+    for (unsigned i = 0; i < kGrants; ++i) {
+      const bool writes = random() % 4 == 0;
+      auto lease = writes ? lock.AcquireExclusive() : lock.AcquireShared();
+      ASSERT_TRUE(lease.ok()) << lease.status();
+      writes ? room.Writes() : room.Reads();
+      // Half are released by the destructor, in the background.
+      if (i % 2 == 0) {
+        EXPECT_EQ((*std::move(lease)).Release(), absl::OkStatus());
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kThreads; ++t) threads.emplace_back(work, t);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(room.writes, 0);
+  EXPECT_TRUE(AwaitQueue(0));
 }
 
 }  // namespace

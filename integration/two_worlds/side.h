@@ -17,8 +17,8 @@ struct SideOptions {
   std::vector<zk::AclEntry> acl = {};
 };
 
-// One session at the seam of lib/zk, of the model or of a real server. For one thread; its
-// destruction ends the session.
+// One session at the seam of lib/zk, with the model or a real server. For one thread. Its destructor
+// ends the session.
 class Side {
  public:
   virtual ~Side() = default;
@@ -26,12 +26,12 @@ class Side {
   virtual zk::SessionId id() const = 0;
   // REQUIRES: not between Break and Restore.
   virtual zk::Reply Do(const zk::Request& request) = 0;
-  // What its watches told, in order: "deleted /a", "changed /a", "data /a".
+  // What its watches reported, in order: "deleted /a", "changed /a", "data /a".
   virtual std::vector<std::string> Events() const = 0;
   // The connection is lost; Restore returns when there is one again, in the same session.
   virtual void Break() = 0;
   virtual void Restore() = 0;
-  // As the ensemble does it. Of no further use then.
+  // By the ensemble. Useless afterwards.
   virtual void Expire() = 0;
 };
 

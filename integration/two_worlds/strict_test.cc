@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strict mode, in every world: who comes after a holder that vanished waits the lock delay.
+// Strict mode, in every world: the contender behind a holder that vanished waits the lock delay.
 
 #include <memory>
-#include <utility>
+#include <optional>
 
 #include "integration/two_worlds/world_fixture.h"
 
@@ -17,52 +17,47 @@ constexpr absl::Duration kDelay = absl::Seconds(4);
 
 class StrictInAWorld : public WorldTest {
  protected:
-  std::unique_ptr<Pending> Ask(const std::shared_ptr<Client>& client) {
-    return std::make_unique<Pending>(client, path(), WaitOptions{}, LockOptions{kDelay});
+  Pending Ask(const std::shared_ptr<Client>& client) {
+    return Pending(client, path(), {}, LockOptions{kDelay});
   }
+  Lease Held() {
+    Pending holder = Ask(client_);
+    return Granted(holder);
+  }
+
+  const std::shared_ptr<Client> other_ = NewClient();
 };
 
 TEST_F(StrictInAWorld, ThereIsNoDelayAfterARelease) {
-  auto first = NewClient();
-  auto second = NewClient();
-  auto holder = Ask(first);
-  auto lease = std::make_unique<Lease>(Granted(*holder));
+  std::optional<Lease> lease = Held();
   EXPECT_THAT(world().Paths(path()), Contains(EndsWith("/zkrecipes-holder")));
-  auto waiter = Ask(second);
-  ASSERT_TRUE(AwaitQueue(2));
-  const int64_t token = lease->token().value();
+  Pending waiter = Queued(Ask(other_), 2);
+  const FencingToken token = lease->token();
   lease.reset();
-  EXPECT_GT(Granted(*waiter).token().value(), token);
+  EXPECT_GT(Granted(waiter).token(), token);
 }
 
 TEST_F(StrictInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
-  auto first = NewClient();
-  auto second = NewClient();
-  auto holder = Ask(first);
-  const Lease lease = Granted(*holder);
-  auto waiter = Ask(second);
-  ASSERT_TRUE(AwaitQueue(2));
-  world().Expire(*first);
+  const Lease lease = Held();
+  Pending waiter = Queued(Ask(other_), 2);
+  world().Expire(*client_);
   ASSERT_TRUE(AwaitQueue(1));
   world().Pass(kDelay / 2);
-  EXPECT_FALSE(waiter->answered());
+  EXPECT_FALSE(waiter.answered());
   EXPECT_TRUE(AwaitState(lease, Lease::State::kLost));
-  EXPECT_GT(Granted(*waiter).token(), lease.token());
+  EXPECT_GT(Granted(waiter).token(), lease.token());
 }
 
 TEST_F(StrictInAWorld, AWaitThatIsInterruptedBeginsAnew) {
-  auto first = NewClient();
-  auto second = NewClient();
-  auto holder = Ask(first);
-  const Lease lease = Granted(*holder);
-  world().Expire(*first);
-  auto waiter = Ask(second);
+  const Lease lease = Held();
+  world().Expire(*client_);
+  Pending waiter = Ask(other_);
   world().Pass(kDelay / 2);
-  EXPECT_FALSE(waiter->answered());
-  world().Expire(*second);  // it is queued again, and has seen nothing yet
+  EXPECT_FALSE(waiter.answered());
+  world().Expire(*other_);  // it is queued again, and has seen no holder yet
   world().Pass(kDelay * 3 / 4);
-  EXPECT_FALSE(waiter->answered());
-  EXPECT_GT(Granted(*waiter).token(), lease.token());
+  EXPECT_FALSE(waiter.answered());
+  EXPECT_GT(Granted(waiter).token(), lease.token());
 }
 
 }  // namespace

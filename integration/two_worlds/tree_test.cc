@@ -48,24 +48,22 @@ class TreeInAWorld : public WorldTest {
 };
 
 TEST_F(TreeInAWorld, ParentsAreMadeAndGoWhenTheyAreEmpty) {
-  auto client = NewClient();
   const std::string deep = path() + "/deep/er";
-  std::optional<Lease> lease = Acquired(client, deep);
+  std::optional<Lease> lease = Acquired(client_, deep);
   EXPECT_THAT(world().Paths(world().root()),
               ElementsAre(path(), path() + "/deep", deep, lease->node()));
   world().Pass(absl::Seconds(2));
   EXPECT_EQ(lease->state(), Lease::State::kHeld);
   lease.reset();
   EXPECT_TRUE(world().Await([&] { return world().Paths(world().root()).empty(); }));
-  lease = Acquired(client, deep);
+  lease = Acquired(client_, deep);
   EXPECT_EQ(Number(lease->node()), "0000000000");
 }
 
 TEST_F(TreeInAWorld, TokensGrowThoughThePathIsDeletedAndItsNumbersBeginAgain) {
-  auto client = NewClient();
   FencingToken last;
   for (int i = 0; i < 4; ++i) {
-    Lease lease = Acquired(client);
+    Lease lease = Acquired(client_);
     EXPECT_EQ(Number(lease.node()), "0000000000");
     EXPECT_GT(lease.token(), last);
     last = lease.token();
@@ -84,16 +82,15 @@ TEST_F(TreeInAWorld, TheWholeQueueMayBeDeletedAndTheNextBeginsAnew) {
   ASSERT_TRUE(world().Delete(queue[0]));
   (void)world().Delete(path());
   ExpectLost(std::move(lease), "somebody else deleted its node");
-  EXPECT_EQ(Answer(waiter).status().code(), StatusCode::kAborted);
+  EXPECT_EQ(Code(waiter), StatusCode::kAborted);
   const Lease next = Acquired(client);
   EXPECT_THAT(Queue(), ElementsAre(next.node()));
 }
 
 TEST_F(TreeInAWorld, ThePathCannotBeDeletedWhileSomebodyIsQueued) {
-  auto client = NewClient();
-  std::optional<Lease> lease = Acquired(client);
+  std::optional<Lease> lease = Acquired(client_);
   EXPECT_FALSE(world().Delete(path()));
-  Pending waiter = Queued(client, 2);
+  Pending waiter = Queued(client_, 2);
   lease.reset();
   lease = Granted(waiter);
   EXPECT_FALSE(world().Delete(path()));
@@ -105,10 +102,9 @@ TEST_F(TreeInAWorld, ThePathCannotBeDeletedWhileSomebodyIsQueued) {
 }
 
 TEST_F(TreeInAWorld, AnEphemeralNodeIsNoLocksPath) {
-  auto client = NewClient();
-  const Lease lease = Acquired(client);
+  const Lease lease = Acquired(client_);
   for (const char* below : {"", "/deep/er"}) {
-    ExpectRefused(client, lease.node() + below, StatusCode::kFailedPrecondition, lease.node());
+    ExpectRefused(client_, lease.node() + below, StatusCode::kFailedPrecondition, lease.node());
   }
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
 }
@@ -138,17 +134,15 @@ TEST_F(TreeInAWorld, ForeignChildrenAreIgnoredButTakeANumber) {
   for (const char* name : {"readme", "lock-0000000000", "_c_not-a-guid", "-0000000001"}) {
     ASSERT_TRUE(world().Create(path() + "/" + name));
   }
-  auto client = NewClient();
-  Lease lease = Acquired(client);
+  Lease lease = Acquired(client_);
   EXPECT_EQ(Number(lease.node()), "0000000004");
-  EXPECT_THAT(*ListContenders(*client, path()), SizeIs(1));
+  EXPECT_THAT(*ListContenders(*client_, path()), SizeIs(1));
   EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
-  EXPECT_TRUE(Lock(client, path()).TryAcquire()->acquired());
+  EXPECT_TRUE(Lock(client_, path()).TryAcquire()->acquired());
 }
 
 TEST_F(TreeInAWorld, ContendersOfOtherLibrariesAreWaitedFor) {
   MakePath();
-  auto client = NewClient();
   const std::string guid = "0f8fad5b-d9cb-469f-a165-70867728950e";
   const std::string plain = "0f8fad5bd9cb469fa16570867728950e";
   int number = 0;
@@ -157,7 +151,7 @@ TEST_F(TreeInAWorld, ContendersOfOtherLibrariesAreWaitedFor) {
         "_c_" + guid + "-latch-", plain + "__lock__", plain + "__rlock__"}) {
     const std::string node = absl::StrFormat("%s/%s%010d", path(), name, number);
     ASSERT_TRUE(world().Create(node));
-    Pending waiter = Queued(client, 2);
+    Pending waiter = Queued(client_, 2);
     world().Pass(absl::Milliseconds(50));
     EXPECT_FALSE(waiter.answered()) << name;
     EXPECT_EQ(Queue()[0], node);

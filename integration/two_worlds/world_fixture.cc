@@ -11,7 +11,7 @@ std::string Number(const std::string& node) { return node.substr(node.size() - 1
 
 std::shared_ptr<Client> WorldTest::NewClient(ClientOptions options) {
   if (options.session_timeout == ClientOptions().session_timeout) {
-    options.session_timeout = absl::Seconds(20);
+    options.session_timeout = session_timeout_;
   }
   auto client = world().Connect(std::move(options));
   EXPECT_TRUE(client.ok()) << client.status();
@@ -34,8 +34,7 @@ Lease WorldTest::Acquired(const std::shared_ptr<Client>& client, const std::stri
   return Granted(pending);
 }
 
-Pending WorldTest::Queued(const std::shared_ptr<Client>& client, size_t place) {
-  Pending pending(client, path());
+Pending WorldTest::Queued(Pending pending, size_t place) {
   EXPECT_TRUE(AwaitQueue(place));
   return pending;
 }

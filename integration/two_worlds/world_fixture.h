@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_INTEGRATION_TWO_WORLDS_WORLD_FIXTURE_H_
 #define ZKRECIPES_INTEGRATION_TWO_WORLDS_WORLD_FIXTURE_H_
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,24 +16,41 @@
 
 namespace zkrecipes::integration {
 
-// Tests of the public API that hold in every world. They wait by the world's time: no call of
-// theirs may block for long, so that locks are acquired with Pending.
+// With this session timeout no contender watches its own node within a test.
+constexpr absl::Duration kNoOwnWatches = absl::Minutes(1);
+
+// Tests of the public API that hold in every world. They wait by the world's time: none of their
+// calls may block for long, so they acquire locks with Pending.
 class WorldTest : public ::testing::Test {
  protected:
+  // `session_timeout`: of clients that do not choose one.
+  explicit WorldTest(absl::Duration session_timeout = absl::Seconds(20))
+      : session_timeout_(session_timeout), client_(NewClient()) {}
+
   World& world() { return *world_; }
   const std::string& path() const { return path_; }
 
-  // With a session timeout of 20 s unless the options say otherwise.
+  // Each with a network of its own.
   std::shared_ptr<Client> NewClient(ClientOptions options = {});
+  template <size_t kNumber>
+  std::array<std::shared_ptr<Client>, kNumber> NewClients() {
+    std::array<std::shared_ptr<Client>, kNumber> clients;
+    for (auto& client : clients) client = NewClient();
+    return clients;
+  }
   Lease Acquired(const std::shared_ptr<Client>& client, const std::string& path);
   Lease Acquired(const std::shared_ptr<Client>& client) { return Acquired(client, path()); }
   // Internal if none comes.
   absl::StatusOr<Lease> Answer(Pending& pending);
+  absl::StatusCode Code(Pending& pending) { return Answer(pending).status().code(); }
   Lease Granted(Pending& pending);
-  // Queues, and returns when its node is there: the `place`th in path(), from 1.
-  Pending Queued(const std::shared_ptr<Client>& client, size_t place);
+  // Returns once the queue of path() has `place` nodes: the last is that of `pending`.
+  Pending Queued(Pending pending, size_t place);
+  Pending Queued(const std::shared_ptr<Client>& client, size_t place) {
+    return Queued(Pending(client, path()), place);
+  }
 
-  // What follows on `client`, whose server may have been behind, sees all that was committed before.
+  // Calls on `client` after this one see all that was committed before: its server may lag.
   void CatchUp(const std::shared_ptr<Client>& client) {
     const Lease lease = Acquired(client, path() + "-barrier");
   }
@@ -47,6 +65,10 @@ class WorldTest : public ::testing::Test {
  private:
   const std::unique_ptr<World> world_ = NewWorld();
   const std::string path_ = world_->root() + "/q";
+  const absl::Duration session_timeout_;
+
+ protected:
+  std::shared_ptr<Client> client_;
 };
 
 // The ten digits at the end of a node's name.

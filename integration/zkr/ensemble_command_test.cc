@@ -19,9 +19,9 @@
 
 #include "integration/fixtures/processes.h"
 #include "integration/zkr/zkr_process.h"
+#include "lib/base/unique_fd.h"
 #include "testing/local/foreign_process.h"
 #include "testing/local/spawn.h"
-#include "testing/local/unique_fd.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -47,8 +47,8 @@ class EnsembleCommandTest : public ::testing::Test {
   void SetUp() override {
     int ends[2];
     ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    const testing::UniqueFd read_end(ends[0]);
-    lifeline_ = testing::UniqueFd(ends[1]);
+    const base::UniqueFd read_end(ends[0]);
+    lifeline_ = base::UniqueFd(ends[1]);
     const absl::StatusOr<pid_t> pid =
         testing::Spawn({.command = {"/bin/sh", "-c", "cat; exec \"$0\" ensemble stop --dir \"$1\"",
                                     kZkr, directory_},
@@ -86,7 +86,7 @@ class EnsembleCommandTest : public ::testing::Test {
   const std::string directory_ = temporary_ / "ensemble";
 
  private:
-  testing::UniqueFd lifeline_;
+  base::UniqueFd lifeline_;
   pid_t stopper_ = 0;
 };
 

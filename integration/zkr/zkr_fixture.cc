@@ -27,18 +27,15 @@ nlohmann::json Zkr::Result() const {
   return text.empty() ? nlohmann::json() : nlohmann::json::parse(text);
 }
 
-std::unique_ptr<Zkr> ZkrTest::StartLock(const std::string& script,
-                                        const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments = {"lock", node_path(), "--status-fd", "3"};
+std::unique_ptr<Zkr> ZkrTest::StartShell(std::vector<std::string> arguments,
+                                         const std::vector<std::string>& flags,
+                                         const std::string& script) {
   arguments.insert(arguments.end(), flags.begin(), flags.end());
-  for (const std::string& word :
-       {std::string("--"), std::string("sh"), std::string("-c"), script}) {
-    arguments.push_back(word);
-  }
+  arguments.insert(arguments.end(), {"--", "sh", "-c", script});
   return Start(arguments);
 }
 
-std::string ZkrTest::HoldingFast() {
+std::string ZkrTest::HoldingFast() const {
   return Holding(
       "(setsid sh -c 'trap \"\" TERM HUP INT; echo deep >&9; while :; do sleep 1; done' &); "
       "echo ready >&9; exec sleep 1000");

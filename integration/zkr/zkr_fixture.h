@@ -50,14 +50,31 @@ class ZkrTest : public ClientTest {
   }
   // zkr lock node_path() --status-fd 3 FLAGS -- sh -c SCRIPT
   std::unique_ptr<Zkr> StartLock(const std::string& script,
-                                 const std::vector<std::string>& flags = {});
+                                 const std::vector<std::string>& flags = {}) {
+    return StartShell({"lock", node_path(), "--status-fd", "3"}, flags, script);
+  }
+  // zkr elect node_path() --candidate NAME --status-fd 3 FLAGS -- sh -c SCRIPT
+  std::unique_ptr<Zkr> StartCandidate(const std::string& name, const std::string& script,
+                                      const std::vector<std::string>& flags = {}) {
+    return StartShell({"elect", node_path(), "--candidate", name, "--status-fd", "3"}, flags,
+                      script);
+  }
 
-  // A script that holds the life line as descriptor 9 and goes on with `then`.
-  std::string Holding(const std::string& then) { return "exec 9>" + life_.path() + "; " + then; }
-  // Holds the life line, with a grandchild in a session of its own that hears no signal but SIGKILL.
-  std::string HoldingFast();
+  // A script that holds `line` as descriptor 9 and goes on with `then`.
+  static std::string Holding(const std::string& then, const testing::LifeLine& line) {
+    return "exec 9>" + line.path() + "; " + then;
+  }
+  std::string Holding(const std::string& then) const { return Holding(then, life_); }
+  // Says "up" to the life line, and ends when it is asked to.
+  static constexpr char kUntilAsked[] = "echo up >&9; exec sleep 1000";
+  // Holds the life line, with a grandchild in a session of its own that ends only by SIGKILL.
+  std::string HoldingFast() const;
 
-  // Somebody else, with a lock of his own or a look at the queue. Leases end with their client.
+  void DeleteNode(const std::string& node) {
+    EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + node}).code, zk::Code::kOk);
+  }
+
+  // Another client, for a lock of its own or a look at the queue. Leases end with their client.
   const std::shared_ptr<Client>& other() const { return other_; }
   std::vector<ContenderInfo> Queue() {
     CatchUp(other_);
@@ -69,6 +86,9 @@ class ZkrTest : public ClientTest {
   testing::LifeLine life_{dir_ / "life"};
 
  private:
+  std::unique_ptr<Zkr> StartShell(std::vector<std::string> arguments,
+                                  const std::vector<std::string>& flags, const std::string& script);
+
   std::shared_ptr<Client> other_;
 };
 

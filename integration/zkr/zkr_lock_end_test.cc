@@ -37,11 +37,10 @@ class ZkrLockEndTest : public ZkrTest {
 TEST_F(ZkrLockEndTest, ASignalEndsTheWholeTreeBeforeTheNodeGoes) {
   for (const int signal : {SIGTERM, SIGINT}) {
     testing::LifeLine line(dir_ / std::to_string(signal));
-    auto zkr =
-        StartLock("exec 9>" + line.path() +
-                      "; (setsid sh -c 'trap \"\" TERM INT; echo deep >&9; while :; do sleep "
-                      "1; done' &); exec sleep 1000",
-                  {"--grace", "300ms"});
+    auto zkr = StartLock(Holding("(setsid sh -c 'trap \"\" TERM INT; echo deep >&9; while :; do "
+                                 "sleep 1; done' &); exec sleep 1000",
+                                 line),
+                         {"--grace", "300ms"});
     ASSERT_TRUE(line.WaitFor("deep"));
     zkr->Signal(signal);
     ASSERT_TRUE(Eventually([&] { return Queue().empty(); }));
@@ -95,7 +94,7 @@ TEST_F(ZkrLockEndTest, ACommandWhoseNodeIsDeletedIsEnded) {
   auto zkr = StartHolder();
   const auto queue = Queue();
   ASSERT_EQ(queue.size(), 1u);
-  EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + queue[0].node}).code, zk::Code::kOk);
+  DeleteNode(queue[0].node);
   ExpectLost(*zkr, queue[0].node_czxid);
 }
 
@@ -105,7 +104,7 @@ TEST_F(ZkrLockEndTest, ALossIsToldToTheCommandAndCountsAlsoIfItThenEndsWell) {
   ASSERT_TRUE(life_.WaitFor("up"));
   const auto queue = Queue();
   ASSERT_EQ(queue.size(), 1u);
-  EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + queue[0].node}).code, zk::Code::kOk);
+  DeleteNode(queue[0].node);
   ExpectLost(*zkr, queue[0].node_czxid);
   EXPECT_TRUE(life_.WaitFor("asked"));
 }

@@ -2,9 +2,7 @@
 //
 // `zkr lock` on a real ensemble, as a user runs it: what CMD gets, and what zkr ends with.
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,11 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include <gmock/gmock.h>
 
 #include "integration/zkr/zkr_fixture.h"
-#include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -24,8 +20,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
-using testing::ReadFile;
 
 class ZkrLockTest : public ZkrTest {
  protected:
@@ -135,89 +129,6 @@ TEST_F(ZkrLockTest, AWaiterRunsOnceTheHolderLeaves) {
   EXPECT_EQ(zkr->Wait(), 0);
   EXPECT_EQ(zkr->Out(), "ran\n");
   EXPECT_GT(zkr->Result()["token"], first);
-}
-
-TEST_F(ZkrLockTest, TellsACommandThatIsNotFoundFromOneThatCannotRun) {
-  for (const auto& [command, status] : std::vector<std::pair<std::string, int>>{
-           {"no-such-command", 127}, {"/no/such/command", 127}, {"/etc/passwd", 126}}) {
-    auto zkr = Start({"lock", node_path(), "--status-fd", "3", "--", command});
-    EXPECT_EQ(zkr->Wait(), status);
-    EXPECT_THAT(zkr->Err(), HasSubstr("cannot run " + command));
-    EXPECT_EQ(zkr->Result()["result"], "usage");
-    EXPECT_EQ(zkr->Result()["status"], status);
-  }
-  EXPECT_THAT(Queue(), IsEmpty());
-}
-
-TEST_F(ZkrLockTest, SaysThatNoEnsembleAnswers) {
-  const auto no_server = {std::string("--servers"), std::string("127.0.0.1:1"),
-                          std::string("--session-timeout"), std::string("500ms")};
-  ExpectNotRun(*StartLock("echo ran", no_server), "unavailable", 69, "127.0.0.1:1");
-}
-
-TEST_F(ZkrLockTest, SaysThatPermissionIsDenied) {
-  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
-  const Lease held = Acquired(owner);
-  ExpectNotRun(*StartLock("echo ran"), "denied", 77, node_path());
-  ExpectNotRun(*StartLock("echo ran", {"--try"}), "denied", 77, node_path());
-}
-
-TEST_F(ZkrLockTest, RefusesBadInputAndLeavesNothingInTheTree) {
-  struct Case {
-    std::vector<std::string> arguments;
-    std::vector<std::string> words;
-  };
-  const std::string path = "/zkrecipes-test-bad";  // long ones are quoted in part
-  const std::vector<Case> cases = {
-      {{"lock", "relative", "--status-fd", "3", "--", "true"}, {"\"relative\"", "absolute"}},
-      {{"lock", path + "/", "--status-fd", "3", "--", "true"}, {path + "/\"", "end with a slash"}},
-      {{"lock", path + "//a", "--status-fd", "3", "--", "true"}, {path + "//a\"", "double slash"}},
-      {{"lock", path + "/..", "--status-fd", "3", "--", "true"}, {path + "/..\"", "\"..\""}},
-      {{"lock", "/zookeeper/x", "--status-fd", "3", "--", "true"}, {"\"/zookeeper/x\"", "own"}},
-      {{"lock", "", "--status-fd", "3", "--", "true"}, {"path \"\""}},
-      {{"lock", path, "--status-fd", "3"}, {"CMD", "missing"}},
-      {{"lock", path, "--status-fd", "3", "--"}, {"CMD", "missing"}},
-      {{"lock", path, "--status-fd", "3", "true"}, {"true", "--"}},
-      {{"lock", "--status-fd", "3", "--", "true"}, {"PATH", "required"}},
-      {{"lock", path, "--status-fd", "3", "--wait", "5", "--", "true"}, {"--wait", "\"5\""}},
-      {{"lock", path, "--status-fd", "3", "--wait", "-5s", "--", "true"}, {"\"-5s\"", "negative"}},
-      {{"lock", path, "--status-fd", "3", "--grace", "inf", "--", "true"}, {"--grace", "finite"}},
-      {{"lock", path, "--status-fd", "3", "--try", "--wait", "1s", "--", "true"},
-       {"--try", "--wait"}},
-      {{"lock", path, "--status-fd", "3", "--conflict-exit-code", "256", "--", "true"},
-       {"--conflict-exit-code", "256"}},
-      {{"lock", path, "--status-fd", "3", "--dialect", "perl", "--", "true"}, {"\"perl\""}},
-      {{"lock", path, "--status-fd", "3", "--frob", "--", "true"}, {"--frob"}},
-      {{"lock", path, "--status-fd", "3", "--servers", "host:x", "--", "true"}, {"host:x", "port"}},
-      {{"lock", path, "--status-fd", "3", "--session-timeout", "1ms", "--", "true"},
-       {"session timeout", "1ms"}},
-  };
-  auto session = Connect();
-  const std::vector<std::string> before = Tree(*session);
-  for (const Case& c : cases) {
-    auto zkr = Start(c.arguments);
-    EXPECT_EQ(zkr->Wait(), 64) << ::testing::PrintToString(c.arguments);
-    for (const std::string& word : c.words) EXPECT_THAT(zkr->Err(), HasSubstr(word));
-    EXPECT_EQ(zkr->Result(), json({{"result", "usage"}, {"status", 64}, {"token", nullptr}}));
-  }
-  // What earlier tests made may be reaped meanwhile.
-  const std::vector<std::string> after = Tree(*session);
-  EXPECT_TRUE(std::includes(before.begin(), before.end(), after.begin(), after.end()));
-}
-
-TEST_F(ZkrLockTest, RefusesASessionTimeoutBelowWhichNoLeaseIsProven) {
-  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
-  auto quick = testing::LocalEnsemble::Start({.servers = 1, .tick = absl::Milliseconds(100)});
-  ASSERT_TRUE(quick.ok()) << quick.status();
-  Zkr zkr((*quick)->servers(), {"lock", node_path(), "--session-timeout", "300ms", "--status-fd",
-                                "3", "--", "echo", "ran"});
-  ExpectNotRun(zkr, "usage", 64, "300ms is too short: below 400ms no lease can be proven");
-}
-
-TEST_F(ZkrLockTest, RefusesAStatusDescriptorThatIsNotOpen) {
-  auto zkr = Start({"lock", node_path(), "--status-fd", "77", "--", "true"});
-  EXPECT_EQ(zkr->Wait(), 64);
-  EXPECT_THAT(zkr->Err(), HasSubstr("77 is not open"));
 }
 
 }  // namespace

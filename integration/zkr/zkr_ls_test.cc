@@ -116,37 +116,5 @@ TEST_F(ZkrLsTest, KnowsNamespacesAndTheDialectOfZkrLock) {
   EXPECT_EQ(whole["contenders"], answer["contenders"]);
 }
 
-TEST_F(ZkrLsTest, SaysWhyItCannotList) {
-  const Answer absent = Run({"ls", "/a", "--servers", "127.0.0.1:1", "--session-timeout", "500ms"});
-  EXPECT_EQ(absent.status, 69);
-  EXPECT_THAT(absent.err, HasSubstr("127.0.0.1:1"));
-  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
-  const Lease held = Acquired(owner);
-  const Answer denied = Run({"ls", node_path()});
-  EXPECT_EQ(denied.status, 77);
-  EXPECT_THAT(denied.err, HasSubstr(node_path()));
-  const Answer bad = Run({"ls", "relative"});
-  EXPECT_EQ(bad.status, 64);
-  EXPECT_THAT(bad.err, HasSubstr("path \"relative\": must be absolute"));
-  EXPECT_EQ(Run({"ls"}).status, 64);
-  EXPECT_EQ(Run({"ls", "/a", "/b"}).status, 64);
-  EXPECT_EQ(Run({"ls", "/a", "--", "true"}).status, 64);
-  EXPECT_EQ(Run({"ls", "/a", "--servers", ""}).status, 64);
-}
-
-TEST_F(ZkrLsTest, EveryCommandHasHelpAndVersion) {
-  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {}, {"lock"}, {"elect"}, {"observe"}, {"ls"}, {"ensemble"}}) {
-    for (const std::string flag : {"--help", "--version"}) {
-      std::vector<std::string> arguments = command;
-      arguments.push_back(flag);
-      const Answer answer = Run(arguments);
-      EXPECT_EQ(answer.status, 0);
-      EXPECT_THAT(answer.out, HasSubstr("zkr"));
-      EXPECT_THAT(answer.err, IsEmpty());
-    }
-  }
-}
-
 }  // namespace
 }  // namespace zkrecipes::integration

@@ -85,12 +85,5 @@ TEST_F(ZkrSharedTest, TheSequencerSaysWhichOfThem) {
   }
 }
 
-TEST_F(ZkrSharedTest, NobodyIsBoth) {
-  auto zkr = StartLock("echo ran", {"--shared", "--exclusive"});
-  EXPECT_EQ(zkr->Wait(), 64);
-  EXPECT_THAT(zkr->Err(), HasSubstr("--shared"));
-  EXPECT_EQ(zkr->Result()["result"], "usage");
-}
-
 }  // namespace
 }  // namespace zkrecipes::integration

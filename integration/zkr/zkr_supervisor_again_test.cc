@@ -28,7 +28,7 @@ class SupervisedAgain : public Supervised {
   // A script that counts its runs in the variable n and goes on with `then`.
   std::string Counting(const std::string& then) {
     const std::string runs = dir_ / "runs";
-    return absl::StrCat("echo >>", runs, "; n=$(wc -l <", runs, "); ", then);
+    return "echo >>" + runs + "; n=$(wc -l <" + runs + "); " + then;
   }
 };
 
@@ -59,19 +59,15 @@ TEST_P(SupervisedAgain, NothingOfARunIsLeftWhenTheNextBegins) {
 }
 
 TEST_P(SupervisedAgain, ALaterRunDiesWithZkrToo) {
-  auto program = Runs(
-      "2", Shell(Counting("[ $n = 1 ] && exit; " + Holding("(setsid sleep 1000 &); echo ready >&9; "
-                                                           "exec sleep 1000"))));
+  auto program = Runs("2", Shell(Counting("[ $n = 1 ] && exit; " + Holding(kTree))));
   ASSERT_TRUE(life_.WaitFor("ready"));
   program->Signal(SIGKILL);
   EXPECT_TRUE(life_.WaitUntilCut());
 }
 
 TEST_P(SupervisedAgain, ALaterRunHasADeadlineToo) {
-  auto program = Runs(
-      "2", Shell(Counting("[ $n = 1 ] && exit; " + Holding("(setsid sleep 1000 &); echo ready >&9; "
-                                                           "exec sleep 1000")),
-                 "30s", "500ms"));
+  auto program =
+      Runs("2", Shell(Counting("[ $n = 1 ] && exit; " + Holding(kTree)), "30s", "500ms"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   program->Signal(SIGSTOP);
   EXPECT_TRUE(life_.WaitUntilCut());
@@ -92,9 +88,7 @@ TEST_P(SupervisedAgain, RunsAgainAfterALoss) {
 TEST_P(SupervisedAgain, NothingRunsWithoutAGuard) {
   auto program = Runs("2", Shell(Counting(Holding("echo run$n >&9; sleep 1000"))));
   ASSERT_TRUE(life_.WaitFor("run1"));
-  const auto guards = DescendantsNamed(program->pid(), "lock-guard");
-  ASSERT_FALSE(guards.empty());
-  kill(guards.front(), SIGKILL);
+  SignalHelper(*program, "lock-guard", SIGKILL);
   EXPECT_EQ(program->Wait(), 128 + SIGKILL);
   EXPECT_EQ(ReadFile(dir_ / "runs"), "\n");
 }

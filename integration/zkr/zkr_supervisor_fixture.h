@@ -3,21 +3,23 @@
 #ifndef ZKRECIPES_INTEGRATION_ZKR_ZKR_SUPERVISOR_FIXTURE_H_
 #define ZKRECIPES_INTEGRATION_ZKR_ZKR_SUPERVISOR_FIXTURE_H_
 
+#include <signal.h>
+
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 #include "integration/zkr/zkr_process.h"
 
 namespace zkrecipes::testing {
 
-// How zkr keeps its command in hand, tried with tools/zkr/supervisor/supervise_driver.cc: no server
-// takes part. Each test runs with both ways of keeping the tree together.
+// How zkr controls its command, tried with tools/zkr/supervisor/supervise_driver.cc: no server takes
+// part. Each test runs with both ways of keeping the tree together.
 class Supervised : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -36,18 +38,52 @@ class Supervised : public ::testing::TestWithParam<std::string> {
     return Driver(grace, remaining, {"sh", "-c", script});
   }
 
-  // A script that holds the life line as descriptor 9, says so, and goes on with `then`.
-  std::string Holding(const std::string& then) {
-    return absl::StrCat("exec 9>", life_.path(), "; ", then);
+  // A script that holds the life line as descriptor 9 and goes on with `then`.
+  std::string Holding(const std::string& then) const {
+    return "exec 9>" + life_.path() + "; " + then;
+  }
+  // Such a script, started. Returns once it has said `word`.
+  std::unique_ptr<Program> StartHolding(const std::string& then, const std::string& grace = "30s",
+                                        const std::string& remaining = "1h",
+                                        const std::string& word = "ready") {
+    auto program = std::make_unique<Program>(Shell(Holding(then), grace, remaining));
+    EXPECT_TRUE(life_.WaitFor(word));
+    return program;
+  }
+  // To the process of that name that zkr has started.
+  static void SignalHelper(const Program& program, const std::string& name, int signal) {
+    const auto found = DescendantsNamed(program.pid(), name);
+    ASSERT_FALSE(found.empty());
+    kill(found.front(), signal);
   }
 
-  void ExpectAskedToEnd(const std::string& once_ready, const std::string& grace,
-                        const std::string& remaining, const std::function<void()>& trouble);
-  void ExpectDeadBeforeTheDeadline(const std::string& grace, const std::function<void()>& trouble);
+  // The script prints with zkr what it prints without: that is returned.
+  std::string ExpectSameAsUnguarded(const std::string& script,
+                                    const std::function<void()>& in_child) {
+    Program direct({"sh", "-c", script}, {.in_child = in_child});
+    EXPECT_EQ(direct.Wait(), 0);
+    Program guarded(Shell(script), {.in_child = in_child});
+    EXPECT_EQ(guarded.Wait(), 0);
+    EXPECT_EQ(guarded.Out(), direct.Out());
+    return guarded.Out();
+  }
+
+  // The part of a script that waits for Go.
+  std::string UntilGo() const {
+    return "while [ ! -e " + (dir_ / "go") + " ]; do sleep 0.01; done; ";
+  }
+  void Go() const { std::ofstream(dir_ / "go") << "go"; }
 
   void LoseTheLock() { std::ofstream(lock_ + ".loss") << "lost"; }
   void DoubtTheLock() { std::ofstream(lock_ + ".doubt") << "?"; }
   void ConfirmTheLock() { std::remove((lock_ + ".doubt").c_str()); }
+
+  // With a grandchild in a session of its own.
+  static constexpr char kTree[] = "(setsid sleep 1000 &); echo ready >&9; sleep 1000";
+  // Such a tree that says when it is asked to end, and does not end.
+  static constexpr char kDeafTree[] =
+      "trap 'echo asked >&9' TERM; (setsid sleep 1000 &); echo ready >&9; "
+      "while :; do sleep 0.01; done";
 
   TempDir dir_;
   const std::string lock_ = dir_ / "lock";

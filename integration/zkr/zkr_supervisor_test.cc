@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "integration/zkr/zkr_supervisor_fixture.h"
@@ -30,12 +31,12 @@ TEST_P(Supervised, EndsWithTheCommandsStatus) {
 }
 
 TEST_P(Supervised, SaysWhyACommandCannotBeRun) {
-  Program absent(Driver("5s", "1h", {"/no/such/command"}));
-  EXPECT_EQ(absent.Wait(), 126);
-  EXPECT_THAT(absent.Err(), HasSubstr("No such file"));
-  Program forbidden(Driver("5s", "1h", {"/etc/passwd"}));
-  EXPECT_EQ(forbidden.Wait(), 126);
-  EXPECT_THAT(forbidden.Err(), HasSubstr("Permission denied"));
+  for (const auto& [command, why] : std::map<std::string, std::string>{
+           {"/no/such/command", "No such file"}, {"/etc/passwd", "Permission denied"}}) {
+    Program program(Driver("5s", "1h", {command}));
+    EXPECT_EQ(program.Wait(), 126);
+    EXPECT_THAT(program.Err(), HasSubstr(why));
+  }
 }
 
 TEST_P(Supervised, AddsToTheEnvironment) {
@@ -47,12 +48,7 @@ TEST_P(Supervised, AddsToTheEnvironment) {
 
 TEST_P(Supervised, LeaksNoDescriptorAndPassesOnTheUsers) {
   const auto with_seven = [] { dup2(2, 7); };
-  Program direct({"sh", "-c", "ls /proc/self/fd"}, {.in_child = with_seven});
-  ASSERT_EQ(direct.Wait(), 0);
-  Program guarded(Shell("ls /proc/self/fd"), {.in_child = with_seven});
-  ASSERT_EQ(guarded.Wait(), 0);
-  EXPECT_EQ(guarded.Out(), direct.Out());
-  EXPECT_THAT(guarded.Out(), HasSubstr("7\n"));
+  EXPECT_THAT(ExpectSameAsUnguarded("ls /proc/self/fd", with_seven), HasSubstr("7\n"));
 }
 
 TEST_P(Supervised, WorksWithClosedStandardStreams) {
@@ -65,7 +61,6 @@ TEST_P(Supervised, WorksWithClosedStandardStreams) {
 }
 
 TEST_P(Supervised, StartsTheCommandWithTheSignalStateOfZkr) {
-  const std::string show = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status";
   const auto unusual = [] {
     signal(SIGHUP, SIG_IGN);
     signal(SIGCHLD, SIG_IGN);
@@ -74,11 +69,7 @@ TEST_P(Supervised, StartsTheCommandWithTheSignalStateOfZkr) {
     sigaddset(&blocked, SIGUSR2);
     sigprocmask(SIG_BLOCK, &blocked, nullptr);
   };
-  Program direct({"sh", "-c", show}, {.in_child = unusual});
-  ASSERT_EQ(direct.Wait(), 0);
-  Program guarded(Shell(show), {.in_child = unusual});
-  ASSERT_EQ(guarded.Wait(), 0);
-  EXPECT_EQ(guarded.Out(), direct.Out());
+  ExpectSameAsUnguarded("grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status", unusual);
 }
 
 TEST_P(Supervised, PassesSignalsOnToTheWholeProcessGroup) {
@@ -129,29 +120,27 @@ TEST_P(Supervised, LetsWhatIsAboutToEndFinish) {
 }
 
 TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {
-  Program program(Shell(
-      Holding("(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; do sleep 0.01; "
-              "done' &); while [ ! -e " +
-              (dir_ / "go") + " ]; do sleep 0.01; done; exit 5"),
-      "1h"));
-  ASSERT_TRUE(life_.WaitFor("up"));
-  std::ofstream(dir_ / "go") << "go";
+  auto program = StartHolding(
+      "(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; do sleep 0.01; done' "
+      "&); " +
+          UntilGo() + "exit 5",
+      "1h", "1h", "up");
+  Go();
   ASSERT_TRUE(life_.WaitFor("termed"));
-  program.Signal(SIGTERM);
-  EXPECT_EQ(program.Wait(), 5);
+  program->Signal(SIGTERM);
+  EXPECT_EQ(program->Wait(), 5);
   EXPECT_FALSE(life_.IsHeld());
 }
 
 TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
-  Program program(Shell(Holding("echo ready >&9; kill -STOP $$; echo continued >&9; exit 8")));
-  ASSERT_TRUE(life_.WaitFor("ready"));
+  auto program = StartHolding("echo ready >&9; kill -STOP $$; echo continued >&9; exit 8");
   // Its process group is zkr's to signal, whatever namespace it is in.
-  program.Signal(SIGCONT);
+  program->Signal(SIGCONT);
   ASSERT_TRUE(WaitUntil([&] {
-    program.Signal(SIGCONT);
-    return !program.IsRunning();
+    program->Signal(SIGCONT);
+    return !program->IsRunning();
   }));
-  EXPECT_EQ(program.Wait(), 8);
+  EXPECT_EQ(program->Wait(), 8);
 }
 
 TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {

@@ -39,7 +39,7 @@ uint64_t StartTimeOf(pid_t pid) {
 
 std::optional<ForeignProcess> ForeignProcess::Find(pid_t pid, uint64_t start_time) {
   if (pid <= 0 || start_time == 0) return std::nullopt;
-  UniqueFd fd(OpenPid(pid));  // is close-on-exec by itself
+  base::UniqueFd fd(OpenPid(pid));  // is close-on-exec by itself
   // Only now: the descriptor keeps pointing at what has the pid at this moment.
   if (fd.get() < 0 || StartTimeOf(pid) != start_time) return std::nullopt;
   return ForeignProcess(std::move(fd));

@@ -10,7 +10,8 @@
 
 #include "absl/time/time.h"
 
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
+
 
 namespace zkrecipes::testing {
 
@@ -30,9 +31,9 @@ class ForeignProcess {
   bool WaitForEnd(absl::Duration timeout);
 
  private:
-  explicit ForeignProcess(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit ForeignProcess(base::UniqueFd fd) : fd_(std::move(fd)) {}
 
-  UniqueFd fd_;
+  base::UniqueFd fd_;
 };
 
 }  // namespace zkrecipes::testing

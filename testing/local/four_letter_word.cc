@@ -16,7 +16,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
+
 
 namespace zkrecipes::testing {
 namespace {
@@ -61,7 +62,7 @@ class Exchange {
   absl::Status Connect() {
     const AddressList list = Resolve(address_);
     if (list == nullptr) return Broken(EADDRNOTAVAIL);
-    fd_ = UniqueFd(socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    fd_ = base::UniqueFd(socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd_.get() < 0) return absl::InternalError("cannot make a socket");
     if (connect(fd_.get(), list->ai_addr, list->ai_addrlen) != 0 && errno != EINPROGRESS) {
       return Broken(errno);
@@ -96,7 +97,7 @@ class Exchange {
   const std::string& address_;
   const std::string& word_;
   const absl::Time deadline_;
-  UniqueFd fd_;
+  base::UniqueFd fd_;
 };
 
 }  // namespace

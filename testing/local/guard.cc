@@ -39,8 +39,8 @@ absl::StatusOr<std::unique_ptr<Guard>> Guard::Start(absl::Duration max_lifetime,
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::InternalError("cannot make a socket pair");
   }
-  const UniqueFd guards_end(ends[0]);
-  UniqueFd our_end(ends[1]);
+  const base::UniqueFd guards_end(ends[0]);
+  base::UniqueFd our_end(ends[1]);
   absl::StatusOr<pid_t> pid = Spawn({.command = {"/bin/sh", "-c", kScript, "zkrecipes-guard",
                                                  Seconds(max_lifetime), temporary_directory},
                                      .stdin_fd = guards_end.get(),

@@ -12,7 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
+
 
 namespace zkrecipes::testing {
 
@@ -36,10 +37,10 @@ class Guard {
   pid_t group() const { return pid_; }
 
  private:
-  Guard(pid_t pid, UniqueFd lifeline) : pid_(pid), lifeline_(std::move(lifeline)) {}
+  Guard(pid_t pid, base::UniqueFd lifeline) : pid_(pid), lifeline_(std::move(lifeline)) {}
 
   const pid_t pid_;
-  UniqueFd lifeline_;
+  base::UniqueFd lifeline_;
 };
 
 }  // namespace zkrecipes::testing

@@ -3,19 +3,63 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_COMMANDS_H_
 #define ZKRECIPES_TOOLS_ZKR_COMMANDS_H_
 
-#include "CLI/CLI.hpp"
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "tools/zkr/global_flags.h"
+#include "absl/time/time.h"
 
-namespace zkr {
+#include "tools/zkr/result.h"
+#include "tools/zkr/supervisor/command.h"
 
-// Each adds its subcommand; when that is chosen it runs and leaves zkr's exit status.
-void RegisterLockCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
-void RegisterElectCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
-void RegisterObserveCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
-void RegisterLsCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
-void RegisterEnsembleCommand(CLI::App& app, const GlobalFlags& flags, int& exit_code);
+namespace zkrecipes::zkr {
 
-}  // namespace zkr
+// The options of every command, before or after its name.
+struct GlobalFlags {
+  std::string servers;
+  absl::Duration session_timeout = absl::Seconds(10);
+  std::string dialect = "curator";
+  bool json = false;
+};
+
+// What `zkr lock` and `zkr elect` are told about the CMD that they run.
+struct CommandFlags {
+  std::string path;
+  std::vector<std::string> command;  // not empty
+  absl::Duration grace = absl::Seconds(5);
+  int status_fd = -1;  // -1: none. Else open, and never CMD's unless it is a standard stream
+  GuardKind guard = GuardKind::kAuto;
+};
+
+struct LockFlags {
+  CommandFlags command;
+  bool shared = false;     // as a reader of the read/write lock
+  bool exclusive = false;  // as its writer
+  bool try_only = false;
+  absl::Duration wait = absl::InfiniteDuration();
+  int conflict_exit_code = kNotAcquired;
+};
+
+struct ElectFlags {
+  CommandFlags command;
+  std::string candidate;
+  bool once = false;
+};
+
+struct EnsembleFlags {
+  std::optional<int> servers;
+  std::string directory;
+};
+
+// Each does what its command is for and returns zkr's exit status. `path` is not checked yet.
+int RunLock(const GlobalFlags& global, const LockFlags& flags);
+int RunElect(const GlobalFlags& global, const ElectFlags& flags);
+int RunObserve(const GlobalFlags& global, const std::string& path);
+int RunLs(const GlobalFlags& global, const std::string& path);
+int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
+int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
+int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
+
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_COMMANDS_H_

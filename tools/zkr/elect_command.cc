@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,7 +11,6 @@
 
 #include "lib/base/boot_time.h"
 #include "tools/zkr/commands.h"
-#include "tools/zkr/exit_code.h"
 #include "tools/zkr/holding.h"
 #include "tools/zkr/rest.h"
 #include "tools/zkr/result.h"
@@ -21,32 +19,13 @@
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/leader_election.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::base::BootNow;
-using zkrecipes::base::BootTime;
-
-constexpr char kFooter[] = R"(
-Campaigns, runs CMD while leading, and campaigns again when CMD has ended or the leadership is lost;
-after a CMD that ended within a second it rests first: 1 s, then longer, up to 30 s. SIGTERM and
-SIGINT are passed on to CMD; once it is dead zkr resigns and ends. Of a Ctrl-C that CMD catches zkr
-does not hear: the second after it is there for another one.
-CMD finds ZKR_FENCING_TOKEN (the term), ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its environment. It
-and all that it starts are dead before another can lead, and die with zkr.
-
-Exit status: that of the last CMD, 128+n if signal n ended it, or came when no CMD ran; 126, 127 CMD
-cannot be run, is not found; 69 no ensemble; 77 permission denied; 64 bad arguments. With --once
-also 70 the leadership was lost while CMD ran; 75 somebody deleted the candidate's node. The global
-options of `zkr --help` may stand before or after `elect`.)";
+using base::BootNow;
+using base::BootTime;
 
 constexpr absl::Duration kTimeForCtrlC = absl::Seconds(1);
-
-struct ElectFlags {
-  CommandFlags command;
-  std::string candidate;
-  bool once = false;
-};
 
 // What `zkr elect` does, one term after another.
 class Election {
@@ -62,7 +41,7 @@ class Election {
   }
 
  private:
-  // Nothing: on to the next term.
+  // nullopt: there is a next term.
   std::optional<Ended> RunTerm() {
     absl::Status elected;
     {
@@ -80,7 +59,7 @@ class Election {
     Release(holding_, global_.session_timeout, outcome.lost);
     if (IsLast(outcome)) return Ended{ResultOf(outcome, token), outcome};
     rest_ = rests_.After(BootNow() - began);
-    // CMD may have caught the Ctrl-C that was meant to end it all: time for another one.
+    // CMD may have caught a Ctrl-C that was meant for zkr too: leave time for another one.
     if (outcome.had_terminal) rest_ = std::max(rest_, kTimeForCtrlC);
     SayIfResting(flags_.command.command[0] + " ended");
     return std::nullopt;
@@ -93,8 +72,7 @@ class Election {
     if (holding_.client == nullptr) {
       if (absl::Status joined = Join(global_, cancel, holding_); !joined.ok()) return joined;
     }
-    zkrecipes::LeaderElection election(holding_.client, flags_.command.path,
-                                       {.id = flags_.candidate});
+    LeaderElection election(holding_.client, flags_.command.path, {.id = flags_.candidate});
     auto lease = election.Campaign({.cancel = cancel});
     if (lease.ok()) holding_.lease = *std::move(lease);
     return lease.status();
@@ -103,14 +81,14 @@ class Election {
   std::optional<Ended> OnDefeat(const absl::Status& why) {
     Complain(why);
     if (!absl::IsAborted(why) || flags_.once) return Ended{ResultOf(why, kNotAcquired)};
-    rest_ = rests_.After(absl::ZeroDuration());  // somebody sent us away: not at once back again
+    rest_ = rests_.After(absl::ZeroDuration());  // its node was deleted: do not come back at once
     SayIfResting("sent away");
     return std::nullopt;
   }
 
   bool IsLast(const Outcome& outcome) const {
     return outcome.asked_to_end || outcome.end == Outcome::End::kNotRun ||
-           !supervisor_.CanRunAgain();  // --once, or somebody killed the guard
+           !supervisor_.CanRunAgain();  // --once, or the guard was killed
   }
 
   void SayIfResting(const std::string& why) const {
@@ -129,21 +107,10 @@ class Election {
 
 }  // namespace
 
-void RegisterElectCommand(CLI::App& app, const GlobalFlags& global, int& exit_code) {
-  CLI::App* command = app.add_subcommand("elect", "Run a command while leading");
-  command->footer(kFooter);
-  auto flags = std::make_shared<ElectFlags>();
-  command->add_option("--candidate", flags->candidate, "Who we are, for all to see")
-      ->required()
-      ->type_name("NAME");
-  command->add_flag("--once", flags->once, "Campaign and run CMD once only");
-  AddCommandFlags(*command, flags->command, "The election: a path such as /elections/scheduler");
-  command->callback([command, &global, &exit_code, flags] {
-    FinishCommandFlags(*command, global, flags->command);
-    exit_code = RunGuarded(
-        flags->command, "leadership of " + flags->command.path, /*again=*/!flags->once,
-        [&](Supervisor& supervisor) { return Election(global, *flags, supervisor).Run(); });
-  });
+int RunElect(const GlobalFlags& global, const ElectFlags& flags) {
+  return RunGuarded(
+      flags.command, "leadership of " + flags.command.path, /*again=*/!flags.once,
+      [&](Supervisor& supervisor) { return Election(global, flags, supervisor).Run(); });
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

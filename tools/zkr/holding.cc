@@ -14,14 +14,14 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/boot_time.h"
-#include "tools/zkr/exit_code.h"
+#include "tools/zkr/client.h"
 #include "tools/zkr/supervisor/process.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::base::BootNow;
-using zkrecipes::base::BootTime;
+using base::BootNow;
+using base::BootTime;
 
 // What it takes to kill: a tenth of what a healthy lease has left at the least, but no more than a
 // busy machine needs.
@@ -40,14 +40,14 @@ absl::Status CheckLeasesCanBeProven(absl::Duration session_timeout) {
                    " no lease can be proven for long, and CMD runs only while it is"));
 }
 
-std::vector<std::string> EnvironmentOf(const CommandFlags& flags, const zkrecipes::Lease& lease) {
+std::vector<std::string> EnvironmentOf(const CommandFlags& flags, const Lease& lease) {
   return {absl::StrCat("ZKR_FENCING_TOKEN=", lease.token().ToString()),
           absl::StrCat("ZKR_SEQUENCER=", lease.sequencer().ToString()),
           absl::StrCat("ZKR_PATH=", flags.path), absl::StrCat("ZKR_NODE=", lease.node())};
 }
 
-Hold HoldOf(const zkrecipes::Lease& lease) {
-  return {lease.state() == zkrecipes::Lease::State::kHeld, lease.remaining()};
+Hold HoldOf(const Lease& lease) {
+  return {lease.state() == Lease::State::kHeld, lease.remaining()};
 }
 
 absl::Duration TimeUntil(BootTime time) { return std::max(time - BootNow(), absl::ZeroDuration()); }
@@ -79,7 +79,7 @@ absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& ho
 }
 
 Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, const Holding& holding) {
-  const zkrecipes::Lease& lease = *holding.lease;
+  const Lease& lease = *holding.lease;
   const Outcome outcome = supervisor.Run({.environment = EnvironmentOf(flags, lease),
                                           .lost = lease.lost(),
                                           .hold = [&lease] { return HoldOf(lease); },
@@ -116,4 +116,4 @@ int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
   return ended.result.status;
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

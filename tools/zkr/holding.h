@@ -12,19 +12,18 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
-#include "tools/zkr/command_flags.h"
-#include "tools/zkr/global_flags.h"
+#include "tools/zkr/commands.h"
 #include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // What zkr has of the ensemble while it runs a CMD under a lease. Not thread-safe.
 struct Holding {
-  std::shared_ptr<zkrecipes::Client> client;
-  std::optional<zkrecipes::Lease> lease;
+  std::shared_ptr<Client> client;
+  std::optional<Lease> lease;
 };
 
 // A client whose leases can be proven: as Connect, and InvalidArgument if its session is too short.
@@ -33,10 +32,10 @@ absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& ho
 // Runs CMD under the lease that is held; says on stderr if it was lost or CMD cannot be run.
 Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, const Holding& holding);
 
-// Each takes `at_most`: then the ensemble has forgotten us anyway. `was_lost`: the lease is known to
-// be no more, and it is no news that it cannot be released.
+// Each takes `at_most`: after that the ensemble has forgotten us anyway. `was_lost`: the lease is
+// known to be lost, so a failure to release it is not worth a message.
 void Release(Holding& holding, absl::Duration at_most, bool was_lost);
-void LetGo(Holding& holding, absl::Duration at_most, bool was_lost);  // of the client, too
+void LetGo(Holding& holding, absl::Duration at_most, bool was_lost);  // and closes the client
 
 // How a command that runs CMD ended, and what became of the last CMD.
 struct Ended {
@@ -49,6 +48,6 @@ struct Ended {
 int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
                const std::function<Ended(Supervisor&)>& hold);
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_HOLDING_H_

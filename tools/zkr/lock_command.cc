@@ -7,25 +7,17 @@
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/commands.h"
-#include "tools/zkr/exit_code.h"
 #include "tools/zkr/holding.h"
-#include "tools/zkr/lock_flags.h"
 #include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::Lease;
-using zkrecipes::Lock;
-using zkrecipes::ReadWriteLock;
-using zkrecipes::TryResult;
-using zkrecipes::WaitOptions;
-
-using ClientPtr = std::shared_ptr<zkrecipes::Client>;
+using ClientPtr = std::shared_ptr<Client>;
 
 absl::StatusOr<Lease> Wait(const ClientPtr& client, const LockFlags& flags,
                            const WaitOptions& wait) {
@@ -87,16 +79,9 @@ Ended LockAndRun(const GlobalFlags& global, const LockFlags& flags, Supervisor& 
 
 }  // namespace
 
-void RegisterLockCommand(CLI::App& app, const GlobalFlags& global, int& exit_code) {
-  CLI::App* command = app.add_subcommand("lock", "Run a command while holding a lock");
-  auto flags = std::make_shared<LockFlags>();
-  AddLockFlags(*command, *flags);
-  command->callback([command, &global, &exit_code, flags] {
-    FinishCommandFlags(*command, global, flags->command);
-    exit_code =
-        RunGuarded(flags->command, "lock " + flags->command.path, /*again=*/false,
-                   [&](Supervisor& supervisor) { return LockAndRun(global, *flags, supervisor); });
-  });
+int RunLock(const GlobalFlags& global, const LockFlags& flags) {
+  return RunGuarded(flags.command, "lock " + flags.command.path, /*again=*/false,
+                    [&](Supervisor& supervisor) { return LockAndRun(global, flags, supervisor); });
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -3,9 +3,11 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_REST_H_
 #define ZKRECIPES_TOOLS_ZKR_REST_H_
 
+#include <algorithm>
+
 #include "absl/time/time.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // How long a candidate stays out of an election after its CMD ended at once, so that one that cannot
 // work does not lead, fail and campaign in a circle: a second, doubled each time up to half a minute.
@@ -13,12 +15,17 @@ namespace zkr {
 class Rest {
  public:
   // CMD, or the attempt to get to it, lasted `lasted`. Zero if there is no need to rest.
-  absl::Duration After(absl::Duration lasted);
+  absl::Duration After(absl::Duration lasted) {
+    const bool at_once = lasted < absl::Seconds(1);
+    last_ =
+        at_once ? std::clamp(2 * last_, absl::Seconds(1), absl::Seconds(30)) : absl::ZeroDuration();
+    return last_;
+  }
 
  private:
   absl::Duration last_;
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_REST_H_

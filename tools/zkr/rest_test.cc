@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
 TEST(Rest, GrowsWhileTheCommandEndsAtOnce) {
@@ -22,4 +22,4 @@ TEST(Rest, IsNotNeededAfterACommandThatRanForAWhile) {
 }
 
 }  // namespace
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -5,12 +5,41 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
-#include "nlohmann/json.hpp"
 
-namespace zkr {
+#include "tools/zkr/output.h"
+
+namespace zkrecipes::zkr {
+
+ExitCode ExitCodeFor(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kDone;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:  // a path that cannot have children
+      return kUsage;
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kAborted:
+      return kNotAcquired;
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      return kDenied;
+    default:
+      return kUnavailable;
+  }
+}
+
+void Complain(const std::string& message) { std::fprintf(stderr, "zkr: %s\n", message.c_str()); }
+void Complain(const absl::Status& status) { Complain(std::string(status.message())); }
+
+int Refuse(const absl::Status& status) {
+  Complain(status);
+  return absl::IsDeadlineExceeded(status) ? kUnavailable : ExitCodeFor(status);
+}
 
 Result ResultOf(const Outcome& outcome, std::int64_t token) {
   if (outcome.lost) return {"lost", kLost, token};
@@ -39,10 +68,7 @@ Result ResultOf(const absl::Status& error, int conflict_status) {
 }
 
 bool WriteResult(int fd, const Result& result) {
-  nlohmann::ordered_json json = {{"result", result.word}, {"status", result.status}};
-  json["token"] = nullptr;
-  if (result.token != 0) json["token"] = result.token;
-  const std::string line = json.dump() + "\n";
+  const std::string line = ResultJson(result.word, result.status, result.token);
   return write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
@@ -58,4 +84,4 @@ int FindStatusFd(const std::vector<std::string>& words) {
   return -1;
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

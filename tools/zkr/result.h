@@ -9,14 +9,39 @@
 
 #include "absl/status/status.h"
 
-#include "tools/zkr/exit_code.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
-// How `zkr lock` ended. CMD may exit with any number, so the word tells whose the status is:
+// Exit statuses that scripts rely on, beside CMD's own. The numbers are those of sysexits.h and of
+// the shell.
+enum ExitCode {
+  kDone = 0,
+  kUsage = 64,
+  kUnavailable = 69,  // no ensemble reachable, session refused
+  kLost = 70,
+  kInternal = 71,
+  kNotAcquired = 75,
+  kDenied = 77,
+  kCannotRun = 126,
+  kNotFound = 127,
+  kSignalBase = 128,  // 128 + n: ended by signal n
+};
+
+// The exit status for a call of the library that failed: kUsage for what another call with the same
+// arguments would fail with too, kNotAcquired for a wait that ended, kDenied, else kUnavailable.
+ExitCode ExitCodeFor(const absl::Status& status);
+
+// "zkr: ..." to stderr.
+void Complain(const std::string& message);
+void Complain(const absl::Status& status);
+
+// Complains, and returns the exit status of a command that waits for nothing but the network.
+int Refuse(const absl::Status& status);
+
+// How a command that runs CMD ended. CMD may exit with any number, so the word tells whose the status is:
 //   ran           CMD's own; 128 + n if signal n ended it
-//   not_acquired  zkr's: the wait for the lock ended, by its limit or by a signal
+//   not_acquired  zkr's: the wait for the lock ended, at its limit or by a signal
 //   lost          zkr's: the lock was lost while CMD ran
 //   unavailable   zkr's: no ensemble
 //   denied        zkr's: the path's ACL forbids it
@@ -41,6 +66,6 @@ bool WriteResult(int fd, const Result& result);
 // that is not otherwise understood.
 int FindStatusFd(const std::vector<std::string>& words);
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_RESULT_H_

@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
 std::string Written(const Result& result) {
@@ -60,4 +60,4 @@ TEST(Result, FindsTheStatusFdOfABadCommandLine) {
 }
 
 }  // namespace
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -60,7 +60,7 @@ absl::Status Crew::Open() {
   for (size_t i = 0; i < options_.hosts.size(); ++i) {
     Worker& worker = workers_.emplace_back();
     const std::string clock = File(static_cast<int>(i), ".clock");
-    worker.clock = testing::UniqueFd(open(clock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    worker.clock = base::UniqueFd(open(clock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (absl::Status status = WriteClock(worker.clock.get(), absl::ZeroDuration()); !status.ok()) {
       return status;
     }
@@ -102,8 +102,8 @@ absl::Status Crew::Spawn(int i) {
   Worker& worker = this->worker(i);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return Refused("socketpair");
-  testing::UniqueFd ours(ends[0]);
-  const testing::UniqueFd its(ends[1]);
+  base::UniqueFd ours(ends[0]);
+  const base::UniqueFd its(ends[1]);
   worker.history = File(i, absl::StrCat(".", worker.processes, ".jsonl"));
   const absl::StatusOr<pid_t> pid = testing::Spawn({.command = Command(i),
                                                     .stdin_fd = its.get(),

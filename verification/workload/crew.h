@@ -14,8 +14,8 @@
 #include "absl/time/time.h"
 
 #include "integration/servers/host.h"
+#include "lib/base/unique_fd.h"
 #include "testing/local/server_process.h"
-#include "testing/local/unique_fd.h"
 #include "verification/faults/clients.h"
 #include "verification/workload/recorder.h"
 #include "verification/workload/resource_server.h"
@@ -78,7 +78,7 @@ class Crew final : public faults::Clients {
     bool alive = false;  // as far as we know
     int processes = 0;   // so far
     std::string history;
-    testing::UniqueFd clock;
+    base::UniqueFd clock;
   };
 
   explicit Crew(CrewOptions options) : options_(std::move(options)) {}

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 #include "verification/checker/event.h"
 
 namespace zkrecipes::history {
@@ -31,10 +31,10 @@ class Recorder {
   void Record(Event event);
 
  private:
-  Recorder(testing::UniqueFd file, std::string who)
+  Recorder(base::UniqueFd file, std::string who)
       : file_(std::move(file)), who_(std::move(who)) {}
 
-  const testing::UniqueFd file_;
+  const base::UniqueFd file_;
   const std::string who_;
 };
 

@@ -26,7 +26,7 @@ ResourceServer::~ResourceServer() {
   thread_.join();
 }
 
-void ResourceServer::Add(testing::UniqueFd socket) {
+void ResourceServer::Add(base::UniqueFd socket) {
   {
     base::MutexLock lock(mutex_);
     added_.push_back(std::move(socket));
@@ -60,7 +60,7 @@ void ResourceServer::Serve() {
     eventfd_read(wake_.get(), &ignored);
     base::MutexLock lock(mutex_);
     if (end_) return;
-    for (testing::UniqueFd& socket : added_) peers_.push_back({std::move(socket)});
+    for (base::UniqueFd& socket : added_) peers_.push_back({std::move(socket)});
     added_.clear();
   }
 }

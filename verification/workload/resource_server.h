@@ -11,7 +11,7 @@
 #include "absl/base/thread_annotations.h"
 
 #include "lib/base/mutex.h"
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 #include "verification/workload/resource.h"
 #include "verification/workload/write_lines.h"
 
@@ -28,7 +28,7 @@ class ResourceServer {
   ResourceServer& operator=(const ResourceServer&) = delete;
 
   // Answers what comes from there until the other end closes it.
-  void Add(testing::UniqueFd socket);
+  void Add(base::UniqueFd socket);
 
   // Writes of all workers so far.
   int64_t accepted() const;
@@ -36,7 +36,7 @@ class ResourceServer {
 
  private:
   struct Peer {
-    testing::UniqueFd socket;
+    base::UniqueFd socket;
     LineBuffer lines = {};
   };
 
@@ -44,10 +44,10 @@ class ResourceServer {
   bool Answer(Peer& peer);  // what has come; false at its end
   void Wake();
 
-  const testing::UniqueFd wake_;  // something was added, or it ends
+  const base::UniqueFd wake_;  // something was added, or it ends
   mutable base::Mutex mutex_;
   Resource resource_ ABSL_GUARDED_BY(mutex_);
-  std::vector<testing::UniqueFd> added_ ABSL_GUARDED_BY(mutex_);
+  std::vector<base::UniqueFd> added_ ABSL_GUARDED_BY(mutex_);
   bool end_ ABSL_GUARDED_BY(mutex_) = false;
   std::list<Peer> peers_;  // the thread's own
   std::thread thread_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "lib/base/unique_fd.h"
 #include "verification/workload/resource_server.h"
 
 #include <sys/socket.h>
@@ -9,7 +10,6 @@
 
 #include "gtest/gtest.h"
 
-#include "testing/local/unique_fd.h"
 
 namespace zkrecipes::history {
 namespace {
@@ -20,8 +20,8 @@ class Peer {
   explicit Peer(ResourceServer& server) {
     int ends[2];
     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
-    mine_ = testing::UniqueFd(ends[0]);
-    server.Add(testing::UniqueFd(ends[1]));
+    mine_ = base::UniqueFd(ends[0]);
+    server.Add(base::UniqueFd(ends[1]));
   }
 
   void Send(const std::string& text) { send(mine_.get(), text.data(), text.size(), MSG_NOSIGNAL); }
@@ -37,7 +37,7 @@ class Peer {
   }
 
  private:
-  testing::UniqueFd mine_;
+  base::UniqueFd mine_;
 };
 
 TEST(ResourceServerTest, IsOneResourceForAllWorkers) {

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
 struct Header {
@@ -46,7 +46,7 @@ void TakeAttached(msghdr* packet, Message& message) {
     } else if (part->cmsg_type == SCM_RIGHTS) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-      message.passed = UniqueFd(fd);
+      message.passed = base::UniqueFd(fd);
     }
   }
 }
@@ -56,7 +56,7 @@ void TakeAttached(msghdr* packet, Message& message) {
 ChannelPair Channel::Pair() {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) return {};
-  ChannelPair pair{Channel(UniqueFd(fds[0])), Channel(UniqueFd(fds[1]))};
+  ChannelPair pair{Channel(base::UniqueFd(fds[0])), Channel(base::UniqueFd(fds[1]))};
   const int on = 1;
   for (const int fd : fds) {
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0) return {};
@@ -69,7 +69,7 @@ bool Channel::Send(const Message& message) const { return SendWithFlags(message,
 bool Channel::TrySend(const Message& message) const { return SendWithFlags(message, MSG_DONTWAIT); }
 
 bool Channel::SendWithFlags(const Message& message, int flags) const {
-  const auto now = zkrecipes::base::BootNow().since_boot();
+  const auto now = base::BootNow().since_boot();
   Header header{message.kind, message.value, absl::ToInt64Nanoseconds(now)};
   iovec parts[2] = {{&header, sizeof(header)},
                     {const_cast<char*>(message.text.data()), message.text.size()}};
@@ -105,8 +105,8 @@ std::optional<Message> Channel::Receive() const {
   text.resize(static_cast<std::size_t>(got) - sizeof(header));
   Message message{header.kind, header.value, std::move(text)};
   TakeAttached(&packet, message);
-  message.sent = zkrecipes::base::BootTime::SinceBoot(absl::Nanoseconds(header.sent_ns));
+  message.sent = base::BootTime::SinceBoot(absl::Nanoseconds(header.sent_ns));
   return message;
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "lib/base/boot_time.h"
-#include "tools/zkr/supervisor/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // What zkr, the guard, the runner and CMD's process before its exec tell each other.
 enum class MessageKind : std::int32_t {
@@ -42,11 +42,11 @@ struct Message {
   MessageKind kind = MessageKind::kKill;
   std::int64_t value = 0;
   std::string text = {};
-  UniqueFd passed = {};  // the receiver gets a copy of it
+  base::UniqueFd passed = {};  // the receiver gets a copy of it
 
   // Filled in by Receive.
-  zkrecipes::base::BootTime sent = {};  // when the sender sent it
-  pid_t sender = 0;                     // who sent it, as seen from the receiver's PID namespace
+  base::BootTime sent = {};  // when the sender sent it
+  pid_t sender = 0;          // who sent it, as seen from the receiver's PID namespace
 };
 
 struct ChannelPair;
@@ -56,7 +56,7 @@ struct ChannelPair;
 class Channel {
  public:
   Channel() = default;
-  explicit Channel(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit Channel(base::UniqueFd fd) : fd_(std::move(fd)) {}
   // An invalid pair if the system refuses; errno says why.
   static ChannelPair Pair();
 
@@ -73,12 +73,12 @@ class Channel {
   int fd() const { return fd_.get(); }
   bool valid() const { return fd_.valid(); }
   void Close() { fd_.reset(); }
-  UniqueFd Take() { return std::move(fd_); }
+  base::UniqueFd Take() { return std::move(fd_); }
 
  private:
   bool SendWithFlags(const Message& message, int flags) const;
 
-  UniqueFd fd_;
+  base::UniqueFd fd_;
 };
 
 struct ChannelPair {
@@ -86,6 +86,6 @@ struct ChannelPair {
   Channel other;
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_CHANNEL_H_

@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
 TEST(Channel, DeliversWholeMessagesInOrder) {
@@ -45,13 +45,13 @@ TEST(Channel, PassesADescriptorOn) {
 
 TEST(Channel, SaysWhoSentAMessageAndWhen) {
   auto [here, there] = Channel::Pair();
-  const auto before = zkrecipes::base::BootNow();
+  const auto before = base::BootNow();
   ASSERT_TRUE(here.Send({MessageKind::kForked}));
   const auto message = there.Receive();
   ASSERT_TRUE(message.has_value());
   EXPECT_EQ(message->sender, getpid());
   EXPECT_GE(message->sent, before);
-  EXPECT_LE(message->sent, zkrecipes::base::BootNow());
+  EXPECT_LE(message->sent, base::BootNow());
 }
 
 TEST(Channel, ShowsItsEndAfterTheLastMessage) {
@@ -82,4 +82,4 @@ TEST(Channel, NeverBlocksInTrySend) {
 }
 
 }  // namespace
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

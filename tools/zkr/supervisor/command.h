@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // How CMD's tree is kept together.
 enum class GuardKind {
@@ -26,6 +26,6 @@ struct Command {
   bool again = false;         // it may be run any number of times, one after another
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_COMMAND_H_

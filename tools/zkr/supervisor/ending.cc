@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::base::BootTime;
+using base::BootTime;
 
 // Often enough to notice a doubt while most of the time is left.
 absl::Duration LookInterval(absl::Duration remaining) {
@@ -51,4 +51,4 @@ BootTime Ending::kill_at() const {
 
 BootTime Ending::ask_at() const { return deadline_ + -limits_.margin + -share_; }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

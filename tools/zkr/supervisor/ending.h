@@ -7,7 +7,7 @@
 
 #include "lib/base/boot_time.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // What is known of a lock at one moment.
 struct Hold {
@@ -47,32 +47,32 @@ class Ending {
   explicit Ending(const Limits& limits) : limits_(limits) {}
 
   // REQUIRES: `now` is not after the moment that `hold` is about, and never goes back.
-  void Look(const Hold& hold, zkrecipes::base::BootTime now);
+  void Look(const Hold& hold, base::BootTime now);
   // The lock is known to be lost. The deadline stays what it was in the last look: from now on it
   // is all the time that CMD can have.
   // REQUIRES: as for Look.
-  void Lose(zkrecipes::base::BootTime now);
+  void Lose(base::BootTime now);
 
   Phase phase() const { return phase_; }
   bool lost() const { return lost_; }
   // When CMD must be killed if nobody looks again.
-  zkrecipes::base::BootTime kill_at() const;
+  base::BootTime kill_at() const;
   // When to look again, at the latest.
-  zkrecipes::base::BootTime next_look() const { return next_look_; }
+  base::BootTime next_look() const { return next_look_; }
 
  private:
-  zkrecipes::base::BootTime ask_at() const;
-  void Ask(zkrecipes::base::BootTime now);
+  base::BootTime ask_at() const;
+  void Ask(base::BootTime now);
 
   Limits limits_;
   Phase phase_ = Phase::kHeld;
   bool lost_ = false;
-  zkrecipes::base::BootTime deadline_;
+  base::BootTime deadline_;
   absl::Duration share_;  // CMD's of what was left when the doubt began
-  zkrecipes::base::BootTime asked_at_ = zkrecipes::base::BootTime::InfiniteFuture();
-  zkrecipes::base::BootTime next_look_;
+  base::BootTime asked_at_ = base::BootTime::InfiniteFuture();
+  base::BootTime next_look_;
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_ENDING_H_

@@ -9,10 +9,10 @@
 
 #include "gtest/gtest.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::base::BootTime;
+using base::BootTime;
 using Phase = Ending::Phase;
 
 absl::Duration Ms(int64_t n) { return absl::Milliseconds(n); }
@@ -186,4 +186,4 @@ TEST(Ending, LooksAgainWhileMostIsLeft) {
 }
 
 }  // namespace
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

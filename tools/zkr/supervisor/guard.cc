@@ -14,12 +14,11 @@
 
 #include "absl/time/time.h"
 
-#include "tools/zkr/supervisor/pid_namespace.h"
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/process_tree.h"
 #include "tools/zkr/supervisor/runner.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 void Guard::Main(Setup setup) {
   Guard guard(std::move(setup));
@@ -27,7 +26,7 @@ void Guard::Main(Setup setup) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // So that `pkill zkr` and `killall zkr` do not take the guard along.
   prctl(PR_SET_NAME, "lock-guard");
-  guard.deadline_ = UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  guard.deadline_ = base::UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   guard.child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
   if (!guard.deadline_.valid() || !guard.child_signal_.valid()) _exit(0);
   do {
@@ -149,4 +148,4 @@ bool Guard::WaitsForAnotherStart() {
   return setup_.command->again && !zkr_is_gone_ && setup_.to_zkr.Send({MessageKind::kTreeEnded});
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "lib/base/boot_time.h"
+#include "lib/base/unique_fd.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
-#include "tools/zkr/supervisor/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // The process that makes sure that CMD does not outlive the lock, whatever becomes of zkr. It is
 // forked before zkr has threads, has none itself, talks to no server and ignores every signal that
@@ -67,12 +67,12 @@ class Guard {
 
   Setup setup_;
   bool zkr_is_gone_ = false;
-  pid_t runner_ = 0;         // 0: nothing runs
-  UniqueFd deadline_;        // timerfd
-  UniqueFd child_signal_;    // signalfd
-  UniqueFd runner_guarded_;  // its end tells the runner that the guard is gone
+  pid_t runner_ = 0;               // 0: nothing runs
+  base::UniqueFd deadline_;        // timerfd
+  base::UniqueFd child_signal_;    // signalfd
+  base::UniqueFd runner_guarded_;  // its end tells the runner that the guard is gone
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_GUARD_H_

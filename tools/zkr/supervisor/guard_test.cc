@@ -11,10 +11,10 @@
 
 #include "lib/base/boot_time.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::base::BootNow;
+using base::BootNow;
 
 // A guard that runs `exit 5` as often as it is told to.
 class GuardTest : public ::testing::Test {
@@ -91,4 +91,4 @@ TEST_F(GuardTest, RunsNothingAfterTheDeadline) {
 }
 
 }  // namespace
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

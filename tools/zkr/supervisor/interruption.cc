@@ -7,7 +7,7 @@
 
 #include "tools/zkr/supervisor/signals.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
 // Those that would have ended the process by default.
@@ -46,4 +46,4 @@ void Interruption::Watch() {
   }
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -9,9 +9,9 @@
 #include <stop_token>
 #include <thread>
 
-#include "tools/zkr/supervisor/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // While it lives, a signal that asks this process to end (SIGTERM, SIGINT, SIGHUP, ...) requests
 // token() to stop instead, and Ctrl-Z stops the process as usual. For the time when zkr has signals
@@ -31,12 +31,12 @@ class Interruption {
 
   std::stop_source stop_;
   std::atomic<int> signal_{0};
-  UniqueFd signal_fd_;
-  UniqueFd end_;  // eventfd
+  base::UniqueFd signal_fd_;
+  base::UniqueFd end_;  // eventfd
   sigset_t mask_before_;
   std::thread watcher_;
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_INTERRUPTION_H_

@@ -8,10 +8,10 @@
 
 #include "absl/time/time.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-std::int64_t Nanoseconds(zkrecipes::base::BootTime time) {
+std::int64_t Nanoseconds(base::BootTime time) {
   return absl::ToInt64Nanoseconds(time.since_boot());
 }
 
@@ -23,7 +23,7 @@ LossWatch::LossWatch(const std::stop_token& lost)
       callback_(lost, [this] { OnLost(); }) {}
 
 void LossWatch::OnLost() {
-  lost_at_ns_ = Nanoseconds(zkrecipes::base::BootNow());
+  lost_at_ns_ = Nanoseconds(base::BootNow());
   eventfd_write(event_.get(), 1);
 }
 
@@ -32,8 +32,8 @@ void LossWatch::Take() {
   eventfd_read(event_.get(), &count);
 }
 
-bool LossWatch::WasLostBefore(zkrecipes::base::BootTime time) const {
+bool LossWatch::WasLostBefore(base::BootTime time) const {
   return lost_at_ns_ <= Nanoseconds(time);
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

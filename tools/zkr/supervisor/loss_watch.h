@@ -9,9 +9,9 @@
 #include <stop_token>
 
 #include "lib/base/boot_time.h"
-#include "tools/zkr/supervisor/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // Turns a stop_token into something that poll can wait for, and remembers when it was stopped: CMD
 // may have ended before the loss although both are heard of in the same moment.
@@ -22,16 +22,16 @@ class LossWatch {
   int fd() const { return event_.get(); }  // readable from the loss until Take
   void Take();
 
-  bool WasLostBefore(zkrecipes::base::BootTime time) const;
+  bool WasLostBefore(base::BootTime time) const;
 
  private:
   void OnLost();
 
-  UniqueFd event_;
+  base::UniqueFd event_;
   std::atomic<std::int64_t> lost_at_ns_;
   std::stop_callback<std::function<void()>> callback_;  // last: it uses the others
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_LOSS_WATCH_H_

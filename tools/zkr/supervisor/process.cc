@@ -3,20 +3,22 @@
 #include "tools/zkr/supervisor/process.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 Pipe ClosingPipe() {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return {};
-  return {UniqueFd(fds[0]), UniqueFd(fds[1])};
+  return {base::UniqueFd(fds[0]), base::UniqueFd(fds[1])};
 }
 
 void DetachStandardStreams(std::initializer_list<int> streams) {
-  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const base::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null.valid()) return;
   for (const int fd : streams) dup2(null.get(), fd);
 }
@@ -39,4 +41,19 @@ void AddToEnvironment(const std::string& variables) {
   }
 }
 
-}  // namespace zkr
+NextForkInPidNamespace::NextForkInPidNamespace()
+    : own_(open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC)) {
+  ok_ = own_.valid() && unshare(CLONE_NEWPID) == 0;
+}
+
+void NextForkInPidNamespace::Undo() {
+  if (ok_) setns(own_.get(), CLONE_NEWPID);
+}
+
+bool MountOwnProc() {
+  // A mount made on a shared one shows up at its peers: private first, and only this one.
+  return unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/proc", nullptr, MS_PRIVATE, nullptr) == 0 &&
+         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+}
+
+}  // namespace zkrecipes::zkr

@@ -6,13 +6,13 @@
 #include <initializer_list>
 #include <string>
 
-#include "tools/zkr/supervisor/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 struct Pipe {
-  UniqueFd read_end;
-  UniqueFd write_end;
+  base::UniqueFd read_end;
+  base::UniqueFd write_end;
 };
 
 // Close-on-exec; invalid ends if the system refuses, and errno says why.
@@ -29,6 +29,27 @@ void OccupyStandardStreams();
 // Sets each NAME=VALUE of a text of the form "NAME=VALUE\0NAME=VALUE\0".
 void AddToEnvironment(const std::string& variables);
 
-}  // namespace zkr
+// A new PID namespace: when its PID 1 dies, the kernel kills every process in it, and the parent
+// of PID 1 can wait for it only when all of them are gone. Needs CAP_SYS_ADMIN. There is no
+// user namespace around it: that would permit it to everybody, but change who CMD is.
+class NextForkInPidNamespace {
+ public:
+  // The next child that this process forks is PID 1 of a namespace, if ok().
+  NextForkInPidNamespace();
+  bool ok() const { return ok_; }
+
+  // Later children are in the namespace of this process again.
+  void Undo();
+
+ private:
+  base::UniqueFd own_;
+  bool ok_ = false;
+};
+
+// For PID 1: a /proc that shows the namespace, seen by it and its children only. Every other mount
+// stays shared with the machine as it was, so that what CMD mounts is mounted for all.
+bool MountOwnProc();
+
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_PROCESS_H_

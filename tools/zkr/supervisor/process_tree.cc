@@ -18,10 +18,10 @@
 
 #include "lib/base/boot_time.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::base::BootNow;
+using base::BootNow;
 
 // How long the dying get before /proc is read again.
 constexpr int kRescanMs = 5;
@@ -109,4 +109,4 @@ bool KillDescendants(absl::Duration patience) {
   return true;
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

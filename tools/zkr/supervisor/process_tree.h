@@ -11,7 +11,7 @@
 
 #include "absl/time/time.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 struct ProcessInfo {
   pid_t pid = 0;
@@ -42,6 +42,6 @@ bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self);
 // outrun this; in a PID namespace, where the death of PID 1 ends all, nothing can.
 bool KillDescendants(absl::Duration patience);
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_PROCESS_TREE_H_

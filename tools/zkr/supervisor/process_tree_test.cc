@@ -11,10 +11,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // Pid, parent, group.
 ProcessInfo P(pid_t pid, pid_t parent, pid_t group) { return {pid, parent, group, false}; }
@@ -83,4 +83,4 @@ TEST(ListProcesses, PassesOverAProcessThatEndsWhileItIsRead) {
 }
 
 }  // namespace
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

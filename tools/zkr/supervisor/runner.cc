@@ -14,15 +14,14 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tools/zkr/supervisor/pid_namespace.h"
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/process_tree.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::base::BootNow;
-using zkrecipes::base::BootTime;
+using base::BootNow;
+using base::BootTime;
 
 constexpr absl::Duration kFinishTime = absl::Milliseconds(500);
 
@@ -71,7 +70,7 @@ bool Runner::StartCommand() {
   return true;
 }
 
-void Runner::ExecCommand(const UniqueFd& error_out) {
+void Runner::ExecCommand(const base::UniqueFd& error_out) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
   if (setup_.foreground) setup_.terminal->SetForeground(getpid());
@@ -157,4 +156,4 @@ int Runner::MillisecondsToPhaseEnd() const {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "lib/base/boot_time.h"
+#include "lib/base/unique_fd.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
-#include "tools/zkr/supervisor/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // CMD's parent: a process of its own between the guard and CMD. It starts CMD, reports to zkr what
 // becomes of it, passes signals on to its process group, and reaps whatever CMD leaves behind.
@@ -35,8 +35,8 @@ class Runner {
     const BlockedSignals* signals = nullptr;
     const Terminal* terminal = nullptr;
     Channel to_zkr;
-    UniqueFd guard_lives;  // shows its end when the guard is gone
-    UniqueFd ready;        // gets a byte when the namespace is set up; invalid: no namespace
+    base::UniqueFd guard_lives;  // shows its end when the guard is gone
+    base::UniqueFd ready;        // gets a byte when the namespace is set up; invalid: no namespace
     std::string environment;
     bool foreground = false;  // CMD gets the terminal
   };
@@ -51,7 +51,7 @@ class Runner {
 
   bool PrepareProcess();
   bool StartCommand();
-  [[noreturn]] void ExecCommand(const UniqueFd& error_out);
+  [[noreturn]] void ExecCommand(const base::UniqueFd& error_out);
   bool Loop();           // false: zkr is gone
   bool HandleRequest();  // false: zkr is gone
   bool ReapChildren();   // false: nothing is left to wait for
@@ -61,13 +61,13 @@ class Runner {
   int MillisecondsToPhaseEnd() const;
 
   Setup setup_;
-  UniqueFd child_signal_;
+  base::UniqueFd child_signal_;
   pid_t command_ = 0;  // 0 before CMD runs, and after it was reaped: its number is free again
   enum class Phase { kRunning, kFinishing, kTerminating };
   Phase phase_ = Phase::kRunning;
-  zkrecipes::base::BootTime phase_end_ = zkrecipes::base::BootTime::InfiniteFuture();
+  base::BootTime phase_end_ = base::BootTime::InfiniteFuture();
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_RUNNER_H_

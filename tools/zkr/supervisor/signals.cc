@@ -7,7 +7,7 @@
 
 #include <ctime>
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
 sigset_t AllButFaults() {
@@ -58,11 +58,11 @@ sigset_t SignalSet(std::initializer_list<int> signals) {
   return set;
 }
 
-UniqueFd OpenSignalFd(const sigset_t& signals) {
-  return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+base::UniqueFd OpenSignalFd(const sigset_t& signals) {
+  return base::UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-int NextSignal(const UniqueFd& signal_fd) {
+int NextSignal(const base::UniqueFd& signal_fd) {
   signalfd_siginfo info{};
   const ssize_t got = read(signal_fd.get(), &info, sizeof(info));
   return got == static_cast<ssize_t>(sizeof(info)) ? static_cast<int>(info.ssi_signo) : 0;
@@ -79,4 +79,4 @@ bool StopOwnJob(bool whole_group) {
   return TakePending(resume);
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -7,9 +7,9 @@
 
 #include <initializer_list>
 
-#include "tools/zkr/supervisor/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // Blocks in this thread, and so in those it starts later, every signal that somebody may send.
 // The ones that report a fault of this process (SIGSEGV, SIGABRT, ...) are left alone.
@@ -39,10 +39,10 @@ sigset_t ForwardedSignals();
 sigset_t SignalSet(std::initializer_list<int> signals);
 
 // A non-blocking signalfd for `signals`. REQUIRES: they are blocked in every thread.
-UniqueFd OpenSignalFd(const sigset_t& signals);
+base::UniqueFd OpenSignalFd(const sigset_t& signals);
 
 // The next pending signal of a signalfd, 0 if there is none.
-int NextSignal(const UniqueFd& signal_fd);
+int NextSignal(const base::UniqueFd& signal_fd);
 
 // Stops this process, or its whole group as Ctrl-Z does, so that the shell sees a stopped job, and
 // returns when it was continued, with that SIGCONT taken: passed on twice, it could undo the next
@@ -51,6 +51,6 @@ int NextSignal(const UniqueFd& signal_fd);
 // REQUIRES: SIGTSTP and SIGCONT are blocked in every thread.
 bool StopOwnJob(bool whole_group);
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SIGNALS_H_

@@ -26,9 +26,8 @@
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
+namespace zkrecipes::zkr {
 namespace {
-
-using zkrecipes::base::BootTime;
 
 absl::Duration ParseOrZero(const std::string& text) {
   absl::Duration duration;
@@ -36,9 +35,9 @@ absl::Duration ParseOrZero(const std::string& text) {
   return duration;
 }
 
-zkr::GuardKind ParseKind(const std::string& text) {
-  if (text == "namespace") return zkr::GuardKind::kNamespace;
-  return text == "process" ? zkr::GuardKind::kProcess : zkr::GuardKind::kAuto;
+GuardKind ParseKind(const std::string& text) {
+  if (text == "namespace") return GuardKind::kNamespace;
+  return text == "process" ? GuardKind::kProcess : GuardKind::kAuto;
 }
 
 bool Exists(const std::string& file) { return access(file.c_str(), F_OK) == 0; }
@@ -53,8 +52,8 @@ class DoubtfulHold {
  public:
   DoubtfulHold(absl::Duration whole, std::string doubt) : whole_(whole), doubt_(std::move(doubt)) {}
 
-  zkr::Hold operator()() {
-    const BootTime now = zkrecipes::base::BootNow();
+  Hold operator()() {
+    const base::BootTime now = base::BootNow();
     const bool confirmed = !Exists(doubt_);
     if (confirmed) deadline_ = now + whole_;
     return {confirmed, std::max(deadline_ - now, absl::ZeroDuration())};
@@ -63,45 +62,49 @@ class DoubtfulHold {
  private:
   const absl::Duration whole_;
   const std::string doubt_;
-  BootTime deadline_;
+  base::BootTime deadline_;
 };
 
-}  // namespace
+// The outcome of the last of `runs`.
+Outcome RunUnderAHold(Supervisor& supervisor, int runs, absl::Duration remaining,
+                      const std::string& file) {
+  std::stop_source lost;
+  const std::jthread loser([&](std::stop_token end) { WaitForLoss(file + ".loss", lost, end); });
+  const WhileHeld held = {.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
+                          .lost = lost.get_token(),
+                          .hold = DoubtfulHold(remaining, file + ".doubt"),
+                          .margin = std::min(remaining / 10, absl::Milliseconds(200))};
+  Outcome outcome = supervisor.Run(held);
+  while (--runs > 0 && supervisor.CanRunAgain()) outcome = supervisor.Run(held);
+  return outcome;
+}
 
-int main(int argc, char** argv) {
-  zkr::OccupyStandardStreams();
-  std::vector<std::string> words(argv + 1, argv + argc);
+int Main(const std::vector<std::string>& words) {
   const auto split = std::find(words.begin(), words.end(), "--");
   if (split == words.end() || split - words.begin() < 3) return 64;
-
   const char* runs = std::getenv("ZKR_TEST_RUNS");
-  zkr::Command command{{split + 1, words.end()},
-                       ParseOrZero(words[1]),
-                       ParseKind(words[0]),
-                       "lock",
-                       runs != nullptr};
-  auto supervisor = zkr::Supervisor::Prepare(command);
+  auto supervisor = Supervisor::Prepare({{split + 1, words.end()},
+                                         ParseOrZero(words[1]),
+                                         ParseKind(words[0]),
+                                         "lock",
+                                         runs != nullptr});
   if (!supervisor.ok()) return 71;
-
-  std::stop_source lost;
-  const std::string file = split - words.begin() > 3 ? words[3] : "/nonexistent/file";
-  std::jthread loser([&](std::stop_token end) { WaitForLoss(file + ".loss", lost, end); });
-  const absl::Duration remaining = ParseOrZero(words[2]);
-  const zkr::WhileHeld held = {.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
-                               .lost = lost.get_token(),
-                               .hold = DoubtfulHold(remaining, file + ".doubt"),
-                               .margin = std::min(remaining / 10, absl::Milliseconds(200))};
-  zkr::Outcome outcome = (*supervisor)->Run(held);
-  for (int left = runs == nullptr ? 0 : std::atoi(runs); --left > 0;) {
-    if (!(*supervisor)->CanRunAgain()) break;
-    outcome = (*supervisor)->Run(held);
-  }
-  loser = {};
-  zkr::PassOnInterrupt(outcome);
+  const Outcome outcome =
+      RunUnderAHold(**supervisor, runs == nullptr ? 1 : std::atoi(runs), ParseOrZero(words[2]),
+                    split - words.begin() > 3 ? words[3] : "/nonexistent/file");
+  PassOnInterrupt(outcome);
   if (outcome.lost) return 70;
-  if (outcome.end == zkr::Outcome::End::kNotRun) {
+  if (outcome.end == Outcome::End::kNotRun) {
     std::fprintf(stderr, "not run: %s\n", std::strerror(outcome.code));
     return 126;
   }
-  return outcome.end == zkr::Outcome::End::kKilled ? 128 + outcome.code : outcome.code;
+  return outcome.end == Outcome::End::kKilled ? 128 + outcome.code : outcome.code;
+}
+
+}  // namespace
+}  // namespace zkrecipes::zkr
+
+int main(int argc, char** argv) {
+  zkrecipes::zkr::OccupyStandardStreams();
+  return zkrecipes::zkr::Main({argv + 1, argv + argc});
 }

@@ -19,11 +19,11 @@
 #include "tools/zkr/supervisor/guard.h"
 #include "tools/zkr/supervisor/process_tree.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
-using zkrecipes::base::BootNow;
-using zkrecipes::base::BootTime;
+using base::BootNow;
+using base::BootTime;
 
 // How long the guard gets to kill the tree before zkr takes the guard for stopped and kills it.
 constexpr absl::Duration kGuardPatience = absl::Seconds(5);
@@ -289,4 +289,4 @@ void PassOnInterrupt(const Outcome& outcome) {
   if (outcome.interrupt != 0) kill(0, outcome.interrupt);
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -16,15 +16,15 @@
 #include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
+#include "lib/base/unique_fd.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
 #include "tools/zkr/supervisor/ending.h"
 #include "tools/zkr/supervisor/loss_watch.h"
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
-#include "tools/zkr/supervisor/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // What CMD's life depends on.
 struct WhileHeld {
@@ -109,7 +109,7 @@ class Supervisor {
   Terminal terminal_;
   Channel guard_;
   Channel runner_;
-  UniqueFd signal_fd_;
+  base::UniqueFd signal_fd_;
   pid_t guard_pid_ = 0;
 
   struct Course {  // of one Run
@@ -119,8 +119,8 @@ class Supervisor {
     std::set<int> forwarded = {};
     bool tree_killed = false;  // the guard has been told
     Ending ending = {};
-    zkrecipes::base::BootTime given_up_at = zkrecipes::base::BootTime::InfiniteFuture();
-    zkrecipes::base::BootTime kill_guard_at = zkrecipes::base::BootTime::InfiniteFuture();
+    base::BootTime given_up_at = base::BootTime::InfiniteFuture();
+    base::BootTime kill_guard_at = base::BootTime::InfiniteFuture();
   };
   Course now_;
 };
@@ -129,6 +129,6 @@ class Supervisor {
 // script that runs zkr in a loop, which would have got it without zkr. For the very end of zkr.
 void PassOnInterrupt(const Outcome& outcome);
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SUPERVISOR_H_

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 Terminal Terminal::OpenControlling() {
   Terminal terminal;
-  terminal.fd_ = UniqueFd(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  terminal.fd_ = base::UniqueFd(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
   return terminal;
 }
 
@@ -39,4 +39,4 @@ void Terminal::RestoreModes() const {
   if (modes_) tcsetattr(fd_.get(), TCSANOW, &*modes_);
 }
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -8,9 +8,9 @@
 
 #include <optional>
 
-#include "tools/zkr/supervisor/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 
 // The controlling terminal of this process, if it has one; else every call does nothing and
 // answers no. Survives a fork: the child has the same terminal.
@@ -33,10 +33,10 @@ class Terminal {
   void RestoreModes() const;  // to the last SaveModes, if any
 
  private:
-  UniqueFd fd_;
+  base::UniqueFd fd_;
   std::optional<termios> modes_;
 };
 
-}  // namespace zkr
+}  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_TERMINAL_H_

@@ -17,7 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 #include "verification/workload/worker/context.h"
 #include "verification/workload/worker/loop.h"
 #include "verification/workload/write_lines.h"
@@ -26,14 +26,14 @@ namespace zkrecipes::history {
 namespace {
 
 // SIGTERM and SIGINT, for this thread and those that it starts, are to be read from here.
-testing::UniqueFd EndSignals() {
+base::UniqueFd EndSignals() {
   signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return testing::UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC));
+  return base::UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC));
 }
 
 // Hands over the resource's answers until it is time to end.
@@ -87,7 +87,7 @@ absl::Status Live(const WorkerOptions& options, Recorder& recorder, ResourceClie
 }  // namespace
 
 int RunWorker(const WorkerOptions& options) {
-  const testing::UniqueFd end_signals = EndSignals();
+  const base::UniqueFd end_signals = EndSignals();
   auto recorder = Recorder::Open(options.history, options.name);
   if (!recorder.ok()) {
     std::cerr << recorder.status() << "\n";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TESTING_LOCAL_UNIQUE_FD_H_
-#define ZKRECIPES_TESTING_LOCAL_UNIQUE_FD_H_
+#ifndef ZKRECIPES_LIB_BASE_UNIQUE_FD_H_
+#define ZKRECIPES_LIB_BASE_UNIQUE_FD_H_
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace zkrecipes::testing {
+namespace zkrecipes::base {
 
 // Owns a file descriptor; -1 is none.
 class UniqueFd {
@@ -25,6 +25,7 @@ class UniqueFd {
   }
 
   int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
   void reset() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));
   }
@@ -33,6 +34,6 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace zkrecipes::testing
+}  // namespace zkrecipes::base
 
-#endif  // ZKRECIPES_TESTING_LOCAL_UNIQUE_FD_H_
+#endif  // ZKRECIPES_LIB_BASE_UNIQUE_FD_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/table.h"
+#include "tools/zkr/output.h"
 
 #include "gtest/gtest.h"
 
-namespace zkr {
+namespace zkrecipes::zkr {
 namespace {
 
 TEST(Table, AlignsColumnsWithoutTrailingBlanks) {
@@ -21,4 +21,4 @@ TEST(Table, CountsCharactersAndNotBytes) {
 TEST(Table, ShowsNoControlCharacters) { EXPECT_EQ(FormatTable({{"a\x1b[31m\nb"}}), "a?[31m?b\n"); }
 
 }  // namespace
-}  // namespace zkr
+}  // namespace zkrecipes::zkr

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What zkr refuses and cannot do, and how it says so: every command, as a user runs it.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "integration/zkr/zkr_fixture.h"
+#include "zkrecipes/testing/local_ensemble.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Words = std::vector<std::string>;
+
+class ZkrRefusalTest : public ZkrTest {
+ protected:
+  // zkr ends by itself with `status`, prints nothing, and says why in these `words`.
+  void ExpectRefused(const Words& arguments, int status, const std::string& result,
+                     const Words& words) {
+    SCOPED_TRACE(::testing::PrintToString(arguments));
+    auto zkr = Start(arguments);
+    EXPECT_EQ(zkr->Wait(), status);
+    EXPECT_THAT(zkr->Out(), IsEmpty());
+    for (const std::string& word : words) EXPECT_THAT(zkr->Err(), HasSubstr(word));
+    if (std::find(arguments.begin(), arguments.end(), "3") == arguments.end()) return;
+    EXPECT_EQ(zkr->Result(), json({{"result", result}, {"status", status}, {"token", nullptr}}));
+  }
+  // Likewise, of every command that needs the ensemble, with these flags.
+  void ExpectAllRefused(const Words& flags, int status, const std::string& result,
+                        const std::string& word) {
+    const std::vector<Words> commands = {
+        {"lock", node_path(), "--status-fd", "3", "--", "echo", "ran"},
+        {"lock", node_path(), "--try", "--status-fd", "3", "--", "echo", "ran"},
+        {"elect", node_path(), "--candidate", "a", "--status-fd", "3", "--", "echo", "ran"},
+        {"observe", node_path()},
+        {"ls", node_path()}};
+    for (Words arguments : commands) {
+      arguments.insert(arguments.begin() + 2, flags.begin(), flags.end());
+      ExpectRefused(arguments, status, result, {word});
+    }
+  }
+};
+
+TEST_F(ZkrRefusalTest, SaysThatNoEnsembleAnswers) {
+  ExpectAllRefused({"--servers", "127.0.0.1:1", "--session-timeout", "500ms"}, 69, "unavailable",
+                   "127.0.0.1:1");
+}
+
+TEST_F(ZkrRefusalTest, SaysThatPermissionIsDenied) {
+  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
+  const Lease held = Acquired(owner);
+  ExpectAllRefused({}, 77, "denied", node_path());
+}
+
+TEST_F(ZkrRefusalTest, TellsACommandThatIsNotFoundFromOneThatCannotRun) {
+  for (const Words& start : {Words{"lock"}, Words{"elect", "--candidate", "a"}}) {
+    for (const auto& [command, status] : std::vector<std::pair<std::string, int>>{
+             {"no-such-command", 127}, {"/no/such/command", 127}, {"/etc/passwd", 126}}) {
+      Words arguments = start;
+      for (const std::string& word : Words{node_path(), "--status-fd", "3", "--", command}) {
+        arguments.push_back(word);
+      }
+      auto zkr = Start(arguments);
+      EXPECT_EQ(zkr->Wait(), status);
+      EXPECT_THAT(zkr->Err(), HasSubstr("cannot run " + command));
+      EXPECT_EQ(zkr->Result()["result"], "usage");
+      EXPECT_EQ(zkr->Result()["status"], status);
+    }
+  }
+  EXPECT_THAT(Queue(), IsEmpty());
+}
+
+TEST_F(ZkrRefusalTest, RefusesBadArgumentsAndLeavesNothingInTheTree) {
+  struct Case {
+    Words arguments;  // "[3]" stands for: --status-fd 3
+    Words words;
+  };
+  const std::string path = "/zkrecipes-test-bad";  // long ones are quoted in part
+  const std::vector<Case> cases = {
+      {{"lock", "relative", "[3]", "--", "true"}, {"\"relative\"", "absolute"}},
+      {{"lock", path + "/", "[3]", "--", "true"}, {path + "/\"", "end with a slash"}},
+      {{"lock", path + "//a", "[3]", "--", "true"}, {path + "//a\"", "double slash"}},
+      {{"lock", path + "/..", "[3]", "--", "true"}, {path + "/..\"", "\"..\""}},
+      {{"lock", "/zookeeper/x", "[3]", "--", "true"}, {"\"/zookeeper/x\"", "own"}},
+      {{"lock", "", "[3]", "--", "true"}, {"path \"\""}},
+      {{"lock", path, "[3]"}, {"CMD", "missing"}},
+      {{"lock", path, "[3]", "--"}, {"CMD", "missing"}},
+      {{"lock", path, "[3]", "true"}, {"true", "--"}},
+      {{"lock", "[3]", "--", "true"}, {"PATH", "required"}},
+      {{"lock", path, "[3]", "--wait", "5", "--", "true"}, {"--wait", "\"5\""}},
+      {{"lock", path, "[3]", "--wait", "-5s", "--", "true"}, {"\"-5s\"", "negative"}},
+      {{"lock", path, "[3]", "--grace", "inf", "--", "true"}, {"--grace", "finite"}},
+      {{"lock", path, "[3]", "--try", "--wait", "1s", "--", "true"}, {"--try", "--wait"}},
+      {{"lock", path, "[3]", "--shared", "--exclusive", "--", "true"}, {"--shared"}},
+      {{"lock", path, "[3]", "--conflict-exit-code", "256", "--", "true"},
+       {"--conflict-exit-code", "256"}},
+      {{"lock", path, "[3]", "--dialect", "perl", "--", "true"}, {"\"perl\""}},
+      {{"lock", path, "[3]", "--frob", "--", "true"}, {"--frob"}},
+      {{"lock", path, "[3]", "--servers", "host:x", "--", "true"}, {"host:x", "port"}},
+      {{"lock", path, "[3]", "--session-timeout", "1ms", "--", "true"}, {"session timeout", "1ms"}},
+      {{"lock", path, "--status-fd", "77", "--", "true"}, {"77 is not open"}},
+      {{"elect", path, "--candidate", "two\nlines", "[3]", "--", "echo", "ran"}, {}},
+      {{"elect", path, "[3]", "--", "true"}, {}},
+      {{"elect", path, "--candidate", "a", "[3]"}, {}},
+      {{"elect", "relative", "--candidate", "a", "[3]", "--", "true"}, {}},
+      {{"elect", "--candidate", "a", "[3]", "--", "true"}, {}},
+      {{"observe", "relative"}, {}},
+      {{"observe"}, {}},
+      {{"observe", path, "--", "true"}, {}},
+      {{"ls", "relative"}, {"path \"relative\": must be absolute"}},
+      {{"ls"}, {}},
+      {{"ls", "/a", "/b"}, {}},
+      {{"ls", "/a", "--", "true"}, {}},
+      {{"ls", "/a", "--servers", ""}, {}},
+  };
+  auto session = Connect();
+  const std::vector<std::string> before = Tree(*session);
+  for (Case c : cases) {
+    const auto fd = std::find(c.arguments.begin(), c.arguments.end(), "[3]");
+    if (fd != c.arguments.end()) c.arguments.insert(c.arguments.erase(fd), {"--status-fd", "3"});
+    ExpectRefused(c.arguments, 64, "usage", c.words);
+  }
+  // What earlier tests made may be reaped meanwhile.
+  const std::vector<std::string> after = Tree(*session);
+  EXPECT_TRUE(std::includes(before.begin(), before.end(), after.begin(), after.end()));
+}
+
+TEST_F(ZkrRefusalTest, RefusesASessionTimeoutBelowWhichNoLeaseIsProven) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto quick = testing::LocalEnsemble::Start({.servers = 1, .tick = absl::Milliseconds(100)});
+  ASSERT_TRUE(quick.ok()) << quick.status();
+  ExpectRefused({"lock", node_path(), "--servers", (*quick)->servers(), "--session-timeout",
+                 "300ms", "--status-fd", "3", "--", "echo", "ran"},
+                64, "usage", {"300ms is too short: below 400ms no lease can be proven"});
+}
+
+TEST_F(ZkrRefusalTest, EveryCommandHasHelpAndVersion) {
+  for (const Words& command :
+       std::vector<Words>{{}, {"lock"}, {"elect"}, {"observe"}, {"ls"}, {"ensemble"}}) {
+    for (const std::string flag : {"--help", "--version"}) {
+      Words arguments = command;
+      arguments.push_back(flag);
+      auto zkr = Start(arguments);
+      EXPECT_EQ(zkr->Wait(), 0);
+      EXPECT_THAT(zkr->Out(), HasSubstr("zkr"));
+      EXPECT_THAT(zkr->Err(), IsEmpty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/client.h"
+
+#include <utility>
+
+#include "lib/zk/path.h"
+
+namespace zkrecipes::zkr {
+
+absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::stop_token cancel) {
+  if (flags.servers.empty()) {
+    return absl::InvalidArgumentError("no servers are named: use --servers or set ZKR_SERVERS");
+  }
+  ClientOptions options;
+  options.servers = flags.servers;
+  options.session_timeout = flags.session_timeout;
+  options.lease.wait_for_proof = true;  // a command may not be one that can run twice
+  options.dialect = flags.dialect == "kazoo" ? NameDialect::kKazoo : NameDialect::kCurator;
+  return Client::Connect(std::move(options), {flags.session_timeout, std::move(cancel)});
+}
+
+absl::Status CheckPath(const std::string& path) { return zk::ValidatePath("path", path); }
+
+}  // namespace zkrecipes::zkr

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_HELP_H_
+#define ZKRECIPES_TOOLS_ZKR_HELP_H_
+
+namespace zkrecipes::zkr {
+
+// What --help says below the options of each command.
+
+inline constexpr char kLockHelp[] = R"(
+CMD finds ZKR_FENCING_TOKEN, ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its environment. CMD and
+everything it starts are dead before the lock is released or can be granted to another contender,
+and die with zkr.
+
+Exit status: CMD's own, or 128+n if signal n ended it; 75 the lock was not acquired; 70 it was lost
+while CMD ran; 69 no ensemble; 77 permission denied; 64 bad arguments; 126 CMD cannot be run; 127
+CMD was not found. The global options (see `zkr --help`) may stand before or after `lock`.)";
+
+inline constexpr char kElectHelp[] = R"(
+Campaigns, runs CMD while leading, and campaigns again when CMD has ended or the leadership is lost.
+If CMD ended within a second, zkr first pauses: for 1 s, then longer each time, up to 30 s. SIGTERM
+and SIGINT are passed on to CMD; once it is dead, zkr resigns and ends. zkr does not see a Ctrl-C
+that CMD catches, so it waits a second after CMD's end for another one.
+CMD finds ZKR_FENCING_TOKEN (the term), ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its environment. CMD
+and everything it starts are dead before another candidate can lead, and die with zkr.
+
+Exit status: that of the last CMD, or 128+n if signal n ended it or came while no CMD ran; 126 CMD
+cannot be run; 127 CMD was not found; 69 no ensemble; 77 permission denied; 64 bad arguments. With
+--once also 70 the leadership was lost while CMD ran; 75 another client deleted the candidate's
+node. The global options (see `zkr --help`) may stand before or after `elect`.)";
+
+inline constexpr char kObserveHelp[] = R"(
+Prints a line for the current leader and one for every change, "nobody leads" included, until it is
+interrupted or its output is closed. What changes while the connection is lost is printed once the
+connection is back; of several changes in a row, only the last is sure to be printed.
+
+Exit status: 128+n if signal n ended it (130 for Ctrl-C), also 141 if its output was closed; 69 no
+ensemble; 77 permission denied; 64 bad arguments. The global options (see `zkr --help`), such as
+--json, may stand before or after `observe`.)";
+
+inline constexpr char kLsHelp[] = R"(
+Exit status: 0, also if the queue is empty or the path does not exist; 69 no ensemble; 77 permission
+denied; 64 bad arguments. The global options (see `zkr --help`), such as --json, may stand before or
+after `ls`.)";
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_HELP_H_

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+
+namespace zkrecipes::zkr {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string Line(const ordered_json& object) {
+  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+// "id@host:pid", as far as it is known, else "-".
+std::string OwnerText(const OwnerInfo& owner) {
+  std::string text = owner.id;
+  if (!owner.host.empty()) absl::StrAppend(&text, text.empty() ? "" : "@", owner.host);
+  if (!owner.host.empty() && owner.pid > 0) absl::StrAppend(&text, ":", owner.pid);
+  return text.empty() ? "-" : text;
+}
+
+// Without what is not known.
+ordered_json OwnerJson(const OwnerInfo& owner) {
+  ordered_json json = ordered_json::object();
+  if (!owner.id.empty()) json["id"] = owner.id;
+  if (!owner.host.empty()) json["host"] = owner.host;
+  if (owner.pid > 0) json["pid"] = owner.pid;
+  return json;
+}
+
+std::string SessionText(std::int64_t session) {
+  return absl::StrFormat("0x%x", static_cast<std::uint64_t>(session));
+}
+
+const char* StateText(const ContenderInfo& c) { return c.holds ? "held" : "waiting"; }
+
+ordered_json ContenderJson(const ContenderInfo& c) {
+  return {{"position", c.position},
+          {"mode", c.mode},
+          {"state", StateText(c)},
+          {"token", c.token.value()},
+          {"node_czxid", c.node_czxid},
+          {"node", c.node},
+          {"session", SessionText(c.session)},
+          {"owner", OwnerJson(c.owner)},
+          {"dialect", c.dialect == NameDialect::kKazoo ? "kazoo" : "curator"},
+          {"since", absl::FormatTime(absl::RFC3339_full, c.since, absl::UTCTimeZone())}};
+}
+
+std::string Printable(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = '?';
+  }
+  return text;
+}
+
+// In characters of UTF-8, as good as columns for the names of hosts and owners.
+std::size_t Width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string QueueText(const std::vector<ContenderInfo>& queue) {
+  std::vector<std::vector<std::string>> rows = {
+      {"POS", "MODE", "STATE", "TOKEN", "OWNER", "SESSION", "SINCE", "NODE"}};
+  for (const ContenderInfo& c : queue) {
+    rows.push_back({absl::StrCat(c.position), c.mode, StateText(c), c.token.ToString(),
+                    OwnerText(c.owner), SessionText(c.session),
+                    absl::FormatTime("%Y-%m-%d %H:%M:%S", c.since, absl::LocalTimeZone()), c.node});
+  }
+  return FormatTable(rows);
+}
+
+std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue) {
+  ordered_json contenders = ordered_json::array();
+  for (const ContenderInfo& c : queue) contenders.push_back(ContenderJson(c));
+  return Line({{"path", path}, {"contenders", std::move(contenders)}});
+}
+
+std::string LeaderText(const std::optional<Leader>& leader) {
+  if (!leader) return FormatTable({{"-", "nobody leads"}});
+  return FormatTable(
+      {{OwnerText(leader->owner), "leads", "token " + leader->token.ToString(), leader->node}});
+}
+
+std::string LeaderJson(const std::optional<Leader>& leader) {
+  if (!leader) return Line({{"candidate", nullptr}});
+  return Line({{"candidate", leader->owner.id},
+               {"token", leader->token.value()},
+               {"node", leader->node},
+               {"owner", OwnerJson(leader->owner)}});
+}
+
+std::string StartedJson(const std::string& directory, const std::string& servers) {
+  return Line({{"directory", directory}, {"servers", servers}});
+}
+
+std::string StoppedJson(const std::string& directory, int stopped) {
+  return Line({{"directory", directory}, {"stopped", stopped}});
+}
+
+std::string StatusText(const testing::DetachedStatus& status) {
+  std::string text;
+  for (const testing::DetachedMember& member : status.members) {
+    const std::string pid = member.pid == 0 ? "-" : absl::StrCat(member.pid);
+    absl::StrAppendFormat(&text, "%-16s pid %-8s %s\n", member.server, pid, member.mode);
+  }
+  return text;
+}
+
+std::string StatusJson(const std::string& directory, const testing::DetachedStatus& status) {
+  ordered_json members = ordered_json::array();
+  for (const testing::DetachedMember& member : status.members) {
+    members.push_back({{"server", member.server},
+                       {"port", member.port},
+                       {"pid", member.pid == 0 ? ordered_json() : ordered_json(member.pid)},
+                       {"mode", member.mode}});
+  }
+  return Line({{"directory", directory},
+               {"servers", status.servers},
+               {"quorum", status.has_quorum},
+               {"members", members}});
+}
+
+std::string ResultJson(const std::string& word, int status, std::int64_t token) {
+  return Line({{"result", word},
+               {"status", status},
+               {"token", token == 0 ? ordered_json() : ordered_json(token)}});
+}
+
+std::string FormatTable(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += Printable(row[i]);
+      const bool last = i + 1 == row.size();
+      text += last ? "\n" : std::string(widths[i] - Width(row[i]) + 2, ' ');
+    }
+  }
+  return text;
+}
+
+}  // namespace zkrecipes::zkr

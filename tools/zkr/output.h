@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_OUTPUT_H_
+#define ZKRECIPES_TOOLS_ZKR_OUTPUT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "testing/local/detached_ensemble.h"
+#include "zkrecipes/contenders.h"
+#include "zkrecipes/leader.h"
+
+namespace zkrecipes::zkr {
+
+// What zkr prints: as text for people, and as one line of JSON for programs, in which bytes that are
+// not UTF-8 are replaced. Every text ends with a newline.
+
+std::string QueueText(const std::vector<ContenderInfo>& queue);
+std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue);
+
+// nullopt: nobody leads.
+std::string LeaderText(const std::optional<Leader>& leader);
+std::string LeaderJson(const std::optional<Leader>& leader);
+
+std::string StartedJson(const std::string& directory, const std::string& servers);
+std::string StoppedJson(const std::string& directory, int stopped);
+std::string StatusText(const testing::DetachedStatus& status);
+std::string StatusJson(const std::string& directory, const testing::DetachedStatus& status);
+
+// `token` 0: none, shown as null.
+std::string ResultJson(const std::string& word, int status, std::int64_t token);
+
+// A line for each row. Columns are as wide as their widest text, two blanks apart; control
+// characters, which others may have written, become '?'. REQUIRES: all rows are equally long.
+std::string FormatTable(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_OUTPUT_H_
