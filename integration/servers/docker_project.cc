@@ -17,8 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
-#include "testing/local/free_ports.h"
-#include "testing/local/server_log.h"
+#include "testing/local/server_files.h"
 #include "testing/local/spawn.h"
 
 namespace zkrecipes::faults {

@@ -2,50 +2,105 @@
 
 #include "testing/local/detached_ensemble.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 
+#include "testing/local/foreign_process.h"
 #include "testing/local/options.h"
-#include "testing/local/owned_directory.h"
-#include "testing/local/recorded_servers.h"
-#include "testing/local/server_command.h"
-#include "testing/local/server_log.h"
+#include "testing/local/server_start.h"
+#include "testing/local/state_file.h"
 
 namespace zkrecipes::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-void RemoveFiles(const std::string& directory, const EnsembleState& state) {
+constexpr absl::Duration kPatience = absl::Seconds(10);
+
+bool Runs(const RecordedServer& server) {
+  return ForeignProcess::Find(server.pid, server.start_time).has_value();
+}
+
+// The servers of the ensemble that a directory's state file records, which may be no children of this
+// process.
+class Daemons : public ServerProcesses {
+ public:
+  Daemons(const LocalEnsembleOptions& options, std::string directory, EnsembleState state)
+      : options_(options), directory_(std::move(directory)), state_(std::move(state)) {}
+
+  const EnsembleState& state() const { return state_; }
+
+  // Each pid is recorded at once: the next command finds the servers even if this process dies on the
+  // way.
+  absl::Status Launch(const std::vector<ServerSpec>& specs) override {
+    if (state_.servers.empty()) {
+      for (const ServerSpec& spec : specs) state_.servers.push_back({.spec = spec});
+    }
+    absl::Status status = WriteState(directory_, state_);
+    if (status.ok()) status = WriteServerFiles(options_, specs);
+    for (RecordedServer& server : state_.servers) {
+      if (!status.ok()) break;
+      if (Runs(server)) continue;
+      const absl::StatusOr<pid_t> pid = LaunchServer(options_, server.spec, std::nullopt);
+      if (!pid.ok()) return pid.status();
+      server.pid = *pid;
+      server.start_time = StartTimeOf(*pid);
+      status = WriteState(directory_, state_);
+    }
+    return status;
+  }
+
+  absl::Status Check(const ServerSpec& spec) override {
+    return CanAnswer(spec) ? absl::OkStatus() : CannotServe(spec, "ended by itself");
+  }
+
+  bool CanAnswer(const ServerSpec& spec) override {
+    return Runs(state_.servers[static_cast<size_t>(spec.id - 1)]);
+  }
+
+  void EndAll() override {
+    static_cast<void>(End());
+    state_.servers.clear();
+  }
+
+  // SIGTERM, and SIGKILL when patience ends. Returns how many ran.
+  int End() const {
+    std::vector<ForeignProcess> running;
+    for (const RecordedServer& server : state_.servers) {
+      auto process = ForeignProcess::Find(server.pid, server.start_time);
+      if (process.has_value()) running.push_back(*std::move(process));
+    }
+    for (ForeignProcess& process : running) {
+      process.Signal(SIGTERM);
+      process.Signal(SIGCONT);  // a stopped process takes the other signal only then
+    }
+    const absl::Time deadline = absl::Now() + kPatience;
+    for (ForeignProcess& process : running) {
+      if (process.WaitForEnd(deadline - absl::Now())) continue;
+      process.Signal(SIGKILL);
+      process.WaitForEnd(kPatience);
+    }
+    return static_cast<int>(running.size());
+  }
+
+ private:
+  const LocalEnsembleOptions& options_;
+  const std::string directory_;
+  EnsembleState state_;
+};
+
+void RemoveFiles(const std::string& directory, bool directory_made, int servers) {
   std::error_code ignored;
-  for (const RecordedServer& server : state.servers) fs::remove_all(server.spec.directory, ignored);
+  for (int id = 1; id <= servers; ++id) fs::remove_all(ServerDirectory(directory, id), ignored);
   RemoveState(directory);
-}
-
-void RemoveDirectoryIfMade(const std::string& directory, const EnsembleState& state) {
-  std::error_code ignored;
-  if (state.directory_made) fs::remove(directory, ignored);  // stays if something else is in it
-}
-
-absl::Status StartNewOnce(const LocalEnsembleOptions& options, const std::string& directory,
-                          EnsembleState& state) {
-  absl::StatusOr<std::vector<ServerSpec>> specs = NewServerSpecs(options, directory);
-  if (!specs.ok()) return specs.status();
-  state.servers.clear();
-  for (const ServerSpec& spec : *specs) state.servers.push_back({.spec = spec});
-  absl::Status status = WriteState(directory, state);
-  if (status.ok()) status = WriteServerFiles(options, *specs);
-  if (status.ok()) status = LaunchMissing(options, directory, state);
-  if (status.ok()) status = WaitForAll(options, state);
-  return status;
-}
-
-bool PortTaken(const EnsembleState& state) {
-  return std::any_of(state.servers.begin(), state.servers.end(),
-                     [](const RecordedServer& server) { return LogSaysPortTaken(server.spec); });
+  if (directory_made) fs::remove(directory, ignored);  // stays if something else is in it
 }
 
 absl::StatusOr<std::string> StartNew(const LocalEnsembleOptions& options,
@@ -54,22 +109,15 @@ absl::StatusOr<std::string> StartNew(const LocalEnsembleOptions& options,
     return absl::FailedPreconditionError(
         absl::StrCat(directory.path(), " holds something else: it must be absent or empty"));
   }
-  EnsembleState state{.directory_made = directory.was_made(), .servers = {}};
-  absl::Status status;
-  constexpr int kAttempts = 5;
-  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    progress(
-        absl::StrCat("starting ", options.servers, " ZooKeeper server(s) in ", directory.path()));
-    status = StartNewOnce(options, directory.path(), state);
-    if (status.ok()) return ServerList(state.Specs());
-    EndAll(state);
-    const bool other_ports_may_do = PortTaken(state);
-    RemoveFiles(directory.path(), state);
-    if (!other_ports_may_do) break;
-    progress("another process took a port");
-  }
-  RemoveDirectoryIfMade(directory.path(), state);
-  return status;
+  progress(
+      absl::StrCat("starting ", options.servers, " ZooKeeper server(s) in ", directory.path()));
+  Daemons daemons(options, directory.path(),
+                  {.directory_made = directory.was_made(), .servers = {}});
+  const absl::StatusOr<std::vector<ServerSpec>> specs =
+      StartNewServers(options, directory.path(), daemons);
+  if (specs.ok()) return ServerList(*specs);
+  RemoveFiles(directory.path(), directory.was_made(), options.servers);
+  return specs.status();
 }
 
 absl::StatusOr<std::string> StartTheRest(const LocalEnsembleOptions& options,
@@ -77,18 +125,16 @@ absl::StatusOr<std::string> StartTheRest(const LocalEnsembleOptions& options,
                                          const Progress& progress) {
   const auto missing = std::count_if(state.servers.begin(), state.servers.end(),
                                      [](const RecordedServer& server) { return !Runs(server); });
-  const std::string servers = ServerList(state.Specs());
+  const std::vector<ServerSpec> specs = state.Specs();
   if (missing == 0) {
     progress(absl::StrCat("an ensemble runs in ", directory.path(), " already"));
-    return servers;
+    return ServerList(specs);
   }
   progress(absl::StrFormat("starting %d of %d ZooKeeper server(s) in %s again", missing,
                            state.servers.size(), directory.path()));
-  absl::Status status = WriteServerFiles(options, state.Specs());
-  if (status.ok()) status = LaunchMissing(options, directory.path(), state);
-  if (status.ok()) status = WaitForAll(options, state);
-  if (!status.ok()) return status;
-  return servers;
+  Daemons daemons(options, directory.path(), std::move(state));
+  if (absl::Status status = StartServers(options, specs, daemons); !status.ok()) return status;
+  return ServerList(specs);
 }
 
 }  // namespace
@@ -98,7 +144,7 @@ absl::StatusOr<std::string> StartDetached(const std::string& directory, std::opt
   LocalEnsembleOptions options;
   options.servers = count.value_or(options.servers);
   absl::Status status = CheckOptions(options);
-  if (status.ok()) status = ServerCommand(options, ServerSpec()).status();
+  if (status.ok()) status = CheckInstalled(options);
   if (!status.ok()) return status;
   const absl::StatusOr<OwnedDirectory> locked = OwnedDirectory::Lock(directory, true);
   if (!locked.ok()) return locked.status();
@@ -116,7 +162,9 @@ absl::StatusOr<std::string> StartDetached(const std::string& directory, std::opt
 absl::StatusOr<DetachedStatus> LookAtDetached(const std::string& directory) {
   const absl::StatusOr<EnsembleState> state = ReadState(directory);
   if (!state.ok()) return state.status();
-  const QuorumView view = LookAt(*state);
+  const LocalEnsembleOptions unused;
+  Daemons daemons(unused, directory, *state);
+  const QuorumView view = Look(state->Specs(), daemons);
   DetachedStatus status{
       .servers = ServerList(state->Specs()), .has_quorum = view.HasQuorum(), .members = {}};
   for (size_t i = 0; i < state->servers.size(); ++i) {
@@ -135,9 +183,9 @@ absl::StatusOr<int> StopDetached(const std::string& directory) {
   if (!locked.ok()) return locked.status();
   const absl::StatusOr<EnsembleState> state = ReadState(locked->path());
   if (!state.ok()) return state.status();
-  const int ended = EndAll(*state);
-  RemoveFiles(locked->path(), *state);
-  RemoveDirectoryIfMade(locked->path(), *state);
+  const LocalEnsembleOptions unused;
+  const int ended = Daemons(unused, locked->path(), *state).End();
+  RemoveFiles(locked->path(), state->directory_made, static_cast<int>(state->servers.size()));
   return ended;
 }
 

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <string>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -28,13 +30,11 @@ uint64_t StartTimeOf(pid_t pid) {
   if (pid <= 0 || !std::getline(in, line)) return 0;
   // "pid (name) state ppid ...": the name may hold blanks and parentheses. The state is field 3, the
   // start time field 22.
-  std::istringstream fields(line.substr(line.rfind(')') + 1));
-  std::string state, skipped;
-  fields >> state;
-  for (int field = 4; field < 22; ++field) fields >> skipped;
+  const std::vector<std::string> fields =
+      absl::StrSplit(line.substr(line.rfind(')') + 1), ' ', absl::SkipEmpty());
   uint64_t start_time = 0;
-  fields >> start_time;
-  return state == "Z" || state == "X" ? 0 : start_time;
+  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return 0;
+  return absl::SimpleAtoi(fields[19], &start_time) ? start_time : 0;
 }
 
 std::optional<ForeignProcess> ForeignProcess::Find(pid_t pid, uint64_t start_time) {

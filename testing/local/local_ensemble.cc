@@ -2,15 +2,11 @@
 
 #include "zkrecipes/testing/local_ensemble.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 
 #include "lib/base/process.h"
 #include "testing/local/four_letter_word.h"
@@ -18,103 +14,76 @@
 #include "testing/local/member.h"
 #include "testing/local/options.h"
 #include "testing/local/quorum.h"
-#include "testing/local/server_command.h"
 #include "testing/local/server_files.h"
-#include "testing/local/server_log.h"
+#include "testing/local/server_start.h"
 #include "testing/local/work_directory.h"
 
 namespace zkrecipes::testing {
-namespace {
-
-constexpr absl::Duration kPollInterval = absl::Milliseconds(25);
-constexpr absl::Duration kModeTimeout = absl::Milliseconds(500);
-constexpr absl::Duration kWordTimeout = absl::Seconds(3);
-
-}  // namespace
-
-class LocalEnsemble::Impl {
+class LocalEnsemble::Impl : private ServerProcesses {
  public:
-  Impl(const LocalEnsembleOptions& options, std::string directory, std::unique_ptr<Guard> guard)
+  Impl(const LocalEnsembleOptions& options, WorkDirectory directory, std::unique_ptr<Guard> guard)
       : options_(options), directory_(std::move(directory)), guard_(std::move(guard)) {}
 
-  // New ports, new files, new processes; waits until all serve. At a failure nothing runs any more.
-  absl::Status StartAll();
-  bool PortTaken() const;
+  // New ports, files and processes; waits until all serve.
+  absl::Status Start();
 
   absl::StatusOr<Member*> Find(int i) const;
-  QuorumView Look() const;
-  absl::Status WaitFor(absl::Duration timeout, bool (QuorumView::*holds)() const) const;
+  absl::Status Do(int i, absl::Status (Member::*what)()) const;
+  QuorumView Look() { return testing::Look(specs_, *this); }
+  absl::Status WaitFor(absl::Duration timeout, bool (QuorumView::*holds)() const);
 
-  const std::string& directory() const { return directory_; }
+  const std::string& directory() const { return directory_.path(); }
   const std::vector<ServerSpec>& specs() const { return specs_; }
   bool IsThisProcess() const { return home_.IsThisProcess(); }
-  void TakeCharge(WorkDirectory directory) { owned_.emplace(std::move(directory)); }
 
  private:
-  absl::Status LaunchAll();
-  absl::Status WaitForStart() const;
+  absl::Status Launch(const std::vector<ServerSpec>& specs) override;
+  absl::Status Check(const ServerSpec& spec) override;
+  bool CanAnswer(const ServerSpec& spec) override;
+  void EndAll() override { members_.clear(); }
+  Member& MemberOf(const ServerSpec& spec) { return *members_[static_cast<size_t>(spec.id - 1)]; }
 
   const LocalEnsembleOptions options_;
-  const std::string directory_;
   const base::HomeProcess home_;
-  std::optional<WorkDirectory> owned_;  // goes last: the servers write there
+  const WorkDirectory directory_;  // goes last: the servers write there
   const std::unique_ptr<Guard> guard_;
   std::vector<ServerSpec> specs_;
   std::vector<std::unique_ptr<Member>> members_;
 };
 
-absl::Status LocalEnsemble::Impl::StartAll() {
-  absl::StatusOr<std::vector<ServerSpec>> specs = NewServerSpecs(options_, directory_);
-  if (!specs.ok()) return specs.status();
-  specs_ = *std::move(specs);
-  std::error_code ignored;
-  for (const ServerSpec& spec : specs_) std::filesystem::remove_all(spec.directory, ignored);
-  absl::Status status = WriteServerFiles(options_, specs_);
-  if (status.ok()) status = LaunchAll();
-  if (status.ok()) status = WaitForStart();
-  if (!status.ok()) members_.clear();
+absl::Status LocalEnsemble::Impl::Start() {
+  absl::StatusOr<std::vector<ServerSpec>> specs = StartNewServers(options_, directory(), *this);
+  if (specs.ok()) specs_ = *std::move(specs);
+  return specs.status();
+}
+
+absl::Status LocalEnsemble::Impl::Launch(const std::vector<ServerSpec>& specs) {
+  absl::Status status = WriteServerFiles(options_, specs);
+  for (size_t i = 0; i < specs.size() && status.ok(); ++i) {
+    members_.push_back(std::make_unique<Member>(options_, specs[i], guard_->group()));
+    status = members_.back()->Launch();
+  }
   return status;
 }
 
-absl::Status LocalEnsemble::Impl::LaunchAll() {
-  for (const ServerSpec& spec : specs_) {
-    members_.push_back(std::make_unique<Member>(options_, spec, guard_->group()));
-    if (absl::Status status = members_.back()->Launch(); !status.ok()) return status;
-  }
-  return absl::OkStatus();
+// A leader whose quorum port is taken does not end; it looks for a leader for ever.
+absl::Status LocalEnsemble::Impl::Check(const ServerSpec& spec) {
+  absl::Status status = MemberOf(spec).CheckAlive();
+  if (!status.ok() || !LogSaysPortTaken(spec)) return status;
+  return CannotServe(spec, "has lost a port to another process");
 }
 
-absl::Status LocalEnsemble::Impl::WaitForStart() const {
-  const absl::Time deadline = absl::Now() + options_.start_timeout;
-  for (QuorumView view = Look(); !view.AllServe(); view = Look()) {
-    for (const auto& member : members_) {
-      if (absl::Status status = member->CheckAlive(); !status.ok()) return status;
-      if (!LogSaysPortTaken(member->spec())) continue;
-      return absl::UnavailableError(absl::StrCat("another process took a port of the server at ",
-                                                 member->spec().Address(), ".",
-                                                 LogForMessage(member->spec())));
-    }
-    if (absl::Now() > deadline) {
-      return absl::DeadlineExceededError(absl::StrFormat(
-          "not all servers serve after %s (%s).%s", absl::FormatDuration(options_.start_timeout),
-          view.Describe(), LogForMessage(specs_[view.FirstNotServing()])));
-    }
-    absl::SleepFor(kPollInterval);
-  }
-  return absl::OkStatus();
+bool LocalEnsemble::Impl::CanAnswer(const ServerSpec& spec) {
+  return MemberOf(spec).state() == MemberState::kRunning;
 }
 
 absl::Status LocalEnsemble::Impl::WaitFor(absl::Duration timeout,
-                                          bool (QuorumView::*holds)() const) const {
+                                          bool (QuorumView::*holds)() const) {
   QuorumView view;
   const absl::Status status = WaitForView([&] { return view = Look(); }, holds, timeout);
   if (status.ok()) return status;
   const ServerSpec& missing = specs_[view.FirstNotServing()];
   return absl::Status(status.code(), absl::StrCat(status.message(), ".", LogForMessage(missing)));
-}
-
-bool LocalEnsemble::Impl::PortTaken() const {
-  return std::any_of(specs_.begin(), specs_.end(), LogSaysPortTaken);
 }
 
 absl::StatusOr<Member*> LocalEnsemble::Impl::Find(int i) const {
@@ -123,14 +92,9 @@ absl::StatusOr<Member*> LocalEnsemble::Impl::Find(int i) const {
       absl::StrFormat("no member %d: this ensemble has 0 to %d", i, members_.size() - 1));
 }
 
-QuorumView LocalEnsemble::Impl::Look() const {
-  QuorumView view;
-  for (const auto& member : members_) {
-    view.modes.push_back(member->state() == MemberState::kRunning
-                             ? AskMode(member->spec().Address(), kModeTimeout)
-                             : ServerMode::kNoAnswer);
-  }
-  return view;
+absl::Status LocalEnsemble::Impl::Do(int i, absl::Status (Member::*what)()) const {
+  const absl::StatusOr<Member*> member = Find(i);
+  return member.ok() ? (*member->*what)() : member.status();
 }
 
 LocalEnsemble::LocalEnsemble(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -142,7 +106,7 @@ LocalEnsemble::~LocalEnsemble() {
 
 absl::StatusOr<std::unique_ptr<LocalEnsemble>> LocalEnsemble::Start(LocalEnsembleOptions options) {
   absl::Status status = CheckOptions(options);
-  if (status.ok()) status = ServerCommand(options, ServerSpec()).status();
+  if (status.ok()) status = CheckInstalled(options);
   if (!status.ok()) return status;
   absl::StatusOr<WorkDirectory> directory =
       options.directory.empty() ? WorkDirectory::MakeTemporary(options.keep_directory)
@@ -151,16 +115,10 @@ absl::StatusOr<std::unique_ptr<LocalEnsemble>> LocalEnsemble::Start(LocalEnsembl
   absl::StatusOr<std::unique_ptr<Guard>> guard =
       Guard::Start(options.max_lifetime, directory->removed_at_end() ? directory->path() : "");
   if (!guard.ok()) return guard.status();
-
-  auto impl = std::make_unique<Impl>(options, directory->path(), *std::move(guard));
-  impl->TakeCharge(*std::move(directory));
-  constexpr int kAttempts = 5;
-  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    status = impl->StartAll();
-    if (status.ok()) return std::unique_ptr<LocalEnsemble>(new LocalEnsemble(std::move(impl)));
-    if (!impl->PortTaken()) break;
-  }
-  return status;
+  auto impl = std::make_unique<Impl>(options, *std::move(directory), *std::move(guard));
+  status = impl->Start();
+  if (!status.ok()) return status;
+  return std::unique_ptr<LocalEnsemble>(new LocalEnsemble(std::move(impl)));
 }
 
 int LocalEnsemble::size() const { return static_cast<int>(impl_->specs().size()); }
@@ -170,31 +128,11 @@ std::string LocalEnsemble::directory() const { return impl_->directory(); }
 LocalEnsemble::MemberState LocalEnsemble::state(int i) { return (*impl_->Find(i))->state(); }
 int LocalEnsemble::pid(int i) { return (*impl_->Find(i))->pid(); }
 
-absl::Status LocalEnsemble::Stop(int i) {
-  const absl::StatusOr<Member*> member = impl_->Find(i);
-  return member.ok() ? (*member)->Stop() : member.status();
-}
-
-absl::Status LocalEnsemble::Kill(int i) {
-  const absl::StatusOr<Member*> member = impl_->Find(i);
-  if (member.ok()) (*member)->Kill();
-  return member.status();
-}
-
-absl::Status LocalEnsemble::Pause(int i) {
-  const absl::StatusOr<Member*> member = impl_->Find(i);
-  return member.ok() ? (*member)->Pause() : member.status();
-}
-
-absl::Status LocalEnsemble::Resume(int i) {
-  const absl::StatusOr<Member*> member = impl_->Find(i);
-  return member.ok() ? (*member)->Resume() : member.status();
-}
-
-absl::Status LocalEnsemble::Restart(int i) {
-  const absl::StatusOr<Member*> member = impl_->Find(i);
-  return member.ok() ? (*member)->Restart() : member.status();
-}
+absl::Status LocalEnsemble::Stop(int i) { return impl_->Do(i, &Member::Stop); }
+absl::Status LocalEnsemble::Kill(int i) { return impl_->Do(i, &Member::Kill); }
+absl::Status LocalEnsemble::Pause(int i) { return impl_->Do(i, &Member::Pause); }
+absl::Status LocalEnsemble::Resume(int i) { return impl_->Do(i, &Member::Resume); }
+absl::Status LocalEnsemble::Restart(int i) { return impl_->Do(i, &Member::Restart); }
 
 absl::StatusOr<int> LocalEnsemble::Leader() {
   const QuorumView view = impl_->Look();
@@ -213,7 +151,7 @@ absl::Status LocalEnsemble::WaitForAll(absl::Duration timeout) {
 absl::StatusOr<std::string> LocalEnsemble::FourLetterWord(int i, const std::string& word) {
   const absl::StatusOr<Member*> member = impl_->Find(i);
   if (!member.ok()) return member.status();
-  return testing::FourLetterWord((*member)->spec().Address(), word, kWordTimeout);
+  return testing::FourLetterWord((*member)->spec().Address(), word, absl::Seconds(3));
 }
 
 std::string LocalEnsemble::LogTail(int i, int lines) const {

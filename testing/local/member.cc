@@ -7,9 +7,7 @@
 #include "absl/time/clock.h"
 
 #include "testing/local/four_letter_word.h"
-#include "testing/local/server_command.h"
-#include "testing/local/server_log.h"
-#include "testing/local/spawn.h"
+#include "testing/local/server_start.h"
 
 namespace zkrecipes::testing {
 
@@ -42,9 +40,10 @@ absl::Status Member::Stop() {
   return StopLocked();
 }
 
-void Member::Kill() {
+absl::Status Member::Kill() {
   MutexLock lock(mutex_);
   process_.Kill();
+  return absl::OkStatus();
 }
 
 absl::Status Member::Pause() {
@@ -70,20 +69,13 @@ absl::Status Member::Restart() {
 }
 
 absl::Status Member::LaunchLocked() {
-  absl::StatusOr<std::vector<std::string>> command = ServerCommand(options_, spec_);
-  if (!command.ok()) return command.status();
-  const absl::StatusOr<pid_t> pid = Spawn({.command = *std::move(command),
-                                           .directory = spec_.directory,
-                                           .log = spec_.LogPath(),
-                                           .group = group_});
+  const absl::StatusOr<pid_t> pid = LaunchServer(options_, spec_, group_);
   if (pid.ok()) process_.Adopt(*pid);
   return pid.status();
 }
 
 absl::Status Member::CheckAliveLocked() {
-  if (process_.pid() != 0) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrFormat("the server at %s ended by itself.%s",
-                                                spec_.Address(), LogForMessage(spec_)));
+  return process_.pid() != 0 ? absl::OkStatus() : CannotServe(spec_, "ended by itself");
 }
 
 absl::Status Member::StopLocked() {

@@ -33,7 +33,7 @@ class Member {
   absl::Status CheckAlive();
 
   absl::Status Stop();
-  void Kill();
+  absl::Status Kill();
   absl::Status Pause();
   absl::Status Resume();
   absl::Status Restart();

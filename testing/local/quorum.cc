@@ -26,29 +26,20 @@ bool Leads(ServerMode mode) {
 
 bool Serves(ServerMode mode) { return Leads(mode) || mode == ServerMode::kFollower; }
 
+std::string ToString(ServerMode mode) {
+  static constexpr const char* kNames[] = {"no answer", "not serving", "standalone", "leader",
+                                           "follower"};
+  return kNames[static_cast<size_t>(mode)];
+}
+
 ServerMode AskMode(const std::string& address, absl::Duration timeout) {
   const absl::StatusOr<std::string> answer = FourLetterWord(address, "srvr", timeout);
   if (!answer.ok()) return ServerMode::kNoAnswer;
-  if (absl::StrContains(*answer, "Mode: leader")) return ServerMode::kLeader;
-  if (absl::StrContains(*answer, "Mode: follower")) return ServerMode::kFollower;
-  if (absl::StrContains(*answer, "Mode: standalone")) return ServerMode::kStandalone;
-  return ServerMode::kNotServing;
-}
-
-std::string ToString(ServerMode mode) {
-  switch (mode) {
-    case ServerMode::kNoAnswer:
-      return "no answer";
-    case ServerMode::kNotServing:
-      return "not serving";
-    case ServerMode::kStandalone:
-      return "standalone";
-    case ServerMode::kLeader:
-      return "leader";
-    case ServerMode::kFollower:
-      return "follower";
+  for (const ServerMode mode :
+       {ServerMode::kStandalone, ServerMode::kLeader, ServerMode::kFollower}) {
+    if (absl::StrContains(*answer, "Mode: " + ToString(mode))) return mode;
   }
-  return "unknown";
+  return ServerMode::kNotServing;
 }
 
 int QuorumView::leaders() const {

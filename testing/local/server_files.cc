@@ -2,19 +2,49 @@
 
 #include "testing/local/server_files.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
+#include "absl/random/random.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
-#include "testing/local/free_ports.h"
+#include "testing/local/read_file.h"
+#include "testing/local/unique_fd.h"
 
 namespace zkrecipes::testing {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kLowest = 10000;  // below live well-known services
+
+int FirstEphemeralPort() {
+  int first = 0;
+  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first;
+  return first > kLowest + 1000 ? first : 32768;
+}
+
+// A socket bound to the port, or none. Fails too if something listens on 0.0.0.0.
+UniqueFd TryBind(int port) {
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  if (fd.get() < 0 || bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    return UniqueFd();
+  }
+  return fd;
+}
 
 absl::Status WriteFile(const std::string& path, const std::string& content) {
   std::ofstream out(path, std::ios::trunc);
@@ -58,6 +88,24 @@ std::string Config(const LocalEnsembleOptions& options, const std::vector<Server
 
 }  // namespace
 
+absl::StatusOr<std::vector<int>> FreePorts(int count) {
+  constexpr int kAttempts = 1000;
+  absl::BitGen random;
+  const int end = FirstEphemeralPort();
+  std::vector<UniqueFd> bound;  // held to the end, so that no port is found twice
+  std::vector<int> ports;
+  for (int attempt = 0; attempt < kAttempts && static_cast<int>(ports.size()) < count; ++attempt) {
+    const int port = absl::Uniform(random, kLowest, end);
+    UniqueFd fd = TryBind(port);
+    if (fd.get() < 0) continue;
+    bound.push_back(std::move(fd));
+    ports.push_back(port);
+  }
+  if (static_cast<int>(ports.size()) == count) return ports;
+  return absl::ResourceExhaustedError(absl::StrCat("found only ", ports.size(), " of ", count,
+                                                   " free ports from ", kLowest, " to ", end - 1));
+}
+
 std::string ServerList(const std::vector<ServerSpec>& specs) {
   return absl::StrJoin(
       specs, ",", [](std::string* out, const ServerSpec& spec) { out->append(spec.Address()); });
@@ -97,6 +145,24 @@ absl::Status WriteServerFiles(const LocalEnsembleOptions& options,
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+// ---- logs ----------------------------------------------------------------------------------------
+
+std::string TailOf(const std::string& path, int lines) {
+  std::vector<std::string> all = absl::StrSplit(ReadFile(path), '\n', absl::SkipEmpty());
+  std::erase_if(all, [](const std::string& line) { return absl::StartsWith(line, "\tat "); });
+  const size_t skip = all.size() - std::min(all.size(), static_cast<size_t>(std::max(lines, 0)));
+  return absl::StrJoin(all.begin() + static_cast<std::ptrdiff_t>(skip), all.end(), "\n");
+}
+
+bool LogSaysPortTaken(const ServerSpec& spec) {
+  return absl::StrContains(ReadFile(spec.LogPath()), "java.net.BindException");
+}
+
+std::string LogForMessage(const ServerSpec& spec) {
+  const std::string tail = TailOf(spec.LogPath(), 15);
+  return tail.empty() ? "" : absl::StrCat(" Last lines of ", spec.LogPath(), ":\n", tail);
 }
 
 }  // namespace zkrecipes::testing

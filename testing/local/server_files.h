@@ -15,6 +15,13 @@ namespace zkrecipes::testing {
 
 inline constexpr char kLoopback[] = "127.0.0.1";
 
+// `count` different TCP ports that nothing on this machine uses now, chosen at random so that two
+// callers at once hardly ever choose the same. They lie below the range from which the kernel takes
+// ports for outgoing connections: there a member that is down could find its port used by a client
+// (one that tries to reconnect can even connect to itself) when it is started again.
+// ResourceExhausted if there are not that many.
+absl::StatusOr<std::vector<int>> FreePorts(int count);
+
 // One server's identity: where its files are and where it listens.
 struct ServerSpec {
   int id = 0;                  // ZooKeeper's myid: 1, 2, ...
@@ -35,14 +42,25 @@ std::string ServerList(const std::vector<ServerSpec>& specs);
 // Where the files of server `id` go.
 std::string ServerDirectory(const std::string& directory, int id);
 
-// Ids 1 to `options.servers` in sub-directories of `directory`, on ports that are free now: nothing
-// keeps another process from taking one before the server does.
+// Ids 1 to `options.servers` in subdirectories of `directory`, on ports that are free now. Another
+// process may still take one before the server does.
 absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(const LocalEnsembleOptions& options,
                                                        const std::string& directory);
 
 // Makes the directories and writes zoo.cfg and myid for every server. Data that is there stays.
 absl::Status WriteServerFiles(const LocalEnsembleOptions& options,
                               const std::vector<ServerSpec>& specs);
+
+// ---- Logs ----------------------------------------------------------------------------------------
+
+// The last `lines` lines of a log without Java's stack frames; empty if it cannot be read.
+std::string TailOf(const std::string& path, int lines);
+
+// Whether a server says in its log that it could not have one of its ports.
+bool LogSaysPortTaken(const ServerSpec& spec);
+
+// " Last lines of <path>:\n...", to end a message with; empty if there is no log.
+std::string LogForMessage(const ServerSpec& spec);
 
 }  // namespace zkrecipes::testing
 

@@ -7,17 +7,40 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "testing/local/server_files.h"
+#include "testing/local/unique_fd.h"
 
 namespace zkrecipes::testing {
 
-// What is written down of an ensemble that outlives the command that started it: the file `ensemble`
-// in its directory.
+// A directory of this user's, locked against other processes while the object lives. The kernel
+// releases the lock however the process ends.
+class OwnedDirectory {
+ public:
+  // Makes it, for this user only, if it is absent and `make`. Blocks while another process has it.
+  //   NotFound          it is absent and not to be made
+  //   PermissionDenied  it is another user's (in /tmp anyone could have made it)
+  static absl::StatusOr<OwnedDirectory> Lock(const std::string& path, bool make);
+
+  const std::string& path() const { return path_; }  // absolute
+  bool was_made() const { return was_made_; }        // by Lock, just now
+
+ private:
+  OwnedDirectory(std::string path, UniqueFd fd, bool was_made)
+      : path_(std::move(path)), fd_(std::move(fd)), was_made_(was_made) {}
+
+  std::string path_;
+  UniqueFd fd_;
+  bool was_made_;
+};
+
+// The record of an ensemble that outlives the command that started it: the file `ensemble` in its
+// directory.
 //
 //   zkr-ensemble 1 made               version; whether the directory was made for it or given
 //   20001 20002 20003 4711 81234      one line a server: client, quorum and election port, pid and

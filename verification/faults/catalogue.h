@@ -26,21 +26,34 @@ struct Scene {
   absl::BitGenRef random;  // whatever a fault chooses, it chooses with this
 };
 
+// Members, or clients, that a fault hits.
+struct Targets {
+  std::string name;          // for people: "server 2, the leader", "client 1"
+  std::vector<int> numbers;  // as Servers or Clients count them
+  bool clients = false;
+};
+
 // A fault that has begun.
 struct Ongoing {
-  std::string target;  // whom it hit, for people: "server 2, the leader", "client 1"
+  std::string target;  // its targets' name
   // Mends it, and blocks until what it hit runs again (not until the ensemble has a quorum).
   absl::AnyInvocable<absl::Status() &&> end;
 };
 
 // A kind of fault.
 struct Fault {
+  using Act = absl::Status (*)(Scene&, const Targets&);
+
   std::string name;      // "kill_leader"
   std::string summary;   // "the leader is killed, and started again"
-  bool in_docker;        // can be done to containers too
   absl::Duration lasts;  // how long it should go on to show something
-  // Does it. Blocks until it is so.
-  absl::StatusOr<Ongoing> (*begin)(Scene&);
+  absl::StatusOr<Targets> (*whom)(Scene&);
+  Act begin;
+  Act end;
+  bool in_docker = true;  // can be done to containers too
+
+  // Does it, and blocks until it is done. What could not be done wholly is mended at once.
+  absl::StatusOr<Ongoing> Begin(Scene& scene) const;
 };
 
 const std::vector<Fault>& Catalogue();

@@ -15,7 +15,6 @@
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/docker_servers.h"
 #include "integration/servers/namespace.h"
-#include "lib/base/boot_time.h"
 #include "testing/local/four_letter_word.h"
 #include "testing/local/read_file.h"
 #include "testing/local/server_files.h"
@@ -111,7 +110,8 @@ void FaultsTest::Do(const std::string& name, const std::function<void(int target
   const Fault& fault = Find(name);
   if (local() == nullptr && !fault.in_docker) GTEST_SKIP() << "cannot be done to containers";
   Scene scene{servers(), network(), clients(), random_};
-  auto ongoing = fault.begin(scene);
+  begun_ = base::BootNow();
+  auto ongoing = fault.Begin(scene);
   ASSERT_TRUE(ongoing.ok()) << ongoing.status();
   const size_t digit = ongoing->target.find_first_of("0123456789");
   const int number = digit == std::string::npos ? -1 : std::stoi(ongoing->target.substr(digit));

@@ -13,6 +13,7 @@
 
 #include "integration/servers/local_servers.h"
 #include "integration/servers/network.h"
+#include "lib/base/boot_time.h"
 #include "verification/faults/catalogue.h"
 
 namespace zkrecipes::faults {
@@ -58,6 +59,7 @@ class FaultsTest : public ::testing::Test {
 
   static const Fault& Find(const std::string& name);
   absl::BitGenRef random() { return random_; }
+  static base::BootTime begun() { return begun_; }  // when Do began its fault
   // Begins it, looks, ends it, and sees that the servers serve again. `look` gets the target's
   // number (of "server 2": 1). What cannot be done to containers is skipped there.
   void Do(const std::string& fault, const std::function<void(int target)>& look);
@@ -78,6 +80,7 @@ class FaultsTest : public ::testing::Test {
   struct Ensemble;
   static absl::StatusOr<Ensemble>& Made();
 
+  static inline base::BootTime begun_;
   absl::BitGen random_;
 };
 

@@ -62,7 +62,7 @@ absl::Status Trouble::Do(const faults::Fault& fault) {
 absl::StatusOr<faults::Ongoing> Trouble::Begin(const faults::Fault& fault) {
   // Recorded before it is known whom it hits: it may take a while to do.
   Record(history::Event::What::kFault, fault, "");
-  auto ongoing = fault.begin(scene_);
+  auto ongoing = fault.Begin(scene_);
   if (!ongoing.ok()) return Annotate(fault, "cannot begin", ongoing.status());
   return ongoing;
 }
