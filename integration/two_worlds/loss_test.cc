@@ -96,7 +96,7 @@ TEST_F(LossInAWorld, AnAcquireThatGivesUpWhileItsCreateIsNotAnsweredLeavesNothin
   EXPECT_THAT(Queue(), SizeIs(1));
   world().Reconnect(*client_);
   EXPECT_TRUE(AwaitQueue(0));
-  EXPECT_GT(Acquired(client).token(), before);
+  EXPECT_GT(Acquired(client_).token(), before);
 }
 
 TEST_F(LossInAWorld, AnAcquireWithoutAConnectionMakesOneNodeOnceThereIsOne) {

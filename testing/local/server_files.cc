@@ -18,7 +18,7 @@
 #include "absl/strings/str_split.h"
 
 #include "testing/local/read_file.h"
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -34,14 +34,14 @@ int FirstEphemeralPort() {
 }
 
 // A socket bound to the port, or none. Fails too if something listens on 0.0.0.0.
-UniqueFd TryBind(int port) {
-  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+base::UniqueFd TryBind(int port) {
+  base::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(port));
   if (fd.get() < 0 || bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    return UniqueFd();
+    return base::UniqueFd();
   }
   return fd;
 }
@@ -92,11 +92,11 @@ absl::StatusOr<std::vector<int>> FreePorts(int count) {
   constexpr int kAttempts = 1000;
   absl::BitGen random;
   const int end = FirstEphemeralPort();
-  std::vector<UniqueFd> bound;  // held to the end, so that no port is found twice
+  std::vector<base::UniqueFd> bound;  // held to the end, so that no port is found twice
   std::vector<int> ports;
   for (int attempt = 0; attempt < kAttempts && static_cast<int>(ports.size()) < count; ++attempt) {
     const int port = absl::Uniform(random, kLowest, end);
-    UniqueFd fd = TryBind(port);
+    base::UniqueFd fd = TryBind(port);
     if (fd.get() < 0) continue;
     bound.push_back(std::move(fd));
     ports.push_back(port);

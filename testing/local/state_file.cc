@@ -65,7 +65,7 @@ absl::StatusOr<OwnedDirectory> OwnedDirectory::Lock(const std::string& given, bo
   for (;;) {
     absl::StatusOr<bool> made = make ? MakeDirectory(path) : false;
     if (!made.ok()) return made.status();
-    UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd.get() < 0 && make && errno == ENOENT) continue;
     if (fd.get() < 0) return Failed("cannot open", path, errno);
     struct stat info;

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 
 #include "testing/local/server_files.h"
-#include "testing/local/unique_fd.h"
+#include "lib/base/unique_fd.h"
 
 namespace zkrecipes::testing {
 
@@ -31,11 +31,11 @@ class OwnedDirectory {
   bool was_made() const { return was_made_; }        // by Lock, just now
 
  private:
-  OwnedDirectory(std::string path, UniqueFd fd, bool was_made)
+  OwnedDirectory(std::string path, base::UniqueFd fd, bool was_made)
       : path_(std::move(path)), fd_(std::move(fd)), was_made_(was_made) {}
 
   std::string path_;
-  UniqueFd fd_;
+  base::UniqueFd fd_;
   bool was_made_;
 };
 

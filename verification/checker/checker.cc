@@ -12,7 +12,7 @@ namespace {
 
 struct NamedRule {
   const char* name;
-  Complaints (*apply)(const Evidence& evidence);
+  void (*apply)(const Evidence& evidence, Complaints& complaints);
 };
 
 constexpr NamedRule kRules[] = {
@@ -35,20 +35,17 @@ constexpr NamedRule kRules[] = {
 
 Verdict Check(std::vector<Event> events, const std::vector<Transaction>& transactions,
               const Limits& limits) {
-  const Story story(std::move(events));
+  const Chronicle run(std::move(events));
   const std::vector<NodeLife> lives = LivesOf(transactions);
   const QueueLog log(lives);
-  const Evidence evidence{story, log, limits};
-  Verdict verdict{.figures = FiguresOf(evidence)};
-  verdict.figures.transactions = static_cast<int64_t>(transactions.size());
+  Complaints complaints;
   for (const NamedRule& rule : kRules) {
-    for (Violation& violation : rule.apply(evidence)) {
-      violation.rule = rule.name;
-      verdict.violations.push_back(std::move(violation));
-    }
+    complaints.Name(rule.name);
+    rule.apply({run, log, limits}, complaints);
   }
-  std::stable_sort(verdict.violations.begin(), verdict.violations.end(),
-                   [](const Violation& a, const Violation& b) { return a.at < b.at; });
+  Verdict verdict{.violations = std::move(complaints.violations()), .figures = FiguresOf(run)};
+  verdict.figures.transactions = static_cast<int64_t>(transactions.size());
+  std::ranges::stable_sort(verdict.violations, {}, &Violation::at);
   return verdict;
 }
 

@@ -36,7 +36,7 @@ struct Event {
     kReleased,  // Release returned; `detail`: the status, or that another call did its work
     kSession,   // connected, suspended, expired: `detail`
     kEnd,       // of the process, by its own will; `detail`: the status of the client's Close
-    kKilled,    // of the process, told by whoever killed it
+    kKilled,    // of the process, told by the process that killed it
     kPaused,    // likewise; between this and kResumed it did not run
     kResumed,
     kFault,   // a fault begins; `detail`: its target, if that is known. `who` is its name
@@ -56,7 +56,7 @@ struct Event {
   Mode mode = Mode::kExclusive;
   int64_t attempt = 0;     // counts the process's kInvokes: what belongs together
   int64_t from = 0;        // of an upgrade or a downgrade: the attempt whose lease it goes on from
-  int64_t lock_delay = 0;  // nanoseconds: LockOptions::lock_delay, of all who ask for the path
+  int64_t lock_delay = 0;  // nanoseconds: LockOptions::lock_delay, of every attempt for the path
 
   // From kGrant to kReleased:
   int64_t token = 0;
@@ -72,6 +72,8 @@ struct Event {
   int64_t order = 0;      // kWrite: counts what the resource was asked, so it orders all writes
 
   std::string detail = {};
+
+  bool operator==(const Event&) const = default;
 };
 
 // A line of JSON without the line break; what has its default value is left out.

@@ -42,22 +42,7 @@ Event Full() {
 TEST(EventTest, ComesBackWholeFromItsLine) {
   const absl::StatusOr<Event> back = FromLine(ToLine(Full()));
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->at, Full().at);
-  EXPECT_EQ(back->who, Full().who);
-  EXPECT_EQ(back->what, Full().what);
-  EXPECT_EQ(back->path, Full().path);
-  EXPECT_EQ(back->mode, Full().mode);
-  EXPECT_EQ(back->attempt, Full().attempt);
-  EXPECT_EQ(back->from, Full().from);
-  EXPECT_EQ(back->lock_delay, Full().lock_delay);
-  EXPECT_EQ(back->token, Full().token);
-  EXPECT_EQ(back->node, Full().node);
-  EXPECT_EQ(back->session, Full().session);
-  EXPECT_EQ(back->until, Full().until);
-  EXPECT_EQ(back->state, Full().state);
-  EXPECT_EQ(back->accepted, Full().accepted);
-  EXPECT_EQ(back->order, Full().order);
-  EXPECT_EQ(back->detail, Full().detail);
+  EXPECT_TRUE(*back == Full()) << ToLine(*back);
 }
 
 TEST(EventTest, LeavesOutWhatHasItsDefaultValue) {

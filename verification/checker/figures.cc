@@ -23,24 +23,24 @@ absl::Duration LongestGap(const std::vector<int64_t>& times, int64_t begin, int6
 }
 
 // The begin of the first fault after this one's end; kNever if there is none.
-int64_t NextAfter(const Story& story, const FaultSpan& fault) {
+int64_t NextAfter(const Chronicle& run, const FaultSpan& fault) {
   int64_t next = kNever;
-  for (const FaultSpan& other : story.faults()) {
+  for (const FaultSpan& other : run.faults()) {
     if (other.begin >= fault.end) next = std::min(next, other.begin);
   }
   return next;
 }
 
-FaultFigures FiguresOfFault(const Story& story, const std::vector<int64_t>& grants,
+FaultFigures FiguresOfFault(const Chronicle& run, const std::vector<int64_t>& grants,
                             const FaultSpan& fault) {
-  const int64_t next = NextAfter(story, fault);
+  const int64_t next = NextAfter(run, fault);
   const bool last = next == kNever;
-  const int64_t quiet = std::min(story.quiet(), story.end());
+  const int64_t quiet = std::min(run.quiet(), run.end());
   const int64_t until = last ? std::max(quiet, fault.begin) : next;
   FaultFigures figures{.name = fault.name,
                        .target = fault.target,
                        .begin = fault.begin,
-                       .end = std::min(fault.end, story.end())};
+                       .end = std::min(fault.end, run.end())};
   const auto begin = std::lower_bound(grants.begin(), grants.end(), fault.begin);
   const auto end = std::upper_bound(begin, grants.end(), until);
   figures.grants = end - begin;
@@ -53,33 +53,29 @@ FaultFigures FiguresOfFault(const Story& story, const std::vector<int64_t>& gran
   return figures;
 }
 
-}  // namespace
-
-std::vector<int64_t> GrantTimes(const Story& story) {
+std::vector<int64_t> GrantTimes(const Chronicle& run) {
   std::vector<int64_t> times;
-  for (const auto& [path, grants] : story.grants()) {
-    for (const Attempt* attempt : grants) times.push_back(attempt->granted_at());
-  }
-  std::sort(times.begin(), times.end());
+  for (const Attempt* attempt : run.grants()) times.push_back(attempt->granted_at());
   return times;
 }
 
-Figures FiguresOf(const Evidence& evidence) {
-  const Story& story = evidence.story;
-  const std::vector<int64_t> grants = GrantTimes(story);
+}  // namespace
+
+Figures FiguresOf(const Chronicle& run) {
+  const std::vector<int64_t> grants = GrantTimes(run);
   Figures figures{.grants = static_cast<int64_t>(grants.size())};
-  for (const Event& event : story.events()) {
+  for (const Event& event : run.events()) {
     if (event.what == Event::What::kLost) ++figures.losses;
     if (event.what != Event::What::kWrite) continue;
     ++(event.accepted ? figures.writes_accepted : figures.writes_refused);
   }
   if (!grants.empty()) {
-    const int64_t end = story.quiet() == kNever ? grants.back() : story.quiet();
+    const int64_t end = run.quiet() == kNever ? grants.back() : run.quiet();
     figures.longest_without_grant =
         LongestGap(grants, grants.front(), std::max(grants.front(), end));
   }
-  for (const FaultSpan& fault : story.faults()) {
-    figures.faults.push_back(FiguresOfFault(story, grants, fault));
+  for (const FaultSpan& fault : run.faults()) {
+    figures.faults.push_back(FiguresOfFault(run, grants, fault));
   }
   return figures;
 }

@@ -9,44 +9,61 @@
 #include <utility>
 #include <vector>
 
-#include "verification/checker/node_lives.h"
-#include "verification/checker/story.h"
+#include "verification/checker/chronicle.h"
+#include "verification/checker/transaction_log.h"
 
 namespace zkrecipes::history {
 
+// One node from its creation to its end, as ZooKeeper's own order has it.
+struct NodeLife {
+  std::string path;
+  int64_t czxid = 0;
+  int64_t created_ms = 0;    // wall clock
+  int64_t session = 0;       // that it goes with; 0: with none
+  int64_t parent_czxid = 0;  // which incarnation of the parent; 0: one from before the log
+  int64_t gone_zxid = 0;     // 0: it is still there
+  int64_t gone_ms = 0;       // wall clock
+};
+
+// In the order of their czxids. Nodes from before the first transaction are not known.
+std::vector<NodeLife> LivesOf(const std::vector<Transaction>& transactions);
+
+std::string ParentOf(const std::string& path);
+
+// kNever: it is still there.
+int64_t GoneMs(const NodeLife& life);
+
 // A contender's node in ZooKeeper's log.
-struct Contender {
+struct QueuedNode {
   const NodeLife* life = nullptr;
   int32_t number = 0;
   bool reader = false;
   int64_t all_gone_ms = 0;  // by then it and all before it in its line were gone; kNever
 };
 
-// The queues as ZooKeeper's log has them. The judge's own idea of them: of what is judged it takes
-// the grammar of names and nothing else.
+// The queues as ZooKeeper's log has them. The judge's own reading: it shares the grammar of names with
+// what is judged, and nothing else.
 class QueueLog {
  public:
-  using Line = std::vector<Contender>;  // of one incarnation of a parent, by czxid
+  using Line = std::vector<QueuedNode>;  // of one incarnation of a parent, by czxid
 
   // `lives` must outlive it.
   explicit QueueLog(const std::vector<NodeLife>& lives);
 
   // kNever: the log is empty.
   int64_t first_zxid() const { return first_zxid_; }
-  // The node that the attempt was granted by; null if the log has none such. REQUIRES: granted()
-  const Contender* Find(const Attempt& attempt) const;
-  const Line& LineOf(const Contender& contender) const;
-  // By path.
-  const std::map<std::string, std::vector<Contender>>& contenders() const { return of_path_; }
+  // The node that the attempt was granted by; null if the log has no such node. REQUIRES: granted()
+  const QueuedNode* Find(const Attempt& attempt) const;
+  const Line& LineOf(const QueuedNode& node) const;
+  const std::map<std::string, std::vector<QueuedNode>>& nodes() const {
+    return of_path_;
+  }  // by path
 
  private:
-  std::map<std::string, std::vector<Contender>> of_path_;
+  std::map<std::string, std::vector<QueuedNode>> of_path_;
   std::map<std::pair<std::string, int64_t>, Line> lines_;
   int64_t first_zxid_ = kNever;
 };
-
-// kNever: it is still there.
-int64_t GoneMs(const NodeLife& life);
 
 }  // namespace zkrecipes::history
 

@@ -4,42 +4,64 @@
 #define ZKRECIPES_VERIFICATION_CHECKER_RULE_H_
 
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 #include "verification/checker/checker.h"
+#include "verification/checker/chronicle.h"
 #include "verification/checker/queue_log.h"
-#include "verification/checker/story.h"
 
 namespace zkrecipes::history {
 
 struct Evidence {
-  const Story& story;
+  const Chronicle& run;
   const QueueLog& log;
   const Limits& limits;
+
+  // Since the run began: "12.345 s".
+  std::string When(int64_t at) const { return history::When(run, at); }
 };
 
-// What is wrong, each with the events that it rests on; the rule's name is filled in by who asks.
-using Complaints = std::vector<Violation>;
+class Complaints {
+ public:
+  // What is wrong, in parts as absl::StrCat takes them, and the events that show it.
+  template <typename... Parts>
+  void Add(int64_t at, std::initializer_list<const Event*> events, const Parts&... what) {
+    Violation& violation = violations_.emplace_back();
+    violation.rule = rule_;
+    violation.what = absl::StrCat(what...);
+    violation.at = at;
+    for (const Event* event : events) violation.events.push_back(*event);
+  }
+
+  // The rule that complaints are about from now on.
+  void Name(const char* rule) { rule_ = rule; }
+  std::vector<Violation>& violations() { return violations_; }
+
+ private:
+  const char* rule_ = "";
+  std::vector<Violation> violations_;
+};
 
 // One each for the names in checker.h.
-Complaints ZooKeeperOrder(const Evidence& evidence);
-Complaints Believers(const Evidence& evidence);
-Complaints HeldTwice(const Evidence& evidence);
-Complaints HeldAfterLost(const Evidence& evidence);
-Complaints TokenOrder(const Evidence& evidence);
-Complaints TokenTwice(const Evidence& evidence);
-Complaints Fifo(const Evidence& evidence);
-Complaints LockDelay(const Evidence& evidence);
-Complaints StaleWrite(const Evidence& evidence);
-Complaints Progress(const Evidence& evidence);
-Complaints Answers(const Evidence& evidence);
-Complaints Orphans(const Evidence& evidence);
-Complaints Recovery(const Evidence& evidence);
+void ZooKeeperOrder(const Evidence& evidence, Complaints& complaints);
+void Believers(const Evidence& evidence, Complaints& complaints);
+void HeldTwice(const Evidence& evidence, Complaints& complaints);
+void HeldAfterLost(const Evidence& evidence, Complaints& complaints);
+void TokenOrder(const Evidence& evidence, Complaints& complaints);
+void TokenTwice(const Evidence& evidence, Complaints& complaints);
+void Fifo(const Evidence& evidence, Complaints& complaints);
+void LockDelay(const Evidence& evidence, Complaints& complaints);
+void StaleWrite(const Evidence& evidence, Complaints& complaints);
+void Progress(const Evidence& evidence, Complaints& complaints);
+void Answers(const Evidence& evidence, Complaints& complaints);
+void Orphans(const Evidence& evidence, Complaints& complaints);
+void Recovery(const Evidence& evidence, Complaints& complaints);
 
-Figures FiguresOf(const Evidence& evidence);
-
-// When each grant was heard of, by time.
-std::vector<int64_t> GrantTimes(const Story& story);
+Figures FiguresOf(const Chronicle& run);
 
 }  // namespace zkrecipes::history
 

@@ -13,60 +13,57 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
-#include "verification/checker/history_file.h"
-
 namespace zkrecipes::history {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string> FilesIn(const std::string& directory, bool below) {
+// By path; none of a directory that is not there.
+template <typename Iterator>
+std::vector<std::string> FilesIn(const std::string& directory) {
   std::vector<std::string> files;
-  std::error_code error;  // a directory that is not there has no files
-  if (below) {
-    for (const auto& entry : fs::recursive_directory_iterator(directory, error)) {
-      files.push_back(entry.path().string());
-    }
-  } else {
-    for (const auto& entry : fs::directory_iterator(directory, error)) {
-      files.push_back(entry.path().string());
-    }
-  }
+  std::error_code error;
+  for (const auto& entry : Iterator(directory, error)) files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;
 }
 
 absl::Status ReadHistories(const std::string& directory, RunRecords& run) {
   bool any = false;
-  for (const std::string& file : FilesIn(directory, /*below=*/false)) {
+  for (const std::string& file : FilesIn<fs::directory_iterator>(directory)) {
     if (!absl::EndsWith(file, ".jsonl") && !absl::EndsWith(file, ".history")) continue;
     absl::StatusOr<History> history = ReadHistory(file);
     if (!history.ok()) return history.status();
     any = true;
-    run.events.insert(run.events.end(), std::make_move_iterator(history->events.begin()),
-                      std::make_move_iterator(history->events.end()));
+    std::ranges::move(history->events, std::back_inserter(run.events));
   }
   if (any) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat("no *.jsonl or *.history in ", directory));
 }
 
 absl::Status ReadLogs(const std::string& directory, RunRecords& run) {
-  std::vector<std::string> logs = FilesIn(directory + "/logs", /*below=*/true);
-  logs.erase(std::remove_if(logs.begin(), logs.end(),
-                            [](const std::string& file) {
-                              return !absl::StartsWith(fs::path(file).filename().string(), "log.");
-                            }),
-             logs.end());
+  std::vector<std::string> logs = FilesIn<fs::recursive_directory_iterator>(directory + "/logs");
+  std::erase_if(logs, [](const std::string& file) {
+    return !absl::StartsWith(fs::path(file).filename().string(), "log.");
+  });
   auto transactions = ReadTransactionLogs(logs);
   if (!transactions.ok()) return transactions.status();
   run.transactions = *std::move(transactions);
   return absl::OkStatus();
 }
 
-void Read(const Json& json, const char* name, absl::Duration unit, absl::Duration& into) {
-  if (json.contains(name)) into = json[name].get<int64_t>() * unit;
-}
+struct DurationField {
+  const char* name;
+  absl::Duration unit;
+  absl::Duration Limits::*member;
+};
+const DurationField kDurations[] = {
+    {"progress_ms", absl::Milliseconds(1), &Limits::progress},
+    {"recovery_ms", absl::Milliseconds(1), &Limits::recovery},
+    {"rounding_ms", absl::Milliseconds(1), &Limits::rounding},
+    {"wall_less_boot_ns", absl::Nanoseconds(1), &Limits::wall_less_boot},
+};
 
 template <typename T>
 void Read(const Json& json, const char* name, T& into) {
@@ -75,14 +72,33 @@ void Read(const Json& json, const char* name, T& into) {
 
 }  // namespace
 
+absl::StatusOr<History> ReadHistory(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  History history;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (file.eof()) {
+      history.cut_off = std::move(line);
+      break;
+    }
+    absl::StatusOr<Event> event = FromLine(line);
+    if (!event.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ":", number, ": ", event.status().message()));
+    }
+    history.events.push_back(*std::move(event));
+  }
+  return history;
+}
+
 std::string ToJson(const std::string& title, const Limits& limits) {
   Json json = {{"title", title},
-               {"progress_ms", absl::ToInt64Milliseconds(limits.progress)},
-               {"recovery_ms", absl::ToInt64Milliseconds(limits.recovery)},
-               {"rounding_ms", absl::ToInt64Milliseconds(limits.rounding)},
-               {"wall_less_boot_ns", absl::ToInt64Nanoseconds(limits.wall_less_boot)},
                {"failures_under_faults", limits.failures_under_faults},
                {"failures_at_rest", limits.failures_at_rest}};
+  for (const DurationField& field : kDurations) {
+    json[field.name] = limits.*field.member / field.unit;
+  }
   if (limits.left.has_value()) json["left"] = *limits.left;
   return json.dump(2) + "\n";
 }
@@ -93,10 +109,11 @@ absl::StatusOr<RunRecords> FromJson(const std::string& text) {
   RunRecords run;
   try {  // the library has no other way to say that a value is of another type
     Read(json, "title", run.title);
-    Read(json, "progress_ms", absl::Milliseconds(1), run.limits.progress);
-    Read(json, "recovery_ms", absl::Milliseconds(1), run.limits.recovery);
-    Read(json, "rounding_ms", absl::Milliseconds(1), run.limits.rounding);
-    Read(json, "wall_less_boot_ns", absl::Nanoseconds(1), run.limits.wall_less_boot);
+    for (const DurationField& field : kDurations) {
+      int64_t count = run.limits.*field.member / field.unit;
+      Read(json, field.name, count);
+      run.limits.*field.member = count * field.unit;
+    }
     Read(json, "failures_under_faults", run.limits.failures_under_faults);
     Read(json, "failures_at_rest", run.limits.failures_at_rest);
     if (json.contains("left")) Read(json, "left", run.limits.left.emplace());
@@ -110,9 +127,7 @@ absl::StatusOr<RunRecords> ReadRunDirectory(const std::string& directory) {
   RunRecords run;
   const std::string path = directory + "/run.json";
   if (std::ifstream file(path); file) {
-    const std::string text((std::istreambuf_iterator<char>(file)),
-                           std::istreambuf_iterator<char>());
-    absl::StatusOr<RunRecords> read = FromJson(text);
+    absl::StatusOr<RunRecords> read = FromJson({std::istreambuf_iterator<char>(file), {}});
     if (!read.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": ", read.status().message()));
     }
@@ -125,6 +140,13 @@ absl::StatusOr<RunRecords> ReadRunDirectory(const std::string& directory) {
     return absl::InvalidArgumentError(path + " has no wall_less_boot_ns, which logs/ needs");
   }
   return run;
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  out.close();
+  return out ? absl::OkStatus() : absl::InternalError(absl::StrCat("cannot write ", path));
 }
 
 }  // namespace zkrecipes::history

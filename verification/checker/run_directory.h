@@ -12,6 +12,18 @@
 
 namespace zkrecipes::history {
 
+// A history as it was read from its file.
+struct History {
+  std::vector<Event> events;  // in the order in which they were recorded
+  // The last line if it has no end: its recorder was killed meanwhile. It is not among the events.
+  std::string cut_off;
+};
+
+//   NotFound         there is no such file, or it cannot be read
+//   InvalidArgument  a line is no event; the message has the path, the line's number and what is
+//                    wrong with it
+absl::StatusOr<History> ReadHistory(const std::string& path);
+
 // All that is left of a run.
 struct RunRecords {
   std::string title = "";
@@ -21,9 +33,9 @@ struct RunRecords {
 };
 
 // Reads a run's directory:
-//   *.jsonl, *.history   of each process, and of whoever did something to them
-//   run.json     as ToJson writes it; what it leaves out, or all if it is missing, is Limits' own
-//   logs/M/log.* the transaction logs of each member M; may be missing
+//   *.jsonl, *.history   of each process, and of those that did something to them
+//   run.json             as ToJson writes it; what it leaves out, or all if it is missing, is Limits' own
+//   logs/M/log.*         the transaction logs of each member M; may be missing
 // Blocks for as long as it takes to read them. Errors, with the path: NotFound (also if there is no
 // history at all), InvalidArgument (also if there are logs, and run.json does not say how their time
 // is to be read: wall_less_boot_ns) and DataLoss.
@@ -34,6 +46,9 @@ absl::StatusOr<RunRecords> ReadRunDirectory(const std::string& directory);
 std::string ToJson(const std::string& title, const Limits& limits);
 //   InvalidArgument  no such object
 absl::StatusOr<RunRecords> FromJson(const std::string& text);
+
+// Internal: it cannot be written.
+absl::Status WriteFile(const std::string& path, const std::string& text);
 
 }  // namespace zkrecipes::history
 

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_VERIFICATION_CHECKER_RUN_TEST_SCRIPT_H_
 #define ZKRECIPES_VERIFICATION_CHECKER_RUN_TEST_SCRIPT_H_
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,57 +11,44 @@
 
 namespace zkrecipes::history {
 
-// A run that never was, for tests of those who judge runs. Times are seconds; the servers' wall clock
-// is a thousand seconds ahead. All is about /lock, in the mode of the last Writes or Reads.
+// A run that never was, for tests of its judges. All of it is about /lock. Events stand between
+// semicolons, each as `[seconds] [who] what [words]`; the time and the process stay until others are
+// named. `what` is a name of Event::What, or one of the transactions and settings below:
 //
-//   RunScript().At(1).Writer("w1", 1).Asks().At(2).Granted(11, 5)...
+//   1 w1 invoke; 3 grant token=11 until=10; 4 belief held until=12; 5 write order=1
+//   1 ~w1.2<1 invoke       "~": shared, else exclusive; w1's attempt 2, which goes on from attempt 1
+//   4 write order=3 token=11 refused; 5 failed CANCELLED: acquire /lock; 6 kill fault; 7 quiet
+//   1 parent zxid=5; creates zxid=11 node=1 session=8; deletes zxid=12 node=1
+//   limits progress=5 recovery=2 left=1
+//
+// Times, lock_delay too, are seconds; a `node` is the number in the name of the attempt's node. What an
+// invoke or a grant says, all later events of the attempt have, too. The servers' wall clock is a
+// thousand seconds ahead.
 class RunScript {
  public:
-  static constexpr int kWallLead = 1000;
+  explicit RunScript(const std::string& events = "") { Add(events); }
+  RunScript& Add(const std::string& events);
 
-  // What comes next happens then.
-  RunScript& At(double seconds);
-  // Whom it happens to: the attempt, its mode, and what it goes on from.
-  RunScript& Writer(const std::string& who, int64_t attempt, int64_t from = 0);
-  RunScript& Reader(const std::string& who, int64_t attempt, int64_t from = 0);
-
-  // With a lock delay of so many seconds.
-  RunScript& Strictly(double seconds);
-  RunScript& Asks();
-  // By the node with this number. `until`: of its promise, 0 for none.
-  RunScript& Granted(int64_t token, double until, int number = 0);
-  RunScript& Failed(const std::string& status);
-  RunScript& Sees(const std::string& state, double until = 0);
-  RunScript& Lost();
-  RunScript& Releases();
-  RunScript& Released(const std::string& status = "OK");
-  RunScript& Wrote(int64_t order, int64_t token, bool accepted = true);
-
-  RunScript& Process(const std::string& who, Event::What what);
-  RunScript& Fault(const std::string& name);
-  RunScript& Mended(const std::string& name, const std::string& target = "");
-  RunScript& Quiet();
-
-  // Transactions: a node of the current attempt's mode, or its end.
-  RunScript& Creates(int64_t zxid, int number, int64_t session = 7);
-  RunScript& Deletes(int64_t zxid, int number);
-  RunScript& MakesParent(int64_t zxid);
-
-  Limits& limits() { return limits_; }
   const std::vector<Event>& events() const { return events_; }
   Verdict Judge() const { return Check(events_, transactions_, limits_); }
-  // The names of the rules that it breaks, one for each violation.
-  std::vector<std::string> Broken() const;
+  // The names of the rules that it breaks, one for each violation, with a space between.
+  std::string Broken() const;
 
  private:
-  Event& Add(Event::What what);
-  std::string Node(int number) const;
-  Transaction& AddTransaction(int64_t zxid);
+  using Words = std::vector<std::string>;
 
-  Event next_;
+  void Choose(const std::string& actor);
+  void Happen(const std::string& what, const Words& words);
+  void AddEvent(Event::What what, const Words& words);
+  void AddTransaction(const std::string& what, const Words& words);
+  void SetLimits(const Words& words);
+  void Set(const std::string& word, Event& event) const;
+  std::string Node(int64_t number) const;
+
   double at_ = 0;
-  Limits limits_{.wall_less_boot = absl::Seconds(kWallLead)};
-  std::map<std::string, Event> grants_;  // by who and attempt
+  Event* attempt_ = nullptr;               // the current one: what all its events have
+  std::map<std::string, Event> attempts_;  // by who and number
+  Limits limits_{.wall_less_boot = absl::Seconds(1000)};
   std::vector<Event> events_;
   std::vector<Transaction> transactions_;
 };

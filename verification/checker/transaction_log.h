@@ -35,6 +35,9 @@ struct Transaction {
 //   DataLoss         a record in the middle does not have its checksum, or cannot be read
 absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& bytes);
 
+// The checksum of RFC 1950, which each record has.
+int64_t Adler32(const std::string& bytes);
+
 // What one member has in its directory.
 struct MemberLog {
   std::vector<Transaction> transactions;  // by zxid
@@ -48,11 +51,12 @@ absl::StatusOr<std::vector<Transaction>> ReadTransactionLogs(const std::vector<s
 
 // One history out of the members', by zxid.
 //
-// Proposals that were never committed, as a leader fell, stay in the logs of whoever wrote them down
-// (two of three, even) unless the next leader told it to truncate: a leader itself, and who was sent
-// a snapshot, keep them. So a transaction is left out if some member's log goes over it, from the one
-// before to the first of a later epoch. But who was sent a snapshot goes over what was committed, too:
-// it then has that snapshot in its directory. Of a member that has none nothing is concluded.
+// Proposals that were not committed when their leader fell stay in the logs of the members that wrote
+// them down (even two of three), unless the next leader tells these to truncate: that leader itself, and
+// a member that is sent a snapshot, keep them. So a transaction is left out if some member's log skips
+// it, going from the one before to the first of a later epoch. But a member that was sent a snapshot
+// skips committed ones, too; it then has that snapshot in its directory. Nothing is concluded from a
+// member that has none.
 std::vector<Transaction> UnionOf(const std::vector<MemberLog>& members);
 
 }  // namespace zkrecipes::history

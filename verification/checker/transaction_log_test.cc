@@ -2,19 +2,22 @@
 
 #include "verification/checker/transaction_log.h"
 
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "verification/checker/jute_reader.h"
-#include "verification/checker/node_lives.h"
+#include "verification/checker/queue_log.h"
 
 namespace zkrecipes::history {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 std::string Number(int64_t value, int size) {
@@ -58,81 +61,58 @@ class LogFile {
   std::string bytes_ = "ZKLG" + Int(2) + Long(0);
 };
 
-// "+/a" created, "+/a*" ephemeral, "-/a" deleted, "end" of the session.
-std::vector<std::string> Told(const Transaction& transaction) {
-  std::vector<std::string> told;
-  for (const Transaction::Change& change : transaction.changes) {
-    const bool created = change.what == Transaction::Change::What::kCreated;
-    told.push_back((created ? "+" : "-") + change.path + (change.ephemeral ? "*" : ""));
+// Of each transaction: "+/a" created, "+/a*" ephemeral, "-/a" deleted, "end" of the session.
+std::vector<std::string> Told(const std::vector<Transaction>& log) {
+  std::vector<std::string> all;
+  for (const Transaction& transaction : log) {
+    std::vector<std::string> told;
+    for (const Transaction::Change& change : transaction.changes) {
+      const bool created = change.what == Transaction::Change::What::kCreated;
+      told.push_back((created ? "+" : "-") + change.path + (change.ephemeral ? "*" : ""));
+    }
+    if (transaction.ends_session) told.emplace_back("end");
+    all.push_back(absl::StrJoin(told, " "));
   }
-  if (transaction.ends_session) told.emplace_back("end");
-  return told;
+  return all;
 }
 
 TEST(TransactionLog, HasTheNumberOfRfc1950) { EXPECT_EQ(Adler32("Wikipedia"), 0x11E60398); }
 
 TEST(TransactionLog, ReadsWhatIsCreatedAndDeleted) {
-  const std::vector<Transaction> log =
-      LogFile()
-          .Add(1, 1, Create("/a", false))
-          .Add(2, 15, Create("/a/b", true))
-          .Add(3, 19, Text("/c") + Text("") + OpenAcl() + Int(1))
-          .Add(4, 21, Text("/t") + Text("") + OpenAcl() + Int(1) + Long(5000))
-          .Add(5, 2, Text("/a/b"))
-          .Add(6, 20, Text("/c"))
-          .Read();
-  ASSERT_THAT(log, SizeIs(6));
-  EXPECT_THAT(Told(log[0]), ElementsAre("+/a"));
-  EXPECT_THAT(Told(log[1]), ElementsAre("+/a/b*"));
-  EXPECT_THAT(Told(log[2]), ElementsAre("+/c"));
-  EXPECT_THAT(Told(log[3]), ElementsAre("+/t"));
-  EXPECT_THAT(Told(log[4]), ElementsAre("-/a/b"));
-  EXPECT_THAT(Told(log[5]), ElementsAre("-/c"));
+  const std::string rest = Text("") + OpenAcl() + Int(1);
+  LogFile file;
+  file.Add(1, 1, Create("/a", false)).Add(2, 15, Create("/a/b", true));
+  file.Add(3, 19, Text("/c") + rest).Add(4, 21, Text("/t") + rest + Long(5000));
+  file.Add(5, 2, Text("/a/b")).Add(6, 20, Text("/c"));
+  const std::vector<Transaction> log = file.Read();
+  ASSERT_THAT(Told(log), ElementsAre("+/a", "+/a/b*", "+/c", "+/t", "-/a/b", "-/c"));
   EXPECT_EQ(log[1].zxid, 2);
   EXPECT_EQ(log[1].time_ms, 1002);
   EXPECT_EQ(log[1].session, 7);
 }
 
 TEST(TransactionLog, KeepsTransactionsThatChangeNoNames) {
-  const std::vector<Transaction> log = LogFile()
-                                           .Add(1, -10, Int(5000))
-                                           .Add(2, 5, Text("/a") + Text("x") + Int(1))
-                                           .Add(3, -1, Int(-101))
-                                           .Read();
-  ASSERT_THAT(log, SizeIs(3));
-  for (const Transaction& transaction : log) EXPECT_THAT(Told(transaction), IsEmpty());
+  LogFile log;
+  log.Add(1, -10, Int(5000)).Add(2, 5, Text("/a") + Text("x") + Int(1)).Add(3, -1, Int(-101));
+  EXPECT_THAT(Told(log.Read()), ElementsAre("", "", ""));
 }
 
 std::string Part(int32_t type, const std::string& record) { return Int(type) + Text(record); }
 
-TEST(TransactionLog, ReadsAllPartsOfAMulti) {
-  const std::vector<Transaction> log =
-      LogFile()
-          .Add(1, 14,
-               Int(3) + Part(2, Text("/a")) + Part(13, Text("/b") + Int(0)) +
-                   Part(1, Create("/c", true)))
-          .Read();
-  ASSERT_THAT(log, SizeIs(1));
-  EXPECT_THAT(Told(log[0]), ElementsAre("-/a", "+/c*"));
-}
-
-TEST(TransactionLog, AMultiThatFailedChangesNothing) {
-  const std::vector<Transaction> log =
-      LogFile().Add(1, 14, Int(2) + Part(2, Text("/a")) + Part(-1, Int(-101))).Read();
-  ASSERT_THAT(log, SizeIs(1));
-  EXPECT_THAT(Told(log[0]), IsEmpty());
+TEST(TransactionLog, ReadsAllPartsOfAMultiAndNoneOfOneThatFailed) {
+  LogFile log;
+  log.Add(
+      1, 14,
+      Int(3) + Part(2, Text("/a")) + Part(13, Text("/b") + Int(0)) + Part(1, Create("/c", true)));
+  log.Add(2, 14, Int(2) + Part(2, Text("/a")) + Part(-1, Int(-101)));
+  EXPECT_THAT(Told(log.Read()), ElementsAre("-/a +/c*", ""));
 }
 
 TEST(TransactionLog, ReadsTheEndOfASessionWithAndWithoutItsNodes) {
-  const std::vector<Transaction> log = LogFile()
-                                           .Add(1, -11, Int(2) + Text("/a") + Text("/b"))
-                                           .Add(2, -11, Int(0))
-                                           .Add(3, -11, "")  // closeSessionTxn.enabled=false
-                                           .Read();
-  ASSERT_THAT(log, SizeIs(3));
-  EXPECT_THAT(Told(log[0]), ElementsAre("-/a", "-/b", "end"));
-  EXPECT_THAT(Told(log[1]), ElementsAre("end"));
-  EXPECT_THAT(Told(log[2]), ElementsAre("end"));
+  LogFile log;
+  log.Add(1, -11, Int(2) + Text("/a") + Text("/b")).Add(2, -11, Int(0));
+  log.Add(3, -11, "");  // closeSessionTxn.enabled=false
+  EXPECT_THAT(Told(log.Read()), ElementsAre("-/a -/b end", "end", "end"));
 }
 
 TEST(TransactionLog, EndsAtThePadding) {
@@ -159,98 +139,77 @@ TEST(TransactionLog, ComplainsOfABadRecordInTheMiddle) {
   EXPECT_EQ(ReadTransactionLog(bytes).status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST(TransactionLog, ComplainsOfARecordThatCannotBeRead) {
-  const auto log = ReadTransactionLog(LogFile().Add(1, 2, Int(1000)).bytes());
-  EXPECT_EQ(log.status().code(), absl::StatusCode::kDataLoss);
-}
-
-TEST(TransactionLog, ComplainsOfAnotherKindOfFile) {
-  const auto log = ReadTransactionLog("ZKSN" + std::string(100, '\0'));
-  EXPECT_EQ(log.status().code(), absl::StatusCode::kInvalidArgument);
+TEST(TransactionLog, ComplainsOfARecordThatCannotBeReadAndOfAnotherKindOfFile) {
+  EXPECT_EQ(ReadTransactionLog(LogFile().Add(1, 2, Int(1000)).bytes()).status().code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(ReadTransactionLog("ZKSN" + std::string(100, '\0')).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 // ---- several members -------------------------------------------------------------------------------
 
-int64_t Zxid(int64_t epoch, int64_t count) { return epoch << 32 | count; }
-
-std::vector<Transaction> MemberWith(const std::vector<int64_t>& zxids) {
-  std::vector<Transaction> member;
-  for (const int64_t zxid : zxids) member.push_back({.zxid = zxid});
-  return member;
-}
-
-struct TestMember {
+// "1.2" is transaction 2 of epoch 1; after a "/" stand the snapshots of the member.
+std::vector<int64_t> Zxids(const std::string& words) {
   std::vector<int64_t> zxids;
-  std::vector<int64_t> snapshots = {0};
-};
-
-std::vector<int64_t> UnionOfZxids(const std::vector<TestMember>& members) {
-  std::vector<MemberLog> logs;
-  for (const TestMember& member : members) {
-    logs.push_back({MemberWith(member.zxids), member.snapshots});
+  for (const absl::string_view word : absl::StrSplit(words, ' ', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(word, '.');
+    zxids.push_back(std::stoll(parts.first) << 32 | std::stoll(parts.second));
   }
-  std::vector<int64_t> zxids;
-  for (const Transaction& transaction : UnionOf(logs)) zxids.push_back(transaction.zxid);
   return zxids;
 }
 
+void ExpectUnion(const std::vector<std::string>& members, const std::string& expected) {
+  std::vector<MemberLog> logs;
+  for (const std::string& member : members) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(member, '/');
+    MemberLog& log = logs.emplace_back(MemberLog{{}, Zxids(parts.second)});
+    for (const int64_t zxid : Zxids(parts.first)) log.transactions.push_back({.zxid = zxid});
+  }
+  std::vector<int64_t> zxids;
+  for (const Transaction& transaction : UnionOf(logs)) zxids.push_back(transaction.zxid);
+  EXPECT_EQ(zxids, Zxids(expected));
+}
+
 TEST(TransactionUnion, HasWhatAnyMemberHasOnceAndInOrder) {
-  EXPECT_THAT(UnionOfZxids({{{1, 2, 5}}, {{2, 3, 4}}, {{}}}), ElementsAre(1, 2, 3, 4, 5));
+  ExpectUnion({"0.1 0.2 0.5 / 0.0", "0.2 0.3 0.4 / 0.0", "/ 0.0"}, "0.1 0.2 0.3 0.4 0.5");
 }
 
 TEST(TransactionUnion, LeavesOutWhatAFallenLeaderAloneProposed) {
-  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 4)}, {0, Zxid(2, 3)}},
-                            {{Zxid(1, 1), Zxid(2, 1), Zxid(2, 2), Zxid(2, 3), Zxid(2, 4)}}}),
-              ElementsAre(Zxid(1, 1), Zxid(2, 1), Zxid(2, 2), Zxid(2, 3), Zxid(2, 4)));
+  ExpectUnion({"1.1 1.2 2.4 / 0.0 2.3", "1.1 2.1 2.2 2.3 2.4 / 0.0"}, "1.1 2.1 2.2 2.3 2.4");
 }
 
 // The second followed the first's fallen leader to the end, then led the next epoch itself.
 TEST(TransactionUnion, LeavesOutWhatTwoWroteDownWhenTheThirdGoesOnWithoutIt) {
-  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(3, 1)}},
-                            {{Zxid(1, 1), Zxid(1, 2), Zxid(3, 1)}, {0, Zxid(1, 1)}},
-                            {{Zxid(1, 1), Zxid(3, 1)}, {0, Zxid(1, 1)}}}),
-              ElementsAre(Zxid(1, 1), Zxid(3, 1)));
+  ExpectUnion({"1.1 1.2 3.1 / 0.0", "1.1 1.2 3.1 / 0.0 1.1", "1.1 3.1 / 0.0 1.1"}, "1.1 3.1");
 }
 
-TEST(TransactionUnion, LeavesOutAWholeEpochThatAMemberGoesOver) {
-  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(2, 1), Zxid(3, 1)}}, {{Zxid(1, 1), Zxid(3, 1)}}}),
-              ElementsAre(Zxid(1, 1), Zxid(3, 1)));
+TEST(TransactionUnion, LeavesOutAWholeEpochThatAMemberSkips) {
+  ExpectUnion({"1.1 2.1 3.1 / 0.0", "1.1 3.1 / 0.0"}, "1.1 3.1");
 }
 
 TEST(TransactionUnion, KeepsWhatAMemberLearntFromASnapshot) {
-  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 1)}},
-                            {{Zxid(1, 1), Zxid(2, 1)}, {0, Zxid(1, 2)}}}),
-              ElementsAre(Zxid(1, 1), Zxid(1, 2), Zxid(2, 1)));
-  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 1), Zxid(2, 2)}},
-                            {{Zxid(1, 1), Zxid(2, 2)}, {0, Zxid(2, 1)}}}),
-              ElementsAre(Zxid(1, 1), Zxid(1, 2), Zxid(2, 1), Zxid(2, 2)));
+  ExpectUnion({"1.1 1.2 2.1 / 0.0", "1.1 2.1 / 0.0 1.2"}, "1.1 1.2 2.1");
+  ExpectUnion({"1.1 1.2 2.1 2.2 / 0.0", "1.1 2.2 / 0.0 2.1"}, "1.1 1.2 2.1 2.2");
 }
 
 TEST(TransactionUnion, ConcludesNothingFromAGapInsideAnEpochOrFromAMemberWithoutSnapshots) {
-  EXPECT_THAT(UnionOfZxids(
-                  {{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 1), Zxid(2, 2)}}, {{Zxid(1, 1), Zxid(2, 2)}}}),
-              ElementsAre(Zxid(1, 1), Zxid(1, 2), Zxid(2, 1), Zxid(2, 2)));
-  EXPECT_THAT(
-      UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2), Zxid(2, 1)}}, {{Zxid(1, 1), Zxid(2, 1)}, {}}}),
-      ElementsAre(Zxid(1, 1), Zxid(1, 2), Zxid(2, 1)));
+  ExpectUnion({"1.1 1.2 2.1 2.2 / 0.0", "1.1 2.2 / 0.0"}, "1.1 1.2 2.1 2.2");
+  ExpectUnion({"1.1 1.2 2.1 / 0.0", "1.1 2.1 /"}, "1.1 1.2 2.1");
 }
 
 TEST(TransactionUnion, KeepsTheEndOfTheLastEpoch) {
-  EXPECT_THAT(UnionOfZxids({{{Zxid(1, 1), Zxid(1, 2)}}, {{Zxid(1, 1)}}}),
-              ElementsAre(Zxid(1, 1), Zxid(1, 2)));
+  ExpectUnion({"1.1 1.2 / 0.0", "1.1 / 0.0"}, "1.1 1.2");
 }
 
 // ---- lives -----------------------------------------------------------------------------------------
 
 TEST(NodeLives, EndWithADeletionOrWithTheSession) {
-  const std::vector<NodeLife> lives = LivesOf(LogFile()
-                                                  .Add(1, 1, Create("/p", false))
-                                                  .Add(2, 1, Create("/p/a", true))
-                                                  .Add(3, 1, Create("/p/b", true))
-                                                  .Add(4, 1, Create("/p/c", true), /*session=*/8)
-                                                  .Add(5, 2, Text("/p/a"))
-                                                  .Add(6, -11, "")
-                                                  .Read());
+  LogFile log;
+  log.Add(1, 1, Create("/p", false))
+      .Add(2, 1, Create("/p/a", true))
+      .Add(3, 1, Create("/p/b", true));
+  log.Add(4, 1, Create("/p/c", true), /*session=*/8).Add(5, 2, Text("/p/a")).Add(6, -11, "");
+  const std::vector<NodeLife> lives = LivesOf(log.Read());
   ASSERT_THAT(lives, SizeIs(4));
   EXPECT_EQ(lives[0].gone_zxid, 0);
   EXPECT_EQ(lives[0].session, 0);
@@ -263,13 +222,10 @@ TEST(NodeLives, EndWithADeletionOrWithTheSession) {
 }
 
 TEST(NodeLives, KnowTheIncarnationOfTheirParent) {
-  const std::vector<NodeLife> lives = LivesOf(LogFile()
-                                                  .Add(1, 1, Create("/p/a", true))
-                                                  .Add(2, 2, Text("/p/a"))
-                                                  .Add(3, 2, Text("/p"))
-                                                  .Add(4, 1, Create("/p", false))
-                                                  .Add(5, 1, Create("/p/a", true))
-                                                  .Read());
+  LogFile log;
+  log.Add(1, 1, Create("/p/a", true)).Add(2, 2, Text("/p/a")).Add(3, 2, Text("/p"));
+  log.Add(4, 1, Create("/p", false)).Add(5, 1, Create("/p/a", true));
+  const std::vector<NodeLife> lives = LivesOf(log.Read());
   ASSERT_THAT(lives, SizeIs(3));
   EXPECT_EQ(lives[0].parent_czxid, 0);
   EXPECT_EQ(lives[2].parent_czxid, 4);

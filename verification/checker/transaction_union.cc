@@ -25,12 +25,9 @@ int64_t CountOf(int64_t zxid) { return zxid & 0xffffffff; }
 struct Gap {
   int64_t after;
   int64_t before;
-};
 
-bool HasSnapshotIn(const MemberLog& member, const Gap& gap) {
-  return std::any_of(member.snapshots.begin(), member.snapshots.end(),
-                     [&](int64_t zxid) { return zxid > gap.after && zxid < gap.before; });
-}
+  bool Has(int64_t zxid) const { return zxid > after && zxid < before; }
+};
 
 // Where the log goes over to the first transaction of another epoch, with nothing in between that it
 // could have learnt from a snapshot.
@@ -40,24 +37,16 @@ std::vector<Gap> GapsOf(const MemberLog& member) {
   for (std::size_t i = 1; i < member.transactions.size(); ++i) {
     const Gap gap{member.transactions[i - 1].zxid, member.transactions[i].zxid};
     if (EpochOf(gap.before) == EpochOf(gap.after) || CountOf(gap.before) != 1) continue;
-    if (!HasSnapshotIn(member, gap)) gaps.push_back(gap);
+    const auto inside = [&gap](int64_t zxid) { return gap.Has(zxid); };
+    if (std::ranges::none_of(member.snapshots, inside)) gaps.push_back(gap);
   }
   return gaps;
 }
 
-bool InAny(const std::vector<Gap>& gaps, int64_t zxid) {
-  return std::any_of(gaps.begin(), gaps.end(),
-                     [&](const Gap& gap) { return zxid > gap.after && zxid < gap.before; });
-}
-
-std::string ReadBytes(std::ifstream& file) {
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-absl::StatusOr<std::vector<Transaction>> ReadFile(const std::string& path) {
+absl::StatusOr<std::vector<Transaction>> ReadOne(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
-  auto transactions = ReadTransactionLog(ReadBytes(file));
+  auto transactions = ReadTransactionLog({std::istreambuf_iterator<char>(file), {}});
   if (transactions.ok()) return transactions;
   return absl::Status(transactions.status().code(),
                       absl::StrCat(path, ": ", transactions.status().message()));
@@ -89,30 +78,26 @@ std::vector<Transaction> UnionOf(const std::vector<MemberLog>& members) {
   }
   std::vector<Transaction> together;
   for (const auto& [zxid, transaction] : all) {
-    if (!InAny(gaps, zxid)) together.push_back(*transaction);
+    const auto over = [zxid = zxid](const Gap& gap) { return gap.Has(zxid); };
+    if (std::ranges::none_of(gaps, over)) together.push_back(*transaction);
   }
   return together;
 }
 
 absl::StatusOr<std::vector<Transaction>> ReadTransactionLogs(
     const std::vector<std::string>& files) {
-  std::map<std::string, std::map<int64_t, Transaction>> members;  // by directory
+  std::map<std::string, MemberLog> members;  // by directory
   for (const std::string& path : files) {
-    auto read = ReadFile(path);
+    auto read = ReadOne(path);
     if (!read.ok()) return read.status();
-    auto& member = members[std::filesystem::path(path).parent_path().string()];
-    for (Transaction& transaction : *read) {
-      const int64_t zxid = transaction.zxid;
-      member.emplace(zxid, std::move(transaction));
-    }
+    MemberLog& member = members[std::filesystem::path(path).parent_path().string()];
+    std::ranges::move(*read, std::back_inserter(member.transactions));
   }
   std::vector<MemberLog> logs;
-  for (auto& [directory, transactions] : members) {
-    MemberLog& log = logs.emplace_back();
-    for (auto& [zxid, transaction] : transactions) {
-      log.transactions.push_back(std::move(transaction));
-    }
-    log.snapshots = SnapshotsIn(directory);
+  for (auto& [directory, member] : members) {
+    std::ranges::stable_sort(member.transactions, {}, &Transaction::zxid);
+    member.snapshots = SnapshotsIn(directory);
+    logs.push_back(std::move(member));
   }
   return UnionOf(logs);
 }

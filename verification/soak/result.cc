@@ -2,7 +2,15 @@
 
 #include "verification/soak/result.h"
 
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
+
+#include "testing/local/read_file.h"
 
 namespace zkrecipes::soak {
 namespace {
@@ -33,10 +41,31 @@ json ToJson(const history::FaultFigures& fault) {
 
 }  // namespace
 
-std::string ToJson(const Options& options, absl::Duration took, const history::Verdict& verdict,
+std::vector<std::string> Disagreements(const std::string& log) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+    if (!absl::StrContains(line, "Digests are not matching")) continue;
+    if (!absl::StrContains(line, "[main]")) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+std::vector<std::string> DisagreementsIn(const std::string& directory) {
+  std::vector<std::string> all;
+  std::error_code none;
+  for (const auto& server : std::filesystem::directory_iterator(directory, none)) {
+    for (const std::string& line : Disagreements(testing::ReadFile(server.path() / "server.log"))) {
+      all.push_back(absl::StrCat(server.path().filename().string(), ": ", line));
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::string ToJson(const SoakOptions& options, absl::Duration took, const history::Verdict& verdict,
                    const std::vector<std::string>& disagreements) {
   const history::Figures& figures = verdict.figures;
-  json result = {{"ensemble", options.docker ? "docker" : "local"},
+  json result = {{"ensemble", options.ensemble()},
                  {"seed", options.seed},
                  {"seconds", absl::ToDoubleSeconds(took)},
                  {"workers", options.workers},
@@ -48,8 +77,7 @@ std::string ToJson(const Options& options, absl::Duration took, const history::V
                  {"faults", json::array()},
                  {"violations", json::array()},
                  {"disagreements", disagreements}};
-  for (const history::FaultFigures& fault : figures.faults)
-    result["faults"].push_back(ToJson(fault));
+  for (const auto& fault : figures.faults) result["faults"].push_back(ToJson(fault));
   for (const history::Violation& violation : verdict.violations) {
     result["violations"].push_back({{"rule", violation.rule},
                                     {"what", violation.what},

@@ -12,7 +12,6 @@
 
 #include "verification/checker/run_directory.h"
 #include "verification/soak/deck.h"
-#include "verification/soak/files.h"
 #include "verification/soak/trouble.h"
 #include "verification/workload/crew.h"
 #include "zkrecipes/contenders.h"
@@ -24,7 +23,7 @@ namespace {
 constexpr absl::Duration kElection = absl::Seconds(3);
 const absl::Duration kRecovery = kSessionTimeout + 1.5 * kTick + kElection + absl::Seconds(2);
 
-std::vector<const faults::Fault*> Selected(const Options& options) {
+std::vector<const faults::Fault*> Selected(const SoakOptions& options) {
   std::vector<const faults::Fault*> selected;
   for (const faults::Fault& fault : faults::Catalogue()) {
     const auto& names = options.faults;
@@ -35,20 +34,9 @@ std::vector<const faults::Fault*> Selected(const Options& options) {
   return selected;
 }
 
-history::CrewOptions ForCrew(const Stage& stage, const Options& options) {
-  history::CrewOptions crew;
-  crew.programs = ZKRECIPES_BIN_DIR;
-  crew.directory = options.report;
-  crew.hosts = stage.hosts;
-  crew.servers = stage.servers->list();
-  crew.session_timeout = kSessionTimeout;
-  crew.seed = options.seed;
-  return crew;
-}
-
 // Faults for as long as the options say, each followed by time to recover. A worker that ends by
 // itself ends the run.
-absl::Status MakeTrouble(Trouble& trouble, history::Crew& crew, const Options& options,
+absl::Status MakeTrouble(Trouble& trouble, history::Crew& crew, const SoakOptions& options,
                          std::mt19937_64& random) {
   Deck deck(Selected(options));
   const absl::Time end = absl::Now() + options.length;
@@ -66,14 +54,12 @@ absl::Status MakeTrouble(Trouble& trouble, history::Crew& crew, const Options& o
 // No faults any more, for as long as every wait may still take.
 absl::Status BeQuiet(faults::Servers& servers, history::Recorder& recorder) {
   if (auto status = servers.WaitForAll(absl::Minutes(1)); !status.ok()) return status;
-  history::Event quiet;
-  quiet.what = history::Event::What::kQuiet;
-  recorder.Record(std::move(quiet));
+  recorder.Record({.what = history::Event::What::kQuiet});
   absl::SleepFor(history::Limits().progress + absl::Seconds(1));
   return absl::OkStatus();
 }
 
-// The contenders that are still queued when nobody lives any more.
+// The contenders that are still queued when no worker lives any more.
 absl::StatusOr<std::vector<std::string>> Left(const Stage& stage,
                                               const std::set<std::string>& paths) {
   absl::SleepFor(kSessionTimeout + 2 * kTick);  // of those that were killed
@@ -88,13 +74,8 @@ absl::StatusOr<std::vector<std::string>> Left(const Stage& stage,
   return left;
 }
 
-std::string Title(const Options& options) {
-  return absl::StrCat("Soak of the ", options.docker ? "docker" : "local", " ensemble, seed ",
-                      options.seed);
-}
-
 // What is known besides the histories.
-absl::Status WriteRest(const Stage& stage, const Options& options) {
+absl::Status WriteRest(const Stage& stage, const SoakOptions& options) {
   auto histories = history::ReadRunDirectory(options.report);
   if (!histories.ok()) return histories.status();
   std::set<std::string> paths;
@@ -109,19 +90,26 @@ absl::Status WriteRest(const Stage& stage, const Options& options) {
   limits.recovery = kRecovery;
   limits.wall_less_boot = absl::Now() - absl::UnixEpoch() - absl::Nanoseconds(history::Now());
   limits.left = *std::move(left);
-  return WriteFile(options.report + "/run.json", history::ToJson(Title(options), limits));
+  const std::string title =
+      absl::StrCat("Soak of the ", options.ensemble(), " ensemble, seed ", options.seed);
+  return history::WriteFile(options.report + "/run.json", history::ToJson(title, limits));
 }
 
 }  // namespace
 
-absl::Status Run(Stage& stage, const Options& options) {
+absl::Status Run(Stage& stage, const SoakOptions& options) {
   auto recorder = history::Recorder::Open(options.report + "/faults.jsonl", "faults");
   if (!recorder.ok()) return recorder.status();
-  auto crew = history::Crew::Start(ForCrew(stage, options));
+  auto crew = history::Crew::Start({.programs = ZKRECIPES_BIN_DIR,
+                                    .directory = options.report,
+                                    .hosts = stage.hosts,
+                                    .servers = stage.servers->list(),
+                                    .session_timeout = kSessionTimeout,
+                                    .seed = options.seed});
   if (!crew.ok()) return crew.status();
   std::mt19937_64 random(options.seed);
   faults::Scene scene{*stage.servers, *stage.network, **crew, random};
-  Trouble trouble(scene, **recorder, random, [](absl::Duration time) { absl::SleepFor(time); });
+  Trouble trouble(scene, **recorder, random);
   absl::Status status = MakeTrouble(trouble, **crew, options, random);
   if (status.ok()) status = BeQuiet(*stage.servers, **recorder);
   status.Update((*crew)->StopAll());

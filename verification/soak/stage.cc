@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/soak/stage.h"
-
 #include <utility>
 
 #include "integration/servers/docker_servers.h"
 #include "integration/servers/local_servers.h"
+#include "verification/soak/run.h"
 
 namespace zkrecipes::soak {
 namespace {
 
-testing::LocalEnsembleOptions ForServers(const Options& options) {
+testing::LocalEnsembleOptions ForServers(const SoakOptions& options) {
   testing::LocalEnsembleOptions servers;
   servers.tick = kTick;
   servers.init_limit = 10;  // an election that fails costs five seconds
@@ -18,7 +17,7 @@ testing::LocalEnsembleOptions ForServers(const Options& options) {
   return servers;
 }
 
-absl::StatusOr<Stage> Locally(const Options& options) {
+absl::StatusOr<Stage> Locally(const SoakOptions& options) {
   Stage stage;
   auto network = faults::Network::Make();
   if (!network.ok()) return network.status();
@@ -31,7 +30,7 @@ absl::StatusOr<Stage> Locally(const Options& options) {
   return stage;
 }
 
-absl::StatusOr<Stage> InDocker(const Options& options) {
+absl::StatusOr<Stage> InDocker(const SoakOptions& options) {
   using faults::DockerServers;
   Stage stage;
   auto servers = DockerServers::Start(ForServers(options), DockerServers::Reach::kBridge);
@@ -46,7 +45,7 @@ absl::StatusOr<Stage> InDocker(const Options& options) {
 
 }  // namespace
 
-absl::StatusOr<Stage> MakeStage(const Options& options) {
+absl::StatusOr<Stage> MakeStage(const SoakOptions& options) {
   auto stage = options.docker ? InDocker(options) : Locally(options);
   if (!stage.ok()) return stage;
   for (int i = 0; i < options.workers; ++i) {

@@ -7,12 +7,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 namespace zkrecipes::soak {
 namespace {
 
-// Of what is done to one client while something else is wrong. Only what leaves the network and the
-// servers alone, so that no fault mends another's.
+// What may be done to one client during another fault: only what leaves the network and the servers
+// alone, so that no fault mends another.
 std::vector<const faults::Fault*> Companions() {
   std::vector<const faults::Fault*> found;
   for (const faults::Fault& fault : faults::Catalogue()) {
@@ -32,28 +33,23 @@ absl::Status Annotate(const faults::Fault& fault, const char* doing, const absl:
 
 }  // namespace
 
-Trouble::Trouble(faults::Scene& scene, history::Recorder& recorder, std::mt19937_64& random,
-                 std::function<void(absl::Duration)> wait)
-    : scene_(scene),
-      recorder_(recorder),
-      random_(random),
-      wait_(std::move(wait)),
-      for_clients_(Companions()) {}
+Trouble::Trouble(faults::Scene& scene, history::Recorder& recorder, std::mt19937_64& random)
+    : scene_(scene), recorder_(recorder), random_(random), for_clients_(Companions()) {}
 
 absl::Status Trouble::Do(const faults::Fault& fault) {
   auto ongoing = Begin(fault);
   if (!ongoing.ok()) return ongoing.status();
   absl::Status status;
   if (!HitsAClient(fault) && random_() % 4 == 0) {
-    wait_(fault.lasts / 4);
+    absl::SleepFor(fault.lasts / 4);
     const faults::Fault& other = for_clients_.Draw(random_);
     auto meanwhile = Begin(other);
     if (!meanwhile.ok()) status = meanwhile.status();
-    wait_(fault.lasts / 2);
+    absl::SleepFor(fault.lasts / 2);
     if (meanwhile.ok()) status = End(other, *std::move(meanwhile));
-    wait_(fault.lasts / 4);
+    absl::SleepFor(fault.lasts / 4);
   } else {
-    wait_(fault.lasts);
+    absl::SleepFor(fault.lasts);
   }
   status.Update(End(fault, *std::move(ongoing)));
   return status;
@@ -76,11 +72,7 @@ absl::Status Trouble::End(const faults::Fault& fault, faults::Ongoing ongoing) {
 
 void Trouble::Record(history::Event::What what, const faults::Fault& fault,
                      const std::string& target) {
-  history::Event event;
-  event.who = fault.name;
-  event.what = what;
-  event.detail = target;
-  recorder_.Record(std::move(event));
+  recorder_.Record({.who = fault.name, .what = what, .detail = target});
 }
 
 }  // namespace zkrecipes::soak

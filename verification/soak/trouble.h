@@ -3,12 +3,11 @@
 #ifndef ZKRECIPES_VERIFICATION_SOAK_TROUBLE_H_
 #define ZKRECIPES_VERIFICATION_SOAK_TROUBLE_H_
 
-#include <functional>
 #include <random>
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
+#include "absl/status/statusor.h"
 
 #include "verification/faults/catalogue.h"
 #include "verification/soak/deck.h"
@@ -19,9 +18,7 @@ namespace zkrecipes::soak {
 // Does faults, one after the other and some of them two at once, and records when. Blocks.
 class Trouble {
  public:
-  // `wait` lets time go by.
-  Trouble(faults::Scene& scene, history::Recorder& recorder, std::mt19937_64& random,
-          std::function<void(absl::Duration)> wait);
+  Trouble(faults::Scene& scene, history::Recorder& recorder, std::mt19937_64& random);
 
   // A fault from begin to end; now and then something happens to a client meanwhile. An error: it
   // could not be begun or ended, so the run is worth nothing.
@@ -35,7 +32,6 @@ class Trouble {
   faults::Scene& scene_;
   history::Recorder& recorder_;
   std::mt19937_64& random_;
-  const std::function<void(absl::Duration)> wait_;
   Deck for_clients_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using Phase = Span::Phase;
 
-// Who was stopped for too long hears of it at once.
+// A process that was stopped for too long hears of its loss at once.
 constexpr int64_t kSoon = 500'000'000;
 
 Phase PhaseOf(const std::string& state) {
@@ -53,9 +53,9 @@ int64_t LossOf(const Attempt& attempt) {
 }
 
 // The pause that the lease did not live through, if that is how it was lost.
-const Process::Pause* Fatal(const Attempt& attempt, const Process& process) {
+const ProcessLife::Pause* Fatal(const Attempt& attempt, const ProcessLife& process) {
   const int64_t lost = LossOf(attempt);
-  for (const Process::Pause& pause : process.pauses) {
+  for (const ProcessLife::Pause& pause : process.pauses) {
     const auto soon = pause.end == kNever ? kNever : pause.end + kSoon;
     if (lost != kNever && attempt.granted_at() < pause.begin && lost >= pause.begin &&
         lost <= soon) {
@@ -66,9 +66,9 @@ const Process::Pause* Fatal(const Attempt& attempt, const Process& process) {
 }
 
 // Until it is given up or its process ends.
-void Hold(const Attempt& attempt, const Process& process, int64_t until, Spans& spans) {
+void Hold(const Attempt& attempt, const ProcessLife& process, int64_t until, Spans& spans) {
   spans.Turn(attempt.granted_at(), PhaseOf(attempt.grant->state));
-  const Process::Pause* pause = Fatal(attempt, process);
+  const ProcessLife::Pause* pause = Fatal(attempt, process);
   const int64_t known = std::min(pause == nullptr ? LossOf(attempt) : pause->begin, until);
   for (const Event* belief : attempt.beliefs) {
     if (belief->at < known) spans.Turn(belief->at, PhaseOf(belief->state));
@@ -84,7 +84,7 @@ void Hold(const Attempt& attempt, const Process& process, int64_t until, Spans& 
 
 }  // namespace
 
-std::vector<Span> SpansOf(const Attempt& attempt, const Process& process, int64_t end) {
+std::vector<Span> SpansOf(const Attempt& attempt, const ProcessLife& process, int64_t end) {
   const int64_t over = std::min({process.ended, process.killed, end});
   Spans spans(attempt.invoke != nullptr ? attempt.asked_at()
                                         : std::min(TimeOf(attempt.grant), over));

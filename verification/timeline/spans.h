@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "verification/checker/story.h"
+#include "verification/checker/chronicle.h"
 
 namespace zkrecipes::history {
 
-// What an attempt was at for some time, as one sees it from outside.
+// A phase of an attempt, as seen from outside.
 struct Span {
   enum class Phase {
     kWaiting,
@@ -19,8 +19,8 @@ struct Span {
     kUnproven,
     kLost,
     kReleasing,
-    // Its process is dead, or stopped and will find it lost; nobody else is to be granted before
-    // that ends.
+    // Its process is dead, or stopped and will find the lease lost; no conflicting grant is to be
+    // made before that ends.
     kPromised,
   };
   Phase phase = Phase::kWaiting;
@@ -28,8 +28,8 @@ struct Span {
   int64_t to = 0;
 };
 
-// By time, at least one, no two of one phase one after the other. `end`: of the run.
-std::vector<Span> SpansOf(const Attempt& attempt, const Process& process, int64_t end);
+// By time; at least one, and no two of one phase in succession. `end`: of the run.
+std::vector<Span> SpansOf(const Attempt& attempt, const ProcessLife& process, int64_t end);
 
 }  // namespace zkrecipes::history
 

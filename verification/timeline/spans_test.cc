@@ -3,18 +3,18 @@
 #include "verification/timeline/spans.h"
 
 #include <cmath>
+#include <ostream>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "verification/checker/run_test_script.h"
 
 namespace zkrecipes::history {
 namespace {
-
-using What = Event::What;
 
 const char* NameOf(Span::Phase phase) {
   constexpr const char* kNames[] = {"waiting", "held",      "suspect", "unproven",
@@ -24,10 +24,10 @@ const char* NameOf(Span::Phase phase) {
 
 // "waiting 1-2, held 2-5": of the first attempt, times in seconds.
 std::string SpansIn(const RunScript& run) {
-  const Story story(run.events());
-  const Process& process = story.processes().front();
+  const Chronicle chronicle(run.events());
+  const ProcessLife& process = chronicle.processes().front();
   std::vector<std::string> told;
-  for (const Span& span : SpansOf(*process.attempts.front(), process, story.end())) {
+  for (const Span& span : SpansOf(*process.attempts.front(), process, chronicle.end())) {
     told.push_back(absl::StrCat(NameOf(span.phase), " ", std::lround(span.from * 1e-9), "-",
                                 std::lround(span.to * 1e-9)));
   }
@@ -35,59 +35,42 @@ std::string SpansIn(const RunScript& run) {
 }
 
 // Asks at 1, is granted at 2 and told that nobody else is before 9.
-RunScript Holding() {
-  RunScript run;
-  run.At(0).Process("w1", What::kStart).At(1).Writer("w1", 1).Asks().At(2).Granted(11, 9);
-  return run;
-}
+constexpr char kHolding[] = "0 w1 start; 1 w1 invoke; 2 grant token=11 until=9;";
 
-TEST(Spans, GoFromTheRequestToTheRelease) {
-  RunScript run = Holding();
-  run.At(5).Releases();
-  EXPECT_EQ(SpansIn(run), "waiting 1-2, held 2-5");
-  run.At(6).Released();
-  EXPECT_EQ(SpansIn(run), "waiting 1-2, held 2-5, releasing 5-6");
-}
+struct SpansCase {
+  const char* name;
+  std::string run;
+  const char* spans;
+};
 
-TEST(Spans, EndWithARefusal) {
-  RunScript run;
-  run.At(1).Writer("w1", 1).Asks().At(3).Failed("CANCELLED: enough");
-  run.At(9).Process("w1", What::kEnd);
-  EXPECT_EQ(SpansIn(run), "waiting 1-3");
-}
+std::ostream& operator<<(std::ostream& out, const SpansCase& c) { return out << c.name; }
 
-TEST(Spans, EndWithTheRun) {
-  RunScript run = Holding();
-  run.At(8).Process("w1", What::kEnd);
-  EXPECT_EQ(SpansIn(run), "waiting 1-2, held 2-8");
-}
+class Spans : public ::testing::TestWithParam<SpansCase> {};
 
-TEST(Spans, FollowWhatWasSeen) {
-  RunScript run = Holding();
-  run.At(3).Sees("held").At(4).Sees("suspect").At(5).Sees("suspect").At(6).Sees("held");
-  run.At(7).Lost().Sees("lost").At(8).Releases();
-  EXPECT_EQ(SpansIn(run), "waiting 1-2, held 2-4, suspect 4-6, held 6-7, lost 7-8");
-}
+TEST_P(Spans, FollowTheEvents) { EXPECT_EQ(SpansIn(RunScript(GetParam().run)), GetParam().spans); }
 
-TEST(Spans, OfTheDeadThePromiseIsLeft) {
-  RunScript run = Holding();
-  run.At(4).Process("w1", What::kKilled).At(20).Process("w1", What::kStart);
-  EXPECT_EQ(SpansIn(run), "waiting 1-2, held 2-4, promised 4-9");
-}
-
-TEST(Spans, WhoWasStoppedForTooLongHadLostItBeforeHeKnew) {
-  RunScript run = Holding();
-  run.At(4).Process("w1", What::kPaused).At(15).Process("w1", What::kResumed);
-  run.At(15.1).Lost().At(16).Releases();
-  EXPECT_EQ(SpansIn(run), "waiting 1-2, held 2-4, promised 4-9, lost 9-16");
-}
-
-TEST(Spans, WhoWasStoppedForAMomentHeldItAllTheTime) {
-  RunScript run = Holding();
-  run.At(4).Process("w1", What::kPaused).At(5).Process("w1", What::kResumed);
-  run.At(6).Sees("held").At(7).Releases();
-  EXPECT_EQ(SpansIn(run), "waiting 1-2, held 2-7");
-}
+const SpansCase kCases[] = {
+    {"GoFromTheRequestToTheReleaseCall", kHolding + std::string("5 release"),
+     "waiting 1-2, held 2-5"},
+    {"GoFromTheRequestToTheRelease", kHolding + std::string("5 release; 6 released OK"),
+     "waiting 1-2, held 2-5, releasing 5-6"},
+    {"EndWithARefusal", "1 w1 invoke; 3 failed CANCELLED: enough; 9 w1 end", "waiting 1-3"},
+    {"EndWithTheRun", kHolding + std::string("8 w1 end"), "waiting 1-2, held 2-8"},
+    {"FollowWhatWasSeen",
+     kHolding + std::string("3 belief held; 4 belief suspect; 5 belief suspect; 6 belief held;"
+                            "7 lost; belief lost; 8 release"),
+     "waiting 1-2, held 2-4, suspect 4-6, held 6-7, lost 7-8"},
+    {"OfTheDeadThePromiseIsLeft", kHolding + std::string("4 w1 killed; 20 w1 start"),
+     "waiting 1-2, held 2-4, promised 4-9"},
+    {"AfterTooLongAPauseTheLeaseWasLostBeforeItsHolderKnew",
+     kHolding + std::string("4 w1 paused; 15 w1 resumed; 15.1 w1 lost; 16 release"),
+     "waiting 1-2, held 2-4, promised 4-9, lost 9-16"},
+    {"DuringAShortPauseTheLeaseWasHeldAllTheTime",
+     kHolding + std::string("4 w1 paused; 5 w1 resumed; 6 w1 belief held; 7 release"),
+     "waiting 1-2, held 2-7"},
+};
+INSTANTIATE_TEST_SUITE_P(Phases, Spans, ::testing::ValuesIn(kCases),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace zkrecipes::history

@@ -11,11 +11,14 @@
 #include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
 
-#include "verification/checker/story.h"
+#include "verification/checker/chronicle.h"
 #include "verification/timeline/spans.h"
-#include "verification/timeline/timeline_page.h"
 
 namespace zkrecipes::history {
+
+// The files of page/ in one; "@DATA@" stands where the run is to be. Made by CMake.
+extern const char kTimelinePage[];
+
 namespace {
 
 using Json = nlohmann::json;
@@ -41,16 +44,16 @@ class Numbers {
 };
 
 // The object `run` of page/model.js.
-class Data {
+class PageData {
  public:
-  Data(const Story& story, const Verdict& verdict) : story_(story), verdict_(verdict) {}
+  PageData(const Chronicle& run, const Verdict& verdict) : run_(run), verdict_(verdict) {}
 
   Json Make(const std::string& title) {
-    for (const Process& process : story_.processes()) parts_.Add(process.who);
-    for (const Attempt& attempt : story_.attempts()) paths_.Add(attempt.path);
+    for (const ProcessLife& process : run_.processes()) parts_.Add(process.who);
+    for (const Attempt& attempt : run_.attempts()) paths_.Add(attempt.path);
     Json run = {{"title", title},
-                {"end", std::max<int64_t>(Micros(story_.end()), 1)},
-                {"quiet", story_.quiet() == kNever ? Json() : Json(Micros(story_.quiet()))},
+                {"end", std::max<int64_t>(Micros(run_.end()), 1)},
+                {"quiet", run_.quiet() == kNever ? Json() : Json(Micros(run_.quiet()))},
                 {"parts", parts_.Names()},
                 {"paths", paths_.Names()}};
     run["figures"] = FiguresJson();
@@ -63,7 +66,7 @@ class Data {
   }
 
  private:
-  int64_t Micros(int64_t at) const { return (at - story_.begin()) / 1000; }
+  int64_t Micros(int64_t at) const { return (at - run_.begin()) / 1000; }
 
   Json FiguresJson() const {
     const Figures& f = verdict_.figures;
@@ -111,21 +114,21 @@ class Data {
 
   void AddAttempts(Json& run) const {
     run["attempts"] = Json::array();
-    for (const Process& process : story_.processes()) {
+    for (const ProcessLife& process : run_.processes()) {
       for (const Attempt* attempt : process.attempts) {
         run["attempts"].push_back(AttemptJson(*attempt, process));
       }
     }
   }
 
-  Json AttemptJson(const Attempt& attempt, const Process& process) const {
+  Json AttemptJson(const Attempt& attempt, const ProcessLife& process) const {
     Json json = {{"who", parts_.Of(attempt.who)},
                  {"process", attempt.process},
                  {"number", attempt.number},
                  {"path", paths_.Of(attempt.path)},
                  {"exclusive", attempt.exclusive()}};
     Json& spans = json["spans"] = Json::array();
-    for (const Span& span : SpansOf(attempt, process, story_.end())) {
+    for (const Span& span : SpansOf(attempt, process, run_.end())) {
       spans.push_back({static_cast<int>(span.phase), Micros(span.from), Micros(span.to)});
     }
     if (attempt.from != nullptr) json["change"] = attempt.from->number;
@@ -142,27 +145,26 @@ class Data {
   // When each part was played by somebody, and when by nobody.
   void AddProcesses(Json& run) const {
     run["alive"] = run["dead"] = run["paused"] = Json::array();
-    std::map<std::string, const Process*> last;
-    for (const Process& process : story_.processes()) {
-      const Process*& before = last[process.who];
+    std::map<std::string, const ProcessLife*> last;
+    for (const ProcessLife& process : run_.processes()) {
+      const ProcessLife*& before = last[process.who];
       if (before != nullptr) AddDeath(run, *before, process.started);
       before = &process;
       run["alive"].push_back(Between(process.who, process.started, EndOf(process)));
-      for (const Process::Pause& pause : process.pauses) {
-        run["paused"].push_back(
-            Between(process.who, pause.begin, std::min(pause.end, story_.end())));
+      for (const ProcessLife::Pause& pause : process.pauses) {
+        run["paused"].push_back(Between(process.who, pause.begin, std::min(pause.end, run_.end())));
       }
     }
     for (const auto& [who, process] : last) {
-      if (process->killed != kNever) AddDeath(run, *process, story_.end());
+      if (process->killed != kNever) AddDeath(run, *process, run_.end());
     }
   }
 
-  int64_t EndOf(const Process& process) const {
-    return std::min({process.ended, process.killed, story_.end()});
+  int64_t EndOf(const ProcessLife& process) const {
+    return std::min({process.ended, process.killed, run_.end()});
   }
 
-  void AddDeath(Json& run, const Process& process, int64_t until) const {
+  void AddDeath(Json& run, const ProcessLife& process, int64_t until) const {
     if (EndOf(process) >= until) return;
     Json death = Between(process.who, EndOf(process), until);
     death["killed"] = process.killed != kNever;
@@ -177,7 +179,7 @@ class Data {
   void AddEvents(Json& run) const {
     run["suspended"] = run["refused"] = Json::array();
     std::map<std::string, const Event*> suspended;
-    for (const Event& event : story_.events()) {
+    for (const Event& event : run_.events()) {
       if (event.what == What::kWrite && !event.accepted) AddRefusal(run, event);
       if (event.what == What::kSession || event.what == What::kKilled || event.what == What::kEnd) {
         End(run["suspended"], suspended, event);
@@ -205,7 +207,7 @@ class Data {
                               {"token", std::to_string(write.token)}});
   }
 
-  const Story& story_;
+  const Chronicle& run_;
   const Verdict& verdict_;
   Numbers parts_;
   Numbers paths_;
@@ -214,8 +216,8 @@ class Data {
 }  // namespace
 
 std::string Timeline(const std::string& title, std::vector<Event> events, const Verdict& verdict) {
-  const Story story(std::move(events));
-  const Json run = Data(story, verdict).Make(title);
+  const Chronicle chronicle(std::move(events));
+  const Json run = PageData(chronicle, verdict).Make(title);
   // "</script>" in a name would end the script.
   const std::string json = absl::StrReplaceAll(
       run.dump(-1, ' ', false, Json::error_handler_t::replace), {{"</", "<\\/"}});

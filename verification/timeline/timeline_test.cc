@@ -8,13 +8,11 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-#include "verification/checker/run_directory.h"
 #include "verification/checker/run_test_script.h"
 
 namespace zkrecipes::history {
 namespace {
 
-using What = Event::What;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -26,12 +24,9 @@ nlohmann::json DataOf(const std::string& page) {
 }
 
 RunScript SomeRun() {
-  RunScript run;
-  run.At(1).Process("w1", What::kStart).Process("w2", What::kStart);
-  run.At(2).Writer("w1", 1).Asks().At(3).Granted(11, 9).At(4).Writer("w2", 1).Asks();
-  run.At(4).Fault("kill").At(5).Mended("kill").Process("w1", What::kKilled);
-  run.At(6).Writer("w2", 1).Granted(12, 15).Wrote(1, 12, /*accepted=*/false);
-  return run;
+  return RunScript(
+      "1 w1 start; w2 start; 2 w1 invoke; 3 grant token=11 until=9; 4 w2 invoke; kill fault;"
+      "5 kill mended; w1 killed; 6 w2 grant token=12 until=15; write order=1 refused");
 }
 
 TEST(Timeline, TellsThePageWhatHappenedInMicroseconds) {
@@ -73,43 +68,6 @@ TEST(Timeline, NoNameEndsTheScript) {
 
 TEST(Timeline, AnEmptyRunIsAPageToo) {
   EXPECT_EQ(DataOf(Timeline("", {}, {}))["attempts"].size(), 0u);
-}
-
-// ---- run.json ------------------------------------------------------------------------------------
-
-TEST(RunDirectory, LimitsComeBackWhole) {
-  Limits limits;
-  limits.progress = absl::Seconds(7);
-  limits.recovery = absl::Milliseconds(1500);
-  limits.wall_less_boot = absl::Nanoseconds(-12345678901);
-  limits.left = {"/lock/a"};
-  limits.failures_at_rest = {"OK"};
-  const auto run = FromJson(ToJson("A title", limits));
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->title, "A title");
-  EXPECT_EQ(run->limits.progress, limits.progress);
-  EXPECT_EQ(run->limits.recovery, limits.recovery);
-  EXPECT_EQ(run->limits.rounding, limits.rounding);
-  EXPECT_EQ(run->limits.wall_less_boot, limits.wall_less_boot);
-  EXPECT_EQ(run->limits.left, limits.left);
-  EXPECT_EQ(run->limits.failures_at_rest, limits.failures_at_rest);
-}
-
-TEST(RunDirectory, WhatIsLeftOutStaysAsItIs) {
-  const auto run = FromJson("{}");
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->limits.progress, Limits().progress);
-  EXPECT_FALSE(run->limits.left.has_value());
-}
-
-TEST(RunDirectory, RefusesWhatIsNoObjectOfLimits) {
-  for (const char* text : {"", "[]", R"({"progress_ms": "7"})", R"({"left": 1})"}) {
-    EXPECT_EQ(FromJson(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
-  }
-}
-
-TEST(RunDirectory, SaysThatThereIsNoHistory) {
-  EXPECT_EQ(ReadRunDirectory("/no/such/directory").status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/local_servers.h"
 #include "testing/local/work_directory.h"
-#include "verification/checker/node_lives.h"
+#include "verification/checker/queue_log.h"
 #include "verification/checker/run_directory.h"
 #include "verification/timeline/timeline.h"
 #include "verification/workload/crew.h"

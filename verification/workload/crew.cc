@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 
 #include "testing/local/spawn.h"
-#include "verification/checker/history_file.h"
+#include "verification/checker/run_directory.h"
 
 namespace zkrecipes::history {
 namespace {
@@ -58,7 +58,7 @@ absl::Status Crew::Open() {
   if (!recorder.ok()) return recorder.status();
   recorder_ = *std::move(recorder);
   for (size_t i = 0; i < options_.hosts.size(); ++i) {
-    Worker& worker = workers_.emplace_back();
+    Member& worker = workers_.emplace_back();
     const std::string clock = File(static_cast<int>(i), ".clock");
     worker.clock = base::UniqueFd(open(clock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (absl::Status status = WriteClock(worker.clock.get(), absl::ZeroDuration()); !status.ok()) {
@@ -79,7 +79,7 @@ std::string Crew::File(int i, const std::string& suffix) const {
 }
 
 std::vector<std::string> Crew::Command(int i) const {
-  const Worker& worker = workers_[static_cast<size_t>(i)];
+  const Member& worker = workers_[static_cast<size_t>(i)];
   std::vector<std::string> command;
   if (const std::string path = host(i).network_namespace; !path.empty()) {
     command = {"/usr/bin/nsenter", "--net=" + path};
@@ -99,9 +99,9 @@ std::vector<std::string> Crew::Command(int i) const {
 }
 
 absl::Status Crew::Spawn(int i) {
-  Worker& worker = this->worker(i);
+  Member& worker = this->worker(i);
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return Refused("socketpair");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return Refused("socketpair");
   base::UniqueFd ours(ends[0]);
   const base::UniqueFd its(ends[1]);
   worker.history = File(i, absl::StrCat(".", worker.processes, ".jsonl"));
@@ -123,7 +123,7 @@ void Crew::Record(int i, What what, int64_t at, const std::string& detail) {
 }
 
 absl::Status Crew::Notice(int i) {
-  Worker& worker = this->worker(i);
+  Member& worker = this->worker(i);
   if (!worker.alive || worker.process.pid() != 0) return absl::OkStatus();
   worker.alive = false;
   Record(i, What::kKilled, 0, "it ended by itself");
@@ -132,7 +132,7 @@ absl::Status Crew::Notice(int i) {
 
 absl::Status Crew::Kill(int i) {
   absl::Status noticed = Notice(i);
-  Worker& worker = this->worker(i);
+  Member& worker = this->worker(i);
   if (!worker.alive) return noticed;
   worker.process.Kill();
   worker.alive = false;
@@ -148,7 +148,7 @@ absl::Status Crew::Start(int i) {
 
 absl::Status Crew::Pause(int i) {
   if (absl::Status noticed = Notice(i); !noticed.ok()) return noticed;
-  Worker& worker = this->worker(i);
+  Member& worker = this->worker(i);
   if (!worker.alive) return absl::FailedPreconditionError(name(i) + " is dead");
   if (worker.process.paused()) return absl::OkStatus();
   worker.process.Pause();
@@ -158,7 +158,7 @@ absl::Status Crew::Pause(int i) {
 
 absl::Status Crew::Resume(int i) {
   if (absl::Status noticed = Notice(i); !noticed.ok()) return noticed;
-  Worker& worker = this->worker(i);
+  Member& worker = this->worker(i);
   if (!worker.alive || !worker.process.paused()) return absl::OkStatus();
   Record(i, What::kResumed);
   worker.process.Resume();
@@ -188,7 +188,7 @@ absl::Status Crew::StopAll() {
 }
 
 absl::Status Crew::AwaitEnd(int i, absl::Time until) {
-  Worker& worker = this->worker(i);
+  Member& worker = this->worker(i);
   if (!std::exchange(worker.alive, false)) return absl::OkStatus();
   const bool in_time = worker.process.Terminate(until - absl::Now());
   const absl::StatusOr<History> history = ReadHistory(worker.history);

@@ -18,7 +18,7 @@
 #include "testing/local/server_process.h"
 #include "verification/faults/clients.h"
 #include "verification/workload/recorder.h"
-#include "verification/workload/resource_server.h"
+#include "verification/workload/resource.h"
 
 namespace zkrecipes::history {
 
@@ -73,7 +73,7 @@ class Crew final : public faults::Clients {
   const ResourceServer& resource() const { return resource_; }
 
  private:
-  struct Worker {
+  struct Member {
     testing::ServerProcess process;
     bool alive = false;  // as far as we know
     int processes = 0;   // so far
@@ -89,13 +89,13 @@ class Crew final : public faults::Clients {
   absl::Status Notice(int i);
   absl::Status AwaitEnd(int i, absl::Time until);
   void Record(int i, Event::What what, int64_t at = 0, const std::string& detail = "");
-  Worker& worker(int i) { return workers_[static_cast<size_t>(i)]; }
+  Member& worker(int i) { return workers_[static_cast<size_t>(i)]; }
 
   const CrewOptions options_;
   ResourceServer resource_;
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> histories_;
-  std::deque<Worker> workers_;
+  std::deque<Member> workers_;
 };
 
 }  // namespace zkrecipes::history

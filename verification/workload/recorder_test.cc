@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 
 #include "testing/local/work_directory.h"
-#include "verification/checker/history_file.h"
+#include "verification/checker/run_directory.h"
 
 namespace zkrecipes::history {
 namespace {

@@ -2,6 +2,14 @@
 
 #include "verification/workload/resource.h"
 
+#include <sys/socket.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace zkrecipes::history {
@@ -10,64 +18,122 @@ namespace {
 constexpr Event::Mode kExclusive = Event::Mode::kExclusive;
 constexpr Event::Mode kShared = Event::Mode::kShared;
 
-class ResourceTest : public ::testing::Test {
- protected:
-  bool Admits(Event::Mode mode, int64_t token) {
-    return resource_.Write("/a", mode, token).accepted;
-  }
+Event Write(const std::string& path, Event::Mode mode, int64_t token) {
+  return {.who = "w1", .what = Event::What::kWrite, .path = path, .mode = mode, .token = token};
+}
 
-  Resource resource_;
+struct Admission {
+  Event::Mode mode;
+  int64_t token;
+  bool accepted;
 };
 
-TEST_F(ResourceTest, AdmitsTheSameTokenAgainAndALargerOne) {
-  EXPECT_TRUE(Admits(kExclusive, 5));
-  EXPECT_TRUE(Admits(kExclusive, 5));
-  EXPECT_TRUE(Admits(kExclusive, 6));
+struct Admissions {
+  const char* name;
+  std::vector<Admission> writes;
+};
+
+class ResourceTest : public ::testing::TestWithParam<Admissions> {};
+
+TEST_P(ResourceTest, Admits) {
+  Resource resource;
+  for (const Admission& expected : GetParam().writes) {
+    Event write = Write("/a", expected.mode, expected.token);
+    resource.Judge(write);
+    EXPECT_EQ(write.accepted, expected.accepted) << "write " << write.order;
+  }
 }
 
-TEST_F(ResourceTest, RefusesAWriterWhoseTokenIsBelowAnotherWriters) {
-  EXPECT_TRUE(Admits(kExclusive, 6));
-  EXPECT_FALSE(Admits(kExclusive, 5));
-  EXPECT_TRUE(Admits(kExclusive, 6));
+INSTANTIATE_TEST_SUITE_P(
+    Tokens, ResourceTest,
+    ::testing::ValuesIn(std::vector<Admissions>{
+        {"TheSameTokenAgainAndALargerOne",
+         {{kExclusive, 5, true}, {kExclusive, 5, true}, {kExclusive, 6, true}}},
+        {"NoWriterWhoseTokenIsBelowAnotherWriters",
+         {{kExclusive, 6, true}, {kExclusive, 5, false}, {kExclusive, 6, true}}},
+        {"NoWriterWhoseTokenIsBelowAReaders", {{kShared, 6, true}, {kExclusive, 5, false}}},
+        {"NoReaderWhoseTokenIsBelowAWriters", {{kExclusive, 6, true}, {kShared, 5, false}}},
+        // The largest reader's token counts, not the last one's.
+        {"ReadersTogetherWhateverTheirTokens",
+         {{kShared, 6, true}, {kShared, 5, true}, {kExclusive, 5, false}}},
+        {"TheReaderThatAWriterBecameWithTheSameToken", {{kExclusive, 6, true}, {kShared, 6, true}}},
+        {"AsIfARefusedTokenHadNotBeen",
+         {{kExclusive, 6, true}, {kShared, 5, false}, {kExclusive, 6, true}}},
+    }),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+// A worker's end.
+class WorkerEnd {
+ public:
+  explicit WorkerEnd(ResourceServer& server) {
+    int ends[2];
+    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+    socket_ = base::UniqueFd(ends[0]);
+    server.Add(base::UniqueFd(ends[1]));
+  }
+
+  void Send(const std::string& text) {
+    send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  }
+  // nullopt: it is closed.
+  std::optional<Event> Receive() {
+    std::array<char, 4096> buffer{};
+    const ssize_t n = recv(socket_.get(), buffer.data(), buffer.size(), 0);
+    if (n <= 0) return std::nullopt;
+    return *FromLine(std::string(buffer.data(), static_cast<size_t>(n)));
+  }
+  // "accepted 1"
+  std::string Ask(const Event& write) {
+    Send(ToLine(write));
+    const std::optional<Event> answer = Receive();
+    if (!answer.has_value()) return "closed";
+    return (answer->accepted ? "accepted " : "refused ") + std::to_string(answer->order);
+  }
+
+ private:
+  base::UniqueFd socket_;
+};
+
+TEST(ResourceServerTest, IsOneResourceForAllWorkersWithAGateForEachPathAndOneOrder) {
+  ResourceServer server;
+  WorkerEnd first(server), second(server);
+  EXPECT_EQ(first.Ask(Write("/a", kExclusive, 6)), "accepted 1");
+  EXPECT_EQ(second.Ask(Write("/a", kExclusive, 5)), "refused 2");
+  EXPECT_EQ(second.Ask(Write("/b", kExclusive, 5)), "accepted 3");
+  EXPECT_EQ(server.accepted(), 2);
+  EXPECT_EQ(server.refused(), 1);
 }
 
-TEST_F(ResourceTest, RefusesAWriterWhoseTokenIsBelowAReaders) {
-  EXPECT_TRUE(Admits(kShared, 6));
-  EXPECT_FALSE(Admits(kExclusive, 5));
+TEST(ResourceServerTest, GivesEachWriteBackOtherwiseUnchanged) {
+  ResourceServer server;
+  WorkerEnd worker(server);
+  Event write = Write("/a", kShared, 4294967302);
+  write.attempt = 17;
+  worker.Send(ToLine(write));
+  worker.Send(ToLine(Write("/a", kShared, 7)));
+  write.accepted = true;
+  write.order = 1;
+  EXPECT_EQ(worker.Receive(), write);
+  EXPECT_EQ(worker.Receive()->order, 2);
 }
 
-TEST_F(ResourceTest, RefusesAReaderWhoseTokenIsBelowAWriters) {
-  EXPECT_TRUE(Admits(kExclusive, 6));
-  EXPECT_FALSE(Admits(kShared, 5));
+TEST(ResourceServerTest, IsNotHeldUpByAWorkerThatIsGoneOrDoesNotRead) {
+  ResourceServer server;
+  WorkerEnd silent(server);
+  silent.Send(ToLine(Write("/a", kShared, 6)));
+  { const WorkerEnd gone(server); }
+  WorkerEnd other(server);
+  EXPECT_EQ(other.Ask(Write("/b", kShared, 6)).substr(0, 8), "accepted");
+  EXPECT_TRUE(silent.Receive()->accepted);
 }
 
-TEST_F(ResourceTest, AdmitsReadersTogetherWhateverTheirTokens) {
-  EXPECT_TRUE(Admits(kShared, 6));
-  EXPECT_TRUE(Admits(kShared, 5));
-  EXPECT_FALSE(Admits(kExclusive, 5)) << "the largest reader's counts, not the last one's";
-}
-
-TEST_F(ResourceTest, AdmitsTheReaderThatAWriterBecameWithTheSameToken) {
-  EXPECT_TRUE(Admits(kExclusive, 6));
-  EXPECT_TRUE(Admits(kShared, 6));
-}
-
-TEST_F(ResourceTest, ARefusedTokenChangesNothing) {
-  EXPECT_TRUE(Admits(kExclusive, 6));
-  EXPECT_FALSE(Admits(kShared, 5));
-  EXPECT_TRUE(Admits(kExclusive, 6));
-}
-
-TEST_F(ResourceTest, EveryPathHasItsOwnGateAndAllHaveOneOrder) {
-  EXPECT_EQ(resource_.Write("/a", kExclusive, 6).order, 1);
-  const Resource::Verdict other = resource_.Write("/b", kExclusive, 5);
-  EXPECT_TRUE(other.accepted);
-  EXPECT_EQ(other.order, 2);
-  const Resource::Verdict refused = resource_.Write("/a", kExclusive, 5);
-  EXPECT_FALSE(refused.accepted);
-  EXPECT_EQ(refused.order, 3);
-  EXPECT_EQ(resource_.accepted(), 2);
-  EXPECT_EQ(resource_.refused(), 1);
+TEST(ResourceServerTest, ClosesToAWorkerThatSendsSomethingElse) {
+  for (const std::string text : {"give me all", R"({"at":0,"who":"w1","what":"grant"})"}) {
+    ResourceServer server;
+    WorkerEnd worker(server);
+    worker.Send(text);
+    EXPECT_EQ(worker.Receive(), std::nullopt);
+  }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@
 #include "testing/local/server_process.h"
 #include "testing/local/spawn.h"
 #include "testing/local/work_directory.h"
-#include "verification/checker/history_file.h"
+#include "verification/checker/run_directory.h"
 #include "verification/workload/crew.h"
 
 namespace zkrecipes::history {

@@ -44,7 +44,7 @@ Event GrantOf(const Client& client, Event event, const Lease& lease, int64_t at)
 
 }  // namespace
 
-Holding::Holding(Context& context, const Event& attempt, Lease lease, int64_t granted_at)
+Holding::Holding(WorkerContext& context, const Event& attempt, Lease lease, int64_t granted_at)
     : context_(context),
       lease_(std::move(lease)),
       lost_(lease_.lost()),
@@ -93,13 +93,10 @@ void Holding::Verify(const WaitOptions& wait) {
 }
 
 std::optional<bool> Holding::Write() {
-  const auto verdict = context_.resource.Write(grant_.path, grant_.mode, grant_.token);
-  if (!verdict.has_value()) return std::nullopt;
-  Event write = NewEvent(Event::What::kWrite);
-  write.accepted = verdict->accepted;
-  write.order = verdict->order;
-  context_.recorder.Record(std::move(write));
-  return verdict->accepted;
+  std::optional<Event> write = context_.resource.Write(NewEvent(Event::What::kWrite));
+  if (!write.has_value()) return std::nullopt;
+  context_.recorder.Record(*write);
+  return write->accepted;
 }
 
 void Holding::GiveUp(int64_t at, const std::string& detail) {

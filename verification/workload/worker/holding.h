@@ -24,7 +24,7 @@ namespace zkrecipes::history {
 class Holding {
  public:
   // Records the grant. `attempt` is its kInvoke.
-  Holding(Context& context, const Event& attempt, Lease lease, int64_t granted_at);
+  Holding(WorkerContext& context, const Event& attempt, Lease lease, int64_t granted_at);
   Holding(const Holding&) = delete;
   Holding& operator=(const Holding&) = delete;
 
@@ -36,8 +36,8 @@ class Holding {
   Lease::State Look();
   // Asks the ensemble, and records that.
   void Verify(const WaitOptions& wait);
-  // Writes to the resource, whatever the lease says: whether it was accepted. Nothing if there is no
-  // resource any more.
+  // Writes to the resource, whatever the lease says: whether it was accepted. nullopt if the resource is
+  // gone.
   std::optional<bool> Write();
   // Records a kBelief with this to say.
   void Note(const std::string& detail) { Believe(0, detail); }
@@ -57,7 +57,7 @@ class Holding {
   void TellIfLost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveUp(int64_t at, const std::string& detail);
 
-  Context& context_;
+  WorkerContext& context_;
   Lease lease_;
   const std::stop_token lost_;
   const Event grant_;

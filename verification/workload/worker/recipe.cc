@@ -2,8 +2,14 @@
 
 #include "verification/workload/worker/recipe.h"
 
+#include <memory>
+#include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/boot_time.h"
+#include "lib/base/one_shot.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
@@ -11,78 +17,114 @@
 namespace zkrecipes::history {
 namespace {
 
-Recipe Reader(ReadWriteLock lock) {
+template <typename T>
+using Acquire = absl::StatusOr<Lease> (T::*)(const WaitOptions&);
+template <typename T>
+using TryAcquire = absl::StatusOr<TryResult> (T::*)(const WaitOptions&);
+template <typename T>
+using AcquireAsync = void (T::*)(WaitOptions, Recipe::OnLease);
+
+template <typename T>
+Recipe Bind(const T& object, Acquire<T> acquire, TryAcquire<T> try_acquire, AcquireAsync<T> async) {
   Recipe recipe;
-  recipe.path = lock.path();
-  recipe.mode = Event::Mode::kShared;
-  recipe.acquire = [lock](const WaitOptions& wait) mutable { return lock.AcquireShared(wait); };
-  recipe.try_acquire = [lock](const WaitOptions& wait) mutable {
-    return lock.TryAcquireShared(wait);
-  };
-  recipe.acquire_async = [lock](WaitOptions wait, Recipe::Done done) mutable {
-    lock.AcquireSharedAsync(std::move(wait), std::move(done));
-  };
-  recipe.change = [lock](Lease& shared, const WaitOptions& wait) mutable {
-    return lock.Upgrade(shared, wait);
-  };
+  recipe.path = object.path();
+  recipe.acquire = std::bind_front(acquire, object);
+  recipe.try_acquire = std::bind_front(try_acquire, object);
+  recipe.acquire_async = std::bind_front(async, object);
   return recipe;
 }
 
-Recipe Writer(ReadWriteLock lock) {
+Recipe ReadWriteRecipe(const ReadWriteLock& lock, Event::Mode mode) {
   Recipe recipe;
-  recipe.path = lock.path();
-  recipe.acquire = [lock](const WaitOptions& wait) mutable { return lock.AcquireExclusive(wait); };
-  recipe.try_acquire = [lock](const WaitOptions& wait) mutable {
-    return lock.TryAcquireExclusive(wait);
-  };
-  recipe.acquire_async = [lock](WaitOptions wait, Recipe::Done done) mutable {
-    lock.AcquireExclusiveAsync(std::move(wait), std::move(done));
-  };
-  recipe.change = [lock](Lease& exclusive, const WaitOptions& wait) mutable {
-    return lock.Downgrade(exclusive, wait);
-  };
+  if (mode == Event::Mode::kShared) {
+    recipe = Bind(lock, &ReadWriteLock::AcquireShared, &ReadWriteLock::TryAcquireShared,
+                  &ReadWriteLock::AcquireSharedAsync);
+    recipe.change = std::bind_front(&ReadWriteLock::Upgrade, lock);
+  } else {
+    recipe = Bind(lock, &ReadWriteLock::AcquireExclusive, &ReadWriteLock::TryAcquireExclusive,
+                  &ReadWriteLock::AcquireExclusiveAsync);
+    recipe.change = std::bind_front(&ReadWriteLock::Downgrade, lock);
+  }
+  recipe.mode = mode;
   return recipe;
 }
 
 }  // namespace
 
-Recipe LockRecipe(const std::shared_ptr<Client>& client, const std::string& path,
-                  absl::Duration lock_delay) {
-  Lock lock(client, path, {.lock_delay = lock_delay});
-  Recipe recipe;
-  recipe.path = path;
-  recipe.lock_delay = lock_delay;
-  recipe.acquire = [lock](const WaitOptions& wait) mutable { return lock.Acquire(wait); };
-  recipe.try_acquire = [lock](const WaitOptions& wait) mutable { return lock.TryAcquire(wait); };
-  recipe.acquire_async = [lock](WaitOptions wait, Recipe::Done done) mutable {
-    lock.AcquireAsync(std::move(wait), std::move(done));
-  };
+Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const std::string& path,
+                  Event::Mode mode) {
+  if (kind == "read_write") return ReadWriteRecipe(ReadWriteLock(context.client, path), mode);
+  if (kind == "election") {
+    const LeaderElection election(context.client, path, {.id = context.options.name});
+    Recipe recipe = Bind(election, &LeaderElection::Campaign, &LeaderElection::TryCampaign,
+                         &LeaderElection::CampaignAsync);
+    recipe.proclaim = std::bind_front(&LeaderElection::Proclaim, election);
+    return recipe;
+  }
+  const absl::Duration delay =
+      kind == "strict" ? context.options.session_timeout : absl::ZeroDuration();
+  const Lock lock(context.client, path, {.lock_delay = delay});
+  Recipe recipe = Bind(lock, &Lock::Acquire, &Lock::TryAcquire, &Lock::AcquireAsync);
+  recipe.lock_delay = delay;
   return recipe;
 }
 
-Recipe ReadWriteRecipe(const std::shared_ptr<Client>& client, const std::string& path,
-                       Event::Mode mode) {
-  ReadWriteLock lock(client, path);
-  return mode == Event::Mode::kShared ? Reader(lock) : Writer(lock);
+// ---- ways to ask -------------------------------------------------------------------------------
+
+namespace {
+
+absl::StatusOr<Lease> AskAndCancel(const Recipe& recipe, absl::Duration after,
+                                   const std::stop_token& stop) {
+  std::stop_source cancel;
+  const std::stop_callback link(stop, [&cancel] { cancel.request_stop(); });
+  const std::jthread timer([&cancel, after](const std::stop_token& answered) {
+    Pause(after, answered);
+    cancel.request_stop();
+  });
+  return recipe.acquire({.cancel = cancel.get_token()});
 }
 
-Recipe ElectionRecipe(const std::shared_ptr<Client>& client, const std::string& path,
-                      const std::string& candidate) {
-  LeaderElection election(client, path, {.id = candidate});
-  Recipe recipe;
-  recipe.path = path;
-  recipe.acquire = [election](const WaitOptions& wait) mutable { return election.Campaign(wait); };
-  recipe.try_acquire = [election](const WaitOptions& wait) mutable {
-    return election.TryCampaign(wait);
-  };
-  recipe.acquire_async = [election](WaitOptions wait, Recipe::Done done) mutable {
-    election.CampaignAsync(std::move(wait), std::move(done));
-  };
-  recipe.proclaim = [election](const Lease& lease, const std::string& value,
-                               const WaitOptions& wait) mutable {
-    return election.Proclaim(lease, value, wait);
-  };
-  return recipe;
+absl::StatusOr<Lease> Try(const Recipe& recipe, const WaitOptions& wait) {
+  absl::StatusOr<TryResult> result = recipe.try_acquire(wait);
+  if (!result.ok()) return result.status();
+  if (!result->acquired()) return absl::UnavailableError("busy");
+  return (*std::move(result)).lease();
+}
+
+absl::StatusOr<Lease> AskByCallback(const Recipe& recipe, const WaitOptions& wait) {
+  const auto answer = std::make_shared<base::OneShot<absl::StatusOr<Lease>>>();
+  recipe.acquire_async(wait,
+                       [answer](absl::StatusOr<Lease> lease) { answer->Set(std::move(lease)); });
+  return *answer->Take(base::BootTime::InfiniteFuture());
+}
+
+}  // namespace
+
+std::string ToString(const Asking& asking) {
+  constexpr const char* kNames[] = {"wait", "cancel", "try", "async"};
+  return absl::StrCat(kNames[static_cast<int>(asking.how)], " ",
+                      absl::FormatDuration(asking.patience));
+}
+
+absl::StatusOr<Lease> Ask(const Recipe& recipe, const Asking& asking, const std::stop_token& stop) {
+  const WaitOptions wait{asking.patience, stop};
+  switch (asking.how) {
+    case Asking::How::kWait:
+      return recipe.acquire(wait);
+    case Asking::How::kCancel:
+      return AskAndCancel(recipe, asking.patience, stop);
+    case Asking::How::kTry:
+      return Try(recipe, wait);
+    case Asking::How::kAsync:
+      return AskByCallback(recipe, wait);
+  }
+  return absl::InternalError("no such way to ask");
+}
+
+bool Pause(absl::Duration duration, const std::stop_token& stop) {
+  base::OneShot<char> never;
+  (void)never.Take(base::BootNow() + duration, stop);
+  return !stop.stop_requested();
 }
 
 }  // namespace zkrecipes::history

@@ -4,7 +4,7 @@
 #define ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_RECIPE_H_
 
 #include <functional>
-#include <memory>
+#include <stop_token>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 
 #include "verification/checker/event.h"
-#include "zkrecipes/client.h"
+#include "verification/workload/worker/context.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
@@ -22,26 +22,44 @@ namespace zkrecipes::history {
 
 // One of the library's recipes on one path in one mode: what all of them can do.
 struct Recipe {
-  using Done = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
+  using OnLease = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
 
   std::string path;
   Event::Mode mode = Event::Mode::kExclusive;
   absl::Duration lock_delay = absl::ZeroDuration();  // LockOptions::lock_delay
   std::function<absl::StatusOr<Lease>(const WaitOptions&)> acquire;
   std::function<absl::StatusOr<TryResult>(const WaitOptions&)> try_acquire;
-  std::function<void(WaitOptions, Done)> acquire_async;
+  std::function<void(WaitOptions, OnLease)> acquire_async;
   // Of the read/write lock, else null: a lease of the other mode for one of this.
   std::function<absl::StatusOr<Lease>(Lease&, const WaitOptions&)> change;
   // Of an election, else null.
   std::function<absl::Status(const Lease&, const std::string&, const WaitOptions&)> proclaim;
 };
 
-Recipe LockRecipe(const std::shared_ptr<Client>& client, const std::string& path,
-                  absl::Duration lock_delay);
-Recipe ReadWriteRecipe(const std::shared_ptr<Client>& client, const std::string& path,
-                       Event::Mode mode);
-Recipe ElectionRecipe(const std::shared_ptr<Client>& client, const std::string& path,
-                      const std::string& candidate);
+// `kind`: see WorkerOptions::recipes. `mode` matters to the read/write lock only.
+Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const std::string& path,
+                  Event::Mode mode);
+
+// A way to ask for a lease.
+struct Asking {
+  enum class How {
+    kWait,    // blocks, `patience` long
+    kCancel,  // blocks, and is cancelled after `patience`
+    kTry,
+    kAsync,  // like kWait, by a callback
+  };
+  How how = How::kWait;
+  absl::Duration patience;
+};
+
+std::string ToString(const Asking& asking);  // "wait 30s"
+
+// Blocks as the way says, or until `stop`. Unavailable: a try found another contender in the way. Else
+// the library's own errors.
+absl::StatusOr<Lease> Ask(const Recipe& recipe, const Asking& asking, const std::stop_token& stop);
+
+// Blocks; false if `stop` came first.
+bool Pause(absl::Duration duration, const std::stop_token& stop);
 
 }  // namespace zkrecipes::history
 

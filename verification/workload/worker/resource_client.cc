@@ -4,40 +4,39 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "lib/base/boot_time.h"
-#include "verification/workload/write_lines.h"
 
 namespace zkrecipes::history {
 
-std::optional<Resource::Verdict> ResourceClient::Write(const std::string& path, Event::Mode mode,
-                                                       int64_t token) {
+std::optional<Event> ResourceClient::Write(const Event& write) {
   const auto answer = std::make_shared<base::OneShot<Answer>>();
-  std::string line;
   {
     base::MutexLock lock(mutex_);
     if (closed_) return std::nullopt;
-    line = ToLine(WriteRequest{++asked_, path, mode, token});
-    waiting_[asked_] = answer;
+    waiting_[write.attempt] = answer;
   }
-  // Short enough to go as a whole. If nobody reads it any more Close is about to be called.
-  (void)!write(to_, line.data(), line.size());
+  const std::string line = ToLine(write);
+  // A message goes as a whole. If the resource is gone, Close is about to be called.
+  (void)!::write(to_, line.data(), line.size());
   return *answer->Take(base::BootTime::InfiniteFuture());
 }
 
-void ResourceClient::OnLine(const std::string& line) {
-  const std::optional<WriteAnswer> answer = ParseWriteAnswer(line);
-  if (!answer.has_value()) return;
+void ResourceClient::OnAnswer(const std::string& line) {
+  absl::StatusOr<Event> answer = FromLine(line);
+  if (!answer.ok()) return;
   base::MutexLock lock(mutex_);
-  const auto found = waiting_.find(answer->id);
+  const auto found = waiting_.find(answer->attempt);
   if (found == waiting_.end()) return;
-  found->second->Set(answer->verdict);
+  found->second->Set(*std::move(answer));
   waiting_.erase(found);
 }
 
 void ResourceClient::Close() {
   base::MutexLock lock(mutex_);
   closed_ = true;
-  for (auto& [id, answer] : waiting_) answer->Set(std::nullopt);
+  for (auto& [attempt, answer] : waiting_) answer->Set(std::nullopt);
   waiting_.clear();
 }
 

@@ -14,28 +14,28 @@
 #include "lib/base/mutex.h"
 #include "lib/base/one_shot.h"
 #include "verification/checker/event.h"
-#include "verification/workload/resource.h"
 
 namespace zkrecipes::history {
 
-// The worker's way to the resource: lines on a descriptor, and their answers. Thread-safe.
+// The worker's way to the resource (see ResourceServer). Thread-safe.
 class ResourceClient {
  public:
   explicit ResourceClient(int to) : to_(to) {}
 
-  // Blocks until it is answered. Nothing once Close was called: what the resource did is not known.
-  std::optional<Resource::Verdict> Write(const std::string& path, Event::Mode mode, int64_t token);
+  // Blocks until the write is judged. nullopt once Close was called: what the resource did is not known.
+  // REQUIRES: no other write of its attempt is under way.
+  std::optional<Event> Write(const Event& write);
 
-  void OnLine(const std::string& line);  // an answer
-  void Close();                          // there will be no more
+  void OnAnswer(const std::string& line);
+  void Close();  // there will be no more answers
 
  private:
-  using Answer = std::optional<Resource::Verdict>;
+  using Answer = std::optional<Event>;
 
   const int to_;
   base::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  int64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By attempt.
   std::map<int64_t, std::shared_ptr<base::OneShot<Answer>>> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-
-#include "verification/workload/worker/worker.h"
+//
+// zkrecipes-worker: a process that uses the library, and records what it sees of it. It asks the resource
+// for leave to write on stdout, and is answered on stdin: see resource.h. Runs until SIGTERM, or the end
+// of stdin; then it gives back what it holds, and closes its client. If that takes half a minute and two
+// session timeouts it is killed by SIGALRM. Exits with 0, or with 1 and a message on stderr.
 
 #include <poll.h>
 #include <signal.h>
@@ -10,22 +13,23 @@
 #include <array>
 #include <iostream>
 #include <list>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/unique_fd.h"
 #include "verification/workload/worker/context.h"
-#include "verification/workload/worker/loop.h"
-#include "verification/workload/write_lines.h"
+#include "verification/workload/worker/turns.h"
 
 namespace zkrecipes::history {
 namespace {
 
-// SIGTERM and SIGINT, for this thread and those that it starts, are to be read from here.
+// From here SIGTERM and SIGINT are read, for this thread and those that it starts.
 base::UniqueFd EndSignals() {
   signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
@@ -38,7 +42,6 @@ base::UniqueFd EndSignals() {
 
 // Hands over the resource's answers until it is time to end.
 void Serve(ResourceClient& resource, int end_signals) {
-  LineBuffer lines;
   std::array<char, 4096> buffer{};
   for (;;) {
     pollfd events[] = {{STDIN_FILENO, POLLIN, 0}, {end_signals, POLLIN, 0}};
@@ -46,9 +49,7 @@ void Serve(ResourceClient& resource, int end_signals) {
     if (events[1].revents != 0) return;
     const ssize_t n = read(STDIN_FILENO, buffer.data(), buffer.size());
     if (n <= 0) return;
-    for (const std::string& line : lines.Add(buffer.data(), static_cast<size_t>(n))) {
-      resource.OnLine(line);
-    }
+    resource.OnAnswer(std::string(buffer.data(), static_cast<size_t>(n)));
   }
 }
 
@@ -72,19 +73,17 @@ absl::Status Live(const WorkerOptions& options, Recorder& recorder, ResourceClie
   auto client = Client::Connect(std::move(client_options), {.cancel = stop});
   if (!client.ok()) return client.status();
   const Subscription states = RecordStates(**client, recorder);
-  Context context{options, *client, recorder, resource, stop};
+  WorkerContext context{options, *client, recorder, resource, stop};
   {
-    std::list<Loop> loops;
+    std::list<Turns> loops;
     std::list<std::jthread> threads;
     for (int i = 0; i < options.loops; ++i) {
-      Loop& loop = loops.emplace_back(context, options.seed * 1000 + static_cast<uint64_t>(i));
-      threads.emplace_back([&loop] { loop.Run(); });
+      Turns& turns = loops.emplace_back(context, options.seed * 1000 + static_cast<uint64_t>(i));
+      threads.emplace_back([&turns] { turns.Run(); });
     }
   }
   return (*client)->Close();
 }
-
-}  // namespace
 
 int RunWorker(const WorkerOptions& options) {
   const base::UniqueFd end_signals = EndSignals();
@@ -117,4 +116,33 @@ int RunWorker(const WorkerOptions& options) {
   return 0;
 }
 
+}  // namespace
 }  // namespace zkrecipes::history
+
+int main(int argc, char** argv) {
+  zkrecipes::history::WorkerOptions options;
+  int64_t session_timeout_ms = absl::ToInt64Milliseconds(options.session_timeout);
+  CLI::App app("takes turns with zkrecipes, and records what it sees", "zkrecipes-worker");
+  app.add_option("--servers", options.servers, "host:port,host:port/namespace")->required();
+  app.add_option("--name", options.name, "who it is in its history")->required();
+  app.add_option("--history", options.history, "the file to make")->required();
+  app.add_option("--root", options.root, "the node that all paths are below")
+      ->capture_default_str();
+  app.add_option("--paths", options.paths, "of each recipe")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--recipes", options.recipes, "which it mixes")
+      ->delimiter(',')
+      ->check(CLI::IsMember(std::set<std::string>{"lock", "strict", "read_write", "election"}))
+      ->capture_default_str();
+  app.add_option("--loops", options.loops, "threads that take turns")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--session-timeout", session_timeout_ms, "in milliseconds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "what it chooses by")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  options.session_timeout = absl::Milliseconds(session_timeout_ms);
+  return zkrecipes::history::RunWorker(options);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/workload/worker/loop.h"
+#include "verification/workload/worker/turns.h"
 
 #include <string>
 #include <utility>
@@ -17,18 +17,9 @@ constexpr absl::Duration kPatience = absl::Minutes(1);
 constexpr absl::Duration kBetweenWrites = absl::Milliseconds(50);
 constexpr absl::Duration kCarelessAfterLoss = absl::Milliseconds(600);
 
-Recipe Make(const Context& context, const std::string& kind, const std::string& path, bool shared) {
-  const WorkerOptions& options = context.options;
-  if (kind == "lock") return LockRecipe(context.client, path, absl::ZeroDuration());
-  if (kind == "strict") return LockRecipe(context.client, path, options.session_timeout);
-  if (kind == "election") return ElectionRecipe(context.client, path, options.name);
-  return ReadWriteRecipe(context.client, path,
-                         shared ? Event::Mode::kShared : Event::Mode::kExclusive);
-}
-
-// Records that it asks, and if it is refused that too. `call` gives the lease.
+// Records the request, and its failure if `call` does not give the lease.
 template <typename Call>
-std::unique_ptr<Holding> Attempt(Context& context, Event invoke, Call call) {
+std::unique_ptr<Holding> Attempt(WorkerContext& context, Event invoke, Call call) {
   invoke.what = Event::What::kInvoke;
   invoke.attempt = ++context.attempts;
   invoke.at = Now();
@@ -46,41 +37,33 @@ std::unique_ptr<Holding> Attempt(Context& context, Event invoke, Call call) {
 
 }  // namespace
 
-bool Loop::Chance(double p) { return absl::Bernoulli(random_, p); }
+bool Turns::Chance(double p) { return absl::Bernoulli(random_, p); }
 
-absl::Duration Loop::Between(absl::Duration least, absl::Duration most) {
+absl::Duration Turns::Between(absl::Duration least, absl::Duration most) {
   return absl::Milliseconds(absl::Uniform(absl::IntervalClosed, random_,
                                           absl::ToInt64Milliseconds(least),
                                           absl::ToInt64Milliseconds(most)));
 }
 
-Recipe Loop::ChooseRecipe() {
+Recipe Turns::ChooseRecipe() {
   const WorkerOptions& options = context_.options;
   const std::string& kind =
       options.recipes[absl::Uniform<size_t>(random_, 0, options.recipes.size())];
   const int number = absl::Uniform(random_, 0, options.paths);
-  return Make(context_, kind, absl::StrCat(options.root, "/", kind, "-", number), Chance(0.6));
+  return MakeRecipe(context_, kind, absl::StrCat(options.root, "/", kind, "-", number),
+                    Chance(0.6) ? Event::Mode::kShared : Event::Mode::kExclusive);
 }
 
-Asking Loop::ChooseAsking() {
+Asking Turns::ChooseAsking() {
   const absl::Duration little = Between(absl::Milliseconds(1), absl::Milliseconds(400));
-  switch (absl::Uniform(random_, 0, 8)) {
-    case 0:
-      return {Asking::How::kWait, little};
-    case 1:
-      return {Asking::How::kCancel, little};
-    case 2:
-      return {Asking::How::kTry, kPatience};
-    case 3:
-      return {Asking::How::kAsync, little};
-    case 4:
-      return {Asking::How::kAsync, kPatience};
-    default:
-      return {Asking::How::kWait, kPatience};
-  }
+  using How = Asking::How;
+  constexpr How kImpatient[] = {How::kWait, How::kCancel, How::kAsync};
+  constexpr How kPatient[] = {How::kTry, How::kAsync, How::kWait, How::kWait, How::kWait};
+  const size_t way = absl::Uniform<size_t>(random_, 0, 8);
+  return way < 3 ? Asking{kImpatient[way], little} : Asking{kPatient[way - 3], kPatience};
 }
 
-Loop::Manner Loop::ChooseManner() {
+Turns::Manner Turns::ChooseManner() {
   Manner manner;
   manner.careless = Chance(0.4);
   const int kind = absl::Uniform(random_, 0, 10);
@@ -94,12 +77,12 @@ Loop::Manner Loop::ChooseManner() {
   return manner;
 }
 
-void Loop::Run() {
+void Turns::Run() {
   do TakeTurn();
   while (Pause(Between(absl::ZeroDuration(), absl::Milliseconds(150)), context_.stop));
 }
 
-void Loop::TakeTurn() {
+void Turns::TakeTurn() {
   Recipe recipe = ChooseRecipe();
   std::unique_ptr<Holding> holding = Acquire(recipe);
   if (holding == nullptr) return;
@@ -108,10 +91,14 @@ void Loop::TakeTurn() {
     if (holding == nullptr) return;
     Use(*holding, recipe);
   }
-  GiveBack(*holding);
+  if (Chance(0.2)) {
+    holding->Drop();
+  } else {
+    holding->Release();
+  }
 }
 
-std::unique_ptr<Holding> Loop::Acquire(const Recipe& recipe) {
+std::unique_ptr<Holding> Turns::Acquire(const Recipe& recipe) {
   const Asking asking = ChooseAsking();
   Event invoke;
   invoke.path = recipe.path;
@@ -121,7 +108,7 @@ std::unique_ptr<Holding> Loop::Acquire(const Recipe& recipe) {
   return Attempt(context_, invoke, [&] { return Ask(recipe, asking, context_.stop); });
 }
 
-bool Loop::Use(Holding& holding, const Recipe& recipe) {
+bool Turns::Use(Holding& holding, const Recipe& recipe) {
   const Manner manner = ChooseManner();
   base::BootTime end = base::BootNow() + manner.hold;
   bool noticed = false;
@@ -136,18 +123,18 @@ bool Loop::Use(Holding& holding, const Recipe& recipe) {
   return !holding.lost();
 }
 
-bool Loop::WriteOnce(Holding& holding, const Recipe& recipe, const Manner& manner) {
+bool Turns::WriteOnce(Holding& holding, const Recipe& recipe, const Manner& manner) {
   if (!manner.careless) {
     const Lease::State state = holding.Look();
     if (state == Lease::State::kLost) return false;
     if (state == Lease::State::kUnproven) return true;  // perhaps the next time
-    if (Chance(0.1)) DoSomethingElse(holding, recipe);
+    if (Chance(0.1)) VerifyOrProclaim(holding, recipe);
   }
   const std::optional<bool> accepted = holding.Write();
   return accepted.has_value() && (*accepted || manner.careless);
 }
 
-void Loop::DoSomethingElse(Holding& holding, const Recipe& recipe) {
+void Turns::VerifyOrProclaim(Holding& holding, const Recipe& recipe) {
   const WaitOptions wait{absl::Seconds(2), context_.stop};
   if (recipe.proclaim == nullptr) return holding.Verify(wait);
   const std::string value = absl::StrCat("term ", holding.grant().token);
@@ -155,9 +142,10 @@ void Loop::DoSomethingElse(Holding& holding, const Recipe& recipe) {
 }
 
 // See event.h on the order of things.
-std::unique_ptr<Holding> Loop::Change(std::unique_ptr<Holding> holding, Recipe& recipe) {
+std::unique_ptr<Holding> Turns::Change(std::unique_ptr<Holding> holding, Recipe& recipe) {
   const bool upgrade = recipe.mode == Event::Mode::kShared;
-  const Recipe other = Make(context_, "read_write", recipe.path, !upgrade);
+  const Recipe other = MakeRecipe(context_, "read_write", recipe.path,
+                                  upgrade ? Event::Mode::kExclusive : Event::Mode::kShared);
   const absl::Duration patience = Between(absl::Milliseconds(50), absl::Seconds(3));
   Event invoke;
   invoke.path = recipe.path;
@@ -172,11 +160,6 @@ std::unique_ptr<Holding> Loop::Change(std::unique_ptr<Holding> holding, Recipe& 
   holding->Replaced(changed->grant().at);
   recipe = other;
   return changed;
-}
-
-void Loop::GiveBack(Holding& holding) {
-  if (Chance(0.2)) return holding.Drop();
-  holding.Release();
 }
 
 }  // namespace zkrecipes::history

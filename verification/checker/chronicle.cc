@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/checker/story.h"
+#include "verification/checker/chronicle.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,9 +19,8 @@ int64_t Attempt::ProvenUntil() const {
   return release == nullptr ? promised : std::min(promised, release->at);
 }
 
-Story::Story(std::vector<Event> events) : events_(std::move(events)) {
-  std::stable_sort(events_.begin(), events_.end(),
-                   [](const Event& a, const Event& b) { return a.at < b.at; });
+Chronicle::Chronicle(std::vector<Event> events) : events_(std::move(events)) {
+  std::ranges::stable_sort(events_, {}, &Event::at);
   for (const Event& event : events_) {
     if (event.what == What::kQuiet) {
       quiet_ = event.at;
@@ -34,27 +33,27 @@ Story::Story(std::vector<Event> events) : events_(std::move(events)) {
     }
   }
   for (const Attempt& attempt : attempts_) {
-    if (attempt.granted()) grants_[attempt.path].push_back(&attempt);
+    if (attempt.granted()) grants_.push_back(&attempt);
   }
-  for (auto& [path, grants] : grants_) {
-    std::stable_sort(grants.begin(), grants.end(), [](const Attempt* a, const Attempt* b) {
-      return a->granted_at() < b->granted_at();
-    });
-  }
+  std::ranges::stable_sort(grants_, {}, &Attempt::granted_at);
 }
 
-Process& Story::CurrentProcess(const Event& event) {
-  Process*& current = current_[event.who];
+std::vector<const Attempt*>::const_iterator Chronicle::GrantsFrom(int64_t at) const {
+  return std::ranges::lower_bound(grants_, at, {}, &Attempt::granted_at);
+}
+
+ProcessLife& Chronicle::CurrentProcess(const Event& event) {
+  ProcessLife*& current = current_[event.who];
   if (current == nullptr || event.what == What::kStart) {
     const int number = current == nullptr ? 1 : current->number + 1;
-    current =
-        &processes_.emplace_back(Process{.who = event.who, .number = number, .started = event.at});
+    current = &processes_.emplace_back(
+        ProcessLife{.who = event.who, .number = number, .started = event.at});
   }
   return *current;
 }
 
-void Story::AddToProcess(const Event& event) {
-  Process& process = CurrentProcess(event);
+void Chronicle::AddToProcess(const Event& event) {
+  ProcessLife& process = CurrentProcess(event);
   if (event.what == What::kEnd) process.ended = event.at;
   if (event.what == What::kKilled) process.killed = event.at;
   if (event.what == What::kPaused) process.pauses.push_back({.begin = event.at});
@@ -64,8 +63,8 @@ void Story::AddToProcess(const Event& event) {
   if (ends && end == kNever) end = event.at;
 }
 
-void Story::AddToAttempt(const Event& event) {
-  Process& process = CurrentProcess(event);
+void Chronicle::AddToAttempt(const Event& event) {
+  ProcessLife& process = CurrentProcess(event);
   Attempt*& attempt = by_number_[&process][event.attempt];
   if (attempt == nullptr) {
     attempt = &attempts_.emplace_back(
@@ -79,15 +78,15 @@ void Story::AddToAttempt(const Event& event) {
     if (from != by_number_[&process].end()) attempt->from = from->second;
   }
   if (event.what == What::kBelief) attempt->beliefs.push_back(&event);
-  if (event.what == What::kInvoke) attempt->invoke = &event;
-  if (event.what == What::kGrant) attempt->grant = &event;
-  if (event.what == What::kFailed) attempt->failed = &event;
-  if (event.what == What::kLost) attempt->lost = &event;
-  if (event.what == What::kRelease) attempt->release = &event;
-  if (event.what == What::kReleased) attempt->released = &event;
+  static const std::map<What, const Event* Attempt::*> kOnce = {
+      {What::kInvoke, &Attempt::invoke},   {What::kGrant, &Attempt::grant},
+      {What::kFailed, &Attempt::failed},   {What::kLost, &Attempt::lost},
+      {What::kRelease, &Attempt::release}, {What::kReleased, &Attempt::released}};
+  const auto once = kOnce.find(event.what);
+  if (once != kOnce.end()) attempt->*once->second = &event;
 }
 
-void Story::AddFault(const Event& event) {
+void Chronicle::AddFault(const Event& event) {
   if (event.what == What::kFault) {
     faults_.push_back({.name = event.who, .target = event.detail, .begin = event.at});
     return;
@@ -104,11 +103,6 @@ bool Conflict(const Attempt& a, const Attempt& b) {
   return a.exclusive() || b.exclusive();
 }
 
-int64_t LookedAfter(const Attempt& attempt, std::size_t belief) {
-  if (belief > 0) return attempt.beliefs[belief - 1]->at;
-  return attempt.granted() ? attempt.granted_at() : attempt.asked_at();
-}
-
 std::string NameOf(const Attempt& attempt) {
   std::string name = attempt.who;
   if (attempt.process > 1) absl::StrAppend(&name, " (process ", attempt.process, ")");
@@ -118,8 +112,8 @@ std::string NameOf(const Attempt& attempt) {
   return name + ")";
 }
 
-std::string When(const Story& story, int64_t at) {
-  return absl::StrFormat("%.3f s", static_cast<double>(at - story.begin()) * 1e-9);
+std::string When(const Chronicle& run, int64_t at) {
+  return absl::StrFormat("%.3f s", static_cast<double>(at - run.begin()) * 1e-9);
 }
 
 }  // namespace zkrecipes::history

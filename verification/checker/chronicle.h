@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_VERIFICATION_CHECKER_STORY_H_
-#define ZKRECIPES_VERIFICATION_CHECKER_STORY_H_
+#ifndef ZKRECIPES_VERIFICATION_CHECKER_CHRONICLE_H_
+#define ZKRECIPES_VERIFICATION_CHECKER_CHRONICLE_H_
 
 #include <cstdint>
 #include <deque>
@@ -37,21 +37,22 @@ struct Attempt {
   bool exclusive() const { return mode == Event::Mode::kExclusive; }
   int64_t token() const { return grant->token; }    // REQUIRES: granted()
   int64_t granted_at() const { return grant->at; }  // REQUIRES: granted()
-  // When it heard of its grant, which may have been long before. A grant that still promises
-  // something in that moment has not been lost since.
+  // granted_at() is when the process heard of its grant, which may have been made long before. A grant
+  // that still promises something at that moment has not been lost since.
   bool sure() const { return granted() && grant->until > grant->at; }
   bool IsDowngrade() const { return from != nullptr && from->exclusive() && !exclusive(); }
-  int64_t lock_delay() const { return granted() ? grant->lock_delay : 0; }
   int64_t asked_at() const { return invoke != nullptr ? invoke->at : 0; }
+  // Null: it is waiting still.
+  const Event* EndOfWait() const { return granted() ? grant : failed; }
   // It cannot have been granted before.
   int64_t granted_after() const { return sure() ? granted_at() : asked_at(); }
 
-  // Up to when somebody else's conflicting grant breaks its promise: the last moment that the lease
-  // named, or its own release, which an upgrade and a downgrade are, too. 0: it promised nothing.
+  // Until when a conflicting grant breaks its promise: the last moment that the lease named, or its own
+  // release, which an upgrade and a downgrade are, too. 0: it promised nothing.
   int64_t ProvenUntil() const;
 };
 
-struct Process {
+struct ProcessLife {
   std::string who;
   int number = 0;  // from 1
   int64_t started = 0;
@@ -72,52 +73,50 @@ struct FaultSpan {
   int64_t end = kNever;
 };
 
-// A run's events, put together to what they tell. A value to be moved, not copied.
-class Story {
+// A run's events, put together to attempts, processes and faults. A value to be moved, not copied.
+class Chronicle {
  public:
-  explicit Story(std::vector<Event> events);
-  Story(Story&&) = default;
-  Story(const Story&) = delete;
+  explicit Chronicle(std::vector<Event> events);
+  Chronicle(Chronicle&&) = default;
+  Chronicle(const Chronicle&) = delete;
 
   const std::vector<Event>& events() const { return events_; }  // by time
   const std::deque<Attempt>& attempts() const { return attempts_; }
-  const std::deque<Process>& processes() const { return processes_; }
+  const std::deque<ProcessLife>& processes() const { return processes_; }
   const std::vector<FaultSpan>& faults() const { return faults_; }
   // Those that were granted, in the order of their kGrants.
-  const std::map<std::string, std::vector<const Attempt*>>& grants() const { return grants_; }
+  const std::vector<const Attempt*>& grants() const { return grants_; }
+  // The first of them that was heard of then or later.
+  std::vector<const Attempt*>::const_iterator GrantsFrom(int64_t at) const;
   int64_t begin() const { return events_.empty() ? 0 : events_.front().at; }
   int64_t end() const { return events_.empty() ? 0 : events_.back().at; }
   int64_t quiet() const { return quiet_; }  // kNever: there was none
 
  private:
-  Process& CurrentProcess(const Event& event);
+  ProcessLife& CurrentProcess(const Event& event);
   void AddToProcess(const Event& event);
   void AddToAttempt(const Event& event);
   void AddFault(const Event& event);
 
   std::vector<Event> events_;
-  std::deque<Process> processes_;
+  std::deque<ProcessLife> processes_;
   std::deque<Attempt> attempts_;
   std::vector<FaultSpan> faults_;
-  std::map<std::string, std::vector<const Attempt*>> grants_;
+  std::vector<const Attempt*> grants_;
   int64_t quiet_ = kNever;
 
-  std::map<std::string, Process*> current_;
-  std::map<const Process*, std::map<int64_t, Attempt*>> by_number_;
+  std::map<std::string, ProcessLife*> current_;
+  std::map<const ProcessLife*, std::map<int64_t, Attempt*>> by_number_;
 };
 
 // Leases of these two must not be held at once.
 bool Conflict(const Attempt& a, const Attempt& b);
 
-// The earliest moment at which the process can have looked: a record may be written long after, if
-// the process was stopped in between, but not before the same thread's last one.
-int64_t LookedAfter(const Attempt& attempt, std::size_t belief);
-
 // How people read them: "w3's attempt 7 (exclusive, /locks/a, token 4294967302)" and, since the run
 // began, "12.345 s".
 std::string NameOf(const Attempt& attempt);
-std::string When(const Story& story, int64_t at);
+std::string When(const Chronicle& run, int64_t at);
 
 }  // namespace zkrecipes::history
 
-#endif  // ZKRECIPES_VERIFICATION_CHECKER_STORY_H_
+#endif  // ZKRECIPES_VERIFICATION_CHECKER_CHRONICLE_H_

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_LOOP_H_
-#define ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_LOOP_H_
+#ifndef ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_TURNS_H_
+#define ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_TURNS_H_
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <random>
 
 #include "absl/time/time.h"
 
-#include "verification/workload/worker/asking.h"
 #include "verification/workload/worker/context.h"
 #include "verification/workload/worker/holding.h"
 #include "verification/workload/worker/recipe.h"
@@ -18,10 +16,10 @@
 namespace zkrecipes::history {
 
 // Takes turns until it is stopped: asks for some path in some way, writes to the resource while it
-// holds it, gives it back in some way. Whatever it chooses, it chooses by its seed. For one thread.
-class Loop {
+// holds it, gives it back in some way. Every choice depends on the seed. For one thread.
+class Turns {
  public:
-  Loop(Context& context, uint64_t seed) : context_(context), random_(seed) {}
+  Turns(WorkerContext& context, uint64_t seed) : context_(context), random_(seed) {}
 
   void Run();
 
@@ -44,14 +42,14 @@ class Loop {
   bool Use(Holding& holding, const Recipe& recipe);
   // One look and one write; false if its manners tell it to stop.
   bool WriteOnce(Holding& holding, const Recipe& recipe, const Manner& manner);
-  void DoSomethingElse(Holding& holding, const Recipe& recipe);
+  void VerifyOrProclaim(Holding& holding, const Recipe& recipe);
+  // Upgrades or downgrades; `recipe` becomes that of the other mode if that succeeds.
   std::unique_ptr<Holding> Change(std::unique_ptr<Holding> holding, Recipe& recipe);
-  void GiveBack(Holding& holding);
 
-  Context& context_;
+  WorkerContext& context_;
   std::mt19937_64 random_;
 };
 
 }  // namespace zkrecipes::history
 
-#endif  // ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_LOOP_H_
+#endif  // ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_TURNS_H_

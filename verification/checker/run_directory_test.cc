@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/checker/history_file.h"
+#include "verification/checker/run_directory.h"
 
 #include <fstream>
 #include <string>
@@ -59,6 +59,43 @@ TEST_F(HistoryFileTest, RefusesABadLineInTheMiddleAndSaysWhere) {
 
 TEST_F(HistoryFileTest, MustBeThere) {
   EXPECT_EQ(ReadHistory(path_).status().code(), absl::StatusCode::kNotFound);
+}
+
+// ---- run.json ----------------------------------------------------------------------------------
+
+TEST(RunDirectory, LimitsComeBackWhole) {
+  Limits limits;
+  limits.progress = absl::Seconds(7);
+  limits.recovery = absl::Milliseconds(1500);
+  limits.wall_less_boot = absl::Nanoseconds(-12345678901);
+  limits.left = {"/lock/a"};
+  limits.failures_at_rest = {"OK"};
+  const auto run = FromJson(ToJson("A title", limits));
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->title, "A title");
+  EXPECT_EQ(run->limits.progress, limits.progress);
+  EXPECT_EQ(run->limits.recovery, limits.recovery);
+  EXPECT_EQ(run->limits.rounding, limits.rounding);
+  EXPECT_EQ(run->limits.wall_less_boot, limits.wall_less_boot);
+  EXPECT_EQ(run->limits.left, limits.left);
+  EXPECT_EQ(run->limits.failures_at_rest, limits.failures_at_rest);
+}
+
+TEST(RunDirectory, WhatIsLeftOutStaysAsItIs) {
+  const auto run = FromJson("{}");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->limits.progress, Limits().progress);
+  EXPECT_FALSE(run->limits.left.has_value());
+}
+
+TEST(RunDirectory, RefusesWhatIsNoObjectOfLimits) {
+  for (const char* text : {"", "[]", R"({"progress_ms": "7"})", R"({"left": 1})"}) {
+    EXPECT_EQ(FromJson(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(RunDirectory, SaysThatThereIsNoHistory) {
+  EXPECT_EQ(ReadRunDirectory("/no/such/directory").status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace
