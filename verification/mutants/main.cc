@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "verification/explore/report.h"
+#include "verification/explore/sets.h"
 #include "verification/schedules/schedule.h"
 
 int main(int argc, char** argv) {
