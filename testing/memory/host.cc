@@ -53,10 +53,8 @@ base::BootTime Host::Now() {
 
 // SplitMix64.
 uint64_t Host::Random() {
-  uint64_t z = random_.fetch_add(0x9e3779b97f4a7c15) + 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+  base::MutexLock lock(mutex_);
+  return random_();
 }
 
 zk::Reactor::TimerId Host::CallAt(base::BootTime when, Task task) {

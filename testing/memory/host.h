@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -116,9 +117,9 @@ class Host final : public zk::Reactor,
   const std::shared_ptr<ModelEnsemble> ensemble_;
   const std::shared_ptr<const Clock> clock_;
   const std::function<void()> wake_;
-  std::atomic<uint64_t> random_;
 
   base::Mutex mutex_;
+  std::mt19937_64 random_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task> callbacks_ ABSL_GUARDED_BY(mutex_);
   bool muted_ ABSL_GUARDED_BY(mutex_) = false;

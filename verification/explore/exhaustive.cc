@@ -3,6 +3,7 @@
 #include "verification/explore/exhaustive.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -10,17 +11,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
+#include "verification/explore/shrink.h"
+
 namespace zkrecipes::explore {
 namespace {
 
 // Faults need not happen, and a holder need not release. What holds if they do not?
 // Returns whether this is an end.
-bool CheckIfQuiet(MachineWorld& world, const std::vector<Step>& steps) {
+bool CheckIfQuiet(MachineWorld& world, const std::vector<Transition>& steps) {
   if (!world.violation().empty()) return false;
   bool end = true;
-  for (const Step& step : steps) {
-    if (IsFault(step.kind)) continue;
-    if (!IsChoice(step.kind)) return false;
+  for (const Transition& step : steps) {
+    if (step.IsFault()) continue;
+    if (!step.IsChoice()) return false;
     end = false;
   }
   world.CheckQuiet();
@@ -28,17 +31,17 @@ bool CheckIfQuiet(MachineWorld& world, const std::vector<Step>& steps) {
   return end;
 }
 
-// A state on the way, and which of its steps is to be tried next.
+// A state on the way, and which transition is to be tried next.
 struct Frame {
   MachineWorld world;
-  std::vector<Step> steps{};
+  std::vector<Transition> steps{};
   size_t next = 0;
 };
 
-class Search {
+class Exploration {
  public:
-  Search(const MachineWorld& start, const Limits& limits)
-      : limits_(limits), until_(absl::Now() + limits.time) {
+  Exploration(const MachineWorld& start, const Budget& budget)
+      : budget_(budget), until_(absl::Now() + budget.time) {
     Visit(start);
   }
 
@@ -50,7 +53,7 @@ class Search {
 
  private:
   bool AtLimit() {
-    if (found_.states >= limits_.states) return true;
+    if (found_.states >= budget_.states) return true;
     return found_.steps % 1024 == 0 && absl::Now() > until_;
   }
 
@@ -58,7 +61,7 @@ class Search {
     Frame& frame = stack_.back();
     if (frame.next == frame.steps.size()) return stack_.pop_back();
     ++found_.steps;
-    const Step step = frame.steps[frame.next++];
+    const Transition step = frame.steps[frame.next++];
     // The last way on from a state may have the state itself.
     const bool last = frame.next == frame.steps.size();
     MachineWorld world = last ? std::move(frame.world) : frame.world;
@@ -70,7 +73,7 @@ class Search {
     if (!seen_.insert(absl::HashOf(world)).second) return;
     ++found_.states;
     Frame frame{std::move(world)};
-    frame.world.ListSteps(frame.steps);
+    frame.world.List(frame.steps);
     if (CheckIfQuiet(frame.world, frame.steps)) ++found_.ends;
     if (!frame.world.violation().empty()) return Report(frame.world.violation());
     stack_.push_back(std::move(frame));
@@ -82,64 +85,56 @@ class Search {
     for (const Frame& frame : stack_) found_.story.push_back(frame.steps[frame.next - 1]);
   }
 
-  const Limits limits_;
+  const Budget budget_;
   const absl::Time until_;
   absl::flat_hash_set<size_t> seen_;
   std::vector<Frame> stack_;
   Findings found_;
 };
 
-// Leaves out whatever is not needed for a violation, in halves, quarters, and so on.
-void Shorten(const MachineWorld& start, std::vector<Step>& story) {
-  for (size_t length = story.size(); length > 0; length = length == 1 ? 0 : (length + 1) / 2) {
-    for (size_t begin = 0; begin < story.size();) {
-      std::vector<Step> shorter = story;
-      const auto from = shorter.begin() + static_cast<ptrdiff_t>(begin);
-      const auto count = static_cast<ptrdiff_t>(std::min(length, story.size() - begin));
-      shorter.erase(from, from + count);
-      std::vector<Step> taken;
-      if (Replay(start, shorter, &taken).empty() || taken.size() >= story.size()) {
-        begin += length;
-      } else {
-        story = std::move(taken);
-      }
-    }
+// How this story ends, as far as it can be told: what happened, and what was wrong then.
+struct Ending {
+  std::vector<Transition> taken{};
+  std::string violation{};
+};
+
+Ending Replay(const MachineWorld& start, const std::vector<Transition>& story) {
+  MachineWorld world = start;
+  Ending ending;
+  for (const Transition& transition : story) {
+    if (!world.CanTake(transition)) continue;
+    world.Take(transition);
+    ending.taken.push_back(transition);
+    if (!world.violation().empty()) break;
   }
+  std::vector<Transition> more;
+  world.List(more);
+  (void)CheckIfQuiet(world, more);
+  ending.violation = world.violation();
+  return ending;
 }
 
 }  // namespace
 
-Findings Exhaust(const MachineWorld& start, const Limits& limits) {
-  Findings found = Search(start, limits).Run();
-  if (!found.violation.empty()) {
-    Shorten(start, found.story);
-    std::vector<Step> taken;
-    found.violation = Replay(start, found.story, &taken);
-  }
+Findings Exhaust(const MachineWorld& start, const Budget& budget) {
+  Findings found = Exploration(start, budget).Run();
+  if (found.violation.empty()) return found;
+  found.story = Shrink(std::move(found.story),
+                       [&](const auto& fewer) -> std::optional<std::vector<Transition>> {
+                         Ending ending = Replay(start, fewer);
+                         if (ending.violation.empty()) return std::nullopt;
+                         return std::move(ending.taken);
+                       });
+  found.violation = Replay(start, found.story).violation;
   return found;
 }
 
-std::string Replay(const MachineWorld& start, const std::vector<Step>& steps,
-                   std::vector<Step>* taken) {
-  MachineWorld world = start;
-  for (const Step& step : steps) {
-    if (!world.CanTake(step)) continue;
-    world.Take(step);
-    taken->push_back(step);
-    if (!world.violation().empty()) return world.violation();
-  }
-  std::vector<Step> more;
-  world.ListSteps(more);
-  (void)CheckIfQuiet(world, more);
-  return world.violation();
-}
-
-std::string Tell(const MachineWorld& start, const std::vector<Step>& steps) {
+std::string Tell(const MachineWorld& start, const std::vector<Transition>& story) {
   MachineWorld world = start;
   std::string text;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    absl::StrAppend(&text, i + 1, ". ", world.Describe(steps[i]), "\n");
-    world.Take(steps[i]);
+  for (size_t i = 0; i < story.size(); ++i) {
+    absl::StrAppend(&text, i + 1, ". ", world.Describe(story[i]), "\n");
+    world.Take(story[i]);
   }
   return text;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What contenders do, and what must hold. machine_steps.cc: what happens to them.
+// What contenders do, and what must hold. transitions.cc: what happens to them.
 
 #include "verification/explore/machine_world.h"
 
@@ -128,9 +128,6 @@ class MachineWorld::Doing {
   Contestant& contestant_;
   Client& client_;
 };
-
-MachineWorld::MachineWorld(Setting setting)
-    : setting_(std::move(setting)), ensemble_({.servers = setting_.servers}) {}
 
 void MachineWorld::MakeContainer(const std::string& path, int32_t next_sequence) {
   Node node;

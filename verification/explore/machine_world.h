@@ -15,34 +15,50 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/session/machine/watch_table.h"
 #include "testing/memory/model_ensemble.h"
-#include "verification/explore/step.h"
+#include "verification/explore/transition.h"
 
 namespace zkrecipes::explore {
 
 namespace memory = testing::memory;
 
+// A value of which every part that counts is in Tie(): those are compared and hashed.
+template <typename T>
+concept Tied = requires(const T& value) {
+  value.Tie();
+};
+template <Tied T>
+bool operator==(const T& a, const T& b) {
+  return a.Tie() == b.Tie();
+}
+template <typename H, Tied T>
+H AbslHashValue(H h, const T& value) {
+  return H::combine(std::move(h), value.Tie());
+}
+
 // What may be tried, and how much of it.
 struct Setting {
-  int servers = 1;
-  // False: every server applies a transaction at once. True: when it likes.
-  bool lag = false;
-  std::vector<Step::Kind> faults;  // which kinds there are: see IsFault
-  int most_faults = 0;             // how many of them in one story
+  int servers = 1;      // several apply a transaction when they like, one at once
+  int most_faults = 0;  // in one story
+  bool rough = false;   // only faults up to kGiveUp
   // All contestants are alike and each has its own client, so of those to whom nothing has happened
   // yet one is as good as another: only the first of them is tried.
   bool alike = false;
+
+  bool lag() const { return servers > 1; }
 };
 
 // Contenders in sessions over connections that break, on a model ensemble: a value that copies,
-// compares and hashes, in which whatever can happen next is a step that the caller picks. What a
-// contender must never do, and what must hold in the tree, is checked at every step: the first
+// compares and hashes, in which whatever can happen next is a transition that the caller picks. What
+// a contender must never do, and what must hold in the tree, is checked at every transition: the first
 // violation says what was wrong, and the story ends there.
 //
-// There is no time: a timer may fire at any moment, a wait may end at any moment (kGiveUp: its
-// timeout, its cancellation and its destruction are one to the machine).
+// There is no time: a timer may fire at any moment, and a wait may end at any moment.
 class MachineWorld {
  public:
-  explicit MachineWorld(Setting setting);
+  static const TransitionRow kTransitions[];  // transitions.cc
+
+  explicit MachineWorld(const Setting& setting)
+      : setting_(setting), ensemble_({.servers = setting.servers}) {}
 
   // `next_sequence` for the first child.
   void MakeContainer(const std::string& path, int32_t next_sequence = 0);
@@ -52,20 +68,20 @@ class MachineWorld {
   int Enter(int client, const queue::ContenderSpec& spec,
             std::optional<queue::Mode> then = std::nullopt, int followed = -1);
 
-  // What can happen next. Nothing: the story is over, see CheckEnd.
-  void ListSteps(std::vector<Step>& steps) const;
-  bool CanTake(const Step& step) const;
-  // For a person to read; before the step is taken.
-  std::string Describe(const Step& step) const;
-  void Take(const Step& step);  // REQUIRES: CanTake(step)
+  // Appends what can happen next. If there is nothing, the story is over: see CheckEnd.
+  void List(std::vector<Transition>& transitions) const;
+  bool CanTake(const Transition& transition) const;
+  // For a person to read; before it is taken.
+  std::string Describe(const Transition& transition) const;
+  void Take(const Transition& transition);  // REQUIRES: CanTake(transition)
 
-  // REQUIRES: nothing but faults can happen. Everybody must be done, and nothing be left.
+  // REQUIRES: only faults can happen. Every contestant must be done, and nothing be left.
   void CheckEnd();
-  // REQUIRES: nothing but faults and releases can happen. Nobody may believe what is not so.
+  // REQUIRES: only faults and choices can happen. No contestant may believe what is not so.
   void CheckQuiet();
   // Empty: all is well so far.
   const std::string& violation() const { return violation_; }
-  // Takes steps, no faults among them, until nothing can happen. For the start of a story.
+  // Takes ordinary transitions until there are none. For the start of a story.
   void Settle();
 
   int grants() const { return grants_; }
@@ -99,15 +115,10 @@ class MachineWorld {
                       granted, lost, finished, outcome, node, token, czxid, session, overtaken,
                       guids, follower, followed);
     }
-    friend bool operator==(const Contestant& a, const Contestant& b) { return a.Tie() == b.Tie(); }
-    template <typename H>
-    friend H AbslHashValue(H h, const Contestant& c) {
-      return H::combine(std::move(h), c.Tie());
-    }
   };
 
   struct Pending {
-    int contestant = -1;  // -1: nobody waits for the reply
+    int contestant = -1;  // -1: none waits for the reply
     queue::OpId op = 0;
     zk::Request request;
     session::WatcherId watcher = 0;
@@ -136,14 +147,9 @@ class MachineWorld {
       return std::tie(connection, up, session, seen_zxid, last_call, last_watcher, pending,
                       registered, table, watchers);
     }
-    friend bool operator==(const Client& a, const Client& b) { return a.Tie() == b.Tie(); }
-    template <typename H>
-    friend H AbslHashValue(H h, const Client& c) {
-      return H::combine(std::move(h), c.Tie());
-    }
   };
   class Doing;      // machine_world.cc: what a contender does
-  class Receiving;  // machine_steps.cc: a message from the server
+  class Receiving;  // machine_client.cc: a message from the server
 
   // Contenders (machine_world.cc).
   void Feed(int contestant, const queue::Event& event);
@@ -168,7 +174,7 @@ class MachineWorld {
   void TakeOver(int follower);
   void Overtake(int writer);
 
-  // The way to the ensemble (machine_steps.cc).
+  // The way to the ensemble (machine_client.cc).
   void Connect(int client, int server);
   void Deliver(int client);
   void Answer(int client, const Pending& pending, const zk::Reply& reply);
@@ -178,18 +184,17 @@ class MachineWorld {
   void RemoveServerWatch(int client, const std::string& path);
   void SetWatchesAgain(int client);
   void Fire(int client, const std::string& path, zk::WatchEvent what);
-  void Spread();
-  void Leave(int contestant);
-  void TakeFault(const Step& step);
-  int ClientOf(const Step& step) const;  // -1: of none
-  bool IsOrphaned(memory::ConnectionId connection) const;
-  void ListAllSteps(std::vector<Step>& steps) const;
-  void ListEnsembleSteps(std::vector<Step>& steps) const;
+
+  // What can happen (transitions.cc).
+  static const TransitionRow& RowOf(const Transition& transition);
   bool HasNews(const Client& client) const;
-  void ListConnects(std::vector<Step>& steps) const;
-  void ListContestantSteps(std::vector<Step>& steps, int client) const;
-  bool CanStrike(Step::Kind kind, int who) const;
-  void ListFaults(std::vector<Step>& steps, int client) const;
+  bool AwaitsReply(int contestant) const;
+  int ClientOf(TransitionRow::Whose whose, int who) const;  // -1: of none
+  template <typename F>
+  void ForEach(TransitionRow::Whose whose, F f) const;
+  bool IsDue(const TransitionRow& row) const;
+  void Leave(int contestant);
+  void Spread();
 
   Setting setting_;
   memory::ModelEnsemble ensemble_;
@@ -206,18 +211,10 @@ class MachineWorld {
   bool by_event_ = false;
   bool by_write_ = false;
 
+ public:
   auto Tie() const {
     return std::tie(ensemble_, clients_, contestants_, faults_, begun_, last_granted_, last_token_,
                     violation_);
-  }
-
- public:
-  friend bool operator==(const MachineWorld& a, const MachineWorld& b) {
-    return a.Tie() == b.Tie();
-  }
-  template <typename H>
-  friend H AbslHashValue(H h, const MachineWorld& w) {
-    return H::combine(std::move(h), w.Tie());
   }
 };
 

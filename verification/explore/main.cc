@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 
-#include "verification/explore/report.h"
 #include "verification/explore/sets.h"
 
 namespace zkrecipes::explore {
@@ -26,7 +26,16 @@ struct Flags {
 
 int List() {
   for (const NamedSet& set : Sets()) {
-    absl::PrintF("%-21s %s%s\n", set.name, set.quick ? "" : "(long) ", set.what);
+    const auto word = [&set](NamedSet::Trait trait, const char* text) {
+      return set.Has(trait) ? text : "";
+    };
+    absl::PrintF("%-21s %s%s%s%s%s%s; %s%s\n", set.name, word(NamedSet::kLong, "(long) "), set.who,
+                 word(NamedSet::kOneClient, " in one session"),
+                 word(NamedSet::kNoParent, ", no parent yet"),
+                 word(NamedSet::kLag, ", servers that lag"),
+                 word(NamedSet::kOverflow, " at the end of the sequence numbers"),
+                 absl::StrCat("faults: ", set.most_faults),
+                 word(NamedSet::kRough, " of: break, expire, give up"));
   }
   return 0;
 }
@@ -36,7 +45,7 @@ int ExploreThem(const Flags& flags) {
   for (const NamedSet& set : Sets()) {
     const auto& names = flags.names;
     const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
-    if (names.empty() ? flags.all || set.quick : named) {
+    if (names.empty() ? flags.all || set.quick() : named) {
       good = Explore(set, {.time = absl::Minutes(flags.minutes)}) && good;
     }
   }
@@ -47,8 +56,8 @@ int ExploreThem(const Flags& flags) {
 int CompareQuick(const std::vector<std::string>& names) {
   for (const NamedSet& set : Sets()) {
     const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
-    if (named == set.quick) continue;
-    absl::FPrintF(stderr, "%s is %squick, but %s\n", set.name, set.quick ? "" : "not ",
+    if (named == set.quick()) continue;
+    absl::FPrintF(stderr, "%s is %squick, but %s\n", set.name, set.quick() ? "" : "not ",
                   named ? "named" : "not named");
     return 1;
   }

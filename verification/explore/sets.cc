@@ -2,172 +2,117 @@
 
 #include "verification/explore/sets.h"
 
+#include <cstdint>
+#include <cstdio>
+#include <limits>
 #include <optional>
-#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 
 namespace zkrecipes::explore {
 namespace {
 
-using Kind = Step::Kind;
 using queue::Mode;
-using enum NamedSet::Who;
+using Role = NamedSet::Role;
+using enum NamedSet::Role;
+using enum NamedSet::Trait;
 
-queue::ContenderSpec SpecOf(NamedSet::Who who) {
+queue::ContenderSpec SpecOf(Role role) {
   queue::ContenderSpec spec;
-  spec.parent = who == kDeep ? "/q/r" : "/q";
-  spec.try_only = who == kTry;
-  spec.strict = who == kStrict;
-  if (who == kReader || who == kUpgrader) spec.mode = Mode::kShared;
-  if (who == kWriter || who == kDowngrader) spec.mode = Mode::kSharedWriter;
+  spec.parent = role == kDeep ? "/q/r" : "/q";
+  spec.try_only = role == kTry;
+  spec.strict = role == kStrict;
+  if (role == kReader || role == kUpgrader) spec.mode = Mode::kShared;
+  if (role == kWriter || role == kDowngrader) spec.mode = Mode::kSharedWriter;
   return spec;
 }
 
-std::optional<Mode> ThenOf(NamedSet::Who who) {
-  if (who == kUpgrader) return Mode::kSharedWriter;
-  if (who == kDowngrader) return Mode::kShared;
+std::optional<Mode> ThenOf(Role role) {
+  if (role == kUpgrader) return Mode::kSharedWriter;
+  if (role == kDowngrader) return Mode::kShared;
   return std::nullopt;
 }
 
-std::vector<Kind> FaultsOf(const NamedSet& set) {
-  std::vector<Kind> faults = {Kind::kBreak, Kind::kExpire, Kind::kGiveUp,        Kind::kLapse,
-                              Kind::kElect, Kind::kReap,   Kind::kOperatorDelete};
-  if (set.rough) faults.resize(3);
-  return faults;
-}
-
-std::vector<NamedSet> MakeSets() {
-  return {
-      {.name = "alone",
-       .what = "one contender that makes its parents, three faults",
-       .contestants = {kDeep},
-       .most_faults = 3,
-       .has_parent = false},
-      {.name = "alone-try",
-       .what = "one that only tries, three faults",
-       .contestants = {kTry},
-       .most_faults = 3},
-      {.name = "alone-lag",
-       .what = "one contender, servers that lag, two faults",
-       .contestants = {kLock},
-       .most_faults = 2,
-       .servers = 3},
-      {.name = "two",
-       .what = "two contenders, two faults",
-       .contestants = {kLock, kLock},
-       .most_faults = 2},
-      {.name = "two-new-parent",
-       .what = "two contenders, no parent yet, one fault",
-       .contestants = {kLock, kLock},
-       .most_faults = 1,
-       .has_parent = false},
-      {.name = "two-one-client",
-       .what = "two contenders in one session, two faults",
-       .contestants = {kLock, kLock},
-       .most_faults = 2,
-       .one_client = true},
-      {.name = "two-try",
-       .what = "one contender and one that only tries, one fault",
-       .contestants = {kLock, kTry},
-       .most_faults = 1},
-      {.name = "alone-strict",
-       .what = "one that keeps the record of the last holder, two faults",
-       .contestants = {kStrict},
-       .most_faults = 2},
-      {.name = "two-strict",
-       .what = "two that keep the record of the last holder, one fault",
-       .contestants = {kStrict, kStrict},
-       .most_faults = 1},
-      {.name = "two-lag",
-       .what = "two contenders, servers that lag, one of: break, expire, give up",
-       .contestants = {kLock, kLock},
-       .most_faults = 1,
-       .rough = true,
-       .servers = 3},
-      {.name = "two-overflow",
-       .what = "two contenders at the end of the sequence numbers, one fault",
-       .contestants = {kLock, kLock},
-       .most_faults = 1,
-       .next_sequence = INT32_MAX},
-      {.name = "reader-writer",
-       .what = "a reader and a writer, one fault",
-       .contestants = {kReader, kWriter},
-       .most_faults = 1},
-      {.name = "readers-one-client",
-       .what = "a writer and two readers in one session, one fault",
-       .contestants = {kWriter, kReader, kReader},
-       .most_faults = 1,
-       .one_client = true},
-      {.name = "reader-writer-reader",
-       .what = "two readers and a writer, no fault",
-       .contestants = {kReader, kWriter, kReader}},
-      {.name = "upgrade",
-       .what = "a reader that may be upgraded and a writer, one fault",
-       .contestants = {kUpgrader, kWriter},
-       .most_faults = 1},
-      {.name = "two-upgrades",
-       .what = "two readers that may be upgraded",
-       .contestants = {kUpgrader, kUpgrader}},
-      {.name = "two-upgrades-rough",
-       .what = "the same, one of: break, expire, give up",
-       .quick = false,
-       .contestants = {kUpgrader, kUpgrader},
-       .most_faults = 1,
-       .rough = true},
-      {.name = "downgrade",
-       .what = "a writer that may be downgraded and a writer, one fault",
-       .contestants = {kDowngrader, kWriter},
-       .most_faults = 1},
-      {.name = "downgrade-lag",
-       .what = "the same, servers that lag",
-       .contestants = {kDowngrader, kWriter},
-       .servers = 3},
-      {.name = "three-calm", .what = "three contenders", .contestants = {kLock, kLock, kLock}},
-      {.name = "three-one-client",
-       .what = "three contenders in one session, one fault",
-       .contestants = {kLock, kLock, kLock},
-       .most_faults = 1,
-       .one_client = true},
-      {.name = "three",
-       .what = "three contenders, one fault",
-       .contestants = {kLock, kLock, kLock},
-       .most_faults = 1,
-       .alike = true},
-      {.name = "two-triples",
-       .what = "two contenders, three of: break, expire, give up",
-       .quick = false,
-       .contestants = {kLock, kLock},
-       .most_faults = 3,
-       .rough = true,
-       .alike = true},
-      {.name = "two-lag-pairs",
-       .what = "two contenders, servers that lag, two of: break, expire, give up",
-       .quick = false,
-       .contestants = {kLock, kLock},
-       .most_faults = 2,
-       .rough = true,
-       .alike = true,
-       .servers = 3},
-  };
+// The beginning of a set's stories: each client is connected, and each contestant wants the lock.
+MachineWorld Begin(const NamedSet& set) {
+  MachineWorld world({.servers = set.Has(kLag) ? 3 : 1,
+                      .most_faults = set.most_faults,
+                      .rough = set.Has(kRough),
+                      .alike = set.Has(kAlike)});
+  const size_t clients = set.Has(kOneClient) ? 1 : set.contestants.size();
+  for (size_t i = 0; i < clients; ++i) world.AddClient();
+  if (!set.Has(kNoParent)) {
+    world.MakeContainer("/q", set.Has(kOverflow) ? std::numeric_limits<int32_t>::max() : 0);
+  }
+  world.Settle();
+  for (size_t i = 0; i < set.contestants.size(); ++i) {
+    world.Enter(set.Has(kOneClient) ? 0 : static_cast<int>(i), SpecOf(set.contestants[i]),
+                ThenOf(set.contestants[i]));
+  }
+  return world;
 }
 
 }  // namespace
 
 const std::vector<NamedSet>& Sets() {
-  static const auto* const sets = new std::vector<NamedSet>(MakeSets());
+  static const auto* const sets = new std::vector<NamedSet>{
+      {"alone", "one contender that makes its parents", {kDeep}, 3, kNoParent},
+      {"alone-try", "one that only tries", {kTry}, 3},
+      {"alone-lag", "one contender", {kLock}, 2, kLag},
+      {"two", "two contenders", {kLock, kLock}, 2},
+      {"two-new-parent", "two contenders", {kLock, kLock}, 1, kNoParent},
+      {"two-one-client", "two contenders", {kLock, kLock}, 2, kOneClient},
+      {"two-try", "one contender and one that only tries", {kLock, kTry}, 1},
+      {"alone-strict", "one that keeps the record of the last holder", {kStrict}, 2},
+      {"two-strict", "two that keep the record of the last holder", {kStrict, kStrict}, 1},
+      {"two-lag", "two contenders", {kLock, kLock}, 1, kRough | kLag},
+      {"two-overflow", "two contenders", {kLock, kLock}, 1, kOverflow},
+      {"reader-writer", "a reader and a writer", {kReader, kWriter}, 1},
+      {"readers-one-client",
+       "a writer and two readers",
+       {kWriter, kReader, kReader},
+       1,
+       kOneClient},
+      {"reader-writer-reader", "two readers and a writer", {kReader, kWriter, kReader}},
+      {"upgrade", "a reader that may be upgraded and a writer", {kUpgrader, kWriter}, 1},
+      {"two-upgrades", "two that may be upgraded", {kUpgrader, kUpgrader}},
+      {"two-upgrades-rough", "two that may be upgraded", {kUpgrader, kUpgrader}, 1, kLong | kRough},
+      {"downgrade", "a writer that may be downgraded and a writer", {kDowngrader, kWriter}, 1},
+      {"downgrade-lag", "one that may be downgraded and a writer", {kDowngrader, kWriter}, 0, kLag},
+      {"three-calm", "three contenders", {kLock, kLock, kLock}},
+      {"three-one-client", "three contenders", {kLock, kLock, kLock}, 1, kOneClient},
+      {"three", "three contenders", {kLock, kLock, kLock}, 1, kAlike},
+      {"two-triples", "two contenders", {kLock, kLock}, 3, kLong | kRough | kAlike},
+      {"two-lag-pairs", "two contenders", {kLock, kLock}, 2, kLong | kRough | kAlike | kLag},
+  };
   return *sets;
 }
 
-MachineWorld Begin(const NamedSet& set) {
-  MachineWorld world({set.servers, set.servers > 1, FaultsOf(set), set.most_faults, set.alike});
-  const size_t clients = set.one_client ? 1 : set.contestants.size();
-  for (size_t i = 0; i < clients; ++i) world.AddClient();
-  if (set.has_parent) world.MakeContainer("/q", set.next_sequence);
-  world.Settle();
-  for (size_t i = 0; i < set.contestants.size(); ++i) {
-    world.Enter(set.one_client ? 0 : static_cast<int>(i), SpecOf(set.contestants[i]),
-                ThenOf(set.contestants[i]));
+bool Explore(const NamedSet& set, const Budget& budget) {
+  const MachineWorld start = Begin(set);
+  const absl::Time begin = absl::Now();
+  const Findings found = Exhaust(start, budget);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  absl::PrintF("%-21s %9d states %9d steps %7d ends %3d deep %6.1f s  %s\n", set.name, found.states,
+               found.steps, found.ends, found.deepest, seconds,
+               !found.violation.empty() ? "VIOLATION"
+               : found.complete         ? "complete"
+                                        : "not complete");
+  if (!found.violation.empty()) {
+    absl::PrintF("%sVIOLATION: %s\n", Tell(start, found.story), found.violation);
   }
-  return world;
+  std::fflush(stdout);
+  return found.violation.empty();
+}
+
+bool FindViolation() {
+  for (const uint64_t states : {uint64_t{100'000}, UINT64_MAX}) {
+    for (const NamedSet& set : Sets()) {
+      if (set.quick() && !Explore(set, {.states = states})) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace zkrecipes::explore

@@ -3,34 +3,44 @@
 #ifndef ZKRECIPES_VERIFICATION_EXPLORE_SETS_H_
 #define ZKRECIPES_VERIFICATION_EXPLORE_SETS_H_
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
-#include "verification/explore/machine_world.h"
+#include "verification/explore/exhaustive.h"
 
 namespace zkrecipes::explore {
 
 // A small configuration of which every state is visited.
 struct NamedSet {
-  enum class Who { kLock, kTry, kStrict, kDeep, kReader, kWriter, kUpgrader, kDowngrader };
+  enum class Role { kLock, kTry, kStrict, kDeep, kReader, kWriter, kUpgrader, kDowngrader };
+  enum Trait : unsigned {
+    kPlain = 0,
+    kLong = 1,       // no part of `./dev test`
+    kRough = 2,      // of the faults only those on the way: break, expire, give up
+    kOneClient = 4,  // all share a session; else each has its own
+    kNoParent = 8,   // when they enter
+    kAlike = 16,     // Setting::alike
+    kLag = 32,       // three servers that lag behind each other; else one
+    kOverflow = 64,  // at the end of the sequence numbers
+  };
 
-  std::string name;
-  std::string what;
-  bool quick = true;  // part of `./dev test`
-  std::vector<Who> contestants{};
+  const char* name;
+  const char* who;  // the contestants, in words
+  std::vector<Role> contestants;
   int most_faults = 0;
-  bool rough = false;         // of the faults only those on the way: break, expire, give up
-  bool one_client = false;    // all share a session; else each has its own
-  bool has_parent = true;     // when they enter
-  bool alike = false;         // Setting::alike
-  int servers = 1;            // several lag behind each other
-  int32_t next_sequence = 0;  // of the parent
+  unsigned traits = kPlain;
+
+  bool Has(Trait trait) const { return (traits & trait) != 0; }
+  bool quick() const { return !Has(kLong); }
 };
 
 const std::vector<NamedSet>& Sets();
-// The beginning of a set's stories: everybody is connected, and wants the lock.
-MachineWorld Begin(const NamedSet& set);
+
+// Explores `set` and prints a line with the figures, and the story of a violation. True: none found.
+bool Explore(const NamedSet& set, const Budget& budget);
+
+// For a build with a planted bug: true at the first violation in any quick set, sought near each
+// set's beginning first.
+bool FindViolation();
 
 }  // namespace zkrecipes::explore
 

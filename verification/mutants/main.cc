@@ -6,18 +6,16 @@
 #include <iostream>
 #include <string>
 
-#include "verification/explore/report.h"
-#include "verification/schedules/search.h"
+#include "verification/explore/sets.h"
+#include "verification/schedules/schedule.h"
 
 int main(int argc, char** argv) {
   const std::string explorer = argc > 1 ? argv[1] : "";
   if (explorer == "explore") return zkrecipes::explore::FindViolation() ? 0 : 1;
   if (explorer != "schedules") return std::cerr << "no explorer: " << explorer << "\n", 2;
-  zkrecipes::explore::schedules::Search search{.schedules = 30000, .find = true};
-  if (argc > 2) {
-    const auto weather = zkrecipes::explore::schedules::ParseWeather(argv[2]);
-    if (!weather.has_value()) return std::cerr << "no weather: " << argv[2] << "\n", 2;
-    search.weathers = {*weather};
+  zkrecipes::schedules::Search search{.schedules = 30000, .find = true};
+  if (argc > 2 && !zkrecipes::schedules::ParseWeather(argv[2], search.weathers)) {
+    return std::cerr << "no weather: " << argv[2] << "\n", 2;
   }
-  return zkrecipes::explore::schedules::Run(search);
+  return zkrecipes::schedules::Run(search);
 }

@@ -5,44 +5,43 @@
 
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <vector>
 
-#include "verification/schedules/dice.h"
-#include "verification/schedules/move.h"
 #include "verification/schedules/scene.h"
-#include "verification/schedules/weather.h"
 
-namespace zkrecipes::explore::schedules {
+namespace zkrecipes::schedules {
 
-struct Climate;
-
-// Chooses what to try next in a Scene. From the same seed, the same.
+// Chooses what to try next in a Scene. The same seed chooses the same.
 class Chooser {
  public:
   // `scene` outlives it.
   Chooser(uint64_t seed, Weather weather, Scene& scene);
 
-  // Nothing: this time, none.
+  // nullopt: this time, nothing.
   std::optional<Move> Next();
 
  private:
+  uint32_t Below(size_t n) { return n == 0 ? 0 : static_cast<uint32_t>(random_() % n); }
+  bool Chance(uint32_t of_1000) { return Below(1000) < of_1000; }
   void ChooseBeginning();
   uint32_t AnyRate();
   uint32_t AnyWait();
   uint32_t AnyPingGap();
-  uint32_t AnyServer();
-  Move UsersMove();
-  Move Vanish(uint32_t who);
-  Move StallAndForget(uint32_t who);
-  Move Fault();
+  uint32_t AnyWhich(const MoveRow& row);
+  std::optional<Move> UsersMove();
+  Move Vanish();
+  Move StallAndForget();
+  Move TroubleMove();
 
-  Dice dice_;
-  const Climate& climate_;
+  std::mt19937_64 random_;
+  const Weather weather_;
   Scene& scene_;
-  std::vector<Move> planned_;  // last first
+  std::vector<MoveKind> troubles_;  // each as often as its weight says
+  std::vector<Move> planned_;       // last first
   std::vector<Move> ordinary_;
 };
 
-}  // namespace zkrecipes::explore::schedules
+}  // namespace zkrecipes::schedules
 
 #endif  // ZKRECIPES_VERIFICATION_SCHEDULES_CHOOSER_H_

@@ -3,60 +3,71 @@
 #ifndef ZKRECIPES_VERIFICATION_SCHEDULES_MOVE_H_
 #define ZKRECIPES_VERIFICATION_SCHEDULES_MOVE_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace zkrecipes::explore::schedules {
+namespace zkrecipes::schedules {
 
-// One thing that happens in a schedule. Named by what it is about and not by what was enabled when
-// it was chosen, so that a schedule means something after moves were taken out of it: a move that
-// cannot happen does not.
-enum class MoveKind {
-  // What happens by itself. `who` is a process, unless said otherwise.
+// How much goes wrong.
+enum class Weather {
+  kCalm,       // nothing: every order of what happens by itself
+  kRough,      // connections break, clients move between servers, users change their minds
+  kStorm,      // everything
+  kPartition,  // servers are cut off and elected
+  kEdge,       // clocks, pings and links at the edge of what leases assume of them
+};
+inline constexpr std::array<const char*, 5> kWeatherNames = {"calm", "rough", "storm", "partition",
+                                                             "edge"};
+
+// What each of them does, and what its numbers mean, is in the table of moves.cc.
+enum class MoveKind : uint8_t {
+  // What happens by itself.
   kTask,
   kDeliver,
   kTimer,
-  kCallback,       // `which`: of those that wait
-  kExecute,        // by the server of the process's connection
-  kExecuteOrphan,  // `who`: of the connections that no client has any more
+  kCallback,
+  kExecute,
+  kExecuteOrphan,
   kCommit,
-  kApply,     // `who`: a server
-  kCloseDue,  // the leader closes a session whose time is over
-  kAdvance,   // to the next deadline
-
-  // What users do. `who` is a slot: one attempt at the lock at a time.
+  kApply,
+  kCloseDue,
+  kAdvance,
+  // What users do.
   kAcquire,
-  kAcquireBriefly,  // with a timeout
+  kAcquireBriefly,
   kTry,
   kCancel,
   kRelease,
-  kGoUpOrDown,   // an upgrade or a downgrade of its lease
-  kCloseClient,  // `who`: a process. A new client takes over.
-
-  // What goes wrong. `who` is a process, unless said otherwise.
-  kBreak,       // the connection breaks
-  kDropOrphan,  // `who`: as kExecuteOrphan. What the server has not read is lost
+  kGoUpOrDown,
+  kCloseClient,
+  // What goes wrong.
+  kBreak,
+  kDropOrphan,
   kExpire,
-  kForget,   // as kExpire, and the leader hears nothing of the session from now on
-  kTooLate,  // what is on its way to the leader arrives when it is about to end the session
-  kNetwork,  // `which`: a Host::Network
-  kPause,    // `which`: 1 or 0
-  kMoveTo,   // `which`: the only server that can be reached; beyond the last: any
-  kRate,     // `which`: thousandths of the rate of the ensemble's clock
-  kWait,     // `which`: milliseconds go by in which nobody does anything
-  kGoOn,     // `which`: milliseconds in which all that can happen does
-  kElect,    // `who`: a server; `which`: proposals that survive
-  kCutOff,   // `who`: a server
-  kHeal,     // `who`: a server
-  kStall,    // `who`: a server; `which`: 1 from the leader, 2 to it, 3 both ways, 0 not any more
-  kPingGap,  // `which`: milliseconds between the leader's pings
-  kLoseTouches,  // `which`: 1 or 0
-  kOperator,     // deletes a node: of the queue, the `which`-th
+  kForget,
+  kTooLate,
+  kNetwork,
+  kPause,
+  kMoveTo,
+  kRate,
+  kWait,
+  kGoOn,
+  kElect,
+  kCutOff,
+  kHeal,
+  kStall,
+  kPingGap,
+  kLoseTouches,
+  kOperator,
   kReap,
 };
 
+// One thing that happens in a schedule. It is named by what it is about and not by what was possible
+// when it was chosen, so that a schedule still means something after moves were taken out of it: a
+// move that cannot happen does not.
 struct Move {
   MoveKind kind = MoveKind::kTask;
   uint32_t who = 0;
@@ -67,12 +78,40 @@ struct Move {
 // "deliver:1", "callback:0:2", "commit".
 std::string ToString(const Move& move);
 std::string ToString(const std::vector<Move>& moves);
-// Nothing for a text that ToString does not write.
+// nullopt for a text that ToString does not write.
 std::optional<std::vector<Move>> ParseMoves(const std::string& text);
-
 // A sentence for a story.
 std::string Describe(const Move& move);
 
-}  // namespace zkrecipes::explore::schedules
+class Scene;
+
+// What Move::who counts.
+enum class Who {
+  kNone,     // it is about the ensemble as a whole
+  kProcess,  // closing ones included
+  kClient,   // processes, each as its latest client
+  kOrphan,   // connections that no client has any more
+  kServer,
+  kSlot,  // one attempt at the lock at a time
+};
+
+// A line of the table in moves.cc.
+struct MoveRow {
+  MoveKind kind;
+  const char* name;
+  const char* story;  // # is `who`, % is `which`
+  Who who;
+  void (*make)(Scene& scene, const Move& move);
+  bool (*can)(Scene& scene, const Move& move);  // null: whenever there is such a `who`
+  // How often the Chooser makes it when something goes wrong, beside the others: a weight for each
+  // Weather. Its `which` is below that, unless the Chooser knows better.
+  std::array<uint8_t, kWeatherNames.size()> weights = {};
+  uint32_t below = 1;
+};
+const MoveRow& RowOf(MoveKind kind);
+inline constexpr auto kMoveKinds = static_cast<size_t>(MoveKind::kReap) + 1;
+inline bool IsFault(MoveKind kind) { return kind >= MoveKind::kBreak; }
+
+}  // namespace zkrecipes::schedules
 
 #endif  // ZKRECIPES_VERIFICATION_SCHEDULES_MOVE_H_

@@ -10,12 +10,10 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/one_shot.h"
-#include "verification/schedules/lock_path.h"
 
-namespace zkrecipes::explore::schedules {
+namespace zkrecipes::schedules {
 
 using testing::memory::ConnectionId;
-using testing::memory::Host;
 
 namespace {
 
@@ -32,11 +30,11 @@ testing::memory::ModelOptions ModelOf(const SceneOptions& options) {
 Scene::Scene(const SceneOptions& options)
     : options_(options),
       simulation_(ModelOf(options), options.seed),
-      judge_(kLockPath),
-      slots_(Index(options.slots)) {
+      history_(kLockPath),
+      slots_(static_cast<size_t>(options.slots)) {
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
   if (options.next_sequence == 0) return;
-  (void)model().OperatorCreates(kLockPath, {}, simulation_.now());
+  (void)model().OperatorCreates(kLockPath, {}, now());
   model().Commit();
   for (int i = 0; i < servers(); ++i) {
     while (model().CanApply(i)) model().Apply(i);
@@ -52,22 +50,62 @@ Scene::~Scene() {
   }
 }
 
+// ---- what happens --------------------------------------------------------------------------------
+
+size_t Scene::CountOf(Who who) {
+  switch (who) {
+    case Who::kProcess:
+      return processes_.size();
+    case Who::kClient:
+      return current_.size();
+    case Who::kOrphan:
+      return Orphans().size();
+    case Who::kServer:
+      return static_cast<size_t>(servers());
+    case Who::kSlot:
+      return slots_.size();
+    case Who::kNone:
+      break;
+  }
+  return 1;
+}
+
+bool Scene::Can(const Move& move) {
+  const MoveRow& row = RowOf(move.kind);
+  const bool exists = row.who == Who::kNone || move.who < CountOf(row.who);
+  return exists && (row.can == nullptr || row.can(*this, move));
+}
+
 bool Scene::Make(const Move& move) {
-  const bool made = MakeOrdinary(move) || MakeUserMove(move) || MakeFault(move);
-  if (made) Check();
-  return made;
+  if (!Can(move)) return false;
+  RowOf(move.kind).make(*this, move);
+  troubled_ |= IsFault(move.kind);
+  Check();
+  return true;
 }
 
-void Scene::Break(Rule rule, const std::string& what) {
-  if (!violation_.has_value()) violation_ = Violation{rule, what};
+void Scene::ListOrdinary(std::vector<Move>& moves) {
+  for (const MoveRow& row : kMoves) {
+    if (row.kind > MoveKind::kAdvance) return;
+    const auto count = static_cast<uint32_t>(CountOf(row.who));
+    for (uint32_t who = 0; who < count; ++who) {
+      Move move{row.kind, who};
+      const size_t each = row.kind == MoveKind::kCallback ? host(who).callbacks() : 1;
+      for (; move.which < each; ++move.which) {
+        if (row.can(*this, move)) moves.push_back(move);
+      }
+    }
+  }
 }
 
-// ---- what happens by itself ----------------------------------------------------------------------
+void Scene::Break(const std::string& rule, const std::string& what) {
+  if (!broken_.has_value()) broken_ = BrokenRule{rule, what};
+}
 
-ConnectionId Scene::ConnectionOf(const Host& host) {
+ConnectionId Scene::ConnectionOf(uint32_t process) {
   ConnectionId found = 0;
   model().ForEachConnection([&](ConnectionId id) {
-    if (host.Owns(id)) found = id;
+    if (host(process).Owns(id)) found = id;
   });
   return found;
 }
@@ -81,102 +119,10 @@ std::vector<ConnectionId> Scene::Orphans() {
   return orphans;
 }
 
-bool Scene::CanMake(const Move& move) {
-  const bool is_process = move.who < processes_.size();
-  switch (move.kind) {
-    case MoveKind::kTask:
-      return is_process && host(move.who).CanRunTask();
-    case MoveKind::kDeliver:
-      return is_process && host(move.who).CanDeliver();
-    case MoveKind::kTimer:
-      return is_process && host(move.who).CanRunTimer();
-    case MoveKind::kCallback:
-      return is_process && host(move.who).callbacks() > move.which;
-    case MoveKind::kExecute: {
-      if (!is_process || host(move.who).network() == Host::Network::kSilent) return false;
-      const ConnectionId id = ConnectionOf(host(move.who));
-      return id != 0 && model().CanExecute(id);
-    }
-    case MoveKind::kExecuteOrphan: {
-      const std::vector<ConnectionId> orphans = Orphans();
-      return move.who < orphans.size() && model().CanExecute(orphans[move.who]);
-    }
-    case MoveKind::kCommit:
-      return model().CanCommit();
-    case MoveKind::kApply:
-      return move.who < static_cast<uint32_t>(servers()) &&
-             model().CanApply(static_cast<int>(move.who));
-    case MoveKind::kCloseDue:
-      return model().CanCloseDue();
-    case MoveKind::kAdvance: {
-      const base::BootTime next = simulation_.NextDeadline();
-      return simulation_.now() < next && next < base::BootTime::InfiniteFuture();
-    }
-    default:
-      return false;
-  }
-}
-
-bool Scene::MakeOrdinary(const Move& move) {
-  if (!CanMake(move)) return false;
-  switch (move.kind) {
-    case MoveKind::kTask:
-      host(move.who).RunTask();
-      return true;
-    case MoveKind::kDeliver:
-      host(move.who).Deliver();
-      return true;
-    case MoveKind::kTimer:
-      host(move.who).RunTimer();
-      return true;
-    case MoveKind::kCallback:
-      host(move.who).RunCallback(move.which);
-      return true;
-    case MoveKind::kExecute:
-      model().Execute(ConnectionOf(host(move.who)), simulation_.now());
-      return true;
-    case MoveKind::kExecuteOrphan:
-      model().Execute(Orphans()[move.who], simulation_.now());
-      return true;
-    case MoveKind::kCommit:
-      model().Commit();
-      return true;
-    case MoveKind::kApply:
-      model().Apply(static_cast<int>(move.who));
-      return true;
-    case MoveKind::kCloseDue:
-      model().CloseDue();
-      return true;
-    default:
-      simulation_.SetTime(simulation_.NextDeadline());
-      return true;
-  }
-}
-
-void Scene::ListOrdinary(std::vector<Move>& moves) {
-  const auto add = [&](const Move& move) {
-    if (CanMake(move)) moves.push_back(move);
-  };
-  for (uint32_t i = 0; i < processes_.size(); ++i) {
-    if (host(i).stopped() && host(i).callbacks() == 0) continue;
-    for (const MoveKind kind :
-         {MoveKind::kTask, MoveKind::kDeliver, MoveKind::kTimer, MoveKind::kExecute}) {
-      add({kind, i});
-    }
-    for (uint32_t c = 0; c < host(i).callbacks(); ++c) moves.push_back({MoveKind::kCallback, i, c});
-  }
-  const auto orphans = static_cast<uint32_t>(Orphans().size());
-  for (uint32_t i = 0; i < orphans; ++i) add({MoveKind::kExecuteOrphan, i});
-  add({MoveKind::kCommit});
-  for (uint32_t i = 0; i < static_cast<uint32_t>(servers()); ++i) add({MoveKind::kApply, i});
-  add({MoveKind::kCloseDue});
-  add({MoveKind::kAdvance});
-}
-
 // ---- rules ---------------------------------------------------------------------------------------
 
 void Scene::Check() {
-  judge_.Follow(model(), simulation_.now());
+  history_.Follow(model(), now());
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i] == nullptr) continue;
     if (slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
@@ -191,7 +137,7 @@ void Scene::CheckOneBelieves() {
     if (attempt == nullptr || !attempt->lease.has_value()) continue;
     if (attempt->lease->remaining() == absl::ZeroDuration()) continue;
     if (!who.empty()) {
-      Break(Rule::kBothBelieved, absl::StrCat(who, " and ", attempt->lease->node()));
+      Break("two believed at once", absl::StrCat(who, " and ", attempt->lease->node()));
     }
     who = attempt->lease->node();
   }
@@ -200,14 +146,14 @@ void Scene::CheckOneBelieves() {
 void Scene::CheckLease(Attempt& attempt, size_t slot) {
   if (!attempt.believes()) return;
   const std::string who = absl::StrCat("slot ", slot, " with ", attempt.lease->node());
-  if (attempt.losses > 0) Break(Rule::kHeldAfterLoss, who);
+  if (attempt.losses > 0) Break("held after its loss", who);
   const absl::Duration left = attempt.lease->remaining();
-  if (!strict() && left > absl::ZeroDuration() && judge_.IsGone(attempt.node)) {
-    Break(Rule::kBelievedTooLong, absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
+  if (!strict() && left > absl::ZeroDuration() && history_.IsGone(attempt.node)) {
+    Break("believed too long", absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
   }
-  const zk::SessionId owner = judge_.OwnerOf(attempt.node);
+  const zk::SessionId owner = history_.OwnerOf(attempt.node);
   if (owner != attempt.core->session_id()) {
-    Break(Rule::kForeignSession,
+    Break("believed in a foreign session",
           absl::StrCat(who, " of session ", owner, " in session ", attempt.core->session_id()));
   }
 }
@@ -215,8 +161,8 @@ void Scene::CheckLease(Attempt& attempt, size_t slot) {
 void Scene::RunUntil(base::BootTime when) {
   simulation_.RunUntilIdle();
   Check();
-  for (bool there = false; !there && !violation_.has_value();) {
-    const base::BootTime next = std::max(simulation_.now(), simulation_.NextDeadline());
+  for (bool there = false; !there && !broken_.has_value();) {
+    const base::BootTime next = std::max(now(), simulation_.NextDeadline());
     there = next > when;
     simulation_.RunUntil(std::min(next, when));
     Check();
@@ -234,9 +180,9 @@ std::string Scene::DescribeSession(zk::SessionId session) {
 
 std::string Scene::Describe() {
   std::string text = "  queue:";
-  for (const auto& [czxid, path] : judge_.nodes()) {
+  for (const auto& [czxid, path] : history_.nodes()) {
     absl::StrAppend(&text, " #", path.substr(path.size() - 3), " of ",
-                    DescribeSession(judge_.OwnerOf(czxid)));
+                    DescribeSession(history_.OwnerOf(czxid)));
   }
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i] == nullptr) continue;
@@ -248,4 +194,4 @@ std::string Scene::Describe() {
   return text;
 }
 
-}  // namespace zkrecipes::explore::schedules
+}  // namespace zkrecipes::schedules

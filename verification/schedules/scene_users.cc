@@ -8,10 +8,9 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/lease_state.h"
-#include "verification/schedules/lock_path.h"
 #include "verification/schedules/scene.h"
 
-namespace zkrecipes::explore::schedules {
+namespace zkrecipes::schedules {
 
 using internal::Acquisition;
 
@@ -19,15 +18,6 @@ namespace {
 
 constexpr absl::Duration kBrief = absl::Seconds(2);
 constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
-
-using StatusShot = base::OneShot<absl::Status>;
-
-bool Cancel(Attempt& attempt) {
-  if (!attempt.waiting() || attempt.cancelled) return false;
-  attempt.cancelled = true;
-  attempt.cancel.request_stop();
-  return true;
-}
 
 }  // namespace
 
@@ -41,28 +31,14 @@ size_t Scene::OpenClient() {
   return processes_.size() - 1;
 }
 
-bool Scene::MakeUserMove(const Move& move) {
-  const bool is_slot = move.who < slots_.size();
-  const std::shared_ptr<Attempt> attempt = is_slot ? slots_[move.who] : nullptr;
-  switch (move.kind) {
-    case MoveKind::kAcquire:
-    case MoveKind::kAcquireBriefly:
-    case MoveKind::kTry:
-      return is_slot && attempt == nullptr && Begin(move.who, move.kind);
-    case MoveKind::kGoUpOrDown:
-      return is_slot && MayGoUpOrDown(static_cast<int>(move.who)) && GoUpOrDown(move.who);
-    case MoveKind::kCancel:
-      return attempt != nullptr && Cancel(attempt->next != nullptr ? *attempt->next : *attempt);
-    case MoveKind::kRelease:
-      if (!is_slot || !Holds(static_cast<int>(move.who))) return false;
-      slots_[move.who] = nullptr;
-      Release(*attempt);
-      return true;
-    case MoveKind::kCloseClient:
-      return move.who < current_.size() && CloseClient(move.who);
-    default:
-      return false;
-  }
+bool Scene::Holds(size_t slot) const {
+  const auto& attempt = slots_[slot];
+  return attempt != nullptr && attempt->lease.has_value() && attempt->next == nullptr;
+}
+
+Attempt* Scene::NewestOf(size_t slot) const {
+  const auto& attempt = slots_[slot];
+  return attempt != nullptr && attempt->next != nullptr ? attempt->next.get() : attempt.get();
 }
 
 std::shared_ptr<Attempt> Scene::NewAttempt(size_t slot) {
@@ -77,7 +53,7 @@ std::shared_ptr<Attempt> Scene::NewAttempt(size_t slot) {
   return attempt;
 }
 
-bool Scene::Begin(size_t slot, MoveKind kind) {
+void Scene::Begin(size_t slot, MoveKind kind) {
   const std::shared_ptr<Attempt> attempt = NewAttempt(slot);
   attempt->mode = options_.modes.empty() ? queue::Mode::kExclusive : options_.modes[slot];
   attempt->try_only = kind == MoveKind::kTry;
@@ -85,28 +61,28 @@ bool Scene::Begin(size_t slot, MoveKind kind) {
   attempt->met_others = MeetsOthers(*attempt);
   slots_[slot] = attempt;
   Start(slot, attempt, {kLockPath, attempt->mode, attempt->try_only, options_.lock_delay});
-  return true;
 }
 
-bool Scene::MayGoUpOrDown(int slot) const {
-  return Holds(slot) && slots_[Index(slot)]->mode != queue::Mode::kExclusive;
-}
-
-bool Scene::GoUpOrDown(size_t slot) {
-  const std::shared_ptr<Attempt> from = slots_[slot];
-  const bool reads = from->mode == queue::Mode::kShared;
+std::optional<internal::Candidacy> Scene::GoingOn(size_t slot) const {
+  if (!Holds(slot) || slots_[slot]->mode == queue::Mode::kExclusive) return std::nullopt;
+  const Attempt& from = *slots_[slot];
+  const bool reads = from.mode == queue::Mode::kShared;
   internal::Candidacy candidacy{kLockPath,
                                 reads ? queue::Mode::kSharedWriter : queue::Mode::kShared};
-  auto going_on = internal::GoingOnFrom(*from->core, *from->lease, from->mode, candidacy);
-  if (!going_on.ok()) return false;  // it is over
+  auto going_on = internal::GoingOnFrom(*from.core, *from.lease, from.mode, candidacy);
+  return going_on.ok() ? std::optional(*going_on) : std::nullopt;  // its lease has ended
+}
+
+void Scene::GoUpOrDown(size_t slot) {
+  const internal::Candidacy going_on = *GoingOn(slot);
+  const std::shared_ptr<Attempt> from = slots_[slot];
   const std::shared_ptr<Attempt> next = NewAttempt(slot);
   next->core = from->core;
-  next->mode = candidacy.mode;
+  next->mode = going_on.mode;
   next->closed = from->closed;
   next->from = from;
   from->next = next;
-  Start(slot, next, *going_on);
-  return true;
+  Start(slot, next, going_on);
 }
 
 void Scene::Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
@@ -147,17 +123,17 @@ bool Scene::MeetsOthers(const Attempt& attempt) {
 
 void Scene::OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
                      Acquisition::Answer answer) {
-  judge_.Follow(model(), simulation_.now());
-  if (++attempt->answers > 1) Break(Rule::kAnsweredTwice, absl::StrCat("slot ", slot));
+  history_.Follow(model(), now());
+  if (++attempt->answers > 1) Break("answered twice", absl::StrCat("slot ", slot));
   if (answer.ok() && answer->acquired()) {
     return OnGrant(slot, attempt, (*std::move(answer)).lease());
   }
   (attempt->from != nullptr ? attempt->from->next : slots_[slot]) = nullptr;
   if (!answer.ok()) return CheckError(slot, *attempt, answer.status());
   const bool met_others = attempt->met_others || MeetsOthers(*attempt) ||
-                          judge_.CreatedByOthers(attempt->since, attempt->core->session_id());
+                          history_.CreatedByOthers(attempt->since, attempt->core->session_id());
   if (!attempt->try_only || !met_others) {
-    Break(Rule::kBusyAlone, absl::StrCat("slot ", slot));
+    Break("busy though nobody was there", absl::StrCat("slot ", slot));
   }
 }
 
@@ -178,21 +154,16 @@ void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease 
 
 void Scene::CheckGrant(const Attempt& attempt, const Lease& lease, const std::string& who) {
   const Attempt* const from = attempt.from.get();
-  const bool admitted = from == nullptr ? judge_.WasAdmitted(attempt.node)
-                                        : judge_.WasAdmittedBehind(attempt.node, from->node);
-  if (!admitted) Break(Rule::kGrantedNotFirst, who);
-  if (!granted_.insert(attempt.node).second) Break(Rule::kGrantedTwice, who);
+  const bool admitted = from == nullptr ? history_.WasAdmitted(attempt.node)
+                                        : history_.WasAdmittedBehind(attempt.node, from->node);
+  if (!admitted) Break("granted though never first", who);
+  if (!granted_.insert(attempt.node).second) Break("granted twice", who);
   const bool downgraded = from != nullptr && attempt.mode == queue::Mode::kShared;
   const int64_t token = downgraded ? from->lease->token().value() : attempt.node;
-  if (lease.token().value() != token) Break(Rule::kWrongToken, who);
-  if (from != nullptr && !judge_.WasBornUnder(attempt.node, from->node)) {
-    Break(Rule::kFollowedNobody, who);
+  if (lease.token().value() != token) Break("granted a wrong token", who);
+  if (from != nullptr && !history_.WasBornUnder(attempt.node, from->node)) {
+    Break("went on from a lease that had ended", who);
   }
-}
-
-void Scene::Release(Attempt& attempt) {
-  attempt.gave_back |= attempt.believes();  // if not when its client was closed
-  attempt.lease.reset();
 }
 
 // Whose clock may run as fast as it ever does.
@@ -200,11 +171,12 @@ void Scene::CheckDelay(const std::shared_ptr<Attempt>& attempt, const std::strin
   if (last_ != nullptr && last_->node > attempt->node) return;  // it hears late of its grant
   const std::shared_ptr<Attempt> before = std::exchange(last_, attempt);
   if (before == nullptr || before->gave_back) return;
-  const auto ended = judge_.EndOf(before->node);
+  const auto ended = history_.EndOf(before->node);
   if (!ended.has_value()) return;
-  const absl::Duration waited = simulation_.now() - *ended;
+  const absl::Duration waited = now() - *ended;
   if (waited < options_.lock_delay / 1.1) {
-    Break(Rule::kDelaySkipped, absl::StrCat(who, ", after ", absl::FormatDuration(waited)));
+    Break("granted without the lock delay",
+          absl::StrCat(who, ", after ", absl::FormatDuration(waited)));
   }
 }
 
@@ -216,7 +188,7 @@ void Scene::CheckError(size_t slot, const Attempt& attempt, const absl::Status& 
                          (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
                          MayNotGoUpOrDown(attempt, status);
   if (!explained) {
-    Break(Rule::kUnexpectedAnswer, absl::StrCat("slot ", slot, ": ", status.ToString()));
+    Break("unexpected answer", absl::StrCat("slot ", slot, ": ", status.ToString()));
   }
 }
 
@@ -225,22 +197,21 @@ bool Scene::MayNotGoUpOrDown(const Attempt& attempt, const absl::Status& status)
   const Attempt* const from = attempt.from.get();
   if (from == nullptr) return false;
   if (absl::IsFailedPrecondition(status)) {
-    return attempt.mode != queue::Mode::kShared && judge_.WritersSince(attempt.since) > 1;
+    return attempt.mode != queue::Mode::kShared && history_.WritersSince(attempt.since) > 1;
   }
   return absl::IsAborted(status) &&
-         (from->lease->state() == Lease::State::kLost || judge_.nodes().count(from->node) == 0);
+         (from->lease->state() == Lease::State::kLost || history_.nodes().count(from->node) == 0);
 }
 
-bool Scene::CloseClient(uint32_t process) {
-  const std::shared_ptr<internal::ClientCore> core = processes_[current_[process]].core;
+void Scene::CloseClient(uint32_t client) {
+  const std::shared_ptr<internal::ClientCore> core = processes_[current_[client]].core;
   for (const auto& attempt : Live()) {
     if (attempt->core != core) continue;
     attempt->closed = true;
     if (attempt->lease.has_value()) attempt->gave_back = attempt->believes();
   }
-  core->Close(std::make_shared<StatusShot>());
-  current_[process] = OpenClient();
-  return true;
+  core->Close(std::make_shared<base::OneShot<absl::Status>>());
+  current_[client] = OpenClient();
 }
 
-}  // namespace zkrecipes::explore::schedules
+}  // namespace zkrecipes::schedules

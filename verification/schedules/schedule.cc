@@ -3,95 +3,76 @@
 #include "verification/schedules/schedule.h"
 
 #include <algorithm>
+#include <chrono>
+#include <iostream>
 #include <limits>
+#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "verification/explore/shrink.h"
 #include "verification/schedules/chooser.h"
-#include "verification/schedules/dice.h"
 
-namespace zkrecipes::explore::schedules {
+namespace zkrecipes::schedules {
 namespace {
 
-Outcome Finish(Scene& scene, std::vector<Move> made) {
-  if (!scene.violation().has_value()) scene.EndQuietly();
-  return {std::move(made), scene.violation(), scene.grants()};
+Schedule Finish(Scene& scene, std::vector<Move> made) {
+  if (!scene.broken().has_value()) scene.EndQuietly();
+  return {std::move(made), scene.broken(), scene.grants()};
 }
 
-bool Breaks(const SceneOptions& options, const std::vector<Move>& moves, Rule rule) {
-  const Outcome outcome = Replay(options, moves);
-  return outcome.violation.has_value() && outcome.violation->rule == rule;
+std::string Figures(uint64_t schedules, uint64_t moves, uint64_t grants, double seconds) {
+  return absl::StrCat(schedules, " schedules, ", moves, " moves, ", grants, " grants in ", seconds,
+                      " s: ", static_cast<double>(schedules) / seconds, " schedules a second\n");
 }
 
 }  // namespace
 
-SceneOptions OptionsFor(uint64_t seed) {
-  Dice dice(seed ^ 0x5eed);
+SceneOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
+  std::mt19937_64 random(seed ^ 0x5eed);
+  const auto below = [&random](uint64_t n) { return static_cast<int>(random() % n); };
   SceneOptions options;
   options.seed = seed;
-  options.processes = 2 + static_cast<int>(dice.Pick(2));
-  options.slots = options.processes + static_cast<int>(dice.Pick(2));
-  const bool readers =
-      seed % 8 == 3 || seed % 8 == 5;  // and writers, in a quarter of the schedules
+  options.lease = lease;
+  options.processes = 2 + below(2);
+  options.slots = options.processes + below(2);
+  const bool readers = seed % 8 == 3 || seed % 8 == 5;  // and writers
   for (int i = 0; readers && i < options.slots; ++i) {
-    const uint32_t mode = dice.Pick(10);
+    const int mode = below(10);
     options.modes.push_back(mode < 6   ? queue::Mode::kShared
                             : mode < 9 ? queue::Mode::kSharedWriter
                                        : queue::Mode::kExclusive);
   }
-  if (seed % 8 == 6) options.lock_delay = absl::Seconds(2 + 2 * static_cast<int>(dice.Pick(2)));
-  // Where the numbers end.
-  if (dice.Chance(20)) {
-    options.next_sequence =
-        std::numeric_limits<int32_t>::max() - static_cast<int32_t>(dice.Pick(3));
-  }
+  if (seed % 8 == 6) options.lock_delay = absl::Seconds(2 + 2 * below(2));
+  // Where the sequence numbers end.
+  if (below(50) == 0) options.next_sequence = std::numeric_limits<int32_t>::max() - below(3);
   return options;
 }
 
-Outcome RunRandom(const SceneOptions& options, Weather weather, int length) {
+Schedule RunRandom(const SceneOptions& options, Weather weather, int length) {
   Scene scene(options);
-  Chooser chooser(options.seed, weather, scene);
+  Chooser chooser(~options.seed, weather, scene);  // `seed` itself is the simulation's
   std::vector<Move> made;
   made.reserve(static_cast<size_t>(length));
-  for (int i = 0; i < length && !scene.violation().has_value(); ++i) {
+  for (int i = 0; i < length && !scene.broken().has_value(); ++i) {
     const std::optional<Move> move = chooser.Next();
     if (move.has_value() && scene.Make(*move)) made.push_back(*move);
   }
   return Finish(scene, std::move(made));
 }
 
-Outcome Replay(const SceneOptions& options, const std::vector<Move>& moves) {
+Schedule Replay(const SceneOptions& options, const std::vector<Move>& moves) {
   Scene scene(options);
   std::vector<Move> made;
   for (const Move& move : moves) {
-    if (scene.violation().has_value()) break;
+    if (scene.broken().has_value()) break;
     if (scene.Make(move)) made.push_back(move);
   }
   return Finish(scene, std::move(made));
 }
 
-std::vector<Move> Shrink(const SceneOptions& options, std::vector<Move> moves, Rule rule) {
-  for (size_t chunk = std::max<size_t>(moves.size() / 2, 1);;
-       chunk = std::max<size_t>(chunk / 2, 1)) {
-    bool smaller = false;
-    for (size_t at = 0; at < moves.size();) {
-      std::vector<Move> fewer = moves;
-      const auto begin = fewer.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto length = static_cast<std::ptrdiff_t>(std::min(chunk, moves.size() - at));
-      fewer.erase(begin, begin + length);
-      if (Breaks(options, fewer, rule)) {
-        moves = std::move(fewer);
-        smaller = true;
-      } else {
-        at += chunk;
-      }
-    }
-    if (chunk == 1 && !smaller) return moves;
-  }
-}
-
-std::string Story(const SceneOptions& options, const std::vector<Move>& moves) {
+std::string Tell(const SceneOptions& options, const std::vector<Move>& moves) {
   Scene scene(options);
   std::string story = absl::StrCat(options.processes, " processes, ", options.slots, " slots\n");
   std::string before;
@@ -101,16 +82,66 @@ std::string Story(const SceneOptions& options, const std::vector<Move>& moves) {
     std::string after = scene.Describe();
     if (after != before) absl::StrAppend(&story, after, "\n");
     before = std::move(after);
-    if (scene.violation().has_value()) break;
+    if (scene.broken().has_value()) break;
   }
-  if (!scene.violation().has_value()) {
-    absl::StrAppend(&story, "* faults end, everybody gets a turn, everybody closes\n");
+  if (!scene.broken().has_value()) {
+    absl::StrAppend(&story, "* faults end, every slot gets a turn, every client closes\n");
     scene.EndQuietly();
   }
-  if (const auto& violation = scene.violation()) {
-    absl::StrAppend(&story, "! ", NameOf(violation->rule), ": ", violation->what, "\n");
+  if (const auto& broken = scene.broken()) {
+    absl::StrAppend(&story, "! ", broken->rule, ": ", broken->what, "\n");
   }
   return story;
 }
 
-}  // namespace zkrecipes::explore::schedules
+std::string TellShrunk(const SceneOptions& options, const Schedule& schedule) {
+  const auto moves = explore::Shrink(
+      schedule.moves, [&](const std::vector<Move>& fewer) -> std::optional<std::vector<Move>> {
+        Schedule replayed = Replay(options, fewer);
+        const bool same =
+            replayed.broken.has_value() && replayed.broken->rule == schedule.broken->rule;
+        return same ? std::optional(std::move(replayed.moves)) : std::nullopt;
+      });
+  return absl::StrCat(Tell(options, moves), "to see it again:\n  zkrecipes-schedules --seed ",
+                      options.seed, " --replay '", ToString(moves), "'\n");
+}
+
+bool ParseWeather(const std::string& name, std::vector<Weather>& weathers) {
+  if (name == "all") return true;
+  const auto it = std::find(kWeatherNames.begin(), kWeatherNames.end(), name);
+  weathers = {static_cast<Weather>(it - kWeatherNames.begin())};
+  return it != kWeatherNames.end();
+}
+
+int Run(const Search& search) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  uint64_t done = 0;
+  uint64_t moves = 0;
+  uint64_t grants = 0;
+  for (; done < search.schedules && seconds() < search.minutes * 60; ++done) {
+    const uint64_t seed = search.seed + done;
+    const Weather weather = search.weathers[seed % search.weathers.size()];
+    const SceneOptions options = OptionsFor(seed, search.lease);
+    const Schedule schedule = RunRandom(options, weather, search.length);
+    moves += schedule.moves.size();
+    grants += static_cast<uint64_t>(schedule.grants);
+    if (!schedule.broken.has_value()) continue;
+    const char* const name = kWeatherNames[static_cast<size_t>(weather)];
+    if (search.find) {
+      std::cout << "found in schedule " << done + 1 << ", " << name << ": " << schedule.broken->rule
+                << "\n";
+      return 0;
+    }
+    std::cout << "seed " << seed << ", " << name << ": " << schedule.broken->rule << ": "
+              << schedule.broken->what << "\nshrinking " << schedule.moves.size() << " moves\n"
+              << TellShrunk(options, schedule);
+    return 1;
+  }
+  std::cout << Figures(done, moves, grants, seconds());
+  return search.find ? 1 : 0;
+}
+
+}  // namespace zkrecipes::schedules

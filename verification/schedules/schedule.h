@@ -4,37 +4,54 @@
 #define ZKRECIPES_VERIFICATION_SCHEDULES_SCHEDULE_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "verification/schedules/judge.h"
 #include "verification/schedules/move.h"
 #include "verification/schedules/scene.h"
-#include "verification/schedules/weather.h"
+#include "zkrecipes/lease_options.h"
 
-namespace zkrecipes::explore::schedules {
+namespace zkrecipes::schedules {
 
-struct Outcome {
+// How it went.
+struct Schedule {
   std::vector<Move> moves;  // those that happened
-  std::optional<Violation> violation;
+  std::optional<BrokenRule> broken;
   int grants = 0;
 };
 
 // What the seed decides besides the moves.
-SceneOptions OptionsFor(uint64_t seed);
-// A schedule chosen at random: what to try, and how it went. The same seed chooses the same.
-Outcome RunRandom(const SceneOptions& options, Weather weather, int length);
-
+SceneOptions OptionsFor(uint64_t seed, const LeaseOptions& lease = {});
+// A schedule chosen at random. The same seed chooses the same.
+Schedule RunRandom(const SceneOptions& options, Weather weather, int length);
 // These moves, as far as they can happen, and then the quiet end.
-Outcome Replay(const SceneOptions& options, const std::vector<Move>& moves);
+Schedule Replay(const SceneOptions& options, const std::vector<Move>& moves);
 
-// Takes out of a schedule that breaks a rule what it does not take to break it.
-std::vector<Move> Shrink(const SceneOptions& options, std::vector<Move> moves, Rule rule);
+// The schedule as a story, with what each slot holds or waits for after each move.
+std::string Tell(const SceneOptions& options, const std::vector<Move>& moves);
+// The same of the shortest schedule that still breaks the rule which `schedule` breaks, with the
+// command that shows it again.
+std::string TellShrunk(const SceneOptions& options, const Schedule& schedule);
 
-// The schedule as a story, with who holds and who waits after each move.
-std::string Story(const SceneOptions& options, const std::vector<Move>& moves);
+// What a search for a broken rule tries.
+struct Search {
+  std::vector<Weather> weathers = {Weather::kCalm, Weather::kRough, Weather::kStorm,
+                                   Weather::kPartition, Weather::kEdge};
+  uint64_t schedules = 10000;
+  double minutes = std::numeric_limits<double>::infinity();
+  uint64_t seed = 1;
+  int length = 150;
+  bool find = false;  // for a build with a planted bug: succeed at the first broken rule
+  LeaseOptions lease = {};
+};
+// False: it is no name of a Weather. "all": each schedule in the next one.
+bool ParseWeather(const std::string& name, std::vector<Weather>& weathers);
+// Runs schedules until one breaks a rule, and prints the shortest that does. The exit status: 0 if
+// none broke one (`find`: if one did).
+int Run(const Search& search);
 
-}  // namespace zkrecipes::explore::schedules
+}  // namespace zkrecipes::schedules
 
 #endif  // ZKRECIPES_VERIFICATION_SCHEDULES_SCHEDULE_H_

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can happen in a MachineWorld. machine_client.cc: what it does to a client.
+
+#include <algorithm>
+
+#include "verification/explore/machine_world.h"
+
+namespace zkrecipes::explore {
+
+using T = Transition;
+using Whose = TransitionRow::Whose;
+using enum Transition::Kind;
+
+const TransitionRow MachineWorld::kTransitions[] = {
+    {kExecute, Whose::kConnection, false, "server % reads, on connection #, ",
+     [](const MachineWorld& w, const T& t) { return w.ensemble_.CanExecute(t.who); },
+     [](MachineWorld& w, const T& t) { w.ensemble_.Execute(t.who, base::BootTime()); }},
+    // What client and server have not read of each other.
+    {kDrop, Whose::kConnection, false, "what was still on its way on connection # is lost",
+     [](const MachineWorld& w, const T& t) {
+       return std::none_of(w.clients_.begin(), w.clients_.end(),
+                           [&](const Client& c) { return c.connection == t.who; });
+     },
+     [](MachineWorld& w, const T& t) { w.ensemble_.DropUnread(t.who); }},
+    {kApply, Whose::kServer, false, "server # applies the next transaction",
+     [](const MachineWorld& w, const T& t) {
+       return w.setting_.lag() && w.ensemble_.CanApply(t.who);
+     },
+     [](MachineWorld& w, const T& t) { w.ensemble_.Apply(t.who); }},
+    // A server that is behind the client would refuse it; without lag one is as good as another.
+    {kConnect, Whose::kClient, false, "client # connects to server %",
+     [](const MachineWorld& w, const T& t) {
+       const Client& c = w.clients_[t.who];
+       return c.connection == 0 && (w.setting_.lag() ? w.ensemble_.last_zxid(t.which) >= c.seen_zxid
+                                                     : t.which == w.ensemble_.leader());
+     },
+     [](MachineWorld& w, const T& t) { w.Connect(t.who, t.which); }},
+    // Its next message, or that its connection is gone.
+    {kDeliver, Whose::kClient, true, "client # ",
+     [](const MachineWorld& w, const T& t) { return w.HasNews(w.clients_[t.who]); },
+     [](MachineWorld& w, const T& t) { w.Deliver(t.who); }},
+    {kRelease, Whose::kContestant, true, "contestant # releases",
+     [](const MachineWorld& w, const T& t) { return w.CanRelease(w.contestants_[t.who]); },
+     [](MachineWorld& w, const T& t) { w.Leave(t.who); }},
+    {kFollow, Whose::kContestant, true, "contestant # goes on in another mode",
+     [](const MachineWorld& w, const T& t) { return w.CanFollow(w.contestants_[t.who]); },
+     [](MachineWorld& w, const T& t) { w.Follow(t.who); }},
+    // Timers are slow: they fire when nothing is on its way.
+    {kRetry, Whose::kContestant, true, "contestant # tries again",
+     [](const MachineWorld& w, const T& t) {
+       return w.contestants_[t.who].retry_due && !w.AwaitsReply(t.who);
+     },
+     [](MachineWorld& w, const T& t) {
+       w.contestants_[t.who].retry_due = false;
+       w.Feed(t.who, queue::event::RetryDue{});
+     }},
+    {kOwnWatch, Whose::kContestant, true,
+     "contestant # finds that it is time to watch its own node",
+     [](const MachineWorld& w, const T& t) {
+       return w.contestants_[t.who].own_watch_due && !w.AwaitsReply(t.who);
+     },
+     [](MachineWorld& w, const T& t) {
+       w.contestants_[t.who].own_watch_due = false;
+       w.Feed(t.who, queue::event::OwnWatchDue{});
+     }},
+    {kDelay, Whose::kContestant, true, "contestant # has waited for the lock delay",
+     [](const MachineWorld& w, const T& t) {
+       return w.contestants_[t.who].delay_due != 0 && !w.AwaitsReply(t.who);
+     },
+     [](MachineWorld& w, const T& t) {
+       Contestant& c = w.contestants_[t.who];
+       c.delayed = true;
+       w.Feed(t.who, queue::event::DelayOver{std::exchange(c.delay_due, queue::OpId{0})});
+     }},
+
+    // ---- Faults. ----
+    // What the client sent may still arrive.
+    {kBreak, Whose::kClient, true, "client # LOSES ITS CONNECTION",
+     [](const MachineWorld& w, const T& t) { return w.clients_[t.who].connection != 0; },
+     [](MachineWorld& w, const T& t) { w.Lose(t.who); }},
+    {kExpire, Whose::kClient, false, "THE SESSION of client # EXPIRES",
+     [](const MachineWorld& w, const T& t) {
+       return w.ensemble_.SessionLives(w.clients_[t.who].session);
+     },
+     [](MachineWorld& w, const T& t) {
+       (void)w.ensemble_.Expire(w.clients_[t.who].session, base::BootTime());
+     }},
+    // Its timeout, its cancellation and its destruction are one to the machine.
+    {kGiveUp, Whose::kContestant, true, "contestant # GIVES UP",
+     [](const MachineWorld& w, const T& t) {
+       const Contestant& c = w.contestants_[t.who];
+       return !c.granted && !c.told_to_leave && !c.finished;
+     },
+     [](MachineWorld& w, const T& t) { w.Leave(t.who); }},
+    // Nothing proves the session: the lease cannot be believed.
+    {kLapse, Whose::kContestant, true, "the lease of contestant # LAPSES",
+     [](const MachineWorld& w, const T& t) { return w.Believes(w.contestants_[t.who]); },
+     [](MachineWorld& w, const T& t) {
+       w.Feed(t.who, queue::event::Lapsed{});
+       if (w.Believes(w.contestants_[t.who])) w.Violate("a lease goes on after it has lapsed");
+     }},
+    {kElect, Whose::kServer, false, "SERVER # IS ELECTED",
+     [](const MachineWorld&, const T&) { return true; },
+     [](MachineWorld& w, const T& t) { w.ensemble_.ElectLeader(t.who, 0, base::BootTime()); }},
+    {kReap, Whose::kEnsemble, false, "EMPTY CONTAINERS ARE REAPED",
+     [](const MachineWorld&, const T&) { return true; },
+     [](MachineWorld& w, const T&) { w.ensemble_.ReapContainers(base::BootTime()); }},
+    {kOperatorDelete, Whose::kContestant, false, "AN OPERATOR DELETES the node of contestant #",
+     [](const MachineWorld& w, const T& t) { return !w.NodesOf(t.who).empty(); },
+     [](MachineWorld& w, const T& t) {
+       for (const std::string& path : w.NodesOf(t.who)) {
+         (void)w.ensemble_.OperatorDeletes(path, base::BootTime());
+       }
+     }},
+};
+
+// ---- which can happen now ------------------------------------------------------------------------
+
+bool MachineWorld::HasNews(const Client& client) const {
+  return client.connection != 0 &&
+         (ensemble_.HasMessage(client.connection) || ensemble_.ServerHungUp(client.connection));
+}
+
+bool MachineWorld::AwaitsReply(int contestant) const {
+  return !clients_[contestants_[contestant].client].pending.empty();
+}
+
+int MachineWorld::ClientOf(Whose whose, int who) const {
+  if (whose == Whose::kClient) return who;
+  if (whose == Whose::kContestant) return contestants_[who].client;
+  for (size_t i = 0; whose == Whose::kConnection && i < clients_.size(); ++i) {
+    if (static_cast<int>(clients_[i].connection) == who) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+template <typename F>
+void MachineWorld::ForEach(Whose whose, F f) const {
+  if (whose == Whose::kConnection) return ensemble_.ForEachConnection(f);
+  const size_t count = whose == Whose::kClient       ? clients_.size()
+                       : whose == Whose::kContestant ? contestants_.size()
+                       : whose == Whose::kServer     ? static_cast<size_t>(setting_.servers)
+                                                     : 1;
+  for (size_t i = 0; i < count; ++i) f(static_cast<uint32_t>(i));
+}
+
+bool MachineWorld::IsDue(const TransitionRow& row) const {
+  if (!Transition{row.kind}.IsFault()) return true;
+  return faults_ < setting_.most_faults && (!setting_.rough || row.kind <= kGiveUp);
+}
+
+void MachineWorld::List(std::vector<Transition>& transitions) const {
+  if (!violation_.empty()) return;
+  // What one client reads is of no concern to the others and to the servers, nor the other way round:
+  // whatever order the rest happens in, it could as well happen afterwards. So only what this client
+  // and its contestants can do instead is tried. (A persistent set.)
+  const auto reader = std::find_if(clients_.begin(), clients_.end(),
+                                   [this](const Client& client) { return HasNews(client); });
+  const bool only_reader = reader != clients_.end();
+  for (const TransitionRow& row : kTransitions) {
+    if (!IsDue(row) || (only_reader && !row.local)) continue;
+    ForEach(row.whose, [&](uint32_t who) {
+      const int client = ClientOf(row.whose, static_cast<int>(who));
+      if (only_reader && client != reader - clients_.begin()) return;
+      if (setting_.alike && client > begun_) return;
+      Transition transition{row.kind, static_cast<uint16_t>(who)};
+      const int each = row.kind == kConnect ? setting_.servers : 1;
+      for (; transition.which < each; ++transition.which) {
+        if (row.can(*this, transition)) transitions.push_back(transition);
+      }
+    });
+  }
+}
+
+bool MachineWorld::CanTake(const Transition& transition) const {
+  std::vector<Transition> all;
+  List(all);
+  return std::find(all.begin(), all.end(), transition) != all.end();
+}
+
+const TransitionRow& MachineWorld::RowOf(const Transition& transition) {
+  return kTransitions[static_cast<size_t>(transition.kind)];
+}
+
+// ---- and what comes of it ------------------------------------------------------------------------
+
+void MachineWorld::Take(const Transition& transition) {
+  const TransitionRow& row = RowOf(transition);
+  begun_ = std::max(begun_, ClientOf(row.whose, transition.who) + 1);
+  if (transition.IsFault()) ++faults_;
+  row.take(*this, transition);
+  Spread();
+  CheckExclusion();
+}
+
+void MachineWorld::Settle() {
+  for (std::vector<Transition> all;; all.clear()) {
+    List(all);
+    const auto ordinary = std::find_if(
+        all.begin(), all.end(), [](const Transition& t) { return !t.IsChoice() && !t.IsFault(); });
+    if (ordinary == all.end()) break;
+    Take(*ordinary);
+  }
+  begun_ = 0;
+}
+
+void MachineWorld::Leave(int contestant) {
+  contestants_[contestant].told_to_leave = true;
+  Feed(contestant, queue::event::Leave{});
+}
+
+// The quorum agrees at once; the others may lag behind the leader.
+void MachineWorld::Spread() {
+  while (ensemble_.CanCommit()) ensemble_.Commit();
+  for (int i = 0; !setting_.lag() && i < setting_.servers; ++i) {
+    while (ensemble_.CanApply(i)) ensemble_.Apply(i);
+  }
+}
+
+}  // namespace zkrecipes::explore

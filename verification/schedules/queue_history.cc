@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/schedules/queue_history.h"
+
+#include <algorithm>
+
+#include "lib/queue/machine/node_name.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::schedules {
+
+using testing::memory::Transaction;
+
+void QueueHistory::Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now) {
+  const auto& history = ensemble.history();
+  for (; read_ < history.size(); ++read_) {
+    const Transaction& txn = history[read_];
+    if (txn.kind == Transaction::Kind::kCreate && txn.path == queue_) {
+      places_.clear();
+    } else if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_) {
+      Add(txn.zxid, txn.path, txn.node.owner);
+    } else if (txn.kind == Transaction::Kind::kDelete) {
+      const auto it = std::find_if(nodes_.begin(), nodes_.end(),
+                                   [&](const auto& node) { return node.second == txn.path; });
+      if (it == nodes_.end()) continue;
+      lives_[it->first].deleted_by_operator = txn.session == 0;
+      Remove(it->first, {txn.zxid, now});
+    } else if (txn.kind == Transaction::Kind::kCloseSession) {
+      for (auto it = nodes_.begin(); it != nodes_.end();) {
+        const int64_t czxid = (it++)->first;
+        if (OwnerOf(czxid) == txn.session) Remove(czxid, {txn.zxid, now});
+      }
+    }
+    Admit();
+  }
+}
+
+const QueueHistory::Life& QueueHistory::Of(int64_t czxid) const {
+  static const Life none;
+  const auto it = lives_.find(czxid);
+  return it == lives_.end() ? none : it->second;
+}
+
+// Nodes of one incarnation of the queue are in the order of their numbers, which is that of their
+// czxids as long as ZooKeeper numbers them.
+void QueueHistory::Add(int64_t czxid, const std::string& path, zk::SessionId owner) {
+  const auto name = queue::ParseNodeName(zk::NodeName(path));
+  if (!name.has_value()) return;
+  Life& added = lives_[czxid];
+  added.owner = owner;
+  added.reader = name->mode == queue::Mode::kShared;
+  added.place = places_.emplace(name->sequence, czxid).first->second;
+  order_.insert({added.place, czxid});
+  nodes_[czxid] = path;
+}
+
+void QueueHistory::Remove(int64_t czxid, End end) {
+  Life& removed = lives_[czxid];
+  removed.end = end;
+  order_.erase({removed.place, czxid});
+  nodes_.erase(czxid);
+}
+
+void QueueHistory::Admit() {
+  int in_front = 0;
+  int writers = 0;
+  int64_t last = 0;
+  int64_t last_writer = 0;
+  for (auto it = order_.begin(); it != order_.end() && writers < 2; ++it) {
+    Life& node = lives_[it->second];
+    const int blockers = node.reader ? writers : in_front;
+    if (blockers == 0) node.admitted = true;
+    if (blockers == 1) node.admitted_behind.insert(node.reader ? last_writer : last);
+    last = it->second;
+    ++in_front;
+    if (node.reader) continue;
+    last_writer = it->second;
+    ++writers;
+  }
+}
+
+std::optional<base::BootTime> QueueHistory::EndOf(int64_t czxid) const {
+  const std::optional<End>& end = Of(czxid).end;
+  return end.has_value() ? std::optional(end->when) : std::nullopt;
+}
+
+bool QueueHistory::WasBornUnder(int64_t czxid, int64_t followed) const {
+  return lives_.count(followed) > 0 && Of(followed).ThereAfter(czxid);
+}
+
+bool QueueHistory::MayWatch(int64_t czxid, const std::string& path) const {
+  const Life& own = Of(czxid);
+  for (auto it = order_.find({own.place, czxid}); it != order_.end() && it != order_.begin();) {
+    const int64_t other = (--it)->second;
+    if (own.reader && Of(other).reader) continue;
+    if (nodes_.at(other) == path) return true;
+    if (OwnerOf(other) != own.owner) return false;
+  }
+  return false;
+}
+
+int QueueHistory::WritersSince(int64_t zxid) const {
+  return static_cast<int>(std::count_if(lives_.begin(), lives_.end(), [&](const auto& entry) {
+    return !entry.second.reader && entry.second.ThereAfter(zxid);
+  }));
+}
+
+bool QueueHistory::CreatedByOthers(int64_t since, zk::SessionId session) const {
+  return std::any_of(lives_.upper_bound(since), lives_.end(),
+                     [&](const auto& entry) { return entry.second.owner != session; });
+}
+
+}  // namespace zkrecipes::schedules

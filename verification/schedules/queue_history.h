@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_VERIFICATION_SCHEDULES_QUEUE_HISTORY_H_
+#define ZKRECIPES_VERIFICATION_SCHEDULES_QUEUE_HISTORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "lib/base/boot_time.h"
+#include "testing/memory/model_ensemble.h"
+
+namespace zkrecipes::schedules {
+
+// Follows the queue through every committed transaction, whether or not a client has seen it: the
+// tree's own order, by which grants are judged. A node is named by its czxid.
+class QueueHistory {
+ public:
+  explicit QueueHistory(std::string queue) : queue_(std::move(queue)) {}
+
+  // Reads on in the ensemble's history. REQUIRES: the ensemble keeps it.
+  void Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now);
+
+  // Whether it has ever been first, or a reader with only readers in front.
+  bool WasAdmitted(int64_t czxid) const { return Of(czxid).admitted; }
+  // Likewise, not counting `followed` in front of it: an upgrade or downgrade does not wait for the
+  // node that it goes on from.
+  bool WasAdmittedBehind(int64_t czxid, int64_t followed) const {
+    return WasAdmitted(czxid) || Of(czxid).admitted_behind.count(followed) > 0;
+  }
+  // nullopt: it is still there.
+  std::optional<base::BootTime> EndOf(int64_t czxid) const;
+  // Whether `followed` was there when `czxid` was created.
+  bool WasBornUnder(int64_t czxid, int64_t followed) const;
+  // Whether it waits for the node at `path`: for the nearest one that blocks it, or for another behind
+  // nodes of its own session, one of which it may follow.
+  bool MayWatch(int64_t czxid, const std::string& path) const;
+  // How many writers were there at `zxid` or have come since.
+  int WritersSince(int64_t zxid) const;
+  // Whether another session than this has created a node after `since`.
+  bool CreatedByOthers(int64_t since, zk::SessionId session) const;
+  zk::SessionId OwnerOf(int64_t czxid) const { return Of(czxid).owner; }
+  // Whether it has ended other than by an operator.
+  bool IsGone(int64_t czxid) const {
+    return nodes_.count(czxid) == 0 && !Of(czxid).deleted_by_operator;
+  }
+  // Those that are there, and their paths.
+  const std::map<int64_t, std::string>& nodes() const { return nodes_; }
+
+ private:
+  struct End {
+    int64_t zxid;
+    base::BootTime when;
+  };
+  struct Life {
+    zk::SessionId owner = 0;
+    bool reader = false;
+    // The czxid of the first node with its number: a downgrade's node takes the writer's.
+    int64_t place = 0;
+    std::optional<End> end;
+    bool deleted_by_operator = false;
+    bool admitted = false;
+    std::set<int64_t> admitted_behind;
+
+    bool ThereAfter(int64_t zxid) const { return !end.has_value() || end->zxid > zxid; }
+  };
+
+  const Life& Of(int64_t czxid) const;
+  void Add(int64_t czxid, const std::string& path, zk::SessionId owner);
+  void Remove(int64_t czxid, End end);
+  void Admit();
+
+  const std::string queue_;
+  size_t read_ = 0;
+  std::map<int64_t, Life> lives_;  // of all nodes there ever were
+  std::map<int64_t, std::string> nodes_;
+  std::set<std::pair<int64_t, int64_t>> order_;  // place, czxid
+  std::map<int32_t, int64_t> places_;            // by number, in this incarnation of the queue
+};
+
+}  // namespace zkrecipes::schedules
+
+#endif  // ZKRECIPES_VERIFICATION_SCHEDULES_QUEUE_HISTORY_H_
