@@ -12,11 +12,11 @@ using Kind = Step::Kind;
 using queue::Mode;
 using enum NamedSet::Who;
 
-queue::ContenderSpec SpecOf(NamedSet::Who who) {
-  queue::ContenderSpec spec;
+queue::Candidacy SpecOf(NamedSet::Who who) {
+  queue::Candidacy spec;
   spec.parent = who == kDeep ? "/q/r" : "/q";
   spec.try_only = who == kTry;
-  spec.strict = who == kStrict;
+  if (who == kStrict) spec.lock_delay = absl::Seconds(1);
   if (who == kReader || who == kUpgrader) spec.mode = Mode::kShared;
   if (who == kWriter || who == kDowngrader) spec.mode = Mode::kSharedWriter;
   return spec;

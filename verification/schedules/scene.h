@@ -125,7 +125,7 @@ class Scene {
   bool GoUpOrDown(size_t slot);
   std::shared_ptr<Attempt> NewAttempt(size_t slot);
   void Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
-             const internal::Candidacy& candidacy);
+             const queue::Candidacy& candidacy);
   std::vector<std::shared_ptr<Attempt>> Live() const;  // that wait or hold
   bool MeetsOthers(const Attempt& attempt);
   void OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
