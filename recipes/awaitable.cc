@@ -13,13 +13,13 @@
 namespace zkrecipes::internal {
 namespace {
 
-// Whose acquire this thread is starting at the moment.
+// The acquire that this thread is starting at the moment.
 thread_local const Awaited* starting = nullptr;
 
 }  // namespace
 
-// What the frame shares with the answer; either may outlive the other. The one atomic decides who was
-// first, and thereby whether the frame may be touched.
+// What the coroutine's frame shares with the answer; either may outlive the other. The one atomic
+// decides which came first, and thereby whether the frame may be touched.
 //
 //   kWaiting --the answer--> kAnswered --await_resume--> kTaken
 //       \----the frame is destroyed---> kAbandoned

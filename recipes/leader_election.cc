@@ -2,11 +2,11 @@
 
 #include "zkrecipes/leader_election.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/base/backoff.h"
 #include "lib/queue/acquisition.h"
 #include "lib/queue/ask.h"
 #include "lib/queue/leader_node.h"
@@ -22,22 +22,19 @@ namespace {
 using internal::ClientAccess;
 using internal::ClientCore;
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(10);
-
-internal::Candidacy Of(const Client& client, const std::string& path, Candidate candidate) {
+// InvalidArgument: the candidate's id or value breaks a rule.
+absl::StatusOr<queue::Candidacy> Of(const Client& client, Candidate candidate) {
   if (candidate.id.empty()) {
     candidate.id =
         queue::OwnerData(queue::Dialect::kCurator, queue::Mode::kLeader,
                          queue::ThisOwner(ClientAccess::Core(client)->options().owner_id));
   }
-  return {.path = path,
-          .mode = queue::Mode::kLeader,
-          .data = queue::CandidateData(candidate.id, candidate.value),
-          .refusal = queue::CheckCandidate(candidate)};
+  if (absl::Status rule = queue::CheckCandidate(candidate); !rule.ok()) return rule;
+  return queue::Candidacy{.mode = queue::Mode::kLeader,
+                          .data = queue::CandidateData(candidate.id, candidate.value)};
 }
 
-// Whether the lease is one that may be proclaimed with, as far as its process knows.
+// Whether this lease may proclaim, as far as this process knows.
 absl::Status CheckLease(const Lease& lease, const std::string& path) {
   const Sequencer sequencer = lease.sequencer();
   const bool over =
@@ -52,17 +49,10 @@ absl::Status CheckLease(const Lease& lease, const std::string& path) {
   return absl::AbortedError(absl::StrCat("proclaim ", path, ": the lease is lost or released"));
 }
 
-// After these another campaign may do better.
+// Errors after which another campaign may succeed.
 bool MayCampaignAgain(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsUnavailable(status) ||
          absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
-}
-
-// False: stopped.
-bool Pause(const ClientCore& core, absl::Duration pause, const std::stop_token& stop) {
-  base::OneShot<char> nothing;
-  (void)core.Await(nothing, core.Now() + pause, stop);
-  return !stop.stop_requested();
 }
 
 }  // namespace
@@ -72,16 +62,24 @@ LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
     : client_(std::move(client)), path_(std::move(path)), candidate_(std::move(candidate)) {}
 
 absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) {
-  return internal::Acquire(*client_, Of(*client_, path_, candidate_), wait);
+  const auto candidacy = Of(*client_, candidate_);
+  if (!candidacy.ok()) return candidacy.status();
+  return internal::Acquire(*client_, path_, *candidacy, wait);
 }
 
 absl::StatusOr<TryResult> LeaderElection::TryCampaign(const WaitOptions& wait) {
-  return internal::TryAcquire(*client_, Of(*client_, path_, candidate_), wait);
+  const auto candidacy = Of(*client_, candidate_);
+  if (!candidacy.ok()) return candidacy.status();
+  return internal::TryAcquire(*client_, path_, *candidacy, wait);
 }
 
 void LeaderElection::CampaignAsync(WaitOptions wait,
                                    absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
-  internal::AcquireAsync(*client_, Of(*client_, path_, candidate_), wait, std::move(done));
+  const auto candidacy = Of(*client_, candidate_);
+  if (candidacy.ok()) {
+    return internal::AcquireAsync(*client_, path_, *candidacy, wait, std::move(done));
+  }
+  internal::OnExecutor(*ClientAccess::Core(*client_), std::move(done))(candidacy.status());
 }
 
 LeaseAwaitable LeaderElection::CampaignAsync(absl::Duration timeout, std::stop_token cancel) {
@@ -142,7 +140,7 @@ Subscription LeaderElection::Observe(
 absl::Status LeaderElection::RunWhileLeading(std::stop_token stop,
                                              absl::AnyInvocable<void(const Lease&)> work) {
   const ClientCore& core = *ClientAccess::Core(*client_);
-  absl::Duration pause = kFirstPause;
+  base::Backoff pauses({.first = absl::Milliseconds(100), .longest = absl::Seconds(10)});
   while (!stop.stop_requested()) {
     const base::BootTime began = core.Now();
     absl::StatusOr<Lease> lease = Campaign({.cancel = stop});
@@ -152,9 +150,10 @@ absl::Status LeaderElection::RunWhileLeading(std::stop_token stop,
       status = (*std::move(lease)).Release({.timeout = client_->session_timeout()});
     }
     if (!status.ok() && !MayCampaignAgain(status)) return status;
-    const bool short_lived = core.Now() - began < pause;
-    if (!Pause(core, pause, stop)) break;
-    pause = short_lived ? std::min(2 * pause, kLongestPause) : kFirstPause;
+    const bool long_lived = core.Now() - began >= pauses.Limit();
+    if (long_lived) pauses.Reset();
+    const absl::Duration pause = pauses.Next(core.reactor()->Random());
+    if (!core.Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
   }
   return absl::OkStatus();
 }

@@ -25,13 +25,13 @@ class ElectionInMemoryTest : public LockInMemoryTest {
  protected:
   using Fault = std::function<void()>;
 
-  void Campaign(Process& process, const std::string& value) {
+  void Campaign(LockUser& process, const std::string& value) {
     LeaderElection(process.client, kPath, {"id", value})
         .CampaignAsync(WaitOptions(), [&process](absl::StatusOr<Lease> lease) {
           process.result.emplace(std::move(lease));
         });
   }
-  std::unique_ptr<Process> StartLeader(const std::string& value) {
+  std::unique_ptr<LockUser> StartLeader(const std::string& value) {
     auto process = Start();
     Campaign(*process, value);
     simulation_.RunUntilIdle();
@@ -41,7 +41,7 @@ class ElectionInMemoryTest : public LockInMemoryTest {
 
   // One attempt; its outcome is in the result.
   std::shared_ptr<std::optional<absl::Status>> Try(
-      const Process& process, const std::shared_ptr<queue::Proclamation>& proclamation) {
+      const LockUser& process, const std::shared_ptr<queue::Proclamation>& proclamation) {
     auto result = std::make_shared<std::optional<absl::Status>>();
     internal::ClientAccess::Core(*process.client)
         ->Post([proclamation, result](session::Session* session) {
@@ -50,11 +50,11 @@ class ElectionInMemoryTest : public LockInMemoryTest {
         });
     return result;
   }
-  std::shared_ptr<queue::Proclamation> NewProclamation(Process& leader, const std::string& value) {
+  std::shared_ptr<queue::Proclamation> NewProclamation(LockUser& leader, const std::string& value) {
     return std::make_shared<queue::Proclamation>(leader.lease().node(),
                                                  leader.lease().token().value(), value);
   }
-  std::string DataOf(Process& leader) {
+  std::string DataOf(LockUser& leader) {
     const Node* node = model().committed().Find(leader.lease().node());
     return node == nullptr ? "(none)" : node->data;
   }
@@ -223,6 +223,28 @@ TEST_F(ElectionInMemoryTest, AStateThatIsBackBeforeAnotherWasToldIsNoNews) {
   proclaim("4");
   simulation_.RunUntilIdle();
   EXPECT_THAT(told, ::testing::ElementsAre("1", "4"));
+}
+
+// However often it looks: after a reconnection, and when the same data is set again.
+TEST_F(ElectionInMemoryTest, AnObserverTellsNothingTwice) {
+  auto observing = Start();
+  std::vector<std::string> told;
+  const Subscription subscription =
+      LeaderElection(observing->client, kPath).Observe([&told](const auto& news) {
+        told.push_back(news->has_value() ? (*news)->value : "nobody");
+      });
+  const auto reconnect = [&] {
+    observing->host->BreakConnections();
+    PassTime(absl::Seconds(1));
+  };
+  simulation_.RunUntilIdle();
+  reconnect();
+  EXPECT_THAT(told, ::testing::ElementsAre("nobody"));
+  auto leader = StartLeader("1");
+  reconnect();
+  Try(*leader, NewProclamation(*leader, "1"));
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(told, ::testing::ElementsAre("nobody", "1"));
 }
 
 }  // namespace

@@ -90,8 +90,7 @@ TEST_F(LockInMemoryTest, ALeaseOutlivesAReconnectionAndIsProvenAfresh) {
 TEST_F(LockInMemoryTest, TheFirstLeaseAfterALongIdleTimeIsProvenAMomentLater) {
   auto process = Start();
   PassTime(absl::Minutes(5));
-  process->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*process);
   EXPECT_EQ(process->lease().state(), Lease::State::kUnproven);
   PassTime(absl::Milliseconds(130));
   EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
@@ -113,9 +112,7 @@ TEST_F(LockInMemoryTest, ASessionThatIsTakenUpUnprovenIsProvenByBeatsInARow) {
 
 TEST_F(LockInMemoryTest, APausedHolderFindsItsLeaseLostInTheFirstCall) {
   auto process = StartHolder();
-  auto waiter = Start();
-  waiter->Acquire();
-  simulation_.RunUntilIdle();
+  auto waiter = StartWaiter();
   process->host->set_paused(true);
   PassTime(absl::Seconds(30));
   EXPECT_TRUE(waiter->holds());
@@ -128,8 +125,7 @@ TEST_F(LockInMemoryTest, APausedHolderFindsItsLeaseLostInTheFirstCall) {
 
 TEST_F(LockInMemoryTest, AGrantThatIsReadLateIsUnprovenUntilTheEnsembleSaysThatTheSessionLives) {
   auto process = StartHolder();
-  process->result.reset();
-  simulation_.RunUntilIdle();  // the parent is there now
+  Release(*process);  // the parent is there now
   process->Acquire();
   process->host->RunTask();
   const base::BootTime asked = simulation_.now();
@@ -158,8 +154,7 @@ TEST_F(LockInMemoryTest, AnUnprovenLeaseIsLostWhenNothingProvesItInTime) {
   process->host->set_network(Host::Network::kUp);
   PassTime(absl::Seconds(1));
   ASSERT_TRUE(model().SessionLives(process->client->session_id()));
-  process->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*process);
   ASSERT_EQ(process->lease().state(), Lease::State::kUnproven);
   process->host->set_network(Host::Network::kSilent);
   PassTime(absl::Seconds(10));
@@ -184,8 +179,7 @@ TEST_F(LockInMemoryTest, IsBelievedNoLongerThanTheServerGrantsThatItCameBackTo) 
 TEST_F(LockInMemoryTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
   auto process = StartHolder();
   process->host->set_network(Host::Network::kDown);
-  process->result.reset();
-  simulation_.RunUntilIdle();
+  Release(*process);
   EXPECT_THAT(Queue(), SizeIs(1));
   process->host->set_network(Host::Network::kUp);
   PassTime(absl::Seconds(1));
@@ -194,10 +188,9 @@ TEST_F(LockInMemoryTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
 
 TEST_F(LockInMemoryTest, ClosingTheClientEndsItsWaitsAndItsLeases) {
   auto holder = StartHolder();
-  auto waiter = std::make_unique<Process>();
+  auto waiter = std::make_unique<LockUser>();
   waiter->client = holder->client;
-  waiter->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*waiter);
   const std::stop_token lost = holder->lease().lost();
   internal::ClientAccess::Core(*holder->client)
       ->Close(std::make_shared<base::OneShot<absl::Status>>());
@@ -206,8 +199,7 @@ TEST_F(LockInMemoryTest, ClosingTheClientEndsItsWaitsAndItsLeases) {
   EXPECT_EQ(waiter->code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(lost.stop_requested());
   EXPECT_THAT(Queue(), IsEmpty());
-  waiter->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*waiter);
   EXPECT_EQ(waiter->answers, 2);
   EXPECT_EQ(waiter->code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -224,9 +216,7 @@ TEST_F(LockInMemoryTest, AClientMayGoBeforeItsLease) {
 
 TEST_F(LockInMemoryTest, GoesOnOverAChangeOfLeaderWithAGrowingToken) {
   auto holder = StartHolder();
-  auto waiter = Start();
-  waiter->Acquire();
-  simulation_.RunUntilIdle();
+  auto waiter = StartWaiter();
   model().ElectLeader(1, 0, simulation_.now());
   PassTime(absl::Seconds(2));
   EXPECT_TRUE(holder->holds());

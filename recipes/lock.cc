@@ -9,9 +9,7 @@
 namespace zkrecipes {
 namespace {
 
-internal::Candidacy Of(const std::string& path, const LockOptions& options) {
-  return {.path = path, .lock_delay = options.lock_delay};
-}
+queue::Candidacy Of(const LockOptions& options) { return {.lock_delay = options.lock_delay}; }
 
 }  // namespace
 
@@ -19,15 +17,15 @@ Lock::Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& 
     : client_(std::move(client)), path_(std::move(path)), options_(options) {}
 
 absl::StatusOr<Lease> Lock::Acquire(const WaitOptions& wait) {
-  return internal::Acquire(*client_, Of(path_, options_), wait);
+  return internal::Acquire(*client_, path_, Of(options_), wait);
 }
 
 absl::StatusOr<TryResult> Lock::TryAcquire(const WaitOptions& wait) {
-  return internal::TryAcquire(*client_, Of(path_, options_), wait);
+  return internal::TryAcquire(*client_, path_, Of(options_), wait);
 }
 
 void Lock::AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
-  internal::AcquireAsync(*client_, Of(path_, options_), wait, std::move(done));
+  internal::AcquireAsync(*client_, path_, Of(options_), wait, std::move(done));
 }
 
 LeaseAwaitable Lock::AcquireAsync(absl::Duration timeout, std::stop_token cancel) {

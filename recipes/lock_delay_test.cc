@@ -19,20 +19,19 @@ constexpr absl::Duration kDelay = absl::Seconds(20);
 
 class StrictLockTest : public LockInMemoryTest {
  protected:
-  std::unique_ptr<Process> StartStrict() {
+  std::unique_ptr<LockUser> StartStrict() {
     auto process = Start();
     process->lock_options.lock_delay = kDelay;
     return process;
   }
-  std::unique_ptr<Process> StartStrictHolder() {
+  std::unique_ptr<LockUser> StartStrictHolder() {
     auto process = StartStrict();
-    process->Acquire();
-    simulation_.RunUntilIdle();
+    Acquire(*process);
     EXPECT_TRUE(process->holds());
     return process;
   }
   // It stands still until its node is gone.
-  void ExpireSilently(Process& process) {
+  void ExpireSilently(LockUser& process) {
     const int64_t session = process.client->session_id();
     process.host->set_paused(true);
     for (int i = 0; i < 200 && model().SessionLives(session); ++i) PassTime(absl::Seconds(0.1));
@@ -45,8 +44,7 @@ TEST_F(StrictLockTest, IsGrantedAtOnceAfterARelease) {
   auto second = StartStrict();
   second->Acquire();
   PassTime(absl::Seconds(1));
-  first->result.reset();
-  simulation_.RunUntilIdle();
+  Release(*first);
   EXPECT_TRUE(second->holds());
 }
 
@@ -125,8 +123,8 @@ TEST_F(StrictLockTest, ATryWaitsForTheDelayToo) {
   auto second = StartStrict();
   std::optional<absl::StatusOr<TryResult>> tried;
   internal::Acquisition::Start(
-      internal::ClientAccess::Core(*second->client),
-      internal::Candidacy{kPath, queue::Mode::kExclusive, /*try_only=*/true, kDelay}, {},
+      internal::ClientAccess::Core(*second->client), kPath,
+      {.lock_delay = kDelay, .try_only = true}, {},
       [&](internal::Acquisition::Answer answer) { tried.emplace(std::move(answer)); });
   PassTime(kDelay - absl::Seconds(1));
   EXPECT_FALSE(tried.has_value());
@@ -146,8 +144,7 @@ TEST_F(StrictLockTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
   PassTime(absl::Seconds(1));
   EXPECT_THAT(Queue(), ::testing::ElementsAre("zkrecipes-holder"));
   auto next = StartStrict();
-  next->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*next);
   EXPECT_TRUE(next->holds());
 }
 
@@ -170,8 +167,7 @@ TEST_F(StrictLockTest, NeedsNoBoundOnTheLeadersPings) {
 TEST_F(StrictLockTest, IsBelievedNoLongerThanTheDelayAfterTheLastCommittedWrite) {
   auto process = StartStrict();
   process->lock_options.lock_delay = absl::Seconds(3);
-  process->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*process);
   ASSERT_TRUE(process->holds());
   EXPECT_LT(process->lease().remaining(), absl::Seconds(2.5));
   PassTime(absl::Minutes(1));

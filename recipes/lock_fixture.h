@@ -20,7 +20,7 @@ namespace zkrecipes::testing::memory {
 inline constexpr char kPath[] = "/locks/q";
 
 // A process with a client and at most one attempt at the lock.
-struct Process {
+struct LockUser {
   std::shared_ptr<Host> host;
   std::shared_ptr<Client> client;
   LockOptions lock_options;
@@ -42,17 +42,28 @@ struct Process {
 // The lock that ships, on the ensemble in memory.
 class LockInMemoryTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Process> Start(ClientOptions options = {});
-  std::unique_ptr<Process> StartHolder();
+  std::unique_ptr<LockUser> Start(ClientOptions options = {});
+  std::unique_ptr<LockUser> StartHolder();
+  std::unique_ptr<LockUser> StartWaiter();
+
+  // Each with all that needs no time.
+  void Acquire(LockUser& user, WaitOptions wait = {}) {
+    user.Acquire(std::move(wait));
+    simulation_.RunUntilIdle();
+  }
+  void Release(LockUser& user) {
+    user.result.reset();
+    simulation_.RunUntilIdle();
+  }
 
   std::vector<std::string> Queue() { return model().committed().Children(kPath); }
   std::string LastInTheQueue();
   ModelEnsemble& model() { return simulation_.ensemble(); }
   void PassTime(absl::Duration d) { simulation_.RunUntil(simulation_.now() + d); }
-  // Everything goes on but commits, until the process is connected again, and has asked what it
-  // asks then; for a second at most.
+  // Runs everything but commits until the process is connected again and has sent its first
+  // requests; for a second at most.
   void ReconnectWithoutCommits(Host& host);
-  // When quiet: no node of anybody's, and no watch.
+  // Once quiet: no node and no watch is left.
   void ExpectNothingLeft();
 
   Simulation simulation_;

@@ -18,8 +18,8 @@ namespace zkrecipes::testing::memory {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::unique_ptr<Process> LockInMemoryTest::Start(ClientOptions options) {
-  auto process = std::make_unique<Process>();
+std::unique_ptr<LockUser> LockInMemoryTest::Start(ClientOptions options) {
+  auto process = std::make_unique<LockUser>();
   process->host = simulation_.AddHost();
   auto core = simulation_.NewClient(process->host, std::move(options));
   process->client = internal::ClientAccess::Wrap(core);
@@ -28,10 +28,14 @@ std::unique_ptr<Process> LockInMemoryTest::Start(ClientOptions options) {
   return process;
 }
 
-std::unique_ptr<Process> LockInMemoryTest::StartHolder() {
+std::unique_ptr<LockUser> LockInMemoryTest::StartWaiter() {
   auto process = Start();
-  process->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*process);
+  return process;
+}
+
+std::unique_ptr<LockUser> LockInMemoryTest::StartHolder() {
+  auto process = StartWaiter();
   EXPECT_TRUE(process->holds());
   return process;
 }
@@ -79,8 +83,7 @@ TEST_F(LockInMemoryTest, FindsItsNodeWhenTheReplyToTheCreateIsLost) {
   process->host->BreakConnections();
   PassTime(absl::Seconds(1));
   EXPECT_THAT(Queue(), SizeIs(2));  // the node of before, and no second one
-  holder->result.reset();
-  simulation_.RunUntilIdle();
+  Release(*holder);
   EXPECT_TRUE(process->holds());
   process->result.reset();
   ExpectNothingLeft();
@@ -136,8 +139,7 @@ TEST_F(LockInMemoryTest, ACancelledWaiterWithoutAConnectionLeavesNothingOnceItIs
   auto holder = StartHolder();
   auto process = Start();
   std::stop_source stop;
-  process->Acquire({absl::InfiniteDuration(), stop.get_token()});
-  simulation_.RunUntilIdle();
+  Acquire(*process, {absl::InfiniteDuration(), stop.get_token()});
   process->host->set_network(Host::Network::kDown);
   stop.request_stop();
   simulation_.RunUntilIdle();
@@ -152,36 +154,27 @@ TEST_F(LockInMemoryTest, ACancelledWaiterWithoutAConnectionLeavesNothingOnceItIs
 TEST_F(LockInMemoryTest, AWaiterThatGivesUpDoesNotSilenceAnotherOnTheSameWatch) {
   auto holder = StartHolder();
   auto process = Start();
-  auto second = std::make_unique<Process>();
+  auto second = std::make_unique<LockUser>();
   second->client = process->client;
   std::stop_source stop;
-  process->Acquire({absl::InfiniteDuration(), stop.get_token()});
-  simulation_.RunUntilIdle();
-  second->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*process, {absl::InfiniteDuration(), stop.get_token()});
+  Acquire(*second);
   stop.request_stop();
   simulation_.RunUntilIdle();
-  holder->result.reset();
-  simulation_.RunUntilIdle();
+  Release(*holder);
   EXPECT_TRUE(second->holds());
 }
 
 TEST_F(LockInMemoryTest, AQueuedSessionThatExpiresTakesANewPlaceAtTheTail) {
   auto holder = StartHolder();
-  auto first = Start();
-  first->Acquire();
-  simulation_.RunUntilIdle();
-  auto second = Start();
-  second->Acquire();
-  simulation_.RunUntilIdle();
+  auto first = StartWaiter();
+  auto second = StartWaiter();
   model().Expire(first->client->session_id(), simulation_.now());
   PassTime(absl::Seconds(2));
-  holder->result.reset();
-  simulation_.RunUntilIdle();
+  Release(*holder);
   EXPECT_TRUE(second->holds());
   EXPECT_EQ(first->answers, 0);
-  second->result.reset();
-  simulation_.RunUntilIdle();
+  Release(*second);
   EXPECT_TRUE(first->holds());
 }
 
@@ -198,11 +191,9 @@ TEST_F(LockInMemoryTest, AQueuedNodeThatAnOperatorDeletesEndsTheWait) {
 
 TEST_F(LockInMemoryTest, RefusesAPathWhoseNumbersAreNearlyUsedUp) {
   auto process = StartHolder();
-  process->result.reset();
-  simulation_.RunUntilIdle();
+  Release(*process);
   model().SetNextSequence(kPath, 2147483000);
-  process->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*process);
   ASSERT_EQ(process->answers, 2);
   EXPECT_EQ(process->code(), absl::StatusCode::kResourceExhausted);
   ExpectNothingLeft();
@@ -213,20 +204,16 @@ TEST_F(LockInMemoryTest, RefusesAPathWhoseAclForbidsIt) {
   owner.digest_credentials = "a:b";
   owner.acl = CreatorOnlyAcl();
   auto process = Start(owner);
-  process->Acquire();
-  simulation_.RunUntilIdle();
+  Acquire(*process);
   ASSERT_TRUE(process->holds());
-  auto stranger = Start();
-  stranger->Acquire();
-  simulation_.RunUntilIdle();
+  auto stranger = StartWaiter();
   ASSERT_EQ(stranger->answers, 1);
   EXPECT_EQ(stranger->code(), absl::StatusCode::kPermissionDenied);
 }
 
 TEST_F(LockInMemoryTest, LeavesNoWatchBehindAndMakesAReapedParentAgain) {
   auto process = StartHolder();
-  process->result.reset();
-  simulation_.RunUntilIdle();
+  Release(*process);
   EXPECT_EQ(model().watches(), 0u);
   PassTime(absl::Minutes(3));
   EXPECT_EQ(model().committed().Find("/locks"), nullptr);

@@ -11,13 +11,8 @@ namespace {
 
 using Done = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
 
-internal::Candidacy Reader(const std::string& path) {
-  return {.path = path, .mode = queue::Mode::kShared};
-}
-
-internal::Candidacy Writer(const std::string& path) {
-  return {.path = path, .mode = queue::Mode::kSharedWriter};
-}
+queue::Candidacy Reader() { return {.mode = queue::Mode::kShared}; }
+queue::Candidacy Writer() { return {.mode = queue::Mode::kSharedWriter}; }
 
 }  // namespace
 
@@ -25,35 +20,35 @@ ReadWriteLock::ReadWriteLock(std::shared_ptr<Client> client, std::string path)
     : client_(std::move(client)), path_(std::move(path)) {}
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireShared(const WaitOptions& wait) {
-  return internal::Acquire(*client_, Reader(path_), wait);
+  return internal::Acquire(*client_, path_, Reader(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireExclusive(const WaitOptions& wait) {
-  return internal::Acquire(*client_, Writer(path_), wait);
+  return internal::Acquire(*client_, path_, Writer(), wait);
 }
 
 absl::StatusOr<TryResult> ReadWriteLock::TryAcquireShared(const WaitOptions& wait) {
-  return internal::TryAcquire(*client_, Reader(path_), wait);
+  return internal::TryAcquire(*client_, path_, Reader(), wait);
 }
 
 absl::StatusOr<TryResult> ReadWriteLock::TryAcquireExclusive(const WaitOptions& wait) {
-  return internal::TryAcquire(*client_, Writer(path_), wait);
+  return internal::TryAcquire(*client_, path_, Writer(), wait);
 }
 
 void ReadWriteLock::AcquireSharedAsync(WaitOptions wait, Done done) {
-  internal::AcquireAsync(*client_, Reader(path_), wait, std::move(done));
+  internal::AcquireAsync(*client_, path_, Reader(), wait, std::move(done));
 }
 
 void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, Done done) {
-  internal::AcquireAsync(*client_, Writer(path_), wait, std::move(done));
+  internal::AcquireAsync(*client_, path_, Writer(), wait, std::move(done));
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) {
-  return internal::Follow(*client_, shared, queue::Mode::kShared, Writer(path_), wait);
+  return internal::Follow(*client_, path_, shared, queue::Mode::kShared, Writer(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) {
-  return internal::Follow(*client_, exclusive, queue::Mode::kSharedWriter, Reader(path_), wait);
+  return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(), wait);
 }
 
 LeaseAwaitable ReadWriteLock::AcquireSharedAsync(absl::Duration timeout, std::stop_token cancel) {

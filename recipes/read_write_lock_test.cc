@@ -14,13 +14,13 @@ namespace zkrecipes::testing::memory {
 namespace {
 
 using internal::Acquisition;
-using internal::Candidacy;
+using queue::Candidacy;
 
 class ChangeInMemoryTest : public LockInMemoryTest {
  protected:
-  static void Ask(Process& process, const Candidacy& candidacy,
+  static void Ask(LockUser& process, const Candidacy& candidacy,
                   std::optional<Acquisition::Answer>& answer) {
-    Acquisition::Start(internal::ClientAccess::Core(*process.client), candidacy, {},
+    Acquisition::Start(internal::ClientAccess::Core(*process.client), kPath, candidacy, {},
                        [&](Acquisition::Answer a) { answer.emplace(std::move(a)); });
   }
 };
@@ -29,13 +29,13 @@ TEST_F(ChangeInMemoryTest, AnUpgradeThatBeginsBetweenTwoSessionsEnds) {
   auto process = Start();
   std::optional<Acquisition::Answer> reading;
   std::optional<Acquisition::Answer> writing;
-  Ask(*process, {kPath, queue::Mode::kShared}, reading);
+  Ask(*process, {.mode = queue::Mode::kShared}, reading);
   simulation_.RunUntilIdle();
   ASSERT_TRUE(reading.has_value() && reading->ok());
   const Lease shared = (**std::move(reading)).lease();
   const auto upgrade =
-      internal::GoingOnFrom(*internal::ClientAccess::Core(*process->client), shared,
-                            queue::Mode::kShared, {kPath, queue::Mode::kSharedWriter});
+      internal::GoingOnFrom(*internal::ClientAccess::Core(*process->client), kPath, shared,
+                            queue::Mode::kShared, {.mode = queue::Mode::kSharedWriter});
   ASSERT_TRUE(upgrade.ok());
 
   // It joins when the session has gone, and the next one is not there yet.

@@ -57,7 +57,7 @@ class LeasesByThread {
     base::MutexLock lock(mutex_);
     leases_.emplace(std::this_thread::get_id(), std::move(lease));
   }
-  // Stays where it is while other threads come and go.
+  // The reference stays valid while other threads lock and unlock.
   const Lease& Get() const {
     base::MutexLock lock(mutex_);
     const auto it = leases_.find(std::this_thread::get_id());
@@ -76,10 +76,10 @@ class LeasesByThread {
   std::unordered_map<std::thread::id, Lease> leases_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Two that lock a and b in different orders by std::lock are each refused what the other one has, give
-// up what they have, and wait for what they were refused: at the same pace they could do so for ever.
-// So whoever was refused waits before it queues: not knowing how long the other one takes, for some
-// time up to several tries' length. Thread-safe.
+// Two threads that take a and b in different orders with std::lock are each refused what the other
+// has, give up what they have, and wait for what they were refused; at the same pace that can go on
+// for ever. So a refused thread pauses before it queues, for a random time that is long compared with
+// a try: how long the other thread takes is not known. Thread-safe.
 class Refusals {
  public:
   void Note(absl::Duration try_took) { last_.store(absl::ToInt64Microseconds(try_took) + 1); }
@@ -89,9 +89,8 @@ class Refusals {
     const int64_t last = last_.exchange(0);
     if (last == 0) return;
     const absl::Duration longest = std::min(kTries * absl::Microseconds(last), kLongest);
-    const double share = static_cast<double>(base::RandomBits() >> 11) / (uint64_t{1} << 53);
-    base::OneShot<char> nothing;
-    (void)nothing.Take(base::BootNow() + share * longest);
+    base::OneShot<char> never;
+    (void)never.Take(base::BootNow() + base::Jittered(longest, base::RandomBits()));
   }
 
  private:
@@ -104,7 +103,7 @@ class Refusals {
 
 namespace internal {
 
-// A mutex: a recipe in one or two modes, and what is held of it. A forked child leaks it.
+// A recipe in one or two modes, and the leases held of it. A forked child leaks it.
 class Adapter {
  public:
   struct Forms {
@@ -148,7 +147,7 @@ class Adapter {
     return true;
   }
 
-  // The lease is dropped, outside of any mutex: that releases it.
+  // Dropping the lease, outside any mutex, releases it.
   void Unlock() {
     if (home_.IsThisProcess()) (void)leases_.Take();
   }

@@ -25,18 +25,18 @@ class ClientCore;
 struct ClientAccess;
 }  // namespace internal
 
-// Who may do what with the nodes that the client creates.
+// Permissions on the nodes that the client creates.
 struct Acl {
   int32_t permissions = 31;  // read 1, write 2, create 4, delete 8, admin 16
   std::string scheme = "world";
   std::string id = "anyone";
 };
-// Everybody may do everything (the default), or only who shows the same digest credentials.
+// All permissions for every client (the default), or only for clients with the same credentials.
 std::vector<Acl> OpenAcl();
 std::vector<Acl> CreatorOnlyAcl();
 
-// How contender nodes are named, so that another library's clients queue with ours. All dialects
-// are recognised in the queue; this chooses what is written.
+// How contender nodes are named, so that another library's clients can share the queue. All dialects
+// are recognised when read; this chooses the one that is written.
 enum class NameDialect {
   kCurator,  // also go-zookeeper
   kKazoo,    // a kazoo Lock ignores Curator's names, so parents shared with kazoo need this one
@@ -50,11 +50,11 @@ struct ClientOptions {
   absl::Duration session_timeout = absl::Seconds(10);
   // "user:password" for the digest scheme, or empty. Sent in clear text, as ZooKeeper does.
   std::string digest_credentials = {};
-  // Of every node that is made. Whoever queues needs read, create and delete: with less in all
-  // entries together it is refused.
+  // Of every node that is made. A contender needs read, create and delete: options whose entries
+  // together grant less are refused.
   std::vector<Acl> acl = OpenAcl();
   NameDialect dialect = NameDialect::kCurator;
-  // Says in contender nodes who is waiting, beside host and pid. At most 512 bytes, valid UTF-8.
+  // Identifies this process in contender nodes, beside host and pid. At most 512 bytes, valid UTF-8.
   std::string owner_id = {};
   LeaseOptions lease = {};
   // Where callbacks run. Null: the library's own (see executor.h).
@@ -64,7 +64,7 @@ struct ClientOptions {
 enum class ClientState {
   kConnected,
   kSuspended,  // connection lost; the session may live, leases are kSuspect
-  kExpired,    // the session is lost, and every lease with it; a new session follows by itself
+  kExpired,    // the session has expired, and every lease is lost; a new session follows
   kClosed,     // final
 };
 std::ostream& operator<<(std::ostream& out, ClientState state);
@@ -81,7 +81,7 @@ class [[nodiscard]] Subscription {
 };
 
 // A connection to an ensemble: a succession of sessions and one I/O thread. Share one in a process.
-// Locks and leases keep working over reconnects; a lost session is replaced by itself.
+// Locks keep working over reconnections, and an expired session is replaced without a call.
 //
 // Thread-safe. Close, and Connect in its blocking form, block. A client does not survive fork():
 // in the child every call fails with FailedPrecondition and nothing is sent.
@@ -96,7 +96,7 @@ class Client {
   // The wait is not bounded unless `wait` says so.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
-  // Likewise; `done` runs exactly once, on the options' executor, also for a bad option.
+  // Does not block. `done` runs exactly once, on the options' executor, also for a bad option.
   static void ConnectAsync(
       ClientOptions options, WaitOptions wait,
       absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&> done);
@@ -114,11 +114,11 @@ class Client {
   //                      first: what is left goes when the session expires. Goes on in the background.
   absl::Status Close(const WaitOptions& wait = {});
 
-  // Calls `callback` for every change, in order, on the executor; first with the state of now.
-  // Callbacks of one subscription never overlap; changes may have gone on when one runs.
+  // Calls `callback` for every change, in order, on the executor. The first call reports the current
+  // state. Calls of one subscription never overlap; the state may have changed again when one runs.
   Subscription OnStateChange(absl::AnyInvocable<void(ClientState)> callback);
 
-  // The server's name for the session of now, 0 without one; and its timeout as negotiated.
+  // The current session's id, 0 without one; and its timeout as negotiated.
   int64_t session_id() const;
   absl::Duration session_timeout() const;
 

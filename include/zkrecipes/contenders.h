@@ -17,7 +17,7 @@
 
 namespace zkrecipes {
 
-// Who waits, as its node says. Empty fields: not said.
+// A contender's process, as its node's data describes it. Empty fields: the data does not say.
 struct OwnerInfo {
   std::string id;  // ClientOptions::owner_id; the whole text if the node is of another library
   std::string host;

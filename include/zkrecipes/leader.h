@@ -11,7 +11,7 @@
 
 namespace zkrecipes {
 
-// What a candidate says of itself in its node, for everybody who may read it.
+// What a candidate publishes in its node; readable by all clients that the ACL admits.
 struct Candidate {
   // Empty: ClientOptions::owner_id, or else "host:pid". No line breaks, UTF-8, at most 512 bytes.
   std::string id = {};
@@ -19,8 +19,8 @@ struct Candidate {
   std::string value = {};
 };
 
-// The first in an election's queue. Before its own process knows of it, and until its session is seen
-// to have ended: whether it believes to lead at this moment only its lease can tell.
+// The first in an election's queue: from before its own process knows it until its session is seen
+// to have expired. Only the candidate's own lease says whether it still believes it leads.
 struct Leader {
   OwnerInfo owner;     // owner.id: the candidate's
   std::string value;   // as it was proclaimed last

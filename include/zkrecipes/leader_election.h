@@ -47,8 +47,8 @@ class LeaderElection {
                                std::stop_token cancel = {});
 
   // Changes the value in the leader's node; its id stays. Wakes no candidate. Blocks for two round
-  // trips, and goes on over reconnections until the outcome is known. Of two calls that overlap the
-  // later one wins, whichever that is; a call never undoes one that began after it had returned.
+  // trips, and goes on over reconnections until the outcome is known. Of two overlapping calls either
+  // may win; a call never undoes one that began after it had returned.
   //   Aborted             the lease is lost or released, or its node is gone; the value is not set
   //   InvalidArgument     the lease is not one of this path's leaders; the value is too long
   //   PermissionDenied    the node's ACL has no write permission for this client
@@ -57,28 +57,30 @@ class LeaderElection {
   //   FailedPrecondition  the client is closed
   absl::Status Proclaim(const Lease& lease, const std::string& value, const WaitOptions& wait = {});
 
-  // Nothing: the queue is empty, or the path is not there. Blocks for two round trips, and asks again
+  // nullopt: the queue is empty, or the path does not exist. Blocks for two round trips, and asks again
   // when the connection is lost. A snapshot; errors as ListContenders.
   absl::StatusOr<std::optional<Leader>> CurrentLeader(const WaitOptions& wait = {});
 
   // The queue, in order: owner.id is the candidate's. As ListContenders.
   absl::StatusOr<std::vector<ContenderInfo>> Candidates(const WaitOptions& wait = {});
 
-  // Tells who leads: now, and after each change to another leader, another value, or nobody. On the
-  // client's executor, in order, never overlapping. The latest state is always told, those before it
-  // may be skipped, and none is told twice in a row. Lost connections and sessions are not told of:
-  // what has changed meanwhile is told once it is known. What is told is what the server at the other
-  // end knows, which may be a moment behind. While somebody leads, only the leader's node is watched.
+  // Reports the leader: now, and after each change to another leader, another value, or no leader
+  // (nullopt). On the client's executor, in order, never overlapping. The latest state is always
+  // reported, earlier ones may be skipped, and none is reported twice in a row. Lost connections and
+  // sessions are not reported; what changed meanwhile is, once it is known. The news is what the
+  // connected server knows, which may be a moment behind. While there is a leader, only its node is
+  // watched.
   // An error is the last call: PermissionDenied (the path or the leader's node may not be read),
   // InvalidArgument, ResourceExhausted (too many watches in this client), Unauthenticated, or
   // FailedPrecondition: the client is closed. Does not block; does not keep the client alive.
   Subscription Observe(absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback);
 
   // Campaigns, runs work(lease) in this thread while leading, releases when it returns, campaigns
-  // again; until `stop`. `work` should return when lease.lost() or `stop` asks for it. A lost lease,
-  // session or connection, and an own node that somebody deleted, are survived by a new campaign.
-  // Before each new one there is a pause, so that work that returns at once does not spin: 100 ms,
-  // doubled up to 10 s for as long as campaign and work together take less time than the pause.
+  // again; until `stop`. `work` should return when lease.lost() or `stop` asks for it. After a lost
+  // lease, session or connection, and after another client deleted the own node, it campaigns again.
+  // Before each new campaign there is a pause, so that work that returns at once does not spin:
+  // between half of a limit and all of it. The limit is 100 ms, and doubles up to 10 s while campaign
+  // and work together take less time than it.
   //   OK                  stopped: the lease is released; a place in the queue is given up in the
   //                       background
   //   InvalidArgument, PermissionDenied, Unauthenticated, FailedPrecondition, ResourceExhausted,

@@ -22,27 +22,27 @@ class LeaseState;
 struct LeaseMaker;
 }  // namespace internal
 
-// A win, as a value: carries the fencing token and says when it is lost. Whoever has the Lease is
-// the owner; recipes keep no "am I locked?" of their own.
+// A win, as a value: carries the fencing token and says when it is lost. Owning the Lease is holding
+// the lock; recipes keep no "am I locked?" of their own.
 //
 //   kUnproven --> kHeld <---------------> kSuspect
 //       |           |                        |
 //       +-----------+--- lost -> kLost <-----+            final
 //       +-----------+--- Release or destruction -> kReleased
 //
-// Until remaining() runs out nobody else can have been granted, and lost() fires no later than that:
+// Until remaining() runs out no other contender can have been granted, and lost() fires no later:
 // even if the server that this client talks to is cut off from its ensemble. This rests on writes
 // that the quorum committed and on two assumptions about machines, see lease_options.h: a bound on
-// clock rates and one on the gap between the leader's pings. The token rests on nothing: a resource
-// that checks it is safe in any case.
+// clock rates and one on the gap between the leader's pings. The token rests on no assumption: a
+// resource that checks it is safe in any case.
 //
 //   kUnproven  granted, but not yet known to be safe for any time ahead: remaining() is zero. For the
 //              first moments after a reconnection or after idleness, or while the quorum does not
 //              answer. Lost if that lasts for the session timeout.
 //   kHeld      the last write was committed a moment ago
 //   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven
-//   kLost      the deadline has come, the session is known to have expired, the node was seen deleted
-//              by somebody else, or the client was closed. Never held again, whatever turns out.
+//   kLost      the deadline has passed, the session is known to have expired, the node was deleted by
+//              another client, or this client was closed. Final, whatever turns out later.
 //   kReleased  by this process
 //
 // Const methods are thread-safe. Only Release blocks. In a forked child a Lease is dead weight: it
@@ -58,13 +58,13 @@ class [[nodiscard]] Lease {
   // repeated until it is confirmed, or its session has expired.
   ~Lease();
 
-  // Always worked out from the clock (CLOCK_BOOTTIME), so it is right in the first call after a
+  // Computed from the clock (CLOCK_BOOTTIME) at each call, so it is right in the first call after a
   // pause of any length. Never kHeld after lost() fired. kReleased for a moved-from Lease.
   State state() const;
 
   FencingToken token() const;
-  // How long from now nobody else can have been granted, if nothing more is heard from the ensemble.
-  // Zero while it is unproven and once it is lost or released.
+  // For how long from now no other contender can be granted even if nothing more is heard from the
+  // ensemble. Zero while unproven, and once lost or released.
   absl::Duration remaining() const;
   // Stop is requested once, when the lease is lost or released, from a task of its own on the
   // client's executor. Outlives the Lease.
@@ -81,7 +81,7 @@ class [[nodiscard]] Lease {
   absl::Status Verify(const WaitOptions& wait = {}) const;
 
   // Deletes the node and waits until that is confirmed.
-  //   OK                the node is gone, and the lease was not known to be lost until then
+  //   OK                the node is gone, and the lease was not known to be lost before
   //   Aborted           the lease had been lost before (the message says why); nothing is left
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has expired

@@ -26,11 +26,11 @@ struct LeaseOptions {
   // first moments after a reconnection or after idleness, or where the ensemble cannot be reached.
   bool wait_for_proof = false;
 
-  // When a lease ends whose session has not been heard to be gone.
+  // When a lease ends whose session is not known to have expired.
   enum class EndsAt {
-    kDeadline,  // at the deadline: nobody else can have been granted before lost() fires
-    kExpiry,    // not before the ensemble says so: then another may have been granted for a while,
-                // and a resource that matters must check the fencing token
+    kDeadline,  // at the deadline: no other contender can have been granted before lost() fires
+    kExpiry,  // not before the ensemble says so: another may by then have held the lock for a while,
+              // so a resource that matters must check the fencing token
   };
   EndsAt ends_at = EndsAt::kDeadline;
 };

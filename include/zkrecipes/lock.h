@@ -20,13 +20,14 @@
 namespace zkrecipes {
 
 struct LockOptions {
-  // Else than zero: strict mode, for those who trust no bound on the leader's pings (docs/lease.md).
-  // After a holder that vanished without a release (it crashed, or lost its lease) the next grant
-  // waits this long, whoever gets it and however often the wait is interrupted: TryAcquire too. A
-  // lease is believed no longer than this after its last confirmed write. At least a session
-  // timeout is sensible. All who use the path must use the same; other libraries' clients do not
-  // wait. Costs a read and a write at the grant, and a write at the release, and keeps a child
-  // "zkrecipes-holder" of the path for ever. Needs the ACL permission write as well.
+  // Nonzero enables lock-delay mode, which assumes no bound on the leader's ping interval
+  // (docs/lease.md). After a holder that vanished without a release (it crashed, or lost its lease)
+  // the next grant waits this long, whichever contender gets it and however often the wait is
+  // interrupted; TryAcquire waits too. A lease is believed no longer than this after its last
+  // confirmed write. At least a session timeout is sensible. All users of the path must set the same
+  // delay; other libraries' clients do not wait. Costs a read and a write at the grant and a write at
+  // the release, and keeps a child "zkrecipes-holder" of the path for ever. Needs the ACL permission
+  // write as well.
   absl::Duration lock_delay = absl::ZeroDuration();
 };
 
@@ -43,7 +44,7 @@ struct LockOptions {
 //                       lock delay
 //   DeadlineExceeded,   given up in time: the lock is not held. The node in the queue is deleted in
 //   Cancelled           the background, until that is confirmed or its session has expired
-//   Aborted             somebody deleted the node while it was queued
+//   Aborted             another client deleted the node while it was queued
 //   PermissionDenied    the ACL of the path refuses this client's credentials
 //   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
 //                       belongs to the parent process
@@ -60,7 +61,7 @@ class Lock {
   // Waits until the lock is granted.
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {});
 
-  // Looks first, so that a busy lock costs one read and queues nobody; if it then turns out to be
+  // Looks first, so a busy lock costs one read and no place in the queue; if it then turns out to be
   // contended after all, leaves the queue again. The look is at this client's server, where a lock that
   // was released a moment ago may still be busy. `wait` bounds the network, not the contention.
   absl::StatusOr<TryResult> TryAcquire(const WaitOptions& wait = {});
@@ -69,7 +70,7 @@ class Lock {
   // having run (the executor dropped it), a lease that was granted is released.
   void AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
-  // Likewise, for `co_await lock.AcquireAsync()`: see awaitable.h.
+  // The same for `co_await lock.AcquireAsync()`: see awaitable.h.
   LeaseAwaitable AcquireAsync(absl::Duration timeout = absl::InfiniteDuration(),
                               std::stop_token cancel = {});
 

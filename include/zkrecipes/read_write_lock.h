@@ -19,15 +19,15 @@
 
 namespace zkrecipes {
 
-// A lock that many readers may hold at once, or one writer. FIFO: whoever came first goes first, so a
-// queued writer holds back the readers behind it, and nobody starves. A reader watches the nearest
-// writer before it, a writer whoever is next before it. A Lock on the same path queues as a writer.
+// A lock that many readers may hold at once, or one writer. FIFO: first come, first served, so a
+// queued writer holds back the readers behind it, and no contender starves. A reader watches the
+// nearest writer before it, a writer the next contender before it. A Lock on the same path queues as a writer.
 //
-// Tokens: a writer's is larger than those of all that held the lock before it, and smaller than
-// those of all after. Of readers that hold it together they say nothing.
+// Tokens: a writer's is larger than those of all holders before it, and smaller than those of all
+// after it. They do not order readers that hold the lock together.
 //
 // Thread-safe, and a value without state, as Lock is: not re-entrant, and making one does no I/O.
-// What the forms do, the ACL permissions they need, and their errors are Lock's (lock.h).
+// Semantics, ACL permissions and errors of each form are Lock's (lock.h).
 class ReadWriteLock {
  public:
   // REQUIRES: client is not null. A bad path is reported by each call below.
@@ -36,7 +36,7 @@ class ReadWriteLock {
   absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {});
   absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {});
 
-  // A reader is refused by a queued writer, too.
+  // A queued writer is in a reader's way, too.
   absl::StatusOr<TryResult> TryAcquireShared(const WaitOptions& wait = {});
   absl::StatusOr<TryResult> TryAcquireExclusive(const WaitOptions& wait = {});
 

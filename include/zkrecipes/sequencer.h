@@ -11,9 +11,9 @@
 
 namespace zkrecipes {
 
-// Names one grant, for somebody else to check: the recipe's path, how it was locked, the token, and
+// Names one grant, so that another party can check it: the recipe's path, how it was locked, the token, and
 // the node behind it. As text, "zkr1:exclusive:4294967302:/locks/a/_c_...-lock-0000000007": it
-// holds no secret, and whatever passes it on need not understand it.
+// holds no secret, and what passes it on need not understand it.
 struct Sequencer {
   std::string mode;  // "exclusive", "shared" or "leader"
   FencingToken token;

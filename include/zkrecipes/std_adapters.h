@@ -26,7 +26,7 @@
 //   invalid_argument            the path or the options (InvalidArgument)
 //   timed_out                   a try: no answer from the ensemble within a session timeout
 //                               (DeadlineExceeded)
-//   identifier_removed          somebody deleted the node while it was queued (Aborted)
+//   identifier_removed          another client deleted the node while it was queued (Aborted)
 //   permission_denied           by the path's ACL (PermissionDenied), or the server refused the
 //                               client's credentials (Unauthenticated)
 //   state_not_recoverable       the client is closed, the path cannot have children, this is the
@@ -45,18 +45,18 @@ namespace internal {
 
 class Adapter;
 
-// What both classes have in common. As with std::mutex the owner is a thread: whoever locks must
-// unlock, and may have a mutex once.
+// What both classes have in common. As with std::mutex the owner is a thread: the one that locks
+// must unlock, and may hold a mutex only once.
 class AdapterBase {
  public:
   AdapterBase(const AdapterBase&) = delete;
   AdapterBase& operator=(const AdapterBase&) = delete;
 
-  // Blocks until it is held, however long that takes. After a try_lock that was refused it first
-  // pauses for a random time, of a few round trips: so that two that lock the same mutexes in
-  // different orders by std::lock do not get into each other's way for ever.
+  // Blocks until it is held, however long that takes. After a refused try_lock it first pauses
+  // for a random time of a few round trips, so that two threads that take the same mutexes in different
+  // orders with std::lock do not block each other for ever.
   void lock() { Lock(Mode::kExclusive); }
-  // False: somebody else holds it or queues for it. Blocks for a round trip or two, at most for the
+  // False: another contender holds it or queues for it. Blocks for a round trip or two, at most for the
   // client's session timeout.
   bool try_lock() { return TryLock(Mode::kExclusive); }
   // False: not held in time, for whatever reason. Zero or less: try_lock.
@@ -72,14 +72,14 @@ class AdapterBase {
 
   // Gives the mutex back; does not block, and does not fail. The request is sent at once, and is
   // repeated in the background until the node is gone or its session has expired, so a dead network
-  // holds up nobody here; what this client asks for next is asked after it. One that was lost is
+  // does not hold up the caller; the client's next request is sent after it. A mutex that was lost is
   // forgotten.
   // REQUIRES: the calling thread holds it.
   void unlock() noexcept;
 
-  // What the calling thread holds: its token for the guarded resource, lost() to hear that it is
-  // held no more, which a mutex of the standard has no word for. Valid until this thread unlocks.
-  // REQUIRES: the calling thread holds the mutex, be it lost in the meantime.
+  // The lease behind what the calling thread holds: its token for the guarded resource, and lost(),
+  // for which a standard mutex has no counterpart. Valid until this thread unlocks.
+  // REQUIRES: the calling thread holds the mutex, even if it has been lost meanwhile.
   const Lease& lease() const;
 
   const std::string& path() const;

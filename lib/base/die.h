@@ -8,7 +8,7 @@
 
 namespace zkrecipes::base {
 
-// Ends the process: a precondition of ours was broken, and to go on would corrupt memory or a promise.
+// Ends the process: a precondition was broken, and continuing would corrupt memory or break a promise.
 [[noreturn]] inline void Die(const char* what) {
   std::fprintf(stderr, "zkrecipes: %s\n", what);
   std::abort();

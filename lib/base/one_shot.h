@@ -37,7 +37,7 @@ class OneShot {
     return TakeBy(&BootNow, absl::Seconds(1), deadline, cancel);
   }
 
-  // Likewise, by another clock, which is asked after each `slice` at the latest.
+  // The same by another clock, which is asked after each `slice` at the latest.
   template <typename Now>
   std::optional<T> TakeBy(Now now, absl::Duration slice, BootTime deadline,
                           const std::stop_token& cancel) {

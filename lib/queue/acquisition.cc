@@ -8,24 +8,39 @@
 
 #include "lib/queue/contender_runner.h"
 #include "lib/queue/lease_state.h"
+#include "lib/queue/owner.h"
 #include "lib/session/client_options.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::internal {
 namespace {
 
-absl::Status Check(const ClientCore& core, const Candidacy& candidacy, const WaitOptions& wait) {
-  if (absl::Status status = zk::ValidatePath("path", candidacy.path); !status.ok()) return status;
+absl::Status Check(const ClientCore& core, const std::string& path, absl::Duration lock_delay,
+                   const WaitOptions& wait) {
+  if (absl::Status status = zk::ValidatePath("path", path); !status.ok()) return status;
   if (absl::Status status = CheckWaitOptions(wait); !status.ok()) return status;
-  if (!candidacy.refusal.ok()) return candidacy.refusal;
-  if (candidacy.lock_delay < absl::ZeroDuration() ||
-      candidacy.lock_delay == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat("lock delay \"",
-                                                   absl::FormatDuration(candidacy.lock_delay),
-                                                   "\": must be finite and not negative"));
+  if (lock_delay < absl::ZeroDuration() || lock_delay == absl::InfiniteDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "lock delay \"", absl::FormatDuration(lock_delay), "\": must be finite and not negative"));
   }
   if (core.InHomeProcess()) return absl::OkStatus();
   return core.CheckMayBlock();
+}
+
+// What the recipe does not know: the path on the server, and what the client's options say.
+queue::Candidacy Complete(const ClientCore& core, const std::string& path,
+                          queue::Candidacy candidacy) {
+  const ClientOptions& options = core.options();
+  candidacy.parent = core.name_space().ToServer(path);
+  if (options.dialect == NameDialect::kKazoo) candidacy.dialect = queue::Dialect::kKazoo;
+  candidacy.wait_for_proof = options.lease.wait_for_proof;
+  if (candidacy.data.empty()) {
+    std::optional<int64_t> token;
+    if (candidacy.takes_place()) token = candidacy.follows.token;
+    candidacy.data = queue::OwnerData(candidacy.dialect, candidacy.mode,
+                                      queue::ThisOwner(options.owner_id), token);
+  }
+  return candidacy;
 }
 
 absl::StatusOr<Lease> LeaseOf(Acquisition::Answer answer) {
@@ -36,32 +51,37 @@ absl::StatusOr<Lease> LeaseOf(Acquisition::Answer answer) {
 }  // namespace
 
 Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
-                                      const Candidacy& candidacy, const WaitOptions& wait) {
-  if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) return status;
+                                      const std::string& path, const queue::Candidacy& candidacy,
+                                      const WaitOptions& wait) {
+  if (absl::Status status = Check(*core, path, candidacy.lock_delay, wait); !status.ok()) {
+    return status;
+  }
   if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
   auto answer = std::make_shared<base::OneShot<Answer>>();
-  std::shared_ptr<Acquisition> acquisition(
-      new Acquisition(core, candidacy, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
+  std::shared_ptr<Acquisition> acquisition(new Acquisition(
+      core, path, candidacy, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
   acquisition->Begin(wait.cancel);
-  // Normally the reactor's timer answers; the caller's own wait is for a reactor that is stuck.
+  // Normally the reactor's timer answers; the caller's own deadline is for a reactor that is stuck.
   if (auto given = core->Await(*answer, acquisition->deadline_)) return *std::move(given);
   acquisition->TimeOut();
   return *core->Await(*answer, base::BootTime::InfiniteFuture());
 }
 
-void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const Candidacy& candidacy,
-                        const WaitOptions& wait, Done done) {
-  if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) {
+void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const std::string& path,
+                        const queue::Candidacy& candidacy, const WaitOptions& wait, Done done) {
+  if (absl::Status status = Check(*core, path, candidacy.lock_delay, wait); !status.ok()) {
     return std::move(done)(std::move(status));
   }
-  std::shared_ptr<Acquisition> acquisition(new Acquisition(core, candidacy, wait, std::move(done)));
+  std::shared_ptr<Acquisition> acquisition(
+      new Acquisition(core, path, candidacy, wait, std::move(done)));
   acquisition->Begin(wait.cancel);
 }
 
-Acquisition::Acquisition(std::shared_ptr<ClientCore> core, const Candidacy& candidacy,
-                         const WaitOptions& wait, Done done)
+Acquisition::Acquisition(std::shared_ptr<ClientCore> core, std::string path,
+                         queue::Candidacy candidacy, const WaitOptions& wait, Done done)
     : core_(std::move(core)),
-      candidacy_(candidacy),
+      path_(std::move(path)),
+      candidacy_(Complete(*core_, path_, std::move(candidacy))),
       timeout_(wait.timeout),
       deadline_(core_->Now() + wait.timeout),
       done_(std::move(done)) {}
@@ -72,7 +92,7 @@ void Acquisition::Begin(const std::stop_token& cancel) {
     if (const auto alive = weak.lock()) alive->Leave(nullptr);
   };
   core_->Post([runner](session::Session* session) { runner->Start(session); });
-  // Last, since a stop requested before runs it at once.
+  // Last, because a stop that was requested already runs GiveUp inside this line.
   on_cancel_.emplace(cancel, GiveUp{weak_from_this()});
 }
 
@@ -80,67 +100,60 @@ void Acquisition::GiveUp::operator()() const {
   const auto self = acquisition.lock();
   if (self == nullptr) return;
   self->Quit(absl::CancelledError(
-      absl::StrCat("acquire ", self->candidacy_.path,
+      absl::StrCat("acquire ", self->path_,
                    ": cancelled; its node, if it has one, is deleted in the background")));
 }
 
 void Acquisition::TimeOut() {
-  Quit(absl::DeadlineExceededError(absl::StrCat(
-      "acquire ", candidacy_.path, ": not granted within ", absl::FormatDuration(timeout_),
-      "; its node, if it has one, is deleted in the background")));
+  Quit(absl::DeadlineExceededError(
+      absl::StrCat("acquire ", path_, ": not granted within ", absl::FormatDuration(timeout_),
+                   "; its node, if it has one, is deleted in the background")));
 }
 
 void Acquisition::Quit(absl::Status why) {
   if (Settle(std::move(why))) leave_();
 }
 
+// The first one wins, on whichever thread; only it may touch done_.
 bool Acquisition::Settle(Answer answer) {
   if (settled_.exchange(true)) return false;
   std::exchange(done_, nullptr)(std::move(answer));
   return true;
 }
 
-Acquisition::Done OnExecutor(const ClientCore& core, Acquisition::Done done) {
-  if (!core.InHomeProcess()) return done;
-  return [executor = core.executor(), done = std::move(done)](Acquisition::Answer answer) mutable {
-    executor->Execute([done = std::move(done), answer = std::move(answer)]() mutable {
-      std::move(done)(std::move(answer));
-    });
-  };
+absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,
+                              const queue::Candidacy& candidacy, const WaitOptions& wait) {
+  return LeaseOf(Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait));
 }
 
-absl::StatusOr<Lease> Acquire(const Client& client, const Candidacy& candidacy,
-                              const WaitOptions& wait) {
-  return LeaseOf(Acquisition::Wait(ClientAccess::Core(client), candidacy, wait));
-}
-
-absl::StatusOr<TryResult> TryAcquire(const Client& client, Candidacy candidacy,
-                                     const WaitOptions& wait) {
+absl::StatusOr<TryResult> TryAcquire(const Client& client, const std::string& path,
+                                     queue::Candidacy candidacy, const WaitOptions& wait) {
   candidacy.try_only = true;
-  return Acquisition::Wait(ClientAccess::Core(client), candidacy, wait);
+  return Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait);
 }
 
-void AcquireAsync(const Client& client, const Candidacy& candidacy, const WaitOptions& wait,
+void AcquireAsync(const Client& client, const std::string& path, const queue::Candidacy& candidacy,
+                  const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
   const auto& core = ClientAccess::Core(client);
   Acquisition::Start(
-      core, candidacy, wait,
-      OnExecutor(*core, [done = std::move(done)](Acquisition::Answer answer) mutable {
+      core, path, candidacy, wait,
+      [done = OnExecutor(*core, std::move(done))](Acquisition::Answer answer) mutable {
         std::move(done)(LeaseOf(std::move(answer)));
-      }));
+      });
 }
 
-absl::StatusOr<Candidacy> GoingOnFrom(const ClientCore& core, const Lease& lease, queue::Mode from,
-                                      Candidacy candidacy) {
+absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
+                                             const Lease& lease, queue::Mode from,
+                                             queue::Candidacy candidacy) {
   const auto wrong = [&](const char* rule) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the lease to go on from ", rule, " ", candidacy.path));
+    return absl::InvalidArgumentError(absl::StrCat("the lease to go on from ", rule, " ", path));
   };
   LeaseState* const state = LeaseMaker::StateOf(lease);
   if (state == nullptr) return wrong("was moved from: another one is needed on");
   if (&state->core() != &core) return wrong("belongs to another client than this one on");
   const Sequencer& sequencer = state->sequencer();
-  if (sequencer.path() != candidacy.path) return wrong("is of another path than");
+  if (sequencer.path() != path) return wrong("is of another path than");
   const std::string node = zk::NodeName(sequencer.node);
   const std::optional<queue::NodeName> name = queue::ParseNodeName(node);
   // kazoo has one name for both kinds of exclusive nodes.
@@ -156,13 +169,16 @@ absl::StatusOr<Candidacy> GoingOnFrom(const ClientCore& core, const Lease& lease
   return candidacy;
 }
 
-absl::StatusOr<Lease> Follow(const Client& client, Lease& lease, queue::Mode from,
-                             Candidacy candidacy, const WaitOptions& wait) {
+absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Lease& lease,
+                             queue::Mode from, queue::Candidacy candidacy,
+                             const WaitOptions& wait) {
   const auto& core = ClientAccess::Core(client);
-  if (absl::Status status = Check(*core, candidacy, wait); !status.ok()) return status;
-  absl::StatusOr<Candidacy> going_on = GoingOnFrom(*core, lease, from, std::move(candidacy));
+  if (absl::Status status = Check(*core, path, candidacy.lock_delay, wait); !status.ok()) {
+    return status;
+  }
+  auto going_on = GoingOnFrom(*core, path, lease, from, std::move(candidacy));
   if (!going_on.ok()) return going_on.status();
-  absl::StatusOr<Lease> next = Acquire(client, *going_on, wait);
+  absl::StatusOr<Lease> next = Acquire(client, path, *going_on, wait);
   if (next.ok()) (void)Lease(std::move(lease));  // dropped, which releases it
   return next;
 }

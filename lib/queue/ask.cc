@@ -2,19 +2,12 @@
 
 #include "lib/queue/ask.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 
 #include "lib/session/client_options.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::internal {
-namespace {
-
-constexpr absl::Duration kPause = absl::Milliseconds(100);
-
-}  // namespace
 
 absl::Status CheckQuestion(const ClientCore& core, const std::string& path,
                            const WaitOptions& wait) {
@@ -23,13 +16,6 @@ absl::Status CheckQuestion(const ClientCore& core, const std::string& path,
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
-}
-
-bool PauseBeforeAskingAgain(const ClientCore& core, base::BootTime deadline,
-                            const std::stop_token& cancel) {
-  base::OneShot<char> nothing;
-  (void)core.Await(nothing, std::min(deadline, core.Now() + kPause), cancel);
-  return !cancel.stop_requested() && core.Now() < deadline;
 }
 
 absl::Status NotAnswered(const std::string& what, const WaitOptions& wait,

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include "lib/base/one_shot.h"
+#include "lib/base/random.h"
 #include "lib/session/client_core.h"
 #include "zkrecipes/wait_options.h"
 
@@ -21,15 +22,13 @@ namespace zkrecipes::internal {
 absl::Status CheckQuestion(const ClientCore& core, const std::string& path,
                            const WaitOptions& wait);
 
-// Whether to ask once more: after a pause, unless `wait` or the deadline says no.
-bool PauseBeforeAskingAgain(const ClientCore& core, base::BootTime deadline,
-                            const std::stop_token& cancel);
 absl::Status NotAnswered(const std::string& what, const WaitOptions& wait,
                          const std::string& trouble);
 
-// Asks the ensemble in the caller's thread, again while the answer is Unavailable: lost with a
-// connection. So asking twice must be the same as asking once. `ask(done)` makes the question: what
-// to run with the session, on the reactor, that calls `done` once. `what` for messages ("list /q").
+// Asks the ensemble and blocks for the answer; asks again while that is Unavailable (lost with a
+// connection), so asking twice must do no more than asking once. `ask(done)` makes the question: a
+// function that runs on the reactor, with the session, and calls `done` once. `what` is for messages
+// ("list /q").
 template <typename T>
 absl::StatusOr<T> AskUntilAnswered(ClientCore& core, const std::string& what,
                                    const WaitOptions& wait,
@@ -50,7 +49,8 @@ absl::StatusOr<T> AskUntilAnswered(ClientCore& core, const std::string& what,
     if (!answer.has_value()) break;
     if (!absl::IsUnavailable(answer->status())) return *std::move(answer);
     trouble = std::string(answer->status().message());
-  } while (PauseBeforeAskingAgain(core, deadline, wait.cancel));
+  } while (core.Pause(base::Jittered(session::kRetryPause, core.reactor()->Random()), deadline,
+                      wait.cancel));
   return NotAnswered(what, wait, trouble);
 }
 

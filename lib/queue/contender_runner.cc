@@ -9,7 +9,6 @@
 #include "lib/base/guid.h"
 #include "lib/base/random.h"
 #include "lib/queue/end_status.h"
-#include "lib/queue/owner.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::internal {
@@ -19,33 +18,10 @@ namespace action = queue::action;
 namespace event = queue::event;
 using queue::Outcome;
 
-// How many parts of the session timeout go by before a contender watches its own node: a short
+// A contender watches its own node only after this fraction of the session timeout, so that a short
 // critical section pays nothing for that watch.
 constexpr int kOwnWatchFraction = 10;
 constexpr size_t kSuffixBytes = 11;  // "-2147483648"
-
-queue::Dialect DialectOf(NameDialect dialect) {
-  return dialect == NameDialect::kKazoo ? queue::Dialect::kKazoo : queue::Dialect::kCurator;
-}
-
-queue::ContenderSpec SpecOf(const ClientCore& core, const Candidacy& candidacy) {
-  queue::ContenderSpec spec;
-  spec.parent = core.name_space().ToServer(candidacy.path);
-  spec.mode = candidacy.mode;
-  spec.dialect = DialectOf(core.options().dialect);
-  spec.follows = candidacy.follows;
-  std::optional<int64_t> token;
-  if (queue::TakesPlace(spec)) token = spec.follows.token;
-  spec.data = candidacy.data;
-  if (spec.data.empty()) {
-    spec.data =
-        queue::OwnerData(spec.dialect, spec.mode, queue::ThisOwner(core.options().owner_id), token);
-  }
-  spec.try_only = candidacy.try_only;
-  spec.strict = candidacy.lock_delay > absl::ZeroDuration();
-  spec.wait_for_proof = core.options().lease.wait_for_proof;
-  return spec;
-}
 
 }  // namespace
 
@@ -53,8 +29,7 @@ ContenderRunner::ContenderRunner(std::shared_ptr<ClientCore> core,
                                  std::shared_ptr<Acquisition> acquisition)
     : core_(std::move(core)),
       acquisition_(std::move(acquisition)),
-      server_path_(core_->name_space().ToServer(acquisition_->candidacy().path)),
-      contender_(SpecOf(*core_, acquisition_->candidacy())) {}
+      contender_(acquisition_->candidacy()) {}
 
 void ContenderRunner::Start(session::Session* session) {
   if (session == nullptr) {
@@ -70,15 +45,15 @@ void ContenderRunner::Start(session::Session* session) {
       self->acquisition_->TimeOut();
     });
   }
-  session_->Join(this);
+  session_->Join(this);  // which may end this contender at once: then session_ is null
   if (session_ != nullptr && session_->connected()) OnConnected();
 }
 
 bool ContenderRunner::ReserveBudget() {
+  const queue::Candidacy& candidacy = acquisition_->candidacy();
   const size_t bytes =
-      server_path_.size() + 1 + kSuffixBytes +
-      queue::NodePrefix(DialectOf(core_->options().dialect), acquisition_->candidacy().mode,
-                        "00000000-0000-0000-0000-000000000000")
+      candidacy.parent.size() + 1 + kSuffixBytes +
+      queue::NodePrefix(candidacy.dialect, candidacy.mode, "00000000-0000-0000-0000-000000000000")
           .size();
   node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
   own_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
@@ -86,25 +61,24 @@ bool ContenderRunner::ReserveBudget() {
   if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
   session_ = nullptr;
   acquisition_->Settle(absl::ResourceExhaustedError(
-      absl::StrCat("acquire ", acquisition_->candidacy().path,
+      absl::StrCat("acquire ", acquisition_->path(),
                    ": this client has too many contenders for one ZooKeeper session (",
                    session::PathBudget::kLimit,
-                   " bytes of node or watch paths): use another client, or shorter "
-                   "paths")));
+                   " bytes of node or watch paths): use another client, or shorter paths")));
   return false;
 }
 
-void ContenderRunner::Leave(Done done) {
-  core_->Post([self = shared_from_this(), done = std::move(done)](session::Session*) {
-    if (done != nullptr) self->releases_.push_back(done);
+void ContenderRunner::Leave(Waiter waiter) {
+  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) {
+    if (waiter != nullptr) self->releases_.push_back(waiter);
     if (self->session_ == nullptr) return Answer(self->releases_, absl::OkStatus());
     self->On(event::Leave{});
   });
 }
 
-void ContenderRunner::Verify(Done done) {
-  core_->Post([self = shared_from_this(), done = std::move(done)](session::Session*) {
-    self->verifications_.push_back(done);
+void ContenderRunner::Verify(Waiter waiter) {
+  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) {
+    self->verifications_.push_back(waiter);
     if (self->lease_ == nullptr) {
       return Answer(self->verifications_, absl::AbortedError("verify: the lease is over"));
     }
@@ -127,24 +101,25 @@ void ContenderRunner::OnVerdict(queue::Verdict verdict) {
     case queue::Verdict::kThere:
       return Answer(verifications_, absl::OkStatus());
     case queue::Verdict::kGone:
-      Answer(verifications_, absl::AbortedError(absl::StrCat(
-                                 "verify ", acquisition_->candidacy().path, ": its node is gone")));
+      Answer(verifications_, absl::AbortedError(absl::StrCat("verify ", acquisition_->path(),
+                                                             ": its node is gone")));
       return On(event::Lapsed{});
     case queue::Verdict::kUnknown:
       if (!session_->connected()) return;
       return Answer(verifications_,
-                    absl::UnavailableError(absl::StrCat("verify ", acquisition_->candidacy().path,
+                    absl::UnavailableError(absl::StrCat("verify ", acquisition_->path(),
                                                         ": the ensemble did not answer")));
   }
 }
 
 bool ContenderRunner::Proven() const {
   const auto validity = session_ == nullptr ? nullptr : session_->validity();
-  return validity != nullptr && core_->Now() < validity->deadline();
+  const base::BootTime now = core_->Now();
+  return validity != nullptr && now < validity->DeadlineAt(now);
 }
 
 // ---- the session's events ------------------------------------------------------------------------
-// Whatever is fed may end the contender, and with it this object: who goes on holds it.
+// Any event may finish the contender and destroy this object: keep a reference to continue.
 
 void ContenderRunner::OnConnected() {
   const std::shared_ptr<ContenderRunner> alive = self_;
@@ -161,6 +136,7 @@ void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnFailed(const absl::Status& why) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(why);
+  // Without a session nothing is left on the server, so that leaving finishes at once.
   On(event::Expired{});
   On(event::Leave{});
 }
@@ -168,7 +144,7 @@ void ContenderRunner::OnFailed(const absl::Status& why) {
 void ContenderRunner::OnClosing() {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
-  // A strict lease that was over before is not given back: the next one waits.
+  // In lock-delay mode a lease that had lapsed is not given back: the next holder waits.
   if (lease_ != nullptr && lease_->OnClosed() == Lease::State::kLost) On(event::Lapsed{});
   On(event::Leave{});
 }
@@ -226,7 +202,7 @@ void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
   OnAfter(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
 }
 
-// To the full: it is a promise to the one before.
+// Without jitter: the holder before relies on all of it.
 void ContenderRunner::Act(const action::StartDelayTimer& start) {
   core_->reactor()->CallAt(core_->Now() + acquisition_->candidacy().lock_delay,
                            [weak = weak_from_this(), op = start.op] {
@@ -234,44 +210,32 @@ void ContenderRunner::Act(const action::StartDelayTimer& start) {
                            });
 }
 
-// Its holder's clock may be slow by the bound, and the next one's fast.
-std::optional<absl::Duration> ContenderRunner::StrictLifetime() const {
-  const absl::Duration delay = acquisition_->candidacy().lock_delay;
-  if (delay == absl::ZeroDuration()) return std::nullopt;
-  const LeaseOptions& options = core_->options().lease;
-  const double rates = 1 + options.clock_rate_bound;
-  return delay / (rates * rates) - options.slack;
-}
-
-void ContenderRunner::CheckStrictDeadline() {
+// In lock-delay mode a lease may lapse before the session's validity ends, which Heartbeat announces:
+// then this timer has to. Asks the lease, which asks SessionValidity.
+void ContenderRunner::CheckDeadline() {
   if (lease_ == nullptr) return;
   const Lease::State state = lease_->state();
-  if (state == Lease::State::kReleased) return;  // on its way out, and has no deadline any more
+  if (state == Lease::State::kReleased) return;  // leaving, and has no deadline any more
   if (state == Lease::State::kLost) return On(event::Lapsed{});
   core_->reactor()->CallAt(lease_->deadline(), [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->CheckStrictDeadline();
+    if (const auto self = weak.lock()) self->CheckDeadline();
   });
 }
 
-void ContenderRunner::Act(const action::Granted& granted) {
+void ContenderRunner::Act(const queue::Grant& grant) {
   CancelTimeout();
   blocker_watch_bytes_ = {};
-  Grant grant;
-  grant.sequencer = {queue::ModeText(acquisition_->candidacy().mode), FencingToken(granted.token),
-                     core_->name_space().ToUser(granted.node)};
-  grant.czxid = granted.czxid;
-  grant.session = granted.session;
-  lease_ = std::make_shared<LeaseState>(core_, session_->validity(), std::move(grant),
-                                        weak_from_this(), StrictLifetime());
-  if (StrictLifetime().has_value()) CheckStrictDeadline();
-  // A lease that nobody takes any more is dropped here, which has us leave.
+  const queue::Candidacy& candidacy = acquisition_->candidacy();
+  session::SessionValidity::Lifetime lifetime;
+  if (candidacy.delays()) lifetime = session_->margins().LifetimeUnderDelay(candidacy.lock_delay);
+  lease_ =
+      std::make_shared<LeaseState>(core_, session_->validity(), grant, weak_from_this(), lifetime);
+  if (candidacy.delays()) CheckDeadline();
+  // If it was answered before, the lease is dropped here, which has this contender leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
 }
 
 void ContenderRunner::Act(const action::LeaseLost& lost) { lease_->OnLost(lost.why); }
-
-// The wait goes on, at the tail. (Told to observers once there are any.)
-void ContenderRunner::Act(const action::PlaceLost&) {}
 
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
   Answer(releases_, zk::ToStatus(refused.code, "delete", contender_.node()));
@@ -279,30 +243,30 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 
 void ContenderRunner::Act(const action::Finished& finished) {
   CancelTimeout();
+  absl::Status why;
   if (finished.outcome == Outcome::kBusy) {
     acquisition_->Settle(TryResult::Busy());
   } else {
-    acquisition_->Settle(queue::EndStatus(finished, acquisition_->candidacy().path, server_path_));
+    why = queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
+    acquisition_->Settle(why);
   }
-  const bool lost = finished.outcome == Outcome::kLost;
-  Answer(releases_, lost ? queue::EndStatus(finished, acquisition_->candidacy().path, server_path_)
-                         : absl::OkStatus());
-  Answer(verifications_, absl::AbortedError(absl::StrCat("verify ", acquisition_->candidacy().path,
-                                                         ": the lease is over")));
+  Answer(releases_, finished.outcome == Outcome::kLost ? why : absl::OkStatus());
+  Answer(verifications_,
+         absl::AbortedError(absl::StrCat("verify ", acquisition_->path(), ": the lease is over")));
   node_bytes_ = {};
   own_watch_bytes_ = {};
   blocker_watch_bytes_ = {};
   lease_ = nullptr;
   std::exchange(session_, nullptr)->Part(this);
-  self_ = nullptr;
+  self_ = nullptr;  // On holds another reference until it returns
 }
 
 void ContenderRunner::CancelTimeout() {
   if (timeout_ != 0) core_->reactor()->Cancel(std::exchange(timeout_, 0));
 }
 
-void ContenderRunner::Answer(std::vector<Done>& waiting, const absl::Status& status) {
-  for (const Done& done : std::exchange(waiting, {})) done->Set(status);
+void ContenderRunner::Answer(std::vector<Waiter>& waiting, const absl::Status& status) {
+  for (const Waiter& waiter : std::exchange(waiting, {})) waiter->Set(status);
 }
 
 }  // namespace zkrecipes::internal

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@
 namespace zkrecipes::internal {
 
 // Lets one Contender act: hands it the session's events and carries out its actions. Everything on
-// the reactor, but for Leave. Keeps itself alive until its contender has finished.
+// the reactor, except Leave and Verify. Keeps itself alive until its contender has finished.
 class ContenderRunner : public session::SessionListener,
                         public LeaseHolder,
                         public std::enable_shared_from_this<ContenderRunner> {
@@ -32,9 +31,9 @@ class ContenderRunner : public session::SessionListener,
   // `session`: null if the client is closed.
   void Start(session::Session* session);
 
-  // Gives up the wait, or releases. `done` (may be null) hears when the node is gone. Thread-safe.
-  void Leave(Done done) override;
-  void Verify(Done done) override;
+  // Gives up the wait, or releases. `waiter` (may be null) is set once the node is gone. Thread-safe.
+  void Leave(Waiter waiter) override;
+  void Verify(Waiter waiter) override;
 
   void OnConnected() override;
   void OnDisconnected() override;
@@ -47,8 +46,7 @@ class ContenderRunner : public session::SessionListener,
  private:
   bool ReserveBudget();
   bool Proven() const;
-  std::optional<absl::Duration> StrictLifetime() const;
-  void CheckStrictDeadline();
+  void CheckDeadline();
   void AskVerdict();
   void OnVerdict(queue::Verdict verdict);
   void On(const queue::Event& event);
@@ -57,19 +55,17 @@ class ContenderRunner : public session::SessionListener,
   void Act(const queue::action::StartRetryTimer&);
   void Act(const queue::action::StartOwnWatchTimer&);
   void Act(const queue::action::StartDelayTimer& start);
-  void Act(const queue::action::Granted& granted);
+  void Act(const queue::Grant& grant);
   void Act(const queue::action::LeaseLost& lost);
-  void Act(const queue::action::PlaceLost&);
   void Act(const queue::action::LeaveRefused& refused);
   void Act(const queue::action::Finished& finished);
   void SendWatch(queue::OpId op, const std::string& path);
   void OnAfter(absl::Duration pause, queue::Event event);
   void CancelTimeout();
-  static void Answer(std::vector<Done>& waiting, const absl::Status& status);
+  static void Answer(std::vector<Waiter>& waiting, const absl::Status& status);
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<Acquisition> acquisition_;
-  const std::string server_path_;
   queue::Contender contender_;
 
   session::Session* session_ = nullptr;  // null before Start, and once finished
@@ -80,8 +76,8 @@ class ContenderRunner : public session::SessionListener,
   session::PathBudget::Reservation blocker_watch_bytes_;
   std::map<std::string, session::WatcherId> watches_;
   zk::Reactor::TimerId timeout_ = 0;
-  std::vector<Done> releases_;
-  std::vector<Done> verifications_;
+  std::vector<Waiter> releases_;
+  std::vector<Waiter> verifications_;
   bool verifying_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data of a candidate's node: its id alone, or "id\nvalue". Other libraries take it for a raw id.
+// The data of a candidate's node: its id alone, or "id\nvalue". Other libraries show it as a raw id.
 
 #ifndef ZKRECIPES_LIB_QUEUE_LEADER_NODE_H_
 #define ZKRECIPES_LIB_QUEUE_LEADER_NODE_H_
@@ -15,12 +15,12 @@
 
 namespace zkrecipes::queue {
 
-// InvalidArgument names the rule that is broken. `id`: not empty any more.
+// InvalidArgument names the rule that is broken. `id` has its default by now.
 absl::Status CheckCandidate(const Candidate& candidate);
 absl::Status CheckValue(const std::string& value);
 
 std::string CandidateData(absl::string_view id, absl::string_view value);
-// Whatever it is: the first line break separates.
+// Any data will do: the first line break separates.
 Candidate ParseCandidate(const std::string& data);
 
 Leader DescribeLeader(const ListedNode& node);

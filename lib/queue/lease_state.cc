@@ -32,34 +32,33 @@ bool IsOver(Lease::State state) {
 }  // namespace
 
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
-                       std::shared_ptr<session::SessionValidity> validity, Grant grant,
-                       std::weak_ptr<LeaseHolder> holder, std::optional<absl::Duration> strict)
+                       std::shared_ptr<session::SessionValidity> validity,
+                       const queue::Grant& grant, std::weak_ptr<LeaseHolder> holder,
+                       session::SessionValidity::Lifetime lifetime)
     : core_(std::move(core)),
       validity_(std::move(validity)),
-      grant_(std::move(grant)),
+      grant_(grant),
+      sequencer_{queue::ModeText(grant.mode), FencingToken(grant.token),
+                 core_->name_space().ToUser(grant.node)},
       holder_(std::move(holder)),
-      strict_(strict) {}
+      lifetime_(lifetime) {}
 
 Lease::State LeaseState::state() {
   base::MutexLock lock(mutex_);
   return StateLocked();
 }
 
+// What was lost once stays lost: a write confirmed later could move the deadline of lock-delay mode.
 Lease::State LeaseState::StateLocked() {
   if (phase_ == Phase::kLost) return Lease::State::kLost;
   if (phase_ == Phase::kReleased) return Lease::State::kReleased;
-  const base::BootTime now = core_->Now();
-  const bool late = strict_.has_value() && now >= validity_->confirmed() + *strict_;
-  switch (validity_->At(now)) {
+  switch (validity_->At(core_->Now(), lifetime_)) {
     case session::SessionValidity::State::kUnproven:
-      if (!strict_.has_value()) return Lease::State::kUnproven;
-      [[fallthrough]];  // proven by the delay that the next one waits
+      return Lease::State::kUnproven;
     case session::SessionValidity::State::kBelieved:
-      if (!late) return Lease::State::kHeld;
-      break;
+      return Lease::State::kHeld;
     case session::SessionValidity::State::kSuspect:
-      if (!late) return Lease::State::kSuspect;
-      break;
+      return Lease::State::kSuspect;
     case session::SessionValidity::State::kLost:
       break;
   }
@@ -71,10 +70,7 @@ base::BootTime LeaseState::deadline() {
   base::MutexLock lock(mutex_);
   const Lease::State state = StateLocked();
   if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return base::BootTime();
-  const base::BootTime proven = validity_->deadline();
-  if (!strict_.has_value()) return proven;
-  const base::BootTime strict = validity_->confirmed() + *strict_;
-  return proven == base::BootTime() ? strict : std::min(proven, strict);
+  return validity_->DeadlineAt(core_->Now(), lifetime_);
 }
 
 absl::Duration LeaseState::remaining() {
@@ -84,7 +80,7 @@ absl::Duration LeaseState::remaining() {
 absl::Status LeaseState::WhyLost(const char* operation) {
   base::MutexLock lock(mutex_);
   return absl::AbortedError(
-      absl::StrCat(operation, " ", grant_.sequencer.node, ": the lease had been lost: ",
+      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ",
                    phase_ == Phase::kReleased ? "the client was closed" : Describe(why_)));
 }
 
@@ -93,13 +89,13 @@ absl::Status LeaseState::CheckAlive(const char* operation) {
   if (now == Lease::State::kLost) return WhyLost(operation);
   if (now != Lease::State::kReleased) return absl::OkStatus();
   return absl::AbortedError(
-      absl::StrCat(operation, " ", grant_.sequencer.node, ": the lease had been released"));
+      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been released"));
 }
 
-// What the holder answers. `late`: what to say if it takes too long.
-absl::Status LeaseState::Await(const LeaseHolder::Done& done, base::BootTime deadline,
+// The holder's answer; `late` is the message if it takes too long.
+absl::Status LeaseState::Await(const LeaseHolder::Waiter& waiter, base::BootTime deadline,
                                const std::stop_token& cancel, const std::string& late) {
-  if (auto status = core_->Await(*done, deadline, cancel)) return *std::move(status);
+  if (auto status = core_->Await(*waiter, deadline, cancel)) return *std::move(status);
   return cancel.stop_requested() ? absl::CancelledError(late) : absl::DeadlineExceededError(late);
 }
 
@@ -109,11 +105,10 @@ absl::Status LeaseState::Verify(const WaitOptions& wait) {
   const base::BootTime deadline = core_->Now() + wait.timeout;
   const auto holder = holder_.lock();
   if (holder == nullptr || state() == Lease::State::kLost) return WhyLost("verify");
-  auto done = std::make_shared<base::OneShot<absl::Status>>();
-  holder->Verify(done);
-  return Await(
-      done, deadline, wait.cancel,
-      absl::StrCat("verify ", grant_.sequencer.node, ": the ensemble did not answer in time"));
+  auto waiter = std::make_shared<base::OneShot<absl::Status>>();
+  holder->Verify(waiter);
+  return Await(waiter, deadline, wait.cancel,
+               absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time"));
 }
 
 absl::Status LeaseState::Release(const WaitOptions& wait) {
@@ -122,13 +117,13 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   if (!core_->InHomeProcess()) return may_block;
   const base::BootTime deadline = core_->Now() + wait.timeout;
   if (IsOver(EnterReleased())) return WhyLost("release");
-  auto done = std::make_shared<base::OneShot<absl::Status>>();
+  auto waiter = std::make_shared<base::OneShot<absl::Status>>();
   RequestStop();
-  Leave(done);
+  Leave(waiter);
   if (!wrong_wait.ok()) return wrong_wait;
   if (!may_block.ok()) return may_block;
-  return Await(done, deadline, wait.cancel,
-               absl::StrCat("release ", grant_.sequencer.node,
+  return Await(waiter, deadline, wait.cancel,
+               absl::StrCat("release ", sequencer_.node,
                             ": not confirmed; the deletion goes on in the background until the "
                             "session has expired"));
 }
@@ -139,9 +134,10 @@ void LeaseState::Abandon() {
   Leave(nullptr);
 }
 
-void LeaseState::Leave(const LeaseHolder::Done& done) {
-  if (const auto holder = holder_.lock()) return holder->Leave(done);
-  if (done != nullptr) done->Set(absl::OkStatus());  // finished long ago
+void LeaseState::Leave(const LeaseHolder::Waiter& waiter) {
+  if (const auto holder = holder_.lock()) return holder->Leave(waiter);
+  if (waiter != nullptr)
+    waiter->Set(absl::OkStatus());  // the contender has finished: no node is left
 }
 
 Lease::State LeaseState::EnterReleased() {
@@ -172,7 +168,7 @@ void LeaseState::RequestStop() {
     base::MutexLock lock(mutex_);
     if (std::exchange(stop_asked_, true)) return;
   }
-  // A task of its own: whoever registered with the token may block.
+  // In a task of its own: a callback that the user registered with the token may block.
   core_->executor()->Execute([lost = lost_]() mutable { lost.request_stop(); });
 }
 

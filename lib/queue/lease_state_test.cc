@@ -34,17 +34,17 @@ class Clock : public zk::Reactor {
 
 class Holder : public LeaseHolder {
  public:
-  void Leave(Done done) override {
+  void Leave(Waiter waiter) override {
     ++left;
-    left_done = std::move(done);
+    left_done = std::move(waiter);
     if (left_done != nullptr && answer.has_value()) left_done->Set(*answer);
   }
-  void Verify(Done done) override {
-    if (answer.has_value()) done->Set(*answer);
+  void Verify(Waiter waiter) override {
+    if (answer.has_value()) waiter->Set(*answer);
   }
 
   int left = 0;
-  Done left_done;
+  Waiter left_done;
   std::optional<absl::Status> answer = absl::OkStatus();
 };
 
@@ -52,8 +52,7 @@ class LeaseStateTest : public ::testing::Test {
  protected:
   LeaseStateTest() { Prove(); }
   std::shared_ptr<LeaseState> NewState() {
-    const Sequencer sequencer{"exclusive", FencingToken(7), "/a/n-7"};
-    return std::make_shared<LeaseState>(core_, validity_, Grant{sequencer, 7, 1}, holder_);
+    return std::make_shared<LeaseState>(core_, validity_, queue::Grant{7, "/a/n-7", 7, 1}, holder_);
   }
   void Prove() {
     const base::BootTime deadline = clock_->Now() + kTimeout;

@@ -19,10 +19,12 @@ namespace event = queue::observing::event;
 bool Same(const ObserverRunner::News& a, const ObserverRunner::News& b) {
   if (!a.ok() || !b.ok()) return false;
   if (!a->has_value() || !b->has_value()) return a->has_value() == b->has_value();
-  return (*a)->node == (*b)->node && (*a)->token == (*b)->token && (*a)->value == (*b)->value;
+  return (*a)->node == (*b)->node && (*a)->token == (*b)->token && (*a)->value == (*b)->value &&
+         (*a)->owner.id == (*b)->owner.id;
 }
 
-// Where what lay between two equal states was skipped, the second one is no news.
+// Leaves out what the user was told last. Here, not where it was read: a state that was read in
+// between may have been skipped (TellLatest), and then its successor is no news either.
 absl::AnyInvocable<void(ObserverRunner::News)> WithoutRepeats(
     absl::AnyInvocable<void(ObserverRunner::News)> callback) {
   return [last = std::optional<ObserverRunner::News>(),

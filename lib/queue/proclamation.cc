@@ -32,8 +32,8 @@ void Proclamation::OnNode(session::Session& session, const zk::Reply& reply, Don
   const bool own = reply.stat.czxid == czxid_ && reply.stat.ephemeral_owner == session.id();
   if (!own) return std::move(done)(Deposed(node_));
   std::string data = CandidateData(ParseCandidate(reply.data).id, value_);
-  // Else, though the value is there: an earlier call's write may yet come, and must find another
-  // version.
+  // Otherwise it is written even if the value is there already: a delayed write of an earlier call must
+  // find another version.
   const bool written = replaced_.has_value() && reply.stat.version == *replaced_ + 1;
   if (written && reply.data == data) return std::move(done)(absl::OkStatus());
   replaced_ = reply.stat.version;
@@ -42,7 +42,7 @@ void Proclamation::OnNode(session::Session& session, const zk::Reply& reply, Don
       [self = shared_from_this(), &session, done = std::move(done)](const zk::Reply& set) mutable {
         if (set.code == zk::Code::kOk) return std::move(done)(absl::OkStatus());
         if (set.code == zk::Code::kNoNode) return std::move(done)(Deposed(self->node_));
-        // Another write was faster.
+        // Another write came first: read again.
         if (set.code == zk::Code::kBadVersion) return self->Try(session, std::move(done));
         std::move(done)(zk::ToStatus(set.code, "proclaim: set", self->node_));
       });

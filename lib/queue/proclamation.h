@@ -16,8 +16,8 @@
 namespace zkrecipes::queue {
 
 // A leader's new value on its way into its node. Every write names the version that was read, and
-// moves it: so a duplicate of a write, delayed on an older connection, is refused once any later
-// write got through. On the reactor.
+// increments it: so a copy of a write that was delayed on an older connection is refused once any
+// later write got through. On the reactor.
 class Proclamation : public std::enable_shared_from_this<Proclamation> {
  public:
   using Done = absl::AnyInvocable<void(absl::Status) &&>;

@@ -21,11 +21,11 @@ namespace zkrecipes::queue {
 std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes);
 
 // Lists the children of `parent`, then reads the contenders among them, all at once. `done` runs
-// once, on the reactor. Nodes that go in between are left out.
+// once, on the reactor. Nodes deleted in between are left out.
 void ReadQueue(session::Session& session, const std::string& parent,
                absl::AnyInvocable<void(absl::StatusOr<std::vector<ContenderInfo>>) &&> done);
 
-// Likewise, the first in the queue alone; nothing if there is nobody. Two requests.
+// The same for the first in the queue alone; nullopt if the queue is empty. Two requests.
 void ReadHead(session::Session& session, const std::string& parent,
               absl::AnyInvocable<void(absl::StatusOr<std::optional<ListedNode>>) &&> done);
 

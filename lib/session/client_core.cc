@@ -2,6 +2,7 @@
 
 #include "lib/session/client_core.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/base/executor.h"
@@ -158,6 +159,13 @@ absl::Status ClientCore::CheckMayBlock() const {
         "a blocking call on the client's I/O thread would wait for itself");
   }
   return absl::OkStatus();
+}
+
+bool ClientCore::Pause(absl::Duration pause, base::BootTime deadline,
+                       const std::stop_token& cancel) const {
+  base::OneShot<char> never;
+  (void)Await(never, std::min(deadline, Now() + pause), cancel);
+  return !cancel.stop_requested() && Now() < deadline;
 }
 
 std::string ClientCore::trouble() const {

@@ -74,6 +74,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
                          const std::stop_token& cancel = {}) const {
     return shot.TakeBy([this] { return Now(); }, environment_.clock_check, deadline, cancel);
   }
+  // Blocks for `pause`. False: `deadline` has passed or `cancel` was requested, then at once.
+  bool Pause(absl::Duration pause, base::BootTime deadline, const std::stop_token& cancel) const;
   absl::Duration destructor_waits() const { return environment_.destructor_waits; }
 
   const ClientOptions& options() const { return options_; }

@@ -16,11 +16,11 @@ namespace zkrecipes::session {
 // never exists. It needs no right, wakes no watcher and leaves nothing behind.
 zk::Request CommittedBarrier();
 
-// Keeps the lives of one session proven: listens to every answer, and sees to it that there are
-// some. While somebody has a node in the session, and one session timeout longer, it sends a beat
-// every tenth of the timeout: the delete of a node that never exists, which the quorum commits
-// although it fails. Otherwise a read twice as rarely, so that the next lease is proven soon.
-// At most one of them is on its way. On the reactor.
+// Keeps a session proven alive: listens to every answer, and sees to it that there are some. While a
+// contender has a node in the session, and one session timeout longer, it sends a beat every tenth of
+// the timeout: a CommittedBarrier. Otherwise a read, half as often, so that the next lease is proven
+// soon. At most one of them is on its way. It announces the end of a SessionValidity, once, and
+// begins the next one. On the reactor.
 class Heartbeat {
  public:
   class Owner {
@@ -28,7 +28,7 @@ class Heartbeat {
     virtual ~Owner() = default;
     virtual void SendBeat(const zk::Request& request, zk::Handle::Done done) = 0;
     virtual void OnProven() = 0;  // validity() was unproven until now
-    virtual void OnLapsed() = 0;  // what was granted in the life of before is lost
+    virtual void OnLapsed() = 0;  // the validity ended: leases granted in it are lost
   };
 
   struct Options {
@@ -43,12 +43,12 @@ class Heartbeat {
   // `began`: before the client began to connect.
   void OnConnected(base::BootTime began, absl::Duration timeout, bool new_session);
   void OnDisconnected();
-  void OnExpired();  // the session, for good
-  // Whether anybody has, or wants, a node in the session.
+  void OnExpired();
+  // Whether any contender has, or wants, a node in the session.
   void SetWanted(bool wanted);
   void Stop();  // no more beats: the session is being closed
 
-  // A request on its way, and what its answers can prove.
+  // A request on its way, and what its answer can prove.
   struct Ticket {
     ExpiryBound::Request request;
     bool write = false;

@@ -9,19 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/base/backoff.h"
 #include "lib/base/random.h"
 
 namespace zkrecipes::session {
 namespace {
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kLongestPause = absl::Milliseconds(500);
-
-absl::Duration LongestPauseAfter(int attempt) {
-  return std::min(kLongestPause, kFirstPause * (1 << std::min(attempt - 1, 4)));
-}
-
-// Whatever their order, and whichever of them is there twice.
+// Order and repetition do not count.
 bool SameAddresses(const zk::NumericServers& a, const zk::NumericServers& b) {
   return std::set<std::string>(a.begin(), a.end()) == std::set<std::string>(b.begin(), b.end());
 }
@@ -90,7 +84,7 @@ void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::
 // ---- the machine's actions -----------------------------------------------------------------------
 
 void Session::Act(const action::Resolve&) {
-  // The answer may come on any thread, and after this Session: it finds its way over the reactor.
+  // The answer may come on any thread, even after this Session is destroyed: hence the reactor.
   resolver_->Resolve(options_.servers.servers,
                      [this, reactor = reactor_, alive = std::weak_ptr<char>(alive_)](
                          absl::StatusOr<zk::NumericServers> addresses) mutable {
@@ -121,7 +115,7 @@ void Session::Act(const action::OpenHandle&) {
   handle_ = *std::move(handle);
 }
 
-// Never inside a callback of the handle, which this may well be.
+// In a task of its own, because this may run inside a callback of the handle.
 void Session::Act(const action::CloseHandle&) {
   if (handle_ == nullptr) return;
   listener_->Retire();
@@ -133,13 +127,14 @@ void Session::Act(const action::CloseHandle&) {
 }
 
 void Session::Act(const action::StartPause& pause) {
-  const absl::Duration length =
-      base::Jittered(LongestPauseAfter(pause.attempt), reactor_->Random());
+  const absl::Duration limit = base::Backoff({}).LimitAfter(pause.attempt - 1);
+  const absl::Duration length = base::Jittered(limit, reactor_->Random());
   reactor_->CallAt(reactor_->Now() + length, Guarded([this] { On(event::PauseOver{}); }));
 }
 
-void Session::Act(const action::AnnounceConnected& up) {
-  heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!up.resumed);
+void Session::Act(const action::AnnounceConnected& connected) {
+  // First: what the listeners send is to find a validity, and to go out behind the first beat.
+  heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!connected.resumed);
   RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
   ForEachListener([](SessionListener* listener) { listener->OnConnected(); });
@@ -153,6 +148,7 @@ void Session::Act(const action::AnnounceDisconnected&) {
 }
 
 void Session::Act(const action::AnnounceExpired&) {
+  // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
   watchers_.Clear();
   left_behind_.clear();
@@ -169,7 +165,7 @@ void Session::Act(const action::AnnounceFailed& failed) {
 
 void Session::Act(const action::Drain&) {
   closing_ = true;
-  heartbeat_.Stop();
+  heartbeat_.Stop();  // or there would always be a request to wait for
   ForEachListener([](SessionListener* listener) { listener->OnClosing(); });
   reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
                      if (!drained_) On(event::Drained{});
@@ -184,12 +180,13 @@ void Session::Act(const action::AnnounceClosed&) {
         absl::StrCat("close: the deletion of ", listeners_.size(),
                      " node(s) could not be confirmed; they stay until the session expires"));
   }
+  // The handle is closed: to those that are left this is an expiry, and no session follows.
   heartbeat_.OnExpired();
   Announce(Change::kClosed);
   ForEachListener([](SessionListener* listener) { listener->OnExpired(); });
   const absl::Status failed = absl::FailedPreconditionError("the client is closed");
   ForEachListener([&failed](SessionListener* listener) { listener->OnFailed(failed); });
-  // Behind the handle's own close, which is posted already.
+  // After the handle's own close, which is posted already.
   PostGuarded([this, status] { std::move(closed_)(status); });
 }
 
@@ -206,23 +203,24 @@ void Session::Trouble(absl::Status why) {
 
 void Session::Join(SessionListener* listener) {
   listeners_.push_back(listener);
-  CountWhoNeedsProof();
+  UpdateNeedForProof();
   if (!failed_.ok()) return listener->OnFailed(failed_);
   if (closing_) listener->OnClosing();
 }
 
 void Session::Part(SessionListener* listener) {
   std::erase(listeners_, listener);
-  CountWhoNeedsProof();
+  UpdateNeedForProof();
   CheckDrained();
 }
 
-void Session::CountWhoNeedsProof() {
+void Session::UpdateNeedForProof() {
   heartbeat_.SetWanted(
       std::any_of(listeners_.begin(), listeners_.end(),
                   [](const SessionListener* listener) { return listener->NeedsProof(); }));
 }
 
+// Over a copy, because a listener may join or part, also for another, in the course of it.
 template <typename F>
 void Session::ForEachListener(F f) {
   const std::vector<SessionListener*> now = listeners_;
@@ -252,7 +250,7 @@ void Session::OnLapsed() {
   ForEachListener([](SessionListener* listener) { listener->OnLapsed(); });
 }
 
-// Without a connection for the session timeout.
+// No connection for a session timeout: the ensemble may have expired the session.
 bool Session::SilentForTimeout() const {
   return !connected() && id() != 0 && reactor_->Now() - disconnected_ >= timeout_;
 }

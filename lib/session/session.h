@@ -22,20 +22,20 @@
 
 namespace zkrecipes::session {
 
-// Before a listener asks again what was refused for the moment.
+// The limit of the pause before a request that was refused for the moment is sent again.
 inline constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
 
-// Somebody who lives in the session: a contender, with nodes in it, or an observer. Called on the
-// reactor. May join, part and send from inside any of these.
+// Follows a session: a contender, with nodes in it, or an observer. Called on the reactor. May join,
+// part and send from inside any of these calls.
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  // False: the session need not be proven to be alive on its account.
+  // False: does not need the session to be proven alive.
   virtual bool NeedsProof() const { return true; }
-  virtual void OnConnected() = 0;     // connected: see Session::id()
+  virtual void OnConnected() = 0;     // see Session::id()
   virtual void OnDisconnected() = 0;  // connection lost; the session may live
-  virtual void OnExpired() = 0;       // the session is gone, with its nodes and watches
-  virtual void OnLapsed() = 0;        // what was granted in the SessionValidity of before is lost
+  virtual void OnExpired() = 0;       // the session has ended, with its nodes and watches
+  virtual void OnLapsed() = 0;        // the SessionValidity ended: leases granted in it are lost
   virtual void OnProven() = 0;        // validity() was unproven until now
   virtual void OnFailed(const absl::Status& why) = 0;  // there will be no session any more
   virtual void OnClosing() = 0;                        // leave, then part
@@ -44,7 +44,7 @@ class SessionListener {
 // kTrouble: still no connection; see Session::trouble().
 enum class Change { kTrouble, kConnected, kSuspended, kExpired, kFailed, kClosed };
 
-// A client's session, and the next one when it is lost: lets SessionMachine act. Everything on the
+// A client's session, and the next one when it has expired: lets SessionMachine act. Everything on the
 // reactor; destroy it there too, after Close has reported.
 class Session : private Heartbeat::Owner {
  public:
@@ -70,17 +70,17 @@ class Session : private Heartbeat::Owner {
 
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
-  std::shared_ptr<SessionValidity> validity() const {
-    return heartbeat_.validity();
-  }                                                         // null without session
-  absl::Duration timeout() const { return timeout_; }       // negotiated; asked for before that
+  // Null without a session.
+  std::shared_ptr<SessionValidity> validity() const { return heartbeat_.validity(); }
+  const ExpiryMargins& margins() const { return options_.heartbeat.margins; }
+  absl::Duration timeout() const { return timeout_; }       // negotiated; before that: as asked for
   const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet
 
   // See zk::Handle::Send. Without a connection: kConnectionLoss.
   void Send(const zk::Request& request, zk::Handle::Done done);
 
   // Sends a WatchNode or a WatchExists; `set` gets its reply, and once it is armed `fired` is called
-  // at most once. All watches end without a word when the session is lost.
+  // at most once. All watches end without a call when the session expires.
   WatcherId Watch(const zk::Watch& watch, zk::Handle::Done set,
                   absl::AnyInvocable<void(zk::WatchEvent) &&> fired);
   // `fired` will not be called any more.
@@ -98,7 +98,7 @@ class Session : private Heartbeat::Owner {
   void Act(const action::OpenHandle&);
   void Act(const action::CloseHandle&);
   void Act(const action::StartPause& pause);
-  void Act(const action::AnnounceConnected& up);
+  void Act(const action::AnnounceConnected& connected);
   void Act(const action::AnnounceDisconnected&);
   void Act(const action::AnnounceExpired&);
   void Act(const action::AnnounceFailed& failed);
@@ -111,7 +111,7 @@ class Session : private Heartbeat::Owner {
   void OnProven() override;
   void OnLapsed() override;
   bool SilentForTimeout() const;
-  void CountWhoNeedsProof();
+  void UpdateNeedForProof();
   void CheckDrained();
   void RemoveServerWatch(const zk::Watch& watch);
   void RemoveWatchesLeftBehind();
@@ -135,13 +135,13 @@ class Session : private Heartbeat::Owner {
   absl::Status trouble_;
   absl::Status failed_;  // not OK: refused for good
 
-  base::BootTime began_;         // to make the connection there is
+  base::BootTime began_;         // when the attempt that made the current connection began
   base::BootTime disconnected_;  // since when, if it is not connected
   Heartbeat heartbeat_;
 
   std::vector<SessionListener*> listeners_;  // in the order of joining
   Watchers watchers_;
-  std::set<zk::Watch> left_behind_;  // nobody's, on the server perhaps: no connection to say so
+  std::set<zk::Watch> left_behind_;  // unwanted, and perhaps still on the server
   PathBudget ephemeral_budget_;
   PathBudget watch_budget_;
 

@@ -20,6 +20,7 @@ void Session::Send(const zk::Request& request, zk::Handle::Done done) {
   handle_->Send(request,
                 [this, alive = std::weak_ptr<char>(alive_), sent = heartbeat_.Sent(request),
                  done = std::move(done)](const zk::Reply& reply) mutable {
+                  // First, so that `done` finds what this answer proves.
                   if (!alive.expired()) heartbeat_.Answered(sent, reply.code);
                   std::move(done)(reply);
                   if (!alive.expired()) CheckDrained();
@@ -35,7 +36,7 @@ WatcherId Session::Watch(const zk::Watch& watch, zk::Handle::Done set,
        [this, id, watch, session, exists, set = std::move(set)](const zk::Reply& reply) mutable {
          const bool armed =
              reply.code == zk::Code::kOk || (exists && reply.code == zk::Code::kNoNode);
-         // Else it is forgotten.
+         // A reply for an earlier session is ignored: its watchers were cleared.
          if (session == this->id() && watchers_.OnReply(id, watch, armed)) RemoveServerWatch(watch);
          std::move(set)(reply);
        });
@@ -47,7 +48,7 @@ void Session::Unwatch(WatcherId id) {
   if (watchers_.Remove(id, &watch)) RemoveServerWatch(watch);
 }
 
-// Until it is answered: the client library sets the watch again after each reconnection.
+// Repeated until answered: the client library sets the watch again after each reconnection.
 void Session::RemoveServerWatch(const zk::Watch& watch) {
   left_behind_.insert(watch);
   if (!connected()) return;

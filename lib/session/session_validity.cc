@@ -20,11 +20,6 @@ void SessionValidity::Confirm(base::BootTime sent) {
   confirmed_ = std::max(confirmed_, sent);
 }
 
-base::BootTime SessionValidity::confirmed() {
-  base::MutexLock lock(mutex_);
-  return confirmed_;
-}
-
 void SessionValidity::GiveUpAt(base::BootTime when) {
   base::MutexLock lock(mutex_);
   give_up_ = when;
@@ -45,17 +40,25 @@ void SessionValidity::Expire() {
   lost_ = true;
 }
 
-SessionValidity::State SessionValidity::At(base::BootTime now) {
+SessionValidity::State SessionValidity::At(base::BootTime now, Lifetime lifetime) {
   base::MutexLock lock(mutex_);
+  return AtLocked(now, lifetime);
+}
+
+SessionValidity::State SessionValidity::AtLocked(base::BootTime now, Lifetime lifetime) {
   if (LostAt(now)) return State::kLost;
-  if (!proven_) return State::kUnproven;
+  if (lifetime.has_value() && now >= confirmed_ + *lifetime) return State::kLost;
+  if (!proven_) return lifetime.has_value() ? State::kBelieved : State::kUnproven;
   const bool fresh = connected_ && now < overdue_ && now < deadline_;
   return fresh ? State::kBelieved : State::kSuspect;
 }
 
-base::BootTime SessionValidity::deadline() {
+base::BootTime SessionValidity::DeadlineAt(base::BootTime now, Lifetime lifetime) {
   base::MutexLock lock(mutex_);
-  return lost_ || !proven_ ? base::BootTime() : deadline_;
+  const State state = AtLocked(now, lifetime);
+  if (state == State::kUnproven || state == State::kLost) return base::BootTime();
+  const base::BootTime proven = proven_ ? deadline_ : base::BootTime::InfiniteFuture();
+  return lifetime.has_value() ? std::min(proven, confirmed_ + *lifetime) : proven;
 }
 
 base::BootTime SessionValidity::ends_at() {

@@ -3,39 +3,49 @@
 #ifndef ZKRECIPES_LIB_SESSION_SESSION_VALIDITY_H_
 #define ZKRECIPES_LIB_SESSION_SESSION_VALIDITY_H_
 
+#include <optional>
+
 #include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
 
 namespace zkrecipes::session {
 
-// A stretch of one session's life during which what was granted in it can be believed. It ends for
-// good when the session is known to be gone, at the deadline that was proven last, or when nothing
-// could be proven in time. Leases read it from any thread; the session writes it. What has ended
-// once is never believed again, even if the session turns out to be alive: then a new SessionValidity
-// begins, for new grants.
+// A stretch of one session during which what was granted in it can be believed; and the one place
+// that says until when. Leases, the contender's runner, and the heartbeat that announces the end all
+// ask At and DeadlineAt, each with the time of its own question: a process that was stopped over a
+// deadline finds its leases lost in the first call after it, whether or not a timer has run.
+//
+// It ends for good when the session is known to have expired, at the deadline that was proven last,
+// or when nothing could be proven in time. What has ended is never believed again, even if the
+// session turns out to be alive: a new SessionValidity then begins, for new grants.
 //
 //   kUnproven --Prove--> kBelieved <--overdue or disconnected / Prove--> kSuspect
 //       |                    |                                              |
 //       +--------------------+---- deadline, Expire--------------------------+--> kLost
 //
-// Pure: the caller says what time it is. Thread-safe, does not block.
+// A lease of lock-delay mode has a limit of its own besides: `lifetime` after the sending of the last
+// write that was committed. The next holder waits out the lock delay before it is granted, so until
+// then the lease needs no proof, and kUnproven counts as kBelieved.
+//
+// Pure: the caller says what time it is. Thread-safe (the session writes, any thread asks), does not
+// block.
 class SessionValidity {
  public:
   enum class State { kUnproven, kBelieved, kSuspect, kLost };
+  using Lifetime = std::optional<absl::Duration>;  // nullopt: not in lock-delay mode
 
   // `lapses` false: only Expire ends it; it is suspect from its deadline on.
   explicit SessionValidity(bool lapses) : lapses_(lapses) {}
 
-  // Nobody can have expired the session before `deadline`; there should be news before `overdue`.
-  // False: too late, the life is over.
+  // The ensemble cannot have expired the session before `deadline`; there should be news before
+  // `overdue`. False: too late, it has ended.
   bool Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now);
   // A write sent at `sent` was committed: the session was alive then.
   void Confirm(base::BootTime sent);
-  // The latest of these.
-  base::BootTime confirmed();
-  // Over if still unproven then.
+  // Ends it if it is still unproven then.
   void GiveUpAt(base::BootTime when);
   // The server that the session came back to grants less than was proven.
   void Shorten(base::BootTime deadline);
@@ -43,14 +53,15 @@ class SessionValidity {
   // The session is known to have expired.
   void Expire();
 
-  // What holds at `now`. Ends the life if its time has passed.
-  State At(base::BootTime now);
-  // Until when it is proven; the past while unproven, and once it is over.
-  base::BootTime deadline();
-  // When it will be over by itself, unless something is proven before.
+  // What holds at `now`. Ends it if its time has passed.
+  State At(base::BootTime now, Lifetime lifetime = std::nullopt);
+  // Until when a lease is believed unless more is proven; the past if it is not believed at `now`.
+  base::BootTime DeadlineAt(base::BootTime now, Lifetime lifetime = std::nullopt);
+  // When it will end by itself unless something is proven before.
   base::BootTime ends_at();
 
  private:
+  State AtLocked(base::BootTime now, Lifetime lifetime) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   base::BootTime EndsAt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool LostAt(base::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -59,7 +70,7 @@ class SessionValidity {
   bool proven_ ABSL_GUARDED_BY(mutex_) = false;
   base::BootTime deadline_ ABSL_GUARDED_BY(mutex_);  // once proven
   base::BootTime overdue_ ABSL_GUARDED_BY(mutex_);
-  base::BootTime confirmed_ ABSL_GUARDED_BY(mutex_);
+  base::BootTime confirmed_ ABSL_GUARDED_BY(mutex_);  // when the last committed write was sent
   base::BootTime give_up_ ABSL_GUARDED_BY(mutex_) = base::BootTime::InfiniteFuture();
   bool connected_ ABSL_GUARDED_BY(mutex_) = true;
   bool lost_ ABSL_GUARDED_BY(mutex_) = false;

@@ -23,7 +23,7 @@ class SessionValidityTest : public ::testing::Test {
 
 TEST_F(SessionValidityTest, IsUnprovenAtFirstAndPromisesNothing) {
   EXPECT_EQ(validity_.At(At(0)), State::kUnproven);
-  EXPECT_LT(validity_.deadline(), At(-500));
+  EXPECT_LT(validity_.DeadlineAt(At(0)), At(-500));
   EXPECT_EQ(validity_.ends_at(), base::BootTime::InfiniteFuture());
 }
 
@@ -37,7 +37,7 @@ TEST_F(SessionValidityTest, IsOverWhenNothingCouldBeProvenInTime) {
 
 TEST_F(SessionValidityTest, IsBelievedUntilItsDeadline) {
   EXPECT_TRUE(Prove(10, 20, 1));
-  EXPECT_EQ(validity_.deadline(), At(10));
+  EXPECT_EQ(validity_.DeadlineAt(At(2)), At(10));
   EXPECT_EQ(validity_.At(At(9.999)), State::kBelieved);
   EXPECT_EQ(validity_.At(At(10)), State::kLost);
 }
@@ -51,7 +51,7 @@ TEST_F(SessionValidityTest, OnceProvenIsNotGivenUpBeforeItsDeadline) {
 TEST_F(SessionValidityTest, NeverShrinksByWhatIsProvenLate) {
   EXPECT_TRUE(Prove(10, 4, 1));
   EXPECT_TRUE(Prove(8, 3, 2));
-  EXPECT_EQ(validity_.deadline(), At(10));
+  EXPECT_EQ(validity_.DeadlineAt(At(2)), At(10));
   EXPECT_EQ(validity_.At(At(3.5)), State::kBelieved);
 }
 
@@ -72,7 +72,7 @@ TEST_F(SessionValidityTest, IsSuspectWithoutAConnectionAndStillProven) {
   EXPECT_TRUE(Prove(10, 20, 1));
   validity_.SetConnected(false);
   EXPECT_EQ(validity_.At(At(1)), State::kSuspect);
-  EXPECT_EQ(validity_.deadline(), At(10));
+  EXPECT_EQ(validity_.DeadlineAt(At(2)), At(10));
   validity_.SetConnected(true);
   EXPECT_EQ(validity_.At(At(2)), State::kBelieved);
   validity_.SetConnected(false);
@@ -94,16 +94,16 @@ TEST_F(SessionValidityTest, IsOverAtOnceWhenTheSessionEnds) {
   EXPECT_FALSE(Prove(18, 20, 2));
   validity_.SetConnected(true);
   EXPECT_EQ(validity_.At(At(2)), State::kLost);
-  EXPECT_LT(validity_.deadline(), At(-500));
+  EXPECT_LT(validity_.DeadlineAt(At(2)), At(-500));
 }
 
 // The server that the session came back to expires it after a timeout of its own.
 TEST_F(SessionValidityTest, ShrinksWhereAServerGrantsLess) {
   EXPECT_TRUE(Prove(10, 20, 1));
   validity_.Shorten(At(5));
-  EXPECT_EQ(validity_.deadline(), At(5));
+  EXPECT_EQ(validity_.DeadlineAt(At(2)), At(5));
   validity_.Shorten(At(9));
-  EXPECT_EQ(validity_.deadline(), At(5));
+  EXPECT_EQ(validity_.DeadlineAt(At(2)), At(5));
 }
 
 TEST(SessionValidity, ThatDoesNotLapseIsSuspectFromItsDeadlineOnAndEndsWithItsSession) {
@@ -116,6 +116,22 @@ TEST(SessionValidity, ThatDoesNotLapseIsSuspectFromItsDeadlineOnAndEndsWithItsSe
   EXPECT_EQ(validity.At(At(12)), State::kBelieved);
   validity.Expire();
   EXPECT_EQ(validity.At(At(12)), State::kLost);
+}
+
+// The rest of its life is what is proven, which may be less.
+TEST_F(SessionValidityTest, InLockDelayModeIsBelievedForItsLifetimeAfterTheLastConfirmedWrite) {
+  constexpr absl::Duration kLifetime = absl::Seconds(5);
+  validity_.Confirm(At(1));
+  EXPECT_EQ(validity_.At(At(2)), State::kUnproven);
+  EXPECT_EQ(validity_.At(At(2), kLifetime), State::kBelieved);
+  EXPECT_EQ(validity_.DeadlineAt(At(2), kLifetime), At(6));
+  EXPECT_TRUE(Prove(10, 20, 2));
+  EXPECT_EQ(validity_.DeadlineAt(At(2), kLifetime), At(6));
+  EXPECT_EQ(validity_.At(At(6), kLifetime), State::kLost);
+  EXPECT_LT(validity_.DeadlineAt(At(6), kLifetime), At(-500));
+  EXPECT_EQ(validity_.At(At(6)), State::kBelieved) << "for leases of the other mode";
+  validity_.Confirm(At(7));
+  EXPECT_EQ(validity_.DeadlineAt(At(8), kLifetime), At(10)) << "no longer than is proven";
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class StateFeedTest : public ::testing::Test {
   std::vector<ClientState> seen_;
 };
 
-TEST_F(StateFeedTest, TellsTheStateOfNowFirstAndThenEveryChangeInOrder) {
+TEST_F(StateFeedTest, TellsTheCurrentStateFirstAndThenEveryChangeInOrder) {
   feed_.Publish(kConnected);
   const Subscription subscription = feed_.Subscribe(Recorder());
   for (const ClientState state : {kSuspended, kExpired, kConnected}) feed_.Publish(state);

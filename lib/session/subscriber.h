@@ -27,7 +27,7 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
       : executor_(std::move(executor)), callback_(std::move(callback)) {}
 
   void Tell(News news) { Enqueue(std::move(news), /*only_the_latest=*/false); }
-  // Likewise; what has not been told yet is not told any more.
+  // Drops what has not been told yet.
   void TellLatest(News news) { Enqueue(std::move(news), /*only_the_latest=*/true); }
 
   // Afterwards the callback is not running, unless on this thread, and will not run again.

@@ -29,7 +29,7 @@ bool Watchers::Remove(WatcherId id, zk::Watch* watch) {
 void Watchers::Fire(const std::string& path, zk::WatchEvent event) {
   for (const WatcherId id : table_.Fire(path, event)) {
     const auto it = watchers_.find(id);
-    if (it == watchers_.end()) continue;  // given up by one that was told before
+    if (it == watchers_.end()) continue;  // removed by a callback before it
     auto fired = std::move(it->second.fired);
     watchers_.erase(it);
     std::move(fired)(event);

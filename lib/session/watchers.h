@@ -13,21 +13,22 @@
 
 namespace zkrecipes::session {
 
-// Who is to be called when a watch of the session fires: WatchTable with callbacks. On the reactor.
+// The callbacks of the session's watches: WatchTable with callbacks. On the reactor.
 class Watchers {
  public:
   using Fired = absl::AnyInvocable<void(zk::WatchEvent) &&>;
 
   // `fired` is called at most once, after its request was answered and armed it.
   WatcherId Add(const zk::Watch& watch, Fired fired);
-  // True: nobody shares that watch any more, send RemoveWatches. Likewise from Remove.
+  // True: no watcher shares that watch any more, send RemoveWatches.
   [[nodiscard]] bool OnReply(WatcherId id, const zk::Watch& watch, bool armed);
-  // `fired` will not be called any more. `watch`: what it was, untouched if it is known no longer.
+  // `fired` will not be called any more. `watch`: set to what it was; untouched if
+  // the id is unknown. True: as for OnReply.
   [[nodiscard]] bool Remove(WatcherId id, zk::Watch* watch);
-  // Somebody shares that watch, or is about to.
+  // A watcher shares that watch, or is about to.
   bool Has(const zk::Watch& watch) const { return table_.Has(watch); }
   void Fire(const std::string& path, zk::WatchEvent event);
-  // The session is gone: all end without a word.
+  // The session has expired: all end without a call.
   void Clear();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the C client's types and ours. Pure.
+// Between the C client's types and the seam's. Pure.
 
 #ifndef ZKRECIPES_LIB_ZK_C_CODEC_H_
 #define ZKRECIPES_LIB_ZK_C_CODEC_H_

@@ -83,7 +83,7 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
   {
     const Call call(this);
     rc = zookeeper_interest(zh_, &fd, &events, &wait);
-    // Its own pause after a round of failures: ours is over already.
+    // The C client wants to pause after a round of failures; backoff_ has done so already.
     if (rc == ZOK && fd == -1) rc = zookeeper_interest(zh_, &fd, &events, &wait);
   }
   if (rc != ZOK) {

@@ -64,7 +64,7 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       poll_set_(poll_set),
       acl_(options.acl),
       pending_(reactor),
-      backoff_(options.servers.size(), options.seed) {}
+      backoff_({.quick_tries = static_cast<int>(options.servers.size())}) {}
 
 absl::Status CHandle::Open(const HandleOptions& options) {
   ConfigureCClient();
@@ -125,7 +125,7 @@ void CHandle::Failed(bool was_connected) {
   if (connected_) return;  // it was only this call that failed
   outbox_.Drop();
   if (is_unrecoverable(zh_)) return End();
-  retry_at_ = reactor_->Now() + backoff_.Next();
+  retry_at_ = reactor_->Now() + backoff_.Next(reactor_->Random());
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
 }
 

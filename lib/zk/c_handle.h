@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "lib/base/backoff.h"
 #include "lib/base/process.h"
-#include "lib/zk/backoff.h"
 #include "lib/zk/c_api.h"
 #include "lib/zk/c_codec.h"
 #include "lib/zk/c_hooks.h"
@@ -97,7 +97,7 @@ class CHandle final : public Handle, public Pollable {
   zhandle_t* zh_ = nullptr;
   Outbox outbox_;
   PendingReplies pending_;
-  Backoff backoff_;
+  base::Backoff backoff_;
   // Gone with the handle: tells a posted task that there is nothing to do.
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 

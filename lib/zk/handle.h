@@ -17,14 +17,14 @@
 
 namespace zkrecipes::zk {
 
-// Hears of one handle's life. Called on the reactor, never from inside a call to the handle.
+// Follows one handle. Called on the reactor, never from inside a call to the handle.
 // The order is the one in which the server's answers came: a watch event of a change precedes any
 // reply that shows the change. On a loss OnDisconnected comes first, then the failed replies.
 //
 //        OnConnected          OnDisconnected
 //   (new) ---------> connected <-----------> suspended
 //     |                                          |
-//     +--------------- OnEnded ------------------+     (expired or refused; nothing comes after)
+//     +--------------- OnEnded ------------------+     (expired or refused; the last call)
 class HandleListener {
  public:
   virtual ~HandleListener() = default;
@@ -37,7 +37,7 @@ class HandleListener {
   virtual void OnDisconnected(int attempt) = 0;
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
-  // The session's watches on `path` that `event` fires are used up. Told once, also of two kinds.
+  // The session's watches on `path` that `event` fires are used up. One call, also for two kinds.
   virtual void OnWatch(const std::string& path, WatchEvent event) = 0;
 };
 
@@ -46,7 +46,7 @@ struct HandleOptions {
   absl::Duration session_timeout = absl::Seconds(10);  // asked for; the server may clamp it
   std::string digest_credentials;                      // "user:password", or empty
   std::vector<AclEntry> acl;                           // of every node this handle creates
-  uint64_t seed = 0;                                   // of the jitter of its reconnect backoff
+  uint64_t seed = 0;  // chooses the first server (in memory; the C client's list is shuffled)
 };
 
 // One ZooKeeper session on one handle of a client library: the seam behind which the C client and

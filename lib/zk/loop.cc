@@ -5,9 +5,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,27 +23,13 @@
 #include "lib/base/mutex.h"
 #include "lib/base/process.h"
 #include "lib/base/random.h"
+#include "lib/zk/alarm.h"
 #include "lib/zk/c_client.h"
 #include "lib/zk/pollable.h"
 #include "lib/zk/timer_queue.h"
 
 namespace zkrecipes::zk {
 namespace {
-
-// A descriptor that the process closes once; -1: none.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 // Makes the threads that start meanwhile deaf to signals: those are for the user's threads.
 class BlockSignals {
@@ -69,10 +52,7 @@ int ToPollTimeout(absl::Duration wait) {
 
 class LoopImpl final : public Loop, public PollSet {
  public:
-  LoopImpl()
-      : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        timer_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {}
-  bool ok() const { return wake_.get() >= 0 && timer_.get() >= 0; }
+  bool ok() const { return alarm_.ok(); }
 
   void Post(Task task) override;
   base::BootTime Now() override { return base::BootNow(); }
@@ -93,8 +73,6 @@ class LoopImpl final : public Loop, public PollSet {
   void Round();
   int Prepare();
   bool GoToSleep();
-  void ArmTimer();
-  void Wake();
   void Awake();
   void RunPosted();
   void RunDueTimers();
@@ -102,8 +80,7 @@ class LoopImpl final : public Loop, public PollSet {
   bool OnThread() const { return std::this_thread::get_id() == thread_.load(); }
 
   const base::HomeProcess home_;
-  const Descriptor wake_;
-  const Descriptor timer_;
+  Alarm alarm_;
 
   base::Mutex mutex_;
   std::deque<Task> posted_ ABSL_GUARDED_BY(mutex_);
@@ -114,9 +91,8 @@ class LoopImpl final : public Loop, public PollSet {
   std::atomic<std::thread::id> thread_{};
   bool stopped_ = false;
   TimerQueue timers_;
-  base::BootTime armed_ = base::BootTime::InfiniteFuture();  // what the timerfd is set to
   std::vector<Pollable*> pollables_;  // null: removed in the course of this round
-  std::vector<pollfd> polls_;         // wake_, timer_, then one for each of pollables_
+  std::vector<pollfd> polls_;         // the alarm's two, then one for each of pollables_
 };
 
 void LoopImpl::Post(Task task) {
@@ -125,12 +101,12 @@ void LoopImpl::Post(Task task) {
     base::Leak(std::make_shared<Task>(std::move(task)));
     return;
   }
-  if (Enqueue(std::move(task), /*last=*/false)) Wake();
+  if (Enqueue(std::move(task), /*last=*/false)) alarm_.Ring();
 }
 
 void LoopImpl::Stop() {
   if (!home_.IsThisProcess()) return;
-  if (Enqueue([this] { stopped_ = true; }, /*last=*/true)) Wake();
+  if (Enqueue([this] { stopped_ = true; }, /*last=*/true)) alarm_.Ring();
 }
 
 // True if the loop's thread must be woken for it.
@@ -140,11 +116,6 @@ bool LoopImpl::Enqueue(Task task, bool last) {
   posted_.push_back(std::move(task));
   closed_ = last;
   return std::exchange(asleep_, false);
-}
-
-void LoopImpl::Wake() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
 }
 
 Reactor::TimerId LoopImpl::CallAt(base::BootTime when, Task task) {
@@ -180,7 +151,7 @@ void LoopImpl::Round() {
     if (pollables_[i] != nullptr) pollables_[i]->Drain();
   }
   const int timeout = Prepare();
-  ArmTimer();
+  alarm_.RingAt(timers_.Next());
   const int ready = poll(polls_.data(), polls_.size(), GoToSleep() ? timeout : 0);
   Awake();
   RunPosted();
@@ -191,7 +162,8 @@ void LoopImpl::Round() {
 // Fills polls_; returns poll's timeout.
 int LoopImpl::Prepare() {
   pollables_.erase(std::remove(pollables_.begin(), pollables_.end(), nullptr), pollables_.end());
-  polls_.assign({pollfd{wake_.get(), POLLIN, 0}, pollfd{timer_.get(), POLLIN, 0}});
+  const auto alarms = alarm_.polls();
+  polls_.assign(alarms.begin(), alarms.end());
   base::BootTime until = base::BootTime::InfiniteFuture();
   for (size_t i = 0; i < pollables_.size(); ++i) {
     Pollable::Interest interest;
@@ -210,30 +182,12 @@ bool LoopImpl::GoToSleep() {
   return asleep_;
 }
 
-// Sets the timerfd to the earliest timer. When that one is cancelled it is left as it is: to wake
-// up for nothing once costs less than a system call each time.
-void LoopImpl::ArmTimer() {
-  const base::BootTime next = timers_.Next();
-  if (next >= armed_) return;
-  itimerspec at{};
-  // Zero would disarm it.
-  at.it_value = absl::ToTimespec(std::max(next.since_boot(), absl::Nanoseconds(1)));
-  timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
-  armed_ = next;
-}
-
 void LoopImpl::Awake() {
   {
     base::MutexLock lock(mutex_);
     asleep_ = false;
   }
-  uint64_t count;
-  if (polls_[0].revents != 0) {
-    [[maybe_unused]] const ssize_t n = read(wake_.get(), &count, sizeof(count));
-  }
-  if (polls_[1].revents != 0 && read(timer_.get(), &count, sizeof(count)) == sizeof(count)) {
-    armed_ = base::BootTime::InfiniteFuture();
-  }
+  alarm_.Read(polls_[0], polls_[1]);
 }
 
 // Runs what was posted before it began.

@@ -33,7 +33,7 @@ void PendingReplies::AnswerAll(Code code) {
 }
 
 void PendingReplies::AnswerThese(std::deque<Later>& later) {
-  // What `done` adds is not ours: a task for it is posted, since the queue is empty by then.
+  // Only those there now. For one that `done` adds a new task is posted, as the queue is empty then.
   std::deque<Later> now = std::exchange(later, {});
   for (auto& [done, code] : now) std::move(done)(Reply{.code = code});
 }

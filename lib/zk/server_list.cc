@@ -103,7 +103,7 @@ absl::StatusOr<ServerAddress> ParseServer(absl::string_view text) {
 
 absl::Status CheckNamespace(const std::string& root) {
   if (root.empty()) return absl::OkStatus();
-  // ZooKeeper would take the comma, but who writes one means "zk1:2181/app,zk2:2181/app".
+  // ZooKeeper would take the comma, but a user who writes one means "zk1:2181/app,zk2:2181/app".
   if (absl::StrContains(root, ',')) {
     return Broken(absl::StrCat("namespace \"", absl::Utf8SafeCEscape(root),
                                "\": stands once, after the last server, and has no comma"));

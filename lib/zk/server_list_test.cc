@@ -3,6 +3,7 @@
 #include "lib/zk/server_list.h"
 
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ ServerList Parse(const std::string& text) {
 }
 
 // The message of the refusal, "" when the list is accepted.
-std::string Refusal(const std::string& text) {
+std::string ListRefusal(const std::string& text) {
   const absl::StatusOr<ServerList> list = ParseServerList(text);
   if (list.ok()) return "";
   EXPECT_EQ(list.status().code(), absl::StatusCode::kInvalidArgument);
@@ -59,68 +60,40 @@ TEST(ServerList, HasANamespaceAfterTheServers) {
 }
 
 TEST(ServerList, RefusalNamesTheListThePartAndTheRule) {
-  EXPECT_EQ(Refusal("a:1,b:x"),
+  EXPECT_EQ(ListRefusal("a:1,b:x"),
             "server list \"a:1,b:x\": part 2 \"b:x\": the port must be a number from 1 to 65535");
-}
-
-TEST(ServerList, WithoutServersIsRefused) {
-  for (const char* text : {"", "  ", "/namespace", "/"}) {
-    EXPECT_THAT(Refusal(text), HasSubstr("must name at least one server")) << text;
-  }
-}
-
-TEST(ServerList, WithABlankPartIsRefused) {
-  for (const char* text : {"a:1,,b:1", "a:1,", ",a:1", "a:1, ,b:1", ",", "a:1,/namespace"}) {
-    EXPECT_THAT(Refusal(text), HasSubstr("must not be blank")) << text;
-  }
-}
-
-TEST(ServerList, WithAColonButNoPortIsRefused) {
-  EXPECT_THAT(Refusal("a:"), HasSubstr("port number is missing"));
-  EXPECT_THAT(Refusal("[::1]:"), HasSubstr("port number is missing"));
-  EXPECT_THAT(Refusal("a:/namespace"), HasSubstr("port number is missing"));
-}
-
-TEST(ServerList, WithAPortThatIsNoneIsRefused) {
-  for (const char* text : {"a:0", "a:70000", "a:65536", "a:x", "a:-1", "a:+1", "a:1x", "a: 1",
-                           "a:99999999999999999999", "[::1]:0"}) {
-    EXPECT_THAT(Refusal(text), HasSubstr("must be a number from 1 to 65535")) << text;
-  }
-}
-
-TEST(ServerList, WithAnEmptyHostIsRefused) {
-  EXPECT_THAT(Refusal(":2181"), HasSubstr("the host is missing"));
-  EXPECT_THAT(Refusal("[]:2181"), HasSubstr("the host is missing"));
-}
-
-TEST(ServerList, WithAHostThatCannotBeOneIsRefused) {
-  for (const char* text : {"zk 1:2181", "zk;1:2181", "http://zk1:2181", "user@zk:2181", "z\n:1"}) {
-    EXPECT_NE(Refusal(text), "") << text;
-  }
-}
-
-TEST(ServerList, WithABareIpv6AddressIsRefused) {
-  EXPECT_THAT(Refusal("::1:2181"), HasSubstr("goes in brackets"));
-  EXPECT_THAT(Refusal("2001:db8::1"), HasSubstr("goes in brackets"));
-}
-
-TEST(ServerList, WithBrokenBracketsIsRefused) {
-  EXPECT_THAT(Refusal("[::1:2181"), HasSubstr("'[' without ']'"));
-  EXPECT_THAT(Refusal("[::1]2181"), HasSubstr("only \":port\" may follow"));
-  EXPECT_THAT(Refusal("[zk1]:2181"), HasSubstr("brackets are for an IPv6 address"));
-  EXPECT_THAT(Refusal("[::1]]:2181"), HasSubstr("only \":port\" may follow"));
-}
-
-TEST(ServerList, WithABadNamespaceIsRefusedByThePathsRule) {
-  EXPECT_EQ(Refusal("a:1/b/"),
+  EXPECT_EQ(ListRefusal("a:1/b/"),
             "server list \"a:1/b/\": namespace \"/b/\": must not end with a slash");
-  EXPECT_THAT(Refusal("a:1//b"), HasSubstr("double slash"));
-  EXPECT_THAT(Refusal("a:1/../b"), HasSubstr("component \"..\""));
-  EXPECT_THAT(Refusal("a:1/zookeeper"), HasSubstr("ZooKeeper's own"));
 }
 
-TEST(ServerList, WithANamespaceAtEachServerIsRefused) {
-  EXPECT_THAT(Refusal("a:1/x,b:2/x"), HasSubstr("once, after the last server"));
+TEST(ServerList, RefusalSaysWhichRuleIsBroken) {
+  const struct {
+    const char* rule;
+    std::vector<const char*> lists;
+  } kRefused[] = {
+      {"must name at least one server", {"", "  ", "/namespace", "/"}},
+      {"must not be blank", {"a:1,,b:1", "a:1,", ",a:1", "a:1, ,b:1", ",", "a:1,/namespace"}},
+      {"port number is missing", {"a:", "[::1]:", "a:/namespace"}},
+      {"must be a number from 1 to 65535",
+       {"a:0", "a:70000", "a:65536", "a:x", "a:-1", "a:+1", "a:1x", "a: 1",
+        "a:99999999999999999999", "[::1]:0"}},
+      {"the host is missing", {":2181", "[]:2181"}},
+      {"", {"zk 1:2181", "zk;1:2181", "http://zk1:2181", "user@zk:2181", "z\n:1"}},
+      {"goes in brackets", {"::1:2181", "2001:db8::1"}},
+      {"'[' without ']'", {"[::1:2181"}},
+      {"only \":port\" may follow", {"[::1]2181", "[::1]]:2181"}},
+      {"brackets are for an IPv6 address", {"[zk1]:2181"}},
+      {"double slash", {"a:1//b"}},
+      {"component \"..\"", {"a:1/../b"}},
+      {"ZooKeeper's own", {"a:1/zookeeper"}},
+      {"once, after the last server", {"a:1/x,b:2/x"}},
+  };
+  for (const auto& [rule, lists] : kRefused) {
+    for (const char* list : lists) {
+      EXPECT_NE(ListRefusal(list), "") << list;
+      EXPECT_THAT(ListRefusal(list), HasSubstr(rule)) << list;
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes over the seam to ZooKeeper: requests, replies and watch events, as plain values that
+// What crosses the seam to ZooKeeper: requests, replies and watch events, as plain values that
 // compare and hash, so that a state machine can hold them and a test can print them.
 // All paths are the server's, namespace included (see path.h).
 

@@ -34,7 +34,7 @@ MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::Handle
       listener_(listener),
       options_(options),
       pending_(host),
-      backoff_(options.servers.size(), options.seed),
+      backoff_({.quick_tries = static_cast<int>(options.servers.size())}),
       next_server_(static_cast<size_t>(options.seed % options.servers.size())),
       timeout_(options.session_timeout) {
   host_->handles_.push_back(this);
@@ -83,7 +83,7 @@ void MemoryHandle::FailAttempt() {
 }
 
 void MemoryHandle::RetryLater() {
-  host_->CallAt(host_->Now() + backoff_.Next(), Guarded([this] { Connect(); }));
+  host_->CallAt(host_->Now() + backoff_.Next(host_->Random()), Guarded([this] { Connect(); }));
 }
 
 void MemoryHandle::HangUp() {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/zk/backoff.h"
+#include "lib/base/backoff.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/pending_replies.h"
 #include "testing/memory/model_ensemble.h"
@@ -62,7 +62,7 @@ class MemoryHandle final : public zk::Handle {
   zk::HandleListener* const listener_;
   const zk::HandleOptions options_;
   zk::PendingReplies pending_;
-  zk::Backoff backoff_;
+  base::Backoff backoff_;
   // Gone with the handle: tells its timers that there is nothing to do.
   const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 

@@ -19,7 +19,7 @@ bool MachineWorld::CanRelease(const Contestant& c) const {
 
 void MachineWorld::Follow(int contestant) {
   const Contestant& c = contestants_[contestant];
-  queue::ContenderSpec spec = c.spec;
+  queue::Candidacy spec = c.spec;
   spec.mode = *c.then;
   spec.follows = {zk::NodeName(c.node), c.session, c.token};
   const auto follower = static_cast<int>(contestants_.size());

@@ -74,7 +74,7 @@ class MachineWorld::Doing {
   void operator()(const queue::action::StartOwnWatchTimer&) { contestant_.own_watch_due = true; }
   void operator()(const queue::action::StartDelayTimer& a) { contestant_.delay_due = a.op; }
 
-  void operator()(const queue::action::Granted& a) {
+  void operator()(const queue::Grant& a) {
     if (contestant_.granted) return world_.Violate("granted twice");
     if (contestant_.told_to_leave) return world_.Violate("granted after it was told to leave");
     if (!client_.up || a.session != client_.session) {
@@ -90,7 +90,7 @@ class MachineWorld::Doing {
     contestant_.czxid = a.czxid;
     ++world_.grants_;
     world_.CheckGrant(contestant_);
-    if (contestant_.spec.strict) world_.CheckDelay(contestant_);
+    if (contestant_.spec.delays()) world_.CheckDelay(contestant_);
     if (contestant_.followed >= 0) world_.TakeOver(index_);
     if (contestant_.spec.mode != Mode::kShared) world_.Overtake(index_);
     world_.last_granted_ = index_;
@@ -101,11 +101,6 @@ class MachineWorld::Doing {
       world_.Violate("lost a lease that it did not hold");
     }
     contestant_.lost = true;
-  }
-
-  void operator()(const queue::action::PlaceLost&) {
-    contestant_.delayed = false;
-    if (contestant_.granted || contestant_.told_to_leave) world_.Violate("lost a place it left");
   }
 
   void operator()(const queue::action::LeaveRefused&) { world_.Violate("nobody refused anything"); }
@@ -142,8 +137,8 @@ int MachineWorld::AddClient() {
   return static_cast<int>(clients_.size()) - 1;
 }
 
-int MachineWorld::Enter(int client, const queue::ContenderSpec& spec,
-                        std::optional<queue::Mode> then, int followed) {
+int MachineWorld::Enter(int client, const queue::Candidacy& spec, std::optional<queue::Mode> then,
+                        int followed) {
   contestants_.push_back(Contestant{queue::Contender(spec), spec, client});
   contestants_.back().then = then;
   contestants_.back().followed = followed;
@@ -153,6 +148,8 @@ int MachineWorld::Enter(int client, const queue::ContenderSpec& spec,
 }
 
 void MachineWorld::Feed(int contestant, const queue::Event& event) {
+  const bool place_lost = std::holds_alternative<queue::event::Expired>(event);
+  if (place_lost) contestants_[contestant].delayed = false;
   for (const queue::Action& action : contestants_[contestant].machine.On(event)) {
     if (contestants_[contestant].finished) Violate("did something after it was finished");
     std::visit(Doing(*this, contestant), action);
@@ -214,7 +211,7 @@ void MachineWorld::CheckGrant(const Contestant& contestant) {
   const Node* own = ensemble_.committed().Find(contestant.node);
   if (own == nullptr) return;
   if (own->czxid != contestant.czxid) return Violate("the czxid is not the node's");
-  const bool downgraded = queue::TakesPlace(contestant.spec);
+  const bool downgraded = contestant.spec.takes_place();
   const int64_t token = downgraded ? contestant.spec.follows.token : own->czxid;
   if (contestant.token != token) return Violate("the token is not the one it stands for");
   if (own->owner != clients_[contestant.client].session) return Violate("granted another's node");

@@ -65,7 +65,7 @@ class MachineWorld {
   int AddClient();  // unconnected
   // Returns the contestant's number. `then`: once granted it may be upgraded, or downgraded, to that.
   // `followed`: the contestant that this one upgrades or downgrades.
-  int Enter(int client, const queue::ContenderSpec& spec,
+  int Enter(int client, const queue::Candidacy& spec,
             std::optional<queue::Mode> then = std::nullopt, int followed = -1);
 
   // Appends what can happen next. If there is nothing, the story is over: see CheckEnd.
@@ -89,7 +89,7 @@ class MachineWorld {
  private:
   struct Contestant {
     queue::Contender machine;
-    queue::ContenderSpec spec;
+    queue::Candidacy spec;
     int client = 0;
     bool retry_due = false;
     bool own_watch_due = false;

@@ -18,14 +18,14 @@ using Role = NamedSet::Role;
 using enum NamedSet::Role;
 using enum NamedSet::Trait;
 
-queue::ContenderSpec SpecOf(Role role) {
-  queue::ContenderSpec spec;
-  spec.parent = role == kDeep ? "/q/r" : "/q";
-  spec.try_only = role == kTry;
-  spec.strict = role == kStrict;
-  if (role == kReader || role == kUpgrader) spec.mode = Mode::kShared;
-  if (role == kWriter || role == kDowngrader) spec.mode = Mode::kSharedWriter;
-  return spec;
+queue::Candidacy CandidacyOf(Role role) {
+  queue::Candidacy candidacy;
+  candidacy.parent = role == kDeep ? "/q/r" : "/q";
+  candidacy.try_only = role == kTry;
+  if (role == kStrict) candidacy.lock_delay = absl::Seconds(1);
+  if (role == kReader || role == kUpgrader) candidacy.mode = Mode::kShared;
+  if (role == kWriter || role == kDowngrader) candidacy.mode = Mode::kSharedWriter;
+  return candidacy;
 }
 
 std::optional<Mode> ThenOf(Role role) {
@@ -47,7 +47,7 @@ MachineWorld Begin(const NamedSet& set) {
   }
   world.Settle();
   for (size_t i = 0; i < set.contestants.size(); ++i) {
-    world.Enter(set.Has(kOneClient) ? 0 : static_cast<int>(i), SpecOf(set.contestants[i]),
+    world.Enter(set.Has(kOneClient) ? 0 : static_cast<int>(i), CandidacyOf(set.contestants[i]),
                 ThenOf(set.contestants[i]));
   }
   return world;

@@ -134,11 +134,11 @@ class Scene {
   bool Holds(size_t slot) const;
   Attempt* NewestOf(size_t slot) const;  // null: the slot is idle
   void Begin(size_t slot, MoveKind kind);
-  std::optional<internal::Candidacy> GoingOn(size_t slot) const;  // nullopt: it may not
+  std::optional<queue::Candidacy> GoingOn(size_t slot) const;  // nullopt: it may not
   void GoUpOrDown(size_t slot);
   std::shared_ptr<Attempt> NewAttempt(size_t slot);
   void Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
-             const internal::Candidacy& candidacy);
+             const queue::Candidacy& candidacy);
   std::vector<std::shared_ptr<Attempt>> Live() const;  // that wait or hold
   bool MeetsOthers(const Attempt& attempt);
   void OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,

@@ -60,21 +60,23 @@ void Scene::Begin(size_t slot, MoveKind kind) {
   attempt->brief = kind == MoveKind::kAcquireBriefly;
   attempt->met_others = MeetsOthers(*attempt);
   slots_[slot] = attempt;
-  Start(slot, attempt, {kLockPath, attempt->mode, attempt->try_only, options_.lock_delay});
+  Start(slot, attempt,
+        {.mode = attempt->mode, .lock_delay = options_.lock_delay, .try_only = attempt->try_only});
 }
 
-std::optional<internal::Candidacy> Scene::GoingOn(size_t slot) const {
+std::optional<queue::Candidacy> Scene::GoingOn(size_t slot) const {
   if (!Holds(slot) || slots_[slot]->mode == queue::Mode::kExclusive) return std::nullopt;
   const Attempt& from = *slots_[slot];
   const bool reads = from.mode == queue::Mode::kShared;
-  internal::Candidacy candidacy{kLockPath,
-                                reads ? queue::Mode::kSharedWriter : queue::Mode::kShared};
-  auto going_on = internal::GoingOnFrom(*from.core, *from.lease, from.mode, candidacy);
+  const queue::Candidacy candidacy{.mode =
+                                       reads ? queue::Mode::kSharedWriter : queue::Mode::kShared};
+  auto going_on =
+      internal::GoingOnFrom(*from.core, kLockPath, *from.lease, from.mode, candidacy);
   return going_on.ok() ? std::optional(*going_on) : std::nullopt;  // its lease has ended
 }
 
 void Scene::GoUpOrDown(size_t slot) {
-  const internal::Candidacy going_on = *GoingOn(slot);
+  const queue::Candidacy going_on = *GoingOn(slot);
   const std::shared_ptr<Attempt> from = slots_[slot];
   const std::shared_ptr<Attempt> next = NewAttempt(slot);
   next->core = from->core;
@@ -86,15 +88,15 @@ void Scene::GoUpOrDown(size_t slot) {
 }
 
 void Scene::Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
-                  const internal::Candidacy& candidacy) {
+                  const queue::Candidacy& candidacy) {
   WaitOptions wait;
   if (attempt->brief) wait.timeout = kBrief;
   wait.cancel = attempt->cancel.get_token();
-  Acquisition::Start(
-      attempt->core, candidacy, wait,
-      internal::OnExecutor(*attempt->core, [this, slot, attempt](Acquisition::Answer answer) {
-        OnAnswer(slot, attempt, std::move(answer));
-      }));
+  Acquisition::Start(attempt->core, kLockPath, candidacy, wait,
+                     internal::OnExecutor<Acquisition::Answer>(
+                         *attempt->core, [this, slot, attempt](Acquisition::Answer answer) {
+                           OnAnswer(slot, attempt, std::move(answer));
+                         }));
 }
 
 std::vector<std::shared_ptr<Attempt>> Scene::Live() const {

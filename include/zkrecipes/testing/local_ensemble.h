@@ -77,7 +77,7 @@ class LocalEnsemble {
   //                       the directory is not empty
   //   DeadlineExceeded    not all serve after `start_timeout`; the message ends with the last lines
   //                       of a log
-  //   Unavailable         a server ended by itself; likewise
+  //   Unavailable         a server ended by itself; the message ends in the same way
   static absl::StatusOr<std::unique_ptr<LocalEnsemble>> Start(LocalEnsembleOptions options = {});
 
   // Kills all servers and waits for their end (some ten milliseconds); removes the directory as the
@@ -112,7 +112,7 @@ class LocalEnsemble {
 
   // The member that leads, or the only one. Blocks up to half a second per member that does not
   // answer.
-  //   NotFound  nobody leads, or (during a change of leader) more than one says it does
+  //   NotFound  no member leads, or (during a change of leader) more than one says it does
   absl::StatusOr<int> Leader();
 
   // Block until one member leads and a majority serves, or until every member serves.

@@ -14,12 +14,12 @@ namespace zkrecipes::queue {
 // The queue as one contender sees it in a listing of the parent's children.
 struct QueueView {
   bool listed = false;             // its own node is among the children
-  bool ignored_listed = false;     // and so is the one that it does not wait for
+  bool ignored_listed = false;     // and so is the node that it does not wait for
   std::vector<std::string> lower;  // the nodes that block it, in queue order: the last is watched
 };
 
-// The admission rules, one line each: whom does a contender of `mode` wait for? A reader waits for
-// lower writers of any kind; everybody else for every lower contender. Order is by the signed
+// The admission rules, one line each: for which nodes does a contender of `mode` wait? A reader waits
+// for lower writers of any kind; any other contender for every lower one. Order is by the signed
 // sequence suffix, never by text. Children that are no contenders are ignored, and so is `ignored`.
 QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
                     const std::string& own_name, const std::string& ignored = "");
@@ -27,10 +27,10 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
 // Whether any of these, in the order of a QueueView, is no reader.
 bool HasWriter(const std::vector<std::string>& lower);
 
-// Whether somebody who joined now, at the tail, would have to wait.
+// Whether a contender that joined now, at the tail, would have to wait.
 bool TailMustWait(const std::vector<std::string>& children, Mode mode);
 
-// The one that is first in the queue; empty if no child is a contender.
+// The first in the queue; empty if no child is a contender.
 std::string HeadOf(const std::vector<std::string>& children);
 
 // The contenders among the children that carry this guid, in queue order.

@@ -2,15 +2,15 @@
 
 #include "lib/queue/machine/contender.h"
 
-#include "lib/queue/machine/contender_step.h"
+#include "lib/queue/machine/contender_transition.h"
 
 namespace zkrecipes::queue {
 namespace {
 
 using zk::Code;
 
-// Whether the reply says nothing about what happened on the server. An expired session is counted
-// in: SessionLost, which settles it, is on its way.
+// Whether the reply leaves open what happened on the server. An expired session is counted in:
+// event::Expired, which settles it, is on its way.
 bool NoAnswer(Code code) {
   return zk::OutcomeUnknown(code) || code == Code::kSessionExpired || code == Code::kInvalidState ||
          code == Code::kMarshallingError || code == Code::kThrottled;
@@ -20,63 +20,62 @@ bool NoAnswer(Code code) {
 
 Actions Contender::On(const Event& event) {
   Actions actions;
-  if (state_ != State::kDone) std::visit(Step(*this, actions), event);
+  if (state_ != State::kDone) std::visit(Transition(*this, actions), event);
   return actions;
 }
 
-void Contender::Step::operator()(const event::Connected& e) {
+void Contender::Transition::operator()(const event::Connected& e) {
   if (c_.session_ != 0 && c_.session_ != e.session) (*this)(event::Expired{});
   if (Done()) return;
-  if (Follows() && c_.spec_.follows.session != e.session) return End(Outcome::kFollowedLost);
+  if (Follows() && c_.candidacy_.follows.session != e.session) return End(Outcome::kFollowedLost);
   c_.connected_ = true;
   c_.session_ = e.session;
   if (c_.guid_.empty()) c_.guid_ = e.guid;
   Resume();
 }
 
-void Contender::Step::operator()(const event::Disconnected&) {
+void Contender::Transition::operator()(const event::Disconnected&) {
   c_.connected_ = false;
   c_.own_watch_op_ = 0;
   if (c_.own_watch_ == OwnWatch::kArmed) c_.own_watch_ = OwnWatch::kSetAgain;
   LoseRequests();
 }
 
-void Contender::Step::operator()(const event::Expired&) {
+void Contender::Transition::operator()(const event::Expired&) {
   if (c_.state_ == State::kHeld) LoseLease(LossReason::kSessionExpired);
   c_.own_watch_op_ = 0;
   c_.own_watch_ = OwnWatch::kNotYet;  // the session's watches went with it
   if (Follows() && !Leaving()) c_.end_.outcome = Outcome::kFollowedLost;
   if (Leaving()) return Finish();
-  if (!c_.node_.empty()) Do(action::PlaceLost{});
-  Contender anew(c_.spec_);
+  Contender anew(c_.candidacy_);
   anew.next_op_ = c_.next_op_;  // a late reply must not be taken for a new request's
   c_ = std::move(anew);
 }
 
-void Contender::Step::operator()(const event::Replied& e) {
+void Contender::Transition::operator()(const event::Replied& e) {
   if (e.op == 0) return;
   proven_ = e.proven;
   if (e.op == c_.own_watch_op_) return OnOwnWatchReply(e.reply.code);
-  if (e.op != c_.main_op_ && e.op != c_.list_op_) return;  // nobody waits for it any more
+  if (e.op != c_.main_op_ && e.op != c_.list_op_) return;  // not waited for any more
   if (NoAnswer(e.reply.code)) return RetryLater();
   if (e.op == c_.main_op_) {
     c_.main_op_ = 0;
     return OnMainReply(e.reply);
   }
-  if (c_.main_op_ != 0) return RetryLater();  // out of order: it proves nothing
+  if (c_.main_op_ != 0) return RetryLater();  // ahead of the main reply: it proves nothing
   c_.list_op_ = 0;
   OnListReply(e.reply);
 }
 
-// A refusal (no right to read the own node) is asked again when the connection comes back.
-void Contender::Step::OnOwnWatchReply(Code code) {
+// Refused (no right to read the own node): tried again after the next reconnection.
+void Contender::Transition::OnOwnWatchReply(Code code) {
   c_.own_watch_op_ = 0;
   if (NoAnswer(code)) return Do(action::StartRetryTimer{});
   if (code == Code::kOk) c_.own_watch_ = OwnWatch::kArmed;
   if (code == Code::kNoNode) OwnNodeGone();
 }
 
-void Contender::Step::operator()(const event::WatchFired& e) {
+void Contender::Transition::operator()(const event::WatchFired& e) {
   if (!c_.node_.empty() && e.path == c_.node_) return OnOwnWatchFired(e.what);
   if (c_.state_ != State::kWatching || e.path != BlockerPath()) return;
   c_.main_op_ = 0;
@@ -87,10 +86,11 @@ void Contender::Step::operator()(const event::WatchFired& e) {
   first ? Admit() : List();
 }
 
-void Contender::Step::operator()(const event::Leave&) {
+void Contender::Transition::operator()(const event::Leave&) {
   if (Leaving()) return;
   c_.end_.outcome = Outcome::kLeft;
-  c_.marked_ &= c_.state_ == State::kHeld || c_.state_ == State::kProving;  // else it is dirty
+  // Only a holder's record is its own to clear: a contender that is not first again may name another.
+  c_.marked_ &= c_.state_ == State::kHeld || c_.state_ == State::kProving;
   switch (c_.state_) {
     case State::kOutside:
     case State::kProbing:
@@ -100,48 +100,48 @@ void Contender::Step::operator()(const event::Leave&) {
       if (c_.node_.empty()) return;  // the create's answer decides
       return BeginLeaving();
     case State::kResolving:
-      return;  // likewise
+      return;  // the barrier's listing decides
     default:
       return BeginLeaving();
   }
 }
 
-void Contender::Step::operator()(const event::Lapsed&) {
+void Contender::Transition::operator()(const event::Lapsed&) {
   if (c_.state_ != State::kHeld) return;
   LoseLease(LossReason::kLapsed);
   BeginLeaving();
 }
 
-void Contender::Step::operator()(const event::Proven&) {
+void Contender::Transition::operator()(const event::Proven&) {
   if (c_.state_ == State::kProving) Grant();
 }
 
-void Contender::Step::operator()(const event::RetryDue&) {
+void Contender::Transition::operator()(const event::RetryDue&) {
   if (c_.connected_) Resume();
 }
 
-void Contender::Step::operator()(const event::DelayOver& e) {
+void Contender::Transition::operator()(const event::DelayOver& e) {
   if (e.op != c_.delay_op_) return;  // of a session of before
   c_.delay_over_ = true;
   if (c_.state_ == State::kDelaying) List();
 }
 
-void Contender::Step::operator()(const event::OwnWatchDue&) {
+void Contender::Transition::operator()(const event::OwnWatchDue&) {
   if (c_.node_.empty() || Leaving() || c_.own_watch_ != OwnWatch::kNotYet) return;
   c_.own_watch_ = OwnWatch::kWanted;
   if (c_.connected_) WatchOwnNode();
 }
 
 // Sends what is waited for, unless it is on its way. REQUIRES: connected.
-void Contender::Step::Resume() {
+void Contender::Transition::Resume() {
   if (c_.main_op_ == 0 && c_.list_op_ == 0) ResumeState();
   if (c_.own_watch_ == OwnWatch::kWanted && c_.own_watch_op_ == 0 && !Leaving()) WatchOwnNode();
 }
 
-void Contender::Step::ResumeState() {
+void Contender::Transition::ResumeState() {
   switch (c_.state_) {
     case State::kOutside:
-      return c_.spec_.try_only ? Probe() : Join();
+      return c_.candidacy_.try_only ? Probe() : Join();
     case State::kResolving:
       return Resolve("");
     case State::kAdopting:
@@ -156,7 +156,7 @@ void Contender::Step::ResumeState() {
 }
 
 // The outstanding requests have an unknown outcome: back to the state that can find out.
-void Contender::Step::LoseRequests() {
+void Contender::Transition::LoseRequests() {
   switch (c_.state_) {
     case State::kProbing:
     case State::kMakingParents:
@@ -181,7 +181,7 @@ void Contender::Step::LoseRequests() {
 }
 
 // A reply that says nothing came although the connection may stand.
-void Contender::Step::RetryLater() {
+void Contender::Transition::RetryLater() {
   LoseRequests();
   Do(action::StartRetryTimer{});
 }

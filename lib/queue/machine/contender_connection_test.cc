@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lost connections and lost replies. Stories: see contender_script.h.
+// Lost connections and lost replies. Stories: see contender_test_script.h.
 
 #include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using zk::Code;
 TEST(Contender, FindsItsNodeWhenTheCreateReplyIsLost) {
   Script script(Lock());
   LoseCreate(script).ExpectState(State::kResolving);
-  script.Up().Expect("barrier a, list");
+  script.Connected().Expect("barrier a, list");
   script.Fails(Code::kNoNode).ExpectNothing();
   script.Listed({Mine(3)}).Expect("get a3, list").ExpectState(State::kAdopting);
   script.Got(7, 3).Expect("own timer").Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
@@ -28,7 +28,7 @@ TEST(Contender, FindsItsNodeWhenTheCreateReplyIsLost) {
 TEST(Contender, CreatesAgainWithTheSameGuidWhenTheLostCreateWasNotApplied) {
   Script script(Lock());
   LoseCreate(script)
-      .Up()
+      .Connected()
       .Fails(Code::kNoNode)
       .Listed({Other(1)})
       .Expect("barrier a, list, create a, list");
@@ -36,7 +36,7 @@ TEST(Contender, CreatesAgainWithTheSameGuidWhenTheLostCreateWasNotApplied) {
 
 TEST(Contender, WaitsWithTheNodeItFoundAgain) {
   Script script(Lock());
-  LoseCreate(script).Up().Fails(Code::kNoNode).Listed({Other(1), Mine(3)});
+  LoseCreate(script).Connected().Fails(Code::kNoNode).Listed({Other(1), Mine(3)});
   script.Got(7, 3)
       .Listed({Other(1), Mine(3)})
       .Expect("barrier a, list, get a3, list, own timer, watch other1");
@@ -44,20 +44,23 @@ TEST(Contender, WaitsWithTheNodeItFoundAgain) {
 
 TEST(Contender, ProvesTheBarrierAgainWhenItsReplyIsLost) {
   Script script(Lock());
-  LoseCreate(script).Up().Expect("barrier a, list");
-  script.Down().Up().Expect("barrier a, list").ExpectState(State::kResolving);
+  LoseCreate(script).Connected().Expect("barrier a, list");
+  script.Disconnected().Connected().Expect("barrier a, list").ExpectState(State::kResolving);
 }
 
 TEST(Contender, ProvesTheBarrierAgainWhenTheListingBehindItIsLost) {
   Script script(Lock());
-  LoseCreate(script).Up().Fails(Code::kNoNode).Expect("barrier a, list");
-  script.Down().Up().Expect("barrier a, list");
+  LoseCreate(script).Connected().Fails(Code::kNoNode).Expect("barrier a, list");
+  script.Disconnected().Connected().Expect("barrier a, list");
   script.Fails(Code::kNoNode).Listed({}).Expect("create a, list");
 }
 
 TEST(Contender, NeverBelievesAListingWhoseBarrierHasNoAnswer) {
   Script script(Lock());
-  LoseCreate(script).Up().Fails(Code::kOperationTimeout).Expect("barrier a, list, retry timer");
+  LoseCreate(script)
+      .Connected()
+      .Fails(Code::kOperationTimeout)
+      .Expect("barrier a, list, retry timer");
   script.Listed({}).ExpectNothing();
   script.RetryDue().Expect("barrier a, list");
 }
@@ -65,7 +68,7 @@ TEST(Contender, NeverBelievesAListingWhoseBarrierHasNoAnswer) {
 TEST(Contender, AsksAgainWhenTheParentWentWithTheLostCreate) {
   Script script(Lock());
   LoseCreate(script)
-      .Up()
+      .Connected()
       .Fails(Code::kNoNode)
       .Fails(Code::kNoNode)
       .Expect("barrier a, list, create a, list");
@@ -74,8 +77,8 @@ TEST(Contender, AsksAgainWhenTheParentWentWithTheLostCreate) {
 TEST(Contender, AsksAgainWhoseTheNodeIsWhenThatReplyIsLost) {
   Script script(Lock());
   FindAgain(script)
-      .Down()
-      .Up()
+      .Disconnected()
+      .Connected()
       .Expect("get a3, list")
       .Got(7, 3)
       .Listed({Mine(3)})
@@ -91,7 +94,7 @@ TEST(Contender, IsToldWhenTheNodeItFoundAgainIsDeletedMeanwhile) {
 TEST(Contender, DeletesTheLaterOfTwoNodesOfItsOwn) {
   Script script(Lock());
   LoseCreate(script)
-      .Up()
+      .Connected()
       .Fails(Code::kNoNode)
       .Listed({Mine(8), Other(1), Mine(3)})
       .Expect("barrier a, list, delete a8, list");
@@ -102,58 +105,62 @@ TEST(Contender, DeletesTheLaterOfTwoNodesOfItsOwn) {
 
 TEST(Contender, ListsAgainWhenTheListingIsLost) {
   Script script(Lock());
-  script.Up().Created(3).Down().Expect("create a, list, own timer").ExpectState(State::kListing);
-  script.Up().Expect("list").Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
+  script.Connected()
+      .Created(3)
+      .Disconnected()
+      .Expect("create a, list, own timer")
+      .ExpectState(State::kListing);
+  script.Connected().Expect("list").Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST(Contender, ListsAgainWhenTheWatchReplyIsLost) {
   Script script(Lock());
-  Watch(script).Down().ExpectNothing();
-  script.Up().Expect("list").Listed({Other(1), Mine(3)}).Expect("watch other1");
+  Watch(script).Disconnected().ExpectNothing();
+  script.Connected().Expect("list").Listed({Other(1), Mine(3)}).Expect("watch other1");
 }
 
 TEST(Contender, TrustsAnArmedWatchOverAReconnection) {
   Script script(Lock());
-  Wait(script).Down().Up().ExpectNothing().ExpectState(State::kWatching);
+  Wait(script).Disconnected().Connected().ExpectNothing().ExpectState(State::kWatching);
   script.Deleted(Other(1)).Expect("list");
 }
 
 TEST(Contender, ListsWhenItIsBackAfterItsWatchFiredWithoutAConnection) {
   Script script(Lock());
-  Wait(script).Down().Deleted(Other(1)).ExpectNothing().Up().Expect("list");
+  Wait(script).Disconnected().Deleted(Other(1)).ExpectNothing().Connected().Expect("list");
 }
 
 TEST(Contender, LooksAgainWhenTheReplyToItsTryIsLost) {
   Script script(Try());
-  script.Up().Expect("list").Down().ExpectState(State::kOutside);
-  script.Up().Expect("list");
+  script.Connected().Expect("list").Disconnected().ExpectState(State::kOutside);
+  script.Connected().Expect("list");
 }
 
 TEST(Contender, StartsOverWhenTheReplyToAParentIsLost) {
   Script script(Lock());
-  script.Up().Fails(Code::kNoNode).Down().Expect("create a, list, make /q");
-  script.Up().Expect("create a, list");
+  script.Connected().Fails(Code::kNoNode).Disconnected().Expect("create a, list, make /q");
+  script.Connected().Expect("create a, list");
 }
 
 TEST(Contender, HoldsOnWithoutAConnection) {
   Script script(Lock());
-  script.Up().Created(3).Listed({Mine(3)}).Expect(
+  script.Connected().Created(3).Listed({Mine(3)}).Expect(
       "create a, list, own timer, granted a3 token 1003 in 7");
-  script.Down().Up().ExpectNothing().ExpectState(State::kHeld);
+  script.Disconnected().Connected().ExpectNothing().ExpectState(State::kHeld);
 }
 
 TEST(Contender, SendsNothingWithoutAConnection) {
   Script script(Lock());
   script.RetryDue().OwnWatchDue().ExpectNothing();
-  Wait(script).Down();
+  Wait(script).Disconnected();
   script.RetryDue().OwnWatchDue().Deleted(Other(1)).Changed(Mine(3)).ExpectNothing();
   script.Leave().RetryDue().OwnWatchDue().ExpectNothing();
-  script.Up().Expect("delete a3").Ok().Expect("finished: left");
+  script.Connected().Expect("delete a3").Ok().Expect("finished: left");
 }
 
 TEST(Contender, SendsNothingTwiceWhenItIsToldTwiceThatItIsConnected) {
   Script script(Lock());
-  script.Up().Up().RetryDue().Expect("create a, list");
+  script.Connected().Connected().RetryDue().Expect("create a, list");
 }
 
 // ---- a reply without an answer, over a connection that may stand -------------------------------
@@ -162,20 +169,20 @@ class NoAnswer : public testing::TestWithParam<Code> {};
 
 TEST_P(NoAnswer, ToTheCreateIsResolvedBehindABarrierAfterAPause) {
   Script script(Lock());
-  script.Up().Fails(GetParam()).Expect("create a, list, retry timer");
+  script.Connected().Fails(GetParam()).Expect("create a, list, retry timer");
   script.RetryDue().Expect("barrier a, list");
 }
 
 TEST_P(NoAnswer, ToTheListingIsFollowedByAnother) {
   Script script(Lock());
-  script.Up().Created(3).Fails(GetParam()).Expect("create a, list, own timer, retry timer");
+  script.Connected().Created(3).Fails(GetParam()).Expect("create a, list, own timer, retry timer");
   script.RetryDue().Expect("list");
 }
 
 // It would wait for ever.
 TEST_P(NoAnswer, ToTheWatchIsFollowedByAnotherListing) {
   Script script(Lock());
-  script.Up()
+  script.Connected()
       .Created(3)
       .Listed({Other(1), Mine(3)})
       .Fails(GetParam())
@@ -185,7 +192,7 @@ TEST_P(NoAnswer, ToTheWatchIsFollowedByAnotherListing) {
 
 TEST_P(NoAnswer, ToTheDeleteIsFollowedByAnother) {
   Script script(Lock());
-  script.Up()
+  script.Connected()
       .Created(3)
       .Listed({Mine(3)})
       .Leave()
@@ -196,12 +203,12 @@ TEST_P(NoAnswer, ToTheDeleteIsFollowedByAnother) {
 
 TEST_P(NoAnswer, ToATryIsFollowedByAnother) {
   Script script(Try());
-  script.Up().Fails(GetParam()).Expect("list, retry timer").RetryDue().Expect("list");
+  script.Connected().Fails(GetParam()).Expect("list, retry timer").RetryDue().Expect("list");
 }
 
 TEST_P(NoAnswer, ToAParentIsFollowedByANewCreate) {
   Script script(Lock());
-  script.Up()
+  script.Connected()
       .Fails(Code::kNoNode)
       .Fails(Code::kNoNode)
       .Fails(GetParam())
@@ -211,7 +218,7 @@ TEST_P(NoAnswer, ToAParentIsFollowedByANewCreate) {
 
 TEST_P(NoAnswer, ToTheOwnWatchIsFollowedByAnother) {
   Script script(Lock());
-  script.Up().Created(3).Listed({Mine(3)}).OwnWatchDue().Expect(
+  script.Connected().Created(3).Listed({Mine(3)}).OwnWatchDue().Expect(
       "create a, list, own timer, granted a3 token 1003 in 7, watch a3");
   script.Fails(GetParam()).Expect("retry timer").RetryDue().Expect("watch a3");
 }
@@ -229,37 +236,37 @@ INSTANTIATE_TEST_SUITE_P(Contender, NoAnswer,
 TEST(Contender, IsDeafToRepliesOfEarlierConnections) {
   Script script(Lock());
   LoseCreate(script).ExpectDeafToStaleReplies();
-  script.Up().Expect("barrier a, list").ExpectDeafToStaleReplies();
+  script.Connected().Expect("barrier a, list").ExpectDeafToStaleReplies();
   script.Fails(Code::kNoNode).Listed({Mine(3)}).Expect("get a3, list").ExpectDeafToStaleReplies();
-  script.Down().ExpectDeafToStaleReplies().Up().Expect("get a3, list");
+  script.Disconnected().ExpectDeafToStaleReplies().Connected().Expect("get a3, list");
   script.Got(7, 3).Listed({Mine(3)}).Expect("own timer, granted a3 token 1003 in 7");
   script.ExpectDeafToStaleReplies().Leave().Expect("delete a3").ExpectDeafToStaleReplies();
-  script.Down().ExpectDeafToStaleReplies().Up().Expect("delete a3");
+  script.Disconnected().ExpectDeafToStaleReplies().Connected().Expect("delete a3");
   script.Ok().Expect("finished: left").ExpectDeafToStaleReplies();
 }
 
 TEST(Contender, IsDeafToRepliesOfEarlierSessions) {
   Script script(Lock());
-  Wait(script).Lost().Expect("place lost").ExpectDeafToStaleReplies();
-  script.Up(8).Expect("create b, list").ExpectDeafToStaleReplies();
+  Wait(script).Expired().ExpectDeafToStaleReplies();
+  script.Connected(8).Expect("create b, list").ExpectDeafToStaleReplies();
 }
 
 TEST(Contender, ProvesNothingByAListingThatOvertookTheCreate) {
   Script script(Lock());
-  script.Up().Expect("create a, list").ListedTooEarly({}).Expect("retry timer");
+  script.Connected().Expect("create a, list").ListedTooEarly({}).Expect("retry timer");
   script.RetryDue().Expect("barrier a, list");
 }
 
 TEST(Contender, ProvesNothingByAListingThatOvertookTheBarrier) {
   Script script(Lock());
-  LoseCreate(script).Up().Expect("barrier a, list").ListedTooEarly({}).Expect("retry timer");
+  LoseCreate(script).Connected().Expect("barrier a, list").ListedTooEarly({}).Expect("retry timer");
   script.RetryDue().Expect("barrier a, list");
 }
 
 TEST(Contender, IsNotGrantedByAListingThatOvertookTheQuestionWhoseItsNodeIs) {
   Script script(Lock());
   LoseCreate(script)
-      .Up()
+      .Connected()
       .Fails(Code::kNoNode)
       .Listed({Mine(3)})
       .Expect("barrier a, list, get a3, list");

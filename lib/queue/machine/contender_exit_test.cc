@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways out: leaving, and refusals. Stories: see contender_script.h.
+// The ways out: leaving, and refusals. Stories: see contender_test_script.h.
 
 #include <gtest/gtest.h>
 
@@ -17,48 +17,52 @@ using zk::Code;
 
 TEST(Contender, LeavesAtOnceWhileNothingOfItIsOnTheServer) {
   Script(Lock()).Leave().Expect("finished: left");
-  Script(Try()).Up().Expect("list").Leave().Expect("finished: left");
+  Script(Try()).Connected().Expect("list").Leave().Expect("finished: left");
   Script(Lock())
-      .Up()
+      .Connected()
       .Fails(Code::kNoNode)
       .Leave()
       .Expect("create a, list, make /q, finished: left");
   Script(Lock())
-      .Up()
+      .Connected()
       .Fails(Code::kOperationTimeout)
-      .Lost()
+      .Expired()
       .Leave()
       .Expect("create a, list, retry timer, finished: left");
 }
 
 TEST(Contender, LeavesWhenTheCreatesReplyHasCome) {
   Script script(Lock());
-  script.Up().Expect("create a, list").Leave().ExpectNothing();
+  script.Connected().Expect("create a, list").Leave().ExpectNothing();
   script.Created(3).Expect("delete a3");
   script.Listed({Mine(3)}).ExpectNothing().Ok().Expect("finished: left");
 }
 
 TEST(Contender, LeavesWhenTheCreateHasFailed) {
-  Script(Lock()).Up().Leave().Fails(Code::kNoNode).Expect("create a, list, finished: left");
-  Script(Lock()).Up().Leave().Fails(Code::kNoAuth).Expect("create a, list, finished: left");
+  Script(Lock()).Connected().Leave().Fails(Code::kNoNode).Expect("create a, list, finished: left");
+  Script(Lock()).Connected().Leave().Fails(Code::kNoAuth).Expect("create a, list, finished: left");
 }
 
 TEST(Contender, LeavesBeforeTheListing) {
   Script script(Lock());
-  script.Up().Created(3).Leave().Expect("create a, list, own timer, delete a3");
+  script.Connected().Created(3).Leave().Expect("create a, list, own timer, delete a3");
   script.Listed({Mine(3)}).Ok().Expect("finished: left");
 }
 
 TEST(Contender, FindsOutWhetherThereIsANodeBeforeItLeaves) {
   Script script(Lock());
   LoseCreate(script).Leave().ExpectNothing();
-  script.Up().Expect("barrier a, list").Fails(Code::kNoNode).Listed({Mine(3)}).Expect("delete a3");
+  script.Connected()
+      .Expect("barrier a, list")
+      .Fails(Code::kNoNode)
+      .Listed({Mine(3)})
+      .Expect("delete a3");
   script.Ok().Expect("finished: left");
 }
 
 TEST(Contender, LeavesWhenItIsProvenThatThereIsNoNode) {
   Script script(Lock());
-  LoseCreate(script).Up().Leave().Expect("barrier a, list");
+  LoseCreate(script).Connected().Leave().Expect("barrier a, list");
   script.Fails(Code::kNoNode).Listed({Other(1)}).Expect("finished: left");
 }
 
@@ -99,8 +103,13 @@ TEST(Contender, TakesANodeThatIsGoneForDeleted) {
 
 TEST(Contender, DeletesWhenItIsConnectedAgain) {
   Script script(Lock());
-  Hold(script).Down().Leave().ExpectNothing().ExpectState(State::kLeaving);
-  script.Up().Expect("delete a3").Down().ExpectNothing().Up().Expect("delete a3");
+  Hold(script).Disconnected().Leave().ExpectNothing().ExpectState(State::kLeaving);
+  script.Connected()
+      .Expect("delete a3")
+      .Disconnected()
+      .ExpectNothing()
+      .Connected()
+      .Expect("delete a3");
   script.Ok().Expect("finished: left");
 }
 
@@ -116,31 +125,33 @@ TEST(Contender, SaysThatItMayNotDeleteAndTriesAgain) {
 
 TEST(Contender, IsRidOfItsNodeWhenItsSessionEnds) {
   Script script(Lock());
-  Hold(script).Leave().Lost().Expect("delete a3, finished: left");
+  Hold(script).Leave().Expired().Expect("delete a3, finished: left");
 }
 
 // ---- refusals ----------------------------------------------------------------------------------
 
 TEST(Contender, IsRefusedTheCreate) {
   Script script(Lock());
-  script.Up().Fails(Code::kNoAuth).Expect("create a, list, finished: refused create /q ZNOAUTH");
+  script.Connected()
+      .Fails(Code::kNoAuth)
+      .Expect("create a, list, finished: refused create /q ZNOAUTH");
 }
 
 TEST(Contender, IsRefusedByAParentThatForbidsChildren) {
   Script(Lock())
-      .Up()
+      .Connected()
       .Fails(Code::kNoChildrenForEphemerals)
       .Expect("create a, list, finished: refused create /q ZNOCHILDRENFOREPHEMERALS");
 }
 
 TEST(Contender, LeavesNoNodeBehindWhenItIsRefusedTheListing) {
   Script script(Lock());
-  script.Up().Created(3).Fails(Code::kNoAuth).Expect("create a, list, own timer, delete a3");
+  script.Connected().Created(3).Fails(Code::kNoAuth).Expect("create a, list, own timer, delete a3");
   script.Ok().Expect("finished: refused list /q ZNOAUTH");
 }
 
 TEST(Contender, IsRefusedTheListingOfItsTry) {
-  Script(Try()).Up().Fails(Code::kNoAuth).Expect("list, finished: refused list /q ZNOAUTH");
+  Script(Try()).Connected().Fails(Code::kNoAuth).Expect("list, finished: refused list /q ZNOAUTH");
 }
 
 TEST(Contender, LeavesNoNodeBehindWhenItIsRefusedTheWatch) {
@@ -157,9 +168,9 @@ TEST(Contender, LeavesNoNodeBehindWhenItIsRefusedItsOwnNodesStat) {
 
 TEST(Contender, KeepsItsReasonThroughAnyTroubleWithTheDelete) {
   Script script(Lock());
-  script.Up().Created(3).Fails(Code::kNoAuth).Expect("create a, list, own timer, delete a3");
+  script.Connected().Created(3).Fails(Code::kNoAuth).Expect("create a, list, own timer, delete a3");
   script.Fails(Code::kNoAuth).Expect("cannot delete a3: ZNOAUTH, retry timer");
-  script.Down().Leave().Up().Expect("delete a3").Lost();
+  script.Disconnected().Leave().Connected().Expect("delete a3").Expired();
   script.Expect("finished: refused list /q ZNOAUTH");
 }
 
@@ -167,7 +178,7 @@ TEST(Contender, KeepsItsReasonThroughAnyTroubleWithTheDelete) {
 TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheBarrier) {
   Script script(Lock());
   LoseCreate(script)
-      .Up()
+      .Connected()
       .Fails(Code::kNoAuth)
       .Expect("barrier a, list, cannot delete below /q: ZNOAUTH, retry timer");
   script.Listed({}).ExpectNothing().ExpectState(State::kResolving);
@@ -178,7 +189,7 @@ TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheBarr
 TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheListingBehindIt) {
   Script script(Lock());
   LoseCreate(script)
-      .Up()
+      .Connected()
       .Fails(Code::kNoNode)
       .Fails(Code::kNoAuth)
       .Expect("barrier a, list, cannot list /q: ZNOAUTH, retry timer");
@@ -189,16 +200,16 @@ TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheList
 TEST(Contender, EndsWithItsSessionWhenItCannotFindOutWhetherThereIsANode) {
   Script script(Lock());
   LoseCreate(script)
-      .Up()
+      .Connected()
       .Leave()
       .Fails(Code::kNoAuth)
       .Expect("barrier a, list, cannot delete below /q: ZNOAUTH, retry timer");
-  script.Lost().Expect("finished: left");
+  script.Expired().Expect("finished: left");
 }
 
 TEST(Contender, LeavesAQueueWhoseSequenceNumbersAreNearlyUsedUp) {
   Script script(Lock());
-  script.Up()
+  script.Connected()
       .Created(2147483647)
       .Listed({Mine(2147483647)})
       .Expect("create a, list, own timer, delete a2147483647");
@@ -207,7 +218,7 @@ TEST(Contender, LeavesAQueueWhoseSequenceNumbersAreNearlyUsedUp) {
 
 TEST(Contender, IsNotGrantedANodeThatTheServerGaveToAnotherSession) {
   Script script(Lock());
-  script.Up(7).CreatedFor(6, 3).Expect("create a, list, delete a3");
+  script.Connected(7).CreatedFor(6, 3).Expect("create a, list, delete a3");
   script.Listed({Mine(3)}).Ok().Expect("finished: foreign owner");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Upgrades and downgrades. Stories: see contender_script.h.
+// Upgrades and downgrades. Stories: see contender_test_script.h.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ const std::string kDowngraded = MineOf(Mode::kShared, 2);
 
 TEST(Upgrade, IsGrantedAtOnceToTheOnlyReaderWithATokenOfItsOwn) {
   Script(Upgrade())
-      .Up(7)
+      .Connected(7)
       .Created(5)
       .Listed({kReader, kUpgraded})
       .Expect("create a, list, own timer, granted a5 token 1005 in 7");
@@ -30,7 +30,7 @@ TEST(Upgrade, IsGrantedAtOnceToTheOnlyReaderWithATokenOfItsOwn) {
 
 TEST(Upgrade, WaitsForTheOtherReadersAndNotForItself) {
   Script(Upgrade())
-      .Up(7)
+      .Connected(7)
       .Created(5)
       .Listed({OtherOf(Mode::kShared, 1), kReader, OtherOf(Mode::kShared, 3), kUpgraded})
       .Expect("create a, list, own timer, watch other3")
@@ -49,7 +49,7 @@ TEST(Upgrade, WaitsForTheOtherReadersAndNotForItself) {
 TEST(Upgrade, FailsAtOnceWhereAWriterIsInFront) {
   for (const Mode mode : {Mode::kSharedWriter, Mode::kExclusive}) {
     Script(Upgrade())
-        .Up(7)
+        .Connected(7)
         .Created(5)
         .Listed({kReader, OtherOf(mode, 3), OtherOf(Mode::kShared, 4), kUpgraded})
         .Expect("create a, list, own timer, delete a5")
@@ -60,7 +60,7 @@ TEST(Upgrade, FailsAtOnceWhereAWriterIsInFront) {
 
 TEST(Upgrade, IsNotHeldBackByLaterWriters) {
   Script(Upgrade())
-      .Up(7)
+      .Connected(7)
       .Created(5)
       .Listed({kReader, kUpgraded, OtherOf(Mode::kSharedWriter, 6)})
       .Expect("create a, list, own timer, granted a5 token 1005 in 7");
@@ -68,7 +68,7 @@ TEST(Upgrade, IsNotHeldBackByLaterWriters) {
 
 TEST(Upgrade, IsNotGrantedWhenItsReaderIsGoneSinceAWriterMayHaveComeAndGone) {
   Script(Upgrade())
-      .Up(7)
+      .Connected(7)
       .Created(5)
       .Listed({kUpgraded})
       .Expect("create a, list, own timer, delete a5")
@@ -78,29 +78,32 @@ TEST(Upgrade, IsNotGrantedWhenItsReaderIsGoneSinceAWriterMayHaveComeAndGone) {
 
 TEST(Upgrade, EndsWithTheSession) {
   Script(Upgrade())
-      .Up(7)
+      .Connected(7)
       .Created(5)
       .Listed({OtherOf(Mode::kShared, 1), kReader, kUpgraded})
       .Expect("create a, list, own timer, watch other1")
       .Ok()
-      .Lost()
+      .Expired()
       .Expect("unwatch other1, finished: followed lost");
 }
 
 TEST(Upgrade, IsNothingToAnotherSession) {
-  Script(Upgrade()).Up(8).Expect("finished: followed lost").ExpectState(State::kDone);
+  Script(Upgrade()).Connected(8).Expect("finished: followed lost").ExpectState(State::kDone);
 }
 
 TEST(Upgrade, IsLostWithItsParent) {
-  Script(Upgrade()).Up(7).Fails(Code::kNoNode).Expect("create a, list, finished: followed lost");
+  Script(Upgrade())
+      .Connected(7)
+      .Fails(Code::kNoNode)
+      .Expect("create a, list, finished: followed lost");
 }
 
 TEST(Upgrade, IsFoundAgainWhenItsCreateWasNotAnswered) {
   Script(Upgrade())
-      .Up(7)
-      .Down()
+      .Connected(7)
+      .Disconnected()
       .Expect("create a, list")
-      .Up(7)
+      .Connected(7)
       .Fails(Code::kNoNode)
       .Listed({kReader, kUpgraded})
       .Expect("barrier a, list, get a5, list")
@@ -111,7 +114,7 @@ TEST(Upgrade, IsFoundAgainWhenItsCreateWasNotAnswered) {
 
 TEST(Upgrade, LeavesTheReaderAloneWhenItGivesUp) {
   Script(Upgrade())
-      .Up(7)
+      .Connected(7)
       .Created(5)
       .Listed({OtherOf(Mode::kShared, 1), kReader, kUpgraded})
       .Ok()
@@ -125,7 +128,7 @@ TEST(Upgrade, LeavesTheReaderAloneWhenItGivesUp) {
 
 TEST(Downgrade, TakesTheWritersPlaceAndKeepsItsToken) {
   Script(Downgrade())
-      .Up(7)
+      .Connected(7)
       .Expect("take place a2, list")
       .Created(5)
       .Listed({kDowngraded, kWriter, OtherOf(Mode::kSharedWriter, 3)})
@@ -134,7 +137,7 @@ TEST(Downgrade, TakesTheWritersPlaceAndKeepsItsToken) {
 
 TEST(Downgrade, IsNotGrantedWhenTheWriterIsGoneSinceAnotherMayHoldTheLock) {
   Script(Downgrade())
-      .Up(7)
+      .Connected(7)
       .Created(5)
       .Listed({kDowngraded, OtherOf(Mode::kSharedWriter, 3)})
       .Expect("take place a2, list, own timer, delete a2")
@@ -144,10 +147,10 @@ TEST(Downgrade, IsNotGrantedWhenTheWriterIsGoneSinceAnotherMayHoldTheLock) {
 
 TEST(Downgrade, IsFoundAgainWhenItsCreateWasNotAnswered) {
   Script(Downgrade())
-      .Up(7)
-      .Down()
+      .Connected(7)
+      .Disconnected()
       .Expect("take place a2, list")
-      .Up(7)
+      .Connected(7)
       .Fails(Code::kNoNode)
       .Listed({kDowngraded, kWriter})
       .Expect("barrier a, list, get a2, list")
@@ -157,11 +160,14 @@ TEST(Downgrade, IsFoundAgainWhenItsCreateWasNotAnswered) {
 }
 
 TEST(Downgrade, IsFoundAgainWhenItsNodeIsThereAlready) {
-  Script(Downgrade()).Up(7).Fails(Code::kNodeExists).Expect("take place a2, list, barrier a, list");
+  Script(Downgrade())
+      .Connected(7)
+      .Fails(Code::kNodeExists)
+      .Expect("take place a2, list, barrier a, list");
 }
 
 TEST(Downgrade, EndsWithTheSession) {
-  Script(Downgrade()).Up(7).Lost().Expect("take place a2, list, finished: followed lost");
+  Script(Downgrade()).Connected(7).Expired().Expect("take place a2, list, finished: followed lost");
 }
 
 // ---- those who wait behind -----------------------------------------------------------------------
@@ -169,7 +175,7 @@ TEST(Downgrade, EndsWithTheSession) {
 TEST(Contender, ListsAgainBehindAWriterSinceAReaderMayHaveTakenItsPlace) {
   Script(Of(Mode::kSharedWriter))
       .IsProven()
-      .Up(7)
+      .Connected(7)
       .Created(3)
       .Listed({kWriter, MineOf(Mode::kSharedWriter, 3)})
       .Expect("create a, list, own timer, watch f2")
@@ -187,7 +193,7 @@ TEST(Contender, ListsAgainBehindAKazooNodeSinceItMayBeAWriters) {
   const std::string kazoo = std::string(32, '0') + "__lock__0000000001";
   Script(Lock())
       .IsProven()
-      .Up(7)
+      .Connected(7)
       .Created(3)
       .Listed({kazoo, Mine(3)})
       .Expect("create a, list, own timer, watch other1")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of the own node, and of the lease. Stories: see contender_script.h.
+// The end of the own node, and of the lease. Stories: see contender_test_script.h.
 
 #include <gtest/gtest.h>
 
@@ -17,12 +17,12 @@ using zk::Code;
 
 TEST(Contender, IsToldByAListingThatItsNodeIsGone) {
   Script(Lock())
-      .Up()
+      .Connected()
       .Created(3)
       .Listed({Other(1)})
       .Expect("create a, list, own timer, finished: node deleted");
   Script(Lock())
-      .Up()
+      .Connected()
       .Created(3)
       .Fails(Code::kNoNode)
       .Expect("create a, list, own timer, finished: node deleted");
@@ -40,21 +40,21 @@ TEST(Contender, WatchesItsNodeOffTheHotPath) {
 
 TEST(Contender, WatchesNoNodeBeforeItHasOneNorWhileItLeaves) {
   Script script(Lock());
-  script.OwnWatchDue().Up().OwnWatchDue().Expect("create a, list");
+  script.OwnWatchDue().Connected().OwnWatchDue().Expect("create a, list");
   script.Created(3).Leave().OwnWatchDue().Expect("own timer, delete a3");
   script.Listed({})
       .Fails(Code::kNoAuth)
-      .Down()
+      .Disconnected()
       .OwnWatchDue()
-      .Up()
+      .Connected()
       .Expect("cannot delete a3: ZNOAUTH, retry timer, delete a3");
   script.Ok().Expect("finished: left");
 }
 
 TEST(Contender, WatchesItsNodeWhenItIsConnectedAgain) {
   Script script(Lock());
-  Hold(script).OwnWatchDue().Down().Expect("watch a3").Up().Expect("watch a3");
-  script.Ok().Down().Up().ExpectNothing();
+  Hold(script).OwnWatchDue().Disconnected().Expect("watch a3").Connected().Expect("watch a3");
+  script.Ok().Disconnected().Connected().ExpectNothing();
 }
 
 TEST(Contender, WatchesItsNodeAgainAfterAWatchThatSomethingElseFired) {
@@ -96,7 +96,7 @@ TEST(Contender, AsksWhetherItsNodeIsGoneBeforeItEndsItsWait) {
 TEST(Contender, TakesANewPlaceWhenItsNodeWentWithItsSession) {
   Script script(Lock());
   Watch(script).Ok().OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, unwatch other1, list");
-  script.Down().Lost().Expect("place lost").Up(8).Expect("create b, list");
+  script.Disconnected().Expired().Connected(8).Expect("create b, list");
 }
 
 TEST(Contender, LeavesItToTheListingOnItsWayWhetherItsNodeIsGone) {
@@ -131,31 +131,45 @@ TEST(Contender, GivesUpItsNodeWhenItsLeaseLapses) {
 
 TEST(Contender, GivesUpItsNodeWhenItIsConnectedAgainAfterItsLeaseLapsed) {
   Script script(Lock());
-  Hold(script).Down().Lapsed().Expect("lost: lapsed").Up().Expect("delete a3");
+  Hold(script).Disconnected().Lapsed().Expect("lost: lapsed").Connected().Expect("delete a3");
   script.Ok().Expect("finished: lost");
 }
 
 TEST(Contender, LosesALeaseOnce) {
   Script script(Lock());
-  Hold(script).Lapsed().Lapsed().Leave().Lost().Lapsed().Expect(
+  Hold(script).Lapsed().Lapsed().Leave().Expired().Lapsed().Expect(
       "lost: lapsed, delete a3, finished: lost");
 }
 
 TEST(Contender, HasNoLeaseToLapseUntilItIsGranted) {
   Script script(Lock());
-  script.Lapsed().Up().Lapsed().Expect("create a, list").Created(3).Lapsed().Expect("own timer");
+  script.Lapsed()
+      .Connected()
+      .Lapsed()
+      .Expect("create a, list")
+      .Created(3)
+      .Lapsed()
+      .Expect("own timer");
   script.Listed({Other(1), Mine(3)}).Lapsed().Expect("watch other1");
 }
 
 TEST(Contender, LosesNoLeaseThatItHasReleased) {
   Script script(Lock());
-  Hold(script).Leave().Lapsed().Lost().Expect("delete a3, finished: left");
+  Hold(script).Leave().Lapsed().Expired().Expect("delete a3, finished: left");
 }
 
 TEST(Contender, DoesNothingOnceItIsDone) {
   Script script(Lock());
   Hold(script).Leave().Ok().Expect("delete a3, finished: left");
-  script.Up().Down().Lost().Leave().Lapsed().RetryDue().OwnWatchDue().Deleted(Mine(3)).Up(9);
+  script.Connected()
+      .Disconnected()
+      .Expired()
+      .Leave()
+      .Lapsed()
+      .RetryDue()
+      .OwnWatchDue()
+      .Deleted(Mine(3))
+      .Connected(9);
   script.ExpectNothing().ExpectDeafToStaleReplies().ExpectState(State::kDone);
 }
 

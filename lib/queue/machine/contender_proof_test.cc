@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a contender does with a proof that its session is alive. Stories: see contender_script.h.
+// What a contender does with a proof that its session is alive. Stories: see contender_test_script.h.
 
 #include <string>
 
@@ -21,7 +21,7 @@ Script& WatchBoth(Script& script) { return WatchOwn(Wait(script)); }
 
 // Nobody is in front.
 Script& BecomeFirst(Script& script) {
-  return script.Up(7).Created(3).Listed({Mine(3)}).Expect("create a, list, own timer");
+  return script.Connected(7).Created(3).Listed({Mine(3)}).Expect("create a, list, own timer");
 }
 
 // ---- granted without another look ----------------------------------------------------------------
@@ -45,12 +45,12 @@ TEST(ContenderProof, LooksAgainWhenNobodyWouldHaveToldOfTheEndOfItsOwnNode) {
 // What happened meanwhile is told in no particular order after a reconnection.
 TEST(ContenderProof, LooksAgainWhenItsOwnWatchWasSetOnAnEarlierConnection) {
   Script script(Lock());
-  WatchBoth(script).IsProven().Down().Up(7).Deleted(Other(1)).Expect("list");
+  WatchBoth(script).IsProven().Disconnected().Connected(7).Deleted(Other(1)).Expect("list");
 }
 
 TEST(ContenderProof, LooksAgainWhenAnotherWasInFrontOfTheOneInFront) {
   Script script(Lock());
-  script.Up(7).Created(3).Listed({Other(1), Other(2), Mine(3)});
+  script.Connected(7).Created(3).Listed({Other(1), Other(2), Mine(3)});
   script.Expect("create a, list, own timer, watch other2").Ok();
   WatchOwn(script).IsProven().Deleted(Other(2)).Expect("list");
 }
@@ -59,7 +59,7 @@ TEST(ContenderProof, LooksAgainWhenAnotherWasInFrontOfTheOneInFront) {
 TEST(ContenderProof, LooksAgainWhenAWriterGoes) {
   const std::string writer = OtherOf(Mode::kSharedWriter, 1);
   Script script(Lock());
-  script.Up(7).Created(3).Listed({writer, Mine(3)});
+  script.Connected(7).Created(3).Listed({writer, Mine(3)});
   script.Expect("create a, list, own timer, watch other1").Ok();
   WatchOwn(script).IsProven().Deleted(writer).Expect("list");
 }
@@ -79,7 +79,7 @@ TEST(ContenderProof, WaitsForItWhenThatIsAskedFor) {
 TEST(ContenderProof, DoesNotWaitForWhatIsThere) {
   Script(ProvenLock())
       .IsProven()
-      .Up(7)
+      .Connected(7)
       .Expect("create a, list")
       .Created(3)
       .Listed({Mine(3)})
@@ -94,10 +94,10 @@ TEST(ContenderProof, IsNoGrantForOneThatIsStillQueued) {
 TEST(ContenderProof, WaitingForItLooksAgainAfterAReconnection) {
   Script script(ProvenLock());
   BecomeFirst(script)
-      .Down()
+      .Disconnected()
       .Proven()
       .ExpectNothing()
-      .Up(7)
+      .Connected(7)
       .Expect("list")
       .IsProven()
       .Listed({Mine(3)})
@@ -109,9 +109,9 @@ TEST(ContenderProof, WaitingForItQueuesAgainWhenItsSessionIsLost) {
   BecomeFirst(script)
       .Lapsed()
       .ExpectNothing()
-      .Lost()
-      .Expect("place lost")
-      .Up(8)
+      .Expired()
+
+      .Connected(8)
       .Expect("create b, list");
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lib/queue/machine/admission.h"
-#include "lib/queue/machine/contender_step.h"
+#include "lib/queue/machine/contender_transition.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::queue {
@@ -21,7 +21,7 @@ bool IsTopLevel(const std::string& path) { return path.find('/', 1) == std::stri
 
 }  // namespace
 
-void Contender::Step::OnMainReply(const zk::Reply& reply) {
+void Contender::Transition::OnMainReply(const zk::Reply& reply) {
   switch (c_.state_) {
     case State::kMakingParents:
       return OnParentMade(reply.code);
@@ -45,14 +45,14 @@ void Contender::Step::OnMainReply(const zk::Reply& reply) {
 }
 
 // An absent parent has no children: the list is empty then.
-void Contender::Step::OnListReply(const zk::Reply& reply) {
+void Contender::Transition::OnListReply(const zk::Reply& reply) {
   if (reply.code != Code::kOk && reply.code != Code::kNoNode) {
     if (c_.state_ == State::kResolving) return RefuseToResolve(reply.code, "list");
-    return Refuse(reply.code, "list", c_.spec_.parent);
+    return Refuse(reply.code, "list", c_.candidacy_.parent);
   }
   switch (c_.state_) {
     case State::kProbing:
-      return TailMustWait(reply.children, c_.spec_.mode) ? End(Outcome::kBusy) : Join();
+      return TailMustWait(reply.children, c_.candidacy_.mode) ? End(Outcome::kBusy) : Join();
     case State::kResolving:
       return OnResolved(reply.children);
     case State::kJoining:
@@ -64,15 +64,15 @@ void Contender::Step::OnListReply(const zk::Reply& reply) {
   }
 }
 
-void Contender::Step::OnParentMade(Code code) {
+void Contender::Transition::OnParentMade(Code code) {
   const std::string made = c_.missing_;
   if (code == Code::kNoNode && !IsTopLevel(made)) return MakeParent(zk::ParentPath(made));
   if (code != Code::kOk && code != Code::kNodeExists) return Refuse(code, "create", made);
-  if (made == c_.spec_.parent) return Join();
-  MakeParent(NextBelow(made, c_.spec_.parent));
+  if (made == c_.candidacy_.parent) return Join();
+  MakeParent(NextBelow(made, c_.candidacy_.parent));
 }
 
-void Contender::Step::OnCreated(const zk::Reply& reply) {
+void Contender::Transition::OnCreated(const zk::Reply& reply) {
   if (reply.code == Code::kOk) {
     c_.node_ = reply.path;
     return OnNodeKnown(reply.stat);
@@ -80,19 +80,19 @@ void Contender::Step::OnCreated(const zk::Reply& reply) {
   c_.list_op_ = 0;
   if (Leaving()) return Finish();
   if (Follows() && reply.code == Code::kNoNode) return End(Outcome::kFollowedLost);
-  if (reply.code == Code::kNoNode) return MakeParent(c_.spec_.parent);
-  // Its name is its own, so it was made by a create that had not been answered.
+  if (reply.code == Code::kNoNode) return MakeParent(c_.candidacy_.parent);
+  // The name carries the own guid: this contender's unanswered create made it.
   if (Follows() && reply.code == Code::kNodeExists) return Resolve("");
-  Refuse(reply.code, "create", c_.spec_.parent);
+  Refuse(reply.code, "create", c_.candidacy_.parent);
 }
 
-void Contender::Step::OnStat(const zk::Reply& reply) {
+void Contender::Transition::OnStat(const zk::Reply& reply) {
   if (reply.code == Code::kOk) return OnNodeKnown(reply.stat);
   if (reply.code == Code::kNoNode) return OwnNodeGone();
   Refuse(reply.code, "get", c_.node_);
 }
 
-void Contender::Step::OnNodeKnown(const zk::Stat& stat) {
+void Contender::Transition::OnNodeKnown(const zk::Stat& stat) {
   c_.stat_ = stat;
   if (Leaving()) return BeginLeaving();
   if (stat.ephemeral_owner != c_.session_) return End(Outcome::kForeignOwner);
@@ -100,71 +100,71 @@ void Contender::Step::OnNodeKnown(const zk::Stat& stat) {
   // The list, on its way, decides.
 }
 
-// Only a commit proves anything. (NOAUTH can be answered by a server on its own.)
-void Contender::Step::OnBarrier(Code code) {
-  if (code == Code::kNoNode || code == Code::kOk) return;  // the list, on its way, tells
+// Only a committed answer is a barrier: a server may answer NOAUTH without asking the quorum.
+void Contender::Transition::OnBarrier(Code code) {
+  if (code == Code::kNoNode || code == Code::kOk) return;  // the list, on its way, decides
   RefuseToResolve(code, "delete below");
 }
 
-void Contender::Step::OnResolved(const std::vector<std::string>& children) {
+void Contender::Transition::OnResolved(const std::vector<std::string>& children) {
   const std::vector<std::string> own = NodesOf(children, c_.guid_);
   if (own.empty()) {
-    // Not there behind the barrier: the create will never be executed. Same guid, new try.
+    // Not there behind the barrier: that create will never be executed. Same guid, another try.
     return Leaving() ? Finish() : Join();
   }
-  // Two cannot be, unless a barrier has lied. The later one would block everybody for ever.
+  // There cannot be two unless a barrier has failed. The later one would block the queue for ever.
   if (own.size() > 1) return Resolve(own.back());
-  c_.node_ = zk::JoinPath(c_.spec_.parent, own.front());
+  c_.node_ = zk::JoinPath(c_.candidacy_.parent, own.front());
   Leaving() ? BeginLeaving() : Adopt();
 }
 
-void Contender::Step::Decide(const std::vector<std::string>& children) {
+void Contender::Transition::Decide(const std::vector<std::string>& children) {
   const std::string name = zk::NodeName(c_.node_);
-  QueueView view = ViewQueue(children, c_.spec_.mode, name, c_.spec_.follows.node);
+  QueueView view = ViewQueue(children, c_.candidacy_.mode, name, c_.candidacy_.follows.node);
   if (!view.listed) return OwnNodeGone();
   if (Follows() && !view.ignored_listed) return End(Outcome::kFollowedLost);
   const std::optional<NodeName> own = ParseNodeName(name);
-  // Without a sequence number nobody can be found to be in front.
+  // Without a sequence number it cannot be known which nodes are in front.
   if (!own.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
   if (SequenceExhausted(own->sequence)) return End(Outcome::kExhausted);
   c_.lower_ = std::move(view.lower);
   if (c_.lower_.empty()) return Admit();
   if (Follows() && HasWriter(c_.lower_)) return End(Outcome::kWriterQueued);
-  c_.spec_.try_only ? End(Outcome::kBusy) : WatchBlocker();
+  c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchBlocker();
 }
 
-void Contender::Step::Admit() { c_.spec_.strict ? ReadRecord() : GrantOnceProven(); }
+void Contender::Transition::Admit() { c_.candidacy_.delays() ? ReadRecord() : GrantOnceProven(); }
 
-void Contender::Step::GrantOnceProven() {
-  if (proven_ || !c_.spec_.wait_for_proof) return Grant();
+void Contender::Transition::GrantOnceProven() {
+  if (proven_ || !c_.candidacy_.wait_for_proof) return Grant();
   c_.state_ = State::kProving;
 }
 
-// Whether nobody can be in front once the blocker's deletion was heard, without another look: the
-// session is alive, so the own node is there unless somebody deleted it; and of that this server
-// would have told before, on this connection.
-bool Contender::Step::KnowsItIsFirst() const {
+// Whether the blocker's deletion alone shows that nothing is in front, without another look: the
+// session is alive, so the own node is there unless another client deleted it; and this server would
+// have reported that deletion earlier, on this same connection.
+bool Contender::Transition::KnowsItIsFirst() const {
   if (c_.lower_.size() != 1 || !proven_ || c_.own_watch_ != OwnWatch::kArmed) return false;
-  // A writer may be downgraded: then a reader has taken its place before it is deleted.
+  // A writer may have been downgraded: then a reader took its place before it was deleted.
   const std::optional<NodeName> blocker = ParseNodeName(c_.lower_.back());
   return blocker.has_value() && blocker->mode != Mode::kSharedWriter &&
          blocker->dialect != Dialect::kKazoo;
 }
 
-void Contender::Step::Grant() {
+void Contender::Transition::Grant() {
   c_.state_ = State::kHeld;
-  const int64_t token = TakesPlace(c_.spec_) ? c_.spec_.follows.token : c_.stat_.czxid;
-  Do(action::Granted{token, c_.node_, c_.stat_.czxid, c_.session_});
+  const int64_t token = c_.candidacy_.takes_place() ? c_.candidacy_.follows.token : c_.stat_.czxid;
+  Do(queue::Grant{token, c_.node_, c_.stat_.czxid, c_.session_, c_.candidacy_.mode});
 }
 
-void Contender::Step::OnWatchSet(Code code) {
+void Contender::Transition::OnWatchSet(Code code) {
   if (code == Code::kOk) return;
   if (code != Code::kNoNode) return Refuse(code, "watch", BlockerPath());
   c_.lower_.pop_back();
   List();
 }
 
-void Contender::Step::OnDeleted(Code code) {
+void Contender::Transition::OnDeleted(Code code) {
   if (code == Code::kOk || code == Code::kNoNode) return Finish();
   Do(action::LeaveRefused{code, "delete", c_.node_});
   Do(action::StartRetryTimer{});

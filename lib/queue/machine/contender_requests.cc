@@ -4,76 +4,76 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/machine/contender_step.h"
+#include "lib/queue/machine/contender_transition.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::queue {
 
-std::string Contender::Step::BlockerPath() const {
-  return zk::JoinPath(c_.spec_.parent, c_.lower_.back());
+std::string Contender::Transition::BlockerPath() const {
+  return zk::JoinPath(c_.candidacy_.parent, c_.lower_.back());
 }
 
-OpId Contender::Step::Send(zk::Request request) {
+OpId Contender::Transition::Send(zk::Request request) {
   const OpId op = c_.next_op_++;
   Do(action::Send{op, std::move(request)});
   return op;
 }
 
-void Contender::Step::Probe() {
+void Contender::Transition::Probe() {
   c_.state_ = State::kProbing;
-  c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+  c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
-void Contender::Step::Join() {
+void Contender::Transition::Join() {
   c_.state_ = State::kJoining;
-  const std::string prefix = NodePrefix(c_.spec_.dialect, c_.spec_.mode, c_.guid_);
-  zk::Create create{zk::JoinPath(c_.spec_.parent, prefix), c_.spec_.data,
+  const std::string prefix = NodePrefix(c_.candidacy_.dialect, c_.candidacy_.mode, c_.guid_);
+  zk::Create create{zk::JoinPath(c_.candidacy_.parent, prefix), c_.candidacy_.data,
                     zk::CreateMode::kEphemeralSequential};
-  if (TakesPlace(c_.spec_)) {
-    create.path += SequenceSuffix(c_.spec_.follows.node);
+  if (c_.candidacy_.takes_place()) {
+    create.path += SequenceSuffix(c_.candidacy_.follows.node);
     create.mode = zk::CreateMode::kEphemeral;
   }
   c_.main_op_ = Send(std::move(create));
-  c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+  c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
-void Contender::Step::MakeParent(std::string path) {
+void Contender::Transition::MakeParent(std::string path) {
   c_.state_ = State::kMakingParents;
   c_.missing_ = std::move(path);
   c_.main_op_ = Send(zk::Create{c_.missing_, "", zk::CreateMode::kContainer});
 }
 
 // `to_delete`: a child that must go; "": none, and one that never exists serves as the barrier.
-void Contender::Step::Resolve(const std::string& to_delete) {
+void Contender::Transition::Resolve(const std::string& to_delete) {
   c_.state_ = State::kResolving;
   const std::string child =
       to_delete.empty() ? absl::StrCat("zkrecipes-barrier-", c_.guid_) : to_delete;
-  c_.main_op_ = Send(zk::Delete{zk::JoinPath(c_.spec_.parent, child)});
-  c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+  c_.main_op_ = Send(zk::Delete{zk::JoinPath(c_.candidacy_.parent, child)});
+  c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
-void Contender::Step::Adopt() {
+void Contender::Transition::Adopt() {
   c_.state_ = State::kAdopting;
   c_.main_op_ = Send(zk::Get{c_.node_});
-  c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+  c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
-void Contender::Step::List() {
+void Contender::Transition::List() {
   c_.state_ = State::kListing;
-  if (c_.connected_) c_.list_op_ = Send(zk::GetChildren{c_.spec_.parent});
+  if (c_.connected_) c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
-void Contender::Step::WatchBlocker() {
+void Contender::Transition::WatchBlocker() {
   c_.state_ = State::kWatching;
   c_.main_op_ = Send(zk::WatchNode{BlockerPath()});
 }
 
-void Contender::Step::Delete() {
+void Contender::Transition::Delete() {
   if (c_.marked_) ClearRecord();
   c_.main_op_ = Send(zk::Delete{c_.node_});
 }
 
-void Contender::Step::WatchOwnNode() { c_.own_watch_op_ = Send(zk::WatchNode{c_.node_}); }
+void Contender::Transition::WatchOwnNode() { c_.own_watch_op_ = Send(zk::WatchNode{c_.node_}); }
 
 }  // namespace zkrecipes::queue

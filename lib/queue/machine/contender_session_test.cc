@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lost sessions. Stories: see contender_script.h.
+// Lost sessions. Stories: see contender_test_script.h.
 
 #include <gtest/gtest.h>
 
@@ -15,29 +15,29 @@ using zk::Code;
 
 TEST(Contender, TakesANewPlaceWithANewGuidWhenItsSessionIsLostInTheQueue) {
   Script script(Lock());
-  Wait(script).Down().Lost().Expect("place lost").ExpectState(State::kOutside);
-  script.Up(8).Expect("create b, list").Created(9).Listed({Other(1), Mine(9, 'b')});
+  Wait(script).Disconnected().Expired().ExpectState(State::kOutside);
+  script.Connected(8).Expect("create b, list").Created(9).Listed({Other(1), Mine(9, 'b')});
   script.Expect("own timer, watch other1");
 }
 
 // Its old node is going. Nobody is granted anything by it.
 TEST(Contender, IsNotGrantedByTheNodeOfItsEarlierSession) {
   Script script(Lock());
-  Wait(script).Lost().Up(8).Created(9).Expect("place lost, create b, list, own timer");
+  Wait(script).Expired().Connected(8).Created(9).Expect("create b, list, own timer");
   script.Listed({Mine(3), Mine(9, 'b')}).Expect("watch a3");
 }
 
 TEST(Contender, LooksForNothingInANewSession) {
   Script script(Lock());
-  LoseCreate(script).Lost().ExpectNothing().Up(8).Expect("create b, list");
+  LoseCreate(script).Expired().ExpectNothing().Connected(8).Expect("create b, list");
 }
 
 TEST(Contender, KeepsItsGuidOverManyConnectionsOfASession) {
   Script script(Lock());
   LoseCreate(script)
-      .Up()
-      .Down()
-      .Up()
+      .Connected()
+      .Disconnected()
+      .Connected()
       .Fails(Code::kNoNode)
       .Listed({})
       .Expect("barrier a, list, barrier a, list, create a, list");
@@ -45,27 +45,31 @@ TEST(Contender, KeepsItsGuidOverManyConnectionsOfASession) {
 
 TEST(Contender, TakesAnotherSessionsIdForALossOfItsOwn) {
   Script script(Lock());
-  Wait(script).Down().Up(8).Expect("place lost, create b, list");
+  Wait(script).Disconnected().Connected(8).Expect("create b, list");
 }
 
 TEST(Contender, LosesItsLeaseToAnotherSession) {
   Script script(Lock());
-  Hold(script).Down().Up(8).Expect("lost: session, finished: lost").ExpectState(State::kDone);
+  Hold(script)
+      .Disconnected()
+      .Connected(8)
+      .Expect("lost: session, finished: lost")
+      .ExpectState(State::kDone);
 }
 
 TEST(Contender, LosesItsLeaseWithItsSession) {
   Script script(Lock());
-  Hold(script).Lost().Expect("lost: session, finished: lost");
+  Hold(script).Expired().Expect("lost: session, finished: lost");
 }
 
 TEST(Contender, LooksFirstAgainInANewSessionWhenItOnlyTries) {
   Script script(Try());
-  script.Up().Listed({}).Lost().Up(8).Expect("list, create a, list, list");
+  script.Connected().Listed({}).Expired().Connected(8).Expect("list, create a, list, list");
 }
 
 TEST(Contender, HasNoPlaceToLoseBeforeItsNodeIsKnown) {
   Script script(Lock());
-  script.Lost().Up().Lost().Up().Expect("create a, list, create b, list");
+  script.Expired().Connected().Expired().Connected().Expect("create a, list, create b, list");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The record of the last holder, and the wait after one that vanished. Stories: see
-// contender_script.h.
+// contender_test_script.h.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using State = Contender::State;
 using zk::Code;
 
 Script& BecomeFirst(Script& script) {
-  return script.Up(7)
+  return script.Connected(7)
       .Expect("create a, list")
       .Created(3)
       .Listed({kRecordName, Mine(3)})
@@ -81,8 +81,8 @@ TEST(ContenderStrict, FindsItsOwnNameWhenTheAnswerToTheWriteWasLost) {
   BecomeFirst(script)
       .Record("", 4)
       .Expect("record a3 over 4")
-      .Down()
-      .Up(7)
+      .Disconnected()
+      .Connected(7)
       .Expect("list")
       .Listed({Mine(3)})
       .Expect("get record")
@@ -113,19 +113,19 @@ TEST(ContenderStrict, MayNotWriteTheRecord) {
 
 TEST(ContenderStrict, WaitsOnOverAReconnection) {
   Script script(StrictLock());
-  FindVanished(script).Down().Up(7).ExpectNothing().DelayOver().Expect("list");
+  FindVanished(script).Disconnected().Connected(7).ExpectNothing().DelayOver().Expect("list");
   TakeOver(script);
 }
 
 TEST(ContenderStrict, ThatIsOverWithoutAConnectionIsOver) {
   Script script(StrictLock());
-  FindVanished(script).Down().DelayOver().ExpectNothing().Up(7).Expect("list");
+  FindVanished(script).Disconnected().DelayOver().ExpectNothing().Connected(7).Expect("list");
   TakeOver(script);
 }
 
 TEST(ContenderStrict, WaitsFromTheBeginningInANewSession) {
   Script script(StrictLock());
-  FindVanished(script).Lost().Expect("place lost").Up(8).Expect("create b, list");
+  FindVanished(script).Expired().Connected(8).Expect("create b, list");
   script.DelayOver().ExpectNothing();  // of before
   script.Created(5).Listed({Mine(5, 'b')}).Expect("own timer, get record");
   script.Record(Other(1), 4).Expect("delay timer");
@@ -181,8 +181,8 @@ TEST(ContenderStrict, TakesItsNameOutAgainWhenTheAnswersWereLost) {
   BecomeHolder(script)
       .Leave()
       .Expect("clear record 5, delete a3")
-      .Down()
-      .Up(7)
+      .Disconnected()
+      .Connected(7)
       .Expect("clear record 5, delete a3")
       .Fails(Code::kBadVersion)
       .Ok()
@@ -193,7 +193,7 @@ TEST(ContenderStrict, LeavesItsNameWhenItsLeaseIsLost) {
   Script lapsed(StrictLock());
   BecomeHolder(lapsed).Lapsed().Expect("lost: lapsed, delete a3").Ok().Expect("finished: lost");
   Script expired(StrictLock());
-  BecomeHolder(expired).Lost().Expect("lost: session, finished: lost");
+  BecomeHolder(expired).Expired().Expect("lost: session, finished: lost");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way to a grant, over a connection that holds. Stories: see contender_script.h.
+// The way to a grant, over a connection that holds. Stories: see contender_test_script.h.
 
 #include "lib/queue/machine/contender.h"
 
@@ -21,7 +21,7 @@ using zk::Code;
 
 TEST(Contender, IsGrantedInOneFlight) {
   Script(Lock())
-      .Up(7)
+      .Connected(7)
       .Expect("create a, list")
       .Created(3)
       .Expect("own timer")
@@ -32,7 +32,7 @@ TEST(Contender, IsGrantedInOneFlight) {
 
 TEST(Contender, IsGrantedWhenOnlyLaterContendersAreThere) {
   Script(Lock())
-      .Up(7)
+      .Connected(7)
       .Expect("create a, list")
       .Created(3)
       .Listed({Other(4), Mine(3), "config"})
@@ -41,7 +41,7 @@ TEST(Contender, IsGrantedWhenOnlyLaterContendersAreThere) {
 
 TEST(Contender, IsGrantedAfterItsPredecessorHasLeft) {
   Script(Lock())
-      .Up(7)
+      .Connected(7)
       .Expect("create a, list")
       .Created(3)
       .Listed({Other(1), Mine(3)})
@@ -55,11 +55,11 @@ TEST(Contender, IsGrantedAfterItsPredecessorHasLeft) {
 }
 
 TEST(Contender, WritesItsDialectsNameAndItsDataUnderItsParent) {
-  ContenderSpec spec = Of(Mode::kShared);
-  spec.dialect = Dialect::kKazoo;
-  spec.data = "who";
+  Candidacy candidacy = Of(Mode::kShared);
+  candidacy.dialect = Dialect::kKazoo;
+  candidacy.data = "who";
   EXPECT_TRUE(
-      std::get<action::Send>(Contender(spec).On(event::Connected{7, "g"})[0]).request ==
+      std::get<action::Send>(Contender(candidacy).On(event::Connected{7, "g"})[0]).request ==
       zk::Request(zk::Create{"/q/g__rlock__", "who", zk::CreateMode::kEphemeralSequential}));
 }
 
@@ -71,7 +71,7 @@ TEST(Contender, ReleasesWithOneDelete) {
 // ---- waiting -----------------------------------------------------------------------------------
 
 Script& WaitBehindTwo(Script& script) {
-  return script.Up()
+  return script.Connected()
       .Created(5)
       .Listed({Other(1), Other(3), Mine(5)})
       .Expect("create a, list, own timer, watch other3")
@@ -121,19 +121,19 @@ TEST(Contender, IgnoresTheEndOfNodesItDoesNotWatch) {
 }
 
 TEST(Contender, IgnoresWatchesWhenItHasNoNode) {
-  Script(Lock()).Deleted("").Deleted(Other(1)).ExpectNothing().Up().Expect("create a, list");
+  Script(Lock()).Deleted("").Deleted(Other(1)).ExpectNothing().Connected().Expect("create a, list");
 }
 
 TEST(Contender, PassesReadersAsAReader) {
   Script script(Of(Mode::kShared));
-  script.Up().Created(5).Expect("create a, list, own timer");
+  script.Connected().Created(5).Expect("create a, list, own timer");
   const std::string own = zk::NodeName(script.machine().node());
   script.Listed({OtherOf(Mode::kShared, 2), own}).Expect("granted a5 token 1005 in 7");
 }
 
 TEST(Contender, WaitsForTheNearestLowerWriterAsAReader) {
   Script script(Of(Mode::kShared));
-  script.Up().Created(5).Expect("create a, list, own timer");
+  script.Connected().Created(5).Expect("create a, list, own timer");
   const std::string own = zk::NodeName(script.machine().node());
   script.Listed({OtherOf(Mode::kSharedWriter, 2), OtherOf(Mode::kShared, 4), own})
       .Expect("watch other2");
@@ -143,13 +143,13 @@ TEST(Contender, WaitsForTheNearestLowerWriterAsAReader) {
 
 TEST(Contender, LeavesABusyLockAloneWhenItOnlyTries) {
   Script script(Try());
-  script.Up().Expect("list").ExpectState(State::kProbing);
+  script.Connected().Expect("list").ExpectState(State::kProbing);
   script.Listed({Other(1)}).Expect("finished: busy");
 }
 
 TEST(Contender, JoinsAFreeLockWhenItOnlyTries) {
   Script(Try())
-      .Up()
+      .Connected()
       .Expect("list")
       .Listed({"config"})
       .Expect("create a, list")
@@ -159,12 +159,12 @@ TEST(Contender, JoinsAFreeLockWhenItOnlyTries) {
 }
 
 TEST(Contender, TakesAnAbsentParentForAFreeLockWhenItOnlyTries) {
-  Script(Try()).Up().Expect("list").Fails(Code::kNoNode).Expect("create a, list");
+  Script(Try()).Connected().Expect("list").Fails(Code::kNoNode).Expect("create a, list");
 }
 
 TEST(Contender, LeavesTheQueueAgainWhenItsTryWasBeaten) {
   Script script(Try());
-  script.Up().Listed({}).Created(3).Expect("list, create a, list, own timer");
+  script.Connected().Listed({}).Created(3).Expect("list, create a, list, own timer");
   script.Listed({Other(2), Mine(3)}).Expect("delete a3").Ok().Expect("finished: busy");
 }
 
@@ -172,7 +172,7 @@ TEST(Contender, LeavesTheQueueAgainWhenItsTryWasBeaten) {
 
 TEST(Contender, MakesItsParentAsAContainer) {
   Script script(Lock());
-  script.Up().Expect("create a, list").Fails(Code::kNoNode).Expect("make /q");
+  script.Connected().Expect("create a, list").Fails(Code::kNoNode).Expect("make /q");
   EXPECT_TRUE(script.last_request() ==
               zk::Request(zk::Create{"/q", "", zk::CreateMode::kContainer}));
   script.ExpectState(State::kMakingParents);
@@ -181,7 +181,9 @@ TEST(Contender, MakesItsParentAsAContainer) {
 }
 
 // Past the reply to the list that went out with the create.
-Script& MissParent(Script& script) { return script.Up().Fails(Code::kNoNode).Fails(Code::kNoNode); }
+Script& MissParent(Script& script) {
+  return script.Connected().Fails(Code::kNoNode).Fails(Code::kNoNode);
+}
 
 TEST(Contender, MakesAncestorsFromAnyDepth) {
   Script script(At("/a/bb/ccc"));
@@ -229,7 +231,7 @@ TEST(Contender, RefusesARootThatIsNotThere) {
 
 TEST(ContenderFigures, TwoRequestsInOneFlightUncontendedAndOneToRelease) {
   Script script(Lock());
-  EXPECT_EQ(script.Up().requests(), 2);  // before any reply
+  EXPECT_EQ(script.Connected().requests(), 2);  // before any reply
   EXPECT_EQ(script.Created(3).Listed({Mine(3)}).requests(), 2);
   EXPECT_EQ(script.Leave().Ok().requests(), 3);
   script.Expect("create a, list, own timer, granted a3 token 1003 in 7, delete a3, finished: left");
@@ -237,7 +239,7 @@ TEST(ContenderFigures, TwoRequestsInOneFlightUncontendedAndOneToRelease) {
 
 TEST(ContenderFigures, FourRequestsForAWaiterUntilGranted) {
   Script script(Lock());
-  script.Up().Created(9).Listed({Other(1), Other(4), Other(7), Mine(9)}).Ok();
+  script.Connected().Created(9).Listed({Other(1), Other(4), Other(7), Mine(9)}).Ok();
   script.Deleted(Other(7)).Listed({Mine(9)});
   EXPECT_EQ(script.requests(), 4);
   script.Expect("create a, list, own timer, watch other7, list, granted a9 token 1009 in 7");
@@ -245,7 +247,7 @@ TEST(ContenderFigures, FourRequestsForAWaiterUntilGranted) {
 
 TEST(ContenderFigures, FourRequestsForAWaiterThatTimesOutAndOneToUnwatch) {
   Script script(Lock());
-  script.Up().Created(3).Listed({Other(1), Mine(3)}).Ok().Leave().Ok();
+  script.Connected().Created(3).Listed({Other(1), Mine(3)}).Ok().Leave().Ok();
   EXPECT_EQ(script.requests(), 4 + 1);
   script.Expect(
       "create a, list, own timer, watch other1, delete a3, unwatch other1, finished: left");
@@ -253,7 +255,7 @@ TEST(ContenderFigures, FourRequestsForAWaiterThatTimesOutAndOneToUnwatch) {
 
 TEST(ContenderFigures, OneRequestForATryOnABusyLock) {
   Script script(Try());
-  EXPECT_EQ(script.Up().Listed({Other(1)}).requests(), 1);
+  EXPECT_EQ(script.Connected().Listed({Other(1)}).requests(), 1);
   script.Expect("list, finished: busy");
 }
 

@@ -38,18 +38,18 @@ Script& Script::On(const Event& event) {
   return *this;
 }
 
-Script& Script::Up(zk::SessionId session) {
+Script& Script::Connected(zk::SessionId session) {
   session_ = session;
   return On(event::Connected{session, GuidOf(next_guid_++)});
 }
 
-Script& Script::Down() {
+Script& Script::Disconnected() {
   for (const action::Send& send : outstanding_) stale_.push_back(send.op);
   outstanding_.clear();
   return On(event::Disconnected{});
 }
 
-Script& Script::Lost() {
+Script& Script::Expired() {
   for (const action::Send& send : outstanding_) stale_.push_back(send.op);
   outstanding_.clear();
   return On(event::Expired{});
@@ -159,19 +159,19 @@ Script& Script::ExpectState(Contender::State state, Where where) {
 // ---- beginnings --------------------------------------------------------------------------------
 
 Script& LoseCreate(Script& script, Where where) {
-  return script.Up().Down().Expect("create a, list", where);
+  return script.Connected().Disconnected().Expect("create a, list", where);
 }
 
 Script& FindAgain(Script& script, Where where) {
   return LoseCreate(script, where)
-      .Up()
+      .Connected()
       .Fails(zk::Code::kNoNode)
       .Listed({Mine(3)})
       .Expect("barrier a, list, get a3, list", where);
 }
 
 Script& Watch(Script& script, Where where) {
-  return script.Up()
+  return script.Connected()
       .Created(3)
       .Listed({Other(1), Mine(3)})
       .Expect("create a, list, own timer, watch other1", where);
@@ -180,55 +180,55 @@ Script& Watch(Script& script, Where where) {
 Script& Wait(Script& script, Where where) { return Watch(script, where).Ok().ExpectNothing(where); }
 
 Script& Hold(Script& script, Where where) {
-  return script.Up().Created(3).Listed({Mine(3)}).Expect(
+  return script.Connected().Created(3).Listed({Mine(3)}).Expect(
       "create a, list, own timer, granted a3 token 1003 in 7", where);
 }
 
 // ---- specs and names ---------------------------------------------------------------------------
 
-ContenderSpec Lock() { return At("/q"); }
+Candidacy Lock() { return At("/q"); }
 
-ContenderSpec At(const std::string& parent) {
-  ContenderSpec spec;
-  spec.parent = parent;
-  spec.data = "me";
-  return spec;
+Candidacy At(const std::string& parent) {
+  Candidacy candidacy;
+  candidacy.parent = parent;
+  candidacy.data = "me";
+  return candidacy;
 }
 
-ContenderSpec Try() {
-  ContenderSpec spec = Lock();
-  spec.try_only = true;
-  return spec;
+Candidacy Try() {
+  Candidacy candidacy = Lock();
+  candidacy.try_only = true;
+  return candidacy;
 }
 
-ContenderSpec ProvenLock() {
-  ContenderSpec spec = Lock();
-  spec.wait_for_proof = true;
-  return spec;
+Candidacy ProvenLock() {
+  Candidacy candidacy = Lock();
+  candidacy.wait_for_proof = true;
+  return candidacy;
 }
 
-ContenderSpec StrictLock() {
-  ContenderSpec spec = Lock();
-  spec.strict = true;
-  return spec;
+Candidacy StrictLock() {
+  Candidacy candidacy = Lock();
+  candidacy.lock_delay = absl::Seconds(1);
+  return candidacy;
 }
 
-ContenderSpec Of(Mode mode) {
-  ContenderSpec spec = Lock();
-  spec.mode = mode;
-  return spec;
+Candidacy Of(Mode mode) {
+  Candidacy candidacy = Lock();
+  candidacy.mode = mode;
+  return candidacy;
 }
 
-ContenderSpec Upgrade() {
-  ContenderSpec spec = Of(Mode::kSharedWriter);
-  spec.follows = {FollowedNode(Mode::kShared), 7, 900};
-  return spec;
+Candidacy Upgrade() {
+  Candidacy candidacy = Of(Mode::kSharedWriter);
+  candidacy.follows = {FollowedNode(Mode::kShared), 7, 900};
+  return candidacy;
 }
 
-ContenderSpec Downgrade() {
-  ContenderSpec spec = Of(Mode::kShared);
-  spec.follows = {FollowedNode(Mode::kSharedWriter), 7, 900};
-  return spec;
+Candidacy Downgrade() {
+  Candidacy candidacy = Of(Mode::kShared);
+  candidacy.follows = {FollowedNode(Mode::kSharedWriter), 7, 900};
+  return candidacy;
 }
 
 std::string FollowedNode(Mode mode) { return MineOf(mode, 2, 'f'); }

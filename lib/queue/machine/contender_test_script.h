@@ -24,22 +24,22 @@ struct Where {
 // For tests: a story about one contender. Feed it events, and say after them everything it must do,
 // in order; what it does and nobody expects fails the test.
 //
-//   Script(Lock()).Up().Expect("create a, list")
+//   Script(Lock()).Connected().Expect("create a, list")
 //       .Created(3).Listed({Other(1), Mine(3)}).Expect("own timer, watch other1");
 //
-// The guid offered at the first Up is all "a", at the second all "b", and so on; node 3 with the
+// The guid offered at the first Connected is all "a", at the second all "b", and so on; node 3 with the
 // first guid is Mine(3), or "a3" in texts, with czxid 1003. Node 1 of somebody else is Other(1), or
-// "other1". The texts are in contender_text.cc.
+// "other1". The texts are in contender_test_text.cc.
 class Script {
  public:
-  explicit Script(const ContenderSpec& spec) : machine_(spec), parent_(spec.parent) {}
+  explicit Script(const Candidacy& candidacy) : machine_(candidacy), parent_(candidacy.parent) {}
   ~Script();
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 
-  Script& Up(zk::SessionId session = 7);
-  Script& Down();  // what is outstanding will not be answered
-  Script& Lost();
+  Script& Connected(zk::SessionId session = 7);
+  Script& Disconnected();  // what is outstanding will not be answered
+  Script& Expired();
   Script& Leave() { return On(event::Leave{}); }
   Script& Lapsed() { return On(event::Lapsed{}); }
   Script& Proven() { return On(event::Proven{}); }
@@ -100,15 +100,15 @@ Script& Watch(Script& script, Where where = Where::Caller());      // Other(1), 
 Script& Wait(Script& script, Where where = Where::Caller());       // the watch of Other(1) is set
 Script& Hold(Script& script, Where where = Where::Caller());
 
-ContenderSpec Lock();        // an exclusive contender for /q
-ContenderSpec Try();         // one that does not wait
-ContenderSpec ProvenLock();  // one that waits for a proof
-ContenderSpec StrictLock();  // one that keeps the record of the last holder
-ContenderSpec Of(Mode mode);
-ContenderSpec At(const std::string& parent);
+Candidacy Lock();        // an exclusive contender for /q
+Candidacy Try();         // one that does not wait
+Candidacy ProvenLock();  // one that waits for a proof
+Candidacy StrictLock();  // one that keeps the record of the last holder
+Candidacy Of(Mode mode);
+Candidacy At(const std::string& parent);
 // From the reader, or the writer, 2 of guid "f", of session 7 and with token 900.
-ContenderSpec Upgrade();
-ContenderSpec Downgrade();
+Candidacy Upgrade();
+Candidacy Downgrade();
 std::string FollowedNode(Mode mode);
 
 std::string Mine(int32_t n, char guid = 'a');

@@ -89,13 +89,12 @@ struct ActionText {
   std::string operator()(const action::StartRetryTimer&) const { return "retry timer"; }
   std::string operator()(const action::StartOwnWatchTimer&) const { return "own timer"; }
   std::string operator()(const action::StartDelayTimer&) const { return "delay timer"; }
-  std::string operator()(const action::Granted& a) const {
+  std::string operator()(const Grant& a) const {
     return absl::StrCat("granted ", Label(a.node), " token ", a.token, " in ", a.session);
   }
   std::string operator()(const action::LeaseLost& a) const {
     return absl::StrCat("lost: ", TextOf(a.why));
   }
-  std::string operator()(const action::PlaceLost&) const { return "place lost"; }
   std::string operator()(const action::LeaveRefused& a) const {
     return absl::StrCat("cannot ", a.what, " ", Label(a.path), ": ", zk::CodeName(a.code));
   }

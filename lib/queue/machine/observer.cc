@@ -14,16 +14,11 @@ bool GoesAwayByItself(Code code) {
   return zk::OutcomeUnknown(code) || code == Code::kSessionExpired || code == Code::kThrottled;
 }
 
-bool SameState(const std::optional<ListedNode>& a, const std::optional<ListedNode>& b) {
-  if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
-  return a->name == b->name && a->stat.czxid == b->stat.czxid && a->data == b->data;
-}
-
 }  // namespace
 
-class Observer::Step {
+class Observer::Transition {
  public:
-  explicit Step(Observer& observer) : o_(observer) {}
+  explicit Transition(Observer& observer) : o_(observer) {}
 
   void operator()(const event::Connected&) { List(); }
   void operator()(const event::Disconnected&) { GoOutside(); }
@@ -43,8 +38,8 @@ class Observer::Step {
   void operator()(const event::Fired& e) {
     if (e.op != o_.watch_op_) return;
     o_.watch_op_ = 0;
-    // Else the look that is under way is answered first, or a leader who proclaims all the time
-    // would never be told.
+    // In any other state the look that is under way is answered first; otherwise a leader that
+    // proclaims all the time would never be told of.
     if (o_.state_ == State::kVacant) return List();
     if (o_.state_ != State::kFollowing) return;
     if (e.what == zk::WatchEvent::kDeleted) return List();
@@ -89,13 +84,10 @@ class Observer::Step {
     Settle(State::kFollowing, ListedNode{o_.head_, reply.data, reply.stat});
   }
 
-  // What is so was seen behind the watch; if that has fired since, it is no more so.
+  // Read behind the watch; stale if the watch has fired since.
   void Settle(State state, std::optional<ListedNode> head) {
     o_.state_ = state;
-    if (!o_.told_.has_value() || !SameState(*o_.told_, head)) {
-      o_.told_ = head;
-      actions.push_back(action::Tell{std::move(head)});
-    }
+    actions.push_back(action::Tell{std::move(head)});
     if (o_.watch_op_ == 0) List();
   }
 
@@ -143,7 +135,7 @@ class Observer::Step {
     return op;
   }
 
-  // The new one first: if it is the old one's equal, the server's stays.
+  // The new one first: if both are of the same node and kind, the server keeps its watch.
   void Watch(zk::Watch watch) {
     const OpId old = std::exchange(o_.watch_op_, o_.next_op_++);
     actions.push_back(action::Watch{o_.watch_op_, std::move(watch)});
@@ -154,9 +146,9 @@ class Observer::Step {
 };
 
 Actions Observer::On(const Event& event) {
-  Step step(*this);
-  std::visit(step, event);
-  return std::move(step.actions);
+  Transition transition(*this);
+  std::visit(transition, event);
+  return std::move(transition.actions);
 }
 
 }  // namespace zkrecipes::queue::observing

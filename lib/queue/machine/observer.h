@@ -26,7 +26,7 @@ struct Replied {         // to Send or Watch
   OpId op = 0;
   zk::Reply reply;
 };
-struct Fired {  // the watch of that op, which is used up
+struct Fired {  // the watch of that op is used up
   OpId op = 0;
   zk::WatchEvent what = zk::WatchEvent::kDeleted;
 };
@@ -53,11 +53,11 @@ struct Unwatch {  // may have fired
 struct StartRetryTimer {
   friend bool operator==(const StartRetryTimer&, const StartRetryTimer&) = default;
 };
-struct Tell {  // nothing: nobody is in the queue
+struct Tell {  // nullopt: the queue is empty
   std::optional<ListedNode> head;
   friend bool operator==(const Tell&, const Tell&) = default;
 };
-struct Fail {  // the last
+struct Fail {  // the last action
   zk::Code code = zk::Code::kOk;
   friend bool operator==(const Fail&, const Fail&) = default;
 };
@@ -66,22 +66,24 @@ using Action = std::variant<action::Send, action::Watch, action::Unwatch, action
                             action::Tell, action::Fail>;
 using Actions = std::vector<Action>;
 
-// Follows who is first in a queue: pure. Every answer that rests on a look is taken behind a watch
-// that was sent before it on the same connection, so the latest state is never missed; at most one
-// watch is wanted at a time: of the head's node, or while there is none of the parent's children,
-// or while there is no parent of its existence.
+// Follows which node is first in a queue: pure. Each look is sent behind its watch on the same
+// connection, so the latest state is never missed, though states between two looks may be. At most one
+// watch is wanted at a time: of the head's node, for its deletion and its data; without a head, of the
+// parent's children; without a parent, of its existence. So while there is a leader, contenders that
+// join or leave do not wake an observer. It tells what each look showed, also when nothing changed:
+// ObserverRunner leaves out what the user has been told.
 //
 //  kOutside --Connected--> kListing --a contender--> kReading --its data: tell--> kFollowing
 //     ^                     |  ^  ^                  |  ^                           |     |
-//     | Disconnected,       |  |  +------ gone ------+  +--- fired: data was set ---+     |
-//     | SessionLost         |  +------------------------- fired: deleted -----------------+
+//     | Disconnected,       |  |  +--- deleted ------+  +--- fired: data was set ---+     |
+//     | Expired             |  +------------------------- fired: deleted -----------------+
 //   (any)                   |  |
-//                           |  +-- fired, or no more so --------------------------+
+//                           |  +-- fired ------------------------------------------+
 //                           +-- none: watch the children, list again --> kChecking +--> kVacant
-//                           +-- no parent: watch for it -----------------^   nobody: tell
+//                           +-- no parent: watch for it -----------------^   none: tell
 //
-// An answer that a reconnection may still change (zk::OutcomeUnknown): kPausing, then kListing. One
-// that it does not: kFailed.
+// An answer that may be different after a pause or a reconnection: kPausing, then kListing. Any other
+// error: kFailed.
 class Observer {
  public:
   enum class State {
@@ -101,7 +103,7 @@ class Observer {
   State state() const { return state_; }
 
  private:
-  class Step;
+  class Transition;
 
   std::string parent_;
   State state_ = State::kOutside;
@@ -109,9 +111,8 @@ class Observer {
   OpId ask_op_ = 0;    // the look whose answer counts
   OpId watch_op_ = 0;  // the watch that is set, or being set
   std::string head_;   // kReading, kFollowing
-  std::optional<std::optional<ListedNode>> told_;
 
-  auto Tie() const { return std::tie(parent_, state_, next_op_, ask_op_, watch_op_, head_, told_); }
+  auto Tie() const { return std::tie(parent_, state_, next_op_, ask_op_, watch_op_, head_); }
 
  public:
   friend bool operator==(const Observer& a, const Observer& b) { return a.Tie() == b.Tie(); }

@@ -24,8 +24,14 @@ absl::Duration ExpiryBound::PingGap() const {
   return timeout_ / 4 + kLeadersDelay;
 }
 
-absl::Duration ExpiryBound::Lifetime() const {
-  return timeout_ / (1 + margins_.clock_rate_bound) - margins_.slack;
+absl::Duration ExpiryMargins::Lifetime(absl::Duration session_timeout) const {
+  return session_timeout / (1 + clock_rate_bound) - slack;
+}
+
+// The holder's clock may be slow by the bound, and that of the contender that waits fast.
+absl::Duration ExpiryMargins::LifetimeUnderDelay(absl::Duration lock_delay) const {
+  const double rates = 1 + clock_rate_bound;
+  return lock_delay / (rates * rates) - slack;
 }
 
 void ExpiryBound::Connected(base::BootTime began, base::BootTime now, absl::Duration timeout,
@@ -76,8 +82,8 @@ void ExpiryBound::Confirm(const Request& request, base::BootTime now) {
   if (proven > now) deadline_ = proven;
 }
 
-// A leader that had found the session's time to be over when it heard of the touch would have ended
-// it by the time of this write.
+// A leader that heard of the touch too late, when it was about to end the session, would have ended it
+// by the time of this write.
 bool ExpiryBound::WasNotEnding(const Request& request, base::BootTime now) const {
   return heard_.has_value() && heard_->known_at + kLeadersDelay <= request.sent &&
          heard_->touch + Lifetime() > now;

@@ -18,6 +18,11 @@ struct ExpiryMargins {
   double clock_rate_bound = 0.1;
   absl::Duration ping_gap;  // between two pings of the leader; zero: see ExpiryBound::PingGap
   absl::Duration slack = absl::Milliseconds(2);
+
+  // How much of a session timeout, counted from a touch, this client may count on.
+  absl::Duration Lifetime(absl::Duration session_timeout) const;
+  // The same for a lock delay, counted from a confirmed write.
+  absl::Duration LifetimeUnderDelay(absl::Duration lock_delay) const;
 };
 
 // Until when the ensemble cannot have expired a session, as far as this client can prove it from
@@ -52,18 +57,18 @@ class ExpiryBound {
   // `began`: before the client began to connect. `timeout`: as negotiated now.
   void Connected(base::BootTime began, base::BootTime now, absl::Duration timeout,
                  bool new_session);
-  // What was not answered counts for nothing.
+  // What has not been answered counts for nothing.
   void Disconnected();
-  // What was proven counts no more, not even that there never was a gap.
+  // Forgets what was proven, even that it was proven without a gap.
   void Restart() { deadline_.reset(); }
 
   Request Sent(base::BootTime now) { return {connection_, ++sent_, now}; }
   // `committed`: by the quorum, whatever its outcome. REQUIRES: in the order of sending.
   void Answered(const Request& request, base::BootTime now, bool committed);
 
-  // Nothing: unproven.
+  // nullopt: unproven.
   std::optional<base::BootTime> deadline() const { return deadline_; }
-  // Hardly anything is proven, and a write that is sent now will change that once it is answered.
+  // Little time is left, and a write that is sent now will win some once it is answered.
   bool NextWriteHelps(base::BootTime now) const;
 
   absl::Duration timeout() const { return timeout_; }  // the smallest of the session
@@ -83,7 +88,7 @@ class ExpiryBound {
     base::BootTime touch;
   };
 
-  absl::Duration Lifetime() const;
+  absl::Duration Lifetime() const { return margins_.Lifetime(timeout_); }
   bool WasNotEnding(const Request& request, base::BootTime now) const;
   void Confirm(const Request& request, base::BootTime now);
   void Ship(const Request& request);

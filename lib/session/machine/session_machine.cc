@@ -7,9 +7,9 @@ namespace {
 constexpr int kRoundsPerResolution = 3;
 }  // namespace
 
-class SessionMachine::Step {
+class SessionMachine::Transition {
  public:
-  Step(SessionMachine& machine, Actions& actions) : m_(machine), actions_(actions) {}
+  Transition(SessionMachine& machine, Actions& actions) : m_(machine), actions_(actions) {}
 
   void operator()(const event::Start&) {
     if (m_.state_ == State::kNew) Resolve();
@@ -74,7 +74,7 @@ class SessionMachine::Step {
       return Do(action::AnnounceFailed{e.why});
     }
     if (m_.state_ == State::kClosing) return;
-    had_session ? Resolve() : Pause();  // who turns newcomers away is not asked again at once
+    had_session ? Resolve() : Pause();  // a server that refuses new sessions needs a pause
   }
 
   void operator()(const event::CloseRequested&) {
@@ -121,7 +121,7 @@ class SessionMachine::Step {
 
 Actions SessionMachine::On(const Event& event) {
   Actions actions;
-  std::visit(Step(*this, actions), event);
+  std::visit(Transition(*this, actions), event);
   return actions;
 }
 

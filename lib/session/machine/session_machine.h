@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The succession of a client's sessions, as a state machine: events in, actions out; a copyable
-// value with a complete hash. session.h lets it act.
+// A client's sessions, one after another, as a state machine: events in, actions out; a copyable value
+// with a complete hash. session.h lets it act.
 //
 //   kNew --Start--> kResolving --Resolved--> kConnecting --Connected--> kConnected
 //                    ^  ^   |                   |     |                 |      ^
@@ -16,8 +16,10 @@
 //
 //   any --CloseRequested--> kClosing --Drained--> kClosed
 //
-// A session that was suspended for its timeout has its servers' names resolved
-// again now and then. If they have moved it is given up: --> kConnecting with the new addresses.
+// While a session has been suspended for longer than its timeout, the servers' names are resolved
+// again now and then. If they have moved, the session is given up (its leases were lost before):
+// --> kConnecting with the new addresses. Carrying it over would mean setting all its watches again
+// elsewhere, for a rare case.
 
 #ifndef ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
 #define ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
@@ -36,7 +38,7 @@ namespace zkrecipes::session {
 namespace event {
 struct Start {};
 struct Resolved {      // the servers' names, to addresses
-  bool moved = false;  // other ones than the handle's
+  bool moved = false;  // they differ from the handle's
 };
 struct ResolveFailed {};  // or no handle could be opened
 struct PauseOver {};
@@ -51,7 +53,7 @@ struct HandleEnded {
   zk::Code why = zk::Code::kOk;
 };
 struct CloseRequested {};
-struct Drained {};  // nothing is left to send, or the time to send it is over
+struct Drained {};  // nothing is left to send, or the time for it has passed
 }  // namespace event
 
 using Event = std::variant<event::Start, event::Resolved, event::ResolveFailed, event::PauseOver,
@@ -63,18 +65,18 @@ struct Resolve {};
 struct OpenHandle {};
 struct CloseHandle {};
 struct StartPause {
-  int attempt = 0;  // the how manieth in a row: grows the pause
+  int attempt = 0;  // attempts failed in a row; lengthens the pause
 };
 struct AnnounceConnected {
   zk::SessionId session = 0;
-  bool resumed = false;  // the session of before, with its nodes and watches
+  bool resumed = false;  // the same session as before, with its nodes and watches
 };
 struct AnnounceDisconnected {};  // connection lost; the session may live
-struct AnnounceExpired {};       // the session is gone; a new one follows
+struct AnnounceExpired {};       // the session has ended; a new one follows
 struct AnnounceFailed {          // refused for good: no session any more
   zk::Code why = zk::Code::kOk;
 };
-struct Drain {};           // let everybody leave, then event::Drained
+struct Drain {};           // let all listeners leave, then event::Drained
 struct AnnounceClosed {};  // last
 }  // namespace action
 
@@ -109,7 +111,7 @@ class SessionMachine {
   zk::SessionId session() const { return session_; }  // 0: none
 
  private:
-  class Step;
+  class Transition;
   auto Tie() const {
     return std::tie(servers_, state_, connected_, handle_open_, session_, failures_);
   }

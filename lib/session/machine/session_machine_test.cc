@@ -16,36 +16,36 @@ using State = SessionMachine::State;
 // ---- to a first session ------------------------------------------------------------------------
 
 TEST(SessionMachine, ResolvesThenConnectsThenAnnouncesItsSession) {
-  Story s;
+  SessionScript s;
   EXPECT_EQ(s.On(event::Start{}), "resolve");
   EXPECT_EQ(s.On(event::Resolved{}), "open");
-  EXPECT_EQ(s.On(event::Connected{7}), "up 7");
+  EXPECT_EQ(s.On(event::Connected{7}), "connected 7");
   EXPECT_EQ(s.state(), State::kConnected);
   EXPECT_TRUE(s.machine.connected());
   EXPECT_EQ(s.machine.session(), 7);
 }
 
 TEST(SessionMachine, PausesWhenNamesCannotBeResolvedAndTriesAgain) {
-  Story s = Resolving();
+  SessionScript s = Resolving();
   EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 1");
   EXPECT_EQ(s.state(), State::kPausing);
   EXPECT_EQ(s.On(event::PauseOver{}), "resolve");
 }
 
 TEST(SessionMachine, PausesWhenNoHandleCanBeOpened) {
-  Story s = Connecting();
+  SessionScript s = Connecting();
   EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 1");
   EXPECT_EQ(s.On(event::PauseOver{}), "resolve");
 }
 
 TEST(SessionMachine, PausesLongerWithEachFailureInARow) {
-  Story s = Pausing();
+  SessionScript s = Pausing();
   s.On(event::PauseOver{});
   EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 2");
 }
 
 TEST(SessionMachine, ForgetsFailuresOnceConnected) {
-  Story s = Pausing();
+  SessionScript s = Pausing();
   s.On(event::PauseOver{});
   s.On(event::Resolved{});
   s.On(event::Connected{7});
@@ -54,14 +54,14 @@ TEST(SessionMachine, ForgetsFailuresOnceConnected) {
 }
 
 TEST(SessionMachine, ResolvesAgainAfterThreeRoundsWithoutASession) {
-  Story s = Connecting();
+  SessionScript s = Connecting();
   EXPECT_EQ(s.On(event::Disconnected{kThreeRounds - 1}), "");
   EXPECT_EQ(s.On(event::Disconnected{kThreeRounds}), "close handle, pause 1");
   EXPECT_EQ(s.On(event::PauseOver{}), "resolve");
 }
 
 TEST(SessionMachine, PausesWhenItIsTurnedAwayWithoutEverHavingASession) {
-  Story s = Connecting();
+  SessionScript s = Connecting();
   EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, pause 1");
   EXPECT_EQ(s.On(event::PauseOver{}), "resolve");
 }
@@ -69,27 +69,27 @@ TEST(SessionMachine, PausesWhenItIsTurnedAwayWithoutEverHavingASession) {
 // ---- connection and session lost ---------------------------------------------------------------
 
 TEST(SessionMachine, KeepsTheSessionWhenTheConnectionIsLost) {
-  Story s = Connected();
-  EXPECT_EQ(s.On(event::Disconnected{1}), "down");
+  SessionScript s = Connected();
+  EXPECT_EQ(s.On(event::Disconnected{1}), "disconnected");
   EXPECT_EQ(s.state(), State::kSuspended);
   EXPECT_FALSE(s.machine.connected());
   EXPECT_EQ(s.machine.session(), 7);
 }
 
 TEST(SessionMachine, AnnouncesALossOfConnectionOnce) {
-  Story s = Suspended();
+  SessionScript s = Suspended();
   EXPECT_EQ(s.On(event::Disconnected{2}), "");
 }
 
 // The session may be alive: its leases and places are worth waiting for.
 TEST(SessionMachine, NeverGivesUpASessionForFailedAttempts) {
-  Story s = Suspended();
+  SessionScript s = Suspended();
   EXPECT_EQ(s.On(event::Disconnected{100}), "");
   EXPECT_EQ(s.state(), State::kSuspended);
 }
 
-TEST(SessionMachine, LooksWhetherTheServersHaveMovedOnceASessionHasLapsed) {
-  Story s = Suspended();
+TEST(SessionMachine, LooksWhetherTheServersHaveMovedOnceTheyWereSilentForTheTimeout) {
+  SessionScript s = Suspended();
   EXPECT_EQ(s.On(event::Disconnected{kThreeRounds, false}), "");
   EXPECT_EQ(s.On(event::Disconnected{kThreeRounds + 1, true}), "");
   EXPECT_EQ(s.On(event::Disconnected{2 * kThreeRounds, true}), "resolve");
@@ -98,16 +98,16 @@ TEST(SessionMachine, LooksWhetherTheServersHaveMovedOnceASessionHasLapsed) {
   EXPECT_EQ(s.state(), State::kSuspended);
 }
 
-TEST(SessionMachine, GivesUpALapsedSessionWhoseServersHaveMoved) {
-  Story s = Suspended();
+TEST(SessionMachine, GivesUpASilentSessionWhoseServersHaveMoved) {
+  SessionScript s = Suspended();
   s.On(event::Disconnected{kThreeRounds, true});
-  EXPECT_EQ(s.On(event::Resolved{true}), "close handle, lost, open");
+  EXPECT_EQ(s.On(event::Resolved{true}), "close handle, expired, open");
   EXPECT_EQ(s.state(), State::kConnecting);
   EXPECT_EQ(s.machine.session(), 0);
 }
 
 TEST(SessionMachine, KeepsASessionThatCameBackBeforeTheServersWereSeenToHaveMoved) {
-  Story s = Suspended();
+  SessionScript s = Suspended();
   s.On(event::Disconnected{kThreeRounds, true});
   s.On(event::Connected{s.machine.session()});
   EXPECT_EQ(s.On(event::Resolved{true}), "");
@@ -115,34 +115,34 @@ TEST(SessionMachine, KeepsASessionThatCameBackBeforeTheServersWereSeenToHaveMove
 }
 
 TEST(SessionMachine, ResumesItsSession) {
-  Story s = Suspended();
-  EXPECT_EQ(s.On(event::Connected{7}), "up again 7");
+  SessionScript s = Suspended();
+  EXPECT_EQ(s.On(event::Connected{7}), "connected again 7");
   EXPECT_EQ(s.state(), State::kConnected);
 }
 
 TEST(SessionMachine, StartsANewSessionWhenOneHasExpired) {
-  Story s = Suspended();
-  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, lost, resolve");
+  SessionScript s = Suspended();
+  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, expired, resolve");
   EXPECT_EQ(s.machine.session(), 0);
   EXPECT_EQ(s.On(event::Resolved{}), "open");
-  EXPECT_EQ(s.On(event::Connected{8}), "up 8");
+  EXPECT_EQ(s.On(event::Connected{8}), "connected 8");
 }
 
 TEST(SessionMachine, HearsOfExpiryWhileConnected) {
-  Story s = Connected();
-  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, lost, resolve");
+  SessionScript s = Connected();
+  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, expired, resolve");
   EXPECT_FALSE(s.machine.connected());
 }
 
 // ClickHouse Keeper may give a new session without a word.
 TEST(SessionMachine, TakesAnotherSessionsIdForALossOfItsOwn) {
-  Story s = Suspended();
-  EXPECT_EQ(s.On(event::Connected{8}), "lost, up 8");
+  SessionScript s = Suspended();
+  EXPECT_EQ(s.On(event::Connected{8}), "expired, connected 8");
   EXPECT_EQ(s.machine.session(), 8);
 }
 
 TEST(SessionMachine, GivesUpForGoodWhenItsCredentialsAreRefused) {
-  Story s = Connecting();
+  SessionScript s = Connecting();
   EXPECT_EQ(s.On(event::HandleEnded{kAuthFailed}), "close handle, failed ZAUTHFAILED");
   EXPECT_EQ(s.state(), State::kFailed);
   EXPECT_EQ(s.On(event::PauseOver{}), "");
@@ -150,14 +150,14 @@ TEST(SessionMachine, GivesUpForGoodWhenItsCredentialsAreRefused) {
 }
 
 TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
-  Story s = Suspended();
-  EXPECT_EQ(s.On(event::HandleEnded{kAuthFailed}), "close handle, lost, failed ZAUTHFAILED");
+  SessionScript s = Suspended();
+  EXPECT_EQ(s.On(event::HandleEnded{kAuthFailed}), "close handle, expired, failed ZAUTHFAILED");
 }
 
 // ---- close -------------------------------------------------------------------------------------
 
 TEST(SessionMachine, DrainsThenClosesItsHandle) {
-  Story s = Connected();
+  SessionScript s = Connected();
   EXPECT_EQ(s.On(event::CloseRequested{}), "drain");
   EXPECT_TRUE(s.machine.connected());
   EXPECT_EQ(s.On(event::Drained{}), "close handle, closed");
@@ -166,42 +166,42 @@ TEST(SessionMachine, DrainsThenClosesItsHandle) {
 }
 
 TEST(SessionMachine, ClosesFromAnyState) {
-  for (const Story& from : {Fresh(), Resolving(), Pausing(), Failed()}) {
-    Story s = from;
+  for (const SessionScript& from : {Fresh(), Resolving(), Pausing(), Failed()}) {
+    SessionScript s = from;
     EXPECT_EQ(s.On(event::CloseRequested{}), "drain");
     EXPECT_EQ(s.On(event::Drained{}), "closed");
   }
-  for (const Story& from : {Connecting(), Connected(), Suspended()}) {
-    Story s = from;
+  for (const SessionScript& from : {Connecting(), Connected(), Suspended()}) {
+    SessionScript s = from;
     EXPECT_EQ(s.On(event::CloseRequested{}), "drain");
     EXPECT_EQ(s.On(event::Drained{}), "close handle, closed");
   }
 }
 
 TEST(SessionMachine, ComesBackWhileItDrains) {
-  Story s = Closing(Connected());
-  EXPECT_EQ(s.On(event::Disconnected{1}), "down");
-  EXPECT_EQ(s.On(event::Connected{7}), "up again 7");
+  SessionScript s = Closing(Connected());
+  EXPECT_EQ(s.On(event::Disconnected{1}), "disconnected");
+  EXPECT_EQ(s.On(event::Connected{7}), "connected again 7");
   EXPECT_EQ(s.state(), State::kClosing);
   EXPECT_TRUE(s.machine.connected());
 }
 
 TEST(SessionMachine, StartsNoNewSessionWhileItDrains) {
-  Story s = Closing(Suspended());
-  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, lost");
+  SessionScript s = Closing(Suspended());
+  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, expired");
   EXPECT_EQ(s.On(event::Drained{}), "closed");
 }
 
 TEST(SessionMachine, OpensNothingWhenNamesAreResolvedAfterClose) {
-  Story s = Closing(Resolving());
+  SessionScript s = Closing(Resolving());
   EXPECT_EQ(s.On(event::Resolved{}), "");
   EXPECT_EQ(s.On(event::ResolveFailed{}), "");
-  Story paused = Closing(Pausing());
+  SessionScript paused = Closing(Pausing());
   EXPECT_EQ(paused.On(event::PauseOver{}), "");
 }
 
 TEST(SessionMachine, ClosesOnce) {
-  Story s = Closing(Connected());
+  SessionScript s = Closing(Connected());
   EXPECT_EQ(s.On(event::CloseRequested{}), "");
   s.On(event::Drained{});
   EXPECT_EQ(s.On(event::CloseRequested{}), "");
@@ -209,7 +209,7 @@ TEST(SessionMachine, ClosesOnce) {
 }
 
 TEST(SessionMachine, IsDrainedOnlyWhenClosing) {
-  Story s = Connected();
+  SessionScript s = Connected();
   EXPECT_EQ(s.On(event::Drained{}), "");
   EXPECT_EQ(s.state(), State::kConnected);
 }

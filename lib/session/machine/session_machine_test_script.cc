@@ -16,10 +16,10 @@ struct TextOf {
     return absl::StrCat("pause ", a.attempt);
   }
   std::string operator()(const action::AnnounceConnected& a) const {
-    return absl::StrCat(a.resumed ? "up again " : "up ", a.session);
+    return absl::StrCat(a.resumed ? "connected again " : "connected ", a.session);
   }
-  std::string operator()(const action::AnnounceDisconnected&) const { return "down"; }
-  std::string operator()(const action::AnnounceExpired&) const { return "lost"; }
+  std::string operator()(const action::AnnounceDisconnected&) const { return "disconnected"; }
+  std::string operator()(const action::AnnounceExpired&) const { return "expired"; }
   std::string operator()(const action::AnnounceFailed& a) const {
     return absl::StrCat("failed ", zk::CodeName(a.why));
   }
@@ -35,44 +35,44 @@ std::string Text(const Actions& actions) {
 
 }  // namespace
 
-std::string Story::On(const Event& event) { return Text(machine.On(event)); }
+std::string SessionScript::On(const Event& event) { return Text(machine.On(event)); }
 
-Story Fresh() { return {}; }
-Story Resolving() {
-  Story s;
+SessionScript Fresh() { return {}; }
+SessionScript Resolving() {
+  SessionScript s;
   s.On(event::Start{});
   return s;
 }
-Story Connecting() {
-  Story s = Resolving();
+SessionScript Connecting() {
+  SessionScript s = Resolving();
   s.On(event::Resolved{});
   return s;
 }
-Story Pausing() {
-  Story s = Resolving();
+SessionScript Pausing() {
+  SessionScript s = Resolving();
   s.On(event::ResolveFailed{});
   return s;
 }
-Story Connected() {
-  Story s = Connecting();
+SessionScript Connected() {
+  SessionScript s = Connecting();
   s.On(event::Connected{7});
   return s;
 }
-Story Suspended() {
-  Story s = Connected();
+SessionScript Suspended() {
+  SessionScript s = Connected();
   s.On(event::Disconnected{1});
   return s;
 }
-Story Failed() {
-  Story s = Connecting();
+SessionScript Failed() {
+  SessionScript s = Connecting();
   s.On(event::HandleEnded{kAuthFailed});
   return s;
 }
-Story Closing(Story s) {
+SessionScript Closing(SessionScript s) {
   s.On(event::CloseRequested{});
   return s;
 }
-Story Closed(Story s) {
+SessionScript Closed(SessionScript s) {
   s.On(event::CloseRequested{});
   s.On(event::Drained{});
   return s;

@@ -14,8 +14,8 @@ inline constexpr int kThreeRounds = 3 * kServers;
 inline constexpr zk::Code kExpired = zk::Code::kSessionExpired;
 inline constexpr zk::Code kAuthFailed = zk::Code::kAuthFailed;
 
-// For tests: a machine and what it did last, as text. The texts are in session_machine_story.cc.
-struct Story {
+// For tests: a machine, and as text what it does. The texts are in session_machine_test_script.cc.
+struct SessionScript {
   SessionMachine machine{kServers};
 
   std::string On(const Event& event);
@@ -23,15 +23,15 @@ struct Story {
 };
 
 // Stories that have come as far as that; their session is 7.
-Story Fresh();
-Story Resolving();
-Story Connecting();
-Story Pausing();
-Story Connected();
-Story Suspended();
-Story Failed();
-Story Closing(Story s);
-Story Closed(Story s);
+SessionScript Fresh();
+SessionScript Resolving();
+SessionScript Connecting();
+SessionScript Pausing();
+SessionScript Connected();
+SessionScript Suspended();
+SessionScript Failed();
+SessionScript Closing(SessionScript s);
+SessionScript Closed(SessionScript s);
 
 }  // namespace zkrecipes::session
 

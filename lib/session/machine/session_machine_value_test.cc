@@ -38,9 +38,9 @@ std::vector<Event> EveryEvent() {
 }
 
 TEST(SessionMachine, DoesNothingOnceClosed) {
-  for (const Story& closed : {Closed(Fresh()), Closed(Connected()), Closed(Resolving())}) {
+  for (const SessionScript& closed : {Closed(Fresh()), Closed(Connected()), Closed(Resolving())}) {
     for (const Event& event : EveryEvent()) {
-      Story s = closed;
+      SessionScript s = closed;
       EXPECT_EQ(s.On(event), "") << event.index();
       EXPECT_EQ(s.state(), State::kClosed) << event.index();
     }
@@ -48,7 +48,7 @@ TEST(SessionMachine, DoesNothingOnceClosed) {
 }
 
 // What session.h may rely on, whatever comes: handles open and close in turn, a session is announced
-// up before it is down or lost, and nothing follows the end.
+// connected before disconnected or expired, and nothing follows the end.
 class Watchman {
  public:
   void operator()(const action::Resolve&) {}
@@ -56,34 +56,36 @@ class Watchman {
   void operator()(const action::Drain&) {}
   void operator()(const action::OpenHandle&) { EXPECT_FALSE(std::exchange(open_, true)); }
   void operator()(const action::CloseHandle&) { EXPECT_TRUE(std::exchange(open_, false)); }
-  void operator()(const action::AnnounceConnected& up) {
+  void operator()(const action::AnnounceConnected& a) {
     EXPECT_TRUE(open_);
-    EXPECT_EQ(up.resumed, session_ == up.session);
-    EXPECT_TRUE(session_ == 0 || up.resumed);
-    session_ = up.session;
-    up_ = true;
+    EXPECT_EQ(a.resumed, session_ == a.session);
+    EXPECT_TRUE(session_ == 0 || a.resumed);
+    session_ = a.session;
+    connected_ = true;
   }
-  void operator()(const action::AnnounceDisconnected&) { EXPECT_TRUE(std::exchange(up_, false)); }
+  void operator()(const action::AnnounceDisconnected&) {
+    EXPECT_TRUE(std::exchange(connected_, false));
+  }
   void operator()(const action::AnnounceExpired&) {
     EXPECT_NE(std::exchange(session_, 0), 0);
-    up_ = false;
+    connected_ = false;
   }
   void operator()(const action::AnnounceFailed&) { EXPECT_EQ(session_, 0); }
   void operator()(const action::AnnounceClosed&) {
     EXPECT_FALSE(open_);
     EXPECT_FALSE(std::exchange(closed_, true));
-    up_ = false;
+    connected_ = false;
     session_ = 0;
   }
 
   void NoHandleCouldBeOpened() { open_ = false; }
   bool open() const { return open_; }
-  bool up() const { return up_; }
+  bool connected() const { return connected_; }
   zk::SessionId session() const { return session_; }
 
  private:
   bool open_ = false;
-  bool up_ = false;
+  bool connected_ = false;
   bool closed_ = false;
   zk::SessionId session_ = 0;
 };
@@ -100,7 +102,7 @@ TEST(SessionMachine, KeepsItsPromisesInAnyOrderOfEvents) {
                             machine.state() == State::kConnecting;
       if (unopened) watchman.NoHandleCouldBeOpened();
       for (const Action& action : machine.On(event)) std::visit(watchman, action);
-      EXPECT_EQ(machine.connected(), watchman.up());
+      EXPECT_EQ(machine.connected(), watchman.connected());
       EXPECT_EQ(machine.session(), watchman.session());
     }
     if (HasFailure()) FAIL() << "run " << run;
@@ -109,7 +111,7 @@ TEST(SessionMachine, KeepsItsPromisesInAnyOrderOfEvents) {
 
 // ---- a value with a complete hash --------------------------------------------------------------
 
-void ExpectDifferent(const Story& a, const Story& b) {
+void ExpectDifferent(const SessionScript& a, const SessionScript& b) {
   EXPECT_FALSE(a.machine == b.machine);
   EXPECT_NE(absl::HashOf(a.machine), absl::HashOf(b.machine));
 }
@@ -118,10 +120,10 @@ TEST(SessionMachine, ComparesEveryField) {
   ExpectDifferent({SessionMachine(1)}, {SessionMachine(2)});
   ExpectDifferent(Closing(Connected()), Closing(Suspended()));   // connected
   ExpectDifferent(Closing(Resolving()), Closing(Connecting()));  // handle open
-  Story other = Connecting();
+  SessionScript other = Connecting();
   other.On(event::Connected{8});
   ExpectDifferent(Connected(), other);  // session
-  Story twice = Pausing();
+  SessionScript twice = Pausing();
   twice.On(event::PauseOver{});
   ExpectDifferent(Resolving(), twice);    // failures
   ExpectDifferent(Fresh(), Resolving());  // state
@@ -129,7 +131,7 @@ TEST(SessionMachine, ComparesEveryField) {
 
 TEST(SessionMachine, HashesAsItCompares) {
   std::vector<SessionMachine> machines;
-  for (const Story& s :
+  for (const SessionScript& s :
        {Fresh(), Resolving(), Connecting(), Pausing(), Connected(), Suspended(), Failed(),
         Closing(Connected()), Closing(Suspended()), Closed(Connected()), Closed(Fresh())}) {
     machines.push_back(s.machine);

@@ -15,19 +15,19 @@ namespace zkrecipes::session {
 
 using WatcherId = uint64_t;
 
-// Who in this session waits for what of which node. The server knows at most one watch of a kind for
-// a (session, path), however many watchers share it; it is taken off only when the last of them has
-// gone. Decides only: the caller sends what the answers ask for.
+// The watchers of this session, by kind of watch and node. The server knows at most one watch of a
+// kind for a (session, path), however many watchers share it; it is removed only with the last of
+// them. Decides only: the caller sends what the answers ask for.
 //
 // A copyable value with a complete hash. Not thread-safe. Does not block.
 class WatchTable {
  public:
   // A new watcher. The caller sends a request of its own for it, also when the node is watched
-  // already: only the reply to a request of one's own proves that the node was still there.
+  // already: only the reply to its own request proves that the node was still there.
   void Add(const zk::Watch& watch, WatcherId id);
 
-  // The reply to the request of `id`. `armed`: the server has the watch. True: nobody is
-  // interested any more, send RemoveWatches. A reply from before Clear has no effect.
+  // The reply to the request of `id`. `armed`: the server has the watch. True: it is
+  // not wanted any more, send RemoveWatches. A reply from before Clear has no effect.
   [[nodiscard]] bool OnReply(const zk::Watch& watch, WatcherId id, bool armed);
 
   // The watcher has lost interest; unknown ids are ignored. True: send RemoveWatches now.
@@ -39,7 +39,7 @@ class WatchTable {
   // One whose request is not answered does not: the answer will say whether it has a watch.
   std::vector<WatcherId> Fire(const std::string& path, zk::WatchEvent event);
 
-  // The session ended, and its watches with it.
+  // The session has expired, and its watches with it.
   void Clear() { entries_.clear(); }
 
   bool Has(const zk::Watch& watch) const { return entries_.count(watch) > 0; }
@@ -58,7 +58,7 @@ class WatchTable {
     }
   };
 
-  // Drops the entry when nobody is left in it; true if the server's watch must go with it.
+  // Drops the entry when no watcher is left in it; true if the server's watch must go with it.
   bool Tidy(const zk::Watch& watch, Entry& entry);
   void Fire(const zk::Watch& watch, std::vector<WatcherId>& fired);
 

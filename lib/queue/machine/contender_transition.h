@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_STEP_H_
-#define ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_STEP_H_
+#ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_TRANSITION_H_
+#define ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_TRANSITION_H_
 
 #include <string>
 #include <utility>
@@ -14,9 +14,9 @@ namespace zkrecipes::queue {
 // One event's transition of a Contender: changes `c_` and says what to do in `actions_`. Private to
 // the contender's sources, one for each section below. At most one of these is running at a time
 // and none survives its event, so that everything worth remembering is in the Contender.
-class Contender::Step {
+class Contender::Transition {
  public:
-  Step(Contender& contender, Actions& actions) : c_(contender), actions_(actions) {}
+  Transition(Contender& contender, Actions& actions) : c_(contender), actions_(actions) {}
 
   // contender.cc: events.
   void operator()(const event::Connected& e);
@@ -32,7 +32,7 @@ class Contender::Step {
   void operator()(const event::DelayOver& e);
 
  private:
-  // contender.cc: going on after a connection, a loss or a pause.
+  // contender.cc: continuing after a connection, a loss or a pause.
   void Resume();
   void ResumeState();
   void LoseRequests();
@@ -68,7 +68,7 @@ class Contender::Step {
   void OnWatchSet(zk::Code code);
   void OnDeleted(zk::Code code);
 
-  // contender_record.cc: the record of the last holder.
+  // contender_record.cc: lock-delay mode, the record of the last holder.
   std::string RecordPath() const;
   void ReadRecord();
   void OnRecord(const zk::Reply& reply);
@@ -86,7 +86,7 @@ class Contender::Step {
   void BeginLeaving();
   void Finish();
 
-  bool Follows() const { return !c_.spec_.follows.node.empty(); }
+  bool Follows() const { return !c_.candidacy_.follows.node.empty(); }
   bool Leaving() const { return c_.end_.outcome != Outcome::kNone; }
   bool OwnNodeWatched() const {
     return c_.own_watch_ == OwnWatch::kArmed || c_.own_watch_ == OwnWatch::kSetAgain;
@@ -105,4 +105,4 @@ class Contender::Step {
 
 }  // namespace zkrecipes::queue
 
-#endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_STEP_H_
+#endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_TRANSITION_H_

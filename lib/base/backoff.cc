@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/base/backoff.h"
+
+#include <algorithm>
+
+#include "lib/base/random.h"
+
+namespace zkrecipes::base {
+namespace {
+
+constexpr absl::Duration kQuick = absl::Milliseconds(20);
+constexpr int kMostDoublings = 10;
+
+}  // namespace
+
+absl::Duration Backoff::Next(uint64_t random_bits) {
+  const absl::Duration limit = Limit();
+  ++tries_;
+  return Jittered(limit, random_bits);
+}
+
+absl::Duration Backoff::LimitAfter(int tries) const {
+  if (tries < options_.quick_tries) return kQuick;
+  const int doublings = std::min(tries - options_.quick_tries, kMostDoublings);
+  return std::min(options_.longest, options_.first * (int64_t{1} << doublings));
+}
+
+}  // namespace zkrecipes::base

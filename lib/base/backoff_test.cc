@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/base/backoff.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace zkrecipes::base {
+namespace {
+
+constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+constexpr int kServers = 3;
+
+// As a handle reconnects: each server is tried once almost at once.
+TEST(Backoff, TriesEachServerOnceAlmostAtOnceThenDoublesUpToHalfASecond) {
+  const int limits_ms[] = {20, 20, 20, 50, 100, 200, 400, 500, 500, 500};
+  Backoff longest({.quick_tries = kServers});
+  Backoff shortest({.quick_tries = kServers});
+  for (const int limit : limits_ms) {
+    EXPECT_EQ(longest.Limit(), absl::Milliseconds(limit));
+    EXPECT_EQ(longest.Next(kMost), absl::Milliseconds(limit));
+    EXPECT_EQ(shortest.Next(0), absl::Milliseconds(limit) / 2);
+  }
+}
+
+TEST(Backoff, StaysAtItsLongestForEver) {
+  Backoff backoff({.first = absl::Milliseconds(100), .longest = absl::Seconds(10)});
+  for (int i = 0; i < 10'000; ++i) ASSERT_LE(backoff.Next(kMost), absl::Seconds(10));
+  EXPECT_EQ(backoff.Limit(), absl::Seconds(10));
+}
+
+TEST(Backoff, StartsOverAfterASuccess) {
+  Backoff backoff({.quick_tries = 1});
+  for (int i = 0; i < 20; ++i) backoff.Next(0);
+  backoff.Reset();
+  EXPECT_EQ(backoff.Next(kMost), absl::Milliseconds(20));
+  EXPECT_EQ(backoff.Next(kMost), absl::Milliseconds(50));
+}
+
+TEST(Backoff, DiffersBetweenRandomBits) { EXPECT_NE(Backoff({}).Next(1), Backoff({}).Next(kMost)); }
+
+}  // namespace
+}  // namespace zkrecipes::base

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a recipe asks of a queue, and what it gets.
+
+#ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_
+#define ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/time/time.h"
+
+#include "lib/queue/machine/node_name.h"
+#include "lib/zk/types.h"
+
+namespace zkrecipes::queue {
+
+// The lease that an upgrade or a downgrade goes on from: see docs/adr/0017.
+struct Followed {
+  std::string node;  // its name; empty: none
+  zk::SessionId session = 0;
+  int64_t token = 0;
+
+  friend bool operator==(const Followed&, const Followed&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Followed& f) {
+    return H::combine(std::move(h), f.node, f.session, f.token);
+  }
+};
+
+struct Candidacy {
+  Mode mode = Mode::kExclusive;
+  // Nonzero enables lock-delay mode: the contender keeps the record of the last holder, and waits
+  // this long if that one vanished without clearing it.
+  absl::Duration lock_delay = absl::ZeroDuration();
+  Followed follows = {};  // a reader's node of this session, or a writer's whose place is taken
+  std::string data = {};  // of the node; Acquisition replaces "" by the process's own: see owner.h
+  bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
+
+  // Filled in by Acquisition, from the path that the user gave and from the client's options.
+  std::string parent = {};  // the recipe's path, as the server knows it
+  Dialect dialect = Dialect::kCurator;
+  bool wait_for_proof = false;  // be granted only while the lease deadline lies in the future
+
+  bool delays() const { return lock_delay > absl::ZeroDuration(); }
+  // A downgrade: its node has the number of the writer's that it follows.
+  bool takes_place() const { return !follows.node.empty() && mode == Mode::kShared; }
+
+  friend bool operator==(const Candidacy&, const Candidacy&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Candidacy& c) {
+    return H::combine(std::move(h), c.mode, c.lock_delay, c.follows, c.data, c.try_only, c.parent,
+                      c.dialect, c.wait_for_proof);
+  }
+};
+
+// The head of the queue is reached. One struct all the way from the machine to the Lease.
+struct Grant {
+  int64_t token = 0;  // the node's czxid; a downgrade's: the token of the lease that it follows
+  std::string node;   // full path, as the server knows it
+  int64_t czxid = 0;  // the node's
+  zk::SessionId session = 0;
+  Mode mode = Mode::kExclusive;
+};
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_
