@@ -63,15 +63,6 @@ TEST_F(ClientInAWorld, ThatIsCutOffForLongerThanItsSessionComesBackWithANewOne) 
   EXPECT_THAT(states.seen(), Contains(ClientState::kExpired));
 }
 
-TEST_F(ClientInAWorld, KeepsItsSessionOverAChangeOfLeader) {
-  const States states(*client_);
-  const int64_t session = client_->session_id();
-  if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
-  EXPECT_TRUE(Await(states, ClientState::kConnected));
-  const Lease lease = Acquired(client_);
-  EXPECT_EQ(client_->session_id(), session);
-}
-
 TEST_F(ClientInAWorld, IsClosedOnceAndForAll) {
   const States states(*client_);
   EXPECT_TRUE(Await(states, ClientState::kConnected));

@@ -207,18 +207,33 @@ TEST_F(CandidatesInAWorld, ThatBeginWithoutAConnectionLeadOnceThereIsOne) {
   EXPECT_THAT(Queue(), ElementsAre(leading.node()));
 }
 
-TEST_F(CandidatesInAWorld, OutliveAChangeOfTheServersLeader) {
+TEST_F(CandidatesInAWorld, AndTheirClientsLocksOutliveAChangeOfTheServersLeader) {
   const ClientOptions options{.session_timeout = absl::Minutes(1)};
   auto first = NewClient(options);
   auto second = NewClient(options);
+  const States states(*first);
+  const int64_t session = first->session_id();
+  const std::string lock = path() + "-lock";
   std::optional<Lease> leading = Elected(Election(first, "one"));
   auto candidate = Queued(Election(second, "two"), 2);
+  std::optional<Lease> held = Acquired(first, lock);
+  Pending waiter(second, lock);
+  ASSERT_TRUE(world().Await([&] { return world().Paths(lock).size() == 2; }));
+  const auto before = world().Paths(world().root());
   const auto queue = Queue();
   if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
-  EXPECT_TRUE(AwaitState(*leading, Lease::State::kHeld));
+  EXPECT_TRUE(world().Await([&] { return states.Are(ClientState::kConnected); }));
+  for (const Lease* lease : {&*leading, &*held}) {
+    EXPECT_TRUE(AwaitState(*lease, Lease::State::kHeld));
+    EXPECT_FALSE(lease->lost().stop_requested());
+  }
   EXPECT_TRUE(AwaitLeader(second, "one"));
-  EXPECT_EQ(Queue(), queue);
-  EXPECT_FALSE(candidate.answered());
+  EXPECT_EQ(first->session_id(), session);
+  EXPECT_EQ(world().Paths(world().root()), before);
+  EXPECT_FALSE(candidate.answered() || waiter.answered());
+  const FencingToken token = held->token();
+  EXPECT_EQ(std::move(*held).Release(), absl::OkStatus());
+  EXPECT_GT(Granted(waiter).token(), token);
   leading.reset();
   EXPECT_EQ(Granted(candidate).node(), queue[1]);
   EXPECT_TRUE(AwaitQueue(0));

@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST_F(ElectionInAWorld, CandidatesLeadInTheOrderOfTheirComingAndTermsGrow) {
+TEST_F(ElectionInAWorld, CandidatesLeadInTheOrderOfArrivalAndTermsGrow) {
   Lease lease = Elected(Election(client_, "0"));
   EXPECT_EQ(lease.sequencer().mode, "leader");
   std::deque<Pending> waiting;
@@ -41,7 +41,7 @@ TEST_F(ElectionInAWorld, CandidatesLeadInTheOrderOfTheirComingAndTermsGrow) {
   }
 }
 
-TEST_F(ElectionInAWorld, NobodyLeadsWhereNobodyIsOrNothingIs) {
+TEST_F(ElectionInAWorld, AnAbsentOrEmptyPathHasNoLeader) {
   EXPECT_EQ(TextOf(Election(client_).CurrentLeader()), "nobody");
   { const Lease lease = Elected(Election(client_)); }
   ASSERT_TRUE(AwaitQueue(0));
@@ -73,7 +73,7 @@ TEST_F(ElectionInAWorld, CandidatesAreListedInOrderWithTheirIds) {
   EXPECT_FALSE(candidates->back().holds);
 }
 
-TEST_F(ElectionInAWorld, ATryWhileSomebodyLeadsQueuesNobody) {
+TEST_F(ElectionInAWorld, ATryWhileAnotherLeadsQueuesNoNode) {
   const Lease lease = Elected(Election(client_));
   EXPECT_FALSE(Election(client_).TryCampaign()->acquired());
   EXPECT_THAT(Queue(), ElementsAre(lease.node()));
@@ -111,7 +111,7 @@ TEST_F(ElectionInAWorld, AProclamationWakesNoCandidate) {
   EXPECT_EQ(Queue(), queue);
 }
 
-TEST_F(ElectionInAWorld, WhoLeadsNoMoreProclaimsNothing) {
+TEST_F(ElectionInAWorld, ADeposedLeaderProclaimsNothing) {
   const auto [deposed, next] = NewClients<2>();
   Lease lease = Elected(Election(deposed, "a", "1"));
   auto waiter = Queued(Election(next, "b", "2"), 2);
@@ -142,7 +142,7 @@ TEST_F(ElectionInAWorld, OnlyALeaderOfThisPathProclaims) {
   EXPECT_EQ(elsewhere.Proclaim(other, std::string(64 * 1024, 'x')), absl::OkStatus());
 }
 
-TEST_F(ElectionInAWorld, WhoMayNotWriteLeadsButDoesNotProclaim) {
+TEST_F(ElectionInAWorld, ACandidateWithoutWritePermissionLeadsButDoesNotProclaim) {
   ClientOptions options;
   options.acl = {{.permissions = 1 | 4 | 8}};  // read, create, delete
   auto client = NewClient(options);

@@ -262,23 +262,5 @@ TEST_F(LossInAWorld, AWaiterWhoseNodeWasDeletedWhileItWasCutOffIsToldAndNotGrant
   EXPECT_EQ(Code(waiter), StatusCode::kAborted);
 }
 
-TEST_F(LossInAWorld, ALeaseAndAWaitOutliveAChangeOfLeaderAndTokensGrow) {
-  auto holder = NewClient({.session_timeout = absl::Minutes(1)});
-  auto other = NewClient({.session_timeout = absl::Minutes(1)});
-  std::optional<Lease> lease = Acquired(holder);
-  Pending waiter = Queued(other, 2);
-  const auto queue = Queue();
-  if (!world().ChangeLeader()) GTEST_SKIP() << kNotOursToDisturb;
-  EXPECT_TRUE(AwaitState(*lease, Lease::State::kHeld));
-  EXPECT_FALSE(lease->lost().stop_requested());
-  EXPECT_EQ(Queue(), queue);
-  EXPECT_FALSE(waiter.answered());
-  const FencingToken token = lease->token();
-  EXPECT_EQ(std::move(*lease).Release(), absl::OkStatus());
-  const Lease next = Granted(waiter);
-  EXPECT_GT(next.token(), token);
-  EXPECT_EQ(next.node(), queue[1]);
-}
-
 }  // namespace
 }  // namespace zkrecipes::integration

@@ -15,7 +15,7 @@ namespace {
 
 using absl::StatusCode;
 
-TEST_F(ElectionInAWorld, AnObserverHearsOfLeadersValuesAndNobody) {
+TEST_F(ElectionInAWorld, AnObserverHearsOfLeadersValuesAndVacancy) {
   auto observing = NewClient();
   const Told told(Election(observing));
   ASSERT_TRUE(AwaitTold(told, {"nobody"}));
@@ -91,7 +91,7 @@ TEST_F(ElectionInAWorld, AClosedClientIsTheObserversLastNews) {
   EXPECT_TRUE(AwaitTold(late, {"FAILED_PRECONDITION"}));
 }
 
-TEST_F(ElectionInAWorld, WhoMayNotReadHearsThatAndNoMore) {
+TEST_F(ElectionInAWorld, AnObserverWithoutReadPermissionHearsOnlyThat) {
   auto owner = NewClient({.digest_credentials = "owner:secret", .acl = CreatorOnlyAcl()});
   auto stranger = NewClient();
   const Lease lease = Elected(Election(owner, "a", "1"));

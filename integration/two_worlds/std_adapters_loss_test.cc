@@ -69,7 +69,7 @@ TEST_F(StdAdaptersInAWorld, AWaiterWhoseNodeWasDeletedIsToldSo) {
   EXPECT_EQ(Result(std::move(waiting)), std::errc::identifier_removed);
 }
 
-TEST_F(StdAdaptersInAWorld, WhoseClientTheAclRefusesIsToldSo) {
+TEST_F(StdAdaptersInAWorld, AMutexThatTheAclRefusesSaysSo) {
   auto owner = NewClient({.digest_credentials = "owner:secret", .acl = CreatorOnlyAcl()});
   DistributedMutex mutex(owner, path());
   const std::lock_guard lock(mutex);

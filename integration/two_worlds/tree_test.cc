@@ -109,7 +109,7 @@ TEST_F(TreeInAWorld, AnEphemeralNodeIsNoLocksPath) {
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
 }
 
-TEST_F(TreeInAWorld, WhoShowsOtherCredentialsIsRefused) {
+TEST_F(TreeInAWorld, AClientWithOtherCredentialsIsRefused) {
   const ClientOptions alice{.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()};
   auto owner = NewClient(alice);
   const Lease lease = Acquired(owner);

@@ -16,9 +16,8 @@
 
 namespace zkrecipes::integration {
 
-// Where the behaviour tests of this folder happen: an ensemble in memory, or one of three real
-// servers. One test program is linked with memory_world.cc, the other with server_world.cc. In both
-// a tick is half a second, sessions last from a second to a minute, and containers are looked after
+// Where the tests of this folder run: an ensemble in memory, or one of three real servers. One test program is linked with memory_world.cc, the other with server_world.cc. In both
+// a tick is half a second, sessions last from a second to a minute, and containers are checked
 // every second.
 //
 // For one thread. A client must not outlive its world.
@@ -26,7 +25,7 @@ class World {
  public:
   virtual ~World() = default;
 
-  // A path of this world's own: there is nothing below it yet, nor is it there itself.
+  // A path of this world's own, not created yet.
   virtual const std::string& root() const = 0;
 
   // A client with a network of its own. `options.servers` is "" or "/namespace".
@@ -47,7 +46,7 @@ class World {
 
   // ---- The tree, as an operator sees it --------------------------------------------------------
 
-  // What was committed before is seen and acted on. Persistent nodes.
+  // They act on all that was committed before. Create makes persistent nodes.
   virtual bool Create(const std::string& path) = 0;
   virtual bool Delete(const std::string& path) = 0;
   // Of all nodes below `path`, sorted.

@@ -27,18 +27,12 @@ namespace zkrecipes::integration {
 namespace {
 
 using nlohmann::json;
+using testing::Answer;
 using ::testing::HasSubstr;
-using testing::Program;
 using testing::StartTimeOf;
 using testing::TempDir;
 
 constexpr char kZkr[] = ZKRECIPES_BIN_DIR "/zkr";
-
-struct Outcome {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
 
 class EnsembleCommandTest : public ::testing::Test {
  protected:
@@ -62,13 +56,11 @@ class EnsembleCommandTest : public ::testing::Test {
   }
 
   // `zkr ensemble WORDS --dir DIR`
-  Outcome Run(const std::vector<std::string>& words) {
+  Answer Run(const std::vector<std::string>& words) {
     std::vector<std::string> argv = {kZkr, "ensemble"};
     argv.insert(argv.end(), words.begin(), words.end());
     argv.insert(argv.end(), {"--dir", directory_});
-    Program program(argv);
-    const int status = program.Wait();
-    return {status, program.Out(), program.Err()};
+    return testing::RunToEnd(argv);
   }
 
   json Status() { return json::parse(Run({"status", "--json"}).out); }
@@ -91,7 +83,7 @@ class EnsembleCommandTest : public ::testing::Test {
 };
 
 TEST_F(EnsembleCommandTest, StartsShowsAndStopsAndLeavesNothing) {
-  const Outcome start = Run({"start", "--servers", "3"});
+  const Answer start = Run({"start", "--servers", "3"});
   ASSERT_EQ(start.status, 0) << start.err;
   EXPECT_THAT(start.out, ::testing::MatchesRegex("127.0.0.1:[0-9]+,127.0.0.1:[0-9]+,"
                                                  "127.0.0.1:[0-9]+\n"));
@@ -103,12 +95,12 @@ TEST_F(EnsembleCommandTest, StartsShowsAndStopsAndLeavesNothing) {
   std::multiset<std::string> modes;
   for (const json& member : status["members"]) modes.insert(member["mode"].get<std::string>());
   EXPECT_EQ(modes, (std::multiset<std::string>{"follower", "follower", "leader"}));
-  const Outcome table = Run({"status"});
+  const Answer table = Run({"status"});
   EXPECT_EQ(table.status, 0);
   EXPECT_THAT(table.out, HasSubstr("leader"));
 
   const std::vector<pid_t> pids = Pids();
-  const Outcome stop = Run({"stop"});
+  const Answer stop = Run({"stop"});
   EXPECT_EQ(stop.status, 0) << stop.err;
   EXPECT_EQ(stop.out, "");
   for (const pid_t pid : pids) EXPECT_EQ(StartTimeOf(pid), 0u);
@@ -131,27 +123,27 @@ TEST_F(EnsembleCommandTest, TheServersAreDaemonsOnLoopback) {
 }
 
 TEST_F(EnsembleCommandTest, ASecondStartSaysThatItRunsAndPrintsTheSame) {
-  const Outcome first = Run({"start", "--servers", "1"});
+  const Answer first = Run({"start", "--servers", "1"});
   const std::vector<pid_t> pids = Pids();
-  const Outcome second = Run({"start"});
+  const Answer second = Run({"start"});
   EXPECT_EQ(second.status, 0) << second.err;
   EXPECT_EQ(second.out, first.out);
   EXPECT_THAT(second.err, HasSubstr("already"));
   EXPECT_EQ(Pids(), pids);
-  const Outcome other = Run({"start", "--servers", "3"});
+  const Answer other = Run({"start", "--servers", "3"});
   EXPECT_EQ(other.status, 64);
   EXPECT_THAT(other.err, HasSubstr("has 1 server(s), not 3"));
 }
 
 TEST_F(EnsembleCommandTest, StartBringsBackOnlyTheServersThatDied) {
-  const Outcome first = Run({"start"});
+  const Answer first = Run({"start"});
   const std::vector<pid_t> before = Pids();
   ASSERT_EQ(before.size(), 3u);
   kill(before[0], SIGKILL);
   ASSERT_TRUE(testing::WaitUntil([&] { return StartTimeOf(before[0]) == 0; }));
   EXPECT_EQ(Status()["members"][0]["mode"], "down");
 
-  const Outcome again = Run({"start"});
+  const Answer again = Run({"start"});
   EXPECT_EQ(again.status, 0) << again.err;
   EXPECT_EQ(again.out, first.out);
   EXPECT_THAT(again.err, HasSubstr("starting 1 of 3"));
@@ -167,7 +159,7 @@ TEST_F(EnsembleCommandTest, WithoutAQuorumStatusFails) {
   ASSERT_EQ(pids.size(), 3u);
   kill(pids[1], SIGKILL);
   kill(pids[2], SIGSTOP);  // stop has to end this one too
-  const Outcome status = Run({"status"});
+  const Answer status = Run({"status"});
   EXPECT_EQ(status.status, 69);
   EXPECT_THAT(status.out, HasSubstr("no answer"));
   EXPECT_EQ(Run({"stop"}).status, 0);
@@ -175,11 +167,11 @@ TEST_F(EnsembleCommandTest, WithoutAQuorumStatusFails) {
 }
 
 TEST_F(EnsembleCommandTest, WithoutAnEnsembleStatusFailsAndStopIsDone) {
-  const Outcome status = Run({"status", "--json"});
+  const Answer status = Run({"status", "--json"});
   EXPECT_EQ(status.status, 69);
   EXPECT_FALSE(json::parse(status.out)["quorum"].get<bool>());
   EXPECT_THAT(status.err, HasSubstr("no ensemble"));
-  const Outcome stop = Run({"stop"});
+  const Answer stop = Run({"stop"});
   EXPECT_EQ(stop.status, 0);
   EXPECT_THAT(stop.err, HasSubstr("no ensemble"));
 }
@@ -192,7 +184,7 @@ TEST_F(EnsembleCommandTest, RefusesWhatItCannotUseAndLeavesItAlone) {
 
   std::filesystem::create_directory(directory_);
   std::ofstream(directory_ + "/letter") << "precious";
-  const Outcome start = Run({"start"});
+  const Answer start = Run({"start"});
   EXPECT_EQ(start.status, 69);
   EXPECT_THAT(start.err, HasSubstr("holds something else"));
   EXPECT_EQ(Run({"stop"}).status, 0);

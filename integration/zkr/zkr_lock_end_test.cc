@@ -118,7 +118,7 @@ TEST_F(ZkrLockEndTest, AServerThatDiesIsNoLoss) {
   EXPECT_TRUE(life_.IsHeld());
   zkr->Signal(SIGTERM);
   EXPECT_EQ(zkr->Wait(), 128 + SIGTERM);
-  // The one who looks may have lost its own connection.
+  // The observing client may have lost its own connection.
   EXPECT_TRUE(Eventually([&] {
     const auto queue = ListContenders(*other(), node_path(), {kSoon});
     return queue.ok() && queue->empty();

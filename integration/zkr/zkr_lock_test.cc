@@ -30,6 +30,20 @@ class ZkrLockTest : public ZkrTest {
     EXPECT_THAT(zkr.Err(), HasSubstr(words));
     EXPECT_THAT(zkr.Out(), IsEmpty());
   }
+  void ExpectBusy(const std::vector<std::string>& flags) {
+    ExpectNotRun(*StartLock("echo ran", flags), "not_acquired", 75, "");
+  }
+  // A command that runs until it is told to end, and says `name` on the life line when it begins.
+  std::unique_ptr<Zkr> StartSaying(const std::string& name, const std::vector<std::string>& flags) {
+    return StartLock(Holding("echo " + name + " >&9; exec sleep 1000"), flags);
+  }
+  std::string Modes() {
+    std::string modes;
+    for (const ContenderInfo& c : Queue()) {
+      absl::StrAppend(&modes, c.mode, c.holds ? " held, " : " waiting, ");
+    }
+    return modes;
+  }
 };
 
 TEST_F(ZkrLockTest, EndsWithTheCommandsStatus) {
@@ -129,6 +143,55 @@ TEST_F(ZkrLockTest, AWaiterRunsOnceTheHolderLeaves) {
   EXPECT_EQ(zkr->Wait(), 0);
   EXPECT_EQ(zkr->Out(), "ran\n");
   EXPECT_GT(zkr->Result()["token"], first);
+}
+
+// ---- Readers and writers -----------------------------------------------------------------------------
+
+TEST_F(ZkrLockTest, ReadersRunTogetherAndAWriterAlone) {
+  auto one = StartSaying("one", {"--shared"});
+  auto two = StartSaying("two", {"--shared", "--try"});
+  ASSERT_TRUE(life_.WaitFor("one"));
+  ASSERT_TRUE(life_.WaitFor("two"));
+  ExpectBusy({"--exclusive", "--try"});
+  auto writer = StartSaying("writer", {"--exclusive"});
+  ASSERT_TRUE(AwaitQueue(3));
+  EXPECT_EQ(Modes(), "shared held, shared held, exclusive waiting, ");
+  one->Signal(SIGTERM);
+  two->Signal(SIGTERM);
+  EXPECT_EQ(one->Wait(), 128 + SIGTERM);
+  EXPECT_EQ(two->Wait(), 128 + SIGTERM);
+  ASSERT_TRUE(life_.WaitFor("writer"));
+  EXPECT_GT(Queue().at(0).token.value(), two->Result()["token"]);
+  ExpectBusy({"--shared", "--try"});
+}
+
+TEST_F(ZkrLockTest, AQueuedWriterHoldsBackLaterReaders) {
+  auto reader = StartSaying("reader", {"--shared"});
+  ASSERT_TRUE(life_.WaitFor("reader"));
+  auto writer = StartSaying("writer", {"--exclusive"});
+  ASSERT_TRUE(AwaitQueue(2));
+  ExpectBusy({"--shared", "--try"});
+  ExpectBusy({"--shared", "--wait", "100ms"});
+}
+
+TEST_F(ZkrLockTest, APlainLockIsAWriter) {
+  auto reader = StartSaying("reader", {"--shared"});
+  ASSERT_TRUE(life_.WaitFor("reader"));
+  ExpectBusy({"--try"});
+  reader->Signal(SIGTERM);
+  EXPECT_EQ(reader->Wait(), 128 + SIGTERM);
+  auto plain = StartSaying("plain", {});
+  ASSERT_TRUE(life_.WaitFor("plain"));
+  ExpectBusy({"--shared", "--try"});
+  ExpectBusy({"--exclusive", "--try"});
+}
+
+TEST_F(ZkrLockTest, TheSequencerSaysWhichOfThem) {
+  for (const std::string mode : {"shared", "exclusive"}) {
+    auto zkr = StartLock("echo $ZKR_SEQUENCER", {"--" + mode});
+    EXPECT_EQ(zkr->Wait(), 0);
+    EXPECT_THAT(zkr->Out(), HasSubstr("zkr1:" + mode + ":" + zkr->Result()["token"].dump() + ":"));
+  }
 }
 
 }  // namespace

@@ -24,18 +24,12 @@ using ::testing::StartsWith;
 
 class ZkrLsTest : public ZkrTest {
  protected:
-  struct Answer {
-    int status;
-    std::string out;
-    std::string err;
-  };
-  Answer Run(const std::vector<std::string>& arguments) {
-    auto zkr = Start(arguments);
-    const int status = zkr->Wait();
-    return {status, zkr->Out(), zkr->Err()};
+  testing::Answer Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {ZKRECIPES_BIN_DIR "/zkr", "--servers", servers()});
+    return testing::RunToEnd(arguments);
   }
   json Listed(const std::vector<std::string>& arguments) {
-    const Answer answer = Run(arguments);
+    const testing::Answer answer = Run(arguments);
     EXPECT_EQ(answer.status, 0) << answer.err;
     EXPECT_THAT(answer.err, IsEmpty());
     return json::parse(answer.out);
@@ -43,7 +37,7 @@ class ZkrLsTest : public ZkrTest {
 };
 
 TEST_F(ZkrLsTest, ShowsAnAbsentPathAsAnEmptyQueue) {
-  const Answer text = Run({"ls", node_path()});
+  const testing::Answer text = Run({"ls", node_path()});
   EXPECT_EQ(text.status, 0);
   EXPECT_THAT(text.out, IsEmpty());
   EXPECT_THAT(text.err, HasSubstr("nobody holds or waits for " + node_path()));
@@ -84,7 +78,7 @@ TEST_F(ZkrLsTest, ShowsATableToPeople) {
   const Lease held = Acquired(holder);
   const Pending waiter(other(), node_path());
   ASSERT_TRUE(AwaitQueue(2));
-  const Answer answer = Run({"ls", node_path()});
+  const testing::Answer answer = Run({"ls", node_path()});
   EXPECT_EQ(answer.status, 0);
   const std::vector<std::string> lines = absl::StrSplit(answer.out, '\n');
   ASSERT_EQ(lines.size(), 4u) << answer.out;

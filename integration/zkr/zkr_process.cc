@@ -136,6 +136,12 @@ int Program::Wait() {
 
 bool Program::IsRunning() { return !Reap(); }
 
+Answer RunToEnd(const std::vector<std::string>& argv) {
+  Program program(argv);
+  const int status = program.Wait();
+  return {status, program.Out(), program.Err()};
+}
+
 std::string NameOf(pid_t pid) {
   const std::string line = ReadFile("/proc/" + std::to_string(pid) + "/comm");
   return line.substr(0, line.find('\n'));

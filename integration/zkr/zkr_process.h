@@ -19,7 +19,7 @@ namespace zkrecipes::testing {
 // Far more than anything takes here, also on a loaded machine.
 inline constexpr absl::Duration kPatience = absl::Seconds(60);
 
-// Asks until `condition` holds: false if it does not within `patience`.
+// Polls `condition`: false if it does not hold within `patience`.
 bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience = kPatience);
 
 // Whether zkr may put a command into a PID namespace here, and why a test of that is skipped if not.
@@ -55,7 +55,7 @@ class LifeLine {
   // Waits until a holder has written `text`.
   bool WaitFor(const std::string& text);
   bool IsHeld();        // at this moment
-  bool WaitUntilCut();  // nobody holds it any more
+  bool WaitUntilCut();  // no process holds it any more
 
  private:
   void Read();
@@ -97,6 +97,14 @@ class Program {
   int status_ = -1;
   bool ended_ = false;
 };
+
+// What a program that has run to its end left behind.
+struct Answer {
+  int status = -1;  // as Program::Wait
+  std::string out;
+  std::string err;
+};
+Answer RunToEnd(const std::vector<std::string>& argv);
 
 std::string NameOf(pid_t pid);  // /proc/<pid>/comm
 

@@ -23,13 +23,13 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 
-// What it takes to kill: a tenth of what a healthy lease has left at the least, but no more than a
+// Time reserved for killing: a tenth of the least that a healthy lease has left, and at most what a
 // busy machine needs.
 absl::Duration KillMargin(absl::Duration session_timeout) {
   return std::min(session_timeout / 40, absl::Milliseconds(200));
 }
 
-// Beats prove no lease of a session that the ensemble forgets sooner: docs/lease.md.
+// Beats cannot prove the lease of a session with a shorter timeout: docs/lease.md.
 constexpr absl::Duration kShortestTimeout = absl::Milliseconds(400);
 
 absl::Status CheckLeasesCanBeProven(absl::Duration session_timeout) {

@@ -20,7 +20,7 @@
 
 namespace zkrecipes::zkr {
 
-// What zkr has of the ensemble while it runs a CMD under a lease. Not thread-safe.
+// The client and the lease under which zkr runs CMD. Not thread-safe.
 struct Holding {
   std::shared_ptr<Client> client;
   std::optional<Lease> lease;
@@ -37,7 +37,7 @@ Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, const Hold
 void Release(Holding& holding, absl::Duration at_most, bool was_lost);
 void LetGo(Holding& holding, absl::Duration at_most, bool was_lost);  // and closes the client
 
-// How a command that runs CMD ended, and what became of the last CMD.
+// How `zkr lock` or `zkr elect` ended, and what became of the last CMD.
 struct Ended {
   Result result;
   Outcome outcome = {};

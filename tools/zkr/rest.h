@@ -9,8 +9,8 @@
 
 namespace zkrecipes::zkr {
 
-// How long a candidate stays out of an election after its CMD ended at once, so that one that cannot
-// work does not lead, fail and campaign in a circle: a second, doubled each time up to half a minute.
+// How long a candidate stays out of an election after its CMD ended at once: a second, doubled each
+// time up to half a minute, so that a broken candidate does not lead, fail and campaign in a loop.
 // Not thread-safe.
 class Rest {
  public:

@@ -51,8 +51,8 @@ struct Message {
 
 struct ChannelPair;
 
-// One end of a SOCK_SEQPACKET socketpair: whole messages, in order, and an end that shows when
-// nobody holds the other side any more. Close-on-exec. Not thread-safe.
+// One end of a SOCK_SEQPACKET socketpair: whole messages, in order, and an end of the stream once no
+// process holds the other side. Close-on-exec. Not thread-safe.
 class Channel {
  public:
   Channel() = default;
@@ -66,8 +66,8 @@ class Channel {
   // False if the other side is gone, or stopped for so long that the buffer is full. Never blocks.
   bool TrySend(const Message& message) const;
 
-  // Blocks until a message or the end comes. nullopt: nobody holds the other side, and all that
-  // they sent has been received.
+  // Blocks until a message or the end comes. nullopt: no process holds the other side,
+  // and all that was sent has been received.
   std::optional<Message> Receive() const;
 
   int fd() const { return fd_.get(); }

@@ -17,7 +17,7 @@ enum class GuardKind {
   kProcess,    // child subreapers and /proc; CMD sees the machine's own pids
 };
 
-// What is to be run, known before zkr talks to anybody.
+// What is to be run; known before zkr connects to a server.
 struct Command {
   std::vector<std::string> argv;            // not empty; argv[0] is looked up in PATH
   absl::Duration grace = absl::Seconds(5);  // between SIGTERM and SIGKILL

@@ -12,11 +12,11 @@ namespace zkrecipes::zkr {
 // What is known of a lock at one moment.
 struct Hold {
   bool confirmed = true;     // the ensemble has answered lately
-  absl::Duration remaining;  // how long nobody else can have been granted; zero: it is lost
+  absl::Duration remaining;  // how long no other contender can be granted it; zero: it is lost
 };
 
-// Decides when CMD must go, so that it is dead before anybody else can be granted, and is asked to
-// go while there is still time for it to do so.
+// Decides when CMD must go, so that it is dead before another contender can be granted the lock, and
+// is asked to go while there is still time to do so.
 //
 //     +------------------------- lost ----------------------+
 //     |                                                     v
@@ -26,8 +26,8 @@ struct Hold {
 // Confirmed, the lock runs down and is renewed all the time, often with less left than the grace
 // period: that alone never ends CMD. In doubt, half of what is left is waited for better news, and
 // the other half, or the grace period if that is less, is CMD's. Lost before its time, the lock
-// leaves CMD the grace period, or what had been left if that is less. Once asked, CMD is on its way
-// out whatever turns out. Whatever the phase, kill_at ends it.
+// leaves CMD the grace period, or what had been left if that is less. Once asked, CMD has to
+// go, whatever is heard later. In every phase, kill_at ends it.
 //
 // Pure: the caller says what time it is. Not thread-safe.
 class Ending {

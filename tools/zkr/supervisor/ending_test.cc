@@ -21,7 +21,7 @@ int64_t MsOf(BootTime time) { return absl::ToInt64Milliseconds(time - At(0)); }
 
 constexpr int64_t kNever = 1'000'000;
 
-// What is seen of the lock at `now`, and what is to come of it.
+// What is known of the lock at `now`, and what must follow.
 struct Look {
   int64_t now;
   bool confirmed;
@@ -30,7 +30,7 @@ struct Look {
   int64_t kill_at;
 };
 
-struct Story {
+struct Scenario {
   const char* claim;
   int64_t grace;
   std::vector<Look> looks;
@@ -38,7 +38,7 @@ struct Story {
 
 constexpr int64_t kMargin = 100;
 
-const Story kStories[] = {
+const Scenario kScenarios[] = {
     {"a healthy lock never ends CMD, however little it has left",
      5000,
      {{0, true, 3500, Phase::kHeld, 3400},
@@ -72,7 +72,7 @@ const Story kStories[] = {
       {100, false, 3000, Phase::kSuspect, 3000},
       {200, false, 1200, Phase::kSuspect, 1300},
       {300, false, 1100, Phase::kAsked, 1300}}},
-    {"who was asked to go must go, though not before the grace period is over",
+    {"a CMD that was asked to go must go, but not before the grace period is over",
      500,
      {{0, false, 1000, Phase::kSuspect, 900},
       {400, false, 600, Phase::kAsked, 900},
@@ -97,7 +97,7 @@ const Story kStories[] = {
     {"a loss in doubt asks at once, too",
      300,
      {{0, false, 2000, Phase::kSuspect, 1900}, {500, false, 0, Phase::kAsked, 800}}},
-    {"a loss gives no more time to who was asked already",
+    {"a loss gives no more time to a CMD that was asked already",
      300,
      {{0, false, 2000, Phase::kSuspect, 1900},
       {1600, false, 400, Phase::kAsked, 1900},
@@ -115,21 +115,21 @@ const Story kStories[] = {
     {"what is over is over",
      5000,
      {{0, false, 50, Phase::kOver, -50}, {1, true, 9000, Phase::kOver, -50}}},
-    {"without a grace period nobody is asked",
+    {"without a grace period CMD is not asked",
      0,
      {{0, false, 2000, Phase::kSuspect, 1900},
       {1899, false, 101, Phase::kSuspect, 1900},
       {1900, false, 100, Phase::kOver, 1900}}},
-    {"and of a loss there is nothing to hear",
+    {"not even after a loss",
      0,
      {{0, true, 2000, Phase::kHeld, 1900}, {500, true, 0, Phase::kOver, 500}}},
 };
 
-TEST(Ending, FollowsItsStories) {
-  for (const Story& story : kStories) {
-    Ending ending({Ms(story.grace), Ms(kMargin)});
-    for (const Look& look : story.looks) {
-      SCOPED_TRACE(std::string(story.claim) + ", at " + std::to_string(look.now));
+TEST(Ending, FollowsItsScenarios) {
+  for (const Scenario& scenario : kScenarios) {
+    Ending ending({Ms(scenario.grace), Ms(kMargin)});
+    for (const Look& look : scenario.looks) {
+      SCOPED_TRACE(std::string(scenario.claim) + ", at " + std::to_string(look.now));
       ending.Look({look.confirmed, Ms(look.remaining)}, At(look.now));
       EXPECT_EQ(ending.phase(), look.phase);
       EXPECT_EQ(MsOf(ending.kill_at()), look.kill_at);
@@ -155,9 +155,9 @@ TEST(Ending, IsOverAtOnceIfNothingWasKnownBeforeTheLoss) {
   EXPECT_EQ(ending.phase(), Phase::kOver);
 }
 
-// Whatever the lock does and whatever is left, whoever looks when told to is in time: the SIGTERM
-// comes before the SIGKILL, by a good part of what was left when the doubt began.
-TEST(Ending, AsksInTimeWhoeverLooksWhenTold) {
+// However much is left, a caller that looks when told to is in time: the SIGTERM comes before the
+// SIGKILL, by a good part of what was left when the doubt began.
+TEST(Ending, AsksInTimeIfLookedAtWhenTold) {
   for (const int64_t left : {100, 500, 1500, 3000, 60'000}) {
     for (const int64_t grace : {10, 300, 5000}) {
       SCOPED_TRACE(std::to_string(left) + " left, grace " + std::to_string(grace));

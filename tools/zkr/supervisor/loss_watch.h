@@ -14,7 +14,7 @@
 namespace zkrecipes::zkr {
 
 // Turns a stop_token into something that poll can wait for, and remembers when it was stopped: CMD
-// may have ended before the loss although both are heard of in the same moment.
+// may have ended before the loss although both become known at the same moment.
 class LossWatch {
  public:
   explicit LossWatch(const std::stop_token& lost);

@@ -18,12 +18,12 @@ struct Pipe {
 // Close-on-exec; invalid ends if the system refuses, and errno says why.
 Pipe ClosingPipe();
 
-// Makes /dev/null of these, so that this process does not hold open what CMD may close: whoever
-// reads CMD's output sees its end when CMD has closed it.
+// Makes /dev/null of these, so that this process does not hold open what CMD may close: a reader of
+// CMD's output sees its end when CMD has closed it.
 void DetachStandardStreams(std::initializer_list<int> streams);
 
-// Opens /dev/null, close-on-exec, for each of stdin, stdout and stderr that is closed; else the
-// next descriptor we open would take its place. For the start of main().
+// Opens /dev/null, close-on-exec, for each of stdin, stdout and stderr that is closed: the next
+// descriptor that we open would take its place. For the start of main().
 void OccupyStandardStreams();
 
 // Sets each NAME=VALUE of a text of the form "NAME=VALUE\0NAME=VALUE\0".

@@ -11,7 +11,7 @@
 
 namespace zkrecipes::zkr {
 
-// Blocks in this thread, and so in those it starts later, every signal that somebody may send.
+// Blocks in this thread, and so in those it starts later, every signal that another process may send.
 // The ones that report a fault of this process (SIGSEGV, SIGABRT, ...) are left alone.
 //
 // Remembers what it changed, for CMD. Nothing but blocking is done to a signal, so handlers that

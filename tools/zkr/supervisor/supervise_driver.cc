@@ -4,8 +4,8 @@
 //
 //   zkr-supervise auto|namespace|process GRACE REMAINING [FILE] -- CMD ARG...
 //
-// The lock has always REMAINING left, until a file named FILE.doubt appears: from then on it runs
-// down, as long as the file is there. It is lost when a file named FILE.loss appears. Exits with
+// The lock always has REMAINING left, except that it runs down while a file named FILE.doubt exists.
+// It is lost when a file named FILE.loss appears. Exits with
 // CMD's status, 70 if the lock was lost or given up, 126 if CMD was not run. With ZKR_TEST_RUNS=N in
 // the environment CMD is run N times by one supervisor, which ends as the last of them does.
 

@@ -51,7 +51,7 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
     Guard::Main(
         {&self.command_, &self.signals_, &self.terminal_, std::move(guard.other), own_group});
   }
-  // The guard does this too. Whoever is first: in our group it would pass for a part of a pipeline.
+  // The guard does this too; either may be first. In our group it would pass for part of a pipeline.
   setpgid(self.guard_pid_, self.guard_pid_);
   self.guard_ = std::move(guard.one);
   self.signal_fd_ = OpenSignalFd(ForwardedSignals());
@@ -147,7 +147,7 @@ void Supervisor::KillTree() {
 
 void Supervisor::EnforcePatience() {
   if (BootNow() < now_.kill_guard_at) return;
-  // Whatever it waits for: we are the next subreaper, and go on waiting for it.
+  // We are the next subreaper, and go on waiting for what it waited for.
   kill(guard_pid_, SIGKILL);
   now_.kill_guard_at = BootTime::InfiniteFuture();
 }
@@ -229,7 +229,7 @@ void Supervisor::OnStopped(int signal) {
   TakeTerminalBack();
   if (StopOwnJob(/*whole_group=*/!forwarded)) return Resume(MayHaveTerminal());
   if (typed) return Resume(true);
-  // Nobody is there to bring it to the foreground. The kernel does the same to a stopped process
+  // No shell is there to bring it to the foreground. The kernel does the same to a stopped process
   // group that becomes an orphan.
   if (wants_terminal) SendSignal(SIGHUP);
   Resume(false);

@@ -38,11 +38,11 @@ struct WhileHeld {
 struct Outcome {
   enum class End { kExited, kKilled, kNotRun };
   End end = End::kKilled;
-  int code = 9;       // exit status, signal or errno. Killed by 9 is also what is not known better.
+  int code = 9;       // exit status, signal or errno. Killed by 9 unless more is known.
   bool lost = false;  // the lock was lost while CMD ran, or in so much doubt that CMD was ended
   // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, else 0. See PassOnInterrupt.
   int interrupt = 0;
-  // It was not only CMD's end that was asked for: zkr got SIGTERM, SIGINT or SIGQUIT while CMD ran,
+  // More than CMD's end was asked for: zkr got SIGTERM, SIGINT or SIGQUIT while CMD ran,
   // or CMD died of another signal that was sent to zkr, or the terminal's Ctrl-C or Ctrl-\ ended
   // CMD, or its hang-up did (SIGHUP).
   bool asked_to_end = false;
@@ -50,7 +50,7 @@ struct Outcome {
 };
 
 // zkr's side of a guarded CMD: signals, job control and the terminal, and the deadline that the
-// guard is kept supplied with. When CMD must go is said in ending.h, how it is killed in guard.h.
+// guard is kept supplied with. ending.h says when CMD must go, guard.h how it is killed.
 //
 //     kReady --Run--> kRunning --CMD ended--> kEnding --the tree ended--> Run returns
 //                        |  leftovers end       |
