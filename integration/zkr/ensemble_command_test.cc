@@ -19,7 +19,7 @@
 
 #include "integration/fixtures/processes.h"
 #include "integration/zkr/zkr_process.h"
-#include "testing/local/foreign_process.h"
+#include "testing/local/server_process.h"
 #include "testing/local/spawn.h"
 #include "testing/local/unique_fd.h"
 

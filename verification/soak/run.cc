@@ -64,7 +64,7 @@ absl::Status MakeTrouble(Trouble& trouble, history::Crew& crew, const Options& o
 }
 
 // No faults any more, for as long as every wait may still take.
-absl::Status BeQuiet(faults::Servers& servers, history::Recorder& recorder) {
+absl::Status BeQuiet(servers::Servers& servers, history::Recorder& recorder) {
   if (auto status = servers.WaitForAll(absl::Minutes(1)); !status.ok()) return status;
   history::Event quiet;
   quiet.what = history::Event::What::kQuiet;

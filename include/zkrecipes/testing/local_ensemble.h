@@ -112,7 +112,7 @@ class LocalEnsemble {
 
   // The member that leads, or the only one. Blocks up to half a second per member that does not
   // answer.
-  //   NotFound  nobody leads, or (during a change of leader) more than one says it does
+  //   NotFound  no member leads, or (during a change of leader) more than one says it does
   absl::StatusOr<int> Leader();
 
   // Block until one member leads and a majority serves, or until every member serves.
