@@ -8,8 +8,8 @@
 
 namespace zkrecipes::testing {
 
-// The smallest task type: begins at once, belongs to nobody, and its frame goes at its end; until
-// then whoever knows that it is suspended may destroy it.
+// The smallest task type: begins at once, has no owner, and frees its frame at its end. Until then code
+// that knows it to be suspended may destroy it.
 struct DetachedCoroutine {
   struct promise_type {
     DetachedCoroutine get_return_object() {

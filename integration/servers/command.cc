@@ -2,31 +2,26 @@
 
 #include "integration/servers/command.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <thread>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 #include "lib/base/unique_fd.h"
+#include "testing/local/read_file.h"
 #include "testing/local/spawn.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
-
-std::string Content(int fd) {
-  std::string all;
-  char buffer[4096];
-  for (ssize_t n = 0;
-       (n = pread(fd, buffer, sizeof(buffer), static_cast<off_t>(all.size()))) > 0;) {
-    all.append(buffer, static_cast<size_t>(n));
-  }
-  return all;
-}
 
 int ExitStatus(pid_t pid) {
   int status = 0;
@@ -59,7 +54,7 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& command) {
   const absl::StatusOr<pid_t> pid = testing::Spawn({.command = words, .log = log});
   if (!pid.ok()) return pid.status();
   const int status = ExitStatus(*pid);
-  std::string printed = Content(output.get());
+  std::string printed = testing::ReadFile(log);
   absl::StripAsciiWhitespace(&printed);
   if (status == 0) return printed;
   return absl::InternalError(
@@ -71,4 +66,19 @@ absl::Status RunIn(const std::string& network_namespace, std::vector<std::string
   return Run(command);
 }
 
-}  // namespace zkrecipes::faults
+absl::Status InNamespace(const std::string& network_namespace, const std::function<void()>& task) {
+  const base::UniqueFd fd(open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
+  int error = 0;
+  std::thread([&] {
+    if (setns(fd.get(), CLONE_NEWNET) == 0) {
+      task();
+    } else {
+      error = errno;
+    }
+  }).join();
+  if (error == 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cannot enter the network namespace ", network_namespace,
+                                          ": ", strerror(error)));  // NOLINT(concurrency-mt-unsafe)
+}
+
+}  // namespace zkrecipes::servers

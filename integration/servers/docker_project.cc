@@ -20,7 +20,7 @@
 #include "testing/local/server_files.h"
 #include "testing/local/spawn.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 using testing::LocalEnsembleOptions;
@@ -53,7 +53,7 @@ std::string RandomName() {
   return absl::StrFormat("zkrecipes-%08x", absl::Uniform<uint32_t>(random));
 }
 
-// Nobody's, it is hoped; docker says if it is somebody's.
+// Free, most likely; docker refuses it if it is not.
 std::string RandomNetwork() {
   absl::BitGen random;
   return absl::StrCat("10.", absl::Uniform(random, 128, 255), ".", absl::Uniform(random, 0, 255));
@@ -135,4 +135,4 @@ std::string DockerProject::LogPath() const {
 
 std::string DockerProject::LogTail() const { return testing::TailOf(LogPath(), 20); }
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

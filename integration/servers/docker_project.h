@@ -12,7 +12,7 @@
 #include "lib/base/unique_fd.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 
 // The containers, volumes and network of docker/docker-compose.yml under a name, a network and
 // ports of their own. A process in a session of its own (docker/ensemble.sh) removes them all when
@@ -48,6 +48,6 @@ class DockerProject {
   base::UniqueFd lifeline_;
 };
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers
 
 #endif  // ZKRECIPES_INTEGRATION_SERVERS_DOCKER_PROJECT_H_

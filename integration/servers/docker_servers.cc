@@ -15,7 +15,7 @@
 #include "testing/local/four_letter_word.h"
 #include "testing/local/quorum.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,11 +113,7 @@ Host DockerServers::host(int i) const {
           .network_namespace = absl::StrCat("/proc/", pid.value_or("0"), "/ns/net")};
 }
 
-absl::StatusOr<int> DockerServers::Leader() {
-  const QuorumView view = testing::AskModes(servers_);
-  if (view.LeaderIndex() >= 0) return view.LeaderIndex();
-  return absl::NotFoundError(absl::StrFormat("no one leader: %s", view.Describe()));
-}
+absl::StatusOr<int> DockerServers::Leader() { return testing::AskModes(servers_).Leader(); }
 
 absl::StatusOr<std::string> DockerServers::StateOf(int i) const {
   return Output({"docker", "inspect", "--format={{.State.Status}}", containers_[i]});
@@ -200,4 +196,4 @@ absl::StatusOr<std::vector<std::string>> DockerServers::TransactionLogs(
   return copies;
 }
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

@@ -15,11 +15,11 @@
 #include "integration/servers/servers.h"
 #include "lib/base/process.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 
 // Three servers in containers, on a bridge of docker's: docker/docker-compose.yml. A member that is
-// down has no network either: who asks at its published port is refused, who asks at its address
-// hears nothing.
+// down has no network either: a request to its published port is refused, one to its address gets no
+// answer.
 //
 // Not thread-safe. Calls take some tenths of a second, since each runs docker's command.
 //
@@ -84,6 +84,6 @@ class DockerServers : public Servers {
   Bridge bridge_;
 };
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers
 
 #endif  // ZKRECIPES_INTEGRATION_SERVERS_DOCKER_SERVERS_H_

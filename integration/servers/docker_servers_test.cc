@@ -15,11 +15,10 @@
 #include "gtest/gtest.h"
 
 #include "integration/servers/command.h"
-#include "integration/servers/namespace.h"
 #include "integration/servers/network.h"
 #include "testing/local/four_letter_word.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
@@ -85,7 +84,7 @@ TEST_F(DockerServersTest, AMemberCutOffFromTheOthersServesNobodyUntilItIsMended)
   }
   const absl::Time give_up = absl::Now() + kPatience;
   while ((*servers)->Leader().value_or(*leader) == *leader) {
-    ASSERT_LT(absl::Now(), give_up) << "nobody else leads";
+    ASSERT_LT(absl::Now(), give_up) << "no other member leads";
     absl::SleepFor(absl::Milliseconds(100));
   }
   ASSERT_EQ((*network)->Mend((*servers)->host(*leader)), absl::OkStatus());
@@ -128,4 +127,4 @@ TEST_F(DockerServersTest, LeaveNothingWhenTheProcessThatStartedThemIsKilled) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

@@ -2,6 +2,14 @@
 
 #include "integration/servers/local_servers.h"
 
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -10,20 +18,33 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include "integration/servers/member_java.h"
+#include "integration/servers/member_files.h"
 #include "testing/local/server_files.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 namespace fs = std::filesystem;
 
 using testing::LocalEnsemble;
+using base::UniqueFd;
+
+constexpr char kSize[] = "size";
+constexpr char kRoomy[] = "1g";  // a limit: memory is taken as files are written
+
+absl::Status Failed(const char* what) {
+  return absl::InternalError(
+      absl::StrCat(what, ": ", strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
+}
+
+bool SetSize(int fd, const std::string& size) {
+  return fsconfig(fd, FSCONFIG_SET_STRING, kSize, size.c_str(), 0) == 0;
+}
 
 constexpr char kDelayFile[] = "fsync_delay";
 
 // What a member's Java does before it is one; `net` and `disk` are set.
-std::string Run() {
+std::string RunLines() {
   return absl::StrCat("ln -sfn \"$disk\" disk\n", "export LD_PRELOAD=", ZKRECIPES_SLOW_FSYNC,
                       " ZKRECIPES_FSYNC_DELAY=\"$PWD/", kDelayFile, "\"\n",
                       "exec nsenter --net=\"$net\" -- ", kJava, " \"$@\"");
@@ -49,6 +70,39 @@ std::error_code CopyFiles(const std::string& from, const std::string& to,
 }
 
 }  // namespace
+
+absl::StatusOr<Disk> Disk::Make() {
+  const UniqueFd context(fsopen("tmpfs", FSOPEN_CLOEXEC));
+  if (context.get() < 0 || !SetSize(context.get(), kRoomy) ||
+      fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+    return Failed("cannot make a file system in memory");
+  }
+  UniqueFd mount(fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
+  if (mount.get() < 0) return Failed("cannot open a file system in memory");
+  return Disk(std::move(mount));
+}
+
+std::string Disk::path() const { return absl::StrCat("/proc/", getpid(), "/fd/", mount_.get()); }
+
+absl::Status Disk::Fill() {
+  struct statvfs now {};
+  if (fstatvfs(mount_.get(), &now) != 0) return Failed("cannot ask how full a disk is");
+  const uint64_t used = (now.f_blocks - now.f_bfree) * now.f_frsize;
+  return Resize(absl::StrCat(std::max<uint64_t>(used, now.f_frsize)));  // 0 would be no limit
+}
+
+absl::Status Disk::Free() { return Resize(kRoomy); }
+
+absl::Status Disk::Resize(const std::string& size) {
+  const UniqueFd context(fspick(mount_.get(), "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC));
+  if (context.get() >= 0 && SetSize(context.get(), size) &&
+      fsconfig(context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0) == 0) {
+    return absl::OkStatus();
+  }
+  return Failed("cannot change the size of a file system in memory");
+}
+
+// ---- servers -------------------------------------------------------------------------------------
 
 LocalServers::LocalServers(std::unique_ptr<LocalEnsemble> ensemble)
     : ensemble_(std::move(ensemble)) {}
@@ -77,12 +131,12 @@ absl::Status LocalServers::StartAll(testing::LocalEnsembleOptions options) {
   for (const auto& [host, disk] : places_) {
     settings.push_back(absl::StrCat("net=", host.network_namespace, " disk=", disk.path()));
   }
-  const absl::StatusOr<std::string> java = WriteMemberJava(own_->path(), settings, Run());
+  const absl::StatusOr<std::string> java = WriteMemberJava(own_->path(), settings, RunLines());
   if (!java.ok()) return java.status();
   options.java = *java;
   options.force_sync = true;
   options.extra_config["dataLogDir"] = "./disk";
-  // A server that is cut off refuses no connection: who makes one must not wait for long.
+  // A server that is cut off refuses no connection: a peer that makes one must not wait for long.
   options.extra_config.insert({"connectToLearnerMasterLimit", "4"});  // ticks
   options.extra_config.insert({"cnxTimeout", "1000"});                // milliseconds
   auto ensemble = LocalEnsemble::Start(std::move(options));
@@ -100,7 +154,7 @@ std::string LocalServers::DirectoryOf(int i) const {
   return testing::ServerDirectory(ensemble_->directory(), i + 1);
 }
 
-// Beside them is who it is, which a wipe leaves.
+// Beside them is the member's id, which a wipe leaves.
 std::string LocalServers::SnapshotsOf(int i) const { return DirectoryOf(i) + "/data/version-2"; }
 
 std::string LocalServers::LogsOf(int i) const {
@@ -160,4 +214,4 @@ absl::StatusOr<std::vector<std::string>> LocalServers::TransactionLogs(
   return logs;
 }
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

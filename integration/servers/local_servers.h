@@ -13,13 +13,33 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-#include "integration/servers/disk.h"
 #include "integration/servers/network.h"
 #include "integration/servers/servers.h"
+#include "lib/base/unique_fd.h"
 #include "testing/local/work_directory.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
+
+// A file system in memory, which can be full. It is mounted nowhere: it is a descriptor's, so it
+// goes with this process and those that have files of it open. Not thread-safe.
+class Disk {
+ public:
+  // REQUIRES: root.
+  static absl::StatusOr<Disk> Make();
+
+  std::string path() const;  // for this process and others: "/proc/123/fd/7"
+
+  // It has no room for more than it holds; it has room again. Idempotent.
+  absl::Status Fill();
+  absl::Status Free();
+
+ private:
+  explicit Disk(base::UniqueFd mount) : mount_(std::move(mount)) {}
+  absl::Status Resize(const std::string& size);
+
+  base::UniqueFd mount_;
+};
 
 // Servers that are processes of this machine. Errors and threads: see LocalEnsemble; Internal for
 // files that cannot be copied or removed.
@@ -79,6 +99,6 @@ class LocalServers : public Servers {
   std::unique_ptr<testing::LocalEnsemble> ensemble_;  // goes first
 };
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers
 
 #endif  // ZKRECIPES_INTEGRATION_SERVERS_LOCAL_SERVERS_H_

@@ -17,7 +17,7 @@
 
 #include "integration/servers/command.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 using base::UniqueFd;
@@ -65,7 +65,7 @@ UniqueFd NewNamespace() {
   return UniqueFd(fd);
 }
 
-// Of the bridge's end, at most 15 characters. Nobody else's on this machine.
+// Of the bridge's end, at most 15 characters, unique on this machine.
 std::string NewPortName() {
   static std::atomic<int> count = 0;
   return absl::StrCat("zkr", getpid(), "h", count++);
@@ -155,7 +155,7 @@ absl::Status Network::Connect(const Host& host) const {
   status.Update(RunIn(net, {"ip", "link", "set", "eth0", "up"}));
   status.Update(
       RunIn(net, {"ip", "addr", "add", absl::StrCat(host.address, "/", prefix_), "dev", "eth0"}));
-  // The kernel follows connections from the first such rule on, and so knows who made each.
+  // The kernel follows connections from the first such rule on, and so knows which side made each.
   status.Update(
       RunIn(net, {"iptables", "-w", "-A", "OUTPUT", "-m", "conntrack", "--ctstate", "INVALID"}));
   return status;
@@ -204,4 +204,4 @@ absl::Status Network::Mend(const Host& host) {
   return status;
 }
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

@@ -12,11 +12,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-#include "integration/servers/host.h"
+#include "integration/servers/command.h"
 #include "integration/servers/slow_link.h"
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 
 // Hosts on a bridge, each in a network namespace of its own, and what goes wrong between them.
 // What is dropped is dropped without a word, as by a broken switch. docs/adr/0019 says how.
@@ -33,7 +33,7 @@ class Network {
   //   FailedPrecondition  not root, or a program is missing (the message names Debian's package)
   static absl::StatusOr<std::unique_ptr<Network>> Make();
   // On a bridge that is there: docker's. Hosts get `first_address` and those that follow it, which
-  // nobody else may use, with the prefix length of the bridge's network: 16.
+  // must be unused, with the prefix length of the bridge's network: 16.
   static absl::StatusOr<std::unique_ptr<Network>> Join(const std::string& bridge,
                                                        const std::string& first_address,
                                                        int prefix);
@@ -74,6 +74,6 @@ class Network {
   std::map<std::string, Detour> detours_;  // by address
 };
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers
 
 #endif  // ZKRECIPES_INTEGRATION_SERVERS_NETWORK_H_

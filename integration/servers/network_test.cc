@@ -8,9 +8,8 @@
 #include "absl/strings/str_cat.h"
 
 #include "integration/servers/network_fixture.h"
-#include "integration/servers/post.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 TEST_F(NetworkTest, HostsHearEachOther) {
@@ -87,4 +86,4 @@ TEST_F(NetworkTest, AHostThatIsGoneNeedsNoMending) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

@@ -7,7 +7,7 @@
 #include "testing/local/quorum.h"
 #include "zkrecipes/client.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 // To open a session is a committed write. A healthy ensemble needs milliseconds for it.
@@ -25,8 +25,8 @@ absl::Status ResumeAndStart(Servers& servers) {
   return status;
 }
 
-// Those that do not serve. If all do: the leader.
-absl::Status KillWhoFails(Servers& servers) {
+// Kills the members that do not serve, or else the leader.
+absl::Status KillFailing(Servers& servers) {
   std::vector<std::string> addresses;
   for (int i = 0; i < servers.size(); ++i) addresses.push_back(servers.server(i));
   const testing::QuorumView view = testing::AskModes(addresses);
@@ -56,8 +56,8 @@ absl::Status Heal(Servers& servers, absl::Duration timeout) {
     if (status.ok()) status = absl::UnavailableError("all serve, and a write is not committed");
     if (again == 0) return status;
     std::fprintf(stderr, "to be healed again: %s\n", status.ToString().c_str());
-    if (absl::Status killed = KillWhoFails(servers); !killed.ok()) return killed;
+    if (absl::Status killed = KillFailing(servers); !killed.ok()) return killed;
   }
 }
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-#include "integration/servers/host.h"
+#include "integration/servers/command.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 
 // A real ensemble that things can be done to: processes of this machine, or containers. Members are
 // numbered from 0. Every call blocks until it is done; all of them can be repeated.
@@ -25,7 +25,7 @@ class Servers {
   virtual std::string server(int i) const = 0;  // "10.77.0.11:2181"
   virtual Host host(int i) const = 0;           // REQUIRES: the member runs
 
-  // NotFound: nobody leads, or (during a change of leader) more than one says it does.
+  // NotFound: no member leads, or (during a change of leader) more than one says it does.
   virtual absl::StatusOr<int> Leader() = 0;
 
   virtual absl::Status Stop(int i) = 0;   // SIGTERM
@@ -59,6 +59,6 @@ class Servers {
 // (ZooKeeper 3.8; docs/track_record.md).
 absl::Status Heal(Servers& servers, absl::Duration timeout);
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers
 
 #endif  // ZKRECIPES_INTEGRATION_SERVERS_SERVERS_H_

@@ -14,7 +14,7 @@
 #include "testing/local/read_file.h"
 #include "testing/local/work_directory.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
@@ -119,6 +119,7 @@ TEST_F(ServersTest, APausedMemberCanBeKilledAndEveryMemberCanBeDownAtOnce) {
   EXPECT_FALSE(members().Leader().ok());
   ASSERT_EQ(Heal(members(), kPatience), absl::OkStatus());
   EXPECT_TRUE(integration::NodeExists(ensemble().server(0), "/before-the-end"));
+  EXPECT_FALSE(integration::NodeExists(ensemble().server(0), "/before-the-end-not"));
 }
 
 TEST_F(ServersTest, AMemberThatDoesNotComeBackByItselfIsStartedAgain) {
@@ -171,4 +172,4 @@ TEST_F(ServersTest, AMembersHostIsWhereItListens) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "integration/servers/namespace.h"
+#include "integration/servers/command.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 using base::BootNow;
@@ -147,4 +147,4 @@ void SlowLink::Accept() {
                           SlowPipe(down, up, slowness_)});
 }
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

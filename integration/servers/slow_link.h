@@ -15,7 +15,7 @@
 #include "integration/servers/slow_pipe.h"
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 
 // A port in a network namespace, on 127.0.0.1, to which the kernel is to redirect connections that
 // are made there. Each is led on to where it was going; what is said on it takes its time, and
@@ -58,6 +58,6 @@ class SlowLink {
   std::thread thread_;
 };
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers
 
 #endif  // ZKRECIPES_INTEGRATION_SERVERS_SLOW_LINK_H_

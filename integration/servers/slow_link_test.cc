@@ -11,19 +11,18 @@
 
 #include "absl/time/time.h"
 
-#include "integration/servers/namespace.h"
+#include "integration/servers/command.h"
 #include "integration/servers/network_fixture.h"
-#include "integration/servers/post.h"
 #include "lib/base/boot_time.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 using base::UniqueFd;
 
 constexpr absl::Duration kDelay = absl::Milliseconds(200);
 
-// Who waits in vain gives up.
+// A receiver that waits in vain gives up.
 void LimitPatience(const UniqueFd& fd) {
   const timeval patience{10, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -167,7 +166,7 @@ TEST_F(SlowLinkTest, ConnectionsThatOthersMadeAreNotTouched) {
   line.RoundTrip();
 }
 
-TEST_F(SlowLinkTest, NobodyThereIsAReset) {
+TEST_F(SlowLinkTest, AConnectionToAClosedPortIsReset) {
   Slow({.each_way = kDelay});
   const UniqueFd fd = SocketIn(a_);
   LimitPatience(fd);
@@ -179,4 +178,4 @@ TEST_F(SlowLinkTest, NobodyThereIsAReset) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

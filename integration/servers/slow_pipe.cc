@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 
 bool SlowPipe::Move(base::BootTime now) { return Take(now) && Deliver(now); }
 
@@ -51,4 +51,4 @@ bool SlowPipe::Deliver(base::BootTime now) {
   return true;
 }
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers

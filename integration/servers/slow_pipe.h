@@ -10,7 +10,7 @@
 
 #include "lib/base/boot_time.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 
 struct Slowness {
   absl::Duration each_way = absl::ZeroDuration();
@@ -52,6 +52,6 @@ class SlowPipe {
   bool ended_ = false;
 };
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers
 
 #endif  // ZKRECIPES_INTEGRATION_SERVERS_SLOW_PIPE_H_

@@ -66,7 +66,7 @@ class ServerWorld : public World {
     EXPECT_TRUE(EndSession(SplitServers().front(), client.session_id()));
   }
   bool ChangeLeader() override {
-    faults::Servers* members = ensemble_.members();
+    servers::Servers* members = ensemble_.members();
     if (members == nullptr) return false;
     const absl::StatusOr<int> leader = members->Leader();
     EXPECT_TRUE(leader.ok()) << leader.status();

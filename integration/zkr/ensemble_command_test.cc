@@ -20,7 +20,7 @@
 #include "integration/fixtures/processes.h"
 #include "integration/zkr/zkr_process.h"
 #include "lib/base/unique_fd.h"
-#include "testing/local/foreign_process.h"
+#include "testing/local/server_process.h"
 #include "testing/local/spawn.h"
 
 namespace zkrecipes::integration {

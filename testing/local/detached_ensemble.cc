@@ -12,8 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 
-#include "testing/local/foreign_process.h"
-#include "testing/local/options.h"
+#include "testing/local/server_process.h"
 #include "testing/local/server_start.h"
 #include "testing/local/state_file.h"
 
@@ -21,8 +20,6 @@ namespace zkrecipes::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr absl::Duration kPatience = absl::Seconds(10);
 
 bool Runs(const RecordedServer& server) {
   return ForeignProcess::Find(server.pid, server.start_time).has_value();
@@ -72,6 +69,7 @@ class Daemons : public ServerProcesses {
 
   // SIGTERM, and SIGKILL when patience ends. Returns how many ran.
   int End() const {
+    constexpr absl::Duration kPatience = absl::Seconds(10);
     std::vector<ForeignProcess> running;
     for (const RecordedServer& server : state_.servers) {
       auto process = ForeignProcess::Find(server.pid, server.start_time);

@@ -18,7 +18,7 @@ namespace {
 // `cat` reads the lifeline, where nothing ever arrives but its end. --foreground keeps `timeout` and
 // `cat` in the group; 0 seconds means no limit; 137 is what it says when the time was up. SIGHUP: the
 // kernel sends it to a group that is orphaned with a stopped member, and `timeout` takes it for an
-// end too. The directory goes before the group, since nobody is left to remove it afterwards; when
+// end too. The directory goes before the group, since afterwards no process is left to remove it; when
 // the time was up it stays, for its logs.
 constexpr char kScript[] =
     "trap '' HUP INT TERM\n"

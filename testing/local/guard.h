@@ -21,7 +21,7 @@ namespace zkrecipes::testing {
 // the others join, and reads a socket that this process holds the other end of: when that closes,
 // however this process ends, or when `max_lifetime` is over, it kills the group, itself included.
 // (A parent death signal would not do: it is tied to the thread that forked.) The kernel does not
-// give a group's number to anybody else while the guard lives, so nothing else can be hit.
+// reuse a group's number while the guard lives, so nothing else can be hit.
 class Guard {
  public:
   // `temporary_directory` is removed when this process has ended or the guard is destroyed; empty is

@@ -5,20 +5,135 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 
+#include "lib/base/mutex.h"
 #include "lib/base/process.h"
 #include "testing/local/four_letter_word.h"
 #include "testing/local/guard.h"
-#include "testing/local/member.h"
-#include "testing/local/options.h"
 #include "testing/local/quorum.h"
 #include "testing/local/server_files.h"
+#include "testing/local/server_process.h"
 #include "testing/local/server_start.h"
 #include "testing/local/work_directory.h"
 
 namespace zkrecipes::testing {
+using base::MutexLock;
+
+// One server of a LocalEnsemble: its files and its process. Thread-safe; calls wait for each other.
+// The methods and their errors are those of LocalEnsemble.
+class Member {
+ public:
+  using State = LocalEnsemble::MemberState;
+
+  // `options` must outlive the member. The process joins `group`.
+  Member(const LocalEnsembleOptions& options, ServerSpec spec, pid_t group)
+      : options_(options), spec_(std::move(spec)), group_(group) {}
+
+  const ServerSpec& spec() const { return spec_; }
+
+  State state() {
+    MutexLock lock(mutex_);
+    if (process_.pid() == 0) return State::kDown;
+    return process_.paused() ? State::kPaused : State::kRunning;
+  }
+  pid_t pid() {
+    MutexLock lock(mutex_);
+    return process_.pid();
+  }
+
+  // Starts the process and does not wait. REQUIRES: kDown.
+  absl::Status Launch() {
+    MutexLock lock(mutex_);
+    return LaunchLocked();
+  }
+  // Unavailable, with the last lines of its log, if the process has ended.
+  absl::Status CheckAlive() {
+    MutexLock lock(mutex_);
+    return CheckAliveLocked();
+  }
+
+  absl::Status Stop() {
+    MutexLock lock(mutex_);
+    return StopLocked();
+  }
+  absl::Status Kill() {
+    MutexLock lock(mutex_);
+    process_.Kill();
+    return absl::OkStatus();
+  }
+  absl::Status Pause() { return IfUp(&ServerProcess::Pause); }
+  absl::Status Resume() { return IfUp(&ServerProcess::Resume); }
+  absl::Status Restart();
+
+ private:
+  absl::Status IfUp(void (ServerProcess::*act)());
+  absl::Status LaunchLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckAliveLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status StopLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status WaitForAnswer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const LocalEnsembleOptions& options_;
+  const ServerSpec spec_;
+  const pid_t group_;
+
+  base::Mutex mutex_;
+  ServerProcess process_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status Member::IfUp(void (ServerProcess::*act)()) {
+  MutexLock lock(mutex_);
+  if (process_.pid() == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the server at ", spec_.Address(), " is down"));
+  }
+  (process_.*act)();
+  return absl::OkStatus();
+}
+
+absl::Status Member::Restart() {
+  MutexLock lock(mutex_);
+  absl::Status status = StopLocked();
+  if (!absl::IsDeadlineExceeded(status) && !status.ok()) return status;
+  status = LaunchLocked();
+  return status.ok() ? WaitForAnswer() : status;
+}
+
+absl::Status Member::LaunchLocked() {
+  const absl::StatusOr<pid_t> pid = LaunchServer(options_, spec_, group_);
+  if (pid.ok()) process_.Adopt(*pid);
+  return pid.status();
+}
+
+absl::Status Member::CheckAliveLocked() {
+  return process_.pid() != 0 ? absl::OkStatus() : CannotServe(spec_, "ended by itself");
+}
+
+absl::Status Member::StopLocked() {
+  constexpr absl::Duration kPatience = absl::Seconds(10);
+  if (process_.Terminate(kPatience)) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrFormat("the server at %s did not end within %s of SIGTERM and was killed",
+                      spec_.Address(), absl::FormatDuration(kPatience)));
+}
+
+absl::Status Member::WaitForAnswer() {
+  const absl::Time deadline = absl::Now() + options_.start_timeout;
+  while (!FourLetterWord(spec_.Address(), "ruok", absl::Milliseconds(500)).ok()) {
+    if (absl::Status status = CheckAliveLocked(); !status.ok()) return status;
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrFormat("the server at %s does not answer %s after its start.%s", spec_.Address(),
+                          absl::FormatDuration(options_.start_timeout), LogForMessage(spec_)));
+    }
+    absl::SleepFor(absl::Milliseconds(25));
+  }
+  return absl::OkStatus();
+}
+
 class LocalEnsemble::Impl : private ServerProcesses {
  public:
   Impl(const LocalEnsembleOptions& options, WorkDirectory directory, std::unique_ptr<Guard> guard)
@@ -134,11 +249,7 @@ absl::Status LocalEnsemble::Pause(int i) { return impl_->Do(i, &Member::Pause); 
 absl::Status LocalEnsemble::Resume(int i) { return impl_->Do(i, &Member::Resume); }
 absl::Status LocalEnsemble::Restart(int i) { return impl_->Do(i, &Member::Restart); }
 
-absl::StatusOr<int> LocalEnsemble::Leader() {
-  const QuorumView view = impl_->Look();
-  if (view.LeaderIndex() >= 0) return view.LeaderIndex();
-  return absl::NotFoundError(absl::StrFormat("no one leader: %s", view.Describe()));
-}
+absl::StatusOr<int> LocalEnsemble::Leader() { return impl_->Look().Leader(); }
 
 absl::Status LocalEnsemble::WaitForQuorum(absl::Duration timeout) {
   return impl_->WaitFor(timeout, &QuorumView::HasQuorum);

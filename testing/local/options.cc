@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "testing/local/options.h"
-
 #include <arpa/inet.h>
 
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+
+#include "testing/local/server_start.h"
 
 namespace zkrecipes::testing {
 namespace {

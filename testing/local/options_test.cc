@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "testing/local/options.h"
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include "testing/local/server_start.h"
 
 namespace zkrecipes::testing {
 namespace {

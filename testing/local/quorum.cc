@@ -55,6 +55,11 @@ int QuorumView::LeaderIndex() const {
   return static_cast<int>(std::find_if(modes.begin(), modes.end(), Leads) - modes.begin());
 }
 
+absl::StatusOr<int> QuorumView::Leader() const {
+  if (LeaderIndex() >= 0) return LeaderIndex();
+  return absl::NotFoundError(absl::StrCat("no one leader: ", Describe()));
+}
+
 int QuorumView::FirstNotServing() const {
   const auto found = std::find_if_not(modes.begin(), modes.end(), Serves);
   return found == modes.end() ? 0 : static_cast<int>(found - modes.begin());

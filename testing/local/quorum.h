@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 namespace zkrecipes::testing {
@@ -27,6 +28,7 @@ struct QuorumView {
   int leaders() const;      // members that lead or stand alone
   int serving() const;      // these and the followers
   int LeaderIndex() const;  // the one that leads; -1 if there is none or there are several
+  absl::StatusOr<int> Leader() const;  // NotFound instead of -1
   // The first member that does not serve, or else 0.
   int FirstNotServing() const;
   bool HasQuorum() const;  // one leader, and a majority serves

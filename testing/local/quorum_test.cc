@@ -15,17 +15,17 @@ TEST(QuorumView, ALeaderWithoutAMajorityIsNoQuorum) {
   EXPECT_TRUE((QuorumView{{kStandalone}}).HasQuorum());
 }
 
-TEST(QuorumView, FollowersOfNobodyAreNoQuorum) {
+TEST(QuorumView, FollowersWithoutALeaderAreNoQuorum) {
   EXPECT_FALSE((QuorumView{{kFollower, kFollower, kNoAnswer}}).HasQuorum());
 }
 
-TEST(QuorumView, TwoWhoSayTheyLeadAreNoQuorum) {
+TEST(QuorumView, TwoMembersThatClaimToLeadAreNoQuorum) {
   const QuorumView view{{kLeader, kFollower, kLeader}};
   EXPECT_FALSE(view.HasQuorum());
   EXPECT_EQ(view.LeaderIndex(), -1);
 }
 
-TEST(QuorumView, SaysWhoDoesNotServe) {
+TEST(QuorumView, NamesAMemberThatDoesNotServe) {
   const QuorumView view{{kFollower, kLeader, kNotServing}};
   EXPECT_FALSE(view.AllServe());
   EXPECT_EQ(view.LeaderIndex(), 1);

@@ -2,14 +2,31 @@
 
 #include "testing/local/server_process.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <string>
+#include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 
 namespace zkrecipes::testing {
+namespace {
+
+// glibc 2.36 declares both without extern "C".
+int OpenPid(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+void SendSignal(int fd, int signal) { syscall(SYS_pidfd_send_signal, fd, signal, nullptr, 0); }
+
+}  // namespace
 
 pid_t ServerProcess::pid() {
   if (pid_ == 0) return 0;
@@ -60,6 +77,37 @@ bool ServerProcess::WaitForEnd(absl::Duration timeout) {
     absl::SleepFor(absl::Milliseconds(5));
   }
   return true;
+}
+
+// ---- of other programs ---------------------------------------------------------------------------
+
+uint64_t StartTimeOf(pid_t pid) {
+  std::ifstream in(absl::StrCat("/proc/", pid, "/stat"));
+  std::string line;
+  if (pid <= 0 || !std::getline(in, line)) return 0;
+  // "pid (name) state ppid ...": the name may hold blanks and parentheses. The state is field 3, the
+  // start time field 22.
+  const std::vector<std::string> fields =
+      absl::StrSplit(line.substr(line.rfind(')') + 1), ' ', absl::SkipEmpty());
+  uint64_t start_time = 0;
+  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X") return 0;
+  return absl::SimpleAtoi(fields[19], &start_time) ? start_time : 0;
+}
+
+std::optional<ForeignProcess> ForeignProcess::Find(pid_t pid, uint64_t start_time) {
+  if (pid <= 0 || start_time == 0) return std::nullopt;
+  base::UniqueFd fd(OpenPid(pid));  // is close-on-exec by itself
+  // Only now: the descriptor keeps pointing at what has the pid at this moment.
+  if (fd.get() < 0 || StartTimeOf(pid) != start_time) return std::nullopt;
+  return ForeignProcess(std::move(fd));
+}
+
+void ForeignProcess::Signal(int signal) { SendSignal(fd_.get(), signal); }
+
+bool ForeignProcess::WaitForEnd(absl::Duration timeout) {
+  const int64_t milliseconds = absl::ToInt64Milliseconds(timeout);
+  pollfd ended{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+  return poll(&ended, 1, static_cast<int>(std::clamp<int64_t>(milliseconds, 0, 3'600'000))) > 0;
 }
 
 }  // namespace zkrecipes::testing

@@ -5,14 +5,17 @@
 
 #include <sys/types.h>
 
-#include <string>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
+
+#include "lib/base/unique_fd.h"
 
 namespace zkrecipes::testing {
 
-// One child process, or none. Until it is reaped here its pid belongs to nobody else, so a signal
+// One child process, or none. Until it is reaped here no other process gets its pid, so a signal
 // cannot hit a stranger. Not thread-safe. The destructor kills.
 class ServerProcess {
  public:
@@ -41,6 +44,27 @@ class ServerProcess {
 
   pid_t pid_ = 0;
   bool paused_ = false;
+};
+
+// When a process started, in clock ticks since the machine did: with the pid this names one process
+// for ever. 0 if there is no such process, or if it has ended and was not reaped yet.
+uint64_t StartTimeOf(pid_t pid);
+
+// A process that another program may have started. It is held by descriptor, not by number: what is
+// sent to it cannot reach a stranger that got its pid.
+class ForeignProcess {
+ public:
+  // None if the process has ended, also if something else has its pid now.
+  static std::optional<ForeignProcess> Find(pid_t pid, uint64_t start_time);
+
+  void Signal(int signal);
+  // False if it still runs after `timeout`.
+  bool WaitForEnd(absl::Duration timeout);
+
+ private:
+  explicit ForeignProcess(base::UniqueFd fd) : fd_(std::move(fd)) {}
+
+  base::UniqueFd fd_;
 };
 
 }  // namespace zkrecipes::testing

@@ -21,6 +21,9 @@
 
 namespace zkrecipes::testing {
 
+// InvalidArgument that names the first option out of range and its rule. No I/O.
+absl::Status CheckOptions(const LocalEnsembleOptions& options);
+
 // FailedPrecondition, with the names of Debian's packages, if there is no Java or no ZooKeeper here.
 absl::Status CheckInstalled(const LocalEnsembleOptions& options);
 

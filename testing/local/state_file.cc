@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -20,21 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status Failed(const std::string& what, const std::string& path, int error) {
-  const std::string message = absl::StrCat(what, " ", path, ": ", strerror(error));
-  if (error == ENOENT) return absl::NotFoundError(message);
-  if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(message);
-  if (error == ENOTDIR) return absl::FailedPreconditionError(message);
-  return absl::InternalError(message);
-}
-
 // Whether this call made it.
 absl::StatusOr<bool> MakeDirectory(const std::string& path) {
   std::error_code ignored;
   fs::create_directories(fs::path(path).parent_path(), ignored);
   if (mkdir(path.c_str(), 0700) == 0) return true;
   if (errno == EEXIST) return false;
-  return Failed("cannot make", path, errno);
+  return absl::ErrnoToStatus(errno, "cannot make " + path);
 }
 
 // A process that had the lock before may have removed the directory, and another may have made it
@@ -67,14 +58,14 @@ absl::StatusOr<OwnedDirectory> OwnedDirectory::Lock(const std::string& given, bo
     if (!made.ok()) return made.status();
     base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd.get() < 0 && make && errno == ENOENT) continue;
-    if (fd.get() < 0) return Failed("cannot open", path, errno);
+    if (fd.get() < 0) return absl::ErrnoToStatus(errno, "cannot open " + path);
     struct stat info;
-    if (fstat(fd.get(), &info) != 0) return Failed("cannot look at", path, errno);
+    if (fstat(fd.get(), &info) != 0) return absl::ErrnoToStatus(errno, "cannot look at " + path);
     if (info.st_uid != geteuid()) {
       return absl::PermissionDeniedError(absl::StrCat(path, " belongs to another user"));
     }
     while (flock(fd.get(), LOCK_EX) != 0) {
-      if (errno != EINTR) return Failed("cannot lock", path, errno);
+      if (errno != EINTR) return absl::ErrnoToStatus(errno, "cannot lock " + path);
     }
     if (IsStillAt(path, fd.get())) return OwnedDirectory(path, std::move(fd), *made);
   }

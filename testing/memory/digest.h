@@ -20,11 +20,11 @@ constexpr int32_t kMayWrite = 2;
 constexpr int32_t kMayCreate = 4;
 constexpr int32_t kMayDelete = 8;
 
-// Whether one with this digest id ("": nobody) may do that to a node with this ACL. An empty ACL
+// Whether a client with this digest id ("": none) may do that to a node with this ACL. An empty ACL
 // allows everything.
 bool Allows(const std::vector<zk::AclEntry>& acl, int32_t permission, const std::string& digest_id);
 
-// The ACL as it is stored, the scheme "auth" replaced by who asks. False: an entry that ZooKeeper
+// The ACL as it is stored, the scheme "auth" replaced by the client that asks. False: an entry that ZooKeeper
 // refuses (kInvalidAcl).
 bool FixAcl(std::vector<zk::AclEntry>& acl, const std::string& digest_id);
 

@@ -73,7 +73,7 @@ class Host final : public zk::Reactor,
   void Execute(absl::AnyInvocable<void() &&> task) override;
   // Takes no more tasks; when those that it has have run, its timers are dropped. Thread-safe.
   void Stop();
-  // Drops the executor's tasks, now and from now on: who they are for may be gone.
+  // Drops the executor's tasks, now and from now on: what they call may be gone.
   void Mute();
   // Drops everything at once.
   void Abandon();

@@ -3,8 +3,10 @@
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/session/client_core.h"
@@ -22,13 +24,11 @@ using memory::Simulation;
 constexpr auto kCallbackWait = std::chrono::seconds(1);
 
 memory::ModelOptions ModelOf(const InMemoryEnsembleOptions& options) {
-  memory::ModelOptions model;
-  model.servers = options.servers;
-  model.tick = options.tick;
-  model.min_session_timeout = options.min_session_timeout;
-  model.max_session_timeout = options.max_session_timeout;
-  model.container_check_interval = options.container_check_interval;
-  return model;
+  return {.servers = options.servers,
+          .tick = options.tick,
+          .min_session_timeout = options.min_session_timeout,
+          .max_session_timeout = options.max_session_timeout,
+          .container_check_interval = options.container_check_interval};
 }
 
 }  // namespace
@@ -47,6 +47,18 @@ class InMemoryEnsemble::Impl {
     Settle();
     driver_.Do(work);
     Settle();
+  }
+
+  // What `ask` returns of a settled state.
+  template <typename Ask>
+  auto Get(Ask ask) {
+    std::invoke_result_t<Ask, Simulation&> answer{};
+    Do([&](Simulation& simulation) { answer = ask(simulation); });
+    return answer;
+  }
+
+  void SetNetwork(const Client& client, Host::Network network) {
+    DoFor(client, [network](Simulation&, Host& host) { host.set_network(network); });
   }
 
   void DoFor(const Client& client, const std::function<void(Simulation&, Host&)>& work) {
@@ -167,9 +179,7 @@ InMemoryEnsemble::InMemoryEnsemble(const InMemoryEnsembleOptions& options)
 InMemoryEnsemble::~InMemoryEnsemble() = default;
 
 std::string InMemoryEnsemble::servers() const {
-  std::string servers;
-  impl_->Do([&](Simulation& simulation) { servers = simulation.servers(); });
-  return servers;
+  return impl_->Get([](Simulation& simulation) { return simulation.servers(); });
 }
 
 absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Connect(ClientOptions options,
@@ -180,9 +190,7 @@ absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Connect(ClientOptions 
 void InMemoryEnsemble::Advance(absl::Duration by) { impl_->Advance(by); }
 
 absl::Duration InMemoryEnsemble::Elapsed() {
-  absl::Duration elapsed;
-  impl_->Do([&](Simulation& simulation) { elapsed = simulation.now() - impl_->begin(); });
-  return elapsed;
+  return impl_->Get([this](Simulation& simulation) { return simulation.now() - impl_->begin(); });
 }
 
 void InMemoryEnsemble::RunUntilIdle() {
@@ -190,19 +198,19 @@ void InMemoryEnsemble::RunUntilIdle() {
 }
 
 void InMemoryEnsemble::Disconnect(const Client& client) {
-  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kDown); });
+  impl_->SetNetwork(client, Host::Network::kDown);
 }
 
 void InMemoryEnsemble::Reconnect(const Client& client) {
-  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kUp); });
+  impl_->SetNetwork(client, Host::Network::kUp);
 }
 
 void InMemoryEnsemble::Silence(const Client& client) {
-  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kSilent); });
+  impl_->SetNetwork(client, Host::Network::kSilent);
 }
 
 void InMemoryEnsemble::HoldReplies(const Client& client) {
-  impl_->DoFor(client, [](Simulation&, Host& host) { host.set_network(Host::Network::kDeaf); });
+  impl_->SetNetwork(client, Host::Network::kDeaf);
 }
 
 void InMemoryEnsemble::Expire(const Client& client) {
@@ -228,40 +236,31 @@ void InMemoryEnsemble::ChangeLeader() {
 }
 
 bool InMemoryEnsemble::Delete(const std::string& path) {
-  bool deleted = false;
-  impl_->Do([&](Simulation& simulation) {
-    deleted = simulation.ensemble().OperatorDeletes(path, simulation.now());
+  return impl_->Get([&](Simulation& simulation) {
+    return simulation.ensemble().OperatorDeletes(path, simulation.now());
   });
-  return deleted;
 }
 
 bool InMemoryEnsemble::Create(const std::string& path, const std::string& data) {
-  bool created = false;
-  memory::Node node;
-  node.data = data;
-  impl_->Do([&](Simulation& simulation) {
-    created = simulation.ensemble().OperatorCreates(path, node, simulation.now());
+  return impl_->Get([&](Simulation& simulation) {
+    return simulation.ensemble().OperatorCreates(path, {.data = data}, simulation.now());
   });
-  return created;
 }
 
 std::vector<std::string> InMemoryEnsemble::Paths() { return Paths(""); }
 
 std::vector<std::string> InMemoryEnsemble::Paths(const std::string& path) {
-  const std::string prefix = path + "/";
-  std::vector<std::string> paths;
-  impl_->Do([&](Simulation& simulation) {
+  return impl_->Get([prefix = path + "/"](Simulation& simulation) {
+    std::vector<std::string> paths;
     for (const auto& [found, node] : simulation.ensemble().committed().nodes()) {
-      if (found.size() > 1 && found.compare(0, prefix.size(), prefix) == 0) paths.push_back(found);
+      if (found.size() > 1 && absl::StartsWith(found, prefix)) paths.push_back(found);
     }
+    return paths;
   });
-  return paths;
 }
 
 size_t InMemoryEnsemble::watches() {
-  size_t watches = 0;
-  impl_->Do([&](Simulation& simulation) { watches = simulation.ensemble().watches(); });
-  return watches;
+  return impl_->Get([](Simulation& simulation) { return simulation.ensemble().watches(); });
 }
 
 }  // namespace zkrecipes::testing

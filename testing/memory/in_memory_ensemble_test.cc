@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library's own lock on the ensemble in memory, as a service's unit tests use it.
+// InMemoryEnsemble as a service's unit tests use it: the library's own lock, what can go wrong,
+// lifetimes, and the manual mode.
 
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 #include <atomic>
 #include <future>
+#include <memory>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -27,11 +30,17 @@ const char kPath[] = "/locks/ledger";
 
 class InMemoryEnsembleTest : public ::testing::Test {
  protected:
-  std::shared_ptr<Client> Connect() {
-    auto client = ensemble_.Connect();
-    EXPECT_TRUE(client.ok()) << client.status();
-    return *client;
+  void AwaitContenders(size_t count) {
+    while (ensemble_->Paths(kPath).size() < count) std::this_thread::yield();
   }
+
+  std::unique_ptr<InMemoryEnsemble> ensemble_ = std::make_unique<InMemoryEnsemble>();
+  const std::shared_ptr<Client> client_ = *ensemble_->Connect();
+};
+
+class InMemoryLockTest : public InMemoryEnsembleTest {
+ protected:
+  InMemoryLockTest() { EXPECT_TRUE(lease_.ok()) << lease_.status(); }
 
   static std::future<absl::StatusOr<Lease>> AcquireLater(const std::shared_ptr<Client>& client,
                                                          WaitOptions wait = {}) {
@@ -46,93 +55,215 @@ class InMemoryEnsembleTest : public ::testing::Test {
     return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
 
-  InMemoryEnsemble ensemble_;
+  absl::StatusOr<Lease> lease_ = Lock(client_, kPath).Acquire();  // of client_
 };
 
-TEST_F(InMemoryEnsembleTest, GrantsALockAndTakesItBack) {
-  auto client = Connect();
-  auto lease = Lock(client, kPath).Acquire();
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  EXPECT_EQ(lease->state(), Lease::State::kHeld);
-  EXPECT_THAT(ensemble_.Paths(kPath), ElementsAre(lease->node()));
-  EXPECT_EQ(std::move(*lease).Release(), absl::OkStatus());
-  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+TEST_F(InMemoryLockTest, GrantsALockAndTakesItBack) {
+  EXPECT_EQ(lease_->state(), Lease::State::kHeld);
+  EXPECT_THAT(ensemble_->Paths(kPath), ElementsAre(lease_->node()));
+  EXPECT_EQ(std::move(*lease_).Release(), absl::OkStatus());
+  EXPECT_THAT(ensemble_->Paths(kPath), IsEmpty());
 }
 
-TEST_F(InMemoryEnsembleTest, HandsTheLockOverInTheOrderOfArrival) {
-  auto first = Connect();
-  auto lease = Lock(first, kPath).Acquire();
-  ASSERT_TRUE(lease.ok());
+TEST_F(InMemoryLockTest, HandsTheLockOverInTheOrderOfArrival) {
   std::vector<std::shared_ptr<Client>> clients;
   std::vector<std::future<absl::StatusOr<Lease>>> waiting;
   for (size_t i = 0; i < 4; ++i) {
-    clients.push_back(Connect());
+    clients.push_back(*ensemble_->Connect());
     waiting.push_back(AcquireLater(clients.back()));
-    ASSERT_THAT(ensemble_.Paths(kPath), SizeIs(i + 2));
+    ASSERT_THAT(ensemble_->Paths(kPath), SizeIs(i + 2));
   }
   for (auto& next : waiting) {
     ASSERT_FALSE(Ready(next));
-    const FencingToken before = lease->token();
-    ASSERT_EQ(std::move(*lease).Release(), absl::OkStatus());
-    lease = next.get();
-    ASSERT_TRUE(lease.ok()) << lease.status();
-    EXPECT_GT(lease->token(), before);
+    const FencingToken before = lease_->token();
+    ASSERT_EQ(std::move(*lease_).Release(), absl::OkStatus());
+    lease_ = next.get();
+    ASSERT_TRUE(lease_.ok()) << lease_.status();
+    EXPECT_GT(lease_->token(), before);
   }
 }
 
-TEST_F(InMemoryEnsembleTest, LosesTheLeaseOfAnExpiredSession) {
-  auto client = Connect();
-  auto lease = Lock(client, kPath).Acquire();
-  ASSERT_TRUE(lease.ok());
-  const std::stop_token lost = lease->lost();
-  ensemble_.Expire(*client);
-  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
-  EXPECT_EQ(lease->state(), Lease::State::kSuspect);
-  ensemble_.Advance(absl::Seconds(1));
-  EXPECT_EQ(lease->state(), Lease::State::kLost);
+TEST_F(InMemoryLockTest, LosesTheLeaseOfAnExpiredSession) {
+  const std::stop_token lost = lease_->lost();
+  ensemble_->Expire(*client_);
+  EXPECT_THAT(ensemble_->Paths(kPath), IsEmpty());
+  EXPECT_EQ(lease_->state(), Lease::State::kSuspect);
+  ensemble_->Advance(absl::Seconds(1));
+  EXPECT_EQ(lease_->state(), Lease::State::kLost);
   EXPECT_TRUE(lost.stop_requested());
-  EXPECT_TRUE(absl::IsAborted(std::move(*lease).Release()));
+  EXPECT_TRUE(absl::IsAborted(std::move(*lease_).Release()));
 }
 
-TEST_F(InMemoryEnsembleTest, KeepsASessionAliveByPingsOfAnIdleClient) {
-  auto client = Connect();
-  auto lease = Lock(client, kPath).Acquire();
-  ASSERT_TRUE(lease.ok());
-  ensemble_.Advance(absl::Hours(1));
-  EXPECT_EQ(lease->state(), Lease::State::kHeld);
-  EXPECT_EQ(ensemble_.Elapsed(), absl::Hours(1));
+TEST_F(InMemoryLockTest, KeepsASessionAliveByPingsOfAnIdleClient) {
+  ensemble_->Advance(absl::Hours(1));
+  EXPECT_EQ(lease_->state(), Lease::State::kHeld);
+  EXPECT_EQ(ensemble_->Elapsed(), absl::Hours(1));
 }
 
-TEST_F(InMemoryEnsembleTest, GivesAWaitersPlaceUpAtItsTimeout) {
-  auto holder = Connect();
-  auto lease = Lock(holder, kPath).Acquire();
-  ASSERT_TRUE(lease.ok());
-  auto waiter = Connect();
+TEST_F(InMemoryLockTest, GivesAWaitersPlaceUpAtItsTimeout) {
+  auto waiter = *ensemble_->Connect();
   auto late = AcquireLater(waiter, {absl::Seconds(5)});
-  ensemble_.Advance(absl::Milliseconds(4999));
+  ensemble_->Advance(absl::Milliseconds(4999));
   ASSERT_FALSE(Ready(late));
-  ensemble_.Advance(absl::Milliseconds(1));
+  ensemble_->Advance(absl::Milliseconds(1));
   ASSERT_TRUE(Ready(late));
   EXPECT_TRUE(absl::IsDeadlineExceeded(late.get().status()));
-  EXPECT_THAT(ensemble_.Paths(kPath), SizeIs(1));
+  EXPECT_THAT(ensemble_->Paths(kPath), SizeIs(1));
 }
 
-TEST_F(InMemoryEnsembleTest, LetsCodeThatBlocksRunOnThreadsOfItsOwn) {
-  auto holder = Connect();
-  auto lease = Lock(holder, kPath).Acquire();
-  ASSERT_TRUE(lease.ok());
-  auto waiter = Connect();
+TEST_F(InMemoryLockTest, LetsCodeThatBlocksRunOnThreadsOfItsOwn) {
+  auto waiter = *ensemble_->Connect();
   std::atomic<bool> won = false;
   std::thread thread([&] {
     auto second = Lock(waiter, kPath).Acquire({absl::Minutes(10)});
     won = second.ok();
     EXPECT_EQ(std::move(*second).Release({absl::Minutes(1)}), absl::OkStatus());
   });
-  while (ensemble_.Paths(kPath).size() < 2) std::this_thread::yield();
+  AwaitContenders(2);
   EXPECT_FALSE(won);
-  EXPECT_EQ(std::move(*lease).Release(), absl::OkStatus());
+  EXPECT_EQ(std::move(*lease_).Release(), absl::OkStatus());
   thread.join();
   EXPECT_TRUE(won);
+}
+
+TEST_F(InMemoryLockTest, ADisconnectedHolderLosesItsLeaseToAWaiter) {
+  auto other = *ensemble_->Connect();
+  ensemble_->Disconnect(*client_);
+  EXPECT_EQ(lease_->state(), Lease::State::kSuspect);
+  std::thread clock([&] {
+    AwaitContenders(2);
+    ensemble_->Advance(absl::Seconds(11));
+  });
+  const absl::StatusOr<Lease> second = Lock(other, kPath).Acquire();
+  clock.join();
+  EXPECT_EQ(lease_->state(), Lease::State::kLost);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->state(), Lease::State::kHeld);
+}
+
+TEST_F(InMemoryLockTest, ASilentNetworkIsNoticedByTime) {
+  ensemble_->Silence(*client_);
+  EXPECT_EQ(lease_->state(), Lease::State::kHeld);
+  ensemble_->Advance(absl::Seconds(7));
+  EXPECT_EQ(lease_->state(), Lease::State::kSuspect);
+  ensemble_->Reconnect(*client_);
+  ensemble_->Advance(absl::Seconds(2));
+  EXPECT_EQ(lease_->state(), Lease::State::kHeld);
+}
+
+TEST_F(InMemoryLockTest, AChangeOfLeaderIsSurvived) {
+  ensemble_->ChangeLeader();
+  EXPECT_EQ(lease_->state(), Lease::State::kSuspect);
+  ensemble_->Advance(absl::Seconds(1));
+  EXPECT_EQ(lease_->state(), Lease::State::kHeld);
+}
+
+TEST_F(InMemoryLockTest, AHolderIsToldThatItsNodeWasDeleted) {
+  ensemble_->Advance(absl::Seconds(2));  // by then it watches its node
+  EXPECT_TRUE(ensemble_->Delete(lease_->node()));
+  EXPECT_FALSE(ensemble_->Delete(lease_->node()));
+  EXPECT_EQ(lease_->state(), Lease::State::kLost);
+  EXPECT_TRUE(lease_->lost().stop_requested());
+}
+
+TEST_F(InMemoryEnsembleTest, ShowsTheTreeToOthers) {
+  EXPECT_TRUE(ensemble_->Create("/a", "x"));
+  EXPECT_TRUE(ensemble_->Create("/a/b"));
+  EXPECT_FALSE(ensemble_->Create("/c/d"));
+  EXPECT_THAT(ensemble_->Paths(), ElementsAre("/a", "/a/b"));
+  EXPECT_FALSE(ensemble_->Delete("/a"));
+  EXPECT_TRUE(ensemble_->Delete("/a/b"));
+  EXPECT_THAT(ensemble_->Paths("/a"), IsEmpty());
+}
+
+TEST_F(InMemoryEnsembleTest, ServesClientsInANamespace) {
+  auto client = ensemble_->Connect({.servers = ensemble_->servers() + "/team"});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const absl::StatusOr<Lease> lease = Lock(*client, kPath).Acquire();
+  EXPECT_TRUE(lease.ok()) << lease.status();
+  EXPECT_THAT(ensemble_->Paths("/team/locks/ledger"), SizeIs(1));
+  EXPECT_THAT(*ListContenders(**client, kPath), SizeIs(1));
+}
+
+TEST_F(InMemoryEnsembleTest, RefusesBadOptionsAsClientConnectDoes) {
+  EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->Connect({.servers = ":"}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->Connect({}, {absl::Seconds(-1)}).status()));
+}
+
+TEST_F(InMemoryLockTest, CloseEndsTheSessionAndReturns) {
+  EXPECT_EQ(client_->Close(), absl::OkStatus());
+  EXPECT_THAT(ensemble_->Paths(kPath), IsEmpty());
+  EXPECT_EQ(ensemble_->watches(), 0u);
+}
+
+TEST_F(InMemoryLockTest, BoundsAReleaseByItsOwnTime) {
+  const std::stop_token released = lease_->lost();
+  ensemble_->Disconnect(*client_);
+  std::optional<absl::Status> status;
+  std::thread releaser([&] { status = std::move(*lease_).Release({absl::Seconds(2)}); });
+  while (!released.stop_requested()) std::this_thread::yield();
+  ensemble_->Advance(absl::Seconds(2));
+  releaser.join();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(*status)) << *status;
+}
+
+TEST_F(InMemoryLockTest, ClientsAndLeasesMayOutliveTheEnsemble) {
+  ensemble_->Disconnect(*client_);
+  ensemble_.reset();
+  EXPECT_NE(lease_->state(), Lease::State::kHeld);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Lock(client_, kPath).Acquire().status()));
+  EXPECT_EQ(client_->Close(), absl::OkStatus());
+}
+
+TEST_F(InMemoryLockTest, ItsEndEndsTheWaitsOfOtherThreads) {
+  absl::Status status;
+  std::thread waiter([&] { status = Lock(client_, kPath).Acquire().status(); });
+  AwaitContenders(2);
+  ensemble_.reset();
+  waiter.join();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+}
+
+class InMemoryEnsembleManually : public ::testing::Test {
+ protected:
+  InMemoryEnsemble ensemble_{{.manual = true}};
+  const std::shared_ptr<Client> client_ = *ensemble_.Connect();
+};
+
+TEST_F(InMemoryEnsembleManually, DoesEverythingInsideItsCalls) {
+  std::optional<absl::StatusOr<Lease>> result;
+  Lock(client_, kPath).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    result.emplace(std::move(lease));
+  });
+  EXPECT_FALSE(result.has_value());
+  ensemble_.RunUntilIdle();
+  ASSERT_TRUE(result.has_value() && result->ok());
+  EXPECT_EQ((*result)->state(), Lease::State::kHeld);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Lock(client_, kPath).Acquire().status()));
+  result.reset();
+  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+}
+
+TEST_F(InMemoryEnsembleManually, NamesNodesBySeed) {
+  const auto node = [](uint64_t seed) {
+    InMemoryEnsemble ensemble({.manual = true, .seed = seed});
+    auto client = *ensemble.Connect();
+    std::optional<Lease> lease;
+    Lock(client, kPath).AcquireAsync({}, [&](absl::StatusOr<Lease> l) { lease = *std::move(l); });
+    ensemble.RunUntilIdle();
+    return lease->node();
+  };
+  EXPECT_EQ(node(7), node(7));
+  EXPECT_NE(node(7), node(8));
+}
+
+TEST_F(InMemoryEnsembleManually, MayBeAskedInsideACallback) {
+  size_t nodes = 0;
+  Lock(client_, kPath).AcquireAsync({}, [&](const absl::StatusOr<Lease>&) {
+    nodes = ensemble_.Paths(kPath).size();
+  });
+  ensemble_.RunUntilIdle();
+  EXPECT_EQ(nodes, 1u);
 }
 
 }  // namespace

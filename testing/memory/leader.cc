@@ -3,7 +3,6 @@
 // The leader of ModelEnsemble: checks and numbers writes against everything proposed before them.
 
 #include <algorithm>
-#include <limits>
 
 #include "absl/strings/str_format.h"
 
@@ -13,8 +12,6 @@
 
 namespace zkrecipes::testing::memory {
 namespace {
-
-using Kind = Transaction::Kind;
 
 // As Java's int does.
 int32_t PlusOne(int32_t n) { return static_cast<int32_t>(static_cast<uint32_t>(n) + 1); }
@@ -42,7 +39,7 @@ struct ModelEnsemble::Preparation {
     txn.path = sequential ? create.path + absl::StrFormat("%010d", sequence) : create.path;
     if (model.prepared_.Find(txn.path) != nullptr) return zk::Code::kNodeExists;
     if (parent->owner != 0) return zk::Code::kNoChildrenForEphemerals;
-    txn.kind = Kind::kCreate;
+    txn.kind = Transaction::Kind::kCreate;
     txn.parent_cversion = PlusOne(sequence);
     txn.node.data = create.data;
     txn.node.container = create.mode == zk::CreateMode::kContainer;
@@ -60,7 +57,7 @@ struct ModelEnsemble::Preparation {
     const Node* node = model.prepared_.Find(del.path);
     if (node == nullptr) return zk::Code::kNoNode;
     if (node->children > 0) return zk::Code::kNotEmpty;
-    txn.kind = Kind::kDelete;
+    txn.kind = Transaction::Kind::kDelete;
     txn.path = del.path;
     return zk::Code::kOk;
   }
@@ -71,7 +68,7 @@ struct ModelEnsemble::Preparation {
     if (node == nullptr) return zk::Code::kNoNode;
     if (!Allows(node->acl, kMayWrite, connection.digest_id)) return zk::Code::kNoAuth;
     if (set.version != -1 && set.version != node->version) return zk::Code::kBadVersion;
-    txn.kind = Kind::kSetData;
+    txn.kind = Transaction::Kind::kSetData;
     txn.path = set.path;
     txn.node.data = set.data;
     return zk::Code::kOk;
@@ -85,10 +82,7 @@ struct ModelEnsemble::Preparation {
 
 void ModelEnsemble::ProposeCall(ConnectionId id, Connection& connection, const wire::Call& call,
                                 base::BootTime now) {
-  Transaction txn;
-  txn.session = connection.session;
-  txn.connection = id;
-  txn.call = call.id;
+  Transaction txn{.session = connection.session, .connection = id, .call = call.id};
   ++connection.unapplied;
   const auto it = sessions_.find(connection.session);
   if (it == sessions_.end() || it->second.closing) {
@@ -104,11 +98,7 @@ void ModelEnsemble::ProposeCall(ConnectionId id, Connection& connection, const w
 
 void ModelEnsemble::ProposeClose(zk::SessionId session, Session& state, ConnectionId origin) {
   state.closing = true;
-  Transaction txn;
-  txn.kind = Kind::kCloseSession;
-  txn.session = session;
-  txn.connection = origin;
-  Propose(std::move(txn));
+  Propose({.kind = Transaction::Kind::kCloseSession, .session = session, .connection = origin});
 }
 
 // The number that a child of `parent` gets: what the proposals left, or else what the tree says.
@@ -118,40 +108,31 @@ int32_t ModelEnsemble::NextSequence(const std::string& parent) const {
 }
 
 void ModelEnsemble::Propose(Transaction txn) {
+  using enum Transaction::Kind;
   txn.zxid = epoch_ << 32 | ++counter_;
-  switch (txn.kind) {
-    case Kind::kError:
-    case Kind::kOpenSession:
-      break;
-    case Kind::kCreate:
-      txn.node.czxid = txn.zxid;
-      txn.node.mzxid = txn.zxid;
-      txn.node.pzxid = txn.zxid;
-      prepared_sequences_[zk::ParentPath(txn.path)] = txn.parent_cversion;
-      prepared_.Create(txn.path, txn.node, txn.parent_cversion);
-      break;
-    case Kind::kDelete:
-      prepared_.Delete(txn.path, txn.zxid);
-      prepared_sequences_.erase(txn.path);
-      break;
-    case Kind::kSetData:
-      prepared_.SetData(txn.path, txn.node.data, txn.zxid);
-      break;
-    case Kind::kCloseSession:
-      for (const std::string& path : prepared_.OwnedBy(txn.session)) {
-        prepared_.Delete(path, txn.zxid);
-      }
-      break;
+  if (txn.kind == kCreate) {
+    txn.node.czxid = txn.node.mzxid = txn.node.pzxid = txn.zxid;
+    prepared_sequences_[zk::ParentPath(txn.path)] = txn.parent_cversion;
+    prepared_.Create(txn.path, txn.node, txn.parent_cversion);
+  } else if (txn.kind == kDelete) {
+    prepared_.Delete(txn.path, txn.zxid);
+    prepared_sequences_.erase(txn.path);
+  } else if (txn.kind == kSetData) {
+    prepared_.SetData(txn.path, txn.node.data, txn.zxid);
+  } else if (txn.kind == kCloseSession) {
+    for (const std::string& path : prepared_.OwnedBy(txn.session)) {
+      prepared_.Delete(path, txn.zxid);
+    }
   }
   outstanding_.push_back(std::move(txn));
 }
 
 void ModelEnsemble::LogOldestProposal() {
   const Transaction& txn = outstanding_.front();
-  if (txn.kind == Kind::kOpenSession) {
+  if (txn.kind == Transaction::Kind::kOpenSession) {
     const auto it = sessions_.find(txn.session);
     if (it != sessions_.end()) it->second.open = true;
-  } else if (txn.kind == Kind::kCloseSession) {
+  } else if (txn.kind == Transaction::Kind::kCloseSession) {
     sessions_.erase(txn.session);
   }
   log_.push_back(txn);
@@ -164,7 +145,8 @@ void ModelEnsemble::Commit() {
   // The tree's own numbers count again as soon as no proposal leads on from them.
   std::erase_if(prepared_sequences_, [this](const auto& entry) {
     return std::none_of(outstanding_.begin(), outstanding_.end(), [&](const Transaction& proposed) {
-      return proposed.kind == Kind::kCreate && zk::ParentPath(proposed.path) == entry.first;
+      return proposed.kind == Transaction::Kind::kCreate &&
+             zk::ParentPath(proposed.path) == entry.first;
     });
   });
 }
@@ -174,10 +156,7 @@ void ModelEnsemble::Commit() {
 bool ModelEnsemble::OperatorDeletes(const std::string& path, base::BootTime /*now*/) {
   const Node* node = prepared_.Find(path);
   if (!HasQuorum() || !IsFormatted(path) || node == nullptr || node->children > 0) return false;
-  Transaction txn;
-  txn.kind = Kind::kDelete;
-  txn.path = path;
-  Propose(std::move(txn));
+  Propose({.kind = Transaction::Kind::kDelete, .path = path});
   return true;
 }
 
@@ -185,13 +164,11 @@ bool ModelEnsemble::OperatorCreates(const std::string& path, Node node, base::Bo
   if (!HasQuorum() || !IsFormatted(path) || prepared_.Find(path) != nullptr) return false;
   const Node* parent = prepared_.Find(zk::ParentPath(path));
   if (parent == nullptr || parent->owner != 0) return false;
-  Transaction txn;
-  txn.kind = Kind::kCreate;
-  txn.path = path;
-  txn.node = std::move(node);
-  txn.node.ctime_ms = absl::ToInt64Milliseconds(now.since_boot());
-  txn.parent_cversion = PlusOne(NextSequence(zk::ParentPath(path)));
-  Propose(std::move(txn));
+  node.ctime_ms = absl::ToInt64Milliseconds(now.since_boot());
+  Propose({.kind = Transaction::Kind::kCreate,
+           .path = path,
+           .node = std::move(node),
+           .parent_cversion = PlusOne(NextSequence(zk::ParentPath(path)))});
   return true;
 }
 

@@ -51,6 +51,24 @@ class ModelClient {
     return answers_.empty() ? zk::Reply() : answers_.back();
   }
   void Execute() { model_->Execute(id_, now); }
+  // Sends one request, and its server reads it.
+  void Ask(const zk::Request& request) {
+    Send(request);
+    Execute();
+  }
+  // What its server answers without anything else going on.
+  std::vector<std::string> Children(const std::string& path) {
+    Ask(zk::GetChildren{path});
+    return Answers().back().children;
+  }
+  zk::Reply Create(const std::string& path, zk::CreateMode mode = zk::CreateMode::kPersistent) {
+    return Call(zk::Create{path, "data", mode});
+  }
+  zk::Reply Sequential(const std::string& path) {
+    return Create(path, zk::CreateMode::kEphemeralSequential);
+  }
+  zk::Code Delete(const std::string& path) { return Call(zk::Delete{path}).code; }
+  zk::Code Watch(const std::string& path) { return Call(zk::WatchNode{path}).code; }
   // Everything of this connection, and all other servers' shares.
   void Settle() {
     if (id_ == 0) return;

@@ -41,12 +41,6 @@ std::optional<ToClient> ModelEnsemble::Receive(ConnectionId id) {
   return message;
 }
 
-bool ModelEnsemble::HasMessage(ConnectionId id) const {
-  return !connections_.at(id).to_client.empty();
-}
-
-bool ModelEnsemble::ServerHungUp(ConnectionId id) const { return !connections_.at(id).server_open; }
-
 void ModelEnsemble::HangUp(ConnectionId id) {
   Connection& connection = connections_.at(id);
   connection.client_open = false;
@@ -149,20 +143,12 @@ void ModelEnsemble::ElectLeader(int server, size_t kept, base::BootTime now) {
 
 // ---- to look at ----------------------------------------------------------------------------------
 
-size_t ModelEnsemble::Lag(int server) const { return LogEnd() - servers_[Index(server)].applied; }
-
 std::vector<ConnectionId> ModelEnsemble::connections() const {
   std::vector<ConnectionId> ids;
   ids.reserve(connections_.size());
   for (const auto& [id, connection] : connections_) ids.push_back(id);
   return ids;
 }
-
-zk::SessionId ModelEnsemble::SessionOf(ConnectionId id) const {
-  return connections_.at(id).session;
-}
-
-int ModelEnsemble::ServerOf(ConnectionId id) const { return connections_.at(id).server; }
 
 std::vector<std::pair<zk::SessionId, std::string>> ModelEnsemble::Watches() const {
   std::vector<std::pair<zk::SessionId, std::string>> watches;
@@ -172,12 +158,6 @@ std::vector<std::pair<zk::SessionId, std::string>> ModelEnsemble::Watches() cons
     }
   }
   return watches;
-}
-
-size_t ModelEnsemble::watches() const {
-  size_t count = 0;
-  for (const auto& [id, connection] : connections_) count += connection.watches.size();
-  return count;
 }
 
 }  // namespace zkrecipes::testing::memory

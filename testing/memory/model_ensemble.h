@@ -55,14 +55,14 @@ class ModelEnsemble {
 
   // ---- A client's end of a connection -----------------------------------------------------------
 
-  // Where nobody listens: 0. REQUIRES of the others: the connection is there until its client hangs
+  // 0 if the server does not listen. REQUIRES of the others: the connection is there until its client hangs
   // up.
   ConnectionId Connect(int server, wire::Hello hello);
   void Send(ConnectionId id, ToServer message);
   std::optional<ToClient> Receive(ConnectionId id);
-  bool HasMessage(ConnectionId id) const;
+  bool HasMessage(ConnectionId id) const { return NextFor(id) != nullptr; }
   // The server has closed its end: what HasMessage says is all that will ever come.
-  bool ServerHungUp(ConnectionId id) const;
+  bool ServerHungUp(ConnectionId id) const { return !connections_.at(id).server_open; }
   // What was sent to the client is lost; what the client sent is still on its way.
   void HangUp(ConnectionId id);
 
@@ -110,19 +110,19 @@ class ModelEnsemble {
   // REQUIRES: the server is up and not cut off.
   void ElectLeader(int server, size_t kept, base::BootTime now);
   // Cut off from the others, a server goes on answering reads until its sync limit; then it serves
-  // nobody until it is healed. Cutting off the leader stops all writes until another one is elected.
+  // no client until it is healed. Cutting off the leader stops all writes until another one is elected.
   void CutOff(int server, base::BootTime now);
   // A leader that had lost its quorum is elected again.
   void Heal(int server, base::BootTime now);
   // Messages between a follower and the leader stop on their way, in either direction, and go on in
-  // their order when it is over: no connection is closed. Without effect on the leader, and on who
-  // is cut off.
+  // their order when it is over: no connection is closed. No effect on the leader, nor on a server
+  // that is cut off.
   void Stall(int server, bool from_leader, bool to_leader, base::BootTime now);
   // From now on the leader pings that often; at first twice a tick.
   void SetPingGap(absl::Duration gap, base::BootTime now);
   // From now on followers note only every second request of a session as a sign of life.
   void set_loses_touches(bool loses) { loses_touches_ = loses; }
-  // Nobody's session: neither ACL nor owner are asked. False: ZooKeeper refuses it.
+  // Without a session: neither ACL nor owner matter. False: ZooKeeper refuses it.
   bool OperatorDeletes(const std::string& path, base::BootTime now);
   bool OperatorCreates(const std::string& path, Node node, base::BootTime now);
   void ReapContainers(base::BootTime now);
@@ -141,7 +141,6 @@ class ModelEnsemble {
   const Tree& tree(int server) const { return servers_[Index(server)].tree; }
   const Tree& committed() const { return tree(leader_); }
   int64_t last_zxid(int server) const { return servers_[Index(server)].zxid; }
-  size_t Lag(int server) const;  // transactions that it has not applied
   size_t proposals() const { return outstanding_.size(); }
   // The committed transactions that are kept: all of them, or those that a server still lacks.
   const std::deque<Transaction>& history() const { return log_; }
@@ -153,10 +152,10 @@ class ModelEnsemble {
     for (const auto& [id, connection] : connections_) f(id);
   }
   bool Exists(ConnectionId id) const { return connections_.count(id) > 0; }
-  zk::SessionId SessionOf(ConnectionId id) const;
-  int ServerOf(ConnectionId id) const;
+  zk::SessionId SessionOf(ConnectionId id) const { return connections_.at(id).session; }
+  int ServerOf(ConnectionId id) const { return connections_.at(id).server; }
   ConnectionId connections_made() const { return last_connection_; }  // ever
-  size_t watches() const;                                             // on all servers
+  size_t watches() const { return Watches().size(); }                 // on all servers
   std::vector<std::pair<zk::SessionId, std::string>> Watches() const;
 
  private:
@@ -195,7 +194,6 @@ class ModelEnsemble {
   void SetWatches(Connection& connection, const wire::SetWatches& message);
   zk::Reply Read(Connection& connection, const zk::Request& request);
   void ApplyTo(Server& server, int number, const Transaction& txn);
-  void ApplyCreate(Server& server, int number, const Transaction& txn);
   void ApplyDelete(Server& server, int number, const std::string& path, int64_t zxid);
   void ApplyClose(Server& server, int number, const Transaction& txn);
   void AnswerOrigin(const Server& server, int number, const Transaction& txn);

@@ -18,9 +18,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using zk::Code;
-using zk::CreateMode;
 
-const zk::Create kEnqueue{"/q/n-", "", CreateMode::kEphemeralSequential};
+const zk::Create kEnqueue{"/q/n-", "", zk::CreateMode::kEphemeralSequential};
 
 base::BootTime At(absl::Duration since_boot) { return base::BootTime::SinceBoot(since_boot); }
 
@@ -29,7 +28,7 @@ class ModelEnsembleTest : public ::testing::Test {
   ModelEnsembleTest() {
     EXPECT_TRUE(leaders_.Connect(0));
     EXPECT_TRUE(followers_.Connect(1));
-    EXPECT_EQ(leaders_.Call(zk::Create{"/q", "", CreateMode::kPersistent}).code, Code::kOk);
+    EXPECT_EQ(leaders_.Create("/q").code, Code::kOk);
   }
 
   // The leader's side of everything, while followers lag.
@@ -38,6 +37,10 @@ class ModelEnsembleTest : public ::testing::Test {
   }
   void CatchUp(int server) {
     while (model_.CanApply(server)) model_.Apply(server);
+  }
+  void CommitAndCatchUp(int server) {
+    Commit();
+    CatchUp(server);
   }
   size_t Queue(int server) { return model_.tree(server).Children("/q").size(); }
 
@@ -111,19 +114,17 @@ TEST_F(ModelEnsembleTest, AnExpiredSessionIsToldSoWhenItConnectsAgain) {
 
 TEST_F(ModelEnsembleTest, TheSessionsOwnWatchesFireBeforeItsConnectionGoes) {
   const std::string node = followers_.Call(kEnqueue).path;
-  followers_.Call(zk::WatchNode{node});
+  followers_.Watch(node);
   (void)followers_.Events();
   model_.Expire(followers_.session(), followers_.now);
-  Commit();
-  CatchUp(1);
+  CommitAndCatchUp(1);
   EXPECT_TRUE(model_.ServerHungUp(followers_.id()));
   EXPECT_THAT(followers_.Events(), ElementsAre(node + " deleted"));
 }
 
 TEST_F(ModelEnsembleTest, AWriteOfAClosingSessionIsRefused) {
   model_.Expire(leaders_.session(), leaders_.now);  // proposed, not committed
-  leaders_.Send(kEnqueue);
-  leaders_.Execute();
+  leaders_.Ask(kEnqueue);
   model_.Commit();
   EXPECT_EQ(Queue(0), 0u);
   EXPECT_EQ(model_.proposals(), 1u);  // the refusal is a transaction too
@@ -141,13 +142,12 @@ TEST_F(ModelEnsembleTest, EndingASessionTakesItsNodesAlong) {
 
 TEST_F(ModelEnsembleTest, ARefusedWriteIsATransactionToo) {
   const int64_t zxid = model_.last_zxid(0);
-  EXPECT_EQ(leaders_.Call(zk::Delete{"/q/absent"}).code, Code::kNoNode);
+  EXPECT_EQ(leaders_.Delete("/q/absent"), Code::kNoNode);
   EXPECT_EQ(model_.last_zxid(0), zxid + 1);
 }
 
 TEST_F(ModelEnsembleTest, AWriteIsAnsweredWhenTheClientsOwnServerHasAppliedIt) {
-  followers_.Send(kEnqueue);
-  followers_.Execute();
+  followers_.Ask(kEnqueue);
   Commit();
   EXPECT_EQ(Queue(0), 1u);
   EXPECT_THAT(followers_.Answers(), IsEmpty());
@@ -157,27 +157,21 @@ TEST_F(ModelEnsembleTest, AWriteIsAnsweredWhenTheClientsOwnServerHasAppliedIt) {
 
 TEST_F(ModelEnsembleTest, AReadWaitsForTheSessionsEarlierWrites) {
   followers_.Send(kEnqueue);
-  followers_.Send(zk::GetChildren{"/q"});
-  followers_.Execute();
+  followers_.Ask(zk::GetChildren{"/q"});
   EXPECT_FALSE(model_.CanExecute(followers_.id()));
-  Commit();
-  CatchUp(1);
+  CommitAndCatchUp(1);
   followers_.Execute();
   EXPECT_THAT(followers_.Answers().back().children, ElementsAre("n-0000000000"));
 }
 
 TEST_F(ModelEnsembleTest, AFollowerAnswersReadsFromItsOwnPast) {
-  leaders_.Send(kEnqueue);
-  leaders_.Execute();
+  leaders_.Ask(kEnqueue);
   Commit();
-  followers_.Send(zk::GetChildren{"/q"});
-  followers_.Execute();
-  EXPECT_THAT(followers_.Answers().back().children, IsEmpty());
+  EXPECT_THAT(followers_.Children("/q"), IsEmpty());
 }
 
 TEST_F(ModelEnsembleTest, AServerRefusesAClientThatHasSeenMore) {
-  leaders_.Send(kEnqueue);
-  leaders_.Execute();
+  leaders_.Ask(kEnqueue);
   Commit();
   leaders_.Read();
   model_.HangUp(leaders_.id());
@@ -192,17 +186,14 @@ TEST_F(ModelEnsembleTest, AServerRefusesAClientThatHasSeenMore) {
 // ---- lost connections ----------------------------------------------------------------------------
 
 TEST_F(ModelEnsembleTest, ACreateInFlightCanAppearAfterTheReconnect) {
-  followers_.Send(kEnqueue);
-  followers_.Execute();  // proposed, and then the connection breaks
+  followers_.Ask(kEnqueue);  // proposed, and then the connection breaks
   model_.HangUp(followers_.id());
   followers_.Open(2);
   followers_.Execute();
   ASSERT_TRUE(followers_.Greeted());
-  followers_.Send(zk::GetChildren{"/q"});
-  followers_.Execute();
-  EXPECT_THAT(followers_.Answers().back().children, IsEmpty());
+  EXPECT_THAT(followers_.Children("/q"), IsEmpty());
   // The barrier is answered behind it.
-  EXPECT_EQ(followers_.Call(zk::Delete{"/q/absent"}).code, Code::kNoNode);
+  EXPECT_EQ(followers_.Delete("/q/absent"), Code::kNoNode);
   EXPECT_THAT(followers_.Call(zk::GetChildren{"/q"}).children, ElementsAre("n-0000000000"));
 }
 
@@ -212,8 +203,7 @@ TEST_F(ModelEnsembleTest, AWriteThatIsReadAfterTheSessionMovedIsRefused) {
   model_.HangUp(old);
   ASSERT_TRUE(followers_.Connect(2));
   model_.Execute(old, followers_.now);
-  Commit();
-  CatchUp(1);
+  CommitAndCatchUp(1);
   EXPECT_EQ(Queue(0), 0u);
   EXPECT_FALSE(model_.Exists(old));
 }
@@ -231,9 +221,7 @@ TEST_F(ModelEnsembleTest, WhatAServerHasNotReadWhenTheConnectionBreaksNeverHappe
 TEST_F(ModelEnsembleTest, ACutOffFollowerAnswersReadsAndNoWritesUntilItGivesUp) {
   model_.CutOff(1, followers_.now);
   leaders_.Call(kEnqueue);
-  followers_.Send(zk::GetChildren{"/q"});
-  followers_.Execute();
-  EXPECT_THAT(followers_.Answers().back().children, IsEmpty());
+  EXPECT_THAT(followers_.Children("/q"), IsEmpty());
   followers_.Send(kEnqueue);
   EXPECT_FALSE(model_.CanExecute(followers_.id()));
   model_.Tick(followers_.now + absl::Seconds(3));  // 6 ticks
@@ -249,9 +237,7 @@ TEST_F(ModelEnsembleTest, ASessionExpiresWhileItsCutOffServerGoesOnAnswering) {
   ASSERT_TRUE(model_.Expire(followers_.session(), followers_.now));
   Commit();
   EXPECT_EQ(Queue(0), 0u);
-  followers_.Send(zk::GetChildren{"/q"});
-  followers_.Execute();
-  EXPECT_THAT(followers_.Answers().back().children, ElementsAre("n-0000000000"));
+  EXPECT_THAT(followers_.Children("/q"), ElementsAre("n-0000000000"));
 }
 
 TEST_F(ModelEnsembleTest, WithoutAQuorumNothingIsWritten) {
@@ -277,8 +263,7 @@ TEST_F(ModelEnsembleTest, ANewLeaderBeginsANewEpochAndGivesEverySessionItsWholeT
 
 TEST_F(ModelEnsembleTest, ProposalsThatANewLeaderHasNotSeenNeverHappened) {
   leaders_.Send(kEnqueue);
-  leaders_.Send(kEnqueue);
-  leaders_.Execute();
+  leaders_.Ask(kEnqueue);
   leaders_.Execute();
   model_.ElectLeader(1, 1, leaders_.now);
   EXPECT_EQ(Queue(1), 1u);
@@ -292,9 +277,7 @@ TEST_F(ModelEnsembleTest, ADeposedLeaderGoesOnAnsweringReads) {
   ModelClient other(&model_);
   ASSERT_TRUE(other.Connect(1));
   ASSERT_EQ(other.Call(kEnqueue).code, Code::kOk);
-  leaders_.Send(zk::GetChildren{"/q"});
-  leaders_.Execute();
-  EXPECT_THAT(leaders_.Answers().back().children, IsEmpty());
+  EXPECT_THAT(leaders_.Children("/q"), IsEmpty());
 }
 
 }  // namespace

@@ -24,6 +24,11 @@
 
 namespace zkrecipes::testing::memory::parts {
 
+// A part hashes as the tuple of its members.
+template <typename H, typename Part>
+requires requires(const Part& p) { p.Tie(); }
+H AbslHashValue(H h, const Part& p) { return H::combine(std::move(h), p.Tie()); }
+
 struct Server {
   bool serving = true;
   bool cut_off = false;
@@ -38,11 +43,7 @@ struct Server {
   auto Tie() const {
     return std::tie(serving, cut_off, gives_up, deaf, mute, ping_waits, applied, zxid, tree);
   }
-  friend bool operator==(const Server& a, const Server& b) { return a.Tie() == b.Tie(); }
-  template <typename H>
-  friend H AbslHashValue(H h, const Server& s) {
-    return H::combine(std::move(h), s.Tie());
-  }
+  friend bool operator==(const Server&, const Server&) = default;
 };
 
 // As the leader's tracker knows it.
@@ -63,11 +64,7 @@ struct Session {
     return std::tie(timeout, deadline, open, closing, owner, due, touched_by, noted, sent,
                     lost_touch);
   }
-  friend bool operator==(const Session& a, const Session& b) { return a.Tie() == b.Tie(); }
-  template <typename H>
-  friend H AbslHashValue(H h, const Session& s) {
-    return H::combine(std::move(h), s.Tie());
-  }
+  friend bool operator==(const Session&, const Session&) = default;
 };
 
 struct Connection {
@@ -82,13 +79,7 @@ struct Connection {
   std::string digest_id;
   std::vector<zk::AclEntry> acl;
 
-  auto Tie() const {
-    return std::tie(server, client_open, server_open, session, unapplied, digest_id);
-  }
-  friend bool operator==(const Connection& a, const Connection& b) {
-    return a.Tie() == b.Tie() && a.to_server == b.to_server && a.to_client == b.to_client &&
-           a.watches == b.watches && a.acl == b.acl;
-  }
+  friend bool operator==(const Connection&, const Connection&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Connection& c) {
     // Debian's absl hashes neither std::variant nor std::set.
@@ -97,7 +88,7 @@ struct Connection {
     for (const ToClient& m : c.to_client) std::visit(add, m);
     for (const zk::Watch& watch : c.watches) add(watch);
     return H::combine(std::move(h), c.to_server.size(), c.to_client.size(), c.watches.size(),
-                      c.Tie());
+                      c.server, c.client_open, c.server_open, c.session, c.unapplied, c.digest_id);
   }
 };
 

@@ -74,8 +74,7 @@ TEST_F(ModelSessionsTest, PingsThatWaitArriveBeforeTheCommitsBehindThem) {
   Stall(/*from_leader=*/true, false);
   Touch();
   PassTime(2);
-  client_.Send(kBeat);
-  client_.Execute();  // the leader commits it, but the answer waits
+  client_.Ask(kBeat);  // the leader commits it, but the answer waits
   model_.Commit();
   EXPECT_FALSE(model_.CanApply(1));
   Stall(false, /*to_leader=*/true);  // the ping arrives, and its answer waits

@@ -26,12 +26,30 @@ class ModelTreeTest : public ::testing::Test {
   ModelTreeTest() { EXPECT_TRUE(client_.Connect(0)); }
 
   zk::Reply Create(const std::string& path, CreateMode mode = CreateMode::kPersistent) {
-    return client_.Call(zk::Create{path, "data", mode});
+    return client_.Create(path, mode);
   }
-  zk::Reply Sequential(const std::string& path) {
-    return Create(path, CreateMode::kEphemeralSequential);
+  zk::Reply Sequential(const std::string& path) { return client_.Sequential(path); }
+  Code Delete(const std::string& path) { return client_.Delete(path); }
+  Code Watch(const std::string& path) { return client_.Watch(path); }
+  Code WatchExists(const std::string& path) { return client_.Call(zk::WatchExists{path}).code; }
+  Code Remove(const std::string& path, zk::WatchKind kind) {
+    return client_.Call(zk::RemoveWatches{path, kind}).code;
   }
-  Code Delete(const std::string& path) { return client_.Call(zk::Delete{path}).code; }
+  Code Set(const std::string& path, const std::string& data) {
+    return client_.Call(zk::SetData{path, data, -1}).code;
+  }
+  // Goes away for a while, in which things happen, and is back on another server.
+  int64_t Leave(ModelClient& client) {
+    EXPECT_TRUE(client.Connect(0));
+    client.Call(zk::Get{"/same"});
+    model_.HangUp(client.id());
+    return client.seen();
+  }
+  void ComeBack(ModelClient& client, wire::SetWatches watches) {
+    EXPECT_TRUE(client.Connect(1));
+    model_.Send(client.id(), std::move(watches));
+    client.Settle();
+  }
 
   ModelEnsemble model_;
   ModelClient client_{&model_};
@@ -101,8 +119,7 @@ TEST_F(ModelTreeTest, NumbersWrapWhileAnEarlierProposalIsNotCommitted) {
   Create("/q");
   model_.SetNextSequence("/q", kLast);
   client_.Send(zk::Create{"/q/a-", "", CreateMode::kEphemeralSequential});
-  client_.Send(zk::Create{"/q/b-", "", CreateMode::kEphemeralSequential});
-  client_.Execute();
+  client_.Ask(zk::Create{"/q/b-", "", CreateMode::kEphemeralSequential});
   client_.Execute();
   client_.Settle();
   const auto answers = client_.Answers();
@@ -129,7 +146,7 @@ TEST_F(ModelTreeTest, ReapsContainersThatHaveHadChildrenOnly) {
 
 TEST_F(ModelTreeTest, AWatchFiresOnceForTheNodesDeletion) {
   Create("/n");
-  ASSERT_EQ(client_.Call(zk::WatchNode{"/n"}).code, Code::kOk);
+  ASSERT_EQ(Watch("/n"), Code::kOk);
   Delete("/n");
   EXPECT_THAT(client_.Events(), ElementsAre("/n deleted"));
   Create("/n");
@@ -139,29 +156,29 @@ TEST_F(ModelTreeTest, AWatchFiresOnceForTheNodesDeletion) {
 
 TEST_F(ModelTreeTest, AWatchFiresForAChildToo) {
   Create("/n");
-  client_.Call(zk::WatchNode{"/n"});
+  Watch("/n");
   Create("/n/child");
   EXPECT_THAT(client_.Events(), ElementsAre("/n changed"));
 }
 
 TEST_F(ModelTreeTest, AWatchOfAnAbsentNodeLeavesNothingBehind) {
-  EXPECT_EQ(client_.Call(zk::WatchNode{"/n"}).code, Code::kNoNode);
+  EXPECT_EQ(Watch("/n"), Code::kNoNode);
   EXPECT_EQ(model_.watches(), 0u);
 }
 
 TEST_F(ModelTreeTest, TwoWatchesOfASessionOnAPathAreOne) {
   Create("/n");
-  client_.Call(zk::WatchNode{"/n"});
-  client_.Call(zk::WatchNode{"/n"});
+  Watch("/n");
+  Watch("/n");
   EXPECT_EQ(model_.watches(), 1u);
-  EXPECT_EQ(client_.Call(zk::RemoveWatches{"/n"}).code, Code::kOk);
-  EXPECT_EQ(client_.Call(zk::RemoveWatches{"/n"}).code, Code::kNoWatcher);
+  EXPECT_EQ(Remove("/n", zk::WatchKind::kNode), Code::kOk);
+  EXPECT_EQ(Remove("/n", zk::WatchKind::kNode), Code::kNoWatcher);
   EXPECT_EQ(model_.watches(), 0u);
 }
 
 TEST_F(ModelTreeTest, TheEventComesBeforeTheReplyThatShowsTheChange) {
   Create("/n");
-  client_.Call(zk::WatchNode{"/n"});
+  Watch("/n");
   (void)client_.Log();
   Delete("/n");
   EXPECT_THAT(client_.Log(), ElementsAre("/n deleted", "answer"));
@@ -169,7 +186,7 @@ TEST_F(ModelTreeTest, TheEventComesBeforeTheReplyThatShowsTheChange) {
 
 TEST_F(ModelTreeTest, WatchesEndWithTheirConnection) {
   Create("/n");
-  client_.Call(zk::WatchNode{"/n"});
+  Watch("/n");
   model_.DropUnread(client_.id());
   EXPECT_EQ(model_.watches(), 0u);
 }
@@ -177,33 +194,28 @@ TEST_F(ModelTreeTest, WatchesEndWithTheirConnection) {
 TEST_F(ModelTreeTest, WatchesSetAgainFireForWhatHappenedSince) {
   for (const char* path : {"/gone", "/grown", "/same"}) Create(path);
   ModelClient other(&model_);
-  ASSERT_TRUE(other.Connect(0));
-  other.Call(zk::Get{"/same"});
-  const int64_t since = other.seen();
-  model_.HangUp(other.id());
+  const int64_t since = Leave(other);
   Delete("/gone");
   Create("/grown/child");
-  ASSERT_TRUE(other.Connect(1));
-  model_.Send(other.id(), wire::SetWatches{.since = since, .paths = {"/gone", "/grown", "/same"}});
-  other.Settle();
+  ComeBack(other, {.since = since, .paths = {"/gone", "/grown", "/same"}});
   EXPECT_THAT(other.Events(), ElementsAre("/gone deleted", "/grown changed"));
   Delete("/same");
   EXPECT_THAT(other.Events(), ElementsAre("/same deleted"));
 }
 
 TEST_F(ModelTreeTest, AWatchOfExistenceFiresForCreationDataAndDeletion) {
-  ASSERT_EQ(client_.Call(zk::WatchExists{"/n"}).code, Code::kNoNode);
+  ASSERT_EQ(WatchExists("/n"), Code::kNoNode);
   const zk::Reply created = Create("/n");
   EXPECT_THAT(client_.Events(), ElementsAre("/n data"));
   EXPECT_EQ(client_.Call(zk::WatchExists{"/n"}).stat, created.stat);
   Create("/n/child");
   EXPECT_THAT(client_.Events(), IsEmpty());
-  client_.Call(zk::SetData{"/n", "new", -1});
+  Set("/n", "new");
   EXPECT_THAT(client_.Events(), ElementsAre("/n data"));
-  client_.Call(zk::SetData{"/n", "newer", -1});
+  Set("/n", "newer");
   EXPECT_THAT(client_.Events(), IsEmpty());
   Delete("/n/child");
-  client_.Call(zk::WatchExists{"/n"});
+  WatchExists("/n");
   Delete("/n");
   EXPECT_THAT(client_.Events(), ElementsAre("/n deleted"));
   EXPECT_EQ(model_.watches(), 0u);
@@ -211,15 +223,15 @@ TEST_F(ModelTreeTest, AWatchOfExistenceFiresForCreationDataAndDeletion) {
 
 TEST_F(ModelTreeTest, TheKindsOfWatchesOnANodeAreTwo) {
   Create("/n");
-  client_.Call(zk::WatchNode{"/n"});
-  client_.Call(zk::WatchExists{"/n"});
+  Watch("/n");
+  WatchExists("/n");
   EXPECT_EQ(model_.watches(), 2u);
-  client_.Call(zk::SetData{"/n", "new", -1});
+  Set("/n", "new");
   EXPECT_THAT(client_.Events(), ElementsAre("/n data"));
-  EXPECT_EQ(client_.Call(zk::RemoveWatches{"/n", zk::WatchKind::kExists}).code, Code::kNoWatcher);
-  client_.Call(zk::WatchExists{"/n"});
-  EXPECT_EQ(client_.Call(zk::RemoveWatches{"/n", zk::WatchKind::kNode}).code, Code::kOk);
-  client_.Call(zk::WatchNode{"/n"});
+  EXPECT_EQ(Remove("/n", zk::WatchKind::kExists), Code::kNoWatcher);
+  WatchExists("/n");
+  EXPECT_EQ(Remove("/n", zk::WatchKind::kNode), Code::kOk);
+  Watch("/n");
   Delete("/n");
   EXPECT_THAT(client_.Events(), ElementsAre("/n deleted"));  // of both
   EXPECT_EQ(model_.watches(), 0u);
@@ -228,22 +240,16 @@ TEST_F(ModelTreeTest, TheKindsOfWatchesOnANodeAreTwo) {
 TEST_F(ModelTreeTest, WatchesOfExistenceSetAgainFireForWhatHappenedSince) {
   for (const char* path : {"/gone", "/set", "/same"}) Create(path);
   ModelClient other(&model_);
-  ASSERT_TRUE(other.Connect(0));
-  other.Call(zk::Get{"/same"});
-  const int64_t since = other.seen();
-  model_.HangUp(other.id());
+  const int64_t since = Leave(other);
   Delete("/gone");
   Create("/come");
-  client_.Call(zk::SetData{"/set", "new", -1});
+  Set("/set", "new");
   Create("/same/child");
-  ASSERT_TRUE(other.Connect(1));
-  model_.Send(other.id(), wire::SetWatches{.since = since,
-                                           .present = {"/gone", "/set", "/same"},
-                                           .absent = {"/come", "/never"}});
-  other.Settle();
+  ComeBack(other,
+           {.since = since, .present = {"/gone", "/set", "/same"}, .absent = {"/come", "/never"}});
   EXPECT_THAT(other.Events(), ElementsAre("/gone deleted", "/set data", "/come data"));
   Create("/never");
-  client_.Call(zk::SetData{"/same", "new", -1});
+  Set("/same", "new");
   EXPECT_THAT(other.Events(), ElementsAre("/never data", "/same data"));
 }
 
@@ -258,7 +264,7 @@ class ModelAclTest : public ModelTreeTest {
  protected:
   ModelAclTest() {
     EXPECT_TRUE(owner_.Connect(0, "a:b", {{31, "auth", ""}}));
-    EXPECT_EQ(owner_.Call(zk::Create{"/own", "", CreateMode::kPersistent}).code, Code::kOk);
+    EXPECT_EQ(owner_.Create("/own").code, Code::kOk);
   }
   ModelClient owner_{&model_};
 };
@@ -266,28 +272,28 @@ class ModelAclTest : public ModelTreeTest {
 TEST_F(ModelAclTest, RefusesStrangers) {
   EXPECT_EQ(client_.Call(zk::Get{"/own"}).code, Code::kNoAuth);
   EXPECT_EQ(client_.Call(zk::GetChildren{"/own"}).code, Code::kNoAuth);
-  EXPECT_EQ(client_.Call(zk::WatchNode{"/own"}).code, Code::kNoAuth);
-  EXPECT_EQ(client_.Call(zk::WatchExists{"/own"}).code, Code::kOk);
+  EXPECT_EQ(Watch("/own"), Code::kNoAuth);
+  EXPECT_EQ(WatchExists("/own"), Code::kOk);
   EXPECT_EQ(Create("/own/child").code, Code::kNoAuth);
   EXPECT_EQ(Delete("/own/absent"), Code::kNoAuth);
 }
 
-TEST_F(ModelAclTest, AllowsWhoShowsTheSameCredentials) {
-  EXPECT_EQ(owner_.Call(zk::Create{"/own/child", "", CreateMode::kPersistent}).code, Code::kOk);
+TEST_F(ModelAclTest, AllowsAClientWithTheSameCredentials) {
+  EXPECT_EQ(owner_.Create("/own/child").code, Code::kOk);
   EXPECT_EQ(owner_.Call(zk::Get{"/own/child"}).code, Code::kOk);
   ModelClient same(&model_);
   ASSERT_TRUE(same.Connect(1, "a:b"));
-  EXPECT_EQ(same.Call(zk::Delete{"/own/child"}).code, Code::kOk);
+  EXPECT_EQ(same.Delete("/own/child"), Code::kOk);
 }
 
 TEST_F(ModelAclTest, ANodesDeletionIsItsParentsToAllow) {
   EXPECT_EQ(Delete("/own"), Code::kOk);  // the root allows everything
 }
 
-TEST_F(ModelAclTest, RefusesAnAclForNobody) {
-  ModelClient nobody(&model_);
-  ASSERT_TRUE(nobody.Connect(0, "", {{31, "auth", ""}}));
-  EXPECT_EQ(nobody.Call(zk::Create{"/n", "", CreateMode::kPersistent}).code, Code::kInvalidAcl);
+TEST_F(ModelAclTest, RefusesAnAclOfAClientWithoutCredentials) {
+  ModelClient anonymous(&model_);
+  ASSERT_TRUE(anonymous.Connect(0, "", {{31, "auth", ""}}));
+  EXPECT_EQ(anonymous.Create("/n").code, Code::kInvalidAcl);
 }
 
 }  // namespace

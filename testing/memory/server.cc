@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <optional>
 
 #include "lib/zk/path.h"
 #include "testing/memory/digest.h"
@@ -13,11 +12,7 @@
 namespace zkrecipes::testing::memory {
 namespace {
 
-zk::Reply Failure(zk::Code code) {
-  zk::Reply reply;
-  reply.code = code;
-  return reply;
-}
+zk::Reply Failure(zk::Code code) { return {.code = code}; }
 
 bool IsWrite(const ToServer& message) {
   if (std::holds_alternative<wire::EndSession>(message)) return true;
@@ -107,12 +102,10 @@ void ModelEnsemble::Greet(ConnectionId id, Connection& connection, const wire::H
   session.owner = connection.server;
   connection.session = last_session_;
   ++connection.unapplied;
-  Transaction txn;
-  txn.kind = Transaction::Kind::kOpenSession;
-  txn.session = connection.session;
-  txn.connection = id;
-  txn.timeout = session.timeout;
-  Propose(std::move(txn));
+  Propose({.kind = Transaction::Kind::kOpenSession,
+           .session = connection.session,
+           .connection = id,
+           .timeout = session.timeout});
 }
 
 // The leader itself is asked, and counts it as a sign of life.
@@ -142,32 +135,29 @@ void ModelEnsemble::Resume(Connection& connection, const wire::Hello& hello, bas
 // Kind by kind: the events of one node may be two.
 void ModelEnsemble::SetWatches(Connection& connection, const wire::SetWatches& message) {
   const Tree& seen = tree(connection.server);
-  const auto set = [&connection](const std::string& path, zk::WatchKind kind,
-                                 std::optional<zk::WatchEvent> event) {
-    if (event.has_value()) {
-      connection.to_client.emplace_back(wire::Fired{path, *event});
+  const auto set = [&](const std::string& path, zk::WatchKind kind, bool fires,
+                       zk::WatchEvent event) {
+    if (fires) {
+      connection.to_client.emplace_back(wire::Fired{path, event});
     } else {
       connection.watches.insert({path, kind});
     }
   };
-  const auto since = [&message](const Node* node, int64_t zxid, zk::WatchEvent event) {
-    if (node == nullptr) return std::optional(zk::WatchEvent::kDeleted);
-    return zxid > message.since ? std::optional(event) : std::nullopt;
+  // Of a node that was there: it is gone, or what the watch is for has changed.
+  const auto set_present = [&](const std::string& path, zk::WatchKind kind, int64_t Node::*zxid,
+                               zk::WatchEvent event) {
+    const Node* node = seen.Find(path);
+    if (node == nullptr) return set(path, kind, true, zk::WatchEvent::kDeleted);
+    set(path, kind, node->*zxid > message.since, event);
   };
   for (const std::string& path : message.present) {
-    const Node* node = seen.Find(path);
-    const int64_t zxid = node == nullptr ? 0 : node->mzxid;
-    set(path, zk::WatchKind::kExists, since(node, zxid, zk::WatchEvent::kNodeData));
+    set_present(path, zk::WatchKind::kExists, &Node::mzxid, zk::WatchEvent::kNodeData);
   }
   for (const std::string& path : message.absent) {
-    const bool came = seen.Find(path) != nullptr;
-    set(path, zk::WatchKind::kExists,
-        came ? std::optional(zk::WatchEvent::kNodeData) : std::nullopt);
+    set(path, zk::WatchKind::kExists, seen.Find(path) != nullptr, zk::WatchEvent::kNodeData);
   }
   for (const std::string& path : message.paths) {
-    const Node* node = seen.Find(path);
-    const int64_t zxid = node == nullptr ? 0 : node->pzxid;
-    set(path, zk::WatchKind::kNode, since(node, zxid, zk::WatchEvent::kChanged));
+    set_present(path, zk::WatchKind::kNode, &Node::pzxid, zk::WatchEvent::kChanged);
   }
 }
 
@@ -185,7 +175,7 @@ zk::Reply ModelEnsemble::Read(Connection& connection, const zk::Request& request
   if (exists) connection.watches.insert({path, zk::WatchKind::kExists});
   if (node == nullptr) return Failure(zk::Code::kNoNode);
   zk::Reply reply;
-  if (exists) {  // anybody may ask that
+  if (exists) {  // allowed whatever the ACL says
     reply.stat = StatOf(*node);
     return reply;
   }
@@ -224,32 +214,21 @@ void ModelEnsemble::TrimLog() {
 }
 
 void ModelEnsemble::ApplyTo(Server& server, int number, const Transaction& txn) {
+  using enum Transaction::Kind;
   ++server.applied;
   server.zxid = txn.zxid;
-  switch (txn.kind) {
-    case Transaction::Kind::kError:
-    case Transaction::Kind::kOpenSession:
-      break;
-    case Transaction::Kind::kCreate:
-      ApplyCreate(server, number, txn);
-      break;
-    case Transaction::Kind::kDelete:
-      ApplyDelete(server, number, txn.path, txn.zxid);
-      break;
-    case Transaction::Kind::kSetData:
-      server.tree.SetData(txn.path, txn.node.data, txn.zxid);
-      Fire(number, txn.path, zk::WatchEvent::kNodeData);
-      break;
-    case Transaction::Kind::kCloseSession:
-      return ApplyClose(server, number, txn);
+  if (txn.kind == kCloseSession) return ApplyClose(server, number, txn);
+  if (txn.kind == kCreate) {
+    server.tree.Create(txn.path, txn.node, txn.parent_cversion);
+    Fire(number, txn.path, zk::WatchEvent::kNodeData);
+    Fire(number, zk::ParentPath(txn.path), zk::WatchEvent::kChanged);
+  } else if (txn.kind == kDelete) {
+    ApplyDelete(server, number, txn.path, txn.zxid);
+  } else if (txn.kind == kSetData) {
+    server.tree.SetData(txn.path, txn.node.data, txn.zxid);
+    Fire(number, txn.path, zk::WatchEvent::kNodeData);
   }
   AnswerOrigin(server, number, txn);
-}
-
-void ModelEnsemble::ApplyCreate(Server& server, int number, const Transaction& txn) {
-  server.tree.Create(txn.path, txn.node, txn.parent_cversion);
-  Fire(number, txn.path, zk::WatchEvent::kNodeData);
-  Fire(number, zk::ParentPath(txn.path), zk::WatchEvent::kChanged);
 }
 
 void ModelEnsemble::ApplyDelete(Server& server, int number, const std::string& path, int64_t zxid) {
@@ -294,9 +273,7 @@ void ModelEnsemble::AnswerOrigin(const Server& server, int number, const Transac
     return;
   }
   zk::Reply reply = Failure(txn.error);
-  if (txn.kind == Transaction::Kind::kCreate) {
-    reply.path = txn.path;
-  }
+  if (txn.kind == Transaction::Kind::kCreate) reply.path = txn.path;
   if (txn.kind == Transaction::Kind::kCreate || txn.kind == Transaction::Kind::kSetData) {
     reply.stat = StatOf(*server.tree.Find(txn.path));
   }

@@ -7,35 +7,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 
 #include "lib/session/client_options.h"
 
 namespace zkrecipes::testing::memory {
 
-constexpr absl::Duration kLongestClose = absl::Minutes(1);  // the longest session timeout
-
-using Kind = Step::Kind;
-
 std::string ToString(const Step& step) {
-  switch (step.kind) {
-    case Kind::kTask:
-      return absl::StrCat("host ", step.who, " runs a task");
-    case Kind::kDeliver:
-      return absl::StrCat("host ", step.who, " reads from its connection");
-    case Kind::kTimer:
-      return absl::StrCat("host ", step.who, " runs a timer");
-    case Kind::kCallback:
-      return absl::StrCat("host ", step.who, " runs callback ", step.which);
-    case Kind::kExecute:
-      return absl::StrCat("the server of connection ", step.who, " reads");
-    case Kind::kCommit:
-      return "the quorum commits";
-    case Kind::kApply:
-      return absl::StrCat("server ", step.who, " applies");
-    case Kind::kAdvance:
-      return "time goes on";
-  }
-  return "";
+  static constexpr const char* kTexts[] = {
+      "host $0 runs a task",
+      "host $0 reads from its connection",
+      "host $0 runs a timer",
+      "host $0 runs callback $1",
+      "the server of connection $0 reads",
+      "the quorum commits",
+      "server $0 applies",
+      "time goes on",
+  };
+  return absl::Substitute(kTexts[static_cast<size_t>(step.kind)], step.who, step.which);
 }
 
 Simulation::Simulation(const ModelOptions& options, uint64_t seed, std::function<void()> wake)
@@ -46,9 +35,10 @@ Simulation::~Simulation() {
   for (const auto& host : hosts_) host->Abandon();
 }
 
-// A client that nobody wants any more frees itself when its session is closed, which takes it a
-// session timeout at most. One that is still held has to be abandoned.
+// A client that is no longer held frees itself when its session is closed, which takes a session
+// timeout at most. One that is still held has to be abandoned.
 void Simulation::LetThemClose() {
+  constexpr absl::Duration kLongestClose = absl::Minutes(1);  // the longest session timeout
   for (const auto& host : hosts_) {
     host->Mute();
     host->set_paused(false);
@@ -59,10 +49,7 @@ void Simulation::LetThemClose() {
                        [](const auto& host) { return host->stopped(); });
   };
   RunUntilIdle();
-  while (!all_stopped() && NextDeadline() <= until) {
-    SetTime(std::max(now(), NextDeadline()));
-    RunUntilIdle();
-  }
+  while (!all_stopped() && NextDeadline() <= until) RunToNextDeadline();
 }
 
 std::shared_ptr<Host> Simulation::AddHost() {
@@ -105,41 +92,43 @@ bool Simulation::IsSilent(ConnectionId connection) const {
 }
 
 void Simulation::ListSteps(std::vector<Step>& steps) {
+  using enum Step::Kind;
   for (uint32_t i = 0; i < hosts_.size(); ++i) {
     Host& host = *hosts_[i];
-    if (host.CanRunTask()) steps.push_back({Kind::kTask, i});
-    if (host.CanDeliver()) steps.push_back({Kind::kDeliver, i});
-    if (host.CanRunTimer()) steps.push_back({Kind::kTimer, i});
+    if (host.CanRunTask()) steps.push_back({kTask, i});
+    if (host.CanDeliver()) steps.push_back({kDeliver, i});
+    if (host.CanRunTimer()) steps.push_back({kTimer, i});
     const size_t callbacks = host.callbacks();
-    for (uint32_t c = 0; c < callbacks; ++c) steps.push_back({Kind::kCallback, i, c});
+    for (uint32_t c = 0; c < callbacks; ++c) steps.push_back({kCallback, i, c});
   }
   ensemble_->ForEachConnection([&](ConnectionId id) {
-    if (ensemble_->CanExecute(id) && !IsSilent(id)) steps.push_back({Kind::kExecute, id});
+    if (ensemble_->CanExecute(id) && !IsSilent(id)) steps.push_back({kExecute, id});
   });
-  if (ensemble_->CanCommit()) steps.push_back({Kind::kCommit});
+  if (ensemble_->CanCommit()) steps.push_back({kCommit});
   for (int i = 0; i < ensemble_->servers(); ++i) {
-    if (ensemble_->CanApply(i)) steps.push_back({Kind::kApply, static_cast<uint32_t>(i)});
+    if (ensemble_->CanApply(i)) steps.push_back({kApply, static_cast<uint32_t>(i)});
   }
-  if (NextDeadline() < base::BootTime::InfiniteFuture()) steps.push_back({Kind::kAdvance});
+  if (NextDeadline() < base::BootTime::InfiniteFuture()) steps.push_back({kAdvance});
 }
 
 void Simulation::Run(const Step& step) {
+  using enum Step::Kind;
   switch (step.kind) {
-    case Kind::kTask:
+    case kTask:
       return hosts_[step.who]->RunTask();
-    case Kind::kDeliver:
+    case kDeliver:
       return hosts_[step.who]->Deliver();
-    case Kind::kTimer:
+    case kTimer:
       return hosts_[step.who]->RunTimer();
-    case Kind::kCallback:
+    case kCallback:
       return hosts_[step.who]->RunCallback(step.which);
-    case Kind::kExecute:
+    case kExecute:
       return ensemble_->Execute(step.who, now());
-    case Kind::kCommit:
+    case kCommit:
       return ensemble_->Commit();
-    case Kind::kApply:
+    case kApply:
       return ensemble_->Apply(static_cast<int>(step.who));
-    case Kind::kAdvance:
+    case kAdvance:
       return SetTime(std::max(now(), NextDeadline()));
   }
 }
@@ -192,16 +181,18 @@ void Simulation::RunUntilIdle() {
     any = RunHosts();
     any = RunEnsemble() || any;
   }
-  // What is closed and forgotten by everybody else.
+  // Hosts that are closed and that nothing else refers to.
   std::erase_if(hosts_, [](const auto& host) { return host->stopped() && host.use_count() == 1; });
+}
+
+void Simulation::RunToNextDeadline() {
+  SetTime(std::max(now(), NextDeadline()));
+  RunUntilIdle();
 }
 
 void Simulation::RunUntil(base::BootTime when) {
   RunUntilIdle();
-  while (NextDeadline() <= when) {
-    SetTime(std::max(now(), NextDeadline()));
-    RunUntilIdle();
-  }
+  while (NextDeadline() <= when) RunToNextDeadline();
   SetTime(when);
   RunUntilIdle();
 }

@@ -42,7 +42,7 @@ std::string ToString(const Step& step);
 // to the same state.
 //
 // Everything on one thread, but what Host says is thread-safe. Clients may outlive it: then they
-// are dead. Those that are closing may finish first, without a word to anybody.
+// are dead. Those that are closing may finish first; no callback of theirs runs.
 class Simulation {
  public:
   // `wake`: see Host.
@@ -81,6 +81,7 @@ class Simulation {
   bool IsSilent(ConnectionId connection) const;
   bool RunHosts();
   bool RunEnsemble();
+  void RunToNextDeadline();
 
   const std::shared_ptr<Clock> clock_ = std::make_shared<Clock>();
   const std::shared_ptr<ModelEnsemble> ensemble_;

@@ -24,7 +24,7 @@ struct Transaction {
   Kind kind = Kind::kError;
   int64_t zxid = 0;  // epoch << 32 | counter
   zk::SessionId session = 0;
-  // Who gets the answer, once the server of that connection has applied this.
+  // Where the answer goes, once the server of that connection has applied this.
   ConnectionId connection = 0;
   uint64_t call = 0;
 
@@ -32,7 +32,7 @@ struct Transaction {
   std::string path{};              // kCreate, kDelete, kSetData
   Node node{};                     // kCreate; kSetData: its data
   int32_t parent_cversion = 0;     // kCreate: the parent's from then on
-  absl::Duration timeout;          // kOpenSession
+  absl::Duration timeout{};        // kOpenSession
 
   friend bool operator==(const Transaction&, const Transaction&) = default;
   template <typename H>

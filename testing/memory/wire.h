@@ -18,9 +18,20 @@
 
 namespace zkrecipes::testing::memory {
 
+namespace wire {
+
+// A message hashes as the tuple of its members.
+template <typename H, typename Message>
+requires requires(const Message& m) { m.Tie(); }
+H AbslHashValue(H h, const Message& m) { return H::combine(std::move(h), m.Tie()); }
+
+struct Bare {  // a message that is nothing but its type
+  auto Tie() const { return std::tie(); }
+  friend bool operator==(const Bare&, const Bare&) = default;
+};
+
 // ---- To a server ----------------------------------------------------------------------------------
 
-namespace wire {
 // The first on a connection: for a new session (0), or to go on with one.
 struct Hello {
   zk::SessionId session = 0;
@@ -46,28 +57,12 @@ struct SetWatches {
   std::vector<std::string> present{};  // WatchExists of a node that was there
   std::vector<std::string> absent{};   // and of one that was not
 
+  auto Tie() const { return std::tie(since, paths, present, absent); }
   friend bool operator==(const SetWatches&, const SetWatches&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const SetWatches& m) {
-    return H::combine(std::move(h), m.since, m.paths, m.present, m.absent);
-  }
 };
 
-struct Ping {
-  friend bool operator==(const Ping&, const Ping&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Ping&) {
-    return h;
-  }
-};
-
-struct EndSession {
-  friend bool operator==(const EndSession&, const EndSession&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const EndSession&) {
-    return h;
-  }
-};
+struct Ping : Bare {};
+struct EndSession : Bare {};
 
 struct Call {
   uint64_t id = 0;  // the client's: comes back with the reply
@@ -89,58 +84,26 @@ struct Call {
     return h;
   }
 };
-}  // namespace wire
-
-using ToServer =
-    std::variant<wire::Hello, wire::SetWatches, wire::Ping, wire::EndSession, wire::Call>;
-
-namespace wire {  // where the search for it looks: absl of this age knows no std::variant
-template <typename H>
-H AbslHashValue(H h, const ToServer& message) {
-  h = H::combine(std::move(h), message.index());
-  return std::visit([&h](const auto& m) { return H::combine(std::move(h), m); }, message);
-}
-}  // namespace wire
 
 // ---- To a client ----------------------------------------------------------------------------------
 
-namespace wire {
 struct Welcome {
   zk::SessionId session = 0;
   absl::Duration timeout;  // as negotiated
 
+  auto Tie() const { return std::tie(session, timeout); }
   friend bool operator==(const Welcome&, const Welcome&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Welcome& m) {
-    return H::combine(std::move(h), m.session, m.timeout);
-  }
 };
 
-struct Expired {  // instead of Welcome: the session that Hello named is gone
-  friend bool operator==(const Expired&, const Expired&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Expired&) {
-    return h;
-  }
-};
-
-struct Pong {  // of a Ping or SetWatches
-  friend bool operator==(const Pong&, const Pong&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Pong&) {
-    return h;
-  }
-};
+struct Expired : Bare {};  // instead of Welcome: the session that Hello named is gone
+struct Pong : Bare {};     // of a Ping or SetWatches
 
 struct Fired {
   std::string path;
   zk::WatchEvent what = zk::WatchEvent::kDeleted;
 
+  auto Tie() const { return std::tie(path, what); }
   friend bool operator==(const Fired&, const Fired&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Fired& m) {
-    return H::combine(std::move(h), m.path, m.what);
-  }
 };
 
 struct Answer {
@@ -148,24 +111,17 @@ struct Answer {
   int64_t zxid = 0;  // how far the server was
   zk::Reply reply;
 
-  friend bool operator==(const Answer&, const Answer&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Answer& m) {
-    return H::combine(std::move(h), m.id, m.zxid, m.reply.code, m.reply.path, m.reply.stat,
-                      m.reply.data, m.reply.children);
+  auto Tie() const {
+    return std::tie(id, zxid, reply.code, reply.path, reply.stat, reply.data, reply.children);
   }
+  friend bool operator==(const Answer&, const Answer&) = default;
 };
+
 }  // namespace wire
 
+using ToServer =
+    std::variant<wire::Hello, wire::SetWatches, wire::Ping, wire::EndSession, wire::Call>;
 using ToClient = std::variant<wire::Welcome, wire::Expired, wire::Pong, wire::Fired, wire::Answer>;
-
-namespace wire {
-template <typename H>
-H AbslHashValue(H h, const ToClient& message) {
-  h = H::combine(std::move(h), message.index());
-  return std::visit([&h](const auto& m) { return H::combine(std::move(h), m); }, message);
-}
-}  // namespace wire
 
 }  // namespace zkrecipes::testing::memory
 

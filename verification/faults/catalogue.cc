@@ -160,11 +160,11 @@ absl::Status SetClockRight(Scene& scene, const Targets& targets) {
   return scene.clients.SetClock(targets.numbers.front(), absl::ZeroDuration());
 }
 
-// ---- all of them ---------------------------------------------------------------------------------
+// ---- the table -----------------------------------------------------------------------------------
 
 // Name, summary, how long it lasts, whom it hits, how it begins and how it ends.
 // clang-format off
-std::vector<Fault> Table() {
+std::vector<Fault> OfServers() {
   return {
       {"kill_follower", "a follower is killed, and started again",
        Seconds(3), whom::Follower, Do<&Servers::Kill>, Do<&Servers::Start>},
@@ -186,7 +186,11 @@ std::vector<Fault> Table() {
        Seconds(6), whom::Majority, Do<&Servers::Pause>, Do<&Servers::Resume>},
       {"kill_all", "all are killed at once",
        Seconds(3), whom::LeaderFirst, Do<&Servers::Kill>, Do<&Servers::Start>},
+  };
+}
 
+std::vector<Fault> OfTheirNetwork() {
+  return {
       {"partition_follower", "a follower is cut off from the other servers, not from clients",
        Seconds(6), whom::Follower, CutFromMembers<Way::kBoth>, Mend},
       {"partition_leader", "the leader is cut off from the other servers, not from clients",
@@ -203,7 +207,11 @@ std::vector<Fault> Table() {
        Seconds(8), whom::AllMembers, CutFromMembers<Way::kTo, 20>, Mend},
       {"slow_members", "between servers packets take 100 ms longer",
        Seconds(8), whom::AllMembers, Slow<100>, Slow<0>},
+  };
+}
 
+std::vector<Fault> OfClientsNetwork() {
+  return {
       {"partition_client", "a client is cut off, not as long as its session lasts",
        Seconds(2), whom::AnyClient, CutFromMembers<Way::kBoth>, Mend},
       {"expire_client", "a client is cut off until its session is over",
@@ -218,14 +226,22 @@ std::vector<Fault> Table() {
        Seconds(8), whom::AnyClient, Slow<200>, Slow<0>},
       {"narrow_client", "a client has 2 kB/s, each way",
        Seconds(8), whom::AnyClient, Slow<0, 2'000>, Slow<0>},
+  };
+}
 
+std::vector<Fault> OfDisks() {
+  return {
       {"disk_full", "a server's log has no more room; then it has again, and the server is restarted",
        Seconds(5), whom::AnyMember, Do<&Servers::FillDisk>, FreeAndRestart, /*in_docker=*/false},
       {"slow_fsync", "a server's log takes 400 ms longer for each sync",
        Seconds(8), whom::AnyMember, SyncTakes<400>, SyncTakes<0>, /*in_docker=*/false},
       {"slow_fsync_all", "all servers' logs take 400 ms longer for each sync",
        Seconds(8), whom::LeaderFirst, SyncTakes<400>, SyncTakes<0>, /*in_docker=*/false},
+  };
+}
 
+std::vector<Fault> OfClients() {
+  return {
       {"kill_client", "a client is killed, and another takes its place",
        Seconds(2), whom::AnyClient, Do<&Clients::Kill>, Do<&Clients::Start>},
       {"kill_clients", "all clients are killed at once, and others take their places",
@@ -256,7 +272,13 @@ absl::StatusOr<Ongoing> Fault::Begin(Scene& scene) const {
 }
 
 const std::vector<Fault>& Catalogue() {
-  static const auto& all = *new std::vector<Fault>(Table());
+  static const auto& all = *new std::vector<Fault>([] {
+    std::vector<Fault> faults;
+    for (auto* part : {OfServers, OfTheirNetwork, OfClientsNetwork, OfDisks, OfClients}) {
+      for (Fault& fault : part()) faults.push_back(std::move(fault));
+    }
+    return faults;
+  }());
   return all;
 }
 

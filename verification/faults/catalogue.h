@@ -18,6 +18,9 @@
 
 namespace zkrecipes::faults {
 
+using servers::Network;
+using servers::Servers;
+
 // What a fault may touch.
 struct Scene {
   Servers& servers;

@@ -9,12 +9,14 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "integration/servers/post.h"
+#include "integration/servers/network_fixture.h"
 #include "verification/faults/faults_fixture.h"
 
 namespace zkrecipes::faults {
 namespace {
 
+using servers::Hears;
+using servers::Post;
 using ::testing::ElementsAre;
 
 // How a fault looks while it goes on: what was hit (a member or a client; -1: several), and which
@@ -234,7 +236,7 @@ TEST_P(CatalogueTest, TheFaultDoesWhatItSaysAndIsMended) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, CatalogueTest, ::testing::ValuesIn(CatalogueTest::Sights()),
-                         [](const auto& info) { return info.param.fault; });
+                         [](const auto& row) { return row.param.fault; });
 
 struct Called {
   std::string fault;

@@ -8,9 +8,11 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
-#include "integration/servers/host.h"
+#include "integration/servers/command.h"
 
 namespace zkrecipes::faults {
+
+using servers::Host;
 
 // The processes that use the library, and that things can be done to. Numbered from 0.
 class Clients {

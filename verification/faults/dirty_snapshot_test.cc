@@ -5,10 +5,11 @@
 //
 // A leader loses its followers while it has proposals that none of them knows. It wins the next
 // election, since its log is the longest, takes a snapshot of all that is in the log, and loses
-// again, before anybody has followed it. The others elect one of theirs. Back with them it cuts its
+// again, before any member has followed it. The others elect one of theirs. Back with them it cuts its
 // log to theirs, and then loads its latest snapshot: the one with what has just been cut off.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,13 +18,14 @@
 
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/command.h"
-#include "integration/servers/member_ports.h"
+#include "integration/servers/member_files.h"
 #include "verification/faults/faults_fixture.h"
 
 namespace zkrecipes::faults {
 namespace {
 
 using integration::RawSession;
+using servers::RunIn;
 
 constexpr int kOk = 0;
 constexpr int kNoNode = -101;
@@ -35,18 +37,17 @@ class DirtySnapshotTest : public FaultsTest {
   static int LeadInVain();
 
  private:
-  // Elections go on; but nobody can follow it.
+  // Elections go on, but no member can follow it.
   static void LetFollow(int leader, bool may) {
     const std::string& net = servers().host(leader).network_namespace;
     const std::string port =
-        absl::StrCat(MemberPortsOf(local()->ensemble().directory(), leader).quorum);
+        absl::StrCat(servers::MemberPortsOf(local()->ensemble().directory(), leader).quorum);
     const std::string change = may ? "-D" : "-A";
-    EXPECT_TRUE(
-        RunIn(net, {"iptables", "-w", change, "INPUT", "-p", "tcp", "--dport", port, "-j", "DROP"})
-            .ok());
-    EXPECT_TRUE(
-        RunIn(net, {"iptables", "-w", change, "OUTPUT", "-p", "tcp", "--sport", port, "-j", "DROP"})
-            .ok());
+    for (const auto& [chain, end] : {std::pair("INPUT", "--dport"), {"OUTPUT", "--sport"}}) {
+      const absl::Status changed =
+          RunIn(net, {"iptables", "-w", change, chain, "-p", "tcp", end, port, "-j", "DROP"});
+      EXPECT_TRUE(changed.ok()) << changed;
+    }
   }
   static void Cut(int a, int b) {
     EXPECT_TRUE(network().Drop(servers().host(a), servers().host(b)).ok());
@@ -58,13 +59,13 @@ class DirtySnapshotTest : public FaultsTest {
   }
 };
 
-// The story above; who led. -1: it came out otherwise, as it does if the leader has stepped down
+// The story above. Returns the leader; -1: it came out otherwise, as it does if the leader has stepped down
 // before the proposal.
 int DirtySnapshotTest::LeadInVain() {
   const int leader = AwaitNewLeader(-1);
   const int one = (leader + 1) % 3;
   const int other = (leader + 2) % 3;
-  // Its end would be a transaction of the next leader's, who would then send everything anew.
+  // Its end would be a transaction of the next leader, which would then send everything anew.
   RawSession session(servers().server(leader), kLongest);
   EXPECT_TRUE(session.answered());
   const int snapshots = Count(leader, "Snapshotting: ");

@@ -13,14 +13,16 @@
 #include "integration/fixtures/ensemble_fixture.h"
 #include "integration/fixtures/four_letter_answers.h"
 #include "integration/fixtures/raw_client.h"
+#include "integration/servers/command.h"
 #include "integration/servers/docker_servers.h"
-#include "integration/servers/namespace.h"
 #include "testing/local/four_letter_word.h"
 #include "testing/local/read_file.h"
 #include "testing/local/server_files.h"
 
 namespace zkrecipes::faults {
 namespace {
+
+using servers::DockerServers;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
@@ -171,7 +173,7 @@ std::string FaultsTest::LogOf(int i) { return testing::ReadFile(DirectoryOf(i) +
 absl::Duration FaultsTest::AnswerTime(const Host& from, int member, const std::string& word) {
   base::BootTime begin;
   base::BootTime end;
-  const absl::Status status = InNamespace(from.network_namespace, [&] {
+  const absl::Status status = servers::InNamespace(from.network_namespace, [&] {
     // A member that looks for a leader may drop the connection.
     EXPECT_TRUE(Eventually([&] {
       begin = base::BootNow();

@@ -18,6 +18,8 @@
 
 namespace zkrecipes::faults {
 
+using servers::LocalServers;
+
 // Hosts where clients would be; what is done to them is written down: "kill 1".
 class RecordedClients : public Clients {
  public:
@@ -65,7 +67,7 @@ class FaultsTest : public ::testing::Test {
   void Do(const std::string& fault, const std::function<void(int target)>& look);
 
   static bool Eventually(const std::function<bool()>& holds);  // within a minute
-  static int LeaderNow();                                      // -1 if nobody leads
+  static int LeaderNow();                                      // -1 if no member leads
   static int AwaitNewLeader(int but);                          // another than this one
   static bool Writes(int i);  // a write sent to this member is committed
   static bool Runs(int i);

@@ -52,7 +52,7 @@ absl::Status MakeTrouble(Trouble& trouble, history::Crew& crew, const SoakOption
 }
 
 // No faults any more, for as long as every wait may still take.
-absl::Status BeQuiet(faults::Servers& servers, history::Recorder& recorder) {
+absl::Status BeQuiet(servers::Servers& servers, history::Recorder& recorder) {
   if (auto status = servers.WaitForAll(absl::Minutes(1)); !status.ok()) return status;
   recorder.Record({.what = history::Event::What::kQuiet});
   absl::SleepFor(history::Limits().progress + absl::Seconds(1));

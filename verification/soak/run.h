@@ -34,9 +34,9 @@ inline constexpr absl::Duration kTick = absl::Milliseconds(500);
 
 // Where a run takes place: an ensemble and the network it is on.
 struct Stage {
-  std::unique_ptr<faults::Network> network;
-  std::unique_ptr<faults::Servers> servers;  // goes before the network
-  std::vector<faults::Host> hosts;           // one for each worker
+  std::unique_ptr<servers::Network> network;
+  std::unique_ptr<servers::Servers> servers;  // goes before the network
+  std::vector<servers::Host> hosts;           // one for each worker
 };
 
 // Blocks until all servers serve. To be called before any thread is started (see Network::Make).

@@ -19,24 +19,24 @@ testing::LocalEnsembleOptions ForServers(const SoakOptions& options) {
 
 absl::StatusOr<Stage> Locally(const SoakOptions& options) {
   Stage stage;
-  auto network = faults::Network::Make();
+  auto network = servers::Network::Make();
   if (!network.ok()) return network.status();
   stage.network = *std::move(network);
   testing::LocalEnsembleOptions ensemble = ForServers(options);
   ensemble.directory = options.report + "/servers";  // with their own logs, which stay
-  auto servers = faults::LocalServers::Launch(*stage.network, std::move(ensemble));
+  auto servers = servers::LocalServers::Launch(*stage.network, std::move(ensemble));
   if (!servers.ok()) return servers.status();
   stage.servers = *std::move(servers);
   return stage;
 }
 
 absl::StatusOr<Stage> InDocker(const SoakOptions& options) {
-  using faults::DockerServers;
+  using servers::DockerServers;
   Stage stage;
   auto servers = DockerServers::Start(ForServers(options), DockerServers::Reach::kBridge);
   if (!servers.ok()) return servers.status();
   const DockerServers::Bridge& bridge = (*servers)->bridge();
-  auto network = faults::Network::Join(bridge.name, bridge.first_address, bridge.prefix);
+  auto network = servers::Network::Join(bridge.name, bridge.first_address, bridge.prefix);
   if (!network.ok()) return network.status();
   stage.network = *std::move(network);
   stage.servers = *std::move(servers);

@@ -32,7 +32,7 @@ class CheckedRunTest : public ::testing::Test {
   void SetUp() override {
     auto ensemble = testing::LocalEnsemble::Start();
     ASSERT_TRUE(ensemble.ok()) << ensemble.status();
-    servers_ = std::make_unique<faults::LocalServers>(*std::move(ensemble));
+    servers_ = std::make_unique<servers::LocalServers>(*std::move(ensemble));
   }
 
   std::vector<Transaction> Log() {
@@ -51,7 +51,7 @@ class CheckedRunTest : public ::testing::Test {
   }
 
   testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
-  std::unique_ptr<faults::LocalServers> servers_;
+  std::unique_ptr<servers::LocalServers> servers_;
 };
 
 constexpr absl::Duration kEarlier = absl::Milliseconds(100);
@@ -91,7 +91,7 @@ TEST_F(CheckedRunTest, NothingIsWrongWithARunOfWorkersThatAreKilledAndStopped) {
   limits.wall_less_boot = absl::Now() - absl::UnixEpoch() - absl::Nanoseconds(Now());
   auto crew = Crew::Start({.programs = ZKRECIPES_BIN_DIR,
                            .directory = directory_.path(),
-                           .hosts = std::vector<faults::Host>(3),
+                           .hosts = std::vector<servers::Host>(3),
                            .servers = servers_->list(),
                            .paths = 1,
                            .session_timeout = absl::Seconds(1)});

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-#include "integration/servers/host.h"
+#include "integration/servers/command.h"
 #include "lib/base/unique_fd.h"
 #include "testing/local/server_process.h"
 #include "verification/faults/clients.h"
@@ -25,7 +25,7 @@ namespace zkrecipes::history {
 struct CrewOptions {
   std::string programs = {};   // the directory of zkrecipes-worker and what belongs to it
   std::string directory = {};  // for histories, messages and clocks
-  std::vector<faults::Host> hosts =
+  std::vector<servers::Host> hosts =
       {};  // a worker on each; without a namespace it has this process's
   // For the workers, see worker/options.h.
   std::string servers = {};
@@ -50,7 +50,7 @@ class Crew final : public faults::Clients {
   ~Crew() override = default;
 
   int size() const override { return static_cast<int>(workers_.size()); }
-  faults::Host host(int i) const override { return options_.hosts[static_cast<size_t>(i)]; }
+  servers::Host host(int i) const override { return options_.hosts[static_cast<size_t>(i)]; }
   absl::Duration session_timeout() const override { return options_.session_timeout; }
 
   absl::Status Kill(int i) override;

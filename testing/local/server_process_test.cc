@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "testing/local/foreign_process.h"
+#include "testing/local/server_process.h"
 
 #include <signal.h>
 #include <sys/wait.h>

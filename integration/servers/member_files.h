@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_INTEGRATION_SERVERS_MEMBER_JAVA_H_
-#define ZKRECIPES_INTEGRATION_SERVERS_MEMBER_JAVA_H_
+#ifndef ZKRECIPES_INTEGRATION_SERVERS_MEMBER_FILES_H_
+#define ZKRECIPES_INTEGRATION_SERVERS_MEMBER_FILES_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 
 // Writes a script for LocalEnsembleOptions::java, in `directory`, and returns its path. It knows the
 // members by the directories they run in: `settings` are a member's shell assignments
@@ -19,6 +19,15 @@ absl::StatusOr<std::string> WriteMemberJava(const std::string& directory,
 
 inline constexpr char kJava[] = "/usr/bin/java";
 
-}  // namespace zkrecipes::faults
+// Where a member listens for the others: followers connect to `quorum`, votes go to `election`.
+struct MemberPorts {
+  int quorum = 0;
+  int election = 0;
+};
 
-#endif  // ZKRECIPES_INTEGRATION_SERVERS_MEMBER_JAVA_H_
+// Of member `i` of a LocalEnsemble, whose directory this is. Zeros if its configuration cannot be read.
+MemberPorts MemberPortsOf(const std::string& directory, int i);
+
+}  // namespace zkrecipes::servers
+
+#endif  // ZKRECIPES_INTEGRATION_SERVERS_MEMBER_FILES_H_

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "integration/servers/post.h"
+#include "integration/servers/network_fixture.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "gtest/gtest.h"
+#include "integration/servers/command.h"
 
-#include "integration/servers/namespace.h"
-
-namespace zkrecipes::faults {
+namespace zkrecipes::servers {
 namespace {
 
 using base::UniqueFd;
@@ -53,4 +51,4 @@ bool Post::Receive(int milliseconds) const {
   return poll(&wait, 1, milliseconds) == 1 && recv(fd_.get(), buffer, 1, 0) == 1;
 }
 
-}  // namespace zkrecipes::faults
+}  // namespace zkrecipes::servers
