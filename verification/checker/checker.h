@@ -18,27 +18,27 @@ namespace zkrecipes::history {
 // What a run is measured against.
 struct Limits {
   absl::Duration progress = absl::Seconds(30);  // after kQuiet every wait has ended
-  // After the last fault that was on has ended, somebody is granted: session timeout, 1.5 ticks,
-  // the ensemble's election, 2 s.
+  // After a fault's end some contender is granted within: session timeout, 1.5 ticks, the ensemble's
+  // election, 2 s.
   absl::Duration recovery = absl::Seconds(30);
   // The servers' wall clock less CLOCK_BOOTTIME, read one after the other during the run.
   absl::Duration wall_less_boot = absl::ZeroDuration();
   // How far that may be off, and the times of transactions: those are whole milliseconds.
   absl::Duration rounding = absl::Milliseconds(5);
-  // What a kFailed's `detail` may begin with while there are faults, and for who asks later than
-  // `recovery` after kQuiet. That does not include a wait of less than `recovery` that gave up.
+  // What a kFailed's `detail` may begin with while there are faults, and for attempts that begin later
+  // than `recovery` after kQuiet (but for waits of less than `recovery` that time out).
   std::vector<std::string> failures_under_faults = {"CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE",
                                                     "ABORTED", "FAILED_PRECONDITION"};
   std::vector<std::string> failures_at_rest = {"CANCELLED", "FAILED_PRECONDITION",
                                                "UNAVAILABLE: busy"};
   // The children of the paths under test, in full, listed after every client was closed or its
-  // session had expired. Nothing: nobody looked, and the rule of orphans is not applied.
+  // session had expired. nullopt: not listed, and the rule of orphans is not applied.
   std::optional<std::vector<std::string>> left = std::nullopt;
 };
 
 struct Violation {
   std::string rule = "";           // "believers": names it for all violations of the kind
-  std::string what;                // a sentence with who, when and tokens
+  std::string what;                // a sentence that names processes, times and tokens
   int64_t at = 0;                  // CLOCK_BOOTTIME
   std::vector<Event> events = {};  // what it rests on
 };
@@ -73,8 +73,8 @@ struct Verdict {
 //
 //   zookeeper_order   a granted node is in the log, and every lower one in its way was deleted there
 //                     before the grant was heard of
-//   believers         nobody is granted what a lease said that nobody else would be
-//   held_twice        a lease that somebody's later grant ended is not seen held after that grant
+//   believers         no conflicting grant is made while a lease promises that there is none
+//   held_twice        a lease is not seen held after a later conflicting grant
 //   held_after_lost   nor after its own lost()
 //   token_order       of two conflicting grants the later has the larger token
 //   token_twice       no two grants have one token, but a downgrade its writer's
@@ -87,8 +87,8 @@ struct Verdict {
 //   recovery          service is back in time after a fault
 //
 // Times are what the processes recorded: a grant may be heard of late, so a rule is applied only
-// where the records leave no way out. A promise is not ended by the death of who was given it.
-// Nobody but the lock's users may delete their nodes or end their sessions.
+// where the records leave no other explanation. The death of a holder does not end its lease's promise.
+// Only the lock's users may delete their nodes or end their sessions.
 Verdict Check(std::vector<Event> events, const std::vector<Transaction>& transactions,
               const Limits& limits);
 

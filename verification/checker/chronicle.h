@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_VERIFICATION_CHECKER_CHRONICLE_H_
 #define ZKRECIPES_VERIFICATION_CHECKER_CHRONICLE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -64,6 +65,9 @@ struct ProcessLife {
   };
   std::vector<Pause> pauses = {};
   std::vector<const Attempt*> attempts = {};
+
+  // Its end, or that of the run if it lived on.
+  int64_t EndIn(int64_t end_of_run) const { return std::min({ended, killed, end_of_run}); }
 };
 
 struct FaultSpan {

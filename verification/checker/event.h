@@ -25,14 +25,14 @@ namespace zkrecipes::history {
 //              queue. If it fails the one before is released in earnest.
 struct Event {
   enum class What {
-    kStart,     // a process; `detail`: its pid and its part
-    kInvoke,    // it asks for a path; `detail`: how, and for how long
-    kGrant,     // it has a lease
-    kFailed,    // its wait ended without one; `detail`: the status
-    kBelief,    // it looked at its lease: `state` and `until`
-    kWrite,     // a write to the resource was answered: `accepted`, `order`
-    kLost,      // lost() fired, or it looked before that; always before kRelease
-    kRelease,   // it gives its lease up; `detail` is "drop" if by its destructor: no kReleased then
+    kStart,    // a process; `detail`: its pid and its part
+    kInvoke,   // it asks for a path; `detail`: how, and for how long
+    kGrant,    // it has a lease
+    kFailed,   // its wait ended without one; `detail`: the status
+    kBelief,   // it looked at its lease: `state` and `until`
+    kWrite,    // a write to the resource was answered: `accepted`, `order`
+    kLost,     // lost() fired, or it looked before that; always before kRelease
+    kRelease,  // it gives its lease up; `detail` "drop": by the destructor, and no kReleased follows
     kReleased,  // Release returned; `detail`: the status, or that another call did its work
     kSession,   // connected, suspended, expired: `detail`
     kEnd,       // of the process, by its own will; `detail`: the status of the client's Close

@@ -22,21 +22,14 @@ absl::Duration LongestGap(const std::vector<int64_t>& times, int64_t begin, int6
   return absl::Nanoseconds(std::max(longest, end - last));
 }
 
-// The begin of the first fault after this one's end; kNever if there is none.
-int64_t NextAfter(const Chronicle& run, const FaultSpan& fault) {
-  int64_t next = kNever;
-  for (const FaultSpan& other : run.faults()) {
-    if (other.begin >= fault.end) next = std::min(next, other.begin);
-  }
-  return next;
-}
-
+// `grants`: their times.
 FaultFigures FiguresOfFault(const Chronicle& run, const std::vector<int64_t>& grants,
                             const FaultSpan& fault) {
-  const int64_t next = NextAfter(run, fault);
-  const bool last = next == kNever;
+  // The first fault after this one's end.
+  const auto next = std::ranges::lower_bound(run.faults(), fault.end, {}, &FaultSpan::begin);
+  const bool last = next == run.faults().end();
   const int64_t quiet = std::min(run.quiet(), run.end());
-  const int64_t until = last ? std::max(quiet, fault.begin) : next;
+  const int64_t until = last ? std::max(quiet, fault.begin) : next->begin;
   FaultFigures figures{.name = fault.name,
                        .target = fault.target,
                        .begin = fault.begin,

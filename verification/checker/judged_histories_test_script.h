@@ -136,11 +136,11 @@ AcceptsAGrantOnceTheDelayIsOver
   $two_strict; 5 deletes zxid=13 node=1; 9 w2 grant token=12 until=20 node=2 => ok
 ANodeThatWasReleasedLeavesNoDelay
   $two_strict; 4 release; 5 deletes zxid=13 node=1; w2 grant token=12 until=20 node=2 => ok
-ToReleaseWhatHasVanishedChangesNothing
+TheReleaseOfAVanishedNodeChangesNothing
   $two_strict; 5 deletes zxid=13 node=1; 5.5 lost; release; 6 w2 grant token=12 until=20 node=2 =>
     lock_delay
 # Here w2 gives up.
-WhoeverIsGrantedNextWaits
+AThirdContenderWaitsToo
   $two_strict; 5 deletes zxid=13 node=1; w2 deletes zxid=14 node=2; 6 w3 invoke lock_delay=4;
     creates zxid=15 node=3; 8 grant token=15 until=20 node=3 => lock_delay
 OthersHaveNoDelay
@@ -148,7 +148,7 @@ OthersHaveNoDelay
     node=3; 8 grant token=15 until=20 node=3 => ok
 
 # ---- writes
-RejectsAnAcceptedWriteOfSomebodyWhoWasOvertaken
+RejectsAnAcceptedWriteWithAnOvertakenToken
   1 w1 write order=1 token=11; w2 write order=2 token=12; 2 w1 write order=3 token=11 refused => ok
   3 w1 write order=4 token=11 => stale_write
 # w1's answer took long.
@@ -208,9 +208,9 @@ RejectsAServiceThatIsNotBackInTime
   $faulty; 8.5 w1 grant token=11 until=10 => recovery
 AcceptsAServiceThatIsBackInTime
   $faulty; 7.5 w1 grant token=11 until=10 => ok
-WhileAnotherFaultIsOnNobodyNeedsToBeGrantedAnything
+WhileAnotherFaultIsOnNoGrantIsDue
   $faulty; 7.5 pause fault; 17 pause mended; 17.5 w1 grant token=11 until=20 => ok
-WhenNobodyAsksNobodyNeedsToBeGrantedAnything
+WithoutARequestNoGrantIsDue
   $faulty; 6.5 w1 failed CANCELLED: acquire /lock => ok
 )~";
 

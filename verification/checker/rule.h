@@ -25,6 +25,12 @@ struct Evidence {
   std::string When(int64_t at) const { return history::When(run, at); }
 };
 
+class Complaints;
+struct Rule {
+  const char* name;  // see checker.h
+  void (*apply)(const Evidence& evidence, Complaints& complaints);
+};
+
 class Complaints {
  public:
   // What is wrong, in parts as absl::StrCat takes them, and the events that show it.
@@ -37,8 +43,10 @@ class Complaints {
     for (const Event* event : events) violation.events.push_back(*event);
   }
 
-  // The rule that complaints are about from now on.
-  void Name(const char* rule) { rule_ = rule; }
+  void Apply(const Rule& rule, const Evidence& evidence) {
+    rule_ = rule.name;
+    rule.apply(evidence, *this);
+  }
   std::vector<Violation>& violations() { return violations_; }
 
  private:
@@ -46,20 +54,9 @@ class Complaints {
   std::vector<Violation> violations_;
 };
 
-// One each for the names in checker.h.
-void ZooKeeperOrder(const Evidence& evidence, Complaints& complaints);
-void Believers(const Evidence& evidence, Complaints& complaints);
-void HeldTwice(const Evidence& evidence, Complaints& complaints);
-void HeldAfterLost(const Evidence& evidence, Complaints& complaints);
-void TokenOrder(const Evidence& evidence, Complaints& complaints);
-void TokenTwice(const Evidence& evidence, Complaints& complaints);
-void Fifo(const Evidence& evidence, Complaints& complaints);
-void LockDelay(const Evidence& evidence, Complaints& complaints);
-void StaleWrite(const Evidence& evidence, Complaints& complaints);
-void Progress(const Evidence& evidence, Complaints& complaints);
-void Answers(const Evidence& evidence, Complaints& complaints);
-void Orphans(const Evidence& evidence, Complaints& complaints);
-void Recovery(const Evidence& evidence, Complaints& complaints);
+extern const std::vector<Rule> kOrderRules;
+extern const std::vector<Rule> kLeaseRules;
+extern const std::vector<Rule> kRestRules;
 
 Figures FiguresOf(const Chronicle& run);
 

@@ -52,8 +52,6 @@ Look LastBelief(const Attempt& attempt) {
   return {};
 }
 
-}  // namespace
-
 void Believers(const Evidence& evidence, Complaints& complaints) {
   for (const Attempt* a : evidence.run.grants()) {
     ForConflicting(evidence, *a, a->ProvenUntil(), [&](const Attempt& b) {
@@ -90,8 +88,6 @@ void HeldAfterLost(const Evidence& evidence, Complaints& complaints) {
 
 // ---- lock delays -------------------------------------------------------------------------------
 
-namespace {
-
 // When the attempt's node went without having been released, at the earliest. kNever: it did not.
 int64_t VanishedAt(const Attempt& attempt, const Evidence& evidence) {
   const QueuedNode* node = evidence.log.Find(attempt);
@@ -109,8 +105,6 @@ struct LastVanished {
   const Attempt* attempt = nullptr;
   int64_t at = 0;
 };
-
-}  // namespace
 
 void LockDelay(const Evidence& evidence, Complaints& complaints) {
   std::vector<const Attempt*> by_token = evidence.run.grants();
@@ -131,5 +125,14 @@ void LockDelay(const Evidence& evidence, Complaints& complaints) {
     if (gone != kNever && gone >= vanished.at) vanished = {attempt, gone};
   }
 }
+
+}  // namespace
+
+const std::vector<Rule> kLeaseRules = {
+    {"believers", Believers},
+    {"held_twice", HeldTwice},
+    {"held_after_lost", HeldAfterLost},
+    {"lock_delay", LockDelay},
+};
 
 }  // namespace zkrecipes::history

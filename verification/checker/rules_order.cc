@@ -48,8 +48,6 @@ std::string NameOfWrite(const Event& write) {
                       write.order, " to ", write.path, " with token ", write.token);
 }
 
-}  // namespace
-
 void TokenOrder(const Evidence& evidence, Complaints& complaints) {
   std::map<std::string, Largest<Attempt>> paths;
   for (const Attempt* attempt : evidence.run.grants()) {
@@ -111,8 +109,6 @@ void StaleWrite(const Evidence& evidence, Complaints& complaints) {
 }
 
 // ---- ZooKeeper's log ---------------------------------------------------------------------------
-
-namespace {
 
 // One grant against the log.
 class GrantInLog {
@@ -180,13 +176,19 @@ class GrantInLog {
   Complaints& complaints_;
 };
 
-}  // namespace
-
 void ZooKeeperOrder(const Evidence& evidence, Complaints& complaints) {
   for (const Attempt* attempt : evidence.run.grants()) {
     if (attempt->token() < evidence.log.first_zxid()) continue;
     GrantInLog(evidence, *attempt, complaints).Judge();
   }
 }
+
+}  // namespace
+
+const std::vector<Rule> kOrderRules = {
+    {"zookeeper_order", ZooKeeperOrder}, {"token_order", TokenOrder},
+    {"token_twice", TokenTwice},         {"fifo", Fifo},
+    {"stale_write", StaleWrite},
+};
 
 }  // namespace zkrecipes::history

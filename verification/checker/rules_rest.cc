@@ -28,8 +28,6 @@ bool Hangs(const Chronicle& run, const ProcessLife& process, const Attempt& atte
   return run.end() >= due || process.ended != kNever;
 }
 
-}  // namespace
-
 void Progress(const Evidence& evidence, Complaints& complaints) {
   const Chronicle& run = evidence.run;
   if (run.quiet() == kNever) return;
@@ -50,8 +48,6 @@ void Progress(const Evidence& evidence, Complaints& complaints) {
 
 // ---- answers -----------------------------------------------------------------------------------
 
-namespace {
-
 // What a Release may answer, whatever is wrong (lease.h), or the recorder where there is no answer.
 const std::vector<std::string> kReleased = {"OK", "ABORTED", "CANCELLED", "DEADLINE_EXCEEDED",
                                             "by "};
@@ -71,8 +67,6 @@ bool IsAtRest(const Evidence& evidence, const Attempt& attempt) {
   const bool patient = attempt.failed->at >= Later(attempt.asked_at(), recovery);
   return patient || !absl::StartsWith(attempt.failed->detail, "DEADLINE_EXCEEDED");
 }
-
-}  // namespace
 
 void Answers(const Evidence& evidence, Complaints& complaints) {
   for (const Attempt& attempt : evidence.run.attempts()) {
@@ -112,8 +106,6 @@ void Orphans(const Evidence& evidence, Complaints& complaints) {
 
 // ---- recovery ----------------------------------------------------------------------------------
 
-namespace {
-
 // Another fault is on at some moment of the span.
 bool Disturbed(const Chronicle& run, const FaultSpan& fault, int64_t begin, int64_t end) {
   return std::any_of(run.faults().begin(), run.faults().end(), [&](const FaultSpan& other) {
@@ -136,8 +128,6 @@ const Attempt* Waiter(const Chronicle& run, int64_t begin, int64_t end) {
   return nullptr;
 }
 
-}  // namespace
-
 void Recovery(const Evidence& evidence, Complaints& complaints) {
   const Chronicle& run = evidence.run;
   for (const FaultSpan& fault : run.faults()) {
@@ -154,5 +144,14 @@ void Recovery(const Evidence& evidence, Complaints& complaints) {
                    " was waiting");
   }
 }
+
+}  // namespace
+
+const std::vector<Rule> kRestRules = {
+    {"progress", Progress},
+    {"answers", Answers},
+    {"orphans", Orphans},
+    {"recovery", Recovery},
+};
 
 }  // namespace zkrecipes::history

@@ -22,7 +22,7 @@ struct Transaction {
 
   int64_t zxid = 0;
   int64_t time_ms = 0;  // of the leader's wall clock, when it took the request up
-  int64_t session = 0;  // who asked; of a session's end: which one
+  int64_t session = 0;  // that asked; of a session's end: the one that ends
   bool ends_session = false;
   // In order; empty for what changes no names. Of a session's end what its record lists: all of its
   // ephemeral nodes, or nothing if the servers do not write that (closeSessionTxn.enabled=false).

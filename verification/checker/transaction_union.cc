@@ -29,8 +29,8 @@ struct Gap {
   bool Has(int64_t zxid) const { return zxid > after && zxid < before; }
 };
 
-// Where the log goes over to the first transaction of another epoch, with nothing in between that it
-// could have learnt from a snapshot.
+// Where the log skips to the first transaction of another epoch, and had no snapshot to learn from what
+// lies between.
 std::vector<Gap> GapsOf(const MemberLog& member) {
   std::vector<Gap> gaps;
   if (member.snapshots.empty()) return gaps;
@@ -78,8 +78,8 @@ std::vector<Transaction> UnionOf(const std::vector<MemberLog>& members) {
   }
   std::vector<Transaction> together;
   for (const auto& [zxid, transaction] : all) {
-    const auto over = [zxid = zxid](const Gap& gap) { return gap.Has(zxid); };
-    if (std::ranges::none_of(gaps, over)) together.push_back(*transaction);
+    const auto skipped = [zxid = zxid](const Gap& gap) { return gap.Has(zxid); };
+    if (std::ranges::none_of(gaps, skipped)) together.push_back(*transaction);
   }
   return together;
 }

@@ -19,7 +19,7 @@
 #include "verification/faults/catalogue.h"
 #include "verification/soak/result.h"
 #include "verification/soak/run.h"
-#include "verification/timeline/judge.h"
+#include "verification/timeline/timeline.h"
 
 namespace zkrecipes::soak {
 namespace {
@@ -43,22 +43,18 @@ std::variant<SoakOptions, int> ParseOptions(int argc, char** argv) {
   bool list = false;
   std::string ensemble = "local";
   CLI::App app("Runs workers on a real ensemble under real faults, and checks their histories.");
-  app.add_option("--minutes", minutes, "how long")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "of whatever is chosen")->capture_default_str();
+  app.option_defaults()->always_capture_default();
+  app.add_option("--minutes", minutes, "how long")->check(CLI::PositiveNumber);
+  app.add_option("--seed", options.seed, "of whatever is chosen");
   app.add_option("--ensemble", ensemble, "processes of this machine, or containers")
-      ->check(CLI::IsMember({"local", "docker"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"local", "docker"}));
   app.add_option("--faults", options.faults, "only these: names with commas between them")
       ->delimiter(',')
       ->check([](const std::string& name) {
         return IsFault(name) ? "" : "no such fault: " + name + " (--list names them)";
       });
   app.add_flag("--one-each", options.one_each, "each fault once, however long that takes");
-  app.add_option("--workers", options.workers, "processes")
-      ->check(CLI::Range(2, 20))
-      ->capture_default_str();
+  app.add_option("--workers", options.workers, "processes")->check(CLI::Range(2, 20));
   app.add_option("--report", options.report, "a new directory for all that is written");
   app.add_flag("--list", list, "print the faults");
   try {
@@ -85,7 +81,7 @@ int Fail(const absl::Status& status, int exit_status = kCouldNotRun) {
   return exit_status;
 }
 
-// With its parents. AlreadyExists: nothing is written into what another run left.
+// With its parents. AlreadyExists: another run left it, and its files are not to be mixed with ours.
 absl::Status MakeNewDirectory(const std::string& path) {
   std::error_code error;
   if (std::filesystem::exists(path, error)) {

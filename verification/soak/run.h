@@ -19,7 +19,7 @@ namespace zkrecipes::soak {
 
 struct SoakOptions {
   absl::Duration length = absl::Minutes(5);
-  uint64_t seed = 1;  // chooses the faults and whom they hit, and what workers do
+  uint64_t seed = 1;  // chooses the faults and their targets, and what workers do
   bool docker = false;
   std::string report;               // a new directory, for histories, logs, verdict and timeline
   std::vector<std::string> faults;  // by name; empty: all that can be done to these servers

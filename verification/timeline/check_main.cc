@@ -8,7 +8,7 @@
 
 #include "CLI/CLI.hpp"
 
-#include "verification/timeline/judge.h"
+#include "verification/timeline/timeline.h"
 
 namespace zkrecipes::history {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/timeline/judge.h"
-
 #include <cstdio>
 #include <utility>
 

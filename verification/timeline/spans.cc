@@ -24,19 +24,23 @@ class Spans {
  public:
   explicit Spans(int64_t begin) : from_(begin) {}
 
-  // The phase goes on from there; what came before ends.
+  // The phase begins there; the one before ends.
   void Turn(int64_t at, Phase phase) {
     if (phase == phase_) return;
-    End(at);
+    Add(at);
     phase_ = phase;
   }
-  void End(int64_t at) {
+  std::vector<Span> End(int64_t at) && {
+    Add(at);
+    return std::move(spans_);
+  }
+
+ private:
+  void Add(int64_t at) {
     if (at > from_ || spans_.empty()) spans_.push_back({phase_, from_, std::max(at, from_)});
     from_ = std::max(at, from_);
   }
-  std::vector<Span> Take() && { return std::move(spans_); }
 
- private:
   std::vector<Span> spans_;
   Phase phase_ = Phase::kWaiting;
   int64_t from_;
@@ -85,28 +89,20 @@ void Hold(const Attempt& attempt, const ProcessLife& process, int64_t until, Spa
 }  // namespace
 
 std::vector<Span> SpansOf(const Attempt& attempt, const ProcessLife& process, int64_t end) {
-  const int64_t over = std::min({process.ended, process.killed, end});
+  const int64_t over = process.EndIn(end);
   Spans spans(attempt.invoke != nullptr ? attempt.asked_at()
                                         : std::min(TimeOf(attempt.grant), over));
-  if (!attempt.granted()) {
-    spans.End(std::min(TimeOf(attempt.failed), over));
-    return std::move(spans).Take();
-  }
+  if (!attempt.granted()) return std::move(spans).End(std::min(TimeOf(attempt.failed), over));
   const int64_t given_up = std::min(TimeOf(attempt.release), over);
   Hold(attempt, process, given_up, spans);
   if (attempt.release != nullptr) {
     spans.Turn(given_up, Phase::kReleasing);
-    spans.End(attempt.released != nullptr ? attempt.released->at : given_up);
-    return std::move(spans).Take();
+    return std::move(spans).End(attempt.released != nullptr ? attempt.released->at : given_up);
   }
   const int64_t promised = attempt.ProvenUntil();
-  if (process.killed != kNever && promised > over) {
-    spans.Turn(over, Phase::kPromised);
-    spans.End(promised);
-  } else {
-    spans.End(over);
-  }
-  return std::move(spans).Take();
+  if (process.killed == kNever || promised <= over) return std::move(spans).End(over);
+  spans.Turn(over, Phase::kPromised);
+  return std::move(spans).End(promised);
 }
 
 }  // namespace zkrecipes::history

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,42 +25,22 @@ namespace {
 using Json = nlohmann::json;
 using What = Event::What;
 
-// Names as numbers, in the order of the names.
-class Numbers {
- public:
-  void Add(const std::string& name) { numbers_[name] = 0; }
-  Json Names() {
-    Json names = Json::array();
-    for (auto& [name, number] : numbers_) {
-      number = static_cast<int>(names.size());
-      names.push_back(name);
-    }
-    return names;
-  }
-  int Of(const std::string& name) const { return numbers_.at(name); }
-  bool Has(const std::string& name) const { return numbers_.count(name) > 0; }
-
- private:
-  std::map<std::string, int> numbers_;
-};
-
 // The object `run` of page/model.js.
 class PageData {
  public:
   PageData(const Chronicle& run, const Verdict& verdict) : run_(run), verdict_(verdict) {}
 
   Json Make(const std::string& title) {
-    for (const ProcessLife& process : run_.processes()) parts_.Add(process.who);
-    for (const Attempt& attempt : run_.attempts()) paths_.Add(attempt.path);
+    for (const ProcessLife& process : run_.processes()) parts_.insert(process.who);
+    for (const Attempt& attempt : run_.attempts()) paths_.insert(attempt.path);
     Json run = {{"title", title},
                 {"end", std::max<int64_t>(Micros(run_.end()), 1)},
                 {"quiet", run_.quiet() == kNever ? Json() : Json(Micros(run_.quiet()))},
-                {"parts", parts_.Names()},
-                {"paths", paths_.Names()}};
+                {"parts", parts_},
+                {"paths", paths_}};
     run["figures"] = FiguresJson();
     run["violations"] = Violations();
     run["faults"] = Faults();
-    AddAttempts(run);
     AddProcesses(run);
     AddEvents(run);
     return run;
@@ -83,10 +64,8 @@ class PageData {
     for (const Violation& violation : verdict_.violations) {
       Json marks = Json::array();
       for (const Event& event : violation.events) {
-        if (!parts_.Has(event.who) || !paths_.Has(event.path)) continue;
-        marks.push_back({{"at", Micros(event.at)},
-                         {"who", parts_.Of(event.who)},
-                         {"path", paths_.Of(event.path)}});
+        if (!parts_.contains(event.who) || !paths_.contains(event.path)) continue;
+        marks.push_back({{"at", Micros(event.at)}, {"who", event.who}, {"path", event.path}});
       }
       violations.push_back({{"rule", violation.rule},
                             {"what", violation.what},
@@ -112,20 +91,11 @@ class PageData {
     return faults;
   }
 
-  void AddAttempts(Json& run) const {
-    run["attempts"] = Json::array();
-    for (const ProcessLife& process : run_.processes()) {
-      for (const Attempt* attempt : process.attempts) {
-        run["attempts"].push_back(AttemptJson(*attempt, process));
-      }
-    }
-  }
-
   Json AttemptJson(const Attempt& attempt, const ProcessLife& process) const {
-    Json json = {{"who", parts_.Of(attempt.who)},
+    Json json = {{"who", attempt.who},
                  {"process", attempt.process},
                  {"number", attempt.number},
-                 {"path", paths_.Of(attempt.path)},
+                 {"path", attempt.path},
                  {"exclusive", attempt.exclusive()}};
     Json& spans = json["spans"] = Json::array();
     for (const Span& span : SpansOf(attempt, process, run_.end())) {
@@ -142,15 +112,18 @@ class PageData {
     return json;
   }
 
-  // When each part was played by somebody, and when by nobody.
+  // The attempts, and when a process had each part, and when none had.
   void AddProcesses(Json& run) const {
-    run["alive"] = run["dead"] = run["paused"] = Json::array();
+    run["attempts"] = run["alive"] = run["dead"] = run["paused"] = Json::array();
     std::map<std::string, const ProcessLife*> last;
     for (const ProcessLife& process : run_.processes()) {
       const ProcessLife*& before = last[process.who];
       if (before != nullptr) AddDeath(run, *before, process.started);
       before = &process;
-      run["alive"].push_back(Between(process.who, process.started, EndOf(process)));
+      for (const Attempt* attempt : process.attempts) {
+        run["attempts"].push_back(AttemptJson(*attempt, process));
+      }
+      run["alive"].push_back(Between(process.who, process.started, process.EndIn(run_.end())));
       for (const ProcessLife::Pause& pause : process.pauses) {
         run["paused"].push_back(Between(process.who, pause.begin, std::min(pause.end, run_.end())));
       }
@@ -160,57 +133,47 @@ class PageData {
     }
   }
 
-  int64_t EndOf(const ProcessLife& process) const {
-    return std::min({process.ended, process.killed, run_.end()});
-  }
-
   void AddDeath(Json& run, const ProcessLife& process, int64_t until) const {
-    if (EndOf(process) >= until) return;
-    Json death = Between(process.who, EndOf(process), until);
+    if (process.EndIn(run_.end()) >= until) return;
+    Json death = Between(process.who, process.EndIn(run_.end()), until);
     death["killed"] = process.killed != kNever;
     run["dead"].push_back(std::move(death));
   }
 
   Json Between(const std::string& who, int64_t from, int64_t to) const {
-    return {{"who", parts_.Of(who)}, {"from", Micros(from)}, {"to", Micros(to)}};
+    return {{"who", who}, {"from", Micros(from)}, {"to", Micros(to)}};
   }
 
-  // Events that last until another one.
+  // The refused writes, and the spans from a session's suspension or expiry to its next event.
   void AddEvents(Json& run) const {
     run["suspended"] = run["refused"] = Json::array();
     std::map<std::string, const Event*> suspended;
     for (const Event& event : run_.events()) {
       if (event.what == What::kWrite && !event.accepted) AddRefusal(run, event);
-      if (event.what == What::kSession || event.what == What::kKilled || event.what == What::kEnd) {
-        End(run["suspended"], suspended, event);
-        if (event.detail == "suspended" || event.detail == "expired") {
-          suspended[event.who] = &event;
-        }
+      if (event.what != What::kSession && event.what != What::kKilled && event.what != What::kEnd) {
+        continue;
       }
+      if (const auto before = suspended.extract(event.who); !before.empty()) {
+        Json span = Between(event.who, before.mapped()->at, event.at);
+        if (before.mapped()->detail == "expired") span["expired"] = true;
+        run["suspended"].push_back(std::move(span));
+      }
+      if (event.detail == "suspended" || event.detail == "expired") suspended[event.who] = &event;
     }
   }
 
-  void End(Json& spans, std::map<std::string, const Event*>& open, const Event& event) const {
-    const auto found = open.find(event.who);
-    if (found == open.end()) return;
-    Json span = Between(event.who, found->second->at, event.at);
-    if (found->second->detail == "expired") span["expired"] = true;
-    spans.push_back(std::move(span));
-    open.erase(found);
-  }
-
   void AddRefusal(Json& run, const Event& write) const {
-    if (!paths_.Has(write.path)) return;
-    run["refused"].push_back({{"who", parts_.Of(write.who)},
-                              {"path", paths_.Of(write.path)},
+    if (!paths_.contains(write.path)) return;
+    run["refused"].push_back({{"who", write.who},
+                              {"path", write.path},
                               {"at", Micros(write.at)},
                               {"token", std::to_string(write.token)}});
   }
 
   const Chronicle& run_;
   const Verdict& verdict_;
-  Numbers parts_;
-  Numbers paths_;
+  std::set<std::string> parts_;
+  std::set<std::string> paths_;
 };
 
 }  // namespace

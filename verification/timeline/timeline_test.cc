@@ -44,7 +44,7 @@ TEST(Timeline, TellsThePageWhatHappenedInMicroseconds) {
             nlohmann::json::parse("[[0,1000000,2000000],[1,2000000,4000000],[6,4000000,8000000]]"));
   EXPECT_EQ(run["faults"][0]["name"], "kill");
   EXPECT_EQ(run["faults"][0]["to"], 4'000'000);
-  EXPECT_EQ(run["dead"][0]["who"], 0);
+  EXPECT_EQ(run["dead"][0]["who"], "w1");
   EXPECT_EQ(run["dead"][0]["killed"], true);
   EXPECT_EQ(run["refused"][0]["token"], "12");
   ASSERT_EQ(run["violations"].size(), 1u);

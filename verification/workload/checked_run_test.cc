@@ -121,7 +121,7 @@ TEST_F(CheckedRunTest, NothingIsWrongWithARunOfWorkersThatAreKilledAndStopped) {
   EXPECT_GT(verdict.figures.grants, 20);
   EXPECT_GT(verdict.figures.writes_accepted, 20);
   EXPECT_GT(verdict.figures.transactions, 40);
-  // It is no judge who finds nothing wrong with the same run if all grants were a little earlier.
+  // The judge must object to the same run if all grants were a little earlier.
   std::vector<Event> earlier = run->events;
   for (Event& event : earlier) {
     if (event.what == Event::What::kGrant) event.at -= absl::ToInt64Nanoseconds(kEarlier);

@@ -27,18 +27,6 @@ absl::Status Refused(const std::string& what) {
   return absl::InternalError(absl::StrCat(what, ": ", strerror(errno)));
 }
 
-absl::Status WriteClock(int fd, absl::Duration offset) {
-  const int64_t nanoseconds = absl::ToInt64Nanoseconds(offset);
-  if (pwrite(fd, &nanoseconds, sizeof(nanoseconds), 0) == sizeof(nanoseconds)) {
-    return absl::OkStatus();
-  }
-  return Refused("cannot set a clock");
-}
-
-void Keep(absl::Status& first, absl::Status status) {
-  if (first.ok()) first = std::move(status);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Crew>> Crew::Start(CrewOptions options) {
@@ -61,18 +49,11 @@ absl::Status Crew::Open() {
     Member& worker = workers_.emplace_back();
     const std::string clock = File(static_cast<int>(i), ".clock");
     worker.clock = base::UniqueFd(open(clock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    if (absl::Status status = WriteClock(worker.clock.get(), absl::ZeroDuration()); !status.ok()) {
-      return status;
-    }
+    const absl::Status set = SetClock(static_cast<int>(i), absl::ZeroDuration());
+    if (!set.ok()) return set;
   }
   return absl::OkStatus();
 }
-
-std::string Crew::name(int i) const { return absl::StrCat("w", i); }
-
-pid_t Crew::pid(int i) { return worker(i).process.pid(); }
-
-std::vector<std::string> Crew::histories() const { return histories_; }
 
 std::string Crew::File(int i, const std::string& suffix) const {
   return absl::StrCat(options_.directory, "/", name(i), suffix);
@@ -85,23 +66,29 @@ std::vector<std::string> Crew::Command(int i) const {
     command = {"/usr/bin/nsenter", "--net=" + path};
   }
   const uint64_t seed = options_.seed * 10007 + static_cast<uint64_t>(i * 101 + worker.processes);
-  for (std::string word :
-       {std::string("/usr/bin/env"), "LD_PRELOAD=" + options_.programs + "/zkrecipes-wall-clock.so",
-        "ZKRECIPES_WALL_CLOCK=" + File(i, ".clock"), options_.programs + "/zkrecipes-worker",
-        "--servers=" + options_.servers, "--name=" + name(i), "--history=" + worker.history,
-        "--root=" + options_.root, absl::StrCat("--paths=", options_.paths),
-        "--recipes=" + options_.recipes, absl::StrCat("--loops=", options_.loops),
-        absl::StrCat("--session-timeout=", absl::ToInt64Milliseconds(options_.session_timeout)),
-        absl::StrCat("--seed=", seed)}) {
-    command.push_back(std::move(word));
-  }
+  const std::vector<std::string> worker_command = {
+      "/usr/bin/env",
+      "LD_PRELOAD=" + options_.programs + "/zkrecipes-wall-clock.so",
+      "ZKRECIPES_WALL_CLOCK=" + File(i, ".clock"),
+      options_.programs + "/zkrecipes-worker",
+      "--servers=" + options_.servers,
+      "--name=" + name(i),
+      "--history=" + worker.history,
+      "--root=" + options_.root,
+      absl::StrCat("--paths=", options_.paths),
+      "--recipes=" + options_.recipes,
+      absl::StrCat("--loops=", options_.loops),
+      absl::StrCat("--session-timeout=", absl::ToInt64Milliseconds(options_.session_timeout)),
+      absl::StrCat("--seed=", seed)};
+  command.insert(command.end(), worker_command.begin(), worker_command.end());
   return command;
 }
 
 absl::Status Crew::Spawn(int i) {
   Member& worker = this->worker(i);
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return Refused("socketpair");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return Refused("socketpair");
   base::UniqueFd ours(ends[0]);
   const base::UniqueFd its(ends[1]);
   worker.history = File(i, absl::StrCat(".", worker.processes, ".jsonl"));
@@ -142,7 +129,7 @@ absl::Status Crew::Kill(int i) {
 
 absl::Status Crew::Start(int i) {
   absl::Status first = Notice(i);
-  if (!worker(i).alive) Keep(first, Spawn(i));
+  if (!worker(i).alive) first.Update(Spawn(i));
   return first;
 }
 
@@ -166,24 +153,26 @@ absl::Status Crew::Resume(int i) {
 }
 
 absl::Status Crew::SetClock(int i, absl::Duration offset) {
-  return WriteClock(worker(i).clock.get(), offset);
+  const int64_t nanoseconds = absl::ToInt64Nanoseconds(offset);
+  const ssize_t n = pwrite(worker(i).clock.get(), &nanoseconds, sizeof(nanoseconds), 0);
+  return n == sizeof(nanoseconds) ? absl::OkStatus() : Refused("cannot set a clock");
 }
 
 absl::Status Crew::Check() {
   absl::Status first;
-  for (int i = 0; i < size(); ++i) Keep(first, Notice(i));
+  for (int i = 0; i < size(); ++i) first.Update(Notice(i));
   return first;
 }
 
 absl::Status Crew::StopAll() {
   absl::Status first;
   for (int i = 0; i < size(); ++i) {
-    Keep(first, Resume(i));
+    first.Update(Resume(i));
     if (const pid_t pid = this->pid(i); pid != 0) kill(pid, SIGTERM);
   }
   // A little more than a worker gives itself.
   const absl::Time until = absl::Now() + absl::Seconds(40) + 2 * options_.session_timeout;
-  for (int i = 0; i < size(); ++i) Keep(first, AwaitEnd(i, until));
+  for (int i = 0; i < size(); ++i) first.Update(AwaitEnd(i, until));
   return first;
 }
 

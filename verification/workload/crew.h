@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 
 #include "integration/servers/command.h"
@@ -25,9 +26,9 @@ namespace zkrecipes::history {
 struct CrewOptions {
   std::string programs = {};   // the directory of zkrecipes-worker and what belongs to it
   std::string directory = {};  // for histories, messages and clocks
-  std::vector<servers::Host> hosts =
-      {};  // a worker on each; without a namespace it has this process's
-  // For the workers, see worker/options.h.
+  // A worker on each; without a namespace it has this process's.
+  std::vector<servers::Host> hosts = {};
+  // For the workers, see worker/worker.h.
   std::string servers = {};
   std::string root = "/soak";
   int paths = 2;
@@ -60,16 +61,16 @@ class Crew final : public faults::Clients {
   absl::Status Resume(int i) override;
   absl::Status SetClock(int i, absl::Duration offset) override;
 
-  // Nothing but whether all that should be alive are.
+  // Whether all that should be alive are.
   absl::Status Check();
   // Tells all to end, and waits.
   //   DeadlineExceeded  one did not, or not in order: it was killed, or its history has no kEnd
   absl::Status StopAll();
 
-  std::string name(int i) const;  // "w0": Event::who
-  pid_t pid(int i);               // 0 if it is dead
-  std::vector<std::string> histories()
-      const;  // of all processes so far; the first is the crew's own
+  std::string name(int i) const { return absl::StrCat("w", i); }  // Event::who
+  pid_t pid(int i) { return worker(i).process.pid(); }            // 0 if it is dead
+  // Of all processes so far; the first is the crew's own.
+  const std::vector<std::string>& histories() const { return histories_; }
   const ResourceServer& resource() const { return resource_; }
 
  private:

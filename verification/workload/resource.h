@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 
 #include "lib/base/mutex.h"
+#include "lib/base/one_shot.h"
 #include "lib/base/unique_fd.h"
 #include "verification/checker/event.h"
 
@@ -26,8 +28,11 @@ class Resource {
   // Fills in whether the kWrite is accepted, and its order: counted over all paths, from 1.
   void Judge(Event& write);
 
-  int64_t accepted() const { return accepted_; }
-  int64_t refused() const { return asked_ - accepted_; }
+  struct Counts {
+    int64_t accepted = 0;
+    int64_t refused = 0;
+  };
+  const Counts& counts() const { return counts_; }
 
  private:
   struct LargestTokens {
@@ -36,16 +41,15 @@ class Resource {
   };
 
   std::map<std::string, LargestTokens> largest_;  // by path
-  int64_t asked_ = 0;
-  int64_t accepted_ = 0;
+  Counts counts_;
 };
 
 // A Resource for many workers, each at the other end of a SOCK_SEQPACKET socket. A worker sends the
-// kWrite that it asks for, as ToLine writes it, and gets it back judged. One thread answers all of them;
-// a worker that does not read its answers loses them, and holds up no other. Thread-safe.
+// kWrite that it asks for, as ToLine writes it, and gets it back judged. A thread for each: a worker that
+// does not read its answers loses them, and holds up no other. For one thread.
 class ResourceServer {
  public:
-  ResourceServer();
+  ResourceServer() = default;
   ~ResourceServer();
   ResourceServer(const ResourceServer&) = delete;
   ResourceServer& operator=(const ResourceServer&) = delete;
@@ -53,22 +57,44 @@ class ResourceServer {
   // Answers what comes from there until the other end closes it, or sends something else.
   void Add(base::UniqueFd socket);
 
-  // Writes of all workers so far.
-  int64_t accepted() const;
-  int64_t refused() const;
+  // Of all workers so far.
+  Resource::Counts counts() const {
+    base::MutexLock lock(mutex_);
+    return resource_.counts();
+  }
 
  private:
-  void Serve();
-  bool Answer(int socket);  // what has come; false at its end
-  void Wake();
+  struct Peer {
+    base::UniqueFd socket;
+    std::jthread thread;
+  };
+  bool Answer(int socket);  // one message; false at the end
 
-  const base::UniqueFd wake_;  // readable once something was added, or it ends
   mutable base::Mutex mutex_;
   Resource resource_ ABSL_GUARDED_BY(mutex_);
-  std::vector<base::UniqueFd> added_ ABSL_GUARDED_BY(mutex_);
-  bool end_ ABSL_GUARDED_BY(mutex_) = false;
-  std::list<base::UniqueFd> sockets_;  // the thread's own
-  std::thread thread_;
+  std::list<Peer> peers_;  // Add's and the destructor's
+};
+
+// The worker's way to the resource (see ResourceServer). Thread-safe.
+class ResourceClient {
+ public:
+  explicit ResourceClient(int to) : to_(to) {}
+
+  // Blocks until the write is judged. nullopt once Close was called: what the resource did is not known.
+  // REQUIRES: no other write of its attempt is under way.
+  std::optional<Event> Write(const Event& write);
+
+  void OnAnswer(const std::string& line);
+  void Close();  // there will be no more answers
+
+ private:
+  using Answer = std::optional<Event>;
+
+  const int to_;
+  base::Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  // By attempt.
+  std::map<int64_t, std::shared_ptr<base::OneShot<Answer>>> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace zkrecipes::history

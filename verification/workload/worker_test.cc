@@ -55,23 +55,13 @@ class WorkerTest : public integration::ClientTest {
   std::vector<Event> All(What what) const {
     std::vector<Event> found;
     for (int n = 0; n < static_cast<int>(crew_->histories().size()); ++n) {
-      for (const Event& event : Recorded(n)) {
-        if (event.what == what) found.push_back(event);
-      }
+      std::ranges::copy_if(Recorded(n), std::back_inserter(found),
+                           [what](const Event& event) { return event.what == what; });
     }
     return found;
   }
   int Count(int n, What what) const {
-    const std::vector<Event> events = Recorded(n);
-    return static_cast<int>(std::count_if(events.begin(), events.end(),
-                                          [what](const Event& e) { return e.what == what; }));
-  }
-
-  int64_t ClockOf(const std::string& worker) const {
-    int64_t offset = 0;
-    const std::string file = testing::ReadFile(directory_.path() + "/" + worker + ".clock");
-    if (file.size() == sizeof(offset)) std::memcpy(&offset, file.data(), sizeof(offset));
-    return offset;
+    return static_cast<int>(std::ranges::count(Recorded(n), what, &Event::what));
   }
 
   testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
@@ -82,7 +72,7 @@ TEST_F(WorkerTest, TwoOnOnePathAreBothGrantedAndWriteWithGrowingTokens) {
   StartCrew(2, {.recipes = "lock"});
   ASSERT_TRUE(Eventually([&] {
     return Count(1, What::kGrant) >= 5 && Count(2, What::kGrant) >= 5 &&
-           crew_->resource().accepted() >= 10;
+           crew_->resource().counts().accepted >= 10;
   }));
   ASSERT_TRUE(crew_->StopAll().ok());
   std::map<int64_t, std::string> holder;  // by token
@@ -121,12 +111,23 @@ TEST_F(WorkerTest, MixesAllRecipesAndWaysToAsk) {
   ASSERT_TRUE(crew_->StopAll().ok());
 }
 
-TEST_F(WorkerTest, EndsWithItsLastWordAndLeavesNoNode) {
+TEST_F(WorkerTest, EndsItsAttemptsAndItselfInOrderAndLeavesNoNode) {
   StartCrew(2);
-  ASSERT_TRUE(Eventually([&] { return All(What::kGrant).size() >= 4; }));
+  ASSERT_TRUE(Eventually([&] { return All(What::kGrant).size() >= 30; }));
   const absl::Status stopped = crew_->StopAll();
   ASSERT_TRUE(stopped.ok()) << stopped;
+  const std::set<What> between = {What::kBelief, What::kWrite, What::kLost};
   for (const int n : {1, 2}) {
+    std::map<int64_t, std::string> told;
+    for (const Event& event : Recorded(n)) {
+      if (event.attempt == 0 || between.count(event.what) > 0) continue;
+      told[event.attempt] +=
+          ToString(event.what) + std::string(event.detail == "drop" ? " drop " : " ");
+    }
+    for (const auto& [attempt, story] : told) {
+      EXPECT_THAT(story, ::testing::AnyOf("invoke failed ", "invoke grant release released ",
+                                          "invoke grant release drop "));
+    }
     EXPECT_EQ(Recorded(n).front().what, What::kStart);
     EXPECT_EQ(Recorded(n).back().what, What::kEnd);
     EXPECT_EQ(Recorded(n).back().detail, "OK");
@@ -135,25 +136,6 @@ TEST_F(WorkerTest, EndsWithItsLastWordAndLeavesNoNode) {
   for (const char* path : {"/lock-0", "/strict-0", "/read_write-0", "/election-0"}) {
     const auto queue = ListContenders(*client, node_path() + path);
     EXPECT_TRUE(!queue.ok() || queue->empty()) << path;
-  }
-}
-
-TEST_F(WorkerTest, AnAttemptEndsAsItBegan) {
-  StartCrew(2);
-  ASSERT_TRUE(Eventually([&] { return All(What::kGrant).size() >= 30; }));
-  ASSERT_TRUE(crew_->StopAll().ok());
-  const std::set<What> between = {What::kBelief, What::kWrite, What::kLost};
-  for (const int n : {1, 2}) {
-    std::map<int64_t, std::string> told;
-    for (const Event& event : Recorded(n)) {
-      if (event.attempt == 0 || between.count(event.what) > 0) continue;
-      std::string& story = told[event.attempt];
-      story += ToString(event.what) + (event.detail == "drop" ? " drop " : std::string(" "));
-    }
-    for (const auto& [attempt, story] : told) {
-      EXPECT_THAT(story, ::testing::AnyOf("invoke failed ", "invoke grant release released ",
-                                          "invoke grant release drop "));
-    }
   }
 }
 
@@ -188,7 +170,7 @@ TEST_F(WorkerTest, AWriteAfterAPauseThatWasTooLongIsRefused) {
   StartCrew(2, {.recipes = "lock", .loops = 1, .session_timeout = absl::Seconds(1)});
   ASSERT_TRUE(Eventually([&] { return All(What::kWrite).size() >= 5; }));
   // Until one is met while it holds the lock, and wakes up as a careless one.
-  for (int i = 0; crew_->resource().refused() == 0 && i < 100; ++i) {
+  for (int i = 0; crew_->resource().counts().refused == 0 && i < 100; ++i) {
     ASSERT_TRUE(Eventually([&] {
       const std::vector<Event> events = Recorded(1);
       return !events.empty() && events.back().what == What::kWrite;
@@ -200,7 +182,7 @@ TEST_F(WorkerTest, AWriteAfterAPauseThatWasTooLongIsRefused) {
     ASSERT_TRUE(crew_->Resume(0).ok());
     (void)Eventually([&, before = Recorded(1).size()] { return Recorded(1).size() > before + 3; });
   }
-  EXPECT_GT(crew_->resource().refused(), 0);
+  EXPECT_GT(crew_->resource().counts().refused, 0);
   EXPECT_FALSE(All(What::kLost).empty());
   EXPECT_FALSE(All(What::kPaused).empty());
   EXPECT_EQ(All(What::kPaused).size(), All(What::kResumed).size());
@@ -212,7 +194,10 @@ TEST_F(WorkerTest, GoesOnWhenItsWallClockIsSet) {
   ASSERT_TRUE(Eventually([&] { return Count(1, What::kGrant) > 0; }));
   for (const absl::Duration offset : {absl::Hours(1), -absl::Hours(1)}) {
     ASSERT_TRUE(crew_->SetClock(0, offset).ok());
-    EXPECT_EQ(ClockOf("w0"), absl::ToInt64Nanoseconds(offset));
+    const std::string file = testing::ReadFile(directory_.path() + "/w0.clock");
+    const int64_t nanoseconds = absl::ToInt64Nanoseconds(offset);
+    ASSERT_EQ(file.size(), sizeof(nanoseconds));
+    EXPECT_EQ(std::memcmp(file.data(), &nanoseconds, sizeof(nanoseconds)), 0);
     const int grants = Count(1, What::kGrant);
     EXPECT_TRUE(Eventually([&] { return Count(1, What::kGrant) > grants + 5; }));
   }
@@ -222,7 +207,7 @@ TEST_F(WorkerTest, GoesOnWhenItsWallClockIsSet) {
   EXPECT_TRUE(crew_->StopAll().ok());
 }
 
-TEST_F(WorkerTest, NeverOutlivesWhoStartedIt) {
+TEST_F(WorkerTest, NeverOutlivesItsParent) {
   const std::string history = directory_.path() + "/alone.jsonl";
   const auto pid = testing::Spawn(
       {.command = {ZKRECIPES_BIN_DIR "/zkrecipes-worker", "--servers=" + servers(), "--name=alone",

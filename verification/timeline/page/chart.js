@@ -8,13 +8,11 @@ function drawMap() {
   const bins = new Array(Math.floor(w / 3)).fill(0);
   run.attempts.forEach(a => { if (a.token) bins[Math.min(bins.length - 1, Math.floor(a.granted / run.end * bins.length))]++; });
   const most = Math.max(1, ...bins), each = run.end / bins.length;
-  run.faults.forEach(f => { p.fillStyle = "rgba(205,122,72,.20)"; p.fillRect(at(f.from), 0, Math.max(1, at(f.to) - at(f.from)), MAP - 4); });
-  bins.forEach((n, i) => { p.fillStyle = "#8b97a6"; const h = n / most * (MAP - 12); p.fillRect(at(i * each), MAP - 4 - h, w / bins.length - .8, h); });
-  run.violations.forEach(v => { p.fillStyle = "#d0202b"; p.fillRect(at(v.at) - 1, 0, 2, MAP - 4); });
-  p.fillStyle = "#c9ccd0";
-  p.fillRect(LEFT, MAP - 4, w, 1);
-  p.fillStyle = "rgba(251,251,249,.72)";
-  p.fillRect(LEFT, 0, at(view.from) - LEFT, MAP);
+  run.faults.forEach(f => fill(p, at(f.from), 0, Math.max(1, at(f.to) - at(f.from)), MAP - 4, "rgba(205,122,72,.20)"));
+  bins.forEach((n, i) => { const h = n / most * (MAP - 12); fill(p, at(i * each), MAP - 4 - h, w / bins.length - .8, h, "#8b97a6"); });
+  run.violations.forEach(v => fill(p, at(v.at) - 1, 0, 2, MAP - 4, "#d0202b"));
+  fill(p, LEFT, MAP - 4, w, 1, "#c9ccd0");
+  fill(p, LEFT, 0, at(view.from) - LEFT, MAP, "rgba(251,251,249,.72)");
   p.fillRect(at(view.to), 0, LEFT + w - at(view.to), MAP);
   if (view.from > 0 || view.to < run.end) {
     p.strokeStyle = "#20252b";

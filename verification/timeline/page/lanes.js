@@ -49,10 +49,22 @@ function resize() {
   draw();
 }
 
-function rect(from, to, y, h, fill) {
+function fill(p, px, y, w, h, color) {
+  p.fillStyle = color;
+  p.fillRect(px, y, w, h);
+}
+
+function stroke(p, color, lineWidth, trace) {
+  p.strokeStyle = color;
+  p.lineWidth = lineWidth;
+  p.beginPath();
+  trace();
+  p.stroke();
+}
+
+function rect(from, to, y, h, color) {
   const a = Math.max(x(from), LEFT - 2), b = Math.min(x(to), width);
-  pen.fillStyle = fill;
-  pen.fillRect(a, y, Math.max(b - a, 1), h);
+  fill(pen, a, y, Math.max(b - a, 1), h, color);
   return b - a;
 }
 
@@ -71,11 +83,7 @@ function hatch(color) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 6;
   const t = tile.getContext("2d");
-  t.strokeStyle = color;
-  t.lineWidth = 1.2;
-  t.beginPath();
-  for (const d of [-6, 0, 6]) { t.moveTo(d, 6); t.lineTo(d + 6, 0); }
-  t.stroke();
+  stroke(t, color, 1.2, () => { for (const d of [-6, 0, 6]) { t.moveTo(d, 6); t.lineTo(d + 6, 0); } });
   return hatches[color] = pen.createPattern(tile, "repeat");
 }
 
@@ -85,8 +93,7 @@ function drawAxis() {
   const digits = step >= 1e6 ? 0 : step >= 1e5 ? 1 : step >= 1e4 ? 2 : 3;
   pen.textAlign = "center";
   for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
-    pen.fillStyle = "#ecece7";
-    pen.fillRect(Math.round(x(t)), AXIS - 6, 1, height);
+    fill(pen, Math.round(x(t)), AXIS - 6, 1, height, "#ecece7");
     text(seconds(t, digits), x(t), 13, "#69707a", small);
   }
   pen.textAlign = "left";
@@ -106,8 +113,7 @@ function drawFaults() {
     if (room > 16) text(f.name.replaceAll("_", " ") + (room > 200 && f.target ? " · " + f.target : ""), begin + 1, y + 11, "#a04a21", small, room);
   }));
   if (run.quiet != null && inView(run.quiet, run.quiet)) {
-    pen.fillStyle = "#2f7d55";
-    pen.fillRect(x(run.quiet), AXIS - 4, 1, height);
+    fill(pen, x(run.quiet), AXIS - 4, 1, height, "#2f7d55");
     const right = x(run.quiet) > width - 44;
     if (right) pen.textAlign = "right";
     text("quiet", x(run.quiet) + (right ? -4 : 4), height - 2, "#2f7d55", small);
@@ -164,69 +170,56 @@ function drawRow(row) {
   each(row.holds, h => drawHold(h.attempt, row));
 }
 
+const drawOf = (who, spans, y, h, color) =>
+  spans.filter(s => s.who == who && inView(s.from, s.to)).forEach(s => rect(s.from, s.to, y, h, color(s)));
+
 // When the process behind a row was dead, or stopped.
 function drawStates(who, top, bottom) {
-  run.dead.forEach(d => { if (d.who == who && inView(d.from, d.to)) rect(d.from, d.to, top, bottom - top, "rgba(32,37,43,.09)"); });
-  run.paused.forEach(p => { if (p.who == who && inView(p.from, p.to)) rect(p.from, p.to, top, bottom - top, hatch("#9aa1ab88")); });
+  drawOf(who, run.dead, top, bottom - top, () => "rgba(32,37,43,.09)");
+  drawOf(who, run.paused, top, bottom - top, () => hatch("#9aa1ab88"));
 }
 
 function drawSessions(who, y) {
-  run.alive.forEach(p => { if (p.who == who && inView(p.from, p.to)) rect(p.from, p.to, y + 3, 2, "#c9ccd0"); });
-  run.suspended.forEach(s => { if (s.who == who && inView(s.from, s.to)) rect(s.from, s.to, y + 2, 4, s.expired ? "#c1322b" : "#e3a72f"); });
+  drawOf(who, run.alive, y + 3, 2, () => "#c9ccd0");
+  drawOf(who, run.suspended, y + 2, 4, s => s.expired ? "#c1322b" : "#e3a72f");
 }
 
+const allRows = () => groups.flatMap(g => g.rows);
+const rowsFor = mark => allRows().filter(r => r.who == mark.who && r.path == mark.path).slice(0, 1);
+const middle = row => row.y + ROW / 2 - .5;
+
 function drawMarks() {
-  const rowFor = (who, path) => groups.flatMap(g => g.rows).find(r => r.who == who && r.path == path);
-  run.refused.forEach(w => {
-    const row = rowFor(w.who, w.path);
-    if (!row || !inView(w.at, w.at)) return;
-    const px = x(w.at), y = row.y + ROW / 2 - .5;
-    pen.strokeStyle = "#20252b";
-    pen.lineWidth = 1.4;
-    pen.beginPath();
-    pen.moveTo(px - 3, y - 3); pen.lineTo(px + 3, y + 3);
-    pen.moveTo(px - 3, y + 3); pen.lineTo(px + 3, y - 3);
-    pen.stroke();
-  });
-  run.dead.forEach(d => {
-    if (!d.killed || !inView(d.from, d.from)) return;
-    const rows = groups.flatMap(g => g.rows).filter(r => r.who == d.who);
-    rows.forEach(r => { pen.fillStyle = "#20252b"; pen.fillRect(x(d.from) - 1, r.y, 2, ROW); });
-  });
-  run.violations.forEach(v => {
-    if (!inView(v.at, v.at)) return;
-    pen.fillStyle = "#d0202b55";
-    pen.fillRect(x(v.at) - .5, AXIS, 1, height);
+  run.refused.filter(w => inView(w.at, w.at)).forEach(w => rowsFor(w).forEach(row => {
+    const px = x(w.at), y = middle(row);
+    stroke(pen, "#20252b", 1.4, () => {
+      pen.moveTo(px - 3, y - 3); pen.lineTo(px + 3, y + 3);
+      pen.moveTo(px - 3, y + 3); pen.lineTo(px + 3, y - 3);
+    });
+  }));
+  run.dead.filter(d => d.killed && inView(d.from, d.from)).forEach(d =>
+    allRows().filter(r => r.who == d.who).forEach(r => fill(pen, x(d.from) - 1, r.y, 2, ROW, "#20252b")));
+  run.violations.filter(v => inView(v.at, v.at)).forEach(v => {
+    fill(pen, x(v.at) - .5, AXIS, 1, height, "#d0202b55");
     pen.fillStyle = "#d0202b";
     pen.beginPath();
     pen.moveTo(x(v.at) - 4.5, AXIS - 7); pen.lineTo(x(v.at) + 4.5, AXIS - 7); pen.lineTo(x(v.at), AXIS);
     pen.fill();
-    v.marks.forEach(m => {
-      const row = rowFor(m.who, m.path);
-      if (!row) return;
-      pen.strokeStyle = "#d0202b";
-      pen.lineWidth = 2;
-      pen.beginPath();
-      pen.arc(x(m.at), row.y + ROW / 2 - .5, 7, 0, 7);
-      pen.stroke();
-    });
+    v.marks.forEach(m => rowsFor(m).forEach(row => stroke(pen, "#d0202b", 2, () => pen.arc(x(m.at), middle(row), 7, 0, 7))));
   });
 }
 
 function drawLabels(byProcess) {
-  pen.fillStyle = "#fbfbf9";
-  pen.fillRect(0, AXIS - 8, LEFT - 8, height);
+  fill(pen, 0, AXIS - 8, LEFT - 8, height, "#fbfbf9");
   groups.forEach(g => {
     const top = g.y + HEAD;
     text(g.name, 0, top + 12, "#20252b", bold, byProcess ? 52 : LEFT - 60);
-    if (!byProcess) { pen.fillStyle = hueOf(g.index); pen.fillRect(0, top + 18, 22, 3); }
+    if (!byProcess) fill(pen, 0, top + 18, 22, 3, hueOf(g.index));
     g.rows.forEach(r => {
       pen.textAlign = "right";
       text(r.label, LEFT - 18, r.y + 13, byProcess ? hueOf(r.path) : "#69707a", "11px " + FONT, byProcess ? 108 : 50);
       pen.textAlign = "left";
     });
-    pen.fillStyle = "#e4e4df";
-    pen.fillRect(0, g.bottom + 3, width, 1);
+    fill(pen, 0, g.bottom + 3, width, 1, "#e4e4df");
   });
 }
 

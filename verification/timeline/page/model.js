@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is shown, worked out from `run`: times are microseconds since it began.
+// Parts and paths are known by their numbers from here on.
+const numbers = names => Object.fromEntries(names.map((name, i) => [name, i]));
+const partNumbers = numbers(run.parts), pathNumbers = numbers(run.paths);
+[run.attempts, run.alive, run.dead, run.paused, run.suspended, run.refused, ...run.violations.map(v => v.marks)].flat()
+  .forEach(o => { o.who = partNumbers[o.who]; o.path = pathNumbers[o.path]; });
+
 const HUES = ["#3c6c9f", "#7c5fa6", "#2c8a7e", "#ad7037", "#a14f78", "#5f7838", "#55606e", "#8a5a4a"];
 const KINDS = ["waiting", "held", "suspect", "unproven", "lost", "releasing", "promised"];
 const hueOf = path => HUES[path % HUES.length];
@@ -51,12 +57,8 @@ function pack(attempts, who, path, label) {
   });
   rows[0].waits = attempts.map(a => ({ from: a.from, to: a.token ? a.granted : a.to, attempt: a })).sort((a, b) => a.from - b.from);
   // Where the search for what is in view begins: the first that ends behind a time, if all before have ended.
-  rows.forEach(r => {
-    let latest = 0;
-    r.waits.forEach(w => { latest = Math.max(latest, w.to); w.latest = latest; });
-    latest = 0;
-    r.holds.forEach(h => { latest = Math.max(latest, h.to); h.latest = latest; });
-  });
+  rows.flatMap(r => [r.waits, r.holds]).forEach(items =>
+    items.reduce((latest, item) => item.latest = Math.max(latest, item.to), 0));
   return rows;
 }
 

@@ -11,6 +11,8 @@
 namespace zkrecipes::history {
 namespace {
 
+using What = Event::What;
+
 std::string ToText(Lease::State state) {
   std::ostringstream text;
   text << state;
@@ -31,7 +33,7 @@ int64_t UntilOf(const Lease& lease) {
 
 Event GrantOf(const Client& client, Event event, const Lease& lease, int64_t at) {
   event.at = at;
-  event.what = Event::What::kGrant;
+  event.what = What::kGrant;
   event.token = lease.token().value();
   event.node = lease.node();
   event.until = UntilOf(lease);
@@ -53,12 +55,13 @@ Holding::Holding(WorkerContext& context, const Event& attempt, Lease lease, int6
   on_lost_.emplace(lost_, [this] { OnLost(); });
 }
 
-Event Holding::NewEvent(Event::What what) const {
+Event Holding::NewEvent(What what, int64_t at, const std::string& detail) const {
   Event event = grant_;
-  event.at = 0;
+  event.at = at;
   event.what = what;
   event.until = 0;
   event.state.clear();
+  event.detail = detail;
   return event;
 }
 
@@ -71,17 +74,16 @@ void Holding::OnLost() {
 void Holding::TellIfLost() {
   if (told_ || lease_.state() != Lease::State::kLost) return;
   told_ = true;
-  context_.recorder.Record(NewEvent(Event::What::kLost));
+  context_.recorder.Record(NewEvent(What::kLost));
 }
 
 Lease::State Holding::Look() { return Believe(UntilOf(lease_), ""); }
 
 Lease::State Holding::Believe(int64_t until, const std::string& detail) {
   const Lease::State state = lease_.state();
-  Event belief = NewEvent(Event::What::kBelief);
+  Event belief = NewEvent(What::kBelief, 0, detail);
   belief.until = until;
   belief.state = ToText(state);
-  belief.detail = detail;
   context_.recorder.Record(std::move(belief));
   return state;
 }
@@ -93,7 +95,7 @@ void Holding::Verify(const WaitOptions& wait) {
 }
 
 std::optional<bool> Holding::Write() {
-  std::optional<Event> write = context_.resource.Write(NewEvent(Event::What::kWrite));
+  std::optional<Event> write = context_.resource.Write(NewEvent(What::kWrite));
   if (!write.has_value()) return std::nullopt;
   context_.recorder.Record(*write);
   return write->accepted;
@@ -103,17 +105,13 @@ void Holding::GiveUp(int64_t at, const std::string& detail) {
   base::MutexLock lock(mutex_);
   if (std::exchange(given_up_, true)) return;
   TellIfLost();  // lost() may be about to say so
-  Event release = NewEvent(Event::What::kRelease);
-  release.at = at;
-  release.detail = detail;
-  context_.recorder.Record(std::move(release));
+  context_.recorder.Record(NewEvent(What::kRelease, at, detail));
 }
 
 void Holding::Release() {
   GiveUp(Now(), "");
-  Event released = NewEvent(Event::What::kReleased);
-  released.detail = std::move(lease_).Release({context_.options.session_timeout}).ToString();
-  context_.recorder.Record(std::move(released));
+  const absl::Status released = std::move(lease_).Release({context_.options.session_timeout});
+  context_.recorder.Record(NewEvent(What::kReleased, 0, released.ToString()));
 }
 
 void Holding::Drop() {
@@ -125,9 +123,8 @@ void Holding::AboutToBeReplaced() { GiveUp(Now(), "downgrade"); }
 
 void Holding::Replaced(int64_t at) {
   GiveUp(at, "upgrade");
-  Event released = NewEvent(Event::What::kReleased);
-  released.detail = "by the upgrade or downgrade, in the background";
-  context_.recorder.Record(std::move(released));
+  context_.recorder.Record(
+      NewEvent(What::kReleased, 0, "by the upgrade or downgrade, in the background"));
 }
 
 }  // namespace zkrecipes::history

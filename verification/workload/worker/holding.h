@@ -7,13 +7,14 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 
 #include "lib/base/mutex.h"
 #include "verification/checker/event.h"
-#include "verification/workload/worker/context.h"
+#include "verification/workload/worker/worker.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
 
@@ -51,7 +52,8 @@ class Holding {
   void Replaced(int64_t at);
 
  private:
-  Event NewEvent(Event::What what) const;
+  // Of the grant's attempt. `at`: 0 is now.
+  Event NewEvent(Event::What what, int64_t at = 0, const std::string& detail = "") const;
   Lease::State Believe(int64_t until, const std::string& detail);
   void OnLost();
   void TellIfLost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -6,8 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 #include "lib/base/boot_time.h"
 #include "lib/base/one_shot.h"
 #include "zkrecipes/leader_election.h"
@@ -73,53 +71,44 @@ Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const s
 
 namespace {
 
-absl::StatusOr<Lease> AskAndCancel(const Recipe& recipe, absl::Duration after,
-                                   const std::stop_token& stop) {
+absl::StatusOr<Lease> Wait(const Recipe& recipe, absl::Duration patience,
+                           const std::stop_token& stop) {
+  return recipe.acquire({patience, stop});
+}
+
+absl::StatusOr<Lease> WaitAndCancel(const Recipe& recipe, absl::Duration patience,
+                                    const std::stop_token& stop) {
   std::stop_source cancel;
   const std::stop_callback link(stop, [&cancel] { cancel.request_stop(); });
-  const std::jthread timer([&cancel, after](const std::stop_token& answered) {
-    Pause(after, answered);
+  const std::jthread timer([&cancel, patience](const std::stop_token& answered) {
+    Pause(patience, answered);
     cancel.request_stop();
   });
   return recipe.acquire({.cancel = cancel.get_token()});
 }
 
-absl::StatusOr<Lease> Try(const Recipe& recipe, const WaitOptions& wait) {
-  absl::StatusOr<TryResult> result = recipe.try_acquire(wait);
+absl::StatusOr<Lease> Try(const Recipe& recipe, absl::Duration patience,
+                          const std::stop_token& stop) {
+  absl::StatusOr<TryResult> result = recipe.try_acquire({patience, stop});
   if (!result.ok()) return result.status();
   if (!result->acquired()) return absl::UnavailableError("busy");
   return (*std::move(result)).lease();
 }
 
-absl::StatusOr<Lease> AskByCallback(const Recipe& recipe, const WaitOptions& wait) {
+absl::StatusOr<Lease> WaitForCallback(const Recipe& recipe, absl::Duration patience,
+                                      const std::stop_token& stop) {
   const auto answer = std::make_shared<base::OneShot<absl::StatusOr<Lease>>>();
-  recipe.acquire_async(wait,
+  recipe.acquire_async({patience, stop},
                        [answer](absl::StatusOr<Lease> lease) { answer->Set(std::move(lease)); });
   return *answer->Take(base::BootTime::InfiniteFuture());
 }
 
 }  // namespace
 
-std::string ToString(const Asking& asking) {
-  constexpr const char* kNames[] = {"wait", "cancel", "try", "async"};
-  return absl::StrCat(kNames[static_cast<int>(asking.how)], " ",
-                      absl::FormatDuration(asking.patience));
-}
-
-absl::StatusOr<Lease> Ask(const Recipe& recipe, const Asking& asking, const std::stop_token& stop) {
-  const WaitOptions wait{asking.patience, stop};
-  switch (asking.how) {
-    case Asking::How::kWait:
-      return recipe.acquire(wait);
-    case Asking::How::kCancel:
-      return AskAndCancel(recipe, asking.patience, stop);
-    case Asking::How::kTry:
-      return Try(recipe, wait);
-    case Asking::How::kAsync:
-      return AskByCallback(recipe, wait);
-  }
-  return absl::InternalError("no such way to ask");
-}
+const Asking kWait = {"wait", Wait};
+const Asking kCancel = {"cancel", WaitAndCancel};
+const Asking kTry = {"try", Try};
+const Asking kAsync = {"async", WaitForCallback};
 
 bool Pause(absl::Duration duration, const std::stop_token& stop) {
   base::OneShot<char> never;

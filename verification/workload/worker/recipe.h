@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 
 #include "verification/checker/event.h"
-#include "verification/workload/worker/context.h"
+#include "verification/workload/worker/worker.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
@@ -40,23 +40,17 @@ struct Recipe {
 Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const std::string& path,
                   Event::Mode mode);
 
-// A way to ask for a lease.
+// A way to ask for a lease: blocks `patience` long at most, or until `stop`. Unavailable: a try found
+// another contender in the way. Else the library's own errors.
 struct Asking {
-  enum class How {
-    kWait,    // blocks, `patience` long
-    kCancel,  // blocks, and is cancelled after `patience`
-    kTry,
-    kAsync,  // like kWait, by a callback
-  };
-  How how = How::kWait;
-  absl::Duration patience;
+  const char* name;
+  absl::StatusOr<Lease> (*ask)(const Recipe& recipe, absl::Duration patience,
+                               const std::stop_token& stop);
 };
-
-std::string ToString(const Asking& asking);  // "wait 30s"
-
-// Blocks as the way says, or until `stop`. Unavailable: a try found another contender in the way. Else
-// the library's own errors.
-absl::StatusOr<Lease> Ask(const Recipe& recipe, const Asking& asking, const std::stop_token& stop);
+extern const Asking kWait;
+extern const Asking kCancel;  // waits without end, and is cancelled after `patience`
+extern const Asking kTry;
+extern const Asking kAsync;  // like kWait, by a callback
 
 // Blocks; false if `stop` came first.
 bool Pause(absl::Duration duration, const std::stop_token& stop);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/workload/worker/turns.h"
-
+#include <memory>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -9,6 +9,9 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/boot_time.h"
+#include "verification/workload/worker/holding.h"
+#include "verification/workload/worker/recipe.h"
+#include "verification/workload/worker/worker.h"
 
 namespace zkrecipes::history {
 namespace {
@@ -35,131 +38,147 @@ std::unique_ptr<Holding> Attempt(WorkerContext& context, Event invoke, Call call
   return nullptr;
 }
 
+class Turns {
+ public:
+  Turns(WorkerContext& context, uint64_t seed) : context_(context), random_(seed) {}
+
+  void Run() {
+    do TakeTurn();
+    while (Pause(Between(absl::ZeroDuration(), absl::Milliseconds(150)), context_.stop));
+  }
+
+ private:
+  // How a holder behaves.
+  struct Manner {
+    absl::Duration hold;
+    bool careless = false;  // never looks at its lease: only the resource can stop it
+  };
+
+  bool Chance(double p) { return absl::Bernoulli(random_, p); }
+
+  // In whole milliseconds.
+  absl::Duration Between(absl::Duration least, absl::Duration most) {
+    return absl::Milliseconds(absl::Uniform(absl::IntervalClosed, random_,
+                                            absl::ToInt64Milliseconds(least),
+                                            absl::ToInt64Milliseconds(most)));
+  }
+
+  Recipe ChooseRecipe() {
+    const WorkerOptions& options = context_.options;
+    const std::string& kind =
+        options.recipes[absl::Uniform<size_t>(random_, 0, options.recipes.size())];
+    const int number = absl::Uniform(random_, 0, options.paths);
+    return MakeRecipe(context_, kind, absl::StrCat(options.root, "/", kind, "-", number),
+                      Chance(0.6) ? Event::Mode::kShared : Event::Mode::kExclusive);
+  }
+
+  Manner ChooseManner() {
+    Manner manner;
+    manner.careless = Chance(0.4);
+    const int kind = absl::Uniform(random_, 0, 10);
+    if (kind < 5) {
+      manner.hold = Between(absl::ZeroDuration(), absl::Milliseconds(50));
+    } else if (kind < 9) {
+      manner.hold = Between(absl::Milliseconds(50), absl::Milliseconds(500));
+    } else {
+      manner.hold = Between(absl::Seconds(1), absl::Seconds(4));
+    }
+    return manner;
+  }
+
+  void TakeTurn() {
+    Recipe recipe = ChooseRecipe();
+    std::unique_ptr<Holding> holding = Acquire(recipe);
+    if (holding == nullptr) return;
+    if (Use(*holding, recipe) && recipe.change != nullptr && Chance(0.3)) {
+      holding = Change(std::move(holding), recipe);
+      if (holding == nullptr) return;
+      Use(*holding, recipe);
+    }
+    if (Chance(0.2)) {
+      holding->Drop();
+    } else {
+      holding->Release();
+    }
+  }
+
+  std::unique_ptr<Holding> Acquire(const Recipe& recipe) {
+    static constexpr const Asking* kImpatient[] = {&kWait, &kCancel, &kAsync};
+    static constexpr const Asking* kPatient[] = {&kTry, &kAsync, &kWait, &kWait, &kWait};
+    const absl::Duration little = Between(absl::Milliseconds(1), absl::Milliseconds(400));
+    const size_t way = absl::Uniform<size_t>(random_, 0, 8);
+    const Asking& asking = way < 3 ? *kImpatient[way] : *kPatient[way - 3];
+    const absl::Duration patience = way < 3 ? little : kPatience;
+    const Event invoke = {.path = recipe.path,
+                          .mode = recipe.mode,
+                          .lock_delay = absl::ToInt64Nanoseconds(recipe.lock_delay),
+                          .detail = absl::StrCat(asking.name, " ", absl::FormatDuration(patience))};
+    return Attempt(context_, invoke, [&] { return asking.ask(recipe, patience, context_.stop); });
+  }
+
+  // False: the turn is over early.
+  bool Use(Holding& holding, const Recipe& recipe) {
+    const Manner manner = ChooseManner();
+    base::BootTime end = base::BootNow() + manner.hold;
+    bool noticed = false;
+    do {
+      if (!WriteOnce(holding, recipe, manner)) return false;
+      if (!Pause(kBetweenWrites, context_.stop)) return false;
+      if (holding.lost() && !std::exchange(noticed, true)) {
+        end = base::BootNow() + kCarelessAfterLoss;
+      }
+    } while (base::BootNow() < end);
+    if (manner.careless) (void)holding.Write();  // it may have been stopped since the last one
+    return !holding.lost();
+  }
+
+  // One look and one write; false if its manners tell it to stop.
+  bool WriteOnce(Holding& holding, const Recipe& recipe, const Manner& manner) {
+    if (!manner.careless) {
+      const Lease::State state = holding.Look();
+      if (state == Lease::State::kLost) return false;
+      if (state == Lease::State::kUnproven) return true;  // perhaps the next time
+      if (Chance(0.1)) VerifyOrProclaim(holding, recipe);
+    }
+    const std::optional<bool> accepted = holding.Write();
+    return accepted.has_value() && (*accepted || manner.careless);
+  }
+
+  void VerifyOrProclaim(Holding& holding, const Recipe& recipe) {
+    const WaitOptions wait{absl::Seconds(2), context_.stop};
+    if (recipe.proclaim == nullptr) return holding.Verify(wait);
+    const std::string value = absl::StrCat("term ", holding.grant().token);
+    holding.Note("proclaim: " + recipe.proclaim(holding.lease(), value, wait).ToString());
+  }
+
+  // Upgrades or downgrades; `recipe` becomes that of the other mode if that succeeds. See event.h on
+  // the order of events.
+  std::unique_ptr<Holding> Change(std::unique_ptr<Holding> holding, Recipe& recipe) {
+    const bool upgrade = recipe.mode == Event::Mode::kShared;
+    const Recipe other = MakeRecipe(context_, "read_write", recipe.path,
+                                    upgrade ? Event::Mode::kExclusive : Event::Mode::kShared);
+    const absl::Duration patience = Between(absl::Milliseconds(50), absl::Seconds(3));
+    const std::string way = upgrade ? "upgrade " : "downgrade ";
+    const Event invoke = {.path = recipe.path,
+                          .mode = other.mode,
+                          .from = holding->grant().attempt,
+                          .detail = way + absl::FormatDuration(patience)};
+    if (!upgrade) holding->AboutToBeReplaced();
+    std::unique_ptr<Holding> changed = Attempt(context_, invoke, [&] {
+      return recipe.change(holding->lease(), {patience, context_.stop});
+    });
+    if (changed == nullptr) return holding;
+    holding->Replaced(changed->grant().at);
+    recipe = other;
+    return changed;
+  }
+
+  WorkerContext& context_;
+  std::mt19937_64 random_;
+};
+
 }  // namespace
 
-bool Turns::Chance(double p) { return absl::Bernoulli(random_, p); }
-
-absl::Duration Turns::Between(absl::Duration least, absl::Duration most) {
-  return absl::Milliseconds(absl::Uniform(absl::IntervalClosed, random_,
-                                          absl::ToInt64Milliseconds(least),
-                                          absl::ToInt64Milliseconds(most)));
-}
-
-Recipe Turns::ChooseRecipe() {
-  const WorkerOptions& options = context_.options;
-  const std::string& kind =
-      options.recipes[absl::Uniform<size_t>(random_, 0, options.recipes.size())];
-  const int number = absl::Uniform(random_, 0, options.paths);
-  return MakeRecipe(context_, kind, absl::StrCat(options.root, "/", kind, "-", number),
-                    Chance(0.6) ? Event::Mode::kShared : Event::Mode::kExclusive);
-}
-
-Asking Turns::ChooseAsking() {
-  const absl::Duration little = Between(absl::Milliseconds(1), absl::Milliseconds(400));
-  using How = Asking::How;
-  constexpr How kImpatient[] = {How::kWait, How::kCancel, How::kAsync};
-  constexpr How kPatient[] = {How::kTry, How::kAsync, How::kWait, How::kWait, How::kWait};
-  const size_t way = absl::Uniform<size_t>(random_, 0, 8);
-  return way < 3 ? Asking{kImpatient[way], little} : Asking{kPatient[way - 3], kPatience};
-}
-
-Turns::Manner Turns::ChooseManner() {
-  Manner manner;
-  manner.careless = Chance(0.4);
-  const int kind = absl::Uniform(random_, 0, 10);
-  if (kind < 5) {
-    manner.hold = Between(absl::ZeroDuration(), absl::Milliseconds(50));
-  } else if (kind < 9) {
-    manner.hold = Between(absl::Milliseconds(50), absl::Milliseconds(500));
-  } else {
-    manner.hold = Between(absl::Seconds(1), absl::Seconds(4));
-  }
-  return manner;
-}
-
-void Turns::Run() {
-  do TakeTurn();
-  while (Pause(Between(absl::ZeroDuration(), absl::Milliseconds(150)), context_.stop));
-}
-
-void Turns::TakeTurn() {
-  Recipe recipe = ChooseRecipe();
-  std::unique_ptr<Holding> holding = Acquire(recipe);
-  if (holding == nullptr) return;
-  if (Use(*holding, recipe) && recipe.change != nullptr && Chance(0.3)) {
-    holding = Change(std::move(holding), recipe);
-    if (holding == nullptr) return;
-    Use(*holding, recipe);
-  }
-  if (Chance(0.2)) {
-    holding->Drop();
-  } else {
-    holding->Release();
-  }
-}
-
-std::unique_ptr<Holding> Turns::Acquire(const Recipe& recipe) {
-  const Asking asking = ChooseAsking();
-  Event invoke;
-  invoke.path = recipe.path;
-  invoke.mode = recipe.mode;
-  invoke.lock_delay = absl::ToInt64Nanoseconds(recipe.lock_delay);
-  invoke.detail = ToString(asking);
-  return Attempt(context_, invoke, [&] { return Ask(recipe, asking, context_.stop); });
-}
-
-bool Turns::Use(Holding& holding, const Recipe& recipe) {
-  const Manner manner = ChooseManner();
-  base::BootTime end = base::BootNow() + manner.hold;
-  bool noticed = false;
-  do {
-    if (!WriteOnce(holding, recipe, manner)) return false;
-    if (!Pause(kBetweenWrites, context_.stop)) return false;
-    if (holding.lost() && !std::exchange(noticed, true)) {
-      end = base::BootNow() + kCarelessAfterLoss;
-    }
-  } while (base::BootNow() < end);
-  if (manner.careless) (void)holding.Write();  // it may have been stopped since the last one
-  return !holding.lost();
-}
-
-bool Turns::WriteOnce(Holding& holding, const Recipe& recipe, const Manner& manner) {
-  if (!manner.careless) {
-    const Lease::State state = holding.Look();
-    if (state == Lease::State::kLost) return false;
-    if (state == Lease::State::kUnproven) return true;  // perhaps the next time
-    if (Chance(0.1)) VerifyOrProclaim(holding, recipe);
-  }
-  const std::optional<bool> accepted = holding.Write();
-  return accepted.has_value() && (*accepted || manner.careless);
-}
-
-void Turns::VerifyOrProclaim(Holding& holding, const Recipe& recipe) {
-  const WaitOptions wait{absl::Seconds(2), context_.stop};
-  if (recipe.proclaim == nullptr) return holding.Verify(wait);
-  const std::string value = absl::StrCat("term ", holding.grant().token);
-  holding.Note("proclaim: " + recipe.proclaim(holding.lease(), value, wait).ToString());
-}
-
-// See event.h on the order of things.
-std::unique_ptr<Holding> Turns::Change(std::unique_ptr<Holding> holding, Recipe& recipe) {
-  const bool upgrade = recipe.mode == Event::Mode::kShared;
-  const Recipe other = MakeRecipe(context_, "read_write", recipe.path,
-                                  upgrade ? Event::Mode::kExclusive : Event::Mode::kShared);
-  const absl::Duration patience = Between(absl::Milliseconds(50), absl::Seconds(3));
-  Event invoke;
-  invoke.path = recipe.path;
-  invoke.mode = other.mode;
-  invoke.from = holding->grant().attempt;
-  invoke.detail = absl::StrCat(upgrade ? "upgrade " : "downgrade ", absl::FormatDuration(patience));
-  if (!upgrade) holding->AboutToBeReplaced();
-  std::unique_ptr<Holding> changed = Attempt(context_, invoke, [&] {
-    return recipe.change(holding->lease(), {patience, context_.stop});
-  });
-  if (changed == nullptr) return holding;
-  holding->Replaced(changed->grant().at);
-  recipe = other;
-  return changed;
-}
+void TakeTurns(WorkerContext& context, uint64_t seed) { Turns(context, seed).Run(); }
 
 }  // namespace zkrecipes::history

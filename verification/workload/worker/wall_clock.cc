@@ -2,7 +2,7 @@
 //
 // For LD_PRELOAD: the process's wall clock is off by as many nanoseconds as the file named by
 // $ZKRECIPES_WALL_CLOCK says (an int64_t, which may change at any time). All other clocks and every
-// way to wait stay what they are; but who waits until a time of the wall clock waits for the real one.
+// way to wait stay what they are; but a wait until a time of the wall clock waits for the real one.
 // (Debian's libfaketime shifts absolute timers on every clock, which no change of a clock does.)
 
 #include <dlfcn.h>

@@ -5,6 +5,8 @@
 // of stdin; then it gives back what it holds, and closes its client. If that takes half a minute and two
 // session timeouts it is killed by SIGALRM. Exits with 0, or with 1 and a message on stderr.
 
+#include "verification/workload/worker/worker.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -23,8 +25,6 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/unique_fd.h"
-#include "verification/workload/worker/context.h"
-#include "verification/workload/worker/turns.h"
 
 namespace zkrecipes::history {
 namespace {
@@ -75,11 +75,10 @@ absl::Status Live(const WorkerOptions& options, Recorder& recorder, ResourceClie
   const Subscription states = RecordStates(**client, recorder);
   WorkerContext context{options, *client, recorder, resource, stop};
   {
-    std::list<Turns> loops;
     std::list<std::jthread> threads;
     for (int i = 0; i < options.loops; ++i) {
-      Turns& turns = loops.emplace_back(context, options.seed * 1000 + static_cast<uint64_t>(i));
-      threads.emplace_back([&turns] { turns.Run(); });
+      const uint64_t seed = options.seed * 1000 + static_cast<uint64_t>(i);
+      threads.emplace_back([&context, seed] { TakeTurns(context, seed); });
     }
   }
   return (*client)->Close();
@@ -123,25 +122,19 @@ int main(int argc, char** argv) {
   zkrecipes::history::WorkerOptions options;
   int64_t session_timeout_ms = absl::ToInt64Milliseconds(options.session_timeout);
   CLI::App app("takes turns with zkrecipes, and records what it sees", "zkrecipes-worker");
+  app.option_defaults()->always_capture_default();
   app.add_option("--servers", options.servers, "host:port,host:port/namespace")->required();
   app.add_option("--name", options.name, "who it is in its history")->required();
   app.add_option("--history", options.history, "the file to make")->required();
-  app.add_option("--root", options.root, "the node that all paths are below")
-      ->capture_default_str();
-  app.add_option("--paths", options.paths, "of each recipe")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.add_option("--root", options.root, "the node that all paths are below");
+  app.add_option("--paths", options.paths, "of each recipe")->check(CLI::PositiveNumber);
   app.add_option("--recipes", options.recipes, "which it mixes")
       ->delimiter(',')
-      ->check(CLI::IsMember(std::set<std::string>{"lock", "strict", "read_write", "election"}))
-      ->capture_default_str();
-  app.add_option("--loops", options.loops, "threads that take turns")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->check(CLI::IsMember(std::set<std::string>{"lock", "strict", "read_write", "election"}));
+  app.add_option("--loops", options.loops, "threads that take turns")->check(CLI::PositiveNumber);
   app.add_option("--session-timeout", session_timeout_ms, "in milliseconds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "what it chooses by")->capture_default_str();
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seed", options.seed, "what it chooses by");
   CLI11_PARSE(app, argc, argv);
   options.session_timeout = absl::Milliseconds(session_timeout_ms);
   return zkrecipes::history::RunWorker(options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_CONTEXT_H_
-#define ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_CONTEXT_H_
+#ifndef ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_WORKER_H_
+#define ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_WORKER_H_
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 
 #include "verification/workload/recorder.h"
-#include "verification/workload/worker/resource_client.h"
+#include "verification/workload/resource.h"
 #include "zkrecipes/client.h"
 
 namespace zkrecipes::history {
@@ -41,6 +41,10 @@ struct WorkerContext {
   std::atomic<int64_t> attempts = 0;
 };
 
+// Takes turns until the context's `stop`: asks for some path in some way, writes to the resource while
+// it holds it, gives it back in some way. Every choice depends on the seed.
+void TakeTurns(WorkerContext& context, uint64_t seed);
+
 }  // namespace zkrecipes::history
 
-#endif  // ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_CONTEXT_H_
+#endif  // ZKRECIPES_VERIFICATION_WORKLOAD_WORKER_WORKER_H_
