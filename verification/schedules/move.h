@@ -75,8 +75,7 @@ struct Move {
   friend bool operator==(const Move&, const Move&) = default;
 };
 
-// "deliver:1", "callback:0:2", "commit".
-std::string ToString(const Move& move);
+// "deliver:1 callback:0:2 commit".
 std::string ToString(const std::vector<Move>& moves);
 // nullopt for a text that ToString does not write.
 std::optional<std::vector<Move>> ParseMoves(const std::string& text);

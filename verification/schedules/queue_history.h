@@ -26,11 +26,10 @@ class QueueHistory {
   void Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now);
 
   // Whether it has ever been first, or a reader with only readers in front.
-  bool WasAdmitted(int64_t czxid) const { return Of(czxid).admitted; }
-  // Likewise, not counting `followed` in front of it: an upgrade or downgrade does not wait for the
-  // node that it goes on from.
-  bool WasAdmittedBehind(int64_t czxid, int64_t followed) const {
-    return WasAdmitted(czxid) || Of(czxid).admitted_behind.count(followed) > 0;
+  // An upgrade or downgrade does not wait for the node that it goes on from: `followed` in front of it
+  // does not count.
+  bool WasAdmitted(int64_t czxid, int64_t followed) const {
+    return Of(czxid).admitted || Of(czxid).admitted_behind.count(followed) > 0;
   }
   // nullopt: it is still there.
   std::optional<base::BootTime> EndOf(int64_t czxid) const;
