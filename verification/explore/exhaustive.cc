@@ -20,8 +20,8 @@
 namespace zkrecipes::explore {
 namespace {
 
-// Faults need not happen, and a holder need not release: checks what must hold if they do not. Returns
-// whether this is an end.
+// Faults need not happen, and a holder need not release: checks what must hold if they do not.
+// Returns whether this is an end.
 bool CheckIfQuiet(MachineWorld& world, const std::vector<Transition>& steps) {
   if (!world.violation().empty()) return false;
   bool end = true;

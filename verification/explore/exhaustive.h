@@ -16,10 +16,10 @@ struct Budget {
   uint64_t states = UINT64_MAX;
 };
 
-// Visits every state that can be reached from `start`, depth first, until one is wrong. Prints a line
-// with the figures, which `name` begins, and the shrunk story of what is wrong. True: nothing is.
-// States are told apart by a 64-bit hash: of ten million states two collide, and hide a state, with a
-// probability of 3 in a million.
+// Visits every state that can be reached from `start`, depth first, until one is wrong. Prints a
+// line with the figures, which `name` begins, and the shrunk story of what is wrong. True: nothing
+// is. States are told apart by a 64-bit hash: of ten million states two collide, and hide a state,
+// with a probability of 3 in a million.
 bool Explore(const char* name, const MachineWorld& start, const Budget& budget);
 
 }  // namespace zkrecipes::explore

@@ -117,8 +117,8 @@ void MachineWorld::RemoveServerWatch(int client, const std::string& path) {
   if (clients_[client].up) Send(client, Pending{-1, 0, zk::RemoveWatches{path}});
 }
 
-// As the client library does it. The session sees to it that a watch whose removal was lost with the
-// connection is not set again.
+// As the client library does it. The session sees to it that a watch whose removal was lost with
+// the connection is not set again.
 void MachineWorld::SetWatchesAgain(int client) {
   Client& c = clients_[client];
   std::set<std::string> wanted;

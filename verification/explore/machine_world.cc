@@ -207,8 +207,8 @@ bool MachineWorld::HasLiveNode(const Contestant& c) const {
   return node != nullptr && node->czxid == c.czxid;
 }
 
-// A grant that rests on a node which is gone already is no violation: its session has expired, or an
-// operator deleted it, and the news of it is on the way.
+// A grant that rests on a node which is gone already is no violation: its session has expired, or
+// an operator deleted it, and the news of it is on the way.
 void MachineWorld::CheckGrant(const Contestant& contestant) {
   const Node* own = ensemble_.committed().Find(contestant.node);
   if (own == nullptr) return;

@@ -84,9 +84,9 @@ struct Setting {
   bool lag() const { return servers > 1; }
 };
 
-// Contenders in sessions over connections that break, on a model ensemble: a value that copies
-// and hashes, in which whatever can happen next is a transition that the caller picks. What
-// a contender must never do, and what must hold in the tree, is checked at every transition: the first
+// Contenders in sessions over connections that break, on a model ensemble: a value that copies and
+// hashes, in which whatever can happen next is a transition that the caller picks. What a contender
+// must never do, and what must hold in the tree, is checked at every transition: the first
 // violation says what was wrong, and the story ends there.
 //
 // There is no time: a timer may fire at any moment, and a wait may end at any moment.
@@ -236,8 +236,8 @@ class MachineWorld {
   int last_granted_ = -1;
   int64_t last_token_ = 0;
   std::string violation_;
-  // What a contestant is being told: a listing's children, an event, or the reply to a write. No part
-  // of the state.
+  // What a contestant is being told: a listing's children, an event, or the reply to a write. No
+  // part of the state.
   const std::vector<std::string>* listing_ = nullptr;
   bool by_event_ = false;
   bool by_write_ = false;

@@ -119,7 +119,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
      }},
 };
 
-// ---- which can happen now ------------------------------------------------------------------------
+// ---- which can happen now -----------------------------------------------------------------------
 
 bool MachineWorld::HasNews(const Client& client) const {
   return client.connection != 0 &&
@@ -156,9 +156,9 @@ bool MachineWorld::IsDue(const TransitionRow& row) const {
 
 void MachineWorld::List(std::vector<Transition>& transitions) const {
   if (!violation_.empty()) return;
-  // What one client reads is of no concern to the others and to the servers, nor the other way round:
-  // whatever order the rest happens in, it could as well happen afterwards. So only what this client
-  // and its contestants can do instead is tried. (A persistent set.)
+  // What one client reads is of no concern to the others and to the servers, nor the other way
+  // round: whatever order the rest happens in, it could as well happen afterwards. So only what
+  // this client and its contestants can do instead is tried. (A persistent set.)
   const auto reader = std::find_if(clients_.begin(), clients_.end(),
                                    [this](const Client& client) { return HasNews(client); });
   const bool only_reader = reader != clients_.end();
@@ -187,7 +187,7 @@ const TransitionRow& MachineWorld::RowOf(const Transition& transition) {
   return kTransitions[static_cast<size_t>(transition.kind)];
 }
 
-// ---- and what comes of it ------------------------------------------------------------------------
+// ---- and what comes of it -----------------------------------------------------------------------
 
 void MachineWorld::Take(const Transition& transition) {
   const TransitionRow& row = RowOf(transition);
@@ -222,7 +222,7 @@ void MachineWorld::Spread() {
   }
 }
 
-// ---- how it reads --------------------------------------------------------------------------------
+// ---- how it reads -------------------------------------------------------------------------------
 
 namespace {
 

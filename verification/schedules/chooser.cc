@@ -134,7 +134,8 @@ std::optional<Move> Chooser::UsersMove() {
   return Move{how == 1 ? MoveKind::kAcquireBriefly : MoveKind::kAcquire, slot};
 }
 
-// A process is cut off, and its session ends at once: only the lock delay protects what it believes.
+// A process is cut off, and its session ends at once: only the lock delay protects what it
+// believes.
 Move Chooser::Vanish() {
   const uint32_t who = Below(scene_.CountOf(Who::kProcess));
   planned_ = {{MoveKind::kGoOn, 0, 1000 + Below(5000)}, {MoveKind::kExpire, who}};

@@ -96,8 +96,8 @@ class Scene {
   // What can happen by itself, kCloseDue and kAdvance last.
   void ListOrdinary(std::vector<Move>& moves);
 
-  // Unless a rule is broken: mends everything, lets every slot have a turn, and checks that nothing is
-  // left behind.
+  // Unless a rule is broken: mends everything, lets every slot have a turn, and checks that nothing
+  // is left behind.
   void EndQuietly();
 
   const std::optional<BrokenRule>& broken() const { return broken_; }

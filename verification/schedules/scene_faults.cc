@@ -54,8 +54,8 @@ void Scene::TalkUntilIdle(uint32_t process) {
   }
 }
 
-// The leader has found the session's time to be over, and ends it a moment later; in between it takes
-// up whatever comes.
+// The leader has found the session's time to be over, and ends it a moment later; in between it
+// takes up whatever comes.
 void Scene::ArriveTooLate(uint32_t process) {
   const int server = *ServerOf(process);
   const base::BootTime over = model().DeadlineOf(processes_[process].core->session_id());
@@ -79,7 +79,7 @@ void Scene::OperatorDeletes(uint32_t which) {
   }
 }
 
-// ---- the end -------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 void Scene::EndQuietly() {
   if (broken_.has_value()) return;
