@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """planted_bugs.py [BUILD]: has random schedules look for each planted bug, and writes into the table of
-docs/track_record.md in which schedule they found it. For whoever changes what schedules do, or the library."""
+docs/track_record.md in which schedule they found it. To be run after a change of what schedules do, or of the library."""
 
 import pathlib
 import re
@@ -14,8 +14,8 @@ HEAD = "| planted bug | schedule |"
 
 
 def bug(command):
-    """What `command`, of a test, looks for, as the table calls it."""
-    planted = re.search(r"/schedules_(\w+)", command)
+    """The bug that a test's `command` looks for, as the table calls it."""
+    planted = re.search(r"/mutant_(\w+)", command)
     if planted:
         return planted.group(1)
     return "clock_rate_bound 0" if "rate-bound" in command else "ping_gap 1 ns"

@@ -3,12 +3,16 @@
 #include "verification/explore/exhaustive.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 
 #include "verification/explore/shrink.h"
@@ -16,7 +20,7 @@
 namespace zkrecipes::explore {
 namespace {
 
-// Faults need not happen, and a holder need not release. What holds if they do not?
+// Faults need not happen, and a holder need not release: checks what must hold if they do not.
 // Returns whether this is an end.
 bool CheckIfQuiet(MachineWorld& world, const std::vector<Transition>& steps) {
   if (!world.violation().empty()) return false;
@@ -41,28 +45,38 @@ struct Frame {
 class Exploration {
  public:
   Exploration(const MachineWorld& start, const Budget& budget)
-      : budget_(budget), until_(absl::Now() + budget.time) {
+      : budget_(budget), begun_(absl::Now()) {
     Visit(start);
+    while (!stack_.empty() && violation_.empty() && !AtLimit()) Advance();
   }
 
-  Findings Run() {
-    while (!stack_.empty() && found_.violation.empty() && !AtLimit()) Advance();
-    found_.complete = stack_.empty() && found_.violation.empty();
-    return std::move(found_);
+  bool good() const { return violation_.empty(); }
+  // How the state was reached that was visited last.
+  std::vector<Transition> Path() const {
+    std::vector<Transition> path;
+    for (const Frame& frame : stack_) path.push_back(frame.steps[frame.next - 1]);
+    return path;
+  }
+  void Print(const char* name) const {
+    absl::PrintF("%-21s %9d states %9d steps %7d ends %3d deep %6.1f s  %s\n", name, seen_.size(),
+                 steps_, ends_, deepest_, absl::ToDoubleSeconds(absl::Now() - begun_),
+                 !good()          ? "VIOLATION"
+                 : stack_.empty() ? "complete"
+                                  : "not complete");
   }
 
  private:
   bool AtLimit() {
-    if (found_.states >= budget_.states) return true;
-    return found_.steps % 1024 == 0 && absl::Now() > until_;
+    if (seen_.size() >= budget_.states) return true;
+    return steps_ % 1024 == 0 && absl::Now() - begun_ > budget_.time;
   }
 
   void Advance() {
     Frame& frame = stack_.back();
     if (frame.next == frame.steps.size()) return stack_.pop_back();
-    ++found_.steps;
+    ++steps_;
     const Transition step = frame.steps[frame.next++];
-    // The last way on from a state may have the state itself.
+    // The last transition from a state may consume it.
     const bool last = frame.next == frame.steps.size();
     MachineWorld world = last ? std::move(frame.world) : frame.world;
     world.Take(step);
@@ -71,72 +85,66 @@ class Exploration {
 
   void Visit(MachineWorld world) {
     if (!seen_.insert(absl::HashOf(world)).second) return;
-    ++found_.states;
     Frame frame{std::move(world)};
     frame.world.List(frame.steps);
-    if (CheckIfQuiet(frame.world, frame.steps)) ++found_.ends;
-    if (!frame.world.violation().empty()) return Report(frame.world.violation());
+    if (CheckIfQuiet(frame.world, frame.steps)) ++ends_;
+    violation_ = frame.world.violation();
+    if (!good()) return;
     stack_.push_back(std::move(frame));
-    found_.deepest = std::max<uint64_t>(found_.deepest, stack_.size());
-  }
-
-  void Report(const std::string& violation) {
-    found_.violation = violation;
-    for (const Frame& frame : stack_) found_.story.push_back(frame.steps[frame.next - 1]);
+    deepest_ = std::max(deepest_, stack_.size());
   }
 
   const Budget budget_;
-  const absl::Time until_;
+  const absl::Time begun_;
   absl::flat_hash_set<size_t> seen_;
   std::vector<Frame> stack_;
-  Findings found_;
+  uint64_t steps_ = 0;  // transitions tried, those to states seen before included
+  uint64_t ends_ = 0;   // distinct states in which nothing more can happen
+  size_t deepest_ = 0;
+  std::string violation_;
 };
 
-// How this story ends, as far as it can be told: what happened, and what was wrong then.
-struct Ending {
+// How this story goes, as far as it can: what happened, what was wrong at its end, and as text.
+struct Told {
   std::vector<Transition> taken{};
   std::string violation{};
+  std::string text{};
 };
 
-Ending Replay(const MachineWorld& start, const std::vector<Transition>& story) {
+Told Replay(const MachineWorld& start, const std::vector<Transition>& story) {
   MachineWorld world = start;
-  Ending ending;
+  Told told;
   for (const Transition& transition : story) {
     if (!world.CanTake(transition)) continue;
+    told.taken.push_back(transition);
+    absl::StrAppend(&told.text, told.taken.size(), ". ", world.Describe(transition), "\n");
     world.Take(transition);
-    ending.taken.push_back(transition);
     if (!world.violation().empty()) break;
   }
   std::vector<Transition> more;
   world.List(more);
   (void)CheckIfQuiet(world, more);
-  ending.violation = world.violation();
-  return ending;
+  told.violation = world.violation();
+  return told;
 }
 
 }  // namespace
 
-Findings Exhaust(const MachineWorld& start, const Budget& budget) {
-  Findings found = Exploration(start, budget).Run();
-  if (found.violation.empty()) return found;
-  found.story = Shrink(std::move(found.story),
-                       [&](const auto& fewer) -> std::optional<std::vector<Transition>> {
-                         Ending ending = Replay(start, fewer);
-                         if (ending.violation.empty()) return std::nullopt;
-                         return std::move(ending.taken);
-                       });
-  found.violation = Replay(start, found.story).violation;
-  return found;
-}
-
-std::string Tell(const MachineWorld& start, const std::vector<Transition>& story) {
-  MachineWorld world = start;
-  std::string text;
-  for (size_t i = 0; i < story.size(); ++i) {
-    absl::StrAppend(&text, i + 1, ". ", world.Describe(story[i]), "\n");
-    world.Take(story[i]);
+bool Explore(const char* name, const MachineWorld& start, const Budget& budget) {
+  const Exploration exploration(start, budget);
+  exploration.Print(name);
+  if (!exploration.good()) {
+    const auto story = Shrink(exploration.Path(),
+                              [&](const auto& fewer) -> std::optional<std::vector<Transition>> {
+                                Told told = Replay(start, fewer);
+                                if (told.violation.empty()) return std::nullopt;
+                                return std::move(told.taken);
+                              });
+    const Told told = Replay(start, story);
+    absl::PrintF("%sVIOLATION: %s\n", told.text, told.violation);
   }
-  return text;
+  std::fflush(stdout);
+  return exploration.good();
 }
 
 }  // namespace zkrecipes::explore

@@ -29,7 +29,7 @@ class MachineWorld::Receiving {
     c_.up = true;
     world_.SetWatchesAgain(client_);
     for (size_t i = 0; i < world_.contestants_.size(); ++i) {
-      if (world_.contestants_[i].client == client_) world_.FeedConnected(static_cast<int>(i));
+      if (world_.contestants_[i].client == client_) world_.OnConnected(static_cast<int>(i));
     }
   }
 
@@ -37,7 +37,7 @@ class MachineWorld::Receiving {
     world_.ensemble_.HangUp(c_.connection);
     c_.connection = 0;
     world_.ForgetSession(client_);
-    world_.FeedAll(client_, queue::event::Expired{});
+    world_.OnAll(client_, queue::event::Expired{});
   }
 
   void operator()(const wire::Pong&) {}
@@ -47,7 +47,7 @@ class MachineWorld::Receiving {
   void operator()(const wire::Answer& answer) {
     c_.seen_zxid = std::max(c_.seen_zxid, answer.zxid);
     const auto it = c_.pending.find(answer.id);
-    if (it == c_.pending.end()) return world_.Violate("an answer to nothing");
+    if (it == c_.pending.end()) return world_.Violate("an answer to no request");
     const Pending pending = std::move(it->second);
     c_.pending.erase(it);
     world_.Answer(client_, pending, answer.reply);
@@ -83,7 +83,7 @@ void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& r
   by_write_ = ok && std::holds_alternative<zk::SetData>(pending.request);
   const auto* create = std::get_if<zk::Create>(&pending.request);
   by_write_ |= ok && create != nullptr && create->mode == zk::CreateMode::kPersistent;
-  Feed(pending.contestant, queue::event::Replied{pending.op, reply, CanBeProven(client)});
+  On(pending.contestant, queue::event::Replied{pending.op, reply, CanBeProven(client)});
   listing_ = nullptr;
   by_write_ = false;
 }
@@ -98,7 +98,7 @@ void MachineWorld::Send(int client, Pending pending) {
 void MachineWorld::Lose(int client) {
   Client& c = clients_[client];
   ensemble_.HangUp(std::exchange(c.connection, 0));
-  if (std::exchange(c.up, false)) FeedAll(client, queue::event::Disconnected{});
+  if (std::exchange(c.up, false)) OnAll(client, queue::event::Disconnected{});
   zk::Reply lost;
   lost.code = zk::Code::kConnectionLoss;
   for (const auto& [call, pending] : std::exchange(c.pending, {})) Answer(client, pending, lost);
@@ -117,8 +117,8 @@ void MachineWorld::RemoveServerWatch(int client, const std::string& path) {
   if (clients_[client].up) Send(client, Pending{-1, 0, zk::RemoveWatches{path}});
 }
 
-// As the client library does it. A watch that nobody wants any more, because its removal was lost
-// with the connection, is not set again: the session sees to that.
+// As the client library does it. The session sees to it that a watch whose removal was lost with
+// the connection is not set again.
 void MachineWorld::SetWatchesAgain(int client) {
   Client& c = clients_[client];
   std::set<std::string> wanted;
@@ -138,7 +138,7 @@ void MachineWorld::Fire(int client, const std::string& path, zk::WatchEvent what
     const int contestant = it->second.first;
     c.watchers.erase(it);
     by_event_ = true;
-    Feed(contestant, queue::event::WatchFired{path, what, CanBeProven(client)});
+    On(contestant, queue::event::WatchFired{path, what, CanBeProven(client)});
     by_event_ = false;
   }
 }

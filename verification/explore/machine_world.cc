@@ -20,8 +20,8 @@ namespace {
 using memory::Node;
 using queue::Mode;
 
-// Contestant 3's second one: 0004...0002. Those that are alike often come in the order of their
-// numbers, which must not be that of their names: theirs fall.
+// Contestant 3's second GUID is 0004...0002. Contestants that are alike often come in the order of
+// their numbers, which must not be that of their names: so those fall.
 constexpr int kHighest = 0xffff;
 
 std::string Guid(int contestant, int number, bool alike) {
@@ -33,7 +33,7 @@ int ContestantOf(const std::string& guid) {
   return name > kHighest / 2 ? kHighest - name : name - 1;
 }
 
-// Beyond it the numbers may overflow while somebody still waits; then order is lost.
+// Beyond it the numbers may overflow while a contestant still waits; then order is lost.
 constexpr int32_t kLastSafeSequence = std::numeric_limits<int32_t>::max() - 1000;
 
 bool MayShare(Mode a, Mode b) { return a == Mode::kShared && b == Mode::kShared; }
@@ -81,14 +81,13 @@ class MachineWorld::Doing {
       return world_.Violate("granted for a session that is not the current one");
     }
     if (!world_.HasEvidence(contestant_.client, a.node)) {
-      return world_.Violate("granted by nothing that shows, or proves, that its node is there");
+      return world_.Violate("granted without a proof that its node is there");
     }
     contestant_.granted = true;
     contestant_.session = a.session;
     contestant_.node = a.node;
     contestant_.token = a.token;
     contestant_.czxid = a.czxid;
-    ++world_.grants_;
     world_.CheckGrant(contestant_);
     if (contestant_.spec.delays()) world_.CheckDelay(contestant_);
     if (contestant_.followed >= 0) world_.TakeOver(index_);
@@ -103,7 +102,7 @@ class MachineWorld::Doing {
     contestant_.lost = true;
   }
 
-  void operator()(const queue::action::LeaveRefused&) { world_.Violate("nobody refused anything"); }
+  void operator()(const queue::action::LeaveRefused&) { world_.Violate("was refused to leave"); }
 
   void operator()(const queue::action::Finished& a) {
     contestant_.finished = true;
@@ -143,11 +142,11 @@ int MachineWorld::Enter(int client, const queue::Candidacy& spec, std::optional<
   contestants_.back().then = then;
   contestants_.back().followed = followed;
   const int contestant = static_cast<int>(contestants_.size()) - 1;
-  if (clients_[client].up) FeedConnected(contestant);
+  if (clients_[client].up) OnConnected(contestant);
   return contestant;
 }
 
-void MachineWorld::Feed(int contestant, const queue::Event& event) {
+void MachineWorld::On(int contestant, const queue::Event& event) {
   const bool place_lost = std::holds_alternative<queue::event::Expired>(event);
   if (place_lost) contestants_[contestant].delayed = false;
   for (const queue::Action& action : contestants_[contestant].machine.On(event)) {
@@ -156,16 +155,16 @@ void MachineWorld::Feed(int contestant, const queue::Event& event) {
   }
 }
 
-void MachineWorld::FeedAll(int client, const queue::Event& event) {
+void MachineWorld::OnAll(int client, const queue::Event& event) {
   for (size_t i = 0; i < contestants_.size(); ++i) {
-    if (contestants_[i].client == client) Feed(static_cast<int>(i), event);
+    if (contestants_[i].client == client) On(static_cast<int>(i), event);
   }
 }
 
-void MachineWorld::FeedConnected(int contestant) {
+void MachineWorld::OnConnected(int contestant) {
   Contestant& c = contestants_[contestant];
-  Feed(contestant, queue::event::Connected{clients_[c.client].session,
-                                           Guid(contestant, ++c.guids, setting_.alike)});
+  On(contestant, queue::event::Connected{clients_[c.client].session,
+                                         Guid(contestant, ++c.guids, setting_.alike)});
 }
 
 // ---- what must hold ----------------------------------------------------------------------------
@@ -205,8 +204,8 @@ bool MachineWorld::HasLiveNode(const Contestant& c) const {
   return node != nullptr && node->czxid == c.czxid;
 }
 
-// A grant that rests on a node which is gone already is no violation: its session is over, or an
-// operator took it, and the news of it is on the way.
+// A grant that rests on a node which is gone already is no violation: its session has expired, or
+// an operator deleted it, and the news of it is on the way.
 void MachineWorld::CheckGrant(const Contestant& contestant) {
   const Node* own = ensemble_.committed().Find(contestant.node);
   if (own == nullptr) return;
@@ -232,7 +231,7 @@ void MachineWorld::CheckGrant(const Contestant& contestant) {
   }
 }
 
-// Strict: whoever comes after one that vanished has waited.
+// Strict: who is granted after one that vanished has waited.
 void MachineWorld::CheckDelay(const Contestant& contestant) {
   if (last_granted_ < 0 || contestant.delayed) return;
   const Contestant& before = contestants_[last_granted_];
@@ -267,7 +266,7 @@ void MachineWorld::CheckQuiet() {
       if (contestants_[watcher.first].finished) Violate("the watch of one that is done is left");
     }
   }
-  if (ensemble_.watches() > watchers) Violate("a watch that nobody wants is left on a server");
+  if (ensemble_.watches() > watchers) Violate("a watch that no client needs is left on a server");
 }
 
 void MachineWorld::CheckEnd() {

@@ -15,25 +15,62 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/session/machine/watch_table.h"
 #include "testing/memory/model_ensemble.h"
-#include "verification/explore/transition.h"
 
 namespace zkrecipes::explore {
 
 namespace memory = testing::memory;
 
-// A value of which every part that counts is in Tie(): those are compared and hashed.
-template <typename T>
-concept Tied = requires(const T& value) {
-  value.Tie();
+// A value of which every part that counts is in Tie(): those are hashed.
+template <typename H, typename T>
+requires requires(const T& value) { value.Tie(); }
+H AbslHashValue(H h, const T& value) { return H::combine(std::move(h), value.Tie()); }
+
+class MachineWorld;
+
+// One thing that can happen in a MachineWorld: what it does is in the table of transitions.cc.
+struct Transition {
+  enum class Kind : uint8_t {
+    // The ordinary course.
+    kExecute,
+    kDrop,
+    kApply,
+    kConnect,
+    kDeliver,
+    kRelease,
+    kFollow,
+    kRetry,
+    kOwnWatch,
+    kDelay,
+    // Faults. Those up to kGiveUp are the rough ones.
+    kBreak,
+    kExpire,
+    kGiveUp,
+    kLapse,
+    kElect,
+    kReap,
+    kOperatorDelete,
+  };
+  Kind kind = Kind::kConnect;
+  uint16_t who = 0;
+  uint16_t which = 0;  // kConnect: the server
+
+  // What the holder does when it likes.
+  bool IsChoice() const { return kind == Kind::kRelease || kind == Kind::kFollow; }
+  bool IsFault() const { return kind >= Kind::kBreak; }
+  friend bool operator==(const Transition&, const Transition&) = default;
 };
-template <Tied T>
-bool operator==(const T& a, const T& b) {
-  return a.Tie() == b.Tie();
-}
-template <typename H, Tied T>
-H AbslHashValue(H h, const T& value) {
-  return H::combine(std::move(h), value.Tie());
-}
+
+// A line of the table in transitions.cc.
+struct TransitionRow {
+  enum class Whose { kEnsemble, kServer, kConnection, kClient, kContestant };
+
+  Transition::Kind kind;
+  Whose whose;  // what Transition::who counts
+  bool local;   // concerns one client and its contestants, but neither servers nor connections
+  const char* story;  // # is `who`, % is `which`
+  bool (*can)(const MachineWorld& world, const Transition& transition);
+  void (*take)(MachineWorld& world, const Transition& transition);
+};
 
 // What may be tried, and how much of it.
 struct Setting {
@@ -47,9 +84,9 @@ struct Setting {
   bool lag() const { return servers > 1; }
 };
 
-// Contenders in sessions over connections that break, on a model ensemble: a value that copies,
-// compares and hashes, in which whatever can happen next is a transition that the caller picks. What
-// a contender must never do, and what must hold in the tree, is checked at every transition: the first
+// Contenders in sessions over connections that break, on a model ensemble: a value that copies and
+// hashes, in which whatever can happen next is a transition that the caller picks. What a contender
+// must never do, and what must hold in the tree, is checked at every transition: the first
 // violation says what was wrong, and the story ends there.
 //
 // There is no time: a timer may fire at any moment, and a wait may end at any moment.
@@ -63,8 +100,8 @@ class MachineWorld {
   // `next_sequence` for the first child.
   void MakeContainer(const std::string& path, int32_t next_sequence = 0);
   int AddClient();  // unconnected
-  // Returns the contestant's number. `then`: once granted it may be upgraded, or downgraded, to that.
-  // `followed`: the contestant that this one upgrades or downgrades.
+  // Returns the contestant's number. Once granted it may be upgraded or downgraded to `then`, by
+  // another contestant, whose `followed` it is.
   int Enter(int client, const queue::Candidacy& spec,
             std::optional<queue::Mode> then = std::nullopt, int followed = -1);
 
@@ -83,8 +120,6 @@ class MachineWorld {
   const std::string& violation() const { return violation_; }
   // Takes ordinary transitions until there are none. For the start of a story.
   void Settle();
-
-  int grants() const { return grants_; }
 
  private:
   struct Contestant {
@@ -123,11 +158,7 @@ class MachineWorld {
     zk::Request request;
     session::WatcherId watcher = 0;
 
-    friend bool operator==(const Pending&, const Pending&) = default;
-    template <typename H>
-    friend H AbslHashValue(H h, const Pending& p) {
-      return H::combine(std::move(h), p.contestant, p.op, p.request.index(), p.watcher);
-    }
+    auto Tie() const { return std::make_tuple(contestant, op, request.index(), watcher); }
   };
   using Watcher = std::pair<int, std::string>;  // contestant and path
   // What the session and the client library keep.
@@ -152,12 +183,12 @@ class MachineWorld {
   class Receiving;  // machine_client.cc: a message from the server
 
   // Contenders (machine_world.cc).
-  void Feed(int contestant, const queue::Event& event);
-  void FeedAll(int client, const queue::Event& event);
-  void FeedConnected(int contestant);
+  void On(int contestant, const queue::Event& event);
+  void OnAll(int client, const queue::Event& event);
+  void OnConnected(int contestant);
   void Violate(std::string what);
   std::vector<std::string> NodesOf(int contestant) const;  // in the leader's tree
-  // Whether what a contestant is being told shows that its node is there, or that it can be.
+  // Whether what a contestant is being told proves that its node is there.
   bool HasEvidence(int client, const std::string& node) const;
   bool CanBeProven(int client) const;
   bool Believes(const Contestant& contestant) const;  // to hold the lock
@@ -204,9 +235,9 @@ class MachineWorld {
   int begun_ = 0;  // alike: to how many clients something has happened
   int last_granted_ = -1;
   int64_t last_token_ = 0;
-  int grants_ = 0;
   std::string violation_;
-  // While a contestant is told of a listing: its children. Of an event: by_event_. Not of the state.
+  // What a contestant is being told: a listing's children, an event, or the reply to a write. No
+  // part of the state.
   const std::vector<std::string>* listing_ = nullptr;
   bool by_event_ = false;
   bool by_write_ = false;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 
+#include "verification/explore/exhaustive.h"
 #include "verification/explore/sets.h"
 
 namespace zkrecipes::explore {
@@ -21,7 +22,6 @@ struct Flags {
   double minutes = 1000;
   bool list = false;
   bool all = false;
-  bool quick_are = false;
 };
 
 int List() {
@@ -46,22 +46,10 @@ int ExploreThem(const Flags& flags) {
     const auto& names = flags.names;
     const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
     if (names.empty() ? flags.all || set.quick() : named) {
-      good = Explore(set, {.time = absl::Minutes(flags.minutes)}) && good;
+      good = Explore(set.name, Begin(set), {.time = absl::Minutes(flags.minutes)}) && good;
     }
   }
   return good ? 0 : 1;
-}
-
-// Whether CMakeLists.txt names all the quick sets.
-int CompareQuick(const std::vector<std::string>& names) {
-  for (const NamedSet& set : Sets()) {
-    const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
-    if (named == set.quick()) continue;
-    absl::FPrintF(stderr, "%s is %squick, but %s\n", set.name, set.quick() ? "" : "not ",
-                  named ? "named" : "not named");
-    return 1;
-  }
-  return 0;
 }
 
 int Main(int argc, char** argv) {
@@ -73,10 +61,8 @@ int Main(int argc, char** argv) {
   app.add_option("--minutes", flags.minutes, "for each set at most")->check(CLI::PositiveNumber);
   app.add_flag("--list", flags.list, "say what there is");
   app.add_flag("--all", flags.all, "the long ones too");
-  app.add_flag("--quick-are", flags.quick_are, "whether these SETs are the quick ones");
   CLI11_PARSE(app, argc, argv);
   if (flags.list) return List();
-  if (flags.quick_are) return CompareQuick(flags.names);
   return ExploreThem(flags);
 }
 

@@ -3,15 +3,20 @@
 #ifndef ZKRECIPES_VERIFICATION_EXPLORE_SETS_H_
 #define ZKRECIPES_VERIFICATION_EXPLORE_SETS_H_
 
+#include <optional>
 #include <vector>
 
-#include "verification/explore/exhaustive.h"
+#include "verification/explore/machine_world.h"
 
 namespace zkrecipes::explore {
 
-// A small configuration of which every state is visited.
+// A small configuration, of which every state is visited.
 struct NamedSet {
-  enum class Role { kLock, kTry, kStrict, kDeep, kReader, kWriter, kUpgrader, kDowngrader };
+  // What a contestant asks for, and then.
+  struct Role {
+    queue::Candidacy spec;
+    std::optional<queue::Mode> then = std::nullopt;  // may go on in this mode
+  };
   enum Trait : unsigned {
     kPlain = 0,
     kLong = 1,       // no part of `./dev test`
@@ -34,13 +39,8 @@ struct NamedSet {
 };
 
 const std::vector<NamedSet>& Sets();
-
-// Explores `set` and prints a line with the figures, and the story of a violation. True: none found.
-bool Explore(const NamedSet& set, const Budget& budget);
-
-// For a build with a planted bug: true at the first violation in any quick set, sought near each
-// set's beginning first.
-bool FindViolation();
+// The beginning of a set's stories: each client is connected, and each contestant wants the lock.
+MachineWorld Begin(const NamedSet& set);
 
 }  // namespace zkrecipes::explore
 

@@ -11,9 +11,9 @@
 
 namespace zkrecipes::explore {
 
-// Leaves out of `steps`, which break a rule, whatever is not needed for that: halves, quarters, and so
-// on down to single ones, until no more can go. `replay(fewer)` returns those that really happened if
-// they still break the rule, otherwise nullopt.
+// Leaves out of `steps`, which break a rule, whatever is not needed for that: halves, quarters, and
+// so on down to single ones, until no more can go. `replay(fewer)` returns those that really
+// happened if they still break the rule, otherwise nullopt.
 template <typename T, typename Replay>
 std::vector<T> Shrink(std::vector<T> steps, const Replay& replay) {
   for (size_t chunk = std::max<size_t>(steps.size() / 2, 1);;

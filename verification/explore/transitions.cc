@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
 #include "verification/explore/machine_world.h"
 
 namespace zkrecipes::explore {
@@ -53,7 +57,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
      },
      [](MachineWorld& w, const T& t) {
        w.contestants_[t.who].retry_due = false;
-       w.Feed(t.who, queue::event::RetryDue{});
+       w.On(t.who, queue::event::RetryDue{});
      }},
     {kOwnWatch, Whose::kContestant, true,
      "contestant # finds that it is time to watch its own node",
@@ -62,7 +66,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
      },
      [](MachineWorld& w, const T& t) {
        w.contestants_[t.who].own_watch_due = false;
-       w.Feed(t.who, queue::event::OwnWatchDue{});
+       w.On(t.who, queue::event::OwnWatchDue{});
      }},
     {kDelay, Whose::kContestant, true, "contestant # has waited for the lock delay",
      [](const MachineWorld& w, const T& t) {
@@ -71,7 +75,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
      [](MachineWorld& w, const T& t) {
        Contestant& c = w.contestants_[t.who];
        c.delayed = true;
-       w.Feed(t.who, queue::event::DelayOver{std::exchange(c.delay_due, queue::OpId{0})});
+       w.On(t.who, queue::event::DelayOver{std::exchange(c.delay_due, queue::OpId{0})});
      }},
 
     // ---- Faults. ----
@@ -93,11 +97,11 @@ const TransitionRow MachineWorld::kTransitions[] = {
        return !c.granted && !c.told_to_leave && !c.finished;
      },
      [](MachineWorld& w, const T& t) { w.Leave(t.who); }},
-    // Nothing proves the session: the lease cannot be believed.
+    // No answer proves the session any more: its leases cannot be believed.
     {kLapse, Whose::kContestant, true, "the lease of contestant # LAPSES",
      [](const MachineWorld& w, const T& t) { return w.Believes(w.contestants_[t.who]); },
      [](MachineWorld& w, const T& t) {
-       w.Feed(t.who, queue::event::Lapsed{});
+       w.On(t.who, queue::event::Lapsed{});
        if (w.Believes(w.contestants_[t.who])) w.Violate("a lease goes on after it has lapsed");
      }},
     {kElect, Whose::kServer, false, "SERVER # IS ELECTED",
@@ -115,7 +119,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
      }},
 };
 
-// ---- which can happen now ------------------------------------------------------------------------
+// ---- which can happen now -----------------------------------------------------------------------
 
 bool MachineWorld::HasNews(const Client& client) const {
   return client.connection != 0 &&
@@ -152,9 +156,9 @@ bool MachineWorld::IsDue(const TransitionRow& row) const {
 
 void MachineWorld::List(std::vector<Transition>& transitions) const {
   if (!violation_.empty()) return;
-  // What one client reads is of no concern to the others and to the servers, nor the other way round:
-  // whatever order the rest happens in, it could as well happen afterwards. So only what this client
-  // and its contestants can do instead is tried. (A persistent set.)
+  // What one client reads is of no concern to the others and to the servers, nor the other way
+  // round: whatever order the rest happens in, it could as well happen afterwards. So only what
+  // this client and its contestants can do instead is tried. (A persistent set.)
   const auto reader = std::find_if(clients_.begin(), clients_.end(),
                                    [this](const Client& client) { return HasNews(client); });
   const bool only_reader = reader != clients_.end();
@@ -183,7 +187,7 @@ const TransitionRow& MachineWorld::RowOf(const Transition& transition) {
   return kTransitions[static_cast<size_t>(transition.kind)];
 }
 
-// ---- and what comes of it ------------------------------------------------------------------------
+// ---- and what comes of it -----------------------------------------------------------------------
 
 void MachineWorld::Take(const Transition& transition) {
   const TransitionRow& row = RowOf(transition);
@@ -207,7 +211,7 @@ void MachineWorld::Settle() {
 
 void MachineWorld::Leave(int contestant) {
   contestants_[contestant].told_to_leave = true;
-  Feed(contestant, queue::event::Leave{});
+  On(contestant, queue::event::Leave{});
 }
 
 // The quorum agrees at once; the others may lag behind the leader.
@@ -216,6 +220,62 @@ void MachineWorld::Spread() {
   for (int i = 0; !setting_.lag() && i < setting_.servers; ++i) {
     while (ensemble_.CanApply(i)) ensemble_.Apply(i);
   }
+}
+
+// ---- how it reads -------------------------------------------------------------------------------
+
+namespace {
+
+namespace wire = memory::wire;
+
+struct Incoming {
+  std::string operator()(const wire::Welcome& m) const {
+    return absl::StrCat("is welcome in session ", m.session);
+  }
+  std::string operator()(const wire::Expired&) const { return "hears that its session is gone"; }
+  std::string operator()(const wire::Pong&) const { return "reads a pong"; }
+  std::string operator()(const wire::Fired& m) const {
+    return absl::StrCat("hears that ", m.path,
+                        m.what == zk::WatchEvent::kDeleted ? " was deleted" : " has changed");
+  }
+  std::string operator()(const wire::Answer& m) const {
+    std::string text = absl::StrCat("reads an answer: ", zk::CodeName(m.reply.code));
+    if (!m.reply.path.empty()) absl::StrAppend(&text, ", ", m.reply.path);
+    if (!m.reply.children.empty()) {
+      absl::StrAppend(&text, ", ", absl::StrJoin(m.reply.children, " "));
+    }
+    return text;
+  }
+};
+
+struct Outgoing {
+  std::string operator()(const wire::Hello& m) const {
+    return m.session == 0 ? "a hello" : absl::StrCat("a hello of session ", m.session);
+  }
+  std::string operator()(const wire::SetWatches& m) const {
+    return absl::StrCat("watches to be set again: ", absl::StrJoin(m.paths, " "));
+  }
+  std::string operator()(const wire::Ping&) const { return "a ping"; }
+  std::string operator()(const wire::EndSession&) const { return "the end of the session"; }
+  std::string operator()(const wire::Call& m) const {
+    return absl::StrCat(zk::OperationName(m.request), " ", zk::PathOf(m.request));
+  }
+};
+
+}  // namespace
+
+std::string MachineWorld::Describe(const Transition& transition) const {
+  const bool executes = transition.kind == kExecute;
+  const int number = executes ? ensemble_.ServerOf(transition.who) : transition.which;
+  std::string text = absl::StrReplaceAll(
+      RowOf(transition).story, {{"#", absl::StrCat(transition.who)}, {"%", absl::StrCat(number)}});
+  if (executes) text += std::visit(Outgoing(), *ensemble_.NextOf(transition.who));
+  if (transition.kind == kDeliver) {
+    const auto* message = ensemble_.NextFor(clients_[transition.who].connection);
+    text +=
+        message == nullptr ? "sees that its connection is gone" : std::visit(Incoming(), *message);
+  }
+  return text;
 }
 
 }  // namespace zkrecipes::explore

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A schedule chosen at random.
 
-#include "verification/schedules/chooser.h"
+#include <random>
+#include <utility>
+
+#include "verification/schedules/schedule.h"
 
 namespace zkrecipes::schedules {
 namespace {
@@ -15,7 +20,35 @@ constexpr uint32_t kUsers = 60;
 
 bool IsSlow(MoveKind kind) { return kind == MoveKind::kCloseDue || kind == MoveKind::kAdvance; }
 
-}  // namespace
+// Chooses what to try next in a Scene. The same seed chooses the same.
+class Chooser {
+ public:
+  // `scene` outlives it.
+  Chooser(uint64_t seed, Weather weather, Scene& scene);
+
+  // nullopt: no move, this time.
+  std::optional<Move> Next();
+
+ private:
+  uint32_t Below(size_t n) { return n == 0 ? 0 : static_cast<uint32_t>(random_() % n); }
+  bool Chance(uint32_t of_1000) { return Below(1000) < of_1000; }
+  void ChooseBeginning();
+  uint32_t AnyRate();
+  uint32_t AnyWait();
+  uint32_t AnyPingGap();
+  uint32_t AnyWhich(const MoveRow& row);
+  std::optional<Move> UsersMove();
+  Move Vanish();
+  Move StallAndForget();
+  Move TroubleMove();
+
+  std::mt19937_64 random_;
+  const Weather weather_;
+  Scene& scene_;
+  std::vector<MoveKind> troubles_;  // each as often as its weight says
+  std::vector<Move> planned_;       // last first
+  std::vector<Move> ordinary_;
+};
 
 Chooser::Chooser(uint64_t seed, Weather weather, Scene& scene)
     : random_(seed), weather_(weather), scene_(scene) {
@@ -36,7 +69,7 @@ std::optional<Move> Chooser::Next() {
   ordinary_.clear();
   scene_.ListOrdinary(ordinary_);
   if (ordinary_.empty()) return UsersMove();
-  // Time goes on rarely while something else can happen, and so do ends that were decided.
+  // While something else can happen, time rarely goes on, and sessions that are due rarely end.
   while (ordinary_.size() > 1 && IsSlow(ordinary_.back().kind) && !Chance(30)) {
     ordinary_.pop_back();
   }
@@ -101,7 +134,8 @@ std::optional<Move> Chooser::UsersMove() {
   return Move{how == 1 ? MoveKind::kAcquireBriefly : MoveKind::kAcquire, slot};
 }
 
-// A process is cut off, and its session ends at once: only the lock delay protects what it believes.
+// A process is cut off, and its session ends at once: only the lock delay protects what it
+// believes.
 Move Chooser::Vanish() {
   const uint32_t who = Below(scene_.CountOf(Who::kProcess));
   planned_ = {{MoveKind::kGoOn, 0, 1000 + Below(5000)}, {MoveKind::kExpire, who}};
@@ -122,6 +156,21 @@ Move Chooser::TroubleMove() {
   const bool at_the_edge = weather_ == Weather::kEdge;
   if (row.kind == MoveKind::kStall && at_the_edge && Chance(200)) return StallAndForget();
   return {row.kind, Below(scene_.CountOf(row.who)), AnyWhich(row)};
+}
+
+}  // namespace
+
+Schedule RunRandom(const SceneOptions& options, Weather weather, int length) {
+  Scene scene(options);
+  Chooser chooser(~options.seed, weather, scene);  // `seed` itself is the simulation's
+  std::vector<Move> made;
+  made.reserve(static_cast<size_t>(length));
+  for (int i = 0; i < length && !scene.broken().has_value(); ++i) {
+    const std::optional<Move> move = chooser.Next();
+    if (move.has_value() && scene.Make(*move)) made.push_back(*move);
+  }
+  scene.EndQuietly();
+  return {std::move(made), scene.broken(), scene.grants()};
 }
 
 }  // namespace zkrecipes::schedules

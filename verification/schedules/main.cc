@@ -23,8 +23,9 @@ int ReplayOne(const SceneOptions& options, const std::string& text) {
     std::cerr << "not a schedule: " << text << "\n";
     return 2;
   }
-  std::cout << Tell(options, *moves);
-  return Replay(options, *moves).broken.has_value() ? 1 : 0;
+  const Schedule schedule = Replay(options, *moves);
+  std::cout << schedule.story;
+  return schedule.broken.has_value() ? 1 : 0;
 }
 
 void AddParsed(CLI::App& app, const char* name, const char* type, const char* help,

@@ -65,9 +65,9 @@ enum class MoveKind : uint8_t {
   kReap,
 };
 
-// One thing that happens in a schedule. It is named by what it is about and not by what was possible
-// when it was chosen, so that a schedule still means something after moves were taken out of it: a
-// move that cannot happen does not.
+// One thing that happens in a schedule. It is named by what it is about and not by what was
+// possible when it was chosen, so that a schedule still means something after moves were taken out
+// of it: a move that cannot happen does not.
 struct Move {
   MoveKind kind = MoveKind::kTask;
   uint32_t who = 0;
@@ -75,8 +75,7 @@ struct Move {
   friend bool operator==(const Move&, const Move&) = default;
 };
 
-// "deliver:1", "callback:0:2", "commit".
-std::string ToString(const Move& move);
+// "deliver:1 callback:0:2 commit".
 std::string ToString(const std::vector<Move>& moves);
 // nullopt for a text that ToString does not write.
 std::optional<std::vector<Move>> ParseMoves(const std::string& text);

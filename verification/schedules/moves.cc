@@ -138,12 +138,12 @@ const MoveRow Scene::kMoves[] = {
      Who::kProcess,
      [](Scene& s, const Move& m) { s.host(m.who).set_clock_rate(std::max(m.which, 1u) / 1000.0); },
      nullptr, In(0, 1, 1, 1)},
-    {kWait, "wait", "% ms go by in which nobody does anything", Who::kNone,
+    {kWait, "wait", "% ms go by in which no process does anything", Who::kNone,
      [](Scene& s, const Move& m) {
        s.simulation_.SetTime(s.now() + absl::Milliseconds(m.which));
      },
      nullptr, In(0, 1, 1, 2)},
-    {kGoOn, "go_on", "% ms go by in which everybody goes on", Who::kNone,
+    {kGoOn, "go_on", "% ms go by in which everything goes on", Who::kNone,
      [](Scene& s, const Move& m) { s.RunUntil(s.now() + absl::Milliseconds(m.which)); }, nullptr,
      In(0, 0, 0, 1)},
     {kElect, "elect", "server # is elected, % proposals survive", Who::kServer,
@@ -183,16 +183,12 @@ const MoveRow& RowOf(MoveKind kind) { return Scene::kMoves[static_cast<size_t>(k
 
 // ---- How they read ------------------------------------------------------------------------------
 
-std::string ToString(const Move& move) {
-  const char* name = RowOf(move.kind).name;
-  if (move.which != 0) return absl::StrCat(name, ":", move.who, ":", move.which);
-  if (move.who != 0) return absl::StrCat(name, ":", move.who);
-  return name;
-}
-
 std::string ToString(const std::vector<Move>& moves) {
-  return absl::StrJoin(
-      moves, " ", [](std::string* out, const Move& move) { absl::StrAppend(out, ToString(move)); });
+  return absl::StrJoin(moves, " ", [](std::string* out, const Move& move) {
+    *out += RowOf(move.kind).name;
+    if (move.who != 0 || move.which != 0) absl::StrAppend(out, ":", move.who);
+    if (move.which != 0) absl::StrAppend(out, ":", move.which);
+  });
 }
 
 std::optional<std::vector<Move>> ParseMoves(const std::string& text) {

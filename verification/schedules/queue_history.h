@@ -25,19 +25,17 @@ class QueueHistory {
   // Reads on in the ensemble's history. REQUIRES: the ensemble keeps it.
   void Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now);
 
-  // Whether it has ever been first, or a reader with only readers in front.
-  bool WasAdmitted(int64_t czxid) const { return Of(czxid).admitted; }
-  // Likewise, not counting `followed` in front of it: an upgrade or downgrade does not wait for the
-  // node that it goes on from.
-  bool WasAdmittedBehind(int64_t czxid, int64_t followed) const {
-    return WasAdmitted(czxid) || Of(czxid).admitted_behind.count(followed) > 0;
+  // Whether it has ever been first, or a reader with only readers in front. An upgrade or downgrade
+  // does not wait for the node that it goes on from: `followed` in front of it does not count.
+  bool WasAdmitted(int64_t czxid, int64_t followed) const {
+    return Of(czxid).admitted || Of(czxid).admitted_behind.count(followed) > 0;
   }
   // nullopt: it is still there.
   std::optional<base::BootTime> EndOf(int64_t czxid) const;
   // Whether `followed` was there when `czxid` was created.
   bool WasBornUnder(int64_t czxid, int64_t followed) const;
-  // Whether it waits for the node at `path`: for the nearest one that blocks it, or for another behind
-  // nodes of its own session, one of which it may follow.
+  // Whether it waits for the node at `path`: for the nearest one that blocks it, or for another
+  // behind nodes of its own session, one of which it may follow.
   bool MayWatch(int64_t czxid, const std::string& path) const;
   // How many writers were there at `zxid` or have come since.
   int WritersSince(int64_t zxid) const;

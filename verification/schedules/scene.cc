@@ -50,7 +50,7 @@ Scene::~Scene() {
   }
 }
 
-// ---- what happens --------------------------------------------------------------------------------
+// ---- what happens -------------------------------------------------------------------------------
 
 size_t Scene::CountOf(Who who) {
   switch (who) {
@@ -119,7 +119,7 @@ std::vector<ConnectionId> Scene::Orphans() {
   return orphans;
 }
 
-// ---- rules ---------------------------------------------------------------------------------------
+// ---- rules --------------------------------------------------------------------------------------
 
 void Scene::Check() {
   history_.Follow(model(), now());
@@ -130,7 +130,7 @@ void Scene::Check() {
   if (strict()) CheckOneBelieves();
 }
 
-// Even of a strict lease whose node has gone: it rests on the delay that the next one waits.
+// A strict lease may outlive its node: it rests on the delay that the next holder waits.
 void Scene::CheckOneBelieves() {
   std::string who;
   for (const auto& attempt : slots_) {
@@ -175,7 +175,7 @@ std::string Scene::DescribeSession(zk::SessionId session) {
     if (processes_[i].core->session_id() != session) continue;
     return absl::StrCat("process ", i, alive);
   }
-  return absl::StrCat("a session of before", alive);
+  return absl::StrCat("an earlier session", alive);
 }
 
 std::string Scene::Describe() {

@@ -20,7 +20,7 @@
 
 namespace zkrecipes::schedules {
 
-// The queue at which everybody in a Scene asks for the lock.
+// The lock that every slot of a Scene asks for.
 inline constexpr char kLockPath[] = "/q";
 
 // One attempt at the lock, by the code that ships, and the lease that it leads to.
@@ -96,7 +96,8 @@ class Scene {
   // What can happen by itself, kCloseDue and kAdvance last.
   void ListOrdinary(std::vector<Move>& moves);
 
-  // Mends everything, lets every slot have a turn, and checks that nothing is left behind.
+  // Unless a rule is broken: mends everything, lets every slot have a turn, and checks that nothing
+  // is left behind.
   void EndQuietly();
 
   const std::optional<BrokenRule>& broken() const { return broken_; }
@@ -151,7 +152,7 @@ class Scene {
   void CloseClient(uint32_t client);
   size_t OpenClient();
 
-  // What goes wrong, besides what moves.cc says (scene_faults.cc).
+  // What goes wrong, besides what moves.cc says, and the end (scene_faults.cc).
   void Expire(uint32_t process);
   void Forget(uint32_t process);         // REQUIRES: it is connected
   void ArriveTooLate(uint32_t process);  // REQUIRES: it is connected, and its session lives
@@ -159,7 +160,6 @@ class Scene {
   void SetPingGap(absl::Duration gap);
   void OperatorDeletes(uint32_t which);
 
-  // The end (scene_end.cc).
   void MendEverything();
   void LetEachHaveATurn();
   void CheckWasTold(const Attempt& attempt);

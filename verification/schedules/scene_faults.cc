@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes wrong in a Scene, besides what moves.cc says.
+// What goes wrong in a Scene, besides what moves.cc says, and how it ends.
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/one_shot.h"
 #include "verification/schedules/scene.h"
 
 namespace zkrecipes::schedules {
+
+using testing::memory::ConnectionId;
+using testing::memory::Host;
 
 // What docs/lease.md assumes for the sessions of a Scene. (Strict leases do not.)
 constexpr absl::Duration kLongestPingGap = absl::Milliseconds(1100);
@@ -40,7 +46,7 @@ void Scene::Forget(uint32_t process) {
 // Of what can happen, only what the process and its server say to each other.
 void Scene::TalkUntilIdle(uint32_t process) {
   for (bool more = true; more;) {
-    const testing::memory::ConnectionId id = ConnectionOf(process);
+    const ConnectionId id = ConnectionOf(process);
     more = id != 0 && model().CanExecute(id);
     if (more) model().Finish(id, now());
     for (; host(process).CanDeliver(); more = true) host(process).Deliver();
@@ -48,8 +54,8 @@ void Scene::TalkUntilIdle(uint32_t process) {
   }
 }
 
-// The leader has found the session's time to be over, and ends it a moment later; in between it takes
-// up whatever comes.
+// The leader has found the session's time to be over, and ends it a moment later; in between it
+// takes up whatever comes.
 void Scene::ArriveTooLate(uint32_t process) {
   const int server = *ServerOf(process);
   const base::BootTime over = model().DeadlineOf(processes_[process].core->session_id());
@@ -70,6 +76,118 @@ void Scene::OperatorDeletes(uint32_t which) {
   if (!model().OperatorDeletes(path, now())) return;
   for (const auto& attempt : Live()) {
     attempt->deleted |= attempt->core->session_id() == history_.OwnerOf(czxid);
+  }
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+void Scene::EndQuietly() {
+  if (broken_.has_value()) return;
+  MendEverything();
+  LetEachHaveATurn();
+  if (!broken_.has_value()) CheckNothingIsLeft();
+  if (!broken_.has_value()) CloseEverything();
+  if (!broken_.has_value()) CheckCallbacks();
+}
+
+void Scene::MendEverything() {
+  model().set_loses_touches(false);
+  model().SetPingGap(model().options().tick / 2, now());
+  for (int i = 0; i < servers(); ++i) {
+    model().Heal(i, now());
+    model().Stall(i, false, false, now());
+  }
+  for (const Process& process : processes_) {
+    process.host->set_paused(false);
+    process.host->set_network(Host::Network::kUp);
+    process.host->set_only_server(std::nullopt);
+    process.host->set_clock_rate(1.0);
+  }
+}
+
+void Scene::LetEachHaveATurn() {
+  const size_t enough = 2 * slots_.size() + 6;
+  for (size_t round = 0; round < enough && !broken_.has_value(); ++round) {
+    RunUntil(now() + absl::Seconds(2));
+    CheckWatches();
+    if (round > 0) CheckNodesAreWanted();
+    for (auto& attempt : slots_) {
+      if (attempt == nullptr || !attempt->lease.has_value() || attempt->next != nullptr) continue;
+      CheckWasTold(*attempt);
+      attempt->Release();
+      attempt = nullptr;
+    }
+    const auto idle = [](const auto& attempt) { return attempt == nullptr; };
+    if (std::all_of(slots_.begin(), slots_.end(), idle)) return;
+  }
+  Break("never answered", Describe());
+}
+
+void Scene::CheckWasTold(const Attempt& attempt) {
+  const Lease::State state = attempt.lease->state();
+  const bool over = state == Lease::State::kLost || state == Lease::State::kReleased;
+  const bool there = history_.nodes().count(attempt.node) > 0;
+  if (!over && !there) Break("not told of a loss", "held without a node: " + attempt.lease->node());
+  if (over && attempt.losses == 0) Break("not told of a loss", "lost: " + attempt.lease->node());
+}
+
+// A contender watches only its own node and the one in front of it. A watch whose removal was lost
+// with the connection may stay, so this holds only while each client has its first connection.
+void Scene::CheckWatches() {
+  if (troubled_ || model().connections_made() > processes_.size()) return;
+  for (const auto& [session, path] : model().Watches()) {
+    bool wanted = false;
+    for (const auto& [czxid, node] : history_.nodes()) {
+      wanted |=
+          history_.OwnerOf(czxid) == session && (path == node || history_.MayWatch(czxid, path));
+    }
+    if (!wanted) Break("watch left behind", path);
+  }
+}
+
+// A contender that has given up has no node any more.
+void Scene::CheckNodesAreWanted() {
+  for (const Process& process : processes_) {
+    const auto its = [&](const auto& node) {
+      return history_.OwnerOf(node.first) == process.core->session_id();
+    };
+    const auto wanted = [&](const auto& attempt) { return attempt->core == process.core; };
+    const auto& nodes = history_.nodes();
+    const auto live = Live();
+    if (std::count_if(nodes.begin(), nodes.end(), its) >
+        std::count_if(live.begin(), live.end(), wanted)) {
+      Break("node left behind", Describe());
+    }
+  }
+}
+
+// Longer than a session can outlive its client.
+void Scene::CheckNothingIsLeft() {
+  RunUntil(now() + absl::Seconds(6));
+  for (const auto& [czxid, path] : history_.nodes()) Break("node left behind", path);
+  const size_t watches = model().watches();
+  if (watches > 0) Break("watch left behind", absl::StrCat(watches, " watches"));
+}
+
+void Scene::CloseEverything() {
+  std::vector<std::shared_ptr<base::OneShot<absl::Status>>> closed;
+  for (const Process& process : processes_) {
+    closed.push_back(std::make_shared<base::OneShot<absl::Status>>());
+    process.core->Close(closed.back());
+  }
+  simulation_.RunUntil(now() + absl::Seconds(1));
+  for (size_t i = 0; i < closed.size(); ++i) {
+    if (!processes_[i].host->stopped()) Break("client not closed", absl::StrCat("process ", i));
+  }
+}
+
+void Scene::CheckCallbacks() {
+  for (const auto& attempt : attempts_) {
+    if (attempt->answers != 1)
+      Break("never answered", absl::StrCat("an attempt was answered ", attempt->answers, " times"));
+    if (attempt->on_lost.has_value() && attempt->losses != 1) {
+      Break("never answered", absl::StrCat("lost() was heard ", attempt->losses, " times"));
+    }
   }
 }
 

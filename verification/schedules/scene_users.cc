@@ -44,7 +44,7 @@ Attempt* Scene::NewestOf(size_t slot) const {
 std::shared_ptr<Attempt> Scene::NewAttempt(size_t slot) {
   auto attempt = std::make_shared<Attempt>();
   attempt->core = processes_[current_[slot % current_.size()]].core;
-  // It may rest on what the server furthest behind still shows.
+  // Its answer may rest on what the server that is furthest behind still shows.
   attempt->since = model().last_zxid(0);
   for (int i = 1; i < servers(); ++i) {
     attempt->since = std::min(attempt->since, model().last_zxid(i));
@@ -109,7 +109,8 @@ std::vector<std::shared_ptr<Attempt>> Scene::Live() const {
   return live;
 }
 
-// Whoever is in some server's queue now, or may be of an earlier attempt in this session.
+// Whether a node of another session is in some server's queue, or one of this session may be, of an
+// earlier attempt.
 bool Scene::MeetsOthers(const Attempt& attempt) {
   for (const auto& other : attempts_) {
     if (other.get() != &attempt && other->core == attempt.core) return true;
@@ -135,7 +136,7 @@ void Scene::OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
   const bool met_others = attempt->met_others || MeetsOthers(*attempt) ||
                           history_.CreatedByOthers(attempt->since, attempt->core->session_id());
   if (!attempt->try_only || !met_others) {
-    Break("busy though nobody was there", absl::StrCat("slot ", slot));
+    Break("busy though it was alone", absl::StrCat("slot ", slot));
   }
 }
 
@@ -143,7 +144,7 @@ void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease 
   ++grants_;
   attempt->node = internal::LeaseMaker::StateOf(lease)->node_czxid();
   CheckGrant(*attempt, lease, absl::StrCat("slot ", slot, " with ", lease.node()));
-  Check();  // that nobody else still believes
+  Check();  // that no other slot still believes
   if (strict()) CheckDelay(attempt, absl::StrCat("slot ", slot, " with ", lease.node()));
   attempt->lease = std::move(lease);
   attempt->gave_back = attempt->closed;  // before it heard of the grant
@@ -156,19 +157,18 @@ void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease 
 
 void Scene::CheckGrant(const Attempt& attempt, const Lease& lease, const std::string& who) {
   const Attempt* const from = attempt.from.get();
-  const bool admitted = from == nullptr ? history_.WasAdmitted(attempt.node)
-                                        : history_.WasAdmittedBehind(attempt.node, from->node);
-  if (!admitted) Break("granted though never first", who);
+  const int64_t followed = from != nullptr ? from->node : 0;
+  if (!history_.WasAdmitted(attempt.node, followed)) Break("granted though never first", who);
   if (!granted_.insert(attempt.node).second) Break("granted twice", who);
   const bool downgraded = from != nullptr && attempt.mode == queue::Mode::kShared;
   const int64_t token = downgraded ? from->lease->token().value() : attempt.node;
   if (lease.token().value() != token) Break("granted a wrong token", who);
-  if (from != nullptr && !history_.WasBornUnder(attempt.node, from->node)) {
+  if (from != nullptr && !history_.WasBornUnder(attempt.node, followed)) {
     Break("went on from a lease that had ended", who);
   }
 }
 
-// Whose clock may run as fast as it ever does.
+// The delay is measured by the clock of the next holder, which may run a tenth fast.
 void Scene::CheckDelay(const std::shared_ptr<Attempt>& attempt, const std::string& who) {
   if (last_ != nullptr && last_->node > attempt->node) return;  // it hears late of its grant
   const std::shared_ptr<Attempt> before = std::exchange(last_, attempt);
@@ -194,7 +194,7 @@ void Scene::CheckError(size_t slot, const Attempt& attempt, const absl::Status& 
   }
 }
 
-// What it goes on from is over; or, for an upgrade, there was a writer besides its own node.
+// The lease that it goes on from has ended; or, for an upgrade, there was another writer.
 bool Scene::MayNotGoUpOrDown(const Attempt& attempt, const absl::Status& status) {
   const Attempt* const from = attempt.from.get();
   if (from == nullptr) return false;

@@ -12,23 +12,8 @@
 #include "absl/strings/str_cat.h"
 
 #include "verification/explore/shrink.h"
-#include "verification/schedules/chooser.h"
 
 namespace zkrecipes::schedules {
-namespace {
-
-Schedule Finish(Scene& scene, std::vector<Move> made) {
-  if (!scene.broken().has_value()) scene.EndQuietly();
-  return {std::move(made), scene.broken(), scene.grants()};
-}
-
-std::string Figures(uint64_t schedules, uint64_t moves, uint64_t grants, double seconds) {
-  return absl::StrCat(schedules, " schedules, ", moves, " moves, ", grants, " grants in ", seconds,
-                      " s: ", static_cast<double>(schedules) / seconds, " schedules a second\n");
-}
-
-}  // namespace
-
 SceneOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   std::mt19937_64 random(seed ^ 0x5eed);
   const auto below = [&random](uint64_t n) { return static_cast<int>(random() % n); };
@@ -50,48 +35,26 @@ SceneOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   return options;
 }
 
-Schedule RunRandom(const SceneOptions& options, Weather weather, int length) {
-  Scene scene(options);
-  Chooser chooser(~options.seed, weather, scene);  // `seed` itself is the simulation's
-  std::vector<Move> made;
-  made.reserve(static_cast<size_t>(length));
-  for (int i = 0; i < length && !scene.broken().has_value(); ++i) {
-    const std::optional<Move> move = chooser.Next();
-    if (move.has_value() && scene.Make(*move)) made.push_back(*move);
-  }
-  return Finish(scene, std::move(made));
-}
-
 Schedule Replay(const SceneOptions& options, const std::vector<Move>& moves) {
   Scene scene(options);
   std::vector<Move> made;
-  for (const Move& move : moves) {
-    if (scene.broken().has_value()) break;
-    if (scene.Make(move)) made.push_back(move);
-  }
-  return Finish(scene, std::move(made));
-}
-
-std::string Tell(const SceneOptions& options, const std::vector<Move>& moves) {
-  Scene scene(options);
   std::string story = absl::StrCat(options.processes, " processes, ", options.slots, " slots\n");
   std::string before;
   for (const Move& move : moves) {
-    if (!scene.Make(move)) continue;
-    absl::StrAppend(&story, "* ", Describe(move), "\n");
+    if (scene.broken().has_value() || !scene.Make(move)) continue;
+    made.push_back(move);
     std::string after = scene.Describe();
-    if (after != before) absl::StrAppend(&story, after, "\n");
+    absl::StrAppend(&story, "* ", Describe(move), "\n", after != before ? after + "\n" : "");
     before = std::move(after);
-    if (scene.broken().has_value()) break;
   }
   if (!scene.broken().has_value()) {
-    absl::StrAppend(&story, "* faults end, every slot gets a turn, every client closes\n");
+    story += "* faults end, every slot gets a turn, every client closes\n";
     scene.EndQuietly();
   }
   if (const auto& broken = scene.broken()) {
     absl::StrAppend(&story, "! ", broken->rule, ": ", broken->what, "\n");
   }
-  return story;
+  return {std::move(made), scene.broken(), scene.grants(), std::move(story)};
 }
 
 std::string TellShrunk(const SceneOptions& options, const Schedule& schedule) {
@@ -102,8 +65,9 @@ std::string TellShrunk(const SceneOptions& options, const Schedule& schedule) {
             replayed.broken.has_value() && replayed.broken->rule == schedule.broken->rule;
         return same ? std::optional(std::move(replayed.moves)) : std::nullopt;
       });
-  return absl::StrCat(Tell(options, moves), "to see it again:\n  zkrecipes-schedules --seed ",
-                      options.seed, " --replay '", ToString(moves), "'\n");
+  return absl::StrCat(Replay(options, moves).story,
+                      "to see it again:\n  zkrecipes-schedules --seed ", options.seed,
+                      " --replay '", ToString(moves), "'\n");
 }
 
 bool ParseWeather(const std::string& name, std::vector<Weather>& weathers) {
@@ -140,7 +104,8 @@ int Run(const Search& search) {
               << TellShrunk(options, schedule);
     return 1;
   }
-  std::cout << Figures(done, moves, grants, seconds());
+  std::cout << done << " schedules, " << moves << " moves, " << grants << " grants in " << seconds()
+            << " s: " << static_cast<double>(done) / seconds() << " schedules a second\n";
   return search.find ? 1 : 0;
 }
 

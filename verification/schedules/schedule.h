@@ -20,6 +20,7 @@ struct Schedule {
   std::vector<Move> moves;  // those that happened
   std::optional<BrokenRule> broken;
   int grants = 0;
+  std::string story = "";  // of a Replay: what each slot holds or waits for after each move
 };
 
 // What the seed decides besides the moves.
@@ -28,10 +29,7 @@ SceneOptions OptionsFor(uint64_t seed, const LeaseOptions& lease = {});
 Schedule RunRandom(const SceneOptions& options, Weather weather, int length);
 // These moves, as far as they can happen, and then the quiet end.
 Schedule Replay(const SceneOptions& options, const std::vector<Move>& moves);
-
-// The schedule as a story, with what each slot holds or waits for after each move.
-std::string Tell(const SceneOptions& options, const std::vector<Move>& moves);
-// The same of the shortest schedule that still breaks the rule which `schedule` breaks, with the
+// The story of the shortest schedule that still breaks the rule which `schedule` breaks, with the
 // command that shows it again.
 std::string TellShrunk(const SceneOptions& options, const Schedule& schedule);
 

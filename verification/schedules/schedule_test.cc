@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A share of the explorer's schedules with every run of the tests; ./dev schedules runs more.
+// A share of the schedules with every run of the tests; ./dev schedules runs more.
 
 #include "verification/schedules/schedule.h"
 
