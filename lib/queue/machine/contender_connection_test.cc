@@ -45,13 +45,13 @@ TEST(Contender, WaitsWithTheNodeItFoundAgain) {
 TEST(Contender, ProvesTheBarrierAgainWhenItsReplyIsLost) {
   Script script(Lock());
   LoseCreate(script).Connected().Expect("barrier a, list");
-  script.Disconnected().Connected().Expect("barrier a, list").ExpectState(State::kResolving);
+  script.Reconnects().Expect("barrier a, list").ExpectState(State::kResolving);
 }
 
 TEST(Contender, ProvesTheBarrierAgainWhenTheListingBehindItIsLost) {
   Script script(Lock());
   LoseCreate(script).Connected().Fails(Code::kNoNode).Expect("barrier a, list");
-  script.Disconnected().Connected().Expect("barrier a, list");
+  script.Reconnects().Expect("barrier a, list");
   script.Fails(Code::kNoNode).Listed({}).Expect("create a, list");
 }
 
@@ -77,8 +77,7 @@ TEST(Contender, AsksAgainWhenTheParentWentWithTheLostCreate) {
 TEST(Contender, AsksAgainWhoseTheNodeIsWhenThatReplyIsLost) {
   Script script(Lock());
   FindAgain(script)
-      .Disconnected()
-      .Connected()
+      .Reconnects()
       .Expect("get a3, list")
       .Got(7, 3)
       .Listed({Mine(3)})
@@ -121,7 +120,7 @@ TEST(Contender, ListsAgainWhenTheWatchReplyIsLost) {
 
 TEST(Contender, TrustsAnArmedWatchOverAReconnection) {
   Script script(Lock());
-  Wait(script).Disconnected().Connected().ExpectNothing().ExpectState(State::kWatching);
+  Wait(script).Reconnects().ExpectNothing().ExpectState(State::kWatching);
   script.Deleted(Other(1)).Expect("list");
 }
 
@@ -144,9 +143,8 @@ TEST(Contender, StartsOverWhenTheReplyToAParentIsLost) {
 
 TEST(Contender, HoldsOnWithoutAConnection) {
   Script script(Lock());
-  script.Connected().Created(3).Listed({Mine(3)}).Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7");
-  script.Disconnected().Connected().ExpectNothing().ExpectState(State::kHeld);
+  Hold(script);
+  script.Reconnects().ExpectNothing().ExpectState(State::kHeld);
 }
 
 TEST(Contender, SendsNothingWithoutAConnection) {
@@ -182,22 +180,13 @@ TEST_P(NoAnswer, ToTheListingIsFollowedByAnother) {
 // It would wait for ever.
 TEST_P(NoAnswer, ToTheWatchIsFollowedByAnotherListing) {
   Script script(Lock());
-  script.Connected()
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Fails(GetParam())
-      .Expect("create a, list, own timer, watch other1, retry timer");
+  Watch(script).Fails(GetParam()).Expect("retry timer");
   script.RetryDue().Expect("list").Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST_P(NoAnswer, ToTheDeleteIsFollowedByAnother) {
   Script script(Lock());
-  script.Connected()
-      .Created(3)
-      .Listed({Mine(3)})
-      .Leave()
-      .Fails(GetParam())
-      .Expect("create a, list, own timer, granted a3 token 1003 in 7, delete a3, retry timer");
+  Hold(script).Leave().Fails(GetParam()).Expect("delete a3, retry timer");
   script.RetryDue().Expect("delete a3").Ok().Expect("finished: left");
 }
 
@@ -218,8 +207,7 @@ TEST_P(NoAnswer, ToAParentIsFollowedByANewCreate) {
 
 TEST_P(NoAnswer, ToTheOwnWatchIsFollowedByAnother) {
   Script script(Lock());
-  script.Connected().Created(3).Listed({Mine(3)}).OwnWatchDue().Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7, watch a3");
+  Hold(script).OwnWatchDue().Expect("watch a3");
   script.Fails(GetParam()).Expect("retry timer").RetryDue().Expect("watch a3");
 }
 

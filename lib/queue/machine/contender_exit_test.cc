@@ -209,9 +209,7 @@ TEST(Contender, EndsWithItsSessionWhenItCannotFindOutWhetherThereIsANode) {
 
 TEST(Contender, LeavesAQueueWhoseSequenceNumbersAreNearlyUsedUp) {
   Script script(Lock());
-  script.Connected()
-      .Created(2147483647)
-      .Listed({Mine(2147483647)})
+  script.Joins(2147483647, {Mine(2147483647)})
       .Expect("create a, list, own timer, delete a2147483647");
   script.Ok().Expect("finished: exhausted");
 }

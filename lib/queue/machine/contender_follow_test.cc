@@ -22,17 +22,13 @@ const std::string kDowngraded = MineOf(Mode::kShared, 2);
 
 TEST(Upgrade, IsGrantedAtOnceToTheOnlyReaderWithATokenOfItsOwn) {
   Script(Upgrade())
-      .Connected(7)
-      .Created(5)
-      .Listed({kReader, kUpgraded})
+      .Joins(5, {kReader, kUpgraded})
       .Expect("create a, list, own timer, granted a5 token 1005 in 7");
 }
 
 TEST(Upgrade, WaitsForTheOtherReadersAndNotForItself) {
   Script(Upgrade())
-      .Connected(7)
-      .Created(5)
-      .Listed({OtherOf(Mode::kShared, 1), kReader, OtherOf(Mode::kShared, 3), kUpgraded})
+      .Joins(5, {OtherOf(Mode::kShared, 1), kReader, OtherOf(Mode::kShared, 3), kUpgraded})
       .Expect("create a, list, own timer, watch other3")
       .Ok()
       .Deleted(OtherOf(Mode::kShared, 3))
@@ -49,9 +45,7 @@ TEST(Upgrade, WaitsForTheOtherReadersAndNotForItself) {
 TEST(Upgrade, FailsAtOnceWhereAWriterIsInFront) {
   for (const Mode mode : {Mode::kSharedWriter, Mode::kExclusive}) {
     Script(Upgrade())
-        .Connected(7)
-        .Created(5)
-        .Listed({kReader, OtherOf(mode, 3), OtherOf(Mode::kShared, 4), kUpgraded})
+        .Joins(5, {kReader, OtherOf(mode, 3), OtherOf(Mode::kShared, 4), kUpgraded})
         .Expect("create a, list, own timer, delete a5")
         .Ok()
         .Expect("finished: writer queued");
@@ -60,17 +54,13 @@ TEST(Upgrade, FailsAtOnceWhereAWriterIsInFront) {
 
 TEST(Upgrade, IsNotHeldBackByLaterWriters) {
   Script(Upgrade())
-      .Connected(7)
-      .Created(5)
-      .Listed({kReader, kUpgraded, OtherOf(Mode::kSharedWriter, 6)})
+      .Joins(5, {kReader, kUpgraded, OtherOf(Mode::kSharedWriter, 6)})
       .Expect("create a, list, own timer, granted a5 token 1005 in 7");
 }
 
 TEST(Upgrade, IsNotGrantedWhenItsReaderIsGoneSinceAWriterMayHaveComeAndGone) {
   Script(Upgrade())
-      .Connected(7)
-      .Created(5)
-      .Listed({kUpgraded})
+      .Joins(5, {kUpgraded})
       .Expect("create a, list, own timer, delete a5")
       .Ok()
       .Expect("finished: followed lost");
@@ -78,9 +68,7 @@ TEST(Upgrade, IsNotGrantedWhenItsReaderIsGoneSinceAWriterMayHaveComeAndGone) {
 
 TEST(Upgrade, EndsWithTheSession) {
   Script(Upgrade())
-      .Connected(7)
-      .Created(5)
-      .Listed({OtherOf(Mode::kShared, 1), kReader, kUpgraded})
+      .Joins(5, {OtherOf(Mode::kShared, 1), kReader, kUpgraded})
       .Expect("create a, list, own timer, watch other1")
       .Ok()
       .Expired()
@@ -114,9 +102,7 @@ TEST(Upgrade, IsFoundAgainWhenItsCreateWasNotAnswered) {
 
 TEST(Upgrade, LeavesTheReaderAloneWhenItGivesUp) {
   Script(Upgrade())
-      .Connected(7)
-      .Created(5)
-      .Listed({OtherOf(Mode::kShared, 1), kReader, kUpgraded})
+      .Joins(5, {OtherOf(Mode::kShared, 1), kReader, kUpgraded})
       .Ok()
       .Leave()
       .Expect("create a, list, own timer, watch other1, delete a5, unwatch other1")
@@ -137,9 +123,7 @@ TEST(Downgrade, TakesTheWritersPlaceAndKeepsItsToken) {
 
 TEST(Downgrade, IsNotGrantedWhenTheWriterIsGoneSinceAnotherMayHoldTheLock) {
   Script(Downgrade())
-      .Connected(7)
-      .Created(5)
-      .Listed({kDowngraded, OtherOf(Mode::kSharedWriter, 3)})
+      .Joins(5, {kDowngraded, OtherOf(Mode::kSharedWriter, 3)})
       .Expect("take place a2, list, own timer, delete a2")
       .Ok()
       .Expect("finished: followed lost");
@@ -175,9 +159,7 @@ TEST(Downgrade, EndsWithTheSession) {
 TEST(Contender, ListsAgainBehindAWriterSinceAReaderMayHaveTakenItsPlace) {
   Script(Of(Mode::kSharedWriter))
       .IsProven()
-      .Connected(7)
-      .Created(3)
-      .Listed({kWriter, MineOf(Mode::kSharedWriter, 3)})
+      .Joins(3, {kWriter, MineOf(Mode::kSharedWriter, 3)})
       .Expect("create a, list, own timer, watch f2")
       .Ok()
       .OwnWatchDue()
@@ -193,9 +175,7 @@ TEST(Contender, ListsAgainBehindAKazooNodeSinceItMayBeAWriters) {
   const std::string kazoo = std::string(32, '0') + "__lock__0000000001";
   Script(Lock())
       .IsProven()
-      .Connected(7)
-      .Created(3)
-      .Listed({kazoo, Mine(3)})
+      .Joins(3, {kazoo, Mine(3)})
       .Expect("create a, list, own timer, watch other1")
       .Ok()
       .OwnWatchDue()

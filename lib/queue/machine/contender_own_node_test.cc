@@ -16,11 +16,7 @@ using zk::Code;
 // ---- the own node ------------------------------------------------------------------------------
 
 TEST(Contender, IsToldByAListingThatItsNodeIsGone) {
-  Script(Lock())
-      .Connected()
-      .Created(3)
-      .Listed({Other(1)})
-      .Expect("create a, list, own timer, finished: node deleted");
+  Script(Lock()).Joins(3, {Other(1)}).Expect("create a, list, own timer, finished: node deleted");
   Script(Lock())
       .Connected()
       .Created(3)
@@ -54,7 +50,7 @@ TEST(Contender, WatchesNoNodeBeforeItHasOneNorWhileItLeaves) {
 TEST(Contender, WatchesItsNodeWhenItIsConnectedAgain) {
   Script script(Lock());
   Hold(script).OwnWatchDue().Disconnected().Expect("watch a3").Connected().Expect("watch a3");
-  script.Ok().Disconnected().Connected().ExpectNothing();
+  script.Ok().Reconnects().ExpectNothing();
 }
 
 TEST(Contender, WatchesItsNodeAgainAfterAWatchThatSomethingElseFired) {

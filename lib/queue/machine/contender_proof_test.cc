@@ -21,7 +21,7 @@ Script& WatchBoth(Script& script) { return WatchOwn(Wait(script)); }
 
 // Nobody is in front.
 Script& BecomeFirst(Script& script) {
-  return script.Connected(7).Created(3).Listed({Mine(3)}).Expect("create a, list, own timer");
+  return script.Joins(3, {Mine(3)}).Expect("create a, list, own timer");
 }
 
 // ---- granted without another look ----------------------------------------------------------------
@@ -45,12 +45,12 @@ TEST(ContenderProof, LooksAgainWhenNobodyWouldHaveToldOfTheEndOfItsOwnNode) {
 // What happened meanwhile is told in no particular order after a reconnection.
 TEST(ContenderProof, LooksAgainWhenItsOwnWatchWasSetOnAnEarlierConnection) {
   Script script(Lock());
-  WatchBoth(script).IsProven().Disconnected().Connected(7).Deleted(Other(1)).Expect("list");
+  WatchBoth(script).IsProven().Reconnects().Deleted(Other(1)).Expect("list");
 }
 
 TEST(ContenderProof, LooksAgainWhenAnotherWasInFrontOfTheOneInFront) {
   Script script(Lock());
-  script.Connected(7).Created(3).Listed({Other(1), Other(2), Mine(3)});
+  script.Joins(3, {Other(1), Other(2), Mine(3)});
   script.Expect("create a, list, own timer, watch other2").Ok();
   WatchOwn(script).IsProven().Deleted(Other(2)).Expect("list");
 }
@@ -59,7 +59,7 @@ TEST(ContenderProof, LooksAgainWhenAnotherWasInFrontOfTheOneInFront) {
 TEST(ContenderProof, LooksAgainWhenAWriterGoes) {
   const std::string writer = OtherOf(Mode::kSharedWriter, 1);
   Script script(Lock());
-  script.Connected(7).Created(3).Listed({writer, Mine(3)});
+  script.Joins(3, {writer, Mine(3)});
   script.Expect("create a, list, own timer, watch other1").Ok();
   WatchOwn(script).IsProven().Deleted(writer).Expect("list");
 }

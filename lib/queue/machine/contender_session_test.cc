@@ -36,8 +36,7 @@ TEST(Contender, KeepsItsGuidOverManyConnectionsOfASession) {
   Script script(Lock());
   LoseCreate(script)
       .Connected()
-      .Disconnected()
-      .Connected()
+      .Reconnects()
       .Fails(Code::kNoNode)
       .Listed({})
       .Expect("barrier a, list, barrier a, list, create a, list");

@@ -81,8 +81,7 @@ TEST(ContenderStrict, FindsItsOwnNameWhenTheAnswerToTheWriteWasLost) {
   BecomeFirst(script)
       .Record("", 4)
       .Expect("record a3 over 4")
-      .Disconnected()
-      .Connected(7)
+      .Reconnects()
       .Expect("list")
       .Listed({Mine(3)})
       .Expect("get record")
@@ -113,7 +112,7 @@ TEST(ContenderStrict, MayNotWriteTheRecord) {
 
 TEST(ContenderStrict, WaitsOnOverAReconnection) {
   Script script(StrictLock());
-  FindVanished(script).Disconnected().Connected(7).ExpectNothing().DelayOver().Expect("list");
+  FindVanished(script).Reconnects().ExpectNothing().DelayOver().Expect("list");
   TakeOver(script);
 }
 
@@ -181,8 +180,7 @@ TEST(ContenderStrict, TakesItsNameOutAgainWhenTheAnswersWereLost) {
   BecomeHolder(script)
       .Leave()
       .Expect("clear record 5, delete a3")
-      .Disconnected()
-      .Connected(7)
+      .Reconnects()
       .Expect("clear record 5, delete a3")
       .Fails(Code::kBadVersion)
       .Ok()

@@ -71,9 +71,7 @@ TEST(Contender, ReleasesWithOneDelete) {
 // ---- waiting -----------------------------------------------------------------------------------
 
 Script& WaitBehindTwo(Script& script) {
-  return script.Connected()
-      .Created(5)
-      .Listed({Other(1), Other(3), Mine(5)})
+  return script.Joins(5, {Other(1), Other(3), Mine(5)})
       .Expect("create a, list, own timer, watch other3")
       .Ok()
       .ExpectNothing();
@@ -239,7 +237,7 @@ TEST(ContenderFigures, TwoRequestsInOneFlightUncontendedAndOneToRelease) {
 
 TEST(ContenderFigures, FourRequestsForAWaiterUntilGranted) {
   Script script(Lock());
-  script.Connected().Created(9).Listed({Other(1), Other(4), Other(7), Mine(9)}).Ok();
+  script.Joins(9, {Other(1), Other(4), Other(7), Mine(9)}).Ok();
   script.Deleted(Other(7)).Listed({Mine(9)});
   EXPECT_EQ(script.requests(), 4);
   script.Expect("create a, list, own timer, watch other7, list, granted a9 token 1009 in 7");
@@ -247,7 +245,7 @@ TEST(ContenderFigures, FourRequestsForAWaiterUntilGranted) {
 
 TEST(ContenderFigures, FourRequestsForAWaiterThatTimesOutAndOneToUnwatch) {
   Script script(Lock());
-  script.Connected().Created(3).Listed({Other(1), Mine(3)}).Ok().Leave().Ok();
+  script.Joins(3, {Other(1), Mine(3)}).Ok().Leave().Ok();
   EXPECT_EQ(script.requests(), 4 + 1);
   script.Expect(
       "create a, list, own timer, watch other1, delete a3, unwatch other1, finished: left");

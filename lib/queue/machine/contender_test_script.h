@@ -40,6 +40,11 @@ class Script {
   Script& Connected(zk::SessionId session = 7);
   Script& Disconnected();  // what is outstanding will not be answered
   Script& Expired();
+  Script& Reconnects() { return Disconnected().Connected(session_); }
+  // Connects; create and listing are answered: node `n`, among `children`.
+  Script& Joins(int32_t n, const std::vector<std::string>& children) {
+    return Connected().Created(n).Listed(children);
+  }
   Script& Leave() { return On(event::Leave{}); }
   Script& Lapsed() { return On(event::Lapsed{}); }
   Script& Proven() { return On(event::Proven{}); }

@@ -30,6 +30,12 @@ class ExpiryBoundTest : public ::testing::Test {
     bound_.Restart();
     Reconnect(began, now);
   }
+  // Unproven, and touched: of two touches the earlier is taken to have arrived.
+  void TouchTwice() {
+    ConnectUnproven(-20, 0);
+    Touch(0.5, 0.6);
+    Touch(1, 1.2);
+  }
   void Touch(double sent, double answered) { Answer(sent, answered, false); }
   void Write(double sent, double answered) { Answer(sent, answered, true); }
   void Answer(double sent, double answered, bool committed) {
@@ -63,9 +69,7 @@ TEST_F(ExpiryBoundTest, AWriteAnsweredAtTheDeadlineIsTooLateToGoOnFrom) {
 }
 
 TEST_F(ExpiryBoundTest, ATouchCountsOnceAWriteSentAPingGapAfterItsAnswerIsFollowedByAnother) {
-  ConnectUnproven(-20, 0);
-  Touch(0.5, 0.6);  // the one before the one that is taken to have arrived
-  Touch(1, 1.2);
+  TouchTwice();
   Write(3.2, 3.3);  // a ping of the leader came between 1.2 and this write's commit
   ExpectUnproven();
   Write(3.3, 3.4);  // it lives, and what the ping fetched had arrived before
@@ -75,9 +79,7 @@ TEST_F(ExpiryBoundTest, ATouchCountsOnceAWriteSentAPingGapAfterItsAnswerIsFollow
 }
 
 TEST_F(ExpiryBoundTest, AnUnprovenSessionMayHaveBeenAboutToEndAMomentAgo) {
-  ConnectUnproven(-20, 0);
-  Touch(0.5, 0.6);
-  Touch(1, 1.2);
+  TouchTwice();
   Write(3.2, 3.3);
   Write(3.3, 3.4);
   Write(3.49, 3.5);  // within a tenth of a second
@@ -96,9 +98,7 @@ TEST_F(ExpiryBoundTest, AProvenSessionWasNotAboutToEnd) {
 }
 
 TEST_F(ExpiryBoundTest, WhatTheLeaderHadHeardTooLongAgoProvesNothing) {
-  ConnectUnproven(-20, 0);
-  Touch(0.5, 0.6);
-  Touch(1, 1.2);
+  TouchTwice();
   Write(3.2, 3.3);
   Write(3.3, 3.4);
   Touch(7, 7.1);
@@ -111,9 +111,7 @@ TEST_F(ExpiryBoundTest, WhatTheLeaderHadHeardTooLongAgoProvesNothing) {
 }
 
 TEST_F(ExpiryBoundTest, ATouchDoesNotCountBeforeThePingGapIsOver) {
-  ConnectUnproven(-20, 0);
-  Touch(0.5, 0.6);
-  Touch(1, 1.2);
+  TouchTwice();
   Write(3.19, 3.3);
   Write(3.3, 3.4);
   // Only the handshake and the first touch are old enough, and the handshake is far away.
@@ -121,9 +119,7 @@ TEST_F(ExpiryBoundTest, ATouchDoesNotCountBeforeThePingGapIsOver) {
 }
 
 TEST_F(ExpiryBoundTest, TheConfirmingWriteMustBeSentAfterTheAnswerOfTheOneBefore) {
-  ConnectUnproven(-20, 0);
-  Touch(0.5, 0.6);
-  Touch(1, 1.2);
+  TouchTwice();
   const ExpiryBound::Request first = bound_.Sent(At(3.2));
   const ExpiryBound::Request second = bound_.Sent(At(3.25));  // both stuck on a link that stalls
   bound_.Answered(first, At(8), true);
@@ -192,9 +188,7 @@ TEST_F(ExpiryBoundTest, AReconnectionAfterTheDeadlineNeedsNewEvidence) {
 }
 
 TEST_F(ExpiryBoundTest, AnswersOfTheConnectionOfBeforeCountForNothing) {
-  ConnectUnproven(-20, 0);
-  Touch(0.5, 0.6);
-  Touch(1, 1.2);
+  TouchTwice();
   Write(3.2, 3.3);
   const ExpiryBound::Request old = bound_.Sent(At(3.4));
   Reconnect(4, 4.1);
@@ -242,9 +236,7 @@ TEST_F(ExpiryBoundTest, WithoutAPingGapTakesAQuarterOfTheTimeoutAndATenthOfASeco
 }
 
 TEST_F(ExpiryBoundTest, AsksForAWriteAtOnceWhenThatProvesWhatIsUnproven) {
-  ConnectUnproven(-20, 0);
-  Touch(0.5, 0.6);
-  Touch(1, 1.2);
+  TouchTwice();
   EXPECT_FALSE(bound_.NextWriteHelps(At(3)));
   Write(3.2, 3.3);
   EXPECT_TRUE(bound_.NextWriteHelps(At(3.3)));
