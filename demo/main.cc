@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <memory>
 
 #include "absl/strings/str_format.h"
 

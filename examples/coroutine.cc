@@ -10,7 +10,6 @@
 #include <exception>
 #include <iostream>
 #include <latch>
-#include <memory>
 
 #include "zkrecipes/client.h"
 #include "zkrecipes/lock.h"

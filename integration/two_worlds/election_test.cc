@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <deque>
-#include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>

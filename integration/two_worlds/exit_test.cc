@@ -2,7 +2,6 @@
 //
 // Clients, leases and waits that go away, in every world.
 
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -2,10 +2,7 @@
 //
 // What LeaderElection::Observe tells, and which watches it sets, in every world.
 
-#include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include "integration/two_worlds/election_fixture.h"
 #include "zkrecipes/leader_election.h"

@@ -3,7 +3,6 @@
 // The read/write lock, in every world.
 
 #include <atomic>
-#include <memory>
 #include <optional>
 #include <random>
 #include <stop_token>

@@ -14,8 +14,6 @@
 
 namespace zkrecipes::integration {
 
-using namespace std::chrono_literals;
-
 class StdAdaptersInAWorld : public WorldTest {
  protected:
   // Runs `work` on a thread of its own, while the world's time goes on.
@@ -30,7 +28,7 @@ class StdAdaptersInAWorld : public WorldTest {
   }
   template <typename T>
   static bool Ready(const std::future<T>& future) {
-    return future.wait_for(1ms) == std::future_status::ready;
+    return future.wait_for(std::chrono::milliseconds(1)) == std::future_status::ready;
   }
   template <typename Work>
   auto ResultOf(Work work) {

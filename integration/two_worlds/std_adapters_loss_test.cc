@@ -2,6 +2,7 @@
 //
 // The standard's guards on distributed mutexes when something goes wrong, in every world.
 
+#include <chrono>
 #include <mutex>
 #include <shared_mutex>
 
@@ -9,6 +10,8 @@
 
 namespace zkrecipes::integration {
 namespace {
+
+using namespace std::chrono_literals;
 
 TEST_F(StdAdaptersInAWorld, AHolderIsToldOfTheLossAndUnlocksAllTheSame) {
   std::unique_lock lock(mutex_);

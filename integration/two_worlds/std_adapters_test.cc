@@ -17,6 +17,8 @@
 namespace zkrecipes::integration {
 namespace {
 
+using namespace std::chrono_literals;
+
 // Counts how often two were inside at once.
 struct Inside {
   void Visit() {

@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 

@@ -78,52 +78,54 @@ TEST_F(ZkrRefusalTest, TellsACommandThatIsNotFoundFromOneThatCannotRun) {
   EXPECT_THAT(Queue(), IsEmpty());
 }
 
+struct BadArguments {
+  Words arguments;  // "[3]" stands for: --status-fd 3
+  Words words;
+};
+const std::string kBadPath = "/zkrecipes-test-bad";  // long ones are quoted in part
+const std::vector<BadArguments> kBadArguments = {
+    {{"lock", "relative", "[3]", "--", "true"}, {"\"relative\"", "absolute"}},
+    {{"lock", kBadPath + "/", "[3]", "--", "true"}, {kBadPath + "/\"", "end with a slash"}},
+    {{"lock", kBadPath + "//a", "[3]", "--", "true"}, {kBadPath + "//a\"", "double slash"}},
+    {{"lock", kBadPath + "/..", "[3]", "--", "true"}, {kBadPath + "/..\"", "\"..\""}},
+    {{"lock", "/zookeeper/x", "[3]", "--", "true"}, {"\"/zookeeper/x\"", "own"}},
+    {{"lock", "", "[3]", "--", "true"}, {"path \"\""}},
+    {{"lock", kBadPath, "[3]"}, {"CMD", "missing"}},
+    {{"lock", kBadPath, "[3]", "--"}, {"CMD", "missing"}},
+    {{"lock", kBadPath, "[3]", "true"}, {"true", "--"}},
+    {{"lock", "[3]", "--", "true"}, {"PATH", "required"}},
+    {{"lock", kBadPath, "[3]", "--wait", "5", "--", "true"}, {"--wait", "\"5\""}},
+    {{"lock", kBadPath, "[3]", "--wait", "-5s", "--", "true"}, {"\"-5s\"", "negative"}},
+    {{"lock", kBadPath, "[3]", "--grace", "inf", "--", "true"}, {"--grace", "finite"}},
+    {{"lock", kBadPath, "[3]", "--try", "--wait", "1s", "--", "true"}, {"--try", "--wait"}},
+    {{"lock", kBadPath, "[3]", "--shared", "--exclusive", "--", "true"}, {"--shared"}},
+    {{"lock", kBadPath, "[3]", "--conflict-exit-code", "256", "--", "true"},
+     {"--conflict-exit-code", "256"}},
+    {{"lock", kBadPath, "[3]", "--dialect", "perl", "--", "true"}, {"\"perl\""}},
+    {{"lock", kBadPath, "[3]", "--frob", "--", "true"}, {"--frob"}},
+    {{"lock", kBadPath, "[3]", "--servers", "host:x", "--", "true"}, {"host:x", "port"}},
+    {{"lock", kBadPath, "[3]", "--session-timeout", "1ms", "--", "true"},
+     {"session timeout", "1ms"}},
+    {{"lock", kBadPath, "--status-fd", "77", "--", "true"}, {"77 is not open"}},
+    {{"elect", kBadPath, "--candidate", "two\nlines", "[3]", "--", "echo", "ran"}, {}},
+    {{"elect", kBadPath, "[3]", "--", "true"}, {}},
+    {{"elect", kBadPath, "--candidate", "a", "[3]"}, {}},
+    {{"elect", "relative", "--candidate", "a", "[3]", "--", "true"}, {}},
+    {{"elect", "--candidate", "a", "[3]", "--", "true"}, {}},
+    {{"observe", "relative"}, {}},
+    {{"observe"}, {}},
+    {{"observe", kBadPath, "--", "true"}, {}},
+    {{"ls", "relative"}, {"path \"relative\": must be absolute"}},
+    {{"ls"}, {}},
+    {{"ls", "/a", "/b"}, {}},
+    {{"ls", "/a", "--", "true"}, {}},
+    {{"ls", "/a", "--servers", ""}, {}},
+};
+
 TEST_F(ZkrRefusalTest, RefusesBadArgumentsAndLeavesNothingInTheTree) {
-  struct Case {
-    Words arguments;  // "[3]" stands for: --status-fd 3
-    Words words;
-  };
-  const std::string path = "/zkrecipes-test-bad";  // long ones are quoted in part
-  const std::vector<Case> cases = {
-      {{"lock", "relative", "[3]", "--", "true"}, {"\"relative\"", "absolute"}},
-      {{"lock", path + "/", "[3]", "--", "true"}, {path + "/\"", "end with a slash"}},
-      {{"lock", path + "//a", "[3]", "--", "true"}, {path + "//a\"", "double slash"}},
-      {{"lock", path + "/..", "[3]", "--", "true"}, {path + "/..\"", "\"..\""}},
-      {{"lock", "/zookeeper/x", "[3]", "--", "true"}, {"\"/zookeeper/x\"", "own"}},
-      {{"lock", "", "[3]", "--", "true"}, {"path \"\""}},
-      {{"lock", path, "[3]"}, {"CMD", "missing"}},
-      {{"lock", path, "[3]", "--"}, {"CMD", "missing"}},
-      {{"lock", path, "[3]", "true"}, {"true", "--"}},
-      {{"lock", "[3]", "--", "true"}, {"PATH", "required"}},
-      {{"lock", path, "[3]", "--wait", "5", "--", "true"}, {"--wait", "\"5\""}},
-      {{"lock", path, "[3]", "--wait", "-5s", "--", "true"}, {"\"-5s\"", "negative"}},
-      {{"lock", path, "[3]", "--grace", "inf", "--", "true"}, {"--grace", "finite"}},
-      {{"lock", path, "[3]", "--try", "--wait", "1s", "--", "true"}, {"--try", "--wait"}},
-      {{"lock", path, "[3]", "--shared", "--exclusive", "--", "true"}, {"--shared"}},
-      {{"lock", path, "[3]", "--conflict-exit-code", "256", "--", "true"},
-       {"--conflict-exit-code", "256"}},
-      {{"lock", path, "[3]", "--dialect", "perl", "--", "true"}, {"\"perl\""}},
-      {{"lock", path, "[3]", "--frob", "--", "true"}, {"--frob"}},
-      {{"lock", path, "[3]", "--servers", "host:x", "--", "true"}, {"host:x", "port"}},
-      {{"lock", path, "[3]", "--session-timeout", "1ms", "--", "true"}, {"session timeout", "1ms"}},
-      {{"lock", path, "--status-fd", "77", "--", "true"}, {"77 is not open"}},
-      {{"elect", path, "--candidate", "two\nlines", "[3]", "--", "echo", "ran"}, {}},
-      {{"elect", path, "[3]", "--", "true"}, {}},
-      {{"elect", path, "--candidate", "a", "[3]"}, {}},
-      {{"elect", "relative", "--candidate", "a", "[3]", "--", "true"}, {}},
-      {{"elect", "--candidate", "a", "[3]", "--", "true"}, {}},
-      {{"observe", "relative"}, {}},
-      {{"observe"}, {}},
-      {{"observe", path, "--", "true"}, {}},
-      {{"ls", "relative"}, {"path \"relative\": must be absolute"}},
-      {{"ls"}, {}},
-      {{"ls", "/a", "/b"}, {}},
-      {{"ls", "/a", "--", "true"}, {}},
-      {{"ls", "/a", "--servers", ""}, {}},
-  };
   auto session = Connect();
   const std::vector<std::string> before = Tree(*session);
-  for (Case c : cases) {
+  for (BadArguments c : kBadArguments) {
     const auto fd = std::find(c.arguments.begin(), c.arguments.end(), "[3]");
     if (fd != c.arguments.end()) c.arguments.insert(c.arguments.erase(fd), {"--status-fd", "3"});
     ExpectRefused(c.arguments, 64, "usage", c.words);

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include <fstream>
 #include <memory>
 #include <vector>
 

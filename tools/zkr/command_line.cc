@@ -11,7 +11,6 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
