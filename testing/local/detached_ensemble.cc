@@ -32,8 +32,6 @@ class Daemons : public ServerProcesses {
   Daemons(const LocalEnsembleOptions& options, std::string directory, EnsembleState state)
       : options_(options), directory_(std::move(directory)), state_(std::move(state)) {}
 
-  const EnsembleState& state() const { return state_; }
-
   // Each pid is recorded at once: the next command finds the servers even if this process dies on the
   // way.
   absl::Status Launch(const std::vector<ServerSpec>& specs) override {
