@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
-#include "integration/fixtures/zk_session.h"
+#include "integration/fixtures/zk_fixture.h"
 #include "integration/two_worlds/side.h"
 #include "lib/zk/handle.h"
 
