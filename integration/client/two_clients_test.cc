@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that uses Apache's multi-threaded C client itself, beside us. It is built twice, with
-// that library ahead of ours and behind it. (The test `symbols` looks at the names.)
+// A program that uses Apache's multi-threaded C client beside this library. It is built twice: with
+// that library linked before ours, and after it. (The test `symbols` checks the names.)
 
 #include <dlfcn.h>
 
 #include <atomic>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include <gmock/gmock.h>
 #include <zookeeper.h>
@@ -52,7 +51,7 @@ class OtherClient {
   zhandle_t* handle_ = nullptr;
 };
 
-// The file that a function of this process comes from.
+// The file that a function was loaded from.
 template <typename F>
 std::string FileOf(F* function) {
   Dl_info info{};

@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "integration/fixtures/zk_fixture.h"
-#include "integration/fixtures/zk_session.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -114,12 +112,14 @@ TEST_F(ZkCloseTest, SendsWhatTheSameTaskSentBefore) {
   EXPECT_EQ(code, Code::kOk);
 }
 
-TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientWithAServerThatIsSilent) {
+TEST_F(ZkCloseTest, WaitsForASilentServerOnlyWhenPatientAndNotForLong) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
-  auto session = Connect();
-  StopServers(true);
-  EXPECT_LT(session->Close(/*patient=*/false), absl::Milliseconds(100));
-  StopServers(false);
+  for (const bool patient : {false, true}) {
+    auto session = Connect();
+    StopServers(true);
+    EXPECT_LT(session->Close(patient), patient ? absl::Seconds(4.7) : absl::Milliseconds(100));
+    StopServers(false);
+  }
 }
 
 TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientAndTheSocketIsFull) {
@@ -137,14 +137,6 @@ TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientAndTheSocketIsFull) {
   session->OnLoop([](zk::Handle&) {});
   EXPECT_LT(session->Close(/*patient=*/false), absl::Milliseconds(200));
   EXPECT_EQ(answers, 20);
-  StopServers(false);
-}
-
-TEST_F(ZkCloseTest, EndsWhenPatientWithAServerThatIsSilent) {
-  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
-  auto session = Connect();
-  StopServers(true);
-  EXPECT_LT(session->Close(/*patient=*/true), absl::Seconds(4.7));
   StopServers(false);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include "integration/fixtures/zk_fixture.h"
-#include "integration/fixtures/zk_session.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::integration {
@@ -45,50 +45,53 @@ class ZkHandleTest : public ZkTest {
     ZkTest::TearDown();
   }
 
-  std::unique_ptr<ZkSession> ConnectAs(const std::string& credentials,
-                                       std::vector<zk::AclEntry> acl = {}) {
-    return Connect({.servers = servers(), .credentials = credentials, .acl = std::move(acl)});
-  }
-
   std::unique_ptr<ZkSession> session_;
 };
 
-TEST_F(ZkHandleTest, ConnectsToASessionWithTheTimeoutThatItAskedFor) {
-  EXPECT_NE(session_->id(), 0);
-  EXPECT_EQ(session_->negotiated(), absl::Seconds(10));
+// Each request, with the code that the server answers.
+TEST_F(ZkHandleTest, ReportsWhatTheServerSays) {
+  const auto mode = CreateMode::kPersistent;
+  const std::pair<zk::Request, Code> cases[] = {
+      {Get{Child("absent")}, Code::kNoNode},
+      {GetChildren{Child("absent")}, Code::kNoNode},
+      {WatchNode{Child("absent")}, Code::kNoNode},
+      {Create{Child("absent/a"), "", mode}, Code::kNoNode},
+      {Create{node_path(), "", mode}, Code::kNodeExists},
+      {Create{Child("c"), "", CreateMode::kContainer}, Code::kOk},
+      {Create{Child("c/d"), "", mode}, Code::kOk},
+      {Delete{Child("c")}, Code::kNotEmpty},
+      {Delete{Child("c/d")}, Code::kOk},
+      {Delete{Child("c/d")}, Code::kNoNode},
+      {Create{Child("e"), "", CreateMode::kEphemeral}, Code::kOk},
+      {Create{Child("e/a"), "", mode}, Code::kNoChildrenForEphemerals},
+      {RemoveWatches{Child("e")}, Code::kNoWatcher},
+  };
+  for (const auto& [request, code] : cases) {
+    EXPECT_EQ(session_->Do(request).code, code)
+        << zk::OperationName(request) << " " << zk::PathOf(request);
+  }
 }
 
-TEST_F(ZkHandleTest, CreatesAnEphemeralSequentialNodeAndLearnsAllAboutItFromTheReply) {
+// The reply alone tells: a fencing token comes from there.
+TEST_F(ZkHandleTest, LearnsAllAboutANodeThatItCreates) {
   const Reply first = session_->Do(Create{Child("n-"), "a", CreateMode::kEphemeralSequential});
   const Reply second = session_->Do(Create{Child("n-"), "b", CreateMode::kEphemeralSequential});
-  EXPECT_EQ(first.code, Code::kOk);
   EXPECT_EQ(first.path, Child("n-0000000000"));
   EXPECT_EQ(second.path, Child("n-0000000001"));
   EXPECT_EQ(first.stat.ephemeral_owner, session_->id());
   EXPECT_GT(second.stat.czxid, first.stat.czxid);
 }
 
-TEST_F(ZkHandleTest, CreatesAContainer) {
-  const Reply created = session_->Do(Create{Child("c"), "", CreateMode::kContainer});
-  EXPECT_EQ(created.code, Code::kOk);
-  EXPECT_EQ(created.path, Child("c"));
-  EXPECT_EQ(session_->Do(Create{Child("c/d"), "", CreateMode::kPersistent}).code, Code::kOk);
-}
-
-TEST_F(ZkHandleTest, ReadsWhatWasWrittenZeroBytesIncluded) {
-  const std::string data("a\0b\xff", 4);
-  const Reply created = session_->Do(Create{Child("d"), data, CreateMode::kPersistent});
-  const Reply got = session_->Do(Get{Child("d")});
-  EXPECT_EQ(got.code, Code::kOk);
-  EXPECT_EQ(got.data, data);
-  EXPECT_EQ(got.stat.czxid, created.stat.czxid);
-  EXPECT_EQ(got.stat.ephemeral_owner, 0);
-}
-
-TEST_F(ZkHandleTest, CarriesDataOfManyBuffers) {
-  const std::string data(900'000, 'x');
-  ASSERT_EQ(session_->Do(Create{Child("d"), data, CreateMode::kPersistent}).code, Code::kOk);
-  EXPECT_EQ(session_->Do(Get{Child("d")}).data, data);
+TEST_F(ZkHandleTest, ReadsWhatWasWrittenZeroBytesAndManyBuffersIncluded) {
+  for (const std::string& data : {std::string("a\0b\xff", 4), std::string(900'000, 'x')}) {
+    const Reply created = session_->Do(Create{Child("d"), data, CreateMode::kPersistent});
+    const Reply got = session_->Do(Get{Child("d")});
+    EXPECT_EQ(got.code, Code::kOk);
+    EXPECT_EQ(got.data, data);
+    EXPECT_EQ(got.stat.czxid, created.stat.czxid);
+    EXPECT_EQ(got.stat.ephemeral_owner, 0);
+    session_->Do(Delete{Child("d")});
+  }
 }
 
 TEST_F(ZkHandleTest, ListsChildren) {
@@ -97,24 +100,6 @@ TEST_F(ZkHandleTest, ListsChildren) {
     session_->Do(Create{Child(name), "", CreateMode::kPersistent});
   }
   EXPECT_THAT(session_->Do(GetChildren{node_path()}).children, UnorderedElementsAre("a", "b", "c"));
-}
-
-TEST_F(ZkHandleTest, DeletesWhateverTheVersion) {
-  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
-  EXPECT_EQ(session_->Do(Delete{Child("a")}).code, Code::kOk);
-  EXPECT_EQ(session_->Do(Delete{Child("a")}).code, Code::kNoNode);
-}
-
-TEST_F(ZkHandleTest, ReportsTheServersRefusals) {
-  EXPECT_EQ(session_->Do(Get{Child("absent")}).code, Code::kNoNode);
-  EXPECT_EQ(session_->Do(GetChildren{Child("absent")}).code, Code::kNoNode);
-  EXPECT_EQ(session_->Do(Create{Child("absent/a"), "", CreateMode::kPersistent}).code,
-            Code::kNoNode);
-  EXPECT_EQ(session_->Do(Create{node_path(), "", CreateMode::kPersistent}).code, Code::kNodeExists);
-  const Reply mine = session_->Do(Create{Child("e-"), "", CreateMode::kEphemeralSequential});
-  EXPECT_EQ(session_->Do(Delete{node_path()}).code, Code::kNotEmpty);
-  EXPECT_EQ(session_->Do(Create{mine.path + "/a", "", CreateMode::kPersistent}).code,
-            Code::kNoChildrenForEphemerals);
 }
 
 TEST_F(ZkHandleTest, AnswersLaterWhatTheCClientRefusesAtOnce) {
@@ -127,7 +112,7 @@ TEST_F(ZkHandleTest, AnswersLaterWhatTheCClientRefusesAtOnce) {
 }
 
 TEST_F(ZkHandleTest, IsRefusedWhatValidatePathRefuses) {
-  // The other way round: what the rule keeps out for the server's sake is really refused there.
+  // What ValidatePath rejects because servers would is really refused by them.
   for (const char* name : {"\xee\x80\x80", "\xef\xbf\xb0", "\xf0\x9f\x94\x92", "\xc2\x80"}) {
     EXPECT_FALSE(zk::ValidatePath("path", Child(name)).ok());
     EXPECT_EQ(session_->Do(Create{Child(name), "", CreateMode::kPersistent}).code,
@@ -167,18 +152,8 @@ TEST_F(ZkHandleTest, SeesItsOwnCreateInAListingSentBehindIt) {
   }
 }
 
-TEST_F(ZkHandleTest, HoldsNodesAgainstOthersByCredentialsAndAcl) {
-  const std::vector<zk::AclEntry> mine_alone = {{.permissions = 31, .scheme = "auth", .id = ""}};
-  const auto owner = ConnectAs("alice:secret", mine_alone);
-  ASSERT_EQ(owner->Do(Create{Child("a"), "data", CreateMode::kPersistent}).code, Code::kOk);
-  EXPECT_EQ(owner->Do(Get{Child("a")}).data, "data");
-  EXPECT_EQ(session_->Do(Get{Child("a")}).code, Code::kNoAuth);
-  EXPECT_EQ(ConnectAs("alice:wrong")->Do(Get{Child("a")}).code, Code::kNoAuth);
-  EXPECT_EQ(ConnectAs("alice:secret")->Do(Get{Child("a")}).data, "data");
-}
-
 TEST_F(ZkHandleTest, IsRefusedAnAclForNobody) {
-  const auto session = ConnectAs("", {{.permissions = 31, .scheme = "auth", .id = ""}});
+  const auto session = Connect({.acl = {{.permissions = 31, .scheme = "auth", .id = ""}}});
   EXPECT_EQ(session->Do(Create{Child("a"), "", CreateMode::kPersistent}).code, Code::kInvalidAcl);
 }
 
@@ -201,36 +176,30 @@ TEST_F(ZkHandleTest, HearsOnceThatAWatchedNodeIsDeletedBeforeAnyReplyThatShowsIt
   EXPECT_EQ(Watches(), 0);
 }
 
-TEST_F(ZkHandleTest, HearsOfADeletionByAnotherSession) {
-  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
-  session_->Do(WatchNode{Child("a")});
-  Connect()->Do(Delete{Child("a")});
-  EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
-}
-
-TEST_F(ZkHandleTest, HearsAChangeThatIsNoDeletion) {
-  session_->Do(WatchNode{node_path()});
-  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
-  EXPECT_TRUE(session_->journal().WaitFor("changed " + node_path()));
-}
-
-TEST_F(ZkHandleTest, LeavesNoWatchOnAnAbsentNode) {
-  EXPECT_EQ(session_->Do(WatchNode{Child("absent")}).code, Code::kNoNode);
-  EXPECT_EQ(Watches(), 0);
-  session_->Do(Create{Child("absent"), "", CreateMode::kPersistent});
-  session_->Do(Delete{Child("absent")});
-  EXPECT_THAT(session_->journal().lines(), ElementsAre("connected"));
-}
-
-TEST_F(ZkHandleTest, TakesAWatchOffTheServer) {
-  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
-  session_->Do(WatchNode{Child("a")});
-  EXPECT_EQ(Watches(), 1);
-  EXPECT_EQ(session_->Do(RemoveWatches{Child("a")}).code, Code::kOk);
-  EXPECT_EQ(Watches(), 0);
-  session_->Do(Delete{Child("a")});
-  session_->Do(Get{Child("a")});
-  EXPECT_THAT(session_->journal().lines(), ElementsAre("connected"));
+TEST_F(ZkHandleTest, HearsWhatItWatchesAndNothingElse) {
+  struct Case {
+    std::vector<zk::Request> requests;  // while /a exists
+    int64_t watches;                    // that remain after them
+    std::vector<std::string> heard;     // after another session deleted /a
+  };
+  const std::string a = Child("a"), b = Child("b");
+  const Case cases[] = {
+      {{WatchNode{a}}, 1, {"deleted " + a}},
+      {{WatchNode{node_path()}}, 1, {"changed " + node_path()}},
+      {{WatchNode{a}, RemoveWatches{a}}, 0, {}},
+      {{WatchNode{a}, RemoveWatches{a}, WatchNode{a}}, 1, {"deleted " + a}},
+      {{WatchNode{b}, Create{b, "", CreateMode::kPersistent}, Delete{b}}, 0, {}},  // /b was absent
+  };
+  auto other = Connect();
+  for (const Case& c : cases) {
+    session_->Do(Create{a, "", CreateMode::kPersistent});
+    session_->journal().Clear();
+    for (const zk::Request& request : c.requests) session_->Do(request);
+    EXPECT_EQ(Watches(), c.watches);
+    EXPECT_EQ(other->Do(Delete{a}).code, Code::kOk);
+    session_->Do(Delete{Child("barrier")});
+    EXPECT_EQ(session_->journal().lines(), c.heard);
+  }
 }
 
 TEST_F(ZkHandleTest, TakesAWatchOffThatIsStillOnItsWay) {
@@ -243,20 +212,6 @@ TEST_F(ZkHandleTest, TakesAWatchOffThatIsStillOnItsWay) {
   ASSERT_TRUE(session_->journal().WaitFor("remove ZOK"));
   EXPECT_THAT(session_->journal().lines(), ElementsAre("watch ZOK", "remove ZOK"));
   EXPECT_EQ(Watches(), 0);
-}
-
-TEST_F(ZkHandleTest, SaysThatThereIsNoWatchToTakeOff) {
-  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
-  EXPECT_EQ(session_->Do(RemoveWatches{Child("a")}).code, Code::kNoWatcher);
-}
-
-TEST_F(ZkHandleTest, CanBeWatchedAgainAfterAWatchWasTakenOff) {
-  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
-  session_->Do(WatchNode{Child("a")});
-  session_->Do(RemoveWatches{Child("a")});
-  session_->Do(WatchNode{Child("a")});
-  session_->Do(Delete{Child("a")});
-  EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
 }
 
 TEST_F(ZkHandleTest, HearsThatAWatchedNodeComesChangesAndGoes) {
@@ -287,7 +242,7 @@ TEST_F(ZkHandleTest, TakesOnlyTheWatchOfTheKindThatWasNamedOffTheServer) {
   session_->Do(WatchExists{Child("a")});
   session_->Do(SetData{Child("a"), "y", 1});
   EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a")));
-  EXPECT_EQ(Watches(), 1);  // the other is not used up by it
+  EXPECT_EQ(Watches(), 1);  // the node's watch remains
   session_->Do(WatchExists{Child("a")});
   session_->Do(Delete{Child("a")});
   session_->Do(Get{Child("a")});

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a change of leadership costs on a real ensemble: requests, and time when somebody dies. The
-// times are printed; the bounds are docs/design.md's.
+// What a change of leadership costs on a real ensemble: requests, and the time after a death. Times
+// are printed; the bounds are those of docs/design.md.
 
 #include <atomic>
 #include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "integration/fixtures/figures_fixture.h"
@@ -36,8 +34,8 @@ class ElectionFailoverTest : public FiguresTest {
   }
 };
 
-// No herd: whoever resigns wakes one candidate, and the observers of the leader. Two round trips from
-// the release to the next term: the delete, and the look of the one that it woke.
+// No herd: a resignation wakes one candidate, and the leader's observers. The next term is two round
+// trips away: the delete, and the list by the candidate that it woke.
 TEST_F(ElectionFailoverTest, AResignationAmongAHundredIsTwoRequestsAndThreeForEachObserver) {
   constexpr int kCandidates = 100;
   constexpr int kClients = 10;
@@ -77,7 +75,8 @@ TEST_F(ElectionFailoverTest, AProclamationAmongCandidatesIsTwoRequests) {
   EXPECT_EQ(SettledPackets() - before, 2);
 }
 
-// The kill is later than the last sign of life, the session expires at a tick, and hears so at once.
+// The leader's last sign of life precedes the kill; its session expires at a tick, and the next leader
+// is told at once.
 TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeadersDeath) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
@@ -101,7 +100,7 @@ TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeaders
   EXPECT_LE(took, kSession + 1.5 * SharedEnsemble::Options().tick + absl::Seconds(1));
 }
 
-// From which timeout on depends on how long the election and the reconnection take: printed.
+// With how short a timeout depends on how long election and reconnection take: both are printed.
 TEST_F(ElectionFailoverTest, OurLeaderStaysWhenTheEnsemblesLeaderIsKilled) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   for (const absl::Duration timeout : {absl::Seconds(20), absl::Seconds(6)}) {
@@ -115,12 +114,12 @@ TEST_F(ElectionFailoverTest, OurLeaderStaysWhenTheEnsemblesLeaderIsKilled) {
     const absl::Time killed = absl::Now();
     const absl::Duration left = lease->remaining();
     ASSERT_EQ(members().Kill(Leader()), absl::OkStatus());
-    // The quorum is back, and has kept its session.
+    // Succeeds once the quorum is back, if it has kept the session.
     const absl::Status written = Election(client).Proclaim(*lease, "still here", {kSoon});
     const absl::Duration took = absl::Now() - killed;
     std::cout << "timeout " << timeout << ": " << left << " proven when the ensemble's leader was "
               << "killed, our leader's next write after " << took << "\n";
-    // A machine that is busy may take as long as the shorter lease has.
+    // On a busy machine that may take longer than the shorter lease lasts.
     if (timeout < absl::Seconds(20) && took > left) continue;
     EXPECT_EQ(written, absl::OkStatus());
     EXPECT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lease deadline builds on, asked of real servers: what a beat (the deletion of a child of
-// a node that never exists) proves about its session, and what reads and `sync` do not.
+// The facts about real servers that lease deadlines rest on: what a beat (the deletion of a child of
+// a node that never exists) proves about its session, and what reads and `sync` do not prove.
 
-#include <algorithm>
 #include <chrono>
 #include <future>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +17,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "integration/fixtures/partition_fixture.h"
 #include "integration/fixtures/raw_client.h"
+#include "integration/lease/lease_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -30,7 +28,7 @@ using zk::GetChildren;
 
 constexpr absl::Duration kPatience = absl::Seconds(6);
 constexpr absl::Duration kTimeout = absl::Seconds(2);
-constexpr int kOk = 0;  // as RawSession has it
+constexpr int kOk = 0;  // as RawSession returns it
 
 const zk::Delete kBeat{"/zkrecipes-never/beat"};
 
@@ -51,7 +49,7 @@ class LeaseFactsTest : public PartitionTest {
   static bool Unanswered(const std::future<zk::Reply>& reply) {
     return reply.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   }
-  // It may say that it serves a moment before it notices that it was cut off.
+  // Retried: a member may take a moment to notice that the others have changed.
   bool TakesWrites(int member) {
     return Eventually([&] { return CreateNode(ensemble().server(member), NewPath()); });
   }
@@ -63,11 +61,6 @@ class LeaseFactsTest : public PartitionTest {
     return session.Do(zk::Get{path}).code;
   }
 };
-
-absl::Duration Median(std::vector<absl::Duration> all) {
-  std::nth_element(all.begin(), all.begin() + all.size() / 2, all.end());
-  return all[all.size() / 2];
-}
 
 template <typename F>
 absl::Duration MedianTime(F call) {
@@ -148,7 +141,7 @@ TEST_F(LeaseFactsTest, ACutOffFollowerAnswersNoBeatAndNothingBehindIt) {
   EXPECT_TRUE(zk::OutcomeUnknown(read.get().code));
 }
 
-// The control: without beats nothing tells this client in time.
+// The control: a client without beats is not told in time.
 TEST_F(LeaseFactsTest, ACutOffFollowerAnswersReadsOfASessionThatTheQuorumHasExpired) {
   const int follower = Follower();
   const std::string held = "/held-by-a-reader";

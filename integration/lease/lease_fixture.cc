@@ -22,10 +22,15 @@ std::string Milliseconds(absl::Duration duration) {
   return absl::StrFormat("%.*f ms", milliseconds < 10 ? 1 : 0, milliseconds);
 }
 
+absl::Duration Median(std::vector<absl::Duration> all) {
+  std::nth_element(all.begin(), all.begin() + all.size() / 2, all.end());
+  return all[all.size() / 2];
+}
+
 std::string Spread(std::vector<absl::Duration> all) {
   if (all.empty()) return "none";
   std::sort(all.begin(), all.end());
-  return absl::StrCat("median ", Milliseconds(all[all.size() / 2]), " of ", all.size(), ", from ",
+  return absl::StrCat("median ", Milliseconds(Median(all)), " of ", all.size(), ", from ",
                       Milliseconds(all.front()), " to ", Milliseconds(all.back()));
 }
 

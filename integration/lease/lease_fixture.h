@@ -14,9 +14,10 @@
 
 namespace zkrecipes::integration {
 
-// How often what takes its chances is tried: ZKRECIPES_LEASE_RUNS, or else `in_ci`.
+// How often to repeat what depends on chance: ZKRECIPES_LEASE_RUNS times, or else `in_ci`.
 int LeaseRuns(int in_ci);
 
+absl::Duration Median(std::vector<absl::Duration> all);
 // "median 12 ms of 30, from 3 to 40"
 std::string Spread(std::vector<absl::Duration> all);
 std::string Milliseconds(absl::Duration duration);
@@ -24,12 +25,12 @@ std::string Milliseconds(absl::Duration duration);
 // Granted, and proven for some time ahead.
 bool Proven(const Lease& lease);
 
-// Leases on servers that serve, cut off, for well above the session timeouts: the holder's server
-// answers all the time.
+// Leases on servers that go on serving for much longer than the session timeouts when they are cut
+// off, so that the holder's server always answers.
 class LeaseTest : public PartitionTest {
  protected:
   LeaseTest() : PartitionTest(/*patience=*/absl::Seconds(20)) {}
-  std::string NewPath();  // another one in each call
+  std::string NewPath();  // a different one each time
 };
 
 }  // namespace zkrecipes::integration

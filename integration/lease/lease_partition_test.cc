@@ -24,13 +24,13 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 
-// Two that want one lock, the holder on a follower, the other on the leader. What becomes of them
+// Two contenders for one lock, the holder on a follower, the other on the leader; and what each is told
 // once the follower is cut off.
 class Rivals {
  public:
   struct Grant {
     BootTime at;
-    Lease::State holder;  // when the other was told
+    Lease::State holder;  // at that moment
   };
 
   Rivals(std::shared_ptr<Client> holder, std::shared_ptr<Client> other, const std::string& path)
@@ -66,8 +66,8 @@ class LeasePartitionTest : public LeaseTest, public ::testing::WithParamInterfac
  protected:
   static absl::Duration timeout() { return GetParam(); }
 
-  // Cuts the holder's server off at any time between two beats and two pings, while what opening the
-  // session proved counts still or no more. Returns when.
+  // Cuts the holder's server off at a random moment between two beats and two pings, before or after
+  // the proof that opening the session gave has run out. Returns the time of the cut.
   std::optional<BootTime> CutOffHolder(Rivals& rivals, int follower) {
     absl::BitGen random;
     if (!Eventually([&] { return rivals.Queued(); })) return std::nullopt;
@@ -99,7 +99,7 @@ TEST_P(LeasePartitionTest, TheHolderOnACutOffFollowerIsToldBeforeAnotherIsGrante
   printf("  from lost() to the other's grant: %s\n", Spread(gaps).c_str());
 }
 
-// The control: who waits for the known expiry believes in the lease after the other's grant.
+// The control: a holder that waits for the known expiry still believes when the other is granted.
 TEST_P(LeasePartitionTest, AHolderThatWaitsForTheKnownExpiryOverlapsWithTheNext) {
   const int follower = Follower();
   const ClientOptions options{.session_timeout = timeout(),

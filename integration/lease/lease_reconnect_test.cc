@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many leases outlive the loss of a connection, of a server, of the leader. Their sessions live;
-// the question is how often that can be proven in time.
+// How many leases outlive the loss of a connection, a server or the leader. Their sessions survive;
+// the question is how often that is proven in time.
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -23,8 +21,8 @@ using base::BootTime;
 class LeaseReconnectTest : public LeaseTest, public ::testing::WithParamInterface<absl::Duration> {
  protected:
   static absl::Duration timeout() { return GetParam(); }
-  // How many of `runs` leases of the client's are held for longer than had been proven before
-  // `trouble`, which happens at any time between two beats. The others must be known to be lost.
+  // How many of `runs` leases are held for longer than had been proven before `trouble`, which strikes
+  // between any two beats. The others must be known to be lost.
   template <typename Trouble, typename Mend>
   int Count(int runs, const std::shared_ptr<Client>& client, Trouble trouble, Mend mend) {
     int outlived = 0;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lease::Verify, and what holders and waiters learn of a node that an operator deletes.
+// Lease::Verify, and how soon holders and waiters learn that an operator deleted their nodes.
 
 #include <future>
-#include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
@@ -27,11 +25,6 @@ class LeaseVerifyTest : public LeaseTest {
  protected:
   static constexpr absl::Duration kTimeout = absl::Seconds(2);
 
-  // Leases of which the clock alone would not know that they are lost, so that the quorum is asked.
-  std::shared_ptr<Client> NewTrustingClient(int member, absl::Duration timeout) {
-    return NewClient(
-        member, {.session_timeout = timeout, .lease = {.ends_at = LeaseOptions::EndsAt::kExpiry}});
-  }
   static std::future<absl::Status> VerifyAsync(const Lease& lease) {
     return std::async(std::launch::async, [&lease] { return lease.Verify({kSoon}); });
   }
@@ -39,7 +32,7 @@ class LeaseVerifyTest : public LeaseTest {
     auto operators = Connect(Leader());
     EXPECT_EQ(operators->Do(zk::Delete{node}).code, zk::Code::kOk);
   }
-  // How long it takes until `told`, which should come within a beat; a session timeout is given.
+  // Prints the time until `told`: about a beat. It may take up to a session timeout.
   template <typename F>
   void ExpectWithinATimeout(const char* who, absl::Duration timeout, F told) {
     const BootTime deleted = BootNow();
@@ -61,7 +54,9 @@ TEST_F(LeaseVerifyTest, IsOkWhileTheLeaseIsHeld) {
 TEST_F(LeaseVerifyTest, IsNeverOkOnceAnotherHoldsTheLockThoughTheServerIsCutOff) {
   const int follower = Follower();
   const std::string path = NewPath();
-  auto client = NewTrustingClient(follower, kTimeout);
+  // The clock alone does not end its leases, so that Verify has to ask the quorum.
+  auto client = NewClient(
+      follower, {.session_timeout = kTimeout, .lease = {.ends_at = LeaseOptions::EndsAt::kExpiry}});
   const Lease lease = Acquired(client, path);
   auto other = NewClient(Leader(), {.session_timeout = absl::Minutes(1)});
   Pending next(other, path);
@@ -83,7 +78,7 @@ TEST_F(LeaseVerifyTest, IsNotOkThoughTheServerHasNotHeardYetThatTheSessionEnded)
   const Lease lease = Acquired(client, path);
   auto other = NewClient(Leader(), {.session_timeout = absl::Minutes(1)});
   Pending next(other, path);
-  CutOff(follower);  // and it lags
+  CutOff(follower);  // so that it lags
   ASSERT_TRUE(EndSession(ensemble().server(Leader()), client->session_id()));
   ASSERT_TRUE(Eventually([&] { return next.answered(); }));
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
@@ -115,7 +110,7 @@ TEST_F(LeaseVerifyTest, AHolderAndAWaiterLearnWithinABeatThatTheirNodesWereDelet
   auto first = NewClient(Follower(), {.session_timeout = kLong});
   auto second = NewClient(Follower(), {.session_timeout = kLong});
   auto observer = NewClient({.session_timeout = absl::Minutes(1)});
-  // At once, when no beat has been sent that could watch the node, and when several have.
+  // Before the first beat, which watches the own node, and after several.
   for (const absl::Duration age : {absl::ZeroDuration(), kLong / 4}) {
     const Lease lease = Acquired(first, path);
     Pending waiter(second, path);

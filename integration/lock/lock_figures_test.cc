@@ -1,57 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lock costs, counted on a real ensemble: requests, watches, wake-ups.
+// What the locks cost, counted on a real ensemble: requests, watches, wake-ups.
 
-#include <atomic>
-#include <future>
+#include <algorithm>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 
 #include "integration/fixtures/figures_fixture.h"
+#include "zkrecipes/read_write_lock.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 using LockFiguresTest = FiguresTest;
 
-TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOne) {
+TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOneAndStrictFourAndTwo) {
+  struct Case {
+    LockOptions options;
+    int64_t acquire, release;
+  };
   auto client = NewQuietClient();
-  ASSERT_TRUE(Acquired(client).remaining() > absl::ZeroDuration());  // makes the parent
-  SettledPackets();
-  std::optional<Lease> lease;
-  EXPECT_EQ(PacketsOf([&] { lease = Acquired(client); }), 2);
-  EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), 1);
-}
-
-TEST_F(LockFiguresTest, AStrictAcquireTakesTwoRequestsMoreAndAStrictReleaseOne) {
-  auto client = NewQuietClient();
-  Lock lock(client, node_path(), {.lock_delay = absl::Minutes(1)});
-  { const auto lease = lock.Acquire({kSoon}); }  // makes the parent and the record
-  SettledPackets();
-  std::optional<Lease> lease;
-  EXPECT_EQ(PacketsOf([&] { lease = *lock.Acquire({kSoon}); }), 2 + 2);
-  EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), 1 + 1);
+  for (const auto& [options, acquire, release] :
+       {Case{{}, 2, 1}, Case{{.lock_delay = absl::Minutes(1)}, 2 + 2, 1 + 1}}) {
+    Lock lock(client, node_path(), options);
+    { const auto lease = lock.Acquire({kSoon}); }  // makes the parent and the record
+    SettledPackets();
+    std::optional<Lease> lease;
+    EXPECT_EQ(PacketsOf([&] { lease = *lock.Acquire({kSoon}); }), acquire);
+    EXPECT_GT(lease->remaining(), absl::ZeroDuration());
+    EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), release);
+  }
 }
 
 TEST_F(LockFiguresTest, AWaiterTakesFourRequestsUntilItIsGranted) {
   auto holder = NewQuietClient();
   auto waiter = NewQuietClient();
   std::optional<Lease> lease = Acquired(holder);
-  std::promise<absl::StatusOr<Lease>> granted;
-  const int64_t waiting = PacketsOf([&] {
-    Lock(waiter, node_path()).AcquireAsync({kSoon}, [&](absl::StatusOr<Lease> l) {
-      granted.set_value(std::move(l));
-    });
-  });
+  std::optional<Pending> granted;
+  const int64_t waiting = PacketsOf([&] { granted.emplace(waiter, node_path()); });
   EXPECT_EQ(waiting, 3);  // create2, list, watch
   const int64_t handing_over = PacketsOf([&] {
     EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok());
-    EXPECT_TRUE(granted.get_future().get().ok());  // dropped: its release is the third
+    EXPECT_TRUE(granted->Get().ok());  // dropped: its release is the third
   });
   EXPECT_EQ(handing_over, 1 + 1 + 1);  // the holder's delete, the waiter's list and delete
 }
@@ -85,44 +79,97 @@ TEST_F(LockFiguresTest, NoWatchIsLeftAfterAThousandTimedOutAndAThousandTriedAcqu
   const int64_t before = *ensemble().WatchCount();
   Lock lock(other, node_path());
   for (int batch = 0; batch < 10; ++batch) {
-    std::atomic<int> answered = 0;
+    std::vector<Pending> waiting;
     for (int i = 0; i < 100; ++i) {
-      lock.AcquireAsync({absl::Milliseconds(50 + i)}, [&](absl::StatusOr<Lease> l) {
-        EXPECT_EQ(l.status().code(), absl::StatusCode::kDeadlineExceeded);
-        ++answered;
-      });
+      waiting.emplace_back(other, node_path(), WaitOptions{absl::Milliseconds(50 + i)});
       EXPECT_FALSE(lock.TryAcquire({kSoon})->acquired());
     }
-    while (answered < 100) absl::SleepFor(absl::Milliseconds(5));
+    for (Pending& late : waiting) EXPECT_EQ(late.Code(), absl::StatusCode::kDeadlineExceeded);
   }
-  while (Queue(*holder).size() > 1) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_TRUE(AwaitQueue(*holder, 1));
   EXPECT_EQ(Settled([this] { return *ensemble().WatchCount(); }), before);
 }
 
-// No herd: a release makes one waiter send anything at all, however many there are.
+// No herd: after a release only one waiter sends anything, however many there are.
 TEST_F(LockFiguresTest, AReleaseAmongTwoHundredWakesOneWaiter) {
   constexpr int kContenders = 200;
   constexpr int kClients = 10;
   std::vector<std::shared_ptr<Client>> clients;
   for (int i = 0; i < kClients; ++i) clients.push_back(NewQuietClient());
   std::optional<Lease> lease = Acquired(clients[0]);
-  std::atomic<int> grants = 0;
-  std::atomic<int> answered = 0;
-  std::promise<Lease> next;
-  for (int i = 1; i < kContenders; ++i) {
-    Lock(clients[i % kClients], node_path()).AcquireAsync({}, [&](absl::StatusOr<Lease> l) {
-      if (l.ok() && ++grants == 1) next.set_value(*std::move(l));
-      ++answered;
-    });
-  }
-  while (Queue(*clients[0]).size() < kContenders) absl::SleepFor(absl::Milliseconds(20));
+  std::vector<Pending> waiting;
+  for (int i = 1; i < kContenders; ++i) waiting.emplace_back(clients[i % kClients], node_path());
+  ASSERT_TRUE(AwaitQueue(*clients[0], kContenders));
   SettledPackets();
   const int64_t packets = PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); });
-  EXPECT_EQ(packets, 2);  // the delete, and the list of the one that was woken
-  EXPECT_EQ(grants, 1);
-  const Lease kept = next.get_future().get();
+  EXPECT_EQ(packets, 2);  // the holder's delete, and the list of the waiter that was woken
+  const auto answered = [](const Pending& waiter) { return waiter.answered(); };
+  ASSERT_EQ(std::count_if(waiting.begin(), waiting.end(), answered), 1);
+  const auto next = std::find_if(waiting.begin(), waiting.end(), answered)->Get();
+  EXPECT_TRUE(next.ok()) << next.status();
   for (auto& client : clients) EXPECT_TRUE(client->Close({kSoon}).ok());
-  while (answered < kContenders - 1) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_TRUE(Eventually([&] { return std::all_of(waiting.begin(), waiting.end(), answered); }));
+}
+
+class ReadWriteFiguresTest : public FiguresTest {
+ protected:
+  static Pending Queued(ReadWriteLock lock, bool writer) {
+    return Pending([&](Pending::Done done) {
+      writer ? lock.AcquireExclusiveAsync({}, std::move(done))
+             : lock.AcquireSharedAsync({}, std::move(done));
+    });
+  }
+};
+
+// Create, list, watch; a list when the predecessor has gone; then its own release.
+TEST_F(ReadWriteFiguresTest, AReaderAndAWriterTakeFourRequestsHoweverLongTheQueueIs) {
+  auto client = NewQuietClient();
+  ReadWriteLock lock(client, node_path());
+  for (const int waiters : {10, 100}) {
+    std::optional<Lease> holder = *lock.AcquireExclusive({kSoon});
+    SettledPackets();
+    std::vector<Pending> queue;
+    const int64_t waiting = PacketsOf([&] {
+      for (int i = 0; i < waiters; ++i) queue.push_back(Queued(lock, /*writer=*/i % 2 == 1));
+    });
+    EXPECT_EQ(waiting, 3 * waiters);
+    const int64_t turns = PacketsOf([&] {
+      holder.reset();
+      for (Pending& pending : queue) EXPECT_TRUE(pending.Get().ok());  // and dropped
+    });
+    EXPECT_EQ(turns, 1 + (1 + 1) * waiters);
+  }
+}
+
+// No herd: each reader behind a writer looks once; no contender behind the next writer looks.
+TEST_F(ReadWriteFiguresTest, AWriterThatLeavesWakesItsOwnReadersOnly) {
+  constexpr int kReaders = 20;
+  auto client = NewQuietClient();
+  ReadWriteLock lock(client, node_path());
+  std::optional<Lease> holder = *lock.AcquireExclusive({kSoon});
+  std::vector<Pending> readers;
+  for (int i = 0; i < kReaders; ++i) readers.push_back(Queued(lock, /*writer=*/false));
+  Pending writer = Queued(lock, /*writer=*/true);
+  std::vector<Pending> later;
+  for (int i = 0; i < kReaders; ++i) later.push_back(Queued(lock, /*writer=*/false));
+  SettledPackets();
+  std::vector<Lease> reading;
+  EXPECT_EQ(PacketsOf([&] {
+              holder.reset();
+              for (Pending& reader : readers) reading.push_back(*reader.Get());
+            }),
+            1 + kReaders);
+  EXPECT_FALSE(writer.answered());
+}
+
+TEST_F(ReadWriteFiguresTest, AnUpgradeTakesThreeRequestsAndSoDoesADowngrade) {
+  auto client = NewQuietClient();
+  ReadWriteLock lock(client, node_path());
+  Lease shared = *lock.AcquireShared({kSoon});
+  SettledPackets();
+  std::optional<Lease> exclusive;
+  EXPECT_EQ(PacketsOf([&] { exclusive = *lock.Upgrade(shared, {kSoon}); }), 2 + 1);
+  EXPECT_EQ(PacketsOf([&] { shared = *lock.Downgrade(*exclusive, {kSoon}); }), 2 + 1);
 }
 
 }  // namespace

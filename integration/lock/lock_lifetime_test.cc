@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When things go away: clients before their leases, leases unread, callbacks that drop what called
-// them, waits cut short. Every answer comes once.
+// Objects that go away early: clients before their leases, leases that are not read, callbacks that
+// drop their caller, waits cut short. Every answer comes once.
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,7 +66,7 @@ TEST_F(LockLifetimeTest, AnswersComeOnTheExecutorAndNeverInline) {
   auto executor = std::make_shared<RecordingExecutor>();
   auto client = NewClient({.executor = executor});
   base::OneShot<bool> blocked;
-  executor->Execute([&] { Await(blocked); });  // so that nothing can be answered yet
+  executor->Execute([&] { Await(blocked); });  // so that no answer can come yet
   std::atomic<int> answers = 0;
   std::atomic<int> elsewhere = 0;
   const auto count = [&](const absl::StatusOr<Lease>&) {
@@ -104,31 +102,26 @@ TEST_F(LockLifetimeTest, AnAnswerThatTheExecutorDropsIsReleased) {
   EXPECT_FALSE(dropped.answered());
 }
 
-TEST_F(LockLifetimeTest, ACancelledWaitNeverQueuesAndACancelledLeaseStaysHeld) {
+TEST_F(LockLifetimeTest, AnAcquireWithoutTimeOrCancelledBeforeLeavesNothing) {
   auto client = NewClient();
   std::stop_source stop;
-  auto lease = Lock(client, node_path()).Acquire({.cancel = stop.get_token()});
+  auto lease = Lock(client, node_path() + "-other").Acquire({.cancel = stop.get_token()});
   ASSERT_TRUE(lease.ok()) << lease.status();
   stop.request_stop();
-  Lock lock(client, node_path() + "/free");
-  EXPECT_EQ(lock.Acquire({.cancel = stop.get_token()}).status().code(), StatusCode::kCancelled);
-  EXPECT_EQ(lock.TryAcquire({.cancel = stop.get_token()}).status().code(), StatusCode::kCancelled);
-  EXPECT_EQ(lease->state(), Lease::State::kHeld);
-  EXPECT_TRUE(lock.Acquire({kSoon}).ok());
-}
-
-TEST_F(LockLifetimeTest, AnAcquireWithoutTimeAnswersDeadlineExceededAndLeavesNothing) {
-  auto client = NewClient();
+  EXPECT_EQ(lease->state(), Lease::State::kHeld) << "a grant cannot be cancelled";
   Lock lock(client, node_path());
-  const WaitOptions none{absl::ZeroDuration()};
-  EXPECT_EQ(lock.Acquire(none).status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(lock.TryAcquire(none).status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(Pending(client, node_path(), none).Code(), StatusCode::kDeadlineExceeded);
-  EXPECT_TRUE(AwaitQueue(*client, 0));
+  for (const auto& [wait, code] :
+       {std::pair(WaitOptions{absl::ZeroDuration()}, StatusCode::kDeadlineExceeded),
+        std::pair(WaitOptions{.cancel = stop.get_token()}, StatusCode::kCancelled)}) {
+    EXPECT_EQ(lock.Acquire(wait).status().code(), code);
+    EXPECT_EQ(lock.TryAcquire(wait).status().code(), code);
+    EXPECT_EQ(Pending(client, node_path(), wait).Code(), code);
+    EXPECT_TRUE(AwaitQueue(*client, 0));
+  }
   EXPECT_TRUE(lock.Acquire({kSoon}).ok());
 }
 
-// Cancellation meets the grant at every point of the way.
+// The cancellation meets the acquire at any point of its way.
 TEST_F(LockLifetimeTest, ACancellationAtAnyMomentGivesOneAnswerAndLeavesNothing) {
   auto client = NewClient();
   for (int i = 0; i < 100; ++i) {

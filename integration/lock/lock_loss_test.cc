@@ -2,6 +2,7 @@
 //
 // Leases that their holders lose, and releases that are not confirmed: what LossInAWorld cannot play.
 
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include "integration/fixtures/client_fixture.h"
+#include "integration/fixtures/forked_child.h"
 #include "integration/fixtures/tcp_proxy.h"
 
 namespace zkrecipes::integration {
@@ -34,7 +36,7 @@ class LockLossTest : public ClientTest {
   std::unique_ptr<TcpProxy> proxy_;
 };
 
-// Silence, not a broken connection: see LossInAWorld for those.
+// The network is silent; LossInAWorld breaks connections.
 TEST_F(LockLossTest, AHolderThatIsCutOffLosesItsLeaseAndTheNextIsGranted) {
   auto cut_off = NewClientBehindProxy(kShortSession);
   auto other = NewClient();
@@ -57,7 +59,7 @@ TEST_F(LockLossTest, AHolderThatIsCutOffLosesItsLeaseAndTheNextIsGranted) {
   ASSERT_TRUE(next.ok()) << next.status();
   EXPECT_GT(next->token(), token);
 
-  // It comes back by itself, with a new session, and behind the new holder.
+  // The client comes back by itself, with a new session, and queues behind the new holder.
   Pending again(cut_off, node_path());
   proxy().HoldEverything(false);
   ASSERT_TRUE(AwaitQueue(*other, 2));
@@ -93,7 +95,7 @@ TEST_F(LockLossTest, AReleaseThatIsNotConfirmedInTimeGoesOnInTheBackground) {
 TEST_F(LockLossTest, ALeaseThatLapsedWithoutAQuorumStaysLostAndTheLockCanBeHadAgain) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto holder = NewClient({.session_timeout = kShortSession});
-  auto other = NewClient();  // still proven after the pause, or its lease would end soon too
+  auto other = NewClient();  // with a timeout so long that its lease outlives the pause
   std::optional<Lease> lease = Acquired(holder);
   const FencingToken token = lease->token();
   Pending waiter(other, node_path());
@@ -114,6 +116,36 @@ TEST_F(LockLossTest, ALeaseThatLapsedWithoutAQuorumStaysLostAndTheLockCanBeHadAg
   auto third = again.Get();
   ASSERT_TRUE(third.ok()) << third.status();
   EXPECT_GT(third->token(), second);
+}
+
+// The holder's process is stopped for longer than its session lives.
+class LockPauseTest : public ClientTest {};
+
+TEST_F(LockPauseTest, AStoppedHolderReadsThatItLostInItsFirstCall) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
+#endif
+  ForkedChild holder([this](Line& line) {
+    auto client = NewClient({.session_timeout = absl::Seconds(2)});
+    const Lease lease = Acquired(client);
+    EXPECT_EQ(lease.state(), Lease::State::kHeld);
+    line.Say();
+    EXPECT_TRUE(line.Hear());  // said while this process was stopped
+    EXPECT_EQ(lease.state(), Lease::State::kLost);
+    EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
+    EXPECT_EQ(lease.Verify({kSoon}).code(), absl::StatusCode::kAborted);
+    EXPECT_TRUE(Eventually([&] { return lease.lost().stop_requested(); }));
+  });
+  ASSERT_TRUE(holder.line().Hear());
+  auto other = NewClient();
+  Pending waiter(other, node_path());
+  ASSERT_TRUE(AwaitQueue(*other, 2));
+
+  ASSERT_EQ(kill(holder.pid(), SIGSTOP), 0);
+  holder.line().Say();
+  EXPECT_TRUE(waiter.Get().ok());
+  ASSERT_EQ(kill(holder.pid(), SIGCONT), 0);
+  holder.Wait();
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a lock refuses: each with its own status and a message that names the input, and nothing new
-// in the tree.
+// What a lock refuses: the status says why, the message names the input, and the tree stays as it was.
 
 #include <algorithm>
 #include <iterator>
@@ -29,7 +28,7 @@ class LockRefusalTest : public ClientTest {
  protected:
   void SetUp() override {
     ClientTest::SetUp();
-    admin_ = Connect({.servers = servers(), .credentials = "alice:secret"});
+    admin_ = Connect({.credentials = "alice:secret"});
     CreateParent(*admin_);
     before_ = Tree(*admin_);
   }
@@ -41,7 +40,7 @@ class LockRefusalTest : public ClientTest {
   ZkSession& admin() { return *admin_; }
   std::string path() const { return Child("lock"); }
 
-  // All forms of acquiring answer `code`, and a message with `words`.
+  // Every form of acquiring answers `code` and a message that contains `words`.
   void ExpectRefused(const std::shared_ptr<Client>& client, const std::string& path,
                      StatusCode code, const std::string& words) {
     Lock lock(client, path);
@@ -53,7 +52,7 @@ class LockRefusalTest : public ClientTest {
     }
   }
 
-  // What is in the tree and was not when this was last called.
+  // The paths added to the tree since the last call.
   std::vector<std::string> NewInTree() {
     std::vector<std::string> now = Tree(*admin_);
     std::vector<std::string> added;
@@ -103,7 +102,7 @@ TEST_F(LockRefusalTest, AParentThatGrantsTooLittleIsRefusedAndNothingIsLeft) {
   auto client = NewClient();
   for (const int32_t granted : {kRead, kRead | kDelete, kCreate | kDelete, kDelete}) {
     const std::string parent = Child(absl::StrCat("granting-", granted));
-    auto maker = Connect({.servers = servers(), .acl = {{granted, "world", "anyone"}}});
+    auto maker = Connect({.acl = {{granted, "world", "anyone"}}});
     ASSERT_EQ(maker->Do(zk::Create{parent, "", zk::CreateMode::kPersistent}).code, zk::Code::kOk);
     ExpectRefused(client, parent, StatusCode::kPermissionDenied, parent);
     EXPECT_EQ(maker->Do(zk::Get{parent}).stat.num_children, 0);
@@ -113,7 +112,7 @@ TEST_F(LockRefusalTest, AParentThatGrantsTooLittleIsRefusedAndNothingIsLeft) {
 
 TEST_F(LockRefusalTest, AReleaseThatTheAclForbidsSaysSoAndTheNodeGoesWithItsSession) {
   const std::string parent = Child("no-delete");
-  auto maker = Connect({.servers = servers(), .acl = {{kRead | kCreate, "world", "anyone"}}});
+  auto maker = Connect({.acl = {{kRead | kCreate, "world", "anyone"}}});
   ASSERT_EQ(maker->Do(zk::Create{parent, "", zk::CreateMode::kPersistent}).code, zk::Code::kOk);
   auto client = NewClient({.session_timeout = absl::Seconds(1)});
   Lease lease = Acquired(client, parent);

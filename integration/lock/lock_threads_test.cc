@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,8 +18,8 @@ namespace {
 
 class LockThreadsTest : public ClientTest {};
 
-// What one lock guards. Only ever loaded and stored, so that two holders at once lose an update.
-// (Atomic, because ThreadSanitizer does not see the order that comes over the network.)
+// What one lock guards. It is loaded and stored apart, so that two holders at once lose an update.
+// (Atomic, because ThreadSanitizer cannot see an order that comes over the network.)
 struct Guarded {
   std::atomic<int> grants = 0;
   std::atomic<int64_t> last_token = 0;

@@ -56,8 +56,8 @@ TEST_F(LockTreeTest, EveryNodeCarriesTheClientsAcl) {
   CreateParent(*Connect());
   auto client = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
   const Lease lease = Acquired(client, Child("deep/lock"));
-  auto alice = Connect({.servers = servers(), .credentials = "alice:secret"});
-  auto mallory = Connect({.servers = servers(), .credentials = "alice:guessed"});
+  auto alice = Connect({.credentials = "alice:secret"});
+  auto mallory = Connect({.credentials = "alice:guessed"});
   for (const std::string& path : {Child("deep"), Child("deep/lock"), lease.node()}) {
     EXPECT_EQ(alice->Do(zk::Get{path}).code, Code::kOk) << path;
     EXPECT_EQ(mallory->Do(zk::Get{path}).code, Code::kNoAuth) << path;

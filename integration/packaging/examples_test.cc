@@ -26,7 +26,7 @@ using testing::WaitUntil;
 
 class ExamplesTest : public EnsembleTest {
  protected:
-  // In a namespace of the test's own.
+  // In a ZooKeeper namespace of the test's own.
   std::unique_ptr<Program> Start(const std::string& name,
                                  const std::vector<std::string>& arguments = {}) {
     std::vector<std::string> argv = {std::string(ZKRECIPES_BIN_DIR) + "/examples/" + name};
@@ -39,7 +39,7 @@ class ExamplesTest : public EnsembleTest {
     return WaitUntil([&] { return program.Out().find(text) != std::string::npos; });
   }
 
-  // The number behind the last `text` that it said; 0 if there is none.
+  // The number after the last `text` in the output; 0 if there is none.
   static int64_t NumberBehind(const Program& program, const std::string& text) {
     const std::string out = program.Out();
     const size_t at = out.rfind(text);
