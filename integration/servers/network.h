@@ -19,7 +19,7 @@
 namespace zkrecipes::servers {
 
 // Hosts on a bridge, each in a network namespace of its own, and what goes wrong between them.
-// What is dropped is dropped without a word, as by a broken switch. docs/adr/0019 says how.
+// Packets are dropped silently, as by a broken switch. docs/adr/0019 says how.
 //
 // Hosts that others made (containers) can be named in all calls; what was done to one is gone when
 // its namespace is. Not thread-safe. Calls block for some ten milliseconds.
@@ -46,9 +46,9 @@ class Network {
   // Undoes all Drops of packets that go from or to the host. Nothing to undo is no error.
   absl::Status Mend(const Host& host);
 
-  // What the host sends and receives on TCP connections that it makes is so slow from now on; no
-  // slowness at all ends it. Each time those that it has made are reset, at the latest when they
-  // next send something.
+  // From now on traffic on TCP connections that the host makes is this slow; a default Slowness ends
+  // it. Each call resets the connections that the host has made, at the latest when they next send
+  // something.
   absl::Status Slow(const Host& host, const Slowness& slowness);
 
  private:

@@ -36,10 +36,10 @@ class Servers {
   virtual absl::Status Pause(int i) = 0;
   virtual absl::Status Resume(int i) = 0;
 
-  // The disk that a member logs its transactions on. Unimplemented where it is not ours to spoil:
-  // of containers.
+  // The disk that a member logs its transactions on. Unimplemented for containers, whose disks are
+  // not ours to spoil.
   virtual absl::Status FillDisk(int i);  // it has no more room
-  virtual absl::Status FreeDisk(int i);  // it has again; a member that ended stays down
+  virtual absl::Status FreeDisk(int i);  // it has room again; a member that ended stays down
   virtual absl::Status SlowDisk(int i, absl::Duration each_sync);  // zero: no longer
 
   // Every member runs and serves. DeadlineExceeded if not within `timeout`.

@@ -38,7 +38,7 @@ struct ModelOptions {
   bool hostile_expiry = false;
 };
 
-// What matters of a ZooKeeper 3.8 ensemble, as a value: it copies, compares and hashes; it has no
+// The behaviour of a ZooKeeper 3.8 ensemble as a value: it copies, compares and hashes; it has no
 // clock, no thread and no callback. The caller decides what happens next: a request is read by its
 // server, the oldest proposal is committed, a server applies the next transaction, time passes, or
 // something breaks. Whatever has not happened yet is data: messages on the wires, proposals that no
@@ -92,7 +92,7 @@ class ModelEnsemble {
   bool CanCloseDue() const;
   void CloseDue();  // REQUIRES: CanCloseDue()
 
-  // Everything until this connection's messages are read and answered, as far as that can be.
+  // Goes on until this connection's messages are read and answered, as far as possible.
   void Finish(ConnectionId id, base::BootTime now);
 
   // What is due: sessions that expire, servers that give up, empty containers.
@@ -103,7 +103,7 @@ class ModelEnsemble {
 
   // The server's end breaks: what it has not read is never executed.
   void DropUnread(ConnectionId id);
-  // As when nothing was heard of the session for too long. False: it is not there.
+  // As if the session had been silent for too long. False if there is no such session.
   bool Expire(zk::SessionId session, base::BootTime now);
   // The first `kept` proposals are committed, the others never happened. A new epoch; every session
   // gets its whole timeout; every connection to a server that takes part is closed.
@@ -131,7 +131,7 @@ class ModelEnsemble {
   // For tests of the end of the numbers. REQUIRES: the node is there, on all servers.
   void SetNextSequence(const std::string& path, int32_t next);
 
-  // ---- To look at -------------------------------------------------------------------------------
+  // ---- Observers ---------------------------------------------------------------------------------
 
   const ModelOptions& options() const { return options_; }
   int servers() const { return static_cast<int>(servers_.size()); }
