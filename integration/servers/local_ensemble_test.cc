@@ -22,8 +22,8 @@
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/processes.h"
 #include "integration/servers/local_servers.h"
-#include "testing/local/server_files.h"
 #include "lib/base/unique_fd.h"
+#include "testing/local/server_files.h"
 
 namespace zkrecipes::integration {
 namespace {

@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using testing::LocalEnsemble;
 using base::UniqueFd;
+using testing::LocalEnsemble;
 
 constexpr char kSize[] = "size";
 constexpr char kRoomy[] = "1g";  // a limit: memory is taken as files are written

@@ -53,7 +53,7 @@ class SlowLink {
 
   const Slowness slowness_;
   base::UniqueFd listener_;
-  base::UniqueFd stop_;             // an eventfd
+  base::UniqueFd stop_;                // an eventfd
   std::list<Connection> connections_;  // of the thread
   std::thread thread_;
 };

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "integration/fixtures/zk_session.h"
+#include "integration/fixtures/zk_fixture.h"
 #include "integration/two_worlds/world_fixture.h"
 #include "zkrecipes/leader_election.h"
 

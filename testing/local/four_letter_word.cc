@@ -18,7 +18,6 @@
 
 #include "lib/base/unique_fd.h"
 
-
 namespace zkrecipes::testing {
 namespace {
 

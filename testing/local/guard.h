@@ -14,7 +14,6 @@
 
 #include "lib/base/unique_fd.h"
 
-
 namespace zkrecipes::testing {
 
 // A process that makes sure that others do not outlive this one. It leads a process group, which

@@ -17,8 +17,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
-#include "testing/local/read_file.h"
 #include "lib/base/unique_fd.h"
+#include "testing/local/read_file.h"
 
 namespace zkrecipes::testing {
 namespace {

@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "testing/local/server_files.h"
 #include "lib/base/unique_fd.h"
+#include "testing/local/server_files.h"
 
 namespace zkrecipes::testing {
 

@@ -70,8 +70,7 @@ std::optional<queue::Candidacy> Scene::GoingOn(size_t slot) const {
   const bool reads = from.mode == queue::Mode::kShared;
   const queue::Candidacy candidacy{.mode =
                                        reads ? queue::Mode::kSharedWriter : queue::Mode::kShared};
-  auto going_on =
-      internal::GoingOnFrom(*from.core, kLockPath, *from.lease, from.mode, candidacy);
+  auto going_on = internal::GoingOnFrom(*from.core, kLockPath, *from.lease, from.mode, candidacy);
   return going_on.ok() ? std::optional(*going_on) : std::nullopt;  // its lease has ended
 }
 

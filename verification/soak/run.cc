@@ -85,7 +85,7 @@ class Trouble {
   absl::StatusOr<faults::Ongoing> Begin(const faults::Fault& fault) {
     // Recorded before its target is known: to begin it may take a while.
     Record(history::Event::What::kFault, fault, "");
-    auto ongoing = fault.begin(scene_);
+    auto ongoing = fault.Begin(scene_);
     if (!ongoing.ok()) return Annotate(fault, "cannot begin", ongoing.status());
     return ongoing;
   }

@@ -20,8 +20,7 @@ namespace zkrecipes::history {
 int64_t Now() { return absl::ToInt64Nanoseconds(base::BootNow().since_boot()); }
 
 absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Open(const std::string& path, std::string who) {
-  base::UniqueFd file(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+  base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
   if (file.get() < 0) {
     return absl::InternalError(absl::StrCat("cannot make ", path, ": ", strerror(errno)));
   }

@@ -31,8 +31,7 @@ class Recorder {
   void Record(Event event);
 
  private:
-  Recorder(base::UniqueFd file, std::string who)
-      : file_(std::move(file)), who_(std::move(who)) {}
+  Recorder(base::UniqueFd file, std::string who) : file_(std::move(file)), who_(std::move(who)) {}
 
   const base::UniqueFd file_;
   const std::string who_;
