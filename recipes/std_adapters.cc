@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <optional>
 #include <thread>
 #include <unordered_map>
@@ -16,7 +15,7 @@
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"
 #include "lib/base/random.h"
-#include "zkrecipes/read_write_lock.h"
+#include "lib/queue/acquisition.h"
 
 namespace zkrecipes {
 namespace {
@@ -106,21 +105,13 @@ namespace internal {
 // A recipe in one or two modes, and the leases held of it. A forked child leaks it.
 class Adapter {
  public:
-  struct Forms {
-    std::function<absl::StatusOr<Lease>(const WaitOptions&)> acquire;
-    std::function<absl::StatusOr<TryResult>(const WaitOptions&)> try_acquire;
-  };
-
-  Adapter(std::shared_ptr<Client> client, std::string path, Forms exclusive, Forms shared)
-      : client_(std::move(client)),
-        path_(std::move(path)),
-        exclusive_(std::move(exclusive)),
-        shared_(std::move(shared)) {}
+  Adapter(std::shared_ptr<Client> client, std::string path, queue::Candidacy exclusive)
+      : client_(std::move(client)), path_(std::move(path)), exclusive_(std::move(exclusive)) {}
 
   void Lock(bool shared) {
     ExpectFree();
     refusals_.Pause();
-    auto lease = forms(shared).acquire({});
+    auto lease = Acquire(*client_, path_, CandidacyFor(shared), {});
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));
   }
@@ -128,7 +119,7 @@ class Adapter {
   bool TryLock(bool shared) {
     ExpectFree();
     const base::BootTime begin = base::BootNow();
-    auto result = forms(shared).try_acquire({client_->session_timeout()});
+    auto result = TryAcquire(*client_, path_, CandidacyFor(shared), {client_->session_timeout()});
     if (!result.ok()) Throw(result.status());
     if (result->acquired()) {
       leases_.Put((*std::move(result)).lease());
@@ -140,7 +131,7 @@ class Adapter {
 
   bool TryLockFor(bool shared, absl::Duration timeout) {
     ExpectFree();
-    auto lease = forms(shared).acquire({timeout});
+    auto lease = Acquire(*client_, path_, CandidacyFor(shared), {timeout});
     if (absl::IsDeadlineExceeded(lease.status())) return false;
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));
@@ -167,13 +158,14 @@ class Adapter {
                               "lock " + path_ + ": this thread has it already");
     }
   }
-  const Forms& forms(bool shared) const { return shared ? shared_ : exclusive_; }
+  queue::Candidacy CandidacyFor(bool shared) const {
+    return shared ? queue::Candidacy{.mode = queue::Mode::kShared} : exclusive_;
+  }
 
   const base::HomeProcess home_;
   const std::shared_ptr<Client> client_;
   const std::string path_;
-  const Forms exclusive_;
-  const Forms shared_;
+  const queue::Candidacy exclusive_;
   Refusals refusals_;
   LeasesByThread leases_;
 };
@@ -196,36 +188,15 @@ const std::string& AdapterBase::path() const { return adapter_->path(); }
 
 }  // namespace internal
 
-namespace {
-
-using internal::Adapter;
-
-Adapter::Forms ExclusiveForms(Lock lock) {
-  return {[lock](const WaitOptions& wait) mutable { return lock.Acquire(wait); },
-          [lock](const WaitOptions& wait) mutable { return lock.TryAcquire(wait); }};
-}
-
-Adapter::Forms ExclusiveForms(ReadWriteLock lock) {
-  return {[lock](const WaitOptions& wait) mutable { return lock.AcquireExclusive(wait); },
-          [lock](const WaitOptions& wait) mutable { return lock.TryAcquireExclusive(wait); }};
-}
-
-Adapter::Forms SharedForms(ReadWriteLock lock) {
-  return {[lock](const WaitOptions& wait) mutable { return lock.AcquireShared(wait); },
-          [lock](const WaitOptions& wait) mutable { return lock.TryAcquireShared(wait); }};
-}
-
-}  // namespace
-
 DistributedMutex::DistributedMutex(std::shared_ptr<Client> client, std::string path,
                                    const LockOptions& options)
-    : AdapterBase(std::make_shared<Adapter>(
-          client, path, ExclusiveForms(zkrecipes::Lock(client, path, options)), Adapter::Forms())) {
+    : AdapterBase(std::make_shared<internal::Adapter>(
+          std::move(client), std::move(path), queue::Candidacy{.lock_delay = options.lock_delay})) {
 }
 
 DistributedSharedMutex::DistributedSharedMutex(std::shared_ptr<Client> client, std::string path)
-    : AdapterBase(std::make_shared<Adapter>(client, path,
-                                            ExclusiveForms(ReadWriteLock(client, path)),
-                                            SharedForms(ReadWriteLock(client, path)))) {}
+    : AdapterBase(std::make_shared<internal::Adapter>(
+          std::move(client), std::move(path),
+          queue::Candidacy{.mode = queue::Mode::kSharedWriter})) {}
 
 }  // namespace zkrecipes

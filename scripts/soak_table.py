@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of docs/testing.md, from the result.json of each run of zkrecipes-soak.
+"""Tables of what soak found, a row a fault, from the result.json of each run of zkrecipes-soak.
 
 usage: soak_table.py DIRECTORY...; searches each of them.
 """
