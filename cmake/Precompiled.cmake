@@ -10,7 +10,7 @@ set(common <algorithm> <atomic> <cerrno> <chrono> <cstdint> <deque> <filesystem>
   "absl/time/time.h")
 list(TRANSFORM common REPLACE "^(absl.*)$" "<\\1>")
 
-# zkrecipes_precompiled(kind PIC|NO_PIC LIBS ... HEADERS ...): a target that the others of its kind take them from.
+# zkrecipes_precompiled(kind [PIC] [LIBS ...] [HEADERS ...]): a target that the others of its kind take them from.
 function(zkrecipes_precompiled kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PIC" "" "LIBS;HEADERS")
   set(source ${PROJECT_BINARY_DIR}/precompiled/${kind}.cc)
