@@ -10,6 +10,7 @@
 #include "lib/queue/acquisition.h"
 #include "lib/queue/ask.h"
 #include "lib/queue/leader_node.h"
+#include "lib/queue/lease_state.h"
 #include "lib/queue/observer_runner.h"
 #include "lib/queue/owner.h"
 #include "lib/queue/proclamation.h"
@@ -35,7 +36,7 @@ absl::StatusOr<queue::Candidacy> Of(const Client& client, Candidate candidate) {
 }
 
 // Whether this lease may proclaim, as far as this process knows.
-absl::Status CheckLease(const Lease& lease, const std::string& path) {
+absl::Status CheckLease(const Lease& lease, const ClientCore& core, const std::string& path) {
   const Sequencer sequencer = lease.sequencer();
   const bool over =
       lease.state() == Lease::State::kLost || lease.state() == Lease::State::kReleased;
@@ -44,6 +45,11 @@ absl::Status CheckLease(const Lease& lease, const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat("proclaim: the lease of ", sequencer.node, " (",
                                                    sequencer.mode,
                                                    ") is not one of the leaders of ", path));
+  }
+  internal::LeaseState* const state = internal::LeaseMaker::StateOf(lease);
+  if (state != nullptr && &state->core() != &core) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("proclaim: the lease of ", sequencer.node, " is another client's"));
   }
   if (!over) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat("proclaim ", path, ": the lease is lost or released"));
@@ -93,7 +99,7 @@ absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& val
                                       const WaitOptions& wait) {
   const auto& core = ClientAccess::Core(*client_);
   for (const absl::Status& status : {internal::CheckQuestion(*core, path_, wait),
-                                     queue::CheckValue(value), CheckLease(lease, path_)}) {
+                                     queue::CheckValue(value), CheckLease(lease, *core, path_)}) {
     if (!status.ok()) return status;
   }
   using Done = absl::AnyInvocable<void(absl::StatusOr<char>) &&>;
@@ -106,7 +112,10 @@ absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& val
       });
     };
   };
-  return internal::AskUntilAnswered<char>(*core, "proclaim " + path_, wait, ask).status();
+  absl::Status status =
+      internal::AskUntilAnswered<char>(*core, "proclaim " + path_, wait, ask).status();
+  proclamation->Abandon();
+  return status;
 }
 
 absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) {

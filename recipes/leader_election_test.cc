@@ -125,6 +125,26 @@ TEST_F(ElectionInMemoryTest, AProclamationIsAnsweredOkOnlyOnceItIsTrue) {
   }
 }
 
+// Both have read the same version; the first write wins, and the second would read again and write.
+TEST_F(ElectionInMemoryTest, ACallThatWasGivenUpStopsWriting) {
+  auto leader = StartLeader("0");
+  const auto confirmed = NewProclamation(*leader, "confirmed");
+  const auto given_up = NewProclamation(*leader, "given up");
+  const auto ok = Try(*leader, confirmed);
+  const auto refused = Try(*leader, given_up);
+  std::vector<Step> steps;
+  do {  // until both are proposed
+    steps.clear();
+    simulation_.ListSteps(steps);
+    simulation_.Run(steps.front());
+  } while (model().proposals() < 2);
+  given_up->Abandon();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(**ok, absl::OkStatus());
+  EXPECT_EQ((*refused)->code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(DataOf(*leader), "id\nconfirmed");
+}
+
 // Its answer was lost before it was committed; the next call is to set the value of before. (Two things
 // see to it: the version that a write names, and the beat that goes out first after a reconnection,
 // behind which the next call's look shows the write.)

@@ -178,5 +178,29 @@ TEST_F(StrictLockTest, IsBelievedNoLongerThanTheDelayAfterTheLastCommittedWrite)
   EXPECT_TRUE(process->lease().lost().stop_requested());
 }
 
+// With EndsAt::kExpiry a lease outlives the proven deadline; the lock delay alone ends it.
+TEST_F(StrictLockTest, ThatEndsAtExpiryIsBelievedForTheDelayThoughItsDeadlineHasPassed) {
+  ClientOptions options;
+  options.session_timeout = absl::Seconds(6);
+  options.lease.ends_at = LeaseOptions::EndsAt::kExpiry;
+  auto process = Start(options);
+  process->lock_options.lock_delay = kDelay;
+  Acquire(*process);
+  process->host->set_network(Host::Network::kSilent);
+  PassTime(absl::Seconds(10));  // an alarm for a deadline that has passed would ring for ever
+  EXPECT_EQ(process->lease().state(), Lease::State::kSuspect);
+  EXPECT_GT(process->lease().remaining(), absl::Seconds(4));
+  PassTime(absl::Seconds(10));
+  EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+  EXPECT_TRUE(process->lease().lost().stop_requested());
+}
+
+TEST_F(StrictLockTest, RefusesADelayThatWouldLoseEveryLease) {
+  auto process = Start();
+  process->lock_options.lock_delay = absl::Milliseconds(500);
+  Acquire(*process);
+  EXPECT_EQ(process->code(), absl::StatusCode::kInvalidArgument) << process->result->status();
+}
+
 }  // namespace
 }  // namespace zkrecipes::testing::memory

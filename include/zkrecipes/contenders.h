@@ -28,6 +28,7 @@ struct ContenderInfo {
   int position = 0;  // in the queue, from 0
   std::string mode;  // "exclusive", "shared" or "leader"
   bool holds = false;
+  // These are 0, and owner and since empty, if the node's ACL does not let this client read it.
   FencingToken token;  // that a grant of this node carries
   int64_t node_czxid = 0;
   std::string node;     // its name, below the path

@@ -15,6 +15,13 @@
 namespace zkrecipes::internal {
 namespace {
 
+// A lease lives from one confirmed write to the next: there must be time for two beats.
+constexpr int kLeastLifetimeFraction = 5;
+
+absl::Duration LifetimeUnder(const ClientCore& core, absl::Duration lock_delay) {
+  return MarginsOf(core.options().lease).LifetimeUnderDelay(lock_delay);
+}
+
 absl::Status Check(const ClientCore& core, const std::string& path, absl::Duration lock_delay,
                    const WaitOptions& wait) {
   if (absl::Status status = zk::ValidatePath("path", path); !status.ok()) return status;
@@ -22,6 +29,13 @@ absl::Status Check(const ClientCore& core, const std::string& path, absl::Durati
   if (lock_delay < absl::ZeroDuration() || lock_delay == absl::InfiniteDuration()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "lock delay \"", absl::FormatDuration(lock_delay), "\": must be finite and not negative"));
+  }
+  const absl::Duration least = core.session_timeout() / kLeastLifetimeFraction;
+  if (lock_delay > absl::ZeroDuration() && LifetimeUnder(core, lock_delay) < least) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "lock delay \"", absl::FormatDuration(lock_delay), "\": a lease would be believed for ",
+        absl::FormatDuration(LifetimeUnder(core, lock_delay)), ", and it must be at least ",
+        absl::FormatDuration(least), ", a fifth of the session timeout"));
   }
   if (core.InHomeProcess()) return absl::OkStatus();
   return core.CheckMayBlock();

@@ -57,7 +57,9 @@ bool ContenderRunner::ReserveBudget() {
           .size();
   node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
   own_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
-  blocker_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
+  blocker_watch_bytes_ =
+      session_->watch_budget().Reserve(candidacy.parent.size() + 1 + queue::kLongestNodeName +
+                                       session::PathBudget::kPerWatch);
   if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
   session_ = nullptr;
   acquisition_->Settle(absl::ResourceExhaustedError(
@@ -86,30 +88,38 @@ void ContenderRunner::Verify(Waiter waiter) {
   });
 }
 
-// Without a connection: once it is back.
+// Without a connection: once it is back. One question at a time; a caller that comes meanwhile waits
+// for the next one, since only what was asked after it came can answer it.
 void ContenderRunner::AskVerdict() {
-  if (verifications_.empty() || verifying_ || lease_ == nullptr || !session_->connected()) return;
-  verifying_ = true;
+  if (verifications_.empty() || !verifying_.empty()) return;
+  if (lease_ == nullptr || !session_->connected()) return;
+  verifying_.swap(verifications_);
   queue::VerifyNode(*session_, contender_.node(), lease_->node_czxid(),
                     [self = self_](queue::Verdict verdict) { self->OnVerdict(verdict); });
 }
 
 void ContenderRunner::OnVerdict(queue::Verdict verdict) {
-  verifying_ = false;
   if (lease_ == nullptr) return;  // answered
+  const auto status = [this](absl::StatusCode code, const char* why) {
+    return absl::Status(code, absl::StrCat("verify ", acquisition_->path(), ": ", why));
+  };
   switch (verdict) {
     case queue::Verdict::kThere:
-      return Answer(verifications_, absl::OkStatus());
+      Answer(verifying_, absl::OkStatus());
+      break;
     case queue::Verdict::kGone:
-      Answer(verifications_, absl::AbortedError(absl::StrCat("verify ", acquisition_->path(),
-                                                             ": its node is gone")));
-      return On(event::Lapsed{});
+      Answer(verifying_, status(absl::StatusCode::kAborted, "its node is gone"));
+      return On(event::NodeGone{});
     case queue::Verdict::kUnknown:
-      if (!session_->connected()) return;
-      return Answer(verifications_,
-                    absl::UnavailableError(absl::StrCat("verify ", acquisition_->path(),
-                                                        ": the ensemble did not answer")));
+      if (!session_->connected()) {  // asked again by OnConnected
+        verifications_.insert(verifications_.end(), verifying_.begin(), verifying_.end());
+        return verifying_.clear();
+      }
+      Answer(verifying_,
+             status(absl::StatusCode::kUnavailable, "the ensemble did not answer"));
+      break;
   }
+  AskVerdict();
 }
 
 bool ContenderRunner::Proven() const {
@@ -251,8 +261,10 @@ void ContenderRunner::Act(const action::Finished& finished) {
     acquisition_->Settle(why);
   }
   Answer(releases_, finished.outcome == Outcome::kLost ? why : absl::OkStatus());
-  Answer(verifications_,
-         absl::AbortedError(absl::StrCat("verify ", acquisition_->path(), ": the lease is over")));
+  for (auto* waiting : {&verifying_, &verifications_}) {
+    Answer(*waiting,
+           absl::AbortedError(absl::StrCat("verify ", acquisition_->path(), ": the lease is over")));
+  }
   node_bytes_ = {};
   own_watch_bytes_ = {};
   blocker_watch_bytes_ = {};

@@ -77,8 +77,8 @@ class ContenderRunner : public session::SessionListener,
   std::map<std::string, session::WatcherId> watches_;
   zk::Reactor::TimerId timeout_ = 0;
   std::vector<Waiter> releases_;
-  std::vector<Waiter> verifications_;
-  bool verifying_ = false;
+  std::vector<Waiter> verifications_;  // wait for the next question
+  std::vector<Waiter> verifying_;      // wait for the answer to the one on its way
 };
 
 }  // namespace zkrecipes::internal

@@ -14,18 +14,20 @@ namespace zkrecipes {
 
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait) {
-  using Queue = std::vector<ContenderInfo>;
+  using Nodes = std::vector<queue::ListedNode>;
   const auto& core = internal::ClientAccess::Core(client);
   if (absl::Status status = internal::CheckQuestion(*core, path, wait); !status.ok()) {
     return status;
   }
   const std::string parent = core->name_space().ToServer(path);
-  const auto ask = [&parent](absl::AnyInvocable<void(absl::StatusOr<Queue>) &&> done) {
+  const auto ask = [&parent](absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&> done) {
     return [parent, done = std::move(done)](session::Session& session) mutable {
       queue::ReadQueue(session, parent, std::move(done));
     };
   };
-  return internal::AskUntilAnswered<Queue>(*core, "list " + path, wait, ask);
+  const auto nodes = internal::AskUntilAnswered<Nodes>(*core, "list " + path, wait, ask);
+  if (!nodes.ok()) return nodes.status();
+  return queue::DescribeQueue(*nodes);  // here: a long queue must not keep the reactor from its leases
 }
 
 }  // namespace zkrecipes

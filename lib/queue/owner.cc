@@ -54,6 +54,7 @@ OwnerInfo ParseOwner(Mode mode, const std::string& data) {
 }
 
 std::optional<int64_t> TokenIn(Mode mode, const std::string& data) {
+  if (mode != Mode::kShared) return std::nullopt;  // only a downgraded writer's node carries one
   const json parsed = Parse(mode, data);
   if (!parsed.is_object()) return std::nullopt;
   const auto token = parsed.find("token");

@@ -36,6 +36,7 @@ void Proclamation::OnNode(session::Session& session, const zk::Reply& reply, Don
   // find another version.
   const bool written = replaced_.has_value() && reply.stat.version == *replaced_ + 1;
   if (written && reply.data == data) return std::move(done)(absl::OkStatus());
+  if (abandoned_) return std::move(done)(absl::CancelledError("proclaim: abandoned"));
   replaced_ = reply.stat.version;
   session.Send(
       zk::SetData{node_, std::move(data), reply.stat.version},

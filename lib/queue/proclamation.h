@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_QUEUE_PROCLAMATION_H_
 #define ZKRECIPES_LIB_QUEUE_PROCLAMATION_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,9 @@ class Proclamation : public std::enable_shared_from_this<Proclamation> {
   // OK: the value is set. Aborted: the node is gone, or not this session's. Unavailable: not known;
   // try again, with this same object.
   void Try(session::Session& session, Done done);
+  // The caller has its answer: nothing more is written, so that a later proclamation, which may have
+  // been confirmed by then, stays. Thread-safe.
+  void Abandon() { abandoned_ = true; }
 
  private:
   void OnNode(session::Session& session, const zk::Reply& reply, Done done);
@@ -36,6 +40,7 @@ class Proclamation : public std::enable_shared_from_this<Proclamation> {
   const std::string node_;
   const int64_t czxid_;
   const std::string value_;
+  std::atomic<bool> abandoned_ = false;
   std::optional<int32_t> replaced_;  // the version that the last write, of unknown outcome, named
 };
 

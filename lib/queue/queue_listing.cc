@@ -32,7 +32,7 @@ struct Reading {
   std::vector<ListedNode> nodes;
   size_t unanswered = 0;
   absl::Status error;
-  absl::AnyInvocable<void(absl::StatusOr<std::vector<ContenderInfo>>) &&> done;
+  absl::AnyInvocable<void(absl::StatusOr<std::vector<ListedNode>>) &&> done;
 
   void OnNode(size_t index, const zk::Reply& reply) {
     ListedNode& node = nodes[index];
@@ -41,7 +41,7 @@ struct Reading {
       node.stat = reply.stat;
     } else if (reply.code == zk::Code::kNoNode) {
       node.name.clear();  // no contender any more
-    } else {
+    } else if (reply.code != zk::Code::kNoAuth) {  // listed by its name alone
       error = zk::ToStatus(reply.code, "get", node.name);
     }
     if (--unanswered == 0) Finish();
@@ -49,7 +49,7 @@ struct Reading {
 
   void Finish() {
     if (error.ok()) {
-      std::move(done)(DescribeQueue(nodes));
+      std::move(done)(std::move(nodes));
     } else {
       std::move(done)(error);
     }
@@ -69,27 +69,31 @@ void ReadNodes(session::Session& session, const std::string& parent,
 }  // namespace
 
 std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes) {
-  std::vector<std::pair<int32_t, ContenderInfo>> queue;
-  std::vector<std::string> names;
+  std::vector<std::pair<NodeName, const ListedNode*>> queue;
   for (const ListedNode& node : nodes) {
-    const std::optional<NodeName> name = ParseNodeName(node.name);
-    if (!name) continue;
-    names.push_back(node.name);
-    queue.emplace_back(name->sequence, Describe(node, *name));
+    if (auto name = ParseNodeName(node.name)) queue.emplace_back(*std::move(name), &node);
   }
-  std::stable_sort(queue.begin(), queue.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(queue.begin(), queue.end(), [](const auto& a, const auto& b) {
+    return a.first.sequence < b.first.sequence;
+  });
   std::vector<ContenderInfo> infos;
-  for (auto& [sequence, info] : queue) {
+  infos.reserve(queue.size());
+  std::optional<int32_t> first, first_writer;
+  for (const auto& [name, node] : queue) {
+    if (!first) first = name.sequence;
+    if (!first_writer && name.mode != Mode::kShared) first_writer = name.sequence;
+    // The admission rules, as in ViewQueue, for the whole queue in one pass.
+    const auto& blocker = name.mode == Mode::kShared ? first_writer : first;
+    ContenderInfo info = Describe(*node, name);
     info.position = static_cast<int>(infos.size());
-    info.holds = ViewQueue(names, ParseNodeName(info.node)->mode, info.node).lower.empty();
+    info.holds = !(blocker.has_value() && *blocker < name.sequence);
     infos.push_back(std::move(info));
   }
   return infos;
 }
 
 void ReadQueue(session::Session& session, const std::string& parent,
-               absl::AnyInvocable<void(absl::StatusOr<std::vector<ContenderInfo>>) &&> done) {
+               absl::AnyInvocable<void(absl::StatusOr<std::vector<ListedNode>>) &&> done) {
   auto reading = std::make_shared<Reading>();
   reading->done = std::move(done);
   session.Send(zk::GetChildren{parent}, [&session, parent, reading](const zk::Reply& reply) {

@@ -21,9 +21,10 @@ namespace zkrecipes::queue {
 std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes);
 
 // Lists the children of `parent`, then reads the contenders among them, all at once. `done` runs
-// once, on the reactor. Nodes deleted in between are left out.
+// once, on the reactor. Nodes deleted in between are left out; one that this client may not read has
+// a name alone.
 void ReadQueue(session::Session& session, const std::string& parent,
-               absl::AnyInvocable<void(absl::StatusOr<std::vector<ContenderInfo>>) &&> done);
+               absl::AnyInvocable<void(absl::StatusOr<std::vector<ListedNode>>) &&> done);
 
 // The same for the first in the queue alone; nullopt if the queue is empty. Two requests.
 void ReadHead(session::Session& session, const std::string& parent,

@@ -16,7 +16,7 @@ namespace {
 constexpr char kVersion[] = "zkr1";
 }  // namespace
 
-std::string Sequencer::path() const { return zk::ParentPath(node); }
+std::string Sequencer::path() const { return node.empty() ? "" : zk::ParentPath(node); }
 
 std::string Sequencer::ToString() const {
   return absl::StrCat(kVersion, ":", mode, ":", token.value(), ":", node);

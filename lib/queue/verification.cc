@@ -9,13 +9,17 @@ namespace zkrecipes::queue {
 
 void VerifyNode(session::Session& session, const std::string& node, int64_t czxid,
                 absl::AnyInvocable<void(Verdict) &&> done) {
-  const auto committed = std::make_shared<bool>(false);
-  session.Send(session::CommittedBarrier(), [committed](const zk::Reply& reply) {
-    *committed = reply.code == zk::Code::kNoNode;
-  });
-  session.Send(zk::Get{node}, [committed, czxid, id = session.id(),
+  const auto barrier = std::make_shared<zk::Code>(zk::Code::kConnectionLoss);
+  session.Send(session.CommittedBarrier(),
+               [barrier](const zk::Reply& reply) { *barrier = reply.code; });
+  session.Send(zk::Get{node}, [&session, node, barrier, czxid, id = session.id(),
                                done = std::move(done)](const zk::Reply& reply) mutable {
-    if (!*committed) return std::move(done)(Verdict::kUnknown);
+    if (zk::OutcomeUnknown(*barrier)) return std::move(done)(Verdict::kUnknown);
+    // A stranger was in the barrier's way, and the next one has another name.
+    if (*barrier != zk::Code::kNoNode && session.connected()) {
+      return VerifyNode(session, node, czxid, std::move(done));
+    }
+    if (*barrier != zk::Code::kNoNode) return std::move(done)(Verdict::kUnknown);
     if (reply.code == zk::Code::kNoNode) return std::move(done)(Verdict::kGone);
     if (reply.code != zk::Code::kOk) return std::move(done)(Verdict::kUnknown);
     const bool own = reply.stat.czxid == czxid && reply.stat.ephemeral_owner == id;

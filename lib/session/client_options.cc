@@ -103,6 +103,10 @@ absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) 
   return zk::ParseServerList(options.servers);
 }
 
+session::ExpiryMargins MarginsOf(const LeaseOptions& lease) {
+  return {lease.clock_rate_bound, lease.ping_gap, lease.slack};
+}
+
 absl::Status CheckWaitOptions(const WaitOptions& wait) {
   if (wait.timeout >= absl::ZeroDuration()) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -6,12 +6,14 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/guid.h"
 #include "lib/base/random.h"
 
 namespace zkrecipes::session {
 namespace {
 
-const char kNever[] = "/zkrecipes-never/beat";
 constexpr int kBeatsPerTimeout = 10;
 constexpr absl::Duration kUnprovenPeriod = absl::Milliseconds(130);  // of beats, if it is shorter
 constexpr int kReadsPerTimeout = 5;
@@ -33,10 +35,10 @@ bool FromServer(zk::Code code) { return code == zk::Code::kOk || code == zk::Cod
 
 }  // namespace
 
-zk::Request CommittedBarrier() { return zk::Delete{kNever}; }
-
 Heartbeat::Heartbeat(zk::Reactor* reactor, Owner* owner, const Options& options)
-    : reactor_(reactor), owner_(owner), options_(options), bound_(options.margins) {}
+    : reactor_(reactor), owner_(owner), options_(options), bound_(options.margins) {
+  NameMissingNode();
+}
 
 Heartbeat::~Heartbeat() = default;
 
@@ -44,7 +46,7 @@ Heartbeat::~Heartbeat() = default;
 
 void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool new_session) {
   const base::BootTime now = reactor_->Now();
-  if (!new_session) CheckValidity();
+  new_session ? NameMissingNode() : CheckValidity();
   bound_.Connected(began, now, timeout, new_session);
   connected_ = true;
   if (new_session || validity_ == nullptr) NewValidity();
@@ -96,10 +98,15 @@ Heartbeat::Ticket Heartbeat::Sent(const zk::Request& request) {
   const bool del = std::holds_alternative<zk::Delete>(request);
   const bool write = del || std::holds_alternative<zk::Create>(request) ||
                      std::holds_alternative<zk::SetData>(request);
-  return {bound_.Sent(reactor_->Now()), write, del};
+  const auto names = [this](const auto& r) { return r.path.starts_with(missing_node_); };
+  return {bound_.Sent(reactor_->Now()), write, del, std::visit(names, request)};
 }
 
 void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
+  // The node is there, or its namespace is closed to this client: the next beat tries another.
+  if (ticket.of_missing_node && code != zk::Code::kNoNode && !zk::OutcomeUnknown(code)) {
+    NameMissingNode();
+  }
   if (!connected_ || !FromServer(code)) return;
   const base::BootTime now = reactor_->Now();
   const bool committed = Committed(ticket, code);
@@ -125,6 +132,13 @@ void Heartbeat::Prove() {
   CheckValidity();  // the end has moved from GiveUpAt to the deadline: its timer with it
   owner_->OnProven();
 }
+
+// From the kernel and not from the reactor: it must not be guessable, and decides nothing.
+void Heartbeat::NameMissingNode() {
+  missing_node_ = absl::StrCat(options_.namespace_root, "/zkrecipes-missing-", base::NewGuid());
+}
+
+zk::Request Heartbeat::CommittedBarrier() const { return zk::Delete{missing_node_ + "/beat"}; }
 
 void Heartbeat::NewValidity() {
   validity_ = std::make_shared<SessionValidity>(options_.lapses);
@@ -165,7 +179,7 @@ bool Heartbeat::Busy() const { return wanted_ || reactor_->Now() < wanted_until_
 void Heartbeat::Beat() {
   if (!connected_ || beating_ || stopped_) return;
   beating_ = true;
-  const zk::Request request = Busy() ? CommittedBarrier() : zk::Request(zk::Get{kNever});
+  const zk::Request request = Busy() ? CommittedBarrier() : zk::Get{missing_node_ + "/beat"};
   owner_->SendBeat(request, [this, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
     if (alive.expired()) return;
     beating_ = false;

@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
 
 #include <memory>
+#include <string>
 
 #include "lib/session/machine/expiry_bound.h"
 #include "lib/session/session_validity.h"
@@ -11,10 +12,6 @@
 #include "lib/zk/reactor.h"
 
 namespace zkrecipes::session {
-
-// A write that the quorum commits although it fails, with kNoNode: the delete of a node below one that
-// never exists. It needs no right, wakes no watcher and leaves nothing behind.
-zk::Request CommittedBarrier();
 
 // Keeps a session proven alive: listens to every answer, and sees to it that there are some. While a
 // contender has a node in the session, and one session timeout longer, it sends a beat every tenth of
@@ -33,7 +30,8 @@ class Heartbeat {
 
   struct Options {
     ExpiryMargins margins;
-    bool lapses = true;  // see SessionValidity
+    bool lapses = true;            // see SessionValidity
+    std::string namespace_root;    // "" or "/a/b": where the beats' missing node would be
   };
 
   // `owner` and `reactor` outlive it.
@@ -48,11 +46,18 @@ class Heartbeat {
   void SetWanted(bool wanted);
   void Stop();  // no more beats: the session is being closed
 
+  // A write that the quorum commits although it fails, with kNoNode: the delete of a node below one
+  // that does not exist. It needs no permission, wakes no watcher and leaves nothing behind. The
+  // missing node has a random name, and another one in each session and after any other answer: a
+  // stranger who created it, or denied access to it, would end every lease of the session.
+  zk::Request CommittedBarrier() const;
+
   // A request on its way, and what its answer can prove.
   struct Ticket {
     ExpiryBound::Request request;
     bool write = false;
     bool del = false;
+    bool of_missing_node = false;
   };
   Ticket Sent(const zk::Request& request);
   // REQUIRES: in the order of sending.
@@ -62,6 +67,7 @@ class Heartbeat {
   const std::shared_ptr<SessionValidity>& validity() const { return validity_; }
 
  private:
+  void NameMissingNode();
   void NewValidity();
   void CheckValidity();
   void ArmValidityTimer();
@@ -77,6 +83,7 @@ class Heartbeat {
   const Options options_;
   ExpiryBound bound_;
   std::shared_ptr<SessionValidity> validity_;
+  std::string missing_node_;  // its child is what beats ask for
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   bool connected_ = false;

@@ -76,6 +76,8 @@ class Session : private Heartbeat::Owner {
   absl::Duration timeout() const { return timeout_; }       // negotiated; before that: as asked for
   const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet
 
+  // See Heartbeat.
+  zk::Request CommittedBarrier() const { return heartbeat_.CommittedBarrier(); }
   // See zk::Handle::Send. Without a connection: kConnectionLoss.
   void Send(const zk::Request& request, zk::Handle::Done done);
 

@@ -57,7 +57,9 @@ base::BootTime SessionValidity::DeadlineAt(base::BootTime now, Lifetime lifetime
   base::MutexLock lock(mutex_);
   const State state = AtLocked(now, lifetime);
   if (state == State::kUnproven || state == State::kLost) return base::BootTime();
-  const base::BootTime proven = proven_ ? deadline_ : base::BootTime::InfiniteFuture();
+  // If it does not lapse, a lease of lock-delay mode rests on its lifetime alone.
+  const bool bounded = proven_ && (lapses_ || !lifetime.has_value());
+  const base::BootTime proven = bounded ? deadline_ : base::BootTime::InfiniteFuture();
   return lifetime.has_value() ? std::min(proven, confirmed_ + *lifetime) : proven;
 }
 

@@ -24,13 +24,14 @@ void StateFeed::Publish(ClientState state) {
 
 Subscription StateFeed::Subscribe(absl::AnyInvocable<void(ClientState)> callback) {
   auto subscriber = std::make_shared<StateSubscriber>(executor_, std::move(callback));
-  ClientState now;
+  bool due;
   {
+    // Under the lock, so that a newer state comes behind this one.
     base::MutexLock lock(mutex_);
     subscribers_.push_back(subscriber);
-    now = state_;
+    due = subscriber->Put(state_);
   }
-  subscriber->Tell(now);
+  if (due) subscriber->Schedule();
   return SubscriptionOf(std::move(subscriber));
 }
 

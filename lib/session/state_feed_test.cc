@@ -52,6 +52,29 @@ class StateFeedTest : public ::testing::Test {
   std::vector<ClientState> seen_;
 };
 
+// A race: in each round one of the two comes first, and the newer state is told last in any case.
+TEST(StateFeed, NeverTellsTheFirstStateAfterANewerOne) {
+  for (int round = 0; round < 300; ++round) {
+    StateFeed feed(base::NewGrowingExecutor());
+    std::atomic<bool> go = false;
+    std::thread publishes([&] {
+      while (!go) {
+      }
+      feed.Publish(kConnected);
+    });
+    std::promise<void> connected;
+    ClientState last = kSuspended;
+    go = true;
+    const Subscription subscription = feed.Subscribe([&](ClientState state) {
+      if (last == kConnected) ADD_FAILURE() << "told " << static_cast<int>(state) << " after it";
+      last = state;
+      if (state == kConnected) connected.set_value();
+    });
+    publishes.join();
+    connected.get_future().wait();
+  }
+}
+
 TEST_F(StateFeedTest, TellsTheCurrentStateFirstAndThenEveryChangeInOrder) {
   feed_.Publish(kConnected);
   const Subscription subscription = feed_.Subscribe(Recorder());

@@ -26,9 +26,25 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
   Subscriber(std::shared_ptr<Executor> executor, Callback callback)
       : executor_(std::move(executor)), callback_(std::move(callback)) {}
 
-  void Tell(News news) { Enqueue(std::move(news), /*only_the_latest=*/false); }
+  void Tell(News news) {
+    if (Put(std::move(news))) Schedule();
+  }
   // Drops what has not been told yet.
-  void TellLatest(News news) { Enqueue(std::move(news), /*only_the_latest=*/true); }
+  void TellLatest(News news) {
+    if (Put(std::move(news), /*only_the_latest=*/true)) Schedule();
+  }
+  // Tell in two steps, for a caller that must put news in order under a lock of its own, and must not
+  // call an executor under it. Put returns true if Schedule has to follow.
+  [[nodiscard]] bool Put(News news, bool only_the_latest = false) {
+    base::MutexLock lock(mutex_);
+    if (ended_) return false;
+    if (only_the_latest) pending_.clear();
+    pending_.push_back(std::move(news));
+    return !std::exchange(scheduled_, true);
+  }
+  void Schedule() {
+    executor_->Execute([self = this->shared_from_this()] { self->Run(); });
+  }
 
   // Afterwards the callback is not running, unless on this thread, and will not run again.
   void End() {
@@ -41,17 +57,6 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
   }
 
  private:
-  void Enqueue(News news, bool only_the_latest) {
-    {
-      base::MutexLock lock(mutex_);
-      if (ended_) return;
-      if (only_the_latest) pending_.clear();
-      pending_.push_back(std::move(news));
-      if (std::exchange(scheduled_, true)) return;
-    }
-    executor_->Execute([self = this->shared_from_this()] { self->Run(); });
-  }
-
   void Run() {
     std::deque<News> next;
     while (Next(next)) callback_(std::move(next.front()));

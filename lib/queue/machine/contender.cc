@@ -112,6 +112,10 @@ void Contender::Transition::operator()(const event::Lapsed&) {
   BeginLeaving();
 }
 
+void Contender::Transition::operator()(const event::NodeGone&) {
+  if (c_.state_ == State::kHeld) OwnNodeGone();
+}
+
 void Contender::Transition::operator()(const event::Proven&) {
   if (c_.state_ == State::kProving) Grant();
 }

@@ -109,6 +109,8 @@ struct WatchFired {
 struct Leave {};
 // The lease's deadline has passed: it cannot be believed any more, though its session may live.
 struct Lapsed {};
+// The ensemble says that the granted node is not there any more.
+struct NodeGone {};
 // The session is proven again, after a time in which it was not.
 struct Proven {};
 // The timers asked for by the actions below.
@@ -120,8 +122,8 @@ struct DelayOver {
 }  // namespace event
 
 using Event = std::variant<event::Connected, event::Disconnected, event::Expired, event::Replied,
-                           event::WatchFired, event::Leave, event::Lapsed, event::Proven,
-                           event::RetryDue, event::OwnWatchDue, event::DelayOver>;
+                           event::WatchFired, event::Leave, event::Lapsed, event::NodeGone,
+                           event::Proven, event::RetryDue, event::OwnWatchDue, event::DelayOver>;
 
 // ---- Actions: carry them out in order ----------------------------------------------------------
 

@@ -144,6 +144,7 @@ void Contender::Transition::GrantOnceProven() {
 // session is alive, so the own node is there unless another client deleted it; and this server would
 // have reported that deletion earlier, on this same connection.
 bool Contender::Transition::KnowsItIsFirst() const {
+  if (Follows()) return false;  // only a listing shows that the followed lease's node is there
   if (c_.lower_.size() != 1 || !proven_ || c_.own_watch_ != OwnWatch::kArmed) return false;
   // A writer may have been downgraded: then a reader took its place before it was deleted.
   const std::optional<NodeName> blocker = ParseNodeName(c_.lower_.back());

@@ -26,6 +26,7 @@ class Contender::Transition {
   void operator()(const event::WatchFired& e);
   void operator()(const event::Leave& e);
   void operator()(const event::Lapsed& e);
+  void operator()(const event::NodeGone& e);
   void operator()(const event::Proven& e);
   void operator()(const event::RetryDue& e);
   void operator()(const event::OwnWatchDue& e);

@@ -31,7 +31,9 @@ constexpr Marker kMarkers[] = {
     {Dialect::kKazoo, Mode::kLeader, "__lock__"},
 };
 
+// 32 hexadecimal digits, with dashes anywhere.
 bool IsGuid(absl::string_view text) {
+  if (text.size() > 36) return false;
   size_t digits = 0;
   for (const char c : text) {
     if (absl::ascii_isxdigit(static_cast<unsigned char>(c))) {

@@ -170,5 +170,14 @@ TEST(NodeName, SurvivesGarbage) {
   }
 }
 
+TEST(ParseNodeName, RefusesANameThatIsLongerThanAnyLibraryMakes) {
+  const std::string guid = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
+  const std::string longest = "_c_" + guid + "-__READ__-2147483648";
+  EXPECT_TRUE(ParseNodeName(longest).has_value());
+  EXPECT_EQ(longest.size(), kLongestNodeName);
+  EXPECT_FALSE(ParseNodeName("_c_-" + guid + "-lock-0000000001").has_value());
+  EXPECT_FALSE(ParseNodeName(std::string(1000, '-') + guid + "__lock__0000000001").has_value());
+}
+
 }  // namespace
 }  // namespace zkrecipes::queue

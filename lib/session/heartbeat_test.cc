@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/heartbeat.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/zk/timer_queue.h"
+
+namespace zkrecipes::session {
+namespace {
+
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using zk::Code;
+
+constexpr absl::Duration kTimeout = absl::Seconds(10);
+
+class FakeReactor : public zk::Reactor {
+ public:
+  void Post(Task task) override { CallAt(now_, std::move(task)); }
+  base::BootTime Now() override { return now_; }
+  uint64_t Random() override { return random_ += 0x9e3779b97f4a7c15; }
+  TimerId CallAt(base::BootTime when, Task task) override {
+    return timers_.Add(when, std::move(task));
+  }
+  void Cancel(TimerId id) override { timers_.Cancel(id); }
+
+  // Runs what becomes due, each at its own time.
+  void Pass(absl::Duration time) {
+    const base::BootTime end = now_ + time;
+    while (timers_.Next() <= end) {
+      now_ = std::max(now_, timers_.Next());
+      while (auto task = timers_.TakeDue(now_, timers_.Mark())) std::move(task)();
+    }
+    now_ = end;
+  }
+
+ private:
+  base::BootTime now_ = base::BootTime::SinceBoot(absl::Seconds(1000));
+  uint64_t random_ = 0;
+  zk::TimerQueue timers_;
+};
+
+// A connected session whose server is the test: it sees the requests and answers them.
+class HeartbeatTest : public ::testing::Test, private Heartbeat::Owner {
+ protected:
+  HeartbeatTest() {
+    heartbeat_.SetWanted(true);
+    Connect(/*new_session=*/true);
+  }
+
+  void Connect(bool new_session) {
+    heartbeat_.OnConnected(reactor_.Now(), kTimeout, new_session);
+  }
+  // As Session sends a request.
+  void SendBeat(const zk::Request& request, zk::Handle::Done done) override {
+    sent_.push_back({request, heartbeat_.Sent(request), std::move(done)});
+  }
+  void OnProven() override { ++proven_; }
+  void OnLapsed() override { ++lapsed_; }
+
+  // Answers the oldest request.
+  void Answer(Code code) {
+    ASSERT_FALSE(sent_.empty());
+    Sent oldest = std::move(sent_.front());
+    sent_.erase(sent_.begin());
+    heartbeat_.Answered(oldest.ticket, code);
+    std::move(oldest.done)(zk::Reply{code});
+  }
+  std::string PathOfBeat() const { return std::get<zk::Delete>(heartbeat_.CommittedBarrier()).path; }
+  SessionValidity::State state() { return heartbeat_.validity()->At(reactor_.Now()); }
+
+  struct Sent {
+    zk::Request request;
+    Heartbeat::Ticket ticket;
+    zk::Handle::Done done;
+  };
+  FakeReactor reactor_;
+  std::vector<Sent> sent_;
+  int proven_ = 0;
+  int lapsed_ = 0;
+  Heartbeat heartbeat_{&reactor_, this, {.namespace_root = "/team"}};
+};
+
+TEST_F(HeartbeatTest, BeatsBelowAMissingNodeOfItsNamespace) {
+  ASSERT_THAT(sent_, SizeIs(1));
+  EXPECT_EQ(sent_[0].request, heartbeat_.CommittedBarrier());
+  EXPECT_THAT(PathOfBeat(), StartsWith("/team/zkrecipes-missing-"));
+}
+
+TEST_F(HeartbeatTest, NamesTheMissingNodeAnewInEachSession) {
+  const std::string first = PathOfBeat();
+  heartbeat_.OnDisconnected();
+  Connect(/*new_session=*/false);
+  EXPECT_EQ(PathOfBeat(), first);
+  heartbeat_.OnExpired();
+  Connect(/*new_session=*/true);
+  EXPECT_NE(PathOfBeat(), first);
+}
+
+TEST_F(HeartbeatTest, NamesTheMissingNodeAnewWhenAStrangerIsInItsWay) {
+  for (const Code code : {Code::kNotEmpty, Code::kNoAuth, Code::kOk}) {
+    const std::string before = PathOfBeat();
+    Answer(code);
+    EXPECT_NE(PathOfBeat(), before);
+    reactor_.Pass(kTimeout / 10);
+    ASSERT_THAT(sent_, SizeIs(1));
+    EXPECT_EQ(sent_[0].request, heartbeat_.CommittedBarrier());
+  }
+  for (const Code code : {Code::kNoNode, Code::kConnectionLoss}) {
+    const std::string before = PathOfBeat();
+    Answer(code);
+    EXPECT_EQ(PathOfBeat(), before);
+    reactor_.Pass(kTimeout / 10);
+  }
+}
+
+TEST_F(HeartbeatTest, HasOneBeatAtATimeOnItsWay) {
+  reactor_.Pass(kTimeout / 2);
+  EXPECT_THAT(sent_, SizeIs(1));
+  Answer(Code::kNoNode);
+  reactor_.Pass(kTimeout / 10);
+  EXPECT_THAT(sent_, SizeIs(1));
+}
+
+TEST_F(HeartbeatTest, KeepsTheSessionProvenWhileBeatsAreAnswered) {
+  for (int i = 0; i < 100; ++i) {
+    if (!sent_.empty()) Answer(Code::kNoNode);
+    reactor_.Pass(kTimeout / 20);
+  }
+  EXPECT_EQ(state(), SessionValidity::State::kBelieved);
+  EXPECT_EQ(lapsed_, 0);
+  reactor_.Pass(kTimeout);
+  EXPECT_EQ(lapsed_, 1);
+}
+
+// A lease that is wanted now must not end with what is left of an old proof.
+TEST_F(HeartbeatTest, BeginsAnewForALeaseThatIsWantedWhenLittleTimeIsLeft) {
+  const auto before = heartbeat_.validity();
+  heartbeat_.SetWanted(false);
+  reactor_.Pass(kTimeout / 2);
+  heartbeat_.SetWanted(true);
+  EXPECT_EQ(heartbeat_.validity(), before) << "enough is left";
+  heartbeat_.SetWanted(false);
+  reactor_.Pass(kTimeout / 3);
+  heartbeat_.SetWanted(true);
+  EXPECT_NE(heartbeat_.validity(), before);
+  EXPECT_EQ(state(), SessionValidity::State::kUnproven);
+}
+
+}  // namespace
+}  // namespace zkrecipes::session
