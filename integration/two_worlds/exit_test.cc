@@ -36,7 +36,7 @@ TEST_F(ExitInAWorld, CloseEndsEveryWaitAndEveryLeaseAndLeavesNothing) {
   EXPECT_THAT(Queue(), IsEmpty());
   ExpectRefusedOnce(waiting);
   EXPECT_TRUE(world().Await([&] { return lease.lost().stop_requested(); }));
-  EXPECT_EQ(lease.state(), Lease::State::kReleased);
+  EXPECT_EQ(lease.state(), Lease::State::kLost);
   const absl::Status released = std::move(lease).Release();
   EXPECT_EQ(released.code(), StatusCode::kAborted);
   EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
@@ -92,7 +92,7 @@ TEST_F(ExitInAWorld, AClientMayGoBeforeItsLeaseAndItsWaits) {
   EXPECT_THAT(Queue(), SizeIs(1)) << "the destructor waits until what the client_ had is gone";
   ExpectRefusedOnce(waiting);
   EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));
-  EXPECT_EQ(lease->state(), Lease::State::kReleased);
+  EXPECT_EQ(lease->state(), Lease::State::kLost);
   EXPECT_GT(lease->token().value(), 0);
   EXPECT_TRUE(Answer(next).ok());
   lease.reset();

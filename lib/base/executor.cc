@@ -2,7 +2,10 @@
 
 #include "lib/base/executor.h"
 
+#include <signal.h>
+
 #include <deque>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -16,7 +19,10 @@ using Task = absl::AnyInvocable<void() &&>;
 
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
-  explicit Pool(absl::Duration idle_for) : idle_for_(absl::ToChronoNanoseconds(idle_for)) {}
+  Pool(absl::Duration idle_for, StartThread start)
+      : idle_for_(absl::ToChronoNanoseconds(idle_for)), start_(start) {
+    pthread_sigmask(SIG_BLOCK, nullptr, &makers_signals_);
+  }
 
   void Execute(Task task) {
     {
@@ -28,11 +34,15 @@ class Pool : public std::enable_shared_from_this<Pool> {
         return;
       }
     }
-    std::thread([self = shared_from_this()] { self->Run(); }).detach();
+    try {
+      start_([self = shared_from_this()] { self->Run(); });
+    } catch (const std::system_error&) {  // the task stays in line
+    }
   }
 
  private:
   void Run() {
+    pthread_sigmask(SIG_SETMASK, &makers_signals_, nullptr);
     Task task;
     while (Next(task)) std::exchange(task, nullptr)();
   }
@@ -57,6 +67,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   }
 
   const std::chrono::nanoseconds idle_for_;
+  const StartThread start_;
+  sigset_t makers_signals_;
   Mutex mutex_;
   CondVar work_;
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
@@ -65,7 +77,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
 class GrowingExecutor : public Executor {
  public:
-  explicit GrowingExecutor(absl::Duration idle_for) : pool_(std::make_shared<Pool>(idle_for)) {}
+  GrowingExecutor(absl::Duration idle_for, StartThread start)
+      : pool_(std::make_shared<Pool>(idle_for, start)) {}
   void Execute(Task task) override { pool_->Execute(std::move(task)); }
 
  private:
@@ -79,8 +92,9 @@ class Inline : public Executor {
 
 }  // namespace
 
-std::shared_ptr<Executor> NewGrowingExecutor(absl::Duration idle_for) {
-  return std::make_shared<GrowingExecutor>(idle_for);
+std::shared_ptr<Executor> NewGrowingExecutor(absl::Duration idle_for, StartThread start) {
+  if (start == nullptr) start = [](std::function<void()> run) { std::thread(run).detach(); };
+  return std::make_shared<GrowingExecutor>(idle_for, start);
 }
 
 }  // namespace base

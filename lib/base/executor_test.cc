@@ -2,10 +2,15 @@
 
 #include "lib/base/executor.h"
 
+#include <signal.h>
+
+#include <atomic>
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -106,6 +111,43 @@ TEST(GrowingExecutor, MayBeDestroyedByItsOwnTaskAndStillRunsTheRest) {
   });
   go.set_value();
   last.get_future().wait();
+}
+
+// EAGAIN, as at the limit of processes.
+TEST(GrowingExecutor, RunsATaskForWhichNoThreadCouldBeStartedLater) {
+  static std::atomic<bool> refused = false;
+  const auto executor = NewGrowingExecutor(absl::Seconds(60), [](std::function<void()> run) {
+    if (refused) throw std::system_error(EAGAIN, std::generic_category());
+    std::thread(run).detach();
+  });
+  std::latch release(1), first(1), second(1), third(1);
+  executor->Execute([&] {
+    release.wait();
+    first.count_down();
+  });
+  refused = true;
+  executor->Execute([&] { second.count_down(); });  // behind the blocked one
+  release.count_down();
+  second.wait();
+  first.wait();
+  refused = false;
+  executor->Execute([&] { third.count_down(); });
+  third.wait();
+}
+
+TEST(GrowingExecutor, GivesItsThreadsTheSignalsOfItsMaker) {
+  const auto executor = NewGrowingExecutor();
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::promise<bool> blocked;
+  executor->Execute([&blocked] {
+    sigset_t mine;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mine);
+    blocked.set_value(sigismember(&mine, SIGTERM) == 1);
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_FALSE(blocked.get_future().get());
 }
 
 TEST(InlineExecutor, RunsATaskBeforeExecuteReturns) {

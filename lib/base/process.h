@@ -3,10 +3,8 @@
 #ifndef ZKRECIPES_LIB_BASE_PROCESS_H_
 #define ZKRECIPES_LIB_BASE_PROCESS_H_
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -17,11 +15,15 @@ namespace zkrecipes::base {
 // the parent's session, and a mutex may have been copied while held. So a child only ever leaks.
 class HomeProcess {
  public:
-  HomeProcess() : pid_(getpid()) {}
-  bool IsThisProcess() const { return getpid() == pid_; }
+  HomeProcess() : number_(ThisProcess()) {}
+  bool IsThisProcess() const { return ThisProcess() == number_; }
 
  private:
-  pid_t pid_;
+  // Another number than in any process that this one descends from by fork or clone. Not the process
+  // id: the first child in a new PID namespace has number 1, as its parent may have.
+  static uint64_t ThisProcess();
+
+  uint64_t number_;
 };
 
 // Makes sure that what `pointer` shares is never destroyed by this process. It stays reachable, so

@@ -2,7 +2,9 @@
 
 #include "lib/base/process.h"
 
+#include <sched.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -28,6 +30,19 @@ TEST(HomeProcess, IsTheOneThatMadeTheObject) {
 TEST(HomeProcess, IsNotAForkedChild) {
   const HomeProcess home;
   EXPECT_FALSE(InAChild([&home] { return home.IsThisProcess(); }));
+}
+
+// As the first process of a container does: parent and child both have number 1.
+TEST(HomeProcess, IsNotAChildWithTheSameProcessId) {
+  const HomeProcess home;
+  if (unshare(CLONE_NEWPID) != 0) GTEST_SKIP() << "needs the right to make a PID namespace";
+  EXPECT_FALSE(InAChild([&home] {
+    if (getpid() != 1) return true;
+    const HomeProcess inner;
+    // A PID namespace of its own for the next child, number 1 as well.
+    if (unshare(CLONE_NEWPID) != 0) return true;
+    return InAChild([&] { return inner.IsThisProcess() || home.IsThisProcess(); });
+  }));
 }
 
 TEST(Leak, KeepsWhatIsSharedAlive) {

@@ -21,6 +21,9 @@ using queue::Outcome;
 // A contender watches its own node only after this fraction of the session timeout, so that a short
 // critical section pays nothing for that watch.
 constexpr int kOwnWatchFraction = 10;
+// How rarely a waiter looks whether its blocker is still there: see StartLookTimer. Spread out by
+// OnAfter, so that the waiters of a long queue do not look all at once.
+constexpr int kTimeoutsPerLook = 4;
 constexpr size_t kSuffixBytes = 11;  // "-2147483648"
 
 }  // namespace
@@ -210,6 +213,10 @@ void ContenderRunner::Act(const action::StartRetryTimer&) {
 
 void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
   OnAfter(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
+}
+
+void ContenderRunner::Act(const action::StartLookTimer& start) {
+  OnAfter(session_->timeout() * kTimeoutsPerLook, event::LookDue{start.op});
 }
 
 // Without jitter: the holder before relies on all of it.

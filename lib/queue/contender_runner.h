@@ -54,6 +54,7 @@ class ContenderRunner : public session::SessionListener,
   void Act(const queue::action::Unwatch& unwatch);
   void Act(const queue::action::StartRetryTimer&);
   void Act(const queue::action::StartOwnWatchTimer&);
+  void Act(const queue::action::StartLookTimer& start);
   void Act(const queue::action::StartDelayTimer& start);
   void Act(const queue::Grant& grant);
   void Act(const queue::action::LeaseLost& lost);

@@ -21,6 +21,8 @@ const char* Describe(queue::LossReason why) {
       return "somebody else deleted its node";
     case queue::LossReason::kLapsed:
       return "its session could not be proven to be alive in time";
+    case queue::LossReason::kClientClosed:
+      return "the client was closed";
   }
   return "";
 }
@@ -81,7 +83,7 @@ absl::Status LeaseState::WhyLost(const char* operation) {
   base::MutexLock lock(mutex_);
   return absl::AbortedError(
       absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ",
-                   phase_ == Phase::kReleased ? "the client was closed" : Describe(why_)));
+                   Describe(why_)));
 }
 
 absl::Status LeaseState::CheckAlive(const char* operation) {
@@ -158,15 +160,33 @@ void LeaseState::OnLost(queue::LossReason why) {
 }
 
 Lease::State LeaseState::OnClosed() {
-  const Lease::State before = EnterReleased();
+  Lease::State before;
+  {
+    base::MutexLock lock(mutex_);
+    before = StateLocked();
+    if (!IsOver(before)) {
+      phase_ = Phase::kLost;
+      why_ = queue::LossReason::kClientClosed;
+    }
+  }
   RequestStop();
   return before;
+}
+
+std::stop_token LeaseState::lost() {
+  base::MutexLock lock(mutex_);
+  watched_ = true;
+  return lost_.get_token();
 }
 
 void LeaseState::RequestStop() {
   {
     base::MutexLock lock(mutex_);
     if (std::exchange(stop_asked_, true)) return;
+    if (!watched_) {  // no callback to run, so no thread to ask for
+      lost_.request_stop();
+      return;
+    }
   }
   // In a task of its own: a callback that the user registered with the token may block.
   core_->executor()->Execute([lost = lost_]() mutable { lost.request_stop(); });

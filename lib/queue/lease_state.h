@@ -45,7 +45,7 @@ class LeaseState {
   // released.
   base::BootTime deadline();
   absl::Duration remaining();
-  std::stop_token lost() const { return lost_.get_token(); }
+  std::stop_token lost();
   const Sequencer& sequencer() const { return sequencer_; }
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
@@ -59,7 +59,7 @@ class LeaseState {
 
   // From the contender, on the reactor.
   void OnLost(queue::LossReason why);
-  Lease::State OnClosed();  // the client is being closed; returns the state before
+  Lease::State OnClosed();  // the client is being closed: it is lost; returns the state before
 
   ClientCore& core() { return *core_; }
 
@@ -85,6 +85,7 @@ class LeaseState {
   base::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
   bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
+  bool watched_ ABSL_GUARDED_BY(mutex_) = false;  // lost() was called: there may be callbacks
   queue::LossReason why_ ABSL_GUARDED_BY(mutex_) = queue::LossReason::kLapsed;
 };
 

@@ -160,9 +160,9 @@ TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
   EXPECT_EQ(lease_->state(), State::kReleased);
 }
 
-TEST_F(LeaseStateTest, ThatTheClientClosedIsReleasedAndTellsItsReleaser) {
+TEST_F(LeaseStateTest, ThatTheClientClosedIsLostAndTellsItsReleaser) {
   lease_->OnClosed();
-  EXPECT_EQ(lease_->state(), State::kReleased);
+  EXPECT_EQ(lease_->state(), State::kLost);
   EXPECT_TRUE(lease_->lost().stop_requested());
   EXPECT_EQ(holder_->left, 0) << "the contender leaves by itself";
   const absl::Status released = lease_->Release({});

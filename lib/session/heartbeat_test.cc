@@ -2,6 +2,7 @@
 
 #include "lib/session/heartbeat.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>

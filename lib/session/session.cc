@@ -15,9 +15,11 @@
 namespace zkrecipes::session {
 namespace {
 
-// Order and repetition do not count.
-bool SameAddresses(const zk::NumericServers& a, const zk::NumericServers& b) {
-  return std::set<std::string>(a.begin(), a.end()) == std::set<std::string>(b.begin(), b.end());
+// An answer may be partial, or a rotating choice of the servers: only if it has none that this session
+// was ever connected to, they have moved.
+bool Moved(const zk::NumericServers& to, const std::set<std::string>& reached) {
+  return std::none_of(to.begin(), to.end(),
+                      [&reached](const std::string& server) { return reached.contains(server); });
 }
 
 }  // namespace
@@ -31,6 +33,7 @@ class Session::HandleListener : public zk::HandleListener {
     if (session_ == nullptr) return;
     session_->timeout_ = negotiated;
     session_->began_ = began;
+    session_->reached_.insert(session_->handle_->server());
     session_->On(event::Connected{id});
   }
   void OnDisconnected(int attempt) override {
@@ -94,7 +97,7 @@ void Session::Act(const action::Resolve&) {
                            Trouble(addresses.status());
                            return On(event::ResolveFailed{});
                          }
-                         const bool moved = !SameAddresses(*addresses, addresses_);
+                         const bool moved = Moved(*addresses, reached_);
                          addresses_ = *std::move(addresses);
                          On(event::Resolved{moved});
                        });
@@ -102,6 +105,7 @@ void Session::Act(const action::Resolve&) {
 }
 
 void Session::Act(const action::OpenHandle&) {
+  reached_.clear();
   options_.handle.servers = addresses_;
   options_.handle.seed = reactor_->Random();
   listener_ = std::make_unique<HandleListener>(this);

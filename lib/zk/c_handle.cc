@@ -91,6 +91,14 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   return absl::OkStatus();
 }
 
+std::string CHandle::server() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  auto& generic = reinterpret_cast<sockaddr&>(address);
+  if (!connected_ || getpeername(outbox_.fd(), &generic, &size) != 0) return "";
+  return ToNumeric(generic, size);
+}
+
 CHandle::~CHandle() {
   if (!home_.IsThisProcess()) return;
   if (callbacks_ > 0) base::Die("a handle was destroyed inside one of its own callbacks");

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string>
 
 #include "lib/base/backoff.h"
 #include "lib/base/process.h"
@@ -39,6 +40,7 @@ class CHandle final : public Handle, public Pollable {
   void Send(const Request& request, Done done) override;
   void Close(bool patient) override;
   int pending() const override { return pending_.size(); }
+  std::string server() const override;
 
   void Drain() override;
   Interest Prepare() override;

@@ -70,6 +70,8 @@ class Handle {
   virtual void Close(bool patient) = 0;
 
   virtual int pending() const = 0;  // requests not answered yet
+  // The one of HandleOptions::servers that it is connected to; "" if that is not known.
+  virtual std::string server() const = 0;
 };
 
 class HandleFactory {

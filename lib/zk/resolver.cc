@@ -42,22 +42,10 @@ int Look(const ServerAddress& server, int flags, AddressList& result) {
   return error;
 }
 
-// "127.0.0.1:2181", "[::1]:2181"; nothing for another family.
-std::optional<std::string> ToNumeric(const addrinfo& address) {
-  if (address.ai_family != AF_INET && address.ai_family != AF_INET6) return std::nullopt;
-  char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  if (getnameinfo(address.ai_addr, address.ai_addrlen, host, sizeof(host), port, sizeof(port),
-                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return std::nullopt;
-  }
-  if (address.ai_family == AF_INET) return absl::StrCat(host, ":", port);
-  return absl::StrCat("[", host, "]:", port);
-}
-
 void Append(const AddressList& list, NumericServers& servers) {
   for (const addrinfo* a = list.get(); a != nullptr; a = a->ai_next) {
-    if (std::optional<std::string> numeric = ToNumeric(*a)) servers.push_back(*std::move(numeric));
+    std::string numeric = ToNumeric(*a->ai_addr, a->ai_addrlen);
+    if (!numeric.empty()) servers.push_back(std::move(numeric));
   }
 }
 
@@ -120,6 +108,18 @@ class GetaddrinfoResolver : public Resolver {
 };
 
 }  // namespace
+
+std::string ToNumeric(const sockaddr& address, socklen_t size) {
+  if (address.sa_family != AF_INET && address.sa_family != AF_INET6) return "";
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getnameinfo(&address, size, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  if (address.sa_family == AF_INET) return absl::StrCat(host, ":", port);
+  return absl::StrCat("[", host, "]:", port);
+}
 
 std::shared_ptr<Resolver> SystemResolver() { return std::make_shared<GetaddrinfoResolver>(); }
 

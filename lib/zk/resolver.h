@@ -3,6 +3,8 @@
 #ifndef ZKRECIPES_LIB_ZK_RESOLVER_H_
 #define ZKRECIPES_LIB_ZK_RESOLVER_H_
 
+#include <sys/socket.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +20,9 @@ namespace zkrecipes::zk {
 // in number (one is repeated where needed), because with an even number the C client spins at 100 %
 // CPU and never comes back to a server that refused once.
 using NumericServers = std::vector<std::string>;
+
+// One of them; "" for an address of another family.
+std::string ToNumeric(const sockaddr& address, socklen_t size);
 
 // Turns names into addresses, on a thread that may block in the system's resolver.
 class Resolver {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 #include "testing/memory/host.h"
 
@@ -66,6 +67,7 @@ void MemoryHandle::Connect() {
   began_ = host_->Now();
   last_heard_ = began_;
   const int server = ChooseServer();
+  server_ = absl::StrCat(server);
   if (host_->network_ != Host::Network::kDown) {
     connection_ =
         ensemble_->Connect(server, wire::Hello{session_, options_.session_timeout, seen_zxid_,

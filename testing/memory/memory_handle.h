@@ -32,6 +32,7 @@ class MemoryHandle final : public zk::Handle {
   // Does not block: with `patient` the ensemble goes on until the session is closed, in no time.
   void Close(bool patient) override;
   int pending() const override { return pending_.size(); }
+  std::string server() const override { return server_; }
 
   // ---- For the Host ------------------------------------------------------------------------------
 
@@ -68,6 +69,7 @@ class MemoryHandle final : public zk::Handle {
 
   ConnectionId connection_ = 0;
   size_t next_server_ = 0;
+  std::string server_;  // of the connection, or of the one before
   int failed_attempts_ = 0;
   bool connected_ = false;
   bool ended_ = false;

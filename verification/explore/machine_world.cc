@@ -72,6 +72,8 @@ class MachineWorld::Doing {
 
   void operator()(const queue::action::StartRetryTimer&) { contestant_.retry_due = true; }
   void operator()(const queue::action::StartOwnWatchTimer&) { contestant_.own_watch_due = true; }
+  // No watch is lost here: a look finds nothing.
+  void operator()(const queue::action::StartLookTimer&) {}
   void operator()(const queue::action::StartDelayTimer& a) { contestant_.delay_due = a.op; }
 
   void operator()(const queue::Grant& a) {

@@ -56,6 +56,7 @@ void Contender::Transition::operator()(const event::Replied& e) {
   if (e.op == 0) return;
   proven_ = e.proven;
   if (e.op == c_.own_watch_op_) return OnOwnWatchReply(e.reply.code);
+  if (e.op == c_.look_op_) return OnLookReply(e.reply.code);
   if (e.op != c_.main_op_ && e.op != c_.list_op_) return;  // not waited for any more
   if (NoAnswer(e.reply.code)) return RetryLater();
   if (e.op == c_.main_op_) {
@@ -128,6 +129,27 @@ void Contender::Transition::operator()(const event::DelayOver& e) {
   if (e.op != c_.delay_op_) return;  // of a session of before
   c_.delay_over_ = true;
   if (c_.state_ == State::kDelaying) List();
+}
+
+// A look at the blocker, not at the queue: usually it is still there.
+void Contender::Transition::operator()(const event::LookDue& e) {
+  if (e.op != c_.look_op_ || c_.state_ != State::kWatching) return;
+  if (!c_.connected_ || c_.main_op_ != 0) return LookLater();
+  c_.look_op_ = Send(zk::Get{BlockerPath()});
+}
+
+void Contender::Transition::OnLookReply(Code code) {
+  if (c_.state_ != State::kWatching) return;
+  if (code != Code::kNoNode) return LookLater();
+  Do(action::Unwatch{BlockerPath()});
+  c_.main_op_ = 0;
+  c_.lower_.pop_back();
+  List();
+}
+
+void Contender::Transition::LookLater() {
+  c_.look_op_ = c_.next_op_++;
+  Do(action::StartLookTimer{c_.look_op_});
 }
 
 void Contender::Transition::operator()(const event::OwnWatchDue&) {

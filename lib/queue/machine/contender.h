@@ -80,7 +80,7 @@ enum class Outcome {
   kWriterQueued,  // an upgrade: another writer is in front
 };
 
-enum class LossReason { kSessionExpired, kNodeDeleted, kLapsed };
+enum class LossReason { kSessionExpired, kNodeDeleted, kLapsed, kClientClosed };
 
 // ---- Events ------------------------------------------------------------------------------------
 
@@ -116,6 +116,9 @@ struct Proven {};
 // The timers asked for by the actions below.
 struct RetryDue {};
 struct OwnWatchDue {};
+struct LookDue {
+  OpId op = 0;  // of StartLookTimer
+};
 struct DelayOver {
   OpId op = 0;  // of StartDelayTimer
 };
@@ -123,7 +126,7 @@ struct DelayOver {
 
 using Event = std::variant<event::Connected, event::Disconnected, event::Expired, event::Replied,
                            event::WatchFired, event::Leave, event::Lapsed, event::NodeGone,
-                           event::Proven, event::RetryDue, event::OwnWatchDue, event::DelayOver>;
+                           event::Proven, event::RetryDue, event::OwnWatchDue, event::LookDue, event::DelayOver>;
 
 // ---- Actions: carry them out in order ----------------------------------------------------------
 
@@ -137,10 +140,15 @@ struct Send {
 struct Unwatch {
   std::string path;
 };
-// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue; after the lock delay:
-// event::DelayOver.
+// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue, event::LookDue; after the
+// lock delay: event::DelayOver.
 struct StartRetryTimer {};
 struct StartOwnWatchTimer {};
+// A few session timeouts: in case the server has lost the watch on the blocker. (The C client ignores
+// an error in answer to setting its watches again after a reconnection.)
+struct StartLookTimer {
+  OpId op = 0;
+};
 struct StartDelayTimer {
   OpId op = 0;
 };
@@ -171,7 +179,8 @@ struct Finished {
 }  // namespace action
 
 using Action = std::variant<action::Send, action::Unwatch, action::StartRetryTimer,
-                            action::StartOwnWatchTimer, action::StartDelayTimer, Grant,
+                            action::StartOwnWatchTimer, action::StartLookTimer,
+                            action::StartDelayTimer, Grant,
                             action::LeaseLost, action::LeaveRefused, action::Finished>;
 using Actions = std::vector<Action>;
 
@@ -230,6 +239,7 @@ class Contender {
   OpId main_op_ = 0;
   OpId list_op_ = 0;
   OpId own_watch_op_ = 0;
+  OpId look_op_ = 0;  // kWatching: of the timer, then of the get of the blocker
   OwnWatch own_watch_ = OwnWatch::kNotYet;
   OpId delay_op_ = 0;  // of the lock delay, once it has begun
   bool delay_over_ = false;
@@ -240,7 +250,7 @@ class Contender {
 
   auto Tie() const {
     return std::tie(candidacy_, state_, connected_, session_, guid_, node_, stat_, missing_, lower_,
-                    next_op_, main_op_, list_op_, own_watch_op_, own_watch_, delay_op_, delay_over_,
+                    next_op_, main_op_, list_op_, own_watch_op_, look_op_, own_watch_, delay_op_, delay_over_,
                     record_version_, marked_, end_);
   }
 

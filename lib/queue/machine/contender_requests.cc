@@ -67,6 +67,7 @@ void Contender::Transition::List() {
 void Contender::Transition::WatchBlocker() {
   c_.state_ = State::kWatching;
   c_.main_op_ = Send(zk::WatchNode{BlockerPath()});
+  LookLater();
 }
 
 void Contender::Transition::Delete() {

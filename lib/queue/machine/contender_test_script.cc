@@ -31,6 +31,10 @@ Script& Script::On(const Event& event) {
       last_request_ = send->request;
     }
     if (const auto* delay = std::get_if<action::StartDelayTimer>(&action)) delay_ = delay->op;
+    if (const auto* look = std::get_if<action::StartLookTimer>(&action)) {
+      look_ = look->op;  // every wait has one: not worth a word in each story
+      continue;
+    }
     const bool unwatch = std::holds_alternative<action::Unwatch>(action);
     if (unwatch || std::holds_alternative<action::Send>(action)) ++requests_;
     unexpected_.push_back(std::move(action));

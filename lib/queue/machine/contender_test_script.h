@@ -55,6 +55,7 @@ class Script {
   }
   Script& RetryDue() { return On(event::RetryDue{}); }
   Script& OwnWatchDue() { return On(event::OwnWatchDue{}); }
+  Script& LookDue() { return On(event::LookDue{look_}); }       // the latest
   Script& DelayOver() { return On(event::DelayOver{delay_}); }  // the latest
   Script& Deleted(const std::string& node);                     // its watch fires
   Script& Changed(const std::string& node);  // its watch is used up by something else
@@ -91,6 +92,7 @@ class Script {
   zk::SessionId session_ = 0;
   bool proven_ = false;
   OpId delay_ = 0;
+  OpId look_ = 0;
   std::deque<action::Send> outstanding_;
   std::vector<OpId> stale_;
   Actions unexpected_;  // not yet expected

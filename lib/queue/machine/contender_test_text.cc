@@ -68,6 +68,8 @@ const char* TextOf(LossReason why) {
       return "node";
     case LossReason::kLapsed:
       return "lapsed";
+    case LossReason::kClientClosed:
+      return "closed";
   }
   return "";
 }
@@ -88,6 +90,7 @@ struct ActionText {
   }
   std::string operator()(const action::StartRetryTimer&) const { return "retry timer"; }
   std::string operator()(const action::StartOwnWatchTimer&) const { return "own timer"; }
+  std::string operator()(const action::StartLookTimer&) const { return "look timer"; }
   std::string operator()(const action::StartDelayTimer&) const { return "delay timer"; }
   std::string operator()(const Grant& a) const {
     return absl::StrCat("granted ", Label(a.node), " token ", a.token, " in ", a.session);

@@ -30,6 +30,7 @@ class Contender::Transition {
   void operator()(const event::Proven& e);
   void operator()(const event::RetryDue& e);
   void operator()(const event::OwnWatchDue& e);
+  void operator()(const event::LookDue& e);
   void operator()(const event::DelayOver& e);
 
  private:
@@ -39,6 +40,8 @@ class Contender::Transition {
   void LoseRequests();
   void RetryLater();
   void OnOwnWatchReply(zk::Code code);
+  void OnLookReply(zk::Code code);
+  void LookLater();
 
   // contender_requests.cc: each sends what its state waits for. REQUIRES: connected, but for List.
   void Probe();

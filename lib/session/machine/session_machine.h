@@ -38,7 +38,7 @@ namespace zkrecipes::session {
 namespace event {
 struct Start {};
 struct Resolved {      // the servers' names, to addresses
-  bool moved = false;  // they differ from the handle's
+  bool moved = false;  // none of them was ever reached by the handle
 };
 struct ResolveFailed {};  // or no handle could be opened
 struct PauseOver {};
