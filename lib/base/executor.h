@@ -13,8 +13,8 @@ namespace zkrecipes::base {
 
 // The library's own executor: a task never waits behind another one, because a thread is added
 // whenever none is idle. Idle threads end after `idle_for`. Thread-safe; Execute never blocks on
-// a task. Threads are detached and share the executor's state, so destroying it from one of its own
-// tasks is fine; tasks already handed over still run.
+// a task. Threads are detached and share the executor's state, so one of its own tasks may destroy
+// it; tasks already handed over still run.
 std::shared_ptr<Executor> NewGrowingExecutor(absl::Duration idle_for = absl::Seconds(5));
 
 }  // namespace zkrecipes::base

@@ -21,8 +21,8 @@ namespace {
 constexpr size_t kMaxOwnerId = 512;
 constexpr int32_t kToQueue = 1 | 4 | 8;  // the permissions read, create, delete
 
-// In less than the lower limit no handshake is sure to end, and no server grants so little. The upper
-// one is the protocol's: an int32 of milliseconds.
+// Below the lower limit a handshake may not complete in time, and no server grants so little. The
+// upper limit is the protocol's: an int32 of milliseconds.
 absl::Status CheckTimeout(absl::Duration timeout) {
   if (timeout >= absl::Milliseconds(100) &&
       timeout <= absl::Milliseconds(std::numeric_limits<int32_t>::max())) {

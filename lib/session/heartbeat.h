@@ -12,15 +12,15 @@
 
 namespace zkrecipes::session {
 
-// A write that the quorum commits although it fails, with kNoNode: the delete of a node below one that
-// never exists. It needs no right, wakes no watcher and leaves nothing behind.
+// A write that the quorum commits although it fails, with kNoNode: the delete of a node below one
+// that never exists. It needs no permission, wakes no watcher and leaves nothing behind.
 zk::Request CommittedBarrier();
 
-// Keeps a session proven alive: listens to every answer, and sees to it that there are some. While a
-// contender has a node in the session, and one session timeout longer, it sends a beat every tenth of
-// the timeout: a CommittedBarrier. Otherwise a read, half as often, so that the next lease is proven
-// soon. At most one of them is on its way. It announces the end of a SessionValidity, once, and
-// begins the next one. On the reactor.
+// Keeps a session proven alive: listens to every answer, and makes sure that there are some. While
+// a contender has a node in the session, and for one session timeout longer, it sends a beat every
+// tenth of the timeout: a CommittedBarrier. Otherwise it sends a read, half as often, so that the
+// next lease is proven soon. At most one of them is under way. It announces the end of a
+// SessionValidity, once, and begins the next one. On the reactor.
 class Heartbeat {
  public:
   class Owner {
@@ -44,11 +44,11 @@ class Heartbeat {
   void OnConnected(base::BootTime began, absl::Duration timeout, bool new_session);
   void OnDisconnected();
   void OnExpired();
-  // Whether any contender has, or wants, a node in the session.
+  // Whether any contender has or wants a node in the session.
   void SetWanted(bool wanted);
   void Stop();  // no more beats: the session is being closed
 
-  // A request on its way, and what its answer can prove.
+  // A request under way, and what its answer can prove.
   struct Ticket {
     ExpiryBound::Request request;
     bool write = false;
@@ -82,7 +82,7 @@ class Heartbeat {
   bool connected_ = false;
   bool stopped_ = false;
   bool wanted_ = false;
-  bool beating_ = false;  // a beat is on its way
+  bool beating_ = false;  // a beat is under way
   base::BootTime wanted_until_;
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId validity_timer_ = 0;

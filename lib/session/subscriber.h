@@ -30,7 +30,7 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
   // Drops what has not been told yet.
   void TellLatest(News news) { Enqueue(std::move(news), /*only_the_latest=*/true); }
 
-  // Afterwards the callback is not running, unless on this thread, and will not run again.
+  // After this the callback is not running, except on this thread, and will not run again.
   void End() {
     base::MutexLock lock(mutex_);
     ended_ = true;
@@ -82,8 +82,8 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
   std::thread::id running_on_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Ends the subscriber when destroyed, and then calls `ended`. In a forked child it only leaks: the
-// subscriber's mutex may be held by a thread that is not there.
+// Ends the subscriber when destroyed, and then calls `ended`. In a forked child it only leaks: a
+// thread that does not exist there may hold the subscriber's mutex.
 template <typename News>
 Subscription SubscriptionOf(
     std::shared_ptr<Subscriber<News>> subscriber, absl::AnyInvocable<void() &&> ended = [] {}) {

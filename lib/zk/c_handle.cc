@@ -23,10 +23,10 @@ void NoAuthCompletion(int /*rc*/, const void* /*data*/) {
   // A refusal arrives as a session event as well.
 }
 
-// Once for the process's private copy of the C client.
+// Done once for the process's private copy of the C client.
 void ConfigureCClient() {
   static const bool configured = [] {
-    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // its log has static buffers, unlocked
+    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // its log uses static buffers without a lock
     zoo_deterministic_conn_order(1);                   // we shuffle; it would reseed random()
     return true;
   }();
@@ -98,7 +98,7 @@ CHandle::~CHandle() {
 }
 
 void CHandle::OnSessionEvent(int state) {
-  // The event's state; zoo_state() still says "connected" while a loss is reported.
+  // Uses the event's state: zoo_state() still says "connected" while a loss is reported.
   if (state == ZOO_CONNECTED_STATE) {
     Connected();
   } else {
@@ -122,7 +122,7 @@ void CHandle::Lost() {
 }
 
 void CHandle::Failed(bool was_connected) {
-  if (connected_) return;  // it was only this call that failed
+  if (connected_) return;  // only this call failed
   outbox_.Drop();
   if (is_unrecoverable(zh_)) return End();
   retry_at_ = reactor_->Now() + backoff_.Next(reactor_->Random());
@@ -132,7 +132,7 @@ void CHandle::Failed(bool was_connected) {
 void CHandle::End() {
   if (std::exchange(ended_, true)) return;
   end_code_ = zoo_state(zh_) == ZOO_AUTH_FAILED_STATE ? Code::kAuthFailed : Code::kSessionExpired;
-  // By a task of its own: after the answers that are on their way, and so that Close is allowed.
+  // In a task of its own: after the answers that are under way, and where Close is allowed.
   reactor_->Post([alive = std::weak_ptr(alive_), this] {
     if (alive.lock() != nullptr && zh_ != nullptr) listener_->OnEnded(end_code_);
   });
@@ -164,8 +164,9 @@ void CHandle::PrepareToClose(bool patient) {
   outbox_.Flush();
   outbox_.SetDirect();
   if (patient) return;
-  // The C client would wait up to 3 s to send and 1.5 s for an answer. With nothing to read ever
-  // again it does not wait for the answer; if not even the request fits, it must not wait at all.
+  // The C client would wait up to 3 s to send and 1.5 s for an answer. Once the socket is shut down
+  // for reading, it does not wait for the answer; if not even the request fits, it must not wait at
+  // all.
   pollfd writable{outbox_.fd(), POLLOUT, 0};
   const bool fits = outbox_.empty() && poll(&writable, 1, 0) == 1;
   shutdown(outbox_.fd(), fits ? SHUT_RD : SHUT_RDWR);

@@ -42,7 +42,7 @@ int Look(const ServerAddress& server, int flags, AddressList& result) {
   return error;
 }
 
-// "127.0.0.1:2181", "[::1]:2181"; nothing for another family.
+// "127.0.0.1:2181", "[::1]:2181"; nullopt for another family.
 std::optional<std::string> ToNumeric(const addrinfo& address) {
   if (address.ai_family != AF_INET && address.ai_family != AF_INET6) return std::nullopt;
   char host[NI_MAXHOST];
@@ -61,7 +61,7 @@ void Append(const AddressList& list, NumericServers& servers) {
   }
 }
 
-// All of them, if none needs to be looked up.
+// The addresses of all servers, if none needs a lookup.
 std::optional<NumericServers> AllNumeric(const std::vector<ServerAddress>& servers) {
   NumericServers result;
   for (const ServerAddress& server : servers) {
@@ -82,7 +82,7 @@ absl::StatusOr<NumericServers> LookUp(const std::vector<ServerAddress>& servers)
   std::vector<std::string> failures;
   for (const ServerAddress& server : servers) {
     AddressList list(nullptr, &freeaddrinfo);
-    // Only families that this machine has, if that leaves any: loopback alone does not count.
+    // Only families that this machine has, unless that leaves none: loopback alone does not count.
     int error = Look(server, AI_ADDRCONFIG, list);
     if (error != 0 && error != EAI_AGAIN) error = Look(server, 0, list);
     if (error != 0) failures.push_back(absl::StrCat(server.host, ": ", ErrorText(error)));

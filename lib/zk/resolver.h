@@ -19,7 +19,7 @@ namespace zkrecipes::zk {
 // CPU and never comes back to a server that refused once.
 using NumericServers = std::vector<std::string>;
 
-// Turns names into addresses, on a thread that may block in the system's resolver.
+// Resolves names to addresses, on a thread that may block in the system's resolver.
 class Resolver {
  public:
   using Done = absl::AnyInvocable<void(absl::StatusOr<NumericServers>) &&>;

@@ -73,7 +73,7 @@ struct AnnounceConnected {
 };
 struct AnnounceDisconnected {};  // connection lost; the session may live
 struct AnnounceExpired {};       // the session has ended; a new one follows
-struct AnnounceFailed {          // refused for good: no session any more
+struct AnnounceFailed {          // refused for good: there will be no session any more
   zk::Code why = zk::Code::kOk;
 };
 struct Drain {};           // let all listeners leave, then event::Drained
@@ -100,7 +100,7 @@ class SessionMachine {
     kClosed,
   };
 
-  // `servers`: how many there are. After three failed rounds over them the names are resolved again.
+  // `servers`: their number. After three failed rounds over them the names are resolved again.
   explicit SessionMachine(int servers) : servers_(servers) {}
 
   // Total: any event may come in any state.
