@@ -19,7 +19,7 @@ namespace event = queue::event;
 using queue::Outcome;
 
 // A contender watches its own node only after this fraction of the session timeout, so that a short
-// critical section pays nothing for that watch.
+// critical section does not pay for that watch.
 constexpr int kOwnWatchFraction = 10;
 constexpr size_t kSuffixBytes = 11;  // "-2147483648"
 
@@ -45,7 +45,7 @@ void ContenderRunner::Start(session::Session* session) {
       self->acquisition_->TimeOut();
     });
   }
-  session_->Join(this);  // which may end this contender at once: then session_ is null
+  session_->Join(this);  // may end this contender at once: then session_ is null
   if (session_ != nullptr && session_->connected()) OnConnected();
 }
 
@@ -86,7 +86,7 @@ void ContenderRunner::Verify(Waiter waiter) {
   });
 }
 
-// Without a connection: once it is back.
+// Without a connection, it is called again once the connection is back.
 void ContenderRunner::AskVerdict() {
   if (verifications_.empty() || verifying_ || lease_ == nullptr || !session_->connected()) return;
   verifying_ = true;
@@ -136,7 +136,7 @@ void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnFailed(const absl::Status& why) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(why);
-  // Without a session nothing is left on the server, so that leaving finishes at once.
+  // Without a session nothing is left on the server, so leaving finishes at once.
   On(event::Expired{});
   On(event::Leave{});
 }
@@ -144,7 +144,7 @@ void ContenderRunner::OnFailed(const absl::Status& why) {
 void ContenderRunner::OnClosing() {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
-  // In lock-delay mode a lease that had lapsed is not given back: the next holder waits.
+  // In lock-delay mode a lease that had lapsed does not count as released: the next holder waits.
   if (lease_ != nullptr && lease_->OnClosed() == Lease::State::kLost) On(event::Lapsed{});
   On(event::Leave{});
 }
@@ -202,7 +202,7 @@ void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
   OnAfter(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
 }
 
-// Without jitter: the holder before relies on all of it.
+// Without jitter: the previous holder relies on the whole delay.
 void ContenderRunner::Act(const action::StartDelayTimer& start) {
   core_->reactor()->CallAt(core_->Now() + acquisition_->candidacy().lock_delay,
                            [weak = weak_from_this(), op = start.op] {
@@ -210,8 +210,8 @@ void ContenderRunner::Act(const action::StartDelayTimer& start) {
                            });
 }
 
-// In lock-delay mode a lease may lapse before the session's validity ends, which Heartbeat announces:
-// then this timer has to. Asks the lease, which asks SessionValidity.
+// In lock-delay mode a lease may lapse before the session's validity ends. Heartbeat announces only
+// the latter, so this timer announces the former. It asks the lease, which asks SessionValidity.
 void ContenderRunner::CheckDeadline() {
   if (lease_ == nullptr) return;
   const Lease::State state = lease_->state();
@@ -231,7 +231,7 @@ void ContenderRunner::Act(const queue::Grant& grant) {
   lease_ =
       std::make_shared<LeaseState>(core_, session_->validity(), grant, weak_from_this(), lifetime);
   if (candidacy.delays()) CheckDeadline();
-  // If it was answered before, the lease is dropped here, which has this contender leave.
+  // If it was settled before, the lease is dropped here, which makes this contender leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
 }
 

@@ -13,6 +13,7 @@ void VerifyNode(session::Session& session, const std::string& node, int64_t czxi
   session.Send(session::CommittedBarrier(), [committed](const zk::Reply& reply) {
     *committed = reply.code == zk::Code::kNoNode;
   });
+  // Answered after the barrier, by the same server, which had to learn of its commit first.
   session.Send(zk::Get{node}, [committed, czxid, id = session.id(),
                                done = std::move(done)](const zk::Reply& reply) mutable {
     if (!*committed) return std::move(done)(Verdict::kUnknown);

@@ -70,13 +70,13 @@ inline constexpr char kRecordName[] = "zkrecipes-holder";
 enum class Outcome {
   kNone,
   kLeft,          // asked to leave: released, timed out, cancelled, closed
-  kBusy,          // try only: others are in the way
+  kBusy,          // try only: other contenders are in the way
   kLost,          // was granted, and the lease was lost
   kNodeDeleted,   // its node was deleted from outside while it was queued
   kRefused,       // the server refused a request for good; see code and request
   kExhausted,     // the parent's sequence numbers are nearly used up
   kForeignOwner,  // the server gave the node to another session
-  kFollowedLost,  // the lease that it was to follow is lost or released
+  kFollowedLost,  // the lease that it follows is lost or released
   kWriterQueued,  // an upgrade: another writer is in front
 };
 
@@ -91,7 +91,7 @@ struct Connected {
   zk::SessionId session = 0;
   std::string guid;
 };
-// Replies to the requests outstanding count for nothing from here on, should any still come.
+// From here on replies to outstanding requests are ignored, should any still come.
 struct Disconnected {};
 // The ensemble has ended the session; its ephemeral nodes are deleted, or about to be.
 struct Expired {};
@@ -103,7 +103,7 @@ struct Replied {
 struct WatchFired {
   std::string path;
   zk::WatchEvent what = zk::WatchEvent::kDeleted;
-  bool proven = false;  // likewise
+  bool proven = false;  // as above
 };
 // Give up the wait, or release. Irrevocable.
 struct Leave {};
@@ -146,8 +146,8 @@ struct StartDelayTimer {
 struct LeaseLost {
   LossReason why = LossReason::kSessionExpired;
 };
-// The server refuses what leaving needs: to delete the node or, while it is unknown whether there is
-// one, to find that out. It is retried; a node that cannot be deleted stays until its session ends.
+// The server refuses what leaving needs: deleting the node or, while it is unknown whether there is
+// one, finding that out. It is retried; a node that cannot be deleted stays until its session ends.
 struct LeaveRefused {
   zk::Code code = zk::Code::kOk;  // what the server said
   std::string what;               // to which request
@@ -202,8 +202,8 @@ class Contender {
 
   State state() const { return state_; }
   const std::string& node() const { return node_; }  // full path, empty while not known
-  // The nodes known to be in front, in queue order; the last one is watched. Newcomers queue behind,
-  // so between two listings it only shrinks.
+  // The nodes known to be in front, in queue order; the last one is watched. Newcomers queue
+  // behind, so between two listings this only shrinks.
   const std::vector<std::string>& lower() const { return lower_; }
 
  private:
@@ -234,7 +234,7 @@ class Contender {
   int32_t record_version_ = 0;  // of the record, once read or written
   bool marked_ = false;         // the record names this contender as the holder
 
-  action::Finished end_;  // what to say at kDone; other than kNone: on the way there
+  action::Finished end_;  // what to report at kDone; an outcome other than kNone: on the way there
 
   auto Tie() const {
     return std::tie(candidacy_, state_, connected_, session_, guid_, node_, stat_, missing_, lower_,

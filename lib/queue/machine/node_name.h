@@ -30,20 +30,20 @@ const char* ModeText(Mode mode);
 
 struct NodeName {
   Dialect dialect = Dialect::kCurator;
-  Mode mode = Mode::kExclusive;  // a kazoo "__lock__" reads as kExclusive, also a writer's
+  Mode mode = Mode::kExclusive;  // a kazoo "__lock__" reads as kExclusive, even a writer's
   std::string guid;
   int32_t sequence = 0;
 
   friend bool operator==(const NodeName&, const NodeName&) = default;
 };
 
-// The name of a sequential node as the create names it: everything before the suffix.
+// The name of a sequential node as given to the create: everything before the suffix.
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid);
 
 // The number as the server wrote it. REQUIRES: ParseNodeName(name) has a value.
 std::string SequenceSuffix(absl::string_view name);
 
-// nullopt for a child that is no contender of a dialect above; such children are ignored.
+// nullopt for a child that is not a contender of a dialect above; such children are ignored.
 std::optional<NodeName> ParseNodeName(absl::string_view name);
 
 }  // namespace zkrecipes::queue
