@@ -50,7 +50,7 @@ class Demo {
   }
 
  private:
-  // The worker that is granted the lock next; -1 if none is.
+  // The worker that is granted the lock next; -1 if there is none.
   int Turn() {
     const int holder = crew_.AwaitHolder(kPatience);
     if (holder < 0) Failed("nobody was granted the lock");
