@@ -41,6 +41,7 @@ class Awaited {
     // Abandoned: the answer is dropped here, and a lease in it is thereby released.
     if (!phase.compare_exchange_strong(waiting, Phase::kAnswered)) return;
     answer = std::move(lease);
+    // Inside await_suspend the coroutine is not resumed: await_suspend's result lets it continue.
     if (starting == this) {
       answered_at_once = true;
     } else {

@@ -103,6 +103,7 @@ void ContenderRunner::OnVerdict(queue::Verdict verdict) {
     case queue::Verdict::kGone:
       Answer(verifications_, absl::AbortedError(absl::StrCat("verify ", acquisition_->path(),
                                                              ": its node is gone")));
+      // The lease is lost, whatever its deadline says.
       return On(event::Lapsed{});
     case queue::Verdict::kUnknown:
       if (!session_->connected()) return;
@@ -253,6 +254,7 @@ void ContenderRunner::Act(const action::Finished& finished) {
   Answer(releases_, finished.outcome == Outcome::kLost ? why : absl::OkStatus());
   Answer(verifications_,
          absl::AbortedError(absl::StrCat("verify ", acquisition_->path(), ": the lease is over")));
+  // Only now: until here its node may have been on the server.
   node_bytes_ = {};
   own_watch_bytes_ = {};
   blocker_watch_bytes_ = {};

@@ -120,6 +120,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   auto waiter = std::make_shared<base::OneShot<absl::Status>>();
   RequestStop();
   Leave(waiter);
+  // The lease is released even if this call cannot wait for it.
   if (!wrong_wait.ok()) return wrong_wait;
   if (!may_block.ok()) return may_block;
   return Await(waiter, deadline, wait.cancel,

@@ -65,6 +65,7 @@ Pollable::Interest CHandle::Prepare() {
     attempt_until_ = now + AttemptTimeout(zh_);
   }
   Interest interest = AskInterest(now);
+  // Without an established socket, unsent bytes belong to a connection that is gone.
   if (socket_state() < Socket::kHandshake) {
     outbox_.Drop();
   } else {

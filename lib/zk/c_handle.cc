@@ -81,7 +81,7 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   zh_ = zookeeper_init(ToHostList(options.servers).c_str(), on_event, timeout_ms, nullptr, nullptr,
                        ZOO_NO_LOG_CLIENTENV);
   if (zh_ == nullptr) return OpenError(errno);
-  zoo_set_servers_resolution_delay(zh_, -1);
+  zoo_set_servers_resolution_delay(zh_, -1);  // never: the session resolves names itself
   const std::string& digest = options.digest_credentials;
   if (!digest.empty()) {
     zoo_add_auth(zh_, "digest", digest.data(), static_cast<int>(digest.size()), NoAuthCompletion,
@@ -126,6 +126,7 @@ void CHandle::Failed(bool was_connected) {
   outbox_.Drop();
   if (is_unrecoverable(zh_)) return End();
   retry_at_ = reactor_->Now() + backoff_.Next(reactor_->Random());
+  // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
 }
 

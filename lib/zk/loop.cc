@@ -175,7 +175,8 @@ int LoopImpl::Prepare() {
   return ToPollTimeout(until - Now());
 }
 
-// False if there is work already.
+// False if there is work already. Decided under the mutex, so that a task posted later rings the
+// alarm.
 bool LoopImpl::GoToSleep() {
   base::MutexLock lock(mutex_);
   asleep_ = posted_.empty();
