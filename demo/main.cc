@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `./dev demo` shows: worker processes take a lock in turn and write to a ledger that checks
-// their fencing tokens, while the holder is killed, the next is frozen, and the ensemble's leader
-// is killed.
+// their fencing tokens. Meanwhile the holder is killed, the next holder is frozen, and the
+// ensemble's leader is killed.
 
 #include <cstdio>
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one source that knows CLI11. It reports errors by exceptions, which RunCommandLine catches.
+// The only source that knows CLI11, which reports errors by exceptions: RunCommandLine catches
+// them.
 
 #include "tools/zkr/command_line.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a recipe asks of a queue, and what it gets.
+// What a recipe asks of a queue (Candidacy), and what it gets (Grant).
 
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_

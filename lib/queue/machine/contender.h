@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One contender in the queue, as a state machine: events in, actions out. No threads, no
-// clock, no I/O, no callbacks; a copyable value with a complete hash, so that an explorer can fork
-// it and recognise it. contender_runner.h lets it act.
+// One contender in the queue, as a state machine: events in, actions out. No threads, no clock, no
+// I/O, no callbacks; a copyable value with a complete hash, so that an explorer can fork it and
+// recognise its states. contender_runner.h drives it.
 //
 //                 try: free
 //   kProbing ------------------+   +-- not there ----- kResolving <---------------+
@@ -24,15 +24,15 @@
 // unknown, and Connected continues from there. When the session expires while the contender is
 // queued, it starts again at the tail, in kOutside.
 //
-// A create without an answer is looked for behind a committed barrier (a delete of a child that never
-// exists), never by a bare listing: the node may yet appear after the listing.
+// If a create gets no answer, its node is looked for behind a committed barrier (a delete of a
+// child that never exists), never with a bare listing: the node may yet appear after the listing.
 //
-// An event is only a reason to look, because events of a session that has just expired arrive ahead
-// of that news. A grant therefore rests on a listing that shows the own node, answered to the session
-// that owns it; or, when the last node in front is deleted, on the own node being watched and the
-// session being proven alive. Likewise a queued contender believes only a listing that its own node
-// was deleted. A contender that has to wait for a proof does so in kProving, between listing and
-// kHeld.
+// An event is only a reason to look, because events of a session that has just expired arrive
+// before the expiry is known. A grant therefore rests on a listing that shows the own node and was
+// answered to the session that owns it; or, when the last node in front is deleted, on the own node
+// being watched and the session being proven alive. Likewise a queued contender believes only a
+// listing that its own node was deleted. A contender that has to wait for a proof does so in
+// kProving, between the listing and kHeld.
 //
 // Lock-delay mode: between being first and kHeld (or kProving) there is the record of the last
 // holder, a child of the parent (contender_record.cc):
@@ -41,10 +41,10 @@
 //               ^  `-- another's name: kDelaying --DelayOver--> (list, and read again)
 //               +------- another contender wrote it ----------------'
 //
-// A holder that is released clears the record first; one that vanishes leaves its name there.
+// A holder that releases clears the record first; one that vanishes leaves its name there.
 //
 // A contender that follows another lease (an upgrade, a downgrade) gets no second session: it ends
-// when that lease's session does, or when a listing does not show that lease's node.
+// when that lease's session ends, or when a listing does not show that lease's node.
 
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lock-delay mode: the record of the last holder, which outlives its session. It names the node that
-// was granted the lock last; empty: that lock was given back.
+// Lock-delay mode: the record of the last holder, which outlives the holder's session. It names the
+// node that was granted the lock last; empty means that the lock was released.
 
 #include <utility>
 

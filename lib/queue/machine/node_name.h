@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of contender nodes, in the grammars that other libraries use, so that their clients
-// and this one's share a queue on one path:
+// The names of contender nodes, in the formats that other libraries use, so that their clients and
+// ours share a queue on one path:
 //
 //              exclusive              reader               writer              leader
 //   Curator    _c_<guid>-lock-N       _c_<guid>-__READ__N  _c_<guid>-__WRIT__N  _c_<guid>-latch-N
