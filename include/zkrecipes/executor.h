@@ -26,7 +26,8 @@ class Executor {
 
 // Runs each task immediately, on the thread that submits it: here, mostly the client's I/O loop.
 // The fastest way to learn of a grant, and the most dangerous: until the task returns, no ping is
-// sent and no reply is read, and any call to the library that blocks is a deadlock.
+// sent and no reply is read. Calls of this client that block fail there with FailedPrecondition,
+// since they would wait for themselves.
 std::shared_ptr<Executor> InlineExecutor();
 
 }  // namespace zkrecipes

@@ -45,8 +45,8 @@ struct LeaseMaker;
 //              by another client, or this client was closed. Final, whatever is learned later.
 //   kReleased  by this process
 //
-// Const methods are thread-safe. Only Release blocks. In a forked child a Lease is inert: its state
-// is kLost, and it sends nothing.
+// Const methods are thread-safe. Only Verify and Release block. In a forked child a Lease is inert:
+// its state is kLost, and it sends nothing.
 class [[nodiscard]] Lease {
  public:
   enum class State { kUnproven, kHeld, kSuspect, kLost, kReleased };

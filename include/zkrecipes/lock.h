@@ -47,12 +47,13 @@ struct LockOptions {
 //   Aborted             another client deleted the node while it was queued
 //   PermissionDenied    the ACL of the path refuses this client's credentials
 //   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
-//                       belongs to the parent process
+//                       belongs to the parent process; a blocking form is called on the client's
+//                       I/O thread
 //   ResourceExhausted   too many contenders in this client, a quota, or the path's sequence
 //                       numbers are nearly used up; the message says what to do
 //   Unauthenticated     the server refused the client's credentials
-// A lost connection or session is not an error: the wait goes on (in a new session from the tail
-// of the queue).
+// A lost connection or session is not an error: the wait goes on, in a new session from the tail of
+// the queue.
 class Lock {
  public:
   // REQUIRES: client is not null. An invalid path is reported by each call below.

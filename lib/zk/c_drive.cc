@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CHandle under the loop: the ten rules that the C client's design asks for are docs/adr/0003.
+// CHandle under the loop. docs/adr/0003 says why this copy of the C client is driven by ours.
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -20,9 +20,9 @@
 //   any of these -- leave, refused, lease lost, own node gone --> kLeaving (delete until it is
 //                                                                 gone) --> kDone
 //
-// Losing the connection does not change the state; it makes the outcome of every outstanding request
-// unknown, and Connected continues from there. When the session expires while the contender is
-// queued, it starts again at the tail, in kOutside.
+// Losing the connection makes the outcome of every outstanding request unknown: the contender goes
+// back to the state that can find out, and Connected continues from there. When the session expires
+// while the contender is queued, it starts again at the tail, in kOutside.
 //
 // If a create gets no answer, its node is looked for behind a committed barrier (a delete of a
 // child that never exists), never with a bare listing: the node may yet appear after the listing.
