@@ -40,8 +40,8 @@ class SessionValidity {
   // `lapses` false: only Expire ends it; it is suspect from its deadline on.
   explicit SessionValidity(bool lapses) : lapses_(lapses) {}
 
-  // The ensemble cannot have expired the session before `deadline`; there should be news before
-  // `overdue`. False if it is too late: it has ended.
+  // The ensemble cannot have expired the session before `deadline`; more should be proven before
+  // `overdue`. Returns false if it is too late: it has ended.
   bool Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now);
   // A write sent at `sent` was committed: the session was alive then.
   void Confirm(base::BootTime sent);

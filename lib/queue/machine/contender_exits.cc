@@ -16,7 +16,7 @@ void Contender::Transition::OnOwnWatchFired(zk::WatchEvent what) {
   if (c_.state_ == State::kWatching) {
     Do(action::Unwatch{BlockerPath()});
   } else if (c_.state_ < State::kReading || c_.state_ > State::kProving) {
-    return;  // the answer on its way, or the next look, decides
+    return;  // the answer under way, or the next listing, decides
   }
   c_.main_op_ = 0;
   List();

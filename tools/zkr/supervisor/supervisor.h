@@ -41,7 +41,8 @@ struct Outcome {
   End end = End::kKilled;
   int code = 9;       // exit status, signal or errno. Killed by 9 unless more is known.
   bool lost = false;  // the lock was lost while CMD ran, or in so much doubt that CMD was ended
-  // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, else 0. See PassOnInterrupt.
+  // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, otherwise 0. See
+  // PassOnInterrupt.
   int interrupt = 0;
   // More than CMD was asked to end: zkr got SIGTERM, SIGINT or SIGQUIT while CMD ran, or CMD died
   // of another signal that was sent to zkr, or the terminal's Ctrl-C or Ctrl-\ ended CMD, or its
