@@ -17,10 +17,10 @@
 
 namespace demo {
 
-// The worker processes, and what they say. Prints each event as it comes. Thread-safe.
+// The worker processes, and what they report. Prints each event as it comes. Thread-safe.
 class Crew {
  public:
-  // What happened so far.
+  // What has happened so far.
   struct Tally {
     int grants = 0;
     bool tokens_grew = true;
@@ -33,8 +33,8 @@ class Crew {
 
   void Start(int workers);
 
-  // Blocks until a worker is granted the lock and has written in its turn. Returns the worker's
-  // index, or -1 after `seconds`.
+  // Blocks until a worker is granted the lock and has written under it. Returns the worker's index,
+  // or -1 after `seconds`.
   int AwaitHolder(int seconds);
   // Blocks until the ledger has refused a write of this worker; false after `seconds`.
   bool AwaitStaleWrite(int worker, int seconds);
@@ -76,8 +76,8 @@ class Crew {
 //   -> "lost TOKEN"        it has learnt that its lease is lost
 //   -> "release TOKEN"     the node is gone
 //
-// It deliberately does not look at Lease::state() before it writes: the ledger must cope with that.
-// Ends when its stdin does.
+// It deliberately does not check Lease::state() before it writes: the ledger must cope with that.
+// It ends when its stdin is closed.
 int RunWorker(const std::string& servers, const std::string& path);
 
 }  // namespace demo

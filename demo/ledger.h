@@ -8,17 +8,18 @@
 
 namespace demo {
 
-// The resource that the lock guards, on the resource's own side: it knows nothing of ZooKeeper and
-// trusts nobody. It remembers the highest fencing token it has seen and refuses a lower one.
+// The resource that the lock guards, seen from the resource's side: it knows nothing of ZooKeeper
+// and trusts no client. It remembers the highest fencing token it has seen and rejects a lower one.
 class Ledger {
  public:
-  // A new token begins the turn of a new owner. False: a later turn has begun, the write is stale.
+  // A new token begins a new owner's turn. False if a later turn has begun: then the write is
+  // stale.
   bool Write(int64_t token, const std::string& who) {
     if (token < highest_) {
       ++refused_;
       return false;
     }
-    // One token is one owner: two names under it would be two owners at once.
+    // One token belongs to one owner: two names with it would be two owners at once.
     if (token == highest_ && who != owner_) ++overlaps_;
     highest_ = token;
     owner_ = who;

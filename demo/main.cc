@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `./dev demo` shows: worker processes take a lock in turn and write to a ledger that checks
-// their fencing tokens, while the holder is killed, the next is frozen, and the ensemble's leader
-// is killed.
+// their fencing tokens. Meanwhile the holder is killed, the next holder is frozen, and the
+// ensemble's leader is killed.
 
 #include <cstdio>
 #include <cstring>
@@ -50,7 +50,7 @@ class Demo {
   }
 
  private:
-  // The worker that is granted the lock next; -1 if none is.
+  // The worker that is granted the lock next; -1 if there is none.
   int Turn() {
     const int holder = crew_.AwaitHolder(kPatience);
     if (holder < 0) Failed("nobody was granted the lock");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Locks in coroutines: a hundred of them wait without a thread each. Any task type will do; this one
-// is the smallest possible.
+// Locks in coroutines: a hundred of them wait without needing a thread each. Any task type will do;
+// this one is the smallest possible.
 //
 //   coroutine SERVERS      or ZKR_SERVERS; "127.0.0.1:2181"
 
@@ -27,13 +27,13 @@ struct Detached {
   };
 };
 
-// What the lock guards, in this process and in all others.
+// The data that the lock guards, in this process and in all others.
 struct Account {
   int entries = 0;
   zkrecipes::FencingToken last;
 };
 
-// One line inside the lock; what comes after the co_await runs on the client's executor.
+// One step under the lock; the code after the co_await runs on the client's executor.
 Detached Enter(zkrecipes::Lock lock, Account& account, std::latch& done) {
   {
     absl::StatusOr<zkrecipes::Lease> lease = co_await lock.AcquireAsync(absl::Seconds(60));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Leader election inside an HTTP service: every instance answers
-//   GET /health   200 while it has a session with the ensemble, else 503
+//   GET /health   200 while it has a session with the ensemble, otherwise 503
 //   GET /leader   who leads, and where; 503 while that is not known
-// and the one that leads also does a job. SIGTERM hands over and ends it.
+// The instance that leads also does a job. SIGTERM hands over and ends it.
 //
 //   embedded_service NAME PORT SERVERS      PORT 0: a free one; or ZKR_SERVERS
 
@@ -59,7 +59,7 @@ class Service {
         text << "leader " << leader_->owner.id << "\naddress " << leader_->value << "\nterm "
              << leader_->token << "\n";
       }
-      // What others say about this instance may be stale; its lease is not.
+      // What others see of this instance may be stale; its own lease is not.
       text << "this one " << (Leads() ? "leads" : "follows") << "\n";
       response.status = leader_.has_value() ? 200 : 503;
       response.set_content(text.str(), "text/plain");
@@ -81,7 +81,7 @@ class Service {
     lease_ = lease;
   }
 
-  // Waits here; a real job works in small steps, and looks at the lease before each.
+  // Only waits; a real job works in small steps, and checks the lease before each.
   static void DoTheJob(const Lease& lease, const std::stop_token& stop) {
     std::counting_semaphore<2> end(0);
     const std::stop_callback on_lost(lease.lost(), [&] { end.release(); });
@@ -100,7 +100,7 @@ class Service {
   zkrecipes::Subscription leaders_;
 };
 
-// The address it listens on; empty if it cannot. Port 0: a free one.
+// The address that it listens on; empty on failure. Port 0: a free one.
 std::string Bind(httplib::Server& server, int port) {
   const std::string host = "127.0.0.1";
   if (port == 0) {

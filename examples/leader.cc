@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A service of which one instance at a time does a job. SIGTERM hands over: the job ends, then the next
-// instance leads within two round trips.
+// A service of which one instance at a time does a job. SIGTERM hands over: the job ends, then the
+// next instance leads within two round trips.
 //
 //   leader NAME SERVERS      or ZKR_SERVERS; "127.0.0.1:2181"
 
@@ -20,7 +20,7 @@
 
 namespace {
 
-// What only the leader may do, until it is asked to stop or no longer leads.
+// The leader's job: runs until it is asked to stop or no longer leads.
 void Lead(const zkrecipes::Lease& lease, const std::stop_token& stop) {
   std::cout << "leading in term " << lease.token() << std::endl;
   std::mutex mutex;
@@ -31,7 +31,7 @@ void Lead(const zkrecipes::Lease& lease, const std::stop_token& stop) {
       std::cout << "no longer leading" << std::endl;
       return;
     }
-    // Send the token with whatever the job writes, and let the receiver refuse lower ones.
+    // Send the token with whatever the job writes, and let the receiver reject lower ones.
     std::cout << "job in term " << lease.token() << std::endl;
     never.wait_for(lock, stop, std::chrono::milliseconds(100), [] { return false; });
   }
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   absl::Status ended = client.status();
   if (client.ok()) {
     zkrecipes::LeaderElection election(*client, "/examples/leader", {.id = argv[1]});
-    // Goes on after lost sessions and connections.
+    // Continues after lost sessions and connections.
     ended = election.RunWhileLeading(stop.get_token(),
                                      [&](const auto& lease) { Lead(lease, stop.get_token()); });
   }

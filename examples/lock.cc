@@ -14,8 +14,8 @@
 
 namespace {
 
-// Stands for what the job writes to. Let it refuse a token lower than the highest it has seen: that
-// also stops a process that was frozen while it believed it held the lock.
+// Stands for the resource that the job writes to. Let it reject a token lower than the highest it
+// has seen: that also stops a process that was frozen while it believed it held the lock.
 void Write(zkrecipes::FencingToken token, int step) {
   std::cout << "step " << step << " with token " << token << std::endl;
 }
@@ -44,13 +44,13 @@ int main(int argc, char** argv) {
   }
   if (!lease.ok()) return Fail(lease.status());
   for (int step = 1; step <= 3; ++step) {
-    // Always right, even in the first call after a pause. lease->lost() calls back instead.
+    // Always correct, even in the first call after a pause. lease->lost() calls back instead.
     if (lease->state() == zkrecipes::Lease::State::kLost) {
       return Fail(absl::AbortedError("the lock was lost"));
     }
     Write(lease->token(), step);
   }
-  // The lease's destructor would release it, too; this waits until others may have the lock.
+  // The lease's destructor would release it, too; this also waits until others may have the lock.
   const absl::Status released = std::move(*lease).Release({absl::Seconds(10)});
   if (!released.ok()) return Fail(released);
   std::cout << "released" << std::endl;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table that many read and one changes, with the standard library's guards; and a writer that
-// continues as a reader, with no other writer in between.
+// A table that many threads read and one changes, with the standard library's guards; and a writer
+// that continues as a reader, with no other writer in between.
 //
 //   read_write_lock SERVERS      or ZKR_SERVERS; "127.0.0.1:2181"
 

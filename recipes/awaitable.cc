@@ -13,13 +13,13 @@
 namespace zkrecipes::internal {
 namespace {
 
-// The acquire that this thread is starting at the moment.
+// The acquire that this thread is currently starting.
 thread_local const Awaited* starting = nullptr;
 
 }  // namespace
 
-// What the coroutine's frame shares with the answer; either may outlive the other. The one atomic
-// decides which came first, and thereby whether the frame may be touched.
+// What the coroutine's frame shares with the completion; either may outlive the other. The one
+// atomic decides which came first, and thereby whether the frame may be touched.
 //
 //   kWaiting --the answer--> kAnswered --await_resume--> kTaken
 //       \----the frame is destroyed---> kAbandoned
@@ -27,7 +27,7 @@ class Awaited {
  public:
   enum class Phase { kWaiting, kAnswered, kTaken, kAbandoned };
 
-  // Passes a stop request on. May be destroyed by what it causes.
+  // Passes a stop request on. It may be destroyed by what it causes.
   struct PassOn {
     std::stop_source to;
     void operator()() const {
@@ -38,9 +38,10 @@ class Awaited {
 
   void Answer(absl::StatusOr<Lease> lease) {
     Phase waiting = Phase::kWaiting;
-    // Abandoned: the lease, if it is one, is dropped here, and thereby released.
+    // Abandoned: the answer is dropped here, and a lease in it is thereby released.
     if (!phase.compare_exchange_strong(waiting, Phase::kAnswered)) return;
     answer = std::move(lease);
+    // Inside await_suspend the coroutine is not resumed: await_suspend's result lets it continue.
     if (starting == this) {
       answered_at_once = true;
     } else {
@@ -52,7 +53,7 @@ class Awaited {
   std::atomic<Phase> phase = Phase::kWaiting;
   std::coroutine_handle<> suspended;
   std::optional<absl::StatusOr<Lease>> answer;
-  bool answered_at_once = false;  // of the thread that starts the acquire
+  bool answered_at_once = false;  // used by the thread that starts the acquire
   std::stop_source stop;          // of the acquire
   std::optional<std::stop_callback<PassOn>> on_cancel;
 };
@@ -77,9 +78,9 @@ LeaseAwaiter::~LeaseAwaiter() {
   }
 }
 
-// Once the acquire has begun, another thread may resume the coroutine, and destroy it, at any moment:
-// from then on only locals are touched. (In a source of its own, since clang 14 may keep the locals
-// of an inlined await_suspend in the frame.)
+// Once the acquire has begun, another thread may resume the coroutine, and destroy it, at any
+// moment: from then on only locals are used. (In a source of its own, since clang 14 may keep the
+// locals of an inlined await_suspend in the frame.)
 bool LeaseAwaiter::await_suspend(std::coroutine_handle<> suspended) {
   const std::shared_ptr<Awaited> awaited = awaited_;
   AcquireStart start = std::move(start_);

@@ -156,6 +156,7 @@ absl::Status LeaderElection::RunWhileLeading(std::stop_token stop,
     absl::Status status = lease.status();
     if (lease.ok()) {
       work(*lease);
+      // Bounded, so that an ensemble that does not answer cannot keep it from campaigning again.
       status = (*std::move(lease)).Release({.timeout = client_->session_timeout()});
     }
     if (!status.ok() && !MayCampaignAgain(status)) return status;

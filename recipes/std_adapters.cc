@@ -51,7 +51,7 @@ class LeasesByThread {
     base::MutexLock lock(mutex_);
     return leases_.count(std::this_thread::get_id()) > 0;
   }
-  // REQUIRES of the others: Has(), or not.
+  // Put REQUIRES !Has(); the others REQUIRE Has().
   void Put(Lease lease) {
     base::MutexLock lock(mutex_);
     leases_.emplace(std::this_thread::get_id(), std::move(lease));
@@ -75,15 +75,15 @@ class LeasesByThread {
   std::unordered_map<std::thread::id, Lease> leases_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Two threads that take a and b in different orders with std::lock are each refused what the other
-// has, give up what they have, and wait for what they were refused; at the same pace that can go on
-// for ever. So a refused thread pauses before it queues, for a random time that is long compared with
-// a try: how long the other thread takes is not known. Thread-safe.
+// Two threads that take a and b in different orders with std::lock may each be refused the mutex
+// that the other has, release their own, and wait for the one they were refused. At the same pace
+// that can go on for ever. So a refused thread pauses before it queues, for a random time that is
+// long compared with a try, since it is not known how long the other thread takes. Thread-safe.
 class Refusals {
  public:
   void Note(absl::Duration try_took) { last_.store(absl::ToInt64Microseconds(try_took) + 1); }
 
-  // On the real clock, whatever the client's is.
+  // Uses the real clock, whatever clock the client has.
   void Pause() {
     const int64_t last = last_.exchange(0);
     if (last == 0) return;
@@ -102,7 +102,7 @@ class Refusals {
 
 namespace internal {
 
-// A recipe in one or two modes, and the leases held of it. A forked child leaks it.
+// A recipe in one or two modes, and the leases held on it. A forked child leaks it.
 class Adapter {
  public:
   Adapter(std::shared_ptr<Client> client, std::string path, queue::Candidacy exclusive)

@@ -22,7 +22,7 @@ class Awaited;
 using AcquireDone = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
 using AcquireStart = absl::AnyInvocable<void(WaitOptions, AcquireDone) &&>;
 
-// What lives in the frame of the coroutine that waits.
+// Lives in the frame of the waiting coroutine.
 class LeaseAwaiter {
  public:
   LeaseAwaiter(AcquireStart start, WaitOptions wait);
@@ -42,23 +42,26 @@ class LeaseAwaiter {
 
 }  // namespace internal
 
-// An acquire for a coroutine, of any task type that awaits by the standard's protocol:
+// An acquire for coroutines of any task type that awaits by the standard's protocol:
 //
 //   absl::StatusOr<zkrecipes::Lease> lease = co_await lock.AcquireAsync(absl::Seconds(30));
 //
-// Nothing happens before it is awaited, once; then it is the AcquireAsync with a callback, with its
-// errors. Timeout and cancellation mean what they do in WaitOptions. (They are not given as one,
-// since g++ 12 destroys twice what braces make inside a co_await.)
+// Nothing happens until it is awaited, which it may be only once. From then on it is the
+// AcquireAsync that takes a callback, with the same errors. Timeout and cancellation mean the same
+// as in WaitOptions. (They are separate parameters because g++ 12 destroys a braced temporary
+// inside a co_await twice.)
 //
-// The coroutine is resumed on the client's executor, with no lock of the library's held, and may
-// block there as a callback may. If the executor runs the answer inside the co_await itself (as
-// InlineExecutor does with errors that need no network), it goes on without having been suspended.
+// The coroutine is resumed on the client's executor, with no lock of the library held, and may
+// block there as a callback may. If the executor runs the completion inside the co_await itself (as
+// InlineExecutor does for errors that need no network), the coroutine continues without being
+// suspended.
 //
-// To destroy the suspended coroutine cancels the acquire and does not block: the node is deleted in the
-// background, and a lease that is granted all the same is released. As with every coroutine, a frame
-// must not be destroyed at the moment when it is resumed: the process is aborted if that is noticed.
-// So destroy it on the one thread that the client's executor uses, or let it end by itself, by its
-// `cancel`. One whose answer the executor dropped is never resumed, and is to be destroyed.
+// Destroying the suspended coroutine cancels the acquire and does not block: the node is deleted in
+// the background, and a lease that is granted nevertheless is released. As with every coroutine, a
+// frame must not be destroyed while it is being resumed; the process is aborted if that is
+// detected. So destroy it on the one thread that the client's executor uses, or use `cancel` and
+// let it end by itself. A coroutine whose completion was dropped by the executor is never resumed,
+// and must be destroyed.
 class [[nodiscard]] LeaseAwaitable {
  public:
   LeaseAwaitable(internal::AcquireStart start, WaitOptions wait)

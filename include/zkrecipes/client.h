@@ -35,42 +35,44 @@ struct Acl {
 std::vector<Acl> OpenAcl();
 std::vector<Acl> CreatorOnlyAcl();
 
-// How contender nodes are named, so that another library's clients can share the queue. All dialects
-// are recognised when read; this chooses the one that is written.
+// How contender nodes are named, so that another library's clients can share the queue. All
+// dialects are recognised on reading; this selects the one that is written.
 enum class NameDialect {
   kCurator,  // also go-zookeeper
-  kKazoo,    // a kazoo Lock ignores Curator's names, so parents shared with kazoo need this one
+  kKazoo,    // required on paths shared with kazoo: a kazoo Lock ignores Curator's names
 };
 
 struct ClientOptions {
-  // "zk1:2181,zk2:2181,[::1]:2181/namespace": servers, and optionally the part of the tree that all
-  // paths of this client are below. Names are resolved anew for every session.
+  // "zk1:2181,zk2:2181,[::1]:2181/namespace": the servers, and optionally a node below which all
+  // paths of this client lie. Host names are resolved again for every session.
   std::string servers = {};
-  // Asked for, 100 ms or more; the server clamps it to its own limits (by default 2 to 20 ticks).
+  // Requested timeout, 100 ms or more. The server clamps it to its own limits (by default 2 to 20
+  // ticks).
   absl::Duration session_timeout = absl::Seconds(10);
-  // "user:password" for the digest scheme, or empty. Sent in clear text, as ZooKeeper does.
+  // "user:password" for the digest scheme, or empty. ZooKeeper sends it in clear text.
   std::string digest_credentials = {};
-  // Of every node that is made. A contender needs read, create and delete: options whose entries
-  // together grant less are refused.
+  // ACL of every node that the client creates. A contender needs read, create and delete: an ACL
+  // whose entries together grant less is rejected.
   std::vector<Acl> acl = OpenAcl();
   NameDialect dialect = NameDialect::kCurator;
-  // Identifies this process in contender nodes, beside host and pid. At most 512 bytes, valid UTF-8.
+  // Identifies this process in contender nodes, next to host and pid. At most 512 bytes, valid
+  // UTF-8.
   std::string owner_id = {};
   LeaseOptions lease = {};
-  // Where callbacks run. Null: the library's own (see executor.h).
+  // Where callbacks run. Null selects the library's own executor (see executor.h).
   std::shared_ptr<Executor> executor = {};
 };
 
 enum class ClientState {
   kConnected,
-  kSuspended,  // connection lost; the session may live, leases are kSuspect
+  kSuspended,  // connection lost; the session may still live, leases are kSuspect
   kExpired,    // the session has expired, and every lease is lost; a new session follows
   kClosed,     // final
 };
 std::ostream& operator<<(std::ostream& out, ClientState state);
 
-// Ends a subscription when destroyed: then the callback is not running, unless this is the callback's own
-// thread, and will not run again.
+// Ends a subscription when destroyed. After that the callback does not run again, and is not still
+// running either, unless it is the callback itself that destroyed the Subscription.
 class [[nodiscard]] Subscription {
  public:
   Subscription() = default;
@@ -80,10 +82,10 @@ class [[nodiscard]] Subscription {
   std::shared_ptr<void> guard_;
 };
 
-// A connection to an ensemble: a succession of sessions and one I/O thread. Share one in a process.
-// Locks keep working over reconnections, and an expired session is replaced without a call.
+// A connection to an ensemble: a succession of sessions and one I/O thread. Share one per process.
+// Locks keep working across reconnections, and an expired session is replaced automatically.
 //
-// Thread-safe. Close, and Connect in its blocking form, block. A client does not survive fork():
+// Thread-safe. Close and the blocking Connect block. A client does not survive fork():
 // in the child every call fails with FailedPrecondition and nothing is sent.
 class Client {
  public:
@@ -92,33 +94,36 @@ class Client {
   //   Unavailable         no session within wait.timeout; the message says what was tried
   //   Cancelled           by wait.cancel
   //   Unauthenticated     the server refused the credentials
-  //   ResourceExhausted   no thread or descriptor to be had
-  // The wait is not bounded unless `wait` says so.
+  //   ResourceExhausted   no thread or file descriptor is available
+  // Waits without bound unless `wait` sets one.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
-  // Does not block. `done` runs exactly once, on the options' executor, also for a bad option.
+  // Does not block. `done` runs exactly once, on the options' executor, even for an invalid option.
   static void ConnectAsync(
       ClientOptions options, WaitOptions wait,
       absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&> done);
 
-  // Closes in the background, after a bounded attempt (at most one second) to see the nodes gone
-  // and the session ended. Does not wait at all on its own I/O thread (see InlineExecutor).
+  // Closes the client, waiting at most one second for the nodes to be deleted and the session to
+  // end; the rest goes on in the background. Does not wait at all on the client's own I/O thread
+  // (see InlineExecutor).
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Releases every lease, ends every wait (FailedPrecondition), then ends the session. May be called
-  // twice and from several threads.
+  // Releases every lease, ends every wait (FailedPrecondition), then ends the session. May be
+  // called more than once, and from several threads.
   //   OK                 everything is gone
-  //   DeadlineExceeded   not confirmed within wait.timeout, or within one session timeout, whichever is
-  //                      first: what is left goes when the session expires. Goes on in the background.
+  //   DeadlineExceeded   not confirmed within wait.timeout or one session timeout, whichever is
+  //                      shorter. Closing continues in the background; what is left goes when the
+  //                      session expires.
   absl::Status Close(const WaitOptions& wait = {});
 
-  // Calls `callback` for every change, in order, on the executor. The first call reports the current
-  // state. Calls of one subscription never overlap; the state may have changed again when one runs.
+  // Calls `callback` for every change, in order, on the executor. The first call reports the
+  // current state. Calls of one subscription never overlap; by the time one runs, the state may
+  // have changed again.
   Subscription OnStateChange(absl::AnyInvocable<void(ClientState)> callback);
 
-  // The current session's id, 0 without one; and its timeout as negotiated.
+  // The current session's id, or 0 if there is none; and its negotiated timeout.
   int64_t session_id() const;
   absl::Duration session_timeout() const;
 

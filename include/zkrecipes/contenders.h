@@ -17,9 +17,9 @@
 
 namespace zkrecipes {
 
-// A contender's process, as its node's data describes it. Empty fields: the data does not say.
+// A contender's process, as described by its node's data. A field is empty if the data lacks it.
 struct OwnerInfo {
-  std::string id;  // ClientOptions::owner_id; the whole text if the node is of another library
+  std::string id;  // ClientOptions::owner_id; the whole text if another library wrote the node
   std::string host;
   int64_t pid = 0;
 };
@@ -31,16 +31,16 @@ struct ContenderInfo {
   // These are 0, and owner and since empty, if the node's ACL does not let this client read it.
   FencingToken token;  // that a grant of this node carries
   int64_t node_czxid = 0;
-  std::string node;     // its name, below the path
-  int64_t session = 0;  // that owns it
+  std::string node;     // its name, relative to the path
+  int64_t session = 0;  // the session that owns it
   OwnerInfo owner;
   NameDialect dialect = NameDialect::kCurator;
-  absl::Time since;  // its creation, by the server's wall clock
+  absl::Time since;  // creation time, by the server's wall clock
 };
 
-// The queue of a recipe's path, in order. A snapshot: by the time it is read it may be old. A path
-// that does not exist is an empty queue; children that are no contenders are left out. Blocks for
-// two round trips, and asks again when the connection is lost. Errors as in lock.h.
+// The queue of a recipe's path, in order. A snapshot, which may be stale when it is read. A path
+// that does not exist has an empty queue; children that are not contenders are left out. Blocks for
+// two round trips, and retries when the connection is lost. Errors as in lock.h.
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait = {});
 

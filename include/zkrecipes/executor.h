@@ -13,9 +13,9 @@ namespace zkrecipes {
 // request of Lease::lost(). Callbacks must not throw.
 //
 // The default (no executor given) starts a thread whenever none is idle, so a callback never waits
-// behind one that blocks. An executor of your own must be thread-safe; if its tasks can wait behind
-// each other, so can the news that a lease is lost. The client keeps it until the last of its work is
-// done, and then drops it on any thread, which may be one of the executor's own.
+// behind one that blocks. An executor of your own must be thread-safe. If its tasks can wait behind
+// each other, so can the notice that a lease is lost. The client keeps the executor until the last
+// of its work is done, and then drops it on any thread, possibly one of the executor's own.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -24,9 +24,10 @@ class Executor {
   virtual void Execute(absl::AnyInvocable<void() &&> task) = 0;
 };
 
-// Runs each task at once, on the thread that has it: here, mostly the client's I/O loop. The
-// fastest way to hear of a grant, and the most dangerous: until the task returns, no ping is sent
-// and no reply is read, and calling anything of the library that blocks is a deadlock.
+// Runs each task immediately, on the thread that submits it: here, mostly the client's I/O loop.
+// The fastest way to learn of a grant, and the most dangerous: until the task returns, no ping is
+// sent and no reply is read. Calls of this client that block fail there with FailedPrecondition,
+// since they would wait for themselves.
 std::shared_ptr<Executor> InlineExecutor();
 
 }  // namespace zkrecipes

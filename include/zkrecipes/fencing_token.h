@@ -12,10 +12,11 @@
 
 namespace zkrecipes {
 
-// The czxid of the znode that won: tokens of one path grow along its grants, over sessions, leaders
-// and deletion of the parent. Hand it to the guarded resource with every write, and let the
-// resource refuse a token lower than the highest it has seen: only that stops an owner that does
-// not know yet that it has lost the lock. Restoring an old backup of the ensemble sets tokens back.
+// The czxid of the znode that won. A path's tokens increase from grant to grant, across sessions,
+// changes of leader and deletion of the parent. Pass the token to the guarded resource with every
+// write, and have the resource reject any token lower than the highest it has seen: only that stops
+// an owner that does not know yet that it has lost the lock. Restoring an old backup of the
+// ensemble sets tokens back.
 class FencingToken {
  public:
   constexpr FencingToken() = default;  // 0: lower than every real token

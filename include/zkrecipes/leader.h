@@ -11,21 +11,23 @@
 
 namespace zkrecipes {
 
-// What a candidate publishes in its node; readable by all clients that the ACL admits.
+// What a candidate publishes in its node. Every client that the ACL admits can read it.
 struct Candidate {
-  // Empty: ClientOptions::owner_id, or else "host:pid". No line breaks, UTF-8, at most 512 bytes.
+  // If empty: ClientOptions::owner_id, or else "host:pid". No line breaks, UTF-8, at most 512
+  // bytes.
   std::string id = {};
-  // An address, say. Any bytes, at most 64 KiB.
+  // For example, an address. Any bytes, at most 64 KiB.
   std::string value = {};
 };
 
-// The first in an election's queue: from before its own process knows it until its session is seen
-// to have expired. Only the candidate's own lease says whether it still believes it leads.
+// The candidate at the head of an election's queue: from before its own process knows that it leads
+// until its session is seen to have expired. Only the candidate's own lease says whether it still
+// believes it leads.
 struct Leader {
-  OwnerInfo owner;     // owner.id: the candidate's
-  std::string value;   // as it was proclaimed last
-  FencingToken token;  // of its lease: the term
-  std::string node;    // its name, below the path
+  OwnerInfo owner;     // owner.id is the candidate's id
+  std::string value;   // as last proclaimed
+  FencingToken token;  // its lease's token: the term
+  std::string node;    // its name, relative to the path
   int64_t session = 0;
 };
 

@@ -22,52 +22,53 @@ class LeaseState;
 struct LeaseMaker;
 }  // namespace internal
 
-// A win, as a value: carries the fencing token and says when it is lost. Owning the Lease is holding
-// the lock; recipes keep no "am I locked?" of their own.
+// A win, as a value: carries the fencing token and tells when it is lost. Owning the Lease is
+// holding the lock; recipes keep no "am I locked?" state of their own.
 //
 //   kUnproven --> kHeld <---------------> kSuspect
 //       |           |                        |
 //       +-----------+--- lost -> kLost <-----+            final
 //       +-----------+--- Release or destruction -> kReleased
 //
-// Until remaining() runs out no other contender can have been granted, and lost() fires no later:
-// even if the server that this client talks to is cut off from its ensemble. This rests on writes
-// that the quorum committed and on two assumptions about machines, see lease_options.h: a bound on
-// clock rates and one on the gap between the leader's pings. The token rests on no assumption: a
-// resource that checks it is safe in any case.
+// Until remaining() runs out, no other contender can have been granted the lock, and lost() fires
+// no later than that, even if this client's server is cut off from its ensemble. This rests on
+// writes that the quorum committed and on two assumptions about machines (lease_options.h): a bound
+// on clock rates, and one on the gap between the leader's pings. The token rests on no assumption:
+// a resource that checks it is safe in any case.
 //
-//   kUnproven  granted, but not yet known to be safe for any time ahead: remaining() is zero. For the
-//              first moments after a reconnection or after idleness, or while the quorum does not
+//   kUnproven  granted, but not yet known to be safe for any time ahead: remaining() is zero.
+//              Occurs for a moment after a reconnection or idleness, and while the quorum does not
 //              answer. Lost if that lasts for the session timeout.
-//   kHeld      the last write was committed a moment ago
+//   kHeld      proven by a write that was committed a moment ago
 //   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven
-//   kLost      the deadline has passed, the session is known to have expired, the node was deleted by
-//              another client, or this client was closed. Final, whatever turns out later.
+//   kLost      the deadline has passed, the session is known to have expired, the node was deleted
+//              by another client, or this client was closed. Final, whatever is learned later.
 //   kReleased  by this process
 //
-// Const methods are thread-safe. Only Release blocks. In a forked child a Lease is dead weight: it
-// reads kLost and sends nothing.
+// Const methods are thread-safe. Only Verify and Release block. In a forked child a Lease is inert:
+// its state is kLost, and it sends nothing.
 class [[nodiscard]] Lease {
  public:
   enum class State { kUnproven, kHeld, kSuspect, kLost, kReleased };
 
   Lease(Lease&&) noexcept = default;
-  // Releases in the background what the target held.
+  // Releases the target's own lease in the background.
   Lease& operator=(Lease&& other) noexcept;
-  // Releases in the background unless it is lost or released: never blocks. The node's deletion is
-  // repeated until it is confirmed, or its session has expired.
+  // Releases in the background unless already lost or released; never blocks. The node's deletion
+  // is retried until it is confirmed or the session has expired.
   ~Lease();
 
-  // Computed from the clock (CLOCK_BOOTTIME) at each call, so it is right in the first call after a
-  // pause of any length. Never kHeld after lost() fired. kReleased for a moved-from Lease.
+  // Computed from the clock (CLOCK_BOOTTIME) on each call, so it is correct from the first call
+  // after a pause of any length. Never kHeld once lost() has fired. kReleased for a moved-from
+  // Lease.
   State state() const;
 
   FencingToken token() const;
-  // For how long from now no other contender can be granted even if nothing more is heard from the
-  // ensemble. Zero while unproven, and once lost or released.
+  // How long from now no other contender can be granted the lock, even if nothing more is heard
+  // from the ensemble. Zero while unproven, and once lost or released.
   absl::Duration remaining() const;
   // Stop is requested once, when the lease is lost or released, from a task of its own on the
-  // client's executor. Outlives the Lease.
+  // client's executor. The stop_token outlives the Lease.
   std::stop_token lost() const;
   // The znode behind the lease, within the client's namespace.
   const std::string& node() const;
@@ -75,12 +76,12 @@ class [[nodiscard]] Lease {
 
   // Asks the ensemble's quorum whether this lease still holds the lock. Two requests; blocks.
   //   OK                it did at some moment during this call
-  //   Aborted           it does not any more
+  //   Aborted           it no longer does
   //   Unavailable       the ensemble did not answer
-  //   DeadlineExceeded, Cancelled   not known in time; without a connection it waits for one
+  //   DeadlineExceeded, Cancelled   not known in time; without a connection, the call waits for one
   absl::Status Verify(const WaitOptions& wait = {}) const;
 
-  // Deletes the node and waits until that is confirmed.
+  // Deletes the node and waits for the confirmation.
   //   OK                the node is gone, and the lease was not known to be lost before
   //   Aborted           the lease had been lost before (the message says why); nothing is left
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,

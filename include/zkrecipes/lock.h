@@ -21,53 +21,55 @@ namespace zkrecipes {
 
 struct LockOptions {
   // Nonzero enables lock-delay mode, which assumes no bound on the leader's ping interval
-  // (docs/lease.md). After a holder that vanished without a release (it crashed, or lost its lease)
-  // the next grant waits this long, whichever contender gets it and however often the wait is
-  // interrupted; TryAcquire waits too. A lease is believed no longer than this after its last
-  // confirmed write. At least a session timeout is sensible. All users of the path must set the same
-  // delay; other libraries' clients do not wait. Costs a read and a write at the grant and a write at
-  // the release, and keeps a child "zkrecipes-holder" of the path for ever. Needs the ACL permission
-  // write as well.
+  // (docs/lease.md). After a holder that vanished without a release (it crashed, or lost its
+  // lease), the next grant waits this long, whichever contender gets it and however often the wait
+  // is interrupted; TryAcquire waits too. A lease is believed no longer than this after its last
+  // confirmed write. Use at least the session timeout. All users of the path must set the same
+  // delay; other libraries' clients do not wait. Costs a read and a write per grant and a write per
+  // release, and leaves a permanent child "zkrecipes-holder" in the path. Also needs the ACL
+  // permission write.
   absl::Duration lock_delay = absl::ZeroDuration();
 };
 
-// An exclusive lock: of all contenders on one path, the one whose znode is first in the queue. FIFO.
-// Each waiter watches only the one before it.
+// An exclusive lock, FIFO: held by the contender whose znode is first in the path's queue. Each
+// waiter watches only the one before it.
 //
-// Thread-safe, and a value without state: any number of Locks may name one path. Not re-entrant: a
-// second Acquire queues behind the first. Making one does no I/O. All forms need the ACL
-// permissions read, create and delete on the path's node, which is made (as a container, with its
-// ancestors) if it is not there.
+// Thread-safe and stateless: any number of Locks may name one path. Not re-entrant: a second
+// Acquire queues behind the first. Constructing one does no I/O. All forms need the ACL permissions
+// read, create and delete on the path's node, which is created (as a container, with its ancestors)
+// if it does not exist.
 //
 // Errors of all forms:
 //   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...), the timeout or the
 //                       lock delay
-//   DeadlineExceeded,   given up in time: the lock is not held. The node in the queue is deleted in
+//   DeadlineExceeded,   gave up in time: the lock is not held. The node in the queue is deleted in
 //   Cancelled           the background, until that is confirmed or its session has expired
 //   Aborted             another client deleted the node while it was queued
 //   PermissionDenied    the ACL of the path refuses this client's credentials
 //   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
-//                       belongs to the parent process
+//                       belongs to the parent process; a blocking form is called on the client's
+//                       I/O thread
 //   ResourceExhausted   too many contenders in this client, a quota, or the path's sequence
 //                       numbers are nearly used up; the message says what to do
 //   Unauthenticated     the server refused the client's credentials
-// A lost connection or session is none of these: the wait goes on, with a new session at the tail
-// of the queue.
+// A lost connection or session is not an error: the wait goes on, in a new session from the tail of
+// the queue.
 class Lock {
  public:
-  // REQUIRES: client is not null. A bad path is reported by each call below.
+  // REQUIRES: client is not null. An invalid path is reported by each call below.
   Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& options = {});
 
   // Waits until the lock is granted.
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {});
 
-  // Looks first, so a busy lock costs one read and no place in the queue; if it then turns out to be
-  // contended after all, leaves the queue again. The look is at this client's server, where a lock that
-  // was released a moment ago may still be busy. `wait` bounds the network, not the contention.
+  // Reads the queue first, so a busy lock costs one read and takes no place in the queue; if the
+  // lock then turns out to be contended after all, leaves the queue again. The read goes to this
+  // client's server, where a lock that has just been released may still look busy. `wait` bounds
+  // the network, not the contention.
   absl::StatusOr<TryResult> TryAcquire(const WaitOptions& wait = {});
 
-  // Does not block. `done` runs exactly once, on the client's executor. If it is destroyed without
-  // having run (the executor dropped it), a lease that was granted is released.
+  // Does not block. `done` runs exactly once, on the client's executor. If the executor destroys it
+  // without running it, a lease that was granted is released.
   void AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
   // The same for `co_await lock.AcquireAsync()`: see awaitable.h.

@@ -19,24 +19,25 @@
 
 namespace zkrecipes {
 
-// A lock that many readers may hold at once, or one writer. FIFO: first come, first served, so a
-// queued writer holds back the readers behind it, and no contender starves. A reader watches the
-// nearest writer before it, a writer the next contender before it. A Lock on the same path queues as a writer.
+// A lock that many readers hold at once, or one writer. FIFO: first come, first served, so a queued
+// writer holds back the readers behind it, and no contender starves. A reader watches the nearest
+// writer before it, a writer the next contender before it. A Lock on the same path queues as a
+// writer.
 //
-// Tokens: a writer's is larger than those of all holders before it, and smaller than those of all
-// after it. They do not order readers that hold the lock together.
+// A writer's token is larger than those of all holders before it, and smaller than those of all
+// holders after it. Tokens do not order readers that hold the lock together.
 //
-// Thread-safe, and a value without state, as Lock is: not re-entrant, and making one does no I/O.
-// Semantics, ACL permissions and errors of each form are Lock's (lock.h).
+// Thread-safe and stateless, like Lock: not re-entrant, and constructing one does no I/O.
+// Semantics, ACL permissions and errors of each form are those of Lock (lock.h).
 class ReadWriteLock {
  public:
-  // REQUIRES: client is not null. A bad path is reported by each call below.
+  // REQUIRES: client is not null. An invalid path is reported by each call below.
   ReadWriteLock(std::shared_ptr<Client> client, std::string path);
 
   absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {});
   absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {});
 
-  // A queued writer is in a reader's way, too.
+  // For a reader, a queued writer makes the lock busy, too.
   absl::StatusOr<TryResult> TryAcquireShared(const WaitOptions& wait = {});
   absl::StatusOr<TryResult> TryAcquireExclusive(const WaitOptions& wait = {});
 
@@ -51,17 +52,17 @@ class ReadWriteLock {
   LeaseAwaitable AcquireExclusiveAsync(absl::Duration timeout = absl::InfiniteDuration(),
                                        std::stop_token cancel = {});
 
-  // From reading to writing, and back, with no other writer in between. `shared`, or `exclusive`, is a
-  // lease of this lock, from this client; once the answer is OK it is released (in the background), and
-  // otherwise it stays what it was. If it is lost meanwhile the answer is Aborted; if it is of another
-  // path, mode or client InvalidArgument. Neither queues again in a new session.
+  // Change from reading to writing, and back, with no other writer in between. `shared`, or
+  // `exclusive`, is a lease of this lock from this client. On OK it is released (in the
+  // background); otherwise it is unchanged. Aborted if it is lost meanwhile; InvalidArgument if it
+  // belongs to another path, mode or client. Neither call queues again in a new session.
   //
-  // An upgrade waits for the other readers to leave. Where a writer is queued already (another upgrade
-  // is one) it fails at once with FailedPrecondition, since that one waits for this reader. Its token
-  // is larger than any before.
+  // An upgrade waits for the other readers to leave. If a writer is already queued (another upgrade
+  // counts), it fails at once with FailedPrecondition, since that writer waits for this reader. Its
+  // token is larger than any before.
   absl::StatusOr<Lease> Upgrade(Lease& shared, const WaitOptions& wait = {});
-  // A downgrade takes the writer's place in the queue and keeps its token: queued writers stay behind
-  // it, readers before the next writer are let in. It waits for the network only.
+  // A downgrade takes the writer's place in the queue and keeps its token: queued writers stay
+  // behind it, and readers before the next writer are let in. It waits only for the network.
   absl::StatusOr<Lease> Downgrade(Lease& exclusive, const WaitOptions& wait = {});
 
   const std::string& path() const { return path_; }

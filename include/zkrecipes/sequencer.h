@@ -11,9 +11,9 @@
 
 namespace zkrecipes {
 
-// Names one grant, so that another party can check it: the recipe's path, how it was locked, the token, and
-// the node behind it. As text, "zkr1:exclusive:4294967302:/locks/a/_c_...-lock-0000000007": it
-// holds no secret, and what passes it on need not understand it.
+// Identifies one grant, so that another party can check it: the recipe's path, the mode, the token,
+// and the node behind it. As text: "zkr1:exclusive:4294967302:/locks/a/_c_...-lock-0000000007". It
+// contains no secret, and can be passed on as an opaque string.
 struct Sequencer {
   std::string mode;  // "exclusive", "shared" or "leader"
   FencingToken token;
@@ -21,7 +21,7 @@ struct Sequencer {
 
   std::string path() const;  // the recipe's: the node's parent
   std::string ToString() const;
-  // InvalidArgument if the text is no sequencer.
+  // InvalidArgument if the text is not a sequencer.
   static absl::StatusOr<Sequencer> Parse(const std::string& text);
 
   friend bool operator==(const Sequencer&, const Sequencer&) = default;

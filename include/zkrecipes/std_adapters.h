@@ -14,14 +14,15 @@
 #include "zkrecipes/lease.h"
 #include "zkrecipes/lock.h"
 
-// Lock and ReadWriteLock in the form that the standard library's guards expect:
+// Lock and ReadWriteLock for the standard library's guards:
 //
 //   zkrecipes::DistributedMutex mutex(client, "/locks/ledger");
 //   std::unique_lock lock(mutex);
 //   Write(mutex.lease().token(), entry);
 //
-// The only header of the library that throws: where absl has a status, this has a std::system_error
-// of std::generic_category(), whose what() begins with that status. By std::errc:
+// This is the only header of the library that throws. Where the others return an absl::Status, it
+// throws a std::system_error of std::generic_category(), whose what() begins with that status. By
+// std::errc:
 //
 //   invalid_argument            the path or the options (InvalidArgument)
 //   timed_out                   a try: no answer from the ensemble within a session timeout
@@ -34,10 +35,10 @@
 //   resource_unavailable_try_again   too many contenders, a quota, or the path's sequence numbers are
 //                               nearly used up (ResourceExhausted)
 //   io_error                    anything else
-//   resource_deadlock_would_occur   the calling thread holds this mutex already, or has not unlocked
-//                               it since it lost it
+//   resource_deadlock_would_occur   the calling thread already holds this mutex, or lost it and
+//                               has not unlocked it yet
 //
-// A lost connection or session is none of these: the wait goes on.
+// A lost connection or session is not an error: the wait goes on.
 
 namespace zkrecipes {
 
@@ -45,41 +46,41 @@ namespace internal {
 
 class Adapter;
 
-// What both classes have in common. As with std::mutex the owner is a thread: the one that locks
-// must unlock, and may hold a mutex only once.
+// Common to both classes. As with std::mutex, the owner is a thread: the thread that locks must
+// unlock, and may hold a mutex only once.
 class AdapterBase {
  public:
   AdapterBase(const AdapterBase&) = delete;
   AdapterBase& operator=(const AdapterBase&) = delete;
 
-  // Blocks until it is held, however long that takes. After a refused try_lock it first pauses
-  // for a random time of a few round trips, so that two threads that take the same mutexes in different
-  // orders with std::lock do not block each other for ever.
+  // Blocks until the mutex is held, however long that takes. After a failed try_lock it first
+  // pauses for a random time of a few round trips, so that two threads that take the same mutexes
+  // in different orders with std::lock do not block each other for ever.
   void lock() { Lock(Mode::kExclusive); }
-  // False: another contender holds it or queues for it. Blocks for a round trip or two, at most for the
-  // client's session timeout.
+  // False if another contender holds it or queues for it. Blocks for a round trip or two, at most
+  // for the client's session timeout.
   bool try_lock() { return TryLock(Mode::kExclusive); }
-  // False: not held in time, for whatever reason. Zero or less: try_lock.
+  // False if it was not acquired in time, for whatever reason. Zero or less: the same as try_lock.
   template <typename Rep, typename Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
     return TryLockFor(Mode::kExclusive, ToAbsl(timeout));
   }
-  // `point`'s clock is read once, at the beginning; to set it later changes nothing.
+  // `point`'s clock is read once, at the start; setting that clock later changes nothing.
   template <typename Clock, typename Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& point) {
     return TryLockFor(Mode::kExclusive, Until(point));
   }
 
-  // Gives the mutex back; does not block, and does not fail. The request is sent at once, and is
-  // repeated in the background until the node is gone or its session has expired, so a dead network
-  // does not hold up the caller; the client's next request is sent after it. A mutex that was lost is
+  // Releases the mutex; does not block, and does not fail. The request is sent at once, and retried
+  // in the background until the node is gone or its session has expired, so a dead network does not
+  // hold up the caller; the client's next request is sent after it. A mutex that was lost is simply
   // forgotten.
   // REQUIRES: the calling thread holds it.
   void unlock() noexcept;
 
-  // The lease behind what the calling thread holds: its token for the guarded resource, and lost(),
-  // for which a standard mutex has no counterpart. Valid until this thread unlocks.
-  // REQUIRES: the calling thread holds the mutex, even if it has been lost meanwhile.
+  // The lease behind the mutex that the calling thread holds: its token, for the guarded resource,
+  // and lost(), which has no counterpart in a standard mutex. Valid until this thread unlocks.
+  // REQUIRES: the calling thread holds the mutex; it may have been lost meanwhile.
   const Lease& lease() const;
 
   const std::string& path() const;
@@ -88,14 +89,14 @@ class AdapterBase {
   enum class Mode { kExclusive, kShared };
 
   explicit AdapterBase(std::shared_ptr<Adapter> adapter);
-  // What any thread holds is released in the background.
+  // Releases in the background whatever any thread still holds.
   ~AdapterBase();
 
   void Lock(Mode mode);
   bool TryLock(Mode mode);
   bool TryLockFor(Mode mode, absl::Duration timeout);
 
-  // A double has room for any duration, if not for its last digits.
+  // A double can hold any duration, at the price of its last digits.
   template <typename Rep, typename Period>
   static absl::Duration ToAbsl(const std::chrono::duration<Rep, Period>& duration) {
     return absl::Seconds(std::chrono::duration<double>(duration).count());
@@ -114,8 +115,8 @@ class AdapterBase {
 // A Lock that is Lockable and TimedLockable: for std::unique_lock, std::scoped_lock, std::lock and
 // std::condition_variable_any, also together with local mutexes.
 //
-// Thread-safe. Threads of one process queue like everybody else, in the order in which they come. Not
-// re-entrant. A thread that lost it still has to unlock it; others may have it before that.
+// Thread-safe. Threads of one process queue like all other contenders, in order of arrival. Not
+// re-entrant. A thread that lost the mutex still has to unlock it; others may hold it before that.
 class DistributedMutex : public internal::AdapterBase {
  public:
   // REQUIRES: client is not null. No I/O.
@@ -123,15 +124,15 @@ class DistributedMutex : public internal::AdapterBase {
                    const LockOptions& options = {});
 };
 
-// A ReadWriteLock that is SharedTimedLockable besides: for std::shared_lock too. All that is said of
-// DistributedMutex holds. Each thread that reads has a lease of its own.
+// A ReadWriteLock that is also SharedTimedLockable: for std::shared_lock, too. Everything said
+// of DistributedMutex holds. Each thread that reads has a lease of its own.
 class DistributedSharedMutex : public internal::AdapterBase {
  public:
   // REQUIRES: client is not null. No I/O.
   DistributedSharedMutex(std::shared_ptr<Client> client, std::string path);
 
   void lock_shared() { Lock(Mode::kShared); }
-  // False: a writer holds it or queues for it.
+  // False if a writer holds it or queues for it.
   bool try_lock_shared() { return TryLock(Mode::kShared); }
   template <typename Rep, typename Period>
   bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& timeout) {

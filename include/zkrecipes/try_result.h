@@ -10,7 +10,7 @@
 
 namespace zkrecipes {
 
-// The answer to a try: the lease, or that another contender is in the way.
+// The result of a try: the lease, or Busy if another contender is in the way.
 class [[nodiscard]] TryResult {
  public:
   static TryResult Busy() { return TryResult(); }

@@ -9,9 +9,9 @@
 
 namespace zkrecipes {
 
-// Bounds one call. The call returns when the first of the two says so, whatever the network does:
-// DeadlineExceeded after `timeout`, Cancelled after a stop request. The timeout is turned once, at
-// entry, into a deadline on a clock that also counts suspended time; retries never restart it.
+// Bounds one call. The call returns on whichever comes first, whatever the network does:
+// DeadlineExceeded after `timeout`, Cancelled after a stop request. The timeout is converted once,
+// on entry, to a deadline on a clock that also counts suspended time; retries never restart it.
 // A negative timeout is an InvalidArgument.
 struct WaitOptions {
   absl::Duration timeout = absl::InfiniteDuration();

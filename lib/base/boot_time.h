@@ -9,8 +9,8 @@
 
 namespace zkrecipes::base {
 
-// A reading of CLOCK_BOOTTIME: never set back, and counts the time the machine was suspended.
-// Every deadline of the library is one of these; the wall clock decides nothing.
+// A reading of CLOCK_BOOTTIME, which is never set back and counts the time the machine was
+// suspended. Every deadline of the library is one of these; nothing depends on the wall clock.
 class BootTime {
  public:
   BootTime() = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // std::mutex with clang's thread-safety annotations. (Debian's absl::Mutex makes ThreadSanitizer
-// report races that are not there.) The condition variable waits on a std::condition_variable_any.
+// report races that do not exist.) The condition variable waits on a std::condition_variable_any.
 
 #ifndef ZKRECIPES_LIB_BASE_MUTEX_H_
 #define ZKRECIPES_LIB_BASE_MUTEX_H_

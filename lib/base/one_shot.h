@@ -15,12 +15,12 @@
 
 namespace zkrecipes::base {
 
-// A value that one thread sets and another one waits for. Thread-safe. A value set after the waiter
+// A value that one thread sets and another waits for. Thread-safe. A value set after the waiter
 // gave up is destroyed with the OneShot.
 template <typename T>
 class OneShot {
  public:
-  // False, and no effect, if it was set before.
+  // Returns false and has no effect if the value was set before.
   bool Set(T value) {
     MutexLock lock(mutex_);
     if (set_) return false;
@@ -30,14 +30,14 @@ class OneShot {
     return true;
   }
 
-  // Waits until the value is set, `deadline` has passed or `cancel` is requested; takes the value
-  // if it is there.
+  // Waits until the value is set, `deadline` has passed or `cancel` is requested. Takes the value
+  // if there is one.
   std::optional<T> Take(BootTime deadline, const std::stop_token& cancel = {}) {
     // In slices, since a condition variable does not count the time the machine is suspended.
     return TakeBy(&BootNow, absl::Seconds(1), deadline, cancel);
   }
 
-  // The same by another clock, which is asked after each `slice` at the latest.
+  // The same by another clock, which is read at least once per `slice`.
   template <typename Now>
   std::optional<T> TakeBy(Now now, absl::Duration slice, BootTime deadline,
                           const std::stop_token& cancel) {

@@ -10,9 +10,10 @@
 
 namespace zkrecipes::base {
 
-// Remembers the process that made an object. A forked child inherits the object's memory but
-// neither its threads nor the right to its socket: anything sent or closed there would speak for
-// the parent's session, and a mutex may have been copied while held. So a child only ever leaks.
+// Remembers the process that created an object. A forked child inherits the object's memory but
+// neither its threads nor the right to its socket: anything that it sends or closes there would act
+// on the parent's session, and a mutex may have been copied while held. So in a child objects are
+// only leaked.
 class HomeProcess {
  public:
   HomeProcess() : number_(ThisProcess()) {}
@@ -26,8 +27,8 @@ class HomeProcess {
   uint64_t number_;
 };
 
-// Makes sure that what `pointer` shares is never destroyed by this process. It stays reachable, so
-// that a leak checker does not mistake it for an accident. Thread-safe.
+// Makes sure that this process never destroys what `pointer` shares. It stays reachable, so that a
+// leak checker does not mistake it for an accident. Thread-safe.
 inline void Leak(std::shared_ptr<void> pointer) {
   struct Kept {
     std::shared_ptr<void> pointer;

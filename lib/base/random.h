@@ -12,7 +12,8 @@ namespace zkrecipes::base {
 // From the kernel, so that neither a fork nor a cloned virtual machine repeats it. Thread-safe.
 uint64_t RandomBits();
 
-// Between half of `longest` and all of it, so that what was disturbed together comes back apart.
+// Between half of `longest` and all of it, so that clients that were disturbed together do not
+// return together.
 absl::Duration Jittered(absl::Duration longest, uint64_t random_bits);
 
 }  // namespace zkrecipes::base

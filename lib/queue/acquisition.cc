@@ -41,7 +41,7 @@ absl::Status Check(const ClientCore& core, const std::string& path, absl::Durati
   return core.CheckMayBlock();
 }
 
-// What the recipe does not know: the path on the server, and what the client's options say.
+// Adds what the recipe does not know: the path on the server, and what the client's options say.
 queue::Candidacy Complete(const ClientCore& core, const std::string& path,
                           queue::Candidacy candidacy) {
   const ClientOptions& options = core.options();
@@ -75,7 +75,8 @@ Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
   std::shared_ptr<Acquisition> acquisition(new Acquisition(
       core, path, candidacy, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
   acquisition->Begin(wait.cancel);
-  // Normally the reactor's timer answers; the caller's own deadline is for a reactor that is stuck.
+  // Normally the reactor's timer settles it; the caller's own deadline is for a reactor that is
+  // stuck.
   if (auto given = core->Await(*answer, acquisition->deadline_)) return *std::move(given);
   acquisition->TimeOut();
   return *core->Await(*answer, base::BootTime::InfiniteFuture());
@@ -193,6 +194,7 @@ absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Leas
   auto going_on = GoingOnFrom(*core, path, lease, from, std::move(candidacy));
   if (!going_on.ok()) return going_on.status();
   absl::StatusOr<Lease> next = Acquire(client, path, *going_on, wait);
+  // Only now: until then the old lease keeps other writers out.
   if (next.ok()) (void)Lease(std::move(lease));  // dropped, which releases it
   return next;
 }

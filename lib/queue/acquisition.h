@@ -21,15 +21,15 @@
 
 namespace zkrecipes::internal {
 
-// A user's request for the head of a queue. It is answered exactly once, by the first of grant,
-// refusal, timeout and cancellation; a grant that comes later is dropped, and thereby released.
-// `path` is the recipe's, as the user gave it. Thread-safe; does not block.
+// A user's request for the head of a queue. It is answered exactly once, by whichever comes first:
+// grant, refusal, timeout or cancellation. A grant that comes later is dropped, and thereby
+// released. `path` is the recipe's, as the user gave it. Thread-safe; does not block.
 class Acquisition : public std::enable_shared_from_this<Acquisition> {
  public:
   using Answer = absl::StatusOr<TryResult>;
   using Done = absl::AnyInvocable<void(Answer) &&>;
 
-  // Waits. The blocking form of all recipes.
+  // Blocks for the answer: the blocking form of all recipes.
   static Answer Wait(const std::shared_ptr<ClientCore>& core, const std::string& path,
                      const queue::Candidacy& candidacy, const WaitOptions& wait);
 
@@ -37,9 +37,9 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   static void Start(const std::shared_ptr<ClientCore>& core, const std::string& path,
                     const queue::Candidacy& candidacy, const WaitOptions& wait, Done done);
 
-  // False if it has been answered: `answer` is dropped.
+  // Returns false if it has been answered already: then `answer` is dropped.
   bool Settle(Answer answer);
-  // Settles with DeadlineExceeded or Cancelled and has the contender leave the queue.
+  // Settles with DeadlineExceeded or Cancelled, and makes the contender leave the queue.
   void TimeOut();
 
   base::BootTime deadline() const { return deadline_; }
@@ -68,7 +68,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   std::optional<std::stop_callback<GiveUp>> on_cancel_;
 };
 
-// A `done` that runs on the client's executor; in a forked child, which has no threads, inline.
+// A `done` that runs on the client's executor; inline in a forked child, which has no threads.
 template <typename T>
 absl::AnyInvocable<void(T) &&> OnExecutor(const ClientCore& core,
                                           absl::AnyInvocable<void(T) &&> done) {
@@ -88,16 +88,16 @@ absl::StatusOr<TryResult> TryAcquire(const Client& client, const std::string& pa
 void AcquireAsync(const Client& client, const std::string& path, const queue::Candidacy& candidacy,
                   const WaitOptions& wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
-// `candidacy`, to go on from `lease`: with what its contender has to know of that lease. Errors: those
-// that are Follow's own. Does not block.
+// `candidacy` as it follows `lease`: completed with what its contender has to know of that lease.
+// Errors: those that Follow adds to Acquire's. Does not block.
 absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
                                              const Lease& lease, queue::Mode from,
                                              queue::Candidacy candidacy);
 
-// Goes on from `lease` with another mode: the lease is released once the answer is OK, and untouched
-// otherwise. Errors besides Acquire's: InvalidArgument (it is not a lease of this client, of `path` and
-// of the mode `from`), Aborted (it is lost or released), FailedPrecondition (an upgrade: a writer is in
-// front).
+// Follows `lease` with another mode: the lease is released once the answer is OK, and unchanged
+// otherwise. Errors besides Acquire's: InvalidArgument (it is not a lease of this client, of `path`
+// and of the mode `from`), Aborted (it is lost or released), FailedPrecondition (an upgrade: a
+// writer is in front).
 absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Lease& lease,
                              queue::Mode from, queue::Candidacy candidacy, const WaitOptions& wait);
 

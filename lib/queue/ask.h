@@ -27,8 +27,8 @@ absl::Status NotAnswered(const std::string& what, const WaitOptions& wait,
 
 // Asks the ensemble and blocks for the answer; asks again while that is Unavailable (lost with a
 // connection), so asking twice must do no more than asking once. `ask(done)` makes the question: a
-// function that runs on the reactor, with the session, and calls `done` once. `what` is for messages
-// ("list /q").
+// function that runs on the reactor, with the session, and calls `done` once. `what` is for
+// messages ("list /q").
 template <typename T>
 absl::StatusOr<T> AskUntilAnswered(ClientCore& core, const std::string& what,
                                    const WaitOptions& wait,

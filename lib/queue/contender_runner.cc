@@ -19,7 +19,7 @@ namespace event = queue::event;
 using queue::Outcome;
 
 // A contender watches its own node only after this fraction of the session timeout, so that a short
-// critical section pays nothing for that watch.
+// critical section does not pay for that watch.
 constexpr int kOwnWatchFraction = 10;
 // How rarely a waiter looks whether its blocker is still there: see StartLookTimer. Spread out by
 // OnAfter, so that the waiters of a long queue do not look all at once.
@@ -48,7 +48,7 @@ void ContenderRunner::Start(session::Session* session) {
       self->acquisition_->TimeOut();
     });
   }
-  session_->Join(this);  // which may end this contender at once: then session_ is null
+  session_->Join(this);  // may end this contender at once: then session_ is null
   if (session_ != nullptr && session_->connected()) OnConnected();
 }
 
@@ -149,7 +149,7 @@ void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnFailed(const absl::Status& why) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(why);
-  // Without a session nothing is left on the server, so that leaving finishes at once.
+  // Without a session nothing is left on the server, so leaving finishes at once.
   On(event::Expired{});
   On(event::Leave{});
 }
@@ -157,7 +157,7 @@ void ContenderRunner::OnFailed(const absl::Status& why) {
 void ContenderRunner::OnClosing() {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
-  // In lock-delay mode a lease that had lapsed is not given back: the next holder waits.
+  // In lock-delay mode a lease that had lapsed does not count as released: the next holder waits.
   if (lease_ != nullptr && lease_->OnClosed() == Lease::State::kLost) On(event::Lapsed{});
   On(event::Leave{});
 }
@@ -227,8 +227,8 @@ void ContenderRunner::Act(const action::StartDelayTimer& start) {
                            });
 }
 
-// In lock-delay mode a lease may lapse before the session's validity ends, which Heartbeat announces:
-// then this timer has to. Asks the lease, which asks SessionValidity.
+// In lock-delay mode a lease may lapse before the session's validity ends. Heartbeat announces only
+// the latter, so this timer announces the former. It asks the lease, which asks SessionValidity.
 void ContenderRunner::CheckDeadline() {
   if (lease_ == nullptr) return;
   const Lease::State state = lease_->state();
@@ -248,7 +248,7 @@ void ContenderRunner::Act(const queue::Grant& grant) {
   lease_ =
       std::make_shared<LeaseState>(core_, session_->validity(), grant, weak_from_this(), lifetime);
   if (candidacy.delays()) CheckDeadline();
-  // If it was answered before, the lease is dropped here, which has this contender leave.
+  // If it was settled before, the lease is dropped here, which makes this contender leave.
   acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
 }
 

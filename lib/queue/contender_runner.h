@@ -20,7 +20,7 @@
 
 namespace zkrecipes::internal {
 
-// Lets one Contender act: hands it the session's events and carries out its actions. Everything on
+// Drives one Contender: passes it the session's events and carries out its actions. Everything on
 // the reactor, except Leave and Verify. Keeps itself alive until its contender has finished.
 class ContenderRunner : public session::SessionListener,
                         public LeaseHolder,

@@ -15,12 +15,12 @@
 
 namespace zkrecipes::queue {
 
-// InvalidArgument names the rule that is broken. `id` has its default by now.
+// InvalidArgument names the rule that is broken. REQUIRES: `id` already has its default.
 absl::Status CheckCandidate(const Candidate& candidate);
 absl::Status CheckValue(const std::string& value);
 
 std::string CandidateData(absl::string_view id, absl::string_view value);
-// Any data will do: the first line break separates.
+// Accepts any data: the first line break separates id and value.
 Candidate ParseCandidate(const std::string& data);
 
 Leader DescribeLeader(const ListedNode& node);

@@ -50,7 +50,7 @@ Lease::State LeaseState::state() {
   return StateLocked();
 }
 
-// What was lost once stays lost: a write confirmed later could move the deadline of lock-delay mode.
+// A lost lease stays lost: a write confirmed later could move the deadline of lock-delay mode.
 Lease::State LeaseState::StateLocked() {
   if (phase_ == Phase::kLost) return Lease::State::kLost;
   if (phase_ == Phase::kReleased) return Lease::State::kReleased;
@@ -64,7 +64,7 @@ Lease::State LeaseState::StateLocked() {
     case session::SessionValidity::State::kLost:
       break;
   }
-  phase_ = Phase::kLost;  // the reactor, which will say so too, may not have woken up yet
+  phase_ = Phase::kLost;  // the reactor will announce it too, but may not have woken up yet
   return Lease::State::kLost;
 }
 
@@ -94,7 +94,7 @@ absl::Status LeaseState::CheckAlive(const char* operation) {
       absl::StrCat(operation, " ", sequencer_.node, ": the lease had been released"));
 }
 
-// The holder's answer; `late` is the message if it takes too long.
+// Waits for the holder's answer; `late` is the message if it takes too long.
 absl::Status LeaseState::Await(const LeaseHolder::Waiter& waiter, base::BootTime deadline,
                                const std::stop_token& cancel, const std::string& late) {
   if (auto status = core_->Await(*waiter, deadline, cancel)) return *std::move(status);
@@ -122,6 +122,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   auto waiter = std::make_shared<base::OneShot<absl::Status>>();
   RequestStop();
   Leave(waiter);
+  // The lease is released even if this call cannot wait for it.
   if (!wrong_wait.ok()) return wrong_wait;
   if (!may_block.ok()) return may_block;
   return Await(waiter, deadline, wait.cancel,

@@ -26,14 +26,14 @@ class LeaseHolder {
   virtual ~LeaseHolder() = default;
   // `waiter` (may be null) is set once the node is gone.
   virtual void Leave(Waiter waiter) = 0;
-  // `waiter` is set to what the ensemble answers: see Lease::Verify.
+  // `waiter` is set to the ensemble's answer: see Lease::Verify.
   virtual void Verify(Waiter waiter) = 0;
 };
 
-// What a Lease shows, shared with the contender that won it. Thread-safe.
+// The state that a Lease shows, shared with the contender that won it. Thread-safe.
 class LeaseState {
  public:
-  // `validity`: in which it was granted. `holder`: destroyed once its node is gone.
+  // `validity`: the one in which it was granted. `holder`: destroyed once its node is gone.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionValidity> validity,
              const queue::Grant& grant, std::weak_ptr<LeaseHolder> holder,
              session::SessionValidity::Lifetime lifetime = std::nullopt);
@@ -41,8 +41,8 @@ class LeaseState {
   LeaseState& operator=(const LeaseState&) = delete;
 
   Lease::State state();
-  // Until when it is believed unless more is proven; the past while unproven, and once it is lost or
-  // released.
+  // Until when it is believed unless more is proven; the past while it is unproven, and once it is
+  // lost or released.
   base::BootTime deadline();
   absl::Duration remaining();
   std::stop_token lost();
@@ -57,7 +57,7 @@ class LeaseState {
   // The Lease is destroyed: releases without waiting.
   void Abandon();
 
-  // From the contender, on the reactor.
+  // Called by the contender, on the reactor.
   void OnLost(queue::LossReason why);
   Lease::State OnClosed();  // the client is being closed: it is lost; returns the state before
 

@@ -23,8 +23,8 @@ bool Same(const ObserverRunner::News& a, const ObserverRunner::News& b) {
          (*a)->owner.id == (*b)->owner.id;
 }
 
-// Leaves out what the user was told last. Here, not where it was read: a state that was read in
-// between may have been skipped (TellLatest), and then its successor is no news either.
+// Leaves out what the user was told last. Here, and not where it was read: a state that was read in
+// between may have been skipped (TellLatest), and then the next one may be no change for the user.
 absl::AnyInvocable<void(ObserverRunner::News)> WithoutRepeats(
     absl::AnyInvocable<void(ObserverRunner::News)> callback) {
   return [last = std::optional<ObserverRunner::News>(),

@@ -18,7 +18,7 @@
 
 namespace zkrecipes::internal {
 
-// Lets one Observer act. Everything on the reactor, but for Observe. Keeps itself alive while it
+// Drives one Observer. Everything on the reactor, except Observe. Keeps itself alive while it
 // observes.
 class ObserverRunner : public session::SessionListener,
                        public std::enable_shared_from_this<ObserverRunner> {

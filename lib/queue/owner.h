@@ -13,14 +13,14 @@
 namespace zkrecipes::queue {
 
 // The data of a contender node: which process is waiting. JSON for Curator's lock nodes, whose data
-// Curator does not read: {"id":...,"host":...,"pid":...}. Where the dialect's own tools show the data
-// as a raw id (kazoo, and Curator's latch): the id, or "host:pid" if there is none.
-// With a token that is not the node's czxid: JSON in any case, with "token".
+// Curator does not read: {"id":...,"host":...,"pid":...}. If the dialect's own tools show the data
+// as a raw id (kazoo, and Curator's latch): the id, or "host:pid" if there is none. With a token
+// that is not the node's czxid: always JSON, with "token".
 std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner,
                       std::optional<int64_t> token = std::nullopt);
 
-// A leader's id is the first line, whatever it looks like (the rest is its value). Other data that is
-// not such JSON is taken for a raw id, too.
+// A leader's id is the first line, whatever it contains (the rest is its value). Other data that is
+// not such JSON is also taken for a raw id.
 OwnerInfo ParseOwner(Mode mode, const std::string& data);
 // nullopt: the token is the node's czxid.
 std::optional<int64_t> TokenIn(Mode mode, const std::string& data);

@@ -32,8 +32,8 @@ void Proclamation::OnNode(session::Session& session, const zk::Reply& reply, Don
   const bool own = reply.stat.czxid == czxid_ && reply.stat.ephemeral_owner == session.id();
   if (!own) return std::move(done)(Deposed(node_));
   std::string data = CandidateData(ParseCandidate(reply.data).id, value_);
-  // Otherwise it is written even if the value is there already: a delayed write of an earlier call must
-  // find another version.
+  // Otherwise it is written even if the node already has this value: a delayed write of an earlier
+  // call must find another version.
   const bool written = replaced_.has_value() && reply.stat.version == *replaced_ + 1;
   if (written && reply.data == data) return std::move(done)(absl::OkStatus());
   if (abandoned_) return std::move(done)(absl::CancelledError("proclaim: abandoned"));

@@ -16,9 +16,9 @@
 
 namespace zkrecipes::queue {
 
-// A leader's new value on its way into its node. Every write names the version that was read, and
-// increments it: so a copy of a write that was delayed on an older connection is refused once any
-// later write got through. On the reactor.
+// Writes a leader's new value to its node. Every write names the version that was read, and
+// increments it. So a copy of a write that was delayed on an older connection is refused once any
+// later write has succeeded. On the reactor.
 class Proclamation : public std::enable_shared_from_this<Proclamation> {
  public:
   using Done = absl::AnyInvocable<void(absl::Status) &&>;
@@ -27,8 +27,8 @@ class Proclamation : public std::enable_shared_from_this<Proclamation> {
   Proclamation(std::string node, int64_t czxid, std::string value)
       : node_(std::move(node)), czxid_(czxid), value_(std::move(value)) {}
 
-  // OK: the value is set. Aborted: the node is gone, or not this session's. Unavailable: not known;
-  // try again, with this same object.
+  // OK: the value is set. Aborted: the node is gone, or belongs to another session. Unavailable:
+  // not known; try again, with this same object.
   void Try(session::Session& session, Done done);
   // The caller has its answer: nothing more is written, so that a later proclamation, which may have
   // been confirmed by then, stays. Thread-safe.

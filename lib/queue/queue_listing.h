@@ -17,7 +17,7 @@
 
 namespace zkrecipes::queue {
 
-// Pure: what a queue's nodes say, in queue order. Nodes that are no contenders are left out.
+// Pure: describes a queue's nodes, in queue order. Nodes that are not contenders are left out.
 std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes);
 
 // Lists the children of `parent`, then reads the contenders among them, all at once. `done` runs
@@ -26,7 +26,7 @@ std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes);
 void ReadQueue(session::Session& session, const std::string& parent,
                absl::AnyInvocable<void(absl::StatusOr<std::vector<ListedNode>>) &&> done);
 
-// The same for the first in the queue alone; nullopt if the queue is empty. Two requests.
+// The same for only the first in the queue; nullopt if the queue is empty. Two requests.
 void ReadHead(session::Session& session, const std::string& parent,
               absl::AnyInvocable<void(absl::StatusOr<std::optional<ListedNode>>) &&> done);
 

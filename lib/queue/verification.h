@@ -15,9 +15,9 @@ namespace zkrecipes::queue {
 // Whether a contender's node is still there, as the ensemble's quorum knows it.
 enum class Verdict { kThere, kGone, kUnknown };
 
-// Asks behind a committed barrier, so the answer is no older than the question however far the server
-// lags behind: kThere only if the node has this czxid and the quorum counted the asking session among
-// the living at that moment. `done` runs once, on the reactor.
+// Asks behind a committed barrier, so the answer is no older than the question, however far the
+// server lags. kThere only if the node has this czxid and the quorum counted the asking session as
+// alive at that moment. `done` runs once, on the reactor.
 void VerifyNode(session::Session& session, const std::string& node, int64_t czxid,
                 absl::AnyInvocable<void(Verdict) &&> done);
 

@@ -49,7 +49,7 @@ absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
   if (status.has_value() && status->ok()) return client;
   const absl::Status error = status.has_value() ? *status : NoSessionInTime(*core, wait);
   core->Close(std::make_shared<StatusShot>());
-  // There is no node to wait for: leave the closing to the background.
+  // There is no node to wait for: the client closes in the background.
   client->core_.reset();
   return error;
 }
@@ -57,7 +57,7 @@ absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
 void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone done) {
   std::shared_ptr<Executor> executor = options.executor;
   if (executor == nullptr) executor = base::NewGrowingExecutor();
-  // Waiting costs a thread of its own: connecting is rare, and this is one way of doing it, not two.
+  // Waiting takes a thread of its own: connecting is rare, and this needs no second implementation.
   base::NewGrowingExecutor()->Execute([executor, options = std::move(options),
                                        wait = std::move(wait), done = std::move(done)]() mutable {
     auto client = Connect(std::move(options), wait);

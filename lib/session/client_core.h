@@ -33,9 +33,9 @@ struct Environment {
   std::shared_ptr<zk::HandleFactory> factory;
   std::shared_ptr<zk::Resolver> resolver;
   absl::AnyInvocable<void() &&> stop;
-  // How often a blocking call asks the reactor's clock, which in a test stands still or jumps.
+  // How often a blocking call reads the reactor's clock, which in a test stands still or jumps.
   absl::Duration clock_check = absl::Seconds(1);
-  // How long a client's destructor waits to see its session ended.
+  // How long a client's destructor waits for its session to end.
   absl::Duration destructor_waits = absl::Seconds(1);
 };
 
@@ -59,11 +59,11 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // the client is closed.
   void Post(WithSession task);
 
-  // Starts closing, once. `closed` gets the outcome, also when that is long known.
+  // Starts closing, once. `closed` gets the outcome, even if that has long been known.
   void Close(std::shared_ptr<base::OneShot<absl::Status>> closed);
 
-  // OK, or FailedPrecondition why nothing that blocks can be called here: the process is a forked
-  // child, or the thread is the reactor's own.
+  // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
+  // a forked child, or the thread is the reactor's own.
   absl::Status CheckMayBlock() const;
   bool InHomeProcess() const { return home_.IsThisProcess(); }
   bool OnReactor() const { return reactor_thread_.load() == std::this_thread::get_id(); }
@@ -74,7 +74,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
                          const std::stop_token& cancel = {}) const {
     return shot.TakeBy([this] { return Now(); }, environment_.clock_check, deadline, cancel);
   }
-  // Blocks for `pause`. False: `deadline` has passed or `cancel` was requested, then at once.
+  // Blocks for `pause`. Returns false, early, once `deadline` has passed or `cancel` is requested.
   bool Pause(absl::Duration pause, base::BootTime deadline, const std::stop_token& cancel) const;
   absl::Duration destructor_waits() const { return environment_.destructor_waits; }
 
@@ -117,7 +117,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::string trouble_ ABSL_GUARDED_BY(mutex_) = "the servers' names are not resolved yet";
 };
 
-// The way from the public Client to its core.
+// Access from the public Client to its core.
 struct ClientAccess {
   static const std::shared_ptr<ClientCore>& Core(const Client& client) { return client.core_; }
   static std::shared_ptr<Client> Wrap(std::shared_ptr<ClientCore> core);

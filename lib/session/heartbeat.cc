@@ -19,13 +19,13 @@ constexpr absl::Duration kUnprovenPeriod = absl::Milliseconds(130);  // of beats
 constexpr int kReadsPerTimeout = 5;
 constexpr int kOverdueFraction = 4;  // of the timeout, without a committed answer
 
-// At random, so that beats never fall in step with the leader's pings.
+// Random, so that beats never fall into step with the leader's pings.
 absl::Duration Period(absl::Duration longest, uint64_t random_bits) {
   const absl::Duration varied = longest * 2 / 5;
   return longest - varied + base::Jittered(varied, random_bits);
 }
 
-// Answers that the quorum has committed. (A server may give others on its own.)
+// Answers that the quorum has committed. (A server may give other answers on its own.)
 bool Committed(const Heartbeat::Ticket& ticket, zk::Code code) {
   return code == zk::Code::kOk ? ticket.write : ticket.del && code == zk::Code::kNoNode;
 }
@@ -82,7 +82,8 @@ void Heartbeat::SetWanted(bool wanted) {
   wanted_ = wanted;
   if (!wanted) wanted_until_ = now + timeout();
   if (validity_ == nullptr) return;
-  // No lease rests on the current validity: a new one spares the next lease its early end.
+  // No lease rests on the current validity: a new one spares the next lease the early end of this
+  // one.
   if (wanted && validity_->DeadlineAt(now) < now + timeout() / kOverdueFraction) {
     bound_.Restart();
     NewValidity();
@@ -110,14 +111,14 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   if (!connected_ || !FromServer(code)) return;
   const base::BootTime now = reactor_->Now();
   const bool committed = Committed(ticket, code);
-  CheckValidity();  // first: this answer, if it comes too late, must not revive what has lapsed
+  CheckValidity();  // first: an answer that comes too late must not revive what has lapsed
   bound_.Answered(ticket.request, now, committed);
   if (!committed) return;
   validity_->Confirm(ticket.request.sent);
   if (bound_.deadline().has_value()) {
     Prove();
   } else if (wanted_) {
-    // A session timeout after the last sign of life.
+    // One session timeout after the last sign of life.
     validity_->GiveUpAt(ticket.request.sent + timeout());
     CheckValidity();
   }
@@ -129,7 +130,7 @@ void Heartbeat::Prove() {
   const bool was_unproven = validity_->At(now) == SessionValidity::State::kUnproven;
   if (!validity_->Prove(*bound_.deadline(), now + timeout() / kOverdueFraction, now)) return;
   if (!was_unproven) return;
-  CheckValidity();  // the end has moved from GiveUpAt to the deadline: its timer with it
+  CheckValidity();  // the end has moved from GiveUpAt to the deadline: move its timer as well
   owner_->OnProven();
 }
 
@@ -146,9 +147,9 @@ void Heartbeat::NewValidity() {
   if (wanted_) validity_->GiveUpAt(reactor_->Now() + timeout());
 }
 
-// Announces the end of the validity when its time has come, once. What was granted in it stays lost;
-// new grants need a new one. Called ahead of every change that could move the end, so that a process
-// which was stopped over a deadline does not move it before it has announced it.
+// Announces the end of the validity when its time has come, once. What was granted in it stays
+// lost; new grants need a new one. Called before every change that could move the end: a process
+// that was stopped over a deadline must not move it before it has announced it.
 void Heartbeat::CheckValidity() {
   if (validity_ == nullptr) return;
   if (validity_->At(reactor_->Now()) == SessionValidity::State::kLost) {

@@ -42,7 +42,7 @@ class Heartbeat {
   void OnConnected(base::BootTime began, absl::Duration timeout, bool new_session);
   void OnDisconnected();
   void OnExpired();
-  // Whether any contender has, or wants, a node in the session.
+  // Whether any contender has or wants a node in the session.
   void SetWanted(bool wanted);
   void Stop();  // no more beats: the session is being closed
 
@@ -89,7 +89,7 @@ class Heartbeat {
   bool connected_ = false;
   bool stopped_ = false;
   bool wanted_ = false;
-  bool beating_ = false;  // a beat is on its way
+  bool beating_ = false;  // a beat is under way
   base::BootTime wanted_until_;
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId validity_timer_ = 0;

@@ -12,7 +12,7 @@ namespace zkrecipes::session {
 // How many bytes of paths one session may have in ephemeral nodes, or in watches. Beyond about 1 MB
 // of watched paths a session never survives a reconnect, and closing one with more than about 2 MB
 // of ephemeral paths leaves servers unable to load their database (ZOOKEEPER-706, ZOOKEEPER-4306).
-// More is refused long before. Not thread-safe; reservations may outlive the budget.
+// Requests are refused long before that. Not thread-safe; reservations may outlive the budget.
 class PathBudget {
  public:
   static constexpr size_t kLimit = 512 * 1024;
@@ -49,7 +49,7 @@ class PathBudget {
     size_t bytes_ = 0;
   };
 
-  // False (in the reservation) when it does not fit.
+  // A reservation that is false if it does not fit.
   Reservation Reserve(size_t bytes) {
     if (bytes > kLimit - *used_) return {};
     return Reservation(used_, bytes);

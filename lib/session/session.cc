@@ -137,7 +137,7 @@ void Session::Act(const action::StartPause& pause) {
 }
 
 void Session::Act(const action::AnnounceConnected& connected) {
-  // First: what the listeners send is to find a validity, and to go out behind the first beat.
+  // First: what the listeners send needs a validity, and goes out behind the first beat.
   heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!connected.resumed);
   RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
@@ -169,7 +169,7 @@ void Session::Act(const action::AnnounceFailed& failed) {
 
 void Session::Act(const action::Drain&) {
   closing_ = true;
-  heartbeat_.Stop();  // or there would always be a request to wait for
+  heartbeat_.Stop();  // otherwise there would always be a request to wait for
   ForEachListener([](SessionListener* listener) { listener->OnClosing(); });
   reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
                      if (!drained_) On(event::Drained{});
@@ -184,7 +184,7 @@ void Session::Act(const action::AnnounceClosed&) {
         absl::StrCat("close: the deletion of ", listeners_.size(),
                      " node(s) could not be confirmed; they stay until the session expires"));
   }
-  // The handle is closed: to those that are left this is an expiry, and no session follows.
+  // The handle is closed: for the remaining listeners this is an expiry, and no session follows.
   heartbeat_.OnExpired();
   Announce(Change::kClosed);
   ForEachListener([](SessionListener* listener) { listener->OnExpired(); });
@@ -224,7 +224,7 @@ void Session::UpdateNeedForProof() {
                   [](const SessionListener* listener) { return listener->NeedsProof(); }));
 }
 
-// Over a copy, because a listener may join or part, also for another, in the course of it.
+// Iterates over a copy, because a listener may meanwhile join or part, itself or another one.
 template <typename F>
 void Session::ForEachListener(F f) {
   const std::vector<SessionListener*> now = listeners_;

@@ -22,15 +22,15 @@
 
 namespace zkrecipes::session {
 
-// The limit of the pause before a request that was refused for the moment is sent again.
+// The longest pause before a request that was refused temporarily is sent again.
 inline constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
 
-// Follows a session: a contender, with nodes in it, or an observer. Called on the reactor. May join,
-// part and send from inside any of these calls.
+// Receives a session's events: a contender, with nodes in it, or an observer. Called on the
+// reactor. It may join, part and send from inside any of these calls.
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  // False: does not need the session to be proven alive.
+  // False if it does not need the session to be proven alive.
   virtual bool NeedsProof() const { return true; }
   virtual void OnConnected() = 0;     // see Session::id()
   virtual void OnDisconnected() = 0;  // connection lost; the session may live
@@ -44,8 +44,8 @@ class SessionListener {
 // kTrouble: still no connection; see Session::trouble().
 enum class Change { kTrouble, kConnected, kSuspended, kExpired, kFailed, kClosed };
 
-// A client's session, and the next one when it has expired: lets SessionMachine act. Everything on the
-// reactor; destroy it there too, after Close has reported.
+// A client's session, and the next one when it has expired: carries out SessionMachine's actions.
+// Everything on the reactor; destroy it there too, after Close has reported.
 class Session : private Heartbeat::Owner {
  public:
   struct Options {
@@ -73,7 +73,7 @@ class Session : private Heartbeat::Owner {
   // Null without a session.
   std::shared_ptr<SessionValidity> validity() const { return heartbeat_.validity(); }
   const ExpiryMargins& margins() const { return options_.heartbeat.margins; }
-  absl::Duration timeout() const { return timeout_; }       // negotiated; before that: as asked for
+  absl::Duration timeout() const { return timeout_; }       // negotiated; before that: as requested
   const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet
 
   // See Heartbeat.
@@ -85,14 +85,14 @@ class Session : private Heartbeat::Owner {
   // at most once. All watches end without a call when the session expires.
   WatcherId Watch(const zk::Watch& watch, zk::Handle::Done set,
                   absl::AnyInvocable<void(zk::WatchEvent) &&> fired);
-  // `fired` will not be called any more.
+  // `fired` will not be called after this.
   void Unwatch(WatcherId id);
 
   PathBudget& ephemeral_budget() { return ephemeral_budget_; }
   PathBudget& watch_budget() { return watch_budget_; }
 
  private:
-  class HandleListener;  // one for each handle, so that an old one's events are told apart
+  class HandleListener;  // one for each handle, so that an old handle's events can be ignored
   friend class HandleListener;
 
   void On(const Event& event);
@@ -119,7 +119,7 @@ class Session : private Heartbeat::Owner {
   void RemoveWatchesLeftBehind();
   template <typename F>
   void ForEachListener(F f);
-  // Runs `task` from the reactor, later, unless this Session is gone by then. Thread-safe.
+  // Runs `task` on the reactor, later, unless this Session is gone by then. Thread-safe.
   void PostGuarded(zk::Reactor::Task task);
   zk::Reactor::Task Guarded(zk::Reactor::Task task);
 

@@ -13,20 +13,20 @@
 
 namespace zkrecipes::session {
 
-// A stretch of one session during which what was granted in it can be believed; and the one place
-// that says until when. Leases, the contender's runner, and the heartbeat that announces the end all
-// ask At and DeadlineAt, each with the time of its own question: a process that was stopped over a
-// deadline finds its leases lost in the first call after it, whether or not a timer has run.
+// A period of one session during which what was granted in it can be believed; and the only place
+// that says until when. Leases, the contender's runner, and the heartbeat that announces the end
+// all ask At and DeadlineAt, each with the time of its own question: a process that was stopped
+// over a deadline finds its leases lost in the first call after it, whether or not a timer has run.
 //
-// It ends for good when the session is known to have expired, at the deadline that was proven last,
-// or when nothing could be proven in time. What has ended is never believed again, even if the
+// It ends for good when the session is known to have expired, at the last proven deadline, or when
+// nothing could be proven in time. A period that has ended is never believed again, even if the
 // session turns out to be alive: a new SessionValidity then begins, for new grants.
 //
 //   kUnproven --Prove--> kBelieved <--overdue or disconnected / Prove--> kSuspect
 //       |                    |                                              |
 //       +--------------------+---- deadline, Expire--------------------------+--> kLost
 //
-// A lease of lock-delay mode has a limit of its own besides: `lifetime` after the sending of the last
+// In lock-delay mode a lease also has a limit of its own: `lifetime` after the sending of the last
 // write that was committed. The next holder waits out the lock delay before it is granted, so until
 // then the lease needs no proof, and kUnproven counts as kBelieved.
 //
@@ -40,24 +40,24 @@ class SessionValidity {
   // `lapses` false: only Expire ends it; it is suspect from its deadline on.
   explicit SessionValidity(bool lapses) : lapses_(lapses) {}
 
-  // The ensemble cannot have expired the session before `deadline`; there should be news before
-  // `overdue`. False: too late, it has ended.
+  // The ensemble cannot have expired the session before `deadline`; more should be proven before
+  // `overdue`. Returns false if it is too late: it has ended.
   bool Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now);
   // A write sent at `sent` was committed: the session was alive then.
   void Confirm(base::BootTime sent);
-  // Ends it if it is still unproven then.
+  // Ends it then if it is still unproven.
   void GiveUpAt(base::BootTime when);
-  // The server that the session came back to grants less than was proven.
+  // The server that resumed the session grants less than was proven.
   void Shorten(base::BootTime deadline);
   void SetConnected(bool connected);
   // The session is known to have expired.
   void Expire();
 
-  // What holds at `now`. Ends it if its time has passed.
+  // The state at `now`. Ends it for good if its time has passed.
   State At(base::BootTime now, Lifetime lifetime = std::nullopt);
   // Until when a lease is believed unless more is proven; the past if it is not believed at `now`.
   base::BootTime DeadlineAt(base::BootTime now, Lifetime lifetime = std::nullopt);
-  // When it will end by itself unless something is proven before.
+  // When it will end by itself unless something is proven before that.
   base::BootTime ends_at();
 
  private:

@@ -15,7 +15,7 @@
 
 namespace zkrecipes::session {
 
-// Tells subscribers, each in order and one call at a time, in what state the client is. Thread-safe.
+// Tells subscribers the client's state, each in order and one call at a time. Thread-safe.
 class StateFeed {
  public:
   explicit StateFeed(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}

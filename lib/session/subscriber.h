@@ -46,7 +46,7 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
     executor_->Execute([self = this->shared_from_this()] { self->Run(); });
   }
 
-  // Afterwards the callback is not running, unless on this thread, and will not run again.
+  // After this the callback is not running, except on this thread, and will not run again.
   void End() {
     base::MutexLock lock(mutex_);
     ended_ = true;
@@ -87,8 +87,8 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
   std::thread::id running_on_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Ends the subscriber when destroyed, and then calls `ended`. In a forked child it only leaks: the
-// subscriber's mutex may be held by a thread that is not there.
+// Ends the subscriber when destroyed, and then calls `ended`. In a forked child it only leaks: a
+// thread that does not exist there may hold the subscriber's mutex.
 template <typename News>
 Subscription SubscriptionOf(
     std::shared_ptr<Subscriber<News>> subscriber, absl::AnyInvocable<void() &&> ended = [] {}) {

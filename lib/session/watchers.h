@@ -20,15 +20,15 @@ class Watchers {
 
   // `fired` is called at most once, after its request was answered and armed it.
   WatcherId Add(const zk::Watch& watch, Fired fired);
-  // True: no watcher shares that watch any more, send RemoveWatches.
+  // True if no watcher shares that watch any more: send RemoveWatches.
   [[nodiscard]] bool OnReply(WatcherId id, const zk::Watch& watch, bool armed);
-  // `fired` will not be called any more. `watch`: set to what it was; untouched if
-  // the id is unknown. True: as for OnReply.
+  // `fired` will not be called after this. `watch` is set to what it was; it is untouched if the id
+  // is unknown. Returns the same as OnReply.
   [[nodiscard]] bool Remove(WatcherId id, zk::Watch* watch);
   // A watcher shares that watch, or is about to.
   bool Has(const zk::Watch& watch) const { return table_.Has(watch); }
   void Fire(const std::string& path, zk::WatchEvent event);
-  // The session has expired: all end without a call.
+  // The session has expired: all watches end without a call.
   void Clear();
 
  private:

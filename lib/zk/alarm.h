@@ -11,24 +11,25 @@
 
 namespace zkrecipes::zk {
 
-// What ends a poll besides sockets: Ring from any thread, and the time set by RingAt. For the thread
-// that polls, except Ring.
+// Ends a poll for reasons other than sockets: Ring, from any thread, or the time set by RingAt. All
+// but Ring is for the thread that polls.
 class Alarm {
  public:
   Alarm();
   ~Alarm();
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
-  // False: the process has no descriptors left.
+  // False if the process has no descriptors left.
   bool ok() const { return ring_ >= 0 && timer_ >= 0; }
 
   // Thread-safe; does not block.
   void Ring();
-  // At `next`, the earliest time that matters. A later time than before changes nothing: waking up
-  // once for a timer that was cancelled costs less than a system call each time.
+  // Rings at `next`, the earliest time that matters. A later time than before changes nothing:
+  // waking up once for a timer that was cancelled costs less than a system call each time.
   void RingAt(base::BootTime next);
 
-  // To poll, and what poll made of them: read, so that the next poll blocks.
+  // The descriptors to poll, and what poll reported for them: Read resets them, so that the next
+  // poll blocks.
   std::array<pollfd, 2> polls() const { return {{{ring_, POLLIN, 0}, {timer_, POLLIN, 0}}}; }
   void Read(const pollfd& ring, const pollfd& timer);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place that includes zookeeper.h: under the private names of our copy of the C client, and
-// without THREADED, which would hide the calls that a loop needs. For lib/zk/c_*.cc only.
+// The only place that includes zookeeper.h, under the private names of our copy of the C client,
+// and without THREADED, which would hide the calls that a loop needs. Only for lib/zk/c_*.cc.
 
 #ifndef ZKRECIPES_LIB_ZK_C_API_H_
 #define ZKRECIPES_LIB_ZK_C_API_H_

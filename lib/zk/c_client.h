@@ -14,8 +14,9 @@
 namespace zkrecipes::zk {
 
 // A handle of our private copy of Apache's single-threaded C client, driven by the loop behind
-// `reactor` and `poll_set`, which must outlive it. On the loop's thread, like everything of a handle.
-// ResourceExhausted: no descriptors or memory. Internal: the C client refuses its arguments.
+// `reactor` and `poll_set`, which must outlive it. For the loop's thread, like everything of a
+// handle. ResourceExhausted: no descriptors or memory. Internal: the C client rejects its
+// arguments.
 absl::StatusOr<std::unique_ptr<Handle>> OpenCHandle(const HandleOptions& options,
                                                     HandleListener* listener, Reactor* reactor,
                                                     PollSet* poll_set);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the C client's types and the seam's. Pure.
+// Converts between the C client's types and the seam's. Pure.
 
 #ifndef ZKRECIPES_LIB_ZK_C_CODEC_H_
 #define ZKRECIPES_LIB_ZK_C_CODEC_H_
@@ -14,15 +14,15 @@
 
 namespace zkrecipes::zk {
 
-// The list as zookeeper_init takes it. It cuts each at its last colon and knows no brackets:
-// "[::1]:2181" becomes "::1:2181".
+// The server list in the form that zookeeper_init takes. It splits each server at its last colon
+// and does not know brackets: "[::1]:2181" becomes "::1:2181".
 std::string ToHostList(const NumericServers& servers);
 
 int ToCMode(CreateMode mode);
 
 Stat FromC(const ::Stat& stat);
 
-// An ACL in the C client's form. Empty: anybody may do anything.
+// An ACL in the C client's form. Empty means all permissions for every client.
 class CAcl {
  public:
   explicit CAcl(std::vector<AclEntry> entries);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CHandle under the loop: the ten rules that the C client's design asks for are docs/adr/0003.
+// CHandle under the loop. docs/adr/0003 says why this copy of the C client is driven by ours.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,11 +14,11 @@
 namespace zkrecipes::zk {
 namespace {
 
-// A round must end, whatever the server sends.
+// A bound on one round, however fast the server sends.
 constexpr int kMaxDrain = 64;
 
-// The C client alone would give an attempt two thirds of the session timeout: with one server dead
-// and silent, hardly anything is left to reach another one in time.
+// The C client by itself would give an attempt two thirds of the session timeout. If one server is
+// dead and silent, that leaves hardly any time to reach another one.
 absl::Duration AttemptTimeout(zhandle_t* zh) {
   const absl::Duration third = absl::Milliseconds(zoo_recv_timeout(zh)) / 3;
   return std::clamp(third, absl::Seconds(1), absl::Seconds(5));
@@ -65,6 +65,7 @@ Pollable::Interest CHandle::Prepare() {
     attempt_until_ = now + AttemptTimeout(zh_);
   }
   Interest interest = AskInterest(now);
+  // Without an established socket, unsent bytes belong to a connection that is gone.
   if (socket_state() < Socket::kHandshake) {
     outbox_.Drop();
   } else {
@@ -83,12 +84,12 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
   {
     const Call call(this);
     rc = zookeeper_interest(zh_, &fd, &events, &wait);
-    // The C client wants to pause after a round of failures; backoff_ has done so already.
+    // The C client wants to pause after a round of failures; backoff_ has already done so.
     if (rc == ZOK && fd == -1) rc = zookeeper_interest(zh_, &fd, &events, &wait);
   }
   if (rc != ZOK) {
     Failed(was_connected);
-    // The descriptor it may have returned is closed.
+    // A descriptor that it may have returned is closed already.
     return ended_ ? Interest() : Interest{.until = connected_ ? now : retry_at_};
   }
   Interest interest;
@@ -116,7 +117,7 @@ void CHandle::OnReady(short revents) {
     outbox_.Flush();
     Process(ZOOKEEPER_WRITE);
   } else if (socket_state() == Socket::kConnecting) {
-    Process(ZOOKEEPER_READ);  // an error; Drain does not look at a socket that is not connected
+    Process(ZOOKEEPER_READ);  // reports the error; Drain skips a socket that is not connected
   }
 }
 

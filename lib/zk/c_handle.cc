@@ -23,10 +23,10 @@ void NoAuthCompletion(int /*rc*/, const void* /*data*/) {
   // A refusal arrives as a session event as well.
 }
 
-// Once for the process's private copy of the C client.
+// Done once for the process's private copy of the C client.
 void ConfigureCClient() {
   static const bool configured = [] {
-    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // its log has static buffers, unlocked
+    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // its log uses static buffers without a lock
     zoo_deterministic_conn_order(1);                   // we shuffle; it would reseed random()
     return true;
   }();
@@ -81,7 +81,7 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   zh_ = zookeeper_init(ToHostList(options.servers).c_str(), on_event, timeout_ms, nullptr, nullptr,
                        ZOO_NO_LOG_CLIENTENV);
   if (zh_ == nullptr) return OpenError(errno);
-  zoo_set_servers_resolution_delay(zh_, -1);
+  zoo_set_servers_resolution_delay(zh_, -1);  // never: the session resolves names itself
   const std::string& digest = options.digest_credentials;
   if (!digest.empty()) {
     zoo_add_auth(zh_, "digest", digest.data(), static_cast<int>(digest.size()), NoAuthCompletion,
@@ -106,7 +106,7 @@ CHandle::~CHandle() {
 }
 
 void CHandle::OnSessionEvent(int state) {
-  // The event's state; zoo_state() still says "connected" while a loss is reported.
+  // Uses the event's state: zoo_state() still says "connected" while a loss is reported.
   if (state == ZOO_CONNECTED_STATE) {
     Connected();
   } else {
@@ -130,17 +130,18 @@ void CHandle::Lost() {
 }
 
 void CHandle::Failed(bool was_connected) {
-  if (connected_) return;  // it was only this call that failed
+  if (connected_) return;  // only this call failed
   outbox_.Drop();
   if (is_unrecoverable(zh_)) return End();
   retry_at_ = reactor_->Now() + backoff_.Next(reactor_->Random());
+  // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
 }
 
 void CHandle::End() {
   if (std::exchange(ended_, true)) return;
   end_code_ = zoo_state(zh_) == ZOO_AUTH_FAILED_STATE ? Code::kAuthFailed : Code::kSessionExpired;
-  // By a task of its own: after the answers that are on their way, and so that Close is allowed.
+  // In a task of its own: after the answers that are under way, and where Close is allowed.
   reactor_->Post([alive = std::weak_ptr(alive_), this] {
     if (alive.lock() != nullptr && zh_ != nullptr) listener_->OnEnded(end_code_);
   });
@@ -172,8 +173,9 @@ void CHandle::PrepareToClose(bool patient) {
   outbox_.Flush();
   outbox_.SetDirect();
   if (patient) return;
-  // The C client would wait up to 3 s to send and 1.5 s for an answer. With nothing to read ever
-  // again it does not wait for the answer; if not even the request fits, it must not wait at all.
+  // The C client would wait up to 3 s to send and 1.5 s for an answer. Once the socket is shut down
+  // for reading, it does not wait for the answer; if not even the request fits, it must not wait at
+  // all.
   pollfd writable{outbox_.fd(), POLLOUT, 0};
   const bool fits = outbox_.empty() && poll(&writable, 1, 0) == 1;
   shutdown(outbox_.fd(), fits ? SHUT_RD : SHUT_RDWR);

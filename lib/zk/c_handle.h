@@ -47,7 +47,7 @@ class CHandle final : public Handle, public Pollable {
   void OnReady(short revents) override;
 
  private:
-  // Around every call of the C client: its sends go to our outbox, its completions to us.
+  // Wraps every call of the C client: its sends go to our outbox, its completions to us.
   class Call {
    public:
     explicit Call(CHandle* handle);
@@ -76,7 +76,7 @@ class CHandle final : public Handle, public Pollable {
   void OnWatchEvent(int type, const char* path);
   void Connected();
   void Lost();
-  // After a call that failed. `was_connected`: before it.
+  // After a call that failed. `was_connected`: the state before it.
   void Failed(bool was_connected);
   void End();
 
@@ -100,7 +100,7 @@ class CHandle final : public Handle, public Pollable {
   Outbox outbox_;
   PendingReplies pending_;
   base::Backoff backoff_;
-  // Gone with the handle: tells a posted task that there is nothing to do.
+  // Dies with the handle: tells a posted task that there is nothing left to do.
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 
   bool connected_ = false;
@@ -109,9 +109,9 @@ class CHandle final : public Handle, public Pollable {
   bool write_due_ = false;  // just connected: the C client holds back its first packets
   int failed_attempts_ = 0;
   int callbacks_ = 0;
-  base::BootTime retry_at_;  // no attempt to connect before
+  base::BootTime retry_at_;  // no attempt to connect before this
   base::BootTime attempt_began_;
-  base::BootTime attempt_until_;  // give up this one then
+  base::BootTime attempt_until_;  // the current attempt is given up then
 };
 
 }  // namespace zkrecipes::zk

@@ -12,8 +12,8 @@
 
 namespace zkrecipes::zk {
 
-// While one lives, what the C client sends on this thread goes into `outbox`. Around every call
-// of the C client; they nest, because a completion may use another handle.
+// While one lives, what the C client sends on this thread goes into `outbox`. Wraps every call of
+// the C client; scopes nest, because a completion may use another handle.
 class OutboxScope {
  public:
   explicit OutboxScope(Outbox* outbox);
@@ -31,14 +31,14 @@ class OutboxScope {
 // get_xid (cmake/RenameZooKeeper.cmake).
 extern "C" {
 
-// Into the thread's outbox. Outside any scope nothing is sent (EAGAIN).
+// Sends into the thread's outbox. Outside any scope nothing is sent (EAGAIN).
 ssize_t zkrecipes_hook_send(int fd, const void* bytes, size_t size, int flags);
 
-// With SOCK_CLOEXEC: a program that the user starts must not inherit a session. A new socket also
-// means that the handle's old one is closed: what was still to be sent on it is dropped.
+// Adds SOCK_CLOEXEC: a program that the user starts must not inherit a session. A new socket also
+// means that the handle's old one is closed: unsent bytes for it are dropped.
 int zkrecipes_hook_socket(int domain, int type, int protocol);
 
-// Does nothing: the process's random() is the user's.
+// Does nothing: the process's random() belongs to the user.
 void zkrecipes_hook_srandom(unsigned int seed);
 
 // Positive, so never one of ZooKeeper's reserved numbers (-1, -2, -4, -8). Thread-safe, which the

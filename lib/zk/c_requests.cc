@@ -105,6 +105,7 @@ void CHandle::Send(const Request& request, Done done) {
     const Call call(this);
     rc = std::visit(Issue{this, ToContext(id)}, request);
   }
+  // Refused: no completion will come, so it is answered here.
   if (rc != ZOK) pending_.AnswerLater(id, static_cast<Code>(rc));
 }
 

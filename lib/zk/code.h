@@ -38,11 +38,11 @@ enum class Code : int {
   kThrottled = -127,
 };
 
-// "ZCONNECTIONLOSS" and the like; the number for codes that are not listed above.
+// "ZCONNECTIONLOSS" and so on; the number for codes that are not listed above.
 std::string CodeName(Code code);
 
-// True when the request may or may not have been, or may yet be, executed: neither a success nor a
-// failure. (An expired session is not: whatever was created in it is gone or going.)
+// True if it is unknown whether the request was executed, or may yet be: neither a success nor a
+// failure. (Not for an expired session: whatever was created in it is gone or going.)
 bool OutcomeUnknown(Code code);
 
 // The status a user sees: "<operation> <path>: <meaning> (ZNOAUTH)". REQUIRES: code is not kOk.

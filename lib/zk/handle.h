@@ -18,7 +18,7 @@
 namespace zkrecipes::zk {
 
 // Follows one handle. Called on the reactor, never from inside a call to the handle.
-// The order is the one in which the server's answers came: a watch event of a change precedes any
+// Calls come in the order of the server's answers: a watch event of a change precedes any
 // reply that shows the change. On a loss OnDisconnected comes first, then the failed replies.
 //
 //        OnConnected          OnDisconnected
@@ -28,22 +28,23 @@ namespace zkrecipes::zk {
 class HandleListener {
  public:
   virtual ~HandleListener() = default;
-  // At the first connection and after each reconnection within the same session. `negotiated` is
-  // the session timeout the server granted, `began` a time before this attempt to connect began:
-  // the ensemble heard of the session then or later. The session's watches are in force again.
+  // On the first connection and after each reconnection within the same session. `negotiated` is
+  // the session timeout that the server granted. `began` is a time before this attempt to connect
+  // began: the ensemble heard from the session then or later. The session's watches are in force
+  // again.
   virtual void OnConnected(SessionId session, absl::Duration negotiated, base::BootTime began) = 0;
   // The connection is lost, or a first attempt failed (then it was never connected). The handle
-  // goes on trying by itself. `attempt` counts the failed attempts since it was last connected.
+  // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
   virtual void OnDisconnected(int attempt) = 0;
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
-  // The session's watches on `path` that `event` fires are used up. One call, also for two kinds.
+  // The session's watches on `path` that `event` fires are used up. One call, even for both kinds.
   virtual void OnWatch(const std::string& path, WatchEvent event) = 0;
 };
 
 struct HandleOptions {
   NumericServers servers;
-  absl::Duration session_timeout = absl::Seconds(10);  // asked for; the server may clamp it
+  absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   std::string digest_credentials;                      // "user:password", or empty
   std::vector<AclEntry> acl;                           // of every node this handle creates
   uint64_t seed = 0;  // chooses the first server (in memory; the C client's list is shuffled)
@@ -52,21 +53,21 @@ struct HandleOptions {
 // One ZooKeeper session on one handle of a client library: the seam behind which the C client and
 // the in-memory ensemble are interchangeable.
 //
-// Everything, destruction included, only from tasks of the reactor it was made with.
+// Everything, destruction included, happens in tasks of the reactor it was made with.
 class Handle {
  public:
   using Done = absl::AnyInvocable<void(const Reply&) &&>;
   virtual ~Handle() = default;
 
   // Sends at once, in order. `done` runs exactly once, later (never inside Send), whatever happens:
-  // reply, loss, expiry or close. Sent while not connected, it is answered kConnectionLoss and was
-  // never sent.
+  // reply, loss, expiry or close. While not connected, the request is not sent, and is answered
+  // with kConnectionLoss.
   virtual void Send(const Request& request, Done done) = 0;
 
   // Ends the session if connected, and answers everything that is pending with kClosing before it
-  // returns. For the session to really end, wait until nothing is pending first.
+  // returns. Wait until nothing is pending first, so that the session really ends.
   // May block (up to 4.5 s when the server does not answer), so never from inside a callback of
-  // this handle; with `patient` false it sends the close and does not wait for the answer.
+  // this handle; if `patient` is false, it sends the close and does not wait for the answer.
   virtual void Close(bool patient) = 0;
 
   virtual int pending() const = 0;  // requests not answered yet
@@ -78,7 +79,7 @@ class HandleFactory {
  public:
   virtual ~HandleFactory() = default;
   // Starts connecting. `listener` must outlive the handle. Fails (ResourceExhausted, Internal)
-  // only when the process lacks what it takes: descriptors, memory.
+  // only when the process lacks descriptors or memory.
   virtual absl::StatusOr<std::unique_ptr<Handle>> Open(const HandleOptions& options,
                                                        HandleListener* listener) = 0;
 };

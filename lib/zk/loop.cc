@@ -31,7 +31,7 @@
 namespace zkrecipes::zk {
 namespace {
 
-// Makes the threads that start meanwhile deaf to signals: those are for the user's threads.
+// Threads that start meanwhile have all signals blocked: signals are for the user's threads.
 class BlockSignals {
  public:
   BlockSignals() {
@@ -87,11 +87,11 @@ class LoopImpl final : public Loop, public PollSet {
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
 
-  // Of the loop's thread.
+  // The loop's thread.
   std::atomic<std::thread::id> thread_{};
   bool stopped_ = false;
   TimerQueue timers_;
-  std::vector<Pollable*> pollables_;  // null: removed in the course of this round
+  std::vector<Pollable*> pollables_;  // null: removed during this round
   std::vector<pollfd> polls_;         // the alarm's two, then one for each of pollables_
 };
 
@@ -109,7 +109,7 @@ void LoopImpl::Stop() {
   if (Enqueue([this] { stopped_ = true; }, /*last=*/true)) alarm_.Ring();
 }
 
-// True if the loop's thread must be woken for it.
+// True if the loop's thread must be woken for the task.
 bool LoopImpl::Enqueue(Task task, bool last) {
   base::MutexLock lock(mutex_);
   if (closed_) return false;  // a parameter outlives the lock: `task` is destroyed after it
@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<Handle>> LoopImpl::Open(const HandleOptions& opti
 }
 
 void LoopImpl::Remove(Pollable* pollable) {
-  // The slot stays: a round is going through them.
+  // The slot stays: a round is iterating over them.
   std::replace(pollables_.begin(), pollables_.end(), pollable, static_cast<Pollable*>(nullptr));
 }
 
@@ -143,7 +143,7 @@ void LoopImpl::Run() {
   thread_ = std::this_thread::get_id();
   pthread_setname_np(pthread_self(), "zkrecipes-io");
   while (!stopped_) Round();
-  timers_ = TimerQueue();  // here: what a timer holds may use this loop when it is destroyed
+  timers_ = TimerQueue();  // here, since destroying what a timer holds may use this loop
 }
 
 void LoopImpl::Round() {
@@ -175,7 +175,8 @@ int LoopImpl::Prepare() {
   return ToPollTimeout(until - Now());
 }
 
-// False if there is something to do already.
+// False if there is work already. Decided under the mutex, so that a task posted later rings the
+// alarm.
 bool LoopImpl::GoToSleep() {
   base::MutexLock lock(mutex_);
   asleep_ = posted_.empty();
@@ -190,7 +191,7 @@ void LoopImpl::Awake() {
   alarm_.Read(polls_[0], polls_[1]);
 }
 
-// Runs what was posted before it began.
+// Runs the tasks that were posted before it began.
 void LoopImpl::RunPosted() {
   std::deque<Task> tasks;
   {
@@ -207,7 +208,7 @@ void LoopImpl::RunDueTimers() {
 }
 
 void LoopImpl::Ready() {
-  // Those that were added since are behind the polled ones.
+  // Pollables added since then come after the polled ones.
   for (size_t i = 0; i + 2 < polls_.size(); ++i) {
     const short revents = polls_[i + 2].revents;
     if (revents != 0 && pollables_[i] != nullptr) pollables_[i]->OnReady(revents);

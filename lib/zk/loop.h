@@ -12,7 +12,7 @@
 
 namespace zkrecipes::zk {
 
-// The reactor of production: one thread that polls a handle's socket, an eventfd for posts and a
+// The production reactor: one thread that polls a handle's socket, an eventfd for posts and a
 // timerfd on CLOCK_BOOTTIME for timers (poll's own timeout does not count suspended time).
 // It is also a factory of handles of Apache's single-threaded C client, driven by this loop.
 //
@@ -23,9 +23,9 @@ class Loop : public Reactor, public HandleFactory {
   // Starts the thread. ResourceExhausted when descriptors or threads run out.
   static absl::StatusOr<std::shared_ptr<Loop>> Start();
 
-  // Ends the loop after the tasks already posted; the thread then ends by itself. Tasks and timers
-  // that come later are destroyed unrun. Thread-safe, does not wait. The loop's objects live until
-  // its thread has ended. Handles must be closed before, by a task of the loop.
+  // Ends the loop after the tasks already posted; then the thread ends by itself. Later tasks and
+  // timers are destroyed without being run. Thread-safe, does not wait. The loop's objects live
+  // until its thread has ended. Handles must be closed before that, by a task of the loop.
   virtual void Stop() = 0;
 };
 

@@ -34,7 +34,7 @@ ssize_t Outbox::Send(int fd, const char* bytes, size_t size) {
 }
 
 ssize_t Outbox::SendDirect(const char* bytes, size_t size) {
-  while (!bytes_.empty()) {  // what came before goes before
+  while (!bytes_.empty()) {  // earlier bytes first
     const ssize_t sent = SendToSocket(fd_, bytes_.data(), bytes_.size());
     if (sent < 0) return -1;
     bytes_.erase(0, static_cast<size_t>(sent));

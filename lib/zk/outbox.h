@@ -22,17 +22,17 @@ namespace zkrecipes::zk {
 // Not thread-safe: for the thread of the loop.
 class Outbox {
  public:
-  // What hooks into send(): takes everything. In direct mode it sends, and fails as send() does.
+  // Replaces send(): takes everything. In direct mode it sends, and fails as send() does.
   ssize_t Send(int fd, const char* bytes, size_t size);
 
-  // Sends what the socket takes; keeps the rest, and drops it all when the socket is dead.
+  // Sends what the socket accepts and keeps the rest; drops it all if the socket is dead.
   void Flush();
   // Forgets what was not sent: its socket is closed, and its number may soon be another one's.
   void Drop() { bytes_.clear(); }
   bool empty() const { return bytes_.empty(); }
 
   // For closing, where the C client waits for its last request to be sent and must not wait in
-  // vain: from now on nothing is kept back and errors are real.
+  // vain: from now on nothing is buffered, and errors are real.
   void SetDirect() { direct_ = true; }
 
   // The socket of the latest Send.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxPathBytes = 512;
 
-// Takes one character off the front; nothing if it is not well-formed UTF-8 (overlong forms and
+// Takes one character off the front; nullopt if it is not well-formed UTF-8 (overlong forms and
 // lone surrogates are not).
 std::optional<uint32_t> TakeCharacter(absl::string_view& text) {
   constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -42,7 +42,7 @@ std::optional<uint32_t> TakeCharacter(absl::string_view& text) {
   return c;
 }
 
-// The server works on UTF-16 and refuses surrogates: so everything above U+FFFF as well.
+// The server works on UTF-16 and refuses surrogates, so it refuses everything above U+FFFF, too.
 bool ServerRefuses(uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
 }
@@ -83,7 +83,7 @@ std::string BrokenRule(absl::string_view path) {
   return "";
 }
 
-// As it may be shown in a message: a single line, not endless.
+// For messages: on a single line, and of bounded length.
 std::string Quoted(absl::string_view path) {
   constexpr size_t kShown = 80;
   if (path.size() <= kShown) return absl::StrCat("\"", absl::Utf8SafeCEscape(path), "\"");

@@ -26,8 +26,8 @@ std::string ParentPath(const std::string& path);
 std::string NodeName(const std::string& path);
 std::string JoinPath(const std::string& parent, absl::string_view name);
 
-// The part of the tree that a client lives in. Done here and not by the C client's chroot, which
-// frees memory twice and hides the true length of a path. Empty: the whole tree.
+// The part of the tree in which a client works. Not left to the C client's chroot, which frees
+// memory twice and hides the true length of a path. Empty: the whole tree.
 class Namespace {
  public:
   Namespace() = default;

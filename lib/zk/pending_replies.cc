@@ -33,7 +33,7 @@ void PendingReplies::AnswerAll(Code code) {
 }
 
 void PendingReplies::AnswerThese(std::deque<Later>& later) {
-  // Only those there now. For one that `done` adds a new task is posted, as the queue is empty then.
+  // Only the present ones. If `done` adds one, a new task is posted, as the queue is empty then.
   std::deque<Later> now = std::exchange(later, {});
   for (auto& [done, code] : now) std::move(done)(Reply{.code = code});
 }

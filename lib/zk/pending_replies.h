@@ -16,7 +16,7 @@
 namespace zkrecipes::zk {
 
 // The answers that a handle still owes: each request is answered exactly once. The C client is
-// given a number, never a pointer, so nothing is lost if it forgets one or names it twice.
+// given a number, never a pointer, so no harm is done if it forgets one or uses it twice.
 // For tasks of the reactor.
 class PendingReplies {
  public:
@@ -29,7 +29,7 @@ class PendingReplies {
   // No effect if it has been answered.
   void Answer(uint64_t id, const Reply& reply);
 
-  // The request was not sent: answered by a task of the reactor, because `done` never runs inside
+  // The request was not sent: a task of the reactor answers it, because `done` never runs inside
   // Send. The task runs even if this object is destroyed first.
   void AnswerLater(Handle::Done done, Code code);
   void AnswerLater(uint64_t id, Code code);

@@ -12,12 +12,12 @@ namespace zkrecipes::zk {
 // add or remove other pollables, never this one.
 class Pollable {
  public:
-  // What to poll for; valid for one round only, since the C client opens and closes its socket as
-  // it likes, mostly under the same number.
+  // What to poll for; valid for one round only, since the C client opens and closes its socket at
+  // will, mostly under the same number.
   struct Interest {
     int fd = -1;  // -1: no socket at present
     short events = 0;
-    base::BootTime until = base::BootTime::InfiniteFuture();  // come back then at the latest
+    base::BootTime until = base::BootTime::InfiniteFuture();  // when to return at the latest
   };
 
   virtual ~Pollable() = default;

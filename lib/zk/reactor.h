@@ -11,9 +11,9 @@
 
 namespace zkrecipes::zk {
 
-// Where everything of one client runs, one task after another: replies, watch events, timers and
-// posted tasks. In production it is a thread with a poll loop (loop.h), in the in-memory world a
-// scheduler that picks the next step from a seed.
+// Where all work of one client runs, one task after another: replies, watch events, timers and
+// posted tasks. In production it is a thread with a poll loop (loop.h), in memory a scheduler that
+// picks the next step from a seed.
 class Reactor {
  public:
   using Task = absl::AnyInvocable<void() &&>;
@@ -27,7 +27,7 @@ class Reactor {
   // The clock of everything that runs here. Thread-safe.
   virtual base::BootTime Now() = 0;
 
-  // What is chosen at random here: pauses, names. From a seed in the in-memory world. Thread-safe.
+  // For random choices here: pauses, names. From a seed in memory. Thread-safe.
   virtual uint64_t Random() = 0;
 
   // Only from a task of this reactor: -----------------------------------------------------------

@@ -49,7 +49,7 @@ void Append(const AddressList& list, NumericServers& servers) {
   }
 }
 
-// All of them, if none needs to be looked up.
+// The addresses of all servers, if none needs a lookup.
 std::optional<NumericServers> AllNumeric(const std::vector<ServerAddress>& servers) {
   NumericServers result;
   for (const ServerAddress& server : servers) {
@@ -70,7 +70,7 @@ absl::StatusOr<NumericServers> LookUp(const std::vector<ServerAddress>& servers)
   std::vector<std::string> failures;
   for (const ServerAddress& server : servers) {
     AddressList list(nullptr, &freeaddrinfo);
-    // Only families that this machine has, if that leaves any: loopback alone does not count.
+    // Only families that this machine has, unless that leaves none: loopback alone does not count.
     int error = Look(server, AI_ADDRCONFIG, list);
     if (error != 0 && error != EAI_AGAIN) error = Look(server, 0, list);
     if (error != 0) failures.push_back(absl::StrCat(server.host, ": ", ErrorText(error)));

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint16_t kDefaultPort = 2181;
 
-// One part of the list, cut in two. No port: none was written, not even its colon.
+// One part of the list, split in two. No port: none was written, not even its colon.
 struct Part {
   absl::string_view host;
   bool bracketed = false;
@@ -103,7 +103,7 @@ absl::StatusOr<ServerAddress> ParseServer(absl::string_view text) {
 
 absl::Status CheckNamespace(const std::string& root) {
   if (root.empty()) return absl::OkStatus();
-  // ZooKeeper would take the comma, but a user who writes one means "zk1:2181/app,zk2:2181/app".
+  // ZooKeeper would accept the comma, but a user who writes one means "zk1:2181/app,zk2:2181/app".
   if (absl::StrContains(root, ',')) {
     return Broken(absl::StrCat("namespace \"", absl::Utf8SafeCEscape(root),
                                "\": stands once, after the last server, and has no comma"));

@@ -39,7 +39,7 @@ class TimerQueue {
   }
 
   // Takes the earliest timer that is due at `now` and older than the mark; null if none is. The
-  // mark keeps a timer that re-arms itself for "now" from holding up everything else.
+  // mark keeps a timer that re-arms itself for "now" from delaying everything else.
   Reactor::Task TakeDue(base::BootTime now, Reactor::TimerId mark) {
     for (auto it = tasks_.begin(); it != tasks_.end() && it->first.first <= now; ++it) {
       if (it->first.second >= mark) continue;

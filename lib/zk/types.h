@@ -67,15 +67,15 @@ struct GetChildren {  // names, no watch
   std::string path;
   friend bool operator==(const GetChildren&, const GetChildren&) = default;
 };
-// Watches one node for its deletion, by a children watch on it (a node with no children of its
-// own): deleted fires it, setData does not, and on an absent node it fails with kNoNode and leaves
-// nothing behind.
+// Watches one node for its deletion, by means of a children watch on the node itself (which has no
+// children). Its deletion fires the watch, setData does not. On an absent node the request fails
+// with kNoNode and leaves nothing behind.
 struct WatchNode {
   std::string path;
   friend bool operator==(const WatchNode&, const WatchNode&) = default;
 };
-// Watches whether a node is there, and its data. Answered kOk with its Stat, or kNoNode: it is armed in
-// both cases. Creation, deletion and SetData fire it, children do not.
+// Watches a node's existence and its data. Answered with kOk and its Stat, or with kNoNode; it is
+// armed in both cases. Creation, deletion and SetData fire it, children do not.
 struct WatchExists {
   std::string path;
   friend bool operator==(const WatchExists&, const WatchExists&) = default;
@@ -84,7 +84,7 @@ struct WatchExists {
 // The server keeps the two kinds of watches on one path apart.
 enum class WatchKind { kNode, kExists };  // of WatchNode and of WatchExists
 
-// Takes this session's watch of one kind on the path off the server. The reply is kNoWatcher if
+// Removes this session's watch of one kind on the path from the server. The reply is kNoWatcher if
 // there was none.
 struct RemoveWatches {
   std::string path;
@@ -99,7 +99,7 @@ using Request =
 const char* OperationName(const Request& request);
 const std::string& PathOf(const Request& request);
 
-// Fields that the request does not ask for, and all of them on failure, keep their defaults.
+// Fields that the request does not ask for keep their defaults; after a failure all do.
 struct Reply {
   Code code = Code::kOk;
   std::string path{};                   // Create
@@ -109,7 +109,7 @@ struct Reply {
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 
-// What fired a watch, which is thereby used up: nothing else is known.
+// What fired a watch, which is used up by that: nothing else is known.
 enum class WatchEvent {
   kDeleted,   // the watched node is gone (for the server that told us): fires both kinds
   kChanged,   // its children have changed: fires WatchKind::kNode

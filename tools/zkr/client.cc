@@ -15,7 +15,7 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::s
   ClientOptions options;
   options.servers = flags.servers;
   options.session_timeout = flags.session_timeout;
-  options.lease.wait_for_proof = true;  // a command may not be one that can run twice
+  options.lease.wait_for_proof = true;  // CMD may be a command that must not run twice
   options.dialect = flags.dialect == "kazoo" ? NameDialect::kKazoo : NameDialect::kCurator;
   return Client::Connect(std::move(options), {flags.session_timeout, std::move(cancel)});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one source that knows CLI11. It reports errors by exceptions, which RunCommandLine catches.
+// The only source that knows CLI11, which reports errors by exceptions: RunCommandLine catches
+// them.
 
 #include "tools/zkr/command_line.h"
 
@@ -34,7 +35,7 @@ using Words = std::vector<std::string>;
   throw CLI::ValidationError(name, message);
 }
 
-// How --help shows options: name, type, what it is for, and none of CLI11's own notes.
+// How --help shows options: name, type and purpose, and none of CLI11's own notes.
 class PlainHelp : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -43,7 +44,7 @@ class PlainHelp : public CLI::Formatter {
   }
 };
 
-// Says where the command line ends and CMD begins, which CLI11 cannot.
+// Shows where the command line ends and CMD begins, which CLI11 cannot.
 std::string UsageOf(const CLI::App& command) {
   return absl::StrCat("zkr ", command.get_name(), " [OPTIONS] PATH -- CMD [ARG...]");
 }
@@ -61,7 +62,7 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration&
   const auto parse = [name, &value](const CLI::results_t& texts) {
     const std::string quoted = absl::StrCat("\"", texts.back(), "\"");
     if (!absl::ParseDuration(texts.back(), &value)) {
-      RefuseUsage(name, quoted + " is no duration: write a number and a unit, as in 500ms or 10s");
+      RefuseUsage(name, quoted + " is not a duration: write a number and a unit, such as 500ms");
     }
     if (value < absl::ZeroDuration()) RefuseUsage(name, quoted + " is negative");
     return true;
@@ -85,7 +86,8 @@ void AddPath(CLI::App& command, std::string& path, const std::string& help) {
 
 void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
   app.add_option("--servers", flags.servers,
-                 "The ensemble, and where in its tree paths begin\n(default: ZKR_SERVERS)")
+                 "The servers; optionally the node below which paths begin\n"
+                 "(default: ZKR_SERVERS)")
       ->envname("ZKR_SERVERS")
       ->type_name("HOST:PORT,...[/NAMESPACE]");
   AddDuration(app, "--session-timeout", flags.session_timeout,
@@ -117,7 +119,7 @@ GuardKind GuardFromEnvironment() {
   RefuseUsage("ZKR_GUARD", absl::StrCat("\"", kind, "\" is not auto, namespace or process"));
 }
 
-// What can only be said once all is parsed. `cmd`: the words after the first "--", if there was one.
+// Checks that need the whole command line. `cmd`: the words after the first "--", if there is one.
 void FinishCommandFlags(const CLI::App& command, const std::optional<Words>& cmd,
                         CommandFlags& flags) {
   if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
@@ -129,7 +131,7 @@ void FinishCommandFlags(const CLI::App& command, const std::optional<Words>& cmd
   if (fcntl(flags.status_fd, F_GETFD) < 0) {
     RefuseUsage("--status-fd", absl::StrCat(flags.status_fd, " is not open"));
   }
-  // It is for us, not for CMD: its reader would see no end while CMD's children live.
+  // It is for zkr, not for CMD: its reader would see no end while CMD's children live.
   if (flags.status_fd > STDERR_FILENO) fcntl(flags.status_fd, F_SETFD, FD_CLOEXEC);
 }
 
@@ -195,7 +197,7 @@ class CommandLine {
   void AddElect() {
     CLI::App* command = app_.add_subcommand("elect", "Run a command while leading");
     command->footer(kElectHelp);
-    command->add_option("--candidate", elect_.candidate, "This candidate's name, for all to see")
+    command->add_option("--candidate", elect_.candidate, "This candidate's name, shown to all")
         ->required()
         ->type_name("NAME");
     command->add_flag("--once", elect_.once, "Campaign and run CMD only once");
@@ -213,19 +215,19 @@ class CommandLine {
     command->footer(footer);
     AddPath(*command, path_, path_help);
     command->callback([this, name, run] {
-      if (cmd_) RefuseUsage("CMD", name + " runs none, but there is a --");
+      if (cmd_) RefuseUsage("CMD", name + " runs no command, but there is a --");
       exit_code_ = run(global_, path_);
     });
   }
 
   void AddEnsemble() {
-    CLI::App* ensemble = app_.add_subcommand("ensemble", "A local ensemble, to try things out");
+    CLI::App* ensemble = app_.add_subcommand("ensemble", "Run a local ensemble, to try zkr on");
     ensemble->require_subcommand(1);
     ensemble->fallthrough();
     ensemble_.directory = DefaultDirectory();
     const auto add = [this, ensemble](const char* name, const char* help, auto run) {
       CLI::App* command = ensemble->add_subcommand(name, help);
-      command->add_option("--dir", ensemble_.directory, "The directory of its files")
+      command->add_option("--dir", ensemble_.directory, "The directory for its files")
           ->capture_default_str();
       command->callback([this, run] { exit_code_ = run(global_, ensemble_); });
       return command;
@@ -251,7 +253,7 @@ class CommandLine {
     return kUsage;
   }
 
-  // CLI11's words for a missing or unknown command do not say which word it stumbled over.
+  // CLI11's message for a missing or unknown command does not say which word was wrong.
   std::string WhyNoCommand() const {
     const Words unknown = app_.remaining();
     if (unknown.empty()) return "a command is missing: lock, elect, observe, ls or ensemble";

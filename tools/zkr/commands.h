@@ -27,7 +27,7 @@ struct CommandFlags {
   std::string path;
   std::vector<std::string> command;  // not empty
   absl::Duration grace = absl::Seconds(5);
-  int status_fd = -1;  // -1: none. Else open, and never CMD's unless it is a standard stream
+  int status_fd = -1;  // -1: none. Otherwise open, and never CMD's unless it is a standard stream
   GuardKind guard = GuardKind::kAuto;
 };
 

@@ -55,7 +55,7 @@ class Election {
     const std::int64_t token = holding_.lease->token().value();
     const BootTime began = BootNow();
     const Outcome outcome = RunCommand(supervisor_, flags_.command, holding_);
-    // CMD and all that it started are dead: only now may another lead.
+    // CMD and all that it started are dead: only now may another candidate lead.
     Release(holding_, global_.session_timeout, outcome.lost);
     if (IsLast(outcome)) return Ended{ResultOf(outcome, token), outcome};
     rest_ = rests_.After(BootNow() - began);
@@ -82,7 +82,7 @@ class Election {
     Complain(why);
     if (!absl::IsAborted(why) || flags_.once) return Ended{ResultOf(why, kNotAcquired)};
     rest_ = rests_.After(absl::ZeroDuration());  // its node was deleted: do not come back at once
-    SayIfResting("sent away");
+    SayIfResting("its node was deleted");
     return std::nullopt;
   }
 

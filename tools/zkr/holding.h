@@ -32,7 +32,7 @@ absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& ho
 // Runs CMD under the lease that is held; says on stderr if it was lost or CMD cannot be run.
 Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, const Holding& holding);
 
-// Each takes `at_most`: after that the ensemble has forgotten us anyway. `was_lost`: the lease is
+// Each takes at most `at_most`: after that the session has expired anyway. `was_lost`: the lease is
 // known to be lost, so a failure to release it is not worth a message.
 void Release(Holding& holding, absl::Duration at_most, bool was_lost);
 void LetGo(Holding& holding, absl::Duration at_most, bool was_lost);  // and closes the client

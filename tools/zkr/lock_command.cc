@@ -45,7 +45,7 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   }
   auto tried = Try(holding.client, flags, {global.session_timeout, cancel});
   if (absl::IsDeadlineExceeded(tried.status())) {
-    return absl::UnavailableError(tried.status().message());  // busy is an answer; this is none
+    return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
   }
   if (!tried.ok()) return tried.status();
   if (!tried->acquired()) {

@@ -24,7 +24,7 @@
 namespace zkrecipes::zkr {
 namespace {
 
-// Prints what an election says. Called from one thread at a time.
+// Prints what an election reports. Called from one thread at a time.
 class Printer {
  public:
   explicit Printer(bool json) : json_(json) {}

@@ -18,7 +18,7 @@ std::string Line(const ordered_json& object) {
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-// "id@host:pid", as far as it is known, else "-".
+// "id@host:pid", as far as it is known; otherwise "-".
 std::string OwnerText(const OwnerInfo& owner) {
   std::string text = owner.id;
   if (!owner.host.empty()) absl::StrAppend(&text, text.empty() ? "" : "@", owner.host);
@@ -62,7 +62,7 @@ std::string Printable(std::string text) {
   return text;
 }
 
-// In characters of UTF-8, as good as columns for the names of hosts and owners.
+// In UTF-8 characters, which is close enough to columns for the names of hosts and owners.
 std::size_t Width(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));

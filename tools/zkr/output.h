@@ -20,7 +20,7 @@ namespace zkrecipes::zkr {
 std::string QueueText(const std::vector<ContenderInfo>& queue);
 std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue);
 
-// nullopt: nobody leads.
+// nullopt: there is no leader.
 std::string LeaderText(const std::optional<Leader>& leader);
 std::string LeaderJson(const std::optional<Leader>& leader);
 

@@ -13,7 +13,7 @@
 
 namespace zkrecipes::zkr {
 
-// Exit statuses that scripts rely on, beside CMD's own. The numbers are those of sysexits.h and of
+// Exit statuses that scripts rely on, besides CMD's own. The numbers are those of sysexits.h and of
 // the shell.
 enum ExitCode {
   kDone = 0,
@@ -28,8 +28,8 @@ enum ExitCode {
   kSignalBase = 128,  // 128 + n: ended by signal n
 };
 
-// The exit status for a call of the library that failed: kUsage for what another call with the same
-// arguments would fail with too, kNotAcquired for a wait that ended, kDenied, else kUnavailable.
+// The exit status for a failed call of the library: kUsage if another call with the same arguments
+// would fail in the same way, kNotAcquired for a wait that ended, kDenied, or else kUnavailable.
 ExitCode ExitCodeFor(const absl::Status& status);
 
 // "zkr: ..." to stderr.

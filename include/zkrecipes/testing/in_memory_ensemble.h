@@ -24,17 +24,17 @@ struct InMemoryEnsembleOptions {
   absl::Duration max_session_timeout = absl::Minutes(1);
   absl::Duration container_check_interval = absl::Minutes(1);
 
-  // No thread: everything happens inside the calls below, on the thread that makes them, callbacks
-  // included. Nothing that blocks can be called on that thread (it answers FailedPrecondition):
-  // use Lock::AcquireAsync, and drop a Lease instead of calling Release.
+  // No thread: everything, callbacks included, runs inside the calls below, on the thread that
+  // makes them. Calls that would block on that thread fail with FailedPrecondition: use
+  // Lock::AcquireAsync, and drop a Lease instead of calling Release.
   bool manual = false;
-  // Fixes what is chosen at random: names of nodes, pauses before another attempt.
+  // Fixes all random choices: names of nodes, pauses before retries.
   uint64_t seed = 1;
 };
 
 // A model of a ZooKeeper ensemble inside the process, for unit tests of a service that uses this
 // library: no server, no network, no waiting. The clients are the library's own code; only what is
-// behind the connection is replaced. What a session, a lease or a lock does here it does on real
+// behind the connection is replaced. Sessions, leases and locks do here what they do on real
 // servers, in the same order.
 //
 //   InMemoryEnsemble ensemble;
@@ -43,19 +43,18 @@ struct InMemoryEnsembleOptions {
 //   ensemble.Expire(**client);
 //   EXPECT_EQ(lease->state(), Lease::State::kSuspect);  // its connection was closed
 //   ensemble.Advance(absl::Seconds(1));
-//   EXPECT_EQ(lease->state(), Lease::State::kLost);     // it connected again, and was told
+//   EXPECT_EQ(lease->state(), Lease::State::kLost);     // it reconnected, and was told
 //
-// Time stands still but for Advance: pings, timeouts and expiry follow the ensemble's clock. What
-// needs no time happens by itself, on a thread of the ensemble's (unless `manual`), so code that
-// blocks, on any thread, just works. A call that is bounded by WaitOptions::timeout waits for that
-// much of the ensemble's time.
+// Time moves only in Advance: pings, timeouts and expiry follow the ensemble's clock. What needs no
+// time happens by itself, on a thread of the ensemble's (unless `manual`), so blocking code works
+// on any thread. WaitOptions::timeout counts the ensemble's time.
 //
-// Every method first lets everything happen that can without time going on; it returns when that
-// is true again, and when callbacks on the library's own executor have returned (one that blocks is
-// waited for at most a second of real time).
+// Every method first lets everything happen that needs no time to pass. It returns when nothing of
+// that kind is left, and when callbacks on the library's own executor have returned (it waits at
+// most one second of real time for one that blocks).
 //
-// Thread-safe (not when `manual`). At the end it closes every client, as Client::Close does. A
-// method that takes a client does nothing for one that is closed or another ensemble's.
+// Thread-safe (not when `manual`). The destructor closes every client, as Client::Close does. A
+// method that takes a client does nothing if the client is closed or belongs to another ensemble.
 class InMemoryEnsemble {
  public:
   explicit InMemoryEnsemble(const InMemoryEnsembleOptions& options = {});
@@ -66,55 +65,56 @@ class InMemoryEnsemble {
   // "memory-0:2181,memory-1:2181,memory-2:2181": add "/namespace" for a client in a namespace.
   std::string servers() const;
 
-  // Like Client::Connect, with the same errors. `options.servers` may be empty: servers(). If
-  // `manual`, it fails with Unavailable when it cannot connect without time going on.
+  // Like Client::Connect, with the same errors. An empty `options.servers` means servers(). If
+  // `manual`, fails with Unavailable when connecting needs time to pass.
   absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options = {},
                                                   const WaitOptions& wait = {});
 
   // ---- Time ----------------------------------------------------------------------------------------
 
-  // Moves the clock, step by step, through everything that becomes due.
+  // Advances the clock step by step, through everything that becomes due.
   void Advance(absl::Duration by);
-  // Since the ensemble was made.
+  // Time since the ensemble was created.
   absl::Duration Elapsed();
   void RunUntilIdle();
 
   // ---- What can go wrong -----------------------------------------------------------------------------
 
-  // The client's network breaks: its connection is gone, and no server can be reached. Its session
-  // goes on until the ensemble has heard nothing of it for the session timeout.
+  // The client's network breaks: its connection is lost, and no server can be reached. Its session
+  // lives on until the ensemble has heard nothing from it for the session timeout.
   void Disconnect(const Client& client);
-  // The network works again. The client finds out with its next attempt: within half a second.
+  // The network works again. The client notices on its next attempt, within half a second.
   void Reconnect(const Client& client);
-  // As Disconnect, but without a word: nothing arrives any more, in either direction. Ends with
-  // Reconnect.
+  // Like Disconnect, but the client is not told: nothing arrives any more, in either direction.
+  // Ends with Reconnect.
   void Silence(const Client& client);
-  // What the client sends arrives, the answers do not: Reconnect lets them come late, Disconnect
+  // What the client sends arrives, the answers do not: Reconnect delivers them late, Disconnect
   // loses them.
   void HoldReplies(const Client& client);
-  // The ensemble ends the client's session, as it does after too long a silence: the nodes are gone
-  // at once, and the connection is closed. The client hears why when it connects again, which it
-  // tries within half a second.
+  // The ensemble ends the client's session, as it does after too long a silence: its nodes are gone
+  // at once, and the connection is closed. The client learns why when it reconnects, which it tries
+  // within half a second.
   void Expire(const Client& client);
-  // The client's process stands still, its clock goes on: it sends and reads nothing until Resume.
-  // (Threads of the test's own, and what they ask a Lease, go on.)
+  // The client's process is paused while its clock runs on: it sends and reads nothing until
+  // Resume. (The test's own threads, and their calls on a Lease, go on.)
   void Pause(const Client& client);
   void Resume(const Client& client);
-  // Another server is elected: every connection is closed, and every session gets its full timeout.
-  // Clients connect again within half a second.
+  // Another server is elected leader: every connection is closed, and every session gets its full
+  // timeout. Clients reconnect within half a second.
   void ChangeLeader();
 
-  // ---- The tree; an operator's view: paths are the servers', namespaces included --------------------
+  // ---- The tree, as an operator sees it: paths are the servers', namespaces included
+  // ---------------
 
-  // False if there is no such node, or it has children.
+  // False if there is no such node or it has children.
   bool Delete(const std::string& path);
-  // A persistent node. False if it is there already, or its parent is not or is ephemeral.
+  // A persistent node. False if it exists already, or its parent does not or is ephemeral.
   bool Create(const std::string& path, const std::string& data = "");
-  // Of all nodes but the root, sorted.
+  // All nodes but the root, sorted.
   std::vector<std::string> Paths();
-  // Of all nodes below `path`. {"/locks/ledger/_c_...-lock-0000000000"} while it is locked.
+  // All nodes below `path`: {"/locks/ledger/_c_...-lock-0000000000"} while it is locked.
   std::vector<std::string> Paths(const std::string& path);
-  // How many watches the ensemble holds.
+  // The number of watches that the ensemble holds.
   size_t watches();
 
  private:

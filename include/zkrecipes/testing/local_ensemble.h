@@ -18,12 +18,13 @@ struct LocalEnsembleOptions {
   // How many servers: 1 to 9. One server runs in ZooKeeper's standalone mode.
   int servers = 3;
 
-  // Where each member listens, one numeric IPv4 address a member; they must be this process's to
-  // reach. Empty: 127.0.0.1 for all.
+  // Where each member listens: one numeric IPv4 address per member, reachable from this process.
+  // Empty: 127.0.0.1 for all.
   std::vector<std::string> addresses = {};
 
-  // Where configuration, data and logs go: absent or empty, and left behind at the end. Empty
-  // string: a new directory under $TMPDIR (or /tmp), removed at the end unless `keep_directory`.
+  // Directory for configuration, data and logs. It must be absent or empty, and is left behind at
+  // the end. Empty string: a new directory under $TMPDIR (or /tmp), removed at the end unless
+  // `keep_directory`.
   std::string directory = "";
   bool keep_directory = false;
 
@@ -34,12 +35,12 @@ struct LocalEnsembleOptions {
   absl::Duration min_session_timeout = absl::ZeroDuration();  // zero: two ticks
   absl::Duration max_session_timeout = absl::Minutes(1);
   absl::Duration container_check_interval = absl::Seconds(1);
-  bool force_sync = false;  // fsync every write; off, a crash of the machine may lose data
-  // Further lines of zoo.cfg. A key that ZooKeeper does not know becomes its system property
+  bool force_sync = false;  // fsync every write; if off, a crash of the machine may lose data
+  // Further lines of zoo.cfg. ZooKeeper turns a key that it does not know into the system property
   // `zookeeper.<key>`.
   std::map<std::string, std::string> extra_config = {};
 
-  // A path or a name in $PATH. Empty: /usr/bin/java, as Debian's own start script does.
+  // A path, or a name in $PATH. Empty: /usr/bin/java, as in Debian's own start script.
   std::string java = "";
   int max_heap_megabytes = 96;  // of each server; 32 or more
   absl::Duration start_timeout = absl::Seconds(60);
@@ -47,12 +48,12 @@ struct LocalEnsembleOptions {
   absl::Duration max_lifetime = absl::Hours(1);
 };
 
-// A ZooKeeper ensemble of real server processes on this machine, from Debian's packages `zookeeper`
-// and `default-jre-headless`, for tests. It listens on 127.0.0.1 only, unless told
-// otherwise, on ports that are free there.
+// A ZooKeeper ensemble of real server processes on this machine, for tests, from Debian's packages
+// `zookeeper` and `default-jre-headless`. Listens only on 127.0.0.1, unless told otherwise, on free
+// ports.
 //
 // The servers never outlive the process that started them, even one that is killed with SIGKILL: a
-// guard process notices that the other end of its socket closes, and kills them. A child forked
+// guard process notices when the other end of its socket closes, and kills them. A child forked
 // without exec holds that end open, so the servers then live as long as the child does; in such a
 // child the destructor does nothing.
 //
@@ -69,19 +70,20 @@ class LocalEnsemble {
  public:
   enum class MemberState { kRunning, kPaused, kDown };
 
-  // Starts the servers; blocks until every one of them serves (some two seconds), at most
-  // `start_timeout`. If a port that was free is taken in the meantime it starts again with other
-  // ports.
+  // Starts the servers; blocks until every one of them serves (about two seconds), at most
+  // `start_timeout`. If a free port is taken in the meantime, starts again with other ports.
   //   InvalidArgument     an option is out of range; the message names it
-  //   FailedPrecondition  no Java or no ZooKeeper server here (the message names the packages), or
+  //   FailedPrecondition  Java or ZooKeeper's server is missing (the message names the packages),
+  //                       or
   //                       the directory is not empty
-  //   DeadlineExceeded    not all serve after `start_timeout`; the message ends with the last lines
+  //   DeadlineExceeded    not all serve within `start_timeout`; the message ends with the last
+  //                       lines
   //                       of a log
   //   Unavailable         a server ended by itself; the message ends in the same way
   static absl::StatusOr<std::unique_ptr<LocalEnsemble>> Start(LocalEnsembleOptions options = {});
 
-  // Kills all servers and waits for their end (some ten milliseconds); removes the directory as the
-  // options say.
+  // Kills all servers and waits until they have ended (about ten milliseconds); removes the
+  // directory if the options say so.
   ~LocalEnsemble();
   LocalEnsemble(const LocalEnsemble&) = delete;
   LocalEnsemble& operator=(const LocalEnsemble&) = delete;
@@ -94,9 +96,9 @@ class LocalEnsemble {
   MemberState state(int i);  // REQUIRES: 0 <= i < size()
   int pid(int i);            // 0 when kDown.  REQUIRES: 0 <= i < size()
 
-  // Ends a member with SIGTERM (Stop) or SIGKILL (Kill) and waits for its end. Nothing happens to
-  // one that is kDown.
-  //   DeadlineExceeded  (Stop) it did not end in ten seconds and was killed
+  // Ends a member with SIGTERM (Stop) or SIGKILL (Kill) and waits until it has ended. Does nothing
+  // to a member that is kDown.
+  //   DeadlineExceeded  (Stop) it did not end within ten seconds, and was killed
   absl::Status Stop(int i);
   absl::Status Kill(int i);
 
@@ -105,14 +107,14 @@ class LocalEnsemble {
   absl::Status Pause(int i);
   absl::Status Resume(int i);
 
-  // Starts a member again (a running one is stopped first) and blocks until it answers on its port,
-  // at most `start_timeout`. It may not have joined a quorum yet. Errors: DeadlineExceeded,
-  // Unavailable as for Start.
+  // Restarts a member (a running one is stopped first) and blocks until it answers on its port, at
+  // most `start_timeout`. It may not have joined a quorum yet. Errors: DeadlineExceeded and
+  // Unavailable, as for Start.
   absl::Status Restart(int i);
 
   // The member that leads, or the only one. Blocks up to half a second per member that does not
   // answer.
-  //   NotFound  no member leads, or (during a change of leader) more than one says it does
+  //   NotFound  no member leads, or (during a change of leader) more than one claims to
   absl::StatusOr<int> Leader();
 
   // Block until one member leads and a majority serves, or until every member serves.
@@ -123,7 +125,7 @@ class LocalEnsemble {
   // Sends one of ZooKeeper's four letter words ("srvr", "mntr", "wchs", "cons", "dump", ...) and
   // returns the answer. Blocks up to three seconds. A server that has no quorum answers most words
   // with "This ZooKeeper instance is not currently serving requests".
-  //   InvalidArgument   `word` has not four lower-case letters
+  //   InvalidArgument   `word` is not four lower-case letters
   //   Unavailable       nothing listens there, or the connection broke
   //   DeadlineExceeded  no answer in time
   absl::StatusOr<std::string> FourLetterWord(int i, const std::string& word);

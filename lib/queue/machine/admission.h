@@ -14,17 +14,18 @@ namespace zkrecipes::queue {
 // The queue as one contender sees it in a listing of the parent's children.
 struct QueueView {
   bool listed = false;             // its own node is among the children
-  bool ignored_listed = false;     // and so is the node that it does not wait for
+  bool ignored_listed = false;     // and so is the node that it ignores
   std::vector<std::string> lower;  // the nodes that block it, in queue order: the last is watched
 };
 
-// The admission rules, one line each: for which nodes does a contender of `mode` wait? A reader waits
-// for lower writers of any kind; any other contender for every lower one. Order is by the signed
-// sequence suffix, never by text. Children that are no contenders are ignored, and so is `ignored`.
+// The admission rules, one line each: which nodes does a contender of `mode` wait for? A reader
+// waits for lower writers of any kind; any other contender for every lower one. The order is that
+// of the signed sequence suffixes, never of the text. Children that are not contenders are ignored,
+// and so is `ignored`.
 QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
                     const std::string& own_name, const std::string& ignored = "");
 
-// Whether any of these, in the order of a QueueView, is no reader.
+// Whether any of these, in the order of a QueueView, is not a reader.
 bool HasWriter(const std::vector<std::string>& lower);
 
 // Whether a contender that joined now, at the tail, would have to wait.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a recipe asks of a queue, and what it gets.
+// What a recipe asks of a queue (Candidacy), and what it gets (Grant).
 
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_
@@ -16,7 +16,7 @@
 
 namespace zkrecipes::queue {
 
-// The lease that an upgrade or a downgrade goes on from: see docs/adr/0017.
+// The lease that an upgrade or a downgrade follows: see docs/adr/0017.
 struct Followed {
   std::string node;  // its name; empty: none
   zk::SessionId session = 0;
@@ -32,7 +32,7 @@ struct Followed {
 struct Candidacy {
   Mode mode = Mode::kExclusive;
   // Nonzero enables lock-delay mode: the contender keeps the record of the last holder, and waits
-  // this long if that one vanished without clearing it.
+  // this long if that holder vanished without clearing it.
   absl::Duration lock_delay = absl::ZeroDuration();
   Followed follows = {};  // a reader's node of this session, or a writer's whose place is taken
   std::string data = {};  // of the node; Acquisition replaces "" by the process's own: see owner.h
@@ -41,7 +41,7 @@ struct Candidacy {
   // Filled in by Acquisition, from the path that the user gave and from the client's options.
   std::string parent = {};  // the recipe's path, as the server knows it
   Dialect dialect = Dialect::kCurator;
-  bool wait_for_proof = false;  // be granted only while the lease deadline lies in the future
+  bool wait_for_proof = false;  // granted only while the lease deadline lies in the future
 
   bool delays() const { return lock_delay > absl::ZeroDuration(); }
   // A downgrade: its node has the number of the writer's that it follows.

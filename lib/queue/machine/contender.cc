@@ -9,8 +9,8 @@ namespace {
 
 using zk::Code;
 
-// Whether the reply leaves open what happened on the server. An expired session is counted in:
-// event::Expired, which settles it, is on its way.
+// Whether the reply leaves open what happened on the server. An expired session counts as such:
+// event::Expired, which settles it, is under way.
 bool NoAnswer(Code code) {
   return zk::OutcomeUnknown(code) || code == Code::kSessionExpired || code == Code::kInvalidState ||
          code == Code::kMarshallingError || code == Code::kThrottled;
@@ -27,6 +27,7 @@ Actions Contender::On(const Event& event) {
 void Contender::Transition::operator()(const event::Connected& e) {
   if (c_.session_ != 0 && c_.session_ != e.session) (*this)(event::Expired{});
   if (Done()) return;
+  // The lease that it follows ended with its session.
   if (Follows() && c_.candidacy_.follows.session != e.session) return End(Outcome::kFollowedLost);
   c_.connected_ = true;
   c_.session_ = e.session;
@@ -37,6 +38,7 @@ void Contender::Transition::operator()(const event::Connected& e) {
 void Contender::Transition::operator()(const event::Disconnected&) {
   c_.connected_ = false;
   c_.own_watch_op_ = 0;
+  // The client library sets it again, but KnowsItIsFirst needs a watch armed on this connection.
   if (c_.own_watch_ == OwnWatch::kArmed) c_.own_watch_ = OwnWatch::kSetAgain;
   LoseRequests();
 }
@@ -68,7 +70,8 @@ void Contender::Transition::operator()(const event::Replied& e) {
   OnListReply(e.reply);
 }
 
-// Refused (no right to read the own node): tried again after the next reconnection.
+// If it is refused (no permission to read the own node), it is tried again after the next
+// reconnection.
 void Contender::Transition::OnOwnWatchReply(Code code) {
   c_.own_watch_op_ = 0;
   if (NoAnswer(code)) return Do(action::StartRetryTimer{});
@@ -126,7 +129,7 @@ void Contender::Transition::operator()(const event::RetryDue&) {
 }
 
 void Contender::Transition::operator()(const event::DelayOver& e) {
-  if (e.op != c_.delay_op_) return;  // of a session of before
+  if (e.op != c_.delay_op_) return;  // of an earlier session
   c_.delay_over_ = true;
   if (c_.state_ == State::kDelaying) List();
 }
@@ -158,7 +161,7 @@ void Contender::Transition::operator()(const event::OwnWatchDue&) {
   if (c_.connected_) WatchOwnNode();
 }
 
-// Sends what is waited for, unless it is on its way. REQUIRES: connected.
+// Sends the request that the state waits for, unless it is under way. REQUIRES: connected.
 void Contender::Transition::Resume() {
   if (c_.main_op_ == 0 && c_.list_op_ == 0) ResumeState();
   if (c_.own_watch_ == OwnWatch::kWanted && c_.own_watch_op_ == 0 && !Leaving()) WatchOwnNode();
@@ -181,7 +184,7 @@ void Contender::Transition::ResumeState() {
   }
 }
 
-// The outstanding requests have an unknown outcome: back to the state that can find out.
+// The outstanding requests have an unknown outcome: goes back to the state that can find out.
 void Contender::Transition::LoseRequests() {
   switch (c_.state_) {
     case State::kProbing:
@@ -206,7 +209,7 @@ void Contender::Transition::LoseRequests() {
   c_.list_op_ = 0;
 }
 
-// A reply that says nothing came although the connection may stand.
+// For a reply that says nothing, although the connection may still stand.
 void Contender::Transition::RetryLater() {
   LoseRequests();
   Do(action::StartRetryTimer{});

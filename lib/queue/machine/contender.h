@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One contender in the queue, as a state machine: events in, actions out. No threads, no
-// clock, no I/O, no callbacks; a copyable value with a complete hash, so that an explorer can fork
-// it and recognise it. contender_runner.h lets it act.
+// One contender in the queue, as a state machine: events in, actions out. No threads, no clock, no
+// I/O, no callbacks; a copyable value with a complete hash, so that an explorer can fork it and
+// recognise its states. contender_runner.h drives it.
 //
 //                 try: free
 //   kProbing ------------------+   +-- not there ----- kResolving <---------------+
@@ -20,19 +20,19 @@
 //   any of these -- leave, refused, lease lost, own node gone --> kLeaving (delete until it is
 //                                                                 gone) --> kDone
 //
-// Losing the connection does not change the state; it makes the outcome of every outstanding request
-// unknown, and Connected continues from there. When the session expires while the contender is
-// queued, it starts again at the tail, in kOutside.
+// Losing the connection makes the outcome of every outstanding request unknown: the contender goes
+// back to the state that can find out, and Connected continues from there. When the session expires
+// while the contender is queued, it starts again at the tail, in kOutside.
 //
-// A create without an answer is looked for behind a committed barrier (a delete of a child that never
-// exists), never by a bare listing: the node may yet appear after the listing.
+// If a create gets no answer, its node is looked for behind a committed barrier (a delete of a
+// child that never exists), never with a bare listing: the node may yet appear after the listing.
 //
-// An event is only a reason to look, because events of a session that has just expired arrive ahead
-// of that news. A grant therefore rests on a listing that shows the own node, answered to the session
-// that owns it; or, when the last node in front is deleted, on the own node being watched and the
-// session being proven alive. Likewise a queued contender believes only a listing that its own node
-// was deleted. A contender that has to wait for a proof does so in kProving, between listing and
-// kHeld.
+// An event is only a reason to look, because events of a session that has just expired arrive
+// before the expiry is known. A grant therefore rests on a listing that shows the own node and was
+// answered to the session that owns it; or, when the last node in front is deleted, on the own node
+// being watched and the session being proven alive. Likewise a queued contender believes only a
+// listing that its own node was deleted. A contender that has to wait for a proof does so in
+// kProving, between the listing and kHeld.
 //
 // Lock-delay mode: between being first and kHeld (or kProving) there is the record of the last
 // holder, a child of the parent (contender_record.cc):
@@ -41,10 +41,10 @@
 //               ^  `-- another's name: kDelaying --DelayOver--> (list, and read again)
 //               +------- another contender wrote it ----------------'
 //
-// A holder that is released clears the record first; one that vanishes leaves its name there.
+// A holder that releases clears the record first; one that vanishes leaves its name there.
 //
 // A contender that follows another lease (an upgrade, a downgrade) gets no second session: it ends
-// when that lease's session does, or when a listing does not show that lease's node.
+// when that lease's session ends, or when a listing does not show that lease's node.
 
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_H_
@@ -70,13 +70,13 @@ inline constexpr char kRecordName[] = "zkrecipes-holder";
 enum class Outcome {
   kNone,
   kLeft,          // asked to leave: released, timed out, cancelled, closed
-  kBusy,          // try only: others are in the way
+  kBusy,          // try only: other contenders are in the way
   kLost,          // was granted, and the lease was lost
   kNodeDeleted,   // its node was deleted from outside while it was queued
   kRefused,       // the server refused a request for good; see code and request
   kExhausted,     // the parent's sequence numbers are nearly used up
   kForeignOwner,  // the server gave the node to another session
-  kFollowedLost,  // the lease that it was to follow is lost or released
+  kFollowedLost,  // the lease that it follows is lost or released
   kWriterQueued,  // an upgrade: another writer is in front
 };
 
@@ -91,7 +91,7 @@ struct Connected {
   zk::SessionId session = 0;
   std::string guid;
 };
-// Replies to the requests outstanding count for nothing from here on, should any still come.
+// From here on replies to outstanding requests are ignored, should any still come.
 struct Disconnected {};
 // The ensemble has ended the session; its ephemeral nodes are deleted, or about to be.
 struct Expired {};
@@ -103,7 +103,7 @@ struct Replied {
 struct WatchFired {
   std::string path;
   zk::WatchEvent what = zk::WatchEvent::kDeleted;
-  bool proven = false;  // likewise
+  bool proven = false;  // as above
 };
 // Give up the wait, or release. Irrevocable.
 struct Leave {};
@@ -156,8 +156,8 @@ struct StartDelayTimer {
 struct LeaseLost {
   LossReason why = LossReason::kSessionExpired;
 };
-// The server refuses what leaving needs: to delete the node or, while it is unknown whether there is
-// one, to find that out. It is retried; a node that cannot be deleted stays until its session ends.
+// The server refuses what leaving needs: deleting the node or, while it is unknown whether there is
+// one, finding that out. It is retried; a node that cannot be deleted stays until its session ends.
 struct LeaveRefused {
   zk::Code code = zk::Code::kOk;  // what the server said
   std::string what;               // to which request
@@ -213,8 +213,8 @@ class Contender {
 
   State state() const { return state_; }
   const std::string& node() const { return node_; }  // full path, empty while not known
-  // The nodes known to be in front, in queue order; the last one is watched. Newcomers queue behind,
-  // so between two listings it only shrinks.
+  // The nodes known to be in front, in queue order; the last one is watched. Newcomers queue
+  // behind, so between two listings this only shrinks.
   const std::vector<std::string>& lower() const { return lower_; }
 
  private:
@@ -246,7 +246,7 @@ class Contender {
   int32_t record_version_ = 0;  // of the record, once read or written
   bool marked_ = false;         // the record names this contender as the holder
 
-  action::Finished end_;  // what to say at kDone; other than kNone: on the way there
+  action::Finished end_;  // what to report at kDone; an outcome other than kNone: on the way there
 
   auto Tie() const {
     return std::tie(candidacy_, state_, connected_, session_, guid_, node_, stat_, missing_, lower_,

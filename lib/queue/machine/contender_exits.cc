@@ -6,8 +6,8 @@ namespace zkrecipes::queue {
 
 using zk::Code;
 
-// Ends a held lease at once. For a queued contender it is only a reason to look: its session may just
-// have expired, and then this event comes ahead of that news.
+// Ends a held lease at once. For a queued contender it is only a reason to list: its session may
+// just have expired, and then this event comes before the expiry is known.
 void Contender::Transition::OnOwnWatchFired(zk::WatchEvent what) {
   if (!OwnNodeWatched()) return;
   c_.own_watch_ = OwnWatch::kNotYet;
@@ -16,7 +16,7 @@ void Contender::Transition::OnOwnWatchFired(zk::WatchEvent what) {
   if (c_.state_ == State::kWatching) {
     Do(action::Unwatch{BlockerPath()});
   } else if (c_.state_ < State::kReading || c_.state_ > State::kProving) {
-    return;  // the answer on its way, or the next look, decides
+    return;  // the answer under way, or the next listing, decides
   }
   c_.main_op_ = 0;
   List();
@@ -46,7 +46,7 @@ void Contender::Transition::Refuse(Code code, const std::string& what, const std
   End(Outcome::kRefused);
 }
 
-// Without the right to delete below the parent and to list it, the create's outcome stays unknown.
+// Without permission to delete below the parent and to list it, the create's outcome stays unknown.
 void Contender::Transition::RefuseToResolve(Code code, const std::string& what) {
   if (!Leaving()) c_.end_ = {Outcome::kRefused, code, what, c_.candidacy_.parent};
   Do(action::LeaveRefused{code, what, c_.candidacy_.parent});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lock-delay mode: the record of the last holder, which outlives its session. It names the node that
-// was granted the lock last; empty: that lock was given back.
+// Lock-delay mode: the record of the last holder, which outlives the holder's session. It names the
+// node that was granted the lock last; empty means that the lock was released.
 
 #include <utility>
 
@@ -16,8 +16,8 @@ std::string Contender::Transition::RecordPath() const {
   return zk::JoinPath(c_.candidacy_.parent, kRecordName);
 }
 
-// The server has shown that the own node is first. So it has applied the end of the previous holder,
-// and therefore also what that one wrote before.
+// The server has shown that the own node is first. So it has applied the deletion of the previous
+// holder's node, and therefore also what that holder wrote before.
 void Contender::Transition::ReadRecord() {
   c_.state_ = State::kReading;
   c_.main_op_ = Send(zk::Get{RecordPath()});
@@ -60,8 +60,9 @@ void Contender::Transition::OnMarked(const zk::Reply& reply) {
   }
 }
 
-// Sent ahead of the delete, so a contender that sees the node gone finds the record clean. The answer
-// does not matter: if it is repeated after a reconnection, the version no longer matches.
+// Sent ahead of the delete, so a contender that sees the node gone finds the record clean. The
+// answer does not matter: if the write is repeated after a reconnection, the version no longer
+// matches.
 void Contender::Transition::ClearRecord() {
   (void)Send(zk::SetData{RecordPath(), "", c_.record_version_});
 }

@@ -44,7 +44,7 @@ void Contender::Transition::OnMainReply(const zk::Reply& reply) {
   }
 }
 
-// An absent parent has no children: the list is empty then.
+// If the parent is absent it has no children: the list is empty then.
 void Contender::Transition::OnListReply(const zk::Reply& reply) {
   if (reply.code != Code::kOk && reply.code != Code::kNoNode) {
     if (c_.state_ == State::kResolving) return RefuseToResolve(reply.code, "list");
@@ -118,6 +118,8 @@ void Contender::Transition::OnResolved(const std::vector<std::string>& children)
   Leaving() ? BeginLeaving() : Adopt();
 }
 
+// The way to a grant (KnowsItIsFirst is the only other one): a listing that shows the own node,
+// with no blocker in front. A listing without the own node proves nothing about the queue.
 void Contender::Transition::Decide(const std::vector<std::string>& children) {
   const std::string name = zk::NodeName(c_.node_);
   QueueView view = ViewQueue(children, c_.candidacy_.mode, name, c_.candidacy_.follows.node);
@@ -140,7 +142,7 @@ void Contender::Transition::GrantOnceProven() {
   c_.state_ = State::kProving;
 }
 
-// Whether the blocker's deletion alone shows that nothing is in front, without another look: the
+// Whether the blocker's deletion alone shows that nothing is in front, without another listing: the
 // session is alive, so the own node is there unless another client deleted it; and this server would
 // have reported that deletion earlier, on this same connection.
 bool Contender::Transition::KnowsItIsFirst() const {

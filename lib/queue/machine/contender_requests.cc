@@ -44,7 +44,7 @@ void Contender::Transition::MakeParent(std::string path) {
   c_.main_op_ = Send(zk::Create{c_.missing_, "", zk::CreateMode::kContainer});
 }
 
-// `to_delete`: a child that must go; "": none, and one that never exists serves as the barrier.
+// `to_delete`: a child that must go. If it is empty, one that never exists serves as the barrier.
 void Contender::Transition::Resolve(const std::string& to_delete) {
   c_.state_ = State::kResolving;
   const std::string child =
@@ -60,7 +60,7 @@ void Contender::Transition::Adopt() {
 }
 
 void Contender::Transition::List() {
-  c_.state_ = State::kListing;
+  c_.state_ = State::kListing;  // without a connection, Resume sends the list later
   if (c_.connected_) c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 

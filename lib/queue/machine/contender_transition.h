@@ -11,9 +11,9 @@
 
 namespace zkrecipes::queue {
 
-// One event's transition of a Contender: changes `c_` and says what to do in `actions_`. Private to
-// the contender's sources, one for each section below. At most one of these is running at a time
-// and none survives its event, so that everything worth remembering is in the Contender.
+// One event's transition of a Contender: changes `c_` and adds what to do to `actions_`. Private to
+// the contender's sources, one for each section below. At most one of these runs at a time and none
+// survives its event, so everything worth remembering is in the Contender.
 class Contender::Transition {
  public:
   Transition(Contender& contender, Actions& actions) : c_(contender), actions_(actions) {}
@@ -43,7 +43,8 @@ class Contender::Transition {
   void OnLookReply(zk::Code code);
   void LookLater();
 
-  // contender_requests.cc: each sends what its state waits for. REQUIRES: connected, but for List.
+  // contender_requests.cc: each sends what its state waits for. REQUIRES: connected, except for
+  // List.
   void Probe();
   void Join();
   void MakeParent(std::string path);

@@ -19,7 +19,7 @@ struct Marker {
   absl::string_view text;
 };
 
-// Where two modes share a text, the first row is what the text reads as.
+// If two modes share a text, it is read as the first row says.
 constexpr Marker kMarkers[] = {
     {Dialect::kCurator, Mode::kExclusive, "-lock-"},
     {Dialect::kCurator, Mode::kShared, "-__READ__"},
@@ -45,8 +45,8 @@ bool IsGuid(absl::string_view text) {
   return digits == 32;
 }
 
-// Only as the server writes it, so that no two names are one contender's. Past 2147483647 it counts
-// on from -2147483648.
+// Accepts only the form that the server writes, so that no two names are one contender's. Past
+// 2147483647 the server continues from -2147483648.
 std::optional<int32_t> ParseSequence(absl::string_view suffix) {
   int32_t value = 0;
   if (!absl::SimpleAtoi(suffix, &value) || absl::StrFormat("%010d", value) != suffix) {

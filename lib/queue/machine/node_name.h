@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of contender nodes, in the grammars that other libraries use, so that their clients
-// and this one's share a queue on one path:
+// The names of contender nodes, in the formats that other libraries use, so that their clients and
+// ours share a queue on one path:
 //
 //              exclusive              reader               writer              leader
 //   Curator    _c_<guid>-lock-N       _c_<guid>-__READ__N  _c_<guid>-__WRIT__N  _c_<guid>-latch-N
@@ -30,14 +30,14 @@ const char* ModeText(Mode mode);
 
 struct NodeName {
   Dialect dialect = Dialect::kCurator;
-  Mode mode = Mode::kExclusive;  // a kazoo "__lock__" reads as kExclusive, also a writer's
+  Mode mode = Mode::kExclusive;  // a kazoo "__lock__" reads as kExclusive, even a writer's
   std::string guid;
   int32_t sequence = 0;
 
   friend bool operator==(const NodeName&, const NodeName&) = default;
 };
 
-// The name of a sequential node as the create names it: everything before the suffix.
+// The name of a sequential node as given to the create: everything before the suffix.
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid);
 
 // Of a name that ParseNodeName accepts, in bytes: what is watched is counted in them. A stranger may
@@ -47,7 +47,7 @@ inline constexpr size_t kLongestNodeName = 3 + 36 + 9 + 11;
 // The number as the server wrote it. REQUIRES: ParseNodeName(name) has a value.
 std::string SequenceSuffix(absl::string_view name);
 
-// nullopt for a child that is no contender of a dialect above; such children are ignored.
+// nullopt for a child that is not a contender of a dialect above; such children are ignored.
 std::optional<NodeName> ParseNodeName(absl::string_view name);
 
 }  // namespace zkrecipes::queue

@@ -38,8 +38,8 @@ class Observer::Transition {
   void operator()(const event::Fired& e) {
     if (e.op != o_.watch_op_) return;
     o_.watch_op_ = 0;
-    // In any other state the look that is under way is answered first; otherwise a leader that
-    // proclaims all the time would never be told of.
+    // In any other state the look under way is finished first; otherwise the value of a leader that
+    // proclaims all the time would never be reported.
     if (o_.state_ == State::kVacant) return List();
     if (o_.state_ != State::kFollowing) return;
     if (e.what == zk::WatchEvent::kDeleted) return List();
@@ -61,7 +61,7 @@ class Observer::Transition {
     }
     if (o_.state_ != State::kChecking) return;
     const bool of_children = o_.ask_op_ != 0;
-    if (of_children && no_node) o_.watch_op_ = 0;  // the listing will say so, too
+    if (of_children && no_node) o_.watch_op_ = 0;  // the listing will show that, too
     if (of_children) return;
     if (!no_node) return List();
     Settle(State::kVacant, std::nullopt);
@@ -73,6 +73,7 @@ class Observer::Transition {
     const std::string head = HeadOf(reply.children);
     if (!head.empty()) return Read(head);
     if (o_.state_ == State::kChecking) return Settle(State::kVacant, std::nullopt);
+    // Empty: watch for a first child, and list again behind that watch, so that none is missed.
     o_.state_ = State::kChecking;
     Watch({o_.parent_, zk::WatchKind::kNode});
     o_.ask_op_ = Send(zk::GetChildren{o_.parent_});

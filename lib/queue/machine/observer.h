@@ -19,7 +19,7 @@ namespace zkrecipes::queue::observing {
 using OpId = uint64_t;  // 0: none
 
 namespace event {
-struct Connected {};     // also again, in the same session
+struct Connected {};     // also after a reconnection, in the same session
 struct Disconnected {};  // watches stay
 struct Expired {};       // with its watches
 struct Replied {         // to Send or Watch
@@ -67,11 +67,11 @@ using Action = std::variant<action::Send, action::Watch, action::Unwatch, action
 using Actions = std::vector<Action>;
 
 // Follows which node is first in a queue: pure. Each look is sent behind its watch on the same
-// connection, so the latest state is never missed, though states between two looks may be. At most one
-// watch is wanted at a time: of the head's node, for its deletion and its data; without a head, of the
-// parent's children; without a parent, of its existence. So while there is a leader, contenders that
-// join or leave do not wake an observer. It tells what each look showed, also when nothing changed:
-// ObserverRunner leaves out what the user has been told.
+// connection, so the latest state is never missed, though states between two looks may be. At most
+// one watch is wanted at a time: on the head's node, for its deletion and its data; without a head,
+// on the parent's children; without a parent, on its existence. So while there is a leader,
+// contenders that join or leave do not wake an observer. It tells what each look showed, even if
+// nothing changed: ObserverRunner leaves out what the user has been told.
 //
 //  kOutside --Connected--> kListing --a contender--> kReading --its data: tell--> kFollowing
 //     ^                     |  ^  ^                  |  ^                           |     |
@@ -82,8 +82,8 @@ using Actions = std::vector<Action>;
 //                           +-- none: watch the children, list again --> kChecking +--> kVacant
 //                           +-- no parent: watch for it -----------------^   none: tell
 //
-// An answer that may be different after a pause or a reconnection: kPausing, then kListing. Any other
-// error: kFailed.
+// After an answer that may be different later: kPausing, then kListing. After any other error:
+// kFailed.
 class Observer {
  public:
   enum class State {

@@ -7,18 +7,19 @@
 namespace zkrecipes::session {
 namespace {
 
-// Touches closer than this share of the timeout are one: leaving some out is always safe.
+// Touches closer than this fraction of the timeout count as one: leaving some out is always safe.
 constexpr int kTouchesPerTimeout = 64;
 // How late a busy leader may be.
 constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
-// What is left when it becomes urgent to prove more, and how much more is worth a write at once.
+// The fraction left when it becomes urgent to prove more, and the gain that is worth a write at
+// once.
 constexpr int kUrgentFraction = 10;
 constexpr int kGainFraction = 20;
 
 }  // namespace
 
-// Where the timeout is at least two ticks, as servers see to by default, two pings in a tick are no
-// further apart than a quarter of it, but for what a busy leader adds.
+// If the timeout is at least two ticks, as servers ensure by default, two pings in a tick are no
+// further apart than a quarter of it, plus what a busy leader adds.
 absl::Duration ExpiryBound::PingGap() const {
   if (margins_.ping_gap > absl::ZeroDuration()) return margins_.ping_gap;
   return timeout_ / 4 + kLeadersDelay;
@@ -82,13 +83,15 @@ void ExpiryBound::Confirm(const Request& request, base::BootTime now) {
   if (proven > now) deadline_ = proven;
 }
 
-// A leader that heard of the touch too late, when it was about to end the session, would have ended it
-// by the time of this write.
+// A leader that heard of the touch too late, when it was about to end the session, would have ended
+// it by the time of this write.
 bool ExpiryBound::WasNotEnding(const Request& request, base::BootTime now) const {
   return heard_.has_value() && heard_->known_at + kLeadersDelay <= request.sent &&
          heard_->touch + Lifetime() > now;
 }
 
+// Every touch answered a ping gap before this write has been sent to the leader by the time of its
+// answer, except perhaps the last one, which a server may drop: so the one before it counts.
 void ExpiryBound::Ship(const Request& request) {
   const base::BootTime by = request.sent + -PingGap();
   while (touches_.size() > 2 && touches_[2].answered <= by) touches_.pop_front();

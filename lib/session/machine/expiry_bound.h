@@ -13,7 +13,7 @@
 
 namespace zkrecipes::session {
 
-// What has to be assumed of machines, because no client can measure it: see docs/lease.md.
+// Assumptions about machines, which no client can measure: see docs/lease.md.
 struct ExpiryMargins {
   double clock_rate_bound = 0.1;
   absl::Duration ping_gap;  // between two pings of the leader; zero: see ExpiryBound::PingGap
@@ -29,22 +29,22 @@ struct ExpiryMargins {
 // the times at which it sent requests and read their answers. docs/lease.md derives the rules:
 //
 //   touch       any answered request. The server that answered tells the leader of it when the
-//               leader pings; the leader's timer then starts at its sending or later.
-//   shipped     a touch is on its way to the leader once a write was answered that was sent a ping
+//               leader pings; then the leader's timer starts at the touch's sending or later.
+//   shipped     a touch is under way to the leader once a write was answered that was sent a ping
 //               gap after the touch was answered: the pings come ahead of the write's commit.
-//               (The one before is taken, since a server may drop a touch while it collects them.)
+//               (The touch before is used, since a server may drop one while it collects them.)
 //   confirmed   a write sent after that and committed: the session was alive when the leader had
-//               heard of the touch. It lives a session timeout from the touch's sending on, if it
+//               heard of the touch. It lives for a session timeout from the touch's sending, if it
 //               was proven until then. Otherwise the leader may just have been about to end it: so
 //               another write has to follow, a moment later.
-//   handshake   is a touch of the leader itself. For a new session it is a write of its own; when
-//               an old one is taken up again, a write that is committed after it confirms it, if
-//               the session was proven until then: else it may just have expired.
+//   handshake   a touch of the leader itself. For a new session it is a write of its own; when a
+//               session is resumed, a write that is committed after it confirms it, if the session
+//               was proven until then: otherwise it may just have expired.
 //
 // Pure: the caller says what time it is. Not thread-safe.
 class ExpiryBound {
  public:
-  // A request on its way. What is sent follows what was answered by order, not by the clock: both
+  // A request under way. Whether it follows an answer is decided by order, not by the clock: both
   // may happen at one instant.
   struct Request {
     uint64_t connection = 0;
@@ -57,7 +57,7 @@ class ExpiryBound {
   // `began`: before the client began to connect. `timeout`: as negotiated now.
   void Connected(base::BootTime began, base::BootTime now, absl::Duration timeout,
                  bool new_session);
-  // What has not been answered counts for nothing.
+  // Requests that have not been answered prove nothing.
   void Disconnected();
   // Forgets what was proven, even that it was proven without a gap.
   void Restart() { deadline_.reset(); }
@@ -68,7 +68,7 @@ class ExpiryBound {
 
   // nullopt: unproven.
   std::optional<base::BootTime> deadline() const { return deadline_; }
-  // Little time is left, and a write that is sent now will win some once it is answered.
+  // True if little time is left, and a write that is sent now will gain some once it is answered.
   bool NextWriteHelps(base::BootTime now) const;
 
   absl::Duration timeout() const { return timeout_; }  // the smallest of the session
@@ -80,7 +80,7 @@ class ExpiryBound {
     base::BootTime answered;
   };
   struct Shipped {
-    uint64_t known_after;  // this number of requests: the next one follows the touch
+    uint64_t known_after;  // as many requests: the next one follows the touch
     base::BootTime touch;  // when it was sent
   };
   struct Heard {

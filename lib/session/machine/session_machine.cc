@@ -18,6 +18,8 @@ class SessionMachine::Transition {
   void operator()(const event::Resolved& e) {
     const bool give_up = m_.state_ == State::kSuspended && e.moved;
     if (m_.state_ != State::kResolving && !give_up) return;
+    // A handle keeps its addresses, so a session whose servers have moved is given up; it has been
+    // silent for its timeout anyway (see Disconnected).
     if (give_up) {
       CloseHandle();
       LoseSession();
@@ -40,6 +42,7 @@ class SessionMachine::Transition {
   void operator()(const event::Connected& e) {
     if (!m_.handle_open_) return;
     const bool resumed = m_.session_ == e.session;
+    // The old session's end must be announced before the new session begins.
     if (m_.session_ != 0 && !resumed) LoseSession();
     m_.session_ = e.session;
     m_.connected_ = true;
@@ -54,6 +57,8 @@ class SessionMachine::Transition {
       if (m_.state_ != State::kClosing) m_.state_ = State::kSuspended;
       return Do(action::AnnounceDisconnected{});
     }
+    // The servers may have moved. Without a session, start over with their new addresses. With one,
+    // the handle keeps trying, and names are resolved only after a session timeout of silence.
     const int enough = kRoundsPerResolution * m_.servers_;
     if (m_.state_ == State::kConnecting && e.attempt >= enough) {
       CloseHandle();

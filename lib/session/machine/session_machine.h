@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A client's sessions, one after another, as a state machine: events in, actions out; a copyable value
-// with a complete hash. session.h lets it act.
+// with a complete hash. session.h drives it.
 //
 //   kNew --Start--> kResolving --Resolved--> kConnecting --Connected--> kConnected
 //                    ^  ^   |                   |     |                 |      ^
@@ -17,9 +17,9 @@
 //   any --CloseRequested--> kClosing --Drained--> kClosed
 //
 // While a session has been suspended for longer than its timeout, the servers' names are resolved
-// again now and then. If they have moved, the session is given up (its leases were lost before):
-// --> kConnecting with the new addresses. Carrying it over would mean setting all its watches again
-// elsewhere, for a rare case.
+// again from time to time. If they have moved, the session is given up (its leases were lost
+// before): --> kConnecting with the new addresses. Carrying it over would mean setting all its
+// watches again elsewhere, for a rare case.
 
 #ifndef ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
 #define ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
@@ -73,7 +73,7 @@ struct AnnounceConnected {
 };
 struct AnnounceDisconnected {};  // connection lost; the session may live
 struct AnnounceExpired {};       // the session has ended; a new one follows
-struct AnnounceFailed {          // refused for good: no session any more
+struct AnnounceFailed {          // refused for good: there will be no session any more
   zk::Code why = zk::Code::kOk;
 };
 struct Drain {};           // let all listeners leave, then event::Drained
@@ -100,7 +100,7 @@ class SessionMachine {
     kClosed,
   };
 
-  // `servers`: how many there are. After three failed rounds over them the names are resolved again.
+  // `servers`: their number. After three failed rounds over them the names are resolved again.
   explicit SessionMachine(int servers) : servers_(servers) {}
 
   // Total: any event may come in any state.

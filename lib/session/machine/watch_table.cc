@@ -45,7 +45,7 @@ void WatchTable::Fire(const zk::Watch& watch, std::vector<WatcherId>& fired) {
   std::set_difference(entry.interested.begin(), entry.interested.end(), entry.in_flight.begin(),
                       entry.in_flight.end(), std::back_inserter(now));
   for (const WatcherId id : now) entry.interested.erase(id);
-  (void)Tidy(watch, entry);  // nothing on the server to take off
+  (void)Tidy(watch, entry);  // there is no watch left on the server to remove
   fired.insert(fired.end(), now.begin(), now.end());
 }
 

@@ -17,26 +17,27 @@ using WatcherId = uint64_t;
 
 // The watchers of this session, by kind of watch and node. The server knows at most one watch of a
 // kind for a (session, path), however many watchers share it; it is removed only with the last of
-// them. Decides only: the caller sends what the answers ask for.
+// them. Only decides: the caller sends the requests that the results ask for.
 //
 // A copyable value with a complete hash. Not thread-safe. Does not block.
 class WatchTable {
  public:
-  // A new watcher. The caller sends a request of its own for it, also when the node is watched
-  // already: only the reply to its own request proves that the node was still there.
+  // A new watcher. The caller sends a request of its own for it, even if the node is watched
+  // already: only the reply to that request proves that the node was still there.
   void Add(const zk::Watch& watch, WatcherId id);
 
-  // The reply to the request of `id`. `armed`: the server has the watch. True: it is
-  // not wanted any more, send RemoveWatches. A reply from before Clear has no effect.
+  // The reply to the request of `id`. `armed`: the server has the watch. True if it is not wanted
+  // any more: send RemoveWatches. A reply from before Clear has no effect.
   [[nodiscard]] bool OnReply(const zk::Watch& watch, WatcherId id, bool armed);
 
-  // The watcher has lost interest; unknown ids are ignored. True: send RemoveWatches now.
-  // (While a request is on its way the answer is postponed to OnReply: the client library would
-  // refuse to remove what it does not know yet.)
+  // The watcher has lost interest; unknown ids are ignored. True: send RemoveWatches now. (While a
+  // request is under way the result is postponed to OnReply: the client library would refuse to
+  // remove a watch that it does not know yet.)
   [[nodiscard]] bool Remove(const zk::Watch& watch, WatcherId id);
 
-  // The server's watches that `event` fires are used up: these watchers hear of it, and are removed.
-  // One whose request is not answered does not: the answer will say whether it has a watch.
+  // The server's watches that `event` fires are used up: the watchers returned are told, and
+  // removed. A watcher whose request is not answered yet is not: the reply will say whether it has
+  // a watch.
   std::vector<WatcherId> Fire(const std::string& path, zk::WatchEvent event);
 
   // The session has expired, and its watches with it.
@@ -47,7 +48,7 @@ class WatchTable {
 
  private:
   struct Entry {
-    std::set<WatcherId> in_flight;  // request not answered, those of watchers that left included
+    std::set<WatcherId> in_flight;  // request not answered, including those of watchers that left
     std::set<WatcherId> interested;
     bool on_server = false;
 

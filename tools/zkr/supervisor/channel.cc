@@ -34,8 +34,8 @@ void Attach(int fd, Control& control, msghdr& packet) {
   std::memcpy(CMSG_DATA(part), &fd, sizeof(fd));
 }
 
-// The kernel translates the sender to the receiver's PID namespace: the one way to learn from
-// outside which pid a process of another namespace has here.
+// The kernel translates the sender to the receiver's PID namespace. This is the only way to learn
+// from outside which pid a process of another namespace has here.
 void TakeAttached(msghdr* packet, Message& message) {
   for (cmsghdr* part = CMSG_FIRSTHDR(packet); part != nullptr; part = CMSG_NXTHDR(packet, part)) {
     if (part->cmsg_level != SOL_SOCKET) continue;

@@ -23,7 +23,7 @@ enum class MessageKind : std::int32_t {
   kAlive,  // value: CLOCK_BOOTTIME in ns; CMD may live until then without another kAlive
   kKill,   // end CMD's whole tree now
   // zkr to the runner
-  kSignal,  // value: to be sent to CMD's process group
+  kSignal,  // value: the signal to send to CMD's process group
   kResume,  // value: 1 if CMD gets the terminal back; then SIGCONT to its process group
   // CMD's process to zkr, before the exec
   kForked,  // `sender` is CMD's pid, and its process group
@@ -42,7 +42,7 @@ struct Message {
   MessageKind kind = MessageKind::kKill;
   std::int64_t value = 0;
   std::string text = {};
-  base::UniqueFd passed = {};  // the receiver gets a copy of it
+  base::UniqueFd passed = {};  // the receiver gets a copy
 
   // Filled in by Receive.
   base::BootTime sent = {};  // when the sender sent it

@@ -12,12 +12,12 @@ namespace zkrecipes::zkr {
 
 // How CMD's tree is kept together.
 enum class GuardKind {
-  kAuto,       // a PID namespace where that is permitted, else as kProcess
-  kNamespace,  // a PID namespace, or CMD is not run
+  kAuto,       // a PID namespace where that is permitted, otherwise as kProcess
+  kNamespace,  // a PID namespace; where it is not permitted, CMD does not run
   kProcess,    // child subreapers and /proc; CMD sees the machine's own pids
 };
 
-// What is to be run; known before zkr connects to a server.
+// The command to run; known before zkr connects to a server.
 struct Command {
   std::vector<std::string> argv;            // not empty; argv[0] is looked up in PATH
   absl::Duration grace = absl::Seconds(5);  // between SIGTERM and SIGKILL

@@ -15,19 +15,19 @@ struct Hold {
   absl::Duration remaining;  // how long no other contender can be granted it; zero: it is lost
 };
 
-// Decides when CMD must go, so that it is dead before another contender can be granted the lock, and
-// is asked to go while there is still time to do so.
+// Decides when CMD must go, so that it is dead before another contender can be granted the lock,
+// and is asked to end while there is still time to do so.
 //
 //     +------------------------- lost ----------------------+
 //     |                                                     v
 //   kHeld <--in doubt / confirmed again--> kSuspect --> kAsked --kill_at--> kOver     final
 //                                             ask_at, lost
 //
-// Confirmed, the lock runs down and is renewed all the time, often with less left than the grace
-// period: that alone never ends CMD. In doubt, half of what is left is waited for better news, and
-// the other half, or the grace period if that is less, is CMD's. Lost before its time, the lock
-// leaves CMD the grace period, or what had been left if that is less. Once asked, CMD has to
-// go, whatever is heard later. In every phase, kill_at ends it.
+// A confirmed lock runs down and is renewed all the time, often with less left than the grace
+// period: that alone never ends CMD. When the lock is in doubt, half of what is left is spent
+// waiting for better news; CMD gets the other half, or the grace period if that is less. A lock
+// that is lost before its time leaves CMD the grace period, or what had been left if that is less.
+// Once asked, CMD has to go, whatever is heard later. In every phase, kill_at ends it.
 //
 // Pure: the caller says what time it is. Not thread-safe.
 class Ending {
@@ -35,8 +35,8 @@ class Ending {
   enum class Phase {
     kHeld,
     kSuspect,
-    kAsked,  // CMD has been sent SIGTERM, or is to be now
-    kOver,   // CMD is to be killed now
+    kAsked,  // CMD has been sent SIGTERM, or must be sent it now
+    kOver,   // CMD must be killed now
   };
   struct Limits {
     absl::Duration grace;   // between SIGTERM and SIGKILL, at most
@@ -46,16 +46,16 @@ class Ending {
   Ending() = default;
   explicit Ending(const Limits& limits) : limits_(limits) {}
 
-  // REQUIRES: `now` is not after the moment that `hold` is about, and never goes back.
+  // REQUIRES: `now` is not later than the moment that `hold` describes, and never goes back.
   void Look(const Hold& hold, base::BootTime now);
-  // The lock is known to be lost. The deadline stays what it was in the last look: from now on it
-  // is all the time that CMD can have.
+  // The lock is known to be lost. The deadline stays as in the last look: CMD cannot have more time
+  // than that.
   // REQUIRES: as for Look.
   void Lose(base::BootTime now);
 
   Phase phase() const { return phase_; }
   bool lost() const { return lost_; }
-  // When CMD must be killed if nobody looks again.
+  // When CMD must be killed if Look is not called again.
   base::BootTime kill_at() const;
   // When to look again, at the latest.
   base::BootTime next_look() const { return next_look_; }

@@ -24,7 +24,7 @@ void Guard::Main(Setup setup) {
   Guard guard(std::move(setup));
   setpgid(0, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // So that `pkill zkr` and `killall zkr` do not take the guard along.
+  // So that `pkill zkr` and `killall zkr` spare the guard.
   prctl(PR_SET_NAME, "lock-guard");
   guard.deadline_ = base::UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   guard.child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
@@ -42,7 +42,7 @@ void Guard::Loop() {
                     {child_signal_.get(), POLLIN, 0},
                     {runner_ > 0 ? deadline_.get() : -1, POLLIN, 0}};
     poll(fds, 3, -1);
-    // A new deadline that is already waiting counts more than the old one's end.
+    // A new deadline that is already waiting takes precedence over the end of the old one.
     if (fds[0].revents != 0) {
       if (!HandleMessage()) return;
       continue;
@@ -124,10 +124,10 @@ bool Guard::DeadlinePassed() const {
 }
 
 bool Guard::RunnerIsGone() {
-  // Orphans of a runner that somebody killed come here too: the end of the tree is theirs.
+  // Orphans of a runner that was killed come here too: they belong to EndTree.
   int status = 0;
   if (runner_ <= 0 || waitpid(runner_, &status, WNOHANG) != runner_) return false;
-  // It may have heard of zkr's death before we did.
+  // The runner may have noticed zkr's death before the guard did.
   if (WIFEXITED(status) && WEXITSTATUS(status) == Runner::kZkrIsGone) zkr_is_gone_ = true;
   runner_ = 0;
   return true;
@@ -138,7 +138,7 @@ void Guard::EndTree() {
   if (runner_ > 0 && kill(runner_, SIGKILL) == 0) waitpid(runner_, nullptr, 0);
   runner_ = 0;
   KillDescendants(absl::InfiniteDuration());
-  // Else zkr does this, and knows better whether CMD wanted to leave the modes as they are.
+  // If zkr lives, it does this, and knows better whether CMD wanted to leave the modes as they are.
   if (zkr_is_gone_ && setup_.terminal->ReclaimFromTheDead(setup_.zkr_group)) {
     setup_.terminal->RestoreModes();
   }

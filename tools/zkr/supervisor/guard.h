@@ -16,29 +16,29 @@
 
 namespace zkrecipes::zkr {
 
-// The process that makes sure that CMD does not outlive the lock, whatever becomes of zkr. It is
+// The process that makes sure that CMD does not outlive the lock, whatever happens to zkr. It is
 // forked before zkr has threads, has none itself, talks to no server and ignores every signal that
-// can be ignored; it is in a process group of its own, so that a kill of zkr's group spares it.
+// can be ignored. It is in a process group of its own, so that a kill of zkr's group spares it.
 //
 //     zkr ---- guard ---- runner ---- CMD's process group ---- whatever CMD starts
 //
 // It kills CMD's whole tree and ends when
 // - zkr is gone (its end of the socket is closed: any death of zkr does that), or asks for it;
-// - the moment that zkr gave last (Ending::kill_at) has come on CLOCK_BOOTTIME: the lock could not be
-//   confirmed, zkr is stopped or hangs, or the machine was suspended;
-// - the runner is gone: CMD has ended and its leftovers with it, or somebody killed the runner.
-// Its own end tells zkr that nothing of the tree is left. A guard of Command::again goes on instead,
-// and says so: it waits for the next start.
+// - the last moment that zkr gave (Ending::kill_at) has come on CLOCK_BOOTTIME: the lock could
+//   not be confirmed, zkr is stopped or hangs, or the machine was suspended;
+// - the runner is gone: CMD and its leftovers have ended, or the runner was killed.
+// Its own end tells zkr that nothing of the tree is left. A guard of Command::again continues
+// instead, reports that, and waits for the next start.
 //
-// How it kills: with a PID namespace, by killing the runner. Without, it is a child subreaper, and
-// kills descendants as /proc shows them until none is left. The limits of the second:
+// How it kills: in a PID namespace, by killing the runner. Otherwise it is a child subreaper, and
+// kills the descendants that /proc shows until none is left. The limits of the second way:
 // - a descendant with another user's rights (sudo) cannot be killed by a guard that is not root:
 //   the guard, and with it zkr, waits for it and keeps the lock;
 // - a descendant that forks faster than /proc is read can outrun it;
 // - if the guard is killed together with zkr, CMD itself dies (PR_SET_PDEATHSIG) but its children
 //   do not. If the guard alone is killed, zkr is the next subreaper and does the same work.
-// The limits of both: a guard stopped by SIGSTOP guards nothing, and what CMD makes a daemon of
-// the machine start (systemd-run, at, docker) is not of its tree.
+// The limits of both: a guard stopped by SIGSTOP guards nothing, and what CMD asks a daemon of the
+// machine to start (systemd-run, at, docker) is not part of its tree.
 class Guard {
  public:
   struct Setup {
@@ -56,7 +56,7 @@ class Guard {
   explicit Guard(Setup setup) : setup_(std::move(setup)) {}
 
   void Loop();
-  bool HandleMessage();  // false: it is time to end the tree
+  bool HandleMessage();  // false: time to end the tree
   bool StartRunner(Message start);
   bool ForkRunner(const Message& start, Channel& runner_to_zkr, bool in_namespace);
   void SetDeadline(std::int64_t boot_ns);

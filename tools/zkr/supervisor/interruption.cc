@@ -10,7 +10,7 @@
 namespace zkrecipes::zkr {
 namespace {
 
-// Those that would have ended the process by default.
+// The signals that would have ended the process by default.
 sigset_t EndingSignals() {
   sigset_t set = SignalSet({SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM});
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM}) {
@@ -24,7 +24,7 @@ sigset_t EndingSignals() {
 Interruption::Interruption()
     : signal_fd_(OpenSignalFd(EndingSignals())), end_(eventfd(0, EFD_CLOEXEC)) {
   watcher_ = std::thread([this] { Watch(); });
-  // After the thread was started, so that only this one takes them.
+  // Unblocked only after the thread has started, so that only this one takes them.
   const sigset_t stops = SignalSet({SIGTSTP, SIGTTIN, SIGTTOU});
   pthread_sigmask(SIG_UNBLOCK, &stops, &mask_before_);
 }

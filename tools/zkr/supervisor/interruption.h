@@ -15,9 +15,9 @@ namespace zkrecipes::zkr {
 
 // While it lives, a signal that asks this process to end (SIGTERM, SIGINT, SIGHUP, ...) requests
 // token() to stop instead, and Ctrl-Z stops the process as usual. For the time when zkr has signals
-// blocked but no CMD to pass them on to. A signal that zkr was started to ignore stays ignored.
+// blocked but no CMD to pass them on to. A signal that was ignored when zkr started stays ignored.
 //
-// Made and destroyed by the main thread; the others are thread-safe.
+// Created and destroyed by the main thread; the other methods are thread-safe.
 class Interruption {
  public:
   Interruption();

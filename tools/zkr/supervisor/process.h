@@ -18,8 +18,8 @@ struct Pipe {
 // Close-on-exec; invalid ends if the system refuses, and errno says why.
 Pipe ClosingPipe();
 
-// Makes /dev/null of these, so that this process does not hold open what CMD may close: a reader of
-// CMD's output sees its end when CMD has closed it.
+// Redirects these to /dev/null, so that this process does not hold open what CMD may close: a
+// reader of CMD's output sees its end when CMD has closed it.
 void DetachStandardStreams(std::initializer_list<int> streams);
 
 // Opens /dev/null, close-on-exec, for each of stdin, stdout and stderr that is closed: the next
@@ -29,9 +29,9 @@ void OccupyStandardStreams();
 // Sets each NAME=VALUE of a text of the form "NAME=VALUE\0NAME=VALUE\0".
 void AddToEnvironment(const std::string& variables);
 
-// A new PID namespace: when its PID 1 dies, the kernel kills every process in it, and the parent
-// of PID 1 can wait for it only when all of them are gone. Needs CAP_SYS_ADMIN. There is no
-// user namespace around it: that would permit it to everybody, but change who CMD is.
+// A new PID namespace: when its PID 1 dies, the kernel kills every process in it, and the parent of
+// PID 1 can wait for it only when all of them are gone. Needs CAP_SYS_ADMIN. There is no user
+// namespace around it: that would permit it to every user, but change who CMD is.
 class NextForkInPidNamespace {
  public:
   // The next child that this process forks is PID 1 of a namespace, if ok().

@@ -23,7 +23,7 @@ namespace {
 
 using base::BootNow;
 
-// How long the dying get before /proc is read again.
+// How long dying processes get before /proc is read again.
 constexpr int kRescanMs = 5;
 
 std::string ReadFile(const std::string& path) {
@@ -77,7 +77,7 @@ std::vector<pid_t> Descendants(const std::vector<ProcessInfo>& processes, pid_t 
   std::unordered_set<pid_t> seen = {root};
   for (std::size_t next = 0; next < found.size(); ++next) {
     const auto [begin, end] = children.equal_range(found[next]);
-    // A list read over time can hold a circle, if a pid was used again meanwhile.
+    // A list read over time can contain a cycle, if a pid was reused meanwhile.
     for (auto it = begin; it != end; ++it) {
       if (seen.insert(it->second).second) found.push_back(it->second);
     }

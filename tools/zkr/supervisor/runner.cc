@@ -83,7 +83,7 @@ void Runner::ExecCommand(const base::UniqueFd& error_out) {
   setup_.signals->Undo();
   execvp(argv[0], argv.data());
   const int error = errno;
-  // If even this fails, the end of the pipe says "started" and the status 126 says the rest.
+  // If even this write fails, the end of the pipe says "started" and the status 126 says the rest.
   if (write(error_out.get(), &error, sizeof(error)) < 0) _exit(126);
   _exit(126);
 }
@@ -104,7 +104,7 @@ bool Runner::Loop() {
 bool Runner::HandleRequest() {
   const auto request = setup_.to_zkr.Receive();
   if (!request) return false;
-  if (command_ == 0) return true;  // too late: its process group may be somebody else's by now
+  if (command_ == 0) return true;  // too late: its process group may be another one's by now
   if (request->kind == MessageKind::kSignal) {
     kill(-command_, static_cast<int>(request->value));
   } else if (request->kind == MessageKind::kResume) {
@@ -146,7 +146,7 @@ bool Runner::AdvancePhase() {
 void Runner::TerminateLeftovers() {
   for (const pid_t pid : Descendants(ListProcesses(), getpid())) {
     kill(pid, SIGTERM);
-    kill(pid, SIGCONT);  // a stopped process acts on nothing but this and SIGKILL
+    kill(pid, SIGCONT);  // a stopped process reacts only to this and SIGKILL
   }
 }
 

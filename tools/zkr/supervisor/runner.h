@@ -27,8 +27,9 @@ namespace zkrecipes::zkr {
 //       |                        |       SIGTERM to all      |
 //       +------------ the guard is gone, or zkr is ----------+-----> exit
 //
-// kFinishing is for what is about to end by itself, such as the gzip of a shell's `> >(gzip >f)`.
-// Its exit is what ends the rest of the tree: by the kernel in a namespace, else by the guard.
+// kFinishing is for processes that are about to end by themselves, such as the gzip of a shell's
+// `> >(gzip >f)`. The runner's exit ends the rest of the tree: in a namespace the kernel does it,
+// otherwise the guard.
 class Runner {
  public:
   struct Setup {
@@ -42,7 +43,7 @@ class Runner {
     bool foreground = false;  // CMD gets the terminal
   };
 
-  static constexpr int kZkrIsGone = 1;  // the exit status if that is what ended it; else 0
+  static constexpr int kZkrIsGone = 1;  // exit status if zkr's end was the reason; otherwise 0
 
   // Runs CMD to its end in this process and leaves the process. REQUIRES: just forked.
   [[noreturn]] static void Main(Setup setup);
@@ -63,7 +64,7 @@ class Runner {
 
   Setup setup_;
   base::UniqueFd child_signal_;
-  pid_t command_ = 0;  // 0 before CMD runs, and after it was reaped: its number is free again
+  pid_t command_ = 0;  // 0 before CMD runs, and once it was reaped: its number is free again
   enum class Phase { kRunning, kFinishing, kTerminating };
   Phase phase_ = Phase::kRunning;
   base::BootTime phase_end_ = base::BootTime::InfiniteFuture();

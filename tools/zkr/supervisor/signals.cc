@@ -73,7 +73,7 @@ bool StopOwnJob(bool whole_group) {
   const sigset_t resume = SignalSet({SIGCONT});
   TakePending(resume);
   kill(whole_group ? 0 : getpid(), SIGTSTP);
-  // The default action, here and now, in this thread: all others have it blocked.
+  // Takes the default action, now, in this thread: all others have the signal blocked.
   pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   return TakePending(resume);

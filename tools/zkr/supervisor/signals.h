@@ -24,7 +24,7 @@ class BlockedSignals {
   // Gives this process, or a child of it, the mask and handlers from before.
   void Undo() const;
 
-  // True if `signal` was set to be ignored when zkr started, by nohup for one.
+  // True if `signal` was already ignored when zkr started, for example by nohup.
   static bool IsIgnored(int signal);
 
  private:
@@ -44,9 +44,9 @@ base::UniqueFd OpenSignalFd(const sigset_t& signals);
 // The next pending signal of a signalfd, 0 if there is none.
 int NextSignal(const base::UniqueFd& signal_fd);
 
-// Stops this process, or its whole group as Ctrl-Z does, so that the shell sees a stopped job, and
-// returns when it was continued, with that SIGCONT taken: passed on twice, it could undo the next
-// Ctrl-Z. False, at once, if the kernel does not stop it: there is no shell to continue it (an
+// Stops this process, or its whole group as Ctrl-Z does, so that the shell sees a stopped job.
+// Returns when it was continued, with that SIGCONT consumed: passed on twice, it could undo the
+// next Ctrl-Z. False, at once, if the kernel does not stop it: there is no shell to continue it (an
 // orphaned process group), or SIGTSTP is ignored.
 // REQUIRES: SIGTSTP and SIGCONT are blocked in every thread.
 bool StopOwnJob(bool whole_group);

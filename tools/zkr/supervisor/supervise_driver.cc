@@ -4,10 +4,10 @@
 //
 //   zkr-supervise auto|namespace|process GRACE REMAINING [FILE] -- CMD ARG...
 //
-// The lock always has REMAINING left, except that it runs down while a file named FILE.doubt exists.
-// It is lost when a file named FILE.loss appears. Exits with
-// CMD's status, 70 if the lock was lost or given up, 126 if CMD was not run. With ZKR_TEST_RUNS=N in
-// the environment CMD is run N times by one supervisor, which ends as the last of them does.
+// The lock always has REMAINING left, except that it runs down while a file named FILE.doubt
+// exists. It is lost when a file named FILE.loss appears. Exits with CMD's status, 70 if the lock
+// was lost or given up, 126 if CMD was not run. With ZKR_TEST_RUNS=N in the environment one
+// supervisor runs CMD N times; the driver ends as the last of these runs does.
 
 #include <poll.h>
 #include <signal.h>
@@ -42,7 +42,7 @@ GuardKind ParseKind(const std::string& text) {
 
 bool Exists(const std::string& file) { return access(file.c_str(), F_OK) == 0; }
 
-// The loss comes through a file, since all signals are CMD's.
+// The loss comes through a file, since all signals belong to CMD.
 void WaitForLoss(const std::string& file, std::stop_source lost, std::stop_token end) {
   while (!end.stop_requested() && !Exists(file)) poll(nullptr, 0, 5);
   if (!end.stop_requested()) lost.request_stop();

@@ -25,7 +25,7 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 
-// How long the guard gets to kill the tree before zkr takes the guard for stopped and kills it.
+// How long the guard gets to kill the tree before zkr assumes that it is stopped, and kills it.
 constexpr absl::Duration kGuardPatience = absl::Seconds(5);
 
 bool AsksToEnd(int signal) {
@@ -51,7 +51,8 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
     Guard::Main(
         {&self.command_, &self.signals_, &self.terminal_, std::move(guard.other), own_group});
   }
-  // The guard does this too; either may be first. In our group it would pass for part of a pipeline.
+  // The guard does this too; either may be first. In zkr's group it would look like part of a
+  // pipeline.
   setpgid(self.guard_pid_, self.guard_pid_);
   self.guard_ = std::move(guard.one);
   self.signal_fd_ = OpenSignalFd(ForwardedSignals());
@@ -88,7 +89,7 @@ bool Supervisor::Start(const WhileHeld& held) {
   now_.ending = Ending({command_.grace, held.margin});
   now_.phase = Phase::kRunning;
   LookAtHold(held);
-  if (now_.outcome.lost) return false;  // while we were about to start
+  if (now_.outcome.lost) return false;  // while CMD was about to start
   const bool started = start.passed.valid() && guard_.TrySend(start);
   if (!started) OnNotRun(errno == EMSGSIZE ? E2BIG : errno);
   return started;
@@ -136,7 +137,7 @@ void Supervisor::GiveUp(const char* why) {
   now_.given_up_at = BootNow();
   std::fprintf(stderr, "zkr: the %s is %s\n", command_.held.c_str(), why);
   SendSignal(SIGTERM);
-  SendSignal(SIGCONT);  // a stopped process acts on nothing but this and SIGKILL
+  SendSignal(SIGCONT);  // a stopped process reacts only to this and SIGKILL
 }
 
 void Supervisor::KillTree() {
@@ -147,7 +148,7 @@ void Supervisor::KillTree() {
 
 void Supervisor::EnforcePatience() {
   if (BootNow() < now_.kill_guard_at) return;
-  // We are the next subreaper, and go on waiting for what it waited for.
+  // This process is the next subreaper, and continues to wait for what the guard waited for.
   kill(guard_pid_, SIGKILL);
   now_.kill_guard_at = BootTime::InfiniteFuture();
 }
@@ -242,7 +243,7 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   now_.outcome.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
   now_.outcome.lost = now_.given_up_at <= ended.sent || loss.WasLostBefore(ended.sent);
   now_.phase = Phase::kEnding;
-  // Many runtimes end with such a status when a signal ends them, and shells for their children.
+  // Many runtimes exit with such a status when a signal ends them, as shells do for their children.
   const int signal = killed ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
   const bool forwarded = now_.forwarded.count(signal) > 0;
   if (killed && (forwarded || signal == SIGHUP)) now_.outcome.asked_to_end = true;
@@ -266,8 +267,8 @@ void Supervisor::Resume(bool foreground) {
 }
 
 bool Supervisor::MayHaveTerminal() const {
-  // If another part of a pipeline (`zkr lock ... | less`) is in our group, CMD gets the terminal
-  // only when it reads from it (SIGTTIN): given at once, it would be taken from the other.
+  // If another part of a pipeline (`zkr lock ... | less`) is in zkr's group, CMD gets the terminal
+  // only when it reads from it (SIGTTIN): given at once, it would be taken from the other part.
   return terminal_.Foreground() == getpgrp() && !HasSiblingInGroup(ListProcesses(), getpid());
 }
 

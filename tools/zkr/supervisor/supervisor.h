@@ -41,17 +41,18 @@ struct Outcome {
   End end = End::kKilled;
   int code = 9;       // exit status, signal or errno. Killed by 9 unless more is known.
   bool lost = false;  // the lock was lost while CMD ran, or in so much doubt that CMD was ended
-  // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, else 0. See PassOnInterrupt.
+  // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, otherwise 0. See
+  // PassOnInterrupt.
   int interrupt = 0;
-  // More than CMD's end was asked for: zkr got SIGTERM, SIGINT or SIGQUIT while CMD ran,
-  // or CMD died of another signal that was sent to zkr, or the terminal's Ctrl-C or Ctrl-\ ended
-  // CMD, or its hang-up did (SIGHUP).
+  // More than CMD was asked to end: zkr got SIGTERM, SIGINT or SIGQUIT while CMD ran, or CMD died
+  // of another signal that was sent to zkr, or the terminal's Ctrl-C or Ctrl-\ ended CMD, or its
+  // hang-up did (SIGHUP).
   bool asked_to_end = false;
   bool had_terminal = false;  // at its end CMD was in the foreground
 };
 
-// zkr's side of a guarded CMD: signals, job control and the terminal, and the deadline that the
-// guard is kept supplied with. ending.h says when CMD must go, guard.h how it is killed.
+// zkr's side of a guarded CMD: signals, job control, the terminal, and the deadlines that the guard
+// needs. ending.h says when CMD must go, guard.h how it is killed.
 //
 //     kReady --Run--> kRunning --CMD ended--> kEnding --the tree ended--> Run returns
 //                        |  leftovers end       |
@@ -64,7 +65,7 @@ struct Outcome {
 class Supervisor {
  public:
   // Forks the guard and blocks signals. REQUIRES: this process has no other thread yet.
-  // Unavailable: the system refuses a process or a socket.
+  // Unavailable: the system refuses to make a process or a socket.
   static absl::StatusOr<std::unique_ptr<Supervisor>> Prepare(Command command);
 
   // Ends and waits for the guard, and for CMD if it still runs.
@@ -75,7 +76,7 @@ class Supervisor {
   // REQUIRES: the first time, or CanRunAgain().
   Outcome Run(const WhileHeld& held);
   const std::string& held() const { return command_.held; }
-  // Command::again, and nobody has killed the guard.
+  // Command::again, and the guard has not been killed.
   bool CanRunAgain() const { return command_.again && guard_.valid(); }
 
  private:
@@ -103,7 +104,7 @@ class Supervisor {
   void Resume(bool foreground);
   bool MayHaveTerminal() const;
   bool TakeTerminalBack();
-  void EndGuard();  // and whatever it has left
+  void EndGuard();  // and whatever it has left behind
 
   Command command_;
   BlockedSignals signals_;
@@ -126,8 +127,9 @@ class Supervisor {
   Course now_;
 };
 
-// Ctrl-C reached CMD's process group only. Sends it on to the rest of zkr's own, such as the shell
-// script that runs zkr in a loop, which would have got it without zkr. For the very end of zkr.
+// Ctrl-C reached CMD's process group only. Sends it on to the rest of zkr's own group, such as the
+// shell script that runs zkr in a loop, which would have got it without zkr. For the very end of
+// zkr.
 void PassOnInterrupt(const Outcome& outcome);
 
 }  // namespace zkrecipes::zkr

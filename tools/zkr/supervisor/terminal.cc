@@ -35,7 +35,7 @@ void Terminal::SaveModes() {
 }
 
 void Terminal::RestoreModes() const {
-  // Not TCSADRAIN: a terminal that was stopped by Ctrl-S would hold us up for ever.
+  // Not TCSADRAIN: that would block for ever on a terminal stopped by Ctrl-S.
   if (modes_) tcsetattr(fd_.get(), TCSANOW, &*modes_);
 }
 

@@ -12,9 +12,9 @@
 
 namespace zkrecipes::zkr {
 
-// The controlling terminal of this process, if it has one; else every call does nothing and
-// answers no. Survives a fork: the child has the same terminal.
-// REQUIRES: SIGTTOU is blocked, else a call from the background stops the process.
+// The controlling terminal of this process. If there is none, every call does nothing and returns
+// false or 0. Survives a fork: the child has the same terminal.
+// REQUIRES: SIGTTOU is blocked; otherwise a call from the background stops the process.
 class Terminal {
  public:
   static Terminal OpenControlling();
@@ -24,11 +24,11 @@ class Terminal {
   pid_t Foreground() const;
   void SetForeground(pid_t group) const;
 
-  // If the foreground group has no process any more, not even a zombie, makes it `group`.
-  // True if it was so, and `group` exists.
+  // If the foreground group has no process any more, not even a zombie, makes `group` the
+  // foreground group. True if it was so, and `group` exists.
   bool ReclaimFromTheDead(pid_t group) const;
 
-  // Echo, line mode and so on: what a command that is killed leaves behind in disorder.
+  // Echo, line mode and so on, which a killed command may leave in disorder.
   void SaveModes();
   void RestoreModes() const;  // to the last SaveModes, if any
 
