@@ -59,11 +59,11 @@ TEST(ClientOptions, GiveTheServersAndTheNamespace) {
   EXPECT_EQ(servers->namespace_root, "/team");
 }
 
-TEST(ClientOptions, TakeASessionTimeoutThatTheProtocolCanCarry) {
+TEST(ClientOptions, TakeASessionTimeoutThatTheCClientCanCarry) {
   EXPECT_EQ(RefusalOfTimeout(absl::Milliseconds(100)), "");
-  EXPECT_EQ(RefusalOfTimeout(absl::Milliseconds(2147483647)), "");
+  EXPECT_EQ(RefusalOfTimeout(absl::Milliseconds(1073741824)), "");
   EXPECT_EQ(RefusalOfTimeout(absl::Milliseconds(99)),
-            "session timeout \"99ms\": must be from 100ms to 2147483647ms");
+            "session timeout \"99ms\": must be from 100ms to 1073741824ms");
   EXPECT_NE(RefusalOfTimeout(absl::Milliseconds(2147483648)), "");
   EXPECT_NE(RefusalOfTimeout(absl::ZeroDuration()), "");
   EXPECT_NE(RefusalOfTimeout(-absl::Seconds(1)), "");

@@ -23,7 +23,7 @@
 ; story: (>= (- believes granted) 100)
 (assert (and (> T 0) (>= granted over) (>= granted opened)))
 
-; > It ends a session no earlier than T after it last heard of it
+; > It ends a session no earlier than T after it last heard from it
 (assert (! (=> (not elsewhere) (>= over (+ opened T))) :named timer))
 ; > **A session that has just been opened** was known to the leader no earlier than the moment *B* before the client began to
 ;   connect.

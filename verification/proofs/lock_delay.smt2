@@ -32,20 +32,20 @@
 
 ; > A **write** is ordered by the leader and answered once a quorum has agreed
 (assert (! (<= S U) :named a_committed_write))
-; > the leader refuses it for a session that it has ended
+; > The leader refuses it for a session that it has ended
 (assert (! (< U ended) :named the_dead_are_refused))
 ; > A holder writes its name into a record, a persistent node, before its lease is returned
 (assert (! (<= recorded U) :named recorded_before_the_grant))
-; > finds another's name there waits D from that moment on, by its own clock
+; > finds another holder's name there waits D from that moment on, by its own clock
 (assert (! (=> (<= recorded first) (<= waited granted)) :named waits_behind_a_record))
 (assert (! (>= (- cwaited cfirst) D) :named waits_for_the_delay))
-; > both clocks may be wrong by rho, one to each side
+; > both clocks may be wrong by rho, in opposite directions
 (assert (! (rates S cS believes cbelieves) :named holders_clock))
 (assert (! (rates first cfirst waited cwaited) :named contenders_clock))
 
 ; What the holder does.
 (assert (<= (stretched lifetime) D))
-; > A holder is believed until its last committed write + D / (1+rho)^2 - slack, at most.
+; > A holder is believed at most until its last committed write + D / (1+rho)^2 - slack.
 ; = lib/session/machine/expiry_bound.cc: return lock_delay / (rates * rates) - slack;
 (assert (! (<= (stretched (stretched lifetime)) D) :named margin_for_both_clocks))
 (assert (! (< cbelieves (+ cS lifetime)) :named deadline))

@@ -26,9 +26,9 @@
 ; story: (>= (- believes granted) 100)
 (assert (and (> T 0) (<= heard_j granted) (<= over granted)))
 
-; > So the leader had heard of the session at S_j or later when it took up *n*
+; > So when the leader took up *n*, it had heard from the session at S_j or later
 (assert (! (<= Sj heard_j) :named heard_of_j_after_its_sending))
-; > It ends a session no earlier than T after it last heard of it
+; > It ends a session no earlier than T after it last heard from it
 ; The last it heard counts, with the timeout that came with it, even if that is the shorter one.
 (assert (! (ite (and (<= heard_j U) (< U over)) (>= over (+ U less)) (>= over (+ heard_j T))) :named timer))
 ; > no server grants a session less than another did

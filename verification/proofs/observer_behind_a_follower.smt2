@@ -61,7 +61,7 @@
 (assert (and (> T 0) (> g 0) (<= Sj noted Rj Sm) (<= Sm Rm) (<= Sm Sn Rn) (<= Rn Sp) (<= Sp Rp) (<= Sp Sq Rq believes)
              (<= ping list heard) (<= ping Fm) (<= ping2 list2 heard2) (<= ping2 Up) (<= over granted)))
 
-; > It ends a session no earlier than T after it last heard of it
+; > It ends a session no earlier than T after it last heard from it
 (assert (! (=> (< heard2 over) (>= over (+ heard2 T))) :named timer))
 (assert (! (< Rq over) :named proven_until_the_answer))
 ; > A **write** is ordered by the leader and answered once a quorum has agreed
@@ -70,8 +70,8 @@
 (assert (! (<= Sp Up Rp) :named p_is_a_write))
 (assert (! (<= Sq Uq Rq) :named q_is_a_write))
 ; > Let the leader never take longer than *g*, the **ping gap**, from one ping to the next.
-(assert (! (<= (- cFm cping) g) :named the_follower_pings))
-(assert (! (<= (- cUp cping2) g) :named the_leader_pings))
+(assert (! (<= (- Fm ping) g) :named the_follower_pings))
+(assert (! (<= (- Up ping2) g) :named the_leader_pings))
 ; > Between a server and its leader there is one connection each way, in order.
 (assert (! (<= list Rm) :named ping_ahead_of_the_commit))
 (assert (! (=> (and (<= noted list) (<= list Sn)) (<= heard Fn)) :named list_ahead_of_the_write))
@@ -89,9 +89,9 @@
                 (clock Rq cRq) (clock ping2 cping2) (clock believes cbelieves)) :named clock_rates))
 
 ; What a client would have to do.
-(assert (! (<= (+ cRj g) cSm) :named ping_gap))
+(assert (! (<= (+ cRj (stretched g)) cSm) :named ping_gap))
 (assert (! (<= Rm Sn) :named second_write))
-(assert (! (<= (+ cRn g) cSp) :named second_ping_gap))
+(assert (! (<= (+ cRn (stretched g)) cSp) :named second_ping_gap))
 (assert (! (<= Rp Sq) :named fourth_write))
 (assert (<= lifetime T))
 ; > T of the leader's seconds are at least T / (1 + rho) of the client's

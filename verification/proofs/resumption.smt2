@@ -28,9 +28,9 @@
 ; story: (>= (- believes granted) 100)
 (assert (and (> T 0) (<= U Sw Uw Rw believes) (<= over granted)))
 
-; > **Taking a session up again** is a touch of the leader itself (2), at B or later
+; > **Resuming a session** is a touch of the leader itself (2), at B or later
 (assert (! (<= B U) :named counted_from_before_the_connection))
-; > It ends a session no earlier than T after it last heard of it
+; > It ends a session no earlier than T after it last heard from it
 (assert (! (=> (and (not elsewhere) (< U over)) (>= over (+ U T))) :named timer))
 ; > But this holds only if the session was proven up to that answer
 (assert (! (< Rw over) :named proven_until_the_answer))

@@ -54,20 +54,20 @@
              (<= noted_i heard_i) (<= noted_j heard_j) (<= ping list heard) (<= ping Um)
              (<= Rj Sm) (<= Sm Rm) (<= Sm Sn) (<= Sn Rn believes) (<= over granted)))
 
-; > It ends a session no earlier than T after it last heard of it
+; > It ends a session no earlier than T after it last heard from it
 (assert (! (and (=> (and (not dropped_i) (< heard_i over)) (>= over (+ heard_i T)))
                 (=> (and (not dropped_j) (< heard_j over)) (>= over (+ heard_j T)))) :named timer))
 ; > A **write** is ordered by the leader and answered once a quorum has agreed
 (assert (! (<= Sm Um Rm) :named m_is_a_write))
 (assert (! (<= Sn Un Rn) :named n_is_a_write))
 ; > Let the leader never take longer than *g*, the **ping gap**, from one ping to the next.
-(assert (! (<= (- cUm cping) g) :named pings))
+(assert (! (<= (- Um ping) g) :named pings))
 ; > That ping reached the server ahead of *m*'s commit (5)
 (assert (! (<= list Rm) :named ping_ahead_of_the_commit))
 ; > and after the server had noted touch *j* (3). So the list with *j* was sent before *m* was answered
 (assert (! (and (=> (<= noted_i list) (<= heard_i heard)) (=> (<= noted_j list) (<= heard_j heard)))
            :named the_list_has_all_touches))
-; > Then the list went ahead of it to the leader (5).
+; > Then the list reached the leader before *n* did (5).
 (assert (! (=> (<= list Sn) (<= heard Un)) :named list_ahead_of_the_write))
 ; > of two in a row it drops one at most
 (assert (! (not (and dropped_i dropped_j)) :named one_touch_dropped_at_most))
@@ -82,9 +82,9 @@
                 (clock Sn cSn) (clock Rn cRn) (clock ping cping) (clock believes cbelieves)) :named clock_rates))
 
 ; What the client does.
-; > If R_j + g <= S_m, the leader sent a ping after R_j and before it took up *m*.
-; = lib/session/machine/expiry_bound.cc: const base::BootTime by = request.sent + -PingGap();
-(assert (! (<= (+ cRj g) cSm) :named ping_gap))
+; > If R_j + (1 + rho) g <= S_m, the leader sent a ping after R_j and before it took up *m*.
+; = lib/session/machine/expiry_bound.cc: const absl::Duration gap = PingGap() * (1 + margins_.clock_rate_bound);
+(assert (! (<= (+ cRj (stretched g)) cSm) :named ping_gap))
 ; > Let write *n* be sent after R_m, and be answered.
 ; = lib/session/machine/expiry_bound.cc: shipped_.front().known_after < request.number
 (assert (! (<= Rm Sn) :named second_write))

@@ -42,15 +42,15 @@
 (assert (and (> T 0) (<= Sj heard_j) (<= Sj Sx heard_x) (<= cSj cSx) (<= Un Rn) (<= Rn Sk) (<= Sk Uk Rk) (<= over ended granted)
              (<= Rk believes)))
 
-; > So the leader had heard of the session at S_j or later when it took up *n*
+; > So when the leader took up *n*, it had heard from the session at S_j or later
 (assert (! (<= heard_j Un) :named heard_of_j_by_n))
 (assert (! (<= heard_x Uk) :named heard_of_x_by_k))
-; > It ends a session no earlier than T after it last heard of it
+; > It ends a session no earlier than T after it last heard from it
 ; > accepts a touch in between, which does not help
 (assert (! (and (=> (< heard_j over) (>= over (+ heard_j T))) (=> (< heard_x over) (>= over (+ heard_x T)))) :named timer))
 ; > a leader that has found a session's time to be over ends it within this time
 (assert (! (<= (- cended cover) leaders_delay) :named leaders_delay_at_most))
-; > the leader refuses it for a session that it has ended
+; > The leader refuses it for a session that it has ended
 (assert (! (< Uk ended) :named the_dead_are_refused))
 (define-fun clock ((x Real) (cx Real)) Bool  ; as against every other event
   (and (rates x cx Sj cSj) (rates x cx Sx cSx) (rates x cx Rn cRn) (rates x cx Sk cSk) (rates x cx Rk cRk)

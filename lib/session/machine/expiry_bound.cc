@@ -93,7 +93,9 @@ bool ExpiryBound::WasNotEnding(const Request& request, base::BootTime now) const
 // Every touch answered a ping gap before this write has been sent to the leader by the time of its
 // answer, except perhaps the last one, which a server may drop: so the one before it counts.
 void ExpiryBound::Ship(const Request& request) {
-  const base::BootTime by = request.sent + -PingGap();
+  // The leader counts the gap by its own clock, which may be the slower one.
+  const absl::Duration gap = PingGap() * (1 + margins_.clock_rate_bound);
+  const base::BootTime by = request.sent + -gap;
   while (touches_.size() > 2 && touches_[2].answered <= by) touches_.pop_front();
   if (touches_.size() > 1 && touches_[1].answered <= by) {
     shipped_.push_back({sent_, touches_[0].sent});
