@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/queue/machine/contender_test_text.h"
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "lib/queue/machine/contender_test_script.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/path.h"
 
