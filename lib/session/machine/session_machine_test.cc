@@ -39,17 +39,12 @@ TEST(SessionMachine, PausesWhenNoHandleCanBeOpened) {
 }
 
 TEST(SessionMachine, PausesLongerWithEachFailureInARow) {
-  SessionScript s = Pausing();
-  s.On(event::PauseOver{});
-  EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 2");
+  EXPECT_EQ(After(Pausing(), {event::PauseOver{}}).On(event::ResolveFailed{}), "pause 2");
 }
 
 TEST(SessionMachine, ForgetsFailuresOnceConnected) {
-  SessionScript s = Pausing();
-  s.On(event::PauseOver{});
-  s.On(event::Resolved{});
-  s.On(event::Connected{7});
-  s.On(event::HandleEnded{kExpired});
+  SessionScript s = After(Pausing(), {event::PauseOver{}, event::Resolved{}, event::Connected{7},
+                                      event::HandleEnded{kExpired}});
   EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 1");
 }
 
@@ -77,8 +72,7 @@ TEST(SessionMachine, KeepsTheSessionWhenTheConnectionIsLost) {
 }
 
 TEST(SessionMachine, AnnouncesALossOfConnectionOnce) {
-  SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::Disconnected{2}), "");
+  EXPECT_EQ(Suspended().On(event::Disconnected{2}), "");
 }
 
 // The session may be alive: its leases and places are worth waiting for.
@@ -99,17 +93,15 @@ TEST(SessionMachine, LooksWhetherTheServersHaveMovedOnceTheyWereSilentForTheTime
 }
 
 TEST(SessionMachine, GivesUpASilentSessionWhoseServersHaveMoved) {
-  SessionScript s = Suspended();
-  s.On(event::Disconnected{kThreeRounds, true});
+  SessionScript s = After(Suspended(), {event::Disconnected{kThreeRounds, true}});
   EXPECT_EQ(s.On(event::Resolved{true}), "close handle, expired, open");
   EXPECT_EQ(s.state(), State::kConnecting);
   EXPECT_EQ(s.machine.session(), 0);
 }
 
 TEST(SessionMachine, KeepsASessionThatCameBackBeforeTheServersWereSeenToHaveMoved) {
-  SessionScript s = Suspended();
-  s.On(event::Disconnected{kThreeRounds, true});
-  s.On(event::Connected{s.machine.session()});
+  SessionScript s =
+      After(Suspended(), {event::Disconnected{kThreeRounds, true}, event::Connected{7}});
   EXPECT_EQ(s.On(event::Resolved{true}), "");
   EXPECT_EQ(s.state(), State::kConnected);
 }
@@ -150,8 +142,8 @@ TEST(SessionMachine, GivesUpForGoodWhenItsCredentialsAreRefused) {
 }
 
 TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
-  SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::HandleEnded{kAuthFailed}), "close handle, expired, failed ZAUTHFAILED");
+  EXPECT_EQ(Suspended().On(event::HandleEnded{kAuthFailed}),
+            "close handle, expired, failed ZAUTHFAILED");
 }
 
 // ---- close -------------------------------------------------------------------------------------
@@ -166,13 +158,11 @@ TEST(SessionMachine, DrainsThenClosesItsHandle) {
 }
 
 TEST(SessionMachine, ClosesFromAnyState) {
-  for (const SessionScript& from : {Fresh(), Resolving(), Pausing(), Failed()}) {
-    SessionScript s = from;
+  for (SessionScript s : {Fresh(), Resolving(), Pausing(), Failed()}) {
     EXPECT_EQ(s.On(event::CloseRequested{}), "drain");
     EXPECT_EQ(s.On(event::Drained{}), "closed");
   }
-  for (const SessionScript& from : {Connecting(), Connected(), Suspended()}) {
-    SessionScript s = from;
+  for (SessionScript s : {Connecting(), Connected(), Suspended()}) {
     EXPECT_EQ(s.On(event::CloseRequested{}), "drain");
     EXPECT_EQ(s.On(event::Drained{}), "close handle, closed");
   }
@@ -196,16 +186,13 @@ TEST(SessionMachine, OpensNothingWhenNamesAreResolvedAfterClose) {
   SessionScript s = Closing(Resolving());
   EXPECT_EQ(s.On(event::Resolved{}), "");
   EXPECT_EQ(s.On(event::ResolveFailed{}), "");
-  SessionScript paused = Closing(Pausing());
-  EXPECT_EQ(paused.On(event::PauseOver{}), "");
+  EXPECT_EQ(Closing(Pausing()).On(event::PauseOver{}), "");
 }
 
 TEST(SessionMachine, ClosesOnce) {
-  SessionScript s = Closing(Connected());
-  EXPECT_EQ(s.On(event::CloseRequested{}), "");
-  s.On(event::Drained{});
-  EXPECT_EQ(s.On(event::CloseRequested{}), "");
-  EXPECT_EQ(s.On(event::Drained{}), "");
+  EXPECT_EQ(Closing(Connected()).On(event::CloseRequested{}), "");
+  EXPECT_EQ(Closed(Connected()).On(event::CloseRequested{}), "");
+  EXPECT_EQ(Closed(Connected()).On(event::Drained{}), "");
 }
 
 TEST(SessionMachine, IsDrainedOnlyWhenClosing) {

@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_TEST_SCRIPT_H_
 
 #include <string>
+#include <vector>
 
 #include "lib/session/machine/session_machine.h"
 
@@ -21,6 +22,8 @@ struct SessionScript {
   std::string On(const Event& event);
   SessionMachine::State state() const { return machine.state(); }
 };
+
+SessionScript After(SessionScript s, const std::vector<Event>& events);
 
 // Stories that have come as far as that; their session is 7.
 SessionScript Fresh();

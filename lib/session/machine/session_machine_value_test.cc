@@ -120,13 +120,9 @@ TEST(SessionMachine, ComparesEveryField) {
   ExpectDifferent({SessionMachine(1)}, {SessionMachine(2)});
   ExpectDifferent(Closing(Connected()), Closing(Suspended()));   // connected
   ExpectDifferent(Closing(Resolving()), Closing(Connecting()));  // handle open
-  SessionScript other = Connecting();
-  other.On(event::Connected{8});
-  ExpectDifferent(Connected(), other);  // session
-  SessionScript twice = Pausing();
-  twice.On(event::PauseOver{});
-  ExpectDifferent(Resolving(), twice);    // failures
-  ExpectDifferent(Fresh(), Resolving());  // state
+  ExpectDifferent(Connected(), After(Connecting(), {event::Connected{8}}));  // session
+  ExpectDifferent(Resolving(), After(Pausing(), {event::PauseOver{}}));      // failures
+  ExpectDifferent(Fresh(), Resolving());                                     // state
 }
 
 TEST(SessionMachine, HashesAsItCompares) {
