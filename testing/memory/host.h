@@ -111,7 +111,7 @@ class Host final : public zk::Reactor,
  private:
   friend class MemoryHandle;
   base::BootTime ToGlobal(base::BootTime local) const;
-
+  Task Take(std::deque<Task> Host::*queue, size_t which);
   bool Hears() const { return network_ != Network::kDeaf && network_ != Network::kSilent; }
 
   const std::shared_ptr<ModelEnsemble> ensemble_;
