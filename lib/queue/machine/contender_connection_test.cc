@@ -34,28 +34,23 @@ TEST(Contender, WaitsWithTheNodeItFoundAgain) {
 }
 
 TEST(Contender, ProvesTheBarrierAgainWhenItsReplyIsLost) {
-  Script script = LostCreate();
-  script.Connected().Expect("barrier a, list");
-  script.Reconnects().Expect("barrier a, list").ExpectState(State::kResolving);
+  Resolving().Reconnects().Expect("barrier a, list").ExpectState(State::kResolving);
 }
 
 TEST(Contender, ProvesTheBarrierAgainWhenTheListingBehindItIsLost) {
-  Script script = LostCreate();
-  script.Connected().Fails(Code::kNoNode).Expect("barrier a, list");
-  script.Reconnects().Expect("barrier a, list");
+  Script script = Resolving();
+  script.Fails(Code::kNoNode).Reconnects().Expect("barrier a, list");
   script.Fails(Code::kNoNode).Listed({}).Expect("create a, list");
 }
 
 TEST(Contender, NeverBelievesAListingWhoseBarrierHasNoAnswer) {
-  Script script = LostCreate();
-  script.Connected().Fails(Code::kOperationTimeout).Expect("barrier a, list, retry timer");
+  Script script = Resolving();
+  script.Fails(Code::kOperationTimeout).Expect("retry timer");
   script.Listed({}).ExpectNothing().RetryDue().Expect("barrier a, list");
 }
 
 TEST(Contender, AsksAgainWhenTheParentWentWithTheLostCreate) {
-  Script script = LostCreate();
-  script.Connected().Fails(Code::kNoNode).Fails(Code::kNoNode);
-  script.Expect("barrier a, list, create a, list");
+  Resolving().Fails(Code::kNoNode).Fails(Code::kNoNode).Expect("create a, list");
 }
 
 TEST(Contender, AsksAgainWhoseTheNodeIsWhenThatReplyIsLost) {
@@ -79,9 +74,8 @@ TEST(Contender, DeletesTheLaterOfTwoNodesOfItsOwn) {
 // ---- other replies are lost --------------------------------------------------------------------
 
 TEST(Contender, ListsAgainWhenTheListingIsLost) {
-  Script script;
-  script.Connected().Created(3).Disconnected().Expect("create a, list, own timer");
-  script.ExpectState(State::kListing).Connected().Expect("list");
+  Script script = Joined();
+  script.Disconnected().ExpectState(State::kListing).Connected().Expect("list");
   script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
@@ -108,9 +102,8 @@ TEST(Contender, LooksAgainWhenTheReplyToItsTryIsLost) {
 }
 
 TEST(Contender, StartsOverWhenTheReplyToAParentIsLost) {
-  Script script;
-  script.Connected().Fails(Code::kNoNode).Disconnected().Expect("create a, list, make /q");
-  script.Connected().Expect("create a, list");
+  Script script = Joining();
+  script.Fails(Code::kNoNode).Expect("make /q").Reconnects().Expect("create a, list");
 }
 
 TEST(Contender, HoldsOnWithoutAConnection) {
@@ -134,15 +127,11 @@ TEST(Contender, SendsNothingTwiceWhenItIsToldTwiceThatItIsConnected) {
 class NoAnswer : public testing::TestWithParam<Code> {};
 
 TEST_P(NoAnswer, ToTheCreateIsResolvedBehindABarrierAfterAPause) {
-  Script script;
-  script.Connected().Fails(GetParam()).Expect("create a, list, retry timer");
-  script.RetryDue().Expect("barrier a, list");
+  Joining().Fails(GetParam()).Expect("retry timer").RetryDue().Expect("barrier a, list");
 }
 
 TEST_P(NoAnswer, ToTheListingIsFollowedByAnother) {
-  Script script;
-  script.Connected().Created(3).Fails(GetParam()).Expect("create a, list, own timer, retry timer");
-  script.RetryDue().Expect("list");
+  Joined().Fails(GetParam()).Expect("retry timer").RetryDue().Expect("list");
 }
 
 // It would wait for ever.
@@ -163,8 +152,8 @@ TEST_P(NoAnswer, ToATryIsFollowedByAnother) {
 }
 
 TEST_P(NoAnswer, ToAParentIsFollowedByANewCreate) {
-  Script script;
-  script.Connected().Fails(Code::kNoNode).Fails(Code::kNoNode).Expect("create a, list, make /q");
+  Script script = Joining();
+  script.Fails(Code::kNoNode).Fails(Code::kNoNode).Expect("make /q");
   script.Fails(GetParam()).Expect("retry timer").RetryDue().Expect("create a, list");
 }
 
@@ -203,15 +192,11 @@ TEST(Contender, IsDeafToRepliesOfEarlierSessions) {
 }
 
 TEST(Contender, ProvesNothingByAListingThatOvertookTheCreate) {
-  Script script;
-  script.Connected().Expect("create a, list").ListedTooEarly({}).Expect("retry timer");
-  script.RetryDue().Expect("barrier a, list");
+  Joining().ListedTooEarly({}).Expect("retry timer").RetryDue().Expect("barrier a, list");
 }
 
 TEST(Contender, ProvesNothingByAListingThatOvertookTheBarrier) {
-  Script script = LostCreate();
-  script.Connected().Expect("barrier a, list").ListedTooEarly({}).Expect("retry timer");
-  script.RetryDue().Expect("barrier a, list");
+  Resolving().ListedTooEarly({}).Expect("retry timer").RetryDue().Expect("barrier a, list");
 }
 
 TEST(Contender, IsNotGrantedByAListingThatOvertookTheQuestionWhoseItsNodeIs) {
@@ -239,8 +224,8 @@ TEST(Contender, LooksForNothingInANewSession) {
 }
 
 TEST(Contender, KeepsItsGuidOverManyConnectionsOfASession) {
-  Script script = LostCreate();
-  script.Connected().Reconnects().Expect("barrier a, list, barrier a, list");
+  Script script = Resolving();
+  script.Reconnects().Expect("barrier a, list");
   script.Fails(Code::kNoNode).Listed({}).Expect("create a, list");
 }
 

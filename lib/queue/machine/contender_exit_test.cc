@@ -18,30 +18,25 @@ using zk::Code;
 TEST(Contender, LeavesAtOnceWhileNothingOfItIsOnTheServer) {
   Script().Leave().Expect("finished: left");
   Script(Try()).Connected().Expect("list").Leave().Expect("finished: left");
-  Script no_parent;
-  no_parent.Connected().Fails(Code::kNoNode).Expect("create a, list, make /q");
-  no_parent.Leave().Expect("finished: left");
-  Script no_session;
-  no_session.Connected().Fails(Code::kOperationTimeout).Expect("create a, list, retry timer");
+  Joining().Fails(Code::kNoNode).Expect("make /q").Leave().Expect("finished: left");
+  Script no_session = Joining();
+  no_session.Fails(Code::kOperationTimeout).Expect("retry timer");
   no_session.Expired().Leave().Expect("finished: left");
 }
 
 TEST(Contender, LeavesWhenTheCreatesReplyHasCome) {
-  Script script;
-  script.Connected().Expect("create a, list").Leave().ExpectNothing();
-  script.Created(3).Expect("delete a3");
+  Script script = Joining();
+  script.Leave().ExpectNothing().Created(3).Expect("delete a3");
   script.Listed({Mine(3)}).ExpectNothing().Ok().Expect("finished: left");
 }
 
 TEST(Contender, LeavesWhenTheCreateHasFailed) {
-  Script().Connected().Leave().Fails(Code::kNoNode).Expect("create a, list, finished: left");
-  Script().Connected().Leave().Fails(Code::kNoAuth).Expect("create a, list, finished: left");
+  Joining().Leave().Fails(Code::kNoNode).Expect("finished: left");
+  Joining().Leave().Fails(Code::kNoAuth).Expect("finished: left");
 }
 
 TEST(Contender, LeavesBeforeTheListing) {
-  Script script;
-  script.Connected().Created(3).Leave().Expect("create a, list, own timer, delete a3");
-  script.Listed({Mine(3)}).Ok().Expect("finished: left");
+  Joined().Leave().Expect("delete a3").Listed({Mine(3)}).Ok().Expect("finished: left");
 }
 
 TEST(Contender, FindsOutWhetherThereIsANodeBeforeItLeaves) {
@@ -51,9 +46,7 @@ TEST(Contender, FindsOutWhetherThereIsANodeBeforeItLeaves) {
 }
 
 TEST(Contender, LeavesWhenItIsProvenThatThereIsNoNode) {
-  Script script = LostCreate();
-  script.Connected().Leave().Expect("barrier a, list");
-  script.Fails(Code::kNoNode).Listed({Other(1)}).Expect("finished: left");
+  Resolving().Leave().Fails(Code::kNoNode).Listed({Other(1)}).Expect("finished: left");
 }
 
 TEST(Contender, LeavesWithTheNodeItHasFoundAgain) {
@@ -114,21 +107,19 @@ TEST(Contender, IsRidOfItsNodeWhenItsSessionEnds) {
 
 // Its create is answered, and its listing is refused.
 Script RefusedListing() {
-  Script script;
-  script.Connected().Created(3).Fails(Code::kNoAuth).Expect("create a, list, own timer, delete a3");
+  Script script = Joined();
+  script.Fails(Code::kNoAuth).Expect("delete a3");
   return script;
 }
 
 TEST(Contender, IsRefusedTheCreate) {
-  Script script;
-  script.Connected().Expect("create a, list");
-  script.Fails(Code::kNoAuth).Expect("finished: refused create /q ZNOAUTH");
+  Joining().Fails(Code::kNoAuth).Expect("finished: refused create /q ZNOAUTH");
 }
 
 TEST(Contender, IsRefusedByAParentThatForbidsChildren) {
-  Script script;
-  script.Connected().Fails(Code::kNoChildrenForEphemerals);
-  script.Expect("create a, list, finished: refused create /q ZNOCHILDRENFOREPHEMERALS");
+  Joining()
+      .Fails(Code::kNoChildrenForEphemerals)
+      .Expect("finished: refused create /q ZNOCHILDRENFOREPHEMERALS");
 }
 
 TEST(Contender, LeavesNoNodeBehindWhenItIsRefusedTheListing) {
@@ -160,8 +151,7 @@ TEST(Contender, KeepsItsReasonThroughAnyTroubleWithTheDelete) {
 
 // NOAUTH can be answered by a server on its own: it proves no commit. There may be a node.
 TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheBarrier) {
-  Script script = LostCreate();
-  script.Connected().Expect("barrier a, list");
+  Script script = Resolving();
   script.Fails(Code::kNoAuth).Expect("cannot delete below /q: ZNOAUTH, retry timer");
   script.Listed({}).ExpectNothing().ExpectState(State::kResolving);
   script.RetryDue().Expect("barrier a, list").Fails(Code::kNoNode).Listed({Mine(3)});
@@ -169,17 +159,15 @@ TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheBarr
 }
 
 TEST(Contender, DoesNotEndBeforeItKnowsWhetherThereIsANodeWhenItIsRefusedTheListingBehindIt) {
-  Script script = LostCreate();
-  script.Connected().Fails(Code::kNoNode).Expect("barrier a, list");
-  script.Fails(Code::kNoAuth).Expect("cannot list /q: ZNOAUTH, retry timer");
+  Script script = Resolving();
+  script.Fails(Code::kNoNode).Fails(Code::kNoAuth).Expect("cannot list /q: ZNOAUTH, retry timer");
   script.RetryDue().Expect("barrier a, list").Fails(Code::kNoNode).Listed({Other(1)});
   script.Expect("finished: refused list /q ZNOAUTH");
 }
 
 TEST(Contender, EndsWithItsSessionWhenItCannotFindOutWhetherThereIsANode) {
-  Script script = LostCreate();
-  script.Connected().Leave().Expect("barrier a, list");
-  script.Fails(Code::kNoAuth).Expect("cannot delete below /q: ZNOAUTH, retry timer");
+  Script script = Resolving();
+  script.Leave().Fails(Code::kNoAuth).Expect("cannot delete below /q: ZNOAUTH, retry timer");
   script.Expired().Expect("finished: left");
 }
 
@@ -190,8 +178,8 @@ TEST(Contender, LeavesAQueueWhoseSequenceNumbersAreNearlyUsedUp) {
 }
 
 TEST(Contender, IsNotGrantedANodeThatTheServerGaveToAnotherSession) {
-  Script script;
-  script.Connected(7).CreatedFor(6, 3).Expect("create a, list, delete a3");
+  Script script = Joining();
+  script.CreatedFor(6, 3).Expect("delete a3");
   script.Listed({Mine(3)}).Ok().Expect("finished: foreign owner");
 }
 

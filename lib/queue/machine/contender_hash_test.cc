@@ -26,8 +26,8 @@ const std::string kOther1 = "_c_" + std::string(32, '0') + "-lock-0000000001";
 const std::string kOther2 = "_c_" + std::string(32, '0') + "-lock-0000000002";
 
 Event Created(OpId op, const std::string& name = kMine, int64_t czxid = 1005) {
-  return event::Replied{
-      op, {.path = "/a/b/c/" + name, .stat = {.czxid = czxid, .ephemeral_owner = 7}}};
+  return event::Replied{op,
+                        {.path = "/a/b/c/" + name, .stat = {.czxid = czxid, .ephemeral_owner = 7}}};
 }
 
 Event Listed(OpId op, const std::vector<std::string>& children) {

@@ -16,11 +16,8 @@ using zk::Code;
 // ---- the own node ------------------------------------------------------------------------------
 
 TEST(Contender, IsToldByAListingThatItsNodeIsGone) {
-  Script gone;
-  gone.Joins(3, {Other(1)}).Expect("create a, list, own timer, finished: node deleted");
-  Script gone_with_its_parent;
-  gone_with_its_parent.Connected().Created(3).Fails(Code::kNoNode);
-  gone_with_its_parent.Expect("create a, list, own timer, finished: node deleted");
+  Joined().Listed({Other(1)}).Expect("finished: node deleted");
+  Joined().Fails(Code::kNoNode).Expect("finished: node deleted");
 }
 
 TEST(Contender, IsNotGrantedWhenItsNodeIsMissingAndNothingIsLower) {

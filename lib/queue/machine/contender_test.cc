@@ -25,9 +25,7 @@ TEST(Contender, IsGrantedInOneFlight) {
 }
 
 TEST(Contender, IsGrantedWhenOnlyLaterContendersAreThere) {
-  Script script;
-  script.Joins(3, {Other(4), Mine(3), "config"});
-  script.Expect("create a, list, own timer, granted a3 token 1003 in 7");
+  Joined().Listed({Other(4), Mine(3), "config"}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST(Contender, IsGrantedAfterItsPredecessorHasLeft) {

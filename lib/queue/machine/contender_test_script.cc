@@ -137,15 +137,33 @@ Script& Script::ExpectState(Contender::State state, Where where) {
 
 // ---- beginnings --------------------------------------------------------------------------------
 
-Script LostCreate(Where where) {
+Script Joining(Where where) {
   Script script;
-  script.Connected().Disconnected().Expect("create a, list", where);
+  script.Connected().Expect("create a, list", where);
+  return script;
+}
+
+Script Joined(Where where) {
+  Script script = Joining(where);
+  script.Created(3).Expect("own timer", where);
+  return script;
+}
+
+Script LostCreate(Where where) {
+  Script script = Joining(where);
+  script.Disconnected().ExpectNothing(where);
+  return script;
+}
+
+Script Resolving(Where where) {
+  Script script = LostCreate(where);
+  script.Connected().Expect("barrier a, list", where);
   return script;
 }
 
 Script Found(Where where) {
-  Script script = LostCreate(where);
-  script.LooksForItsNode({Mine(3)}).Expect("barrier a, list, get a3, list", where);
+  Script script = Resolving(where);
+  script.Fails(zk::Code::kNoNode).Listed({Mine(3)}).Expect("get a3, list", where);
   return script;
 }
 
@@ -163,9 +181,8 @@ Script Waiting(const Candidacy& candidacy, Where where) {
 }
 
 Script Holding(Where where) {
-  Script script;
-  script.Joins(3, {Mine(3)});
-  script.Expect("create a, list, own timer, granted a3 token 1003 in 7", where);
+  Script script = Joined(where);
+  script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7", where);
   return script;
 }
 

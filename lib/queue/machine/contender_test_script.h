@@ -131,11 +131,14 @@ class Script {
 };
 
 // How many stories begin, with node 3 and the first guid: each expects what is done up to there.
-Script LostCreate(Where where = Where::Caller());  // the connection broke before the reply
-Script Found(Where where = Where::Caller());       // its node, after LostCreate
-Script Watching(const Candidacy& candidacy = Lock(),
-                Where where = Where::Caller());  // no answer yet
-Script Waiting(const Candidacy& candidacy = Lock(), Where where = Where::Caller());  // for Other(1)
+Script Joining(Where where = Where::Caller());     // create and list are in flight
+Script Joined(Where where = Where::Caller());      // ... and the create is answered
+Script LostCreate(Where where = Where::Caller());  // the connection broke before that
+Script Resolving(Where where = Where::Caller());  // ... and is back: barrier and list are in flight
+Script Found(Where where = Where::Caller());      // ... and the node: get and list are in flight
+// Behind Other(1), whose watch is in flight, or set.
+Script Watching(const Candidacy& candidacy = Lock(), Where where = Where::Caller());
+Script Waiting(const Candidacy& candidacy = Lock(), Where where = Where::Caller());
 Script Holding(Where where = Where::Caller());
 
 }  // namespace zkrecipes::queue

@@ -60,15 +60,8 @@ struct RequestText {
 };
 
 const char* TextOf(LossReason why) {
-  switch (why) {
-    case LossReason::kSessionExpired:
-      return "session";
-    case LossReason::kNodeDeleted:
-      return "node";
-    case LossReason::kLapsed:
-      return "lapsed";
-  }
-  return "";
+  constexpr const char* kTexts[] = {"session", "node", "lapsed"};
+  return kTexts[static_cast<int>(why)];
 }
 
 const char* TextOf(Outcome outcome) {

@@ -81,10 +81,9 @@ TEST(NodeName, IgnoresASuffixThatIsNoSignedInt32OfTenDigits) {
 
 // Other recipes' nodes, marks of the wrong dialect or repeated, a contender's own barrier.
 TEST(NodeName, IgnoresForeignChildren) {
-  for (const char* name :
-       {"", "lock", "lock-0000000007", "latch-0000000007", "0000000007", "_c_",
-        "zkrecipes-barrier-x", "leases", "lock-", "__lock__0000000007", "config", "n_0000000007",
-        "\xff\xfe", "lease"}) {
+  for (const char* name : {"", "lock", "lock-0000000007", "latch-0000000007", "0000000007", "_c_",
+                           "zkrecipes-barrier-x", "leases", "lock-", "__lock__0000000007", "config",
+                           "n_0000000007", "\xff\xfe", "lease"}) {
     EXPECT_EQ(ParseNodeName(name), std::nullopt) << name;
   }
   for (const char* around_guid :
