@@ -31,14 +31,17 @@ struct TextOf {
 
 }  // namespace
 
-std::string SessionScript::On(const Event& event) {
-  return absl::StrJoin(machine.On(event), ", ", [](std::string* out, const Action& action) {
-    out->append(std::visit(TextOf(), action));
+std::string SessionScript::On(const std::vector<Event>& events) {
+  return absl::StrJoin(events, " | ", [this](std::string* out, const Event& event) {
+    absl::StrAppend(out,
+                    absl::StrJoin(machine.On(event), ", ", [](auto* text, const Action& action) {
+                      text->append(std::visit(TextOf(), action));
+                    }));
   });
 }
 
 SessionScript After(SessionScript s, const std::vector<Event>& events) {
-  for (const Event& event : events) s.On(event);
+  s.On(events);
   return s;
 }
 

@@ -15,11 +15,12 @@ inline constexpr int kThreeRounds = 3 * kServers;
 inline constexpr zk::Code kExpired = zk::Code::kSessionExpired;
 inline constexpr zk::Code kAuthFailed = zk::Code::kAuthFailed;
 
-// For tests: a machine, and as text what it does. The texts are in session_machine_test_script.cc.
+// For tests: a machine, and as text what it does at each event: "close handle, expired | pause 1". The
+// texts are in session_machine_test_script.cc.
 struct SessionScript {
   SessionMachine machine{kServers};
 
-  std::string On(const Event& event);
+  std::string On(const std::vector<Event>& events);
   SessionMachine::State state() const { return machine.state(); }
 };
 

@@ -41,7 +41,7 @@ TEST(SessionMachine, DoesNothingOnceClosed) {
   for (const SessionScript& closed : {Closed(Fresh()), Closed(Connected()), Closed(Resolving())}) {
     for (const Event& event : EveryEvent()) {
       SessionScript s = closed;
-      EXPECT_EQ(s.On(event), "") << event.index();
+      EXPECT_EQ(s.On({event}), "") << event.index();
       EXPECT_EQ(s.state(), State::kClosed) << event.index();
     }
   }
@@ -118,8 +118,8 @@ void ExpectDifferent(const SessionScript& a, const SessionScript& b) {
 
 TEST(SessionMachine, ComparesEveryField) {
   ExpectDifferent({SessionMachine(1)}, {SessionMachine(2)});
-  ExpectDifferent(Closing(Connected()), Closing(Suspended()));   // connected
-  ExpectDifferent(Closing(Resolving()), Closing(Connecting()));  // handle open
+  ExpectDifferent(Closing(Connected()), Closing(Suspended()));               // connected
+  ExpectDifferent(Closing(Resolving()), Closing(Connecting()));              // handle open
   ExpectDifferent(Connected(), After(Connecting(), {event::Connected{8}}));  // session
   ExpectDifferent(Resolving(), After(Pausing(), {event::PauseOver{}}));      // failures
   ExpectDifferent(Fresh(), Resolving());                                     // state
