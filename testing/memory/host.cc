@@ -161,11 +161,10 @@ base::BootTime Host::NextTimer() const {
 // ---- conditions ----------------------------------------------------------------------------------
 
 base::BootTime Host::ToGlobal(base::BootTime local) const {
-  auto& self = const_cast<Host&>(*this);
-  base::MutexLock lock(self.mutex_);
-  if (self.rate_ == 1.0) return self.global_origin_ + (local - self.local_origin_);
+  base::MutexLock lock(mutex_);
+  if (rate_ == 1.0) return global_origin_ + (local - local_origin_);
   // Rounded up: the timer must be due then.
-  return self.global_origin_ + (local - self.local_origin_) / self.rate_ + absl::Nanoseconds(2);
+  return global_origin_ + (local - local_origin_) / rate_ + absl::Nanoseconds(2);
 }
 
 void Host::set_clock_rate(double rate) {

@@ -118,7 +118,7 @@ class Host final : public zk::Reactor,
   const std::shared_ptr<const Clock> clock_;
   const std::function<void()> wake_;
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   std::mt19937_64 random_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task> callbacks_ ABSL_GUARDED_BY(mutex_);

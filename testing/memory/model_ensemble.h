@@ -135,7 +135,6 @@ class ModelEnsemble {
   const ModelOptions& options() const { return options_; }
   int servers() const { return static_cast<int>(servers_.size()); }
   int leader() const { return leader_; }
-  bool Serves(int server) const { return servers_[Index(server)].serving; }
   bool IsCutOff(int server) const { return servers_[Index(server)].cut_off; }
   const Tree& tree(int server) const { return servers_[Index(server)].tree; }
   const Tree& committed() const { return tree(leader_); }
