@@ -30,17 +30,16 @@ TEST(GrowingExecutor, RunsEveryTaskOnce) {
 
 TEST(GrowingExecutor, RunsATaskWhileEveryOtherOneIsBlocked) {
   const auto executor = NewGrowingExecutor();
-  std::promise<void> release;
-  std::shared_future<void> released = release.get_future().share();
-  std::vector<std::promise<void>> ended(20);
-  for (auto& promise : ended) {
-    executor->Execute([&promise, released] {
+  std::latch released(1);
+  std::latch ended(20);
+  for (int i = 0; i < 20; ++i) {
+    executor->Execute([&] {
       released.wait();
-      promise.set_value();
+      ended.count_down();
     });
   }
-  executor->Execute([&release] { release.set_value(); });
-  for (auto& promise : ended) promise.get_future().wait();
+  executor->Execute([&] { released.count_down(); });
+  ended.wait();
 }
 
 // The idle thread can serve one of two tasks only, also before it has woken up.

@@ -23,28 +23,24 @@ std::string Refusal(const ClientOptions& options) {
   return std::string(servers.status().message());
 }
 
+template <typename Value>
+std::string RefusalOf(Value ClientOptions::*option, const Value& value) {
+  ClientOptions options = Good();
+  options.*option = value;
+  return Refusal(options);
+}
+
 std::string RefusalOfTimeout(absl::Duration timeout) {
-  ClientOptions options = Good();
-  options.session_timeout = timeout;
-  return Refusal(options);
+  return RefusalOf(&ClientOptions::session_timeout, timeout);
 }
-
 std::string RefusalOfCredentials(const std::string& credentials) {
-  ClientOptions options = Good();
-  options.digest_credentials = credentials;
-  return Refusal(options);
+  return RefusalOf(&ClientOptions::digest_credentials, credentials);
 }
-
 std::string RefusalOfAcl(const std::vector<Acl>& acl) {
-  ClientOptions options = Good();
-  options.acl = acl;
-  return Refusal(options);
+  return RefusalOf(&ClientOptions::acl, acl);
 }
-
 std::string RefusalOfOwner(const std::string& id) {
-  ClientOptions options = Good();
-  options.owner_id = id;
-  return Refusal(options);
+  return RefusalOf(&ClientOptions::owner_id, id);
 }
 
 TEST(ClientOptions, ByDefaultNeedOnlyServers) {

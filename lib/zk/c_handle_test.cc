@@ -132,26 +132,22 @@ TEST_F(CHandleTest, IsRefusedServersThatAreNoAddresses) {
   EXPECT_EQ(Open(options).code(), absl::StatusCode::kInternal);
 }
 
-using CHandleDeathTest = CHandleTest;
+class CHandleDeathTest : public CHandleTest {
+ protected:
+  void ExpectDeathInACallback(const std::function<void()>& callback, const char* message) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    listener_.on_disconnected = [callback](int) { callback(); };
+    EXPECT_DEATH(if (Open(NoServer()).ok()) pause(), message);
+  }
+};
 
 TEST_F(CHandleDeathTest, MustNotBeClosedInsideOneOfItsCallbacks) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(
-      {
-        listener_.on_disconnected = [this](int) { handle_->Close(/*patient=*/false); };
-        if (Open(NoServer()).ok()) pause();
-      },
-      "closed inside one of its own callbacks");
+  ExpectDeathInACallback([this] { handle_->Close(/*patient=*/false); },
+                         "closed inside one of its own callbacks");
 }
 
 TEST_F(CHandleDeathTest, MustNotBeDestroyedInsideOneOfItsCallbacks) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(
-      {
-        listener_.on_disconnected = [this](int) { handle_.reset(); };
-        if (Open(NoServer()).ok()) pause();
-      },
-      "destroyed inside one of its own callbacks");
+  ExpectDeathInACallback([this] { handle_.reset(); }, "destroyed inside one of its own callbacks");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 namespace zkrecipes::zk {
 namespace {
 
+constexpr int kUnknown[] = {-1, -2, -4, -7, -116, -118};
+
 TEST(Code, HasZooKeepersName) {
   EXPECT_EQ(CodeName(Code::kOk), "ZOK");
   EXPECT_EQ(CodeName(Code::kConnectionLoss), "ZCONNECTIONLOSS");
@@ -19,7 +21,7 @@ TEST(Code, ThatIsNotListedIsNamedByItsNumber) {
 }
 
 TEST(Code, OfALostReplyLeavesTheOutcomeUnknown) {
-  for (const int code : {-1, -2, -4, -7, -116, -118}) {
+  for (const int code : kUnknown) {
     EXPECT_TRUE(OutcomeUnknown(static_cast<Code>(code))) << code;
   }
 }
@@ -37,7 +39,7 @@ TEST(Code, MakesAStatusWithOperationPathAndCode) {
 }
 
 TEST(Code, WhoseOutcomeIsUnknownIsUnavailableAndSaysSo) {
-  for (const int number : {-1, -2, -4, -7, -116, -118}) {
+  for (const int number : kUnknown) {
     const absl::Status status = ToStatus(static_cast<Code>(number), "delete", "/a");
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << number;
     EXPECT_NE(status.message().find("outcome unknown"), absl::string_view::npos) << number;

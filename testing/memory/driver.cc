@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "lib/base/one_shot.h"
+
 namespace zkrecipes::testing::memory {
 
 void Driver::Bell::Ring() {
@@ -38,31 +40,32 @@ void Driver::Perform(const Work& work) {
 void Driver::Do(const Work& work) {
   if (inside_.load() == std::this_thread::get_id()) return work(simulation_);
   if (!thread_.joinable()) return Perform(work);
-  Order order{&work};
-  base::MutexLock lock(bell_->mutex);
-  orders_.push_back(&order);
-  bell_->rung.NotifyAll();
-  while (!order.done) done_.Wait(bell_->mutex);
+  const auto done = std::make_shared<base::OneShot<bool>>();
+  {
+    base::MutexLock lock(bell_->mutex);
+    orders_.emplace_back([this, &work, done] {
+      Perform(work);
+      done->Set(true);
+    });
+    bell_->rung.NotifyAll();
+  }
+  done->Take(base::BootTime::InfiniteFuture());
 }
 
 void Driver::RunThread() {
   while (true) {
-    Order* order = nullptr;
+    std::function<void()> order = [this] { Perform([](Simulation&) {}); };
     {
       base::MutexLock lock(bell_->mutex);
       while (!stop_ && !bell_->ringing && orders_.empty()) bell_->rung.Wait(bell_->mutex);
       if (stop_) return;
       bell_->ringing = false;
       if (!orders_.empty()) {
-        order = orders_.front();
+        order = std::move(orders_.front());
         orders_.pop_front();
       }
     }
-    Perform(order != nullptr ? *order->work : [](Simulation&) {});
-    if (order == nullptr) continue;
-    base::MutexLock lock(bell_->mutex);
-    order->done = true;
-    done_.NotifyAll();
+    order();
   }
 }
 

@@ -51,7 +51,6 @@ base::BootTime Host::Now() {
   return local_origin_ + (now - global_origin_) * rate_;
 }
 
-// SplitMix64.
 uint64_t Host::Random() {
   base::MutexLock lock(mutex_);
   return random_();
@@ -118,14 +117,15 @@ bool Host::CanRunTask() {
   return !tasks_.empty();
 }
 
-void Host::RunTask() {
-  Task task;
-  {
-    base::MutexLock lock(mutex_);
-    task = std::move(tasks_.front());
-    tasks_.pop_front();
-  }
-  std::move(task)();
+void Host::RunTask() { Take(&Host::tasks_, 0)(); }
+
+zk::Reactor::Task Host::Take(std::deque<Task> Host::*queue, size_t which) {
+  base::MutexLock lock(mutex_);
+  std::deque<Task>& tasks = this->*queue;
+  const auto it = tasks.begin() + static_cast<std::ptrdiff_t>(which);
+  Task task = std::move(*it);
+  tasks.erase(it);
+  return task;
 }
 
 size_t Host::callbacks() {
@@ -133,16 +133,7 @@ size_t Host::callbacks() {
   return callbacks_.size();
 }
 
-void Host::RunCallback(size_t which) {
-  Task task;
-  {
-    base::MutexLock lock(mutex_);
-    const auto it = callbacks_.begin() + static_cast<std::ptrdiff_t>(which);
-    task = std::move(*it);
-    callbacks_.erase(it);
-  }
-  std::move(task)();
-}
+void Host::RunCallback(size_t which) { Take(&Host::callbacks_, which)(); }
 
 bool Host::CanRunTimer() { return !paused_ && timers_.Next() <= Now(); }
 
@@ -170,11 +161,10 @@ base::BootTime Host::NextTimer() const {
 // ---- conditions ----------------------------------------------------------------------------------
 
 base::BootTime Host::ToGlobal(base::BootTime local) const {
-  auto& self = const_cast<Host&>(*this);
-  base::MutexLock lock(self.mutex_);
-  if (self.rate_ == 1.0) return self.global_origin_ + (local - self.local_origin_);
+  base::MutexLock lock(mutex_);
+  if (rate_ == 1.0) return global_origin_ + (local - local_origin_);
   // Rounded up: the timer must be due then.
-  return self.global_origin_ + (local - self.local_origin_) / self.rate_ + absl::Nanoseconds(2);
+  return global_origin_ + (local - local_origin_) / rate_ + absl::Nanoseconds(2);
 }
 
 void Host::set_clock_rate(double rate) {

@@ -111,14 +111,14 @@ class Host final : public zk::Reactor,
  private:
   friend class MemoryHandle;
   base::BootTime ToGlobal(base::BootTime local) const;
-
+  Task Take(std::deque<Task> Host::*queue, size_t which);
   bool Hears() const { return network_ != Network::kDeaf && network_ != Network::kSilent; }
 
   const std::shared_ptr<ModelEnsemble> ensemble_;
   const std::shared_ptr<const Clock> clock_;
   const std::function<void()> wake_;
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   std::mt19937_64 random_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task> callbacks_ ABSL_GUARDED_BY(mutex_);

@@ -11,7 +11,6 @@
 
 #include "lib/session/client_core.h"
 #include "lib/session/client_options.h"
-#include "testing/memory/counting_executor.h"
 #include "testing/memory/driver.h"
 
 namespace zkrecipes::testing {

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InMemoryEnsemble as a service's unit tests use it: the library's own lock, what can go wrong,
-// lifetimes, and the manual mode.
+// InMemoryEnsemble as a service's unit tests use it: what can go wrong, time, threads, lifetimes, and
+// the manual mode. What is as on servers is played in integration/two_worlds.
 
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 #include <atomic>
-#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "gmock/gmock.h"
 
-#include "zkrecipes/contenders.h"
 #include "zkrecipes/lock.h"
 
 namespace zkrecipes::testing {
@@ -42,46 +39,8 @@ class InMemoryLockTest : public InMemoryEnsembleTest {
  protected:
   InMemoryLockTest() { EXPECT_TRUE(lease_.ok()) << lease_.status(); }
 
-  static std::future<absl::StatusOr<Lease>> AcquireLater(const std::shared_ptr<Client>& client,
-                                                         WaitOptions wait = {}) {
-    auto promise = std::make_shared<std::promise<absl::StatusOr<Lease>>>();
-    Lock(client, kPath).AcquireAsync(wait, [promise](absl::StatusOr<Lease> lease) {
-      promise->set_value(std::move(lease));
-    });
-    return promise->get_future();
-  }
-
-  static bool Ready(const std::future<absl::StatusOr<Lease>>& future) {
-    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  }
-
   absl::StatusOr<Lease> lease_ = Lock(client_, kPath).Acquire();  // of client_
 };
-
-TEST_F(InMemoryLockTest, GrantsALockAndTakesItBack) {
-  EXPECT_EQ(lease_->state(), Lease::State::kHeld);
-  EXPECT_THAT(ensemble_->Paths(kPath), ElementsAre(lease_->node()));
-  EXPECT_EQ(std::move(*lease_).Release(), absl::OkStatus());
-  EXPECT_THAT(ensemble_->Paths(kPath), IsEmpty());
-}
-
-TEST_F(InMemoryLockTest, HandsTheLockOverInTheOrderOfArrival) {
-  std::vector<std::shared_ptr<Client>> clients;
-  std::vector<std::future<absl::StatusOr<Lease>>> waiting;
-  for (size_t i = 0; i < 4; ++i) {
-    clients.push_back(*ensemble_->Connect());
-    waiting.push_back(AcquireLater(clients.back()));
-    ASSERT_THAT(ensemble_->Paths(kPath), SizeIs(i + 2));
-  }
-  for (auto& next : waiting) {
-    ASSERT_FALSE(Ready(next));
-    const FencingToken before = lease_->token();
-    ASSERT_EQ(std::move(*lease_).Release(), absl::OkStatus());
-    lease_ = next.get();
-    ASSERT_TRUE(lease_.ok()) << lease_.status();
-    EXPECT_GT(lease_->token(), before);
-  }
-}
 
 TEST_F(InMemoryLockTest, LosesTheLeaseOfAnExpiredSession) {
   const std::stop_token lost = lease_->lost();
@@ -102,12 +61,15 @@ TEST_F(InMemoryLockTest, KeepsASessionAliveByPingsOfAnIdleClient) {
 
 TEST_F(InMemoryLockTest, GivesAWaitersPlaceUpAtItsTimeout) {
   auto waiter = *ensemble_->Connect();
-  auto late = AcquireLater(waiter, {absl::Seconds(5)});
+  std::optional<absl::Status> late;
+  Lock(waiter, kPath).AcquireAsync({absl::Seconds(5)}, [&late](absl::StatusOr<Lease> lease) {
+    late = lease.status();
+  });
   ensemble_->Advance(absl::Milliseconds(4999));
-  ASSERT_FALSE(Ready(late));
+  ASSERT_FALSE(late.has_value());
   ensemble_->Advance(absl::Milliseconds(1));
-  ASSERT_TRUE(Ready(late));
-  EXPECT_TRUE(absl::IsDeadlineExceeded(late.get().status()));
+  ASSERT_TRUE(late.has_value());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(*late));
   EXPECT_THAT(ensemble_->Paths(kPath), SizeIs(1));
 }
 
@@ -176,24 +138,9 @@ TEST_F(InMemoryEnsembleTest, ShowsTheTreeToOthers) {
   EXPECT_THAT(ensemble_->Paths("/a"), IsEmpty());
 }
 
-TEST_F(InMemoryEnsembleTest, ServesClientsInANamespace) {
-  auto client = ensemble_->Connect({.servers = ensemble_->servers() + "/team"});
-  ASSERT_TRUE(client.ok()) << client.status();
-  const absl::StatusOr<Lease> lease = Lock(*client, kPath).Acquire();
-  EXPECT_TRUE(lease.ok()) << lease.status();
-  EXPECT_THAT(ensemble_->Paths("/team/locks/ledger"), SizeIs(1));
-  EXPECT_THAT(*ListContenders(**client, kPath), SizeIs(1));
-}
-
 TEST_F(InMemoryEnsembleTest, RefusesBadOptionsAsClientConnectDoes) {
   EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->Connect({.servers = ":"}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->Connect({}, {absl::Seconds(-1)}).status()));
-}
-
-TEST_F(InMemoryLockTest, CloseEndsTheSessionAndReturns) {
-  EXPECT_EQ(client_->Close(), absl::OkStatus());
-  EXPECT_THAT(ensemble_->Paths(kPath), IsEmpty());
-  EXPECT_EQ(ensemble_->watches(), 0u);
 }
 
 TEST_F(InMemoryLockTest, BoundsAReleaseByItsOwnTime) {

@@ -19,7 +19,6 @@
 #include "lib/base/boot_time.h"
 #include "lib/zk/types.h"
 #include "testing/memory/model_parts.h"
-#include "testing/memory/transaction.h"
 #include "testing/memory/tree.h"
 #include "testing/memory/wire.h"
 
@@ -136,7 +135,6 @@ class ModelEnsemble {
   const ModelOptions& options() const { return options_; }
   int servers() const { return static_cast<int>(servers_.size()); }
   int leader() const { return leader_; }
-  bool Serves(int server) const { return servers_[Index(server)].serving; }
   bool IsCutOff(int server) const { return servers_[Index(server)].cut_off; }
   const Tree& tree(int server) const { return servers_[Index(server)].tree; }
   const Tree& committed() const { return tree(leader_); }
@@ -189,14 +187,9 @@ class ModelEnsemble {
   void TrimLog();
 
   // A server at work (server.cc)
-  void Greet(ConnectionId id, Connection& connection, const wire::Hello& hello, base::BootTime now);
-  void Resume(Connection& connection, const wire::Hello& hello, base::BootTime now);
-  void SetWatches(Connection& connection, const wire::SetWatches& message);
-  zk::Reply Read(Connection& connection, const zk::Request& request);
-  void ApplyTo(Server& server, int number, const Transaction& txn);
-  void ApplyDelete(Server& server, int number, const std::string& path, int64_t zxid);
-  void ApplyClose(Server& server, int number, const Transaction& txn);
-  void AnswerOrigin(const Server& server, int number, const Transaction& txn);
+  void ApplyDelete(int number, const std::string& path, int64_t zxid);
+  void ApplyClose(int number, const Transaction& txn);
+  void AnswerOrigin(int number, const Transaction& txn);
   void Fire(int number, const std::string& path, zk::WatchEvent what);
 
   // The leader (leader.cc)

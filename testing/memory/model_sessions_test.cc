@@ -17,17 +17,8 @@ const zk::Request kBeat = zk::Delete{"/never/beat"};
 // Pings twice a second; the client is connected to server 1, the leader is 0.
 class ModelSessionsTest : public ::testing::Test {
  protected:
-  ModelSessionsTest() : model_(Options()), client_(&model_) {
-    EXPECT_TRUE(client_.Connect(1));
-    opened_ = client_.now;
-  }
+  ModelSessionsTest() { EXPECT_TRUE(client_.Connect(1)); }
 
-  static ModelOptions Options() {
-    ModelOptions options;
-    options.tick = absl::Seconds(1);
-    options.hostile_expiry = true;
-    return options;
-  }
   void PassTime(double seconds) {
     client_.now = client_.now + absl::Seconds(seconds);
     model_.Tick(client_.now);
@@ -39,9 +30,9 @@ class ModelSessionsTest : public ::testing::Test {
     model_.Stall(1, from_leader, to_leader, client_.now);
   }
 
-  ModelEnsemble model_;
-  ModelClient client_;
-  base::BootTime opened_;
+  ModelEnsemble model_{{.tick = absl::Seconds(1), .hostile_expiry = true}};
+  ModelClient client_{&model_};
+  const base::BootTime opened_ = client_.now;
 };
 
 TEST_F(ModelSessionsTest, ATouchCountsFromWhenTheLeadersPingFetchesIt) {

@@ -31,12 +31,9 @@ struct ModelEnsemble::Executing {
   Connection& connection;
   const base::BootTime now;
 
-  void operator()(const wire::Hello& hello) { model.Greet(id, connection, hello, now); }
-
-  void operator()(const wire::SetWatches& message) {
-    model.SetWatches(connection, message);
-    connection.to_client.emplace_back(wire::Pong{});
-  }
+  void operator()(const wire::Hello& hello);
+  void Resume(const wire::Hello& hello);
+  void operator()(const wire::SetWatches& message);
 
   void operator()(const wire::Ping&) { connection.to_client.emplace_back(wire::Pong{}); }
 
@@ -48,10 +45,10 @@ struct ModelEnsemble::Executing {
 
   void operator()(const wire::Call& call) {
     if (IsWrite(call)) return model.ProposeCall(id, connection, call, now);
-    zk::Reply reply = model.Read(connection, call.request);
     connection.to_client.emplace_back(
-        wire::Answer{call.id, model.last_zxid(connection.server), std::move(reply)});
+        wire::Answer{call.id, model.last_zxid(connection.server), Read(call.request)});
   }
+  zk::Reply Read(const zk::Request& request);
 };
 
 bool ModelEnsemble::CanExecute(ConnectionId id) const {
@@ -90,51 +87,50 @@ void ModelEnsemble::Finish(ConnectionId id, base::BootTime now) {
 
 // ---- connecting ----------------------------------------------------------------------------------
 
-void ModelEnsemble::Greet(ConnectionId id, Connection& connection, const wire::Hello& hello,
-                          base::BootTime now) {
-  if (hello.seen_zxid > last_zxid(connection.server)) return CloseServerEnd(connection);
+void ModelEnsemble::Executing::operator()(const wire::Hello& hello) {
+  if (hello.seen_zxid > model.last_zxid(connection.server)) return model.CloseServerEnd(connection);
   connection.digest_id = DigestId(hello.digest_credentials);
   connection.acl = hello.acl;
-  if (hello.session != 0) return Resume(connection, hello, now);
-  Session& session = sessions_[++last_session_];
-  session.timeout = Negotiated(hello.timeout);
-  session.deadline = Bucket(now + session.timeout);
+  if (hello.session != 0) return Resume(hello);
+  connection.session = ++model.last_session_;
+  Session& session = model.sessions_[connection.session];
+  session.timeout = model.Negotiated(hello.timeout);
+  session.deadline = model.Bucket(now + session.timeout);
   session.owner = connection.server;
-  connection.session = last_session_;
   ++connection.unapplied;
-  Propose({.kind = Transaction::Kind::kOpenSession,
-           .session = connection.session,
-           .connection = id,
-           .timeout = session.timeout});
+  model.Propose({.kind = Transaction::Kind::kOpenSession,
+                 .session = connection.session,
+                 .connection = id,
+                 .timeout = session.timeout});
 }
 
 // The leader itself is asked, and counts it as a sign of life.
-void ModelEnsemble::Resume(Connection& connection, const wire::Hello& hello, base::BootTime now) {
-  if (!SessionLives(hello.session)) {
+void ModelEnsemble::Executing::Resume(const wire::Hello& hello) {
+  if (!model.SessionLives(hello.session)) {
     connection.to_client.emplace_back(wire::Expired{});
-    return CloseServerEnd(connection);
+    return model.CloseServerEnd(connection);
   }
   // A server knows one connection of a session: the one before is closed.
-  for (auto& [other_id, other] : connections_) {
+  for (auto& [other_id, other] : model.connections_) {
     if (&other != &connection && other.session == hello.session &&
         other.server == connection.server) {
-      CloseServerEnd(other);
+      model.CloseServerEnd(other);
     }
   }
-  std::erase_if(connections_, [](const auto& entry) {
+  std::erase_if(model.connections_, [](const auto& entry) {
     return !entry.second.client_open && !entry.second.server_open;
   });
-  Session& session = sessions_.at(hello.session);
-  session.timeout = Negotiated(hello.timeout);
+  Session& session = model.sessions_.at(hello.session);
+  session.timeout = model.Negotiated(hello.timeout);
   session.owner = connection.server;
   connection.session = hello.session;
-  Touch(hello.session, leader_, now);
+  model.Touch(hello.session, model.leader_, now);
   connection.to_client.emplace_back(wire::Welcome{hello.session, session.timeout});
 }
 
 // Kind by kind: the events of one node may be two.
-void ModelEnsemble::SetWatches(Connection& connection, const wire::SetWatches& message) {
-  const Tree& seen = tree(connection.server);
+void ModelEnsemble::Executing::operator()(const wire::SetWatches& message) {
+  const Tree& seen = model.tree(connection.server);
   const auto set = [&](const std::string& path, zk::WatchKind kind, bool fires,
                        zk::WatchEvent event) {
     if (fires) {
@@ -159,17 +155,18 @@ void ModelEnsemble::SetWatches(Connection& connection, const wire::SetWatches& m
   for (const std::string& path : message.paths) {
     set_present(path, zk::WatchKind::kNode, &Node::pzxid, zk::WatchEvent::kChanged);
   }
+  connection.to_client.emplace_back(wire::Pong{});
 }
 
 // ---- reading -------------------------------------------------------------------------------------
 
-zk::Reply ModelEnsemble::Read(Connection& connection, const zk::Request& request) {
+zk::Reply ModelEnsemble::Executing::Read(const zk::Request& request) {
   const std::string& path = zk::PathOf(request);
   if (const auto* remove = std::get_if<zk::RemoveWatches>(&request)) {
     const bool there = connection.watches.erase({path, remove->kind}) > 0;
     return there ? zk::Reply() : Failure(zk::Code::kNoWatcher);
   }
-  const Tree& seen = tree(connection.server);
+  const Tree& seen = model.tree(connection.server);
   const Node* node = seen.Find(path);
   const bool exists = std::holds_alternative<zk::WatchExists>(request);
   if (exists) connection.watches.insert({path, zk::WatchKind::kExists});
@@ -198,11 +195,28 @@ bool ModelEnsemble::CanApply(int server) const {
   return !s.cut_off && !s.deaf && s.applied < LogEnd();
 }
 
-void ModelEnsemble::Apply(int server) {
-  assert(CanApply(server));
-  Server& s = servers_[Index(server)];
-  const Transaction txn = log_[s.applied - log_begin_];
-  ApplyTo(s, server, txn);
+void ModelEnsemble::Apply(int number) {
+  assert(CanApply(number));
+  using enum Transaction::Kind;
+  Server& server = servers_[Index(number)];
+  const Transaction txn = log_[server.applied - log_begin_];
+  ++server.applied;
+  server.zxid = txn.zxid;
+  if (txn.kind == kCreate) {
+    server.tree.Create(txn.path, txn.node, txn.parent_cversion);
+    Fire(number, txn.path, zk::WatchEvent::kNodeData);
+    Fire(number, zk::ParentPath(txn.path), zk::WatchEvent::kChanged);
+  } else if (txn.kind == kDelete) {
+    ApplyDelete(number, txn.path, txn.zxid);
+  } else if (txn.kind == kSetData) {
+    server.tree.SetData(txn.path, txn.node.data, txn.zxid);
+    Fire(number, txn.path, zk::WatchEvent::kNodeData);
+  }
+  if (txn.kind == kCloseSession) {
+    ApplyClose(number, txn);
+  } else {
+    AnswerOrigin(number, txn);
+  }
   TrimLog();
 }
 
@@ -213,34 +227,16 @@ void ModelEnsemble::TrimLog() {
   for (; log_begin_ < applied; ++log_begin_) log_.pop_front();
 }
 
-void ModelEnsemble::ApplyTo(Server& server, int number, const Transaction& txn) {
-  using enum Transaction::Kind;
-  ++server.applied;
-  server.zxid = txn.zxid;
-  if (txn.kind == kCloseSession) return ApplyClose(server, number, txn);
-  if (txn.kind == kCreate) {
-    server.tree.Create(txn.path, txn.node, txn.parent_cversion);
-    Fire(number, txn.path, zk::WatchEvent::kNodeData);
-    Fire(number, zk::ParentPath(txn.path), zk::WatchEvent::kChanged);
-  } else if (txn.kind == kDelete) {
-    ApplyDelete(server, number, txn.path, txn.zxid);
-  } else if (txn.kind == kSetData) {
-    server.tree.SetData(txn.path, txn.node.data, txn.zxid);
-    Fire(number, txn.path, zk::WatchEvent::kNodeData);
-  }
-  AnswerOrigin(server, number, txn);
-}
-
-void ModelEnsemble::ApplyDelete(Server& server, int number, const std::string& path, int64_t zxid) {
-  server.tree.Delete(path, zxid);
+void ModelEnsemble::ApplyDelete(int number, const std::string& path, int64_t zxid) {
+  servers_[Index(number)].tree.Delete(path, zxid);
   Fire(number, path, zk::WatchEvent::kDeleted);
   Fire(number, zk::ParentPath(path), zk::WatchEvent::kChanged);
 }
 
 // The session's own watches fire like all others, before its connection goes.
-void ModelEnsemble::ApplyClose(Server& server, int number, const Transaction& txn) {
-  for (const std::string& path : server.tree.OwnedBy(txn.session)) {
-    ApplyDelete(server, number, path, txn.zxid);
+void ModelEnsemble::ApplyClose(int number, const Transaction& txn) {
+  for (const std::string& path : tree(number).OwnedBy(txn.session)) {
+    ApplyDelete(number, path, txn.zxid);
   }
   for (const ConnectionId id : connections()) {
     Connection& connection = connections_.at(id);
@@ -261,7 +257,7 @@ void ModelEnsemble::Fire(int number, const std::string& path, zk::WatchEvent wha
   }
 }
 
-void ModelEnsemble::AnswerOrigin(const Server& server, int number, const Transaction& txn) {
+void ModelEnsemble::AnswerOrigin(int number, const Transaction& txn) {
   const auto it = connections_.find(txn.connection);
   if (it == connections_.end() || it->second.server != number || !it->second.server_open) return;
   Connection& connection = it->second;
@@ -275,7 +271,7 @@ void ModelEnsemble::AnswerOrigin(const Server& server, int number, const Transac
   zk::Reply reply = Failure(txn.error);
   if (txn.kind == Transaction::Kind::kCreate) reply.path = txn.path;
   if (txn.kind == Transaction::Kind::kCreate || txn.kind == Transaction::Kind::kSetData) {
-    reply.stat = StatOf(*server.tree.Find(txn.path));
+    reply.stat = StatOf(*tree(number).Find(txn.path));
   }
   connection.to_client.emplace_back(wire::Answer{txn.call, txn.zxid, std::move(reply)});
 }

@@ -74,7 +74,6 @@ class Simulation {
   // To where the clock is to be, with what is due by then in the ensemble (not in the hosts).
   void SetTime(base::BootTime now);
   ModelEnsemble& ensemble() { return *ensemble_; }
-  const std::vector<std::shared_ptr<Host>>& hosts() const { return hosts_; }
 
  private:
   void LetThemClose();

@@ -31,10 +31,13 @@ std::string Leader(int32_t n) { return Node(Dialect::kCurator, Mode::kLeader, n)
 std::string KazooLocker(int32_t n) { return Node(Dialect::kKazoo, Mode::kExclusive, n); }
 std::string KazooReader(int32_t n) { return Node(Dialect::kKazoo, Mode::kShared, n); }
 
-std::vector<std::string> InFrontOf(const std::string& own, Mode mode,
-                                   std::vector<std::string> children) {
+std::string LockerOf(char guid, int32_t n) {
+  return Node(Dialect::kCurator, Mode::kExclusive, n, guid);
+}
+
+std::vector<std::string> InFrontOf(const std::string& own, std::vector<std::string> children) {
   children.push_back(own);
-  return ViewQueue(children, mode, own).lower;
+  return ViewQueue(children, ParseNodeName(own)->mode, own).lower;
 }
 
 // ---- ViewQueue ---------------------------------------------------------------------------------
@@ -46,63 +49,58 @@ TEST(Admission, SaysWhetherTheOwnNodeIsListed) {
 }
 
 TEST(Admission, LetsALockWaitForEveryLowerContender) {
-  EXPECT_THAT(InFrontOf(Locker(9), Mode::kExclusive,
-                        {Locker(12), Writer(5), Reader(3), Leader(4), Locker(8)}),
+  EXPECT_THAT(InFrontOf(Locker(9), {Locker(12), Writer(5), Reader(3), Leader(4), Locker(8)}),
               ElementsAre(Reader(3), Leader(4), Writer(5), Locker(8)));
 }
 
 TEST(Admission, LetsAWriterWaitForReadersAndWriters) {
-  EXPECT_THAT(InFrontOf(Writer(9), Mode::kSharedWriter, {Reader(3), Writer(4), Reader(10)}),
+  EXPECT_THAT(InFrontOf(Writer(9), {Reader(3), Writer(4), Reader(10)}),
               ElementsAre(Reader(3), Writer(4)));
 }
 
 TEST(Admission, LetsALeaderWaitForEveryLowerContender) {
-  EXPECT_THAT(InFrontOf(Leader(9), Mode::kLeader, {Leader(3), Locker(4), Leader(10)}),
+  EXPECT_THAT(InFrontOf(Leader(9), {Leader(3), Locker(4), Leader(10)}),
               ElementsAre(Leader(3), Locker(4)));
 }
 
 TEST(Admission, LetsAReaderPassReaders) {
-  EXPECT_THAT(InFrontOf(Reader(9), Mode::kShared, {Reader(3), KazooReader(4)}), IsEmpty());
+  EXPECT_THAT(InFrontOf(Reader(9), {Reader(3), KazooReader(4)}), IsEmpty());
 }
 
 TEST(Admission, LetsAReaderWaitForLowerWritersOfAnyKindOnly) {
-  EXPECT_THAT(InFrontOf(Reader(9), Mode::kShared,
+  EXPECT_THAT(InFrontOf(Reader(9),
                         {Writer(3), Reader(4), Locker(5), KazooLocker(6), Leader(7), Writer(11)}),
               ElementsAre(Writer(3), Locker(5), KazooLocker(6), Leader(7)));
 }
 
 TEST(Admission, NeverWaitsForALaterContender) {
-  EXPECT_THAT(InFrontOf(Locker(1), Mode::kExclusive, {Locker(2), Locker(3)}), IsEmpty());
-  EXPECT_THAT(InFrontOf(Reader(1), Mode::kShared, {Writer(2)}), IsEmpty());
+  EXPECT_THAT(InFrontOf(Locker(1), {Locker(2), Locker(3)}), IsEmpty());
+  EXPECT_THAT(InFrontOf(Reader(1), {Writer(2)}), IsEmpty());
 }
 
 // By text "_c_b...-lock-3" comes after "_c_a...-lock-7", and "9999999999" after everything.
 TEST(Admission, OrdersByNumberAndNotByName) {
-  const auto with_guid = [](char guid, int32_t n) {
-    return Node(Dialect::kCurator, Mode::kExclusive, n, guid);
-  };
-  EXPECT_THAT(InFrontOf(with_guid('b', 7), Mode::kExclusive,
-                        {with_guid('f', 5), with_guid('a', 8), with_guid('c', 6)}),
-              ElementsAre(with_guid('f', 5), with_guid('c', 6)));
+  EXPECT_THAT(InFrontOf(LockerOf('b', 7), {LockerOf('f', 5), LockerOf('a', 8), LockerOf('c', 6)}),
+              ElementsAre(LockerOf('f', 5), LockerOf('c', 6)));
 }
 
 TEST(Admission, OrdersNegativeNumbersBeforePositiveOnes) {
   const int32_t min = std::numeric_limits<int32_t>::min();
-  EXPECT_THAT(InFrontOf(Locker(0), Mode::kExclusive, {Locker(-1), Locker(min), Locker(-20)}),
+  EXPECT_THAT(InFrontOf(Locker(0), {Locker(-1), Locker(min), Locker(-20)}),
               ElementsAre(Locker(min), Locker(-20), Locker(-1)));
 }
 
 TEST(Admission, QueuesAllDialectsTogether) {
-  EXPECT_THAT(InFrontOf(Locker(9), Mode::kExclusive, {KazooReader(3), KazooLocker(8), Locker(4)}),
+  EXPECT_THAT(InFrontOf(Locker(9), {KazooReader(3), KazooLocker(8), Locker(4)}),
               ElementsAre(KazooReader(3), Locker(4), KazooLocker(8)));
-  EXPECT_THAT(InFrontOf(KazooLocker(9), Mode::kExclusive, {Reader(3), Locker(8), Leader(10)}),
+  EXPECT_THAT(InFrontOf(KazooLocker(9), {Reader(3), Locker(8), Leader(10)}),
               ElementsAre(Reader(3), Locker(8)));
 }
 
 TEST(Admission, IgnoresForeignChildren) {
-  EXPECT_THAT(InFrontOf(Locker(9), Mode::kExclusive,
-                        {"", "config", "lock-0000000001", "0000000002", "zkrecipes-barrier-x"}),
-              IsEmpty());
+  EXPECT_THAT(
+      InFrontOf(Locker(9), {"", "config", "lock-0000000001", "0000000002", "zkrecipes-barrier-x"}),
+      IsEmpty());
 }
 
 TEST(Admission, AgreesWithItselfInEveryOrderOfTheListing) {
@@ -148,13 +146,10 @@ TEST(Admission, LetsANewcomerPassReadersAndForeignChildren) {
 // ---- NodesOf -----------------------------------------------------------------------------------
 
 TEST(Admission, FindsTheNodesOfAGuidInQueueOrder) {
-  const auto with_guid = [](char guid, int32_t n) {
-    return Node(Dialect::kCurator, Mode::kExclusive, n, guid);
-  };
-  const std::vector<std::string> children = {with_guid('a', 9), with_guid('b', 2),
-                                             with_guid('a', 3), "config", std::string(32, 'a')};
+  const std::vector<std::string> children = {LockerOf('a', 9), LockerOf('b', 2), LockerOf('a', 3),
+                                             "config", std::string(32, 'a')};
   EXPECT_THAT(NodesOf(children, std::string(32, 'a')),
-              ElementsAre(with_guid('a', 3), with_guid('a', 9)));
+              ElementsAre(LockerOf('a', 3), LockerOf('a', 9)));
   EXPECT_THAT(NodesOf(children, std::string(32, 'c')), IsEmpty());
 }
 

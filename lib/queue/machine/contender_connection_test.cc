@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lost connections and lost replies. Stories: see contender_test_script.h.
+// Lost connections, replies and sessions. Stories: see contender_test_script.h.
 
-#include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
 #include "lib/queue/machine/contender.h"
@@ -17,116 +16,83 @@ using zk::Code;
 // ---- the create's reply is lost ----------------------------------------------------------------
 
 TEST(Contender, FindsItsNodeWhenTheCreateReplyIsLost) {
-  Script script(Lock());
-  LoseCreate(script).ExpectState(State::kResolving);
-  script.Connected().Expect("barrier a, list");
+  Script script = LostCreate();
+  script.ExpectState(State::kResolving).Connected().Expect("barrier a, list");
   script.Fails(Code::kNoNode).ExpectNothing();
   script.Listed({Mine(3)}).Expect("get a3, list").ExpectState(State::kAdopting);
   script.Got(7, 3).Expect("own timer").Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST(Contender, CreatesAgainWithTheSameGuidWhenTheLostCreateWasNotApplied) {
-  Script script(Lock());
-  LoseCreate(script)
-      .Connected()
-      .Fails(Code::kNoNode)
-      .Listed({Other(1)})
-      .Expect("barrier a, list, create a, list");
+  LostCreate().LooksForItsNode({Other(1)}).Expect("barrier a, list, create a, list");
 }
 
 TEST(Contender, WaitsWithTheNodeItFoundAgain) {
-  Script script(Lock());
-  LoseCreate(script).Connected().Fails(Code::kNoNode).Listed({Other(1), Mine(3)});
-  script.Got(7, 3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("barrier a, list, get a3, list, own timer, watch other1");
+  Script script = LostCreate();
+  script.LooksForItsNode({Other(1), Mine(3)}).Got(7, 3).Listed({Other(1), Mine(3)});
+  script.Expect("barrier a, list, get a3, list, own timer, watch other1");
 }
 
 TEST(Contender, ProvesTheBarrierAgainWhenItsReplyIsLost) {
-  Script script(Lock());
-  LoseCreate(script).Connected().Expect("barrier a, list");
-  script.Reconnects().Expect("barrier a, list").ExpectState(State::kResolving);
+  Resolving().Reconnects().Expect("barrier a, list").ExpectState(State::kResolving);
 }
 
 TEST(Contender, ProvesTheBarrierAgainWhenTheListingBehindItIsLost) {
-  Script script(Lock());
-  LoseCreate(script).Connected().Fails(Code::kNoNode).Expect("barrier a, list");
-  script.Reconnects().Expect("barrier a, list");
+  Script script = Resolving();
+  script.Fails(Code::kNoNode).Reconnects().Expect("barrier a, list");
   script.Fails(Code::kNoNode).Listed({}).Expect("create a, list");
 }
 
 TEST(Contender, NeverBelievesAListingWhoseBarrierHasNoAnswer) {
-  Script script(Lock());
-  LoseCreate(script)
-      .Connected()
-      .Fails(Code::kOperationTimeout)
-      .Expect("barrier a, list, retry timer");
-  script.Listed({}).ExpectNothing();
-  script.RetryDue().Expect("barrier a, list");
+  Script script = Resolving();
+  script.Fails(Code::kOperationTimeout).Expect("retry timer");
+  script.Listed({}).ExpectNothing().RetryDue().Expect("barrier a, list");
 }
 
 TEST(Contender, AsksAgainWhenTheParentWentWithTheLostCreate) {
-  Script script(Lock());
-  LoseCreate(script)
-      .Connected()
-      .Fails(Code::kNoNode)
-      .Fails(Code::kNoNode)
-      .Expect("barrier a, list, create a, list");
+  Resolving().Fails(Code::kNoNode).Fails(Code::kNoNode).Expect("create a, list");
 }
 
 TEST(Contender, AsksAgainWhoseTheNodeIsWhenThatReplyIsLost) {
-  Script script(Lock());
-  FindAgain(script)
-      .Reconnects()
-      .Expect("get a3, list")
-      .Got(7, 3)
-      .Listed({Mine(3)})
-      .Expect("own timer, granted a3 token 1003 in 7");
+  Script script = Found();
+  script.Reconnects().Expect("get a3, list");
+  script.Got(7, 3).Listed({Mine(3)}).Expect("own timer, granted a3 token 1003 in 7");
 }
 
 TEST(Contender, IsToldWhenTheNodeItFoundAgainIsDeletedMeanwhile) {
-  Script script(Lock());
-  FindAgain(script).Fails(Code::kNoNode).Expect("finished: node deleted");
+  Found().Fails(Code::kNoNode).Expect("finished: node deleted");
 }
 
 // A barrier is only as good as the servers are. The later node would block everybody for ever.
 TEST(Contender, DeletesTheLaterOfTwoNodesOfItsOwn) {
-  Script script(Lock());
-  LoseCreate(script)
-      .Connected()
-      .Fails(Code::kNoNode)
-      .Listed({Mine(8), Other(1), Mine(3)})
-      .Expect("barrier a, list, delete a8, list");
+  Script script = LostCreate();
+  script.LooksForItsNode({Mine(8), Other(1), Mine(3)});
+  script.Expect("barrier a, list, delete a8, list");
   script.Ok().Listed({Other(1), Mine(3)}).Expect("get a3, list");
 }
 
 // ---- other replies are lost --------------------------------------------------------------------
 
 TEST(Contender, ListsAgainWhenTheListingIsLost) {
-  Script script(Lock());
-  script.Connected()
-      .Created(3)
-      .Disconnected()
-      .Expect("create a, list, own timer")
-      .ExpectState(State::kListing);
-  script.Connected().Expect("list").Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
+  Script script = Joined();
+  script.Disconnected().ExpectState(State::kListing).Connected().Expect("list");
+  script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST(Contender, ListsAgainWhenTheWatchReplyIsLost) {
-  Script script(Lock());
-  Watch(script).Disconnected().ExpectNothing();
-  script.Connected().Expect("list").Listed({Other(1), Mine(3)}).Expect("watch other1");
+  Script script = Watching();
+  script.Disconnected().ExpectNothing().Connected().Expect("list");
+  script.Listed({Other(1), Mine(3)}).Expect("watch other1");
 }
 
 TEST(Contender, TrustsAnArmedWatchOverAReconnection) {
-  Script script(Lock());
-  Wait(script).Reconnects().ExpectNothing().ExpectState(State::kWatching);
+  Script script = Waiting();
+  script.Reconnects().ExpectNothing().ExpectState(State::kWatching);
   script.Deleted(Other(1)).Expect("list");
 }
 
 TEST(Contender, ListsWhenItIsBackAfterItsWatchFiredWithoutAConnection) {
-  Script script(Lock());
-  Wait(script).Disconnected().Deleted(Other(1)).ExpectNothing().Connected().Expect("list");
+  Waiting().Disconnected().Deleted(Other(1)).ExpectNothing().Connected().Expect("list");
 }
 
 TEST(Contender, LooksAgainWhenTheReplyToItsTryIsLost) {
@@ -136,29 +102,24 @@ TEST(Contender, LooksAgainWhenTheReplyToItsTryIsLost) {
 }
 
 TEST(Contender, StartsOverWhenTheReplyToAParentIsLost) {
-  Script script(Lock());
-  script.Connected().Fails(Code::kNoNode).Disconnected().Expect("create a, list, make /q");
-  script.Connected().Expect("create a, list");
+  Script script = Joining();
+  script.Fails(Code::kNoNode).Expect("make /q").Reconnects().Expect("create a, list");
 }
 
 TEST(Contender, HoldsOnWithoutAConnection) {
-  Script script(Lock());
-  Hold(script);
-  script.Reconnects().ExpectNothing().ExpectState(State::kHeld);
+  Holding().Reconnects().ExpectNothing().ExpectState(State::kHeld);
 }
 
 TEST(Contender, SendsNothingWithoutAConnection) {
-  Script script(Lock());
-  script.RetryDue().OwnWatchDue().ExpectNothing();
-  Wait(script).Disconnected();
-  script.RetryDue().OwnWatchDue().Deleted(Other(1)).Changed(Mine(3)).ExpectNothing();
+  Script().RetryDue().OwnWatchDue().ExpectNothing();
+  Script script = Waiting();
+  script.Disconnected().RetryDue().OwnWatchDue().Deleted(Other(1)).Changed(Mine(3)).ExpectNothing();
   script.Leave().RetryDue().OwnWatchDue().ExpectNothing();
   script.Connected().Expect("delete a3").Ok().Expect("finished: left");
 }
 
 TEST(Contender, SendsNothingTwiceWhenItIsToldTwiceThatItIsConnected) {
-  Script script(Lock());
-  script.Connected().Connected().RetryDue().Expect("create a, list");
+  Script().Connected().Connected().RetryDue().Expect("create a, list");
 }
 
 // ---- a reply without an answer, over a connection that may stand -------------------------------
@@ -166,48 +127,39 @@ TEST(Contender, SendsNothingTwiceWhenItIsToldTwiceThatItIsConnected) {
 class NoAnswer : public testing::TestWithParam<Code> {};
 
 TEST_P(NoAnswer, ToTheCreateIsResolvedBehindABarrierAfterAPause) {
-  Script script(Lock());
-  script.Connected().Fails(GetParam()).Expect("create a, list, retry timer");
-  script.RetryDue().Expect("barrier a, list");
+  Joining().Fails(GetParam()).Expect("retry timer").RetryDue().Expect("barrier a, list");
 }
 
 TEST_P(NoAnswer, ToTheListingIsFollowedByAnother) {
-  Script script(Lock());
-  script.Connected().Created(3).Fails(GetParam()).Expect("create a, list, own timer, retry timer");
-  script.RetryDue().Expect("list");
+  Joined().Fails(GetParam()).Expect("retry timer").RetryDue().Expect("list");
 }
 
 // It would wait for ever.
 TEST_P(NoAnswer, ToTheWatchIsFollowedByAnotherListing) {
-  Script script(Lock());
-  Watch(script).Fails(GetParam()).Expect("retry timer");
+  Script script = Watching();
+  script.Fails(GetParam()).Expect("retry timer");
   script.RetryDue().Expect("list").Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST_P(NoAnswer, ToTheDeleteIsFollowedByAnother) {
-  Script script(Lock());
-  Hold(script).Leave().Fails(GetParam()).Expect("delete a3, retry timer");
+  Script script = Holding();
+  script.Leave().Fails(GetParam()).Expect("delete a3, retry timer");
   script.RetryDue().Expect("delete a3").Ok().Expect("finished: left");
 }
 
 TEST_P(NoAnswer, ToATryIsFollowedByAnother) {
-  Script script(Try());
-  script.Connected().Fails(GetParam()).Expect("list, retry timer").RetryDue().Expect("list");
+  Script(Try()).Connected().Fails(GetParam()).Expect("list, retry timer").RetryDue().Expect("list");
 }
 
 TEST_P(NoAnswer, ToAParentIsFollowedByANewCreate) {
-  Script script(Lock());
-  script.Connected()
-      .Fails(Code::kNoNode)
-      .Fails(Code::kNoNode)
-      .Fails(GetParam())
-      .Expect("create a, list, make /q, retry timer");
-  script.RetryDue().Expect("create a, list");
+  Script script = Joining();
+  script.Fails(Code::kNoNode).Fails(Code::kNoNode).Expect("make /q");
+  script.Fails(GetParam()).Expect("retry timer").RetryDue().Expect("create a, list");
 }
 
 TEST_P(NoAnswer, ToTheOwnWatchIsFollowedByAnother) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Expect("watch a3");
+  Script script = Holding();
+  script.OwnWatchDue().Expect("watch a3");
   script.Fails(GetParam()).Expect("retry timer").RetryDue().Expect("watch a3");
 }
 
@@ -222,8 +174,8 @@ INSTANTIATE_TEST_SUITE_P(Contender, NoAnswer,
 // ---- replies that come too late or in a wrong order --------------------------------------------
 
 TEST(Contender, IsDeafToRepliesOfEarlierConnections) {
-  Script script(Lock());
-  LoseCreate(script).ExpectDeafToStaleReplies();
+  Script script = LostCreate();
+  script.ExpectDeafToStaleReplies();
   script.Connected().Expect("barrier a, list").ExpectDeafToStaleReplies();
   script.Fails(Code::kNoNode).Listed({Mine(3)}).Expect("get a3, list").ExpectDeafToStaleReplies();
   script.Disconnected().ExpectDeafToStaleReplies().Connected().Expect("get a3, list");
@@ -234,31 +186,70 @@ TEST(Contender, IsDeafToRepliesOfEarlierConnections) {
 }
 
 TEST(Contender, IsDeafToRepliesOfEarlierSessions) {
-  Script script(Lock());
-  Wait(script).Expired().ExpectDeafToStaleReplies();
+  Script script = Waiting();
+  script.Expired().ExpectDeafToStaleReplies();
   script.Connected(8).Expect("create b, list").ExpectDeafToStaleReplies();
 }
 
 TEST(Contender, ProvesNothingByAListingThatOvertookTheCreate) {
-  Script script(Lock());
-  script.Connected().Expect("create a, list").ListedTooEarly({}).Expect("retry timer");
-  script.RetryDue().Expect("barrier a, list");
+  Joining().ListedTooEarly({}).Expect("retry timer").RetryDue().Expect("barrier a, list");
 }
 
 TEST(Contender, ProvesNothingByAListingThatOvertookTheBarrier) {
-  Script script(Lock());
-  LoseCreate(script).Connected().Expect("barrier a, list").ListedTooEarly({}).Expect("retry timer");
-  script.RetryDue().Expect("barrier a, list");
+  Resolving().ListedTooEarly({}).Expect("retry timer").RetryDue().Expect("barrier a, list");
 }
 
 TEST(Contender, IsNotGrantedByAListingThatOvertookTheQuestionWhoseItsNodeIs) {
-  Script script(Lock());
-  LoseCreate(script)
-      .Connected()
-      .Fails(Code::kNoNode)
-      .Listed({Mine(3)})
-      .Expect("barrier a, list, get a3, list");
-  script.ListedTooEarly({Mine(3)}).Expect("retry timer").RetryDue().Expect("get a3, list");
+  Found().ListedTooEarly({Mine(3)}).Expect("retry timer").RetryDue().Expect("get a3, list");
+}
+
+// ---- the session is lost -----------------------------------------------------------------------
+
+TEST(Contender, TakesANewPlaceWithANewGuidWhenItsSessionIsLostInTheQueue) {
+  Script script = Waiting();
+  script.Disconnected().Expired().ExpectState(State::kOutside).Connected(8);
+  script.Created(9).Listed({Other(1), Mine(9, 'b')});
+  script.Expect("create b, list, own timer, watch other1");
+}
+
+// Its old node is going. Nobody is granted anything by it.
+TEST(Contender, IsNotGrantedByTheNodeOfItsEarlierSession) {
+  Script script = Waiting();
+  script.Expired().Connected(8).Created(9).Expect("create b, list, own timer");
+  script.Listed({Mine(3), Mine(9, 'b')}).Expect("watch a3");
+}
+
+TEST(Contender, LooksForNothingInANewSession) {
+  LostCreate().Expired().ExpectNothing().Connected(8).Expect("create b, list");
+}
+
+TEST(Contender, KeepsItsGuidOverManyConnectionsOfASession) {
+  Script script = Resolving();
+  script.Reconnects().Expect("barrier a, list");
+  script.Fails(Code::kNoNode).Listed({}).Expect("create a, list");
+}
+
+TEST(Contender, TakesAnotherSessionsIdForALossOfItsOwn) {
+  Waiting().Disconnected().Connected(8).Expect("create b, list");
+}
+
+TEST(Contender, LosesItsLeaseToAnotherSession) {
+  Script script = Holding();
+  script.Disconnected().Connected(8).Expect("lost: session, finished: lost");
+  script.ExpectState(State::kDone);
+}
+
+TEST(Contender, LosesItsLeaseWithItsSession) {
+  Holding().Expired().Expect("lost: session, finished: lost");
+}
+
+TEST(Contender, LooksFirstAgainInANewSessionWhenItOnlyTries) {
+  Script script(Try());
+  script.Connected().Listed({}).Expired().Connected(8).Expect("list, create a, list, list");
+}
+
+TEST(Contender, HasNoPlaceToLoseBeforeItsNodeIsKnown) {
+  Script().Expired().Connected().Expired().Connected().Expect("create a, list, create b, list");
 }
 
 }  // namespace

@@ -26,30 +26,17 @@ const std::string kOther1 = "_c_" + std::string(32, '0') + "-lock-0000000001";
 const std::string kOther2 = "_c_" + std::string(32, '0') + "-lock-0000000002";
 
 Event Created(OpId op, const std::string& name = kMine, int64_t czxid = 1005) {
-  zk::Reply reply;
-  reply.path = "/a/b/c/" + name;
-  reply.stat.czxid = czxid;
-  reply.stat.ephemeral_owner = 7;
-  return event::Replied{op, reply};
+  return event::Replied{op,
+                        {.path = "/a/b/c/" + name, .stat = {.czxid = czxid, .ephemeral_owner = 7}}};
 }
 
 Event Listed(OpId op, const std::vector<std::string>& children) {
-  zk::Reply reply;
-  reply.children = children;
-  return event::Replied{op, reply};
+  return event::Replied{op, {.children = children}};
 }
 
-Event Replied(OpId op, Code code) {
-  zk::Reply reply;
-  reply.code = code;
-  return event::Replied{op, reply};
-}
+Event Replied(OpId op, Code code) { return event::Replied{op, {.code = code}}; }
 
-Candidacy Asked() {
-  Candidacy candidacy;
-  candidacy.parent = "/a/b/c";
-  return candidacy;
-}
+Candidacy Asked() { return {.parent = "/a/b/c"}; }
 
 Contender After(const std::vector<Event>& events, const Candidacy& candidacy = Asked()) {
   Contender contender(candidacy);

@@ -13,27 +13,26 @@ using State = Contender::State;
 using zk::Code;
 
 TEST(ContenderLook, ListsAgainWhenItsBlockerIsGoneThoughNoWatchFired) {
-  Script script(Lock());
-  Wait(script).LookDue().Expect("get other1").Fails(Code::kNoNode).Expect("unwatch other1, list");
+  Script script = Waiting();
+  script.LookDue().Expect("get other1").Fails(Code::kNoNode).Expect("unwatch other1, list");
   script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST(ContenderLook, GoesOnWaitingAndLooksAgainLaterWhenItsBlockerIsThere) {
-  Script script(Lock());
-  Wait(script);
+  Script script = Waiting();
   for (int i = 0; i < 3; ++i) script.LookDue().Expect("get other1").Ok().ExpectNothing();
   script.ExpectState(State::kWatching).Deleted(Other(1)).Expect("list");
 }
 
 TEST(ContenderLook, SkipsALookWithoutAConnectionOrWhileTheWatchIsBeingSet) {
-  Script script(Lock());
-  Watch(script).LookDue().ExpectNothing().Ok().LookDue().Expect("get other1").Ok();
+  Script script = Watching();
+  script.LookDue().ExpectNothing().Ok().LookDue().Expect("get other1").Ok();
   script.Disconnected().LookDue().ExpectNothing().Connected().LookDue().Expect("get other1");
 }
 
 TEST(ContenderLook, IgnoresALookAtABlockerOfBefore) {
-  Script script(Lock());
-  Wait(script).LookDue().Expect("get other1").Deleted(Other(1)).Expect("list");
+  Script script = Waiting();
+  script.LookDue().Expect("get other1").Deleted(Other(1)).Expect("list");
   script.Fails(Code::kNoNode).ExpectNothing().Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 

@@ -16,156 +16,122 @@ using zk::Code;
 // ---- the own node ------------------------------------------------------------------------------
 
 TEST(Contender, IsToldByAListingThatItsNodeIsGone) {
-  Script(Lock()).Joins(3, {Other(1)}).Expect("create a, list, own timer, finished: node deleted");
-  Script(Lock())
-      .Connected()
-      .Created(3)
-      .Fails(Code::kNoNode)
-      .Expect("create a, list, own timer, finished: node deleted");
+  Joined().Listed({Other(1)}).Expect("finished: node deleted");
+  Joined().Fails(Code::kNoNode).Expect("finished: node deleted");
 }
 
 TEST(Contender, IsNotGrantedWhenItsNodeIsMissingAndNothingIsLower) {
-  Script script(Lock());
-  Watch(script).Ok().Deleted(Other(1)).Listed({}).Expect("list, finished: node deleted");
+  Waiting().Deleted(Other(1)).Listed({}).Expect("list, finished: node deleted");
 }
 
 TEST(Contender, WatchesItsNodeOffTheHotPath) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Expect("watch a3").Ok().OwnWatchDue().ExpectNothing();
+  Holding().WatchesItself().OwnWatchDue().ExpectNothing();
 }
 
 TEST(Contender, WatchesNoNodeBeforeItHasOneNorWhileItLeaves) {
-  Script script(Lock());
+  Script script;
   script.OwnWatchDue().Connected().OwnWatchDue().Expect("create a, list");
   script.Created(3).Leave().OwnWatchDue().Expect("own timer, delete a3");
-  script.Listed({})
-      .Fails(Code::kNoAuth)
-      .Disconnected()
-      .OwnWatchDue()
-      .Connected()
-      .Expect("cannot delete a3: ZNOAUTH, retry timer, delete a3");
+  script.Listed({}).Fails(Code::kNoAuth).Expect("cannot delete a3: ZNOAUTH, retry timer");
+  script.Disconnected().OwnWatchDue().Connected().Expect("delete a3");
   script.Ok().Expect("finished: left");
 }
 
 TEST(Contender, WatchesItsNodeWhenItIsConnectedAgain) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Disconnected().Expect("watch a3").Connected().Expect("watch a3");
+  Script script = Holding();
+  script.OwnWatchDue().Disconnected().Expect("watch a3").Connected().Expect("watch a3");
   script.Ok().Reconnects().ExpectNothing();
 }
 
 TEST(Contender, WatchesItsNodeAgainAfterAWatchThatSomethingElseFired) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Ok().Changed(Mine(3)).Expect("watch a3, watch a3");
+  Holding().WatchesItself().Changed(Mine(3)).Expect("watch a3");
 }
 
 TEST(Contender, HoldsOnWhenItMayNotWatchItsNode) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Fails(Code::kNoAuth).Expect("watch a3").ExpectState(State::kHeld);
+  Holding().OwnWatchDue().Fails(Code::kNoAuth).Expect("watch a3").ExpectState(State::kHeld);
 }
 
 TEST(Contender, LosesItsLeaseWithItsNode) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, lost: node, finished: lost");
+  Holding().WatchesItself().Deleted(Mine(3)).Expect("lost: node, finished: lost");
 }
 
 TEST(Contender, LosesItsLeaseWhenItsNodeIsGoneBeforeTheWatch) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Fails(Code::kNoNode).Expect("watch a3, lost: node, finished: lost");
+  Holding().OwnWatchDue().Fails(Code::kNoNode).Expect("watch a3, lost: node, finished: lost");
 }
 
 TEST(Contender, EndsItsWaitWhenItsNodeIsGoneBeforeTheWatch) {
-  Script script(Lock());
-  Watch(script)
-      .Ok()
-      .OwnWatchDue()
-      .Fails(Code::kNoNode)
-      .Expect("watch a3, unwatch other1, finished: node deleted");
+  Script script = Waiting();
+  script.OwnWatchDue().Expect("watch a3");
+  script.Fails(Code::kNoNode).Expect("unwatch other1, finished: node deleted");
 }
 
 TEST(Contender, AsksWhetherItsNodeIsGoneBeforeItEndsItsWait) {
-  Script script(Lock());
-  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, unwatch other1, list");
+  Script script = Waiting();
+  script.WatchesItself().Deleted(Mine(3)).Expect("unwatch other1, list");
   script.Listed({Other(1)}).Expect("finished: node deleted");
 }
 
 // The server deletes the node, and says so, before it ends the connection of an expired session.
 TEST(Contender, TakesANewPlaceWhenItsNodeWentWithItsSession) {
-  Script script(Lock());
-  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Mine(3)).Expect("watch a3, unwatch other1, list");
+  Script script = Waiting();
+  script.WatchesItself().Deleted(Mine(3)).Expect("unwatch other1, list");
   script.Disconnected().Expired().Connected(8).Expect("create b, list");
 }
 
 TEST(Contender, LeavesItToTheListingOnItsWayWhetherItsNodeIsGone) {
-  Script script(Lock());
-  Watch(script).Ok().OwnWatchDue().Ok().Deleted(Other(1)).Deleted(Mine(3)).Expect("watch a3, list");
+  Script script = Waiting();
+  script.WatchesItself().Deleted(Other(1)).Deleted(Mine(3)).Expect("list");
   script.Listed({}).Expect("finished: node deleted");
 }
 
 TEST(Contender, HearsOfItsOwnDeleteWithoutAlarm) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Ok().Leave().Deleted(Mine(3)).Expect("watch a3, delete a3");
-  script.Ok().Expect("finished: left");
+  Script script = Holding();
+  script.WatchesItself().Leave().Deleted(Mine(3)).Expect("delete a3").Ok().Expect("finished: left");
 }
 
 TEST(Contender, TakesItsOwnWatchOffWhenItEndsBeforeItFired) {
-  Script script(Lock());
-  Hold(script).OwnWatchDue().Leave().Expect("watch a3, delete a3");
+  Script script = Holding();
+  script.OwnWatchDue().Leave().Expect("watch a3, delete a3");
   script.Fails(Code::kNoNode).ExpectNothing();  // the watch came too late
   script.Ok().Expect("finished: left");
 
-  Script armed(Lock());
-  Hold(armed).OwnWatchDue().Ok().Leave().Expect("watch a3, delete a3");
-  armed.Ok().Expect("unwatch a3, finished: left");
+  Holding().WatchesItself().Leave().Expect("delete a3").Ok().Expect("unwatch a3, finished: left");
 }
 
 // ---- the lease ---------------------------------------------------------------------------------
 
 TEST(Contender, GivesUpItsNodeWhenItsLeaseLapses) {
-  Script script(Lock());
-  Hold(script).Lapsed().Expect("lost: lapsed, delete a3").Ok().Expect("finished: lost");
+  Holding().Lapsed().Expect("lost: lapsed, delete a3").Ok().Expect("finished: lost");
 }
 
 TEST(Contender, GivesUpItsNodeWhenItIsConnectedAgainAfterItsLeaseLapsed) {
-  Script script(Lock());
-  Hold(script).Disconnected().Lapsed().Expect("lost: lapsed").Connected().Expect("delete a3");
+  Script script = Holding();
+  script.Disconnected().Lapsed().Expect("lost: lapsed").Connected().Expect("delete a3");
   script.Ok().Expect("finished: lost");
 }
 
 TEST(Contender, LosesALeaseOnce) {
-  Script script(Lock());
-  Hold(script).Lapsed().Lapsed().Leave().Expired().Lapsed().Expect(
-      "lost: lapsed, delete a3, finished: lost");
+  Script script = Holding();
+  script.Lapsed().Lapsed().Leave().Expired().Lapsed();
+  script.Expect("lost: lapsed, delete a3, finished: lost");
 }
 
 TEST(Contender, HasNoLeaseToLapseUntilItIsGranted) {
-  Script script(Lock());
-  script.Lapsed()
-      .Connected()
-      .Lapsed()
-      .Expect("create a, list")
-      .Created(3)
-      .Lapsed()
-      .Expect("own timer");
+  Script script;
+  script.Lapsed().Connected().Lapsed().Expect("create a, list");
+  script.Created(3).Lapsed().Expect("own timer");
   script.Listed({Other(1), Mine(3)}).Lapsed().Expect("watch other1");
 }
 
 TEST(Contender, LosesNoLeaseThatItHasReleased) {
-  Script script(Lock());
-  Hold(script).Leave().Lapsed().Expired().Expect("delete a3, finished: left");
+  Holding().Leave().Lapsed().Expired().Expect("delete a3, finished: left");
 }
 
 TEST(Contender, DoesNothingOnceItIsDone) {
-  Script script(Lock());
-  Hold(script).Leave().Ok().Expect("delete a3, finished: left");
-  script.Connected()
-      .Disconnected()
-      .Expired()
-      .Leave()
-      .Lapsed()
-      .RetryDue()
-      .OwnWatchDue()
-      .Deleted(Mine(3))
-      .Connected(9);
+  Script script = Holding();
+  script.Leave().Ok().Expect("delete a3, finished: left");
+  script.Connected().Disconnected().Expired().Leave().Lapsed();
+  script.RetryDue().OwnWatchDue().Deleted(Mine(3)).Connected(9);
   script.ExpectNothing().ExpectDeafToStaleReplies().ExpectState(State::kDone);
 }
 

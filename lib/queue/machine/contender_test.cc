@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/queue/machine/contender_test_script.h"
-#include "lib/zk/path.h"
 
 namespace zkrecipes::queue {
 namespace {
@@ -20,38 +19,19 @@ using zk::Code;
 // ---- granted, and released ---------------------------------------------------------------------
 
 TEST(Contender, IsGrantedInOneFlight) {
-  Script(Lock())
-      .Connected(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Expect("own timer")
-      .Listed({Mine(3)})
-      .Expect("granted a3 token 1003 in 7")
-      .ExpectState(State::kHeld);
+  Script script;
+  script.Connected(7).Expect("create a, list").Created(3).Expect("own timer");
+  script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7").ExpectState(State::kHeld);
 }
 
 TEST(Contender, IsGrantedWhenOnlyLaterContendersAreThere) {
-  Script(Lock())
-      .Connected(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Other(4), Mine(3), "config"})
-      .Expect("own timer, granted a3 token 1003 in 7");
+  Joined().Listed({Other(4), Mine(3), "config"}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST(Contender, IsGrantedAfterItsPredecessorHasLeft) {
-  Script(Lock())
-      .Connected(7)
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("own timer, watch other1")
-      .Ok()
-      .ExpectState(State::kWatching)
-      .Deleted(Other(1))
-      .Expect("list")
-      .Listed({Mine(3)})
-      .Expect("granted a3 token 1003 in 7");
+  Script script = Waiting();
+  script.ExpectState(State::kWatching).Deleted(Other(1)).Expect("list");
+  script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
 TEST(Contender, WritesItsDialectsNameAndItsDataUnderItsParent) {
@@ -64,77 +44,74 @@ TEST(Contender, WritesItsDialectsNameAndItsDataUnderItsParent) {
 }
 
 TEST(Contender, ReleasesWithOneDelete) {
-  Script script(Lock());
-  Hold(script).Leave().Expect("delete a3").Ok().Expect("finished: left").ExpectState(State::kDone);
+  Holding().Leave().Expect("delete a3").Ok().Expect("finished: left").ExpectState(State::kDone);
 }
 
 // ---- waiting -----------------------------------------------------------------------------------
 
-Script& WaitBehindTwo(Script& script) {
-  return script.Joins(5, {Other(1), Other(3), Mine(5)})
-      .Expect("create a, list, own timer, watch other3")
-      .Ok()
-      .ExpectNothing();
+Script WaitingBehindTwo() {
+  Script script;
+  script.Joins(5, {Other(1), Other(3), Mine(5)});
+  script.Expect("create a, list, own timer, watch other3").Ok().ExpectNothing();
+  return script;
 }
 
 TEST(Contender, WatchesTheNextLowerContenderOnly) {
-  Script script(Lock());
-  WaitBehindTwo(script).ExpectState(State::kWatching);
+  Script script = WaitingBehindTwo();
+  script.ExpectState(State::kWatching);
   EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1), Other(3)));
 }
 
 TEST(Contender, WaitsForTheNextOneWhenItsPredecessorGaveUp) {
-  Script script(Lock());
-  WaitBehindTwo(script).Deleted(Other(3)).Expect("list");
+  Script script = WaitingBehindTwo();
+  script.Deleted(Other(3)).Expect("list");
   EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1)));
   script.Listed({Other(1), Mine(5)}).Expect("watch other1").Ok();
   script.Deleted(Other(1)).Expect("list").Listed({Mine(5)}).Expect("granted a5 token 1005 in 7");
 }
 
 TEST(Contender, ListsAgainWhenItsPredecessorWentBeforeTheWatch) {
-  Script script(Lock());
-  Watch(script).Fails(Code::kNoNode).Expect("list");
+  Script script = Watching();
+  script.Fails(Code::kNoNode).Expect("list");
   EXPECT_THAT(script.machine().lower(), ElementsAre());
   script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
 // Curator downgrades a writer by creating a lower reader: it appears after the first listing.
 TEST(Contender, WaitsForALowerContenderThatWasNotThereBefore) {
-  Script script(Lock());
-  WaitBehindTwo(script).Deleted(Other(3)).Expect("list");
+  Script script = WaitingBehindTwo();
+  script.Deleted(Other(3)).Expect("list");
   script.Listed({OtherOf(Mode::kShared, 3), Mine(5)}).Expect("watch other3");
 }
 
 TEST(Contender, StrikesNobodyForAWatchThatSomethingElseFired) {
-  Script script(Lock());
-  WaitBehindTwo(script).Changed(Other(3)).Expect("list");
+  Script script = WaitingBehindTwo();
+  script.Changed(Other(3)).Expect("list");
   EXPECT_THAT(script.machine().lower(), ElementsAre(Other(1), Other(3)));
   script.Listed({Other(1), Other(3), Mine(5)}).Expect("watch other3");
 }
 
 TEST(Contender, IgnoresTheEndOfNodesItDoesNotWatch) {
-  Script script(Lock());
-  WaitBehindTwo(script).Deleted(Other(1)).Deleted("").Deleted(Mine(5)).ExpectNothing();
+  Script script = WaitingBehindTwo();
+  script.Deleted(Other(1)).Deleted("").Deleted(Mine(5)).ExpectNothing();
   script.ExpectState(State::kWatching);
 }
 
 TEST(Contender, IgnoresWatchesWhenItHasNoNode) {
-  Script(Lock()).Deleted("").Deleted(Other(1)).ExpectNothing().Connected().Expect("create a, list");
+  Script().Deleted("").Deleted(Other(1)).ExpectNothing().Connected().Expect("create a, list");
 }
 
 TEST(Contender, PassesReadersAsAReader) {
   Script script(Of(Mode::kShared));
-  script.Connected().Created(5).Expect("create a, list, own timer");
-  const std::string own = zk::NodeName(script.machine().node());
-  script.Listed({OtherOf(Mode::kShared, 2), own}).Expect("granted a5 token 1005 in 7");
+  script.Joins(5, {OtherOf(Mode::kShared, 2), MineOf(Mode::kShared, 5)});
+  script.Expect("create a, list, own timer, granted a5 token 1005 in 7");
 }
 
 TEST(Contender, WaitsForTheNearestLowerWriterAsAReader) {
+  const std::string own = MineOf(Mode::kShared, 5);
   Script script(Of(Mode::kShared));
-  script.Connected().Created(5).Expect("create a, list, own timer");
-  const std::string own = zk::NodeName(script.machine().node());
-  script.Listed({OtherOf(Mode::kSharedWriter, 2), OtherOf(Mode::kShared, 4), own})
-      .Expect("watch other2");
+  script.Joins(5, {OtherOf(Mode::kSharedWriter, 2), OtherOf(Mode::kShared, 4), own});
+  script.Expect("create a, list, own timer, watch other2");
 }
 
 // ---- try ---------------------------------------------------------------------------------------
@@ -146,14 +123,9 @@ TEST(Contender, LeavesABusyLockAloneWhenItOnlyTries) {
 }
 
 TEST(Contender, JoinsAFreeLockWhenItOnlyTries) {
-  Script(Try())
-      .Connected()
-      .Expect("list")
-      .Listed({"config"})
-      .Expect("create a, list")
-      .Created(3)
-      .Listed({Mine(3)})
-      .Expect("own timer, granted a3 token 1003 in 7");
+  Script script(Try());
+  script.Connected().Expect("list").Listed({"config"}).Expect("create a, list");
+  script.Created(3).Listed({Mine(3)}).Expect("own timer, granted a3 token 1003 in 7");
 }
 
 TEST(Contender, TakesAnAbsentParentForAFreeLockWhenItOnlyTries) {
@@ -169,7 +141,7 @@ TEST(Contender, LeavesTheQueueAgainWhenItsTryWasBeaten) {
 // ---- parents -----------------------------------------------------------------------------------
 
 TEST(Contender, MakesItsParentAsAContainer) {
-  Script script(Lock());
+  Script script;
   script.Connected().Expect("create a, list").Fails(Code::kNoNode).Expect("make /q");
   EXPECT_TRUE(script.last_request() ==
               zk::Request(zk::Create{"/q", "", zk::CreateMode::kContainer}));
@@ -179,56 +151,48 @@ TEST(Contender, MakesItsParentAsAContainer) {
 }
 
 // Past the reply to the list that went out with the create.
-Script& MissParent(Script& script) {
-  return script.Connected().Fails(Code::kNoNode).Fails(Code::kNoNode);
+Script MissingParents(const std::string& parent) {
+  Script script(At(parent));
+  script.Connected().Fails(Code::kNoNode).Fails(Code::kNoNode);
+  script.Expect("create a, list, make " + parent);
+  return script;
 }
 
 TEST(Contender, MakesAncestorsFromAnyDepth) {
-  Script script(At("/a/bb/ccc"));
-  MissParent(script).Expect("create a, list, make /a/bb/ccc");
+  Script script = MissingParents("/a/bb/ccc");
   script.Fails(Code::kNoNode).Expect("make /a/bb");
   script.Fails(Code::kNoNode).Expect("make /a").Ok().Expect("make /a/bb");
   script.Ok().Expect("make /a/bb/ccc").Ok().Expect("create a, list");
 }
 
 TEST(Contender, AgreesWithSomebodyElseWhoMakesItsParents) {
-  Script script(At("/a/b"));
-  MissParent(script).Fails(Code::kNoNode).Expect("create a, list, make /a/b, make /a");
-  script.Fails(Code::kNodeExists).Expect("make /a/b");
+  Script script = MissingParents("/a/b");
+  script.Fails(Code::kNoNode).Expect("make /a").Fails(Code::kNodeExists).Expect("make /a/b");
   script.Fails(Code::kNodeExists).Expect("create a, list");
 }
 
 TEST(Contender, StartsOverWhenAContainerIsReapedUnderItsHands) {
-  Script script(At("/a/b"));
-  MissParent(script)
-      .Fails(Code::kNoNode)
-      .Ok()
-      .Expect("create a, list, make /a/b, make /a, make /a/b");
-  script.Fails(Code::kNoNode)
-      .Expect("make /a")
-      .Ok()
-      .Expect("make /a/b")
-      .Ok()
-      .Expect("create a, list");
-  script.Fails(Code::kNoNode).Expect("make /a/b");
+  Script script = MissingParents("/a/b");
+  for (int i = 0; i < 2; ++i) {
+    script.Fails(Code::kNoNode).Expect("make /a").Ok().Expect("make /a/b");
+  }
+  script.Ok().Expect("create a, list").Fails(Code::kNoNode).Expect("make /a/b");
 }
 
 TEST(Contender, RefusesAParentThatCannotBeMade) {
-  Script script(At("/a/b"));
-  MissParent(script).Fails(Code::kNoNode).Expect("create a, list, make /a/b, make /a");
+  Script script = MissingParents("/a/b");
+  script.Fails(Code::kNoNode).Expect("make /a");
   script.Fails(Code::kNoAuth).Expect("finished: refused create /a ZNOAUTH");
 }
 
 TEST(Contender, RefusesARootThatIsNotThere) {
-  Script script(Lock());
-  MissParent(script).Expect("create a, list, make /q");
-  script.Fails(Code::kNoNode).Expect("finished: refused create /q ZNONODE");
+  MissingParents("/q").Fails(Code::kNoNode).Expect("finished: refused create /q ZNONODE");
 }
 
 // ---- the figures -------------------------------------------------------------------------------
 
 TEST(ContenderFigures, TwoRequestsInOneFlightUncontendedAndOneToRelease) {
-  Script script(Lock());
+  Script script;
   EXPECT_EQ(script.Connected().requests(), 2);  // before any reply
   EXPECT_EQ(script.Created(3).Listed({Mine(3)}).requests(), 2);
   EXPECT_EQ(script.Leave().Ok().requests(), 3);
@@ -236,7 +200,7 @@ TEST(ContenderFigures, TwoRequestsInOneFlightUncontendedAndOneToRelease) {
 }
 
 TEST(ContenderFigures, FourRequestsForAWaiterUntilGranted) {
-  Script script(Lock());
+  Script script;
   script.Joins(9, {Other(1), Other(4), Other(7), Mine(9)}).Ok();
   script.Deleted(Other(7)).Listed({Mine(9)});
   EXPECT_EQ(script.requests(), 4);
@@ -244,7 +208,7 @@ TEST(ContenderFigures, FourRequestsForAWaiterUntilGranted) {
 }
 
 TEST(ContenderFigures, FourRequestsForAWaiterThatTimesOutAndOneToUnwatch) {
-  Script script(Lock());
+  Script script;
   script.Joins(3, {Other(1), Mine(3)}).Ok().Leave().Ok();
   EXPECT_EQ(script.requests(), 4 + 1);
   script.Expect(

@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
 
-#include "lib/queue/machine/contender_test_text.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes::queue {
@@ -47,16 +46,10 @@ Script& Script::Connected(zk::SessionId session) {
   return On(event::Connected{session, GuidOf(next_guid_++)});
 }
 
-Script& Script::Disconnected() {
+Script& Script::LosesReplies(const Event& event) {
   for (const action::Send& send : outstanding_) stale_.push_back(send.op);
   outstanding_.clear();
-  return On(event::Disconnected{});
-}
-
-Script& Script::Expired() {
-  for (const action::Send& send : outstanding_) stale_.push_back(send.op);
-  outstanding_.clear();
-  return On(event::Expired{});
+  return On(event);
 }
 
 Script& Script::Deleted(const std::string& node) {
@@ -94,38 +87,24 @@ Script& Script::CreatedFor(zk::SessionId owner, int32_t n) {
 }
 
 Script& Script::Listed(const std::vector<std::string>& children) {
-  zk::Reply reply;
-  reply.children = children;
-  return Reply(reply);
+  return Reply({.children = children});
 }
 
 Script& Script::ListedTooEarly(const std::vector<std::string>& children) {
-  zk::Reply reply;
-  reply.children = children;
   stale_.push_back(outstanding_.back().op);
   outstanding_.pop_back();
-  return On(event::Replied{stale_.back(), std::move(reply)});
+  return On(event::Replied{stale_.back(), {.children = children}});
 }
 
 Script& Script::Got(zk::SessionId owner, int32_t n) {
-  zk::Reply reply;
-  reply.stat.czxid = CzxidOf(n);
-  reply.stat.ephemeral_owner = owner;
-  return Reply(reply);
+  return Reply({.stat = {.czxid = CzxidOf(n), .ephemeral_owner = owner}});
 }
 
 Script& Script::Record(const std::string& data, int32_t version) {
-  zk::Reply reply;
-  reply.data = data;
-  reply.stat.version = version;
-  return Reply(reply);
+  return Reply({.stat = {.version = version}, .data = data});
 }
 
-Script& Script::Fails(zk::Code code) {
-  zk::Reply reply;
-  reply.code = code;
-  return Reply(reply);
-}
+Script& Script::Fails(zk::Code code) { return Reply({.code = code}); }
 
 // ---- expectations ------------------------------------------------------------------------------
 
@@ -162,66 +141,63 @@ Script& Script::ExpectState(Contender::State state, Where where) {
 
 // ---- beginnings --------------------------------------------------------------------------------
 
-Script& LoseCreate(Script& script, Where where) {
-  return script.Connected().Disconnected().Expect("create a, list", where);
+Script Joining(Where where) {
+  Script script;
+  script.Connected().Expect("create a, list", where);
+  return script;
 }
 
-Script& FindAgain(Script& script, Where where) {
-  return LoseCreate(script, where)
-      .Connected()
-      .Fails(zk::Code::kNoNode)
-      .Listed({Mine(3)})
-      .Expect("barrier a, list, get a3, list", where);
+Script Joined(Where where) {
+  Script script = Joining(where);
+  script.Created(3).Expect("own timer", where);
+  return script;
 }
 
-Script& Watch(Script& script, Where where) {
-  return script.Connected()
-      .Created(3)
-      .Listed({Other(1), Mine(3)})
-      .Expect("create a, list, own timer, watch other1", where);
+Script LostCreate(Where where) {
+  Script script = Joining(where);
+  script.Disconnected().ExpectNothing(where);
+  return script;
 }
 
-Script& Wait(Script& script, Where where) { return Watch(script, where).Ok().ExpectNothing(where); }
-
-Script& Hold(Script& script, Where where) {
-  return script.Connected().Created(3).Listed({Mine(3)}).Expect(
-      "create a, list, own timer, granted a3 token 1003 in 7", where);
+Script Resolving(Where where) {
+  Script script = LostCreate(where);
+  script.Connected().Expect("barrier a, list", where);
+  return script;
 }
 
-// ---- specs and names ---------------------------------------------------------------------------
+Script Found(Where where) {
+  Script script = Resolving(where);
+  script.Fails(zk::Code::kNoNode).Listed({Mine(3)}).Expect("get a3, list", where);
+  return script;
+}
 
+Script Watching(const Candidacy& candidacy, Where where) {
+  Script script(candidacy);
+  script.Joins(3, {Other(1), Mine(3)});
+  script.Expect("create a, list, own timer, watch other1", where);
+  return script;
+}
+
+Script Waiting(const Candidacy& candidacy, Where where) {
+  Script script = Watching(candidacy, where);
+  script.Ok().ExpectNothing(where);
+  return script;
+}
+
+Script Holding(Where where) {
+  Script script = Joined(where);
+  script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7", where);
+  return script;
+}
+
+// ---- candidacies and names ---------------------------------------------------------------------
+
+Candidacy At(const std::string& parent) { return {.data = "me", .parent = parent}; }
+Candidacy Of(Mode mode) { return {.mode = mode, .data = "me", .parent = "/q"}; }
 Candidacy Lock() { return At("/q"); }
-
-Candidacy At(const std::string& parent) {
-  Candidacy candidacy;
-  candidacy.parent = parent;
-  candidacy.data = "me";
-  return candidacy;
-}
-
-Candidacy Try() {
-  Candidacy candidacy = Lock();
-  candidacy.try_only = true;
-  return candidacy;
-}
-
-Candidacy ProvenLock() {
-  Candidacy candidacy = Lock();
-  candidacy.wait_for_proof = true;
-  return candidacy;
-}
-
-Candidacy StrictLock() {
-  Candidacy candidacy = Lock();
-  candidacy.lock_delay = absl::Seconds(1);
-  return candidacy;
-}
-
-Candidacy Of(Mode mode) {
-  Candidacy candidacy = Lock();
-  candidacy.mode = mode;
-  return candidacy;
-}
+Candidacy Try() { return {.data = "me", .try_only = true, .parent = "/q"}; }
+Candidacy ProvenLock() { return {.data = "me", .parent = "/q", .wait_for_proof = true}; }
+Candidacy LockWithDelay() { return {.lock_delay = absl::Seconds(1), .data = "me", .parent = "/q"}; }
 
 Candidacy Upgrade() {
   Candidacy candidacy = Of(Mode::kSharedWriter);

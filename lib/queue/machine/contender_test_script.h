@@ -12,6 +12,29 @@
 
 namespace zkrecipes::queue {
 
+// Guids of one letter, of which kOthersGuid is somebody else's.
+inline constexpr char kOthersGuid = '0';
+inline std::string GuidOf(char letter) { return std::string(32, letter); }
+
+// What a contender does, in the words of a Script: "create a, list, granted a3 token 1003 in 7".
+std::string TextOf(const Actions& actions);
+
+Candidacy Lock();           // an exclusive contender for /q
+Candidacy Try();            // one that does not wait
+Candidacy ProvenLock();     // one that waits for a proof
+Candidacy LockWithDelay();  // one that keeps the record of the last holder
+Candidacy Of(Mode mode);
+Candidacy At(const std::string& parent);
+// From the reader, or the writer, 2 of guid "f", of session 7 and with token 900.
+Candidacy Upgrade();
+Candidacy Downgrade();
+std::string FollowedNode(Mode mode);
+
+std::string Mine(int32_t n, char guid = 'a');
+std::string MineOf(Mode mode, int32_t n, char guid = 'a');
+std::string Other(int32_t n);
+std::string OtherOf(Mode mode, int32_t n);
+
 // The caller's line. (clang 14 has no std::source_location.)
 struct Where {
   static Where Caller(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -24,7 +47,7 @@ struct Where {
 // For tests: a story about one contender. Feed it events, and say after them everything it must do,
 // in order; what it does and nobody expects fails the test.
 //
-//   Script(Lock()).Connected().Expect("create a, list")
+//   Script().Connected().Expect("create a, list")
 //       .Created(3).Listed({Other(1), Mine(3)}).Expect("own timer, watch other1");
 //
 // The guid offered at the first Connected is all "a", at the second all "b", and so on; node 3 with the
@@ -32,18 +55,22 @@ struct Where {
 // "other1". The texts are in contender_test_text.cc.
 class Script {
  public:
-  explicit Script(const Candidacy& candidacy) : machine_(candidacy), parent_(candidacy.parent) {}
+  explicit Script(const Candidacy& candidacy = Lock())
+      : machine_(candidacy), parent_(candidacy.parent) {}
+  Script(Script&&) = default;  // leaves nothing to expect behind
   ~Script();
-  Script(const Script&) = delete;
-  Script& operator=(const Script&) = delete;
 
   Script& Connected(zk::SessionId session = 7);
-  Script& Disconnected();  // what is outstanding will not be answered
-  Script& Expired();
+  Script& Disconnected() { return LosesReplies(event::Disconnected{}); }
+  Script& Expired() { return LosesReplies(event::Expired{}); }
   Script& Reconnects() { return Disconnected().Connected(session_); }
   // Connects; create and listing are answered: node `n`, among `children`.
   Script& Joins(int32_t n, const std::vector<std::string>& children) {
     return Connected().Created(n).Listed(children);
+  }
+  // Connects again, to find its lost node: the barrier is answered, and the listing behind it.
+  Script& LooksForItsNode(const std::vector<std::string>& children) {
+    return Connected().Fails(zk::Code::kNoNode).Listed(children);
   }
   Script& Leave() { return On(event::Leave{}); }
   Script& Lapsed() { return On(event::Lapsed{}); }
@@ -73,6 +100,10 @@ class Script {
   Script& ListedTooEarly(const std::vector<std::string>& children);
 
   Script& Expect(const std::string& actions, Where where = Where::Caller());
+  // Watches its own node, 3, and is answered.
+  Script& WatchesItself(Where where = Where::Caller()) {
+    return OwnWatchDue().Expect("watch a3", where).Ok();
+  }
   Script& ExpectNothing(Where where = Where::Caller());
   // Answers every request that is not outstanding any more, once more: nothing may come of it.
   Script& ExpectDeafToStaleReplies(Where where = Where::Caller());
@@ -84,6 +115,7 @@ class Script {
 
  private:
   Script& On(const Event& event);
+  Script& LosesReplies(const Event& event);  // what is outstanding will not be answered
   Script& Reply(zk::Reply reply);
 
   Contender machine_;
@@ -101,27 +133,15 @@ class Script {
 };
 
 // How many stories begin, with node 3 and the first guid: each expects what is done up to there.
-Script& LoseCreate(Script& script, Where where = Where::Caller());
-Script& FindAgain(Script& script, Where where = Where::Caller());  // after LoseCreate
-Script& Watch(Script& script, Where where = Where::Caller());      // Other(1), no answer yet
-Script& Wait(Script& script, Where where = Where::Caller());       // the watch of Other(1) is set
-Script& Hold(Script& script, Where where = Where::Caller());
-
-Candidacy Lock();        // an exclusive contender for /q
-Candidacy Try();         // one that does not wait
-Candidacy ProvenLock();  // one that waits for a proof
-Candidacy StrictLock();  // one that keeps the record of the last holder
-Candidacy Of(Mode mode);
-Candidacy At(const std::string& parent);
-// From the reader, or the writer, 2 of guid "f", of session 7 and with token 900.
-Candidacy Upgrade();
-Candidacy Downgrade();
-std::string FollowedNode(Mode mode);
-
-std::string Mine(int32_t n, char guid = 'a');
-std::string MineOf(Mode mode, int32_t n, char guid = 'a');
-std::string Other(int32_t n);
-std::string OtherOf(Mode mode, int32_t n);
+Script Joining(Where where = Where::Caller());     // create and list are in flight
+Script Joined(Where where = Where::Caller());      // ... and the create is answered
+Script LostCreate(Where where = Where::Caller());  // the connection broke before that
+Script Resolving(Where where = Where::Caller());  // ... and is back: barrier and list are in flight
+Script Found(Where where = Where::Caller());      // ... and the node: get and list are in flight
+// Behind Other(1), whose watch is in flight, or set.
+Script Watching(const Candidacy& candidacy = Lock(), Where where = Where::Caller());
+Script Waiting(const Candidacy& candidacy = Lock(), Where where = Where::Caller());
+Script Holding(Where where = Where::Caller());
 
 }  // namespace zkrecipes::queue
 

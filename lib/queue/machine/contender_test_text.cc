@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/queue/machine/contender_test_text.h"
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "lib/queue/machine/contender_test_script.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/path.h"
 
@@ -61,17 +60,8 @@ struct RequestText {
 };
 
 const char* TextOf(LossReason why) {
-  switch (why) {
-    case LossReason::kSessionExpired:
-      return "session";
-    case LossReason::kNodeDeleted:
-      return "node";
-    case LossReason::kLapsed:
-      return "lapsed";
-    case LossReason::kClientClosed:
-      return "closed";
-  }
-  return "";
+  constexpr const char* kTexts[] = {"session", "node", "lapsed", "closed"};
+  return kTexts[static_cast<int>(why)];
 }
 
 const char* TextOf(Outcome outcome) {

@@ -51,6 +51,11 @@ class ObserverTest : public ::testing::Test {
     return absl::StrJoin(texts, ", ");
   }
   std::string Connect() { return On(event::Connected{}); }
+  // Connects, and what it asks for is answered.
+  std::string See(std::vector<std::string> children) {
+    Connect();
+    return Listed(std::move(children));
+  }
   std::string Listed(std::vector<std::string> children) {
     return On(event::Replied{asked_, {.children = std::move(children)}});
   }
@@ -60,19 +65,20 @@ class ObserverTest : public ::testing::Test {
     reply.stat.czxid = czxid;
     return On(event::Replied{asked_, reply});
   }
+  std::string ArmedAndRead(const std::string& data, int64_t czxid = 1) {
+    EXPECT_EQ(Armed(), "");
+    return Read(data, czxid);
+  }
   std::string Armed(Code code = Code::kOk) { return On(event::Replied{watched_, {.code = code}}); }
   std::string Fired(WatchEvent what) { return On(event::Fired{watched_, what}); }
 
   void Follow() {
-    Connect();
-    Listed({kSecond, kFirst, "other"});
-    Armed();
-    ASSERT_EQ(Read("a"), "tell: 1 a");
+    See({kSecond, kFirst, "other"});
+    ASSERT_EQ(ArmedAndRead("a"), "tell: 1 a");
     ASSERT_EQ(observer_.state(), State::kFollowing);
   }
   void Vacate() {
-    Connect();
-    Listed({});
+    See({});
     Armed();
     ASSERT_EQ(Listed({"other"}), "tell: nobody");
     ASSERT_EQ(observer_.state(), State::kVacant);
@@ -86,23 +92,20 @@ class ObserverTest : public ::testing::Test {
 TEST_F(ObserverTest, WatchesTheFirstBeforeItReadsIt) {
   EXPECT_EQ(Connect(), "get children q");
   EXPECT_EQ(Listed({kSecond, kFirst, "other"}), "watch node 1, get 1");
-  EXPECT_EQ(Armed(), "");
-  EXPECT_EQ(Read("a"), "tell: 1 a");
+  EXPECT_EQ(ArmedAndRead("a"), "tell: 1 a");
 }
 
 TEST_F(ObserverTest, ReadsTheLeaderAgainWhenItsDataWasSet) {
   Follow();
   EXPECT_EQ(Fired(WatchEvent::kNodeData), "watch node 1, get 1");
-  EXPECT_EQ(Armed(), "");
-  EXPECT_EQ(Read("b"), "tell: 1 b");
+  EXPECT_EQ(ArmedAndRead("b"), "tell: 1 b");
 }
 
 TEST_F(ObserverTest, LooksForTheNextWhenTheLeaderGoes) {
   Follow();
   EXPECT_EQ(Fired(WatchEvent::kDeleted), "get children q");
   EXPECT_EQ(Listed({kSecond}), "watch node 2, get 2");
-  Armed();
-  EXPECT_EQ(Read("b", 2), "tell: 2 b");
+  EXPECT_EQ(ArmedAndRead("b", 2), "tell: 2 b");
 }
 
 TEST_F(ObserverTest, WatchesTheChildrenOnlyWhileThereIsNobody) {
@@ -115,8 +118,7 @@ TEST_F(ObserverTest, WatchesTheChildrenOnlyWhileThereIsNobody) {
 }
 
 TEST_F(ObserverTest, FindsOneWhoCameBeforeTheChildrenWereWatched) {
-  Connect();
-  Listed({});
+  See({});
   Armed();
   EXPECT_EQ(Listed({kFirst}), "watch node 1, unwatch, get 1");
 }
@@ -142,15 +144,13 @@ TEST_F(ObserverTest, SeesAParentThatCameInBetween) {
 }
 
 TEST_F(ObserverTest, WaitsForAParentThatWentInBetween) {
-  Connect();
-  Listed({});
+  See({});
   EXPECT_EQ(Armed(Code::kNoNode), "");
   EXPECT_EQ(Answered(Code::kNoNode), "watch node q");
 }
 
 TEST_F(ObserverTest, LooksAgainWhenTheLeaderWentBeforeItWasRead) {
-  Connect();
-  Listed({kFirst, kSecond});
+  See({kFirst, kSecond});
   EXPECT_EQ(Armed(Code::kNoNode), "");
   EXPECT_EQ(Answered(Code::kNoNode), "get children q");
   EXPECT_EQ(Listed({kSecond}), "watch node 2, unwatch, get 2");
@@ -158,8 +158,7 @@ TEST_F(ObserverTest, LooksAgainWhenTheLeaderWentBeforeItWasRead) {
 
 // Or a leader that proclaims all the time would never be told of.
 TEST_F(ObserverTest, TellsWhatItReadThoughTheWatchHasFiredAndLooksAgain) {
-  Connect();
-  Listed({kFirst});
+  See({kFirst});
   Armed();
   EXPECT_EQ(Fired(WatchEvent::kNodeData), "");
   EXPECT_EQ(Read("a"), "tell: 1 a, get children q");
@@ -169,8 +168,7 @@ TEST_F(ObserverTest, TellsOfANewTermOfTheSameNameAndValue) {
   Follow();
   Fired(WatchEvent::kDeleted);
   Listed({kFirst});
-  Armed();
-  EXPECT_EQ(Read("a", 2), "tell: 1 a");
+  EXPECT_EQ(ArmedAndRead("a", 2), "tell: 1 a");
 }
 
 TEST_F(ObserverTest, SaysNothingOfALostConnectionAndLooksAgain) {
@@ -178,14 +176,12 @@ TEST_F(ObserverTest, SaysNothingOfALostConnectionAndLooksAgain) {
   EXPECT_EQ(On(event::Disconnected{}), "");
   EXPECT_EQ(Connect(), "get children q");
   EXPECT_EQ(Listed({kFirst}), "watch node 1, unwatch, get 1");
-  Armed();
-  EXPECT_EQ(Read("a"), "tell: 1 a");
+  EXPECT_EQ(ArmedAndRead("a"), "tell: 1 a");
   EXPECT_EQ(Fired(WatchEvent::kDeleted), "get children q");
 }
 
 TEST_F(ObserverTest, IgnoresAnswersThatWereLostWithTheConnection) {
-  Connect();
-  Listed({kFirst});
+  See({kFirst});
   On(event::Disconnected{});
   EXPECT_EQ(Armed(Code::kConnectionLoss), "");
   EXPECT_EQ(Answered(Code::kConnectionLoss), "");
@@ -198,8 +194,7 @@ TEST_F(ObserverTest, HearsOfANewLeaderThroughANewSession) {
   EXPECT_EQ(On(event::Expired{}), "");
   EXPECT_EQ(Connect(), "get children q");
   EXPECT_EQ(Listed({kSecond}), "watch node 2, get 2");
-  Armed();
-  EXPECT_EQ(Read("b", 2), "tell: 2 b");
+  EXPECT_EQ(ArmedAndRead("b", 2), "tell: 2 b");
 }
 
 TEST_F(ObserverTest, PausesAfterAnAnswerThatAnotherTimeMayBeBetter) {
@@ -210,8 +205,7 @@ TEST_F(ObserverTest, PausesAfterAnAnswerThatAnotherTimeMayBeBetter) {
 }
 
 TEST_F(ObserverTest, AWatchThatCouldNotBeSetIsTriedAgain) {
-  Connect();
-  Listed({kFirst});
+  See({kFirst});
   EXPECT_EQ(Armed(Code::kThrottled), "pause");
   EXPECT_EQ(Read("a"), "");  // of a look that was given up
   EXPECT_EQ(On(event::RetryDue{}), "get children q");

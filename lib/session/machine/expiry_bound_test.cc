@@ -2,6 +2,9 @@
 
 #include "lib/session/machine/expiry_bound.h"
 
+#include <initializer_list>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace zkrecipes::session {
@@ -38,6 +41,15 @@ class ExpiryBoundTest : public ::testing::Test {
   }
   void Touch(double sent, double answered) { Answer(sent, answered, false); }
   void Write(double sent, double answered) { Answer(sent, answered, true); }
+  // One after another, each {sent, answered}.
+  void Writes(std::initializer_list<std::pair<double, double>> writes) {
+    for (const auto& [sent, answered] : writes) Write(sent, answered);
+  }
+  // A new session that writes once; what is proven ends at kProves.
+  void ConnectAndWrite() {
+    ConnectNew(0, 0.1);
+    Write(0.2, 0.3);
+  }
   void Answer(double sent, double answered, bool committed) {
     bound_.Answered(bound_.Sent(At(sent)), At(answered), committed);
   }
@@ -80,9 +92,7 @@ TEST_F(ExpiryBoundTest, ATouchCountsOnceAWriteSentAPingGapAfterItsAnswerIsFollow
 
 TEST_F(ExpiryBoundTest, AnUnprovenSessionMayHaveBeenAboutToEndAMomentAgo) {
   TouchTwice();
-  Write(3.2, 3.3);
-  Write(3.3, 3.4);
-  Write(3.49, 3.5);  // within a tenth of a second
+  Writes({{3.2, 3.3}, {3.3, 3.4}, {3.49, 3.5}});  // within a tenth of a second
   ExpectUnproven();
   Write(3.5, 3.6);
   ExpectDeadline(0.5 + kProves);
@@ -92,19 +102,16 @@ TEST_F(ExpiryBoundTest, AProvenSessionWasNotAboutToEnd) {
   ConnectNew(0, 0.1);
   Touch(0.5, 0.6);
   Touch(1, 1.2);
-  Write(3.2, 3.3);
-  Write(3.3, 3.4);
+  Writes({{3.2, 3.3}, {3.3, 3.4}});
   ExpectDeadline(0.5 + kProves);
 }
 
 TEST_F(ExpiryBoundTest, WhatTheLeaderHadHeardTooLongAgoProvesNothing) {
   TouchTwice();
-  Write(3.2, 3.3);
-  Write(3.3, 3.4);
+  Writes({{3.2, 3.3}, {3.3, 3.4}});
   Touch(7, 7.1);
   Touch(8, 8.1);
-  Write(10.3, 10.4);  // ships them; but of 0.5 alone it may have lived until 10
-  Write(10.5, 10.6);
+  Writes({{10.3, 10.4}, {10.5, 10.6}});  // ships them; but of 0.5 alone it may have lived until 10
   ExpectUnproven();
   Write(10.7, 10.8);
   ExpectDeadline(7 + kProves);
@@ -112,8 +119,7 @@ TEST_F(ExpiryBoundTest, WhatTheLeaderHadHeardTooLongAgoProvesNothing) {
 
 TEST_F(ExpiryBoundTest, ATouchDoesNotCountBeforeThePingGapIsOver) {
   TouchTwice();
-  Write(3.19, 3.3);
-  Write(3.3, 3.4);
+  Writes({{3.19, 3.3}, {3.3, 3.4}});
   // Only the handshake and the first touch are old enough, and the handshake is far away.
   ExpectUnproven();
 }
@@ -125,8 +131,7 @@ TEST_F(ExpiryBoundTest, TheConfirmingWriteMustBeSentAfterTheAnswerOfTheOneBefore
   bound_.Answered(first, At(8), true);
   bound_.Answered(second, At(8), true);
   ExpectUnproven();
-  Write(8, 8.1);
-  Write(8.2, 8.3);
+  Writes({{8, 8.1}, {8.2, 8.3}});
   ExpectDeadline(0.5 + kProves);
 }
 
@@ -146,8 +151,7 @@ TEST_F(ExpiryBoundTest, WhatWasSentAtTheInstantOfAnAnswerButBeforeItDoesNotFollo
 TEST_F(ExpiryBoundTest, OneTouchBeforeIsTakenSinceAServerMayDropOne) {
   ConnectUnproven(-20, 0);
   Touch(1, 1.2);  // with the handshake this makes two
-  Write(3.2, 3.3);
-  Write(3.3, 3.4);
+  Writes({{3.2, 3.3}, {3.3, 3.4}});
   ExpectUnproven();  // from the handshake, 20 s ago
 }
 
@@ -161,14 +165,12 @@ TEST_F(ExpiryBoundTest, BeatsAloneKeepItProven) {
 TEST_F(ExpiryBoundTest, NeverShrinksByLaterAnswers) {
   ConnectNew(2, 2.1);
   Touch(2.2, 2.3);
-  Write(4.4, 4.5);
-  Write(4.6, 4.7);
+  Writes({{4.4, 4.5}, {4.6, 4.7}});
   ExpectDeadline(2 + kProves);
 }
 
 TEST_F(ExpiryBoundTest, AReconnectionIsATouchOfTheLeaderItself) {
-  ConnectNew(0, 0.1);
-  Write(0.2, 0.3);
+  ConnectAndWrite();
   Reconnect(7, 7.5);
   ExpectDeadline(0 + kProves);  // unchanged by the reconnection alone
   Write(7.6, 7.7);
@@ -176,14 +178,11 @@ TEST_F(ExpiryBoundTest, AReconnectionIsATouchOfTheLeaderItself) {
 }
 
 TEST_F(ExpiryBoundTest, AReconnectionAfterTheDeadlineNeedsNewEvidence) {
-  ConnectNew(0, 0.1);
-  Write(0.2, 0.3);
+  ConnectAndWrite();
   Reconnect(9, 9.4);
   Write(9.4, 9.5);  // answered at the deadline: the leader may have been about to close it
   ExpectUnproven();
-  Write(11.6, 11.7);
-  Write(11.8, 11.9);
-  Write(12, 12.1);
+  Writes({{11.6, 11.7}, {11.8, 11.9}, {12, 12.1}});
   ExpectDeadline(9 + kProves);  // the handshake, as a touch like any other
 }
 
@@ -205,15 +204,12 @@ TEST_F(ExpiryBoundTest, AfterARestartTheTouchesSinceTheHandshakeCountButNotTheHa
   Write(0.4, 0.5);
   ExpectUnproven();
   Touch(1, 1.1);
-  Write(3.2, 3.3);
-  Write(3.4, 3.5);
-  Write(3.6, 3.7);
+  Writes({{3.2, 3.3}, {3.4, 3.5}, {3.6, 3.7}});
   ExpectDeadline(0.4 + kProves);
 }
 
 TEST_F(ExpiryBoundTest, TheSmallestTimeoutOfASessionCounts) {
-  ConnectNew(0, 0.1);
-  Write(0.2, 0.3);
+  ConnectAndWrite();
   Reconnect(2, 2.1, /*timeout=*/5.5);
   ExpectDeadline(2 + 4.5);  // the leader counts from the handshake on
   Reconnect(3, 3.1, /*timeout=*/11);
@@ -222,8 +218,7 @@ TEST_F(ExpiryBoundTest, TheSmallestTimeoutOfASessionCounts) {
 }
 
 TEST_F(ExpiryBoundTest, ANewSessionOwesNothingToTheOneBefore) {
-  ConnectNew(0, 0.1);
-  Write(0.2, 0.3);
+  ConnectAndWrite();
   Reconnect(2, 2.1, /*timeout=*/5.5);
   ConnectNew(20, 20.1);
   ExpectDeadline(20 + kProves);

@@ -17,9 +17,8 @@ using State = SessionMachine::State;
 
 TEST(SessionMachine, ResolvesThenConnectsThenAnnouncesItsSession) {
   SessionScript s;
-  EXPECT_EQ(s.On(event::Start{}), "resolve");
-  EXPECT_EQ(s.On(event::Resolved{}), "open");
-  EXPECT_EQ(s.On(event::Connected{7}), "connected 7");
+  EXPECT_EQ(s.On({event::Start{}, event::Resolved{}, event::Connected{7}}),
+            "resolve | open | connected 7");
   EXPECT_EQ(s.state(), State::kConnected);
   EXPECT_TRUE(s.machine.connected());
   EXPECT_EQ(s.machine.session(), 7);
@@ -27,190 +26,164 @@ TEST(SessionMachine, ResolvesThenConnectsThenAnnouncesItsSession) {
 
 TEST(SessionMachine, PausesWhenNamesCannotBeResolvedAndTriesAgain) {
   SessionScript s = Resolving();
-  EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 1");
+  EXPECT_EQ(s.On({event::ResolveFailed{}}), "pause 1");
   EXPECT_EQ(s.state(), State::kPausing);
-  EXPECT_EQ(s.On(event::PauseOver{}), "resolve");
+  EXPECT_EQ(s.On({event::PauseOver{}}), "resolve");
 }
 
 TEST(SessionMachine, PausesWhenNoHandleCanBeOpened) {
-  SessionScript s = Connecting();
-  EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 1");
-  EXPECT_EQ(s.On(event::PauseOver{}), "resolve");
+  EXPECT_EQ(Connecting().On({event::ResolveFailed{}, event::PauseOver{}}), "pause 1 | resolve");
 }
 
 TEST(SessionMachine, PausesLongerWithEachFailureInARow) {
-  SessionScript s = Pausing();
-  s.On(event::PauseOver{});
-  EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 2");
+  EXPECT_EQ(Pausing().On({event::PauseOver{}, event::ResolveFailed{}}), "resolve | pause 2");
 }
 
 TEST(SessionMachine, ForgetsFailuresOnceConnected) {
-  SessionScript s = Pausing();
-  s.On(event::PauseOver{});
-  s.On(event::Resolved{});
-  s.On(event::Connected{7});
-  s.On(event::HandleEnded{kExpired});
-  EXPECT_EQ(s.On(event::ResolveFailed{}), "pause 1");
+  SessionScript s = After(Pausing(), {event::PauseOver{}, event::Resolved{}, event::Connected{7}});
+  EXPECT_EQ(s.On({event::HandleEnded{kExpired}, event::ResolveFailed{}}),
+            "close handle, expired, resolve | pause 1");
 }
 
 TEST(SessionMachine, ResolvesAgainAfterThreeRoundsWithoutASession) {
   SessionScript s = Connecting();
-  EXPECT_EQ(s.On(event::Disconnected{kThreeRounds - 1}), "");
-  EXPECT_EQ(s.On(event::Disconnected{kThreeRounds}), "close handle, pause 1");
-  EXPECT_EQ(s.On(event::PauseOver{}), "resolve");
+  EXPECT_EQ(s.On({event::Disconnected{kThreeRounds - 1}}), "");
+  EXPECT_EQ(s.On({event::Disconnected{kThreeRounds}, event::PauseOver{}}),
+            "close handle, pause 1 | resolve");
 }
 
 TEST(SessionMachine, PausesWhenItIsTurnedAwayWithoutEverHavingASession) {
-  SessionScript s = Connecting();
-  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, pause 1");
-  EXPECT_EQ(s.On(event::PauseOver{}), "resolve");
+  EXPECT_EQ(Connecting().On({event::HandleEnded{kExpired}, event::PauseOver{}}),
+            "close handle, pause 1 | resolve");
 }
 
 // ---- connection and session lost ---------------------------------------------------------------
 
 TEST(SessionMachine, KeepsTheSessionWhenTheConnectionIsLost) {
   SessionScript s = Connected();
-  EXPECT_EQ(s.On(event::Disconnected{1}), "disconnected");
+  EXPECT_EQ(s.On({event::Disconnected{1}}), "disconnected");
   EXPECT_EQ(s.state(), State::kSuspended);
   EXPECT_FALSE(s.machine.connected());
   EXPECT_EQ(s.machine.session(), 7);
 }
 
 TEST(SessionMachine, AnnouncesALossOfConnectionOnce) {
-  SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::Disconnected{2}), "");
+  EXPECT_EQ(Suspended().On({event::Disconnected{2}}), "");
 }
 
 // The session may be alive: its leases and places are worth waiting for.
 TEST(SessionMachine, NeverGivesUpASessionForFailedAttempts) {
   SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::Disconnected{100}), "");
+  EXPECT_EQ(s.On({event::Disconnected{100}}), "");
   EXPECT_EQ(s.state(), State::kSuspended);
 }
 
 TEST(SessionMachine, LooksWhetherTheServersHaveMovedOnceTheyWereSilentForTheTimeout) {
   SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::Disconnected{kThreeRounds, false}), "");
-  EXPECT_EQ(s.On(event::Disconnected{kThreeRounds + 1, true}), "");
-  EXPECT_EQ(s.On(event::Disconnected{2 * kThreeRounds, true}), "resolve");
-  EXPECT_EQ(s.On(event::Resolved{false}), "");
-  EXPECT_EQ(s.On(event::ResolveFailed{}), "");
+  EXPECT_EQ(s.On({event::Disconnected{kThreeRounds, false}}), "");
+  EXPECT_EQ(s.On({event::Disconnected{kThreeRounds + 1, true}}), "");
+  EXPECT_EQ(s.On({event::Disconnected{2 * kThreeRounds, true}}), "resolve");
+  EXPECT_EQ(s.On({event::Resolved{false}, event::ResolveFailed{}}), " | ");
   EXPECT_EQ(s.state(), State::kSuspended);
 }
 
 TEST(SessionMachine, GivesUpASilentSessionWhoseServersHaveMoved) {
-  SessionScript s = Suspended();
-  s.On(event::Disconnected{kThreeRounds, true});
-  EXPECT_EQ(s.On(event::Resolved{true}), "close handle, expired, open");
+  SessionScript s = After(Suspended(), {event::Disconnected{kThreeRounds, true}});
+  EXPECT_EQ(s.On({event::Resolved{true}}), "close handle, expired, open");
   EXPECT_EQ(s.state(), State::kConnecting);
   EXPECT_EQ(s.machine.session(), 0);
 }
 
 TEST(SessionMachine, KeepsASessionThatCameBackBeforeTheServersWereSeenToHaveMoved) {
-  SessionScript s = Suspended();
-  s.On(event::Disconnected{kThreeRounds, true});
-  s.On(event::Connected{s.machine.session()});
-  EXPECT_EQ(s.On(event::Resolved{true}), "");
+  SessionScript s = After(Suspended(), {event::Disconnected{kThreeRounds, true}});
+  EXPECT_EQ(s.On({event::Connected{7}, event::Resolved{true}}), "connected again 7 | ");
   EXPECT_EQ(s.state(), State::kConnected);
 }
 
 TEST(SessionMachine, ResumesItsSession) {
   SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::Connected{7}), "connected again 7");
+  EXPECT_EQ(s.On({event::Connected{7}}), "connected again 7");
   EXPECT_EQ(s.state(), State::kConnected);
 }
 
 TEST(SessionMachine, StartsANewSessionWhenOneHasExpired) {
   SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, expired, resolve");
+  EXPECT_EQ(s.On({event::HandleEnded{kExpired}}), "close handle, expired, resolve");
   EXPECT_EQ(s.machine.session(), 0);
-  EXPECT_EQ(s.On(event::Resolved{}), "open");
-  EXPECT_EQ(s.On(event::Connected{8}), "connected 8");
+  EXPECT_EQ(s.On({event::Resolved{}, event::Connected{8}}), "open | connected 8");
 }
 
 TEST(SessionMachine, HearsOfExpiryWhileConnected) {
   SessionScript s = Connected();
-  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, expired, resolve");
+  EXPECT_EQ(s.On({event::HandleEnded{kExpired}}), "close handle, expired, resolve");
   EXPECT_FALSE(s.machine.connected());
 }
 
 // ClickHouse Keeper may give a new session without a word.
 TEST(SessionMachine, TakesAnotherSessionsIdForALossOfItsOwn) {
   SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::Connected{8}), "expired, connected 8");
+  EXPECT_EQ(s.On({event::Connected{8}}), "expired, connected 8");
   EXPECT_EQ(s.machine.session(), 8);
 }
 
 TEST(SessionMachine, GivesUpForGoodWhenItsCredentialsAreRefused) {
   SessionScript s = Connecting();
-  EXPECT_EQ(s.On(event::HandleEnded{kAuthFailed}), "close handle, failed ZAUTHFAILED");
+  EXPECT_EQ(s.On({event::HandleEnded{kAuthFailed}}), "close handle, failed ZAUTHFAILED");
   EXPECT_EQ(s.state(), State::kFailed);
-  EXPECT_EQ(s.On(event::PauseOver{}), "");
-  EXPECT_EQ(s.On(event::Start{}), "");
+  EXPECT_EQ(s.On({event::PauseOver{}, event::Start{}}), " | ");
 }
 
 TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
-  SessionScript s = Suspended();
-  EXPECT_EQ(s.On(event::HandleEnded{kAuthFailed}), "close handle, expired, failed ZAUTHFAILED");
+  EXPECT_EQ(Suspended().On({event::HandleEnded{kAuthFailed}}),
+            "close handle, expired, failed ZAUTHFAILED");
 }
 
 // ---- close -------------------------------------------------------------------------------------
 
 TEST(SessionMachine, DrainsThenClosesItsHandle) {
   SessionScript s = Connected();
-  EXPECT_EQ(s.On(event::CloseRequested{}), "drain");
+  EXPECT_EQ(s.On({event::CloseRequested{}}), "drain");
   EXPECT_TRUE(s.machine.connected());
-  EXPECT_EQ(s.On(event::Drained{}), "close handle, closed");
+  EXPECT_EQ(s.On({event::Drained{}}), "close handle, closed");
   EXPECT_FALSE(s.machine.connected());
   EXPECT_EQ(s.machine.session(), 0);
 }
 
 TEST(SessionMachine, ClosesFromAnyState) {
-  for (const SessionScript& from : {Fresh(), Resolving(), Pausing(), Failed()}) {
-    SessionScript s = from;
-    EXPECT_EQ(s.On(event::CloseRequested{}), "drain");
-    EXPECT_EQ(s.On(event::Drained{}), "closed");
+  for (SessionScript s : {Fresh(), Resolving(), Pausing(), Failed()}) {
+    EXPECT_EQ(s.On({event::CloseRequested{}, event::Drained{}}), "drain | closed");
   }
-  for (const SessionScript& from : {Connecting(), Connected(), Suspended()}) {
-    SessionScript s = from;
-    EXPECT_EQ(s.On(event::CloseRequested{}), "drain");
-    EXPECT_EQ(s.On(event::Drained{}), "close handle, closed");
+  for (SessionScript s : {Connecting(), Connected(), Suspended()}) {
+    EXPECT_EQ(s.On({event::CloseRequested{}, event::Drained{}}), "drain | close handle, closed");
   }
 }
 
 TEST(SessionMachine, ComesBackWhileItDrains) {
   SessionScript s = Closing(Connected());
-  EXPECT_EQ(s.On(event::Disconnected{1}), "disconnected");
-  EXPECT_EQ(s.On(event::Connected{7}), "connected again 7");
+  EXPECT_EQ(s.On({event::Disconnected{1}, event::Connected{7}}),
+            "disconnected | connected again 7");
   EXPECT_EQ(s.state(), State::kClosing);
   EXPECT_TRUE(s.machine.connected());
 }
 
 TEST(SessionMachine, StartsNoNewSessionWhileItDrains) {
-  SessionScript s = Closing(Suspended());
-  EXPECT_EQ(s.On(event::HandleEnded{kExpired}), "close handle, expired");
-  EXPECT_EQ(s.On(event::Drained{}), "closed");
+  EXPECT_EQ(Closing(Suspended()).On({event::HandleEnded{kExpired}, event::Drained{}}),
+            "close handle, expired | closed");
 }
 
 TEST(SessionMachine, OpensNothingWhenNamesAreResolvedAfterClose) {
-  SessionScript s = Closing(Resolving());
-  EXPECT_EQ(s.On(event::Resolved{}), "");
-  EXPECT_EQ(s.On(event::ResolveFailed{}), "");
-  SessionScript paused = Closing(Pausing());
-  EXPECT_EQ(paused.On(event::PauseOver{}), "");
+  EXPECT_EQ(Closing(Resolving()).On({event::Resolved{}, event::ResolveFailed{}}), " | ");
+  EXPECT_EQ(Closing(Pausing()).On({event::PauseOver{}}), "");
 }
 
 TEST(SessionMachine, ClosesOnce) {
-  SessionScript s = Closing(Connected());
-  EXPECT_EQ(s.On(event::CloseRequested{}), "");
-  s.On(event::Drained{});
-  EXPECT_EQ(s.On(event::CloseRequested{}), "");
-  EXPECT_EQ(s.On(event::Drained{}), "");
+  EXPECT_EQ(Closing(Connected()).On({event::CloseRequested{}}), "");
+  EXPECT_EQ(Closed(Connected()).On({event::CloseRequested{}, event::Drained{}}), " | ");
 }
 
 TEST(SessionMachine, IsDrainedOnlyWhenClosing) {
   SessionScript s = Connected();
-  EXPECT_EQ(s.On(event::Drained{}), "");
+  EXPECT_EQ(s.On({event::Drained{}}), "");
   EXPECT_EQ(s.state(), State::kConnected);
 }
 

@@ -2,6 +2,8 @@
 
 #include "lib/session/machine/session_machine_test_script.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -27,55 +29,32 @@ struct TextOf {
   std::string operator()(const action::AnnounceClosed&) const { return "closed"; }
 };
 
-std::string Text(const Actions& actions) {
-  return absl::StrJoin(actions, ", ", [](std::string* out, const Action& action) {
-    out->append(std::visit(TextOf(), action));
+}  // namespace
+
+std::string SessionScript::On(const std::vector<Event>& events) {
+  return absl::StrJoin(events, " | ", [this](std::string* out, const Event& event) {
+    absl::StrAppend(out,
+                    absl::StrJoin(machine.On(event), ", ", [](auto* text, const Action& action) {
+                      text->append(std::visit(TextOf(), action));
+                    }));
   });
 }
 
-}  // namespace
-
-std::string SessionScript::On(const Event& event) { return Text(machine.On(event)); }
+SessionScript After(SessionScript s, const std::vector<Event>& events) {
+  s.On(events);
+  return s;
+}
 
 SessionScript Fresh() { return {}; }
-SessionScript Resolving() {
-  SessionScript s;
-  s.On(event::Start{});
-  return s;
-}
-SessionScript Connecting() {
-  SessionScript s = Resolving();
-  s.On(event::Resolved{});
-  return s;
-}
-SessionScript Pausing() {
-  SessionScript s = Resolving();
-  s.On(event::ResolveFailed{});
-  return s;
-}
-SessionScript Connected() {
-  SessionScript s = Connecting();
-  s.On(event::Connected{7});
-  return s;
-}
-SessionScript Suspended() {
-  SessionScript s = Connected();
-  s.On(event::Disconnected{1});
-  return s;
-}
-SessionScript Failed() {
-  SessionScript s = Connecting();
-  s.On(event::HandleEnded{kAuthFailed});
-  return s;
-}
-SessionScript Closing(SessionScript s) {
-  s.On(event::CloseRequested{});
-  return s;
-}
+SessionScript Resolving() { return After(Fresh(), {event::Start{}}); }
+SessionScript Connecting() { return After(Resolving(), {event::Resolved{}}); }
+SessionScript Pausing() { return After(Resolving(), {event::ResolveFailed{}}); }
+SessionScript Connected() { return After(Connecting(), {event::Connected{7}}); }
+SessionScript Suspended() { return After(Connected(), {event::Disconnected{1}}); }
+SessionScript Failed() { return After(Connecting(), {event::HandleEnded{kAuthFailed}}); }
+SessionScript Closing(SessionScript s) { return After(std::move(s), {event::CloseRequested{}}); }
 SessionScript Closed(SessionScript s) {
-  s.On(event::CloseRequested{});
-  s.On(event::Drained{});
-  return s;
+  return After(std::move(s), {event::CloseRequested{}, event::Drained{}});
 }
 
 }  // namespace zkrecipes::session

@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_TEST_SCRIPT_H_
 
 #include <string>
+#include <vector>
 
 #include "lib/session/machine/session_machine.h"
 
@@ -14,13 +15,16 @@ inline constexpr int kThreeRounds = 3 * kServers;
 inline constexpr zk::Code kExpired = zk::Code::kSessionExpired;
 inline constexpr zk::Code kAuthFailed = zk::Code::kAuthFailed;
 
-// For tests: a machine, and as text what it does. The texts are in session_machine_test_script.cc.
+// For tests: a machine, and as text what it does at each event: "close handle, expired | pause 1". The
+// texts are in session_machine_test_script.cc.
 struct SessionScript {
   SessionMachine machine{kServers};
 
-  std::string On(const Event& event);
+  std::string On(const std::vector<Event>& events);
   SessionMachine::State state() const { return machine.state(); }
 };
+
+SessionScript After(SessionScript s, const std::vector<Event>& events);
 
 // Stories that have come as far as that; their session is 7.
 SessionScript Fresh();
