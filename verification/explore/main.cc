@@ -11,7 +11,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 
-#include "verification/explore/exhaustive.h"
 #include "verification/explore/sets.h"
 
 namespace zkrecipes::explore {
@@ -46,7 +45,7 @@ int ExploreThem(const Flags& flags) {
     const auto& names = flags.names;
     const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
     if (names.empty() ? flags.all || set.quick() : named) {
-      good = Explore(set.name, Begin(set), {.time = absl::Minutes(flags.minutes)}) && good;
+      good = Explore(set, {.time = absl::Minutes(flags.minutes)}) && good;
     }
   }
   return good ? 0 : 1;
