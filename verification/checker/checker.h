@@ -34,6 +34,8 @@ struct Limits {
   // The children of the paths under test, in full, listed after every client was closed or its
   // session had expired. nullopt: not listed, and the rule of orphans is not applied.
   std::optional<std::vector<std::string>> left = std::nullopt;
+
+  bool operator==(const Limits&) const = default;
 };
 
 struct Violation {
@@ -44,13 +46,15 @@ struct Violation {
 };
 
 struct FaultFigures {
-  std::string name;
-  std::string target;
+  std::string name = "";
+  std::string target = "";
   int64_t begin = 0;
   int64_t end = 0;     // kMended, or the end of the history
   int64_t grants = 0;  // from its begin to the next fault after it, or to the end of the history
   absl::Duration longest_without_grant = absl::ZeroDuration();  // in that time
   std::optional<absl::Duration> first_grant = std::nullopt;     // after its end, in that time
+
+  bool operator==(const FaultFigures&) const = default;
 };
 
 struct Figures {

@@ -64,28 +64,21 @@ TEST_F(HistoryFileTest, MustBeThere) {
 // ---- run.json ----------------------------------------------------------------------------------
 
 TEST(RunDirectory, LimitsComeBackWhole) {
-  Limits limits;
-  limits.progress = absl::Seconds(7);
-  limits.recovery = absl::Milliseconds(1500);
-  limits.wall_less_boot = absl::Nanoseconds(-12345678901);
-  limits.left = {"/lock/a"};
-  limits.failures_at_rest = {"OK"};
+  const Limits limits{.progress = absl::Seconds(7),
+                      .recovery = absl::Milliseconds(1500),
+                      .wall_less_boot = absl::Nanoseconds(-12345678901),
+                      .failures_at_rest = {"OK"},
+                      .left = {{"/lock/a"}}};
   const auto run = FromJson(ToJson("A title", limits));
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(run->title, "A title");
-  EXPECT_EQ(run->limits.progress, limits.progress);
-  EXPECT_EQ(run->limits.recovery, limits.recovery);
-  EXPECT_EQ(run->limits.rounding, limits.rounding);
-  EXPECT_EQ(run->limits.wall_less_boot, limits.wall_less_boot);
-  EXPECT_EQ(run->limits.left, limits.left);
-  EXPECT_EQ(run->limits.failures_at_rest, limits.failures_at_rest);
+  EXPECT_TRUE(run->limits == limits);
 }
 
 TEST(RunDirectory, WhatIsLeftOutStaysAsItIs) {
   const auto run = FromJson("{}");
   ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->limits.progress, Limits().progress);
-  EXPECT_FALSE(run->limits.left.has_value());
+  EXPECT_TRUE(run->limits == Limits());
 }
 
 TEST(RunDirectory, RefusesWhatIsNoObjectOfLimits) {
