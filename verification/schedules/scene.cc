@@ -15,21 +15,9 @@ namespace zkrecipes::schedules {
 
 using testing::memory::ConnectionId;
 
-namespace {
-
-testing::memory::ModelOptions ModelOf(const SceneOptions& options) {
-  testing::memory::ModelOptions model;
-  model.servers = options.servers;
-  model.keep_history = true;
-  model.hostile_expiry = true;
-  return model;
-}
-
-}  // namespace
-
 Scene::Scene(const SceneOptions& options)
     : options_(options),
-      simulation_(ModelOf(options), options.seed),
+      simulation_({.keep_history = true, .hostile_expiry = true}, options.seed),
       history_(kLockPath),
       slots_(static_cast<size_t>(options.slots)) {
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
@@ -99,7 +87,7 @@ void Scene::ListOrdinary(std::vector<Move>& moves) {
 }
 
 void Scene::Break(const std::string& rule, const std::string& what) {
-  if (!broken_.has_value()) broken_ = BrokenRule{rule, what};
+  if (!broken_.has_value()) broken_ = {rule, what};
 }
 
 ConnectionId Scene::ConnectionOf(uint32_t process) {
@@ -114,7 +102,7 @@ std::vector<ConnectionId> Scene::Orphans() {
   std::vector<ConnectionId> orphans;
   model().ForEachConnection([&](ConnectionId id) {
     const auto owns = [id](const Process& process) { return process.host->Owns(id); };
-    if (std::none_of(processes_.begin(), processes_.end(), owns)) orphans.push_back(id);
+    if (std::ranges::none_of(processes_, owns)) orphans.push_back(id);
   });
   return orphans;
 }
@@ -124,13 +112,12 @@ std::vector<ConnectionId> Scene::Orphans() {
 void Scene::Check() {
   history_.Follow(model(), now());
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i] == nullptr) continue;
-    if (slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
+    if (slots_[i] != nullptr && slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
   }
-  if (strict()) CheckOneBelieves();
+  if (delays()) CheckOneBelieves();
 }
 
-// A strict lease may outlive its node: it rests on the delay that the next holder waits.
+// A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.
 void Scene::CheckOneBelieves() {
   std::string who;
   for (const auto& attempt : slots_) {
@@ -148,7 +135,7 @@ void Scene::CheckLease(Attempt& attempt, size_t slot) {
   const std::string who = absl::StrCat("slot ", slot, " with ", attempt.lease->node());
   if (attempt.losses > 0) Break("held after its loss", who);
   const absl::Duration left = attempt.lease->remaining();
-  if (!strict() && left > absl::ZeroDuration() && history_.IsGone(attempt.node)) {
+  if (!delays() && left > absl::ZeroDuration() && history_.IsGone(attempt.node)) {
     Break("believed too long", absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
   }
   const zk::SessionId owner = history_.OwnerOf(attempt.node);

@@ -64,11 +64,10 @@ struct Attempt {
 struct SceneOptions {
   int processes = 3;
   int slots = 4;  // the i-th belongs to process i modulo `processes`
-  int servers = 3;
   uint64_t seed = 1;
   int32_t next_sequence = 0;  // of the queue; nonzero: the queue is there from the beginning
   std::vector<queue::Mode> modes = {};               // of the slots; empty: all are exclusive
-  absl::Duration lock_delay = absl::ZeroDuration();  // nonzero: all leases are strict
+  absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
   LeaseOptions lease = {};
 };
 
@@ -105,7 +104,7 @@ class Scene {
   std::optional<int> ServerOf(uint32_t process) const {
     return processes_[process].host->ConnectedTo();
   }
-  bool strict() const { return options_.lock_delay > absl::ZeroDuration(); }
+  bool delays() const { return options_.lock_delay > absl::ZeroDuration(); }
   int grants() const { return grants_; }
   // What each slot holds or waits for, for a story.
   std::string Describe();
@@ -157,6 +156,8 @@ class Scene {
   void Forget(uint32_t process);         // REQUIRES: it is connected
   void ArriveTooLate(uint32_t process);  // REQUIRES: it is connected, and its session lives
   void TalkUntilIdle(uint32_t process);
+  template <typename F>
+  void WhilePaused(uint32_t process, F what_others_do);
   void SetPingGap(absl::Duration gap);
   void OperatorDeletes(uint32_t which);
 

@@ -14,23 +14,26 @@ namespace zkrecipes::schedules {
 using testing::memory::ConnectionId;
 using testing::memory::Host;
 
-// What docs/lease.md assumes for the sessions of a Scene. (Strict leases do not.)
+// What docs/lease.md assumes for the sessions of a Scene. (Those with a lock delay do not.)
 constexpr absl::Duration kLongestPingGap = absl::Milliseconds(1100);
 
 void Scene::SetPingGap(absl::Duration gap) {
-  model().SetPingGap(strict() ? gap : std::min(gap, kLongestPingGap), now());
+  model().SetPingGap(delays() ? gap : std::min(gap, kLongestPingGap), now());
+}
+
+template <typename F>
+void Scene::WhilePaused(uint32_t process, F what_others_do) {
+  const bool was_paused = host(process).paused();
+  host(process).set_paused(true);
+  what_others_do();
+  host(process).set_paused(was_paused);
 }
 
 // The ensemble expires no session that it hears of, so the client stands still for that long first.
-// (Strict leases do not rely on it.)
+// (Leases with a lock delay do not rely on it.)
 void Scene::Expire(uint32_t process) {
   const internal::ClientCore& core = *processes_[process].core;
-  if (!strict()) {
-    const bool was_paused = host(process).paused();
-    host(process).set_paused(true);
-    RunUntil(now() + core.session_timeout());
-    host(process).set_paused(was_paused);
-  }
+  if (!delays()) WhilePaused(process, [&] { RunUntil(now() + core.session_timeout()); });
   (void)model().Expire(core.session_id(), now());
 }
 
@@ -65,10 +68,7 @@ void Scene::ArriveTooLate(uint32_t process) {
   TalkUntilIdle(process);
   while (model().CanCloseDue()) model().CloseDue();
   // Committed before the client hears of it.
-  const bool was_paused = host(process).paused();
-  host(process).set_paused(true);
-  simulation_.RunUntilIdle();
-  host(process).set_paused(was_paused);
+  WhilePaused(process, [this] { simulation_.RunUntilIdle(); });
 }
 
 void Scene::OperatorDeletes(uint32_t which) {
@@ -117,8 +117,7 @@ void Scene::LetEachHaveATurn() {
       attempt->Release();
       attempt = nullptr;
     }
-    const auto idle = [](const auto& attempt) { return attempt == nullptr; };
-    if (std::all_of(slots_.begin(), slots_.end(), idle)) return;
+    if (std::ranges::count(slots_, nullptr) == std::ssize(slots_)) return;
   }
   Break("never answered", Describe());
 }
@@ -136,11 +135,10 @@ void Scene::CheckWasTold(const Attempt& attempt) {
 void Scene::CheckWatches() {
   if (troubled_ || model().connections_made() > processes_.size()) return;
   for (const auto& [session, path] : model().Watches()) {
-    bool wanted = false;
-    for (const auto& [czxid, node] : history_.nodes()) {
-      wanted |=
-          history_.OwnerOf(czxid) == session && (path == node || history_.MayWatch(czxid, path));
-    }
+    const bool wanted = std::ranges::any_of(history_.nodes(), [&](const auto& node) {
+      return history_.OwnerOf(node.first) == session &&
+             (path == node.second || history_.MayWatch(node.first, path));
+    });
     if (!wanted) Break("watch left behind", path);
   }
 }

@@ -22,12 +22,11 @@ constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
 }  // namespace
 
 size_t Scene::OpenClient() {
-  Process process;
-  process.host = simulation_.AddHost();
-  process.core = simulation_.NewClient(
-      process.host, {.session_timeout = kSessionTimeout, .lease = options_.lease});
-  process.core->Start([](const absl::Status&) {});
-  processes_.push_back(std::move(process));
+  const auto host = simulation_.AddHost();
+  const auto core =
+      simulation_.NewClient(host, {.session_timeout = kSessionTimeout, .lease = options_.lease});
+  core->Start([](const absl::Status&) {});
+  processes_.push_back({host, core});
   return processes_.size() - 1;
 }
 
@@ -144,7 +143,7 @@ void Scene::OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease 
   attempt->node = internal::LeaseMaker::StateOf(lease)->node_czxid();
   CheckGrant(*attempt, lease, absl::StrCat("slot ", slot, " with ", lease.node()));
   Check();  // that no other slot still believes
-  if (strict()) CheckDelay(attempt, absl::StrCat("slot ", slot, " with ", lease.node()));
+  if (delays()) CheckDelay(attempt, absl::StrCat("slot ", slot, " with ", lease.node()));
   attempt->lease = std::move(lease);
   attempt->gave_back = attempt->closed;  // before it heard of the grant
   attempt->on_lost.emplace(attempt->lease->lost(), [a = attempt.get()] { ++a->losses; });
