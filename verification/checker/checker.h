@@ -23,14 +23,6 @@ struct Limits {
   absl::Duration recovery = absl::Seconds(30);
   // The servers' wall clock less CLOCK_BOOTTIME, read one after the other during the run.
   absl::Duration wall_less_boot = absl::ZeroDuration();
-  // How far that may be off, and the times of transactions: those are whole milliseconds.
-  absl::Duration rounding = absl::Milliseconds(5);
-  // What a kFailed's `detail` may begin with while there are faults, and for attempts that begin later
-  // than `recovery` after kQuiet (but for waits of less than `recovery` that time out).
-  std::vector<std::string> failures_under_faults = {"CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE",
-                                                    "ABORTED", "FAILED_PRECONDITION"};
-  std::vector<std::string> failures_at_rest = {"CANCELLED", "FAILED_PRECONDITION",
-                                               "UNAVAILABLE: busy"};
   // The children of the paths under test, in full, listed after every client was closed or its
   // session had expired. nullopt: not listed, and the rule of orphans is not applied.
   std::optional<std::vector<std::string>> left = std::nullopt;

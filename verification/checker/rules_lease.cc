@@ -89,7 +89,7 @@ int64_t VanishedAt(const Case& c, const Attempt& attempt) {
   if (node == nullptr || node->life->gone_zxid == 0) return kNever;
   const int64_t gone =
       absl::ToInt64Nanoseconds(absl::Milliseconds(node->life->gone_ms) - c.limits.wall_less_boot);
-  const int64_t rounding = absl::ToInt64Nanoseconds(c.limits.rounding);
+  const int64_t rounding = absl::ToInt64Nanoseconds(kRounding);
   const bool released = attempt.release != nullptr && attempt.release->at <= gone + rounding;
   return released ? kNever : gone - rounding;
 }

@@ -112,7 +112,7 @@ void StaleWrite(Case& c) {
 // The leader's clock when the grant was heard of: no transaction that led to it is later.
 int64_t LatestMs(const Case& c, const Attempt& attempt) {
   return absl::ToInt64Milliseconds(absl::Nanoseconds(attempt.granted_at()) +
-                                   c.limits.wall_less_boot + c.limits.rounding);
+                                   c.limits.wall_less_boot + kRounding);
 }
 
 template <typename... Parts>

@@ -2,6 +2,8 @@
 
 #include "verification/checker/transaction_log.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -204,17 +206,6 @@ std::vector<int64_t> SnapshotsIn(const std::string& directory) {
 
 }  // namespace
 
-int64_t Adler32(const std::string& bytes) {
-  constexpr uint32_t kPrime = 65521;
-  uint32_t a = 1;
-  uint32_t b = 0;
-  for (const char byte : bytes) {
-    a = (a + static_cast<unsigned char>(byte)) % kPrime;
-    b = (b + a) % kPrime;
-  }
-  return static_cast<int64_t>(b) << 16 | a;
-}
-
 absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& bytes) {
   std::vector<Transaction> transactions;
   if (bytes.size() < kFileHeader) return transactions;  // killed when it had just made the file
@@ -225,7 +216,8 @@ absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& b
     const std::string record = in.String();
     const char end = in.Byte();
     if (!in.ok() || record.empty() || end != kEndOfRecord) return transactions;
-    if (checksum != Adler32(record)) {
+    const auto* begin = reinterpret_cast<const Bytef*>(record.data());
+    if (checksum != static_cast<int64_t>(adler32_z(1, begin, record.size()))) {
       if (in.rest().find_first_not_of('\0') == std::string_view::npos) return transactions;
       return absl::DataLossError(
           absl::StrCat("a wrong checksum behind ", transactions.size(), " transactions"));

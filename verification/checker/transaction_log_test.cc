@@ -2,6 +2,8 @@
 
 #include "verification/checker/transaction_log.h"
 
+#include <zlib.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,11 +47,8 @@ class LogFile {
   LogFile& Add(int64_t zxid, int32_t type, const std::string& record, int64_t session = 7) {
     const std::string entry =
         Long(session) + Int(1) + Long(zxid) + Long(1000 + zxid) + Int(type) + record + Digest();
-    bytes_ += Long(Adler32(entry)) + Text(entry) + "B";
-    return *this;
-  }
-  LogFile& Bytes(const std::string& bytes) {
-    bytes_ += bytes;
+    const auto* begin = reinterpret_cast<const Bytef*>(entry.data());
+    bytes_ += Long(static_cast<int64_t>(adler32_z(1, begin, entry.size()))) + Text(entry) + "B";
     return *this;
   }
   std::string bytes() const { return bytes_; }
@@ -77,8 +76,6 @@ std::vector<std::string> Told(const std::vector<Transaction>& log) {
   }
   return all;
 }
-
-TEST(TransactionLog, HasTheNumberOfRfc1950) { EXPECT_EQ(Adler32("Wikipedia"), 0x11E60398); }
 
 TEST(TransactionLog, ReadsWhatIsCreatedAndDeleted) {
   const std::string rest = Text("") + OpenAcl() + Int(1);
@@ -115,11 +112,6 @@ TEST(TransactionLog, ReadsTheEndOfASessionWithAndWithoutItsNodes) {
   log.Add(1, -11, Int(2) + Text("/a") + Text("/b")).Add(2, -11, Int(0));
   log.Add(3, -11, "");  // closeSessionTxn.enabled=false
   EXPECT_THAT(Told(log.Read()), ElementsAre("-/a -/b end", "end", "end"));
-}
-
-TEST(TransactionLog, EndsAtThePadding) {
-  const LogFile log = LogFile().Add(1, 2, Text("/a")).Bytes(std::string(100, '\0'));
-  EXPECT_THAT(log.Read(), SizeIs(1));
 }
 
 TEST(TransactionLog, EndsWhereverItWasCutOff) {

@@ -22,13 +22,13 @@ constexpr uint32_t kUsers = 60;
 
 bool IsSlow(MoveKind kind) { return kind == kCloseDue || kind == kAdvance; }
 
-// Chooses what to try next in a Scene. The same seed chooses the same.
+// Chooses what to try next in a LockWorld. The same seed chooses the same.
 class Chooser {
  public:
-  // `scene` outlives it.
-  Chooser(uint64_t seed, Weather weather, Scene& scene)
-      : random_(seed), weather_(weather), scene_(scene) {
-    for (const MoveRow& row : Scene::kMoves) {
+  // `world` outlives it.
+  Chooser(uint64_t seed, Weather weather, LockWorld& world)
+      : random_(seed), weather_(weather), world_(world) {
+    for (const MoveRow& row : LockWorld::kMoves) {
       troubles_.insert(troubles_.end(), row.weights[static_cast<size_t>(weather)], row.kind);
     }
     if (weather == Weather::kEdge) ChooseBeginning();
@@ -44,7 +44,7 @@ class Chooser {
     if (Chance(kTrouble[static_cast<size_t>(weather_)])) return TroubleMove();
     if (Chance(kUsers)) return UsersMove();
     ordinary_.clear();
-    scene_.ListOrdinary(ordinary_);
+    world_.ListOrdinary(ordinary_);
     if (ordinary_.empty()) return UsersMove();
     // While something else can happen, time rarely goes on, and sessions that are due rarely end.
     while (ordinary_.size() > 1 && IsSlow(ordinary_.back().kind) && !Chance(30)) {
@@ -60,7 +60,7 @@ class Chooser {
   void ChooseBeginning() {
     if (Chance(500)) planned_.push_back({kLoseTouches, 0, 1});
     if (Chance(700)) planned_.push_back({kPingGap, 0, AnyPingGap()});
-    for (uint32_t i = 0; i < scene_.CountOf(Who::kProcess); ++i) {
+    for (uint32_t i = 0; i < world_.CountOf(Who::kProcess); ++i) {
       planned_.push_back({kRate, i, AnyRate()});
     }
   }
@@ -77,7 +77,7 @@ class Chooser {
 
   // Leases with a lock delay assume nothing of it.
   uint32_t AnyPingGap() {
-    if (scene_.delays()) return 250 + Below(8000);
+    if (world_.delays()) return 250 + Below(8000);
     return Chance(500) ? 1100 : 250 + Below(851);
   }
 
@@ -86,7 +86,7 @@ class Chooser {
       case kNetwork:
         return Chance(600) ? 0 : Below(4);
       case kMoveTo:
-        return Below(scene_.CountOf(Who::kServer) + 1);
+        return Below(world_.CountOf(Who::kServer) + 1);
       case kRate:
         return AnyRate();
       case kWait:
@@ -95,17 +95,17 @@ class Chooser {
       case kPingGap:
         return AnyPingGap();
       case kOperator:
-        return Below(scene_.CountOf(Who::kSlot));
+        return Below(world_.CountOf(Who::kSlot));
       default:
         return Below(row.below);
     }
   }
 
   std::optional<Move> UsersMove() {
-    const uint32_t slot = Below(scene_.CountOf(Who::kSlot));
-    if (scene_.Can({kGoUpOrDown, slot}) && Chance(400)) return Move{kGoUpOrDown, slot};
-    if (scene_.Can({kRelease, slot})) return Move{kRelease, slot};
-    if (!scene_.Can({kAcquire, slot})) {
+    const uint32_t slot = Below(world_.CountOf(Who::kSlot));
+    if (world_.Can({kGoUpOrDown, slot}) && Chance(400)) return Move{kGoUpOrDown, slot};
+    if (world_.Can({kRelease, slot})) return Move{kRelease, slot};
+    if (!world_.Can({kAcquire, slot})) {
       return Chance(100) ? std::optional(Move{kCancel, slot}) : std::nullopt;
     }
     const uint32_t how = Below(8);
@@ -116,7 +116,7 @@ class Chooser {
   // A process is cut off, and its session ends at once: only the lock delay protects what it
   // believes.
   Move Vanish() {
-    const uint32_t who = Below(scene_.CountOf(Who::kProcess));
+    const uint32_t who = Below(world_.CountOf(Who::kProcess));
     planned_ = {{kGoOn, 0, 1000 + Below(5000)}, {kExpire, who}};
     return {kNetwork, who, static_cast<uint32_t>(testing::memory::Host::Network::kSilent)};
   }
@@ -124,22 +124,22 @@ class Chooser {
   // The link from the leader stands still for about a ping gap. Then what waited on it comes out at
   // once, and is the last that the process hears of its leader.
   Move StallAndForget() {
-    const uint32_t who = Below(scene_.CountOf(Who::kProcess));
+    const uint32_t who = Below(world_.CountOf(Who::kProcess));
     planned_ = {{kForget, who}, {kWait, 0, 1100 + Below(400)}};
-    return {kStall, static_cast<uint32_t>(scene_.ServerOf(who).value_or(0)), 1};
+    return {kStall, static_cast<uint32_t>(world_.ServerOf(who).value_or(0)), 1};
   }
 
   Move TroubleMove() {
-    if (scene_.delays() && Chance(200)) return Vanish();
+    if (world_.delays() && Chance(200)) return Vanish();
     const MoveRow& row = RowOf(troubles_[Below(troubles_.size())]);
     const bool at_the_edge = weather_ == Weather::kEdge;
     if (row.kind == kStall && at_the_edge && Chance(200)) return StallAndForget();
-    return {row.kind, Below(scene_.CountOf(row.who)), AnyWhich(row)};
+    return {row.kind, Below(world_.CountOf(row.who)), AnyWhich(row)};
   }
 
   std::mt19937_64 random_;
   const Weather weather_;
-  Scene& scene_;
+  LockWorld& world_;
   std::vector<MoveKind> troubles_;  // each as often as its weight says
   std::vector<Move> planned_;       // last first
   std::vector<Move> ordinary_;
@@ -147,17 +147,17 @@ class Chooser {
 
 }  // namespace
 
-Schedule RunRandom(const SceneOptions& options, Weather weather, int length) {
-  Scene scene(options);
-  Chooser chooser(~options.seed, weather, scene);  // `seed` itself is the simulation's
+Schedule RunRandom(const LockWorldOptions& options, Weather weather, int length) {
+  LockWorld world(options);
+  Chooser chooser(~options.seed, weather, world);  // `seed` itself is the simulation's
   std::vector<Move> made;
   made.reserve(static_cast<size_t>(length));
-  for (int i = 0; i < length && !scene.broken().has_value(); ++i) {
+  for (int i = 0; i < length && !world.broken().has_value(); ++i) {
     const std::optional<Move> move = chooser.Next();
-    if (move.has_value() && scene.Make(*move)) made.push_back(*move);
+    if (move.has_value() && world.Make(*move)) made.push_back(*move);
   }
-  scene.EndQuietly();
-  return {std::move(made), scene.broken(), scene.grants()};
+  world.EndQuietly();
+  return {std::move(made), world.broken(), world.grants()};
 }
 
 }  // namespace zkrecipes::schedules
