@@ -120,7 +120,7 @@ class LockWorld {
   int servers() { return model().servers(); }
   void Break(const std::string& rule, const std::string& what);
 
-  // What happens by itself, and what is checked after each move (world.cc).
+  // What happens by itself, and what is checked after each move (lock_world.cc).
   void Check();
   void CheckLease(Bid& bid, size_t slot);
   void CheckOneBelieves();

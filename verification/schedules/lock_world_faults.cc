@@ -135,10 +135,11 @@ void LockWorld::CheckWasTold(const Bid& bid) {
 void LockWorld::CheckWatches() {
   if (troubled_ || model().connections_made() > processes_.size()) return;
   for (const auto& [session, path] : model().Watches()) {
-    const bool wanted = std::ranges::any_of(history_.nodes(), [&](const auto& node) {
-      return history_.OwnerOf(node.first) == session &&
-             (path == node.second || history_.MayWatch(node.first, path));
-    });
+    bool wanted = false;
+    for (const auto& [czxid, node] : history_.nodes()) {
+      wanted |=
+          history_.OwnerOf(czxid) == session && (path == node || history_.MayWatch(czxid, path));
+    }
     if (!wanted) Break("watch left behind", path);
   }
 }
