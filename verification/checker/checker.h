@@ -23,17 +23,11 @@ struct Limits {
   absl::Duration recovery = absl::Seconds(30);
   // The servers' wall clock less CLOCK_BOOTTIME, read one after the other during the run.
   absl::Duration wall_less_boot = absl::ZeroDuration();
-  // How far that may be off, and the times of transactions: those are whole milliseconds.
-  absl::Duration rounding = absl::Milliseconds(5);
-  // What a kFailed's `detail` may begin with while there are faults, and for attempts that begin later
-  // than `recovery` after kQuiet (but for waits of less than `recovery` that time out).
-  std::vector<std::string> failures_under_faults = {"CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE",
-                                                    "ABORTED", "FAILED_PRECONDITION"};
-  std::vector<std::string> failures_at_rest = {"CANCELLED", "FAILED_PRECONDITION",
-                                               "UNAVAILABLE: busy"};
   // The children of the paths under test, in full, listed after every client was closed or its
   // session had expired. nullopt: not listed, and the rule of orphans is not applied.
   std::optional<std::vector<std::string>> left = std::nullopt;
+
+  bool operator==(const Limits&) const = default;
 };
 
 struct Violation {
@@ -44,13 +38,15 @@ struct Violation {
 };
 
 struct FaultFigures {
-  std::string name;
-  std::string target;
+  std::string name = "";
+  std::string target = "";
   int64_t begin = 0;
   int64_t end = 0;     // kMended, or the end of the history
   int64_t grants = 0;  // from its begin to the next fault after it, or to the end of the history
   absl::Duration longest_without_grant = absl::ZeroDuration();  // in that time
   std::optional<absl::Duration> first_grant = std::nullopt;     // after its end, in that time
+
+  bool operator==(const FaultFigures&) const = default;
 };
 
 struct Figures {

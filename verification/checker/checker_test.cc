@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
@@ -20,6 +19,7 @@
 namespace zkrecipes::history {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct JudgedHistory {
@@ -32,23 +32,16 @@ std::ostream& operator<<(std::ostream& out, const JudgedHistory& h) { return out
 std::vector<JudgedHistory> JudgedHistories() {
   std::vector<std::pair<std::string, std::string>> beginnings;
   std::vector<JudgedHistory> histories;
-  std::string* last = nullptr;
-  const std::vector<std::string> lines = absl::StrSplit(kJudgedHistories, '\n');
+  const std::string text = absl::StrReplaceAll(kJudgedHistories, {{"\n    ", " "}});
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
   for (const std::string& line : lines) {
-    if (line.empty() || line[0] == '#') continue;
-    if (absl::StartsWith(line, "    ")) {
-      *last += line.substr(3);
-    } else if (line[0] == '$') {
+    if (line[0] == '$') {
       beginnings.push_back(absl::StrSplit(line, absl::MaxSplits(' ', 1)));
-      last = &beginnings.back().second;
     } else if (line[0] == ' ') {
-      last = &histories.back().steps.emplace_back(line);
-    } else {
+      histories.back().steps.push_back(absl::StrReplaceAll(line, beginnings));
+    } else if (line[0] != '#') {
       histories.push_back({line});
     }
-  }
-  for (JudgedHistory& history : histories) {
-    for (std::string& step : history.steps) step = absl::StrReplaceAll(step, beginnings);
   }
   return histories;
 }
@@ -98,12 +91,13 @@ TEST(CheckerFigures, CountWhatHappened) {
   EXPECT_EQ(figures.writes_accepted, 2);
   EXPECT_EQ(figures.writes_refused, 1);
   EXPECT_EQ(figures.longest_without_grant, absl::Seconds(5.5));
-  ASSERT_EQ(figures.faults.size(), 1u);
-  EXPECT_EQ(figures.faults[0].name, "kill");
-  EXPECT_EQ(figures.faults[0].target, "server 2");
-  EXPECT_EQ(figures.faults[0].grants, 1);
-  EXPECT_EQ(figures.faults[0].longest_without_grant, absl::Seconds(2.5));
-  EXPECT_EQ(figures.faults[0].first_grant, absl::Seconds(1.5));
+  EXPECT_THAT(figures.faults, ElementsAre(FaultFigures{.name = "kill",
+                                                       .target = "server 2",
+                                                       .begin = 5'000'000'000,
+                                                       .end = 6'000'000'000,
+                                                       .grants = 1,
+                                                       .longest_without_grant = absl::Seconds(2.5),
+                                                       .first_grant = absl::Seconds(1.5)}));
 }
 
 TEST(CheckerFigures, OfAFaultEndWhereTheNextBegins) {

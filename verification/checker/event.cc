@@ -2,6 +2,7 @@
 
 #include "verification/checker/event.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -64,22 +65,17 @@ bool Take(const Json& json, int64_t& value) {
   value = json.get<int64_t>();
   return true;
 }
-bool Take(const Json& json, std::string& value) {
-  if (json.is_string()) value = json.get<std::string>();
-  return json.is_string();
-}
-bool Take(const Json& json, bool& value) {
-  if (json.is_boolean()) value = json.get<bool>();
-  return json.is_boolean();
+template <typename T>
+bool Take(const Json& json, T& value) {
+  const bool fits = json.type() == Json(T()).type();
+  if (fits) value = json.get<T>();
+  return fits;
 }
 template <typename Names, typename Enum>
 bool TakeName(const Json& json, const Names& names, Enum& value) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (json != names[i]) continue;
-    value = static_cast<Enum>(i);
-    return true;
-  }
-  return false;
+  const auto found = std::find(names.begin(), names.end(), json);
+  if (found != names.end()) value = static_cast<Enum>(found - names.begin());
+  return found != names.end();
 }
 bool Take(const Json& json, What& what) { return TakeName(json, kWhats, what); }
 bool Take(const Json& json, Mode& mode) { return TakeName(json, kModes, mode); }

@@ -18,56 +18,44 @@ using ::testing::Not;
 
 constexpr char kSmallest[] = R"({"at":5,"who":"w1","what":"end"})";
 
-Event Full() {
-  Event event;
-  event.at = 123456789012345678;
-  event.who = "w3";
-  event.what = What::kWrite;
-  event.path = "/locks/a";
-  event.mode = Event::Mode::kShared;
-  event.attempt = 7;
-  event.from = 6;
-  event.lock_delay = 4'000'000'000;
-  event.token = (int64_t{1} << 32) + 1;
-  event.node = "/locks/a/_c_guid-__READ__0000000001";
-  event.session = std::numeric_limits<int64_t>::min();
-  event.until = std::numeric_limits<int64_t>::max();
-  event.state = "held";
-  event.accepted = true;
-  event.order = 99;
-  event.detail = "a \"quote\",\na line break and \xc3\xa9";
-  return event;
-}
+const Event kFull{.at = 123456789012345678,
+                  .who = "w3",
+                  .what = What::kWrite,
+                  .path = "/locks/a",
+                  .mode = Event::Mode::kShared,
+                  .attempt = 7,
+                  .from = 6,
+                  .lock_delay = 4'000'000'000,
+                  .token = (int64_t{1} << 32) + 1,
+                  .node = "/locks/a/_c_guid-__READ__0000000001",
+                  .session = std::numeric_limits<int64_t>::min(),
+                  .until = std::numeric_limits<int64_t>::max(),
+                  .state = "held",
+                  .accepted = true,
+                  .order = 99,
+                  .detail = "a \"quote\",\na line break and \xc3\xa9"};
 
 TEST(EventTest, ComesBackWholeFromItsLine) {
-  const absl::StatusOr<Event> back = FromLine(ToLine(Full()));
+  const absl::StatusOr<Event> back = FromLine(ToLine(kFull));
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_TRUE(*back == Full()) << ToLine(*back);
+  EXPECT_TRUE(*back == kFull) << ToLine(*back);
 }
 
 TEST(EventTest, LeavesOutWhatHasItsDefaultValue) {
-  Event event;
-  event.at = 5;
-  event.who = "w1";
-  event.what = What::kEnd;
-  EXPECT_EQ(ToLine(event), kSmallest);
+  EXPECT_EQ(ToLine({.at = 5, .who = "w1", .what = What::kEnd}), kSmallest);
   EXPECT_TRUE(FromLine(kSmallest).ok());
 }
 
 TEST(EventTest, IsOneLineWhateverItsTextHolds) {
-  EXPECT_THAT(ToLine(Full()), Not(HasSubstr("\n")));
-  Event event;
-  event.detail = "no UTF-8: \xff";
-  EXPECT_TRUE(FromLine(ToLine(event)).ok());
+  EXPECT_THAT(ToLine(kFull), Not(HasSubstr("\n")));
+  EXPECT_TRUE(FromLine(ToLine({.detail = "no UTF-8: \xff"})).ok());
 }
 
 TEST(EventTest, EveryKindHasAnotherName) {
   for (int i = 0; i <= static_cast<int>(What::kQuiet); ++i) {
-    Event event;
-    event.what = static_cast<What>(i);
-    const absl::StatusOr<Event> back = FromLine(ToLine(event));
+    const absl::StatusOr<Event> back = FromLine(ToLine({.what = static_cast<What>(i)}));
     ASSERT_TRUE(back.ok()) << back.status();
-    EXPECT_EQ(back->what, event.what);
+    EXPECT_EQ(back->what, static_cast<What>(i));
   }
   EXPECT_STREQ(ToString(What::kGrant), "grant");
   EXPECT_STREQ(ToString(What::kQuiet), "quiet");
@@ -80,11 +68,10 @@ void ExpectRefused(const std::string& line, const std::string& why) {
 }
 
 TEST(EventTest, RefusesALineThatIsNoObject) {
-  ExpectRefused("", "not an object of JSON");
-  ExpectRefused("grant", "not an object of JSON");
-  ExpectRefused("[1]", "not an object of JSON");
-  ExpectRefused(R"({"at":5,"who":"w1")", "not an object of JSON");
-  ExpectRefused(std::string(kSmallest) + kSmallest, "not an object of JSON");
+  const std::string twice = std::string(kSmallest) + kSmallest;
+  for (const char* line : {"", "grant", "[1]", R"({"at":5,"who":"w1")", twice.c_str()}) {
+    ExpectRefused(line, "not an object of JSON");
+  }
 }
 
 TEST(EventTest, SaysWhichFieldIsMissingWrongOrUnknown) {

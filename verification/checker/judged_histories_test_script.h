@@ -127,24 +127,24 @@ GrantsFromBeforeTheLogAreNotHeldAgainstIt
 
 # ---- lock delays
 # w1 has been granted at 3, w2 waits; both with a lock delay of four seconds.
-$two_strict 0.5 parent zxid=5; 1 w1 invoke lock_delay=4; creates zxid=11 node=1; 2 w2 invoke
+$two_delayed 0.5 parent zxid=5; 1 w1 invoke lock_delay=4; creates zxid=11 node=1; 2 w2 invoke
     lock_delay=4; creates zxid=12 node=2; 3 w1 grant token=11 until=4 node=1
 RejectsAGrantTooSoonAfterANodeThatVanished
-  $two_strict; 5 deletes zxid=13 node=1; 8.9 w2 grant token=12 until=20 node=2 => lock_delay: w1's
+  $two_delayed; 5 deletes zxid=13 node=1; 8.9 w2 grant token=12 until=20 node=2 => lock_delay: w1's
     attempt 1 (exclusive, /lock, token 11) had vanished at 3.995 s, and the lock delay is 4s
 AcceptsAGrantOnceTheDelayIsOver
-  $two_strict; 5 deletes zxid=13 node=1; 9 w2 grant token=12 until=20 node=2 => ok
+  $two_delayed; 5 deletes zxid=13 node=1; 9 w2 grant token=12 until=20 node=2 => ok
 ANodeThatWasReleasedLeavesNoDelay
-  $two_strict; 4 release; 5 deletes zxid=13 node=1; w2 grant token=12 until=20 node=2 => ok
+  $two_delayed; 4 release; 5 deletes zxid=13 node=1; w2 grant token=12 until=20 node=2 => ok
 TheReleaseOfAVanishedNodeChangesNothing
-  $two_strict; 5 deletes zxid=13 node=1; 5.5 lost; release; 6 w2 grant token=12 until=20 node=2 =>
+  $two_delayed; 5 deletes zxid=13 node=1; 5.5 lost; release; 6 w2 grant token=12 until=20 node=2 =>
     lock_delay
 # Here w2 gives up.
 AThirdContenderWaitsToo
-  $two_strict; 5 deletes zxid=13 node=1; w2 deletes zxid=14 node=2; 6 w3 invoke lock_delay=4;
+  $two_delayed; 5 deletes zxid=13 node=1; w2 deletes zxid=14 node=2; 6 w3 invoke lock_delay=4;
     creates zxid=15 node=3; 8 grant token=15 until=20 node=3 => lock_delay
 OthersHaveNoDelay
-  $two_strict; 5 deletes zxid=13 node=1; w2 deletes zxid=14 node=2; 6 w3 invoke; creates zxid=15
+  $two_delayed; 5 deletes zxid=13 node=1; w2 deletes zxid=14 node=2; 6 w3 invoke; creates zxid=15
     node=3; 8 grant token=15 until=20 node=3 => ok
 
 # ---- writes

@@ -55,9 +55,7 @@ class Tree {
   void EndSession(const Transaction& transaction) {
     const auto found = of_session_.find(transaction.session);
     if (found == of_session_.end()) return;
-    const std::set<std::string> paths = found->second;
-    for (const std::string& path : paths) Delete(transaction, path);
-    of_session_.erase(transaction.session);
+    for (const std::string& path : std::set(found->second)) Delete(transaction, path);
   }
 
   std::vector<NodeLife> lives_;
@@ -67,28 +65,22 @@ class Tree {
 
 }  // namespace
 
-std::vector<NodeLife> LivesOf(const std::vector<Transaction>& transactions) {
-  Tree tree;
-  for (const Transaction& transaction : transactions) tree.Apply(transaction);
-  return std::move(tree).Take();
-}
-
 std::string ParentOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
-int64_t GoneMs(const NodeLife& life) { return life.gone_zxid == 0 ? kNever : life.gone_ms; }
-
-QueueLog::QueueLog(const std::vector<NodeLife>& lives) {
-  if (!lives.empty()) first_zxid_ = lives.front().czxid;
-  for (const NodeLife& life : lives) {
+QueueLog::QueueLog(const std::vector<Transaction>& transactions) {
+  Tree tree;
+  for (const Transaction& transaction : transactions) tree.Apply(transaction);
+  lives_ = std::move(tree).Take();
+  for (const NodeLife& life : lives_) {
     const auto name = queue::ParseNodeName(life.path.substr(life.path.rfind('/') + 1));
     if (!name.has_value()) continue;
     Line& line = lines_[{ParentOf(life.path), life.parent_czxid}];
     const int64_t before = line.empty() ? 0 : line.back().all_gone_ms;
     line.push_back({&life, name->sequence, name->mode == queue::Mode::kShared,
-                    std::max(before, GoneMs(life))});
+                    std::max(before, life.gone_ms)});
     of_path_[life.path].push_back(line.back());
   }
 }

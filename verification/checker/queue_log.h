@@ -22,16 +22,12 @@ struct NodeLife {
   int64_t session = 0;       // that it goes with; 0: with none
   int64_t parent_czxid = 0;  // which incarnation of the parent; 0: one from before the log
   int64_t gone_zxid = 0;     // 0: it is still there
-  int64_t gone_ms = 0;       // wall clock
+  int64_t gone_ms = kNever;  // wall clock
+
+  bool operator==(const NodeLife&) const = default;
 };
 
-// In the order of their czxids. Nodes from before the first transaction are not known.
-std::vector<NodeLife> LivesOf(const std::vector<Transaction>& transactions);
-
 std::string ParentOf(const std::string& path);
-
-// kNever: it is still there.
-int64_t GoneMs(const NodeLife& life);
 
 // A contender's node in ZooKeeper's log.
 struct QueuedNode {
@@ -47,22 +43,21 @@ class QueueLog {
  public:
   using Line = std::vector<QueuedNode>;  // of one incarnation of a parent, by czxid
 
-  // `lives` must outlive it.
-  explicit QueueLog(const std::vector<NodeLife>& lives);
+  explicit QueueLog(const std::vector<Transaction>& transactions);
+  QueueLog(const QueueLog&) = delete;
 
-  // kNever: the log is empty.
-  int64_t first_zxid() const { return first_zxid_; }
+  // Of all nodes, in the order of their czxids; those from before the first transaction are not known.
+  const std::vector<NodeLife>& lives() const { return lives_; }
   // The node that the attempt was granted by; null if the log has no such node. REQUIRES: granted()
   const QueuedNode* Find(const Attempt& attempt) const;
   const Line& LineOf(const QueuedNode& node) const;
-  const std::map<std::string, std::vector<QueuedNode>>& nodes() const {
-    return of_path_;
-  }  // by path
+  // By path.
+  const std::map<std::string, std::vector<QueuedNode>>& nodes() const { return of_path_; }
 
  private:
+  std::vector<NodeLife> lives_;
   std::map<std::string, std::vector<QueuedNode>> of_path_;
   std::map<std::pair<std::string, int64_t>, Line> lines_;
-  int64_t first_zxid_ = kNever;
 };
 
 }  // namespace zkrecipes::history

@@ -16,49 +16,40 @@
 
 namespace zkrecipes::history {
 
-struct Evidence {
+// How far the servers' clock less CLOCK_BOOTTIME may be off, and the times of transactions: those are
+// whole milliseconds.
+inline constexpr absl::Duration kRounding = absl::Milliseconds(5);
+
+// What a rule judges, and where it complains.
+struct Case {
   const Chronicle& run;
   const QueueLog& log;
   const Limits& limits;
+  const char* rule = "";  // that is being applied
+  std::vector<Violation> violations = {};
 
-  // Since the run began: "12.345 s".
-  std::string When(int64_t at) const { return history::When(run, at); }
-};
-
-class Complaints;
-struct Rule {
-  const char* name;  // see checker.h
-  void (*apply)(const Evidence& evidence, Complaints& complaints);
-};
-
-class Complaints {
- public:
   // What is wrong, in parts as absl::StrCat takes them, and the events that show it.
   template <typename... Parts>
-  void Add(int64_t at, std::initializer_list<const Event*> events, const Parts&... what) {
-    Violation& violation = violations_.emplace_back();
-    violation.rule = rule_;
-    violation.what = absl::StrCat(what...);
-    violation.at = at;
+  void Complain(int64_t at, std::initializer_list<const Event*> events, const Parts&... what) {
+    Violation& violation = violations.emplace_back(Violation{rule, absl::StrCat(what...), at});
     for (const Event* event : events) violation.events.push_back(*event);
   }
-
-  void Apply(const Rule& rule, const Evidence& evidence) {
-    rule_ = rule.name;
-    rule.apply(evidence, *this);
+  // Since the run began: "12.345 s".
+  std::string When(int64_t at) const { return history::When(run, at); }
+  // "w3's attempt 7 (...) was granted at 12.345 s".
+  std::string NameOfGrant(const Attempt& attempt) const {
+    return absl::StrCat(NameOf(attempt), " was granted at ", When(attempt.granted_at()));
   }
-  std::vector<Violation>& violations() { return violations_; }
+};
 
- private:
-  const char* rule_ = "";
-  std::vector<Violation> violations_;
+struct Rule {
+  const char* name;  // see checker.h
+  void (*apply)(Case& c);
 };
 
 extern const std::vector<Rule> kOrderRules;
 extern const std::vector<Rule> kLeaseRules;
 extern const std::vector<Rule> kRestRules;
-
-Figures FiguresOf(const Chronicle& run);
 
 }  // namespace zkrecipes::history
 

@@ -2,6 +2,7 @@
 //
 // Grants and writes against each other's order, and against that of ZooKeeper's own log.
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -48,50 +49,48 @@ std::string NameOfWrite(const Event& write) {
                       write.order, " to ", write.path, " with token ", write.token);
 }
 
-void TokenOrder(const Evidence& evidence, Complaints& complaints) {
+void TokenOrder(Case& c) {
   std::map<std::string, Largest<Attempt>> paths;
-  for (const Attempt* attempt : evidence.run.grants()) {
+  for (const Attempt* attempt : c.run.grants()) {
     Largest<Attempt>& largest = paths[attempt->path];
     const Attempt* before = largest.Overtaking(attempt->token(), attempt->exclusive());
     largest.Add(*attempt, attempt->token(), attempt->exclusive());
     // A grant that was heard of late may rightly be the older one.
     if (before == nullptr || !attempt->sure()) continue;
-    complaints.Add(attempt->granted_at(), {before->grant, attempt->grant}, NameOf(*attempt),
-                   " was granted at ", evidence.When(attempt->granted_at()),
-                   " with a smaller token than ", NameOf(*before), " before, at ",
-                   evidence.When(before->granted_at()));
+    c.Complain(attempt->granted_at(), {before->grant, attempt->grant}, c.NameOfGrant(*attempt),
+               " with a smaller token, after ", c.NameOfGrant(*before));
   }
 }
 
-void TokenTwice(const Evidence& evidence, Complaints& complaints) {
+void TokenTwice(Case& c) {
   std::map<int64_t, const Attempt*> seen;
-  for (const Attempt* attempt : evidence.run.grants()) {
+  for (const Attempt* attempt : c.run.grants()) {
     const auto [found, is_new] = seen.emplace(attempt->token(), attempt);
     const Attempt& first = *found->second;
     if (is_new || IsDowngradeOf(*attempt, first) || IsDowngradeOf(first, *attempt)) continue;
-    complaints.Add(attempt->granted_at(), {first.grant, attempt->grant}, NameOf(*attempt),
-                   " has the token of ", NameOf(first));
+    c.Complain(attempt->granted_at(), {first.grant, attempt->grant}, NameOf(*attempt),
+               " has the token of ", NameOf(first));
   }
 }
 
-void Fifo(const Evidence& evidence, Complaints& complaints) {
+void Fifo(Case& c) {
   std::map<const QueueLog::Line*, Largest<Attempt>> lines;
-  for (const Attempt* attempt : evidence.run.grants()) {
-    const QueuedNode* node = evidence.log.Find(*attempt);
+  for (const Attempt* attempt : c.run.grants()) {
+    const QueuedNode* node = c.log.Find(*attempt);
     if (node == nullptr) continue;
-    Largest<Attempt>& largest = lines[&evidence.log.LineOf(*node)];
+    Largest<Attempt>& largest = lines[&c.log.LineOf(*node)];
     const Attempt* before = largest.Overtaking(node->number, !node->reader);
     largest.Add(*attempt, node->number, !node->reader);
     if (before == nullptr || !attempt->sure()) continue;
-    complaints.Add(attempt->granted_at(), {before->grant, attempt->grant}, NameOf(*attempt),
-                   " stood in front of ", NameOf(*before), ", but was granted after it, at ",
-                   evidence.When(attempt->granted_at()));
+    c.Complain(attempt->granted_at(), {before->grant, attempt->grant}, NameOf(*attempt),
+               " stood in front of ", NameOf(*before), ", but was granted after it, at ",
+               c.When(attempt->granted_at()));
   }
 }
 
-void StaleWrite(const Evidence& evidence, Complaints& complaints) {
+void StaleWrite(Case& c) {
   std::map<int64_t, const Event*> accepted;  // in the resource's order
-  for (const Event& event : evidence.run.events()) {
+  for (const Event& event : c.run.events()) {
     if (event.what == Event::What::kWrite && event.accepted) accepted.emplace(event.order, &event);
   }
   std::map<std::string, Largest<Event>> paths;
@@ -103,83 +102,68 @@ void StaleWrite(const Evidence& evidence, Complaints& complaints) {
       largest.Add(*write, write->token, exclusive);
       continue;
     }
-    complaints.Add(write->at, {before, write}, NameOfWrite(*write), " was accepted at ",
-                   evidence.When(write->at), ", behind ", NameOfWrite(*before));
+    c.Complain(write->at, {before, write}, NameOfWrite(*write), " was accepted at ",
+               c.When(write->at), ", behind ", NameOfWrite(*before));
   }
 }
 
 // ---- ZooKeeper's log ---------------------------------------------------------------------------
 
-// One grant against the log.
-class GrantInLog {
- public:
-  GrantInLog(const Evidence& evidence, const Attempt& attempt, Complaints& complaints)
-      : evidence_(evidence), attempt_(attempt), complaints_(complaints) {}
+// The leader's clock when the grant was heard of: no transaction that led to it is later.
+int64_t LatestMs(const Case& c, const Attempt& attempt) {
+  return absl::ToInt64Milliseconds(absl::Nanoseconds(attempt.granted_at()) +
+                                   c.limits.wall_less_boot + kRounding);
+}
 
-  void Judge() {
-    const QueuedNode* mine = evidence_.log.Find(attempt_);
-    if (mine == nullptr) {
-      return Complain("was granted by ", attempt_.grant->node,
-                      ", which no transaction with that token created");
-    }
-    JudgeNode(*mine);
-    const QueueLog::Line& line = evidence_.log.LineOf(*mine);
-    for (auto it = line.rbegin(); it != line.rend() && it->all_gone_ms > latest_ms(); ++it) {
-      if (InTheWay(*it, *mine)) ComplainOf(*it->life);
-    }
+template <typename... Parts>
+void ComplainOf(Case& c, const Attempt& attempt, const Parts&... what) {
+  c.Complain(attempt.granted_at(), {attempt.grant}, NameOf(attempt), ", at ",
+             c.When(attempt.granted_at()), ", ", what...);
+}
+
+void JudgeNode(Case& c, const Attempt& attempt, const NodeLife& mine) {
+  if (attempt.grant->session != 0 && mine.session != attempt.grant->session) {
+    ComplainOf(c, attempt, "was granted by the node of another session, ", mine.session);
   }
-
- private:
-  void JudgeNode(const QueuedNode& mine) {
-    if (attempt_.grant->session != 0 && mine.life->session != attempt_.grant->session) {
-      Complain("was granted by the node of another session, ", mine.life->session);
-    }
-    if (mine.life->created_ms > latest_ms()) {
-      Complain("was granted before its node was created, or the clocks do not agree");
-    }
-    if (attempt_.IsDowngrade() && attempt_.from->granted() &&
-        attempt_.from->token() != attempt_.token()) {
-      Complain("has not the token of the writer that it was, ", NameOf(*attempt_.from));
-    }
+  if (mine.created_ms > LatestMs(c, attempt)) {
+    ComplainOf(c, attempt, "was granted before its node was created, or the clocks do not agree");
   }
+  if (attempt.IsDowngrade() && attempt.from->granted() &&
+      attempt.from->token() != attempt.token()) {
+    ComplainOf(c, attempt, "has not the token of the writer that it was, ", NameOf(*attempt.from));
+  }
+}
 
-  bool InTheWay(const QueuedNode& other, const QueuedNode& mine) const {
-    if (other.number >= mine.number || (other.reader && mine.reader)) return false;
-    if (other.life->created_ms > latest_ms() || GoneMs(*other.life) <= latest_ms()) return false;
+void JudgeLine(Case& c, const Attempt& attempt, const QueuedNode& mine) {
+  const int64_t latest_ms = LatestMs(c, attempt);
+  const QueueLog::Line& line = c.log.LineOf(mine);
+  for (auto it = line.rbegin(); it != line.rend() && it->all_gone_ms > latest_ms; ++it) {
+    const NodeLife& other = *it->life;
+    if (it->number >= mine.number || (it->reader && mine.reader)) continue;
+    if (other.created_ms > latest_ms || other.gone_ms <= latest_ms) continue;
     // What an upgrade goes on from stands in front of it.
-    const Attempt* from = attempt_.from;
-    return from == nullptr || !from->granted() || from->grant->node != other.life->path;
+    const Attempt* from = attempt.from;
+    if (from != nullptr && from->granted() && from->grant->node == other.path) continue;
+    const std::string until = other.gone_zxid == 0
+                                  ? "never deleted"
+                                  : absl::StrCat("there until transaction ", other.gone_zxid, ", ",
+                                                 other.gone_ms - latest_ms, " ms later");
+    ComplainOf(c, attempt, "was granted behind ", other.path, ", which was ", until);
   }
+}
 
-  void ComplainOf(const NodeLife& other) {
-    if (other.gone_zxid == 0) {
-      return Complain("was granted behind ", other.path, ", which was never deleted");
+void ZooKeeperOrder(Case& c) {
+  for (const Attempt* attempt : c.run.grants()) {
+    // What was granted before the log begins is not held against it.
+    const std::vector<NodeLife>& lives = c.log.lives();
+    if (lives.empty() || attempt->token() < lives.front().czxid) continue;
+    if (const QueuedNode* mine = c.log.Find(*attempt)) {
+      JudgeNode(c, *attempt, *mine->life);
+      JudgeLine(c, *attempt, *mine);
+    } else {
+      ComplainOf(c, *attempt, "was granted by ", attempt->grant->node,
+                 ", which no transaction with that token created");
     }
-    Complain("was granted behind ", other.path, ", which was there until transaction ",
-             other.gone_zxid, ", ", other.gone_ms - latest_ms(), " ms later");
-  }
-
-  // The leader's clock when the grant was heard of: no transaction that led to it is later.
-  int64_t latest_ms() const {
-    return absl::ToInt64Milliseconds(absl::Nanoseconds(attempt_.granted_at()) +
-                                     evidence_.limits.wall_less_boot + evidence_.limits.rounding);
-  }
-
-  template <typename... Parts>
-  void Complain(const Parts&... what) {
-    complaints_.Add(attempt_.granted_at(), {attempt_.grant}, NameOf(attempt_), ", at ",
-                    evidence_.When(attempt_.granted_at()), ", ", what...);
-  }
-
-  const Evidence& evidence_;
-  const Attempt& attempt_;
-  Complaints& complaints_;
-};
-
-void ZooKeeperOrder(const Evidence& evidence, Complaints& complaints) {
-  for (const Attempt* attempt : evidence.run.grants()) {
-    if (attempt->token() < evidence.log.first_zxid()) continue;
-    GrantInLog(evidence, *attempt, complaints).Judge();
   }
 }
 

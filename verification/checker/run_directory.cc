@@ -33,10 +33,10 @@ absl::Status ReadHistories(const std::string& directory, RunRecords& run) {
   bool any = false;
   for (const std::string& file : FilesIn<fs::directory_iterator>(directory)) {
     if (!absl::EndsWith(file, ".jsonl") && !absl::EndsWith(file, ".history")) continue;
-    absl::StatusOr<History> history = ReadHistory(file);
+    absl::StatusOr<std::vector<Event>> history = ReadHistory(file);
     if (!history.ok()) return history.status();
     any = true;
-    std::ranges::move(history->events, std::back_inserter(run.events));
+    std::ranges::move(*history, std::back_inserter(run.events));
   }
   if (any) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat("no *.jsonl or *.history in ", directory));
@@ -61,7 +61,6 @@ struct DurationField {
 const DurationField kDurations[] = {
     {"progress_ms", absl::Milliseconds(1), &Limits::progress},
     {"recovery_ms", absl::Milliseconds(1), &Limits::recovery},
-    {"rounding_ms", absl::Milliseconds(1), &Limits::rounding},
     {"wall_less_boot_ns", absl::Nanoseconds(1), &Limits::wall_less_boot},
 };
 
@@ -72,30 +71,24 @@ void Read(const Json& json, const char* name, T& into) {
 
 }  // namespace
 
-absl::StatusOr<History> ReadHistory(const std::string& path) {
+absl::StatusOr<std::vector<Event>> ReadHistory(const std::string& path) {
   std::ifstream file(path);
   if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
-  History history;
+  std::vector<Event> history;
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (file.eof()) {
-      history.cut_off = std::move(line);
-      break;
-    }
+  for (int number = 1; std::getline(file, line) && !file.eof(); ++number) {
     absl::StatusOr<Event> event = FromLine(line);
     if (!event.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ":", number, ": ", event.status().message()));
     }
-    history.events.push_back(*std::move(event));
+    history.push_back(*std::move(event));
   }
   return history;
 }
 
 std::string ToJson(const std::string& title, const Limits& limits) {
-  Json json = {{"title", title},
-               {"failures_under_faults", limits.failures_under_faults},
-               {"failures_at_rest", limits.failures_at_rest}};
+  Json json = {{"title", title}};
   for (const DurationField& field : kDurations) {
     json[field.name] = limits.*field.member / field.unit;
   }
@@ -114,8 +107,6 @@ absl::StatusOr<RunRecords> FromJson(const std::string& text) {
       Read(json, field.name, count);
       run.limits.*field.member = count * field.unit;
     }
-    Read(json, "failures_under_faults", run.limits.failures_under_faults);
-    Read(json, "failures_at_rest", run.limits.failures_at_rest);
     if (json.contains("left")) Read(json, "left", run.limits.left.emplace());
   } catch (const Json::exception& error) {
     return absl::InvalidArgumentError(error.what());

@@ -12,17 +12,12 @@
 
 namespace zkrecipes::history {
 
-// A history as it was read from its file.
-struct History {
-  std::vector<Event> events;  // in the order in which they were recorded
-  // The last line if it has no end: its recorder was killed meanwhile. It is not among the events.
-  std::string cut_off;
-};
-
+// A history's events, in the order in which they were recorded. A last line that has no end is left out:
+// its recorder was killed meanwhile.
 //   NotFound         there is no such file, or it cannot be read
 //   InvalidArgument  a line is no event; the message has the path, the line's number and what is
 //                    wrong with it
-absl::StatusOr<History> ReadHistory(const std::string& path);
+absl::StatusOr<std::vector<Event>> ReadHistory(const std::string& path);
 
 // All that is left of a run.
 struct RunRecords {
@@ -41,8 +36,8 @@ struct RunRecords {
 // is to be read: wall_less_boot_ns) and DataLoss.
 absl::StatusOr<RunRecords> ReadRunDirectory(const std::string& directory);
 
-// For run.json: {"title": ..., "progress_ms": ..., "recovery_ms": ..., "rounding_ms": ...,
-// "wall_less_boot_ns": ..., "left": [...], "failures_under_faults": [...], "failures_at_rest": [...]}
+// For run.json: {"title": ..., "progress_ms": ..., "recovery_ms": ..., "wall_less_boot_ns": ...,
+// "left": [...]}
 std::string ToJson(const std::string& title, const Limits& limits);
 //   InvalidArgument  no such object
 absl::StatusOr<RunRecords> FromJson(const std::string& text);

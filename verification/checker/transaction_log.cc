@@ -2,12 +2,20 @@
 
 #include "verification/checker/transaction_log.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace zkrecipes::history {
@@ -147,22 +155,56 @@ absl::StatusOr<Transaction> Parse(const std::string& bytes) {
       absl::StrCat("transaction ", transaction.zxid, " of type ", type, " cannot be read"));
 }
 
-bool AllZero(std::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == 0; });
+// ---- several members -----------------------------------------------------------------------------
+
+int64_t EpochOf(int64_t zxid) { return zxid >> 32; }
+int64_t CountOf(int64_t zxid) { return zxid & 0xffffffff; }
+
+// Zxids between the two, of which none was ever committed.
+struct Gap {
+  int64_t after;
+  int64_t before;
+
+  bool Has(int64_t zxid) const { return zxid > after && zxid < before; }
+};
+
+// Where the log skips to the first transaction of another epoch, and had no snapshot to learn from what
+// lies between.
+std::vector<Gap> GapsOf(const MemberLog& member) {
+  std::vector<Gap> gaps;
+  if (member.snapshots.empty()) return gaps;
+  for (std::size_t i = 1; i < member.transactions.size(); ++i) {
+    const Gap gap{member.transactions[i - 1].zxid, member.transactions[i].zxid};
+    if (EpochOf(gap.before) == EpochOf(gap.after) || CountOf(gap.before) != 1) continue;
+    const auto inside = [&gap](int64_t zxid) { return gap.Has(zxid); };
+    if (std::ranges::none_of(member.snapshots, inside)) gaps.push_back(gap);
+  }
+  return gaps;
+}
+
+absl::StatusOr<std::vector<Transaction>> ReadOne(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  auto transactions = ReadTransactionLog({std::istreambuf_iterator<char>(file), {}});
+  if (transactions.ok()) return transactions;
+  return absl::Status(transactions.status().code(),
+                      absl::StrCat(path, ": ", transactions.status().message()));
+}
+
+std::vector<int64_t> SnapshotsIn(const std::string& directory) {
+  std::vector<int64_t> zxids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    int64_t zxid = 0;
+    if (absl::StartsWith(name, "snapshot.") && absl::SimpleHexAtoi(name.substr(9), &zxid)) {
+      zxids.push_back(zxid);
+    }
+  }
+  return zxids;
 }
 
 }  // namespace
-
-int64_t Adler32(const std::string& bytes) {
-  constexpr uint32_t kPrime = 65521;
-  uint32_t a = 1;
-  uint32_t b = 0;
-  for (const char byte : bytes) {
-    a = (a + static_cast<unsigned char>(byte)) % kPrime;
-    b = (b + a) % kPrime;
-  }
-  return static_cast<int64_t>(b) << 16 | a;
-}
 
 absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& bytes) {
   std::vector<Transaction> transactions;
@@ -174,8 +216,9 @@ absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& b
     const std::string record = in.String();
     const char end = in.Byte();
     if (!in.ok() || record.empty() || end != kEndOfRecord) return transactions;
-    if (checksum != Adler32(record)) {
-      if (AllZero(in.rest())) return transactions;
+    const auto* begin = reinterpret_cast<const Bytef*>(record.data());
+    if (checksum != static_cast<int64_t>(adler32_z(1, begin, record.size()))) {
+      if (in.rest().find_first_not_of('\0') == std::string_view::npos) return transactions;
       return absl::DataLossError(
           absl::StrCat("a wrong checksum behind ", transactions.size(), " transactions"));
     }
@@ -183,6 +226,41 @@ absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& b
     if (!transaction.ok()) return transaction.status();
     transactions.push_back(*std::move(transaction));
   }
+}
+
+std::vector<Transaction> UnionOf(const std::vector<MemberLog>& members) {
+  std::vector<Gap> gaps;
+  std::map<int64_t, const Transaction*> all;
+  for (const MemberLog& member : members) {
+    for (const Gap& gap : GapsOf(member)) gaps.push_back(gap);
+    for (const Transaction& transaction : member.transactions) {
+      all.emplace(transaction.zxid, &transaction);
+    }
+  }
+  std::vector<Transaction> together;
+  for (const auto& [zxid, transaction] : all) {
+    const auto skipped = [zxid = zxid](const Gap& gap) { return gap.Has(zxid); };
+    if (std::ranges::none_of(gaps, skipped)) together.push_back(*transaction);
+  }
+  return together;
+}
+
+absl::StatusOr<std::vector<Transaction>> ReadTransactionLogs(
+    const std::vector<std::string>& files) {
+  std::map<std::string, MemberLog> members;  // by directory
+  for (const std::string& path : files) {
+    auto read = ReadOne(path);
+    if (!read.ok()) return read.status();
+    MemberLog& member = members[std::filesystem::path(path).parent_path().string()];
+    std::ranges::move(*read, std::back_inserter(member.transactions));
+  }
+  std::vector<MemberLog> logs;
+  for (auto& [directory, member] : members) {
+    std::ranges::stable_sort(member.transactions, {}, &Transaction::zxid);
+    member.snapshots = SnapshotsIn(directory);
+    logs.push_back(std::move(member));
+  }
+  return UnionOf(logs);
 }
 
 }  // namespace zkrecipes::history

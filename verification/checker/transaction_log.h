@@ -35,9 +35,6 @@ struct Transaction {
 //   DataLoss         a record in the middle does not have its checksum, or cannot be read
 absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& bytes);
 
-// The checksum of RFC 1950, which each record has.
-int64_t Adler32(const std::string& bytes);
-
 // What one member has in its directory.
 struct MemberLog {
   std::vector<Transaction> transactions;  // by zxid

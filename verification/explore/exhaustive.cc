@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/explore/exhaustive.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -15,6 +13,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 
+#include "verification/explore/machine_world.h"
+#include "verification/explore/sets.h"
 #include "verification/explore/shrink.h"
 
 namespace zkrecipes::explore {
@@ -104,15 +104,14 @@ class Exploration {
   std::string violation_;
 };
 
-// How this story goes, as far as it can: what happened, what was wrong at its end, and as text.
+// How this story goes, as far as it can.
 struct Told {
   std::vector<Transition> taken{};
-  std::string violation{};
-  std::string text{};
+  std::string text{};       // what happened
+  std::string violation{};  // what was wrong at its end
 };
 
-Told Replay(const MachineWorld& start, const std::vector<Transition>& story) {
-  MachineWorld world = start;
+Told Replay(MachineWorld world, const std::vector<Transition>& story) {
   Told told;
   for (const Transition& transition : story) {
     if (!world.CanTake(transition)) continue;
@@ -130,17 +129,17 @@ Told Replay(const MachineWorld& start, const std::vector<Transition>& story) {
 
 }  // namespace
 
-bool Explore(const char* name, const MachineWorld& start, const Budget& budget) {
+bool Explore(const NamedSet& set, const Budget& budget) {
+  const MachineWorld start(set);
   const Exploration exploration(start, budget);
-  exploration.Print(name);
+  exploration.Print(set.name);
   if (!exploration.good()) {
-    const auto story = Shrink(exploration.Path(),
-                              [&](const auto& fewer) -> std::optional<std::vector<Transition>> {
-                                Told told = Replay(start, fewer);
-                                if (told.violation.empty()) return std::nullopt;
-                                return std::move(told.taken);
-                              });
-    const Told told = Replay(start, story);
+    const auto replay = [&](const auto& fewer) -> std::optional<std::vector<Transition>> {
+      Told told = Replay(start, fewer);
+      if (told.violation.empty()) return std::nullopt;
+      return std::move(told.taken);
+    };
+    const Told told = Replay(start, Shrink(exploration.Path(), replay));
     absl::PrintF("%sVIOLATION: %s\n", told.text, told.violation);
   }
   std::fflush(stdout);

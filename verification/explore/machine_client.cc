@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The session, the client library and the network of a MachineWorld.
+// What stands around the contenders of a MachineWorld: the session, the client library and the
+// network, and the recipe that upgrades and downgrades.
 
+#include <algorithm>
 #include <utility>
 
+#include "lib/zk/path.h"
 #include "verification/explore/machine_world.h"
 
 namespace zkrecipes::explore {
@@ -19,50 +22,45 @@ void MachineWorld::Connect(int client, int server) {
 }
 
 // A message from the server.
-class MachineWorld::Receiving {
- public:
-  Receiving(MachineWorld& world, int client)
-      : world_(world), client_(client), c_(world.clients_[client]) {}
+struct MachineWorld::Receiving {
+  MachineWorld& world;
+  const int client;
+  Client& c = world.clients_[client];
 
   void operator()(const wire::Welcome& welcome) {
-    c_.session = welcome.session;
-    c_.up = true;
-    world_.SetWatchesAgain(client_);
-    for (size_t i = 0; i < world_.contestants_.size(); ++i) {
-      if (world_.contestants_[i].client == client_) world_.OnConnected(static_cast<int>(i));
+    c.session = welcome.session;
+    c.up = true;
+    world.SetWatchesAgain(client);
+    for (size_t i = 0; i < world.contestants_.size(); ++i) {
+      if (world.contestants_[i].client == client) world.OnConnected(static_cast<int>(i));
     }
   }
 
   void operator()(const wire::Expired&) {
-    world_.ensemble_.HangUp(c_.connection);
-    c_.connection = 0;
-    world_.ForgetSession(client_);
-    world_.OnAll(client_, queue::event::Expired{});
+    world.ensemble_.HangUp(c.connection);
+    c.connection = 0;
+    world.ForgetSession(client);
+    world.OnAll(client, queue::event::Expired{});
   }
 
   void operator()(const wire::Pong&) {}
 
-  void operator()(const wire::Fired& fired) { world_.Fire(client_, fired.path, fired.what); }
+  void operator()(const wire::Fired& fired) { world.Fire(client, fired.path, fired.what); }
 
   void operator()(const wire::Answer& answer) {
-    c_.seen_zxid = std::max(c_.seen_zxid, answer.zxid);
-    const auto it = c_.pending.find(answer.id);
-    if (it == c_.pending.end()) return world_.Violate("an answer to no request");
+    c.seen_zxid = std::max(c.seen_zxid, answer.zxid);
+    const auto it = c.pending.find(answer.id);
+    if (it == c.pending.end()) return world.Violate("an answer to no request");
     const Pending pending = std::move(it->second);
-    c_.pending.erase(it);
-    world_.Answer(client_, pending, answer.reply);
+    c.pending.erase(it);
+    world.Answer(client, pending, answer.reply);
   }
-
- private:
-  MachineWorld& world_;
-  const int client_;
-  Client& c_;
 };
 
 void MachineWorld::Deliver(int client) {
   const auto message = ensemble_.Receive(clients_[client].connection);
   if (!message) return Lose(client);
-  std::visit(Receiving(*this, client), *message);
+  std::visit(Receiving{*this, client}, *message);
 }
 
 void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& reply) {
@@ -140,6 +138,53 @@ void MachineWorld::Fire(int client, const std::string& path, zk::WatchEvent what
     by_event_ = true;
     On(contestant, queue::event::WatchFired{path, what, CanBeProven(client)});
     by_event_ = false;
+  }
+}
+
+// ---- upgrades and downgrades, as the recipe does them -------------------------------------------
+
+bool MachineWorld::CanFollow(const Contestant& c) const {
+  return c.then.has_value() && c.follower < 0 && Believes(c);
+}
+
+// While it is being upgraded or downgraded its owner keeps it.
+bool MachineWorld::CanRelease(const Contestant& c) const {
+  if (c.machine.state() != queue::Contender::State::kHeld) return false;
+  return c.follower < 0 || contestants_[c.follower].finished;
+}
+
+void MachineWorld::Follow(int contestant) {
+  Contestant& c = contestants_[contestant];
+  queue::Candidacy spec = c.spec;
+  spec.mode = *c.then;
+  spec.follows = {zk::NodeName(c.node), c.session, c.token};
+  c.follower = static_cast<int>(contestants_.size());
+  Enter(c.client, {std::move(spec)}, contestant);
+}
+
+// The lease before is released once the next one is granted.
+void MachineWorld::TakeOver(int follower) {
+  const int followed = contestants_[follower].followed;
+  if (contestants_[followed].overtaken) Violate("a writer came in between");
+  if (!contestants_[followed].told_to_leave) Leave(followed);
+}
+
+void MachineWorld::CheckRefusal(const Contestant& follower) {
+  const Contestant& followed = contestants_[follower.followed];
+  if (follower.outcome == queue::Outcome::kFollowedLost && Believes(followed) &&
+      HasLiveNode(followed)) {
+    Violate("did not go on from a lease that is held");
+  }
+  if (follower.outcome == queue::Outcome::kWriterQueued &&
+      follower.spec.mode == queue::Mode::kShared) {
+    Violate("a downgrade that a writer refused");
+  }
+}
+
+void MachineWorld::Overtake(int writer) {
+  for (size_t i = 0; i < contestants_.size(); ++i) {
+    Contestant& c = contestants_[i];
+    if (static_cast<int>(i) != writer && c.then.has_value() && c.granted) c.overtaken = true;
   }
 }
 

@@ -41,119 +41,114 @@ bool MayShare(Mode a, Mode b) { return a == Mode::kShared && b == Mode::kShared;
 }  // namespace
 
 // Carries out one contestant's actions, and checks them.
-class MachineWorld::Doing {
- public:
-  Doing(MachineWorld& world, int contestant)
-      : world_(world),
-        index_(contestant),
-        contestant_(world.contestants_[contestant]),
-        client_(world.clients_[contestant_.client]) {}
+struct MachineWorld::Doing {
+  MachineWorld& world;
+  const int index;
+  Contestant& contestant = world.contestants_[index];
+  Client& client = world.clients_[contestant.client];
 
   void operator()(const queue::action::Send& a) {
-    if (!client_.up) return world_.Violate("sent without a connection");
-    Pending pending{index_, a.op, a.request};
+    if (!client.up) return world.Violate("sent without a connection");
+    Pending pending{index, a.op, a.request};
     if (const auto* watch = std::get_if<zk::WatchNode>(&a.request)) {
-      pending.watcher = ++client_.last_watcher;
-      client_.table.Add({watch->path}, pending.watcher);
-      client_.watchers[pending.watcher] = {index_, watch->path};
+      pending.watcher = ++client.last_watcher;
+      client.table.Add({watch->path}, pending.watcher);
+      client.watchers[pending.watcher] = {index, watch->path};
     }
-    world_.Send(contestant_.client, std::move(pending));
+    world.Send(contestant.client, std::move(pending));
   }
 
   void operator()(const queue::action::Unwatch& a) {
-    for (const auto& [id, watcher] : client_.watchers) {
-      if (watcher != Watcher(index_, a.path)) continue;
-      const bool remove = client_.table.Remove({a.path}, id);
-      client_.watchers.erase(id);
-      if (remove) world_.RemoveServerWatch(contestant_.client, a.path);
+    for (const auto& [id, watcher] : client.watchers) {
+      if (watcher != Watcher(index, a.path)) continue;
+      const bool remove = client.table.Remove({a.path}, id);
+      client.watchers.erase(id);
+      if (remove) world.RemoveServerWatch(contestant.client, a.path);
       return;
     }
   }
 
-  void operator()(const queue::action::StartRetryTimer&) { contestant_.retry_due = true; }
-  void operator()(const queue::action::StartOwnWatchTimer&) { contestant_.own_watch_due = true; }
+  void operator()(const queue::action::StartRetryTimer&) { contestant.retry_due = true; }
+  void operator()(const queue::action::StartOwnWatchTimer&) { contestant.own_watch_due = true; }
   // No watch is lost here: a look finds nothing.
   void operator()(const queue::action::StartLookTimer&) {}
-  void operator()(const queue::action::StartDelayTimer& a) { contestant_.delay_due = a.op; }
+  void operator()(const queue::action::StartDelayTimer& a) { contestant.delay_due = a.op; }
 
   void operator()(const queue::Grant& a) {
-    if (contestant_.granted) return world_.Violate("granted twice");
-    if (contestant_.told_to_leave) return world_.Violate("granted after it was told to leave");
-    if (!client_.up || a.session != client_.session) {
-      return world_.Violate("granted for a session that is not the current one");
+    if (contestant.granted) return world.Violate("granted twice");
+    if (contestant.told_to_leave) return world.Violate("granted after it was told to leave");
+    if (!client.up || a.session != client.session) {
+      return world.Violate("granted for a session that is not the current one");
     }
-    if (!world_.HasEvidence(contestant_.client, a.node)) {
-      return world_.Violate("granted without a proof that its node is there");
+    if (!world.HasEvidence(contestant.client, a.node)) {
+      return world.Violate("granted without a proof that its node is there");
     }
-    contestant_.granted = true;
-    contestant_.session = a.session;
-    contestant_.node = a.node;
-    contestant_.token = a.token;
-    contestant_.czxid = a.czxid;
-    world_.CheckGrant(contestant_);
-    if (contestant_.spec.delays()) world_.CheckDelay(contestant_);
-    if (contestant_.followed >= 0) world_.TakeOver(index_);
-    if (contestant_.spec.mode != Mode::kShared) world_.Overtake(index_);
-    world_.last_granted_ = index_;
+    contestant.granted = true;
+    contestant.session = a.session;
+    contestant.node = a.node;
+    contestant.token = a.token;
+    contestant.czxid = a.czxid;
+    world.CheckGrant(contestant);
+    if (contestant.spec.delays()) world.CheckDelay(contestant);
+    if (contestant.followed >= 0) world.TakeOver(index);
+    if (contestant.spec.mode != Mode::kShared) world.Overtake(index);
+    world.last_granted_ = index;
   }
 
   void operator()(const queue::action::LeaseLost&) {
-    if (!contestant_.granted || contestant_.told_to_leave || contestant_.lost) {
-      world_.Violate("lost a lease that it did not hold");
+    if (!contestant.granted || contestant.told_to_leave || contestant.lost) {
+      world.Violate("lost a lease that it did not hold");
     }
-    contestant_.lost = true;
+    contestant.lost = true;
   }
 
-  void operator()(const queue::action::LeaveRefused&) { world_.Violate("was refused to leave"); }
+  void operator()(const queue::action::LeaveRefused&) { world.Violate("was refused to leave"); }
 
   void operator()(const queue::action::Finished& a) {
-    contestant_.finished = true;
-    contestant_.outcome = a.outcome;
-    contestant_.retry_due = contestant_.own_watch_due = false;
-    contestant_.delay_due = 0;
-    if (contestant_.lost != (a.outcome == queue::Outcome::kLost)) {
-      world_.Violate("finished as lost or not, against what it said before");
+    contestant.finished = true;
+    contestant.outcome = a.outcome;
+    contestant.retry_due = contestant.own_watch_due = false;
+    contestant.delay_due = 0;
+    if (contestant.lost != (a.outcome == queue::Outcome::kLost)) {
+      world.Violate("finished as lost or not, against what it said before");
     }
-    if (!world_.NodesOf(index_).empty()) world_.Violate("finished with a node in the tree");
-    if (contestant_.followed >= 0) world_.CheckRefusal(contestant_);
+    if (!world.NodesOf(index).empty()) world.Violate("finished with a node in the tree");
+    if (contestant.followed >= 0) world.CheckRefusal(contestant);
   }
-
- private:
-  MachineWorld& world_;
-  const int index_;
-  Contestant& contestant_;
-  Client& client_;
 };
 
-void MachineWorld::MakeContainer(const std::string& path, int32_t next_sequence) {
-  Node node;
-  node.container = true;
-  (void)ensemble_.OperatorCreates(path, std::move(node), base::BootTime());
-  Spread();
-  if (next_sequence != 0) ensemble_.SetNextSequence(path, next_sequence);
+MachineWorld::MachineWorld(const NamedSet& set)
+    : set_(&set), ensemble_({.servers = set.servers()}) {
+  const bool one_client = set.Has(NamedSet::kOneClient);
+  clients_.resize(one_client ? 1 : set.contestants.size());
+  if (!set.Has(NamedSet::kNoParent)) {
+    Node parent;
+    parent.container = true;
+    (void)ensemble_.OperatorCreates("/q", std::move(parent), base::BootTime());
+    Spread();
+  }
+  if (set.Has(NamedSet::kOverflow)) {
+    ensemble_.SetNextSequence("/q", std::numeric_limits<int32_t>::max());
+  }
+  Settle();
+  for (size_t i = 0; i < set.contestants.size(); ++i) {
+    Enter(one_client ? 0 : static_cast<int>(i), set.contestants[i]);
+  }
 }
 
-int MachineWorld::AddClient() {
-  clients_.emplace_back();
-  return static_cast<int>(clients_.size()) - 1;
-}
-
-int MachineWorld::Enter(int client, const queue::Candidacy& spec, std::optional<queue::Mode> then,
-                        int followed) {
-  contestants_.push_back(Contestant{queue::Contender(spec), spec, client});
-  contestants_.back().then = then;
+void MachineWorld::Enter(int client, const NamedSet::Role& role, int followed) {
+  contestants_.push_back(Contestant{queue::Contender(role.spec), role.spec, client});
+  contestants_.back().then = role.then;
   contestants_.back().followed = followed;
-  const int contestant = static_cast<int>(contestants_.size()) - 1;
-  if (clients_[client].up) OnConnected(contestant);
-  return contestant;
+  if (clients_[client].up) OnConnected(static_cast<int>(contestants_.size()) - 1);
 }
 
 void MachineWorld::On(int contestant, const queue::Event& event) {
-  const bool place_lost = std::holds_alternative<queue::event::Expired>(event);
-  if (place_lost) contestants_[contestant].delayed = false;
+  if (std::holds_alternative<queue::event::Expired>(event))
+    contestants_[contestant].delayed = false;
   for (const queue::Action& action : contestants_[contestant].machine.On(event)) {
     if (contestants_[contestant].finished) Violate("did something after it was finished");
-    std::visit(Doing(*this, contestant), action);
+    std::visit(Doing{*this, contestant}, action);
   }
 }
 
@@ -166,7 +161,7 @@ void MachineWorld::OnAll(int client, const queue::Event& event) {
 void MachineWorld::OnConnected(int contestant) {
   Contestant& c = contestants_[contestant];
   On(contestant, queue::event::Connected{clients_[c.client].session,
-                                         Guid(contestant, ++c.guids, setting_.alike)});
+                                         Guid(contestant, ++c.guids, set_->Has(NamedSet::kAlike))});
 }
 
 // ---- what must hold ----------------------------------------------------------------------------
@@ -233,7 +228,7 @@ void MachineWorld::CheckGrant(const Contestant& contestant) {
   }
 }
 
-// Strict: who is granted after one that vanished has waited.
+// Whoever is granted after one that vanished has waited.
 void MachineWorld::CheckDelay(const Contestant& contestant) {
   if (last_granted_ < 0 || contestant.delayed) return;
   const Contestant& before = contestants_[last_granted_];

@@ -15,6 +15,7 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/session/machine/watch_table.h"
 #include "testing/memory/model_ensemble.h"
+#include "verification/explore/sets.h"
 
 namespace zkrecipes::explore {
 
@@ -68,20 +69,8 @@ struct TransitionRow {
   Whose whose;  // what Transition::who counts
   bool local;   // concerns one client and its contestants, but neither servers nor connections
   const char* story;  // # is `who`, % is `which`
-  bool (*can)(const MachineWorld& world, const Transition& transition);
-  void (*take)(MachineWorld& world, const Transition& transition);
-};
-
-// What may be tried, and how much of it.
-struct Setting {
-  int servers = 1;      // several apply a transaction when they like, one at once
-  int most_faults = 0;  // in one story
-  bool rough = false;   // only faults up to kGiveUp
-  // All contestants are alike and each has its own client, so of those to whom nothing has happened
-  // yet one is as good as another: only the first of them is tried.
-  bool alike = false;
-
-  bool lag() const { return servers > 1; }
+  bool (*can)(const MachineWorld& world, Transition transition);
+  void (*take)(MachineWorld& world, Transition transition);
 };
 
 // Contenders in sessions over connections that break, on a model ensemble: a value that copies and
@@ -94,16 +83,9 @@ class MachineWorld {
  public:
   static const TransitionRow kTransitions[];  // transitions.cc
 
-  explicit MachineWorld(const Setting& setting)
-      : setting_(setting), ensemble_({.servers = setting.servers}) {}
-
-  // `next_sequence` for the first child.
-  void MakeContainer(const std::string& path, int32_t next_sequence = 0);
-  int AddClient();  // unconnected
-  // Returns the contestant's number. Once granted it may be upgraded or downgraded to `then`, by
-  // another contestant, whose `followed` it is.
-  int Enter(int client, const queue::Candidacy& spec,
-            std::optional<queue::Mode> then = std::nullopt, int followed = -1);
+  // The beginning of a set's stories: each client is connected, and each contestant wants the lock.
+  // `set` outlives it.
+  explicit MachineWorld(const NamedSet& set);
 
   // Appends what can happen next. If there is nothing, the story is over: see CheckEnd.
   void List(std::vector<Transition>& transitions) const;
@@ -118,8 +100,6 @@ class MachineWorld {
   void CheckQuiet();
   // Empty: all is well so far.
   const std::string& violation() const { return violation_; }
-  // Takes ordinary transitions until there are none. For the start of a story.
-  void Settle();
 
  private:
   struct Contestant {
@@ -179,10 +159,13 @@ class MachineWorld {
                       registered, table, watchers);
     }
   };
-  class Doing;      // machine_world.cc: what a contender does
-  class Receiving;  // machine_client.cc: a message from the server
+  struct Doing;      // machine_world.cc: what a contender does
+  struct Receiving;  // machine_client.cc: a message from the server
 
   // Contenders (machine_world.cc).
+  // Once granted it may be upgraded or downgraded to `then`, by another contestant, whose `followed`
+  // it is.
+  void Enter(int client, const NamedSet::Role& role, int followed = -1);
   void On(int contestant, const queue::Event& event);
   void OnAll(int client, const queue::Event& event);
   void OnConnected(int contestant);
@@ -198,7 +181,7 @@ class MachineWorld {
   void CheckRefusal(const Contestant& follower);
   void CheckExclusion();
 
-  // Upgrades and downgrades (machine_follow.cc).
+  // Upgrades and downgrades (machine_client.cc).
   bool CanFollow(const Contestant& contestant) const;
   bool CanRelease(const Contestant& contestant) const;
   void Follow(int contestant);
@@ -223,11 +206,11 @@ class MachineWorld {
   int ClientOf(TransitionRow::Whose whose, int who) const;  // -1: of none
   template <typename F>
   void ForEach(TransitionRow::Whose whose, F f) const;
-  bool IsDue(const TransitionRow& row) const;
   void Leave(int contestant);
+  void Settle();  // takes ordinary transitions until there are none
   void Spread();
 
-  Setting setting_;
+  const NamedSet* set_;
   memory::ModelEnsemble ensemble_;
   std::vector<Client> clients_;
   std::vector<Contestant> contestants_;

@@ -11,18 +11,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 
-#include "verification/explore/exhaustive.h"
 #include "verification/explore/sets.h"
 
 namespace zkrecipes::explore {
 namespace {
-
-struct Flags {
-  std::vector<std::string> names;
-  double minutes = 1000;
-  bool list = false;
-  bool all = false;
-};
 
 int List() {
   for (const NamedSet& set : Sets()) {
@@ -40,30 +32,28 @@ int List() {
   return 0;
 }
 
-int ExploreThem(const Flags& flags) {
-  bool good = true;
-  for (const NamedSet& set : Sets()) {
-    const auto& names = flags.names;
-    const bool named = std::find(names.begin(), names.end(), set.name) != names.end();
-    if (names.empty() ? flags.all || set.quick() : named) {
-      good = Explore(set.name, Begin(set), {.time = absl::Minutes(flags.minutes)}) && good;
-    }
-  }
-  return good ? 0 : 1;
-}
-
 int Main(int argc, char** argv) {
   std::vector<std::string> known;
   for (const NamedSet& set : Sets()) known.push_back(set.name);
   CLI::App app("Visits every state of small configurations of contenders and faults");
-  Flags flags;
-  app.add_option("SET", flags.names, "which (all that are quick)")->check(CLI::IsMember(known));
-  app.add_option("--minutes", flags.minutes, "for each set at most")->check(CLI::PositiveNumber);
-  app.add_flag("--list", flags.list, "say what there is");
-  app.add_flag("--all", flags.all, "the long ones too");
+  std::vector<std::string> names;
+  double minutes = 1000;
+  bool list = false;
+  bool all = false;
+  app.add_option("SET", names, "which (all that are quick)")->check(CLI::IsMember(known));
+  app.add_option("--minutes", minutes, "for each set at most")->check(CLI::PositiveNumber);
+  app.add_flag("--list", list, "say what there is");
+  app.add_flag("--all", all, "the long ones too");
   CLI11_PARSE(app, argc, argv);
-  if (flags.list) return List();
-  return ExploreThem(flags);
+  if (list) return List();
+  bool good = true;
+  for (const NamedSet& set : Sets()) {
+    const bool named = std::ranges::count(names, set.name) > 0;
+    if (names.empty() ? all || set.quick() : named) {
+      good = Explore(set, {.time = absl::Minutes(minutes)}) && good;
+    }
+  }
+  return good ? 0 : 1;
 }
 
 }  // namespace

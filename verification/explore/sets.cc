@@ -2,10 +2,6 @@
 
 #include "verification/explore/sets.h"
 
-#include <cstdint>
-#include <limits>
-#include <optional>
-
 namespace zkrecipes::explore {
 namespace {
 
@@ -13,32 +9,14 @@ using queue::Mode;
 using Role = NamedSet::Role;
 using enum NamedSet::Trait;
 
-Role RoleOf(Mode mode, std::optional<Mode> then = std::nullopt, const char* parent = "/q") {
-  Role role;
-  role.spec.parent = parent;
-  role.spec.mode = mode;
-  role.then = then;
-  return role;
-}
-
-Role Trying(Role role) {
-  role.spec.try_only = true;
-  return role;
-}
-
-Role Strict(Role role) {
-  role.spec.lock_delay = absl::Seconds(1);
-  return role;
-}
-
-const Role kLock = RoleOf(Mode::kExclusive);
-const Role kDeep = RoleOf(Mode::kExclusive, std::nullopt, "/q/r");
-const Role kTry = Trying(kLock);
-const Role kStrict = Strict(kLock);
-const Role kReader = RoleOf(Mode::kShared);
-const Role kWriter = RoleOf(Mode::kSharedWriter);
-const Role kUpgrader = RoleOf(Mode::kShared, Mode::kSharedWriter);
-const Role kDowngrader = RoleOf(Mode::kSharedWriter, Mode::kShared);
+const Role kLock{{.parent = "/q"}};
+const Role kDeep{{.parent = "/q/r"}};
+const Role kTry{{.try_only = true, .parent = "/q"}};
+const Role kLockDelay{{.lock_delay = absl::Seconds(1), .parent = "/q"}};
+const Role kReader{{.mode = Mode::kShared, .parent = "/q"}};
+const Role kWriter{{.mode = Mode::kSharedWriter, .parent = "/q"}};
+const Role kUpgrader{kReader.spec, Mode::kSharedWriter};
+const Role kDowngrader{kWriter.spec, Mode::kShared};
 
 }  // namespace
 
@@ -52,8 +30,8 @@ const std::vector<NamedSet>& Sets() {
       {"two-new-parent", "two contenders", {kLock, kLock}, 1, kNoParent},
       {"two-one-client", "two contenders", {kLock, kLock}, 2, kOneClient},
       {"two-try", "one contender and one that only tries", {kLock, kTry}, 1},
-      {"alone-strict", "one that keeps the record of the last holder", {kStrict}, 2},
-      {"two-strict", "two that keep the record of the last holder", {kStrict, kStrict}, 1},
+      {"alone-lock-delay", "one that keeps the record of the last holder", {kLockDelay}, 2},
+      {"two-lock-delay", "two that keep the record", {kLockDelay, kLockDelay}, 1},
       {"two-lag", "two contenders", {kLock, kLock}, 1, kRough | kLag},
       {"two-overflow", "two contenders", {kLock, kLock}, 1, kOverflow},
       {"reader-writer", "a reader and a writer", {kReader, kWriter}, 1},
@@ -71,24 +49,6 @@ const std::vector<NamedSet>& Sets() {
       {"two-lag-pairs", "two contenders", {kLock, kLock}, 2, kLong | kRough | kAlike | kLag},
   };
   return *sets;
-}
-
-MachineWorld Begin(const NamedSet& set) {
-  MachineWorld world({.servers = set.Has(kLag) ? 3 : 1,
-                      .most_faults = set.most_faults,
-                      .rough = set.Has(kRough),
-                      .alike = set.Has(kAlike)});
-  const size_t clients = set.Has(kOneClient) ? 1 : set.contestants.size();
-  for (size_t i = 0; i < clients; ++i) world.AddClient();
-  if (!set.Has(kNoParent)) {
-    world.MakeContainer("/q", set.Has(kOverflow) ? std::numeric_limits<int32_t>::max() : 0);
-  }
-  world.Settle();
-  for (size_t i = 0; i < set.contestants.size(); ++i) {
-    const Role& role = set.contestants[i];
-    world.Enter(set.Has(kOneClient) ? 0 : static_cast<int>(i), role.spec, role.then);
-  }
-  return world;
 }
 
 }  // namespace zkrecipes::explore

@@ -18,61 +18,54 @@ using enum Transition::Kind;
 
 const TransitionRow MachineWorld::kTransitions[] = {
     {kExecute, Whose::kConnection, false, "server % reads, on connection #, ",
-     [](const MachineWorld& w, const T& t) { return w.ensemble_.CanExecute(t.who); },
-     [](MachineWorld& w, const T& t) { w.ensemble_.Execute(t.who, base::BootTime()); }},
+     [](auto& w, T t) { return w.ensemble_.CanExecute(t.who); },
+     [](auto& w, T t) { w.ensemble_.Execute(t.who, base::BootTime()); }},
     // What client and server have not read of each other.
     {kDrop, Whose::kConnection, false, "what was still on its way on connection # is lost",
-     [](const MachineWorld& w, const T& t) {
+     [](auto& w, T t) {
        return std::none_of(w.clients_.begin(), w.clients_.end(),
                            [&](const Client& c) { return c.connection == t.who; });
      },
-     [](MachineWorld& w, const T& t) { w.ensemble_.DropUnread(t.who); }},
+     [](auto& w, T t) { w.ensemble_.DropUnread(t.who); }},
     {kApply, Whose::kServer, false, "server # applies the next transaction",
-     [](const MachineWorld& w, const T& t) {
-       return w.setting_.lag() && w.ensemble_.CanApply(t.who);
-     },
-     [](MachineWorld& w, const T& t) { w.ensemble_.Apply(t.who); }},
+     [](auto& w, T t) { return w.set_->Has(NamedSet::kLag) && w.ensemble_.CanApply(t.who); },
+     [](auto& w, T t) { w.ensemble_.Apply(t.who); }},
     // A server that is behind the client would refuse it; without lag one is as good as another.
     {kConnect, Whose::kClient, false, "client # connects to server %",
-     [](const MachineWorld& w, const T& t) {
+     [](auto& w, T t) {
        const Client& c = w.clients_[t.who];
-       return c.connection == 0 && (w.setting_.lag() ? w.ensemble_.last_zxid(t.which) >= c.seen_zxid
-                                                     : t.which == w.ensemble_.leader());
+       return c.connection == 0 &&
+              (w.set_->Has(NamedSet::kLag) ? w.ensemble_.last_zxid(t.which) >= c.seen_zxid
+                                           : t.which == w.ensemble_.leader());
      },
-     [](MachineWorld& w, const T& t) { w.Connect(t.who, t.which); }},
+     [](auto& w, T t) { w.Connect(t.who, t.which); }},
     // Its next message, or that its connection is gone.
     {kDeliver, Whose::kClient, true, "client # ",
-     [](const MachineWorld& w, const T& t) { return w.HasNews(w.clients_[t.who]); },
-     [](MachineWorld& w, const T& t) { w.Deliver(t.who); }},
+     [](auto& w, T t) { return w.HasNews(w.clients_[t.who]); },
+     [](auto& w, T t) { w.Deliver(t.who); }},
     {kRelease, Whose::kContestant, true, "contestant # releases",
-     [](const MachineWorld& w, const T& t) { return w.CanRelease(w.contestants_[t.who]); },
-     [](MachineWorld& w, const T& t) { w.Leave(t.who); }},
+     [](auto& w, T t) { return w.CanRelease(w.contestants_[t.who]); },
+     [](auto& w, T t) { w.Leave(t.who); }},
     {kFollow, Whose::kContestant, true, "contestant # goes on in another mode",
-     [](const MachineWorld& w, const T& t) { return w.CanFollow(w.contestants_[t.who]); },
-     [](MachineWorld& w, const T& t) { w.Follow(t.who); }},
+     [](auto& w, T t) { return w.CanFollow(w.contestants_[t.who]); },
+     [](auto& w, T t) { w.Follow(t.who); }},
     // Timers are slow: they fire when nothing is on its way.
     {kRetry, Whose::kContestant, true, "contestant # tries again",
-     [](const MachineWorld& w, const T& t) {
-       return w.contestants_[t.who].retry_due && !w.AwaitsReply(t.who);
-     },
-     [](MachineWorld& w, const T& t) {
+     [](auto& w, T t) { return w.contestants_[t.who].retry_due && !w.AwaitsReply(t.who); },
+     [](auto& w, T t) {
        w.contestants_[t.who].retry_due = false;
        w.On(t.who, queue::event::RetryDue{});
      }},
     {kOwnWatch, Whose::kContestant, true,
      "contestant # finds that it is time to watch its own node",
-     [](const MachineWorld& w, const T& t) {
-       return w.contestants_[t.who].own_watch_due && !w.AwaitsReply(t.who);
-     },
-     [](MachineWorld& w, const T& t) {
+     [](auto& w, T t) { return w.contestants_[t.who].own_watch_due && !w.AwaitsReply(t.who); },
+     [](auto& w, T t) {
        w.contestants_[t.who].own_watch_due = false;
        w.On(t.who, queue::event::OwnWatchDue{});
      }},
     {kDelay, Whose::kContestant, true, "contestant # has waited for the lock delay",
-     [](const MachineWorld& w, const T& t) {
-       return w.contestants_[t.who].delay_due != 0 && !w.AwaitsReply(t.who);
-     },
-     [](MachineWorld& w, const T& t) {
+     [](auto& w, T t) { return w.contestants_[t.who].delay_due != 0 && !w.AwaitsReply(t.who); },
+     [](auto& w, T t) {
        Contestant& c = w.contestants_[t.who];
        c.delayed = true;
        w.On(t.who, queue::event::DelayOver{std::exchange(c.delay_due, queue::OpId{0})});
@@ -81,38 +74,32 @@ const TransitionRow MachineWorld::kTransitions[] = {
     // ---- Faults. ----
     // What the client sent may still arrive.
     {kBreak, Whose::kClient, true, "client # LOSES ITS CONNECTION",
-     [](const MachineWorld& w, const T& t) { return w.clients_[t.who].connection != 0; },
-     [](MachineWorld& w, const T& t) { w.Lose(t.who); }},
+     [](auto& w, T t) { return w.clients_[t.who].connection != 0; },
+     [](auto& w, T t) { w.Lose(t.who); }},
     {kExpire, Whose::kClient, false, "THE SESSION of client # EXPIRES",
-     [](const MachineWorld& w, const T& t) {
-       return w.ensemble_.SessionLives(w.clients_[t.who].session);
-     },
-     [](MachineWorld& w, const T& t) {
-       (void)w.ensemble_.Expire(w.clients_[t.who].session, base::BootTime());
-     }},
+     [](auto& w, T t) { return w.ensemble_.SessionLives(w.clients_[t.who].session); },
+     [](auto& w, T t) { (void)w.ensemble_.Expire(w.clients_[t.who].session, base::BootTime()); }},
     // Its timeout, its cancellation and its destruction are one to the machine.
     {kGiveUp, Whose::kContestant, true, "contestant # GIVES UP",
-     [](const MachineWorld& w, const T& t) {
+     [](auto& w, T t) {
        const Contestant& c = w.contestants_[t.who];
        return !c.granted && !c.told_to_leave && !c.finished;
      },
-     [](MachineWorld& w, const T& t) { w.Leave(t.who); }},
+     [](auto& w, T t) { w.Leave(t.who); }},
     // No answer proves the session any more: its leases cannot be believed.
     {kLapse, Whose::kContestant, true, "the lease of contestant # LAPSES",
-     [](const MachineWorld& w, const T& t) { return w.Believes(w.contestants_[t.who]); },
-     [](MachineWorld& w, const T& t) {
+     [](auto& w, T t) { return w.Believes(w.contestants_[t.who]); },
+     [](auto& w, T t) {
        w.On(t.who, queue::event::Lapsed{});
        if (w.Believes(w.contestants_[t.who])) w.Violate("a lease goes on after it has lapsed");
      }},
-    {kElect, Whose::kServer, false, "SERVER # IS ELECTED",
-     [](const MachineWorld&, const T&) { return true; },
-     [](MachineWorld& w, const T& t) { w.ensemble_.ElectLeader(t.who, 0, base::BootTime()); }},
-    {kReap, Whose::kEnsemble, false, "EMPTY CONTAINERS ARE REAPED",
-     [](const MachineWorld&, const T&) { return true; },
-     [](MachineWorld& w, const T&) { w.ensemble_.ReapContainers(base::BootTime()); }},
+    {kElect, Whose::kServer, false, "SERVER # IS ELECTED", [](auto&, T) { return true; },
+     [](auto& w, T t) { w.ensemble_.ElectLeader(t.who, 0, base::BootTime()); }},
+    {kReap, Whose::kEnsemble, false, "EMPTY CONTAINERS ARE REAPED", [](auto&, T) { return true; },
+     [](auto& w, T) { w.ensemble_.ReapContainers(base::BootTime()); }},
     {kOperatorDelete, Whose::kContestant, false, "AN OPERATOR DELETES the node of contestant #",
-     [](const MachineWorld& w, const T& t) { return !w.NodesOf(t.who).empty(); },
-     [](MachineWorld& w, const T& t) {
+     [](auto& w, T t) { return !w.NodesOf(t.who).empty(); },
+     [](auto& w, T t) {
        for (const std::string& path : w.NodesOf(t.who)) {
          (void)w.ensemble_.OperatorDeletes(path, base::BootTime());
        }
@@ -144,14 +131,9 @@ void MachineWorld::ForEach(Whose whose, F f) const {
   if (whose == Whose::kConnection) return ensemble_.ForEachConnection(f);
   const size_t count = whose == Whose::kClient       ? clients_.size()
                        : whose == Whose::kContestant ? contestants_.size()
-                       : whose == Whose::kServer     ? static_cast<size_t>(setting_.servers)
+                       : whose == Whose::kServer     ? static_cast<size_t>(set_->servers())
                                                      : 1;
   for (size_t i = 0; i < count; ++i) f(static_cast<uint32_t>(i));
-}
-
-bool MachineWorld::IsDue(const TransitionRow& row) const {
-  if (!Transition{row.kind}.IsFault()) return true;
-  return faults_ < setting_.most_faults && (!setting_.rough || row.kind <= kGiveUp);
 }
 
 void MachineWorld::List(std::vector<Transition>& transitions) const {
@@ -162,14 +144,16 @@ void MachineWorld::List(std::vector<Transition>& transitions) const {
   const auto reader = std::find_if(clients_.begin(), clients_.end(),
                                    [this](const Client& client) { return HasNews(client); });
   const bool only_reader = reader != clients_.end();
+  const Transition::Kind last_fault = set_->Has(NamedSet::kRough) ? kGiveUp : kOperatorDelete;
+  const Transition::Kind last = faults_ < set_->most_faults ? last_fault : kDelay;
   for (const TransitionRow& row : kTransitions) {
-    if (!IsDue(row) || (only_reader && !row.local)) continue;
+    if (row.kind > last || (only_reader && !row.local)) continue;
     ForEach(row.whose, [&](uint32_t who) {
       const int client = ClientOf(row.whose, static_cast<int>(who));
       if (only_reader && client != reader - clients_.begin()) return;
-      if (setting_.alike && client > begun_) return;
+      if (set_->Has(NamedSet::kAlike) && client > begun_) return;
       Transition transition{row.kind, static_cast<uint16_t>(who)};
-      const int each = row.kind == kConnect ? setting_.servers : 1;
+      const int each = row.kind == kConnect ? set_->servers() : 1;
       for (; transition.which < each; ++transition.which) {
         if (row.can(*this, transition)) transitions.push_back(transition);
       }
@@ -217,7 +201,7 @@ void MachineWorld::Leave(int contestant) {
 // The quorum agrees at once; the others may lag behind the leader.
 void MachineWorld::Spread() {
   while (ensemble_.CanCommit()) ensemble_.Commit();
-  for (int i = 0; !setting_.lag() && i < setting_.servers; ++i) {
+  for (int i = 0; !set_->Has(NamedSet::kLag) && i < set_->servers(); ++i) {
     while (ensemble_.CanApply(i)) ensemble_.Apply(i);
   }
 }

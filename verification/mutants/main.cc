@@ -7,7 +7,6 @@
 #include <iostream>
 #include <string>
 
-#include "verification/explore/exhaustive.h"
 #include "verification/explore/sets.h"
 #include "verification/schedules/schedule.h"
 
@@ -19,7 +18,7 @@ using zkrecipes::explore::Explore;
 bool FindViolation() {
   for (const uint64_t states : {uint64_t{100'000}, UINT64_MAX}) {
     for (const auto& set : zkrecipes::explore::Sets()) {
-      if (set.quick() && !Explore(set.name, Begin(set), {.states = states})) return true;
+      if (set.quick() && !Explore(set, {.states = states})) return true;
     }
   }
   return false;

@@ -10,6 +10,8 @@
 namespace zkrecipes::schedules {
 namespace {
 
+using enum MoveKind;
+
 // In thousandths: at most a tenth off, as the default clock_rate_bound has it.
 constexpr uint32_t kSlowest = 910;
 constexpr uint32_t kFastest = 1100;
@@ -18,159 +20,144 @@ constexpr uint32_t kFastest = 1100;
 constexpr uint32_t kTrouble[] = {0, 40, 60, 50, 120};
 constexpr uint32_t kUsers = 60;
 
-bool IsSlow(MoveKind kind) { return kind == MoveKind::kCloseDue || kind == MoveKind::kAdvance; }
+bool IsSlow(MoveKind kind) { return kind == kCloseDue || kind == kAdvance; }
 
-// Chooses what to try next in a Scene. The same seed chooses the same.
+// Chooses what to try next in a LockWorld. The same seed chooses the same.
 class Chooser {
  public:
-  // `scene` outlives it.
-  Chooser(uint64_t seed, Weather weather, Scene& scene);
+  // `world` outlives it.
+  Chooser(uint64_t seed, Weather weather, LockWorld& world)
+      : random_(seed), weather_(weather), world_(world) {
+    for (const MoveRow& row : LockWorld::kMoves) {
+      troubles_.insert(troubles_.end(), row.weights[static_cast<size_t>(weather)], row.kind);
+    }
+    if (weather == Weather::kEdge) ChooseBeginning();
+  }
 
   // nullopt: no move, this time.
-  std::optional<Move> Next();
+  std::optional<Move> Next() {
+    if (!planned_.empty()) {
+      const Move move = planned_.back();
+      planned_.pop_back();
+      return move;
+    }
+    if (Chance(kTrouble[static_cast<size_t>(weather_)])) return TroubleMove();
+    if (Chance(kUsers)) return UsersMove();
+    ordinary_.clear();
+    world_.ListOrdinary(ordinary_);
+    if (ordinary_.empty()) return UsersMove();
+    // While something else can happen, time rarely goes on, and sessions that are due rarely end.
+    while (ordinary_.size() > 1 && IsSlow(ordinary_.back().kind) && !Chance(30)) {
+      ordinary_.pop_back();
+    }
+    return ordinary_[Below(ordinary_.size())];
+  }
 
  private:
   uint32_t Below(size_t n) { return n == 0 ? 0 : static_cast<uint32_t>(random_() % n); }
   bool Chance(uint32_t of_1000) { return Below(1000) < of_1000; }
-  void ChooseBeginning();
-  uint32_t AnyRate();
-  uint32_t AnyWait();
-  uint32_t AnyPingGap();
-  uint32_t AnyWhich(const MoveRow& row);
-  std::optional<Move> UsersMove();
-  Move Vanish();
-  Move StallAndForget();
-  Move TroubleMove();
+
+  void ChooseBeginning() {
+    if (Chance(500)) planned_.push_back({kLoseTouches, 0, 1});
+    if (Chance(700)) planned_.push_back({kPingGap, 0, AnyPingGap()});
+    for (uint32_t i = 0; i < world_.CountOf(Who::kProcess); ++i) {
+      planned_.push_back({kRate, i, AnyRate()});
+    }
+  }
+
+  uint32_t AnyRate() {
+    if (Chance(500)) return Chance(750) ? kSlowest : kFastest;
+    return kSlowest + Below(kFastest + 1 - kSlowest);
+  }
+
+  uint32_t AnyWait() {
+    if (Chance(400)) return 1100 + Below(400);  // about a ping gap
+    return 1 + Below(Chance(200) ? 8000 : 1500);
+  }
+
+  // Leases with a lock delay assume nothing of it.
+  uint32_t AnyPingGap() {
+    if (world_.delays()) return 250 + Below(8000);
+    return Chance(500) ? 1100 : 250 + Below(851);
+  }
+
+  uint32_t AnyWhich(const MoveRow& row) {
+    switch (row.kind) {
+      case kNetwork:
+        return Chance(600) ? 0 : Below(4);
+      case kMoveTo:
+        return Below(world_.CountOf(Who::kServer) + 1);
+      case kRate:
+        return AnyRate();
+      case kWait:
+      case kGoOn:
+        return AnyWait();
+      case kPingGap:
+        return AnyPingGap();
+      case kOperator:
+        return Below(world_.CountOf(Who::kSlot));
+      default:
+        return Below(row.below);
+    }
+  }
+
+  std::optional<Move> UsersMove() {
+    const uint32_t slot = Below(world_.CountOf(Who::kSlot));
+    if (world_.Can({kGoUpOrDown, slot}) && Chance(400)) return Move{kGoUpOrDown, slot};
+    if (world_.Can({kRelease, slot})) return Move{kRelease, slot};
+    if (!world_.Can({kAcquire, slot})) {
+      return Chance(100) ? std::optional(Move{kCancel, slot}) : std::nullopt;
+    }
+    const uint32_t how = Below(8);
+    if (how == 0) return Move{kTry, slot};
+    return Move{how == 1 ? kAcquireBriefly : kAcquire, slot};
+  }
+
+  // A process is cut off, and its session ends at once: only the lock delay protects what it
+  // believes.
+  Move Vanish() {
+    const uint32_t who = Below(world_.CountOf(Who::kProcess));
+    planned_ = {{kGoOn, 0, 1000 + Below(5000)}, {kExpire, who}};
+    return {kNetwork, who, static_cast<uint32_t>(testing::memory::Host::Network::kSilent)};
+  }
+
+  // The link from the leader stands still for about a ping gap. Then what waited on it comes out at
+  // once, and is the last that the process hears of its leader.
+  Move StallAndForget() {
+    const uint32_t who = Below(world_.CountOf(Who::kProcess));
+    planned_ = {{kForget, who}, {kWait, 0, 1100 + Below(400)}};
+    return {kStall, static_cast<uint32_t>(world_.ServerOf(who).value_or(0)), 1};
+  }
+
+  Move TroubleMove() {
+    if (world_.delays() && Chance(200)) return Vanish();
+    const MoveRow& row = RowOf(troubles_[Below(troubles_.size())]);
+    const bool at_the_edge = weather_ == Weather::kEdge;
+    if (row.kind == kStall && at_the_edge && Chance(200)) return StallAndForget();
+    return {row.kind, Below(world_.CountOf(row.who)), AnyWhich(row)};
+  }
 
   std::mt19937_64 random_;
   const Weather weather_;
-  Scene& scene_;
+  LockWorld& world_;
   std::vector<MoveKind> troubles_;  // each as often as its weight says
   std::vector<Move> planned_;       // last first
   std::vector<Move> ordinary_;
 };
 
-Chooser::Chooser(uint64_t seed, Weather weather, Scene& scene)
-    : random_(seed), weather_(weather), scene_(scene) {
-  for (const MoveRow& row : Scene::kMoves) {
-    troubles_.insert(troubles_.end(), row.weights[static_cast<size_t>(weather)], row.kind);
-  }
-  if (weather == Weather::kEdge) ChooseBeginning();
-}
-
-std::optional<Move> Chooser::Next() {
-  if (!planned_.empty()) {
-    const Move move = planned_.back();
-    planned_.pop_back();
-    return move;
-  }
-  if (Chance(kTrouble[static_cast<size_t>(weather_)])) return TroubleMove();
-  if (Chance(kUsers)) return UsersMove();
-  ordinary_.clear();
-  scene_.ListOrdinary(ordinary_);
-  if (ordinary_.empty()) return UsersMove();
-  // While something else can happen, time rarely goes on, and sessions that are due rarely end.
-  while (ordinary_.size() > 1 && IsSlow(ordinary_.back().kind) && !Chance(30)) {
-    ordinary_.pop_back();
-  }
-  return ordinary_[Below(ordinary_.size())];
-}
-
-void Chooser::ChooseBeginning() {
-  if (Chance(500)) planned_.push_back({MoveKind::kLoseTouches, 0, 1});
-  if (Chance(700)) planned_.push_back({MoveKind::kPingGap, 0, AnyPingGap()});
-  for (uint32_t i = 0; i < scene_.CountOf(Who::kProcess); ++i) {
-    planned_.push_back({MoveKind::kRate, i, AnyRate()});
-  }
-}
-
-uint32_t Chooser::AnyRate() {
-  if (Chance(500)) return Chance(750) ? kSlowest : kFastest;
-  return kSlowest + Below(kFastest + 1 - kSlowest);
-}
-
-uint32_t Chooser::AnyWait() {
-  if (Chance(400)) return 1100 + Below(400);  // about a ping gap
-  return 1 + Below(Chance(200) ? 8000 : 1500);
-}
-
-// Strict leases assume nothing of it.
-uint32_t Chooser::AnyPingGap() {
-  if (scene_.strict()) return 250 + Below(8000);
-  return Chance(500) ? 1100 : 250 + Below(851);
-}
-
-uint32_t Chooser::AnyWhich(const MoveRow& row) {
-  switch (row.kind) {
-    case MoveKind::kNetwork:
-      return Chance(600) ? 0 : Below(4);
-    case MoveKind::kMoveTo:
-      return Below(scene_.CountOf(Who::kServer) + 1);
-    case MoveKind::kRate:
-      return AnyRate();
-    case MoveKind::kWait:
-    case MoveKind::kGoOn:
-      return AnyWait();
-    case MoveKind::kPingGap:
-      return AnyPingGap();
-    case MoveKind::kOperator:
-      return Below(scene_.CountOf(Who::kSlot));
-    default:
-      return Below(row.below);
-  }
-}
-
-std::optional<Move> Chooser::UsersMove() {
-  const uint32_t slot = Below(scene_.CountOf(Who::kSlot));
-  if (scene_.Can({MoveKind::kGoUpOrDown, slot}) && Chance(400)) {
-    return Move{MoveKind::kGoUpOrDown, slot};
-  }
-  if (scene_.Can({MoveKind::kRelease, slot})) return Move{MoveKind::kRelease, slot};
-  if (!scene_.Can({MoveKind::kAcquire, slot})) {
-    return Chance(100) ? std::optional(Move{MoveKind::kCancel, slot}) : std::nullopt;
-  }
-  const uint32_t how = Below(8);
-  if (how == 0) return Move{MoveKind::kTry, slot};
-  return Move{how == 1 ? MoveKind::kAcquireBriefly : MoveKind::kAcquire, slot};
-}
-
-// A process is cut off, and its session ends at once: only the lock delay protects what it
-// believes.
-Move Chooser::Vanish() {
-  const uint32_t who = Below(scene_.CountOf(Who::kProcess));
-  planned_ = {{MoveKind::kGoOn, 0, 1000 + Below(5000)}, {MoveKind::kExpire, who}};
-  return {MoveKind::kNetwork, who, static_cast<uint32_t>(testing::memory::Host::Network::kSilent)};
-}
-
-// The link from the leader stands still for about a ping gap. Then what waited on it comes out at
-// once, and is the last that the process hears of its leader.
-Move Chooser::StallAndForget() {
-  const uint32_t who = Below(scene_.CountOf(Who::kProcess));
-  planned_ = {{MoveKind::kForget, who}, {MoveKind::kWait, 0, 1100 + Below(400)}};
-  return {MoveKind::kStall, static_cast<uint32_t>(scene_.ServerOf(who).value_or(0)), 1};
-}
-
-Move Chooser::TroubleMove() {
-  if (scene_.strict() && Chance(200)) return Vanish();
-  const MoveRow& row = RowOf(troubles_[Below(troubles_.size())]);
-  const bool at_the_edge = weather_ == Weather::kEdge;
-  if (row.kind == MoveKind::kStall && at_the_edge && Chance(200)) return StallAndForget();
-  return {row.kind, Below(scene_.CountOf(row.who)), AnyWhich(row)};
-}
-
 }  // namespace
 
-Schedule RunRandom(const SceneOptions& options, Weather weather, int length) {
-  Scene scene(options);
-  Chooser chooser(~options.seed, weather, scene);  // `seed` itself is the simulation's
+Schedule RunRandom(const LockWorldOptions& options, Weather weather, int length) {
+  LockWorld world(options);
+  Chooser chooser(~options.seed, weather, world);  // `seed` itself is the simulation's
   std::vector<Move> made;
   made.reserve(static_cast<size_t>(length));
-  for (int i = 0; i < length && !scene.broken().has_value(); ++i) {
+  for (int i = 0; i < length && !world.broken().has_value(); ++i) {
     const std::optional<Move> move = chooser.Next();
-    if (move.has_value() && scene.Make(*move)) made.push_back(*move);
+    if (move.has_value() && world.Make(*move)) made.push_back(*move);
   }
-  scene.EndQuietly();
-  return {std::move(made), scene.broken(), scene.grants()};
+  world.EndQuietly();
+  return {std::move(made), world.broken(), world.grants()};
 }
 
 }  // namespace zkrecipes::schedules

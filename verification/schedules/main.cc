@@ -17,7 +17,7 @@
 namespace zkrecipes::schedules {
 namespace {
 
-int ReplayOne(const SceneOptions& options, const std::string& text) {
+int ReplayOne(const LockWorldOptions& options, const std::string& text) {
   const auto moves = ParseMoves(text);
   if (!moves.has_value()) {
     std::cerr << "not a schedule: " << text << "\n";

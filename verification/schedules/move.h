@@ -82,7 +82,7 @@ std::optional<std::vector<Move>> ParseMoves(const std::string& text);
 // A sentence for a story.
 std::string Describe(const Move& move);
 
-class Scene;
+class LockWorld;
 
 // What Move::who counts.
 enum class Who {
@@ -91,7 +91,7 @@ enum class Who {
   kClient,   // processes, each as its latest client
   kOrphan,   // connections that no client has any more
   kServer,
-  kSlot,  // one attempt at the lock at a time
+  kSlot,  // one bid for the lock at a time
 };
 
 // A line of the table in moves.cc.
@@ -100,8 +100,8 @@ struct MoveRow {
   const char* name;
   const char* story;  // # is `who`, % is `which`
   Who who;
-  void (*make)(Scene& scene, const Move& move);
-  bool (*can)(Scene& scene, const Move& move);  // null: whenever there is such a `who`
+  void (*make)(LockWorld& world, Move move);
+  bool (*can)(LockWorld& world, Move move);  // null: whenever there is such a `who`
   // How often the Chooser makes it when something goes wrong, beside the others: a weight for each
   // Weather. Its `which` is below that, unless the Chooser knows better.
   std::array<uint8_t, kWeatherNames.size()> weights = {};

@@ -14,10 +14,10 @@
 #include "verification/explore/shrink.h"
 
 namespace zkrecipes::schedules {
-SceneOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
+LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   std::mt19937_64 random(seed ^ 0x5eed);
   const auto below = [&random](uint64_t n) { return static_cast<int>(random() % n); };
-  SceneOptions options;
+  LockWorldOptions options;
   options.seed = seed;
   options.lease = lease;
   options.processes = 2 + below(2);
@@ -35,29 +35,29 @@ SceneOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   return options;
 }
 
-Schedule Replay(const SceneOptions& options, const std::vector<Move>& moves) {
-  Scene scene(options);
+Schedule Replay(const LockWorldOptions& options, const std::vector<Move>& moves) {
+  LockWorld world(options);
   std::vector<Move> made;
   std::string story = absl::StrCat(options.processes, " processes, ", options.slots, " slots\n");
   std::string before;
   for (const Move& move : moves) {
-    if (scene.broken().has_value() || !scene.Make(move)) continue;
+    if (world.broken().has_value() || !world.Make(move)) continue;
     made.push_back(move);
-    std::string after = scene.Describe();
+    std::string after = world.Describe();
     absl::StrAppend(&story, "* ", Describe(move), "\n", after != before ? after + "\n" : "");
     before = std::move(after);
   }
-  if (!scene.broken().has_value()) {
+  if (!world.broken().has_value()) {
     story += "* faults end, every slot gets a turn, every client closes\n";
-    scene.EndQuietly();
+    world.EndQuietly();
   }
-  if (const auto& broken = scene.broken()) {
+  if (const auto& broken = world.broken()) {
     absl::StrAppend(&story, "! ", broken->rule, ": ", broken->what, "\n");
   }
-  return {std::move(made), scene.broken(), scene.grants(), std::move(story)};
+  return {std::move(made), world.broken(), world.grants(), std::move(story)};
 }
 
-std::string TellShrunk(const SceneOptions& options, const Schedule& schedule) {
+std::string TellShrunk(const LockWorldOptions& options, const Schedule& schedule) {
   const auto moves = explore::Shrink(
       schedule.moves, [&](const std::vector<Move>& fewer) -> std::optional<std::vector<Move>> {
         Schedule replayed = Replay(options, fewer);
@@ -88,7 +88,7 @@ int Run(const Search& search) {
   for (; done < search.schedules && seconds() < search.minutes * 60; ++done) {
     const uint64_t seed = search.seed + done;
     const Weather weather = search.weathers[seed % search.weathers.size()];
-    const SceneOptions options = OptionsFor(seed, search.lease);
+    const LockWorldOptions options = OptionsFor(seed, search.lease);
     const Schedule schedule = RunRandom(options, weather, search.length);
     moves += schedule.moves.size();
     grants += static_cast<uint64_t>(schedule.grants);

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "verification/schedules/lock_world.h"
 #include "verification/schedules/move.h"
-#include "verification/schedules/scene.h"
 #include "zkrecipes/lease_options.h"
 
 namespace zkrecipes::schedules {
@@ -24,14 +24,14 @@ struct Schedule {
 };
 
 // What the seed decides besides the moves.
-SceneOptions OptionsFor(uint64_t seed, const LeaseOptions& lease = {});
+LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease = {});
 // A schedule chosen at random. The same seed chooses the same.
-Schedule RunRandom(const SceneOptions& options, Weather weather, int length);
+Schedule RunRandom(const LockWorldOptions& options, Weather weather, int length);
 // These moves, as far as they can happen, and then the quiet end.
-Schedule Replay(const SceneOptions& options, const std::vector<Move>& moves);
+Schedule Replay(const LockWorldOptions& options, const std::vector<Move>& moves);
 // The story of the shortest schedule that still breaks the rule which `schedule` breaks, with the
 // command that shows it again.
-std::string TellShrunk(const SceneOptions& options, const Schedule& schedule);
+std::string TellShrunk(const LockWorldOptions& options, const Schedule& schedule);
 
 // What a search for a broken rule tries.
 struct Search {

@@ -38,7 +38,7 @@ TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
 
 TEST(Moves, StandInTheTableInTheirOrder) {
   for (size_t i = 0; i < kMoveKinds; ++i) {
-    EXPECT_EQ(static_cast<size_t>(Scene::kMoves[i].kind), i) << Scene::kMoves[i].name;
+    EXPECT_EQ(static_cast<size_t>(LockWorld::kMoves[i].kind), i) << LockWorld::kMoves[i].name;
   }
 }
 

@@ -44,8 +44,8 @@ class CheckedRunTest : public ::testing::Test {
   }
   // The one life of a node; an empty one if there is none.
   NodeLife LifeOf(const std::string& path) {
-    for (NodeLife& life : LivesOf(Log())) {
-      if (life.path == path) return std::move(life);
+    for (const QueueLog log(Log()); const NodeLife& life : log.lives()) {
+      if (life.path == path) return life;
     }
     return {};
   }

@@ -180,11 +180,9 @@ absl::Status Crew::AwaitEnd(int i, absl::Time until) {
   Member& worker = this->worker(i);
   if (!std::exchange(worker.alive, false)) return absl::OkStatus();
   const bool in_time = worker.process.Terminate(until - absl::Now());
-  const absl::StatusOr<History> history = ReadHistory(worker.history);
+  const absl::StatusOr<std::vector<Event>> history = ReadHistory(worker.history);
   if (!history.ok()) return history.status();
-  if (!history->events.empty() && history->events.back().what == What::kEnd) {
-    return absl::OkStatus();
-  }
+  if (!history->empty() && history->back().what == What::kEnd) return absl::OkStatus();
   Record(i, What::kKilled, 0, "it did not end");
   return absl::DeadlineExceededError(absl::StrCat(
       name(i), in_time ? " ended without an end" : " did not end", ": see ", File(i, ".log")));

@@ -24,9 +24,9 @@ using What = Event::What;
 class RecorderTest : public ::testing::Test {
  protected:
   std::vector<Event> Recorded() {
-    const absl::StatusOr<History> history = ReadHistory(path_);
+    const absl::StatusOr<std::vector<Event>> history = ReadHistory(path_);
     EXPECT_TRUE(history.ok()) << history.status();
-    return history.ok() ? history->events : std::vector<Event>();
+    return history.ok() ? *history : std::vector<Event>();
   }
 
   testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);

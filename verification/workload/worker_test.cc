@@ -49,8 +49,7 @@ class WorkerTest : public integration::ClientTest {
 
   // What is recorded so far, of process number `n` (0: the crew).
   std::vector<Event> Recorded(int n) const {
-    const absl::StatusOr<History> history = ReadHistory(crew_->histories()[static_cast<size_t>(n)]);
-    return history.ok() ? history->events : std::vector<Event>();
+    return ReadHistory(crew_->histories()[static_cast<size_t>(n)]).value_or(std::vector<Event>());
   }
   std::vector<Event> All(What what) const {
     std::vector<Event> found;
@@ -218,7 +217,7 @@ TEST_F(WorkerTest, NeverOutlivesItsParent) {
   EXPECT_EQ(status, 0);
   const auto recorded = ReadHistory(history);
   ASSERT_TRUE(recorded.ok()) << recorded.status();
-  EXPECT_EQ(recorded->events.back().what, What::kEnd);
+  EXPECT_EQ(recorded->back().what, What::kEnd);
 }
 
 // From there it reaches no server, and ends all the same.

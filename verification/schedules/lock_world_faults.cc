@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes wrong in a Scene, besides what moves.cc says, and how it ends.
+// What goes wrong in a LockWorld, besides what moves.cc says, and how it ends.
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/one_shot.h"
-#include "verification/schedules/scene.h"
+#include "verification/schedules/lock_world.h"
 
 namespace zkrecipes::schedules {
 
 using testing::memory::ConnectionId;
 using testing::memory::Host;
 
-// What docs/lease.md assumes for the sessions of a Scene. (Strict leases do not.)
+// What docs/lease.md assumes for the sessions of a LockWorld. (Those with a lock delay do not.)
 constexpr absl::Duration kLongestPingGap = absl::Milliseconds(1100);
 
-void Scene::SetPingGap(absl::Duration gap) {
-  model().SetPingGap(strict() ? gap : std::min(gap, kLongestPingGap), now());
+void LockWorld::SetPingGap(absl::Duration gap) {
+  model().SetPingGap(delays() ? gap : std::min(gap, kLongestPingGap), now());
+}
+
+template <typename F>
+void LockWorld::WhilePaused(uint32_t process, F what_others_do) {
+  const bool was_paused = host(process).paused();
+  host(process).set_paused(true);
+  what_others_do();
+  host(process).set_paused(was_paused);
 }
 
 // The ensemble expires no session that it hears of, so the client stands still for that long first.
-// (Strict leases do not rely on it.)
-void Scene::Expire(uint32_t process) {
+// (Leases with a lock delay do not rely on it.)
+void LockWorld::Expire(uint32_t process) {
   const internal::ClientCore& core = *processes_[process].core;
-  if (!strict()) {
-    const bool was_paused = host(process).paused();
-    host(process).set_paused(true);
-    RunUntil(now() + core.session_timeout());
-    host(process).set_paused(was_paused);
-  }
+  if (!delays()) WhilePaused(process, [&] { RunUntil(now() + core.session_timeout()); });
   (void)model().Expire(core.session_id(), now());
 }
 
 // What is under way is answered; but its server's list of touches does not arrive any more.
-void Scene::Forget(uint32_t process) {
+void LockWorld::Forget(uint32_t process) {
   const int server = *ServerOf(process);
   simulation_.RunUntilIdle();
   model().Stall(server, false, true, now());
@@ -44,7 +47,7 @@ void Scene::Forget(uint32_t process) {
 }
 
 // Of what can happen, only what the process and its server say to each other.
-void Scene::TalkUntilIdle(uint32_t process) {
+void LockWorld::TalkUntilIdle(uint32_t process) {
   for (bool more = true; more;) {
     const ConnectionId id = ConnectionOf(process);
     more = id != 0 && model().CanExecute(id);
@@ -56,7 +59,7 @@ void Scene::TalkUntilIdle(uint32_t process) {
 
 // The leader has found the session's time to be over, and ends it a moment later; in between it
 // takes up whatever comes.
-void Scene::ArriveTooLate(uint32_t process) {
+void LockWorld::ArriveTooLate(uint32_t process) {
   const int server = *ServerOf(process);
   const base::BootTime over = model().DeadlineOf(processes_[process].core->session_id());
   RunUntil(over + -absl::Nanoseconds(1));
@@ -65,23 +68,20 @@ void Scene::ArriveTooLate(uint32_t process) {
   TalkUntilIdle(process);
   while (model().CanCloseDue()) model().CloseDue();
   // Committed before the client hears of it.
-  const bool was_paused = host(process).paused();
-  host(process).set_paused(true);
-  simulation_.RunUntilIdle();
-  host(process).set_paused(was_paused);
+  WhilePaused(process, [this] { simulation_.RunUntilIdle(); });
 }
 
-void Scene::OperatorDeletes(uint32_t which) {
+void LockWorld::OperatorDeletes(uint32_t which) {
   const auto& [czxid, path] = *std::next(history_.nodes().begin(), which);
   if (!model().OperatorDeletes(path, now())) return;
-  for (const auto& attempt : Live()) {
-    attempt->deleted |= attempt->core->session_id() == history_.OwnerOf(czxid);
+  for (const auto& bid : Live()) {
+    bid->deleted |= bid->core->session_id() == history_.OwnerOf(czxid);
   }
 }
 
 // ---- the end ------------------------------------------------------------------------------------
 
-void Scene::EndQuietly() {
+void LockWorld::EndQuietly() {
   if (broken_.has_value()) return;
   MendEverything();
   LetEachHaveATurn();
@@ -90,7 +90,7 @@ void Scene::EndQuietly() {
   if (!broken_.has_value()) CheckCallbacks();
 }
 
-void Scene::MendEverything() {
+void LockWorld::MendEverything() {
   model().set_loses_touches(false);
   model().SetPingGap(model().options().tick / 2, now());
   for (int i = 0; i < servers(); ++i) {
@@ -105,35 +105,34 @@ void Scene::MendEverything() {
   }
 }
 
-void Scene::LetEachHaveATurn() {
+void LockWorld::LetEachHaveATurn() {
   const size_t enough = 2 * slots_.size() + 6;
   for (size_t round = 0; round < enough && !broken_.has_value(); ++round) {
     RunUntil(now() + absl::Seconds(2));
     CheckWatches();
     if (round > 0) CheckNodesAreWanted();
-    for (auto& attempt : slots_) {
-      if (attempt == nullptr || !attempt->lease.has_value() || attempt->next != nullptr) continue;
-      CheckWasTold(*attempt);
-      attempt->Release();
-      attempt = nullptr;
+    for (auto& bid : slots_) {
+      if (bid == nullptr || !bid->lease.has_value() || bid->next != nullptr) continue;
+      CheckWasTold(*bid);
+      bid->Release();
+      bid = nullptr;
     }
-    const auto idle = [](const auto& attempt) { return attempt == nullptr; };
-    if (std::all_of(slots_.begin(), slots_.end(), idle)) return;
+    if (std::ranges::count(slots_, nullptr) == std::ssize(slots_)) return;
   }
   Break("never answered", Describe());
 }
 
-void Scene::CheckWasTold(const Attempt& attempt) {
-  const Lease::State state = attempt.lease->state();
+void LockWorld::CheckWasTold(const Bid& bid) {
+  const Lease::State state = bid.lease->state();
   const bool over = state == Lease::State::kLost || state == Lease::State::kReleased;
-  const bool there = history_.nodes().count(attempt.node) > 0;
-  if (!over && !there) Break("not told of a loss", "held without a node: " + attempt.lease->node());
-  if (over && attempt.losses == 0) Break("not told of a loss", "lost: " + attempt.lease->node());
+  const bool there = history_.nodes().count(bid.node) > 0;
+  if (!over && !there) Break("not told of a loss", "held without a node: " + bid.lease->node());
+  if (over && bid.losses == 0) Break("not told of a loss", "lost: " + bid.lease->node());
 }
 
 // A contender watches only its own node and the one in front of it. A watch whose removal was lost
 // with the connection may stay, so this holds only while each client has its first connection.
-void Scene::CheckWatches() {
+void LockWorld::CheckWatches() {
   if (troubled_ || model().connections_made() > processes_.size()) return;
   for (const auto& [session, path] : model().Watches()) {
     bool wanted = false;
@@ -146,12 +145,12 @@ void Scene::CheckWatches() {
 }
 
 // A contender that has given up has no node any more.
-void Scene::CheckNodesAreWanted() {
+void LockWorld::CheckNodesAreWanted() {
   for (const Process& process : processes_) {
     const auto its = [&](const auto& node) {
       return history_.OwnerOf(node.first) == process.core->session_id();
     };
-    const auto wanted = [&](const auto& attempt) { return attempt->core == process.core; };
+    const auto wanted = [&](const auto& bid) { return bid->core == process.core; };
     const auto& nodes = history_.nodes();
     const auto live = Live();
     if (std::count_if(nodes.begin(), nodes.end(), its) >
@@ -162,14 +161,14 @@ void Scene::CheckNodesAreWanted() {
 }
 
 // Longer than a session can outlive its client.
-void Scene::CheckNothingIsLeft() {
+void LockWorld::CheckNothingIsLeft() {
   RunUntil(now() + absl::Seconds(6));
   for (const auto& [czxid, path] : history_.nodes()) Break("node left behind", path);
   const size_t watches = model().watches();
   if (watches > 0) Break("watch left behind", absl::StrCat(watches, " watches"));
 }
 
-void Scene::CloseEverything() {
+void LockWorld::CloseEverything() {
   std::vector<std::shared_ptr<base::OneShot<absl::Status>>> closed;
   for (const Process& process : processes_) {
     closed.push_back(std::make_shared<base::OneShot<absl::Status>>());
@@ -181,12 +180,12 @@ void Scene::CloseEverything() {
   }
 }
 
-void Scene::CheckCallbacks() {
-  for (const auto& attempt : attempts_) {
-    if (attempt->answers != 1)
-      Break("never answered", absl::StrCat("an attempt was answered ", attempt->answers, " times"));
-    if (attempt->on_lost.has_value() && attempt->losses != 1) {
-      Break("never answered", absl::StrCat("lost() was heard ", attempt->losses, " times"));
+void LockWorld::CheckCallbacks() {
+  for (const auto& bid : bids_) {
+    if (bid->answers != 1)
+      Break("never answered", absl::StrCat("a bid was answered ", bid->answers, " times"));
+    if (bid->on_lost.has_value() && bid->losses != 1) {
+      Break("never answered", absl::StrCat("lost() was heard ", bid->losses, " times"));
     }
   }
 }

@@ -2,7 +2,7 @@
 //
 // What happens by itself, and what is checked after each move.
 
-#include "verification/schedules/scene.h"
+#include "verification/schedules/lock_world.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,21 +15,9 @@ namespace zkrecipes::schedules {
 
 using testing::memory::ConnectionId;
 
-namespace {
-
-testing::memory::ModelOptions ModelOf(const SceneOptions& options) {
-  testing::memory::ModelOptions model;
-  model.servers = options.servers;
-  model.keep_history = true;
-  model.hostile_expiry = true;
-  return model;
-}
-
-}  // namespace
-
-Scene::Scene(const SceneOptions& options)
+LockWorld::LockWorld(const LockWorldOptions& options)
     : options_(options),
-      simulation_(ModelOf(options), options.seed),
+      simulation_({.keep_history = true, .hostile_expiry = true}, options.seed),
       history_(kLockPath),
       slots_(static_cast<size_t>(options.slots)) {
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
@@ -42,8 +30,8 @@ Scene::Scene(const SceneOptions& options)
   model().SetNextSequence(kLockPath, options.next_sequence);
 }
 
-Scene::~Scene() {
-  for (const auto& attempt : attempts_) attempt->lease.reset();
+LockWorld::~LockWorld() {
+  for (const auto& bid : bids_) bid->lease.reset();
   // As a Client does when it goes: a session is never dropped while it may be in use.
   for (const Process& process : processes_) {
     process.core->Close(std::make_shared<base::OneShot<absl::Status>>());
@@ -52,7 +40,7 @@ Scene::~Scene() {
 
 // ---- what happens -------------------------------------------------------------------------------
 
-size_t Scene::CountOf(Who who) {
+size_t LockWorld::CountOf(Who who) {
   switch (who) {
     case Who::kProcess:
       return processes_.size();
@@ -70,13 +58,13 @@ size_t Scene::CountOf(Who who) {
   return 1;
 }
 
-bool Scene::Can(const Move& move) {
+bool LockWorld::Can(const Move& move) {
   const MoveRow& row = RowOf(move.kind);
   const bool exists = row.who == Who::kNone || move.who < CountOf(row.who);
   return exists && (row.can == nullptr || row.can(*this, move));
 }
 
-bool Scene::Make(const Move& move) {
+bool LockWorld::Make(const Move& move) {
   if (!Can(move)) return false;
   RowOf(move.kind).make(*this, move);
   troubled_ |= IsFault(move.kind);
@@ -84,7 +72,7 @@ bool Scene::Make(const Move& move) {
   return true;
 }
 
-void Scene::ListOrdinary(std::vector<Move>& moves) {
+void LockWorld::ListOrdinary(std::vector<Move>& moves) {
   for (const MoveRow& row : kMoves) {
     if (row.kind > MoveKind::kAdvance) return;
     const auto count = static_cast<uint32_t>(CountOf(row.who));
@@ -98,11 +86,11 @@ void Scene::ListOrdinary(std::vector<Move>& moves) {
   }
 }
 
-void Scene::Break(const std::string& rule, const std::string& what) {
-  if (!broken_.has_value()) broken_ = BrokenRule{rule, what};
+void LockWorld::Break(const std::string& rule, const std::string& what) {
+  if (!broken_.has_value()) broken_ = {rule, what};
 }
 
-ConnectionId Scene::ConnectionOf(uint32_t process) {
+ConnectionId LockWorld::ConnectionOf(uint32_t process) {
   ConnectionId found = 0;
   model().ForEachConnection([&](ConnectionId id) {
     if (host(process).Owns(id)) found = id;
@@ -110,55 +98,54 @@ ConnectionId Scene::ConnectionOf(uint32_t process) {
   return found;
 }
 
-std::vector<ConnectionId> Scene::Orphans() {
+std::vector<ConnectionId> LockWorld::Orphans() {
   std::vector<ConnectionId> orphans;
   model().ForEachConnection([&](ConnectionId id) {
     const auto owns = [id](const Process& process) { return process.host->Owns(id); };
-    if (std::none_of(processes_.begin(), processes_.end(), owns)) orphans.push_back(id);
+    if (std::ranges::none_of(processes_, owns)) orphans.push_back(id);
   });
   return orphans;
 }
 
 // ---- rules --------------------------------------------------------------------------------------
 
-void Scene::Check() {
+void LockWorld::Check() {
   history_.Follow(model(), now());
   for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i] == nullptr) continue;
-    if (slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
+    if (slots_[i] != nullptr && slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
   }
-  if (strict()) CheckOneBelieves();
+  if (delays()) CheckOneBelieves();
 }
 
-// A strict lease may outlive its node: it rests on the delay that the next holder waits.
-void Scene::CheckOneBelieves() {
+// A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.
+void LockWorld::CheckOneBelieves() {
   std::string who;
-  for (const auto& attempt : slots_) {
-    if (attempt == nullptr || !attempt->lease.has_value()) continue;
-    if (attempt->lease->remaining() == absl::ZeroDuration()) continue;
+  for (const auto& bid : slots_) {
+    if (bid == nullptr || !bid->lease.has_value()) continue;
+    if (bid->lease->remaining() == absl::ZeroDuration()) continue;
     if (!who.empty()) {
-      Break("two believed at once", absl::StrCat(who, " and ", attempt->lease->node()));
+      Break("two believed at once", absl::StrCat(who, " and ", bid->lease->node()));
     }
-    who = attempt->lease->node();
+    who = bid->lease->node();
   }
 }
 
-void Scene::CheckLease(Attempt& attempt, size_t slot) {
-  if (!attempt.believes()) return;
-  const std::string who = absl::StrCat("slot ", slot, " with ", attempt.lease->node());
-  if (attempt.losses > 0) Break("held after its loss", who);
-  const absl::Duration left = attempt.lease->remaining();
-  if (!strict() && left > absl::ZeroDuration() && history_.IsGone(attempt.node)) {
+void LockWorld::CheckLease(Bid& bid, size_t slot) {
+  if (!bid.believes()) return;
+  const std::string who = absl::StrCat("slot ", slot, " with ", bid.lease->node());
+  if (bid.losses > 0) Break("held after its loss", who);
+  const absl::Duration left = bid.lease->remaining();
+  if (!delays() && left > absl::ZeroDuration() && history_.IsGone(bid.node)) {
     Break("believed too long", absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
   }
-  const zk::SessionId owner = history_.OwnerOf(attempt.node);
-  if (owner != attempt.core->session_id()) {
+  const zk::SessionId owner = history_.OwnerOf(bid.node);
+  if (owner != bid.core->session_id()) {
     Break("believed in a foreign session",
-          absl::StrCat(who, " of session ", owner, " in session ", attempt.core->session_id()));
+          absl::StrCat(who, " of session ", owner, " in session ", bid.core->session_id()));
   }
 }
 
-void Scene::RunUntil(base::BootTime when) {
+void LockWorld::RunUntil(base::BootTime when) {
   simulation_.RunUntilIdle();
   Check();
   for (bool there = false; !there && !broken_.has_value();) {
@@ -169,7 +156,7 @@ void Scene::RunUntil(base::BootTime when) {
   }
 }
 
-std::string Scene::DescribeSession(zk::SessionId session) {
+std::string LockWorld::DescribeSession(zk::SessionId session) {
   const char* alive = model().SessionLives(session) ? "" : " (expired)";
   for (size_t i = 0; i < processes_.size(); ++i) {
     if (processes_[i].core->session_id() != session) continue;
@@ -178,7 +165,7 @@ std::string Scene::DescribeSession(zk::SessionId session) {
   return absl::StrCat("an earlier session", alive);
 }
 
-std::string Scene::Describe() {
+std::string LockWorld::Describe() {
   std::string text = "  queue:";
   for (const auto& [czxid, path] : history_.nodes()) {
     absl::StrAppend(&text, " #", path.substr(path.size() - 3), " of ",

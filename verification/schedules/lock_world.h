@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_VERIFICATION_SCHEDULES_SCENE_H_
-#define ZKRECIPES_VERIFICATION_SCHEDULES_SCENE_H_
+#ifndef ZKRECIPES_VERIFICATION_SCHEDULES_LOCK_WORLD_H_
+#define ZKRECIPES_VERIFICATION_SCHEDULES_LOCK_WORLD_H_
 
 #include <cstdint>
 #include <functional>
@@ -20,14 +20,13 @@
 
 namespace zkrecipes::schedules {
 
-// The lock that every slot of a Scene asks for.
+// The lock that every slot of a LockWorld asks for.
 inline constexpr char kLockPath[] = "/q";
 
-// One attempt at the lock, by the code that ships, and the lease that it leads to.
-struct Attempt {
+// One bid for the lock, by the code that ships, and the lease that it leads to.
+struct Bid {
   std::shared_ptr<internal::ClientCore> core;
-  queue::Mode mode = queue::Mode::kExclusive;
-  bool try_only = false;
+  queue::Candidacy candidacy;
   bool brief = false;       // has a timeout
   bool cancelled = false;   // by its user
   bool closed = false;      // its client was
@@ -41,9 +40,9 @@ struct Attempt {
   int losses = 0;          // how often lost() was heard
   bool gave_back = false;  // the lease, while it was believed
   std::optional<std::stop_callback<std::function<void()>>> on_lost;
-  // The upgrade or downgrade of the lease that is under way; and what such an attempt goes on from.
-  std::shared_ptr<Attempt> next;
-  std::shared_ptr<Attempt> from;
+  // The upgrade or downgrade of the lease that is under way; and what such a bid goes on from.
+  std::shared_ptr<Bid> next;
+  std::shared_ptr<Bid> from;
 
   bool waiting() const { return answers == 0; }
   // REQUIRES: it has a lease.
@@ -61,14 +60,13 @@ struct Attempt {
   }
 };
 
-struct SceneOptions {
+struct LockWorldOptions {
   int processes = 3;
   int slots = 4;  // the i-th belongs to process i modulo `processes`
-  int servers = 3;
   uint64_t seed = 1;
   int32_t next_sequence = 0;  // of the queue; nonzero: the queue is there from the beginning
   std::vector<queue::Mode> modes = {};               // of the slots; empty: all are exclusive
-  absl::Duration lock_delay = absl::ZeroDuration();  // nonzero: all leases are strict
+  absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
   LeaseOptions lease = {};
 };
 
@@ -81,14 +79,14 @@ struct BrokenRule {
 
 // A few processes that want one lock, on an ensemble in memory: makes moves one by one and checks
 // after each that no rule is broken. From the same options, the same moves lead to the same end.
-class Scene {
+class LockWorld {
  public:
   static const MoveRow kMoves[kMoveKinds];  // moves.cc
 
-  explicit Scene(const SceneOptions& options);
-  ~Scene();
-  Scene(const Scene&) = delete;
-  Scene& operator=(const Scene&) = delete;
+  explicit LockWorld(const LockWorldOptions& options);
+  ~LockWorld();
+  LockWorld(const LockWorld&) = delete;
+  LockWorld& operator=(const LockWorld&) = delete;
 
   bool Can(const Move& move);
   // False: it cannot happen now, and nothing did.
@@ -105,7 +103,7 @@ class Scene {
   std::optional<int> ServerOf(uint32_t process) const {
     return processes_[process].host->ConnectedTo();
   }
-  bool strict() const { return options_.lock_delay > absl::ZeroDuration(); }
+  bool delays() const { return options_.lock_delay > absl::ZeroDuration(); }
   int grants() const { return grants_; }
   // What each slot holds or waits for, for a story.
   std::string Describe();
@@ -122,62 +120,62 @@ class Scene {
   int servers() { return model().servers(); }
   void Break(const std::string& rule, const std::string& what);
 
-  // What happens by itself, and what is checked after each move (scene.cc).
+  // What happens by itself, and what is checked after each move (lock_world.cc).
   void Check();
-  void CheckLease(Attempt& attempt, size_t slot);
+  void CheckLease(Bid& bid, size_t slot);
   void CheckOneBelieves();
   void RunUntil(base::BootTime when);  // and checks whenever time has gone on
   std::vector<testing::memory::ConnectionId> Orphans();
   testing::memory::ConnectionId ConnectionOf(uint32_t process);  // 0: none
   std::string DescribeSession(zk::SessionId session);
 
-  // What users do, and what they are told (scene_users.cc).
+  // What users do, and what they are told (lock_world_users.cc).
   bool Holds(size_t slot) const;
-  Attempt* NewestOf(size_t slot) const;  // null: the slot is idle
+  Bid* NewestOf(size_t slot) const;  // null: the slot is idle
   void Begin(size_t slot, MoveKind kind);
   std::optional<queue::Candidacy> GoingOn(size_t slot) const;  // nullopt: it may not
   void GoUpOrDown(size_t slot);
-  std::shared_ptr<Attempt> NewAttempt(size_t slot);
-  void Start(size_t slot, const std::shared_ptr<Attempt>& attempt,
-             const queue::Candidacy& candidacy);
-  std::vector<std::shared_ptr<Attempt>> Live() const;  // that wait or hold
-  bool MeetsOthers(const Attempt& attempt);
-  void OnAnswer(size_t slot, const std::shared_ptr<Attempt>& attempt,
-                internal::Acquisition::Answer answer);
-  void OnGrant(size_t slot, const std::shared_ptr<Attempt>& attempt, Lease lease);
-  void CheckGrant(const Attempt& attempt, const Lease& lease, const std::string& who);
-  void CheckDelay(const std::shared_ptr<Attempt>& attempt, const std::string& who);
-  void CheckError(size_t slot, const Attempt& attempt, const absl::Status& status);
-  bool MayNotGoUpOrDown(const Attempt& attempt, const absl::Status& status);
+  std::shared_ptr<Bid> NewBid(size_t slot);
+  void Start(size_t slot, const std::shared_ptr<Bid>& bid);
+  std::vector<std::shared_ptr<Bid>> Live() const;  // that wait or hold
+  bool MeetsOthers(const Bid& bid);
+  void OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, internal::Acquisition::Answer answer);
+  void OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease lease);
+  void CheckGrant(const Bid& bid, const Lease& lease, const std::string& who);
+  void CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& who);
+  void CheckError(size_t slot, const Bid& bid, const absl::Status& status);
+  bool MayNotGoUpOrDown(const Bid& bid, const absl::Status& status);
   void CloseClient(uint32_t client);
   size_t OpenClient();
 
-  // What goes wrong, besides what moves.cc says, and the end (scene_faults.cc).
+  // What goes wrong, besides what moves.cc says, and the end (lock_world_faults.cc).
   void Expire(uint32_t process);
   void Forget(uint32_t process);         // REQUIRES: it is connected
   void ArriveTooLate(uint32_t process);  // REQUIRES: it is connected, and its session lives
   void TalkUntilIdle(uint32_t process);
+  template <typename F>
+  void WhilePaused(uint32_t process, F what_others_do);
   void SetPingGap(absl::Duration gap);
   void OperatorDeletes(uint32_t which);
 
   void MendEverything();
   void LetEachHaveATurn();
-  void CheckWasTold(const Attempt& attempt);
+  void CheckWasTold(const Bid& bid);
   void CheckWatches();
   void CheckNodesAreWanted();
   void CheckNothingIsLeft();
   void CloseEverything();
   void CheckCallbacks();
 
-  const SceneOptions options_;
+  const LockWorldOptions options_;
   testing::memory::Simulation simulation_;
   QueueHistory history_;
-  std::vector<Process> processes_;  // all there ever were
-  std::vector<size_t> current_;     // which of them each of `options_.processes` is now
-  std::vector<std::shared_ptr<Attempt>> slots_;  // null: idle
-  std::vector<std::shared_ptr<Attempt>> attempts_;
+  std::vector<Process> processes_;           // all there ever were
+  std::vector<size_t> current_;              // which of them each of `options_.processes` is now
+  std::vector<std::shared_ptr<Bid>> slots_;  // null: idle
+  std::vector<std::shared_ptr<Bid>> bids_;
   std::set<int64_t> granted_;
-  std::shared_ptr<Attempt> last_;  // that was granted, in the tree's order
+  std::shared_ptr<Bid> last_;  // that was granted, in the tree's order
   int grants_ = 0;
   bool troubled_ = false;  // something went wrong
   std::optional<BrokenRule> broken_;
@@ -185,4 +183,4 @@ class Scene {
 
 }  // namespace zkrecipes::schedules
 
-#endif  // ZKRECIPES_VERIFICATION_SCHEDULES_SCENE_H_
+#endif  // ZKRECIPES_VERIFICATION_SCHEDULES_LOCK_WORLD_H_

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What users do in a LockWorld, and what they are told.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/queue/lease_state.h"
+#include "verification/schedules/lock_world.h"
+
+namespace zkrecipes::schedules {
+
+using internal::Acquisition;
+
+namespace {
+
+constexpr absl::Duration kBrief = absl::Seconds(2);
+constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
+
+}  // namespace
+
+size_t LockWorld::OpenClient() {
+  const auto host = simulation_.AddHost();
+  const auto core =
+      simulation_.NewClient(host, {.session_timeout = kSessionTimeout, .lease = options_.lease});
+  core->Start([](const absl::Status&) {});
+  processes_.push_back({host, core});
+  return processes_.size() - 1;
+}
+
+bool LockWorld::Holds(size_t slot) const {
+  const auto& bid = slots_[slot];
+  return bid != nullptr && bid->lease.has_value() && bid->next == nullptr;
+}
+
+Bid* LockWorld::NewestOf(size_t slot) const {
+  const auto& bid = slots_[slot];
+  return bid != nullptr && bid->next != nullptr ? bid->next.get() : bid.get();
+}
+
+std::shared_ptr<Bid> LockWorld::NewBid(size_t slot) {
+  auto bid = std::make_shared<Bid>();
+  bid->core = processes_[current_[slot % current_.size()]].core;
+  // Its answer may rest on what the server that is furthest behind still shows.
+  bid->since = model().last_zxid(0);
+  for (int i = 1; i < servers(); ++i) {
+    bid->since = std::min(bid->since, model().last_zxid(i));
+  }
+  bids_.push_back(bid);
+  return bid;
+}
+
+void LockWorld::Begin(size_t slot, MoveKind kind) {
+  const std::shared_ptr<Bid> bid = NewBid(slot);
+  bid->candidacy.mode = options_.modes.empty() ? queue::Mode::kExclusive : options_.modes[slot];
+  bid->candidacy.lock_delay = options_.lock_delay;
+  bid->candidacy.try_only = kind == MoveKind::kTry;
+  bid->brief = kind == MoveKind::kAcquireBriefly;
+  bid->met_others = MeetsOthers(*bid);
+  slots_[slot] = bid;
+  Start(slot, bid);
+}
+
+std::optional<queue::Candidacy> LockWorld::GoingOn(size_t slot) const {
+  using queue::Mode;
+  if (!Holds(slot)) return std::nullopt;
+  const Bid& from = *slots_[slot];
+  const Mode mode = from.candidacy.mode;
+  if (mode == Mode::kExclusive) return std::nullopt;
+  auto going_on =
+      internal::GoingOnFrom(*from.core, kLockPath, *from.lease, mode,
+                            {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared});
+  return going_on.ok() ? std::optional(*going_on) : std::nullopt;  // its lease has ended
+}
+
+void LockWorld::GoUpOrDown(size_t slot) {
+  std::optional<queue::Candidacy> going_on = GoingOn(slot);
+  const std::shared_ptr<Bid> from = slots_[slot];
+  const std::shared_ptr<Bid> next = NewBid(slot);
+  next->core = from->core;
+  next->candidacy = *std::move(going_on);
+  next->closed = from->closed;
+  next->from = from;
+  from->next = next;
+  Start(slot, next);
+}
+
+void LockWorld::Start(size_t slot, const std::shared_ptr<Bid>& bid) {
+  WaitOptions wait;
+  if (bid->brief) wait.timeout = kBrief;
+  wait.cancel = bid->cancel.get_token();
+  Acquisition::Start(bid->core, kLockPath, bid->candidacy, wait,
+                     internal::OnExecutor<Acquisition::Answer>(
+                         *bid->core, [this, slot, bid](Acquisition::Answer answer) {
+                           OnAnswer(slot, bid, std::move(answer));
+                         }));
+}
+
+std::vector<std::shared_ptr<Bid>> LockWorld::Live() const {
+  std::vector<std::shared_ptr<Bid>> live;
+  for (const auto& bid : slots_) {
+    if (bid == nullptr) continue;
+    live.push_back(bid);
+    if (bid->next != nullptr) live.push_back(bid->next);
+  }
+  return live;
+}
+
+// Whether a node of another session is in some server's queue, or one of this session may be, of an
+// earlier bid.
+bool LockWorld::MeetsOthers(const Bid& bid) {
+  for (const auto& other : bids_) {
+    if (other.get() != &bid && other->core == bid.core) return true;
+  }
+  for (int i = 0; i < servers(); ++i) {
+    for (const std::string& name : model().tree(i).Children(kLockPath)) {
+      const testing::memory::Node* node = model().tree(i).Find(absl::StrCat(kLockPath, "/", name));
+      if (node->owner != bid.core->session_id()) return true;
+    }
+  }
+  return false;
+}
+
+void LockWorld::OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, Acquisition::Answer answer) {
+  history_.Follow(model(), now());
+  if (++bid->answers > 1) Break("answered twice", absl::StrCat("slot ", slot));
+  if (answer.ok() && answer->acquired()) {
+    return OnGrant(slot, bid, (*std::move(answer)).lease());
+  }
+  (bid->from != nullptr ? bid->from->next : slots_[slot]) = nullptr;
+  if (!answer.ok()) return CheckError(slot, *bid, answer.status());
+  const bool met_others = bid->met_others || MeetsOthers(*bid) ||
+                          history_.CreatedByOthers(bid->since, bid->core->session_id());
+  if (!bid->candidacy.try_only || !met_others) {
+    Break("busy though it was alone", absl::StrCat("slot ", slot));
+  }
+}
+
+void LockWorld::OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease lease) {
+  ++grants_;
+  bid->node = internal::LeaseMaker::StateOf(lease)->node_czxid();
+  CheckGrant(*bid, lease, absl::StrCat("slot ", slot, " with ", lease.node()));
+  Check();  // that no other slot still believes
+  if (delays()) CheckDelay(bid, absl::StrCat("slot ", slot, " with ", lease.node()));
+  bid->lease = std::move(lease);
+  bid->gave_back = bid->closed;  // before it heard of the grant
+  bid->on_lost.emplace(bid->lease->lost(), [a = bid.get()] { ++a->losses; });
+  if (bid->from == nullptr) return;
+  slots_[slot] = bid;
+  bid->from->next = nullptr;
+  bid->from->lease.reset();
+}
+
+void LockWorld::CheckGrant(const Bid& bid, const Lease& lease, const std::string& who) {
+  const Bid* const from = bid.from.get();
+  const int64_t followed = from != nullptr ? from->node : 0;
+  if (!history_.WasAdmitted(bid.node, followed)) Break("granted though never first", who);
+  if (!granted_.insert(bid.node).second) Break("granted twice", who);
+  const bool downgraded = from != nullptr && bid.candidacy.mode == queue::Mode::kShared;
+  const int64_t token = downgraded ? from->lease->token().value() : bid.node;
+  if (lease.token().value() != token) Break("granted a wrong token", who);
+  if (from != nullptr && !history_.WasBornUnder(bid.node, followed)) {
+    Break("went on from a lease that had ended", who);
+  }
+}
+
+// The delay is measured by the clock of the next holder, which may run a tenth fast.
+void LockWorld::CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& who) {
+  if (last_ != nullptr && last_->node > bid->node) return;  // it hears late of its grant
+  const std::shared_ptr<Bid> before = std::exchange(last_, bid);
+  if (before == nullptr || before->gave_back) return;
+  const auto ended = history_.EndOf(before->node);
+  if (!ended.has_value()) return;
+  const absl::Duration waited = now() - *ended;
+  if (waited < options_.lock_delay / 1.1) {
+    Break("granted without the lock delay",
+          absl::StrCat(who, ", after ", absl::FormatDuration(waited)));
+  }
+}
+
+void LockWorld::CheckError(size_t slot, const Bid& bid, const absl::Status& status) {
+  const bool explained = (bid.cancelled && absl::IsCancelled(status)) ||
+                         (bid.brief && absl::IsDeadlineExceeded(status)) ||
+                         (bid.closed && absl::IsFailedPrecondition(status)) ||
+                         (bid.deleted && absl::IsAborted(status)) ||
+                         (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
+                         MayNotGoUpOrDown(bid, status);
+  if (!explained) {
+    Break("unexpected answer", absl::StrCat("slot ", slot, ": ", status.ToString()));
+  }
+}
+
+// The lease that it goes on from has ended; or, for an upgrade, there was another writer.
+bool LockWorld::MayNotGoUpOrDown(const Bid& bid, const absl::Status& status) {
+  const Bid* const from = bid.from.get();
+  if (from == nullptr) return false;
+  if (absl::IsFailedPrecondition(status)) {
+    return bid.candidacy.mode != queue::Mode::kShared && history_.WritersSince(bid.since) > 1;
+  }
+  return absl::IsAborted(status) &&
+         (from->lease->state() == Lease::State::kLost || history_.nodes().count(from->node) == 0);
+}
+
+void LockWorld::CloseClient(uint32_t client) {
+  const std::shared_ptr<internal::ClientCore> core = processes_[current_[client]].core;
+  for (const auto& bid : Live()) {
+    if (bid->core != core) continue;
+    bid->closed = true;
+    if (bid->lease.has_value()) bid->gave_back = bid->believes();
+  }
+  core->Close(std::make_shared<base::OneShot<absl::Status>>());
+  current_[client] = OpenClient();
+}
+
+}  // namespace zkrecipes::schedules
