@@ -93,7 +93,7 @@ TEST_F(CheckedRunTest, NothingIsWrongWithARunOfWorkersThatAreKilledAndStopped) {
                            .directory = directory_.path(),
                            .hosts = std::vector<servers::Host>(3),
                            .servers = servers_->list(),
-                           .paths = 1,
+                           .arguments = {"--paths=1"},
                            .session_timeout = absl::Seconds(1)});
   ASSERT_TRUE(crew.ok()) << crew.status();
   absl::SleepFor(absl::Seconds(2));

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/workload/worker/recipe.h"
+#include <functional>
 
-#include <memory>
-#include <thread>
-#include <utility>
-
-#include "lib/base/boot_time.h"
-#include "lib/base/one_shot.h"
+#include "verification/workload/worker/worker.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
@@ -65,55 +60,6 @@ Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const s
   Recipe recipe = Bind(lock, &Lock::Acquire, &Lock::TryAcquire, &Lock::AcquireAsync);
   recipe.lock_delay = delay;
   return recipe;
-}
-
-// ---- ways to ask -------------------------------------------------------------------------------
-
-namespace {
-
-absl::StatusOr<Lease> Wait(const Recipe& recipe, absl::Duration patience,
-                           const std::stop_token& stop) {
-  return recipe.acquire({patience, stop});
-}
-
-absl::StatusOr<Lease> WaitAndCancel(const Recipe& recipe, absl::Duration patience,
-                                    const std::stop_token& stop) {
-  std::stop_source cancel;
-  const std::stop_callback link(stop, [&cancel] { cancel.request_stop(); });
-  const std::jthread timer([&cancel, patience](const std::stop_token& answered) {
-    Pause(patience, answered);
-    cancel.request_stop();
-  });
-  return recipe.acquire({.cancel = cancel.get_token()});
-}
-
-absl::StatusOr<Lease> Try(const Recipe& recipe, absl::Duration patience,
-                          const std::stop_token& stop) {
-  absl::StatusOr<TryResult> result = recipe.try_acquire({patience, stop});
-  if (!result.ok()) return result.status();
-  if (!result->acquired()) return absl::UnavailableError("busy");
-  return (*std::move(result)).lease();
-}
-
-absl::StatusOr<Lease> WaitForCallback(const Recipe& recipe, absl::Duration patience,
-                                      const std::stop_token& stop) {
-  const auto answer = std::make_shared<base::OneShot<absl::StatusOr<Lease>>>();
-  recipe.acquire_async({patience, stop},
-                       [answer](absl::StatusOr<Lease> lease) { answer->Set(std::move(lease)); });
-  return *answer->Take(base::BootTime::InfiniteFuture());
-}
-
-}  // namespace
-
-const Asking kWait = {"wait", Wait};
-const Asking kCancel = {"cancel", WaitAndCancel};
-const Asking kTry = {"try", Try};
-const Asking kAsync = {"async", WaitForCallback};
-
-bool Pause(absl::Duration duration, const std::stop_token& stop) {
-  base::OneShot<char> never;
-  (void)never.Take(base::BootNow() + duration, stop);
-  return !stop.stop_requested();
 }
 
 }  // namespace zkrecipes::history

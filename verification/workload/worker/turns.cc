@@ -3,14 +3,14 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/boot_time.h"
-#include "verification/workload/worker/holding.h"
-#include "verification/workload/worker/recipe.h"
+#include "lib/base/one_shot.h"
 #include "verification/workload/worker/worker.h"
 
 namespace zkrecipes::history {
@@ -22,7 +22,7 @@ constexpr absl::Duration kCarelessAfterLoss = absl::Milliseconds(600);
 
 // Records the request, and its failure if `call` does not give the lease.
 template <typename Call>
-std::unique_ptr<Holding> Attempt(WorkerContext& context, Event invoke, Call call) {
+std::unique_ptr<Holding> Ask(WorkerContext& context, Event invoke, Call call) {
   invoke.what = Event::What::kInvoke;
   invoke.attempt = ++context.attempts;
   invoke.at = Now();
@@ -37,6 +37,56 @@ std::unique_ptr<Holding> Attempt(WorkerContext& context, Event invoke, Call call
   context.recorder.Record(std::move(failed));
   return nullptr;
 }
+
+// ---- ways to ask for a lease ---------------------------------------------------------------------
+
+// Blocks; false if `stop` came first.
+bool Pause(absl::Duration duration, const std::stop_token& stop) {
+  base::OneShot<char> never;
+  (void)never.Take(base::BootNow() + duration, stop);
+  return !stop.stop_requested();
+}
+
+absl::StatusOr<Lease> Wait(const Recipe& recipe, const WaitOptions& wait) {
+  return recipe.acquire(wait);
+}
+
+// Without a timeout, and cancelled when it would have been over.
+absl::StatusOr<Lease> WaitAndCancel(const Recipe& recipe, const WaitOptions& wait) {
+  std::stop_source cancel;
+  const std::stop_callback link(wait.cancel, [&cancel] { cancel.request_stop(); });
+  const std::jthread timer([&cancel, &wait](const std::stop_token& answered) {
+    Pause(wait.timeout, answered);
+    cancel.request_stop();
+  });
+  return recipe.acquire({.cancel = cancel.get_token()});
+}
+
+absl::StatusOr<Lease> WaitForCallback(const Recipe& recipe, const WaitOptions& wait) {
+  const auto answer = std::make_shared<base::OneShot<absl::StatusOr<Lease>>>();
+  recipe.acquire_async(wait,
+                       [answer](absl::StatusOr<Lease> lease) { answer->Set(std::move(lease)); });
+  return *answer->Take(base::BootTime::InfiniteFuture());
+}
+
+// Unavailable: another contender was in the way.
+absl::StatusOr<Lease> Try(const Recipe& recipe, const WaitOptions& wait) {
+  absl::StatusOr<TryResult> result = recipe.try_acquire(wait);
+  if (!result.ok()) return result.status();
+  if (!result->acquired()) return absl::UnavailableError("busy");
+  return (*std::move(result)).lease();
+}
+
+struct Asking {
+  const char* name;
+  absl::StatusOr<Lease> (*ask)(const Recipe& recipe, const WaitOptions& wait);
+};
+constexpr Asking kWait = {"wait", Wait};
+constexpr Asking kCancel = {"cancel", WaitAndCancel};
+constexpr Asking kTry = {"try", Try};
+constexpr Asking kAsync = {"async", WaitForCallback};
+
+// ---- a thread of a worker ------------------------------------------------------------------------
 
 class Turns {
  public:
@@ -103,17 +153,17 @@ class Turns {
   }
 
   std::unique_ptr<Holding> Acquire(const Recipe& recipe) {
-    static constexpr const Asking* kImpatient[] = {&kWait, &kCancel, &kAsync};
-    static constexpr const Asking* kPatient[] = {&kTry, &kAsync, &kWait, &kWait, &kWait};
+    static constexpr Asking kImpatient[] = {kWait, kCancel, kAsync};
+    static constexpr Asking kPatient[] = {kTry, kAsync, kWait, kWait, kWait};
     const absl::Duration little = Between(absl::Milliseconds(1), absl::Milliseconds(400));
     const size_t way = absl::Uniform<size_t>(random_, 0, 8);
-    const Asking& asking = way < 3 ? *kImpatient[way] : *kPatient[way - 3];
+    const Asking& asking = way < 3 ? kImpatient[way] : kPatient[way - 3];
     const absl::Duration patience = way < 3 ? little : kPatience;
     const Event invoke = {.path = recipe.path,
                           .mode = recipe.mode,
                           .lock_delay = absl::ToInt64Nanoseconds(recipe.lock_delay),
                           .detail = absl::StrCat(asking.name, " ", absl::FormatDuration(patience))};
-    return Attempt(context_, invoke, [&] { return asking.ask(recipe, patience, context_.stop); });
+    return Ask(context_, invoke, [&] { return asking.ask(recipe, {patience, context_.stop}); });
   }
 
   // False: the turn is over early.
@@ -164,7 +214,7 @@ class Turns {
                           .from = holding->grant().attempt,
                           .detail = way + absl::FormatDuration(patience)};
     if (!upgrade) holding->AboutToBeReplaced();
-    std::unique_ptr<Holding> changed = Attempt(context_, invoke, [&] {
+    std::unique_ptr<Holding> changed = Ask(context_, invoke, [&] {
       return recipe.change(holding->lease(), {patience, context_.stop});
     });
     if (changed == nullptr) return holding;
