@@ -10,35 +10,28 @@
 namespace zkrecipes::history {
 namespace {
 
-template <typename T>
-using Acquire = absl::StatusOr<Lease> (T::*)(const WaitOptions&);
-template <typename T>
-using TryAcquire = absl::StatusOr<TryResult> (T::*)(const WaitOptions&);
+// One of its overloads: the others are to be awaited.
 template <typename T>
 using AcquireAsync = void (T::*)(WaitOptions, Recipe::OnLease);
 
 template <typename T>
-Recipe Bind(const T& object, Acquire<T> acquire, TryAcquire<T> try_acquire, AcquireAsync<T> async) {
-  Recipe recipe;
-  recipe.path = object.path();
-  recipe.acquire = std::bind_front(acquire, object);
-  recipe.try_acquire = std::bind_front(try_acquire, object);
-  recipe.acquire_async = std::bind_front(async, object);
-  return recipe;
+Recipe Bind(const T& object, auto acquire, auto try_acquire, AcquireAsync<T> acquire_async) {
+  return {.path = object.path(),
+          .acquire = std::bind_front(acquire, object),
+          .try_acquire = std::bind_front(try_acquire, object),
+          .acquire_async = std::bind_front(acquire_async, object)};
 }
 
 Recipe ReadWriteRecipe(const ReadWriteLock& lock, Event::Mode mode) {
-  Recipe recipe;
-  if (mode == Event::Mode::kShared) {
-    recipe = Bind(lock, &ReadWriteLock::AcquireShared, &ReadWriteLock::TryAcquireShared,
-                  &ReadWriteLock::AcquireSharedAsync);
-    recipe.change = std::bind_front(&ReadWriteLock::Upgrade, lock);
-  } else {
-    recipe = Bind(lock, &ReadWriteLock::AcquireExclusive, &ReadWriteLock::TryAcquireExclusive,
-                  &ReadWriteLock::AcquireExclusiveAsync);
-    recipe.change = std::bind_front(&ReadWriteLock::Downgrade, lock);
-  }
+  const bool shared = mode == Event::Mode::kShared;
+  Recipe recipe =
+      shared ? Bind(lock, &ReadWriteLock::AcquireShared, &ReadWriteLock::TryAcquireShared,
+                    &ReadWriteLock::AcquireSharedAsync)
+             : Bind(lock, &ReadWriteLock::AcquireExclusive, &ReadWriteLock::TryAcquireExclusive,
+                    &ReadWriteLock::AcquireExclusiveAsync);
   recipe.mode = mode;
+  recipe.change =
+      std::bind_front(shared ? &ReadWriteLock::Upgrade : &ReadWriteLock::Downgrade, lock);
   return recipe;
 }
 

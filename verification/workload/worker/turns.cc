@@ -98,12 +98,6 @@ class Turns {
   }
 
  private:
-  // How a holder behaves.
-  struct Manner {
-    absl::Duration hold;
-    bool careless = false;  // never looks at its lease: only the resource can stop it
-  };
-
   bool Chance(double p) { return absl::Bernoulli(random_, p); }
 
   // In whole milliseconds.
@@ -122,18 +116,11 @@ class Turns {
                       Chance(0.6) ? Event::Mode::kShared : Event::Mode::kExclusive);
   }
 
-  Manner ChooseManner() {
-    Manner manner;
-    manner.careless = Chance(0.4);
+  absl::Duration ChooseHold() {
     const int kind = absl::Uniform(random_, 0, 10);
-    if (kind < 5) {
-      manner.hold = Between(absl::ZeroDuration(), absl::Milliseconds(50));
-    } else if (kind < 9) {
-      manner.hold = Between(absl::Milliseconds(50), absl::Milliseconds(500));
-    } else {
-      manner.hold = Between(absl::Seconds(1), absl::Seconds(4));
-    }
-    return manner;
+    if (kind < 5) return Between(absl::ZeroDuration(), absl::Milliseconds(50));
+    if (kind < 9) return Between(absl::Milliseconds(50), absl::Milliseconds(500));
+    return Between(absl::Seconds(1), absl::Seconds(4));
   }
 
   void TakeTurn() {
@@ -168,30 +155,30 @@ class Turns {
 
   // False: the turn is over early.
   bool Use(Holding& holding, const Recipe& recipe) {
-    const Manner manner = ChooseManner();
-    base::BootTime end = base::BootNow() + manner.hold;
+    const bool careless = Chance(0.4);  // never looks at its lease: only the resource can stop it
+    base::BootTime end = base::BootNow() + ChooseHold();
     bool noticed = false;
     do {
-      if (!WriteOnce(holding, recipe, manner)) return false;
+      if (!WriteOnce(holding, recipe, careless)) return false;
       if (!Pause(kBetweenWrites, context_.stop)) return false;
       if (holding.lost() && !std::exchange(noticed, true)) {
         end = base::BootNow() + kCarelessAfterLoss;
       }
     } while (base::BootNow() < end);
-    if (manner.careless) (void)holding.Write();  // it may have been stopped since the last one
+    if (careless) (void)holding.Write();  // it may have been stopped since the last one
     return !holding.lost();
   }
 
-  // One look and one write; false if its manners tell it to stop.
-  bool WriteOnce(Holding& holding, const Recipe& recipe, const Manner& manner) {
-    if (!manner.careless) {
+  // One look and one write; false if it is to stop.
+  bool WriteOnce(Holding& holding, const Recipe& recipe, bool careless) {
+    if (!careless) {
       const Lease::State state = holding.Look();
       if (state == Lease::State::kLost) return false;
       if (state == Lease::State::kUnproven) return true;  // perhaps the next time
       if (Chance(0.1)) VerifyOrProclaim(holding, recipe);
     }
     const std::optional<bool> accepted = holding.Write();
-    return accepted.has_value() && (*accepted || manner.careless);
+    return accepted.has_value() && (*accepted || careless);
   }
 
   void VerifyOrProclaim(Holding& holding, const Recipe& recipe) {

@@ -69,9 +69,10 @@ struct Recipe {
   std::function<absl::StatusOr<TryResult>(const WaitOptions&)> try_acquire;
   std::function<void(WaitOptions, OnLease)> acquire_async;
   // Of the read/write lock, else null: a lease of the other mode for one of this.
-  std::function<absl::StatusOr<Lease>(Lease&, const WaitOptions&)> change;
+  std::function<absl::StatusOr<Lease>(Lease&, const WaitOptions&)> change = nullptr;
   // Of an election, else null.
-  std::function<absl::Status(const Lease&, const std::string&, const WaitOptions&)> proclaim;
+  std::function<absl::Status(const Lease&, const std::string&, const WaitOptions&)> proclaim =
+      nullptr;
 };
 
 // `kind`: see WorkerOptions::recipes. `mode` matters to the read/write lock only.
