@@ -16,21 +16,26 @@ def results(directories):
             yield json.loads(path.read_text())
 
 
-def seconds(milliseconds):
-    return f"{milliseconds / 1000:.1f}"
+def seconds(microseconds):
+    return f"{microseconds / 1e6:.1f}"
 
 
 def median(values):
     return sorted(values)[len(values) // 2]
 
 
-def spread(milliseconds):
-    return f"{seconds(median(milliseconds))} / {seconds(max(milliseconds))}" if milliseconds else "-"
+def spread(microseconds):
+    return f"{seconds(median(microseconds))} / {seconds(max(microseconds))}" if microseconds else "-"
+
+
+def fault_at(run, time):
+    """The last that had begun: what a violation is counted under."""
+    return ([fault["name"] for fault in run["faults"] if fault["from"] <= time] or ["none"])[-1]
 
 
 def row(name, faults, violations):
-    gaps = [fault["gap_ms"] for fault in faults]
-    firsts = [fault["first_grant_ms"] for fault in faults if fault["first_grant_ms"] is not None]
+    gaps = [fault["gap"] for fault in faults]
+    firsts = [fault["first"] for fault in faults if fault["first"] is not None]
     grants = sum(fault["grants"] for fault in faults)
     return f"| {name} | {len(faults)} | {grants:,} | {violations} | {spread(gaps)} | {spread(firsts)} |"
 
@@ -41,12 +46,13 @@ def print_table(ensemble, runs):
         for fault in run["faults"]:
             faults[fault["name"]].append(fault)
         for violation in run["violations"]:
-            violations[violation["fault"]] += 1
-    def total(key):
-        return sum(run[key] for run in runs)
+            violations[fault_at(run, violation["at"])] += 1
+    def total(figure):
+        return sum(run["figures"][figure] for run in runs)
 
-    print(f"{ensemble}: {len(runs)} runs, {total('seconds') / 3600:.2f} h, {sum(len(run['faults']) for run in runs):,} faults, "
-          f"{total('grants'):,} grants, {total('writes_accepted'):,} writes accepted, {total('writes_refused'):,} refused, "
+    hours = sum(run["seconds"] for run in runs) / 3600
+    print(f"{ensemble}: {len(runs)} runs, {hours:.2f} h, {sum(len(run['faults']) for run in runs):,} faults, "
+          f"{total('grants'):,} grants, {total('accepted'):,} writes accepted, {total('refused'):,} refused, "
           f"{total('losses'):,} leases lost, {sum(violations.values())} violations\n")
     print("| fault | runs | grants | violations | without a grant, s (median / longest) "
           "| first grant after its end, s |\n| --- | --- | --- | --- | --- | --- |")

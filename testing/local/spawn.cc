@@ -27,7 +27,6 @@ class FileActions {
     posix_spawn_file_actions_addopen(&actions_, 1, options.log.c_str(),
                                      O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&actions_, 1, 2);
-    if (options.stdout_fd >= 0) posix_spawn_file_actions_adddup2(&actions_, options.stdout_fd, 1);
     posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
     posix_spawn_file_actions_addchdir_np(&actions_, options.directory.c_str());
   }

@@ -17,7 +17,6 @@ struct SpawnOptions {
   std::vector<std::string> command;  // command[0] is a path
   std::string directory = "/";       // the working directory
   int stdin_fd = -1;                 // -1: /dev/null
-  int stdout_fd = -1;                // -1: the log. REQUIRES: not 0, 1 or 2
   std::string log = "/dev/null";     // stdout and stderr are appended there
   // The process group to join: 0 makes a new one. Without a value it gets a session of its own.
   std::optional<pid_t> group = 0;

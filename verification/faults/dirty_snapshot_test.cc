@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A fact of ZooKeeper that no client can do anything about, and that only a fencing token survives:
-// a member can go on showing what was never committed (docs/adr/0021).
-//
-// A leader loses its followers while it has proposals that none of them knows. It wins the next
-// election, since its log is the longest, takes a snapshot of all that is in the log, and loses
-// again, before any member has followed it. The others elect one of theirs. Back with them it cuts its
-// log to theirs, and then loads its latest snapshot: the one with what has just been cut off.
+// a member can go on showing what was never committed. docs/adr/0021 tells how, step by step.
 
 #include <string>
 #include <utility>
@@ -59,7 +54,7 @@ class DirtySnapshotTest : public FaultsTest {
   }
 };
 
-// The story above. Returns the leader; -1: it came out otherwise, as it does if the leader has stepped down
+// The story of the ADR. Returns the leader; -1: it came out otherwise, as it does if the leader has stepped down
 // before the proposal.
 int DirtySnapshotTest::LeadInVain() {
   const int leader = AwaitNewLeader(-1);

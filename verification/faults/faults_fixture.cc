@@ -2,19 +2,15 @@
 
 #include "verification/faults/faults_fixture.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 
-#include "integration/fixtures/ensemble_fixture.h"
 #include "integration/fixtures/four_letter_answers.h"
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/command.h"
-#include "integration/servers/docker_servers.h"
 #include "testing/local/four_letter_word.h"
 #include "testing/local/read_file.h"
 #include "testing/local/server_files.h"
@@ -22,15 +18,19 @@
 namespace zkrecipes::faults {
 namespace {
 
-using servers::DockerServers;
+using integration::kSoon;
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
+absl::StatusOr<Stage> ChosenStage() {
+  const char* wanted = getenv("ZKRECIPES_TEST_ENSEMBLE");  // NOLINT(concurrency-mt-unsafe)
+  const std::string kind = wanted == nullptr ? "local" : wanted;
+  if (kind == "docker") return MakeStage(/*docker=*/true, {.init_limit = 10}, /*hosts=*/2);
+  if (kind != "local") return absl::FailedPreconditionError(integration::kNotOursToDisturb);
+  return MakeStage(/*docker=*/false,
+                   {.init_limit = 10, .extra_config = {{"fsync.warningthresholdms", "200"}}},
+                   /*hosts=*/2);
+}
 
 }  // namespace
-
-RecordedClients::RecordedClients(Network& network) {
-  for (int i = 0; i < 2; ++i) hosts_.push_back(*network.AddHost());
-}
 
 absl::Status RecordedClients::SetClock(int i, absl::Duration offset) {
   return Record(offset == absl::ZeroDuration() ? "clock right" : "clock wrong", i);
@@ -42,56 +42,20 @@ absl::Status RecordedClients::Record(const std::string& what, int i) {
   return absl::UnavailableError(refused_);
 }
 
-// What goes last was made first.
-struct FaultsTest::Ensemble {
-  std::unique_ptr<Network> network;
-  std::unique_ptr<Servers> servers;
-  LocalServers* local = nullptr;
-  std::unique_ptr<RecordedClients> clients = nullptr;
-
-  static absl::StatusOr<Ensemble> Local() {
-    auto network = Network::Make();
-    if (!network.ok()) return network.status();
-    auto servers =
-        LocalServers::Launch(**network, {.init_limit = 10,
-                                         .max_session_timeout = absl::Minutes(1),
-                                         .extra_config = {{"fsync.warningthresholdms", "200"}}});
-    if (!servers.ok()) return servers.status();
-    LocalServers* const local = servers->get();
-    return Ensemble{*std::move(network), *std::move(servers), local};
-  }
-
-  static absl::StatusOr<Ensemble> Docker() {
-    auto servers = DockerServers::Start({.init_limit = 10}, DockerServers::Reach::kBridge);
-    if (!servers.ok()) return servers.status();
-    const auto& [bridge, first_address, prefix] = (*servers)->bridge();
-    auto network = Network::Join(bridge, first_address, prefix);
-    if (!network.ok()) return network.status();
-    return Ensemble{*std::move(network), *std::move(servers)};
-  }
-
-  static absl::StatusOr<Ensemble> Chosen() {
-    const char* wanted = getenv("ZKRECIPES_TEST_ENSEMBLE");  // NOLINT(concurrency-mt-unsafe)
-    if (wanted == nullptr || std::string(wanted) == "local") return Local();
-    if (std::string(wanted) == "docker") return Docker();
-    return absl::FailedPreconditionError(integration::kNotOursToDisturb);
-  }
-};
-
 // The first test makes it, before there are threads.
-absl::StatusOr<FaultsTest::Ensemble>& FaultsTest::Made() {
-  static auto made = [] {
-    auto world = Ensemble::Chosen();
-    if (world.ok()) world->clients = std::make_unique<RecordedClients>(*world->network);
-    return world;
-  }();
+absl::StatusOr<Stage>& FaultsTest::Made() {
+  static auto made = ChosenStage();
   return made;
 }
 
 Network& FaultsTest::network() { return *Made()->network; }
 Servers& FaultsTest::servers() { return *Made()->servers; }
-LocalServers* FaultsTest::local() { return Made()->local; }
-RecordedClients& FaultsTest::clients() { return *Made()->clients; }
+servers::LocalServers* FaultsTest::local() { return Made()->local; }
+
+RecordedClients& FaultsTest::clients() {
+  static RecordedClients clients(Made()->hosts);
+  return clients;
+}
 
 void FaultsTest::SetUp() {
   const absl::Status& status = Made().status();
@@ -101,38 +65,22 @@ void FaultsTest::SetUp() {
   clients().Refuse("");
 }
 
-const Fault& FaultsTest::Find(const std::string& name) {
-  const auto fault = std::find_if(Catalogue().begin(), Catalogue().end(),
-                                  [&](const Fault& one) { return one.name == name; });
-  EXPECT_NE(fault, Catalogue().end()) << name;
-  return *fault;
-}
-
-void FaultsTest::Do(const std::string& name, const std::function<void(int target)>& look) {
-  const Fault& fault = Find(name);
-  if (local() == nullptr && !fault.in_docker) GTEST_SKIP() << "cannot be done to containers";
-  Scene scene{servers(), network(), clients(), random_};
+void FaultsTest::Do(const std::string& name, const std::function<void(const Numbers& hit)>& look) {
+  const Fault* const fault = FindFault(name);
+  ASSERT_NE(fault, nullptr);
+  if (local() == nullptr && !fault->in_docker) GTEST_SKIP() << "cannot be done to containers";
+  Arena arena = this->arena();
   begun_ = base::BootNow();
-  auto ongoing = fault.Begin(scene);
+  auto ongoing = fault->Begin(arena);
   ASSERT_TRUE(ongoing.ok()) << ongoing.status();
-  const size_t digit = ongoing->target.find_first_of("0123456789");
-  const int number = digit == std::string::npos ? -1 : std::stoi(ongoing->target.substr(digit));
-  look(ongoing->target.find("server") == 0 ? number - 1 : number);
+  look(ongoing->targets.numbers);
   const absl::Status ended = std::move(ongoing->end)();
   EXPECT_TRUE(ended.ok()) << ended;
-  const absl::Status whole = servers().WaitForAll(kPatience);
+  const absl::Status whole = servers().WaitForAll(kSoon);
   ASSERT_TRUE(whole.ok()) << whole;
-  for (int i = 0; i < servers().size(); ++i)
+  for (int i = 0; i < servers().size(); ++i) {
     EXPECT_TRUE(Eventually([i] { return Writes(i); })) << i;
-}
-
-bool FaultsTest::Eventually(const std::function<bool()>& holds) {
-  const absl::Time deadline = absl::Now() + kPatience;
-  while (!holds()) {
-    if (absl::Now() > deadline) return false;
-    absl::SleepFor(absl::Milliseconds(20));
   }
-  return true;
 }
 
 int FaultsTest::LeaderNow() { return servers().Leader().value_or(-1); }
@@ -153,7 +101,7 @@ bool FaultsTest::Runs(int i) {
 }
 
 absl::Duration FaultsTest::Uptime(int i) {
-  const auto answer = testing::FourLetterWord(servers().server(i), "mntr", kPatience);
+  const auto answer = testing::FourLetterWord(servers().server(i), "mntr", kSoon);
   auto monitor = integration::ParseMonitor(answer.value_or(""));
   return absl::Milliseconds(std::stod(monitor["zk_uptime"]));
 }
@@ -177,7 +125,7 @@ absl::Duration FaultsTest::AnswerTime(const Host& from, int member, const std::s
     // A member that looks for a leader may drop the connection.
     EXPECT_TRUE(Eventually([&] {
       begin = base::BootNow();
-      const bool answered = testing::FourLetterWord(servers().server(member), word, kPatience).ok();
+      const bool answered = testing::FourLetterWord(servers().server(member), word, kSoon).ok();
       end = base::BootNow();
       return answered;
     }));

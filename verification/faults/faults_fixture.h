@@ -4,26 +4,25 @@
 #define ZKRECIPES_VERIFICATION_FAULTS_FAULTS_FIXTURE_H_
 
 #include <functional>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/random/random.h"
 #include "gtest/gtest.h"
 
-#include "integration/servers/local_servers.h"
-#include "integration/servers/network.h"
+#include "integration/fixtures/ensemble_fixture.h"
 #include "lib/base/boot_time.h"
 #include "verification/faults/catalogue.h"
 
 namespace zkrecipes::faults {
 
-using servers::LocalServers;
+using integration::Eventually;
 
 // Hosts where clients would be; what is done to them is written down: "kill 1".
 class RecordedClients : public Clients {
  public:
-  explicit RecordedClients(Network& network);
+  explicit RecordedClients(std::vector<Host> hosts) : hosts_(std::move(hosts)) {}
 
   int size() const override { return static_cast<int>(hosts_.size()); }
   Host host(int i) const override { return hosts_[i]; }
@@ -56,20 +55,18 @@ class FaultsTest : public ::testing::Test {
 
   static Network& network();
   static Servers& servers();
-  static LocalServers* local();  // null if they are containers
+  static servers::LocalServers* local();  // null if they are containers
   static RecordedClients& clients();
-
-  static const Fault& Find(const std::string& name);
-  absl::BitGenRef random() { return random_; }
+  Arena arena() { return {servers(), network(), clients(), random_}; }
   static base::BootTime begun() { return begun_; }  // when Do began its fault
-  // Begins it, looks, ends it, and sees that the servers serve again. `look` gets the target's
-  // number (of "server 2": 1). What cannot be done to containers is skipped there.
-  void Do(const std::string& fault, const std::function<void(int target)>& look);
+  // Begins it, looks, ends it, and sees that the servers serve again. What cannot be done to containers
+  // is skipped there.
+  using Numbers = std::vector<int>;  // of Targets
+  void Do(const std::string& fault, const std::function<void(const Numbers& hit)>& look);
 
-  static bool Eventually(const std::function<bool()>& holds);  // within a minute
-  static int LeaderNow();                                      // -1 if no member leads
-  static int AwaitNewLeader(int but);                          // another than this one
-  static bool Writes(int i);  // a write sent to this member is committed
+  static int LeaderNow();              // -1 if no member leads
+  static int AwaitNewLeader(int but);  // another than this one
+  static bool Writes(int i);           // a write sent to this member is committed
   static bool Runs(int i);
   static absl::Duration Uptime(int i);
   static int Running();                   // how many
@@ -79,8 +76,7 @@ class FaultsTest : public ::testing::Test {
   static absl::Duration AnswerTime(const Host& from, int member, const std::string& word);
 
  private:
-  struct Ensemble;
-  static absl::StatusOr<Ensemble>& Made();
+  static absl::StatusOr<Stage>& Made();
 
   static inline base::BootTime begun_;
   absl::BitGen random_;

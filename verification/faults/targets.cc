@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/faults/targets.h"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -11,7 +9,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 
-namespace zkrecipes::faults::whom {
+#include "verification/faults/catalogue.h"
+
+namespace zkrecipes::faults {
 namespace {
 
 constexpr absl::Duration kElection = absl::Seconds(60);
@@ -38,56 +38,48 @@ std::string MemberName(int i) { return absl::StrCat("server ", i + 1); }
 
 // `count` members beginning with number `first` of the list in which the leader is first and the
 // others follow in a random order.
-absl::StatusOr<Targets> ByPart(Scene& scene, size_t first, size_t count) {
-  const absl::StatusOr<int> leader = AwaitLeader(scene.servers);
+absl::StatusOr<Targets> ByPart(Arena& arena, int first, int count) {
+  const absl::StatusOr<int> leader = AwaitLeader(arena.servers);
   if (!leader.ok()) return leader.status();
-  std::vector<int> members = FirstNumbers(scene.servers.size());
+  std::vector<int> members = FirstNumbers(arena.servers.size());
   std::swap(members[0], members[static_cast<size_t>(*leader)]);
-  std::shuffle(members.begin() + 1, members.end(), scene.random);
-  const auto begin = members.begin() + static_cast<std::ptrdiff_t>(first);
-  const std::vector<int> chosen(begin, begin + static_cast<std::ptrdiff_t>(count));
+  std::shuffle(members.begin() + 1, members.end(), arena.random);
+  const std::vector<int> chosen(members.begin() + first, members.begin() + first + count);
+  if (chosen.size() == members.size()) return Targets{"all servers", chosen};
+  if (count == 1)
+    return Targets{MemberName(chosen[0]) + (first == 0 ? ", the leader" : ""), chosen};
   const auto number = [](std::string* out, int i) { absl::StrAppend(out, i + 1); };
-  if (count == 1) return Targets{MemberName(chosen[0]), chosen};
   return Targets{"servers " + absl::StrJoin(chosen, " and ", number), chosen};
+}
+
+Targets OneOf(Arena& arena, bool clients) {
+  const int size = clients ? arena.clients.size() : arena.servers.size();
+  const int i = absl::Uniform(arena.random, 0, size);
+  return {clients ? absl::StrCat("client ", i) : MemberName(i), {i}, clients};
 }
 
 }  // namespace
 
-absl::StatusOr<Targets> Leader(Scene& scene) {
-  absl::StatusOr<Targets> leader = ByPart(scene, 0, 1);
-  if (leader.ok()) leader->name += ", the leader";
-  return leader;
+absl::StatusOr<Targets> Choose(Arena& arena, Whom whom) {
+  switch (whom) {
+    case Whom::kLeader:
+      return ByPart(arena, 0, 1);
+    case Whom::kFollower:
+      return ByPart(arena, 1, 1);
+    case Whom::kLeaderAndFollower:
+      return ByPart(arena, 0, 2);
+    case Whom::kMajority:
+      return ByPart(arena, 0, arena.servers.size() / 2 + 1);
+    case Whom::kAllMembers:
+      return ByPart(arena, 0, arena.servers.size());
+    case Whom::kAnyMember:
+      return OneOf(arena, /*clients=*/false);
+    case Whom::kAnyClient:
+      return OneOf(arena, /*clients=*/true);
+    case Whom::kAllClients:
+      break;
+  }
+  return Targets{"all clients", FirstNumbers(arena.clients.size()), /*clients=*/true};
 }
 
-absl::StatusOr<Targets> Follower(Scene& scene) { return ByPart(scene, 1, 1); }
-absl::StatusOr<Targets> LeaderAndFollower(Scene& scene) { return ByPart(scene, 0, 2); }
-
-absl::StatusOr<Targets> Majority(Scene& scene) {
-  return ByPart(scene, 0, static_cast<size_t>(scene.servers.size()) / 2 + 1);
-}
-
-absl::StatusOr<Targets> LeaderFirst(Scene& scene) {
-  absl::StatusOr<Targets> all = ByPart(scene, 0, static_cast<size_t>(scene.servers.size()));
-  if (all.ok()) all->name = "all servers";
-  return all;
-}
-
-absl::StatusOr<Targets> AnyMember(Scene& scene) {
-  const int i = absl::Uniform(scene.random, 0, scene.servers.size());
-  return Targets{MemberName(i), {i}};
-}
-
-absl::StatusOr<Targets> AllMembers(Scene& scene) {
-  return Targets{"all servers", FirstNumbers(scene.servers.size())};
-}
-
-absl::StatusOr<Targets> AnyClient(Scene& scene) {
-  const int i = absl::Uniform(scene.random, 0, scene.clients.size());
-  return Targets{absl::StrCat("client ", i), {i}, /*clients=*/true};
-}
-
-absl::StatusOr<Targets> AllClients(Scene& scene) {
-  return Targets{"all clients", FirstNumbers(scene.clients.size()), /*clients=*/true};
-}
-
-}  // namespace zkrecipes::faults::whom
+}  // namespace zkrecipes::faults

@@ -4,73 +4,31 @@
 // rule was broken, 1 if one was, 2 if the run could not be done, 3 if nothing can be said: no run can
 // be done here, or ZooKeeper's own servers disagreed about what there is.
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <string>
-#include <variant>
+#include <system_error>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 
 #include "verification/checker/run_directory.h"
 #include "verification/faults/catalogue.h"
-#include "verification/soak/result.h"
 #include "verification/soak/run.h"
 #include "verification/timeline/timeline.h"
 
 namespace zkrecipes::soak {
 namespace {
 
+// Ends the parsing of the command line.
 void PrintFaults() {
   for (const faults::Fault& fault : faults::Catalogue()) {
-    std::printf("%-20s %s%s\n", fault.name.c_str(), fault.summary.c_str(),
-                fault.in_docker ? "" : " (local only)");
+    std::printf("%-20s %s%s\n", fault.name, fault.summary, fault.in_docker ? "" : " (local only)");
   }
-}
-
-bool IsFault(const std::string& name) {
-  const auto& all = faults::Catalogue();
-  return std::any_of(all.begin(), all.end(), [&](const auto& fault) { return fault.name == name; });
-}
-
-// The options, or the status to exit with: the error, or the help that was asked for, is printed.
-std::variant<SoakOptions, int> ParseOptions(int argc, char** argv) {
-  SoakOptions options;
-  double minutes = 5;
-  bool list = false;
-  std::string ensemble = "local";
-  CLI::App app("Runs workers on a real ensemble under real faults, and checks their histories.");
-  app.option_defaults()->always_capture_default();
-  app.add_option("--minutes", minutes, "how long")->check(CLI::PositiveNumber);
-  app.add_option("--seed", options.seed, "of whatever is chosen");
-  app.add_option("--ensemble", ensemble, "processes of this machine, or containers")
-      ->check(CLI::IsMember({"local", "docker"}));
-  app.add_option("--faults", options.faults, "only these: names with commas between them")
-      ->delimiter(',')
-      ->check([](const std::string& name) {
-        return IsFault(name) ? "" : "no such fault: " + name + " (--list names them)";
-      });
-  app.add_flag("--one-each", options.one_each, "each fault once, however long that takes");
-  app.add_option("--workers", options.workers, "processes")->check(CLI::Range(2, 20));
-  app.add_option("--report", options.report, "a new directory for all that is written");
-  app.add_flag("--list", list, "print the faults");
-  try {
-    app.parse(argc, argv);
-    if (!list && options.report.empty()) throw CLI::RequiredError("--report");
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  if (list) {
-    PrintFaults();
-    return 0;
-  }
-  options.length = absl::Minutes(minutes);
-  options.docker = ensemble == "docker";
-  options.report = std::filesystem::absolute(options.report);  // workers run elsewhere
-  return options;
+  throw CLI::Success();
 }
 
 constexpr int kCouldNotRun = 2;
@@ -81,38 +39,38 @@ int Fail(const absl::Status& status, int exit_status = kCouldNotRun) {
   return exit_status;
 }
 
-// With its parents. AlreadyExists: another run left it, and its files are not to be mixed with ours.
-absl::Status MakeNewDirectory(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) {
-    return absl::AlreadyExistsError(absl::StrCat(path, " is there already: name a new directory"));
-  }
-  std::filesystem::create_directories(path, error);
-  if (!error) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("cannot make ", path, ": ", error.message()));
-}
-
+// result.json is what scripts/soak_table.py sums up: the verdict, and what was run.
 int Judge(const SoakOptions& options, absl::Duration took) {
-  const std::string timeline = options.report + "/timeline.html";
-  const auto verdict = history::Judge(options.report, timeline);
-  if (!verdict.ok()) return Fail(verdict.status());
+  absl::StatusOr<nlohmann::json> result = history::Judge(options.report);
+  if (!result.ok()) return Fail(result.status());
   const std::vector<std::string> disagreements = DisagreementsIn(options.report + "/servers");
-  const absl::Status written = history::WriteFile(options.report + "/result.json",
-                                                  ToJson(options, took, *verdict, disagreements));
+  result->update({{"ensemble", options.ensemble},
+                  {"seed", options.seed},
+                  {"seconds", absl::ToDoubleSeconds(took)},
+                  {"workers", options.workers},
+                  {"disagreements", disagreements}});
+  const absl::Status written =
+      history::WriteFile(options.report + "/result.json", result->dump(1) + "\n");
   if (!written.ok()) return Fail(written);
-  std::printf("timeline: %s\n", timeline.c_str());
   for (const std::string& line : disagreements) std::printf("%s\n", line.c_str());
   if (!disagreements.empty()) {
     std::printf("ZooKeeper's servers disagree about what there is: see docs/adr/0021\n");
     return kNothingToSay;
   }
-  return verdict->violations.empty() ? 0 : 1;
+  return (*result)["violations"].empty() ? 0 : 1;
 }
 
 int Soak(const SoakOptions& options) {
   const absl::Time begin = absl::Now();
-  if (absl::Status made = MakeNewDirectory(options.report); !made.ok()) return Fail(made);
-  auto stage = MakeStage(options);
+  std::error_code error;
+  std::filesystem::create_directories(options.report, error);
+  if (error) return Fail(absl::ErrnoToStatus(error.value(), "cannot make " + options.report));
+  const testing::LocalEnsembleOptions servers{
+      .directory = options.report + "/servers",  // with their own logs, which stay
+      .tick = kTick,
+      .init_limit = 10,  // an election that fails costs five seconds
+      .max_lifetime = options.length + absl::Minutes(30)};
+  auto stage = faults::MakeStage(options.docker(), servers, options.workers);
   if (!stage.ok()) {
     const bool here = absl::IsFailedPrecondition(stage.status());
     return Fail(stage.status(), here ? kNothingToSay : kCouldNotRun);
@@ -121,11 +79,37 @@ int Soak(const SoakOptions& options) {
   return Judge(options, absl::Now() - begin);
 }
 
+int Main(int argc, char** argv) {
+  SoakOptions options;
+  double minutes = 5;
+  CLI::App app("Runs workers on a real ensemble under real faults, and checks their histories.");
+  app.option_defaults()->always_capture_default();
+  app.add_option("--minutes", minutes, "how long")->check(CLI::PositiveNumber);
+  app.add_option("--seed", options.seed, "of whatever is chosen");
+  app.add_option("--ensemble", options.ensemble, "processes of this machine, or containers")
+      ->check(CLI::IsMember({"local", "docker"}));
+  app.add_option("--faults", options.faults, "only these: names with commas between them")
+      ->delimiter(',')
+      ->check([](const std::string& name) {
+        return faults::FindFault(name) ? "" : "no such fault: " + name + " (--list names them)";
+      });
+  app.add_flag("--one-each", options.one_each, "each fault once, however long that takes");
+  app.add_option("--workers", options.workers, "processes")->check(CLI::Range(2, 20));
+  app.add_option("--report", options.report, "a new directory for all that is written")
+      ->required()
+      ->check(CLI::NonexistentPath);  // files of two runs are not to be mixed
+  app.add_flag_callback("--list", PrintFaults, "print the faults");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kCouldNotRun;
+  }
+  options.length = absl::Minutes(minutes);
+  options.report = std::filesystem::absolute(options.report);  // workers run elsewhere
+  return Soak(options);
+}
+
 }  // namespace
 }  // namespace zkrecipes::soak
 
-int main(int argc, char** argv) {
-  auto parsed = zkrecipes::soak::ParseOptions(argc, argv);
-  if (const int* status = std::get_if<int>(&parsed)) return *status;
-  return zkrecipes::soak::Soak(std::get<zkrecipes::soak::SoakOptions>(parsed));
-}
+int main(int argc, char** argv) { return zkrecipes::soak::Main(argc, argv); }

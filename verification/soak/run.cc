@@ -2,7 +2,6 @@
 
 #include "verification/soak/run.h"
 
-#include <algorithm>
 #include <random>
 #include <set>
 #include <utility>
@@ -12,7 +11,6 @@
 #include "absl/time/clock.h"
 
 #include "verification/checker/run_directory.h"
-#include "verification/soak/deck.h"
 #include "verification/workload/crew.h"
 #include "verification/workload/recorder.h"
 #include "zkrecipes/contenders.h"
@@ -20,31 +18,26 @@
 namespace zkrecipes::soak {
 namespace {
 
+using What = history::Event::What;
+
 // An ensemble elects in well under a second when the machine is idle; it need not be.
 constexpr absl::Duration kElection = absl::Seconds(3);
 const absl::Duration kRecovery = kSessionTimeout + 1.5 * kTick + kElection + absl::Seconds(2);
 
-std::vector<const faults::Fault*> Selected(const SoakOptions& options) {
-  std::vector<const faults::Fault*> selected;
-  for (const faults::Fault& fault : faults::Catalogue()) {
-    const auto& names = options.faults;
-    const bool named = std::find(names.begin(), names.end(), fault.name) != names.end();
-    if (named || (names.empty() && (fault.in_docker || !options.docker)))
-      selected.push_back(&fault);
-  }
-  return selected;
+// REQUIRES: there are such.
+std::vector<const faults::Fault*> Named(const std::vector<std::string>& names) {
+  std::vector<const faults::Fault*> found;
+  for (const std::string& name : names) found.push_back(faults::FindFault(name));
+  return found;
 }
 
-// What may be done to one client during another fault: only what leaves the network and the servers
-// alone, so that no fault mends another.
-std::vector<const faults::Fault*> Companions() {
-  std::vector<const faults::Fault*> found;
+std::vector<const faults::Fault*> Selected(const SoakOptions& options) {
+  if (!options.faults.empty()) return Named(options.faults);
+  std::vector<const faults::Fault*> possible;
   for (const faults::Fault& fault : faults::Catalogue()) {
-    if (fault.name == "kill_client" || absl::StartsWith(fault.name, "pause_client")) {
-      found.push_back(&fault);
-    }
+    if (fault.in_docker || !options.docker()) possible.push_back(&fault);
   }
-  return found;
+  return possible;
 }
 
 bool HitsAClient(const faults::Fault& fault) { return absl::StrContains(fault.name, "client"); }
@@ -54,12 +47,28 @@ absl::Status Annotate(const faults::Fault& fault, const char* doing, const absl:
   return absl::Status(status.code(), absl::StrCat(doing, " ", fault.name, ": ", status.message()));
 }
 
-// Does faults, one after the other and some of them two at once, and records when. Blocks.
+// Does faults, some of them two at once, and records when. Blocks.
 class Trouble {
  public:
-  Trouble(faults::Scene& scene, history::Recorder& recorder, std::mt19937_64& random)
-      : scene_(scene), recorder_(recorder), random_(random), for_clients_(Companions()) {}
+  Trouble(faults::Arena arena, history::Recorder& recorder, std::mt19937_64& random)
+      : arena_(arena), recorder_(recorder), random_(random) {}
 
+  // One after the other for as long as the options say, each followed by time to recover. A worker that
+  // ends by itself ends the run.
+  absl::Status Make(const SoakOptions& options, history::Crew& crew) {
+    Deck deck(Selected(options));
+    const absl::Time end = absl::Now() + options.length;
+    absl::SleepFor(kRecovery / 2);  // to begin with, all is well
+    do {
+      absl::Status status = Do(deck.Draw(random_));
+      absl::SleepFor(kRecovery * std::uniform_real_distribution<double>(0.5, 1)(random_));
+      status.Update(crew.Check());
+      if (!status.ok()) return status;
+    } while (options.one_each ? !deck.at_end() : absl::Now() < end);
+    return absl::OkStatus();
+  }
+
+ private:
   // A fault from begin to end; now and then something happens to a client meanwhile. An error: it
   // could not be begun or ended, so the run is worth nothing.
   absl::Status Do(const faults::Fault& fault) {
@@ -81,59 +90,38 @@ class Trouble {
     return status;
   }
 
- private:
   absl::StatusOr<faults::Ongoing> Begin(const faults::Fault& fault) {
     // Recorded before its target is known: to begin it may take a while.
-    Record(history::Event::What::kFault, fault, "");
-    auto ongoing = fault.Begin(scene_);
+    recorder_.Record({.who = fault.name, .what = What::kFault});
+    auto ongoing = fault.Begin(arena_);
     if (!ongoing.ok()) return Annotate(fault, "cannot begin", ongoing.status());
     return ongoing;
   }
 
   absl::Status End(const faults::Fault& fault, faults::Ongoing ongoing) {
-    const std::string target = ongoing.target;
     const absl::Status status = std::move(ongoing.end)();
-    Record(history::Event::What::kMended, fault, target);
+    recorder_.Record({.who = fault.name, .what = What::kMended, .detail = ongoing.targets.name});
     return Annotate(fault, "cannot end", status);
   }
 
-  void Record(history::Event::What what, const faults::Fault& fault, const std::string& target) {
-    recorder_.Record({.who = fault.name, .what = what, .detail = target});
-  }
-
-  faults::Scene& scene_;
+  faults::Arena arena_;
   history::Recorder& recorder_;
   std::mt19937_64& random_;
-  Deck for_clients_;
+  // What may be done to one client during another fault: only what leaves the network and the servers
+  // alone, so that no fault mends another.
+  Deck for_clients_{Named({"kill_client", "pause_client", "pause_client_long"})};
 };
-
-// Faults for as long as the options say, each followed by time to recover. A worker that ends by
-// itself ends the run.
-absl::Status MakeTrouble(Trouble& trouble, history::Crew& crew, const SoakOptions& options,
-                         std::mt19937_64& random) {
-  Deck deck(Selected(options));
-  const absl::Time end = absl::Now() + options.length;
-  absl::SleepFor(kRecovery / 2);  // to begin with, all is well
-  while (options.one_each || absl::Now() < end) {
-    absl::Status status = trouble.Do(deck.Draw(random));
-    absl::SleepFor(kRecovery * std::uniform_real_distribution<double>(0.5, 1)(random));
-    status.Update(crew.Check());
-    if (!status.ok()) return status;
-    if (options.one_each && deck.at_end()) break;
-  }
-  return absl::OkStatus();
-}
 
 // No faults any more, for as long as every wait may still take.
 absl::Status BeQuiet(servers::Servers& servers, history::Recorder& recorder) {
   if (auto status = servers.WaitForAll(absl::Minutes(1)); !status.ok()) return status;
-  recorder.Record({.what = history::Event::What::kQuiet});
+  recorder.Record({.what = What::kQuiet});
   absl::SleepFor(history::Limits().progress + absl::Seconds(1));
   return absl::OkStatus();
 }
 
 // The contenders that are still queued when no worker lives any more.
-absl::StatusOr<std::vector<std::string>> Left(const Stage& stage,
+absl::StatusOr<std::vector<std::string>> Left(const faults::Stage& stage,
                                               const std::set<std::string>& paths) {
   absl::SleepFor(kSessionTimeout + 2 * kTick);  // of those that were killed
   auto client = Client::Connect({.servers = stage.servers->list()}, {absl::Minutes(1)});
@@ -148,12 +136,12 @@ absl::StatusOr<std::vector<std::string>> Left(const Stage& stage,
 }
 
 // What is known besides the histories.
-absl::Status WriteRest(const Stage& stage, const SoakOptions& options) {
+absl::Status WriteRest(const faults::Stage& stage, const SoakOptions& options) {
   auto histories = history::ReadRunDirectory(options.report);
   if (!histories.ok()) return histories.status();
   std::set<std::string> paths;
   for (const history::Event& event : histories->events) {
-    if (event.what == history::Event::What::kInvoke) paths.insert(event.path);
+    if (event.what == What::kInvoke) paths.insert(event.path);
   }
   auto left = Left(stage, paths);
   if (!left.ok()) return left.status();
@@ -164,13 +152,13 @@ absl::Status WriteRest(const Stage& stage, const SoakOptions& options) {
   limits.wall_less_boot = absl::Now() - absl::UnixEpoch() - absl::Nanoseconds(history::Now());
   limits.left = *std::move(left);
   const std::string title =
-      absl::StrCat("Soak of the ", options.ensemble(), " ensemble, seed ", options.seed);
+      absl::StrCat("Soak of the ", options.ensemble, " ensemble, seed ", options.seed);
   return history::WriteFile(options.report + "/run.json", history::ToJson(title, limits));
 }
 
 }  // namespace
 
-absl::Status Run(Stage& stage, const SoakOptions& options) {
+absl::Status Run(const faults::Stage& stage, const SoakOptions& options) {
   auto recorder = history::Recorder::Open(options.report + "/faults.jsonl", "faults");
   if (!recorder.ok()) return recorder.status();
   auto crew = history::Crew::Start({.programs = ZKRECIPES_BIN_DIR,
@@ -181,9 +169,8 @@ absl::Status Run(Stage& stage, const SoakOptions& options) {
                                     .seed = options.seed});
   if (!crew.ok()) return crew.status();
   std::mt19937_64 random(options.seed);
-  faults::Scene scene{*stage.servers, *stage.network, **crew, random};
-  Trouble trouble(scene, **recorder, random);
-  absl::Status status = MakeTrouble(trouble, **crew, options, random);
+  Trouble trouble({*stage.servers, *stage.network, **crew, random}, **recorder, random);
+  absl::Status status = trouble.Make(options, **crew);
   if (status.ok()) status = BeQuiet(*stage.servers, **recorder);
   status.Update((*crew)->StopAll());
   if (!status.ok()) return status;

@@ -6,8 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "verification/soak/deck.h"
-#include "verification/soak/result.h"
+#include "verification/soak/run.h"
 
 namespace zkrecipes::soak {
 namespace {

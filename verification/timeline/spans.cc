@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/timeline/spans.h"
-
 #include <algorithm>
 #include <string>
 #include <utility>
+
+#include "verification/timeline/timeline.h"
 
 namespace zkrecipes::history {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iostream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -13,7 +15,7 @@
 #include "nlohmann/json.hpp"
 
 #include "verification/checker/chronicle.h"
-#include "verification/timeline/spans.h"
+#include "verification/checker/run_directory.h"
 
 namespace zkrecipes::history {
 
@@ -25,22 +27,22 @@ namespace {
 using Json = nlohmann::json;
 using What = Event::What;
 
-// The object `run` of page/model.js.
-class PageData {
+class RunData {
  public:
-  PageData(const Chronicle& run, const Verdict& verdict) : run_(run), verdict_(verdict) {}
+  RunData(const Chronicle& run, const Verdict& verdict) : run_(run), verdict_(verdict) {}
 
   Json Make(const std::string& title) {
     for (const ProcessLife& process : run_.processes()) parts_.insert(process.who);
     for (const Attempt& attempt : run_.attempts()) paths_.insert(attempt.path);
     Json run = {{"title", title},
                 {"end", std::max<int64_t>(Micros(run_.end()), 1)},
-                {"quiet", run_.quiet() == kNever ? Json() : Json(Micros(run_.quiet()))},
+                {"quiet", nullptr},
                 {"parts", parts_},
-                {"paths", paths_}};
-    run["figures"] = FiguresJson();
-    run["violations"] = Violations();
-    run["faults"] = Faults();
+                {"paths", paths_},
+                {"figures", FiguresJson()},
+                {"violations", Violations()},
+                {"faults", Faults()}};
+    if (run_.quiet() != kNever) run["quiet"] = Micros(run_.quiet());
     AddProcesses(run);
     AddEvents(run);
     return run;
@@ -48,6 +50,15 @@ class PageData {
 
  private:
   int64_t Micros(int64_t at) const { return (at - run_.begin()) / 1000; }
+  Json Between(const std::string& who, int64_t from, int64_t to) const {
+    return {{"who", who}, {"from", Micros(from)}, {"to", Micros(to)}};
+  }
+  Json At(const Event& event) const {
+    return {{"at", Micros(event.at)}, {"who", event.who}, {"path", event.path}};
+  }
+  bool HasRow(const Event& event) const {
+    return parts_.contains(event.who) && paths_.contains(event.path);
+  }
 
   Json FiguresJson() const {
     const Figures& f = verdict_.figures;
@@ -64,8 +75,7 @@ class PageData {
     for (const Violation& violation : verdict_.violations) {
       Json marks = Json::array();
       for (const Event& event : violation.events) {
-        if (!parts_.contains(event.who) || !paths_.contains(event.path)) continue;
-        marks.push_back({{"at", Micros(event.at)}, {"who", event.who}, {"path", event.path}});
+        if (HasRow(event)) marks.push_back(At(event));
       }
       violations.push_back({{"rule", violation.rule},
                             {"what", violation.what},
@@ -84,9 +94,10 @@ class PageData {
                         {"to", Micros(fault.end)},
                         {"grants", fault.grants},
                         {"gap", absl::ToInt64Microseconds(fault.longest_without_grant)},
-                        {"first", fault.first_grant.has_value()
-                                      ? Json(absl::ToInt64Microseconds(*fault.first_grant))
-                                      : Json()}});
+                        {"first", nullptr}});
+      if (fault.first_grant.has_value()) {
+        faults.back()["first"] = absl::ToInt64Microseconds(*fault.first_grant);
+      }
     }
     return faults;
   }
@@ -115,33 +126,25 @@ class PageData {
   // The attempts, and when a process had each part, and when none had.
   void AddProcesses(Json& run) const {
     run["attempts"] = run["alive"] = run["dead"] = run["paused"] = Json::array();
-    std::map<std::string, const ProcessLife*> last;
-    for (const ProcessLife& process : run_.processes()) {
-      const ProcessLife*& before = last[process.who];
-      if (before != nullptr) AddDeath(run, *before, process.started);
-      before = &process;
-      for (const Attempt* attempt : process.attempts) {
-        run["attempts"].push_back(AttemptJson(*attempt, process));
+    const auto& all = run_.processes();
+    for (auto process = all.begin(); process != all.end(); ++process) {
+      const std::string& who = process->who;
+      for (const Attempt* attempt : process->attempts) {
+        run["attempts"].push_back(AttemptJson(*attempt, *process));
       }
-      run["alive"].push_back(Between(process.who, process.started, process.EndIn(run_.end())));
-      for (const ProcessLife::Pause& pause : process.pauses) {
-        run["paused"].push_back(Between(process.who, pause.begin, std::min(pause.end, run_.end())));
+      for (const ProcessLife::Pause& pause : process->pauses) {
+        run["paused"].push_back(Between(who, pause.begin, std::min(pause.end, run_.end())));
       }
+      const int64_t end = process->EndIn(run_.end());
+      run["alive"].push_back(Between(who, process->started, end));
+      const bool killed = process->killed != kNever;
+      const auto next = std::find_if(std::next(process), all.end(),
+                                     [&](const ProcessLife& other) { return other.who == who; });
+      const int64_t until = next != all.end() ? next->started : killed ? run_.end() : end;
+      if (end >= until) continue;
+      run["dead"].push_back(Between(who, end, until));
+      run["dead"].back()["killed"] = killed;
     }
-    for (const auto& [who, process] : last) {
-      if (process->killed != kNever) AddDeath(run, *process, run_.end());
-    }
-  }
-
-  void AddDeath(Json& run, const ProcessLife& process, int64_t until) const {
-    if (process.EndIn(run_.end()) >= until) return;
-    Json death = Between(process.who, process.EndIn(run_.end()), until);
-    death["killed"] = process.killed != kNever;
-    run["dead"].push_back(std::move(death));
-  }
-
-  Json Between(const std::string& who, int64_t from, int64_t to) const {
-    return {{"who", who}, {"from", Micros(from)}, {"to", Micros(to)}};
   }
 
   // The refused writes, and the spans from a session's suspension or expiry to its next event.
@@ -149,25 +152,19 @@ class PageData {
     run["suspended"] = run["refused"] = Json::array();
     std::map<std::string, const Event*> suspended;
     for (const Event& event : run_.events()) {
-      if (event.what == What::kWrite && !event.accepted) AddRefusal(run, event);
+      if (event.what == What::kWrite && !event.accepted && HasRow(event)) {
+        run["refused"].push_back(At(event));
+        run["refused"].back()["token"] = std::to_string(event.token);
+      }
       if (event.what != What::kSession && event.what != What::kKilled && event.what != What::kEnd) {
         continue;
       }
       if (const auto before = suspended.extract(event.who); !before.empty()) {
-        Json span = Between(event.who, before.mapped()->at, event.at);
-        if (before.mapped()->detail == "expired") span["expired"] = true;
-        run["suspended"].push_back(std::move(span));
+        run["suspended"].push_back(Between(event.who, before.mapped()->at, event.at));
+        run["suspended"].back()["expired"] = before.mapped()->detail == "expired";
       }
       if (event.detail == "suspended" || event.detail == "expired") suspended[event.who] = &event;
     }
-  }
-
-  void AddRefusal(Json& run, const Event& write) const {
-    if (!paths_.contains(write.path)) return;
-    run["refused"].push_back({{"who", write.who},
-                              {"path", write.path},
-                              {"at", Micros(write.at)},
-                              {"token", std::to_string(write.token)}});
   }
 
   const Chronicle& run_;
@@ -176,15 +173,43 @@ class PageData {
   std::set<std::string> paths_;
 };
 
+// Each violation with the events that show it.
+void Print(const Json& figures, const Json& faults, const std::vector<Violation>& violations) {
+  std::cout << "figures " << figures << "\n";
+  for (const Json& fault : faults) std::cout << "fault " << fault << "\n";
+  for (const Violation& violation : violations) {
+    std::cout << violation.rule << ": " << violation.what << "\n";
+    for (const Event& event : violation.events) std::cout << "    " << ToLine(event) << "\n";
+  }
+  std::cout << violations.size() << " violations\n";
+}
+
 }  // namespace
 
-std::string Timeline(const std::string& title, std::vector<Event> events, const Verdict& verdict) {
+Json TimelineData(const std::string& title, std::vector<Event> events, const Verdict& verdict) {
   const Chronicle chronicle(std::move(events));
-  const Json run = PageData(chronicle, verdict).Make(title);
+  return RunData(chronicle, verdict).Make(title);
+}
+
+std::string TimelinePage(const Json& data) {
   // "</script>" in a name would end the script.
   const std::string json = absl::StrReplaceAll(
-      run.dump(-1, ' ', false, Json::error_handler_t::replace), {{"</", "<\\/"}});
+      data.dump(-1, ' ', false, Json::error_handler_t::replace), {{"</", "<\\/"}});
   return absl::StrReplaceAll(kTimelinePage, {{"@DATA@", json}});
+}
+
+absl::StatusOr<Json> Judge(const std::string& directory) {
+  absl::StatusOr<RunRecords> run = ReadRunDirectory(directory);
+  if (!run.ok()) return run.status();
+  const Verdict verdict = Check(run->events, run->transactions, run->limits);
+  const Json data = TimelineData(run->title, std::move(run->events), verdict);
+  Print(data["figures"], data["faults"], verdict.violations);
+  const std::string page = directory + "/timeline.html";
+  if (absl::Status drawn = WriteFile(page, TimelinePage(data)); !drawn.ok()) return drawn;
+  std::cout << "timeline: " << page << "\n";
+  Json judged;
+  for (const char* part : {"figures", "faults", "violations"}) judged[part] = data[part];
+  return judged;
 }
 
 }  // namespace zkrecipes::history

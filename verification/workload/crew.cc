@@ -7,14 +7,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
+#include "lib/base/unique_fd.h"
 #include "testing/local/spawn.h"
 #include "verification/checker/run_directory.h"
 
@@ -23,36 +25,23 @@ namespace {
 
 using What = Event::What;
 
-absl::Status Refused(const std::string& what) {
-  return absl::InternalError(absl::StrCat(what, ": ", strerror(errno)));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Crew>> Crew::Start(CrewOptions options) {
   options.programs = std::filesystem::absolute(options.programs);
   options.directory = std::filesystem::absolute(options.directory);
   std::unique_ptr<Crew> crew(new Crew(std::move(options)));
-  if (absl::Status status = crew->Open(); !status.ok()) return status;
-  for (int i = 0; i < crew->size(); ++i) {
-    if (absl::Status status = crew->Spawn(i); !status.ok()) return status;
+  crew->histories_.push_back(crew->options_.directory + "/crew.jsonl");
+  auto recorder = Recorder::Open(crew->histories_.back(), "crew");
+  if (!recorder.ok()) return recorder.status();
+  crew->recorder_ = *std::move(recorder);
+  for (int i = 0; i < static_cast<int>(crew->options_.hosts.size()); ++i) {
+    crew->workers_.emplace_back();
+    absl::Status status = crew->SetClock(i, absl::ZeroDuration());
+    if (status.ok()) status = crew->Spawn(i);
+    if (!status.ok()) return status;
   }
   return crew;
-}
-
-absl::Status Crew::Open() {
-  histories_.push_back(options_.directory + "/crew.jsonl");
-  auto recorder = Recorder::Open(histories_.back(), "crew");
-  if (!recorder.ok()) return recorder.status();
-  recorder_ = *std::move(recorder);
-  for (size_t i = 0; i < options_.hosts.size(); ++i) {
-    Member& worker = workers_.emplace_back();
-    const std::string clock = File(static_cast<int>(i), ".clock");
-    worker.clock = base::UniqueFd(open(clock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    const absl::Status set = SetClock(static_cast<int>(i), absl::ZeroDuration());
-    if (!set.ok()) return set;
-  }
-  return absl::OkStatus();
 }
 
 std::string Crew::File(int i, const std::string& suffix) const {
@@ -61,12 +50,8 @@ std::string Crew::File(int i, const std::string& suffix) const {
 
 std::vector<std::string> Crew::Command(int i) const {
   const Member& worker = workers_[static_cast<size_t>(i)];
-  std::vector<std::string> command;
-  if (const std::string path = host(i).network_namespace; !path.empty()) {
-    command = {"/usr/bin/nsenter", "--net=" + path};
-  }
   const uint64_t seed = options_.seed * 10007 + static_cast<uint64_t>(i * 101 + worker.processes);
-  const std::vector<std::string> worker_command = {
+  std::vector<std::string> command = {
       "/usr/bin/env",
       "LD_PRELOAD=" + options_.programs + "/zkrecipes-wall-clock.so",
       "ZKRECIPES_WALL_CLOCK=" + File(i, ".clock"),
@@ -74,46 +59,44 @@ std::vector<std::string> Crew::Command(int i) const {
       "--servers=" + options_.servers,
       "--name=" + name(i),
       "--history=" + worker.history,
-      "--root=" + options_.root,
-      absl::StrCat("--paths=", options_.paths),
-      "--recipes=" + options_.recipes,
-      absl::StrCat("--loops=", options_.loops),
       absl::StrCat("--session-timeout=", absl::ToInt64Milliseconds(options_.session_timeout)),
       absl::StrCat("--seed=", seed)};
-  command.insert(command.end(), worker_command.begin(), worker_command.end());
+  std::ranges::copy(options_.arguments, std::back_inserter(command));
+  if (const std::string path = host(i).network_namespace; !path.empty()) {
+    command.insert(command.begin(), {"/usr/bin/nsenter", "--net=" + path});
+  }
   return command;
 }
 
 absl::Status Crew::Spawn(int i) {
   Member& worker = this->worker(i);
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return Refused("socketpair");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::ErrnoToStatus(errno, "socketpair");
+  }
   base::UniqueFd ours(ends[0]);
   const base::UniqueFd its(ends[1]);
   worker.history = File(i, absl::StrCat(".", worker.processes, ".jsonl"));
-  const absl::StatusOr<pid_t> pid = testing::Spawn({.command = Command(i),
-                                                    .stdin_fd = its.get(),
-                                                    .stdout_fd = its.get(),
-                                                    .log = File(i, ".log")});
+  const absl::StatusOr<pid_t> pid =
+      testing::Spawn({.command = Command(i), .stdin_fd = its.get(), .log = File(i, ".log")});
   if (!pid.ok()) return pid.status();
   ++worker.processes;
   worker.process.Adopt(*pid);
   worker.alive = true;
   histories_.push_back(worker.history);
-  resource_.Add(std::move(ours));
+  resource_.Serve(std::move(ours));
   return absl::OkStatus();
 }
 
-void Crew::Record(int i, What what, int64_t at, const std::string& detail) {
-  recorder_->Record({.at = at, .who = name(i), .what = what, .detail = detail});
+void Crew::Record(int i, What what, const std::string& detail) {
+  recorder_->Record({.who = name(i), .what = what, .detail = detail});
 }
 
 absl::Status Crew::Notice(int i) {
   Member& worker = this->worker(i);
   if (!worker.alive || worker.process.pid() != 0) return absl::OkStatus();
   worker.alive = false;
-  Record(i, What::kKilled, 0, "it ended by itself");
+  Record(i, What::kKilled, "it ended by itself");
   return absl::InternalError(absl::StrCat(name(i), " ended by itself: see ", File(i, ".log")));
 }
 
@@ -154,8 +137,10 @@ absl::Status Crew::Resume(int i) {
 
 absl::Status Crew::SetClock(int i, absl::Duration offset) {
   const int64_t nanoseconds = absl::ToInt64Nanoseconds(offset);
-  const ssize_t n = pwrite(worker(i).clock.get(), &nanoseconds, sizeof(nanoseconds), 0);
-  return n == sizeof(nanoseconds) ? absl::OkStatus() : Refused("cannot set a clock");
+  const base::UniqueFd clock(open(File(i, ".clock").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  const ssize_t written = write(clock.get(), &nanoseconds, sizeof(nanoseconds));
+  if (written == sizeof(nanoseconds)) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, "cannot set a clock");
 }
 
 absl::Status Crew::Check() {
@@ -183,7 +168,7 @@ absl::Status Crew::AwaitEnd(int i, absl::Time until) {
   const absl::StatusOr<std::vector<Event>> history = ReadHistory(worker.history);
   if (!history.ok()) return history.status();
   if (!history->empty() && history->back().what == What::kEnd) return absl::OkStatus();
-  Record(i, What::kKilled, 0, "it did not end");
+  Record(i, What::kKilled, "it did not end");
   return absl::DeadlineExceededError(absl::StrCat(
       name(i), in_time ? " ended without an end" : " did not end", ": see ", File(i, ".log")));
 }

@@ -15,9 +15,8 @@
 #include "absl/time/time.h"
 
 #include "integration/servers/command.h"
-#include "lib/base/unique_fd.h"
 #include "testing/local/server_process.h"
-#include "verification/faults/clients.h"
+#include "verification/faults/catalogue.h"
 #include "verification/workload/recorder.h"
 #include "verification/workload/resource.h"
 
@@ -28,12 +27,8 @@ struct CrewOptions {
   std::string directory = {};  // for histories, messages and clocks
   // A worker on each; without a namespace it has this process's.
   std::vector<servers::Host> hosts = {};
-  // For the workers, see worker/worker.h.
   std::string servers = {};
-  std::string root = "/soak";
-  int paths = 2;
-  std::string recipes = "lock,strict,read_write,election";
-  int loops = 3;
+  std::vector<std::string> arguments = {};  // more of zkrecipes-worker: "--loops=1"
   absl::Duration session_timeout = absl::Seconds(4);
   uint64_t seed = 1;  // each process gets one of its own from it
 };
@@ -42,8 +37,8 @@ struct CrewOptions {
 // history of the crew's own. A worker that ends without being told to is an error of the next call
 // for it. Not thread-safe. The destructor kills.
 //
-// Errors of every method: Internal when the operating system refuses something, or a worker has ended
-// by itself (the message says where it said why).
+// Errors of every method: the operating system's own when it refuses something; Internal when a worker
+// has ended by itself (the message says where it said why).
 class Crew final : public faults::Clients {
  public:
   // Starts all workers; does not wait until they have connected.
@@ -71,7 +66,7 @@ class Crew final : public faults::Clients {
   pid_t pid(int i) { return worker(i).process.pid(); }            // 0 if it is dead
   // Of all processes so far; the first is the crew's own.
   const std::vector<std::string>& histories() const { return histories_; }
-  const ResourceServer& resource() const { return resource_; }
+  const Resource& resource() const { return resource_; }
 
  private:
   struct Member {
@@ -79,21 +74,19 @@ class Crew final : public faults::Clients {
     bool alive = false;  // as far as we know
     int processes = 0;   // so far
     std::string history;
-    base::UniqueFd clock;
   };
 
   explicit Crew(CrewOptions options) : options_(std::move(options)) {}
-  absl::Status Open();
   absl::Status Spawn(int i);
   std::vector<std::string> Command(int i) const;
   std::string File(int i, const std::string& suffix) const;
   absl::Status Notice(int i);
   absl::Status AwaitEnd(int i, absl::Time until);
-  void Record(int i, Event::What what, int64_t at = 0, const std::string& detail = "");
+  void Record(int i, Event::What what, const std::string& detail = "");
   Member& worker(int i) { return workers_[static_cast<size_t>(i)]; }
 
   const CrewOptions options_;
-  ResourceServer resource_;
+  Resource resource_;
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> histories_;
   std::deque<Member> workers_;

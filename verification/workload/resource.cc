@@ -3,18 +3,37 @@
 #include "verification/workload/resource.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
-#include "lib/base/boot_time.h"
-
 namespace zkrecipes::history {
+namespace {
+
+// What is sent goes as a whole, or not at all if nobody reads there any more.
+void SendLine(int socket, const Event& event, int flags = 0) {
+  const std::string line = ToLine(event);
+  (void)send(socket, line.data(), line.size(), MSG_NOSIGNAL | flags);
+}
+
+// Blocks. nullopt at the end, and for what is no kWrite.
+std::optional<Event> ReceiveWrite(int socket) {
+  std::array<char, 4096> buffer{};
+  ssize_t n = 0;
+  do n = recv(socket, buffer.data(), buffer.size(), 0);
+  while (n < 0 && errno == EINTR);
+  if (n <= 0) return std::nullopt;
+  absl::StatusOr<Event> write = FromLine(std::string(buffer.data(), static_cast<size_t>(n)));
+  if (!write.ok() || write->what != Event::What::kWrite) return std::nullopt;
+  return *std::move(write);
+}
+
+}  // namespace
 
 void Resource::Judge(Event& write) {
+  base::MutexLock lock(mutex_);
   LargestTokens& largest = largest_[write.path];
   const bool shared = write.mode == Event::Mode::kShared;
   const int64_t gate = shared ? largest.exclusive : std::max(largest.exclusive, largest.shared);
@@ -26,64 +45,26 @@ void Resource::Judge(Event& write) {
   mine = std::max(mine, write.token);
 }
 
-ResourceServer::~ResourceServer() {
+Resource::~Resource() {
   for (Peer& peer : peers_) shutdown(peer.socket.get(), SHUT_RDWR);
 }
 
-void ResourceServer::Add(base::UniqueFd socket) {
+void Resource::Serve(base::UniqueFd socket) {
   const int fd = socket.get();
   peers_.push_back({std::move(socket), std::jthread([this, fd] {
-                      while (Answer(fd)) continue;
+                      while (std::optional<Event> write = ReceiveWrite(fd)) {
+                        Judge(*write);
+                        // It fits: a worker leaves few answers unread.
+                        SendLine(fd, *write, MSG_DONTWAIT);
+                      }
                       shutdown(fd, SHUT_RDWR);
                     })});
 }
 
-bool ResourceServer::Answer(int socket) {
-  std::array<char, 4096> buffer{};
-  const ssize_t n = recv(socket, buffer.data(), buffer.size(), 0);
-  if (n <= 0) return n < 0 && errno == EINTR;
-  absl::StatusOr<Event> write = FromLine(std::string(buffer.data(), static_cast<size_t>(n)));
-  if (!write.ok() || write->what != Event::What::kWrite) return false;
-  {
-    base::MutexLock lock(mutex_);
-    resource_.Judge(*write);
-  }
-  const std::string answer = ToLine(*write);
-  // It fits: a worker has as many unread answers at most as it has threads.
-  send(socket, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  return true;
-}
-
-// ---- the worker's end ----------------------------------------------------------------------------
-
 std::optional<Event> ResourceClient::Write(const Event& write) {
-  const auto answer = std::make_shared<base::OneShot<Answer>>();
-  {
-    base::MutexLock lock(mutex_);
-    if (closed_) return std::nullopt;
-    waiting_[write.attempt] = answer;
-  }
-  const std::string line = ToLine(write);
-  // A message goes as a whole. If the resource is gone, Close is about to be called.
-  (void)!::write(to_, line.data(), line.size());
-  return *answer->Take(base::BootTime::InfiniteFuture());
-}
-
-void ResourceClient::OnAnswer(const std::string& line) {
-  absl::StatusOr<Event> answer = FromLine(line);
-  if (!answer.ok()) return;
   base::MutexLock lock(mutex_);
-  const auto found = waiting_.find(answer->attempt);
-  if (found == waiting_.end()) return;
-  found->second->Set(*std::move(answer));
-  waiting_.erase(found);
-}
-
-void ResourceClient::Close() {
-  base::MutexLock lock(mutex_);
-  closed_ = true;
-  for (auto& [attempt, answer] : waiting_) answer->Set(std::nullopt);
-  waiting_.clear();
+  SendLine(socket_, write);
+  return ReceiveWrite(socket_);
 }
 
 }  // namespace zkrecipes::history

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -14,7 +13,6 @@
 #include "absl/base/thread_annotations.h"
 
 #include "lib/base/mutex.h"
-#include "lib/base/one_shot.h"
 #include "lib/base/unique_fd.h"
 #include "verification/checker/event.h"
 
@@ -22,79 +20,60 @@ namespace zkrecipes::history {
 
 // What the locks guard, on its own side: it knows nothing of ZooKeeper, trusts no worker, and remembers
 // for each path the largest tokens that it has admitted. An exclusive write is admitted if no write
-// had a larger token; a shared one if no exclusive write had. Not thread-safe.
+// had a larger token; a shared one if no exclusive write had. For one thread, but for its own.
 class Resource {
  public:
+  Resource() = default;
+  ~Resource();
+  Resource(const Resource&) = delete;
+  Resource& operator=(const Resource&) = delete;
+
   // Fills in whether the kWrite is accepted, and its order: counted over all paths, from 1.
   void Judge(Event& write);
+
+  // Judges what a worker at the other end of this SOCK_SEQPACKET socket asks for, until that closes it
+  // or sends something else: a kWrite as ToLine writes it, which it gets back judged. A thread for
+  // each: a worker that does not read its answers loses them, and holds up no other.
+  void Serve(base::UniqueFd socket);
 
   struct Counts {
     int64_t accepted = 0;
     int64_t refused = 0;
   };
-  const Counts& counts() const { return counts_; }
+  Counts counts() const {
+    base::MutexLock lock(mutex_);
+    return counts_;
+  }
 
  private:
   struct LargestTokens {
     int64_t exclusive = 0;
     int64_t shared = 0;
   };
-
-  std::map<std::string, LargestTokens> largest_;  // by path
-  Counts counts_;
-};
-
-// A Resource for many workers, each at the other end of a SOCK_SEQPACKET socket. A worker sends the
-// kWrite that it asks for, as ToLine writes it, and gets it back judged. A thread for each: a worker that
-// does not read its answers loses them, and holds up no other. For one thread.
-class ResourceServer {
- public:
-  ResourceServer() = default;
-  ~ResourceServer();
-  ResourceServer(const ResourceServer&) = delete;
-  ResourceServer& operator=(const ResourceServer&) = delete;
-
-  // Answers what comes from there until the other end closes it, or sends something else.
-  void Add(base::UniqueFd socket);
-
-  // Of all workers so far.
-  Resource::Counts counts() const {
-    base::MutexLock lock(mutex_);
-    return resource_.counts();
-  }
-
- private:
   struct Peer {
     base::UniqueFd socket;
     std::jthread thread;
   };
-  bool Answer(int socket);  // one message; false at the end
 
   mutable base::Mutex mutex_;
-  Resource resource_ ABSL_GUARDED_BY(mutex_);
-  std::list<Peer> peers_;  // Add's and the destructor's
+  std::map<std::string, LargestTokens> largest_ ABSL_GUARDED_BY(mutex_);  // by path
+  Counts counts_ ABSL_GUARDED_BY(mutex_);
+  std::list<Peer> peers_;  // goes first
 };
 
-// The worker's way to the resource (see ResourceServer). Thread-safe.
+// The worker's way to the resource (see Resource::Serve). Thread-safe: one write after the other, since
+// each is answered at once.
 class ResourceClient {
  public:
-  explicit ResourceClient(int to) : to_(to) {}
+  explicit ResourceClient(int socket) : socket_(socket) {}
 
-  // Blocks until the write is judged. nullopt once Close was called: what the resource did is not known.
-  // REQUIRES: no other write of its attempt is under way.
+  // Blocks until the write is judged. nullopt if the socket was shut down, by whichever end: what the
+  // resource did is not known.
   std::optional<Event> Write(const Event& write);
 
-  void OnAnswer(const std::string& line);
-  void Close();  // there will be no more answers
-
  private:
-  using Answer = std::optional<Event>;
-
-  const int to_;
+  const int socket_;
   base::Mutex mutex_;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  // By attempt.
-  std::map<int64_t, std::shared_ptr<base::OneShot<Answer>>> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace zkrecipes::history

@@ -4,7 +4,6 @@
 
 #include <sys/socket.h>
 
-#include <array>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -53,77 +52,66 @@ const Admissions kAdmissions[] = {
 INSTANTIATE_TEST_SUITE_P(Tokens, ResourceTest, ::testing::ValuesIn(kAdmissions),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
-// A worker's end.
-class WorkerEnd {
- public:
-  explicit WorkerEnd(ResourceServer& server) {
+struct WorkerEnd {
+  explicit WorkerEnd(Resource& resource) {
     int ends[2];
     socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
-    socket_ = base::UniqueFd(ends[0]);
-    server.Add(base::UniqueFd(ends[1]));
+    socket = base::UniqueFd(ends[0]);
+    resource.Serve(base::UniqueFd(ends[1]));
   }
-
-  void Send(const std::string& text) {
-    send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  void Send(const std::string& text) const {
+    send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
   }
   // nullopt: it is closed.
-  std::optional<Event> Receive() {
-    std::array<char, 4096> buffer{};
-    const ssize_t n = recv(socket_.get(), buffer.data(), buffer.size(), 0);
-    if (n <= 0) return std::nullopt;
-    return *FromLine(std::string(buffer.data(), static_cast<size_t>(n)));
+  std::optional<Event> Ask(const Event& write) const {
+    return ResourceClient(socket.get()).Write(write);
   }
   // "accepted 1"
-  std::string Ask(const Event& write) {
-    Send(ToLine(write));
-    const std::optional<Event> answer = Receive();
-    if (!answer.has_value()) return "closed";
+  std::string Told(const Event& write) const {
+    const std::optional<Event> answer = Ask(write);
     return (answer->accepted ? "accepted " : "refused ") + std::to_string(answer->order);
   }
 
- private:
-  base::UniqueFd socket_;
+  base::UniqueFd socket;
 };
 
-TEST(ResourceServerTest, IsOneResourceForAllWorkersWithAGateForEachPathAndOneOrder) {
-  ResourceServer server;
-  WorkerEnd first(server), second(server);
-  EXPECT_EQ(first.Ask(Write("/a", kExclusive, 6)), "accepted 1");
-  EXPECT_EQ(second.Ask(Write("/a", kExclusive, 5)), "refused 2");
-  EXPECT_EQ(second.Ask(Write("/b", kExclusive, 5)), "accepted 3");
-  EXPECT_EQ(server.counts().accepted, 2);
-  EXPECT_EQ(server.counts().refused, 1);
+TEST(ServedResourceTest, IsOneResourceForAllWorkersWithAGateForEachPathAndOneOrder) {
+  Resource resource;
+  WorkerEnd first(resource), second(resource);
+  EXPECT_EQ(first.Told(Write("/a", kExclusive, 6)), "accepted 1");
+  EXPECT_EQ(second.Told(Write("/a", kExclusive, 5)), "refused 2");
+  EXPECT_EQ(second.Told(Write("/b", kExclusive, 5)), "accepted 3");
+  EXPECT_EQ(resource.counts().accepted, 2);
+  EXPECT_EQ(resource.counts().refused, 1);
 }
 
-TEST(ResourceServerTest, GivesEachWriteBackOtherwiseUnchanged) {
-  ResourceServer server;
-  WorkerEnd worker(server);
+TEST(ServedResourceTest, GivesEachWriteBackOtherwiseUnchanged) {
+  Resource resource;
+  WorkerEnd worker(resource);
   Event write = Write("/a", kShared, 4294967302);
   write.attempt = 17;
-  worker.Send(ToLine(write));
-  worker.Send(ToLine(Write("/a", kShared, 7)));
+  const std::optional<Event> answer = worker.Ask(write);
   write.accepted = true;
   write.order = 1;
-  EXPECT_EQ(worker.Receive(), write);
-  EXPECT_EQ(worker.Receive()->order, 2);
+  EXPECT_EQ(answer, write);
 }
 
-TEST(ResourceServerTest, IsNotHeldUpByAWorkerThatIsGoneOrDoesNotRead) {
-  ResourceServer server;
-  WorkerEnd silent(server);
+TEST(ServedResourceTest, IsNotHeldUpByAWorkerThatIsGoneOrDoesNotRead) {
+  Resource resource;
+  WorkerEnd silent(resource);
   silent.Send(ToLine(Write("/a", kShared, 6)));
-  { const WorkerEnd gone(server); }
-  WorkerEnd other(server);
-  EXPECT_EQ(other.Ask(Write("/b", kShared, 6)).substr(0, 8), "accepted");
-  EXPECT_TRUE(silent.Receive()->accepted);
+  { const WorkerEnd gone(resource); }
+  WorkerEnd other(resource);
+  EXPECT_TRUE(other.Ask(Write("/b", kShared, 6))->accepted);
+  EXPECT_EQ(silent.Ask(Write("/c", kShared, 7))->path, "/a") << "that answer waits for it";
 }
 
-TEST(ResourceServerTest, ClosesToAWorkerThatSendsSomethingElse) {
+TEST(ServedResourceTest, ClosesToAWorkerThatSendsSomethingElse) {
   for (const std::string text : {"give me all", R"({"at":0,"who":"w1","what":"grant"})"}) {
-    ResourceServer server;
-    WorkerEnd worker(server);
+    Resource resource;
+    WorkerEnd worker(resource);
     worker.Send(text);
-    EXPECT_EQ(worker.Receive(), std::nullopt);
+    EXPECT_EQ(worker.Ask(Write("/a", kShared, 6)), std::nullopt);
   }
 }
 

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <sys/wait.h>
-
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-#include "testing/local/spawn.h"
+#include "integration/servers/command.h"
 #include "testing/local/work_directory.h"
 #include "verification/workload/recorder.h"
 
@@ -29,19 +25,12 @@ class WallClockTest : public ::testing::Test {
 
   // What python prints.
   double Ask(const std::string& expression) {
-    const std::string out = directory_.path() + "/out";
-    std::ofstream(out, std::ios::trunc).flush();
-    const absl::StatusOr<pid_t> pid = testing::Spawn(
-        {.command = {"/usr/bin/env",
-                     std::string("LD_PRELOAD=") + ZKRECIPES_BIN_DIR + "/zkrecipes-wall-clock.so",
-                     "ZKRECIPES_WALL_CLOCK=" + clock_, "/usr/bin/python3", "-c",
-                     "import time; print(" + expression + ")"},
-         .log = out});
-    EXPECT_TRUE(pid.ok()) << pid.status();
-    waitpid(*pid, nullptr, 0);
-    double answer = 0;
-    std::ifstream(out) >> answer;
-    return answer;
+    const absl::StatusOr<std::string> printed = servers::Output(
+        {"env", std::string("LD_PRELOAD=") + ZKRECIPES_BIN_DIR + "/zkrecipes-wall-clock.so",
+         "ZKRECIPES_WALL_CLOCK=" + clock_, "/usr/bin/python3", "-c",
+         "import time; print(" + expression + ")"});
+    EXPECT_TRUE(printed.ok()) << printed.status();
+    return std::stod(printed.value_or("0"));
   }
 
   testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,8 +41,7 @@ class WorkerTest : public integration::ClientTest {
     options.directory = directory_.path();
     options.hosts.resize(static_cast<size_t>(workers));
     options.servers = servers();
-    options.root = node_path();
-    options.paths = 1;
+    options.arguments.insert(options.arguments.end(), {"--root=" + node_path(), "--paths=1"});
     auto crew = Crew::Start(options);
     ASSERT_TRUE(crew.ok()) << crew.status();
     crew_ = *std::move(crew);
@@ -68,7 +68,7 @@ class WorkerTest : public integration::ClientTest {
 };
 
 TEST_F(WorkerTest, TwoOnOnePathAreBothGrantedAndWriteWithGrowingTokens) {
-  StartCrew(2, {.recipes = "lock"});
+  StartCrew(2, {.arguments = {"--recipes=lock"}});
   ASSERT_TRUE(Eventually([&] {
     return Count(1, What::kGrant) >= 5 && Count(2, What::kGrant) >= 5 &&
            crew_->resource().counts().accepted >= 10;
@@ -90,7 +90,7 @@ TEST_F(WorkerTest, TwoOnOnePathAreBothGrantedAndWriteWithGrowingTokens) {
 }
 
 TEST_F(WorkerTest, MixesAllRecipesAndWaysToAsk) {
-  StartCrew(3, {.loops = 4});
+  StartCrew(3, {.arguments = {"--loops=4"}});
   std::set<std::string> ways, paths, changed;
   ASSERT_TRUE(Eventually([&] {
     for (const Event& invoke : All(What::kInvoke)) {
@@ -166,7 +166,7 @@ TEST_F(WorkerTest, OneThatEndedByItselfIsAnError) {
 }
 
 TEST_F(WorkerTest, AWriteAfterAPauseThatWasTooLongIsRefused) {
-  StartCrew(2, {.recipes = "lock", .loops = 1, .session_timeout = absl::Seconds(1)});
+  StartCrew(2, {.arguments = {"--recipes=lock", "--loops=1"}, .session_timeout = absl::Seconds(1)});
   ASSERT_TRUE(Eventually([&] { return All(What::kWrite).size() >= 5; }));
   // Until one is met while it holds the lock, and wakes up as a careless one.
   for (int i = 0; crew_->resource().counts().refused == 0 && i < 100; ++i) {
@@ -208,12 +208,16 @@ TEST_F(WorkerTest, GoesOnWhenItsWallClockIsSet) {
 
 TEST_F(WorkerTest, NeverOutlivesItsParent) {
   const std::string history = directory_.path() + "/alone.jsonl";
-  const auto pid = testing::Spawn(
-      {.command = {ZKRECIPES_BIN_DIR "/zkrecipes-worker", "--servers=" + servers(), "--name=alone",
-                   "--root=" + node_path(), "--history=" + history}});
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const auto pid =
+      testing::Spawn({.command = {ZKRECIPES_BIN_DIR "/zkrecipes-worker", "--servers=" + servers(),
+                                  "--name=alone", "--root=" + node_path(), "--history=" + history},
+                      .stdin_fd = ends[0]});
   ASSERT_TRUE(pid.ok()) << pid.status();
+  for (const int end : ends) close(end);
   int status = -1;
-  ASSERT_EQ(waitpid(*pid, &status, 0), *pid) << "its stdin is at its end";
+  ASSERT_EQ(waitpid(*pid, &status, 0), *pid) << "its parent's end is closed";
   EXPECT_EQ(status, 0);
   const auto recorded = ReadHistory(history);
   ASSERT_TRUE(recorded.ok()) << recorded.status();

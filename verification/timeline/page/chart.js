@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The overview above the lanes: grants over time.
-const map = document.getElementById("map");
+const map = $("map");
 const MAP = 54;
 
 function drawMap() {
@@ -63,12 +63,12 @@ addEventListener("resize", resize);
 
 // ---- what is under the mouse
 
-const tip = document.getElementById("tip");
+const tip = $("tip");
 const table = rows => "<table>" + rows.filter(r => r[1]).map(r => `<tr><td>${r[0]}<td>${escape(r[1])}`).join("") + "</table>";
 
 function describe(a) {
-  return `<b>${escape(run.parts[a.who])}</b> · process ${a.process} · attempt ${a.number}` + table([
-    ["path", run.paths[a.path]],
+  return `<b>${escape(a.who)}</b> · process ${a.process} · attempt ${a.number}` + table([
+    ["path", a.path],
     ["mode", a.exclusive ? "exclusive" : "shared"],
     ["from", a.change && "attempt " + a.change],
     ["token", a.token && `${a.token} (${shortToken(a.token)})`],
@@ -93,12 +93,8 @@ function under(e) {
   if (!row) return null;
   const refused = run.refused.find(w => w.who == row.who && w.path == row.path && Math.abs(w.at - t) < slack);
   if (refused) return `<b>write refused</b>` + table([["at", seconds(refused.at)], ["token", `${refused.token} (${shortToken(refused.token)})`]]);
-  const at = items => {
-    const found = items.slice(firstAfter(items, t - slack)).find(i => i.to >= t - slack);
-    return found && found.from <= t + slack && found.attempt;
-  };
-  const attempt = at(row.holds) || at(row.waits);
-  return attempt ? describe(attempt) : null;
+  const found = [...row.holds, ...row.waits].find(i => i.from <= t + slack && i.to >= t - slack);
+  return found ? describe(found.attempt) : null;
 }
 
 function hover(e) {

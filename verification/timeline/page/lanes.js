@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lanes, on a canvas.
-const lanes = document.getElementById("lanes");
+const lanes = $("lanes");
 const LEFT = 176, RIGHT = 12, AXIS = 26, FAULTS = 20, ROW = 19, HEAD = 12, GAP = 12;
-let view = { from: 0, to: run.end }, groups = [], width = 0, height = 0, pen = null, faultRows = [];
+let view = { from: 0, to: run.end }, groups = [], byProcess = true, width = 0, height = 0, pen = null;
 
 const x = t => LEFT + (t - view.from) / (view.to - view.from) * (width - LEFT - RIGHT);
 const timeAt = px => view.from + (px - LEFT) / (width - LEFT - RIGHT) * (view.to - view.from);
 const inView = (from, to) => to >= view.from && from <= view.to;
 
+// Those on one row do not overlap.
+const faultRows = [];
+run.faults.forEach(f => {
+  const row = faultRows.find(r => r.at(-1).to <= f.from);
+  if (row) row.push(f); else faultRows.push([f]);
+});
+
 function group(by) {
   groups = rowsBy(by);
-  faultRows = packFaults();
+  byProcess = by == "process";
+  $("by-process").classList.toggle("on", byProcess);
+  $("by-lock").classList.toggle("on", !byProcess);
   let y = AXIS + FAULTS * faultRows.length + 8;
   groups.forEach(g => {
     g.y = y;
@@ -21,16 +30,6 @@ function group(by) {
   });
   height = y;
   resize();
-}
-
-function packFaults() {
-  const rows = [];
-  run.faults.forEach(f => {
-    let row = rows.find(r => r[r.length - 1].to <= f.from);
-    if (!row) rows.push(row = []);
-    row.push(f);
-  });
-  return rows;
 }
 
 function scaled(canvas, h) {
@@ -68,14 +67,15 @@ function rect(from, to, y, h, color) {
   return b - a;
 }
 
-function text(words, px, y, color, font, room) {
+function text(words, px, y, color, font, room, align = "left") {
+  pen.textAlign = align;
   pen.font = font;
   pen.fillStyle = color;
   if (room !== undefined) while (words && pen.measureText(words).width > room) words = words.slice(0, -2).trimEnd() + (words.length > 3 ? "…" : "");
   if (words.length > 1) pen.fillText(words, px, y);
 }
 const FONT = '"DejaVu Sans", Inter, "Segoe UI", system-ui, sans-serif';
-const small = "10.5px " + FONT, normal = "12px " + FONT, bold = "600 12px " + FONT;
+const small = "10.5px " + FONT, bold = "600 12px " + FONT;
 
 const hatches = {};
 function hatch(color) {
@@ -91,12 +91,10 @@ function drawAxis() {
   const steps = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 3e7, 6e7, 12e7, 3e8, 6e8];
   const step = steps.find(s => (width - LEFT) * s / (view.to - view.from) > 74) || 12e8;
   const digits = step >= 1e6 ? 0 : step >= 1e5 ? 1 : step >= 1e4 ? 2 : 3;
-  pen.textAlign = "center";
   for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
     fill(pen, Math.round(x(t)), AXIS - 6, 1, height, "#ecece7");
-    text(seconds(t, digits), x(t), 13, "#69707a", small);
+    text(seconds(t, digits), x(t), 13, "#69707a", small, undefined, "center");
   }
-  pen.textAlign = "left";
 }
 
 function drawFaults() {
@@ -115,9 +113,7 @@ function drawFaults() {
   if (run.quiet != null && inView(run.quiet, run.quiet)) {
     fill(pen, x(run.quiet), AXIS - 4, 1, height, "#2f7d55");
     const right = x(run.quiet) > width - 44;
-    if (right) pen.textAlign = "right";
-    text("quiet", x(run.quiet) + (right ? -4 : 4), height - 2, "#2f7d55", small);
-    pen.textAlign = "left";
+    text("quiet", x(run.quiet) + (right ? -4 : 4), height - 2, "#2f7d55", small, undefined, right ? "right" : "left");
   }
 }
 
@@ -145,22 +141,19 @@ function drawHold(a, row) {
   const words = shortToken(a.token);
   if (room < 6.4 * words.length) return;
   const font = "600 10.5px " + FONT, solid = a.exclusive && KINDS[a.spans.find(s => s[0] > 0)[0]] == "held";
-  if (!solid) {
-    pen.strokeStyle = "#fffd";
-    pen.lineWidth = 3;
-    pen.font = font;
-    pen.strokeText(words, begin + 4, row.y + ROW - 6.5);
-  }
+  pen.font = font;
+  pen.textAlign = "left";
+  if (!solid) stroke(pen, "#fffd", 3, () => pen.strokeText(words, begin + 4, row.y + ROW - 6.5));
   text(words, begin + 4, row.y + ROW - 6.5, solid ? "#fff" : hueOf(a.path), font);
 }
 
 // What is narrower than a pixel and behind the last one would not be seen.
 function each(items, show) {
   let last = -1;
-  for (let i = firstAfter(items, view.from); i < items.length && items[i].from <= view.to; i++) {
-    const end = x(items[i].to);
-    if (end < LEFT || (end - last < .4 && end - x(items[i].from) < .4)) continue;
-    show(items[i]);
+  for (const item of items.filter(i => inView(i.from, i.to))) {
+    const end = x(item.to);
+    if (end - last < .4 && end - x(item.from) < .4) continue;
+    show(item);
     last = Math.max(last, end);
   }
 }
@@ -213,25 +206,21 @@ function drawLabels(byProcess) {
   groups.forEach(g => {
     const top = g.y + HEAD;
     text(g.name, 0, top + 12, "#20252b", bold, byProcess ? 52 : LEFT - 60);
-    if (!byProcess) fill(pen, 0, top + 18, 22, 3, hueOf(g.index));
-    g.rows.forEach(r => {
-      pen.textAlign = "right";
-      text(r.label, LEFT - 18, r.y + 13, byProcess ? hueOf(r.path) : "#69707a", "11px " + FONT, byProcess ? 108 : 50);
-      pen.textAlign = "left";
-    });
+    if (!byProcess) fill(pen, 0, top + 18, 22, 3, hueOf(g.path));
+    g.rows.forEach(r =>
+      text(r.label, LEFT - 18, r.y + 13, byProcess ? hueOf(r.path) : "#69707a", "11px " + FONT, byProcess ? 108 : 50, "right"));
     fill(pen, 0, g.bottom + 3, width, 1, "#e4e4df");
   });
 }
 
 function draw() {
-  const byProcess = document.querySelector("#grouping .on").dataset.by == "process";
   pen.clearRect(0, 0, width, height);
   drawAxis();
   drawFaults();
   groups.forEach(g => {
     if (byProcess) {
-      drawStates(g.index, g.y, g.bottom);
-      drawSessions(g.index, g.y);
+      drawStates(g.who, g.y, g.bottom);
+      drawSessions(g.who, g.y);
     } else {
       g.rows.forEach(r => drawStates(r.who, r.y, r.y + ROW));
     }

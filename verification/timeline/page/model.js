@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is shown, worked out from `run`: times are microseconds since it began.
-// Parts and paths are known by their numbers from here on.
-const numbers = names => Object.fromEntries(names.map((name, i) => [name, i]));
-const partNumbers = numbers(run.parts), pathNumbers = numbers(run.paths);
-[run.attempts, run.alive, run.dead, run.paused, run.suspended, run.refused, ...run.violations.map(v => v.marks)].flat()
-  .forEach(o => { o.who = partNumbers[o.who]; o.path = pathNumbers[o.path]; });
-
+const $ = id => document.getElementById(id);
 const HUES = ["#3c6c9f", "#7c5fa6", "#2c8a7e", "#ad7037", "#a14f78", "#5f7838", "#55606e", "#8a5a4a"];
 const KINDS = ["waiting", "held", "suspect", "unproven", "lost", "releasing", "promised"];
-const hueOf = path => HUES[path % HUES.length];
+const hueOf = path => HUES[run.paths.indexOf(path) % HUES.length];
 
 const seconds = (t, digits = 3) => (t / 1e6).toFixed(digits) + " s";
 const span = t => t == null ? "–" : t < 1e3 ? Math.round(t) + " µs" : t < 1e6 ? (t / 1e3).toFixed(t < 1e4 ? 1 : 0) + " ms"
@@ -22,7 +17,7 @@ const common = run.paths.length > 1 ? run.paths.reduce((a, b) => {
   while (n < a.length && a[n] == b[n]) n++;
   return a.slice(0, a.lastIndexOf("/", n - 1) + 1);
 }) : "";
-const pathLabel = path => run.paths[path].slice(common.length);
+const pathLabel = path => path.slice(common.length);
 
 run.attempts.forEach(a => {
   a.from = a.spans[0][1];
@@ -32,23 +27,20 @@ run.attempts.forEach(a => {
 
 // Rows in groups. On one row nobody holds while another does; who waits may do so behind others.
 function rowsBy(by) {
-  const groups = [];
-  const byProcess = by == "process";
-  const outer = byProcess ? run.parts : run.paths, inner = byProcess ? run.paths : run.parts;
-  outer.forEach((name, o) => {
-    const rows = [];
-    inner.forEach((_, i) => {
-      const who = byProcess ? o : i, path = byProcess ? i : o;
-      const mine = run.attempts.filter(a => a.who == who && a.path == path);
-      if (mine.length) rows.push(...pack(mine, who, path, byProcess ? pathLabel(path) : run.parts[who]));
-    });
-    if (rows.length) groups.push({ name: byProcess ? name : pathLabel(o), index: o, rows });
-  });
-  return groups;
+  const outer = by == "process" ? "who" : "path", inner = by == "process" ? "path" : "who";
+  const label = (kind, name) => kind == "path" ? pathLabel(name) : name;
+  const names = { who: run.parts, path: run.paths };
+  return names[outer].map(name => {
+    const mine = run.attempts.filter(a => a[outer] == name);
+    const rows = names[inner].flatMap(part => pack(mine.filter(a => a[inner] == part), label(inner, part)));
+    return { [outer]: name, name: label(outer, name), rows };
+  }).filter(group => group.rows.length);
 }
 
-function pack(attempts, who, path, label) {
-  const rows = [{ who, path, label, waits: attempts, holds: [], free: 0 }];
+function pack(attempts, label) {
+  if (!attempts.length) return [];
+  const { who, path } = attempts[0];
+  const rows = [{ who, path, label, waits: [], holds: [], free: 0 }];
   attempts.filter(a => a.token).sort((a, b) => a.granted - b.granted).forEach(a => {
     let row = rows.find(r => r.free <= a.granted);
     if (!row) rows.push(row = { who, path, label: "", waits: [], holds: [] });
@@ -56,18 +48,5 @@ function pack(attempts, who, path, label) {
     row.free = Math.max(a.heldTo, ...a.spans.filter(s => KINDS[s[0]] == "lost").map(s => s[2]));
   });
   rows[0].waits = attempts.map(a => ({ from: a.from, to: a.token ? a.granted : a.to, attempt: a })).sort((a, b) => a.from - b.from);
-  // Where the search for what is in view begins: the first that ends behind a time, if all before have ended.
-  rows.flatMap(r => [r.waits, r.holds]).forEach(items =>
-    items.reduce((latest, item) => item.latest = Math.max(latest, item.to), 0));
   return rows;
-}
-
-// The first of the items from which on one ends behind t.
-function firstAfter(items, t) {
-  let low = 0, high = items.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (items[middle].latest < t) low = middle + 1; else high = middle;
-  }
-  return low;
 }

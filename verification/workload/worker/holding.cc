@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/workload/worker/holding.h"
-
-#include <sstream>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+
+#include "verification/workload/worker/worker.h"
 
 namespace zkrecipes::history {
 namespace {
@@ -14,14 +14,7 @@ namespace {
 using What = Event::What;
 
 std::string ToText(Lease::State state) {
-  std::ostringstream text;
-  text << state;
-  return text.str();
-}
-
-bool Alive(const Lease& lease) {
-  const Lease::State state = lease.state();
-  return state != Lease::State::kLost && state != Lease::State::kReleased;
+  return absl::StrFormat("%s", absl::FormatStreamed(state));
 }
 
 // The clock is read first, so this is never later than what the lease says.
@@ -40,7 +33,9 @@ Event GrantOf(const Client& client, Event event, const Lease& lease, int64_t at)
   event.state = ToText(lease.state());
   event.detail.clear();
   const int64_t session = client.session_id();
-  if (Alive(lease)) event.session = session;  // it was still its own when it was read
+  const Lease::State after = lease.state();
+  const bool alive = after != Lease::State::kLost && after != Lease::State::kReleased;
+  if (alive) event.session = session;  // it was still its own when it was read
   return event;
 }
 
@@ -52,7 +47,10 @@ Holding::Holding(WorkerContext& context, const Event& attempt, Lease lease, int6
       lost_(lease_.lost()),
       grant_(GrantOf(*context.client, attempt, lease_, granted_at)) {
   context_.recorder.Record(grant_);
-  on_lost_.emplace(lost_, [this] { OnLost(); });
+  on_lost_.emplace(lost_, [this] {
+    base::MutexLock lock(mutex_);
+    if (!given_up_) TellIfLost();
+  });
 }
 
 Event Holding::NewEvent(What what, int64_t at, const std::string& detail) const {
@@ -63,11 +61,6 @@ Event Holding::NewEvent(What what, int64_t at, const std::string& detail) const 
   event.state.clear();
   event.detail = detail;
   return event;
-}
-
-void Holding::OnLost() {
-  base::MutexLock lock(mutex_);
-  if (!given_up_) TellIfLost();
 }
 
 // An upgrade's release is heard of by lost(), too, and is not this.
@@ -118,8 +111,6 @@ void Holding::Drop() {
   GiveUp(Now(), "drop");
   const Lease dropped = std::move(lease_);
 }
-
-void Holding::AboutToBeReplaced() { GiveUp(Now(), "downgrade"); }
 
 void Holding::Replaced(int64_t at) {
   GiveUp(at, "upgrade");

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/workload/worker/recipe.h"
+#include <functional>
 
-#include <memory>
-#include <thread>
-#include <utility>
-
-#include "lib/base/boot_time.h"
-#include "lib/base/one_shot.h"
+#include "verification/workload/worker/worker.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
@@ -15,35 +10,28 @@
 namespace zkrecipes::history {
 namespace {
 
-template <typename T>
-using Acquire = absl::StatusOr<Lease> (T::*)(const WaitOptions&);
-template <typename T>
-using TryAcquire = absl::StatusOr<TryResult> (T::*)(const WaitOptions&);
+// One of its overloads: the others are to be awaited.
 template <typename T>
 using AcquireAsync = void (T::*)(WaitOptions, Recipe::OnLease);
 
 template <typename T>
-Recipe Bind(const T& object, Acquire<T> acquire, TryAcquire<T> try_acquire, AcquireAsync<T> async) {
-  Recipe recipe;
-  recipe.path = object.path();
-  recipe.acquire = std::bind_front(acquire, object);
-  recipe.try_acquire = std::bind_front(try_acquire, object);
-  recipe.acquire_async = std::bind_front(async, object);
-  return recipe;
+Recipe Bind(const T& object, auto acquire, auto try_acquire, AcquireAsync<T> acquire_async) {
+  return {.path = object.path(),
+          .acquire = std::bind_front(acquire, object),
+          .try_acquire = std::bind_front(try_acquire, object),
+          .acquire_async = std::bind_front(acquire_async, object)};
 }
 
 Recipe ReadWriteRecipe(const ReadWriteLock& lock, Event::Mode mode) {
-  Recipe recipe;
-  if (mode == Event::Mode::kShared) {
-    recipe = Bind(lock, &ReadWriteLock::AcquireShared, &ReadWriteLock::TryAcquireShared,
-                  &ReadWriteLock::AcquireSharedAsync);
-    recipe.change = std::bind_front(&ReadWriteLock::Upgrade, lock);
-  } else {
-    recipe = Bind(lock, &ReadWriteLock::AcquireExclusive, &ReadWriteLock::TryAcquireExclusive,
-                  &ReadWriteLock::AcquireExclusiveAsync);
-    recipe.change = std::bind_front(&ReadWriteLock::Downgrade, lock);
-  }
+  const bool shared = mode == Event::Mode::kShared;
+  Recipe recipe =
+      shared ? Bind(lock, &ReadWriteLock::AcquireShared, &ReadWriteLock::TryAcquireShared,
+                    &ReadWriteLock::AcquireSharedAsync)
+             : Bind(lock, &ReadWriteLock::AcquireExclusive, &ReadWriteLock::TryAcquireExclusive,
+                    &ReadWriteLock::AcquireExclusiveAsync);
   recipe.mode = mode;
+  recipe.change =
+      std::bind_front(shared ? &ReadWriteLock::Upgrade : &ReadWriteLock::Downgrade, lock);
   return recipe;
 }
 
@@ -65,55 +53,6 @@ Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const s
   Recipe recipe = Bind(lock, &Lock::Acquire, &Lock::TryAcquire, &Lock::AcquireAsync);
   recipe.lock_delay = delay;
   return recipe;
-}
-
-// ---- ways to ask -------------------------------------------------------------------------------
-
-namespace {
-
-absl::StatusOr<Lease> Wait(const Recipe& recipe, absl::Duration patience,
-                           const std::stop_token& stop) {
-  return recipe.acquire({patience, stop});
-}
-
-absl::StatusOr<Lease> WaitAndCancel(const Recipe& recipe, absl::Duration patience,
-                                    const std::stop_token& stop) {
-  std::stop_source cancel;
-  const std::stop_callback link(stop, [&cancel] { cancel.request_stop(); });
-  const std::jthread timer([&cancel, patience](const std::stop_token& answered) {
-    Pause(patience, answered);
-    cancel.request_stop();
-  });
-  return recipe.acquire({.cancel = cancel.get_token()});
-}
-
-absl::StatusOr<Lease> Try(const Recipe& recipe, absl::Duration patience,
-                          const std::stop_token& stop) {
-  absl::StatusOr<TryResult> result = recipe.try_acquire({patience, stop});
-  if (!result.ok()) return result.status();
-  if (!result->acquired()) return absl::UnavailableError("busy");
-  return (*std::move(result)).lease();
-}
-
-absl::StatusOr<Lease> WaitForCallback(const Recipe& recipe, absl::Duration patience,
-                                      const std::stop_token& stop) {
-  const auto answer = std::make_shared<base::OneShot<absl::StatusOr<Lease>>>();
-  recipe.acquire_async({patience, stop},
-                       [answer](absl::StatusOr<Lease> lease) { answer->Set(std::move(lease)); });
-  return *answer->Take(base::BootTime::InfiniteFuture());
-}
-
-}  // namespace
-
-const Asking kWait = {"wait", Wait};
-const Asking kCancel = {"cancel", WaitAndCancel};
-const Asking kTry = {"try", Try};
-const Asking kAsync = {"async", WaitForCallback};
-
-bool Pause(absl::Duration duration, const std::stop_token& stop) {
-  base::OneShot<char> never;
-  (void)never.Take(base::BootNow() + duration, stop);
-  return !stop.stop_requested();
 }
 
 }  // namespace zkrecipes::history

@@ -3,14 +3,14 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/boot_time.h"
-#include "verification/workload/worker/holding.h"
-#include "verification/workload/worker/recipe.h"
+#include "lib/base/one_shot.h"
 #include "verification/workload/worker/worker.h"
 
 namespace zkrecipes::history {
@@ -22,7 +22,7 @@ constexpr absl::Duration kCarelessAfterLoss = absl::Milliseconds(600);
 
 // Records the request, and its failure if `call` does not give the lease.
 template <typename Call>
-std::unique_ptr<Holding> Attempt(WorkerContext& context, Event invoke, Call call) {
+std::unique_ptr<Holding> Ask(WorkerContext& context, Event invoke, Call call) {
   invoke.what = Event::What::kInvoke;
   invoke.attempt = ++context.attempts;
   invoke.at = Now();
@@ -38,6 +38,56 @@ std::unique_ptr<Holding> Attempt(WorkerContext& context, Event invoke, Call call
   return nullptr;
 }
 
+// ---- ways to ask for a lease ---------------------------------------------------------------------
+
+// Blocks; false if `stop` came first.
+bool Pause(absl::Duration duration, const std::stop_token& stop) {
+  base::OneShot<char> never;
+  (void)never.Take(base::BootNow() + duration, stop);
+  return !stop.stop_requested();
+}
+
+absl::StatusOr<Lease> Wait(const Recipe& recipe, const WaitOptions& wait) {
+  return recipe.acquire(wait);
+}
+
+// Without a timeout, and cancelled when it would have been over.
+absl::StatusOr<Lease> WaitAndCancel(const Recipe& recipe, const WaitOptions& wait) {
+  std::stop_source cancel;
+  const std::stop_callback link(wait.cancel, [&cancel] { cancel.request_stop(); });
+  const std::jthread timer([&cancel, &wait](const std::stop_token& answered) {
+    Pause(wait.timeout, answered);
+    cancel.request_stop();
+  });
+  return recipe.acquire({.cancel = cancel.get_token()});
+}
+
+absl::StatusOr<Lease> WaitForCallback(const Recipe& recipe, const WaitOptions& wait) {
+  const auto answer = std::make_shared<base::OneShot<absl::StatusOr<Lease>>>();
+  recipe.acquire_async(wait,
+                       [answer](absl::StatusOr<Lease> lease) { answer->Set(std::move(lease)); });
+  return *answer->Take(base::BootTime::InfiniteFuture());
+}
+
+// Unavailable: another contender was in the way.
+absl::StatusOr<Lease> Try(const Recipe& recipe, const WaitOptions& wait) {
+  absl::StatusOr<TryResult> result = recipe.try_acquire(wait);
+  if (!result.ok()) return result.status();
+  if (!result->acquired()) return absl::UnavailableError("busy");
+  return (*std::move(result)).lease();
+}
+
+struct Asking {
+  const char* name;
+  absl::StatusOr<Lease> (*ask)(const Recipe& recipe, const WaitOptions& wait);
+};
+constexpr Asking kWait = {"wait", Wait};
+constexpr Asking kCancel = {"cancel", WaitAndCancel};
+constexpr Asking kTry = {"try", Try};
+constexpr Asking kAsync = {"async", WaitForCallback};
+
+// ---- a thread of a worker ------------------------------------------------------------------------
+
 class Turns {
  public:
   Turns(WorkerContext& context, uint64_t seed) : context_(context), random_(seed) {}
@@ -48,12 +98,6 @@ class Turns {
   }
 
  private:
-  // How a holder behaves.
-  struct Manner {
-    absl::Duration hold;
-    bool careless = false;  // never looks at its lease: only the resource can stop it
-  };
-
   bool Chance(double p) { return absl::Bernoulli(random_, p); }
 
   // In whole milliseconds.
@@ -72,18 +116,11 @@ class Turns {
                       Chance(0.6) ? Event::Mode::kShared : Event::Mode::kExclusive);
   }
 
-  Manner ChooseManner() {
-    Manner manner;
-    manner.careless = Chance(0.4);
+  absl::Duration ChooseHold() {
     const int kind = absl::Uniform(random_, 0, 10);
-    if (kind < 5) {
-      manner.hold = Between(absl::ZeroDuration(), absl::Milliseconds(50));
-    } else if (kind < 9) {
-      manner.hold = Between(absl::Milliseconds(50), absl::Milliseconds(500));
-    } else {
-      manner.hold = Between(absl::Seconds(1), absl::Seconds(4));
-    }
-    return manner;
+    if (kind < 5) return Between(absl::ZeroDuration(), absl::Milliseconds(50));
+    if (kind < 9) return Between(absl::Milliseconds(50), absl::Milliseconds(500));
+    return Between(absl::Seconds(1), absl::Seconds(4));
   }
 
   void TakeTurn() {
@@ -103,45 +140,45 @@ class Turns {
   }
 
   std::unique_ptr<Holding> Acquire(const Recipe& recipe) {
-    static constexpr const Asking* kImpatient[] = {&kWait, &kCancel, &kAsync};
-    static constexpr const Asking* kPatient[] = {&kTry, &kAsync, &kWait, &kWait, &kWait};
+    static constexpr Asking kImpatient[] = {kWait, kCancel, kAsync};
+    static constexpr Asking kPatient[] = {kTry, kAsync, kWait, kWait, kWait};
     const absl::Duration little = Between(absl::Milliseconds(1), absl::Milliseconds(400));
     const size_t way = absl::Uniform<size_t>(random_, 0, 8);
-    const Asking& asking = way < 3 ? *kImpatient[way] : *kPatient[way - 3];
+    const Asking& asking = way < 3 ? kImpatient[way] : kPatient[way - 3];
     const absl::Duration patience = way < 3 ? little : kPatience;
     const Event invoke = {.path = recipe.path,
                           .mode = recipe.mode,
                           .lock_delay = absl::ToInt64Nanoseconds(recipe.lock_delay),
                           .detail = absl::StrCat(asking.name, " ", absl::FormatDuration(patience))};
-    return Attempt(context_, invoke, [&] { return asking.ask(recipe, patience, context_.stop); });
+    return Ask(context_, invoke, [&] { return asking.ask(recipe, {patience, context_.stop}); });
   }
 
   // False: the turn is over early.
   bool Use(Holding& holding, const Recipe& recipe) {
-    const Manner manner = ChooseManner();
-    base::BootTime end = base::BootNow() + manner.hold;
+    const bool careless = Chance(0.4);  // never looks at its lease: only the resource can stop it
+    base::BootTime end = base::BootNow() + ChooseHold();
     bool noticed = false;
     do {
-      if (!WriteOnce(holding, recipe, manner)) return false;
+      if (!WriteOnce(holding, recipe, careless)) return false;
       if (!Pause(kBetweenWrites, context_.stop)) return false;
       if (holding.lost() && !std::exchange(noticed, true)) {
         end = base::BootNow() + kCarelessAfterLoss;
       }
     } while (base::BootNow() < end);
-    if (manner.careless) (void)holding.Write();  // it may have been stopped since the last one
+    if (careless) (void)holding.Write();  // it may have been stopped since the last one
     return !holding.lost();
   }
 
-  // One look and one write; false if its manners tell it to stop.
-  bool WriteOnce(Holding& holding, const Recipe& recipe, const Manner& manner) {
-    if (!manner.careless) {
+  // One look and one write; false if it is to stop.
+  bool WriteOnce(Holding& holding, const Recipe& recipe, bool careless) {
+    if (!careless) {
       const Lease::State state = holding.Look();
       if (state == Lease::State::kLost) return false;
       if (state == Lease::State::kUnproven) return true;  // perhaps the next time
       if (Chance(0.1)) VerifyOrProclaim(holding, recipe);
     }
     const std::optional<bool> accepted = holding.Write();
-    return accepted.has_value() && (*accepted || manner.careless);
+    return accepted.has_value() && (*accepted || careless);
   }
 
   void VerifyOrProclaim(Holding& holding, const Recipe& recipe) {
@@ -164,7 +201,7 @@ class Turns {
                           .from = holding->grant().attempt,
                           .detail = way + absl::FormatDuration(patience)};
     if (!upgrade) holding->AboutToBeReplaced();
-    std::unique_ptr<Holding> changed = Attempt(context_, invoke, [&] {
+    std::unique_ptr<Holding> changed = Ask(context_, invoke, [&] {
       return recipe.change(holding->lease(), {patience, context_.stop});
     });
     if (changed == nullptr) return holding;

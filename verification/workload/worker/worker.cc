@@ -1,65 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// zkrecipes-worker: a process that uses the library, and records what it sees of it. It asks the resource
-// for leave to write on stdout, and is answered on stdin: see resource.h. Runs until SIGTERM, or the end
-// of stdin; then it gives back what it holds, and closes its client. If that takes half a minute and two
-// session timeouts it is killed by SIGALRM. Exits with 0, or with 1 and a message on stderr.
+// zkrecipes-worker: a process that uses the library, and records what it sees of it. Its stdin is the
+// socket on which it asks the resource for leave to write: see resource.h. Runs until SIGTERM, or until
+// the other end closes that; then it gives back what it holds, and closes its client. If that takes half
+// a minute and two session timeouts it is killed by SIGALRM. Exits with 0, or with 1 and a message on
+// stderr.
 
 #include "verification/workload/worker/worker.h"
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
+#include <cerrno>
 #include <iostream>
 #include <list>
 #include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
-
-#include "lib/base/unique_fd.h"
+#include "absl/strings/str_format.h"
 
 namespace zkrecipes::history {
 namespace {
 
-// From here SIGTERM and SIGINT are read, for this thread and those that it starts.
-base::UniqueFd EndSignals() {
-  signal(SIGPIPE, SIG_IGN);
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return base::UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC));
+// Of the worker, by whichever thread: nothing is heard of the resource any more.
+void End() { shutdown(STDIN_FILENO, SHUT_RDWR); }
+
+void AwaitEnd() {
+  pollfd socket{STDIN_FILENO, 0, 0};  // POLLHUP is reported unasked
+  while (poll(&socket, 1, -1) < 0) continue;
 }
 
-// Hands over the resource's answers until it is time to end.
-void Serve(ResourceClient& resource, int end_signals) {
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    pollfd events[] = {{STDIN_FILENO, POLLIN, 0}, {end_signals, POLLIN, 0}};
-    if (poll(events, 2, -1) < 0) continue;
-    if (events[1].revents != 0) return;
-    const ssize_t n = read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (n <= 0) return;
-    resource.OnAnswer(std::string(buffer.data(), static_cast<size_t>(n)));
-  }
-}
-
-Subscription RecordStates(Client& client, Recorder& recorder) {
-  return client.OnStateChange([&client, &recorder](ClientState state) {
-    std::ostringstream text;
-    text << state;
-    recorder.Record(
-        {.what = Event::What::kSession, .session = client.session_id(), .detail = text.str()});
-  });
+void OnSignal(int) {
+  const int interrupted = errno;
+  End();
+  errno = interrupted;
 }
 
 // From the first connection until `stop`: how the client was closed.
@@ -72,7 +52,11 @@ absl::Status Live(const WorkerOptions& options, Recorder& recorder, ResourceClie
   client_options.lease.wait_for_proof = options.seed % 4 == 0;
   auto client = Client::Connect(std::move(client_options), {.cancel = stop});
   if (!client.ok()) return client.status();
-  const Subscription states = RecordStates(**client, recorder);
+  const Subscription states = (*client)->OnStateChange([&](ClientState state) {
+    recorder.Record({.what = Event::What::kSession,
+                     .session = (*client)->session_id(),
+                     .detail = absl::StrFormat("%s", absl::FormatStreamed(state))});
+  });
   WorkerContext context{options, *client, recorder, resource, stop};
   {
     std::list<std::jthread> threads;
@@ -85,7 +69,8 @@ absl::Status Live(const WorkerOptions& options, Recorder& recorder, ResourceClie
 }
 
 int RunWorker(const WorkerOptions& options) {
-  const base::UniqueFd end_signals = EndSignals();
+  signal(SIGPIPE, SIG_IGN);
+  for (const int end : {SIGTERM, SIGINT}) signal(end, OnSignal);
   auto recorder = Recorder::Open(options.history, options.name);
   if (!recorder.ok()) {
     std::cerr << recorder.status() << "\n";
@@ -93,19 +78,17 @@ int RunWorker(const WorkerOptions& options) {
   }
   (*recorder)->Record({.what = Event::What::kStart,
                        .detail = absl::StrCat("pid ", getpid(), ", seed ", options.seed)});
-  ResourceClient resource(STDOUT_FILENO);
-  std::stop_source stop;
+  ResourceClient resource(STDIN_FILENO);
   absl::Status lived;
   bool ended_by_itself = false;
-  std::thread life([&] {
-    lived = Live(options, **recorder, resource, stop.get_token());
+  std::jthread life([&](const std::stop_token& stop) {
+    lived = Live(options, **recorder, resource, stop);
     ended_by_itself = !stop.stop_requested();
-    if (ended_by_itself) kill(getpid(), SIGTERM);
+    End();
   });
-  Serve(resource, end_signals.get());
+  AwaitEnd();
   alarm(static_cast<unsigned>(30 + absl::ToInt64Seconds(2 * options.session_timeout)));
-  stop.request_stop();
-  resource.Close();
+  life.request_stop();
   life.join();
   if (ended_by_itself) {
     std::cerr << lived << "\n";
