@@ -7,15 +7,9 @@
 namespace zkrecipes::integration {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 
-class ClientInAWorld : public WorldTest {
- protected:
-  bool Await(const States& states, ClientState last) {
-    return world().Await([&] { return states.Are(last); });
-  }
-};
+class ClientInAWorld : public WorldTest {};
 
 TEST_F(ClientInAWorld, GetsASessionWithATimeoutWithinTheServersLimits) {
   EXPECT_EQ(NewClient({.session_timeout = absl::Seconds(7)})->session_timeout(), absl::Seconds(7));
@@ -31,9 +25,9 @@ TEST_F(ClientInAWorld, GoesOnInItsSessionWhenItsConnectionWasLost) {
   const States states(*client_);
   const int64_t session = client_->session_id();
   world().Disconnect(*client_);
-  EXPECT_TRUE(Await(states, ClientState::kSuspended));
+  EXPECT_TRUE(AwaitState(states, ClientState::kSuspended));
   world().Reconnect(*client_);
-  EXPECT_TRUE(Await(states, ClientState::kConnected));
+  EXPECT_TRUE(AwaitState(states, ClientState::kConnected));
   EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kSuspended,
                                          ClientState::kConnected));
   EXPECT_EQ(client_->session_id(), session);
@@ -58,20 +52,21 @@ TEST_F(ClientInAWorld, ThatIsCutOffForLongerThanItsSessionComesBackWithANewOne) 
   world().Disconnect(*client);
   world().Pass(absl::Seconds(3));
   world().Reconnect(*client);
-  EXPECT_TRUE(Await(states, ClientState::kConnected));
+  EXPECT_TRUE(world().Await([&] { return states.seen().size() >= 4; }));
   EXPECT_NE(client->session_id(), session);
-  EXPECT_THAT(states.seen(), Contains(ClientState::kExpired));
+  EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kSuspended,
+                                         ClientState::kExpired, ClientState::kConnected));
 }
 
 TEST_F(ClientInAWorld, IsClosedOnceAndForAll) {
   const States states(*client_);
-  EXPECT_TRUE(Await(states, ClientState::kConnected));
+  EXPECT_TRUE(AwaitState(states, ClientState::kConnected));
   EXPECT_EQ(client_->Close(), absl::OkStatus());
   EXPECT_EQ(client_->Close(), absl::OkStatus());
-  EXPECT_TRUE(Await(states, ClientState::kClosed));
+  EXPECT_TRUE(AwaitState(states, ClientState::kClosed));
   EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kClosed));
   const States late(*client_);
-  EXPECT_TRUE(Await(late, ClientState::kClosed));
+  EXPECT_TRUE(AwaitState(late, ClientState::kClosed));
   EXPECT_EQ(client_->session_id(), 0);
   Lock lock(client_, path());
   Pending pending(client_, path());

@@ -17,29 +17,40 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class ExitInAWorld : public WorldTest {
- protected:
-  void ExpectRefusedOnce(std::vector<Pending>& waiting) {
+class ExitInAWorld : public WorldTest {};
+
+// As does the end of the client itself.
+TEST_F(ExitInAWorld, CloseEndsEveryWaitAndEveryLeaseAndLeavesNothing) {
+  for (const bool close : {true, false}) {
+    SCOPED_TRACE(close ? "close" : "destructor");
+    auto client = NewClient();
+    std::optional<Lease> lease = Acquired(client);
+    const std::stop_token lost = lease->lost();
+    std::vector<Pending> waiting;
+    for (int i = 0; i < 5; ++i) waiting.emplace_back(client, path());
+    ASSERT_TRUE(AwaitQueue(6));
+    Pending next = Queued(client_, 7);
+    if (close) {
+      EXPECT_EQ(client->Close(), absl::OkStatus());
+    } else {
+      client.reset();
+    }
+    EXPECT_THAT(Queue(), SizeIs(1)) << "it waits until what the client had is gone";
     for (Pending& waiter : waiting) {
       EXPECT_EQ(Answer(waiter).status(), absl::FailedPreconditionError("the client is closed"));
       EXPECT_EQ(waiter.answers(), 1);
     }
+    EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));
+    EXPECT_EQ(lease->state(), Lease::State::kReleased);
+    EXPECT_GT(lease->token().value(), 0);
+    const absl::Status released = (*std::move(lease)).Release();
+    EXPECT_EQ(released.code(), StatusCode::kAborted);
+    EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
+    lease.reset();
+    EXPECT_TRUE(lost.stop_requested()) << "the token outlives the lease";
+    EXPECT_TRUE(Answer(next).ok());
+    EXPECT_TRUE(AwaitQueue(0));
   }
-};
-
-TEST_F(ExitInAWorld, CloseEndsEveryWaitAndEveryLeaseAndLeavesNothing) {
-  Lease lease = Acquired(client_);
-  std::vector<Pending> waiting;
-  for (int i = 0; i < 5; ++i) waiting.emplace_back(client_, path());
-  ASSERT_TRUE(AwaitQueue(6));
-  EXPECT_EQ(client_->Close(), absl::OkStatus());
-  EXPECT_THAT(Queue(), IsEmpty());
-  ExpectRefusedOnce(waiting);
-  EXPECT_TRUE(world().Await([&] { return lease.lost().stop_requested(); }));
-  EXPECT_EQ(lease.state(), Lease::State::kReleased);
-  const absl::Status released = std::move(lease).Release();
-  EXPECT_EQ(released.code(), StatusCode::kAborted);
-  EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
 }
 
 TEST_F(ExitInAWorld, CloseAtOnceAfterAnAcquireLeavesNothing) {
@@ -78,26 +89,6 @@ TEST_F(ExitInAWorld, ADroppedLeaseIsReleasedInTheBackground) {
   lease.reset();
   EXPECT_TRUE(Answer(waiter).ok());
   EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));
-}
-
-TEST_F(ExitInAWorld, AClientMayGoBeforeItsLeaseAndItsWaits) {
-  auto other = NewClient();
-  std::optional<Lease> lease = Acquired(client_);
-  const std::stop_token lost = lease->lost();
-  std::vector<Pending> waiting;
-  for (int i = 0; i < 3; ++i) waiting.emplace_back(client_, path());
-  ASSERT_TRUE(AwaitQueue(4));
-  Pending next = Queued(other, 5);
-  client_.reset();
-  EXPECT_THAT(Queue(), SizeIs(1)) << "the destructor waits until what the client_ had is gone";
-  ExpectRefusedOnce(waiting);
-  EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));
-  EXPECT_EQ(lease->state(), Lease::State::kReleased);
-  EXPECT_GT(lease->token().value(), 0);
-  EXPECT_TRUE(Answer(next).ok());
-  lease.reset();
-  EXPECT_TRUE(lost.stop_requested()) << "the token outlives the lease";
-  EXPECT_TRUE(AwaitQueue(0));
 }
 
 TEST_F(ExitInAWorld, AWaiterBehindAClientThatClosesStillWaitsForTheHolder) {
