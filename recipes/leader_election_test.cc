@@ -5,6 +5,7 @@
 
 #include "zkrecipes/leader_election.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -85,6 +86,26 @@ class ElectionInMemoryTest : public LockInMemoryTest {
       }
     }
   }
+  // Runs the first step that `may_happen`, again and again while there is one.
+  void RunWhere(const std::function<bool(const Step&)>& may_happen) {
+    for (;;) {
+      std::vector<Step> steps;
+      simulation_.ListSteps(steps);
+      const auto next = std::find_if(steps.begin(), steps.end(), may_happen);
+      if (next == steps.end()) return;
+      simulation_.Run(*next);
+    }
+  }
+  // Runs everything but commits until the process is connected again and has sent its first
+  // requests; for a second at most.
+  void ReconnectWithoutCommits(Host& host) {
+    const base::BootTime patience = simulation_.now() + absl::Seconds(1);
+    RunWhere([&](const Step& step) {
+      if (step.kind == Step::Kind::kCommit) return false;
+      if (step.kind != Step::Kind::kAdvance) return true;
+      return !host.ConnectedTo().has_value() && simulation_.NextDeadline() <= patience;
+    });
+  }
   // What the server has not read is never executed.
   void LoseRequests(const Host& host) {
     for (const ConnectionId id : model().connections()) {
@@ -131,12 +152,7 @@ TEST_F(ElectionInMemoryTest, AProclamationIsAnsweredOkOnlyOnceItIsTrue) {
 TEST_F(ElectionInMemoryTest, AWriteOfACallThatWasGivenUpDoesNotOvertakeALaterCall) {
   auto leader = StartLeader("old");
   Try(*leader, NewProclamation(*leader, "given up"));
-  std::vector<Step> steps;
-  do {  // until it is proposed
-    steps.clear();
-    simulation_.ListSteps(steps);
-    simulation_.Run(steps.front());
-  } while (model().proposals() == 0);
+  RunWhere([this](const Step&) { return model().proposals() == 0; });
   leader->host->BreakConnections();
   ReconnectWithoutCommits(*leader->host);
   const auto proclamation = NewProclamation(*leader, "old");
@@ -205,15 +221,9 @@ TEST_F(ElectionInMemoryTest, AStateThatIsBackBeforeAnotherWasToldIsNoNews) {
   // Nobody has time for callbacks.
   const auto proclaim = [&](const std::string& value) {
     Try(*leader, NewProclamation(*leader, value));
-    for (;;) {
-      std::vector<Step> steps;
-      simulation_.ListSteps(steps);
-      std::erase_if(steps, [](const Step& step) {
-        return step.kind == Step::Kind::kCallback || step.kind == Step::Kind::kAdvance;
-      });
-      if (steps.empty()) return;
-      simulation_.Run(steps.front());
-    }
+    RunWhere([](const Step& step) {
+      return step.kind != Step::Kind::kCallback && step.kind != Step::Kind::kAdvance;
+    });
   };
   proclaim("2");
   proclaim("1");
