@@ -30,18 +30,19 @@ namespace {
 constexpr size_t kSessions = 3;
 
 // The first has no credentials; the others share what they make only in part.
-SideOptions OptionsOf(size_t i) {
-  if (i == 0) return {};
+ZkSession::Options OptionsOf(size_t i) {
+  if (i == 0) return {.timeout = absl::Seconds(30)};
   const std::string credentials = i == 1 ? "alice:secret" : "bob:secret";
-  return {credentials,
-          {zk::AclEntry{31, "auth", ""}, zk::AclEntry{i == 1 ? 1 : 5, "world", "anyone"}}};
+  return {.timeout = absl::Seconds(30),
+          .credentials = credentials,
+          .acl = {zk::AclEntry{31, "auth", ""}, zk::AclEntry{i == 1 ? 1 : 5, "world", "anyone"}}};
 }
 
 // The sessions of one world, and names for what differs between worlds.
 template <typename Side>
 class Half {
  public:
-  using Make = std::function<std::unique_ptr<Side>(const SideOptions&)>;
+  using Make = std::function<std::unique_ptr<Side>(const ZkSession::Options&)>;
 
   Half(std::string root, Make make) : root_(std::move(root)), make_(std::move(make)) {
     for (size_t i = 0; i < kSessions; ++i) Open(i);

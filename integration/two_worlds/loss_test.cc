@@ -27,9 +27,9 @@ class LossInAWorld : public RecipeTest {
  protected:
   // A holder to whose lease `trouble` happens loses it, and the waiter behind is granted after it.
   // Once it is back, the former holder queues behind that one.
-  using Trouble = std::function<void(const Client&, const Lease&)>;
-  void ExpectLostAndTheNextGranted(ClientOptions options, const std::string& why,
-                                   const Trouble& trouble) {
+  void ExpectLostAndTheNextGranted(
+      ClientOptions options, const std::string& why,
+      const std::function<void(const Client& holder, const Lease& lease)>& trouble) {
     const auto holder = NewClient(std::move(options));
     Lease lease = Acquired(holder);
     const FencingToken lost = lease.token();
@@ -49,11 +49,6 @@ class LossInAWorld : public RecipeTest {
   void LoseReplies() {
     world().Disconnect(*client_);
     world().Reconnect(*client_);
-  }
-  // So that the path is there, and a create of a node the first request.
-  void MakePath() {
-    EXPECT_EQ(Acquired(client_).state(), Lease::State::kHeld);
-    ASSERT_TRUE(AwaitQueue(0));
   }
 };
 INSTANTIATE_TEST_SUITE_P(, LossInAWorld, kRecipes, NameOf);
@@ -88,7 +83,8 @@ TEST_P(LossInAWorld, AWaiterIsGrantedAfterItsReconnectWhatWasReleasedMeanwhile) 
 }
 
 TEST_P(LossInAWorld, ANodeWhoseCreateWasNotAnsweredIsFoundAgain) {
-  MakePath();
+  EXPECT_EQ(Acquired(client_).state(), Lease::State::kHeld);  // makes the path
+  ASSERT_TRUE(AwaitQueue(0));
   world().HoldReplies(*client_);
   Pending pending = Queued(client_, 1);
   const auto queue = Queue();
@@ -243,11 +239,9 @@ TEST_P(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
   const auto before = Queue();
   world().Expire(*first);
   // The old node is gone, and a new one there.
-  ASSERT_TRUE(world().Await([&] {
-    const auto queue = Queue();
-    return queue.size() == 3 && queue[1] == before[2];
-  }));
-  const auto queue = Queue();
+  std::vector<std::string> queue;
+  ASSERT_TRUE(
+      world().Await([&] { return (queue = Queue()).size() == 3 && queue[1] == before[2]; }));
   EXPECT_EQ(Number(queue[2]), "0000000003");
   EXPECT_TRUE(AwaitWatches(5));  // each its own node, and two the one before
   EXPECT_FALSE(other.answered());
@@ -279,7 +273,7 @@ TEST_P(LossInAWorld, AWaiterWhoseNodeWasDeletedIsToldAndTheOthersStay) {
   auto other = NewClient({.session_timeout = kShort});
   const Lease lease = Acquired(holder);
   Pending first = Queued(other, 2);
-  Pending second = Queued(other, 3);
+  const Pending second = Queued(other, 3);
   ASSERT_TRUE(world().Delete(Queue()[1]));
   const absl::Status told = Answer(first).status();
   EXPECT_EQ(told.code(), StatusCode::kAborted) << told;

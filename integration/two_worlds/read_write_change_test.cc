@@ -29,19 +29,6 @@ class ReadWriteChangeInAWorld : public ReadWriteTest {
   std::shared_ptr<Client> other_ = NewClient();
 };
 
-TEST_F(ReadWriteChangeInAWorld, TheOnlyReaderIsUpgradedWithALargerToken) {
-  Lease shared = Reading(client_);
-  const FencingToken before = shared.token();
-  auto exclusive = lock().Upgrade(shared);
-  ASSERT_TRUE(exclusive.ok()) << exclusive.status();
-  EXPECT_EQ(exclusive->sequencer().mode, "exclusive");
-  EXPECT_GT(exclusive->token(), before);
-  EXPECT_EQ(shared.state(), Lease::State::kReleased);
-  EXPECT_TRUE(AwaitQueue(1));
-  EXPECT_THAT(Queue(), ElementsAre(exclusive->node()));
-  EXPECT_FALSE(LockOf(other_).TryAcquireShared()->acquired());
-}
-
 TEST_F(ReadWriteChangeInAWorld, AnUpgradeWaitsForTheOtherReaders) {
   std::optional<Lease> other = Reading(other_);
   Lease shared = Reading(client_);
@@ -106,6 +93,11 @@ TEST_F(ReadWriteChangeInAWorld, ADowngradeKeepsItsTokenAndLetsReadersInUpToTheNe
   EXPECT_EQ(shared->Verify(), absl::OkStatus());
   std::optional<Lease> reading = Granted(reader);
   EXPECT_TRUE(AwaitQueue(4));
+  const ContenderInfo listed = ListContenders(*client_, path())->front();
+  EXPECT_EQ(listed.mode, "shared");
+  EXPECT_TRUE(listed.holds);
+  EXPECT_EQ(listed.token, token);
+  EXPECT_GT(listed.node_czxid, token.value());
   EXPECT_FALSE(writer.answered());
   EXPECT_FALSE(later.answered());
   reading.reset();
@@ -115,32 +107,24 @@ TEST_F(ReadWriteChangeInAWorld, ADowngradeKeepsItsTokenAndLetsReadersInUpToTheNe
   EXPECT_GT(Granted(writer).token(), token);
 }
 
-TEST_F(ReadWriteChangeInAWorld, ALeaseMayGoUpAndDownAgain) {
+TEST_F(ReadWriteChangeInAWorld, ALeaseMayGoUpWithALargerTokenAndDownAgain) {
   Lease shared = Reading(client_);
   FencingToken last = shared.token();
   for (int i = 0; i < 3; ++i) {
     auto exclusive = lock().Upgrade(shared);
     ASSERT_TRUE(exclusive.ok()) << exclusive.status();
-    EXPECT_GT(exclusive->token(), last);
-    last = exclusive->token();
+    EXPECT_EQ(exclusive->sequencer().mode, "exclusive");
+    EXPECT_GT(exclusive->token(), std::exchange(last, exclusive->token()));
+    EXPECT_EQ(shared.state(), Lease::State::kReleased);
+    EXPECT_TRUE(AwaitQueue(1));
+    EXPECT_THAT(Queue(), ElementsAre(exclusive->node()));
+    EXPECT_FALSE(LockOf(other_).TryAcquireShared()->acquired());
     auto again = lock().Downgrade(*exclusive);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->token(), last);
     shared = *std::move(again);
+    EXPECT_TRUE(AwaitQueue(1));
   }
-  EXPECT_TRUE(AwaitQueue(1));
-}
-
-TEST_F(ReadWriteChangeInAWorld, TheQueueIsListedWithTheTokenOfADowngradedWriter) {
-  Lease exclusive = Writing(client_);
-  const auto shared = lock().Downgrade(exclusive);
-  ASSERT_TRUE(AwaitQueue(1));
-  const auto queue = ListContenders(*client_, path());
-  ASSERT_EQ(queue->size(), 1u);
-  EXPECT_EQ(queue->front().mode, "shared");
-  EXPECT_TRUE(queue->front().holds);
-  EXPECT_EQ(queue->front().token, shared->token());
-  EXPECT_GT(queue->front().node_czxid, shared->token().value());
 }
 
 TEST_F(ReadWriteChangeInAWorld, ALeaseThatIsLostIsNeitherUpgradedNorDowngraded) {

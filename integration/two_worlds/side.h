@@ -22,11 +22,6 @@
 
 namespace zkrecipes::integration {
 
-struct SideOptions {
-  std::string credentials = {};
-  std::vector<zk::AclEntry> acl = {};
-};
-
 // One session at the seam of lib/zk: MemorySide's with the model, ServerSide's with a real server. For
 // one thread. The destructors end the session. Both have:
 //
@@ -38,11 +33,11 @@ struct SideOptions {
 // `simulation` must outlive it.
 class MemorySide : private zk::HandleListener {
  public:
-  MemorySide(const SideOptions& options, testing::memory::Simulation* simulation)
+  MemorySide(const ZkSession::Options& options, testing::memory::Simulation* simulation)
       : simulation_(simulation), host_(simulation->AddHost()) {
     zk::HandleOptions handle;
     handle.servers = {"0", "1", "2"};
-    handle.session_timeout = absl::Seconds(30);
+    handle.session_timeout = options.timeout;
     handle.digest_credentials = options.credentials;
     handle.acl = options.acl;
     OnHost([&] { handle_ = *host_->Open(handle, this); });
@@ -105,24 +100,21 @@ class MemorySide : private zk::HandleListener {
 
 class ServerSide {
  public:
-  explicit ServerSide(const SideOptions& options)
-      : loop_(*zk::Loop::Start()),
-        session_(loop_, {.servers = proxy_.address(),
-                         .timeout = absl::Seconds(30),
-                         .credentials = options.credentials,
-                         .acl = options.acl}) {
-    EXPECT_TRUE(session_.WaitUntilConnected(++connections_));
+  explicit ServerSide(ZkSession::Options options) {
+    options.servers = proxy_.address();
+    session_.emplace(loop_, options);
+    EXPECT_TRUE(session_->WaitUntilConnected(++connections_));
   }
   ~ServerSide() {
-    session_.Close();
+    session_->Close();
     loop_->Stop();
   }
 
-  zk::SessionId id() const { return session_.id(); }
-  zk::Reply Do(const zk::Request& request) { return session_.Do(request); }
-  std::vector<std::string> Events() const {
+  zk::SessionId id() const { return session_->id(); }
+  zk::Reply Do(const zk::Request& request) { return session_->Do(request); }
+  std::vector<std::string> Events() {
     std::vector<std::string> events;
-    for (std::string& line : session_.journal().lines()) {
+    for (std::string& line : session_->journal().lines()) {
       const bool told = absl::StartsWith(line, "deleted /") ||
                         absl::StartsWith(line, "changed /") || absl::StartsWith(line, "data /");
       if (told) events.push_back(std::move(line));
@@ -133,15 +125,15 @@ class ServerSide {
   void Break() {
     proxy_.HoldEverything(true);
     proxy_.ResetAll();
-    EXPECT_TRUE(session_.journal().WaitFor("disconnected 0", connections_));
+    EXPECT_TRUE(session_->journal().WaitFor("disconnected 0", connections_));
   }
   void Restore() {
     proxy_.HoldEverything(false);
-    EXPECT_TRUE(session_.WaitUntilConnected(++connections_));
+    EXPECT_TRUE(session_->WaitUntilConnected(++connections_));
   }
   void Expire() {
     EXPECT_TRUE(EndSession(Server(), id()));
-    EXPECT_TRUE(session_.journal().WaitFor("ended ZSESSIONEXPIRED"));
+    EXPECT_TRUE(session_->journal().WaitFor("ended ZSESSIONEXPIRED"));
   }
 
  private:
@@ -151,8 +143,8 @@ class ServerSide {
   }
 
   TcpProxy proxy_{Server()};
-  const std::shared_ptr<zk::Loop> loop_;
-  mutable ZkSession session_;
+  const std::shared_ptr<zk::Loop> loop_ = *zk::Loop::Start();
+  std::optional<ZkSession> session_;
   int connections_ = 0;
 };
 
