@@ -122,19 +122,13 @@ TEST_F(AwaitableInMemoryTest, AnAnswerThatTheExecutorDroppedLeavesAFrameToDestro
   EXPECT_EQ(resumed_, 0);
 }
 
-TEST_F(AwaitableInMemoryTest, OnAnInlineExecutorItIsResumedByTheGrantItself) {
+TEST_F(AwaitableInMemoryTest,
+       OnAnInlineExecutorAGrantOrAStopRequestResumesTheCoroutineInsideItself) {
   const auto client = Connect(InlineExecutor());
   const auto holder = Work(client);
   EXPECT_EQ(resumed_, 0);
   ensemble_.RunUntilIdle();
   EXPECT_EQ(status_, absl::OkStatus());
-  holder.frame.destroy();
-}
-
-TEST_F(AwaitableInMemoryTest, AStopRequestMayResumeTheCoroutineInsideItself) {
-  const auto client = Connect(InlineExecutor());
-  const auto holder = Work(client);
-  ensemble_.RunUntilIdle();
   std::optional<std::stop_source> stop(std::in_place);
   const auto work = [&]() -> DetachedCoroutine {
     const auto lease = co_await Lock(client, kPath).AcquireAsync(absl::Hours(1), stop->get_token());

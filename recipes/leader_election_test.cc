@@ -106,11 +106,11 @@ class ElectionInMemoryTest : public LockInMemoryTest {
       return !host.ConnectedTo().has_value() && simulation_.NextDeadline() <= patience;
     });
   }
-  // What the server has not read is never executed.
-  void LoseRequests(const Host& host) {
-    for (const ConnectionId id : model().connections()) {
-      if (host.Owns(id)) model().DropUnread(id);
-    }
+  static Subscription Observing(const LockUser& user, std::vector<std::string>& told) {
+    return LeaderElection(user.client, kPath).Observe([&told](const auto& news) {
+      EXPECT_TRUE(news.ok()) << news.status();
+      if (news.ok()) told.push_back(news->has_value() ? (*news)->value : "nobody");
+    });
   }
 
   Fault fault_;
@@ -125,7 +125,7 @@ TEST_F(ElectionInMemoryTest, AProclamationIsAnsweredOkOnlyOnceItIsTrue) {
   int value = 0;
   for (const bool requests_too : {false, true}) {
     fault_ = [&] {
-      if (requests_too) LoseRequests(*leader->host);
+      if (requests_too) LoseConnectionAndRequests(simulation_, *leader->host);
       leader->host->BreakConnections();
     };
     ForEveryStep([&] {
@@ -175,10 +175,7 @@ TEST_F(ElectionInMemoryTest, AnObserverTellsTheLatestWhateverStepIsLost) {
   auto next = Start();
   const std::vector<Fault> faults = {
       [&] { observing->host->BreakConnections(); },
-      [&] {
-        LoseRequests(*observing->host);
-        observing->host->BreakConnections();
-      },
+      [&] { LoseConnectionAndRequests(simulation_, *observing->host); },
       [&] { model().Expire(observing->client->session_id(), simulation_.now()); },
   };
   for (const Fault& fault : faults) {
@@ -187,11 +184,7 @@ TEST_F(ElectionInMemoryTest, AnObserverTellsTheLatestWhateverStepIsLost) {
       Campaign(*leader, "1");
       simulation_.RunUntilIdle();
       std::vector<std::string> told;
-      const Subscription subscription =
-          LeaderElection(observing->client, kPath).Observe([&told](const auto& news) {
-            EXPECT_TRUE(news.ok()) << news.status();
-            if (news.ok()) told.push_back(news->has_value() ? (*news)->value : "nobody");
-          });
+      const Subscription subscription = Observing(*observing, told);
       Campaign(*next, "2");
       Settle();
       Try(*leader, NewProclamation(*leader, "1b"));
@@ -213,10 +206,7 @@ TEST_F(ElectionInMemoryTest, AnObserverTellsTheLatestWhateverStepIsLost) {
 TEST_F(ElectionInMemoryTest, AStateThatIsBackBeforeAnotherWasToldIsNoNews) {
   auto leader = StartLeader("1");
   std::vector<std::string> told;
-  const Subscription subscription =
-      LeaderElection(leader->client, kPath).Observe([&told](const auto& news) {
-        told.push_back((*news)->value);
-      });
+  const Subscription subscription = Observing(*leader, told);
   simulation_.RunUntilIdle();
   // Nobody has time for callbacks.
   const auto proclaim = [&](const std::string& value) {
@@ -233,28 +223,6 @@ TEST_F(ElectionInMemoryTest, AStateThatIsBackBeforeAnotherWasToldIsNoNews) {
   proclaim("4");
   simulation_.RunUntilIdle();
   EXPECT_THAT(told, ::testing::ElementsAre("1", "4"));
-}
-
-// However often it looks: after a reconnection, and when the same data is set again.
-TEST_F(ElectionInMemoryTest, AnObserverTellsNothingTwice) {
-  auto observing = Start();
-  std::vector<std::string> told;
-  const Subscription subscription =
-      LeaderElection(observing->client, kPath).Observe([&told](const auto& news) {
-        told.push_back(news->has_value() ? (*news)->value : "nobody");
-      });
-  const auto reconnect = [&] {
-    observing->host->BreakConnections();
-    PassTime(absl::Seconds(1));
-  };
-  simulation_.RunUntilIdle();
-  reconnect();
-  EXPECT_THAT(told, ::testing::ElementsAre("nobody"));
-  auto leader = StartLeader("1");
-  reconnect();
-  Try(*leader, NewProclamation(*leader, "1"));
-  simulation_.RunUntilIdle();
-  EXPECT_THAT(told, ::testing::ElementsAre("nobody", "1"));
 }
 
 }  // namespace

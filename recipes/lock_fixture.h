@@ -42,6 +42,14 @@ struct LockUser {
 // Gives `user` a process and a connected client.
 void Start(Simulation& simulation, LockUser& user, ClientOptions options = {});
 
+// Its connection is lost, and what it sent and no server has read yet is never executed.
+inline void LoseConnectionAndRequests(Simulation& simulation, Host& host) {
+  for (const ConnectionId id : simulation.ensemble().connections()) {
+    if (host.Owns(id)) simulation.ensemble().DropUnread(id);
+  }
+  host.BreakConnections();
+}
+
 // The lock that ships, on the ensemble in memory.
 class LockInMemoryTest : public ::testing::Test {
  protected:
