@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of a lock or an election while nothing goes wrong, in every world.
+// The queue of a lock or an election while nothing goes wrong, and that of a strict lock, in every world.
 
 #include <array>
 #include <future>
@@ -186,29 +186,25 @@ constexpr absl::Duration kDelay = absl::Seconds(4);
 
 class StrictInAWorld : public WorldTest {
  protected:
-  Pending Ask(const std::shared_ptr<Client>& client) {
-    return Pending(client, path(), {}, LockOptions{kDelay});
-  }
-  Lease Held() {
-    Pending holder = Ask(client_);
-    return Granted(holder);
+  Pending Ask(const std::shared_ptr<Client>& client, WaitOptions wait = {}) override {
+    return Pending(client, path(), std::move(wait), LockOptions{kDelay});
   }
 
   const std::shared_ptr<Client> other_ = NewClient();
 };
 
 TEST_F(StrictInAWorld, ThereIsNoDelayAfterARelease) {
-  std::optional<Lease> lease = Held();
+  std::optional<Lease> lease = Acquired(client_);
   EXPECT_THAT(world().Paths(path()), Contains(EndsWith("/zkrecipes-holder")));
-  Pending waiter = Queued(Ask(other_), 2);
+  Pending waiter = Queued(other_, 2);
   const FencingToken token = lease->token();
   lease.reset();
   EXPECT_GT(Granted(waiter).token(), token);
 }
 
 TEST_F(StrictInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
-  const Lease lease = Held();
-  Pending waiter = Queued(Ask(other_), 2);
+  const Lease lease = Acquired(client_);
+  Pending waiter = Queued(other_, 2);
   world().Expire(*client_);
   ASSERT_TRUE(AwaitQueue(1));
   world().Pass(kDelay / 2);
@@ -218,7 +214,7 @@ TEST_F(StrictInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
 }
 
 TEST_F(StrictInAWorld, AWaitThatIsInterruptedBeginsAnew) {
-  const Lease lease = Held();
+  const Lease lease = Acquired(client_);
   world().Expire(*client_);
   Pending waiter = Ask(other_);
   world().Pass(kDelay / 2);
