@@ -5,6 +5,7 @@
 #include "zkrecipes/awaitable.h"
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -69,51 +70,34 @@ class AwaitableInMemoryTest : public ::testing::Test {
   absl::Status status_ = absl::UnknownError("not resumed");
 };
 
-TEST_F(AwaitableInMemoryTest, AFrameThatGoesBeforeTheGrantLeavesNothing) {
+TEST_F(AwaitableInMemoryTest, AFrameThatGoesBeforeDuringOrAfterTheGrantLeavesNothing) {
+  const std::pair<const char*, std::function<void()>> moments[] = {
+      {"before its create", [] {}},
+      {"granted, and the coroutine has not heard",
+       [this] {
+         ensemble_.RunUntilIdle();
+         EXPECT_GT(executor_->waiting(), 0u);
+         EXPECT_THAT(ensemble_.Paths(kPath), SizeIs(1));
+       }},
+      {"with the lease in the frame",
+       [this] {
+         RunAll();
+         EXPECT_EQ(resumed_, 1);
+         EXPECT_EQ(status_, absl::OkStatus());
+         EXPECT_THAT(ensemble_.Paths(kPath), SizeIs(1));
+       }},
+  };
   const auto client = Connect(executor_);
-  Work(client).frame.destroy();
-  RunAll();
-  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
-  EXPECT_EQ(resumed_, 0);
-}
-
-TEST_F(AwaitableInMemoryTest, AFrameThatGoesWhileItIsQueuedLeavesNoNode) {
-  const auto client = Connect(executor_);
-  const auto holder = Work(client);
-  RunAll();
-  const auto waiter = Work(client);
-  RunAll();
-  ASSERT_THAT(ensemble_.Paths(kPath), SizeIs(2));
-  waiter.frame.destroy();
-  RunAll();
-  EXPECT_THAT(ensemble_.Paths(kPath), SizeIs(1));
-  holder.frame.destroy();
-  RunAll();
-  EXPECT_EQ(resumed_, 1);
-}
-
-TEST_F(AwaitableInMemoryTest, AGrantThatIsUnderWayWhenTheFrameGoesIsReleased) {
-  const auto client = Connect(executor_);
-  const auto waiter = Work(client);
-  ensemble_.RunUntilIdle();
-  ASSERT_GT(executor_->waiting(), 0u);  // granted; the coroutine does not know yet
-  ASSERT_THAT(ensemble_.Paths(kPath), SizeIs(1));
-  waiter.frame.destroy();
-  RunAll();
-  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
-  EXPECT_EQ(resumed_, 0);
-}
-
-TEST_F(AwaitableInMemoryTest, ALeaseInTheFrameIsReleasedWithIt) {
-  const auto client = Connect(executor_);
-  const auto holder = Work(client);
-  RunAll();
-  ASSERT_EQ(status_, absl::OkStatus());
-  ASSERT_THAT(ensemble_.Paths(kPath), SizeIs(1));
-  holder.frame.destroy();
-  RunAll();
-  EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
-  EXPECT_EQ(resumed_, 1);
+  for (const auto& [when, until_then] : moments) {
+    SCOPED_TRACE(when);
+    const auto holder = Work(client);
+    until_then();
+    const int resumed_before = resumed_;
+    holder.frame.destroy();
+    RunAll();
+    EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+    EXPECT_EQ(resumed_, resumed_before);
+  }
 }
 
 TEST_F(AwaitableInMemoryTest, AStopRequestThatComesAfterTheFrameHasGoneDoesNothing) {
@@ -138,19 +122,13 @@ TEST_F(AwaitableInMemoryTest, AnAnswerThatTheExecutorDroppedLeavesAFrameToDestro
   EXPECT_EQ(resumed_, 0);
 }
 
-TEST_F(AwaitableInMemoryTest, OnAnInlineExecutorItIsResumedByTheGrantItself) {
+TEST_F(AwaitableInMemoryTest,
+       OnAnInlineExecutorAGrantOrAStopRequestResumesTheCoroutineInsideItself) {
   const auto client = Connect(InlineExecutor());
   const auto holder = Work(client);
   EXPECT_EQ(resumed_, 0);
   ensemble_.RunUntilIdle();
   EXPECT_EQ(status_, absl::OkStatus());
-  holder.frame.destroy();
-}
-
-TEST_F(AwaitableInMemoryTest, AStopRequestMayResumeTheCoroutineInsideItself) {
-  const auto client = Connect(InlineExecutor());
-  const auto holder = Work(client);
-  ensemble_.RunUntilIdle();
   std::optional<std::stop_source> stop(std::in_place);
   const auto work = [&]() -> DetachedCoroutine {
     const auto lease = co_await Lock(client, kPath).AcquireAsync(absl::Hours(1), stop->get_token());

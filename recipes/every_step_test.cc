@@ -6,43 +6,18 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <random>
 #include <stop_token>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 
 #include "lib/session/client_core.h"
-#include "testing/memory/simulation.h"
-#include "zkrecipes/lock.h"
+#include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
-
-const char kPath[] = "/locks/q";
-
-// A process with a client and one attempt at the lock.
-struct Process {
-  std::shared_ptr<Host> host;
-  std::shared_ptr<Client> client;
-  std::stop_source stop;
-  std::optional<absl::StatusOr<Lease>> result;
-  int answers = 0;
-
-  void Acquire() {
-    Lock(client, kPath).AcquireAsync({.cancel = stop.get_token()}, [this](auto lease) {
-      ++answers;
-      result.emplace(std::move(lease));
-    });
-  }
-  bool holds() const { return result && result->ok() && (*result)->state() == Lease::State::kHeld; }
-  void Close() {
-    internal::ClientAccess::Core(*client)->Close(std::make_shared<base::OneShot<absl::Status>>());
-  }
-};
 
 // A holder, and one who waits for it. Every method runs no step but those of Settle and PassTime.
 class Scene {
@@ -55,13 +30,13 @@ class Scene {
 
   // From an acquire behind the holder to a release. True if there was a step `at`.
   bool Play() {
-    Start(holder);
-    Start(waiter);
+    Start(simulation_, holder);
+    Start(simulation_, waiter);
     holder.Acquire();
     simulation_.RunUntilIdle();
     EXPECT_TRUE(holder.holds());
     watching_ = true;
-    waiter.Acquire();
+    waiter.Acquire({.cancel = stop.get_token()});
     Settle();
     holder.result.reset();
     Settle();
@@ -76,8 +51,9 @@ class Scene {
     return struck;
   }
 
-  Process holder;
-  Process waiter;
+  LockUser holder;
+  LockUser waiter;
+  std::stop_source stop;  // of the waiter
   bool granted = false;
 
   ModelEnsemble& model() { return simulation_.ensemble(); }
@@ -85,19 +61,21 @@ class Scene {
   // From now until the next Recover no quorum agrees on anything.
   void SlowDown() { slow_ = true; }
   void ExpireWaiter() { model().Expire(waiter.client->session_id(), now()); }
+  void CloseWaiter() {
+    internal::ClientAccess::Core(*waiter.client)
+        ->Close(std::make_shared<base::OneShot<absl::Status>>());
+  }
+  void LoseWhatTheWaiterSent() { LoseConnectionAndRequests(simulation_, *waiter.host); }
+  // The waiter's connection is lost, and only another server can be reached.
+  void MoveWaiter() {
+    waiter.host->set_only_server((waiter.host->ConnectedTo().value_or(0) + 1) % 3);
+    waiter.host->BreakConnections();
+  }
   void ChangeLeader(size_t kept) {
     model().ElectLeader((model().leader() + 1) % 3, std::min(kept, model().proposals()), now());
   }
 
  private:
-  void Start(Process& process) {
-    process.host = simulation_.AddHost();
-    auto core = simulation_.NewClient(process.host);
-    process.client = internal::ClientAccess::Wrap(core);
-    core->Start([](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; });
-    simulation_.RunUntilIdle();
-  }
-
   // What can happen now; then, where time may go on, that it does.
   std::vector<Step> Possible(bool with_time) {
     std::vector<Step> steps;
@@ -136,8 +114,8 @@ class Scene {
   void ExpectNothingLeft() {
     EXPECT_THAT(model().committed().Children(kPath), ::testing::IsEmpty());
     EXPECT_EQ(model().watches(), 0u);
-    Process next;
-    Start(next);
+    LockUser next;
+    Start(simulation_, next);
     next.Acquire();
     simulation_.RunUntilIdle();
     EXPECT_TRUE(next.holds());
@@ -180,32 +158,18 @@ TEST(AtEveryStep, ALostConnectionIsOvercome) {
 }
 
 TEST(AtEveryStep, AConnectionLostWithWhatWasSentIsOvercome) {
-  AtEveryStep(true, [](Scene& s) {
-    const std::vector<ConnectionId> before = s.model().connections();
-    s.waiter.host->BreakConnections();
-    for (const ConnectionId id : before) {
-      const bool theirs = s.model().Exists(id) && s.model().SessionOf(id) != 0 &&
-                          s.model().SessionOf(id) == s.waiter.client->session_id();
-      if (theirs) s.model().DropUnread(id);
-    }
-  });
+  AtEveryStep(true, [](Scene& s) { s.LoseWhatTheWaiterSent(); });
 }
 
 TEST(AtEveryStep, AReconnectToAnotherServerIsOvercome) {
-  AtEveryStep(true, [](Scene& s) {
-    const std::optional<int> server = s.waiter.host->ConnectedTo();
-    s.waiter.host->set_only_server((server.value_or(0) + 1) % 3);
-    s.waiter.host->BreakConnections();
-  });
+  AtEveryStep(true, [](Scene& s) { s.MoveWaiter(); });
 }
 
 // Its create can appear after a listing that does not show it.
 TEST(AtEveryStep, AReconnectBeforeItsWritesAreCommittedIsOvercome) {
   AtEveryStep(true, [](Scene& s) {
     s.SlowDown();
-    const std::optional<int> server = s.waiter.host->ConnectedTo();
-    s.waiter.host->set_only_server((server.value_or(0) + 1) % 3);
-    s.waiter.host->BreakConnections();
+    s.MoveWaiter();
   });
 }
 
@@ -237,13 +201,13 @@ TEST(AtEveryStep, AnEarlierReleaseWakesTheWaiter) {
 }
 
 TEST(AtEveryStep, ACancellationLeavesNothing) {
-  AtEveryStep(false, [](Scene& s) { s.waiter.stop.request_stop(); });
+  AtEveryStep(false, [](Scene& s) { s.stop.request_stop(); });
 }
 
 TEST(AtEveryStep, ACancellationWithoutAConnectionLeavesNothing) {
   AtEveryStep(false, [](Scene& s) {
     s.waiter.host->set_network(Host::Network::kDown);
-    s.waiter.stop.request_stop();
+    s.stop.request_stop();
   });
 }
 
@@ -252,20 +216,20 @@ TEST(AtEveryStep, TheClientsDestructionLeavesNothing) {
 }
 
 TEST(AtEveryStep, ACloseLeavesNothing) {
-  AtEveryStep(false, [](Scene& s) { s.waiter.Close(); });
+  AtEveryStep(false, [](Scene& s) { s.CloseWaiter(); });
 }
 
 TEST(AtEveryStep, ACloseDuringAReconnectLeavesNothing) {
   AtEveryStep(false, [](Scene& s) {
     s.waiter.host->BreakConnections();
-    s.waiter.Close();
+    s.CloseWaiter();
   });
 }
 
 TEST(AtEveryStep, ACloseWhileTheSessionExpiresLeavesNothing) {
   AtEveryStep(false, [](Scene& s) {
     s.ExpireWaiter();
-    s.waiter.Close();
+    s.CloseWaiter();
   });
 }
 

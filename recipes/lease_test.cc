@@ -6,27 +6,12 @@
 #include <memory>
 #include <stop_token>
 
-#include "absl/status/status.h"
 #include "gmock/gmock.h"
 
-#include "lib/session/client_core.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
-
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-
-TEST_F(LockInMemoryTest, TheLeaseIsSuspectWithoutAConnectionAndHeldAgainWithOne) {
-  auto process = StartHolder();
-  process->host->set_network(Host::Network::kDown);
-  EXPECT_EQ(process->lease().state(), Lease::State::kSuspect);
-  PassTime(absl::Seconds(3));
-  process->host->set_network(Host::Network::kUp);
-  PassTime(absl::Seconds(1));
-  EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
-}
 
 // Ten seconds by the leader's clock are at least 9.09 by ours.
 TEST_F(LockInMemoryTest, TheLeaseIsLostAtItsDeadlineWhenNothingIsProvenAnyMore) {
@@ -174,57 +159,6 @@ TEST_F(LockInMemoryTest, IsBelievedNoLongerThanTheServerGrantsThatItCameBackTo) 
   process->host->set_network(Host::Network::kSilent);
   PassTime(absl::Seconds(4));
   EXPECT_EQ(process->lease().state(), Lease::State::kLost);
-}
-
-TEST_F(LockInMemoryTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
-  auto process = StartHolder();
-  process->host->set_network(Host::Network::kDown);
-  Release(*process);
-  EXPECT_THAT(Queue(), SizeIs(1));
-  process->host->set_network(Host::Network::kUp);
-  PassTime(absl::Seconds(1));
-  EXPECT_THAT(Queue(), IsEmpty());
-}
-
-TEST_F(LockInMemoryTest, ClosingTheClientEndsItsWaitsAndItsLeases) {
-  auto holder = StartHolder();
-  auto waiter = std::make_unique<LockUser>();
-  waiter->client = holder->client;
-  Acquire(*waiter);
-  const std::stop_token lost = holder->lease().lost();
-  internal::ClientAccess::Core(*holder->client)
-      ->Close(std::make_shared<base::OneShot<absl::Status>>());
-  simulation_.RunUntilIdle();
-  ASSERT_EQ(waiter->answers, 1);
-  EXPECT_EQ(waiter->code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(lost.stop_requested());
-  EXPECT_THAT(Queue(), IsEmpty());
-  Acquire(*waiter);
-  EXPECT_EQ(waiter->answers, 2);
-  EXPECT_EQ(waiter->code(), absl::StatusCode::kFailedPrecondition);
-}
-
-TEST_F(LockInMemoryTest, AClientMayGoBeforeItsLease) {
-  auto process = StartHolder();
-  process->client.reset();
-  simulation_.RunUntilIdle();
-  EXPECT_THAT(Queue(), IsEmpty());
-  EXPECT_NE(process->lease().state(), Lease::State::kHeld);
-  process->result.reset();
-  ExpectNothingLeft();
-}
-
-TEST_F(LockInMemoryTest, GoesOnOverAChangeOfLeaderWithAGrowingToken) {
-  auto holder = StartHolder();
-  auto waiter = StartWaiter();
-  model().ElectLeader(1, 0, simulation_.now());
-  PassTime(absl::Seconds(2));
-  EXPECT_TRUE(holder->holds());
-  const FencingToken before = holder->lease().token();
-  holder->result.reset();
-  PassTime(absl::Seconds(2));
-  ASSERT_TRUE(waiter->holds());
-  EXPECT_GT(waiter->lease().token(), before);
 }
 
 }  // namespace

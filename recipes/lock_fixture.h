@@ -39,12 +39,35 @@ struct LockUser {
   absl::StatusCode code() const { return result->status().code(); }
 };
 
+// Gives `user` a process and a connected client.
+void Start(Simulation& simulation, LockUser& user, ClientOptions options = {});
+
+// Its connection is lost, and what it sent and no server has read yet is never executed.
+inline void LoseConnectionAndRequests(Simulation& simulation, Host& host) {
+  for (const ConnectionId id : simulation.ensemble().connections()) {
+    if (host.Owns(id)) simulation.ensemble().DropUnread(id);
+  }
+  host.BreakConnections();
+}
+
 // The lock that ships, on the ensemble in memory.
 class LockInMemoryTest : public ::testing::Test {
  protected:
-  std::unique_ptr<LockUser> Start(ClientOptions options = {});
-  std::unique_ptr<LockUser> StartHolder();
-  std::unique_ptr<LockUser> StartWaiter();
+  std::unique_ptr<LockUser> Start() {
+    auto user = std::make_unique<LockUser>();
+    memory::Start(simulation_, *user);
+    return user;
+  }
+  std::unique_ptr<LockUser> StartWaiter(WaitOptions wait = {}) {
+    auto user = Start();
+    Acquire(*user, std::move(wait));
+    return user;
+  }
+  std::unique_ptr<LockUser> StartHolder() {
+    auto user = StartWaiter();
+    EXPECT_TRUE(user->holds());
+    return user;
+  }
 
   // Each with all that needs no time.
   void Acquire(LockUser& user, WaitOptions wait = {}) {
@@ -57,14 +80,17 @@ class LockInMemoryTest : public ::testing::Test {
   }
 
   std::vector<std::string> Queue() { return model().committed().Children(kPath); }
-  std::string LastInTheQueue();
   ModelEnsemble& model() { return simulation_.ensemble(); }
   void PassTime(absl::Duration d) { simulation_.RunUntil(simulation_.now() + d); }
-  // Runs everything but commits until the process is connected again and has sent its first
-  // requests; for a second at most.
-  void ReconnectWithoutCommits(Host& host);
+  void Expire(const LockUser& user) {
+    EXPECT_TRUE(model().Expire(user.client->session_id(), simulation_.now()));
+  }
   // Once quiet: no node and no watch is left.
-  void ExpectNothingLeft();
+  void ExpectNothingLeft() {
+    PassTime(absl::Minutes(1));
+    EXPECT_THAT(Queue(), ::testing::IsEmpty());
+    EXPECT_EQ(model().watches(), 0u);
+  }
 
   Simulation simulation_;
 };

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//
+// The standard's named requirements, as far as a compiler can tell, and that the adapters meet them; and
+// what kills a program that uses them wrongly.
+
 #include "zkrecipes/std_adapters.h"
 
+#include <chrono>
+#include <concepts>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "gmock/gmock.h"
 
@@ -11,6 +18,57 @@
 
 namespace zkrecipes::testing {
 namespace {
+
+using Seconds = std::chrono::seconds;
+using SteadyPoint = std::chrono::steady_clock::time_point;
+using SystemPoint = std::chrono::system_clock::time_point;
+
+template <typename M>
+concept BasicLockable = requires(M m) {
+  { m.lock() } -> std::same_as<void>;
+  { m.unlock() } -> std::same_as<void>;
+};
+
+template <typename M>
+concept Lockable = BasicLockable<M> && requires(M m) {
+  { m.try_lock() } -> std::same_as<bool>;
+};
+
+template <typename M>
+concept TimedLockable = Lockable<M> &&
+    requires(M m, Seconds s, std::chrono::duration<float> f, SteadyPoint a, SystemPoint b) {
+  { m.try_lock_for(s) } -> std::same_as<bool>;
+  { m.try_lock_for(f) } -> std::same_as<bool>;
+  { m.try_lock_until(a) } -> std::same_as<bool>;
+  { m.try_lock_until(b) } -> std::same_as<bool>;
+};
+
+template <typename M>
+concept SharedLockable = requires(M m) {
+  { m.lock_shared() } -> std::same_as<void>;
+  { m.try_lock_shared() } -> std::same_as<bool>;
+  { m.unlock_shared() } -> std::same_as<void>;
+};
+
+template <typename M>
+concept SharedTimedLockable = SharedLockable<M> &&
+    requires(M m, Seconds s, std::chrono::duration<float> f, SteadyPoint a, SystemPoint b) {
+  { m.try_lock_shared_for(s) } -> std::same_as<bool>;
+  { m.try_lock_shared_for(f) } -> std::same_as<bool>;
+  { m.try_lock_shared_until(a) } -> std::same_as<bool>;
+  { m.try_lock_shared_until(b) } -> std::same_as<bool>;
+};
+
+template <typename M>
+concept Pinned = !std::copyable<M> && !std::movable<M> && std::destructible<M>;
+
+static_assert(TimedLockable<std::timed_mutex> && !SharedLockable<std::timed_mutex>);
+static_assert(TimedLockable<DistributedMutex> && Pinned<DistributedMutex>);
+static_assert(!SharedLockable<DistributedMutex>);
+static_assert(TimedLockable<DistributedSharedMutex> && SharedTimedLockable<DistributedSharedMutex>);
+static_assert(Pinned<DistributedSharedMutex>);
+static_assert(noexcept(std::declval<DistributedMutex&>().unlock()));
+static_assert(noexcept(std::declval<DistributedSharedMutex&>().unlock_shared()));
 
 TEST(StdAdaptersDeathTest, OnlyTheThreadThatHoldsAMutexMayUnlockIt) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

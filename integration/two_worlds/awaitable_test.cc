@@ -37,8 +37,7 @@ class AwaitableInAWorld : public WorldTest {};
 TEST_F(AwaitableInAWorld, ACoroutineIsGrantedALockInItsTurn) {
   std::optional<Lease> held = Acquired(client_);
   // Neither the lock nor the awaitable is there any more when the answer comes.
-  Pending waiter = Awaiting(Lock(client_, path()).AcquireAsync());
-  ASSERT_TRUE(AwaitQueue(2));
+  Pending waiter = Queued(Awaiting(Lock(client_, path()).AcquireAsync()), 2);
   EXPECT_FALSE(waiter.answered());
   held.reset();
   const Lease lease = Granted(waiter);
@@ -112,12 +111,13 @@ TEST_F(AwaitableInAWorld, AWaitEndsAtItsTimeoutAndByItsStopToken) {
   EXPECT_EQ(Code(late), StatusCode::kDeadlineExceeded);
   ASSERT_TRUE(AwaitQueue(1));
   std::stop_source stop;
-  Pending stopped =
-      Awaiting(Lock(client_, path()).AcquireAsync(absl::Minutes(9), stop.get_token()));
-  ASSERT_TRUE(AwaitQueue(2));
+  const auto until_stopped = [&] {
+    return Awaiting(Lock(client_, path()).AcquireAsync(absl::Minutes(9), stop.get_token()));
+  };
+  Pending stopped = Queued(until_stopped(), 2);
   stop.request_stop();
   EXPECT_EQ(Code(stopped), StatusCode::kCancelled);
-  Pending before = Awaiting(Lock(client_, path()).AcquireAsync(absl::Minutes(9), stop.get_token()));
+  Pending before = until_stopped();
   EXPECT_EQ(Code(before), StatusCode::kCancelled);
   EXPECT_TRUE(AwaitQueue(1));
 }
@@ -126,8 +126,7 @@ TEST_F(AwaitableInAWorld, RefusalsAreAnswers) {
   Pending nowhere = Awaiting(Lock(client_, "no path").AcquireAsync());
   EXPECT_EQ(Code(nowhere), StatusCode::kInvalidArgument);
   const Lease held = Acquired(client_);
-  Pending waiter = Awaiting(Lock(client_, path()).AcquireAsync());
-  ASSERT_TRUE(AwaitQueue(2));
+  Pending waiter = Queued(Awaiting(Lock(client_, path()).AcquireAsync()), 2);
   EXPECT_EQ(client_->Close(), absl::OkStatus());
   EXPECT_EQ(Code(waiter), StatusCode::kFailedPrecondition);
 }

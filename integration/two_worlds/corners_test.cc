@@ -2,16 +2,16 @@
 //
 // Promises in the corners: answers that come late, callers that gave up, strangers in the way.
 
-#include <chrono>
 #include <future>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "integration/two_worlds/election_fixture.h"
+#include "integration/two_worlds/world_fixture.h"
 #include "lib/session/client_core.h"
 #include "lib/zk/path.h"
+#include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
 
 namespace zkrecipes::integration {
@@ -20,18 +20,11 @@ namespace {
 using absl::StatusCode;
 using ::testing::HasSubstr;
 
-class CornersInAWorld : public ElectionTest {
+class CornersInAWorld : public WorldTest {
  protected:
-  // `call` may block: it runs on a thread of its own, while the world's time goes on.
-  template <typename Call>
-  auto While(Call call) {
-    return std::async(std::launch::async, std::move(call));
-  }
-  template <typename T>
-  T Result(std::future<T>& future) {
-    EXPECT_TRUE(world().Await(
-        [&] { return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }));
-    return future.get();
+  // `timeout` may pass: on a thread of its own, while the world's time goes on.
+  static auto Verifying(const Lease& lease, absl::Duration timeout = absl::Seconds(30)) {
+    return Elsewhere([&lease, timeout] { return lease.Verify({timeout}); });
   }
   // The path of the node that this client's next beat will ask to delete.
   static std::string PathOfBeat(const Client& client) {
@@ -41,11 +34,7 @@ class CornersInAWorld : public ElectionTest {
     });
     return path.get_future().get();
   }
-};
-
-class QuietCornersInAWorld : public CornersInAWorld {
- protected:
-  // No contender watches its own node: only Verify finds out.
+  // No contender of its own watches its node: only Verify finds out.
   std::shared_ptr<Client> NewQuietClient() {
     ClientOptions options;
     options.session_timeout = kNoOwnWatches;
@@ -53,31 +42,27 @@ class QuietCornersInAWorld : public CornersInAWorld {
   }
 };
 
-TEST_F(QuietCornersInAWorld, VerifyIsNotAnsweredByAQuestionFromBeforeTheCall) {
+TEST_F(CornersInAWorld, VerifyIsNotAnsweredByAQuestionFromBeforeTheCall) {
   const auto holder = NewQuietClient();
   const Lease lease = Acquired(holder);
   Pending waiter = Queued(client_, 2);
   world().HoldReplies(*holder);
-  const auto verify = [&](absl::Duration timeout) {
-    return While([&lease, timeout] { return lease.Verify({timeout}); });
-  };
-  auto first = verify(absl::Seconds(1));
+  auto first = Verifying(lease, absl::Seconds(1));
   world().Pass(absl::Seconds(2));
-  EXPECT_EQ(Result(first).code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Result(std::move(first)).code(), StatusCode::kDeadlineExceeded);
   ASSERT_TRUE(world().Delete(lease.node()));
   EXPECT_GT(Granted(waiter).token(), lease.token());
-  auto second = verify(absl::Seconds(30));
+  auto second = Verifying(lease);
   world().Pass(absl::Seconds(1));
   world().Reconnect(*holder);  // now the late answer to the first question comes
-  EXPECT_EQ(Result(second).code(), StatusCode::kAborted);
+  EXPECT_EQ(Result(std::move(second)).code(), StatusCode::kAborted);
 }
 
-TEST_F(QuietCornersInAWorld, ALeaseThatVerifyFoundGoneSaysSo) {
+TEST_F(CornersInAWorld, ALeaseThatVerifyFoundGoneSaysSo) {
   const auto holder = NewQuietClient();
   Lease lease = Acquired(holder);
   ASSERT_TRUE(world().Delete(lease.node()));
-  auto verified = While([&lease] { return lease.Verify(); });
-  EXPECT_EQ(Result(verified).code(), StatusCode::kAborted);
+  EXPECT_EQ(Result(Verifying(lease)).code(), StatusCode::kAborted);
   ExpectLost(std::move(lease), "deleted its node");
 }
 
@@ -88,8 +73,7 @@ TEST_F(CornersInAWorld, AStrangerWhoKnowsWhereBeatsGoEndsNoLease) {
   ASSERT_TRUE(world().Create(zk::ParentPath(beat)));
   ASSERT_TRUE(world().Create(beat));
   ASSERT_TRUE(world().Create(beat + "/x"));
-  auto verified = While([&lease] { return lease.Verify(); });
-  EXPECT_EQ(Result(verified), absl::OkStatus());
+  EXPECT_EQ(Result(Verifying(lease)), absl::OkStatus());
   EXPECT_NE(PathOfBeat(*holder), beat);
   world().Pass(absl::Seconds(5));  // more than two beats
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
@@ -107,19 +91,20 @@ TEST_F(CornersInAWorld, AnUpgradeIsNotGrantedWhenTheSharedLeaseIsLostMeanwhile) 
   std::optional<absl::StatusOr<Lease>> others = ReadWriteLock(other, path()).AcquireShared();
   ASSERT_TRUE(others->ok());
   const std::string node = mine->node();
-  auto upgraded = While([&] { return lock.Upgrade(*mine).status(); });
+  auto upgraded = Elsewhere([&] { return lock.Upgrade(*mine).status(); });
   ASSERT_TRUE(AwaitQueue(3));
   world().Pass(absl::Seconds(3));  // by then the upgrade watches its own node
   ASSERT_TRUE(world().Delete(node));
   ASSERT_TRUE(AwaitQueue(2));
   others.reset();
-  EXPECT_EQ(Result(upgraded).code(), StatusCode::kAborted);
+  EXPECT_EQ(Result(std::move(upgraded)).code(), StatusCode::kAborted);
 }
 
 TEST_F(CornersInAWorld, AnotherClientsLeaseIsAnInvalidArgumentOfProclaim) {
   const auto leader = NewClient();
-  const Lease lease = Elected(Election(leader, "a", "1"));
-  const absl::Status status = Election(client_).Proclaim(lease, "2");
+  const auto lease = LeaderElection(leader, path(), {"a", "1"}).Campaign();
+  ASSERT_TRUE(lease.ok());
+  const absl::Status status = LeaderElection(client_, path()).Proclaim(*lease, "2");
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another client's"));
 }

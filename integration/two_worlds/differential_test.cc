@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -29,17 +30,19 @@ namespace {
 constexpr size_t kSessions = 3;
 
 // The first has no credentials; the others share what they make only in part.
-SideOptions OptionsOf(size_t i) {
-  if (i == 0) return {};
+ZkSession::Options OptionsOf(size_t i) {
+  if (i == 0) return {.timeout = absl::Seconds(30)};
   const std::string credentials = i == 1 ? "alice:secret" : "bob:secret";
-  return {credentials,
-          {zk::AclEntry{31, "auth", ""}, zk::AclEntry{i == 1 ? 1 : 5, "world", "anyone"}}};
+  return {.timeout = absl::Seconds(30),
+          .credentials = credentials,
+          .acl = {zk::AclEntry{31, "auth", ""}, zk::AclEntry{i == 1 ? 1 : 5, "world", "anyone"}}};
 }
 
 // The sessions of one world, and names for what differs between worlds.
+template <typename Side>
 class Half {
  public:
-  using Make = std::function<std::unique_ptr<Side>(const SideOptions&)>;
+  using Make = std::function<std::unique_ptr<Side>(const ZkSession::Options&)>;
 
   Half(std::string root, Make make) : root_(std::move(root)), make_(std::move(make)) {
     for (size_t i = 0; i < kSessions; ++i) Open(i);
@@ -105,11 +108,12 @@ class Differential : public EnsembleTest {
     random_.seed(seed);
     testing::memory::Simulation simulation;
     const std::string root = absl::StrFormat("/differential-%016x", std::random_device()());
-    Half model(root, [&](const SideOptions& o) { return NewMemorySide(&simulation, o); });
-    Half servers(root, NewServerSide);
-    model_ = &model;
-    servers_ = &servers;
+    model_.emplace(root,
+                   [&](const auto& o) { return std::make_unique<MemorySide>(o, &simulation); });
+    servers_.emplace(root, [](const auto& o) { return std::make_unique<ServerSide>(o); });
     for (int step = 0; step < steps && !HasFailure(); ++step) Step();
+    servers_.reset();
+    model_.reset();  // before its simulation
     if (HasFailure()) ADD_FAILURE() << "seed " << seed << ":\n" << absl::StrJoin(story_, "\n");
   }
 
@@ -158,23 +162,24 @@ class Differential : public EnsembleTest {
     const size_t i = Below(kSessions);
     const size_t what = Below(30);
     if (what == 0) {
-      Both(absl::StrCat(i, " ends its session"), [i](Half& half) { half.Open(i); });
+      Both(absl::StrCat(i, " ends its session"), [i](auto& half) { half.Open(i); });
     } else if (what == 1) {
-      Both(absl::StrCat(i, " expires"), [i](Half& half) {
+      Both(absl::StrCat(i, " expires"), [i](auto& half) {
         half.Expire(i);
         half.Open(i);
       });
     } else if (what == 2) {
-      Both(absl::StrCat(i, " loses its connection"), [i](Half& half) { half.Break(i); });
+      Both(absl::StrCat(i, " loses its connection"), [i](auto& half) { half.Break(i); });
       for (size_t n = Below(6); n > 0; --n) Ask((i + 1 + Below(kSessions - 1)) % kSessions, i);
-      Both(absl::StrCat(i, " has a connection again"), [i](Half& half) { half.Restore(i); });
+      Both(absl::StrCat(i, " has a connection again"), [i](auto& half) { half.Restore(i); });
     } else {
       Ask(i, kSessions);
     }
     Compare(kSessions);
   }
 
-  void Both(std::string what, const std::function<void(Half&)>& act) {
+  template <typename Act>
+  void Both(std::string what, Act act) {
     story_.push_back(std::move(what));
     act(*model_);
     act(*servers_);
@@ -207,8 +212,8 @@ class Differential : public EnsembleTest {
   std::mt19937_64 random_;
   std::vector<std::string> story_;
   std::vector<std::string> made_;
-  Half* model_ = nullptr;
-  Half* servers_ = nullptr;
+  std::optional<Half<MemorySide>> model_;
+  std::optional<Half<ServerSide>> servers_;
 };
 
 // ZKRECIPES_DIFFERENTIAL_SEEDS=1000 plays more than the ten that every run has time for.

@@ -1,41 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LeaderElection::RunWhileLeading, in every world.
+// LeaderElection::RunWhileLeading, also as other libraries' suites play it (docs/peers.md), in every world.
+
+#include <atomic>
+#include <semaphore>
+#include <stop_token>
+#include <thread>
+#include <utility>
 
 #include "absl/time/clock.h"
 
 #include "integration/two_worlds/election_fixture.h"
-#include "zkrecipes/leader_election.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
 
-TEST_F(ElectionInAWorld, AWorkerLeadsAgainAfterALostSessionAndADeletedNode) {
-  WorkThread worker(Election(client_));
-  ASSERT_TRUE(world().Await([&] { return worker.terms() == 1; }));
-  world().Expire(*client_);
-  ASSERT_TRUE(world().Await([&] { return worker.terms() == 2; }));
-  world().Pass(absl::Seconds(8));  // by then it watches its own node
-  ASSERT_TRUE(world().Delete(worker.node()));
-  ASSERT_TRUE(world().Await([&] { return worker.terms() == 3; }));
-  ExpectStops(worker);
-  EXPECT_TRUE(AwaitQueue(0));
-}
+// A thread in RunWhileLeading. Its work lasts until the lease is lost or it is told to stop; while it
+// is brief, the work returns at once.
+class WorkThread {
+ public:
+  explicit WorkThread(LeaderElection election) : election_(std::move(election)) {
+    thread_ = std::thread([this] {
+      status_ =
+          election_.RunWhileLeading(stop_.get_token(), [this](const Lease& lease) { Work(lease); });
+      ended_ = true;
+    });
+  }
+  ~WorkThread() { (void)Stop(); }
 
-TEST_F(ElectionInAWorld, AWorkerThatWaitsLeavesTheQueueWhenItIsStopped) {
-  const Lease lease = Elected(Election(client_));
-  WorkThread worker(Election(client_));
-  ASSERT_TRUE(AwaitQueue(2));
-  ExpectStops(worker);
-  EXPECT_EQ(worker.terms(), 0);
-  EXPECT_TRUE(AwaitQueue(1));
-}
+  int terms() const { return terms_; }
+  bool working() const { return working_; }
+  bool ended() const { return ended_; }
+  void set_brief() {
+    brief_ = true;
+    changes_.release();
+  }
+  void RequestStop() { stop_.request_stop(); }
+  // Waits for the thread, which may be waiting for the world's time.
+  absl::Status Stop() {
+    RequestStop();
+    if (thread_.joinable()) thread_.join();
+    return status_;
+  }
 
-TEST_F(ElectionInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
+ private:
+  void Work(const Lease& lease) {
+    EXPECT_GT(lease.token(), std::exchange(term_, lease.token()));
+    working_ = true;
+    ++terms_;
+    {
+      const std::stop_callback on_loss(lease.lost(), [this] { changes_.release(); });
+      const std::stop_callback on_stop(stop_.get_token(), [this] { changes_.release(); });
+      while (!brief_ && !lease.lost().stop_requested() && !stop_.stop_requested()) {
+        changes_.acquire();
+      }
+    }
+    working_ = false;
+  }
+
+  LeaderElection election_;
+  std::stop_source stop_;
+  std::atomic<int> terms_ = 0;
+  std::atomic<bool> brief_ = false, working_ = false, ended_ = false;
+  std::counting_semaphore<> changes_{0};  // of what may end the work
+  FencingToken term_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+class WorkInAWorld : public ElectionInAWorld {
+ protected:
+  // In its `terms`th term, or a later one.
+  bool AwaitWork(const WorkThread& worker, int terms = 1) {
+    return world().Await([&] { return worker.working() && worker.terms() >= terms; });
+  }
+  bool AwaitEnd(const WorkThread& worker) {
+    return world().Await([&] { return worker.ended(); });
+  }
+  void ExpectStops(WorkThread& worker) {
+    worker.RequestStop();
+    EXPECT_TRUE(AwaitEnd(worker));
+    EXPECT_EQ(worker.Stop(), absl::OkStatus());
+    EXPECT_FALSE(worker.working());
+  }
+};
+
+TEST_F(WorkInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
   WorkThread worker(Election(client_));
-  worker.set_brief(true);
+  worker.set_brief();
   for (int i = 0; i < 30; ++i) {  // after 0, 0.1, 0.3, 0.7, 1.5 s, or more on a slow machine
     world().Pass(absl::Milliseconds(100));
     absl::SleepFor(absl::Milliseconds(2));
@@ -47,25 +101,26 @@ TEST_F(ElectionInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
   EXPECT_TRUE(AwaitQueue(0));
 }
 
-TEST_F(ElectionInAWorld, AWorkerEndsWithAnErrorThatStays) {
+TEST_F(WorkInAWorld, AWorkerEndsWithAnErrorThatStays) {
   WorkThread bad(Election(client_, "two\nlines"));
-  ASSERT_TRUE(world().Await([&] { return bad.ended(); }));
+  ASSERT_TRUE(AwaitEnd(bad));
   EXPECT_EQ(bad.Stop().code(), StatusCode::kInvalidArgument);
   WorkThread worker(Election(client_));
-  ASSERT_TRUE(world().Await([&] { return worker.terms() == 1; }));
+  ASSERT_TRUE(AwaitWork(worker));
   EXPECT_EQ(client_->Close(), absl::OkStatus());
-  ASSERT_TRUE(world().Await([&] { return worker.ended(); }));
+  ASSERT_TRUE(AwaitEnd(worker));
   EXPECT_EQ(worker.Stop().code(), StatusCode::kFailedPrecondition);
 }
-
-// ---- As other libraries' suites play it (docs/peers.md) -------------------------------------------
-
-class WorkInAWorld : public ElectionTest {};
 
 TEST_F(WorkInAWorld, ThatIsStoppedLeavesNoNodeAndTheOtherWorks) {
   WorkThread first(Election(client_, "one"));
   EXPECT_TRUE(AwaitWork(first));
+  WorkThread waiting(Election(client_, "never"));
+  EXPECT_TRUE(AwaitQueue(2));
   WorkThread second(Election(client_, "two"));
+  EXPECT_TRUE(AwaitQueue(3));
+  ExpectStops(waiting);
+  EXPECT_EQ(waiting.terms(), 0);
   EXPECT_TRUE(AwaitQueue(2));
   EXPECT_TRUE(AwaitLeader(client_, "one"));
   ExpectStops(first);

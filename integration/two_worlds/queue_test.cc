@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock's queue while nothing goes wrong, in every world.
+// The queue of a lock or an election while nothing goes wrong, and that of a strict lock, in every world.
 
+#include <array>
 #include <future>
 #include <memory>
 #include <optional>
@@ -15,14 +16,22 @@ namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class QueueInAWorld : public WorldTest {
+class QueueInAWorld : public RecipeTest {
  protected:
-  QueueInAWorld() : WorldTest(kNoOwnWatches) {}
+  QueueInAWorld() : RecipeTest(kNoOwnWatches) {}
 
+  // Queued in this order behind a holder.
+  std::vector<Pending> WaitersOf(const std::array<std::shared_ptr<Client>, 4>& clients) {
+    std::vector<Pending> waiting;
+    for (const auto& client : clients) waiting.push_back(Queued(client, waiting.size() + 2));
+    return waiting;
+  }
   // Grants in the order of arrival, with growing tokens.
   void ExpectTurns(Lease held, std::vector<Pending>& waiting) {
     for (Pending& waiter : waiting) {
@@ -34,8 +43,9 @@ class QueueInAWorld : public WorldTest {
     }
   }
 };
+INSTANTIATE_TEST_SUITE_P(, QueueInAWorld, kRecipes, NameOf);
 
-TEST_F(QueueInAWorld, AGrantIsOneNodeWhoseCzxidIsTheToken) {
+TEST_P(QueueInAWorld, AGrantIsOneNodeWhoseCzxidIsTheToken) {
   Lease lease = Acquired(client_);
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
   EXPECT_GT(lease.remaining(), absl::ZeroDuration());
@@ -49,54 +59,45 @@ TEST_F(QueueInAWorld, AGrantIsOneNodeWhoseCzxidIsTheToken) {
   EXPECT_THAT(Queue(), IsEmpty());
 }
 
-TEST_F(QueueInAWorld, ClientsHaveTheirTurnsInTheOrderOfArrival) {
-  auto first = NewClient();
-  Lease lease = Acquired(first);
-  std::vector<std::shared_ptr<Client>> clients;
-  std::vector<Pending> waiting;
-  for (size_t i = 0; i < 4; ++i) {
-    clients.push_back(NewClient());
-    waiting.push_back(Queued(clients.back(), i + 2));
-  }
+TEST_P(QueueInAWorld, ClientsHaveTheirTurnsInTheOrderOfArrival) {
+  Lease lease = Acquired(client_);
+  const auto clients = NewClients<4>();
+  std::vector<Pending> waiting = WaitersOf(clients);
   ExpectTurns(std::move(lease), waiting);
 }
 
-TEST_F(QueueInAWorld, AcquiresOfOneClientHaveTheirTurnsInTheOrderOfArrival) {
+TEST_P(QueueInAWorld, AcquiresOfOneClientHaveTheirTurnsInTheOrderOfArrival) {
   Lease lease = Acquired(client_);
   std::vector<Pending> waiting;
-  for (size_t i = 0; i < 10; ++i) waiting.emplace_back(client_, path());
+  for (size_t i = 0; i < 10; ++i) waiting.push_back(Ask(client_));
   ASSERT_TRUE(AwaitQueue(11));
   ExpectTurns(std::move(lease), waiting);
 }
 
-TEST_F(QueueInAWorld, EachWaiterWatchesOneNodeAndAReleaseFiresOneWatch) {
-  std::vector<std::shared_ptr<Client>> clients = {NewClient()};
-  std::optional<Lease> lease = Acquired(clients[0]);
-  std::vector<Pending> waiting;
-  for (size_t i = 0; i < 4; ++i) {
-    clients.push_back(NewClient());
-    waiting.push_back(Queued(clients.back(), i + 2));
-  }
+TEST_P(QueueInAWorld, EachWaiterWatchesOneNodeAndAReleaseFiresOneWatch) {
+  std::optional<Lease> lease = Acquired(client_);
+  const auto clients = NewClients<4>();
+  std::vector<Pending> waiting = WaitersOf(clients);
   EXPECT_TRUE(AwaitWatches(4));
   lease.reset();
   const Lease next = Granted(waiting[0]);
   EXPECT_TRUE(AwaitWatches(3));
 }
 
-TEST_F(QueueInAWorld, ATryTakesAFreeLock) {
-  auto tried = Lock(client_, path()).TryAcquire();
+TEST_P(QueueInAWorld, ATryTakesAFreeLock) {
+  auto tried = Try(client_);
   ASSERT_TRUE(tried.ok()) << tried.status();
   ASSERT_TRUE(tried->acquired());
   EXPECT_THAT(Queue(), ElementsAre((*std::move(tried)).lease().node()));
   EXPECT_TRUE(AwaitQueue(0));
 }
 
-TEST_F(QueueInAWorld, ATryOfABusyLockQueuesNobody) {
+TEST_P(QueueInAWorld, ATryOfABusyLockQueuesNobody) {
   const auto [holder, other] = NewClients<2>();
   const Lease lease = Acquired(holder);
   CatchUp(other);
   for (const auto& client : {holder, other}) {
-    auto tried = Lock(client, path()).TryAcquire();
+    auto tried = Try(client);
     ASSERT_TRUE(tried.ok()) << tried.status();
     EXPECT_FALSE(tried->acquired());
   }
@@ -105,23 +106,22 @@ TEST_F(QueueInAWorld, ATryOfABusyLockQueuesNobody) {
   EXPECT_EQ(Number(Queue().back()), "0000000001");
 }
 
-TEST_F(QueueInAWorld, ATryThatWasBusyTakesTheLockOnceItIsFree) {
+TEST_P(QueueInAWorld, ATryThatWasBusyTakesTheLockOnceItIsFree) {
   auto holder = NewClient();
   Lease lease = Acquired(holder);
-  Lock lock(NewClient(), path());
-  EXPECT_FALSE(lock.TryAcquire()->acquired());
+  auto other = NewClient();
+  EXPECT_FALSE(Try(other)->acquired());
   EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
   // Another server may hear of it a moment later.
-  EXPECT_TRUE(world().Await([&] { return lock.TryAcquire()->acquired(); }));
+  EXPECT_TRUE(world().Await([&] { return Try(other)->acquired(); }));
 }
 
-TEST_F(QueueInAWorld, OfManyTriesAtOnceOneTakesTheLockAndTheOthersLeaveNothing) {
+TEST_P(QueueInAWorld, OfManyTriesAtOnceOneTakesTheLockAndTheOthersLeaveNothing) {
   const auto clients = NewClients<3>();
   std::vector<std::future<absl::StatusOr<TryResult>>> tries;
   for (size_t i = 0; i < 12; ++i) {
-    tries.push_back(std::async(std::launch::async, [this, client = clients[i % clients.size()]] {
-      return Lock(client, path()).TryAcquire();
-    }));
+    tries.push_back(std::async(
+        std::launch::async, [this, client = clients[i % clients.size()]] { return Try(client); }));
   }
   std::vector<Lease> leases;
   for (auto& answer : tries) {
@@ -134,9 +134,9 @@ TEST_F(QueueInAWorld, OfManyTriesAtOnceOneTakesTheLockAndTheOthersLeaveNothing) 
   EXPECT_THAT(Queue(), ElementsAre(leases[0].node()));
 }
 
-TEST_F(QueueInAWorld, AHolderThatAcquiresAgainWaitsForItselfAndStillHolds) {
+TEST_P(QueueInAWorld, AHolderThatAcquiresAgainWaitsForItselfAndStillHolds) {
   std::optional<Lease> lease = Acquired(client_);
-  Pending again(client_, path(), {.timeout = absl::Seconds(1)});
+  Pending again = Ask(client_, {.timeout = absl::Seconds(1)});
   EXPECT_EQ(Code(again), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(lease->state(), Lease::State::kHeld);
   Pending next = Queued(client_, 2);
@@ -145,7 +145,7 @@ TEST_F(QueueInAWorld, AHolderThatAcquiresAgainWaitsForItselfAndStillHolds) {
   EXPECT_TRUE(Answer(next).ok());
 }
 
-TEST_F(QueueInAWorld, ATimedOutOrCancelledWaitLeavesNeitherNodeNorWatch) {
+TEST_P(QueueInAWorld, ATimedOutOrCancelledWaitLeavesNeitherNodeNorWatch) {
   const auto [holder, other] = NewClients<2>();
   const Lease lease = Acquired(holder);
   std::stop_source stop;
@@ -153,7 +153,7 @@ TEST_F(QueueInAWorld, ATimedOutOrCancelledWaitLeavesNeitherNodeNorWatch) {
       {{.timeout = absl::Seconds(1)}, StatusCode::kDeadlineExceeded},
       {{.cancel = stop.get_token()}, StatusCode::kCancelled}};
   for (const auto& [wait, code] : ends) {
-    Pending waiter(other, path(), wait);
+    Pending waiter = Ask(other, wait);
     ASSERT_TRUE(AwaitWatches(1));
     if (code == StatusCode::kCancelled) stop.request_stop();
     EXPECT_EQ(Code(waiter), code);
@@ -164,20 +164,65 @@ TEST_F(QueueInAWorld, ATimedOutOrCancelledWaitLeavesNeitherNodeNorWatch) {
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
 }
 
-TEST_F(QueueInAWorld, AWaiterBehindOneThatGaveUpStillGetsItsTurnAndNotBefore) {
+TEST_P(QueueInAWorld, AWaiterBehindOneThatGaveUpStillGetsItsTurnAndNotBefore) {
   const auto [holder, other] = NewClients<2>();
   std::optional<Lease> lease = Acquired(holder);
   std::stop_source stop;
-  Pending gives_up(other, path(), {.cancel = stop.get_token()});
-  ASSERT_TRUE(AwaitQueue(2));
+  Pending gives_up = Queued(Ask(other, {.cancel = stop.get_token()}), 2);
   Pending waiter = Queued(other, 3);
   ASSERT_TRUE(AwaitWatches(2));
   stop.request_stop();
   ASSERT_TRUE(AwaitQueue(2));
   ASSERT_TRUE(AwaitWatches(1));
   EXPECT_FALSE(waiter.answered());
+  EXPECT_EQ(gives_up.answers(), 1);
   lease.reset();
   EXPECT_TRUE(Answer(waiter).ok());
+}
+
+// ---- Strict mode: the contender behind a holder that vanished waits the lock delay ------------------
+
+constexpr absl::Duration kDelay = absl::Seconds(4);
+
+class StrictInAWorld : public WorldTest {
+ protected:
+  Pending Ask(const std::shared_ptr<Client>& client, WaitOptions wait = {}) override {
+    return Pending(client, path(), std::move(wait), LockOptions{kDelay});
+  }
+
+  const std::shared_ptr<Client> other_ = NewClient();
+};
+
+TEST_F(StrictInAWorld, ThereIsNoDelayAfterARelease) {
+  std::optional<Lease> lease = Acquired(client_);
+  EXPECT_THAT(world().Paths(path()), Contains(EndsWith("/zkrecipes-holder")));
+  Pending waiter = Queued(other_, 2);
+  const FencingToken token = lease->token();
+  lease.reset();
+  EXPECT_GT(Granted(waiter).token(), token);
+}
+
+TEST_F(StrictInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
+  const Lease lease = Acquired(client_);
+  Pending waiter = Queued(other_, 2);
+  world().Expire(*client_);
+  ASSERT_TRUE(AwaitQueue(1));
+  world().Pass(kDelay / 2);
+  EXPECT_FALSE(waiter.answered());
+  EXPECT_TRUE(AwaitState(lease, Lease::State::kLost));
+  EXPECT_GT(Granted(waiter).token(), lease.token());
+}
+
+TEST_F(StrictInAWorld, AWaitThatIsInterruptedBeginsAnew) {
+  const Lease lease = Acquired(client_);
+  world().Expire(*client_);
+  Pending waiter = Ask(other_);
+  world().Pass(kDelay / 2);
+  EXPECT_FALSE(waiter.answered());
+  world().Expire(*other_);  // it is queued again, and has seen no holder yet
+  world().Pass(kDelay * 3 / 4);
+  EXPECT_FALSE(waiter.answered());
+  EXPECT_GT(Granted(waiter).token(), lease.token());
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 //
 // Upgrades and downgrades of the read/write lock, in every world.
 
-#include <atomic>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <thread>
 #include <utility>
 
 #include "integration/two_worlds/read_write_fixture.h"
@@ -17,76 +16,43 @@ namespace {
 using absl::StatusCode;
 using ::testing::ElementsAre;
 
-// An upgrade that has to wait, on a thread of its own.
-class Upgrading {
- public:
-  Upgrading(ReadWriteLock lock, Lease& shared, WaitOptions wait = {})
-      : thread_([this, lock = std::move(lock), &shared, wait]() mutable {
-          answer_ = lock.Upgrade(shared, wait);
-          done_ = true;
-        }) {}
-  bool done() const { return done_; }
-  absl::StatusOr<Lease> Answer() {
-    thread_.join();
-    return *std::move(answer_);
-  }
-
- private:
-  std::atomic<bool> done_ = false;
-  std::optional<absl::StatusOr<Lease>> answer_;
-  std::jthread thread_;
-};
-
 class ReadWriteChangeInAWorld : public ReadWriteTest {
  protected:
   ReadWriteChangeInAWorld() : ReadWriteTest(kNoOwnWatches) {}
 
-  bool AwaitDone(const Upgrading& upgrading) {
-    return world().Await([&] { return upgrading.done(); });
+  // An upgrade that has to wait, on a thread of its own.
+  std::future<absl::StatusOr<Lease>> Upgrading(Lease& shared, WaitOptions wait = {}) {
+    return Elsewhere(
+        [lock = lock(), &shared, wait]() mutable { return lock.Upgrade(shared, wait); });
   }
 
   std::shared_ptr<Client> other_ = NewClient();
 };
 
-TEST_F(ReadWriteChangeInAWorld, TheOnlyReaderIsUpgradedWithALargerToken) {
-  Lease shared = Reading(client_);
-  const FencingToken before = shared.token();
-  auto exclusive = lock().Upgrade(shared);
-  ASSERT_TRUE(exclusive.ok()) << exclusive.status();
-  EXPECT_EQ(exclusive->sequencer().mode, "exclusive");
-  EXPECT_GT(exclusive->token(), before);
-  EXPECT_EQ(shared.state(), Lease::State::kReleased);
-  EXPECT_TRUE(AwaitQueue(1));
-  EXPECT_THAT(Queue(), ElementsAre(exclusive->node()));
-  EXPECT_FALSE(LockOf(other_).TryAcquireShared()->acquired());
-}
-
 TEST_F(ReadWriteChangeInAWorld, AnUpgradeWaitsForTheOtherReaders) {
   std::optional<Lease> other = Reading(other_);
   Lease shared = Reading(client_);
-  Upgrading upgrading(lock(), shared);
+  auto upgrading = Upgrading(shared);
   ASSERT_TRUE(AwaitQueue(3));
   ASSERT_TRUE(AwaitWatches(1));
-  EXPECT_FALSE(upgrading.done());
+  EXPECT_FALSE(Ready(upgrading));
   EXPECT_EQ(shared.state(), Lease::State::kHeld);
   other.reset();
-  ASSERT_TRUE(AwaitDone(upgrading));
-  EXPECT_TRUE(upgrading.Answer().ok());
+  EXPECT_TRUE(Result(std::move(upgrading)).ok());
 }
 
 TEST_F(ReadWriteChangeInAWorld, OfTwoUpgradesTheSecondFailsAtOnceAndTheFirstIsGrantedOnceItLeaves) {
   Lease first = Reading(client_);
   std::optional<Lease> second = Reading(other_);
-  Upgrading upgrading(lock(), first);
+  auto upgrading = Upgrading(first);
   ASSERT_TRUE(AwaitQueue(3));
   auto refused = LockOf(other_).Upgrade(*second);
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition) << refused.status();
   EXPECT_EQ(second->state(), Lease::State::kHeld);
   EXPECT_TRUE(AwaitQueue(3));
-  EXPECT_FALSE(upgrading.done());
+  EXPECT_FALSE(Ready(upgrading));
   second.reset();
-  ASSERT_TRUE(AwaitDone(upgrading));
-  EXPECT_TRUE(upgrading.Answer().ok());
+  EXPECT_TRUE(Result(std::move(upgrading)).ok());
 }
 
 TEST_F(ReadWriteChangeInAWorld, AnUpgradeFailsAtOnceBehindAQueuedWriter) {
@@ -104,11 +70,10 @@ TEST_F(ReadWriteChangeInAWorld, AnUpgradeThatGivesUpKeepsTheReader) {
   const Lease other = Reading(other_);
   Lease shared = Reading(client_);
   std::stop_source stop;
-  Upgrading upgrading(lock(), shared, {.cancel = stop.get_token()});
+  auto upgrading = Upgrading(shared, {.cancel = stop.get_token()});
   ASSERT_TRUE(AwaitQueue(3));
   stop.request_stop();
-  ASSERT_TRUE(AwaitDone(upgrading));
-  EXPECT_EQ(upgrading.Answer().status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(Result(std::move(upgrading)).status().code(), StatusCode::kCancelled);
   EXPECT_EQ(shared.state(), Lease::State::kHeld);
   EXPECT_TRUE(AwaitQueue(2));
   EXPECT_TRUE(AwaitWatches(0));
@@ -128,6 +93,11 @@ TEST_F(ReadWriteChangeInAWorld, ADowngradeKeepsItsTokenAndLetsReadersInUpToTheNe
   EXPECT_EQ(shared->Verify(), absl::OkStatus());
   std::optional<Lease> reading = Granted(reader);
   EXPECT_TRUE(AwaitQueue(4));
+  const ContenderInfo listed = ListContenders(*client_, path())->front();
+  EXPECT_EQ(listed.mode, "shared");
+  EXPECT_TRUE(listed.holds);
+  EXPECT_EQ(listed.token, token);
+  EXPECT_GT(listed.node_czxid, token.value());
   EXPECT_FALSE(writer.answered());
   EXPECT_FALSE(later.answered());
   reading.reset();
@@ -137,32 +107,24 @@ TEST_F(ReadWriteChangeInAWorld, ADowngradeKeepsItsTokenAndLetsReadersInUpToTheNe
   EXPECT_GT(Granted(writer).token(), token);
 }
 
-TEST_F(ReadWriteChangeInAWorld, ALeaseMayGoUpAndDownAgain) {
+TEST_F(ReadWriteChangeInAWorld, ALeaseMayGoUpWithALargerTokenAndDownAgain) {
   Lease shared = Reading(client_);
   FencingToken last = shared.token();
   for (int i = 0; i < 3; ++i) {
     auto exclusive = lock().Upgrade(shared);
     ASSERT_TRUE(exclusive.ok()) << exclusive.status();
-    EXPECT_GT(exclusive->token(), last);
-    last = exclusive->token();
+    EXPECT_EQ(exclusive->sequencer().mode, "exclusive");
+    EXPECT_GT(exclusive->token(), std::exchange(last, exclusive->token()));
+    EXPECT_EQ(shared.state(), Lease::State::kReleased);
+    EXPECT_TRUE(AwaitQueue(1));
+    EXPECT_THAT(Queue(), ElementsAre(exclusive->node()));
+    EXPECT_FALSE(LockOf(other_).TryAcquireShared()->acquired());
     auto again = lock().Downgrade(*exclusive);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->token(), last);
     shared = *std::move(again);
+    EXPECT_TRUE(AwaitQueue(1));
   }
-  EXPECT_TRUE(AwaitQueue(1));
-}
-
-TEST_F(ReadWriteChangeInAWorld, TheQueueIsListedWithTheTokenOfADowngradedWriter) {
-  Lease exclusive = Writing(client_);
-  const auto shared = lock().Downgrade(exclusive);
-  ASSERT_TRUE(AwaitQueue(1));
-  const auto queue = ListContenders(*client_, path());
-  ASSERT_EQ(queue->size(), 1u);
-  EXPECT_EQ(queue->front().mode, "shared");
-  EXPECT_TRUE(queue->front().holds);
-  EXPECT_EQ(queue->front().token, shared->token());
-  EXPECT_GT(queue->front().node_czxid, shared->token().value());
 }
 
 TEST_F(ReadWriteChangeInAWorld, ALeaseThatIsLostIsNeitherUpgradedNorDowngraded) {
@@ -178,11 +140,10 @@ TEST_F(ReadWriteChangeInAWorld, ALeaseThatIsLostIsNeitherUpgradedNorDowngraded) 
 TEST_F(ReadWriteChangeInAWorld, ASessionThatExpiresEndsAnUpgradeThatWaits) {
   const Lease other = Reading(other_);
   Lease shared = Reading(client_);
-  Upgrading upgrading(lock(), shared);
+  auto upgrading = Upgrading(shared);
   ASSERT_TRUE(AwaitQueue(3));
   world().Expire(*client_);
-  ASSERT_TRUE(AwaitDone(upgrading));
-  EXPECT_EQ(upgrading.Answer().status().code(), StatusCode::kAborted);
+  EXPECT_EQ(Result(std::move(upgrading)).status().code(), StatusCode::kAborted);
   ExpectLost(std::move(shared), "its session expired");
   EXPECT_TRUE(AwaitQueue(1));
 }

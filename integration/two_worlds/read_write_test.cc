@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,27 +17,43 @@ namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::SizeIs;
+
+auto IsListed(const char* mode, bool holds) {
+  return AllOf(Field(&ContenderInfo::mode, mode), Field(&ContenderInfo::holds, holds));
+}
 
 class ReadWriteInAWorld : public ReadWriteTest {
  protected:
   ReadWriteInAWorld() : ReadWriteTest(kNoOwnWatches) {}
 };
 
+// As does a lock on its path.
 TEST_F(ReadWriteInAWorld, AWriterHoldsItAlone) {
-  std::optional<Lease> lease = Writing(client_);
-  EXPECT_EQ(lease->sequencer().mode, "exclusive");
-  auto reader = Queued(Read(), 2);
-  auto next = Queued(Write(), 3);
-  EXPECT_TRUE(AwaitWatches(2));
-  EXPECT_FALSE(reader.answered());
-  EXPECT_FALSE(next.answered());
-  lease.reset();
-  lease = Granted(reader);
-  EXPECT_FALSE(next.answered());
-  lease.reset();
-  EXPECT_TRUE(Answer(next).ok());
+  for (const bool is_lock : {false, true}) {
+    SCOPED_TRACE(is_lock ? "a lock" : "a writer");
+    Pending writer = is_lock ? Ask(client_) : Write();
+    std::optional<Lease> lease = Granted(writer);
+    EXPECT_EQ(lease->sequencer().mode, "exclusive");
+    auto reader = Queued(Read(), 2);
+    auto next = Queued(is_lock ? Ask(client_) : Write(), 3);
+    EXPECT_TRUE(AwaitWatches(2));
+    EXPECT_FALSE(reader.answered());
+    EXPECT_FALSE(next.answered());
+    EXPECT_THAT(*ListContenders(*client_, path()),
+                ElementsAre(IsListed("exclusive", true), IsListed("shared", false),
+                            IsListed("exclusive", false)));
+    lease.reset();
+    lease = Granted(reader);
+    EXPECT_FALSE(next.answered());
+    lease.reset();
+    lease = Granted(next);
+    lease.reset();
+    ASSERT_TRUE(AwaitQueue(0));
+  }
 }
 
 TEST_F(ReadWriteInAWorld, AQueuedWriterHoldsBackLaterReaders) {
@@ -96,20 +113,6 @@ TEST_F(ReadWriteInAWorld, ATryIsToldWhetherItIsBusyForItsMode) {
   EXPECT_FALSE(lock().TryAcquireShared()->acquired());
 }
 
-TEST_F(ReadWriteInAWorld, ALockOnItsPathQueuesAsAWriter) {
-  std::optional<Lease> locked = Acquired(client_);
-  auto reader = Queued(Read(), 2);
-  EXPECT_TRUE(AwaitWatches(1));
-  EXPECT_FALSE(reader.answered());
-  locked.reset();
-  std::optional<Lease> reading = Granted(reader);
-  auto lock = Queued(client_, 2);
-  EXPECT_TRUE(AwaitWatches(1));
-  EXPECT_FALSE(lock.answered());
-  reading.reset();
-  EXPECT_TRUE(Answer(lock).ok());
-}
-
 TEST_F(ReadWriteInAWorld, AWriterThatGivesUpLetsTheReadersBehindItGo) {
   const Lease reading = Reading(client_);
   std::stop_source stop;
@@ -118,17 +121,6 @@ TEST_F(ReadWriteInAWorld, AWriterThatGivesUpLetsTheReadersBehindItGo) {
   EXPECT_FALSE(later.answered());
   stop.request_stop();
   EXPECT_TRUE(Answer(later).ok());
-}
-
-TEST_F(ReadWriteInAWorld, ReadersAndWritersAreListedInOrder) {
-  const Lease writing = Writing(client_);
-  auto reader = Queued(Read(), 2);
-  const auto queue = ListContenders(*client_, path());
-  ASSERT_EQ(queue->size(), 2u);
-  EXPECT_EQ((*queue)[0].mode, "exclusive");
-  EXPECT_TRUE((*queue)[0].holds);
-  EXPECT_EQ((*queue)[1].mode, "shared");
-  EXPECT_FALSE((*queue)[1].holds);
 }
 
 // ---- As other libraries' suites play it (docs/peers.md) -------------------------------------------
@@ -151,8 +143,7 @@ TEST_F(ReadersAndWritersInAWorld, AllReadersHoldAndAllWritersWaitAndAreListedSo)
   const auto queue = ListContenders(*client, path());
   ASSERT_THAT(*queue, SizeIs(kReaders + kWriters));
   for (size_t i = 0; i < queue->size(); ++i) {
-    EXPECT_EQ((*queue)[i].mode, i < kReaders ? "shared" : "exclusive");
-    EXPECT_EQ((*queue)[i].holds, i < kReaders);
+    EXPECT_THAT((*queue)[i], IsListed(i < kReaders ? "shared" : "exclusive", i < kReaders));
     EXPECT_EQ((*queue)[i].owner.id, "one");
   }
   for (const Pending& writer : writers) EXPECT_FALSE(writer.answered());
@@ -206,6 +197,7 @@ TEST_F(ReadersAndWritersInAWorld, TheWriterWaitsForTheOtherReaderWhenOneReadersS
 // The holders inside. They are ordered by messages over the network only, so all is atomic.
 struct Room {
   std::atomic<int> readers = 0, writers = 0, writes = 0, last_write = 0;
+  std::atomic<int64_t> last_token = 0;
 
   void Reads() {
     ++readers;
@@ -215,9 +207,10 @@ struct Room {
     EXPECT_EQ(last_write, before);
     --readers;
   }
-  void Writes() {
+  void Writes(FencingToken token) {
     EXPECT_EQ(writers.fetch_add(1), 0);
     EXPECT_EQ(readers, 0);
+    EXPECT_GT(token.value(), last_token.exchange(token.value()));
     last_write = ++writes;
     std::this_thread::yield();
     EXPECT_EQ(last_write, writes);
@@ -225,18 +218,33 @@ struct Room {
   }
 };
 
+// A client's ways into a room. All threads use the same ones.
+struct Doors {
+  ReadWriteLock read_write;
+  Lock lock;
+  Room& room;
+};
+
 TEST_F(ReadersAndWritersInAWorld, WritersAreAloneInRandomTraffic) {
-  constexpr unsigned kThreads = 8, kGrants = 25;
-  const auto clients = NewClients<3>();
-  Room room;
+  constexpr unsigned kThreads = 8, kGrants = 50;
+  Room rooms[2];
+  std::vector<Doors> doors;
+  for (const auto& client : NewClients<3>()) {
+    const std::string paths[] = {path() + "/a", path() + "/b"};
+    for (size_t i = 0; i < 2; ++i) {
+      doors.push_back({{client, paths[i]}, {client, paths[i]}, rooms[i]});
+    }
+  }
   const auto work = [&](unsigned thread) {
     std::mt19937 random(thread);
-    ReadWriteLock lock = LockOf(clients[thread % clients.size()]);
     for (unsigned i = 0; i < kGrants; ++i) {
-      const bool writes = random() % 4 == 0;
-      auto lease = writes ? lock.AcquireExclusive() : lock.AcquireShared();
+      auto& [read_write, lock, room] = doors[(thread + i) % doors.size()];
+      const auto kind = random() % 8;
+      auto lease = kind == 0   ? read_write.AcquireExclusive()
+                   : kind == 1 ? lock.Acquire()
+                               : read_write.AcquireShared();
       ASSERT_TRUE(lease.ok()) << lease.status();
-      writes ? room.Writes() : room.Reads();
+      kind < 2 ? room.Writes(lease->token()) : room.Reads();
       // Half are released by the destructor, in the background.
       if (i % 2 == 0) {
         EXPECT_EQ((*std::move(lease)).Release(), absl::OkStatus());
@@ -246,8 +254,8 @@ TEST_F(ReadersAndWritersInAWorld, WritersAreAloneInRandomTraffic) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < kThreads; ++t) threads.emplace_back(work, t);
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(room.writes, 0);
-  EXPECT_TRUE(AwaitQueue(0));
+  for (const Room& room : rooms) EXPECT_GT(room.writes, 0);
+  EXPECT_TRUE(world().Await([&] { return world().Paths(path()).empty(); }));
 }
 
 }  // namespace

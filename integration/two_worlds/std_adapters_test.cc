@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The standard's guards on distributed mutexes, in every world. std_requirements.cc: that they fit.
+// The standard's guards on distributed mutexes, in every world.
+
+#include "zkrecipes/std_adapters.h"
 
 #include <atomic>
 #include <chrono>
@@ -8,16 +10,46 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "integration/two_worlds/std_adapters_fixture.h"
+#include "integration/two_worlds/world_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 using namespace std::chrono_literals;
+
+class StdAdaptersInAWorld : public WorldTest {
+ protected:
+  template <typename Work>
+  auto ResultOf(Work work) {
+    return Result(Elsewhere(std::move(work)));
+  }
+  template <typename Work, typename OtherWork>
+  void RunBoth(Work work, OtherWork other_work) {
+    auto first = Elsewhere(std::move(work));
+    ResultOf(std::move(other_work));
+    Result(std::move(first));
+  }
+  // What a call throws; success if it does not.
+  template <typename Call>
+  static std::errc Thrown(Call call) {
+    try {
+      call();
+    } catch (const std::system_error& e) {
+      EXPECT_EQ(e.code().category(), std::generic_category());
+      return static_cast<std::errc>(e.code().value());
+    }
+    return std::errc();
+  }
+
+  std::shared_ptr<Client> other_ = NewClient();
+  DistributedMutex mutex_{client_, path()};
+  DistributedMutex same_{other_, path()};  // of another client
+};
 
 // Counts how often two were inside at once.
 struct Inside {
@@ -29,15 +61,19 @@ struct Inside {
   std::atomic<int> inside = 0, met = 0;  // now, and how often another was there, too
 };
 
-TEST_F(StdAdaptersInAWorld, AUniqueLockHoldsItForItsScope) {
+TEST_F(StdAdaptersInAWorld, AGuardHoldsItForItsScopeAndATryIsRefusedOnlyMeanwhile) {
   {
     const std::unique_lock lock(mutex_);
     EXPECT_EQ(mutex_.lease().state(), Lease::State::kHeld);
-    EXPECT_EQ(Queue().size(), 1u);
+    CatchUp(other_);
+    const std::unique_lock second(same_, std::try_to_lock);
+    EXPECT_FALSE(second.owns_lock());
     EXPECT_FALSE(Lock(other_, path()).TryAcquire()->acquired());
+    EXPECT_EQ(Queue().size(), 1u);
   }
   // The other one's server may be behind.
-  EXPECT_TRUE(world().Await([&] { return Lock(other_, path()).TryAcquire()->acquired(); }));
+  std::unique_lock second(same_, std::defer_lock);
+  EXPECT_TRUE(world().Await([&] { return second.try_lock(); }));
 }
 
 TEST_F(StdAdaptersInAWorld, AMutexThatWasUnlockedCanBeHadAtOnceByTheSameClient) {
@@ -45,18 +81,6 @@ TEST_F(StdAdaptersInAWorld, AMutexThatWasUnlockedCanBeHadAtOnceByTheSameClient) 
     ASSERT_TRUE(mutex_.try_lock()) << i;
     mutex_.unlock();
   }
-}
-
-TEST_F(StdAdaptersInAWorld, ATryIsRefusedOnlyWhileAnotherHasIt) {
-  {
-    const std::lock_guard lock(mutex_);
-    CatchUp(other_);
-    const std::unique_lock second(same_, std::try_to_lock);
-    EXPECT_FALSE(second.owns_lock());
-    EXPECT_EQ(Queue().size(), 1u);
-  }
-  std::unique_lock second(same_, std::defer_lock);
-  EXPECT_TRUE(world().Await([&] { return second.try_lock(); }));
 }
 
 TEST_F(StdAdaptersInAWorld, ATimedTryGivesUpAtItsTimeAndLeavesNothing) {
@@ -170,6 +194,92 @@ TEST_F(StdAdaptersInAWorld, ScopedLocksOfTwoDoNotGetIntoEachOthersWay) {
   for (const char* name : {"/a", "/b"}) {
     EXPECT_TRUE(world().Await([&] { return world().Paths(path() + name).empty(); }));
   }
+}
+
+// ---- When something goes wrong --------------------------------------------------------------------
+
+TEST_F(StdAdaptersInAWorld, AHolderIsToldOfTheLossAndUnlocksAllTheSameAndOthersMayHaveIt) {
+  std::unique_lock lock(mutex_);
+  const std::stop_token lost = mutex_.lease().lost();
+  const auto token = mutex_.lease().token();
+  world().Expire(*client_);
+  EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));
+  EXPECT_EQ(mutex_.lease().state(), Lease::State::kLost);
+  EXPECT_TRUE(ResultOf([&] {  // another thread, through the same mutex
+    const std::lock_guard second(mutex_);
+    return mutex_.lease().state() != Lease::State::kLost;
+  }));
+  EXPECT_EQ(mutex_.lease().state(), Lease::State::kLost);
+  const std::lock_guard second(same_);
+  EXPECT_GT(same_.lease().token(), token);
+  EXPECT_EQ(Thrown([&] { (void)mutex_.try_lock(); }), std::errc::resource_deadlock_would_occur);
+  lock.unlock();
+  EXPECT_EQ(same_.lease().state(), Lease::State::kHeld);
+}
+
+TEST_F(StdAdaptersInAWorld, AThreadThatHasItAlreadyIsToldSo) {
+  DistributedSharedMutex mutex(client_, path());
+  const std::shared_lock lock(mutex);
+  constexpr auto kDeadlock = std::errc::resource_deadlock_would_occur;
+  EXPECT_EQ(Thrown([&] { mutex.lock(); }), kDeadlock);
+  EXPECT_EQ(Thrown([&] { mutex.lock_shared(); }), kDeadlock);
+  EXPECT_EQ(Thrown([&] { (void)mutex.try_lock_shared(); }), kDeadlock);
+  EXPECT_EQ(Thrown([&] { (void)mutex.try_lock_for(1s); }), kDeadlock);
+}
+
+TEST_F(StdAdaptersInAWorld, WhatItCannotDoIsThrown) {
+  DistributedMutex nowhere(client_, "no path");
+  EXPECT_EQ(Thrown([&] { nowhere.lock(); }), std::errc::invalid_argument);
+  EXPECT_EQ(Thrown([&] { (void)nowhere.try_lock_for(1s); }), std::errc::invalid_argument);
+  auto owner = NewClient({.digest_credentials = "owner:secret", .acl = CreatorOnlyAcl()});
+  DistributedMutex forbidden(owner, path());
+  const std::lock_guard lock(forbidden);
+  EXPECT_EQ(Thrown([&] { (void)mutex_.try_lock(); }), std::errc::permission_denied);
+  ASSERT_EQ(client_->Close(), absl::OkStatus());
+  EXPECT_EQ(Thrown([&] { (void)mutex_.try_lock(); }), std::errc::state_not_recoverable);
+  try {
+    mutex_.lock();
+    FAIL();
+  } catch (const std::system_error& e) {
+    EXPECT_THAT(e.what(), ::testing::StartsWith("FAILED_PRECONDITION: the client is closed"));
+  }
+}
+
+TEST_F(StdAdaptersInAWorld, AWaiterWhoseNodeWasDeletedIsToldSo) {
+  const std::lock_guard lock(mutex_);
+  auto waiting = Elsewhere([&] { return Thrown([&] { same_.lock(); }); });
+  ASSERT_TRUE(AwaitQueue(2));
+  EXPECT_TRUE(world().Delete(Queue()[1]));
+  EXPECT_EQ(Result(std::move(waiting)), std::errc::identifier_removed);
+}
+
+TEST_F(StdAdaptersInAWorld, ATryWithoutANetworkThrowsAfterASessionTimeoutAndATimedOneIsFalse) {
+  auto client = NewClient({.session_timeout = absl::Seconds(1)});
+  DistributedMutex mutex(client, path());
+  world().Disconnect(*client);
+  EXPECT_EQ(ResultOf([&] { return Thrown([&] { (void)mutex.try_lock(); }); }),
+            std::errc::timed_out);
+  EXPECT_FALSE(ResultOf([&] { return mutex.try_lock_for(1s); }));
+}
+
+TEST_F(StdAdaptersInAWorld, AnUnlockWithoutANetworkDoesNotBlockAndIsMadeGood) {
+  {
+    const std::lock_guard lock(mutex_);
+    world().Disconnect(*client_);
+  }
+  EXPECT_EQ(Queue().size(), 1u);
+  world().Reconnect(*client_);
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(StdAdaptersInAWorld, AMutexThatGoesWhileItIsHeldIsReleased) {
+  {
+    DistributedSharedMutex mutex(client_, path());
+    mutex.lock_shared();
+    ResultOf([&] { mutex.lock_shared(); });
+    EXPECT_EQ(Queue().size(), 2u);
+  }
+  EXPECT_TRUE(AwaitQueue(0));
 }
 
 }  // namespace

@@ -162,39 +162,32 @@ TEST_F(TreeInAWorld, ContendersOfOtherLibrariesAreWaitedFor) {
   }
 }
 
-TEST_F(TreeInAWorld, ClientsOfBothDialectsQueueInOneOrder) {
-  auto curator = NewClient();
-  auto kazoo = NewClient({.dialect = NameDialect::kKazoo});
+TEST_F(TreeInAWorld, TheQueueIsListedAndGrantedInOrderWithItsOwnersOfBothDialects) {
+  auto kazoo = NewClient({.dialect = NameDialect::kKazoo, .owner_id = "kazoo's"});
+  auto curator = NewClient({.owner_id = "curator's"});
+  EXPECT_THAT(*ListContenders(*kazoo, path()), IsEmpty());
   std::optional<Lease> lease = Acquired(kazoo);
   Pending second = Queued(curator, 2);
   Pending third = Queued(kazoo, 3);
-  lease.reset();
-  lease = Granted(second);
-  EXPECT_FALSE(third.answered());
-  lease.reset();
-  EXPECT_TRUE(Answer(third).ok());
-}
-
-TEST_F(TreeInAWorld, TheQueueIsListedInOrderWithItsOwners) {
-  auto first = NewClient({.owner_id = "one"});
-  auto second = NewClient({.dialect = NameDialect::kKazoo, .owner_id = "two"});
-  EXPECT_THAT(*ListContenders(*first, path()), IsEmpty());
-  const Lease lease = Acquired(first);
-  Pending waiter = Queued(second, 2);
-  const auto contenders = ListContenders(*second, path());
-  ASSERT_THAT(*contenders, SizeIs(2));
+  const auto contenders = ListContenders(*kazoo, path());
+  ASSERT_THAT(*contenders, SizeIs(3));
   const auto queue = Queue();
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < 3; ++i) {
     const ContenderInfo& contender = (*contenders)[i];
     EXPECT_EQ(contender.position, static_cast<int>(i));
     EXPECT_EQ(contender.mode, "exclusive");
     EXPECT_EQ(contender.holds, i == 0);
     EXPECT_EQ(path() + "/" + contender.node, queue[i]);
-    EXPECT_EQ(contender.owner.id, i == 0 ? "one" : "two");
-    EXPECT_EQ(contender.session, (i == 0 ? first : second)->session_id());
-    EXPECT_EQ(contender.dialect, i == 0 ? NameDialect::kCurator : NameDialect::kKazoo);
+    EXPECT_EQ(contender.owner.id, i == 1 ? "curator's" : "kazoo's");
+    EXPECT_EQ(contender.session, (i == 1 ? curator : kazoo)->session_id());
+    EXPECT_EQ(contender.dialect, i == 1 ? NameDialect::kCurator : NameDialect::kKazoo);
   }
   EXPECT_LT((*contenders)[0].token, (*contenders)[1].token);
+  lease.reset();
+  lease = Granted(second);
+  EXPECT_FALSE(third.answered());
+  lease.reset();
+  EXPECT_TRUE(Answer(third).ok());
 }
 
 TEST_F(TreeInAWorld, ANamespaceIsAPrefixOfItsClientsPaths) {

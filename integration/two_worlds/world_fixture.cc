@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "zkrecipes/leader_election.h"
+
 namespace zkrecipes::integration {
 
 std::string Number(const std::string& node) { return node.substr(node.size() - 10); }
@@ -37,6 +39,22 @@ Lease WorldTest::Acquired(const std::shared_ptr<Client>& client, const std::stri
 Pending WorldTest::Queued(Pending pending, size_t place) {
   EXPECT_TRUE(AwaitQueue(place));
   return pending;
+}
+
+Pending RecipeTest::Ask(const std::shared_ptr<Client>& client, WaitOptions wait) {
+  if (GetParam() == Recipe::kLock) return WorldTest::Ask(client, std::move(wait));
+  return Pending([&](Pending::Done done) {
+    LeaderElection(client, path()).CampaignAsync(std::move(wait), std::move(done));
+  });
+}
+
+absl::StatusOr<TryResult> RecipeTest::Try(const std::shared_ptr<Client>& client) {
+  if (GetParam() == Recipe::kLock) return Lock(client, path()).TryAcquire();
+  return LeaderElection(client, path()).TryCampaign();
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Recipe>& test) {
+  return test.param == Recipe::kLock ? "Lock" : "Election";
 }
 
 std::vector<std::string> WorldTest::Queue() {

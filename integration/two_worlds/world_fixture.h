@@ -4,8 +4,11 @@
 #define ZKRECIPES_INTEGRATION_TWO_WORLDS_WORLD_FIXTURE_H_
 
 #include <array>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -38,8 +41,15 @@ class WorldTest : public ::testing::Test {
     for (auto& client : clients) client = NewClient();
     return clients;
   }
+  // Asks for path(): as a lock, unless the suite is one of several recipes.
+  virtual Pending Ask(const std::shared_ptr<Client>& client, WaitOptions wait = {}) {
+    return Pending(client, path(), std::move(wait));
+  }
   Lease Acquired(const std::shared_ptr<Client>& client, const std::string& path);
-  Lease Acquired(const std::shared_ptr<Client>& client) { return Acquired(client, path()); }
+  Lease Acquired(const std::shared_ptr<Client>& client) {
+    Pending pending = Ask(client);
+    return Granted(pending);
+  }
   // Internal if none comes.
   absl::StatusOr<Lease> Answer(Pending& pending);
   absl::StatusCode Code(Pending& pending) { return Answer(pending).status().code(); }
@@ -47,7 +57,7 @@ class WorldTest : public ::testing::Test {
   // Returns once the queue of path() has `place` nodes: the last is that of `pending`.
   Pending Queued(Pending pending, size_t place);
   Pending Queued(const std::shared_ptr<Client>& client, size_t place) {
-    return Queued(Pending(client, path()), place);
+    return Queued(Ask(client), place);
   }
 
   // Calls on `client` after this one see all that was committed before: its server may lag.
@@ -55,11 +65,29 @@ class WorldTest : public ::testing::Test {
     const Lease lease = Acquired(client, path() + "-barrier");
   }
 
+  // Runs `work`, which may block, on a thread of its own, while the world's time goes on.
+  template <typename Work>
+  static auto Elsewhere(Work work) {
+    return std::async(std::launch::async, std::move(work));
+  }
+  template <typename T>
+  static bool Ready(const std::future<T>& future) {
+    return future.wait_for(std::chrono::milliseconds(1)) == std::future_status::ready;
+  }
+  template <typename T>
+  T Result(std::future<T> future) {
+    EXPECT_TRUE(world().Await([&] { return Ready(future); }));
+    return future.get();
+  }
+
   // The contenders' nodes, in the order of their numbers.
   std::vector<std::string> Queue();
   bool AwaitQueue(size_t size);
   bool AwaitWatches(int64_t number);
   bool AwaitState(const Lease& lease, Lease::State state);
+  bool AwaitState(const States& states, ClientState last) {
+    return world().Await([&] { return states.Are(last); });
+  }
   void ExpectLost(Lease lease, const std::string& why);
 
  private:
@@ -70,6 +98,18 @@ class WorldTest : public ::testing::Test {
  protected:
   std::shared_ptr<Client> client_;
 };
+
+// Suites that hold for each recipe whose leases exclude each other.
+enum class Recipe { kLock, kElection };
+class RecipeTest : public WorldTest, public ::testing::WithParamInterface<Recipe> {
+ protected:
+  using WorldTest::WorldTest;
+
+  Pending Ask(const std::shared_ptr<Client>& client, WaitOptions wait = {}) override;
+  absl::StatusOr<TryResult> Try(const std::shared_ptr<Client>& client);
+};
+inline const auto kRecipes = ::testing::Values(Recipe::kLock, Recipe::kElection);
+std::string NameOf(const ::testing::TestParamInfo<Recipe>& test);
 
 // The ten digits at the end of a node's name.
 std::string Number(const std::string& node);
