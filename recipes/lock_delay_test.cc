@@ -17,21 +17,21 @@ namespace {
 
 constexpr absl::Duration kDelay = absl::Seconds(20);
 
-class StrictLockTest : public LockInMemoryTest {
+class LockDelayTest : public LockInMemoryTest {
  protected:
-  std::unique_ptr<LockUser> StartStrict() {
+  std::unique_ptr<LockUser> StartDelayed() {
     auto process = Start();
     process->lock_options.lock_delay = kDelay;
     return process;
   }
-  std::unique_ptr<LockUser> StartStrictHolder() {
-    auto process = StartStrict();
+  std::unique_ptr<LockUser> StartDelayedHolder() {
+    auto process = StartDelayed();
     Acquire(*process);
     EXPECT_TRUE(process->holds());
     return process;
   }
-  std::unique_ptr<LockUser> StartStrictWaiter(WaitOptions wait = {}) {
-    auto process = StartStrict();
+  std::unique_ptr<LockUser> StartDelayedWaiter(WaitOptions wait = {}) {
+    auto process = StartDelayed();
     process->Acquire(std::move(wait));
     return process;
   }
@@ -50,32 +50,32 @@ class StrictLockTest : public LockInMemoryTest {
   }
 };
 
-TEST_F(StrictLockTest, IsGrantedAtOnceAfterARelease) {
-  auto first = StartStrictHolder();
-  auto second = StartStrictWaiter();
+TEST_F(LockDelayTest, IsGrantedAtOnceAfterARelease) {
+  auto first = StartDelayedHolder();
+  auto second = StartDelayedWaiter();
   PassTime(absl::Seconds(1));
   Release(*first);
   EXPECT_TRUE(second->holds());
 }
 
-TEST_F(StrictLockTest, IsGrantedAtOnceAfterAClientThatWasClosed) {
-  auto first = StartStrictHolder();
+TEST_F(LockDelayTest, IsGrantedAtOnceAfterAClientThatWasClosed) {
+  auto first = StartDelayedHolder();
   first->client.reset();
   simulation_.RunUntilIdle();
-  StartStrictHolder();
+  StartDelayedHolder();
 }
 
-TEST_F(StrictLockTest, WaitsForTheDelayAfterAHolderThatVanished) {
-  auto first = StartStrictHolder();
-  auto second = StartStrictWaiter();
+TEST_F(LockDelayTest, WaitsForTheDelayAfterAHolderThatVanished) {
+  auto first = StartDelayedHolder();
+  auto second = StartDelayedWaiter();
   ExpireSilently(*first);
   ExpectGrantedBetween(kDelay - absl::Seconds(0.2), kDelay + absl::Seconds(0.2), *second);
 }
 
-TEST_F(StrictLockTest, AnInterruptedWaitIsForTheNextToBegin) {
-  auto first = StartStrictHolder();
-  auto second = StartStrictWaiter({absl::Seconds(25)});
-  auto third = StartStrictWaiter();
+TEST_F(LockDelayTest, AnInterruptedWaitIsForTheNextToBegin) {
+  auto first = StartDelayedHolder();
+  auto second = StartDelayedWaiter({absl::Seconds(25)});
+  auto third = StartDelayedWaiter();
   ExpireSilently(*first);
   PassTime(absl::Seconds(18));
   ASSERT_EQ(second->answers, 1);  // gave up, some seconds before its time came
@@ -84,20 +84,20 @@ TEST_F(StrictLockTest, AnInterruptedWaitIsForTheNextToBegin) {
   ExpectGrantedBetween(absl::Seconds(15), absl::Seconds(21), *third);
 }
 
-TEST_F(StrictLockTest, ALostLeaseIsNoRelease) {
-  auto first = StartStrictHolder();
+TEST_F(LockDelayTest, ALostLeaseIsNoRelease) {
+  auto first = StartDelayedHolder();
   first->host->set_network(Host::Network::kDown);
   PassTime(absl::Seconds(9.2));
   ASSERT_EQ(first->lease().state(), Lease::State::kLost);
   first->host->set_network(Host::Network::kUp);
   PassTime(absl::Seconds(1));  // its node is deleted now, and its name is still there
-  auto second = StartStrictWaiter();
+  auto second = StartDelayedWaiter();
   ExpectGrantedBetween(kDelay - absl::Seconds(1), kDelay + absl::Seconds(1), *second);
 }
 
-TEST_F(StrictLockTest, ALeaseThatWasOverBeforeItsClientWasClosedIsNoReleaseEither) {
-  auto first = StartStrictHolder();
-  auto second = StartStrictWaiter();
+TEST_F(LockDelayTest, ALeaseThatWasOverBeforeItsClientWasClosedIsNoReleaseEither) {
+  auto first = StartDelayedHolder();
+  auto second = StartDelayedWaiter();
   first->host->set_paused(true);
   simulation_.SetTime(simulation_.now() + absl::Seconds(9.5));  // nothing expires meanwhile
   ASSERT_EQ(first->lease().state(), Lease::State::kLost);
@@ -110,10 +110,10 @@ TEST_F(StrictLockTest, ALeaseThatWasOverBeforeItsClientWasClosedIsNoReleaseEithe
   ExpectGrantedBetween(kDelay - absl::Seconds(1), kDelay + absl::Seconds(1), *second);
 }
 
-TEST_F(StrictLockTest, ATryWaitsForTheDelayToo) {
-  auto first = StartStrictHolder();
+TEST_F(LockDelayTest, ATryWaitsForTheDelayToo) {
+  auto first = StartDelayedHolder();
   ExpireSilently(*first);
-  auto second = StartStrict();
+  auto second = StartDelayed();
   std::optional<absl::StatusOr<TryResult>> tried;
   internal::Acquisition::Start(
       internal::ClientAccess::Core(*second->client), kPath,
@@ -127,8 +127,8 @@ TEST_F(StrictLockTest, ATryWaitsForTheDelayToo) {
 }
 
 // Its deadline is over long before its node can be deleted.
-TEST_F(StrictLockTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
-  auto process = StartStrictHolder();
+TEST_F(LockDelayTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
+  auto process = StartDelayedHolder();
   process->host->set_network(Host::Network::kDown);
   process->result.reset();
   PassTime(absl::Seconds(9.5));
@@ -136,15 +136,15 @@ TEST_F(StrictLockTest, AReleaseWithoutAConnectionIsMadeGoodOnceThereIsOne) {
   process->host->set_network(Host::Network::kUp);
   PassTime(absl::Seconds(1));
   EXPECT_THAT(Queue(), ::testing::ElementsAre("zkrecipes-holder"));
-  auto next = StartStrict();
+  auto next = StartDelayed();
   Acquire(*next);
   EXPECT_TRUE(next->holds());
 }
 
 // As if the leader's pings had starved: it ends the session of a healthy client.
-TEST_F(StrictLockTest, NeedsNoBoundOnTheLeadersPings) {
-  auto first = StartStrictHolder();
-  auto second = StartStrictWaiter();
+TEST_F(LockDelayTest, NeedsNoBoundOnTheLeadersPings) {
+  auto first = StartDelayedHolder();
+  auto second = StartDelayedWaiter();
   PassTime(absl::Seconds(5));
   first->host->set_network(Host::Network::kSilent);
   ASSERT_TRUE(model().Expire(first->client->session_id(), simulation_.now()));
@@ -156,8 +156,8 @@ TEST_F(StrictLockTest, NeedsNoBoundOnTheLeadersPings) {
   EXPECT_TRUE(first->lease().lost().stop_requested());
 }
 
-TEST_F(StrictLockTest, IsBelievedNoLongerThanTheDelayAfterTheLastCommittedWrite) {
-  auto process = StartStrict();
+TEST_F(LockDelayTest, IsBelievedNoLongerThanTheDelayAfterTheLastCommittedWrite) {
+  auto process = StartDelayed();
   process->lock_options.lock_delay = absl::Seconds(3);
   Acquire(*process);
   ASSERT_TRUE(process->holds());
@@ -171,11 +171,12 @@ TEST_F(StrictLockTest, IsBelievedNoLongerThanTheDelayAfterTheLastCommittedWrite)
 }
 
 // With EndsAt::kExpiry a lease outlives the proven deadline; the lock delay alone ends it.
-TEST_F(StrictLockTest, ThatEndsAtExpiryIsBelievedForTheDelayThoughItsDeadlineHasPassed) {
+TEST_F(LockDelayTest, ThatEndsAtExpiryIsBelievedForTheDelayThoughItsDeadlineHasPassed) {
   ClientOptions options;
   options.session_timeout = absl::Seconds(6);
   options.lease.ends_at = LeaseOptions::EndsAt::kExpiry;
-  auto process = Start(options);
+  auto process = std::make_unique<LockUser>();
+  memory::Start(simulation_, *process, options);
   process->lock_options.lock_delay = kDelay;
   Acquire(*process);
   process->host->set_network(Host::Network::kSilent);
@@ -187,7 +188,7 @@ TEST_F(StrictLockTest, ThatEndsAtExpiryIsBelievedForTheDelayThoughItsDeadlineHas
   EXPECT_TRUE(process->lease().lost().stop_requested());
 }
 
-TEST_F(StrictLockTest, RefusesADelayThatWouldLoseEveryLease) {
+TEST_F(LockDelayTest, RefusesADelayThatWouldLoseEveryLease) {
   auto process = Start();
   process->lock_options.lock_delay = absl::Milliseconds(500);
   Acquire(*process);
