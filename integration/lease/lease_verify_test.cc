@@ -9,8 +9,8 @@
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/raw_client.h"
-#include "integration/fixtures/tcp_proxy.h"
 #include "integration/lease/lease_fixture.h"
+#include "integration/servers/tcp_proxy.h"
 
 namespace zkrecipes::integration {
 namespace {

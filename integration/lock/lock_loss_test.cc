@@ -12,7 +12,7 @@
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/forked_child.h"
-#include "integration/fixtures/tcp_proxy.h"
+#include "integration/servers/tcp_proxy.h"
 
 namespace zkrecipes::integration {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "integration/servers/command.h"
 #include "integration/servers/network.h"
-#include "testing/local/four_letter_word.h"
+#include "testing/local/quorum.h"
 
 namespace zkrecipes::servers {
 namespace {
@@ -33,6 +33,14 @@ class DockerServersTest : public ::testing::Test {
   }
 };
 
+// Joins the servers' bridge.
+std::unique_ptr<Network> NetworkOf(const DockerServers& servers) {
+  const DockerServers::Bridge& bridge = servers.bridge();
+  auto network = Network::Join(bridge.name, bridge.first_address, bridge.prefix);
+  EXPECT_TRUE(network.ok()) << network.status();
+  return network.ok() ? *std::move(network) : nullptr;
+}
+
 // What docker has under a compose project's name, a line each.
 std::string Left(const std::string& project) {
   const std::string label = "--filter=label=com.docker.compose.project=" + project;
@@ -45,10 +53,9 @@ TEST_F(DockerServersTest, HostsOnTheirBridgeReachThemUntilPacketsAreDropped) {
   if (geteuid() != 0) GTEST_SKIP() << "only root makes network namespaces";
   auto servers = DockerServers::Start({}, DockerServers::Reach::kBridge);
   ASSERT_TRUE(servers.ok()) << servers.status();
-  const DockerServers::Bridge& bridge = (*servers)->bridge();
-  auto network = Network::Join(bridge.name, bridge.first_address, bridge.prefix);
-  ASSERT_TRUE(network.ok()) << network.status();
-  const absl::StatusOr<Host> client = (*network)->AddHost();
+  const auto network = NetworkOf(**servers);
+  ASSERT_NE(network, nullptr);
+  const absl::StatusOr<Host> client = network->AddHost();
   ASSERT_TRUE(client.ok()) << client.status();
 
   const auto reached = [&](int i) {
@@ -61,10 +68,10 @@ TEST_F(DockerServersTest, HostsOnTheirBridgeReachThemUntilPacketsAreDropped) {
   };
   EXPECT_TRUE(reached(0));
   EXPECT_TRUE(reached(1));
-  ASSERT_EQ((*network)->Drop(*client, (*servers)->host(0)), absl::OkStatus());
+  ASSERT_EQ(network->Drop(*client, (*servers)->host(0)), absl::OkStatus());
   EXPECT_FALSE(reached(0));
   EXPECT_TRUE(reached(1));
-  ASSERT_EQ((*network)->Mend(*client), absl::OkStatus());
+  ASSERT_EQ(network->Mend(*client), absl::OkStatus());
   EXPECT_TRUE(reached(0));
 }
 
@@ -72,22 +79,21 @@ TEST_F(DockerServersTest, AMemberCutOffFromTheOthersServesNobodyUntilItIsMended)
   if (geteuid() != 0) GTEST_SKIP() << "only root enters network namespaces";
   auto servers = DockerServers::Start();
   ASSERT_TRUE(servers.ok()) << servers.status();
-  const DockerServers::Bridge& bridge = (*servers)->bridge();
-  auto network = Network::Join(bridge.name, bridge.first_address, bridge.prefix);
-  ASSERT_TRUE(network.ok()) << network.status();
+  const auto network = NetworkOf(**servers);
+  ASSERT_NE(network, nullptr);
   const absl::StatusOr<int> leader = (*servers)->Leader();
   ASSERT_TRUE(leader.ok()) << leader.status();
   for (int i = 0; i < (*servers)->size(); ++i) {
     if (i == *leader) continue;
     const Host other = (*servers)->host(i);
-    ASSERT_EQ((*network)->Drop(other, (*servers)->host(*leader)), absl::OkStatus());
+    ASSERT_EQ(network->Drop(other, (*servers)->host(*leader)), absl::OkStatus());
   }
   const absl::Time give_up = absl::Now() + kPatience;
   while ((*servers)->Leader().value_or(*leader) == *leader) {
     ASSERT_LT(absl::Now(), give_up) << "no other member leads";
     absl::SleepFor(absl::Milliseconds(100));
   }
-  ASSERT_EQ((*network)->Mend((*servers)->host(*leader)), absl::OkStatus());
+  ASSERT_EQ(network->Mend((*servers)->host(*leader)), absl::OkStatus());
   EXPECT_EQ((*servers)->WaitForAll(kPatience), absl::OkStatus());
 }
 

@@ -79,6 +79,7 @@ class LocalServers : public Servers {
   absl::StatusOr<std::vector<std::string>> TransactionLogs(const std::string& directory) override;
 
   testing::LocalEnsemble& ensemble() { return *ensemble_; }
+  int QuorumPort(int i) const;  // where the followers of member i connect
 
  private:
   // What a member of a network has of its own.
@@ -89,7 +90,6 @@ class LocalServers : public Servers {
 
   explicit LocalServers(std::vector<Place> places) : places_(std::move(places)) {}
   absl::Status StartAll(testing::LocalEnsembleOptions options);
-  absl::Status HasDisk() const;
   std::string DirectoryOf(int i) const;
   std::string SnapshotsOf(int i) const;
   std::string LogsOf(int i) const;

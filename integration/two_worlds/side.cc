@@ -12,8 +12,8 @@
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
-#include "integration/fixtures/tcp_proxy.h"
 #include "integration/fixtures/zk_fixture.h"
+#include "integration/servers/tcp_proxy.h"
 #include "lib/zk/handle.h"
 
 namespace zkrecipes::integration {

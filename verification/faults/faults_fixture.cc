@@ -11,11 +11,10 @@
 #include "absl/time/clock.h"
 
 #include "integration/fixtures/ensemble_fixture.h"
-#include "integration/fixtures/four_letter_answers.h"
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/command.h"
 #include "integration/servers/docker_servers.h"
-#include "testing/local/four_letter_word.h"
+#include "testing/local/quorum.h"
 #include "testing/local/read_file.h"
 #include "testing/local/server_files.h"
 

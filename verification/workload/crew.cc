@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
-#include "testing/local/spawn.h"
 #include "verification/checker/run_directory.h"
 
 namespace zkrecipes::history {

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-#include "testing/local/spawn.h"
+#include "testing/local/server_process.h"
 #include "testing/local/work_directory.h"
 #include "verification/workload/recorder.h"
 
