@@ -5,11 +5,11 @@
 #include <httplib.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include <gmock/gmock.h>
 
 #include "integration/fixtures/ensemble_fixture.h"
@@ -29,10 +29,9 @@ class ExamplesTest : public EnsembleTest {
   // In a ZooKeeper namespace of the test's own.
   std::unique_ptr<Program> Start(const std::string& name,
                                  const std::vector<std::string>& arguments = {}) {
-    std::vector<std::string> argv = {std::string(ZKRECIPES_BIN_DIR) + "/examples/" + name};
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
     return std::make_unique<Program>(
-        argv, testing::ProgramOptions{.environment = {{"ZKR_SERVERS", servers() + node_path()}}});
+        testing::Joined({{std::string(ZKRECIPES_BIN_DIR) + "/examples/" + name}, arguments}),
+        testing::ProgramOptions{.environment = {{"ZKR_SERVERS", servers() + node_path()}}});
   }
 
   static bool Says(const Program& program, const std::string& text) {
@@ -43,11 +42,7 @@ class ExamplesTest : public EnsembleTest {
   static int64_t NumberBehind(const Program& program, const std::string& text) {
     const std::string out = program.Out();
     const size_t at = out.rfind(text);
-    if (at == std::string::npos) return 0;
-    const size_t begin = at + text.size();
-    int64_t number = 0;
-    (void)absl::SimpleAtoi(out.substr(begin, out.find('\n', begin) - begin), &number);
-    return number;
+    return at == std::string::npos ? 0 : std::atoll(out.c_str() + at + text.size());
   }
 };
 

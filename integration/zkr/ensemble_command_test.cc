@@ -51,10 +51,7 @@ class EnsembleCommandTest : public ::testing::Test {
 
   // `zkr ensemble WORDS --dir DIR`
   Answer Run(const std::vector<std::string>& words) {
-    std::vector<std::string> argv = {kZkr, "ensemble"};
-    argv.insert(argv.end(), words.begin(), words.end());
-    argv.insert(argv.end(), {"--dir", directory_});
-    return testing::RunToEnd(argv);
+    return testing::RunToEnd(testing::Joined({{kZkr, "ensemble"}, words, {"--dir", directory_}}));
   }
 
   json Status() { return json::parse(Run({"status", "--json"}).out); }

@@ -5,12 +5,12 @@
 
 #include <signal.h>
 
-#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
@@ -70,9 +70,9 @@ class ZkrPartitionTest : public PartitionTest {
     const BootTime dead = base::BootNow();
     EXPECT_FALSE(next_->answered()) << "two at once";
     EXPECT_TRUE(next_->Get().ok());
-    printf("  dead after %lld ms, %lld ms before the grant to the other\n",
-           static_cast<long long>(absl::ToInt64Milliseconds(dead - began)),
-           static_cast<long long>(absl::ToInt64Milliseconds(base::BootNow() - dead)));
+    absl::PrintF("  dead after %d ms, %d ms before the grant to the other\n",
+                 absl::ToInt64Milliseconds(dead - began),
+                 absl::ToInt64Milliseconds(base::BootNow() - dead));
   }
 
   void ExpectLost() {
@@ -113,8 +113,7 @@ TEST_F(ZkrPartitionTest, ACommandThatEndsWhenAskedHasTimeForIt) {
   CutOff(follower_);
   const BootTime cut = base::BootNow();
   EXPECT_TRUE(life_.WaitFor("asked"));
-  printf("  asked after %lld ms\n",
-         static_cast<long long>(absl::ToInt64Milliseconds(base::BootNow() - cut)));
+  absl::PrintF("  asked after %d ms\n", absl::ToInt64Milliseconds(base::BootNow() - cut));
   ExpectDeadBeforeTheOtherIsGranted(cut);
   EXPECT_TRUE(life_.WaitFor("done"));
   Mend(follower_);
