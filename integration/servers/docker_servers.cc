@@ -212,14 +212,8 @@ Host DockerServers::host(int i) const {
           .network_namespace = absl::StrCat("/proc/", pid.value_or("0"), "/ns/net")};
 }
 
-absl::StatusOr<int> DockerServers::Leader() { return testing::AskModes(servers_).Leader(); }
-
 absl::StatusOr<std::string> DockerServers::StateOf(int i) const {
   return Output({"docker", "inspect", "--format={{.State.Status}}", containers_[i]});
-}
-
-absl::Status DockerServers::Stop(int i) {
-  return Run({"docker", "stop", "--time=10", containers_[i]});
 }
 
 absl::Status DockerServers::Kill(int i) {
@@ -258,17 +252,10 @@ absl::Status DockerServers::WaitForAnswer(int i) const {
   return absl::OkStatus();
 }
 
-absl::Status DockerServers::Pause(int i) {
+absl::Status DockerServers::Change(int i, const char* from, const char* verb, const char* to) {
   const absl::StatusOr<std::string> state = StateOf(i);
-  if (!state.ok() || *state == "paused") return state.status();
-  if (*state == "running") return Run({"docker", "pause", containers_[i]});
-  return absl::FailedPreconditionError(absl::StrCat("member ", i, " is down"));
-}
-
-absl::Status DockerServers::Resume(int i) {
-  const absl::StatusOr<std::string> state = StateOf(i);
-  if (!state.ok() || *state == "running") return state.status();
-  if (*state == "paused") return Run({"docker", "unpause", containers_[i]});
+  if (!state.ok() || *state == to) return state.status();
+  if (*state == from) return Run({"docker", verb, containers_[i]});
   return absl::FailedPreconditionError(absl::StrCat("member ", i, " is down"));
 }
 

@@ -15,6 +15,7 @@
 #include "integration/servers/servers.h"
 #include "lib/base/process.h"
 #include "lib/base/unique_fd.h"
+#include "testing/local/quorum.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::servers {
@@ -88,14 +89,14 @@ class DockerServers : public Servers {
   std::string server(int i) const override { return servers_[i]; }
   Host host(int i) const override;
 
-  absl::StatusOr<int> Leader() override;
+  absl::StatusOr<int> Leader() override { return testing::AskModes(servers_).Leader(); }
 
-  absl::Status Stop(int i) override;
+  absl::Status Stop(int i) override { return Run({"docker", "stop", "--time=10", containers_[i]}); }
   absl::Status Kill(int i) override;
   absl::Status Wipe(int i) override;
   absl::Status Start(int i) override;
-  absl::Status Pause(int i) override;
-  absl::Status Resume(int i) override;
+  absl::Status Pause(int i) override { return Change(i, "running", "pause", "paused"); }
+  absl::Status Resume(int i) override { return Change(i, "paused", "unpause", "running"); }
 
   absl::Status WaitForAll(absl::Duration timeout) override;
 
@@ -111,6 +112,7 @@ class DockerServers : public Servers {
   absl::Status FindContainers();
   absl::StatusOr<std::string> StateOf(int i) const;  // docker's: "running", "paused", "exited"
   absl::Status WaitForAnswer(int i) const;
+  absl::Status Change(int i, const char* from, const char* verb, const char* to);
 
   const base::HomeProcess home_;
   std::unique_ptr<DockerProject> project_;

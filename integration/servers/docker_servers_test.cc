@@ -4,16 +4,16 @@
 
 #include "integration/servers/docker_servers.h"
 
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
+#include "integration/fixtures/ensemble_fixture.h"
+#include "integration/fixtures/forked_child.h"
 #include "integration/servers/command.h"
 #include "integration/servers/network.h"
 #include "testing/local/quorum.h"
@@ -21,7 +21,8 @@
 namespace zkrecipes::servers {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
+using integration::Eventually;
+using integration::ForkedChild;
 
 class DockerServersTest : public ::testing::Test {
  protected:
@@ -88,13 +89,9 @@ TEST_F(DockerServersTest, AMemberCutOffFromTheOthersServesNobodyUntilItIsMended)
     const Host other = (*servers)->host(i);
     ASSERT_EQ(network->Drop(other, (*servers)->host(*leader)), absl::OkStatus());
   }
-  const absl::Time give_up = absl::Now() + kPatience;
-  while ((*servers)->Leader().value_or(*leader) == *leader) {
-    ASSERT_LT(absl::Now(), give_up) << "no other member leads";
-    absl::SleepFor(absl::Milliseconds(100));
-  }
+  ASSERT_TRUE(Eventually([&] { return (*servers)->Leader().value_or(*leader) != *leader; }));
   ASSERT_EQ(network->Mend((*servers)->host(*leader)), absl::OkStatus());
-  EXPECT_EQ((*servers)->WaitForAll(kPatience), absl::OkStatus());
+  EXPECT_EQ((*servers)->WaitForAll(integration::kSoon), absl::OkStatus());
 }
 
 TEST_F(DockerServersTest, LeaveNoContainerVolumeOrNetwork) {
@@ -109,27 +106,16 @@ TEST_F(DockerServersTest, LeaveNoContainerVolumeOrNetwork) {
 }
 
 TEST_F(DockerServersTest, LeaveNothingWhenTheProcessThatStartedThemIsKilled) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    auto servers = DockerServers::Start();
-    const std::string name = servers.ok() ? (*servers)->project() : "?";
-    const bool told = write(ends[1], name.data(), name.size()) > 0;
-    if (told) pause();
-    _exit(1);
-  }
-  char name[64] = {};
-  ASSERT_GT(read(ends[0], name, sizeof(name) - 1), 1);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  close(ends[0]);
-  close(ends[1]);
-  const absl::Time give_up = absl::Now() + kPatience;
-  while (!Left(name).empty()) {
-    ASSERT_LT(absl::Now(), give_up) << Left(name);
-    absl::SleepFor(absl::Milliseconds(100));
-  }
+  std::optional<ForkedChild> child(std::in_place, [](integration::Line& line) {
+    const auto servers = DockerServers::Start();
+    line.Say(servers.ok() ? (*servers)->project() : "?");
+    line.Hear();
+  });
+  std::string project;
+  ASSERT_TRUE(child->line().Hear(&project));
+  EXPECT_NE(Left(project), "");
+  child.reset();  // kills it
+  EXPECT_TRUE(Eventually([&] { return Left(project).empty(); })) << Left(project);
 }
 
 }  // namespace

@@ -29,7 +29,6 @@ using base::UniqueFd;
 using testing::LocalEnsemble;
 
 constexpr char kSize[] = "size";
-constexpr char kRoomy[] = "1g";  // a limit: memory is taken as files are written
 
 bool SetSize(int fd, const std::string& size) {
   return fsconfig(fd, FSCONFIG_SET_STRING, kSize, size.c_str(), 0) == 0;
@@ -99,8 +98,6 @@ absl::Status Disk::Fill() {
   return Resize(absl::StrCat(std::max<uint64_t>(used, now.f_frsize)));  // 0 would be no limit
 }
 
-absl::Status Disk::Free() { return Resize(kRoomy); }
-
 absl::Status Disk::Resize(const std::string& size) {
   const UniqueFd context(fspick(mount_.get(), "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC));
   if (context.get() >= 0 && SetSize(context.get(), size) &&
@@ -111,9 +108,6 @@ absl::Status Disk::Resize(const std::string& size) {
 }
 
 // ---- servers -------------------------------------------------------------------------------------
-
-LocalServers::LocalServers(std::unique_ptr<LocalEnsemble> ensemble)
-    : ensemble_(std::move(ensemble)) {}
 
 absl::StatusOr<std::unique_ptr<LocalServers>> LocalServers::Launch(
     Network& network, testing::LocalEnsembleOptions options) {

@@ -32,9 +32,11 @@ class Disk {
 
   // It has no room for more than it holds; it has room again. Idempotent.
   absl::Status Fill();
-  absl::Status Free();
+  absl::Status Free() { return Resize(kRoomy); }
 
  private:
+  static constexpr char kRoomy[] = "1g";  // a limit: memory is taken as files are written
+
   explicit Disk(base::UniqueFd mount) : mount_(std::move(mount)) {}
   absl::Status Resize(const std::string& size);
 
@@ -46,7 +48,8 @@ class Disk {
 class LocalServers : public Servers {
  public:
   // All of them are where this process is.
-  explicit LocalServers(std::unique_ptr<testing::LocalEnsemble> ensemble);
+  explicit LocalServers(std::unique_ptr<testing::LocalEnsemble> ensemble)
+      : ensemble_(std::move(ensemble)) {}
 
   // Each member on a new host of the network, with a disk of its own for its log, which it syncs.
   // REQUIRES: `addresses` and `java` of the options are empty. Errors: of LocalEnsemble::Start and

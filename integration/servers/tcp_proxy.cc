@@ -51,10 +51,6 @@ int MillisecondsUntil(BootTime due, BootTime now) {
 
 }  // namespace
 
-bool SlowPipe::Move(base::BootTime now) { return Take(now) && Deliver(now); }
-
-bool SlowPipe::full(base::BootTime now) const { return next() <= now; }
-
 base::BootTime SlowPipe::next() const {
   const bool none = slowness_.held || held_.empty();
   return none ? base::BootTime::InfiniteFuture() : held_.front().due;

@@ -36,13 +36,13 @@ class SlowPipe {
       : from_(from), to_(to), slowness_(slowness) {}
 
   // Takes what is there and delivers what is due. False: the connection broke.
-  bool Move(base::BootTime now);
+  bool Move(base::BootTime now) { return Take(now) && Deliver(now); }
 
   bool over() const { return ended_ && held_.empty(); }     // all is delivered, also the end
   bool lost() const { return ended_ && slowness_.held; }    // it ended with what is held back
   bool takes() const { return !ended_ && bytes_ < kMost; }  // waits for `from` to have something
-  bool full(base::BootTime now) const;                      // waits for `to` to have room
-  base::BootTime next() const;                              // when something is due
+  bool full(base::BootTime now) const { return next() <= now; }  // waits for `to` to have room
+  base::BootTime next() const;                                   // when something is due
 
  private:
   static constexpr size_t kMost = 1 << 20;

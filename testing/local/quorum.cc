@@ -104,16 +104,9 @@ ServerMode AskMode(const std::string& address) {
   return ServerMode::kNotServing;
 }
 
-int QuorumView::leaders() const {
-  return static_cast<int>(std::count_if(modes.begin(), modes.end(), Leads));
-}
-
-int QuorumView::serving() const {
-  return static_cast<int>(std::count_if(modes.begin(), modes.end(), Serves));
-}
-
 absl::StatusOr<int> QuorumView::Leader() const {
-  if (leaders() != 1) return absl::NotFoundError(absl::StrCat("no one leader: ", Describe()));
+  if (std::ranges::count_if(modes, Leads) != 1)
+    return absl::NotFoundError(absl::StrCat("no one leader: ", Describe()));
   return static_cast<int>(std::ranges::find_if(modes, Leads) - modes.begin());
 }
 
@@ -125,12 +118,11 @@ int QuorumView::FirstNotServing() const {
 // A leader that has just lost its followers says for a while that it leads, and followers that have
 // just lost their leader that they follow: only both together are a quorum.
 bool QuorumView::HasQuorum() const {
-  return leaders() == 1 && 2 * serving() > static_cast<int>(modes.size());
+  const auto serving = std::ranges::count_if(modes, Serves);
+  return Leader().ok() && 2 * serving > static_cast<std::ptrdiff_t>(modes.size());
 }
 
-bool QuorumView::AllServe() const {
-  return leaders() == 1 && serving() == static_cast<int>(modes.size());
-}
+bool QuorumView::AllServe() const { return Leader().ok() && std::ranges::all_of(modes, Serves); }
 
 std::string QuorumView::Describe() const {
   std::string text;

@@ -30,8 +30,6 @@ std::string ToString(ServerMode mode);  // "no answer", "not serving", "standalo
 struct QuorumView {
   std::vector<ServerMode> modes;
 
-  int leaders() const;                 // members that lead or stand alone
-  int serving() const;                 // these and the followers
   absl::StatusOr<int> Leader() const;  // NotFound if none leads, or several
   // The first member that does not serve, or else 0.
   int FirstNotServing() const;
