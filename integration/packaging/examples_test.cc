@@ -22,7 +22,6 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using testing::Program;
-using testing::WaitUntil;
 
 class ExamplesTest : public EnsembleTest {
  protected:
@@ -35,7 +34,7 @@ class ExamplesTest : public EnsembleTest {
   }
 
   static bool Says(const Program& program, const std::string& text) {
-    return WaitUntil([&] { return program.Out().find(text) != std::string::npos; });
+    return Eventually([&] { return program.Out().find(text) != std::string::npos; });
   }
 
   // The number after the last `text` in the output; 0 if there is none.
@@ -97,7 +96,7 @@ TEST_F(ExamplesTest, ALeaderThatIsKilledIsReplaced) {
 class Instance {
  public:
   Instance(std::unique_ptr<Program> program) : program_(std::move(program)) {
-    WaitUntil([&] { return program_->Out().find('\n') != std::string::npos; });
+    Eventually([&] { return program_->Out().find('\n') != std::string::npos; });
     const std::string out = program_->Out();
     EXPECT_THAT(out, MatchesRegex("listening on 127.0.0.1:[0-9]+\n"));
     address_ = out.substr(out.rfind(' ') + 1, out.size() - out.rfind(' ') - 2);
@@ -107,10 +106,10 @@ class Instance {
   int Health() const { return Get("/health").first; }
   std::string Leader() const { return Get("/leader").second; }
   bool Tells(const std::string& text) const {
-    return WaitUntil([&] { return Leader().find(text) != std::string::npos; });
+    return Eventually([&] { return Leader().find(text) != std::string::npos; });
   }
   bool BecomesHealthy(bool healthy) const {
-    return WaitUntil([&] { return Health() == (healthy ? 200 : 503); });
+    return Eventually([&] { return Health() == (healthy ? 200 : 503); });
   }
   int Terminate() {
     program_->Signal(SIGTERM);

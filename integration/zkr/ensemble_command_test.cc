@@ -132,7 +132,7 @@ TEST_F(EnsembleCommandTest, StartBringsBackOnlyTheServersThatDied) {
   const std::vector<pid_t> before = Pids();
   ASSERT_EQ(before.size(), 3u);
   kill(before[0], SIGKILL);
-  ASSERT_TRUE(testing::WaitUntil([&] { return StartTimeOf(before[0]) == 0; }));
+  ASSERT_TRUE(testing::Eventually([&] { return StartTimeOf(before[0]) == 0; }));
   EXPECT_EQ(Status()["members"][0]["mode"], "down");
 
   const Answer again = Run({"start"});

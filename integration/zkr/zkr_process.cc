@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
 #include "tools/zkr/supervisor/process_tree.h"
@@ -25,15 +24,6 @@ std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> 
   std::vector<std::string> all;
   for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
   return all;
-}
-
-bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience) {
-  const absl::Time give_up = absl::Now() + patience;
-  while (!condition()) {
-    if (absl::Now() > give_up) return false;
-    absl::SleepFor(absl::Milliseconds(5));
-  }
-  return true;
 }
 
 bool MayMakePidNamespace() {
@@ -61,7 +51,7 @@ void LifeLine::Read() {
 }
 
 bool LifeLine::WaitFor(const std::string& text) {
-  return WaitUntil([&] {
+  return Eventually([&] {
     Read();
     return received_.find(text) != std::string::npos;
   });
@@ -73,7 +63,7 @@ bool LifeLine::IsHeld() {
 }
 
 bool LifeLine::WaitUntilCut() {
-  return WaitUntil([this] {
+  return Eventually([this] {
     Read();
     return cut_;
   });
@@ -115,7 +105,7 @@ bool Program::Reap() {
 }
 
 int Program::Wait() {
-  WaitUntil([this] { return Reap(); });
+  Eventually([this] { return Reap(); });
   return status_;
 }
 

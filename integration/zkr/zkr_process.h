@@ -12,22 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
-
+#include "integration/fixtures/ensemble_fixture.h"
 #include "lib/base/unique_fd.h"
 #include "testing/local/read_file.h"
 #include "testing/local/work_directory.h"
 
 namespace zkrecipes::testing {
 
-// Far more than anything takes here, also on a loaded machine.
-inline constexpr absl::Duration kPatience = absl::Seconds(60);
+using integration::Eventually;
 
 // One list of all of them.
 std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> lists);
-
-// Polls `condition`: false if it does not hold within `patience`.
-bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience = kPatience);
 
 // Whether zkr may put a command into a PID namespace here, and why a test of that is skipped if not.
 bool MayMakePidNamespace();

@@ -130,7 +130,7 @@ TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
   auto program = StartHolding("echo ready >&9; kill -STOP $$; echo continued >&9; exit 8");
   // Its process group is zkr's to signal, whatever namespace it is in.
   program->Signal(SIGCONT);
-  ASSERT_TRUE(WaitUntil([&] {
+  ASSERT_TRUE(Eventually([&] {
     program->Signal(SIGCONT);
     return !program->IsRunning();
   }));

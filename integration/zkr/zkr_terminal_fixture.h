@@ -58,7 +58,7 @@ class PtySession {
   // Waits until `text` is on the screen, after what the last call found. False: it does not come.
   bool WaitFor(const std::string& text) {
     const auto appeared = [&] { return Screen().find(text, seen_) != std::string::npos; };
-    const bool found = WaitUntil(appeared, kScreenPatience);
+    const bool found = Eventually(appeared, kScreenPatience);
     if (found) seen_ = screen_.find(text, seen_) + text.size();
     return found;
   }
@@ -72,7 +72,7 @@ class PtySession {
         return process.group == foreground && NameOf(process.pid) == name;
       });
     };
-    return WaitUntil(is_there, kScreenPatience);
+    return Eventually(is_there, kScreenPatience);
   }
 
   // All of it, since the start.
@@ -160,11 +160,11 @@ class OnATerminal : public ::testing::TestWithParam<std::string> {
       shell_.Type("\n");
       return shell_.WaitFor("$> ") && shell_.Screen().find("Stopped", before) != std::string::npos;
     };
-    return WaitUntil(hears, kScreenPatience);
+    return Eventually(hears, kScreenPatience);
   }
 
   bool WaitUntilItEchoes(bool echoes) {
-    return WaitUntil([&] { return shell_.Echoes() == echoes; }, kScreenPatience);
+    return Eventually([&] { return shell_.Echoes() == echoes; }, kScreenPatience);
   }
 
   // The shell answers again, and the last command ended with `status`.
