@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "integration/fixtures/silent_server.h"
-#include "integration/fixtures/tcp_proxy.h"
 #include "integration/fixtures/zk_fixture.h"
+#include "integration/servers/tcp_proxy.h"
 
 namespace zkrecipes::integration {
 namespace {

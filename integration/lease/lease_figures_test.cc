@@ -14,8 +14,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-#include "integration/fixtures/tcp_proxy.h"
 #include "integration/lease/lease_fixture.h"
+#include "integration/servers/tcp_proxy.h"
 
 namespace zkrecipes::integration {
 namespace {

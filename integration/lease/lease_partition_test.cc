@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/raw_client.h"
-#include "integration/fixtures/tcp_proxy.h"
+#include "integration/servers/tcp_proxy.h"
 #include "integration/lease/lease_fixture.h"
 #include "lib/base/one_shot.h"
 

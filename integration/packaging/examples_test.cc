@@ -5,11 +5,11 @@
 #include <httplib.h>
 #include <signal.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include <gmock/gmock.h>
 
 #include "integration/fixtures/ensemble_fixture.h"
@@ -22,32 +22,26 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using testing::Program;
-using testing::WaitUntil;
 
 class ExamplesTest : public EnsembleTest {
  protected:
   // In a ZooKeeper namespace of the test's own.
   std::unique_ptr<Program> Start(const std::string& name,
                                  const std::vector<std::string>& arguments = {}) {
-    std::vector<std::string> argv = {std::string(ZKRECIPES_BIN_DIR) + "/examples/" + name};
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
     return std::make_unique<Program>(
-        argv, testing::ProgramOptions{.environment = {{"ZKR_SERVERS", servers() + node_path()}}});
+        testing::Joined({{std::string(ZKRECIPES_BIN_DIR) + "/examples/" + name}, arguments}),
+        testing::ProgramOptions{.environment = {{"ZKR_SERVERS", servers() + node_path()}}});
   }
 
   static bool Says(const Program& program, const std::string& text) {
-    return WaitUntil([&] { return program.Out().find(text) != std::string::npos; });
+    return Eventually([&] { return program.Out().find(text) != std::string::npos; });
   }
 
   // The number after the last `text` in the output; 0 if there is none.
   static int64_t NumberBehind(const Program& program, const std::string& text) {
     const std::string out = program.Out();
     const size_t at = out.rfind(text);
-    if (at == std::string::npos) return 0;
-    const size_t begin = at + text.size();
-    int64_t number = 0;
-    (void)absl::SimpleAtoi(out.substr(begin, out.find('\n', begin) - begin), &number);
-    return number;
+    return at == std::string::npos ? 0 : std::atoll(out.c_str() + at + text.size());
   }
 };
 
@@ -102,7 +96,7 @@ TEST_F(ExamplesTest, ALeaderThatIsKilledIsReplaced) {
 class Instance {
  public:
   Instance(std::unique_ptr<Program> program) : program_(std::move(program)) {
-    WaitUntil([&] { return program_->Out().find('\n') != std::string::npos; });
+    Eventually([&] { return program_->Out().find('\n') != std::string::npos; });
     const std::string out = program_->Out();
     EXPECT_THAT(out, MatchesRegex("listening on 127.0.0.1:[0-9]+\n"));
     address_ = out.substr(out.rfind(' ') + 1, out.size() - out.rfind(' ') - 2);
@@ -112,10 +106,10 @@ class Instance {
   int Health() const { return Get("/health").first; }
   std::string Leader() const { return Get("/leader").second; }
   bool Tells(const std::string& text) const {
-    return WaitUntil([&] { return Leader().find(text) != std::string::npos; });
+    return Eventually([&] { return Leader().find(text) != std::string::npos; });
   }
   bool BecomesHealthy(bool healthy) const {
-    return WaitUntil([&] { return Health() == (healthy ? 200 : 503); });
+    return Eventually([&] { return Health() == (healthy ? 200 : 503); });
   }
   int Terminate() {
     program_->Signal(SIGTERM);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,24 +12,20 @@
 #include <thread>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 #include "lib/base/unique_fd.h"
 #include "testing/local/read_file.h"
-#include "testing/local/spawn.h"
+#include "testing/local/server_process.h"
 
 namespace zkrecipes::servers {
-namespace {
-
-int ExitStatus(pid_t pid) {
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+absl::Status Failed(const std::string& what) {
+  return absl::InternalError(
+      absl::StrCat(what, ": ", strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
 }
-
-}  // namespace
 
 std::string ProgramPath(const std::string& name) {
   for (const char* folder : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"}) {
@@ -53,7 +48,7 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& command) {
   const std::string log = absl::StrCat("/proc/", getpid(), "/fd/", output.get());
   const absl::StatusOr<pid_t> pid = testing::Spawn({.command = words, .log = log});
   if (!pid.ok()) return pid.status();
-  const int status = ExitStatus(*pid);
+  const int status = testing::WaitForChild(*pid);
   std::string printed = testing::ReadFile(log);
   absl::StripAsciiWhitespace(&printed);
   if (status == 0) return printed;
@@ -68,17 +63,25 @@ absl::Status RunIn(const std::string& network_namespace, std::vector<std::string
 
 absl::Status InNamespace(const std::string& network_namespace, const std::function<void()>& task) {
   const base::UniqueFd fd(open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC));
-  int error = 0;
+  absl::Status status;
   std::thread([&] {
-    if (setns(fd.get(), CLONE_NEWNET) == 0) {
-      task();
-    } else {
-      error = errno;
-    }
+    if (setns(fd.get(), CLONE_NEWNET) == 0) return task();
+    status = Failed("cannot enter the network namespace " + network_namespace);
   }).join();
-  if (error == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("cannot enter the network namespace ", network_namespace,
-                                          ": ", strerror(error)));  // NOLINT(concurrency-mt-unsafe)
+  return status;
+}
+
+std::vector<std::string> ListeningAddressesOf(pid_t pid) {
+  std::vector<std::string> addresses;
+  const auto sockets =
+      Output({"ss", "--no-header", "--listening", "--numeric", "--tcp", "--processes"});
+  for (absl::string_view line : absl::StrSplit(sockets.value_or(""), '\n')) {
+    if (!absl::StrContains(line, absl::StrCat("pid=", pid, ","))) continue;
+    // The state, bytes received and to be sent, the address.
+    const std::vector<std::string> fields = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    addresses.push_back(fields.at(3));
+  }
+  return addresses;
 }
 
 }  // namespace zkrecipes::servers

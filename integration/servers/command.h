@@ -3,6 +3,8 @@
 #ifndef ZKRECIPES_INTEGRATION_SERVERS_COMMAND_H_
 #define ZKRECIPES_INTEGRATION_SERVERS_COMMAND_H_
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -33,6 +35,12 @@ absl::Status RunIn(const std::string& network_namespace, std::vector<std::string
 // made there stays there, whichever thread uses it.
 //   Internal  the namespace is gone, or not ours to enter; `task` has not run
 absl::Status InNamespace(const std::string& network_namespace, const std::function<void()>& task);
+
+// Internal: what could not be done, and why as errno says.
+absl::Status Failed(const std::string& what);
+
+// The TCP addresses where a process of this network namespace listens: "127.0.0.1:2181".
+std::vector<std::string> ListeningAddressesOf(pid_t pid);
 
 // Where a program of the system's is; empty if it is not installed.
 std::string ProgramPath(const std::string& name);

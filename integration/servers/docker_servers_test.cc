@@ -4,24 +4,25 @@
 
 #include "integration/servers/docker_servers.h"
 
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
+#include "integration/fixtures/ensemble_fixture.h"
+#include "integration/fixtures/forked_child.h"
 #include "integration/servers/command.h"
 #include "integration/servers/network.h"
-#include "testing/local/four_letter_word.h"
+#include "testing/local/quorum.h"
 
 namespace zkrecipes::servers {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
+using integration::Eventually;
+using integration::ForkedChild;
 
 class DockerServersTest : public ::testing::Test {
  protected:
@@ -32,6 +33,14 @@ class DockerServersTest : public ::testing::Test {
     }
   }
 };
+
+// Joins the servers' bridge.
+std::unique_ptr<Network> NetworkOf(const DockerServers& servers) {
+  const DockerServers::Bridge& bridge = servers.bridge();
+  auto network = Network::Join(bridge.name, bridge.first_address, bridge.prefix);
+  EXPECT_TRUE(network.ok()) << network.status();
+  return network.ok() ? *std::move(network) : nullptr;
+}
 
 // What docker has under a compose project's name, a line each.
 std::string Left(const std::string& project) {
@@ -45,10 +54,9 @@ TEST_F(DockerServersTest, HostsOnTheirBridgeReachThemUntilPacketsAreDropped) {
   if (geteuid() != 0) GTEST_SKIP() << "only root makes network namespaces";
   auto servers = DockerServers::Start({}, DockerServers::Reach::kBridge);
   ASSERT_TRUE(servers.ok()) << servers.status();
-  const DockerServers::Bridge& bridge = (*servers)->bridge();
-  auto network = Network::Join(bridge.name, bridge.first_address, bridge.prefix);
-  ASSERT_TRUE(network.ok()) << network.status();
-  const absl::StatusOr<Host> client = (*network)->AddHost();
+  const auto network = NetworkOf(**servers);
+  ASSERT_NE(network, nullptr);
+  const absl::StatusOr<Host> client = network->AddHost();
   ASSERT_TRUE(client.ok()) << client.status();
 
   const auto reached = [&](int i) {
@@ -61,10 +69,10 @@ TEST_F(DockerServersTest, HostsOnTheirBridgeReachThemUntilPacketsAreDropped) {
   };
   EXPECT_TRUE(reached(0));
   EXPECT_TRUE(reached(1));
-  ASSERT_EQ((*network)->Drop(*client, (*servers)->host(0)), absl::OkStatus());
+  ASSERT_EQ(network->Drop(*client, (*servers)->host(0)), absl::OkStatus());
   EXPECT_FALSE(reached(0));
   EXPECT_TRUE(reached(1));
-  ASSERT_EQ((*network)->Mend(*client), absl::OkStatus());
+  ASSERT_EQ(network->Mend(*client), absl::OkStatus());
   EXPECT_TRUE(reached(0));
 }
 
@@ -72,23 +80,18 @@ TEST_F(DockerServersTest, AMemberCutOffFromTheOthersServesNobodyUntilItIsMended)
   if (geteuid() != 0) GTEST_SKIP() << "only root enters network namespaces";
   auto servers = DockerServers::Start();
   ASSERT_TRUE(servers.ok()) << servers.status();
-  const DockerServers::Bridge& bridge = (*servers)->bridge();
-  auto network = Network::Join(bridge.name, bridge.first_address, bridge.prefix);
-  ASSERT_TRUE(network.ok()) << network.status();
+  const auto network = NetworkOf(**servers);
+  ASSERT_NE(network, nullptr);
   const absl::StatusOr<int> leader = (*servers)->Leader();
   ASSERT_TRUE(leader.ok()) << leader.status();
   for (int i = 0; i < (*servers)->size(); ++i) {
     if (i == *leader) continue;
     const Host other = (*servers)->host(i);
-    ASSERT_EQ((*network)->Drop(other, (*servers)->host(*leader)), absl::OkStatus());
+    ASSERT_EQ(network->Drop(other, (*servers)->host(*leader)), absl::OkStatus());
   }
-  const absl::Time give_up = absl::Now() + kPatience;
-  while ((*servers)->Leader().value_or(*leader) == *leader) {
-    ASSERT_LT(absl::Now(), give_up) << "no other member leads";
-    absl::SleepFor(absl::Milliseconds(100));
-  }
-  ASSERT_EQ((*network)->Mend((*servers)->host(*leader)), absl::OkStatus());
-  EXPECT_EQ((*servers)->WaitForAll(kPatience), absl::OkStatus());
+  ASSERT_TRUE(Eventually([&] { return (*servers)->Leader().value_or(*leader) != *leader; }));
+  ASSERT_EQ(network->Mend((*servers)->host(*leader)), absl::OkStatus());
+  EXPECT_EQ((*servers)->WaitForAll(integration::kSoon), absl::OkStatus());
 }
 
 TEST_F(DockerServersTest, LeaveNoContainerVolumeOrNetwork) {
@@ -103,27 +106,16 @@ TEST_F(DockerServersTest, LeaveNoContainerVolumeOrNetwork) {
 }
 
 TEST_F(DockerServersTest, LeaveNothingWhenTheProcessThatStartedThemIsKilled) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    auto servers = DockerServers::Start();
-    const std::string name = servers.ok() ? (*servers)->project() : "?";
-    const bool told = write(ends[1], name.data(), name.size()) > 0;
-    if (told) pause();
-    _exit(1);
-  }
-  char name[64] = {};
-  ASSERT_GT(read(ends[0], name, sizeof(name) - 1), 1);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  close(ends[0]);
-  close(ends[1]);
-  const absl::Time give_up = absl::Now() + kPatience;
-  while (!Left(name).empty()) {
-    ASSERT_LT(absl::Now(), give_up) << Left(name);
-    absl::SleepFor(absl::Milliseconds(100));
-  }
+  std::optional<ForkedChild> child(std::in_place, [](integration::Line& line) {
+    const auto servers = DockerServers::Start();
+    line.Say(servers.ok() ? (*servers)->project() : "?");
+    line.Hear();
+  });
+  std::string project;
+  ASSERT_TRUE(child->line().Hear(&project));
+  EXPECT_NE(Left(project), "");
+  child.reset();  // kills it
+  EXPECT_TRUE(Eventually([&] { return Left(project).empty(); })) << Left(project);
 }
 
 }  // namespace

@@ -2,54 +2,48 @@
 
 #include "zkrecipes/testing/local_ensemble.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/client_fixture.h"
-#include "integration/fixtures/processes.h"
+#include "integration/fixtures/forked_child.h"
+#include "integration/servers/command.h"
 #include "integration/servers/local_servers.h"
+#include "integration/servers/sockets.h"
 #include "lib/base/unique_fd.h"
 #include "testing/local/server_files.h"
 
 namespace zkrecipes::integration {
 namespace {
 
+using servers::ListeningAddressesOf;
 using ::testing::HasSubstr;
 using testing::LocalEnsemble;
 using MemberState = LocalEnsemble::MemberState;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-int PortOf(const std::string& address) {
-  int port = 0;
-  return absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port) ? port : 0;
+// How many processes of a process group are alive, zombies not counted.
+int64_t LiveProcessesIn(pid_t group) {
+  const auto pids =
+      servers::Output({"pgrep", "--pgroup", absl::StrCat(group), "--runstates", "D,R,S,T"});
+  return pids.ok() ? std::ranges::count(*pids, '\n') + 1 : 0;  // it fails if there is none
 }
 
-// Takes a port of 127.0.0.1.
-base::UniqueFd TakePort(int port) {
-  base::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  const int on = 1;
-  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(listen(fd.get(), 1), 0);
+// Takes a port.
+base::UniqueFd Take(const sockaddr_in& address) {
+  base::UniqueFd fd = servers::Listen(address);
+  EXPECT_TRUE(fd.valid());
   return fd;
 }
 
@@ -125,7 +119,7 @@ TEST_F(LocalEnsembleTest, KeepsItsQuorumWhenAFollowerIsKilled) {
 TEST_F(LocalEnsembleTest, SaysWhyAMemberCannotBeRestarted) {
   const int follower = FollowerNow();
   ASSERT_TRUE(local().Stop(follower).ok());
-  const base::UniqueFd thief = TakePort(PortOf(local().server(follower)));
+  const base::UniqueFd thief = Take(servers::SocketAddress(local().server(follower)));
   const absl::Status status = local().Restart(follower);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(status.ToString(), HasSubstr("java.net.BindException"));
@@ -186,36 +180,22 @@ TEST(LocalEnsembleEnd, LeavesTheUsersDirectory) {
   std::filesystem::remove_all(directory);
 }
 
-// What a child process tells about the ensemble that it has started.
-struct Report {
-  pid_t group = 0;
-  std::array<char, 256> directory{};
-};
-
-[[noreturn]] void StartReportAndSleep(int pipe_end) {
-  const auto ensemble = LocalEnsemble::Start({.servers = 3});
-  if (!ensemble.ok() || !(*ensemble)->Pause(1).ok()) _exit(1);
-  Report report{.group = getpgid((*ensemble)->pid(0)), .directory = {}};
-  (*ensemble)->directory().copy(report.directory.data(), report.directory.size() - 1);
-  if (write(pipe_end, &report, sizeof report) == sizeof report) absl::SleepFor(absl::Minutes(1));
-  _exit(1);
-}
-
 TEST(LocalEnsembleEnd, ComesWithTheEndOfAProcessThatIsKilled) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) StartReportAndSleep(ends[1]);
-  close(ends[1]);
-  Report report;
-  ASSERT_EQ(read(ends[0], &report, sizeof report), static_cast<ssize_t>(sizeof report));
-  close(ends[0]);
-  EXPECT_GE(LiveProcessesIn(report.group), 4);
-  EXPECT_TRUE(std::filesystem::exists(report.directory.data()));
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  EXPECT_TRUE(Eventually([&] { return LiveProcessesIn(report.group) == 0; }));
-  EXPECT_FALSE(std::filesystem::exists(report.directory.data()));
+  std::optional<ForkedChild> child(std::in_place, [](Line& line) {
+    const auto ensemble = LocalEnsemble::Start({.servers = 3});
+    if (!ensemble.ok() || !(*ensemble)->Pause(1).ok()) return;
+    line.Say(absl::StrCat(getpgid((*ensemble)->pid(0)), " ", (*ensemble)->directory()));
+    line.Hear();
+  });
+  std::string told;
+  ASSERT_TRUE(child->line().Hear(&told));
+  const std::pair<std::string, std::string> words = absl::StrSplit(told, ' ');
+  const pid_t group = std::stoi(words.first);
+  EXPECT_GE(LiveProcessesIn(group), 4);
+  EXPECT_TRUE(std::filesystem::exists(words.second));
+  child.reset();  // kills it
+  EXPECT_TRUE(Eventually([&] { return LiveProcessesIn(group) == 0; }));
+  EXPECT_FALSE(std::filesystem::exists(words.second));
 }
 
 TEST(LocalEnsembleEnd, ComesAfterItsMaximalLifetime) {
@@ -227,12 +207,7 @@ TEST(LocalEnsembleEnd, ComesAfterItsMaximalLifetime) {
 TEST(LocalEnsembleEnd, IsNotForAForkedChildToBring) {
   auto ensemble = LocalEnsemble::Start({.servers = 1});
   ASSERT_TRUE(ensemble.ok()) << ensemble.status();
-  const pid_t child = fork();
-  if (child == 0) {
-    ensemble->reset();
-    _exit(0);
-  }
-  waitpid(child, nullptr, 0);
+  RunInForkedChild([&] { ensemble->reset(); });
   EXPECT_EQ((*ensemble)->state(0), MemberState::kRunning);
   EXPECT_TRUE((*ensemble)->FourLetterWord(0, "ruok").ok());
   EXPECT_TRUE(std::filesystem::exists((*ensemble)->directory()));
@@ -240,7 +215,7 @@ TEST(LocalEnsembleEnd, IsNotForAForkedChildToBring) {
 
 TEST(LocalEnsembleStart, GivesUpOnAPortThatStaysTaken) {
   const int port = testing::FreePorts(1)->front();
-  const base::UniqueFd thief = TakePort(port);
+  const base::UniqueFd thief = Take(servers::SocketAddress("127.0.0.1", port));
   const auto ensemble =
       LocalEnsemble::Start({.servers = 1, .extra_config = {{"clientPort", absl::StrCat(port)}}});
   EXPECT_TRUE(absl::IsUnavailable(ensemble.status())) << ensemble.status();

@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -18,7 +16,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include "integration/servers/member_files.h"
+#include "integration/servers/command.h"
+#include "testing/local/read_file.h"
 #include "testing/local/server_files.h"
 
 namespace zkrecipes::servers {
@@ -30,12 +29,6 @@ using base::UniqueFd;
 using testing::LocalEnsemble;
 
 constexpr char kSize[] = "size";
-constexpr char kRoomy[] = "1g";  // a limit: memory is taken as files are written
-
-absl::Status Failed(const char* what) {
-  return absl::InternalError(
-      absl::StrCat(what, ": ", strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
-}
 
 bool SetSize(int fd, const std::string& size) {
   return fsconfig(fd, FSCONFIG_SET_STRING, kSize, size.c_str(), 0) == 0;
@@ -43,11 +36,25 @@ bool SetSize(int fd, const std::string& size) {
 
 constexpr char kDelayFile[] = "fsync_delay";
 
-// What a member's Java does before it is one; `net` and `disk` are set.
-std::string RunLines() {
-  return absl::StrCat("ln -sfn \"$disk\" disk\n", "export LD_PRELOAD=", ZKRECIPES_SLOW_FSYNC,
-                      " ZKRECIPES_FSYNC_DELAY=\"$PWD/", kDelayFile, "\"\n",
-                      "exec nsenter --net=\"$net\" -- ", kJava, " \"$@\"");
+// Writes a script for LocalEnsembleOptions::java, in `directory`, and returns its path. It knows the
+// members by the directories they run in: `settings` are a member's shell assignments, of `net` and
+// `disk`.
+absl::StatusOr<std::string> WriteMemberJava(const std::string& directory,
+                                            const std::vector<std::string>& settings) {
+  const std::string path = directory + "/java";
+  std::ofstream out(path);
+  out << "#!/bin/sh\ncase ${PWD##*/} in\n";
+  for (size_t i = 0; i < settings.size(); ++i) {
+    out << "server" << i + 1 << ") " << settings[i] << " ;;\n";
+  }
+  out << "esac\nln -sfn \"$disk\" disk\nexport LD_PRELOAD=" << ZKRECIPES_SLOW_FSYNC
+      << " ZKRECIPES_FSYNC_DELAY=\"$PWD/" << kDelayFile
+      << "\"\nexec nsenter --net=\"$net\" -- /usr/bin/java \"$@\"\n";
+  out.close();
+  std::error_code error;
+  fs::permissions(path, fs::perms::owner_all, error);
+  if (out && !error) return path;
+  return absl::InternalError(absl::StrCat("cannot write ", path));
 }
 
 absl::Status Internal(const std::string& what, const std::error_code& error) {
@@ -91,8 +98,6 @@ absl::Status Disk::Fill() {
   return Resize(absl::StrCat(std::max<uint64_t>(used, now.f_frsize)));  // 0 would be no limit
 }
 
-absl::Status Disk::Free() { return Resize(kRoomy); }
-
 absl::Status Disk::Resize(const std::string& size) {
   const UniqueFd context(fspick(mount_.get(), "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC));
   if (context.get() >= 0 && SetSize(context.get(), size) &&
@@ -103,9 +108,6 @@ absl::Status Disk::Resize(const std::string& size) {
 }
 
 // ---- servers -------------------------------------------------------------------------------------
-
-LocalServers::LocalServers(std::unique_ptr<LocalEnsemble> ensemble)
-    : ensemble_(std::move(ensemble)) {}
 
 absl::StatusOr<std::unique_ptr<LocalServers>> LocalServers::Launch(
     Network& network, testing::LocalEnsembleOptions options) {
@@ -131,7 +133,7 @@ absl::Status LocalServers::StartAll(testing::LocalEnsembleOptions options) {
   for (const auto& [host, disk] : places_) {
     settings.push_back(absl::StrCat("net=", host.network_namespace, " disk=", disk.path()));
   }
-  const absl::StatusOr<std::string> java = WriteMemberJava(own_->path(), settings, RunLines());
+  const absl::StatusOr<std::string> java = WriteMemberJava(own_->path(), settings);
   if (!java.ok()) return java.status();
   options.java = *java;
   options.force_sync = true;
@@ -148,6 +150,14 @@ absl::Status LocalServers::StartAll(testing::LocalEnsembleOptions options) {
 Host LocalServers::host(int i) const {
   if (!places_.empty()) return places_[i].host;
   return {.address = "127.0.0.1", .network_namespace = "/proc/self/ns/net"};
+}
+
+// A line of its configuration: "server.2=127.0.0.1:20001:20002".
+int LocalServers::QuorumPort(int i) const {
+  const std::string config = testing::ReadFile(DirectoryOf(i) + "/zoo.cfg");
+  const std::string its = absl::StrCat("\nserver.", i + 1, "=");
+  const std::string address = config.substr(config.find(its) + its.size());
+  return std::stoi(address.substr(address.find(':') + 1));
 }
 
 std::string LocalServers::DirectoryOf(int i) const {
@@ -171,23 +181,16 @@ absl::Status LocalServers::Wipe(int i) {
   return absl::OkStatus();
 }
 
-absl::Status LocalServers::HasDisk() const {
-  if (!places_.empty()) return absl::OkStatus();
-  return absl::UnimplementedError("these servers have no disks of their own: see Launch");
-}
-
 absl::Status LocalServers::FillDisk(int i) {
-  const absl::Status status = HasDisk();
-  return status.ok() ? places_[i].disk.Fill() : status;
+  return places_.empty() ? Servers::FillDisk(i) : places_[i].disk.Fill();
 }
 
 absl::Status LocalServers::FreeDisk(int i) {
-  const absl::Status status = HasDisk();
-  return status.ok() ? places_[i].disk.Free() : status;
+  return places_.empty() ? Servers::FreeDisk(i) : places_[i].disk.Free();
 }
 
 absl::Status LocalServers::SlowDisk(int i, absl::Duration each_sync) {
-  if (absl::Status status = HasDisk(); !status.ok()) return status;
+  if (places_.empty()) return Servers::SlowDisk(i, each_sync);
   const std::string path = DirectoryOf(i) + "/" + kDelayFile;
   std::ofstream out(path, std::ios::trunc);
   out << absl::ToInt64Milliseconds(each_sync);

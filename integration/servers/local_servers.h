@@ -32,9 +32,11 @@ class Disk {
 
   // It has no room for more than it holds; it has room again. Idempotent.
   absl::Status Fill();
-  absl::Status Free();
+  absl::Status Free() { return Resize(kRoomy); }
 
  private:
+  static constexpr char kRoomy[] = "1g";  // a limit: memory is taken as files are written
+
   explicit Disk(base::UniqueFd mount) : mount_(std::move(mount)) {}
   absl::Status Resize(const std::string& size);
 
@@ -46,7 +48,8 @@ class Disk {
 class LocalServers : public Servers {
  public:
   // All of them are where this process is.
-  explicit LocalServers(std::unique_ptr<testing::LocalEnsemble> ensemble);
+  explicit LocalServers(std::unique_ptr<testing::LocalEnsemble> ensemble)
+      : ensemble_(std::move(ensemble)) {}
 
   // Each member on a new host of the network, with a disk of its own for its log, which it syncs.
   // REQUIRES: `addresses` and `java` of the options are empty. Errors: of LocalEnsemble::Start and
@@ -79,6 +82,7 @@ class LocalServers : public Servers {
   absl::StatusOr<std::vector<std::string>> TransactionLogs(const std::string& directory) override;
 
   testing::LocalEnsemble& ensemble() { return *ensemble_; }
+  int QuorumPort(int i) const;  // where the followers of member i connect
 
  private:
   // What a member of a network has of its own.
@@ -89,7 +93,6 @@ class LocalServers : public Servers {
 
   explicit LocalServers(std::vector<Place> places) : places_(std::move(places)) {}
   absl::Status StartAll(testing::LocalEnsembleOptions options);
-  absl::Status HasDisk() const;
   std::string DirectoryOf(int i) const;
   std::string SnapshotsOf(int i) const;
   std::string LogsOf(int i) const;

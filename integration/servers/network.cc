@@ -2,20 +2,18 @@
 
 #include "integration/servers/network.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 #include "integration/servers/command.h"
+#include "integration/servers/sockets.h"
 
 namespace zkrecipes::servers {
 namespace {
@@ -39,11 +37,6 @@ absl::Status CheckPrograms() {
         absl::StrCat("no program ", program, ": install Debian's package ", package));
   }
   return absl::OkStatus();
-}
-
-absl::Status Failed(const std::string& what) {
-  return absl::InternalError(
-      absl::StrCat(what, ": ", strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
 }
 
 absl::Status MoveIntoOwnNamespace() {
@@ -71,12 +64,6 @@ std::string NewPortName() {
   return absl::StrCat("zkr", getpid(), "h", count++);
 }
 
-uint32_t FromText(const std::string& address) {
-  in_addr parsed{};
-  inet_pton(AF_INET, address.c_str(), &parsed);
-  return ntohl(parsed.s_addr);
-}
-
 std::string ToText(uint32_t address) {
   const in_addr packed{htonl(address)};
   char text[INET_ADDRSTRLEN];
@@ -94,13 +81,13 @@ absl::Status ChangeRule(const Host& in, const char* action, const std::vector<st
                Joined(Joined({"iptables", "-w", action, "INPUT"}, match), {"-j", "DROP"}));
 }
 
-// TCP that leaves the host, but not what a slow link leads on.
+// TCP that leaves the host, but not what a proxy leads on.
 std::vector<std::string> Leaving() {
   return {"-p", "tcp",  "!", "-d",     "127.0.0.0/8",
-          "-m", "mark", "!", "--mark", absl::StrCat(SlowLink::kMark)};
+          "-m", "mark", "!", "--mark", absl::StrCat(TcpProxy::kMark)};
 }
 
-// New connections go to the link. Packets of those that are open are refused, but not the resets
+// New connections go to the proxy. Packets of those that are open are refused, but not the resets
 // with which they end, nor packets of connections that others have made.
 absl::Status ChangeDetour(const Host& host, const char* action, int port) {
   absl::Status status =
@@ -133,7 +120,9 @@ absl::StatusOr<std::unique_ptr<Network>> Network::Join(const std::string& bridge
 }
 
 Network::Network(std::string bridge, const std::string& first_address, int prefix)
-    : bridge_(std::move(bridge)), first_address_(FromText(first_address)), prefix_(prefix) {}
+    : bridge_(std::move(bridge)),
+      first_address_(ntohl(SocketAddress(first_address, 0).sin_addr.s_addr)),
+      prefix_(prefix) {}
 
 absl::StatusOr<Host> Network::AddHost() {
   UniqueFd held = NewNamespace();
@@ -165,10 +154,10 @@ absl::Status Network::Slow(const Host& host, const Slowness& slowness) {
   absl::Status status = EndSlow(host);
   const bool slow = slowness.each_way > absl::ZeroDuration() || slowness.bytes_per_second > 0;
   if (!status.ok() || !slow) return status;
-  auto link = SlowLink::Make(host.network_namespace, slowness);
-  if (!link.ok()) return link.status();
-  const int port = (*link)->port();
-  detours_.insert({host.address, Detour{host, *std::move(link)}});
+  auto proxy = TcpProxy::OfRedirected(host.network_namespace, slowness);
+  if (!proxy.ok()) return proxy.status();
+  const int port = (*proxy)->port();
+  detours_.insert({host.address, Detour{host, *std::move(proxy)}});
   status = ChangeDetour(host, "-A", port);
   if (!status.ok()) static_cast<void>(EndSlow(host));
   return status;
@@ -179,7 +168,7 @@ absl::Status Network::EndSlow(const Host& host) {
   if (found == detours_.end()) return absl::OkStatus();
   const Detour detour = std::move(found->second);
   detours_.erase(found);
-  return Exists(detour.host) ? ChangeDetour(detour.host, "-D", detour.link->port())
+  return Exists(detour.host) ? ChangeDetour(detour.host, "-D", detour.proxy->port())
                              : absl::OkStatus();
 }
 

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 
 #include "integration/servers/command.h"
-#include "integration/servers/slow_link.h"
+#include "integration/servers/tcp_proxy.h"
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::servers {
@@ -59,7 +59,7 @@ class Network {
   };
   struct Detour {
     Host host;
-    std::unique_ptr<SlowLink> link;
+    std::unique_ptr<TcpProxy> proxy;
   };
 
   Network(std::string bridge, const std::string& first_address, int prefix);

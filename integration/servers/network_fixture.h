@@ -3,7 +3,7 @@
 #ifndef ZKRECIPES_INTEGRATION_SERVERS_NETWORK_FIXTURE_H_
 #define ZKRECIPES_INTEGRATION_SERVERS_NETWORK_FIXTURE_H_
 
-#include <netinet/in.h>
+#include <poll.h>
 
 #include <memory>
 
@@ -12,6 +12,7 @@
 
 #include "integration/servers/command.h"
 #include "integration/servers/network.h"
+#include "integration/servers/sockets.h"
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::servers {
@@ -36,22 +37,47 @@ class NetworkTest : public ::testing::Test {
 };
 
 // Where the tests of networks listen on a host.
-sockaddr_in AddressOf(const Host& host);
+inline sockaddr_in AddressOf(const Host& host) { return SocketAddress(host.address, 7000); }
+
+inline base::UniqueFd SocketIn(const Host& host, int type) {
+  base::UniqueFd fd;
+  const auto status = InNamespace(host.network_namespace, [&] {
+    fd = base::UniqueFd(socket(AF_INET, type | SOCK_CLOEXEC, 0));
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  return fd;
+}
 
 // A socket for datagrams on a host, to see which packets arrive. For tests; not thread-safe.
 class Post {
  public:
-  explicit Post(const Host& host);
+  explicit Post(const Host& host) : host_(host), fd_(SocketIn(host, SOCK_DGRAM)) {
+    const sockaddr_in address = AddressOf(host_);
+    EXPECT_EQ(bind(fd_.get(), Generic(address), sizeof(address)), 0);
+  }
 
   const Host& host() const { return host_; }
   // Sends so many datagrams, and says how many arrive. Waits a little for each that does not.
-  int Send(int count, const Post& to) const;
+  int Send(int count, const Post& to) const {
+    const sockaddr_in address = AddressOf(to.host_);
+    int arrived = 0;
+    for (int i = 0; i < count; ++i) {
+      sendto(fd_.get(), "x", 1, 0, Generic(address), sizeof(address));
+      // What is not dropped is there at once; the first has to ask for the other's address.
+      arrived += to.Receive(i == 0 ? 500 : 20) ? 1 : 0;
+    }
+    return arrived;
+  }
 
  private:
-  bool Receive(int milliseconds) const;
+  bool Receive(int milliseconds) const {
+    pollfd wait{fd_.get(), POLLIN, 0};
+    char buffer[1];
+    return poll(&wait, 1, milliseconds) == 1 && recv(fd_.get(), buffer, 1, 0) == 1;
+  }
 
   const Host host_;
-  base::UniqueFd fd_;
+  const base::UniqueFd fd_;
 };
 
 // Whether packets arrive at all.

@@ -30,7 +30,7 @@ absl::Status KillFailing(Servers& servers) {
   std::vector<std::string> addresses;
   for (int i = 0; i < servers.size(); ++i) addresses.push_back(servers.server(i));
   const testing::QuorumView view = testing::AskModes(addresses);
-  if (view.AllServe()) return servers.Kill(view.LeaderIndex());
+  if (view.AllServe()) return servers.Kill(*view.Leader());
   absl::Status status;
   for (int i = 0; i < servers.size(); ++i) {
     if (!testing::Serves(view.modes[static_cast<size_t>(i)])) status.Update(servers.Kill(i));

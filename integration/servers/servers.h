@@ -36,8 +36,8 @@ class Servers {
   virtual absl::Status Pause(int i) = 0;
   virtual absl::Status Resume(int i) = 0;
 
-  // The disk that a member logs its transactions on. Unimplemented for containers, whose disks are
-  // not ours to spoil.
+  // The disk that a member logs its transactions on. Unimplemented where it has none of its own that
+  // is ours to spoil: in containers, say.
   virtual absl::Status FillDisk(int i);  // it has no more room
   virtual absl::Status FreeDisk(int i);  // it has room again; a member that ended stays down
   virtual absl::Status SlowDisk(int i, absl::Duration each_sync);  // zero: no longer

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/command.h"
@@ -18,10 +20,6 @@ namespace zkrecipes::servers {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
-
-bool Contains(const std::string& file, const std::string& text) {
-  return testing::ReadFile(file).find(text) != std::string::npos;
-}
 
 // Members like any others, of which one takes no notice of being resumed.
 class WithADeafMember : public Servers {
@@ -75,8 +73,9 @@ class ServersTest : public integration::EnsembleTest {
     EXPECT_TRUE(directory.ok()) << directory.status();
     const auto logs = members().TransactionLogs(directory->path());
     EXPECT_TRUE(logs.ok()) << logs.status();
-    return std::count_if(logs->begin(), logs->end(),
-                         [&](const std::string& log) { return Contains(log, node); });
+    return std::ranges::count_if(*logs, [&](const std::string& log) {
+      return absl::StrContains(testing::ReadFile(log), node);
+    });
   }
 };
 

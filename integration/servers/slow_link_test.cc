@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "integration/servers/slow_link.h"
-
-#include <arpa/inet.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -28,15 +25,6 @@ void LimitPatience(const UniqueFd& fd) {
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
-UniqueFd SocketIn(const Host& host) {
-  UniqueFd fd;
-  const auto status = InNamespace(host.network_namespace, [&fd] {
-    fd = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  });
-  EXPECT_TRUE(status.ok()) << status;
-  return fd;
-}
-
 bool Say(const UniqueFd& fd, const std::string& text) {
   return send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(text.size());
@@ -52,16 +40,12 @@ std::string Hear(const UniqueFd& fd, size_t size) {
 // A connection between two hosts.
 class Line {
  public:
-  Line(const Host& from, const Host& to) : near(SocketIn(from)) {
-    const UniqueFd listener = SocketIn(to);
-    LimitPatience(listener);
-    const int on = 1;
-    setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  Line(const Host& from, const Host& to) : near(SocketIn(from, SOCK_STREAM)) {
     const sockaddr_in address = AddressOf(to);
-    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-    EXPECT_EQ(bind(listener.get(), generic, sizeof(address)), 0);
-    EXPECT_EQ(listen(listener.get(), 1), 0);
-    EXPECT_EQ(connect(near.get(), generic, sizeof(address)), 0);
+    UniqueFd listener;
+    EXPECT_TRUE(InNamespace(to.network_namespace, [&] { listener = Listen(address); }).ok());
+    LimitPatience(listener);
+    EXPECT_EQ(connect(near.get(), Generic(address), sizeof(address)), 0);
     far = UniqueFd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     EXPECT_GE(far.get(), 0);
     LimitPatience(near);
@@ -168,11 +152,11 @@ TEST_F(SlowLinkTest, ConnectionsThatOthersMadeAreNotTouched) {
 
 TEST_F(SlowLinkTest, AConnectionToAClosedPortIsReset) {
   Slow({.each_way = kDelay});
-  const UniqueFd fd = SocketIn(a_);
+  const UniqueFd fd = SocketIn(a_, SOCK_STREAM);
   LimitPatience(fd);
   const sockaddr_in address = AddressOf(b_);
   // The link itself accepts.
-  EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(connect(fd.get(), Generic(address), sizeof(address)), 0);
   EXPECT_TRUE(Hear(fd, 1).empty());
   EXPECT_EQ(errno, ECONNRESET);
 }

@@ -11,7 +11,7 @@
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
-#include "integration/fixtures/tcp_proxy.h"
+#include "integration/servers/tcp_proxy.h"
 #include "integration/two_worlds/world.h"
 
 namespace zkrecipes::integration {

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -17,11 +16,10 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-#include "integration/fixtures/processes.h"
+#include "integration/servers/command.h"
 #include "integration/zkr/zkr_process.h"
 #include "lib/base/unique_fd.h"
 #include "testing/local/server_process.h"
-#include "testing/local/spawn.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -39,28 +37,21 @@ class EnsembleCommandTest : public ::testing::Test {
   // The daemons would outlive a test that crashes: another process stops them, at the end of the
   // test or when this process is gone.
   void SetUp() override {
-    int ends[2];
-    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    const base::UniqueFd read_end(ends[0]);
-    lifeline_ = base::UniqueFd(ends[1]);
-    const absl::StatusOr<pid_t> pid =
-        testing::Spawn({.command = {"/bin/sh", "-c", "cat; exec \"$0\" ensemble stop --dir \"$1\"",
-                                    kZkr, directory_},
-                        .stdin_fd = read_end.get()});
+    const absl::StatusOr<pid_t> pid = testing::SpawnOnLifeline(
+        {.command = {"/bin/sh", "-c", "cat; exec \"$0\" ensemble stop --dir \"$1\"", kZkr,
+                     directory_}},
+        lifeline_);
     ASSERT_TRUE(pid.ok()) << pid.status();
     stopper_ = *pid;
   }
   void TearDown() override {
     lifeline_.reset();
-    waitpid(stopper_, nullptr, 0);
+    testing::WaitForChild(stopper_);
   }
 
   // `zkr ensemble WORDS --dir DIR`
   Answer Run(const std::vector<std::string>& words) {
-    std::vector<std::string> argv = {kZkr, "ensemble"};
-    argv.insert(argv.end(), words.begin(), words.end());
-    argv.insert(argv.end(), {"--dir", directory_});
-    return testing::RunToEnd(argv);
+    return testing::RunToEnd(testing::Joined({{kZkr, "ensemble"}, words, {"--dir", directory_}}));
   }
 
   json Status() { return json::parse(Run({"status", "--json"}).out); }
@@ -113,7 +104,8 @@ TEST_F(EnsembleCommandTest, TheServersAreDaemonsOnLoopback) {
   close(leak);
   const pid_t pid = Pids().at(0);
   EXPECT_EQ(getsid(pid), pid);
-  EXPECT_THAT(ListeningAddressesOf(pid), ::testing::Each(::testing::StartsWith("127.0.0.1:")));
+  EXPECT_THAT(servers::ListeningAddressesOf(pid),
+              ::testing::Each(::testing::StartsWith("127.0.0.1:")));
   const std::filesystem::path descriptors = "/proc/" + std::to_string(pid) + "/fd";
   EXPECT_EQ(std::filesystem::read_symlink(descriptors / "0"), "/dev/null");
   EXPECT_EQ(std::filesystem::read_symlink(descriptors / "1"), directory_ + "/server1/server.log");
@@ -140,7 +132,7 @@ TEST_F(EnsembleCommandTest, StartBringsBackOnlyTheServersThatDied) {
   const std::vector<pid_t> before = Pids();
   ASSERT_EQ(before.size(), 3u);
   kill(before[0], SIGKILL);
-  ASSERT_TRUE(testing::WaitUntil([&] { return StartTimeOf(before[0]) == 0; }));
+  ASSERT_TRUE(testing::Eventually([&] { return StartTimeOf(before[0]) == 0; }));
   EXPECT_EQ(Status()["members"][0]["mode"], "down");
 
   const Answer again = Run({"start"});

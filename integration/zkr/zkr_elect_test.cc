@@ -193,9 +193,7 @@ TEST_F(ZkrElectTest, ACandidateThatIsAskedToEndLeavesTheQueueAndRunsNothing) {
 TEST_F(ZkrElectTest, EndsWithoutAGuardSinceItCannotHaveAnother) {
   auto a = StartCandidate("a", Holding(kUntilAsked));
   ASSERT_TRUE(life_.WaitFor("up"));
-  const auto guards = testing::DescendantsNamed(a->pid(), "lock-guard");
-  ASSERT_EQ(guards.size(), 1u);
-  kill(guards[0], SIGKILL);
+  testing::SignalDescendant(a->pid(), "lock-guard", SIGKILL);
   EXPECT_EQ(a->Wait(), 128 + SIGKILL);
   EXPECT_FALSE(life_.IsHeld());
 }

@@ -3,6 +3,9 @@
 #ifndef ZKRECIPES_INTEGRATION_ZKR_ZKR_FIXTURE_H_
 #define ZKRECIPES_INTEGRATION_ZKR_ZKR_FIXTURE_H_
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +21,11 @@ namespace zkrecipes::integration {
 // --status-fd. Killed at the end of the test if it still runs.
 class Zkr {
  public:
-  Zkr(const std::string& servers, const std::vector<std::string>& arguments);
+  Zkr(const std::string& servers, const std::vector<std::string>& arguments)
+      : program_(testing::Joined({{ZKRECIPES_BIN_DIR "/zkr"}, arguments}),
+                 {.environment = {{"ZKR_SERVERS", servers}}, .in_child = [this] {
+                    dup2(open((dir_ / "result").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0666), 3);
+                  }}) {}
 
   pid_t pid() const { return program_.pid(); }
   void Signal(int signal) const { program_.Signal(signal); }
@@ -26,7 +33,11 @@ class Zkr {
   bool IsRunning() { return program_.IsRunning(); }
   std::string Out() const { return program_.Out(); }
   std::string Err() const { return program_.Err(); }
-  nlohmann::json Result() const;  // what it wrote to descriptor 3; null if nothing
+  // What it wrote to descriptor 3; null if nothing.
+  nlohmann::json Result() const {
+    const std::string text = testing::ReadFile(dir_ / "result");
+    return text.empty() ? nlohmann::json() : nlohmann::json::parse(text);
+  }
 
  private:
   testing::TempDir dir_;
@@ -68,7 +79,9 @@ class ZkrTest : public ClientTest {
   // Says "up" to the life line, and ends when it is asked to.
   static constexpr char kUntilAsked[] = "echo up >&9; exec sleep 1000";
   // Holds the life line, with a grandchild in a session of its own that ends only by SIGKILL.
-  std::string HoldingFast() const;
+  std::string HoldingFast() const {
+    return Holding(testing::Stubborn("TERM HUP INT") + "echo ready >&9; exec sleep 1000");
+  }
 
   void DeleteNode(const std::string& node) {
     EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + node}).code, zk::Code::kOk);
@@ -86,8 +99,11 @@ class ZkrTest : public ClientTest {
   testing::LifeLine life_{dir_ / "life"};
 
  private:
-  std::unique_ptr<Zkr> StartShell(std::vector<std::string> arguments,
-                                  const std::vector<std::string>& flags, const std::string& script);
+  std::unique_ptr<Zkr> StartShell(const std::vector<std::string>& arguments,
+                                  const std::vector<std::string>& flags,
+                                  const std::string& script) {
+    return Start(testing::Joined({arguments, flags, {"--", "sh", "-c", script}}));
+  }
 
   std::shared_ptr<Client> other_;
 };

@@ -37,9 +37,7 @@ class ZkrLockEndTest : public ZkrTest {
 TEST_F(ZkrLockEndTest, ASignalEndsTheWholeTreeBeforeTheNodeGoes) {
   for (const int signal : {SIGTERM, SIGINT}) {
     testing::LifeLine line(dir_ / std::to_string(signal));
-    auto zkr = StartLock(Holding("(setsid sh -c 'trap \"\" TERM INT; echo deep >&9; while :; do "
-                                 "sleep 1; done' &); exec sleep 1000",
-                                 line),
+    auto zkr = StartLock(Holding(testing::Stubborn("TERM INT") + "exec sleep 1000", line),
                          {"--grace", "300ms"});
     ASSERT_TRUE(line.WaitFor("deep"));
     zkr->Signal(signal);
@@ -51,10 +49,7 @@ TEST_F(ZkrLockEndTest, ASignalEndsTheWholeTreeBeforeTheNodeGoes) {
 }
 
 TEST_F(ZkrLockEndTest, WhatTheCommandLeavesBehindIsDeadBeforeTheNodeGoes) {
-  auto zkr = StartLock(
-      Holding(
-          "(setsid sh -c 'trap \"\" TERM; echo deep >&9; while :; do sleep 1; done' &); exit 3"),
-      {"--grace", "300ms"});
+  auto zkr = StartLock(Holding(testing::Stubborn("TERM") + "exit 3"), {"--grace", "300ms"});
   ASSERT_TRUE(life_.WaitFor("deep"));
   ASSERT_TRUE(Eventually([&] { return Queue().empty(); }));
   EXPECT_FALSE(life_.IsHeld());

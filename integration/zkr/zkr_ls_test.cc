@@ -24,9 +24,9 @@ using ::testing::StartsWith;
 
 class ZkrLsTest : public ZkrTest {
  protected:
-  testing::Answer Run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {ZKRECIPES_BIN_DIR "/zkr", "--servers", servers()});
-    return testing::RunToEnd(arguments);
+  testing::Answer Run(const std::vector<std::string>& arguments) {
+    return testing::RunToEnd(
+        testing::Joined({{ZKRECIPES_BIN_DIR "/zkr", "--servers", servers()}, arguments}));
   }
   json Listed(const std::vector<std::string>& arguments) {
     const testing::Answer answer = Run(arguments);

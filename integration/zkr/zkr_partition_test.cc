@@ -5,12 +5,12 @@
 
 #include <signal.h>
 
-#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
@@ -32,7 +32,6 @@ class ZkrPartitionTest : public PartitionTest {
   void SetUp() override {
     PartitionTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    path_ = node_path();
     follower_ = Follower();
     other_ = NewClient(Leader(), {.session_timeout = absl::Seconds(20)});
   }
@@ -47,10 +46,10 @@ class ZkrPartitionTest : public PartitionTest {
     const std::string command = "exec 9>" + life_.path() + "; " + script;
     zkr_ = std::make_unique<Zkr>(
         servers,
-        std::vector<std::string>{"lock", path_, "--status-fd", "3", "--session-timeout",
+        std::vector<std::string>{"lock", node_path(), "--status-fd", "3", "--session-timeout",
                                  absl::FormatDuration(timeout), "--", "sh", "-c", command});
     ASSERT_TRUE(life_.WaitFor("ready"));
-    next_ = std::make_unique<Pending>(other_, path_);
+    next_ = std::make_unique<Pending>(other_, node_path());
     ASSERT_TRUE(Eventually([&] { return Queue().size() == 2; }));
     // A new session is proven for longer than beats prove it: wait until that is over.
     absl::SleepFor(timeout);
@@ -62,7 +61,7 @@ class ZkrPartitionTest : public PartitionTest {
   // That the holder is connected to.
   int ServingMember() { return ensemble().ServerOf(Queue().at(0).session); }
 
-  std::vector<ContenderInfo> Queue() { return ClientTest::Queue(*other_, path_); }
+  std::vector<ContenderInfo> Queue() { return ClientTest::Queue(*other_, node_path()); }
 
   // Waits for the end of all that holds the life line, and for the grant to the other.
   void ExpectDeadBeforeTheOtherIsGranted(BootTime began) {
@@ -70,9 +69,9 @@ class ZkrPartitionTest : public PartitionTest {
     const BootTime dead = base::BootNow();
     EXPECT_FALSE(next_->answered()) << "two at once";
     EXPECT_TRUE(next_->Get().ok());
-    printf("  dead after %lld ms, %lld ms before the grant to the other\n",
-           static_cast<long long>(absl::ToInt64Milliseconds(dead - began)),
-           static_cast<long long>(absl::ToInt64Milliseconds(base::BootNow() - dead)));
+    absl::PrintF("  dead after %d ms, %d ms before the grant to the other\n",
+                 absl::ToInt64Milliseconds(dead - began),
+                 absl::ToInt64Milliseconds(base::BootNow() - dead));
   }
 
   void ExpectLost() {
@@ -82,7 +81,6 @@ class ZkrPartitionTest : public PartitionTest {
     EXPECT_GT(zkr_->Result()["token"], 0);
   }
 
-  std::string path_;
   int follower_ = -1;
   testing::TempDir dir_;
   testing::LifeLine life_{dir_ / "life"};
@@ -113,8 +111,7 @@ TEST_F(ZkrPartitionTest, ACommandThatEndsWhenAskedHasTimeForIt) {
   CutOff(follower_);
   const BootTime cut = base::BootNow();
   EXPECT_TRUE(life_.WaitFor("asked"));
-  printf("  asked after %lld ms\n",
-         static_cast<long long>(absl::ToInt64Milliseconds(base::BootNow() - cut)));
+  absl::PrintF("  asked after %d ms\n", absl::ToInt64Milliseconds(base::BootNow() - cut));
   ExpectDeadBeforeTheOtherIsGranted(cut);
   EXPECT_TRUE(life_.WaitFor("done"));
   Mend(follower_);

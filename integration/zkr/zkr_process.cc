@@ -10,24 +10,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
 #include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::testing {
 
-bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience) {
-  const absl::Time give_up = absl::Now() + patience;
-  while (!condition()) {
-    if (absl::Now() > give_up) return false;
-    absl::SleepFor(absl::Milliseconds(5));
-  }
-  return true;
+std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> lists) {
+  std::vector<std::string> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
 }
 
 bool MayMakePidNamespace() {
@@ -38,30 +34,16 @@ bool MayMakePidNamespace() {
   return status == 0;
 }
 
-TempDir::TempDir() {
-  std::string path = std::filesystem::temp_directory_path() / "zkr_test.XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) std::abort();
-  chmod(path.c_str(), 0755);
-  path_ = path;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 LifeLine::LifeLine(std::string path) : path_(std::move(path)) {
   if (mkfifo(path_.c_str(), 0666) != 0) std::abort();
   chmod(path_.c_str(), 0666);
-  fd_ = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  fd_ = base::UniqueFd(open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
 }
-
-LifeLine::~LifeLine() { close(fd_); }
 
 void LifeLine::Read() {
   char buffer[4096];
   ssize_t got = 0;
-  while ((got = read(fd_, buffer, sizeof(buffer))) > 0) {
+  while ((got = read(fd_.get(), buffer, sizeof(buffer))) > 0) {
     received_.append(buffer, static_cast<std::size_t>(got));
   }
   // Before the first writer came, an empty pipe reads as ended too.
@@ -69,7 +51,7 @@ void LifeLine::Read() {
 }
 
 bool LifeLine::WaitFor(const std::string& text) {
-  return WaitUntil([&] {
+  return Eventually([&] {
     Read();
     return received_.find(text) != std::string::npos;
   });
@@ -81,7 +63,7 @@ bool LifeLine::IsHeld() {
 }
 
 bool LifeLine::WaitUntilCut() {
-  return WaitUntil([this] {
+  return Eventually([this] {
     Read();
     return cut_;
   });
@@ -91,22 +73,16 @@ Program::Program(const std::vector<std::string>& argv, const ProgramOptions& opt
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  const int out = open((dir_ / "out").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
-  const int err = open((dir_ / "err").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
   pid_ = fork();
-  if (pid_ == 0) {
-    setsid();
-    const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    dup2(in, 0);
-    dup2(out, 1);
-    dup2(err, 2);
-    for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
-    if (options.in_child) options.in_child();
-    execvp(words[0], words.data());
-    _exit(127);
-  }
-  close(out);
-  close(err);
+  if (pid_ != 0) return;
+  setsid();
+  dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
+  dup2(open((dir_ / "out").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666), 1);
+  dup2(open((dir_ / "err").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666), 2);
+  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  if (options.in_child) options.in_child();
+  execvp(words[0], words.data());
+  _exit(127);
 }
 
 Program::~Program() {
@@ -129,7 +105,7 @@ bool Program::Reap() {
 }
 
 int Program::Wait() {
-  WaitUntil([this] { return Reap(); });
+  Eventually([this] { return Reap(); });
   return status_;
 }
 
@@ -146,12 +122,11 @@ std::string NameOf(pid_t pid) {
   return line.substr(0, line.find('\n'));
 }
 
-std::vector<pid_t> DescendantsNamed(pid_t root, const std::string& name) {
-  std::vector<pid_t> found;
-  for (const pid_t pid : zkr::Descendants(zkr::ListProcesses(), root)) {
-    if (NameOf(pid) == name) found.push_back(pid);
-  }
-  return found;
+void SignalDescendant(pid_t root, const std::string& name, int signal) {
+  const std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), root);
+  const auto found = std::ranges::find(all, name, NameOf);
+  ASSERT_NE(found, all.end()) << name;
+  kill(*found, signal);
 }
 
 }  // namespace zkrecipes::testing

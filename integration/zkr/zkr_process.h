@@ -3,24 +3,26 @@
 #ifndef ZKRECIPES_INTEGRATION_ZKR_ZKR_PROCESS_H_
 #define ZKRECIPES_INTEGRATION_ZKR_ZKR_PROCESS_H_
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
-
+#include "integration/fixtures/ensemble_fixture.h"
+#include "lib/base/unique_fd.h"
 #include "testing/local/read_file.h"
+#include "testing/local/work_directory.h"
 
 namespace zkrecipes::testing {
 
-// Far more than anything takes here, also on a loaded machine.
-inline constexpr absl::Duration kPatience = absl::Seconds(60);
+using integration::Eventually;
 
-// Polls `condition`: false if it does not hold within `patience`.
-bool WaitUntil(const std::function<bool()>& condition, absl::Duration patience = kPatience);
+// One list of all of them.
+std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> lists);
 
 // Whether zkr may put a command into a PID namespace here, and why a test of that is skipped if not.
 bool MayMakePidNamespace();
@@ -28,18 +30,11 @@ inline constexpr char kNoPidNamespace[] =
     "only CAP_SYS_ADMIN can make the PID namespace that this is about: run as root. What zkr does "
     "without one is tried all the same";
 
-// A directory of the test's own; removed with all that is in it.
-class TempDir {
+// A directory of the test's own, which every user may enter; removed with all that is in it.
+class TempDir : public WorkDirectory {
  public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
+  TempDir() : WorkDirectory(*MakeTemporary(/*keep=*/false)) { chmod(path().c_str(), 0755); }
+  std::string operator/(const std::string& name) const { return path() + "/" + name; }
 };
 
 // A named pipe that processes under test open with `>`. It tells when the last of them is dead,
@@ -47,9 +42,6 @@ class TempDir {
 class LifeLine {
  public:
   explicit LifeLine(std::string path);
-  ~LifeLine();
-  LifeLine(const LifeLine&) = delete;
-  LifeLine& operator=(const LifeLine&) = delete;
   const std::string& path() const { return path_; }
 
   // Waits until a holder has written `text`.
@@ -61,7 +53,7 @@ class LifeLine {
   void Read();
   std::string path_;
   std::string received_;
-  int fd_;
+  base::UniqueFd fd_;
   bool cut_ = false;
 };
 
@@ -98,6 +90,12 @@ class Program {
   bool ended_ = false;
 };
 
+// A part of a script: starts a grandchild in a session of its own that holds descriptor 9, ignores
+// these signals and says "deep".
+inline std::string Stubborn(const std::string& signals) {
+  return "(setsid sh -c 'trap \"\" " + signals + "; echo deep >&9; while :; do sleep 1; done' &); ";
+}
+
 // What a program that has run to its end left behind.
 struct Answer {
   int status = -1;  // as Program::Wait
@@ -108,8 +106,8 @@ Answer RunToEnd(const std::vector<std::string>& argv);
 
 std::string NameOf(pid_t pid);  // /proc/<pid>/comm
 
-// The descendants of `root` whose name is `name`.
-std::vector<pid_t> DescendantsNamed(pid_t root, const std::string& name);
+// To the first descendant of `root` of that name; it fails the test if there is none.
+void SignalDescendant(pid_t root, const std::string& name, int signal);
 
 }  // namespace zkrecipes::testing
 

@@ -64,11 +64,7 @@ TEST_F(ZkrRefusalTest, TellsACommandThatIsNotFoundFromOneThatCannotRun) {
   for (const Words& start : {Words{"lock"}, Words{"elect", "--candidate", "a"}}) {
     for (const auto& [command, status] : std::vector<std::pair<std::string, int>>{
              {"no-such-command", 127}, {"/no/such/command", 127}, {"/etc/passwd", 126}}) {
-      Words arguments = start;
-      for (const std::string& word : Words{node_path(), "--status-fd", "3", "--", command}) {
-        arguments.push_back(word);
-      }
-      auto zkr = Start(arguments);
+      auto zkr = Start(testing::Joined({start, {node_path(), "--status-fd", "3", "--", command}}));
       EXPECT_EQ(zkr->Wait(), status);
       EXPECT_THAT(zkr->Err(), HasSubstr("cannot run " + command));
       EXPECT_EQ(zkr->Result()["result"], "usage");
@@ -148,9 +144,7 @@ TEST_F(ZkrRefusalTest, EveryCommandHasHelpAndVersion) {
   for (const Words& command :
        std::vector<Words>{{}, {"lock"}, {"elect"}, {"observe"}, {"ls"}, {"ensemble"}}) {
     for (const std::string flag : {"--help", "--version"}) {
-      Words arguments = command;
-      arguments.push_back(flag);
-      auto zkr = Start(arguments);
+      auto zkr = Start(testing::Joined({command, {flag}}));
       EXPECT_EQ(zkr->Wait(), 0);
       EXPECT_THAT(zkr->Out(), HasSubstr("zkr"));
       EXPECT_THAT(zkr->Err(), IsEmpty());

@@ -50,9 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Guard, SupervisedInTrouble, Values("namespace", "proces
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(Supervised, KillsGrandchildrenInTheirOwnSessionsWhenZkrIsKilled) {
-  auto program = StartHolding(
-      "(setsid sh -c 'trap \"\" TERM HUP; echo deep >&9; while :; do sleep 1; done' &); "
-      "echo ready >&9; while :; do sleep 1; done");
+  auto program = StartHolding(Stubborn("TERM HUP") + "echo ready >&9; while :; do sleep 1; done");
   ASSERT_TRUE(life_.WaitFor("deep"));
   program->Signal(SIGKILL);
   EXPECT_TRUE(life_.WaitUntilCut());
@@ -138,20 +136,14 @@ TEST_P(Supervised, RunsNothingUnderALockThatIsLostAlready) {
 }
 
 TEST_P(Supervised, KeepsTheStatusOfACommandThatEndedBeforeTheLoss) {
-  auto program = StartHolding(
-      "(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; do sleep 0.01; done' "
-      "&); " +
-          UntilGo() + "exit 5",
-      "1s", "1h", "up");
-  Go();
-  ASSERT_TRUE(life_.WaitFor("termed"));
+  auto program = StartLeavingOneBehind("1s");
   LoseTheLock();
   EXPECT_EQ(program->Wait(), 5);
 }
 
 TEST_P(Supervised, KillsTheTreeWhenTheGuardIsKilled) {
   auto program = StartHolding(kTree);
-  SignalHelper(*program, "lock-guard", SIGKILL);
+  SignalDescendant(program->pid(), "lock-guard", SIGKILL);
   EXPECT_EQ(program->Wait(), 128 + SIGKILL);
   EXPECT_FALSE(life_.IsHeld());
   EXPECT_THAT(program->Err(), HasSubstr("killed the command's guard"));
@@ -159,14 +151,14 @@ TEST_P(Supervised, KillsTheTreeWhenTheGuardIsKilled) {
 
 TEST_P(Supervised, KillsTheTreeWhenTheRunnerIsKilled) {
   auto program = StartHolding(kTree);
-  SignalHelper(*program, "lock-runner", SIGKILL);
+  SignalDescendant(program->pid(), "lock-runner", SIGKILL);
   EXPECT_EQ(program->Wait(), 128 + SIGKILL);
   EXPECT_FALSE(life_.IsHeld());
 }
 
 TEST_P(Supervised, DoesNotDependOnAGuardThatIsStopped) {
   auto program = StartHolding(kTree, "100ms");
-  SignalHelper(*program, "lock-guard", SIGSTOP);
+  SignalDescendant(program->pid(), "lock-guard", SIGSTOP);
   LoseTheLock();
   EXPECT_EQ(program->Wait(), 70);
   EXPECT_FALSE(life_.IsHeld());

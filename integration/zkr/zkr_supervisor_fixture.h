@@ -28,10 +28,8 @@ class Supervised : public ::testing::TestWithParam<std::string> {
 
   std::vector<std::string> Driver(const std::string& grace, const std::string& remaining,
                                   const std::vector<std::string>& command) {
-    std::vector<std::string> argv = {
-        ZKRECIPES_BIN_DIR "/zkr-supervise", GetParam(), grace, remaining, lock_, "--"};
-    argv.insert(argv.end(), command.begin(), command.end());
-    return argv;
+    return Joined(
+        {{ZKRECIPES_BIN_DIR "/zkr-supervise", GetParam(), grace, remaining, lock_, "--"}, command});
   }
   std::vector<std::string> Shell(const std::string& script, const std::string& grace = "30s",
                                  const std::string& remaining = "1h") {
@@ -50,11 +48,16 @@ class Supervised : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(life_.WaitFor(word));
     return program;
   }
-  // To the process of that name that zkr has started.
-  static void SignalHelper(const Program& program, const std::string& name, int signal) {
-    const auto found = DescendantsNamed(program.pid(), name);
-    ASSERT_FALSE(found.empty());
-    kill(found.front(), signal);
+  // A command that has ended with 5, of which a grandchild is left that was asked to end, and does not.
+  std::unique_ptr<Program> StartLeavingOneBehind(const std::string& grace) {
+    auto program = StartHolding(
+        "(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; do sleep 0.01; done' "
+        "&); " +
+            UntilGo() + "exit 5",
+        grace, "1h", "up");
+    Go();
+    EXPECT_TRUE(life_.WaitFor("termed"));
+    return program;
   }
 
   // The script prints with zkr what it prints without: that is returned.

@@ -25,6 +25,27 @@ bool Runs(const RecordedServer& server) {
   return ForeignProcess::Find(server.pid, server.start_time).has_value();
 }
 
+// SIGTERM, and SIGKILL when patience ends. Returns how many ran.
+int End(const EnsembleState& state) {
+  constexpr absl::Duration kPatience = absl::Seconds(10);
+  std::vector<ForeignProcess> running;
+  for (const RecordedServer& server : state.servers) {
+    auto process = ForeignProcess::Find(server.pid, server.start_time);
+    if (process.has_value()) running.push_back(*std::move(process));
+  }
+  for (ForeignProcess& process : running) {
+    process.Signal(SIGTERM);
+    process.Signal(SIGCONT);  // a stopped process takes the other signal only then
+  }
+  const absl::Time deadline = absl::Now() + kPatience;
+  for (ForeignProcess& process : running) {
+    if (process.WaitForEnd(deadline - absl::Now())) continue;
+    process.Signal(SIGKILL);
+    process.WaitForEnd(kPatience);
+  }
+  return static_cast<int>(running.size());
+}
+
 // The servers of the ensemble that a directory's state file records, which may be no children of this
 // process.
 class Daemons : public ServerProcesses {
@@ -61,29 +82,8 @@ class Daemons : public ServerProcesses {
   }
 
   void EndAll() override {
-    static_cast<void>(End());
+    static_cast<void>(End(state_));
     state_.servers.clear();
-  }
-
-  // SIGTERM, and SIGKILL when patience ends. Returns how many ran.
-  int End() const {
-    constexpr absl::Duration kPatience = absl::Seconds(10);
-    std::vector<ForeignProcess> running;
-    for (const RecordedServer& server : state_.servers) {
-      auto process = ForeignProcess::Find(server.pid, server.start_time);
-      if (process.has_value()) running.push_back(*std::move(process));
-    }
-    for (ForeignProcess& process : running) {
-      process.Signal(SIGTERM);
-      process.Signal(SIGCONT);  // a stopped process takes the other signal only then
-    }
-    const absl::Time deadline = absl::Now() + kPatience;
-    for (ForeignProcess& process : running) {
-      if (process.WaitForEnd(deadline - absl::Now())) continue;
-      process.Signal(SIGKILL);
-      process.WaitForEnd(kPatience);
-    }
-    return static_cast<int>(running.size());
   }
 
  private:
@@ -158,19 +158,18 @@ absl::StatusOr<std::string> StartDetached(const std::string& directory, std::opt
 absl::StatusOr<DetachedStatus> LookAtDetached(const std::string& directory) {
   const absl::StatusOr<EnsembleState> state = ReadState(directory);
   if (!state.ok()) return state.status();
-  const LocalEnsembleOptions unused;
-  Daemons daemons(unused, directory, *state);
-  const QuorumView view = Look(state->Specs(), daemons);
-  DetachedStatus status{
-      .servers = ServerList(state->Specs()), .has_quorum = view.HasQuorum(), .members = {}};
-  for (size_t i = 0; i < state->servers.size(); ++i) {
-    const RecordedServer& server = state->servers[i];
+  DetachedStatus status{.servers = ServerList(state->Specs()), .members = {}};
+  QuorumView view;
+  for (const RecordedServer& server : state->servers) {
+    const std::string address = server.spec.Address();
     const bool runs = Runs(server);
-    status.members.push_back({.server = server.spec.Address(),
+    view.modes.push_back(runs ? AskMode(address) : ServerMode::kNoAnswer);
+    status.members.push_back({.server = address,
                               .port = server.spec.client_port,
                               .pid = runs ? server.pid : 0,
-                              .mode = runs ? ToString(view.modes[i]) : "down"});
+                              .mode = runs ? ToString(view.modes.back()) : "down"});
   }
+  status.has_quorum = view.HasQuorum();
   return status;
 }
 
@@ -179,8 +178,7 @@ absl::StatusOr<int> StopDetached(const std::string& directory) {
   if (!locked.ok()) return locked.status();
   const absl::StatusOr<EnsembleState> state = ReadState(locked->path());
   if (!state.ok()) return state.status();
-  const LocalEnsembleOptions unused;
-  const int ended = Daemons(unused, locked->path(), *state).End();
+  const int ended = End(*state);
   RemoveFiles(locked->path(), state->directory_made, static_cast<int>(state->servers.size()));
   return ended;
 }

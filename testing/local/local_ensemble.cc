@@ -12,8 +12,6 @@
 
 #include "lib/base/mutex.h"
 #include "lib/base/process.h"
-#include "testing/local/four_letter_word.h"
-#include "testing/local/guard.h"
 #include "testing/local/quorum.h"
 #include "testing/local/server_files.h"
 #include "testing/local/server_process.h"
@@ -35,45 +33,39 @@ class Member {
 
   const ServerSpec& spec() const { return spec_; }
 
-  State state() {
+  // Calls one of the methods below.
+  template <typename Result>
+  Result Do(Result (Member::*what)()) {
     MutexLock lock(mutex_);
+    return (this->*what)();
+  }
+
+  State state() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (process_.pid() == 0) return State::kDown;
     return process_.paused() ? State::kPaused : State::kRunning;
   }
-  pid_t pid() {
-    MutexLock lock(mutex_);
-    return process_.pid();
-  }
+  pid_t pid() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return process_.pid(); }
 
   // Starts the process and does not wait. REQUIRES: kDown.
-  absl::Status Launch() {
-    MutexLock lock(mutex_);
-    return LaunchLocked();
-  }
+  absl::Status Launch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Unavailable, with the last lines of its log, if the process has ended.
-  absl::Status CheckAlive() {
-    MutexLock lock(mutex_);
-    return CheckAliveLocked();
+  absl::Status CheckAlive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return process_.pid() != 0 ? absl::OkStatus() : CannotServe(spec_, "ended by itself");
   }
 
-  absl::Status Stop() {
-    MutexLock lock(mutex_);
-    return StopLocked();
-  }
-  absl::Status Kill() {
-    MutexLock lock(mutex_);
+  absl::Status Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Kill() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     process_.Kill();
     return absl::OkStatus();
   }
-  absl::Status Pause() { return IfUp(&ServerProcess::Pause); }
-  absl::Status Resume() { return IfUp(&ServerProcess::Resume); }
-  absl::Status Restart();
+  absl::Status Pause() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return IfUp(&ServerProcess::Pause); }
+  absl::Status Resume() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return IfUp(&ServerProcess::Resume);
+  }
+  absl::Status Restart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
  private:
-  absl::Status IfUp(void (ServerProcess::*act)());
-  absl::Status LaunchLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckAliveLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status StopLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status IfUp(void (ServerProcess::*act)()) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WaitForAnswer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const LocalEnsembleOptions& options_;
@@ -85,7 +77,6 @@ class Member {
 };
 
 absl::Status Member::IfUp(void (ServerProcess::*act)()) {
-  MutexLock lock(mutex_);
   if (process_.pid() == 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("the server at ", spec_.Address(), " is down"));
@@ -95,24 +86,19 @@ absl::Status Member::IfUp(void (ServerProcess::*act)()) {
 }
 
 absl::Status Member::Restart() {
-  MutexLock lock(mutex_);
-  absl::Status status = StopLocked();
+  absl::Status status = Stop();
   if (!absl::IsDeadlineExceeded(status) && !status.ok()) return status;
-  status = LaunchLocked();
+  status = Launch();
   return status.ok() ? WaitForAnswer() : status;
 }
 
-absl::Status Member::LaunchLocked() {
+absl::Status Member::Launch() {
   const absl::StatusOr<pid_t> pid = LaunchServer(options_, spec_, group_);
   if (pid.ok()) process_.Adopt(*pid);
   return pid.status();
 }
 
-absl::Status Member::CheckAliveLocked() {
-  return process_.pid() != 0 ? absl::OkStatus() : CannotServe(spec_, "ended by itself");
-}
-
-absl::Status Member::StopLocked() {
+absl::Status Member::Stop() {
   constexpr absl::Duration kPatience = absl::Seconds(10);
   if (process_.Terminate(kPatience)) return absl::OkStatus();
   return absl::DeadlineExceededError(
@@ -123,7 +109,7 @@ absl::Status Member::StopLocked() {
 absl::Status Member::WaitForAnswer() {
   const absl::Time deadline = absl::Now() + options_.start_timeout;
   while (!FourLetterWord(spec_.Address(), "ruok", absl::Milliseconds(500)).ok()) {
-    if (absl::Status status = CheckAliveLocked(); !status.ok()) return status;
+    if (absl::Status status = CheckAlive(); !status.ok()) return status;
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrFormat("the server at %s does not answer %s after its start.%s", spec_.Address(),
@@ -145,7 +131,10 @@ class LocalEnsemble::Impl : private ServerProcesses {
   absl::StatusOr<Member*> Find(int i) const;
   absl::Status Do(int i, absl::Status (Member::*what)()) const;
   QuorumView Look() { return testing::Look(specs_, *this); }
-  absl::Status WaitFor(absl::Duration timeout, bool (QuorumView::*holds)() const);
+  absl::Status WaitFor(absl::Duration timeout, bool (QuorumView::*holds)() const) {
+    return WaitForServers(
+        specs_, [this] { return Look(); }, holds, timeout);
+  }
 
   const std::string& directory() const { return directory_.path(); }
   const std::vector<ServerSpec>& specs() const { return specs_; }
@@ -176,29 +165,20 @@ absl::Status LocalEnsemble::Impl::Launch(const std::vector<ServerSpec>& specs) {
   absl::Status status = WriteServerFiles(options_, specs);
   for (size_t i = 0; i < specs.size() && status.ok(); ++i) {
     members_.push_back(std::make_unique<Member>(options_, specs[i], guard_->group()));
-    status = members_.back()->Launch();
+    status = members_.back()->Do(&Member::Launch);
   }
   return status;
 }
 
 // A leader whose quorum port is taken does not end; it looks for a leader for ever.
 absl::Status LocalEnsemble::Impl::Check(const ServerSpec& spec) {
-  absl::Status status = MemberOf(spec).CheckAlive();
+  absl::Status status = MemberOf(spec).Do(&Member::CheckAlive);
   if (!status.ok() || !LogSaysPortTaken(spec)) return status;
   return CannotServe(spec, "has lost a port to another process");
 }
 
 bool LocalEnsemble::Impl::CanAnswer(const ServerSpec& spec) {
-  return MemberOf(spec).state() == MemberState::kRunning;
-}
-
-absl::Status LocalEnsemble::Impl::WaitFor(absl::Duration timeout,
-                                          bool (QuorumView::*holds)() const) {
-  QuorumView view;
-  const absl::Status status = WaitForView([&] { return view = Look(); }, holds, timeout);
-  if (status.ok()) return status;
-  const ServerSpec& missing = specs_[view.FirstNotServing()];
-  return absl::Status(status.code(), absl::StrCat(status.message(), ".", LogForMessage(missing)));
+  return MemberOf(spec).Do(&Member::state) == MemberState::kRunning;
 }
 
 absl::StatusOr<Member*> LocalEnsemble::Impl::Find(int i) const {
@@ -209,7 +189,7 @@ absl::StatusOr<Member*> LocalEnsemble::Impl::Find(int i) const {
 
 absl::Status LocalEnsemble::Impl::Do(int i, absl::Status (Member::*what)()) const {
   const absl::StatusOr<Member*> member = Find(i);
-  return member.ok() ? (*member->*what)() : member.status();
+  return member.ok() ? (*member)->Do(what) : member.status();
 }
 
 LocalEnsemble::LocalEnsemble(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -240,8 +220,10 @@ int LocalEnsemble::size() const { return static_cast<int>(impl_->specs().size())
 std::string LocalEnsemble::servers() const { return ServerList(impl_->specs()); }
 std::string LocalEnsemble::server(int i) const { return impl_->specs()[i].Address(); }
 std::string LocalEnsemble::directory() const { return impl_->directory(); }
-LocalEnsemble::MemberState LocalEnsemble::state(int i) { return (*impl_->Find(i))->state(); }
-int LocalEnsemble::pid(int i) { return (*impl_->Find(i))->pid(); }
+LocalEnsemble::MemberState LocalEnsemble::state(int i) {
+  return (*impl_->Find(i))->Do(&Member::state);
+}
+int LocalEnsemble::pid(int i) { return (*impl_->Find(i))->Do(&Member::pid); }
 
 absl::Status LocalEnsemble::Stop(int i) { return impl_->Do(i, &Member::Stop); }
 absl::Status LocalEnsemble::Kill(int i) { return impl_->Do(i, &Member::Kill); }

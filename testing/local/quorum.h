@@ -13,10 +13,15 @@
 
 namespace zkrecipes::testing {
 
+// Sends one of ZooKeeper's four letter words to "host:port" and returns the answer. Resolving a
+// name may block longer than `timeout`. Errors: see LocalEnsemble::FourLetterWord.
+absl::StatusOr<std::string> FourLetterWord(const std::string& address, const std::string& word,
+                                           absl::Duration timeout);
+
 enum class ServerMode { kNoAnswer, kNotServing, kStandalone, kLeader, kFollower };
 
-// Asks the server at "host:port" with `srvr`. Blocks up to `timeout`.
-ServerMode AskMode(const std::string& address, absl::Duration timeout);
+// Asks the server at "host:port" with `srvr`. Blocks up to half a second.
+ServerMode AskMode(const std::string& address);
 
 bool Serves(ServerMode mode);           // leads, follows or stands alone
 std::string ToString(ServerMode mode);  // "no answer", "not serving", "standalone", ...
@@ -25,10 +30,7 @@ std::string ToString(ServerMode mode);  // "no answer", "not serving", "standalo
 struct QuorumView {
   std::vector<ServerMode> modes;
 
-  int leaders() const;      // members that lead or stand alone
-  int serving() const;      // these and the followers
-  int LeaderIndex() const;  // the one that leads; -1 if there is none or there are several
-  absl::StatusOr<int> Leader() const;  // NotFound instead of -1
+  absl::StatusOr<int> Leader() const;  // NotFound if none leads, or several
   // The first member that does not serve, or else 0.
   int FirstNotServing() const;
   bool HasQuorum() const;  // one leader, and a majority serves
@@ -39,10 +41,10 @@ struct QuorumView {
 // Asks all of them, one after the other. Blocks up to half a second for each that does not answer.
 QuorumView AskModes(const std::vector<std::string>& addresses);
 
-// Calls `look` until what it sees `holds`. DeadlineExceeded, with the last view, if it does not
-// within `timeout`.
-absl::Status WaitForView(const std::function<QuorumView()>& look, bool (QuorumView::*holds)() const,
-                         absl::Duration timeout);
+// Calls `look` until what it sees `holds`, or it fails. DeadlineExceeded, with the last view, if it
+// does not within `timeout`.
+absl::Status WaitForView(const std::function<absl::StatusOr<QuorumView>()>& look,
+                         bool (QuorumView::*holds)() const, absl::Duration timeout);
 
 }  // namespace zkrecipes::testing
 

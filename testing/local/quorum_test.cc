@@ -22,13 +22,13 @@ TEST(QuorumView, FollowersWithoutALeaderAreNoQuorum) {
 TEST(QuorumView, TwoMembersThatClaimToLeadAreNoQuorum) {
   const QuorumView view{{kLeader, kFollower, kLeader}};
   EXPECT_FALSE(view.HasQuorum());
-  EXPECT_EQ(view.LeaderIndex(), -1);
+  EXPECT_TRUE(absl::IsNotFound(view.Leader().status()));
 }
 
 TEST(QuorumView, NamesAMemberThatDoesNotServe) {
   const QuorumView view{{kFollower, kLeader, kNotServing}};
   EXPECT_FALSE(view.AllServe());
-  EXPECT_EQ(view.LeaderIndex(), 1);
+  EXPECT_EQ(*view.Leader(), 1);
   EXPECT_EQ(view.FirstNotServing(), 2);
   EXPECT_EQ(view.Describe(), "0: follower, 1: leader, 2: not serving");
 }

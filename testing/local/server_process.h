@@ -6,14 +6,38 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::testing {
+
+struct SpawnOptions {
+  std::vector<std::string> command;  // command[0] is a path
+  std::string directory = "/";       // the working directory
+  int stdin_fd = -1;                 // -1: /dev/null
+  std::string log = "/dev/null";     // stdout and stderr are appended there
+  // The process group to join: 0 makes a new one. Without a value it gets a session of its own.
+  std::optional<pid_t> group = 0;
+};
+
+// Starts a child process with no signal blocked or ignored and no descriptor but 0, 1 and 2. Safe
+// in a program with threads: nothing of ours runs between fork and exec. Internal if it cannot be
+// had.
+absl::StatusOr<pid_t> Spawn(const SpawnOptions& options);
+// Likewise; its stdin is a socket on which nothing arrives but the end: of `lifeline`, or of this
+// process, however it ends.
+absl::StatusOr<pid_t> SpawnOnLifeline(SpawnOptions options, base::UniqueFd& lifeline);
+
+// Waits for the end of a child and returns its status, as waitpid does.
+int WaitForChild(pid_t child);
 
 // One child process, or none. Until it is reaped here no other process gets its pid, so a signal
 // cannot hit a stranger. Not thread-safe. The destructor kills.
@@ -65,6 +89,32 @@ class ForeignProcess {
   explicit ForeignProcess(base::UniqueFd fd) : fd_(std::move(fd)) {}
 
   base::UniqueFd fd_;
+};
+
+// A process that makes sure that others do not outlive this one. It leads a process group, which
+// the others join, and reads a socket that this process holds the other end of: when that closes,
+// however this process ends, or when `max_lifetime` is over, it kills the group, itself included.
+// (A parent death signal would not do: it is tied to the thread that forked.) The kernel does not
+// reuse a group's number while the guard lives, so nothing else can be hit.
+class Guard {
+ public:
+  // `temporary_directory` is removed when this process has ended or the guard is destroyed; empty is
+  // none.
+  static absl::StatusOr<std::unique_ptr<Guard>> Start(absl::Duration max_lifetime,
+                                                      const std::string& temporary_directory);
+
+  // Ends the guard and waits for it, and so kills what is still in the group.
+  ~Guard();
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  pid_t group() const { return pid_; }
+
+ private:
+  Guard(pid_t pid, base::UniqueFd lifeline) : pid_(pid), lifeline_(std::move(lifeline)) {}
+
+  const pid_t pid_;
+  base::UniqueFd lifeline_;
 };
 
 }  // namespace zkrecipes::testing

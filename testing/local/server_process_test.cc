@@ -8,8 +8,6 @@
 
 #include "gtest/gtest.h"
 
-#include "testing/local/spawn.h"
-
 namespace zkrecipes::testing {
 namespace {
 

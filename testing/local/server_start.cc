@@ -2,11 +2,13 @@
 
 #include "testing/local/server_start.h"
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -14,10 +16,72 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 
-#include "testing/local/spawn.h"
+#include "testing/local/server_process.h"
 
 namespace zkrecipes::testing {
 namespace {
+
+absl::Status Require(bool holds, const std::string& option, const std::string& value,
+                     const std::string& rule) {
+  if (holds) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("LocalEnsembleOptions.%s is %s: it must be %s", option, value, rule));
+}
+
+absl::Status CheckRange(const std::string& option, int value, int least, int most) {
+  return Require(value >= least && value <= most, option, absl::StrCat(value),
+                 absl::StrFormat("%d to %d", least, most));
+}
+
+// ZooKeeper reads an int32 of milliseconds.
+absl::Status CheckMilliseconds(const std::string& option, absl::Duration value) {
+  const bool whole = absl::Trunc(value, absl::Milliseconds(1)) == value;
+  return Require(whole && value > absl::ZeroDuration() &&
+                     value <= absl::Milliseconds(std::numeric_limits<int>::max()),
+                 option, absl::FormatDuration(value),
+                 "whole milliseconds, positive, below 24 days");
+}
+
+absl::Status CheckPositive(const std::string& option, absl::Duration value) {
+  return Require(value > absl::ZeroDuration(), option, absl::FormatDuration(value), "positive");
+}
+
+absl::Status CheckSessionTimeouts(const LocalEnsembleOptions& options) {
+  const bool given = options.min_session_timeout != absl::ZeroDuration();
+  const absl::Duration least = given ? options.min_session_timeout : options.tick * 2;
+  const absl::Duration most = options.max_session_timeout;
+  absl::Status status = CheckMilliseconds("max_session_timeout", most);
+  if (given) status.Update(CheckMilliseconds("min_session_timeout", least));
+  status.Update(Require(most >= least, "max_session_timeout", absl::FormatDuration(most),
+                        absl::StrCat("at least the minimum, ", absl::FormatDuration(least))));
+  return status;
+}
+
+absl::Status CheckAddresses(const LocalEnsembleOptions& options) {
+  const std::vector<std::string>& all = options.addresses;
+  absl::Status status = Require(all.empty() || all.size() == static_cast<size_t>(options.servers),
+                                "addresses", absl::StrCat("of ", all.size(), " members"),
+                                absl::StrCat("of all ", options.servers, ", or empty"));
+  for (const std::string& address : all) {
+    in_addr parsed{};
+    status.Update(Require(inet_pton(AF_INET, address.c_str(), &parsed) == 1, "addresses",
+                          absl::StrCat("given '", address, "'"), "numeric IPv4 addresses"));
+  }
+  return status;
+}
+
+absl::Status CheckExtraConfig(const std::map<std::string, std::string>& extra) {
+  absl::Status status;
+  for (const auto& [key, value] : extra) {
+    status.Update(Require(!key.empty() && key.find_first_of(" \t\r\n=:#!\\") == std::string::npos,
+                          "extra_config", absl::StrCat("given the key '", key, "'"),
+                          "keys of a properties file without blanks, '=', ':', '#', '!' and '\\'"));
+    status.Update(Require(value.find_first_of("\r\n\\") == std::string::npos, "extra_config",
+                          absl::StrCat("given a value for '", key, "'"),
+                          "values of one line, without '\\'"));
+  }
+  return status;
+}
 
 // The manifest of zookeeper.jar names all that it needs except something behind slf4j.
 constexpr char kZooKeeper[] = "/usr/share/java/zookeeper.jar";
@@ -58,6 +122,24 @@ std::vector<std::string> CommandOf(const LocalEnsembleOptions& options, const Se
 
 }  // namespace
 
+absl::Status CheckOptions(const LocalEnsembleOptions& options) {
+  constexpr int kManyTicks = 1'000'000;
+  absl::Status first;  // Update keeps it
+  for (const absl::Status& status :
+       {CheckRange("servers", options.servers, 1, 9), CheckAddresses(options),
+        CheckMilliseconds("tick", options.tick),
+        CheckRange("init_limit", options.init_limit, 1, kManyTicks),
+        CheckRange("sync_limit", options.sync_limit, 1, kManyTicks), CheckSessionTimeouts(options),
+        CheckMilliseconds("container_check_interval", options.container_check_interval),
+        CheckExtraConfig(options.extra_config),
+        CheckRange("max_heap_megabytes", options.max_heap_megabytes, 32, 65536),
+        CheckPositive("start_timeout", options.start_timeout),
+        CheckPositive("max_lifetime", options.max_lifetime)}) {
+    first.Update(status);
+  }
+  return first;
+}
+
 absl::Status CheckInstalled(const LocalEnsembleOptions& options) {
   if (FindJava(options.java).empty()) {
     return absl::FailedPreconditionError(
@@ -84,29 +166,39 @@ absl::StatusOr<pid_t> LaunchServer(const LocalEnsembleOptions& options, const Se
 QuorumView Look(const std::vector<ServerSpec>& specs, ServerProcesses& processes) {
   QuorumView view;
   for (const ServerSpec& spec : specs) {
-    view.modes.push_back(processes.CanAnswer(spec)
-                             ? AskMode(spec.Address(), absl::Milliseconds(500))
-                             : ServerMode::kNoAnswer);
+    view.modes.push_back(processes.CanAnswer(spec) ? AskMode(spec.Address())
+                                                   : ServerMode::kNoAnswer);
   }
   return view;
 }
 
+absl::Status WaitForServers(const std::vector<ServerSpec>& specs,
+                            const std::function<absl::StatusOr<QuorumView>()>& look,
+                            bool (QuorumView::*holds)() const, absl::Duration timeout) {
+  int missing = 0;
+  const auto look_for_missing = [&] {
+    absl::StatusOr<QuorumView> view = look();
+    if (view.ok()) missing = view->FirstNotServing();
+    return view;
+  };
+  const absl::Status status = WaitForView(look_for_missing, holds, timeout);
+  if (!absl::IsDeadlineExceeded(status)) return status;
+  return absl::DeadlineExceededError(
+      absl::StrCat(status.message(), ".", LogForMessage(specs[missing])));
+}
+
 absl::Status StartServers(const LocalEnsembleOptions& options, const std::vector<ServerSpec>& specs,
                           ServerProcesses& processes) {
-  absl::Status status = processes.Launch(specs);
-  const absl::Time deadline = absl::Now() + options.start_timeout;
-  while (status.ok()) {
-    const QuorumView view = Look(specs, processes);
-    if (view.AllServe()) break;
+  if (absl::Status status = processes.Launch(specs); !status.ok()) return status;
+  const auto look = [&]() -> absl::StatusOr<QuorumView> {
+    QuorumView view = Look(specs, processes);
+    if (view.AllServe()) return view;
+    absl::Status status;
     for (const ServerSpec& spec : specs) status.Update(processes.Check(spec));
-    if (status.ok() && absl::Now() > deadline) {
-      return absl::DeadlineExceededError(absl::StrFormat(
-          "not all servers serve after %s (%s).%s", absl::FormatDuration(options.start_timeout),
-          view.Describe(), LogForMessage(specs[view.FirstNotServing()])));
-    }
-    absl::SleepFor(absl::Milliseconds(25));
-  }
-  return status;
+    if (!status.ok()) return status;
+    return view;
+  };
+  return WaitForServers(specs, look, &QuorumView::AllServe, options.start_timeout);
 }
 
 absl::StatusOr<std::vector<ServerSpec>> StartNewServers(const LocalEnsembleOptions& options,

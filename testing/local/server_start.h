@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,12 @@ class ServerProcesses {
 
 // Blocks up to half a second for each server that runs and does not answer.
 QuorumView Look(const std::vector<ServerSpec>& specs, ServerProcesses& processes);
+
+// Waits until what `look` sees `holds`. Its errors, and DeadlineExceeded with the end of the log of a
+// server that does not serve.
+absl::Status WaitForServers(const std::vector<ServerSpec>& specs,
+                            const std::function<absl::StatusOr<QuorumView>()>& look,
+                            bool (QuorumView::*holds)() const, absl::Duration timeout);
 
 // Launches the servers and waits until all of them serve.
 //   DeadlineExceeded, Unavailable   as for LocalEnsemble::Start

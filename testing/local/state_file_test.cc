@@ -2,23 +2,22 @@
 
 #include "testing/local/state_file.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "gtest/gtest.h"
+
+#include "testing/local/work_directory.h"
 
 namespace zkrecipes::testing {
 namespace {
 
 class StateFileTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(directory_.data()), nullptr); }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
   void Write(const std::string& text) { std::ofstream(directory_ + "/ensemble") << text; }
   absl::Status ReadError() { return ReadState(directory_).status(); }
 
-  std::string directory_ = ::testing::TempDir() + "zkrecipes-state-XXXXXX";
+  const WorkDirectory made_ = WorkDirectory::MakeTemporary(/*keep=*/false).value();
+  const std::string directory_ = made_.path();
 };
 
 TEST_F(StateFileTest, ReadsWhatWasWritten) {

@@ -3,6 +3,8 @@
 #ifndef ZKRECIPES_TESTING_LOCAL_WORK_DIRECTORY_H_
 #define ZKRECIPES_TESTING_LOCAL_WORK_DIRECTORY_H_
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -15,13 +17,33 @@ namespace zkrecipes::testing {
 class WorkDirectory {
  public:
   // A new directory under $TMPDIR or /tmp. `keep`: it is not removed.
-  static absl::StatusOr<WorkDirectory> MakeTemporary(bool keep);
+  static absl::StatusOr<WorkDirectory> MakeTemporary(bool keep) {
+    std::error_code error;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    std::string path = (std::filesystem::absolute(parent) / "zkrecipes-ensemble-XXXXXX").string();
+    if (error || mkdtemp(path.data()) == nullptr) {
+      return absl::InternalError("cannot make a directory like " + path);
+    }
+    return WorkDirectory(path, !keep);
+  }
 
   // A directory of the user's, made if it is absent and never removed. FailedPrecondition if it is
   // not empty or no directory.
-  static absl::StatusOr<WorkDirectory> Use(const std::string& path);
+  static absl::StatusOr<WorkDirectory> Use(const std::string& path) {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error) return absl::InternalError("cannot make " + path + ": " + error.message());
+    if (!std::filesystem::is_empty(path, error) || error) {
+      return absl::FailedPreconditionError("LocalEnsembleOptions.directory is " + path +
+                                           ": it must be absent or an empty directory");
+    }
+    return WorkDirectory(std::filesystem::absolute(path).string(), false);
+  }
 
-  ~WorkDirectory();
+  ~WorkDirectory() {
+    std::error_code ignored;
+    if (remove_) std::filesystem::remove_all(path_, ignored);
+  }
   WorkDirectory(WorkDirectory&& other) noexcept
       : path_(std::move(other.path_)), remove_(std::exchange(other.remove_, false)) {}
   WorkDirectory& operator=(WorkDirectory&&) = delete;

@@ -13,7 +13,6 @@
 
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/command.h"
-#include "integration/servers/member_files.h"
 #include "verification/faults/faults_fixture.h"
 
 namespace zkrecipes::faults {
@@ -35,8 +34,7 @@ class DirtySnapshotTest : public FaultsTest {
   // Elections go on, but no member can follow it.
   static void LetFollow(int leader, bool may) {
     const std::string& net = servers().host(leader).network_namespace;
-    const std::string port =
-        absl::StrCat(servers::MemberPortsOf(local()->ensemble().directory(), leader).quorum);
+    const std::string port = absl::StrCat(local()->QuorumPort(leader));
     const std::string change = may ? "-D" : "-A";
     for (const auto& [chain, end] : {std::pair("INPUT", "--dport"), {"OUTPUT", "--sport"}}) {
       const absl::Status changed =

@@ -8,10 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "integration/fixtures/four_letter_answers.h"
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/command.h"
-#include "testing/local/four_letter_word.h"
+#include "testing/local/quorum.h"
 #include "testing/local/read_file.h"
 #include "testing/local/server_files.h"
 

@@ -17,7 +17,6 @@
 #include "absl/time/clock.h"
 
 #include "lib/base/unique_fd.h"
-#include "testing/local/spawn.h"
 #include "verification/checker/run_directory.h"
 
 namespace zkrecipes::history {

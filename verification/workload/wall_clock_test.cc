@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "integration/servers/command.h"
+#include "testing/local/server_process.h"
 #include "testing/local/work_directory.h"
 #include "verification/workload/recorder.h"
 

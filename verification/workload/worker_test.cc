@@ -21,7 +21,6 @@
 #include "integration/fixtures/client_fixture.h"
 #include "testing/local/read_file.h"
 #include "testing/local/server_process.h"
-#include "testing/local/spawn.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/run_directory.h"
 #include "verification/workload/crew.h"
