@@ -36,8 +36,12 @@ class ServersMovedTest : public LockInMemoryTest {
   std::vector<ClientState> StatesAfter(zk::NumericServers answer) {
     const auto host = simulation_.AddHost();
     const auto resolver = std::make_shared<ScriptedResolver>();
-    internal::Environment environment{host, host, resolver, [host] { host->Stop(); },
-                                      absl::Milliseconds(1), absl::ZeroDuration()};
+    internal::Environment environment{host,
+                                      host,
+                                      resolver,
+                                      [host] { host->Stop(); },
+                                      absl::Milliseconds(1),
+                                      absl::ZeroDuration()};
     ClientOptions options;
     options.servers = simulation_.servers();
     options.executor = host;

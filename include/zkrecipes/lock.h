@@ -24,10 +24,10 @@ struct LockOptions {
   // (docs/lease.md). After a holder that vanished without a release (it crashed, or lost its
   // lease), the next grant waits this long, whichever contender gets it and however often the wait
   // is interrupted; TryAcquire waits too. A lease is believed no longer than this after its last
-  // confirmed write. Use at least the session timeout. All users of the path must set the same
-  // delay; other libraries' clients do not wait. Costs a read and a write per grant and a write per
-  // release, and leaves a permanent child "zkrecipes-holder" in the path. Also needs the ACL
-  // permission write.
+  // confirmed write. Use at least the session timeout; a delay that leaves a lease less than an
+  // eighth of it is refused. All users of the path must set the same delay; other libraries'
+  // clients do not wait. Costs a read and a write per grant and a write per release, and leaves a
+  // permanent child "zkrecipes-holder" in the path. Also needs the ACL permission write.
   absl::Duration lock_delay = absl::ZeroDuration();
 };
 

@@ -17,8 +17,8 @@
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/raw_client.h"
-#include "integration/servers/tcp_proxy.h"
 #include "integration/lease/lease_fixture.h"
+#include "integration/servers/tcp_proxy.h"
 #include "lib/base/one_shot.h"
 
 namespace zkrecipes::integration {

@@ -25,7 +25,7 @@ TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOneAndStr
   };
   auto client = NewQuietClient();
   for (const auto& [options, acquire, release] :
-       {Case{{}, 2, 1}, Case{{.lock_delay = absl::Minutes(1)}, 2 + 2, 1 + 1}}) {
+       {Case{{}, 2, 1}, Case{{.lock_delay = absl::Hours(1)}, 2 + 2, 1 + 1}}) {
     Lock lock(client, node_path(), options);
     { const auto lease = lock.Acquire({kSoon}); }  // makes the parent and the record
     SettledPackets();

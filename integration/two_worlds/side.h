@@ -15,8 +15,8 @@
 #include "absl/strings/str_split.h"
 
 #include "integration/fixtures/raw_client.h"
-#include "integration/servers/tcp_proxy.h"
 #include "integration/fixtures/zk_fixture.h"
+#include "integration/servers/tcp_proxy.h"
 #include "lib/zk/handle.h"
 #include "testing/memory/simulation.h"
 

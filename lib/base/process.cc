@@ -14,8 +14,8 @@ using Number = std::atomic<uint64_t>;
 
 // In memory that the kernel hands to a child as zeros. Null on a kernel before 4.14.
 Number* WipedOnFork() {
-  void* const page = mmap(nullptr, sizeof(Number), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const page =
+      mmap(nullptr, sizeof(Number), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED || madvise(page, sizeof(Number), MADV_WIPEONFORK) != 0) return nullptr;
   return new (page) Number(0);
 }

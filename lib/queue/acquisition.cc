@@ -15,8 +15,9 @@
 namespace zkrecipes::internal {
 namespace {
 
-// A lease lives from one confirmed write to the next: there must be time for two beats.
-constexpr int kLeastLifetimeFraction = 5;
+// A lease lives from one confirmed write to the next: there must be time for a beat, which goes out
+// every tenth of the session timeout, and for its answer.
+constexpr int kLeastLifetimeFraction = 8;
 
 absl::Duration LifetimeUnder(const ClientCore& core, absl::Duration lock_delay) {
   return MarginsOf(core.options().lease).LifetimeUnderDelay(lock_delay);
@@ -35,7 +36,7 @@ absl::Status Check(const ClientCore& core, const std::string& path, absl::Durati
     return absl::InvalidArgumentError(absl::StrCat(
         "lock delay \"", absl::FormatDuration(lock_delay), "\": a lease would be believed for ",
         absl::FormatDuration(LifetimeUnder(core, lock_delay)), ", and it must be at least ",
-        absl::FormatDuration(least), ", a fifth of the session timeout"));
+        absl::FormatDuration(least), ", an eighth of the session timeout"));
   }
   if (core.InHomeProcess()) return absl::OkStatus();
   return core.CheckMayBlock();

@@ -60,9 +60,8 @@ bool ContenderRunner::ReserveBudget() {
           .size();
   node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
   own_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
-  blocker_watch_bytes_ =
-      session_->watch_budget().Reserve(candidacy.parent.size() + 1 + queue::kLongestNodeName +
-                                       session::PathBudget::kPerWatch);
+  blocker_watch_bytes_ = session_->watch_budget().Reserve(
+      candidacy.parent.size() + 1 + queue::kLongestNodeName + session::PathBudget::kPerWatch);
   if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
   session_ = nullptr;
   acquisition_->Settle(absl::ResourceExhaustedError(
@@ -118,8 +117,7 @@ void ContenderRunner::OnVerdict(queue::Verdict verdict) {
         verifications_.insert(verifications_.end(), verifying_.begin(), verifying_.end());
         return verifying_.clear();
       }
-      Answer(verifying_,
-             status(absl::StatusCode::kUnavailable, "the ensemble did not answer"));
+      Answer(verifying_, status(absl::StatusCode::kUnavailable, "the ensemble did not answer"));
       break;
   }
   AskVerdict();
@@ -269,8 +267,8 @@ void ContenderRunner::Act(const action::Finished& finished) {
   }
   Answer(releases_, finished.outcome == Outcome::kLost ? why : absl::OkStatus());
   for (auto* waiting : {&verifying_, &verifications_}) {
-    Answer(*waiting,
-           absl::AbortedError(absl::StrCat("verify ", acquisition_->path(), ": the lease is over")));
+    Answer(*waiting, absl::AbortedError(
+                         absl::StrCat("verify ", acquisition_->path(), ": the lease is over")));
   }
   node_bytes_ = {};
   own_watch_bytes_ = {};

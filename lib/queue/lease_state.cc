@@ -82,8 +82,7 @@ absl::Duration LeaseState::remaining() {
 absl::Status LeaseState::WhyLost(const char* operation) {
   base::MutexLock lock(mutex_);
   return absl::AbortedError(
-      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ",
-                   Describe(why_)));
+      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ", Describe(why_)));
 }
 
 absl::Status LeaseState::CheckAlive(const char* operation) {

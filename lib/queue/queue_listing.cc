@@ -40,7 +40,7 @@ struct Reading {
       node.data = reply.data;
       node.stat = reply.stat;
     } else if (reply.code == zk::Code::kNoNode) {
-      node.name.clear();  // no contender any more
+      node.name.clear();                           // no contender any more
     } else if (reply.code != zk::Code::kNoAuth) {  // listed by its name alone
       error = zk::ToStatus(reply.code, "get", node.name);
     }

@@ -23,9 +23,7 @@ zk::HandleOptions HandleOptionsOf(const ClientOptions& options) {
 }
 
 session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::string root) {
-  return {MarginsOf(lease),
-          lease.ends_at == LeaseOptions::EndsAt::kDeadline,
-          std::move(root)};
+  return {MarginsOf(lease), lease.ends_at == LeaseOptions::EndsAt::kDeadline, std::move(root)};
 }
 
 std::optional<ClientState> StateAfter(session::Change change) {
@@ -80,9 +78,10 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
     self->connected_ = std::move(connected);
     self->session_ = std::make_unique<session::Session>(
         self->environment_.reactor, self->environment_.factory.get(), self->environment_.resolver,
-        session::Session::Options{self->servers_, HandleOptionsOf(self->options_),
-                                  HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root),
-                                  [core = self.get()](session::Change c) { core->OnChange(c); }});
+        session::Session::Options{
+            self->servers_, HandleOptionsOf(self->options_),
+            HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root),
+            [core = self.get()](session::Change c) { core->OnChange(c); }});
     self->session_->Start();
   });
 }

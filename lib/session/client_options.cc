@@ -25,14 +25,12 @@ constexpr int32_t kToQueue = 1 | 4 | 8;  // the permissions read, create, delete
 // In less than the lower limit no handshake is sure to end, and no server grants so little. The upper
 // one is the C client's, which adds such numbers of milliseconds as int32.
 absl::Status CheckTimeout(absl::Duration timeout) {
-  if (timeout >= absl::Milliseconds(100) &&
-      timeout <= absl::Milliseconds(kMostTimeoutMs)) {
+  if (timeout >= absl::Milliseconds(100) && timeout <= absl::Milliseconds(kMostTimeoutMs)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("session timeout \"",
-                                                 absl::FormatDuration(timeout),
-                                                 "\": must be from 100ms to ", kMostTimeoutMs,
-                                                 "ms"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("session timeout \"", absl::FormatDuration(timeout),
+                   "\": must be from 100ms to ", kMostTimeoutMs, "ms"));
 }
 
 // The message never shows the credentials.

@@ -30,8 +30,8 @@ class Heartbeat {
 
   struct Options {
     ExpiryMargins margins;
-    bool lapses = true;            // see SessionValidity
-    std::string namespace_root;    // "" or "/a/b": where the beats' missing node would be
+    bool lapses = true;          // see SessionValidity
+    std::string namespace_root;  // "" or "/a/b": where the beats' missing node would be
   };
 
   // `owner` and `reactor` outlive it.

@@ -56,9 +56,7 @@ class HeartbeatTest : public ::testing::Test, private Heartbeat::Owner {
     Connect(/*new_session=*/true);
   }
 
-  void Connect(bool new_session) {
-    heartbeat_.OnConnected(reactor_.Now(), kTimeout, new_session);
-  }
+  void Connect(bool new_session) { heartbeat_.OnConnected(reactor_.Now(), kTimeout, new_session); }
   // As Session sends a request.
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override {
     sent_.push_back({request, heartbeat_.Sent(request), std::move(done)});
@@ -74,7 +72,9 @@ class HeartbeatTest : public ::testing::Test, private Heartbeat::Owner {
     heartbeat_.Answered(oldest.ticket, code);
     std::move(oldest.done)(zk::Reply{code});
   }
-  std::string PathOfBeat() const { return std::get<zk::Delete>(heartbeat_.CommittedBarrier()).path; }
+  std::string PathOfBeat() const {
+    return std::get<zk::Delete>(heartbeat_.CommittedBarrier()).path;
+  }
   SessionValidity::State state() { return heartbeat_.validity()->At(reactor_.Now()); }
 
   struct Sent {

@@ -132,8 +132,8 @@ class Session : private Heartbeat::Owner {
   SessionMachine machine_;
   std::unique_ptr<HandleListener> listener_;
   std::unique_ptr<zk::Handle> handle_;
-  zk::NumericServers addresses_;    // as resolved last; a handle keeps those that it was opened with
-  std::set<std::string> reached_;   // those that the handle was connected to
+  zk::NumericServers addresses_;   // as resolved last; a handle keeps those that it was opened with
+  std::set<std::string> reached_;  // those that the handle was connected to
   absl::Duration timeout_;
   absl::Status trouble_;
   absl::Status failed_;  // not OK: refused for good

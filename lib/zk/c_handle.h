@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <string>
 
 #include "lib/base/backoff.h"
 #include "lib/base/process.h"

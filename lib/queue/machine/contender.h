@@ -124,9 +124,10 @@ struct DelayOver {
 };
 }  // namespace event
 
-using Event = std::variant<event::Connected, event::Disconnected, event::Expired, event::Replied,
-                           event::WatchFired, event::Leave, event::Lapsed, event::NodeGone,
-                           event::Proven, event::RetryDue, event::OwnWatchDue, event::LookDue, event::DelayOver>;
+using Event =
+    std::variant<event::Connected, event::Disconnected, event::Expired, event::Replied,
+                 event::WatchFired, event::Leave, event::Lapsed, event::NodeGone, event::Proven,
+                 event::RetryDue, event::OwnWatchDue, event::LookDue, event::DelayOver>;
 
 // ---- Actions: carry them out in order ----------------------------------------------------------
 
@@ -178,10 +179,10 @@ struct Finished {
 };
 }  // namespace action
 
-using Action = std::variant<action::Send, action::Unwatch, action::StartRetryTimer,
-                            action::StartOwnWatchTimer, action::StartLookTimer,
-                            action::StartDelayTimer, Grant,
-                            action::LeaseLost, action::LeaveRefused, action::Finished>;
+using Action =
+    std::variant<action::Send, action::Unwatch, action::StartRetryTimer, action::StartOwnWatchTimer,
+                 action::StartLookTimer, action::StartDelayTimer, Grant, action::LeaseLost,
+                 action::LeaveRefused, action::Finished>;
 using Actions = std::vector<Action>;
 
 // ---- The machine -------------------------------------------------------------------------------
@@ -250,8 +251,8 @@ class Contender {
 
   auto Tie() const {
     return std::tie(candidacy_, state_, connected_, session_, guid_, node_, stat_, missing_, lower_,
-                    next_op_, main_op_, list_op_, own_watch_op_, look_op_, own_watch_, delay_op_, delay_over_,
-                    record_version_, marked_, end_);
+                    next_op_, main_op_, list_op_, own_watch_op_, look_op_, own_watch_, delay_op_,
+                    delay_over_, record_version_, marked_, end_);
   }
 
  public:

@@ -33,7 +33,10 @@ TEST(ContenderLook, SkipsALookWithoutAConnectionOrWhileTheWatchIsBeingSet) {
 TEST(ContenderLook, IgnoresALookAtABlockerOfBefore) {
   Script script = Waiting();
   script.LookDue().Expect("get other1").Deleted(Other(1)).Expect("list");
-  script.Fails(Code::kNoNode).ExpectNothing().Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
+  script.Fails(Code::kNoNode)
+      .ExpectNothing()
+      .Listed({Mine(3)})
+      .Expect("granted a3 token 1003 in 7");
 }
 
 }  // namespace

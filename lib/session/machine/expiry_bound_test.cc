@@ -59,9 +59,9 @@ class ExpiryBoundTest : public ::testing::Test {
   }
   void ExpectUnproven() { EXPECT_FALSE(bound_.deadline().has_value()); }
 
-  ExpiryBound bound_{
-      {.clock_rate_bound = 0.1, .ping_gap = absl::Seconds(2) / 1.1 - absl::Nanoseconds(1),
-       .slack = absl::Milliseconds(500)}};
+  ExpiryBound bound_{{.clock_rate_bound = 0.1,
+                      .ping_gap = absl::Seconds(2) / 1.1 - absl::Nanoseconds(1),
+                      .slack = absl::Milliseconds(500)}};
 };
 
 TEST_F(ExpiryBoundTest, ANewSessionIsProvenFromWhenItsClientBeganToConnect) {
