@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strict locks that ship, step by step: nobody is granted before the lock delay is over after one
+// Locks with a lock delay, step by step: no contender is granted before the lock delay is over after one
 // that vanished, whatever the clocks of the ensemble did.
 
 #include <memory>

@@ -18,7 +18,7 @@ namespace {
 
 using LockFiguresTest = FiguresTest;
 
-TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOneAndStrictFourAndTwo) {
+TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOneAndWithALockDelayFourAndTwo) {
   struct Case {
     LockOptions options;
     int64_t acquire, release;

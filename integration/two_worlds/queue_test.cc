@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of a lock or an election while nothing goes wrong, and that of a strict lock, in every world.
+// The queue of a lock or an election while nothing goes wrong, and that of a lock with a lock delay, in every world.
 
 #include <array>
 #include <future>
@@ -180,11 +180,11 @@ TEST_P(QueueInAWorld, AWaiterBehindOneThatGaveUpStillGetsItsTurnAndNotBefore) {
   EXPECT_TRUE(Answer(waiter).ok());
 }
 
-// ---- Strict mode: the contender behind a holder that vanished waits the lock delay ------------------
+// ---- Lock-delay mode: the contender behind a holder that vanished waits the lock delay ------------------
 
 constexpr absl::Duration kDelay = absl::Seconds(4);
 
-class StrictInAWorld : public WorldTest {
+class LockDelayInAWorld : public WorldTest {
  protected:
   Pending Ask(const std::shared_ptr<Client>& client, WaitOptions wait = {}) override {
     return Pending(client, path(), std::move(wait), LockOptions{kDelay});
@@ -193,7 +193,7 @@ class StrictInAWorld : public WorldTest {
   const std::shared_ptr<Client> other_ = NewClient();
 };
 
-TEST_F(StrictInAWorld, ThereIsNoDelayAfterARelease) {
+TEST_F(LockDelayInAWorld, ThereIsNoDelayAfterARelease) {
   std::optional<Lease> lease = Acquired(client_);
   EXPECT_THAT(world().Paths(path()), Contains(EndsWith("/zkrecipes-holder")));
   Pending waiter = Queued(other_, 2);
@@ -202,7 +202,7 @@ TEST_F(StrictInAWorld, ThereIsNoDelayAfterARelease) {
   EXPECT_GT(Granted(waiter).token(), token);
 }
 
-TEST_F(StrictInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
+TEST_F(LockDelayInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
   const Lease lease = Acquired(client_);
   Pending waiter = Queued(other_, 2);
   world().Expire(*client_);
@@ -213,7 +213,7 @@ TEST_F(StrictInAWorld, TheNextWaitsAfterAHolderWhoseSessionExpired) {
   EXPECT_GT(Granted(waiter).token(), lease.token());
 }
 
-TEST_F(StrictInAWorld, AWaitThatIsInterruptedBeginsAnew) {
+TEST_F(LockDelayInAWorld, AWaitThatIsInterruptedBeginsAnew) {
   const Lease lease = Acquired(client_);
   world().Expire(*client_);
   Pending waiter = Ask(other_);

@@ -105,7 +105,7 @@ TEST_F(WorkerTest, MixesAllRecipesAndWaysToAsk) {
       << ::testing::PrintToString(changed);
   EXPECT_THAT(paths,
               ::testing::ElementsAre(node_path() + "/election-0", node_path() + "/lock-0",
-                                     node_path() + "/read_write-0", node_path() + "/strict-0"));
+                                     node_path() + "/read_write-0", node_path() + "/lock_delay-0"));
   ASSERT_TRUE(crew_->StopAll().ok());
 }
 
@@ -131,7 +131,7 @@ TEST_F(WorkerTest, EndsItsAttemptsAndItselfInOrderAndLeavesNoNode) {
     EXPECT_EQ(Recorded(n).back().detail, "OK");
   }
   const auto client = NewClient();
-  for (const char* path : {"/lock-0", "/strict-0", "/read_write-0", "/election-0"}) {
+  for (const char* path : {"/lock-0", "/lock_delay-0", "/read_write-0", "/election-0"}) {
     const auto queue = ListContenders(*client, node_path() + path);
     EXPECT_TRUE(!queue.ok() || queue->empty()) << path;
   }

@@ -48,7 +48,7 @@ Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const s
     return recipe;
   }
   const absl::Duration delay =
-      kind == "strict" ? context.options.session_timeout : absl::ZeroDuration();
+      kind == "lock_delay" ? context.options.session_timeout : absl::ZeroDuration();
   const Lock lock(context.client, path, {.lock_delay = delay});
   Recipe recipe = Bind(lock, &Lock::Acquire, &Lock::TryAcquire, &Lock::AcquireAsync);
   recipe.lock_delay = delay;

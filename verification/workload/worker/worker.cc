@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   app.add_option("--paths", options.paths, "of each recipe")->check(CLI::PositiveNumber);
   app.add_option("--recipes", options.recipes, "which it mixes")
       ->delimiter(',')
-      ->check(CLI::IsMember(std::set<std::string>{"lock", "strict", "read_write", "election"}));
+      ->check(CLI::IsMember(std::set<std::string>{"lock", "lock_delay", "read_write", "election"}));
   app.add_option("--loops", options.loops, "threads that take turns")->check(CLI::PositiveNumber);
   app.add_option("--session-timeout", session_timeout_ms, "in milliseconds")
       ->check(CLI::PositiveNumber);

@@ -35,8 +35,8 @@ struct WorkerOptions {
   std::string history;  // a file that is not there yet
   std::string root = "/soak";
   int paths = 2;  // of each recipe: "/soak/lock-0", "/soak/lock-1", "/soak/read_write-0", ...
-  // "strict" is a lock with a lock_delay of one session timeout.
-  std::vector<std::string> recipes = {"lock", "strict", "read_write", "election"};
+  // "lock_delay" is a lock with a lock_delay of one session timeout.
+  std::vector<std::string> recipes = {"lock", "lock_delay", "read_write", "election"};
   int loops = 3;  // threads that take turns, on one client
   absl::Duration session_timeout = absl::Seconds(4);
   uint64_t seed = 1;
