@@ -18,7 +18,7 @@ namespace {
 
 using LockFiguresTest = FiguresTest;
 
-TEST_F(LockFiguresTest, AnUncontendedAcquireTakesTwoRequestsAndAReleaseOneAndWithALockDelayFourAndTwo) {
+TEST_F(LockFiguresTest, AnAcquireTakesTwoRequestsAndAReleaseOneWithALockDelayFourAndTwo) {
   struct Case {
     LockOptions options;
     int64_t acquire, release;
