@@ -47,8 +47,10 @@ endif()
 # Tests are not optimised, whatever the library is: they wait for it, and compile in half the time. Nor are they checked for
 # undefined behaviour of their own, which takes as long to compile again.
 add_library(zkrecipes_test_options INTERFACE)
-target_compile_options(zkrecipes_test_options INTERFACE
-  $<$<OR:$<CONFIG:RelWithDebInfo>,$<BOOL:${ZKRECIPES_SANITIZE}>>:-O0>)
+target_compile_options(zkrecipes_test_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-O0>)
+if(ZKRECIPES_SANITIZE)
+  target_compile_options(zkrecipes_test_options INTERFACE -O0)
+endif()
 if(ZKRECIPES_SANITIZE MATCHES "undefined")
   target_compile_options(zkrecipes_test_options INTERFACE -fno-sanitize=undefined)
 endif()

@@ -130,6 +130,21 @@ TEST_F(HeartbeatTest, HasOneBeatAtATimeOnItsWay) {
   EXPECT_THAT(sent_, SizeIs(1));
 }
 
+// A write of a user's, sent before the beat, is answered while the next proof is urgent.
+TEST_F(HeartbeatTest, HasOneBeatAtATimeOnItsWayHoweverUrgentTheNextIs) {
+  reactor_.Pass(kTimeout);
+  ASSERT_EQ(lapsed_, 1);
+  Answer(Code::kNoNode);
+  for (int i = 0; i < 100 && proven_ == 0; ++i) {
+    const Heartbeat::Ticket write = heartbeat_.Sent(zk::SetData{"/q", "", 0});
+    reactor_.Pass(absl::Milliseconds(131));
+    heartbeat_.Answered(write, Code::kOk);
+    ASSERT_LE(sent_.size(), 1u) << "in round " << i;
+    if (!sent_.empty()) Answer(Code::kNoNode);
+  }
+  EXPECT_EQ(proven_, 1);
+}
+
 TEST_F(HeartbeatTest, KeepsTheSessionProvenWhileBeatsAreAnswered) {
   for (int i = 0; i < 100; ++i) {
     if (!sent_.empty()) Answer(Code::kNoNode);
