@@ -105,7 +105,7 @@ TEST_F(WorkerTest, MixesAllRecipesAndWaysToAsk) {
       << ::testing::PrintToString(changed);
   EXPECT_THAT(paths,
               ::testing::ElementsAre(node_path() + "/election-0", node_path() + "/lock-0",
-                                     node_path() + "/read_write-0", node_path() + "/lock_delay-0"));
+                                     node_path() + "/lock_delay-0", node_path() + "/read_write-0"));
   ASSERT_TRUE(crew_->StopAll().ok());
 }
 
