@@ -19,10 +19,6 @@ namespace {
 // every tenth of the session timeout, and for its answer.
 constexpr int kLeastLifetimeFraction = 8;
 
-absl::Duration LifetimeUnder(const ClientCore& core, absl::Duration lock_delay) {
-  return MarginsOf(core.options().lease).LifetimeUnderDelay(lock_delay);
-}
-
 absl::Status Check(const ClientCore& core, const std::string& path, absl::Duration lock_delay,
                    const WaitOptions& wait) {
   if (absl::Status status = zk::ValidatePath("path", path); !status.ok()) return status;
@@ -32,11 +28,12 @@ absl::Status Check(const ClientCore& core, const std::string& path, absl::Durati
         "lock delay \"", absl::FormatDuration(lock_delay), "\": must be finite and not negative"));
   }
   const absl::Duration least = core.session_timeout() / kLeastLifetimeFraction;
-  if (lock_delay > absl::ZeroDuration() && LifetimeUnder(core, lock_delay) < least) {
+  const absl::Duration lifetime = MarginsOf(core.options().lease).LifetimeUnderDelay(lock_delay);
+  if (lock_delay > absl::ZeroDuration() && lifetime < least) {
     return absl::InvalidArgumentError(absl::StrCat(
         "lock delay \"", absl::FormatDuration(lock_delay), "\": a lease would be believed for ",
-        absl::FormatDuration(LifetimeUnder(core, lock_delay)), ", and it must be at least ",
-        absl::FormatDuration(least), ", an eighth of the session timeout"));
+        absl::FormatDuration(lifetime), ", and it must be at least ", absl::FormatDuration(least),
+        ", an eighth of the session timeout"));
   }
   if (core.InHomeProcess()) return absl::OkStatus();
   return core.CheckMayBlock();

@@ -27,8 +27,8 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
   };
   const auto nodes = internal::AskUntilAnswered<Nodes>(*core, "list " + path, wait, ask);
   if (!nodes.ok()) return nodes.status();
-  return queue::DescribeQueue(
-      *nodes);  // here: a long queue must not keep the reactor from its leases
+  // On this thread: a long queue must not keep the reactor from its leases.
+  return queue::DescribeQueue(*nodes);
 }
 
 }  // namespace zkrecipes

@@ -117,7 +117,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   const absl::Status may_block = core_->CheckMayBlock();
   if (!core_->InHomeProcess()) return may_block;
   const base::BootTime deadline = core_->Now() + wait.timeout;
-  if (IsOver(EnterReleased())) return WhyLost("release");
+  if (IsOver(End(Phase::kReleased))) return WhyLost("release");
   auto waiter = std::make_shared<base::OneShot<absl::Status>>();
   RequestStop();
   Leave(waiter);
@@ -131,7 +131,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
 }
 
 void LeaseState::Abandon() {
-  if (IsOver(EnterReleased())) return;
+  if (IsOver(End(Phase::kReleased))) return;
   RequestStop();
   Leave(nullptr);
 }
@@ -142,10 +142,12 @@ void LeaseState::Leave(const LeaseHolder::Waiter& waiter) {
     waiter->Set(absl::OkStatus());  // the contender has finished: no node is left
 }
 
-Lease::State LeaseState::EnterReleased() {
+Lease::State LeaseState::End(Phase phase, queue::LossReason why) {
   base::MutexLock lock(mutex_);
   const Lease::State before = StateLocked();
-  if (before != Lease::State::kLost) phase_ = Phase::kReleased;
+  if (IsOver(before)) return before;
+  phase_ = phase;
+  why_ = why;
   return before;
 }
 
@@ -160,15 +162,7 @@ void LeaseState::OnLost(queue::LossReason why) {
 }
 
 Lease::State LeaseState::OnClosed() {
-  Lease::State before;
-  {
-    base::MutexLock lock(mutex_);
-    before = StateLocked();
-    if (!IsOver(before)) {
-      phase_ = Phase::kLost;
-      why_ = queue::LossReason::kClientClosed;
-    }
-  }
+  const Lease::State before = End(Phase::kLost, queue::LossReason::kClientClosed);
   RequestStop();
   return before;
 }

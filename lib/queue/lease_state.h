@@ -66,7 +66,8 @@ class LeaseState {
  private:
   enum class Phase { kGranted, kLost, kReleased };
 
-  Lease::State EnterReleased();  // returns the state before
+  // Unless it has ended already; returns the state before. `why` is for a loss.
+  Lease::State End(Phase phase, queue::LossReason why = queue::LossReason::kLapsed);
   absl::Status WhyLost(const char* operation);
   absl::Status Await(const LeaseHolder::Waiter& waiter, base::BootTime deadline,
                      const std::stop_token& cancel, const std::string& late);

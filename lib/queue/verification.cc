@@ -14,11 +14,9 @@ void VerifyNode(session::Session& session, const std::string& node, int64_t czxi
                [barrier](const zk::Reply& reply) { *barrier = reply.code; });
   session.Send(zk::Get{node}, [&session, node, barrier, czxid, id = session.id(),
                                done = std::move(done)](const zk::Reply& reply) mutable {
-    if (zk::OutcomeUnknown(*barrier)) return std::move(done)(Verdict::kUnknown);
+    const bool refused = *barrier != zk::Code::kNoNode && !zk::OutcomeUnknown(*barrier);
     // A stranger was in the barrier's way, and the next one has another name.
-    if (*barrier != zk::Code::kNoNode && session.connected()) {
-      return VerifyNode(session, node, czxid, std::move(done));
-    }
+    if (refused && session.connected()) return VerifyNode(session, node, czxid, std::move(done));
     if (*barrier != zk::Code::kNoNode) return std::move(done)(Verdict::kUnknown);
     if (reply.code == zk::Code::kNoNode) return std::move(done)(Verdict::kGone);
     if (reply.code != zk::Code::kOk) return std::move(done)(Verdict::kUnknown);

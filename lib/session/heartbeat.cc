@@ -37,7 +37,7 @@ bool FromServer(zk::Code code) { return code == zk::Code::kOk || code == zk::Cod
 
 Heartbeat::Heartbeat(zk::Reactor* reactor, Owner* owner, const Options& options)
     : reactor_(reactor), owner_(owner), options_(options), bound_(options.margins) {
-  NameMissingNode();
+  NameBeat();
 }
 
 Heartbeat::~Heartbeat() = default;
@@ -46,7 +46,7 @@ Heartbeat::~Heartbeat() = default;
 
 void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool new_session) {
   const base::BootTime now = reactor_->Now();
-  new_session ? NameMissingNode() : CheckValidity();
+  new_session ? NameBeat() : CheckValidity();
   bound_.Connected(began, now, timeout, new_session);
   connected_ = true;
   if (new_session || validity_ == nullptr) NewValidity();
@@ -99,14 +99,13 @@ Heartbeat::Ticket Heartbeat::Sent(const zk::Request& request) {
   const bool del = std::holds_alternative<zk::Delete>(request);
   const bool write = del || std::holds_alternative<zk::Create>(request) ||
                      std::holds_alternative<zk::SetData>(request);
-  const auto names = [this](const auto& r) { return r.path.starts_with(missing_node_); };
-  return {bound_.Sent(reactor_->Now()), write, del, std::visit(names, request)};
+  return {bound_.Sent(reactor_->Now()), write, del, zk::PathOf(request) == beat_path_};
 }
 
 void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   // The node is there, or its namespace is closed to this client: the next beat tries another.
-  if (ticket.of_missing_node && code != zk::Code::kNoNode && !zk::OutcomeUnknown(code)) {
-    NameMissingNode();
+  if (ticket.of_beat && code != zk::Code::kNoNode && !zk::OutcomeUnknown(code)) {
+    NameBeat();
   }
   if (!connected_ || !FromServer(code)) return;
   const base::BootTime now = reactor_->Now();
@@ -135,11 +134,12 @@ void Heartbeat::Prove() {
 }
 
 // From the kernel and not from the reactor: it must not be guessable, and decides nothing.
-void Heartbeat::NameMissingNode() {
-  missing_node_ = absl::StrCat(options_.namespace_root, "/zkrecipes-missing-", base::NewGuid());
+void Heartbeat::NameBeat() {
+  beat_path_ =
+      absl::StrCat(options_.namespace_root, "/zkrecipes-missing-", base::NewGuid(), "/beat");
 }
 
-zk::Request Heartbeat::CommittedBarrier() const { return zk::Delete{missing_node_ + "/beat"}; }
+zk::Request Heartbeat::CommittedBarrier() const { return zk::Delete{beat_path_}; }
 
 void Heartbeat::NewValidity() {
   validity_ = std::make_shared<SessionValidity>(options_.lapses);
@@ -180,7 +180,7 @@ bool Heartbeat::Busy() const { return wanted_ || reactor_->Now() < wanted_until_
 void Heartbeat::Beat() {
   if (!connected_ || beating_ || stopped_) return;
   beating_ = true;
-  const zk::Request request = Busy() ? CommittedBarrier() : zk::Get{missing_node_ + "/beat"};
+  const zk::Request request = Busy() ? CommittedBarrier() : zk::Get{beat_path_};
   owner_->SendBeat(request, [this, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
     if (alive.expired()) return;
     beating_ = false;

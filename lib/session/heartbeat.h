@@ -57,7 +57,7 @@ class Heartbeat {
     ExpiryBound::Request request;
     bool write = false;
     bool del = false;
-    bool of_missing_node = false;
+    bool of_beat = false;
   };
   Ticket Sent(const zk::Request& request);
   // REQUIRES: in the order of sending.
@@ -67,7 +67,7 @@ class Heartbeat {
   const std::shared_ptr<SessionValidity>& validity() const { return validity_; }
 
  private:
-  void NameMissingNode();
+  void NameBeat();
   void NewValidity();
   void CheckValidity();
   void ArmValidityTimer();
@@ -83,7 +83,7 @@ class Heartbeat {
   const Options options_;
   ExpiryBound bound_;
   std::shared_ptr<SessionValidity> validity_;
-  std::string missing_node_;  // its child is what beats ask for
+  std::string beat_path_;  // of a child of the missing node
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   bool connected_ = false;

@@ -33,7 +33,7 @@ constexpr Marker kMarkers[] = {
 
 // 32 hexadecimal digits, with dashes anywhere.
 bool IsGuid(absl::string_view text) {
-  if (text.size() > 36) return false;
+  if (text.size() > kLongestGuid) return false;
   size_t digits = 0;
   for (const char c : text) {
     if (absl::ascii_isxdigit(static_cast<unsigned char>(c))) {

@@ -42,7 +42,8 @@ std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid);
 
 // Of a name that ParseNodeName accepts, in bytes: what is watched is counted in them. A stranger may
 // create nodes with longer names; they are no contenders.
-inline constexpr size_t kLongestNodeName = 3 + 36 + 9 + 11;
+inline constexpr size_t kLongestGuid = 36;  // with its dashes
+inline constexpr size_t kLongestNodeName = 3 + kLongestGuid + 9 + 11;
 
 // The number as the server wrote it. REQUIRES: ParseNodeName(name) has a value.
 std::string SequenceSuffix(absl::string_view name);
