@@ -75,7 +75,7 @@ class Service {
   }
 
  private:
-  bool Leads() const { return lease_ != nullptr && lease_->state() == Lease::State::kHeld; }
+  bool Leads() const { return lease_ != nullptr && lease_->believed(); }
   void SetLease(const Lease* lease) {
     const std::lock_guard lock(mutex_);
     lease_ = lease;
@@ -136,7 +136,8 @@ int main(int argc, char** argv) {
     stop.request_stop();
   }).detach();
 
-  auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
+  auto client = zkrecipes::Client::Connect({.servers = servers, .lease = {.wait_for_proof = true}},
+                                           {absl::Seconds(10)});
   if (!client.ok()) return Fail(client.status());
   httplib::Server server;
   const std::string address = Bind(server, std::atoi(argv[2]));

@@ -27,7 +27,7 @@ void Lead(const zkrecipes::Lease& lease, const std::stop_token& stop) {
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
   while (!stop.stop_requested()) {
-    if (lease.state() == zkrecipes::Lease::State::kLost) {
+    if (!lease.believed()) {
       std::cout << "no longer leading" << std::endl;
       return;
     }
@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
     stop.request_stop();
   }).detach();
 
-  auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
+  auto client = zkrecipes::Client::Connect({.servers = servers, .lease = {.wait_for_proof = true}},
+                                           {absl::Seconds(10)});
   absl::Status ended = client.status();
   if (client.ok()) {
     zkrecipes::LeaderElection election(*client, "/examples/leader", {.id = argv[1]});

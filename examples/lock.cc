@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
     std::cerr << "usage: lock SERVERS\n";
     return 2;
   }
-  auto client = zkrecipes::Client::Connect({.servers = servers}, {absl::Seconds(10)});
+  auto client = zkrecipes::Client::Connect({.servers = servers, .lease = {.wait_for_proof = true}},
+                                           {absl::Seconds(10)});
   if (!client.ok()) return Fail(client.status());
 
   zkrecipes::Lock lock(*client, "/examples/job");
@@ -45,7 +46,7 @@ int main(int argc, char** argv) {
   if (!lease.ok()) return Fail(lease.status());
   for (int step = 1; step <= 3; ++step) {
     // Always correct, even in the first call after a pause. lease->lost() calls back instead.
-    if (lease->state() == zkrecipes::Lease::State::kLost) {
+    if (!lease->believed()) {
       return Fail(absl::AbortedError("the lock was lost"));
     }
     Write(lease->token(), step);

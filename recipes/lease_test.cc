@@ -66,6 +66,7 @@ TEST_F(LockInMemoryTest, ALeaseOutlivesAReconnectionAndIsProvenAfresh) {
   PassTime(absl::Seconds(20));
   process->host->BreakConnections();
   EXPECT_EQ(process->lease().state(), Lease::State::kSuspect);
+  EXPECT_TRUE(process->lease().believed());
   EXPECT_GT(process->lease().remaining(), absl::Seconds(2));
   PassTime(absl::Seconds(1));
   EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
@@ -127,6 +128,7 @@ TEST_F(LockInMemoryTest, AGrantThatIsReadLateIsUnprovenUntilTheEnsembleSaysThatT
   ASSERT_EQ(process->answers, 2);
   EXPECT_EQ(process->lease().state(), Lease::State::kUnproven);
   EXPECT_EQ(process->lease().remaining(), absl::ZeroDuration());
+  EXPECT_FALSE(process->lease().believed());
   PassTime(absl::Seconds(8));
   EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
 }

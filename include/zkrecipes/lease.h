@@ -62,6 +62,9 @@ class [[nodiscard]] Lease {
   // after a pause of any length. Never kHeld once lost() has fired. kReleased for a moved-from
   // Lease.
   State state() const;
+  // The question to ask before each act: may this process believe that it holds the lock? True as
+  // long as remaining() is positive, so in kHeld and kSuspect.
+  bool believed() const;
 
   FencingToken token() const;
   // How long from now no other contender can be granted the lock, even if nothing more is heard

@@ -36,6 +36,11 @@ Lease::State Lease::state() const {
   return state_->core().InHomeProcess() ? state_->state() : State::kLost;
 }
 
+bool Lease::believed() const {
+  const State now = state();
+  return now == State::kHeld || now == State::kSuspect;
+}
+
 FencingToken Lease::token() const {
   return state_ == nullptr ? FencingToken() : state_->sequencer().token;
 }
