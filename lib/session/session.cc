@@ -40,6 +40,9 @@ class Session::HandleListener : public zk::HandleListener {
     if (session_ != nullptr)
       session_->On(event::Disconnected{attempt, session_->SilentForTimeout()});
   }
+  void OnRefused(const std::string& why) override {
+    if (session_ != nullptr) session_->Trouble(absl::UnavailableError(why));
+  }
   void OnEnded(zk::Code why) override {
     if (session_ != nullptr) session_->On(event::HandleEnded{why});
   }

@@ -19,27 +19,27 @@ namespace zkrecipes::zk {
 namespace {
 
 TEST(HookSend, GoesIntoTheOutboxOfTheScope) {
-  Outbox outbox;
+  Boxes boxes;
   {
-    const OutboxScope scope(&outbox);
+    const BoxScope scope(&boxes);
     EXPECT_EQ(zkrecipes_hook_send(7, "abc", 3, 0), 3);
   }
-  EXPECT_FALSE(outbox.empty());
-  EXPECT_EQ(outbox.fd(), 7);
+  EXPECT_FALSE(boxes.out.empty());
+  EXPECT_EQ(boxes.out.fd(), 7);
 }
 
 TEST(HookSend, GoesToTheInnerOutboxWhileScopesNest) {
-  Outbox outer;
-  Outbox inner;
-  const OutboxScope outer_scope(&outer);
+  Boxes outer;
+  Boxes inner;
+  const BoxScope outer_scope(&outer);
   {
-    const OutboxScope inner_scope(&inner);
+    const BoxScope inner_scope(&inner);
     zkrecipes_hook_send(8, "x", 1, 0);
   }
-  EXPECT_EQ(inner.fd(), 8);
-  EXPECT_TRUE(outer.empty());
+  EXPECT_EQ(inner.out.fd(), 8);
+  EXPECT_TRUE(outer.out.empty());
   zkrecipes_hook_send(9, "x", 1, 0);
-  EXPECT_EQ(outer.fd(), 9);
+  EXPECT_EQ(outer.out.fd(), 9);
 }
 
 TEST(HookSend, SendsNothingOutsideAScope) {
@@ -55,11 +55,11 @@ TEST(HookSocket, IsClosedOnExec) {
 }
 
 TEST(HookSocket, DropsWhatWasForTheHandlesOldSocket) {
-  Outbox outbox;
-  const OutboxScope scope(&outbox);
+  Boxes boxes;
+  const BoxScope scope(&boxes);
   zkrecipes_hook_send(7, "old", 3, 0);
   close(zkrecipes_hook_socket(AF_INET, SOCK_STREAM, 0));
-  EXPECT_TRUE(outbox.empty());
+  EXPECT_TRUE(boxes.out.empty());
 }
 
 TEST(HookSrandom, LeavesTheProcesssRandomAlone) {

@@ -36,6 +36,9 @@ class HandleListener {
   // The connection is lost, or a first attempt failed (then it was never connected). The handle
   // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
   virtual void OnDisconnected(int attempt) = 0;
+  // The connection or the attempt that ended last: what the server sent was no answer to what it was
+  // asked. `why` names the server: "127.0.0.1:25 does not speak ZooKeeper: ...".
+  virtual void OnRefused(const std::string& /*why*/) {}
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
   // The session's watches on `path` that `event` fires are used up. One call, even for both kinds.
