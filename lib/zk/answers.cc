@@ -40,6 +40,12 @@ constexpr Operation kOperations[] = {
     {18, "removeWatches", Form::kNothing}, {19, "createContainer", Form::kPathAndStat},
 };
 
+const Operation* Find(int32_t type) {
+  const auto* found = std::find_if(std::begin(kOperations), std::end(kOperations),
+                                   [type](const Operation& o) { return o.type == type; });
+  return found == std::end(kOperations) ? nullptr : found;
+}
+
 // A wrong count ends at the end of the frame, at the latest.
 void ReadNames(JuteReader& reader) {
   const int32_t count = reader.Int();
@@ -86,9 +92,8 @@ std::string WrongWelcome(absl::string_view frame, int64_t asked_session) {
 }
 
 std::string WrongAnswer(int32_t type, absl::string_view body) {
-  const auto* operation = std::find_if(std::begin(kOperations), std::end(kOperations),
-                                       [type](const Operation& o) { return o.type == type; });
-  if (operation == std::end(kOperations)) {
+  const Operation* operation = Find(type);
+  if (operation == nullptr) {
     return absl::StrCat("it answers operation ", type, ", which was never asked");
   }
   JuteReader reader(body);
@@ -96,6 +101,11 @@ std::string WrongAnswer(int32_t type, absl::string_view body) {
   const std::string wrong = WrongEnd(reader);
   if (wrong.empty()) return "";
   return absl::StrCat("its answer to ", operation->name, " ", wrong);
+}
+
+bool IsCreate(int32_t type) {
+  const Operation* operation = Find(type);
+  return operation != nullptr && operation->form == Form::kPathAndStat;
 }
 
 std::string WrongEvent(absl::string_view body) {

@@ -21,6 +21,10 @@ std::string WrongWelcome(absl::string_view frame, int64_t asked_session);
 // of the operation that was asked; none passes that this library does not send.
 std::string WrongAnswer(int32_t type, absl::string_view body);
 
+// Whether the operation's request begins with the path of the node to make, and its answer with that of
+// the node that was made.
+bool IsCreate(int32_t type);
+
 // What follows the header of a watch event.
 std::string WrongEvent(absl::string_view body);
 

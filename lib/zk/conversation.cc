@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
@@ -27,6 +28,7 @@ constexpr int32_t kWelcome = 36;      // and a byte more, from 3.4 on
 // session, and the session.
 constexpr size_t kRequestHead = kLength + 8;
 constexpr size_t kHandshakeHead = kLength + 16 + 8;
+constexpr size_t kPathLength = 4;  // of a create, in front of the path
 
 // A listing of a million children with names of sixty bytes. Servers limit a request and a node's data
 // to 1 MiB (jute.maxbuffer), raised to some tens at most, but not a listing. Whatever begins with a
@@ -42,19 +44,29 @@ void Conversation::Asked(absl::string_view bytes) {
     const size_t skipped = std::min(rest_, bytes.size());
     rest_ -= skipped;
     bytes.remove_prefix(skipped);
-    const size_t wanted = state_ == State::kSilent ? kHandshakeHead : kRequestHead;
-    const size_t taken = std::min(wanted - head_.size(), bytes.size());
+    const size_t taken = std::min(HeadSize() - head_.size(), bytes.size());
     head_.append(bytes.data(), taken);
     bytes.remove_prefix(taken);
-    if (head_.size() < wanted) return;
-    Begun(head_);
+    if (head_.size() < HeadSize()) continue;
+    Begun();
     head_.clear();
   }
 }
 
-void Conversation::Begun(absl::string_view head) {
-  JuteReader reader(head);
-  rest_ = kLength + static_cast<size_t>(reader.Int()) - head.size();
+// As far as it is known from what has come of it.
+size_t Conversation::HeadSize() const {
+  if (state_ == State::kSilent) return kHandshakeHead;
+  JuteReader reader(head_);
+  reader.Bytes(kLength + 4);
+  const int32_t type = reader.Int();
+  if (!reader.ok() || !IsCreate(type)) return kRequestHead;
+  const int32_t path_size = reader.Int();
+  return kRequestHead + kPathLength + (reader.ok() ? static_cast<size_t>(path_size) : 0);
+}
+
+void Conversation::Begun() {
+  JuteReader reader(head_);
+  rest_ = kLength + static_cast<size_t>(reader.Int()) - head_.size();
   if (state_ == State::kSilent) {
     state_ = State::kHandshake;
     reader.Bytes(16);
@@ -70,7 +82,8 @@ void Conversation::Begun(absl::string_view head) {
   } else if (xid == kSetWatchesXid) {
     ++set_watches_;
   } else {
-    asked_.push_back({xid, type});
+    const absl::string_view path = IsCreate(type) ? reader.String() : "";
+    asked_.push_back({xid, type, path.size(), absl::HashOf(path)});
   }
 }
 
@@ -115,8 +128,19 @@ std::string Conversation::HearReply(int32_t xid, int32_t error, absl::string_vie
     return absl::StrCat("it answers request ", xid, " instead of ", request.xid);
   }
   asked_.pop_front();
+  return HearOutcome(request, error, body);
+}
+
+std::string Conversation::HearOutcome(const Request& request, int32_t error,
+                                      absl::string_view body) {
   // Whatever follows an error is read by no client.
-  return error != 0 ? WrongError(error) : WrongAnswer(request.type, body);
+  if (error != 0) return WrongError(error);
+  std::string wrong = WrongAnswer(request.type, body);
+  if (!wrong.empty() || !IsCreate(request.type)) return wrong;
+  const absl::string_view made = JuteReader(body).String();
+  const bool asked = made.size() >= request.path_size &&
+                     absl::HashOf(made.substr(0, request.path_size)) == request.path_hash;
+  return asked ? "" : "it has made another node than it was asked for";
 }
 
 std::string Conversation::HearOwn(int& asked, const char* what, absl::string_view body) {

@@ -34,18 +34,23 @@ class Conversation {
  private:
   enum class State { kSilent, kHandshake, kEstablished };
   struct Request {
-    int32_t xid;
-    int32_t type;
+    int32_t xid = 0;
+    int32_t type = 0;
+    // Of a create: the size and the hash of its path, with which the new node's has to begin.
+    size_t path_size = 0;
+    size_t path_hash = 0;
   };
 
-  void Begun(absl::string_view head);
+  size_t HeadSize() const;
+  void Begun();
   std::string HearReply(int32_t xid, int32_t error, absl::string_view body);
+  static std::string HearOutcome(const Request& request, int32_t error, absl::string_view body);
   static std::string HearOwn(int& asked, const char* what, absl::string_view body);
 
   State state_ = State::kSilent;
   int64_t asked_session_ = 0;
 
-  // The request that is being sent: its beginning is kept, the rest is counted.
+  // The request that is being sent: what matters of it is kept, the rest is counted.
   std::string head_;
   size_t rest_ = 0;
 

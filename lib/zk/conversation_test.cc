@@ -42,7 +42,7 @@ class ConversationTest : public testing::Test {
   std::string HearAnswer(int32_t type, const std::string& body, int32_t error = 0) {
     talk_ = Conversation();
     Establish();
-    Ask(wire::Request(1, type));
+    Ask(wire::Request(1, type, wire::String("/a") + "and so on"));
     return Hear(wire::Reply(1, body, error));
   }
 
@@ -61,7 +61,7 @@ const std::vector<std::pair<int32_t, std::string>>& GoodAnswers() {
       {wire::kGetChildren, wire::Names({"a", "", std::string(1000, 'n')})},
       {wire::kCreate2, wire::String("/a") + wire::Stat()},
       {wire::kRemoveWatches, ""},
-      {wire::kCreateContainer, wire::String("/c") + wire::Stat()},
+      {wire::kCreateContainer, wire::String("/a0000000012") + wire::Stat()},
   };
   return answers;
 }
@@ -99,8 +99,15 @@ TEST_F(ConversationTest, RefusesLengthsAndCountsThatCannotBe) {
 TEST_F(ConversationTest, RefusesANulInANameOrAPath) {
   const std::string nul("a\0b", 3);
   EXPECT_NE(HearAnswer(wire::kGetChildren, wire::Names({nul})), "");
-  EXPECT_NE(HearAnswer(wire::kCreate2, wire::String("/" + nul) + wire::Stat()), "");
+  EXPECT_NE(HearAnswer(wire::kCreate2, wire::String("/a" + nul) + wire::Stat()), "");
   EXPECT_EQ(HearAnswer(wire::kGetData, wire::String(nul) + wire::Stat()), "") << "data may be any";
+}
+
+TEST_F(ConversationTest, RefusesAnotherNodeThanItWasAskedToMake) {
+  for (const char* made : {"/b", "/", "", "/b/a", "a"}) {
+    EXPECT_EQ(HearAnswer(wire::kCreate2, wire::String(made) + wire::Stat()),
+              "it has made another node than it was asked for");
+  }
 }
 
 TEST_F(ConversationTest, RefusesTheAnswerToWhatThisLibraryNeverAsks) {

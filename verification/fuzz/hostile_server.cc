@@ -65,16 +65,17 @@ std::string HostileServer::Answer(absl::string_view request) {
     return dice_->OneIn(4) ? welcome.substr(0, 36) : welcome;
   }
   const int32_t xid = reader.Int();
-  return AnswerTo(xid, reader.Int());
+  const int32_t type = reader.Int();
+  return AnswerTo(xid, type, std::string(reader.String()));
 }
 
-std::string HostileServer::AnswerTo(int32_t xid, int32_t type) {
+std::string HostileServer::AnswerTo(int32_t xid, int32_t type, const std::string& path) {
   if (xid < 0) return wire::Reply(xid);
   if (dice_->OneIn(6)) return wire::Reply(xid, "", dice_->OneIn(2) ? -101 : -110);
   switch (type) {
     case wire::kCreate2:
     case wire::kCreateContainer:
-      return wire::Reply(xid, wire::String(Path()) + wire::Stat());
+      return wire::Reply(xid, wire::String(path + (dice_->OneIn(2) ? "0000000001" : "")) + wire::Stat());
     case wire::kExists:
     case wire::kSetData:
       return wire::Reply(xid, wire::Stat());
@@ -146,7 +147,7 @@ std::string HostileServer::Spoil(std::string frame) {
     case 12: {  // another request's answer
       const int32_t types[] = {2, 3, 4, 8, 15};
       const int32_t xid = zk::JuteReader(body).Int();
-      return wire::Frame(AnswerTo(xid, types[dice_->Roll(std::size(types))]));
+      return wire::Frame(AnswerTo(xid, types[dice_->Roll(std::size(types))], Path()));
     }
     default:
       return "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";

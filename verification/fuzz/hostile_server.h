@@ -43,7 +43,7 @@ class HostileServer {
 
  private:
   std::string Answer(absl::string_view request);
-  std::string AnswerTo(int32_t xid, int32_t type);
+  std::string AnswerTo(int32_t xid, int32_t type, const std::string& path);
   std::string Path();
   std::string Spoil(std::string frame);
   void SpoilNumber(std::string& frame);
