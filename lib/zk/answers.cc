@@ -14,7 +14,7 @@
 namespace zkrecipes::zk {
 namespace {
 
-constexpr size_t kStatSize = 68;      // czxid, mzxid, ctime, mtime, 3 versions, owner, 2 sizes, pzxid
+constexpr size_t kStatSize = 68;  // czxid, mzxid, ctime, mtime, 3 versions, owner, 2 sizes, pzxid
 constexpr size_t kPasswordSize = 16;  // of a session
 constexpr int32_t kConnected = 3;
 constexpr int32_t kCreatedEvent = 1;
@@ -34,9 +34,9 @@ struct Operation {
 };
 // All that c_requests.cc sends.
 constexpr Operation kOperations[] = {
-    {2, "delete", Form::kNothing},       {3, "exists", Form::kStat},
-    {4, "getData", Form::kDataAndStat},  {5, "setData", Form::kStat},
-    {8, "getChildren", Form::kNames},    {15, "create2", Form::kPathAndStat},
+    {2, "delete", Form::kNothing},         {3, "exists", Form::kStat},
+    {4, "getData", Form::kDataAndStat},    {5, "setData", Form::kStat},
+    {8, "getChildren", Form::kNames},      {15, "create2", Form::kPathAndStat},
     {18, "removeWatches", Form::kNothing}, {19, "createContainer", Form::kPathAndStat},
 };
 
@@ -125,8 +125,8 @@ std::string WrongEvent(absl::string_view body) {
 }
 
 std::string WrongError(int32_t code) {
-  for (const Code own : {Code::kConnectionLoss, Code::kOperationTimeout, Code::kInvalidState,
-                         Code::kClosing}) {
+  for (const Code own :
+       {Code::kConnectionLoss, Code::kOperationTimeout, Code::kInvalidState, Code::kClosing}) {
     if (code == static_cast<int32_t>(own)) {
       return absl::StrCat("it reports ", CodeName(own), ", which only a client does");
     }

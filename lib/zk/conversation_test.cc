@@ -111,7 +111,8 @@ TEST_F(ConversationTest, RefusesAnotherNodeThanItWasAskedToMake) {
 }
 
 TEST_F(ConversationTest, RefusesTheAnswerToWhatThisLibraryNeverAsks) {
-  EXPECT_EQ(HearAnswer(/*sync=*/9, wire::String("/")), "it answers operation 9, which was never asked");
+  EXPECT_EQ(HearAnswer(/*sync=*/9, wire::String("/")),
+            "it answers operation 9, which was never asked");
 }
 
 TEST_F(ConversationTest, TakesAnErrorWhateverFollowsIt) {
@@ -121,7 +122,8 @@ TEST_F(ConversationTest, TakesAnErrorWhateverFollowsIt) {
 }
 
 TEST_F(ConversationTest, RefusesAnErrorThatOnlyAClientReports) {
-  EXPECT_EQ(HearAnswer(wire::kDelete, "", -4), "it reports ZCONNECTIONLOSS, which only a client does");
+  EXPECT_EQ(HearAnswer(wire::kDelete, "", -4),
+            "it reports ZCONNECTIONLOSS, which only a client does");
   EXPECT_THAT(HearAnswer(wire::kDelete, "", -116), HasSubstr("ZCLOSING"));
   EXPECT_EQ(HearAnswer(wire::kDelete, "", 5), "it reports an error 5");
 }

@@ -12,7 +12,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/zk/c_client.h"
 #include "lib/zk/handle_driver_fixture.h"
 #include "lib/zk/jute_reader.h"
 #include "lib/zk/scripted_server_fixture.h"
@@ -62,7 +61,7 @@ class HostileServerTest : public testing::Test {
     servers_ = servers;
     HandleOptions options;
     for (const ScriptedServer* server : servers) options.servers.push_back(server->address());
-    auto handle = OpenCHandle(options, &listener_, &driver_, &driver_);
+    auto handle = driver_.Open(options, &listener_);
     ASSERT_TRUE(handle.ok()) << handle.status();
     handle_ = *std::move(handle);
   }
@@ -102,12 +101,14 @@ class HostileServerTest : public testing::Test {
 };
 
 TEST_F(HostileServerTest, ABannerIsNoHandshake) {
-  ScriptedServer mail([](int, const std::string&) { return ""; },
-                      "220 mail.example.org ESMTP Postfix, and more than forty-one bytes of it\r\n");
+  ScriptedServer mail(
+      [](int, const std::string&) { return ""; },
+      "220 mail.example.org ESMTP Postfix, and more than forty-one bytes of it\r\n");
   Open({&mail});
   ASSERT_TRUE(RunUntilRefused());
-  EXPECT_EQ(refusal(), mail.address() +
-                           " does not speak ZooKeeper: it says \"220 mail.example.org ESMTP Postf\"");
+  EXPECT_EQ(
+      refusal(),
+      mail.address() + " does not speak ZooKeeper: it says \"220 mail.example.org ESMTP Postf\"");
   EXPECT_EQ(listener_.connected, 0);
   mail.Step();
   EXPECT_EQ(mail.open(), 0u) << "the connection is dropped";
@@ -117,7 +118,8 @@ TEST_F(HostileServerTest, NorIsTheAnswerOfAWebServer) {
   ScriptedServer web([](int, const std::string&) { return "HTTP/1.1 400 Bad Request\r\n\r\n"; });
   Open({&web});
   ASSERT_TRUE(RunUntilRefused());
-  EXPECT_THAT(refusal(), HasSubstr(" does not speak ZooKeeper: it says \"HTTP/1.1 400 Bad Request"));
+  EXPECT_THAT(refusal(),
+              HasSubstr(" does not speak ZooKeeper: it says \"HTTP/1.1 400 Bad Request"));
 }
 
 struct Wrong {
@@ -133,18 +135,23 @@ const std::vector<Wrong>& WrongAnswers() {
       {"unsolicited", [](auto& f) { return Good(f) + Frame(Reply(99)); }, "but none was asked"},
       {"out of order", [](auto& f) { return Frame(Reply(XidOf(f) + 1, Names({}))); }, "instead of"},
       {"negative length", [](auto&) { return Int(-1) + "more"; }, "a reply of -1 bytes"},
-      {"giant length", [](auto&) { return Int(INT32_MAX) + "more"; }, "a reply of 2147483647 bytes"},
+      {"giant length", [](auto&) { return Int(INT32_MAX) + "more"; },
+       "a reply of 2147483647 bytes"},
       {"empty", [](auto&) { return Int(0); }, "a reply of 0 bytes"},
       {"header cut", [](auto& f) { return Frame(Int(XidOf(f))); }, "a reply of 4 bytes"},
       {"trailing garbage", [](auto& f) { return Frame(Reply(XidOf(f), Names({"a"}) + "zz")); },
        "getChildren has 2 bytes too many"},
-      {"truncated", [](auto& f) { return Frame(Reply(XidOf(f), Int(3) + String("a"))); }, "cut short"},
-      {"negative count", [](auto& f) { return Frame(Reply(XidOf(f), Int(-7))); }, "impossible lengths"},
+      {"truncated", [](auto& f) { return Frame(Reply(XidOf(f), Int(3) + String("a"))); },
+       "cut short"},
+      {"negative count", [](auto& f) { return Frame(Reply(XidOf(f), Int(-7))); },
+       "impossible lengths"},
       {"giant count", [](auto& f) { return Frame(Reply(XidOf(f), Int(INT32_MAX))); }, "cut short"},
-      {"negative name", [](auto& f) { return Frame(Reply(XidOf(f), Int(1) + Int(-1))); }, "lengths"},
+      {"negative name", [](auto& f) { return Frame(Reply(XidOf(f), Int(1) + Int(-1))); },
+       "lengths"},
       {"session's event", [](auto&) { return Frame(wire::Event(-1, "", -112)); }, "has type -1"},
       {"event cut", [](auto&) { return Frame(Reply(-1, Int(1))); }, "watch event is cut short"},
-      {"credentials", [](auto&) { return Frame(Reply(wire::kAuthXid, "", -115)); }, "was sent none"},
+      {"credentials", [](auto&) { return Frame(Reply(wire::kAuthXid, "", -115)); },
+       "was sent none"},
   };
   return answers;
 }

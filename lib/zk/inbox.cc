@@ -41,7 +41,8 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
 // True if there is a whole frame, and it is an answer.
 bool Inbox::FindFrame(int fd) {
   if (refused_ || said().size() < kLength) return false;
-  if (std::string wrong = conversation_.WrongStart(said()); !wrong.empty()) return Refuse(fd, wrong);
+  if (std::string wrong = conversation_.WrongStart(said()); !wrong.empty())
+    return Refuse(fd, wrong);
   const size_t size = kLength + static_cast<size_t>(JuteReader(said()).Int());
   if (said().size() < size) return false;
   std::string wrong = conversation_.Hear(said().substr(kLength, size - kLength));

@@ -116,8 +116,8 @@ TEST_F(InboxTest, TakesAReplyThatIsLargerThanItsBuffer) {
   Establish();
   Ask(1, wire::kGetChildren);
   Ask(2, wire::kDelete);
-  const std::string large =
-      wire::Frame(wire::Reply(1, wire::Names(std::vector<std::string>(3000, std::string(600, 'n')))));
+  const std::string large = wire::Frame(
+      wire::Reply(1, wire::Names(std::vector<std::string>(3000, std::string(600, 'n')))));
   const std::string all = large + wire::Frame(wire::Reply(2));
   std::string read;
   for (size_t at = 0; at < all.size();) {
@@ -132,7 +132,8 @@ TEST_F(InboxTest, TakesAReplyThatIsLargerThanItsBuffer) {
 TEST_F(InboxTest, RefusesAWrongFrameAndAllThatFollows) {
   Establish();
   Ask(1, wire::kDelete);
-  Say(wire::Frame(wire::Reply(1)) + wire::Frame(wire::Reply(2)) + wire::Frame(wire::Event(1, "/a")));
+  Say(wire::Frame(wire::Reply(1)) + wire::Frame(wire::Reply(2)) +
+      wire::Frame(wire::Event(1, "/a")));
   EXPECT_EQ(Read(100).size(), 20u) << "what came before is good";
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(Read(100), "");

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/zk/c_client.h"
 #include "lib/zk/handle_driver_fixture.h"
 #include "verification/fuzz/hostile_server.h"
 #include "verification/fuzz/memory_socket.h"
@@ -54,7 +53,7 @@ class ConversationRun : private zk::HandleListener {
     zk::HandleOptions options;
     options.servers = {"127.0.0.1:2181"};
     if (dice_.OneIn(3)) options.digest_credentials = "user:password";
-    auto handle = zk::OpenCHandle(options, this, &driver_, &driver_);
+    auto handle = driver_.Open(options, this);
     if (handle.ok()) handle_ = *std::move(handle);
     return handle.ok();
   }
@@ -110,7 +109,8 @@ class ConversationRun : private zk::HandleListener {
       case 7:
         return zk::WatchExists{path};
       default:
-        return zk::RemoveWatches{path, dice_.OneIn(2) ? zk::WatchKind::kNode : zk::WatchKind::kExists};
+        return zk::RemoveWatches{path,
+                                 dice_.OneIn(2) ? zk::WatchKind::kNode : zk::WatchKind::kExists};
     }
   }
 

@@ -61,7 +61,8 @@ std::string HostileServer::Answer(absl::string_view request) {
     const int64_t asked = reader.Long();
     if (asked != 0 && dice_->OneIn(4)) return wire::Welcome(0, 0);  // expired
     session_ = asked != 0 ? asked : 1 + static_cast<int64_t>(dice_->Bits() >> 2);
-    const std::string welcome = wire::Welcome(session_, 4000 + static_cast<int32_t>(dice_->Roll(9)));
+    const std::string welcome =
+        wire::Welcome(session_, 4000 + static_cast<int32_t>(dice_->Roll(9)));
     return dice_->OneIn(4) ? welcome.substr(0, 36) : welcome;
   }
   const int32_t xid = reader.Int();
@@ -75,7 +76,8 @@ std::string HostileServer::AnswerTo(int32_t xid, int32_t type, const std::string
   switch (type) {
     case wire::kCreate2:
     case wire::kCreateContainer:
-      return wire::Reply(xid, wire::String(path + (dice_->OneIn(2) ? "0000000001" : "")) + wire::Stat());
+      return wire::Reply(xid,
+                         wire::String(path + (dice_->OneIn(2) ? "0000000001" : "")) + wire::Stat());
     case wire::kExists:
     case wire::kSetData:
       return wire::Reply(xid, wire::Stat());
@@ -99,9 +101,9 @@ std::string HostileServer::Path() { return "/" + std::string(1 + dice_->Roll(3),
 
 void HostileServer::SpoilNumber(std::string& frame) {
   const auto size = static_cast<int32_t>(frame.size());
-  const int32_t numbers[] = {-1,   -2,       0,        1,         INT_MIN, INT_MAX, -8,
-                             -4,   size - 3, size - 5, size,      1 << 20, 64 << 20, 1 << 30,
-                             -112, -115,     -4,       0x00ffffff};
+  const int32_t numbers[] = {-1,       -2,      0,        1,        INT_MIN, INT_MAX,
+                             -8,       -4,      size - 3, size - 5, size,    1 << 20,
+                             64 << 20, 1 << 30, -112,     -115,     -4,      0x00ffffff};
   const int32_t number = numbers[dice_->Roll(std::size(numbers))];
   const size_t at = dice_->OneIn(2) ? 4 * dice_->Roll(static_cast<uint32_t>(size / 4))
                                     : dice_->Roll(static_cast<uint32_t>(size - 3));
@@ -112,7 +114,8 @@ std::string HostileServer::Spoil(std::string frame) {
   std::string body = frame.substr(4);
   switch (dice_->Roll(14)) {
     case 0:  // a bit
-      frame[dice_->Roll(static_cast<uint32_t>(frame.size()))] ^= static_cast<char>(1 << dice_->Roll(8));
+      frame[dice_->Roll(static_cast<uint32_t>(frame.size()))] ^=
+          static_cast<char>(1 << dice_->Roll(8));
       return frame;
     case 1:
     case 2:
@@ -132,17 +135,18 @@ std::string HostileServer::Spoil(std::string frame) {
       return "";
     case 9: {  // never asked for
       const int32_t xids[] = {-1, -2, -4, -8, 1, 77, -11};
-      return frame + wire::Frame(wire::Reply(xids[dice_->Roll(std::size(xids))],
-                                             dice_->Noise(dice_->Roll(3) * 4),
-                                             dice_->OneIn(2) ? -115 : 0));
+      return frame +
+             wire::Frame(wire::Reply(xids[dice_->Roll(std::size(xids))],
+                                     dice_->Noise(dice_->Roll(3) * 4), dice_->OneIn(2) ? -115 : 0));
     }
     case 10:
       return dice_->Noise(1 + dice_->Roll(100));
     case 11: {  // an error that may make no sense
       const int32_t errors[] = {-4, -7, -9, -112, -115, -116, -118, 1, INT_MIN};
-      return wire::Frame(body.size() < 16
-                             ? body
-                             : body.replace(12, 4, wire::Int(errors[dice_->Roll(std::size(errors))])));
+      return wire::Frame(
+          body.size() < 16
+              ? body
+              : body.replace(12, 4, wire::Int(errors[dice_->Roll(std::size(errors))])));
     }
     case 12: {  // another request's answer
       const int32_t types[] = {2, 3, 4, 8, 15};

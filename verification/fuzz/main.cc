@@ -14,8 +14,10 @@ int main(int argc, char** argv) {
   CLI::App app{"A handle of the C client against servers that spoil their answers."};
   uint64_t seed = 1;
   int64_t runs = 100'000;
-  app.add_option("--seed", seed, "the first seed; each run has the next one")->capture_default_str();
-  app.add_option("--runs", runs, "how many runs, of some dozen answers each")->capture_default_str();
+  app.add_option("--seed", seed, "the first seed; each run has the next one")
+      ->capture_default_str();
+  app.add_option("--runs", runs, "how many runs, of some dozen answers each")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   zkrecipes::fuzz::Tally tally;

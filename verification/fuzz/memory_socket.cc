@@ -44,7 +44,8 @@ using zkrecipes::fuzz::TheSocket;
 extern "C" {
 
 int socket(int domain, int type, int protocol) {
-  if ((type & SOCK_STREAM) == 0) return static_cast<int>(syscall(SYS_socket, domain, type, protocol));
+  if ((type & SOCK_STREAM) == 0)
+    return static_cast<int>(syscall(SYS_socket, domain, type, protocol));
   TheSocket().Open();
   return kNumber;
 }
@@ -90,11 +91,13 @@ int poll(pollfd* given, nfds_t count, int timeout) {
 }
 
 int setsockopt(int fd, int level, int option, const void* value, socklen_t size) {
-  return fd == kNumber ? 0 : static_cast<int>(syscall(SYS_setsockopt, fd, level, option, value, size));
+  return fd == kNumber ? 0
+                       : static_cast<int>(syscall(SYS_setsockopt, fd, level, option, value, size));
 }
 
 int getsockopt(int fd, int level, int option, void* value, socklen_t* size) {
-  if (fd != kNumber) return static_cast<int>(syscall(SYS_getsockopt, fd, level, option, value, size));
+  if (fd != kNumber)
+    return static_cast<int>(syscall(SYS_getsockopt, fd, level, option, value, size));
   memset(value, 0, *size);
   return 0;
 }
