@@ -63,8 +63,7 @@ void Read(Form form, JuteReader& reader) {
 // What is wrong with what `reader` has read up to here.
 std::string WrongEnd(const JuteReader& reader) {
   if (!reader.ok()) return "is cut short or has impossible lengths";
-  if (reader.rest().empty()) return "";
-  return absl::StrCat("has ", reader.rest().size(), " bytes too many");
+  return reader.rest().empty() ? "" : "is too long";
 }
 
 }  // namespace

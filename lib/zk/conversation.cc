@@ -147,7 +147,7 @@ std::string Conversation::HearOwn(int& asked, const char* what, absl::string_vie
   if (asked == 0) return absl::StrCat("it answers ", what, ", but was sent none");
   --asked;
   if (body.empty()) return "";
-  return absl::StrCat("its answer to ", what, " has ", body.size(), " bytes too many");
+  return absl::StrCat("its answer to ", what, " is too long");
 }
 
 }  // namespace zkrecipes::zk

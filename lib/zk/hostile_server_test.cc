@@ -140,7 +140,7 @@ const std::vector<Wrong>& WrongAnswers() {
       {"empty", [](auto&) { return Int(0); }, "a reply of 0 bytes"},
       {"header cut", [](auto& f) { return Frame(Int(XidOf(f))); }, "a reply of 4 bytes"},
       {"trailing garbage", [](auto& f) { return Frame(Reply(XidOf(f), Names({"a"}) + "zz")); },
-       "getChildren has 2 bytes too many"},
+       "getChildren is too long"},
       {"truncated", [](auto& f) { return Frame(Reply(XidOf(f), Int(3) + String("a"))); },
        "cut short"},
       {"negative count", [](auto& f) { return Frame(Reply(XidOf(f), Int(-7))); },
