@@ -41,11 +41,11 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
 // True if there is a whole frame, and it is an answer.
 bool Inbox::FindFrame(int fd) {
   if (refused_ || said().size() < kLength) return false;
-  if (std::string wrong = conversation_.WrongStart(said()); !wrong.empty())
-    return Refuse(fd, wrong);
+  std::string wrong = conversation_.WrongStart(said());
+  if (!wrong.empty()) return Refuse(fd, wrong);
   const size_t size = kLength + static_cast<size_t>(JuteReader(said()).Int());
   if (said().size() < size) return false;
-  std::string wrong = conversation_.Hear(said().substr(kLength, size - kLength));
+  wrong = conversation_.Hear(said().substr(kLength, size - kLength));
   if (!wrong.empty()) return Refuse(fd, wrong);
   accepted_ = size;
   return true;
@@ -53,7 +53,8 @@ bool Inbox::FindFrame(int fd) {
 
 bool Inbox::Refuse(int fd, const std::string& why) {
   refused_ = true;
-  refusal_ = absl::StrCat(PeerOf(fd), " does not speak ZooKeeper: ", why);
+  const std::string peer = PeerOf(fd);
+  refusal_ = absl::StrCat(peer.empty() ? "a server" : peer, " does not speak ZooKeeper: ", why);
   return false;
 }
 
@@ -84,7 +85,7 @@ void Inbox::MakeRoom() {
                         : kept < capacity_    ? capacity_
                                               : 2 * capacity_;
   if (wanted == capacity_) {
-    memmove(buffer_.get(), buffer_.get() + begin_, kept);
+    if (begin_ > 0) memmove(buffer_.get(), buffer_.get() + begin_, kept);
   } else {
     auto larger = std::make_unique_for_overwrite<char[]>(wanted);
     if (kept > 0) memcpy(larger.get(), buffer_.get() + begin_, kept);

@@ -30,7 +30,7 @@ inline std::string Names(const std::vector<std::string>& names) {
   for (const std::string& name : names) bytes += String(name);
   return bytes;
 }
-inline std::string Stat() { return Number(/*czxid=*/7, 8) + std::string(60, '\0'); }
+inline std::string Stat() { return Long(/*the czxid*/ 7) + std::string(60, '\0'); }
 
 // A frame with its length in front.
 inline std::string Frame(const std::string& body) { return String(body); }

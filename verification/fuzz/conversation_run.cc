@@ -54,8 +54,9 @@ class ConversationRun : private zk::HandleListener {
     options.servers = {"127.0.0.1:2181"};
     if (dice_.OneIn(3)) options.digest_credentials = "user:password";
     auto handle = driver_.Open(options, this);
-    if (handle.ok()) handle_ = *std::move(handle);
-    return handle.ok();
+    if (!handle.ok()) return false;
+    handle_ = *std::move(handle);
+    return true;
   }
 
   // The server's turn, and what poll would say.
