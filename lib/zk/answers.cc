@@ -25,6 +25,10 @@ constexpr int32_t kChildEvent = 4;
 constexpr int32_t kShortestTimeoutMs = 10;
 constexpr int32_t kLongestTimeoutMs = 1 << 30;
 
+// Each name costs the C client and us some eighty bytes, however short it is: sixty-four megabytes of
+// names without letters would become more than a gigabyte.
+constexpr int32_t kMostNames = 1 << 20;
+
 enum class Form { kNothing, kStat, kPathAndStat, kDataAndStat, kNames };
 
 struct Operation {
@@ -49,7 +53,7 @@ const Operation* Find(int32_t type) {
 // A wrong count ends at the end of the frame, at the latest.
 void ReadNames(JuteReader& reader) {
   const int32_t count = reader.Int();
-  if (count < 0) reader.Fail();
+  if (count < 0 || count > kMostNames) reader.Fail();
   for (int32_t i = 0; i < count && reader.ok(); ++i) reader.String();
 }
 

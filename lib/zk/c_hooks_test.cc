@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/zk/wire_fixture.h"
+
 namespace zkrecipes::zk {
 namespace {
 
@@ -44,6 +46,31 @@ TEST(HookSend, GoesToTheInnerOutboxWhileScopesNest) {
 
 TEST(HookSend, SendsNothingOutsideAScope) {
   EXPECT_EQ(zkrecipes_hook_send(1, "not to stdout", 13, 0), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST(HookRecv, ReadsWhatTheInboxOfTheScopeLetsPass) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  Boxes boxes;
+  const BoxScope scope(&boxes);
+  const std::string asked = wire::Frame(wire::Handshake());
+  zkrecipes_hook_send(ends[0], asked.data(), asked.size(), 0);
+  const std::string welcome = wire::Frame(wire::Welcome(1)) + wire::Frame("nonsense");
+  ASSERT_EQ(write(ends[1], welcome.data(), welcome.size()), static_cast<ssize_t>(welcome.size()));
+  char bytes[100];
+  EXPECT_EQ(zkrecipes_hook_recv(ends[0], bytes, sizeof(bytes), 0), 41);
+  EXPECT_EQ(zkrecipes_hook_recv(ends[0], bytes, sizeof(bytes), 0), -1);
+  EXPECT_EQ(errno, EPROTO);
+  close(zkrecipes_hook_socket(AF_INET, SOCK_STREAM, 0));
+  EXPECT_EQ(boxes.in.TakeRefusal(), "") << "forgotten with its socket";
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(HookRecv, ReadsNothingOutsideAScope) {
+  char byte;
+  EXPECT_EQ(zkrecipes_hook_recv(0, &byte, 1, 0), -1);
   EXPECT_EQ(errno, EAGAIN);
 }
 

@@ -96,6 +96,13 @@ TEST_F(ConversationTest, RefusesLengthsAndCountsThatCannotBe) {
   }
 }
 
+TEST_F(ConversationTest, HearsAMillionNamesAndNoMore) {
+  const int32_t most = 1 << 20;
+  const std::string names(4 * (most + 1), '\0');
+  EXPECT_EQ(HearAnswer(wire::kGetChildren, wire::Int(most) + names.substr(4)), "");
+  EXPECT_NE(HearAnswer(wire::kGetChildren, wire::Int(most + 1) + names), "");
+}
+
 TEST_F(ConversationTest, RefusesANulInANameOrAPath) {
   const std::string nul("a\0b", 3);
   EXPECT_NE(HearAnswer(wire::kGetChildren, wire::Names({nul})), "");
