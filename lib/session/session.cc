@@ -40,8 +40,8 @@ class Session::HandleListener : public zk::HandleListener {
     if (session_ != nullptr)
       session_->On(event::Disconnected{attempt, session_->SilentForTimeout()});
   }
-  void OnRefused(const std::string& why) override {
-    if (session_ != nullptr) session_->Trouble(absl::UnavailableError(why));
+  void OnTrouble(const absl::Status& why) override {
+    if (session_ != nullptr) session_->Trouble(why);
   }
   void OnEnded(zk::Code why) override {
     if (session_ != nullptr) session_->On(event::HandleEnded{why});

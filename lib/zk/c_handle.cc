@@ -131,7 +131,7 @@ void CHandle::Failed(bool was_connected) {
   retry_at_ = reactor_->Now() + backoff_.Next(reactor_->Random());
   if (const std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
     refused_ = true;
-    listener_->OnRefused(refusal);
+    listener_->OnTrouble(absl::UnavailableError(refusal));
   }
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);

@@ -27,7 +27,9 @@ constexpr int64_t kGranted = 77;
 struct Witness : HandleListener {
   void OnConnected(SessionId, absl::Duration, base::BootTime) override { ++connected; }
   void OnDisconnected(int) override {}
-  void OnRefused(const std::string& why) override { refusals.push_back(why); }
+  void OnTrouble(const absl::Status& why) override {
+    refusals.push_back(std::string(why.message()));
+  }
   void OnEnded(Code) override { ended = true; }
   void OnWatch(const std::string& path, WatchEvent) override { watches.push_back(path); }
 

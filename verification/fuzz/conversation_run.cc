@@ -120,9 +120,9 @@ class ConversationRun : private zk::HandleListener {
     if (session == 0 || negotiated <= absl::ZeroDuration()) Violate("it believes in no session");
   }
   void OnDisconnected(int) override { connected_ = false; }
-  void OnRefused(const std::string& why) override {
+  void OnTrouble(const absl::Status& why) override {
     ++tally_.refusals;
-    if (honest_) Violate(absl::StrCat("a good server is refused: ", why));
+    if (honest_) Violate(absl::StrCat("a good server is refused: ", why.message()));
   }
   void OnEnded(zk::Code why) override {
     connected_ = false;
