@@ -91,7 +91,8 @@ class Client {
  public:
   // Connects, and waits for the first session.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
-  //   Unavailable         no session within wait.timeout; the message says what was tried
+  //   Unavailable         no session within wait.timeout; the message says what was tried, and what
+  //                       a server said that does not speak ZooKeeper
   //   Cancelled           by wait.cancel
   //   Unauthenticated     the server refused the credentials
   //   ResourceExhausted   no thread or file descriptor is available

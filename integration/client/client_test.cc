@@ -17,6 +17,7 @@
 #include "integration/fixtures/recording_executor.h"
 #include "integration/fixtures/silent_server.h"
 #include "lib/base/one_shot.h"
+#include "lib/zk/scripted_server_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -71,6 +72,39 @@ TEST_F(ClientConnectTest, WithoutAnEnsembleItIsUnavailableAndSaysWhatWasTried) {
   const Connected hasty = Client::Connect({.servers = servers()}, {absl::ZeroDuration()});
   EXPECT_EQ(hasty.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(Message(hasty), ::testing::Not(HasSubstr("()"))) << "a reason is given";
+}
+
+// Greets whoever connects, and hears nothing.
+class MailServer {
+ public:
+  const std::string greeting = "220 mail.example.org ESMTP Postfix (but no ZooKeeper)\r\n";
+  const std::string& address() const { return address_; }
+
+ private:
+  zk::ScriptedServer server_{[](int, const std::string&) { return ""; }, greeting};
+  const std::string address_ = server_.address();
+  const std::jthread serving_{[this](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); absl::SleepFor(absl::Milliseconds(1))) server_.Step();
+  }};
+};
+
+TEST_F(ClientConnectTest, AServerThatDoesNotSpeakZooKeeperIsNamedWithWhatItSays) {
+  const MailServer mail;
+  const Connected client = Client::Connect({.servers = mail.address()}, {absl::Milliseconds(500)});
+  EXPECT_EQ(client.status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(
+      Message(client),
+      absl::StrCat("connect to ", mail.address(), ": no session within 500ms (", mail.address(),
+                   " does not speak ZooKeeper: it says \"", mail.greeting.substr(0, 32), "\")"));
+}
+
+TEST_F(ClientConnectTest, AServerThatDoesNotSpeakZooKeeperDoesNotHideTheOthers) {
+  const MailServer mail;
+  for (int i = 0; i < 5; ++i) {  // in one order or another
+    const Connected client =
+        Client::Connect({.servers = absl::StrCat(mail.address(), ",", servers())}, {kSoon});
+    EXPECT_TRUE(client.ok()) << client.status();
+  }
 }
 
 TEST_F(ClientConnectTest, ACancelledConnectSaysSo) {

@@ -47,12 +47,14 @@ int CHandle::Process(int events) {
 
 void CHandle::Drain() {
   const Callbacks callbacks(this);
+  undrained_ = false;
   // Reading before the handshake is sent would leak the C client's buffer.
   if (ended_ || socket_state() < Socket::kHandshake) return;
   for (int i = 0; i < kMaxDrain; ++i) {
-    if (Process(ZOOKEEPER_READ) != ZOK) break;  // one reply at a time
-    if (std::exchange(write_due_, false) && Process(ZOOKEEPER_WRITE) != ZOK) break;
+    if (Process(ZOOKEEPER_READ) != ZOK) return;  // one reply at a time
+    if (std::exchange(write_due_, false) && Process(ZOOKEEPER_WRITE) != ZOK) return;
   }
+  undrained_ = true;
 }
 
 Pollable::Interest CHandle::Prepare() {
@@ -67,11 +69,13 @@ Pollable::Interest CHandle::Prepare() {
   Interest interest = AskInterest(now);
   // Without an established socket, unsent bytes belong to a connection that is gone.
   if (socket_state() < Socket::kHandshake) {
-    outbox_.Drop();
+    boxes_.out.Drop();
   } else {
-    outbox_.Flush();
+    boxes_.out.Flush();
   }
-  if (!outbox_.empty()) interest.events |= POLLOUT;
+  if (!boxes_.out.empty()) interest.events |= POLLOUT;
+  // poll sees the socket, not the inbox.
+  if (undrained_) interest.until = now;
   return interest;
 }
 
@@ -114,7 +118,7 @@ void CHandle::OnReady(short revents) {
   const Callbacks callbacks(this);
   if (ended_) return;
   if (revents & POLLOUT) {
-    outbox_.Flush();
+    boxes_.out.Flush();
     Process(ZOOKEEPER_WRITE);
   } else if (socket_state() == Socket::kConnecting) {
     Process(ZOOKEEPER_READ);  // reports the error; Drain skips a socket that is not connected

@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<Handle>> OpenCHandle(const HandleOptions& options
   return handle;
 }
 
-CHandle::Call::Call(CHandle* handle) : outer_(current_handle), sends_(&handle->outbox_) {
+CHandle::Call::Call(CHandle* handle) : outer_(current_handle), through_boxes_(&handle->boxes_) {
   current_handle = handle;
 }
 
@@ -91,13 +91,7 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   return absl::OkStatus();
 }
 
-std::string CHandle::server() const {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  auto& generic = reinterpret_cast<sockaddr&>(address);
-  if (!connected_ || getpeername(outbox_.fd(), &generic, &size) != 0) return "";
-  return ToNumeric(generic, size);
-}
+std::string CHandle::server() const { return connected_ ? PeerOf(boxes_.out.fd()) : ""; }
 
 CHandle::~CHandle() {
   if (!home_.IsThisProcess()) return;
@@ -118,22 +112,27 @@ void CHandle::Connected() {
   connected_ = true;
   write_due_ = true;
   failed_attempts_ = 0;
-  backoff_.Reset();
+  // After a server that first granted a session and then made no sense, this is no success yet.
+  if (!std::exchange(refused_, false)) backoff_.Reset();
   listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)),
                          attempt_began_);
 }
 
 void CHandle::Lost() {
-  outbox_.Drop();
+  boxes_.out.Drop();
   if (!std::exchange(connected_, false) || is_unrecoverable(zh_)) return;
   listener_->OnDisconnected(0);
 }
 
 void CHandle::Failed(bool was_connected) {
   if (connected_) return;  // only this call failed
-  outbox_.Drop();
+  boxes_.out.Drop();
   if (is_unrecoverable(zh_)) return End();
   retry_at_ = reactor_->Now() + backoff_.Next(reactor_->Random());
+  if (const std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
+    refused_ = true;
+    listener_->OnTrouble(absl::UnavailableError(refusal));
+  }
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
 }
@@ -170,15 +169,15 @@ void CHandle::Close(bool patient) {
 }
 
 void CHandle::PrepareToClose(bool patient) {
-  outbox_.Flush();
-  outbox_.SetDirect();
+  boxes_.out.Flush();
+  boxes_.out.SetDirect();
   if (patient) return;
   // The C client would wait up to 3 s to send and 1.5 s for an answer. Once the socket is shut down
   // for reading, it does not wait for the answer; if not even the request fits, it must not wait at
   // all.
-  pollfd writable{outbox_.fd(), POLLOUT, 0};
-  const bool fits = outbox_.empty() && poll(&writable, 1, 0) == 1;
-  shutdown(outbox_.fd(), fits ? SHUT_RD : SHUT_RDWR);
+  pollfd writable{boxes_.out.fd(), POLLOUT, 0};
+  const bool fits = boxes_.out.empty() && poll(&writable, 1, 0) == 1;
+  shutdown(boxes_.out.fd(), fits ? SHUT_RD : SHUT_RDWR);
 }
 
 }  // namespace zkrecipes::zk

@@ -12,7 +12,6 @@
 #include "lib/zk/c_codec.h"
 #include "lib/zk/c_hooks.h"
 #include "lib/zk/handle.h"
-#include "lib/zk/outbox.h"
 #include "lib/zk/pending_replies.h"
 #include "lib/zk/pollable.h"
 
@@ -46,7 +45,8 @@ class CHandle final : public Handle, public Pollable {
   void OnReady(short revents) override;
 
  private:
-  // Wraps every call of the C client: its sends go to our outbox, its completions to us.
+  // Wraps every call of the C client: what it sends and receives goes through our boxes, its
+  // completions come to us.
   class Call {
    public:
     explicit Call(CHandle* handle);
@@ -54,7 +54,7 @@ class CHandle final : public Handle, public Pollable {
 
    private:
     CHandle* const outer_;
-    OutboxScope sends_;
+    BoxScope through_boxes_;
   };
   // While one lives, callbacks may be running, and Close is forbidden.
   class Callbacks {
@@ -96,7 +96,7 @@ class CHandle final : public Handle, public Pollable {
   const CAcl acl_;
 
   zhandle_t* zh_ = nullptr;
-  Outbox outbox_;
+  Boxes boxes_;
   PendingReplies pending_;
   base::Backoff backoff_;
   // Dies with the handle: tells a posted task that there is nothing left to do.
@@ -106,6 +106,8 @@ class CHandle final : public Handle, public Pollable {
   bool ended_ = false;
   Code end_code_ = Code::kSessionExpired;
   bool write_due_ = false;  // just connected: the C client holds back its first packets
+  bool undrained_ = false;  // the inbox may hold more than was processed
+  bool refused_ = false;    // the latest connection ended with what is no answer
   int failed_attempts_ = 0;
   int callbacks_ = 0;
   base::BootTime retry_at_;  // no attempt to connect before this

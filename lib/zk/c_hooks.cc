@@ -10,28 +10,44 @@
 namespace zkrecipes::zk {
 namespace {
 
-thread_local Outbox* current_outbox = nullptr;
+thread_local Boxes* current = nullptr;
 
 }  // namespace
 
-OutboxScope::OutboxScope(Outbox* outbox) : outer_(current_outbox) { current_outbox = outbox; }
+BoxScope::BoxScope(Boxes* boxes) : outer_(current) { current = boxes; }
 
-OutboxScope::~OutboxScope() { current_outbox = outer_; }
+BoxScope::~BoxScope() { current = outer_; }
 
 }  // namespace zkrecipes::zk
+
+using zkrecipes::zk::current;
 
 extern "C" {
 
 ssize_t zkrecipes_hook_send(int fd, const void* bytes, size_t size, int /*flags*/) {
-  if (zkrecipes::zk::current_outbox == nullptr) {
+  if (current == nullptr) {
     errno = EAGAIN;
     return -1;
   }
-  return zkrecipes::zk::current_outbox->Send(fd, static_cast<const char*>(bytes), size);
+  const char* const first = static_cast<const char*>(bytes);
+  const ssize_t sent = current->out.Send(fd, first, size);
+  if (sent > 0) current->in.Asked({first, static_cast<size_t>(sent)});
+  return sent;
+}
+
+ssize_t zkrecipes_hook_recv(int fd, void* bytes, size_t size, int /*flags*/) {
+  if (current == nullptr) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return current->in.Recv(fd, static_cast<char*>(bytes), size);
 }
 
 int zkrecipes_hook_socket(int domain, int type, int protocol) {
-  if (zkrecipes::zk::current_outbox != nullptr) zkrecipes::zk::current_outbox->Drop();
+  if (current != nullptr) {
+    current->in.Drop();
+    current->out.Drop();
+  }
   return socket(domain, type | SOCK_CLOEXEC, protocol);
 }
 

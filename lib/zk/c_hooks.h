@@ -8,34 +8,44 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/zk/inbox.h"
 #include "lib/zk/outbox.h"
 
 namespace zkrecipes::zk {
 
-// While one lives, what the C client sends on this thread goes into `outbox`. Wraps every call of
-// the C client; scopes nest, because a completion may use another handle.
-class OutboxScope {
+// What stands between the C client and the socket of one handle.
+struct Boxes {
+  Inbox in;
+  Outbox out;
+};
+
+// While one lives, what the C client sends and receives on this thread goes through `boxes`. Wraps
+// every call of the C client; scopes nest, because a completion may use another handle.
+class BoxScope {
  public:
-  explicit OutboxScope(Outbox* outbox);
-  ~OutboxScope();
-  OutboxScope(const OutboxScope&) = delete;
-  OutboxScope& operator=(const OutboxScope&) = delete;
+  explicit BoxScope(Boxes* boxes);
+  ~BoxScope();
+  BoxScope(const BoxScope&) = delete;
+  BoxScope& operator=(const BoxScope&) = delete;
 
  private:
-  Outbox* const outer_;
+  Boxes* const outer_;
 };
 
 }  // namespace zkrecipes::zk
 
-// Our copy of the C client calls these instead of libc's send, socket and srandom, and of its own
+// Our copy of the C client calls these instead of libc's send, recv, socket and srandom, and of its own
 // get_xid (cmake/RenameZooKeeper.cmake).
 extern "C" {
 
 // Sends into the thread's outbox. Outside any scope nothing is sent (EAGAIN).
 ssize_t zkrecipes_hook_send(int fd, const void* bytes, size_t size, int flags);
 
+// Receives from the thread's inbox. Outside any scope there is nothing to receive (EAGAIN).
+ssize_t zkrecipes_hook_recv(int fd, void* bytes, size_t size, int flags);
+
 // Adds SOCK_CLOEXEC: a program that the user starts must not inherit a session. A new socket also
-// means that the handle's old one is closed: unsent bytes for it are dropped.
+// means that the handle's old one is closed: what is in its boxes is dropped.
 int zkrecipes_hook_socket(int domain, int type, int protocol);
 
 // Does nothing: the process's random() belongs to the user.

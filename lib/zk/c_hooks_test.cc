@@ -15,35 +15,62 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/zk/wire_fixture.h"
+
 namespace zkrecipes::zk {
 namespace {
 
 TEST(HookSend, GoesIntoTheOutboxOfTheScope) {
-  Outbox outbox;
+  Boxes boxes;
   {
-    const OutboxScope scope(&outbox);
+    const BoxScope scope(&boxes);
     EXPECT_EQ(zkrecipes_hook_send(7, "abc", 3, 0), 3);
   }
-  EXPECT_FALSE(outbox.empty());
-  EXPECT_EQ(outbox.fd(), 7);
+  EXPECT_FALSE(boxes.out.empty());
+  EXPECT_EQ(boxes.out.fd(), 7);
 }
 
 TEST(HookSend, GoesToTheInnerOutboxWhileScopesNest) {
-  Outbox outer;
-  Outbox inner;
-  const OutboxScope outer_scope(&outer);
+  Boxes outer;
+  Boxes inner;
+  const BoxScope outer_scope(&outer);
   {
-    const OutboxScope inner_scope(&inner);
+    const BoxScope inner_scope(&inner);
     zkrecipes_hook_send(8, "x", 1, 0);
   }
-  EXPECT_EQ(inner.fd(), 8);
-  EXPECT_TRUE(outer.empty());
+  EXPECT_EQ(inner.out.fd(), 8);
+  EXPECT_TRUE(outer.out.empty());
   zkrecipes_hook_send(9, "x", 1, 0);
-  EXPECT_EQ(outer.fd(), 9);
+  EXPECT_EQ(outer.out.fd(), 9);
 }
 
 TEST(HookSend, SendsNothingOutsideAScope) {
   EXPECT_EQ(zkrecipes_hook_send(1, "not to stdout", 13, 0), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+TEST(HookRecv, ReadsWhatTheInboxOfTheScopeLetsPass) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  Boxes boxes;
+  const BoxScope scope(&boxes);
+  const std::string asked = wire::Frame(wire::Handshake());
+  zkrecipes_hook_send(ends[0], asked.data(), asked.size(), 0);
+  const std::string welcome = wire::Frame(wire::Welcome(1)) + wire::Frame("nonsense");
+  ASSERT_EQ(write(ends[1], welcome.data(), welcome.size()), static_cast<ssize_t>(welcome.size()));
+  char bytes[100];
+  EXPECT_EQ(zkrecipes_hook_recv(ends[0], bytes, sizeof(bytes), 0), 41);
+  EXPECT_EQ(zkrecipes_hook_recv(ends[0], bytes, sizeof(bytes), 0), -1);
+  EXPECT_EQ(errno, EPROTO);
+  close(zkrecipes_hook_socket(AF_INET, SOCK_STREAM, 0));
+  EXPECT_EQ(boxes.in.TakeRefusal(), "") << "forgotten with its socket";
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(HookRecv, ReadsNothingOutsideAScope) {
+  char byte;
+  EXPECT_EQ(zkrecipes_hook_recv(0, &byte, 1, 0), -1);
   EXPECT_EQ(errno, EAGAIN);
 }
 
@@ -55,11 +82,11 @@ TEST(HookSocket, IsClosedOnExec) {
 }
 
 TEST(HookSocket, DropsWhatWasForTheHandlesOldSocket) {
-  Outbox outbox;
-  const OutboxScope scope(&outbox);
+  Boxes boxes;
+  const BoxScope scope(&boxes);
   zkrecipes_hook_send(7, "old", 3, 0);
   close(zkrecipes_hook_socket(AF_INET, SOCK_STREAM, 0));
-  EXPECT_TRUE(outbox.empty());
+  EXPECT_TRUE(boxes.out.empty());
 }
 
 TEST(HookSrandom, LeavesTheProcesssRandomAlone) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
@@ -36,6 +37,9 @@ class HandleListener {
   // The connection is lost, or a first attempt failed (then it was never connected). The handle
   // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
   virtual void OnDisconnected(int attempt) = 0;
+  // Why the connection or the attempt that ended last failed, where that is known. Unavailable: what
+  // the server sent is no answer ("127.0.0.1:25 does not speak ZooKeeper: ...").
+  virtual void OnTrouble(const absl::Status& /*why*/) {}
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
   // The session's watches on `path` that `event` fires are used up. One call, even for both kinds.

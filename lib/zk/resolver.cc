@@ -121,6 +121,13 @@ std::string ToNumeric(const sockaddr& address, socklen_t size) {
   return absl::StrCat("[", host, "]:", port);
 }
 
+std::string PeerOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  auto& generic = reinterpret_cast<sockaddr&>(address);
+  return getpeername(fd, &generic, &size) == 0 ? ToNumeric(generic, size) : "";
+}
+
 std::shared_ptr<Resolver> SystemResolver() { return std::make_shared<GetaddrinfoResolver>(); }
 
 NumericServers PrepareForClient(NumericServers addresses, uint64_t seed) {

@@ -23,6 +23,8 @@ using NumericServers = std::vector<std::string>;
 
 // One of them; "" for an address of another family.
 std::string ToNumeric(const sockaddr& address, socklen_t size);
+// That of the socket's other end; "" if it is not connected.
+std::string PeerOf(int fd);
 
 // Turns names into addresses, on a thread that may block in the system's resolver.
 class Resolver {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Feeds the client what a hostile server says: see README.md.
+
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+
+#include "CLI/CLI.hpp"
+
+#include "verification/fuzz/conversation_run.h"
+
+int main(int argc, char** argv) {
+  CLI::App app{"A handle of the C client against servers that spoil their answers."};
+  uint64_t seed = 1;
+  int64_t runs = 100'000;
+  app.add_option("--seed", seed, "the first seed; each run has the next one")
+      ->capture_default_str();
+  app.add_option("--runs", runs, "how many runs, of some dozen answers each")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  zkrecipes::fuzz::Tally tally;
+  for (int64_t i = 0; i < runs; ++i, ++seed) {
+    zkrecipes::fuzz::RunOne(seed, tally);
+    if (!tally.violation.empty()) {
+      std::cerr << "seed " << seed << ": " << tally.violation << "\n";
+      return 1;
+    }
+  }
+  std::cout << tally.runs << " runs, " << tally.connections << " connections, " << tally.bytes
+            << " bytes, " << tally.good << " answers believed, " << tally.refusals
+            << " servers refused\n";
+}
