@@ -9,7 +9,6 @@
 namespace zkrecipes::base {
 namespace {
 
-constexpr absl::Duration kQuick = absl::Milliseconds(20);
 constexpr int kMostDoublings = 10;
 
 }  // namespace
@@ -21,8 +20,7 @@ absl::Duration Backoff::Next(uint64_t random_bits) {
 }
 
 absl::Duration Backoff::LimitAfter(int tries) const {
-  if (tries < options_.quick_tries) return kQuick;
-  const int doublings = std::min(tries - options_.quick_tries, kMostDoublings);
+  const int doublings = std::min(tries, kMostDoublings);
   return std::min(options_.longest, options_.first * (int64_t{1} << doublings));
 }
 

@@ -9,7 +9,7 @@
 
 namespace zkrecipes::base {
 
-// The library's one policy for pauses before retries. Each pause is between half a limit and the
+// The library's one policy for pauses before retries (of connecting: zk::ConnectPace). Each pause is between half a limit and the
 // whole limit, so that clients that failed together do not retry together; the limit doubles with
 // each try. The caller supplies the randomness (the reactor's), so that a test can repeat it.
 class Backoff {
@@ -17,9 +17,6 @@ class Backoff {
   struct Options {
     absl::Duration first = absl::Milliseconds(50);     // the limit, which doubles up to
     absl::Duration longest = absl::Milliseconds(500);  // this one
-    // This many shorter pauses come first, just long enough that the clients of a dead server do
-    // not all arrive at the next one together.
-    int quick_tries = 0;
   };
 
   explicit Backoff(const Options& options) : options_(options) {}

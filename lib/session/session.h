@@ -50,7 +50,7 @@ class Session : private Heartbeat::Owner {
  public:
   struct Options {
     zk::ServerList servers;
-    zk::HandleOptions handle;  // `servers` and `seed` in it are filled in here
+    zk::HandleOptions handle;  // `servers`, `pace` and `seed` in it are filled in here
     Heartbeat::Options heartbeat;
     absl::AnyInvocable<void(Change)> on_change;
   };

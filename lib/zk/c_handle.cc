@@ -63,8 +63,9 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       reactor_(reactor),
       poll_set_(poll_set),
       acl_(options.acl),
+      servers_(static_cast<int>(options.servers.size())),
       pending_(reactor),
-      backoff_({.quick_tries = static_cast<int>(options.servers.size())}) {}
+      pace_(options.pace) {}
 
 absl::Status CHandle::Open(const HandleOptions& options) {
   ConfigureCClient();
@@ -118,7 +119,7 @@ void CHandle::Connected() {
   connected_ = true;
   write_due_ = true;
   failed_attempts_ = 0;
-  backoff_.Reset();
+  pace_ = {};
   listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)),
                          attempt_began_);
 }
@@ -133,7 +134,9 @@ void CHandle::Failed(bool was_connected) {
   if (connected_) return;  // only this call failed
   outbox_.Drop();
   if (is_unrecoverable(zh_)) return End();
-  retry_at_ = reactor_->Now() + backoff_.Next(reactor_->Random());
+  const base::BootTime now = reactor_->Now();
+  const absl::Duration took = was_connected ? absl::ZeroDuration() : now - attempt_began_;
+  pace_.Failed(PaceTerms(), now, took, reactor_->Random());
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
 }
