@@ -2,6 +2,7 @@
 //
 // Waiting for the lock that ships, step by step: what no real server lets one choose.
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -125,6 +126,34 @@ TEST_F(WaitInMemoryTest, AWaiterOfAReapedParentMakesItAgain) {
   Acquire(*process);
   EXPECT_EQ(process->answers, 2);
   EXPECT_THAT(Queue(), SizeIs(1));
+}
+
+TEST(LockRetries, AForbiddenDeleteIsRetriedMoreAndMoreRarelyButStillSoonAfterANewConnection) {
+  Simulation simulation({.keep_history = true});
+  constexpr int32_t kReadAndCreate = 1 + 4;
+  Node parent;
+  parent.acl = {{kReadAndCreate, "world", "anyone"}};
+  EXPECT_TRUE(simulation.ensemble().OperatorCreates("/locks", {}, simulation.now()));
+  EXPECT_TRUE(simulation.ensemble().OperatorCreates(kPath, parent, simulation.now()));
+  LockUser user;
+  Start(simulation, user);
+  user.Acquire();
+  simulation.RunUntilIdle();
+  ASSERT_TRUE(user.holds());
+  user.result.reset();
+  const auto deletes_in = [&](absl::Duration d) {
+    const size_t before = simulation.ensemble().history().size();
+    simulation.RunUntil(simulation.now() + d);
+    const auto& log = simulation.ensemble().history();
+    return std::count_if(log.begin() + static_cast<std::ptrdiff_t>(before), log.end(),
+                         [](const Transaction& txn) { return txn.error == zk::Code::kNoAuth; });
+  };
+  EXPECT_LE(deletes_in(absl::Minutes(10)), 130);  // 8,000 with a pause of 50 to 100 ms
+  const auto in_a_minute = deletes_in(absl::Minutes(1));
+  EXPECT_GE(in_a_minute, 5);  // the session timeout is the longest pause
+  EXPECT_LE(in_a_minute, 12);
+  user.host->BreakConnections();
+  EXPECT_GE(deletes_in(absl::Seconds(2)), 3);
 }
 
 }  // namespace

@@ -22,9 +22,6 @@
 
 namespace zkrecipes::session {
 
-// The longest pause before a request that was refused temporarily is sent again.
-inline constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
-
 // Receives a session's events: a contender, with nodes in it, or an observer. Called on the
 // reactor. It may join, part and send from inside any of these calls.
 class SessionListener {
