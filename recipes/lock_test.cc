@@ -128,6 +128,22 @@ TEST_F(WaitInMemoryTest, AWaiterOfAReapedParentMakesItAgain) {
   EXPECT_THAT(Queue(), SizeIs(1));
 }
 
+TEST_F(LockInMemoryTest, AWatchWhoseRemovalWasLostWithTheConnectionIsRemovedOnTheNext) {
+  const auto holder = StartHolder();
+  PassTime(absl::Seconds(2));  // the holder watches its own node
+  const auto waiter = StartWaiter({.timeout = absl::Milliseconds(100)});
+  EXPECT_EQ(model().watches(), 2u);
+  while (waiter->answers == 0) {
+    simulation_.SetTime(std::max(simulation_.now(), simulation_.NextDeadline()));
+    while (waiter->host->CanRunTimer()) waiter->host->RunTimer();
+    if (waiter->host->callbacks() > 0) waiter->host->RunCallback(0);
+  }
+  LoseConnectionAndRequests(simulation_, *waiter->host);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(model().connections().size(), 2u);
+  EXPECT_EQ(model().watches(), 1u);
+}
+
 TEST(LockRetries, AForbiddenDeleteIsRetriedMoreAndMoreRarelyButStillSoonAfterANewConnection) {
   Simulation simulation({.keep_history = true});
   constexpr int32_t kReadAndCreate = 1 + 4;

@@ -19,6 +19,11 @@ absl::Duration Backoff::Next(uint64_t random_bits) {
   return Jittered(limit, random_bits);
 }
 
+absl::Duration Backoff::NextAfter(absl::Duration lasted, uint64_t random_bits) {
+  if (lasted >= Limit()) Reset();
+  return Next(random_bits);
+}
+
 absl::Duration Backoff::LimitAfter(int tries) const {
   const int doublings = std::min(tries, kMostDoublings);
   return std::min(options_.longest, options_.first * (int64_t{1} << doublings));

@@ -23,6 +23,8 @@ class Backoff {
 
   // The pause before the next attempt.
   absl::Duration Next(uint64_t random_bits);
+  // Likewise, of something that had lasted for so long: as long as the pause could be is a success.
+  absl::Duration NextAfter(absl::Duration lasted, uint64_t random_bits);
   // The longest that the next pause can be.
   absl::Duration Limit() const { return LimitAfter(tries_); }
   absl::Duration LimitAfter(int tries) const;

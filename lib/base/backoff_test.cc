@@ -38,5 +38,13 @@ TEST(Backoff, StartsOverAfterASuccess) {
 
 TEST(Backoff, DiffersBetweenRandomBits) { EXPECT_NE(Backoff({}).Next(1), Backoff({}).Next(kMost)); }
 
+TEST(Backoff, WhatLastedAsLongAsThePauseIsASuccess) {
+  Backoff backoff({});
+  backoff.Next(0);
+  const absl::Duration limit = backoff.Limit();
+  EXPECT_EQ(backoff.NextAfter(limit - absl::Nanoseconds(1), kMost), absl::Milliseconds(100));
+  EXPECT_EQ(backoff.NextAfter(absl::Milliseconds(200), kMost), absl::Milliseconds(50));
+}
+
 }  // namespace
 }  // namespace zkrecipes::base

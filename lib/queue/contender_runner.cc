@@ -48,8 +48,7 @@ void ContenderRunner::Start(session::Session* session) {
       self->acquisition_->TimeOut();
     });
   }
-  session_->Join(this);  // may end this contender at once: then session_ is null
-  if (session_ != nullptr && session_->connected()) OnConnected();
+  session_->Join(this);  // may end this contender at once
 }
 
 bool ContenderRunner::ReserveBudget() {

@@ -65,7 +65,6 @@ void ObserverRunner::Start(session::Session* session) {
   session_ = session;
   self_ = shared_from_this();
   session_->Join(this);
-  if (session_ != nullptr && session_->connected()) OnConnected();
 }
 
 void ObserverRunner::Fail(absl::Status why) {

@@ -209,7 +209,8 @@ void Session::Join(SessionListener* listener) {
   listeners_.push_back(listener);
   UpdateNeedForProof();
   if (!failed_.ok()) return listener->OnFailed(failed_);
-  if (closing_) listener->OnClosing();
+  if (closing_) return listener->OnClosing();
+  if (connected()) listener->OnConnected();
 }
 
 void Session::Part(SessionListener* listener) {

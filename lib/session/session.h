@@ -62,7 +62,7 @@ class Session : private Heartbeat::Owner {
   // not be confirmed in that time and stays until the session expires.
   void Close(absl::AnyInvocable<void(absl::Status) &&> closed);
 
-  void Join(SessionListener* listener);  // OnFailed or OnClosing may come at once
+  void Join(SessionListener* listener);  // OnFailed, OnClosing or OnConnected may come at once
   void Part(SessionListener* listener);
 
   bool connected() const { return machine_.connected(); }
