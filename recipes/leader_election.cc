@@ -160,9 +160,7 @@ absl::Status LeaderElection::RunWhileLeading(std::stop_token stop,
       status = (*std::move(lease)).Release({.timeout = client_->session_timeout()});
     }
     if (!status.ok() && !MayCampaignAgain(status)) return status;
-    const bool long_lived = core.Now() - began >= pauses.Limit();
-    if (long_lived) pauses.Reset();
-    const absl::Duration pause = pauses.Next(core.reactor()->Random());
+    const absl::Duration pause = pauses.NextAfter(core.Now() - began, core.reactor()->Random());
     if (!core.Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
   }
   return absl::OkStatus();

@@ -245,5 +245,56 @@ TEST_F(ElectionInMemoryTest, AStateThatIsBackBeforeAnotherWasToldIsNoNews) {
   EXPECT_THAT(told, ::testing::ElementsAre("1", "4"));
 }
 
+TEST_F(ElectionInMemoryTest, AskingForTheLeaderIsRefusedIfAnyOfThePathTheWaitAndTheThreadIsWrong) {
+  const auto user = Start();
+  const auto ask = [&user](const std::string& path, const WaitOptions& wait) {
+    return LeaderElection(user->client, path).CurrentLeader(wait).status().code();
+  };
+  const WaitOptions at_once{.timeout = absl::ZeroDuration()};
+  EXPECT_EQ(ask("/a//b", at_once), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ask(kPath, {.timeout = absl::Seconds(-1)}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ask(kPath, at_once), absl::StatusCode::kFailedPrecondition);  // the client's own thread
+}
+
+// Each has a watch until there is such a node.
+TEST_F(ElectionInMemoryTest, ObserversReserveThePathsThatTheirWatchesTake) {
+  const auto user = Start();
+  const std::string path = "/" + std::string(499, 'x');
+  constexpr int kRoom = session::PathBudget::kLimit / (500 + session::PathBudget::kPerWatch);
+  int refused = 0;
+  std::vector<Subscription> observers;
+  for (int i = 0; i < kRoom + 1; ++i) {
+    EXPECT_EQ(refused, 0) << i;
+    observers.push_back(LeaderElection(user->client, path).Observe([&refused](const auto& news) {
+      refused += absl::IsResourceExhausted(news.status()) ? 1 : 0;
+    }));
+    simulation_.RunUntilIdle();
+  }
+  EXPECT_EQ(refused, 1);
+  observers.pop_back();
+  observers.pop_back();
+  simulation_.RunUntilIdle();
+  observers.push_back(LeaderElection(user->client, path).Observe([&refused](const auto& news) {
+    refused += absl::IsResourceExhausted(news.status()) ? 1 : 0;
+  }));
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(refused, 1);
+}
+
+TEST_F(ElectionInMemoryTest, AnObserverThatComesWhileItsClientClosesIsTold) {
+  const auto leader = StartLeader("a");
+  leader->host->set_network(Host::Network::kSilent);
+  internal::ClientAccess::Core(*leader->client)
+      ->Close(std::make_shared<base::OneShot<absl::Status>>());
+  simulation_.RunUntilIdle();
+  std::vector<absl::StatusCode> told;
+  const Subscription observer =
+      LeaderElection(leader->client, kPath).Observe([&told](const auto& news) {
+        told.push_back(news.status().code());
+      });
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(told, ::testing::ElementsAre(absl::StatusCode::kFailedPrecondition));
+}
+
 }  // namespace
 }  // namespace zkrecipes::testing::memory

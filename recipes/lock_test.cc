@@ -2,6 +2,7 @@
 //
 // Waiting for the lock that ships, step by step: what no real server lets one choose.
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -125,6 +126,50 @@ TEST_F(WaitInMemoryTest, AWaiterOfAReapedParentMakesItAgain) {
   Acquire(*process);
   EXPECT_EQ(process->answers, 2);
   EXPECT_THAT(Queue(), SizeIs(1));
+}
+
+TEST_F(LockInMemoryTest, AWatchWhoseRemovalWasLostWithTheConnectionIsRemovedOnTheNext) {
+  const auto holder = StartHolder();
+  PassTime(absl::Seconds(2));  // the holder watches its own node
+  const auto waiter = StartWaiter({.timeout = absl::Milliseconds(100)});
+  EXPECT_EQ(model().watches(), 2u);
+  while (waiter->answers == 0) {
+    simulation_.SetTime(std::max(simulation_.now(), simulation_.NextDeadline()));
+    while (waiter->host->CanRunTimer()) waiter->host->RunTimer();
+    if (waiter->host->callbacks() > 0) waiter->host->RunCallback(0);
+  }
+  LoseConnectionAndRequests(simulation_, *waiter->host);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(model().connections().size(), 2u);
+  EXPECT_EQ(model().watches(), 1u);
+}
+
+TEST(LockRetries, AForbiddenDeleteIsRetriedMoreAndMoreRarelyButStillSoonAfterANewConnection) {
+  Simulation simulation({.keep_history = true});
+  constexpr int32_t kReadAndCreate = 1 + 4;
+  Node parent;
+  parent.acl = {{kReadAndCreate, "world", "anyone"}};
+  EXPECT_TRUE(simulation.ensemble().OperatorCreates("/locks", {}, simulation.now()));
+  EXPECT_TRUE(simulation.ensemble().OperatorCreates(kPath, parent, simulation.now()));
+  LockUser user;
+  Start(simulation, user);
+  user.Acquire();
+  simulation.RunUntilIdle();
+  ASSERT_TRUE(user.holds());
+  user.result.reset();
+  const auto deletes_in = [&](absl::Duration d) {
+    const size_t before = simulation.ensemble().history().size();
+    simulation.RunUntil(simulation.now() + d);
+    const auto& log = simulation.ensemble().history();
+    return std::count_if(log.begin() + static_cast<std::ptrdiff_t>(before), log.end(),
+                         [](const Transaction& txn) { return txn.error == zk::Code::kNoAuth; });
+  };
+  EXPECT_LE(deletes_in(absl::Minutes(10)), 130);  // 8,000 with a pause of 50 to 100 ms
+  const auto in_a_minute = deletes_in(absl::Minutes(1));
+  EXPECT_GE(in_a_minute, 5);  // the session timeout is the longest pause
+  EXPECT_LE(in_a_minute, 12);
+  user.host->BreakConnections();
+  EXPECT_GE(deletes_in(absl::Seconds(2)), 3);
 }
 
 }  // namespace

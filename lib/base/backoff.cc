@@ -9,7 +9,6 @@
 namespace zkrecipes::base {
 namespace {
 
-constexpr absl::Duration kQuick = absl::Milliseconds(20);
 constexpr int kMostDoublings = 10;
 
 }  // namespace
@@ -20,9 +19,13 @@ absl::Duration Backoff::Next(uint64_t random_bits) {
   return Jittered(limit, random_bits);
 }
 
+absl::Duration Backoff::NextAfter(absl::Duration lasted, uint64_t random_bits) {
+  if (lasted >= Limit()) Reset();
+  return Next(random_bits);
+}
+
 absl::Duration Backoff::LimitAfter(int tries) const {
-  if (tries < options_.quick_tries) return kQuick;
-  const int doublings = std::min(tries - options_.quick_tries, kMostDoublings);
+  const int doublings = std::min(tries, kMostDoublings);
   return std::min(options_.longest, options_.first * (int64_t{1} << doublings));
 }
 

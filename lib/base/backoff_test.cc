@@ -10,13 +10,11 @@ namespace zkrecipes::base {
 namespace {
 
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-constexpr int kServers = 3;
 
-// As a handle reconnects: each server is tried once almost at once.
-TEST(Backoff, TriesEachServerOnceAlmostAtOnceThenDoublesUpToHalfASecond) {
-  const int limits_ms[] = {20, 20, 20, 50, 100, 200, 400, 500, 500, 500};
-  Backoff longest({.quick_tries = kServers});
-  Backoff shortest({.quick_tries = kServers});
+TEST(Backoff, DoublesUpToHalfASecond) {
+  const int limits_ms[] = {50, 100, 200, 400, 500, 500, 500};
+  Backoff longest({});
+  Backoff shortest({});
   for (const int limit : limits_ms) {
     EXPECT_EQ(longest.Limit(), absl::Milliseconds(limit));
     EXPECT_EQ(longest.Next(kMost), absl::Milliseconds(limit));
@@ -31,14 +29,22 @@ TEST(Backoff, StaysAtItsLongestForEver) {
 }
 
 TEST(Backoff, StartsOverAfterASuccess) {
-  Backoff backoff({.quick_tries = 1});
+  Backoff backoff({});
   for (int i = 0; i < 20; ++i) backoff.Next(0);
   backoff.Reset();
-  EXPECT_EQ(backoff.Next(kMost), absl::Milliseconds(20));
   EXPECT_EQ(backoff.Next(kMost), absl::Milliseconds(50));
+  EXPECT_EQ(backoff.Next(kMost), absl::Milliseconds(100));
 }
 
 TEST(Backoff, DiffersBetweenRandomBits) { EXPECT_NE(Backoff({}).Next(1), Backoff({}).Next(kMost)); }
+
+TEST(Backoff, WhatLastedAsLongAsThePauseIsASuccess) {
+  Backoff backoff({});
+  backoff.Next(0);
+  const absl::Duration limit = backoff.Limit();
+  EXPECT_EQ(backoff.NextAfter(limit - absl::Nanoseconds(1), kMost), absl::Milliseconds(100));
+  EXPECT_EQ(backoff.NextAfter(absl::Milliseconds(200), kMost), absl::Milliseconds(50));
+}
 
 }  // namespace
 }  // namespace zkrecipes::base

@@ -20,9 +20,13 @@ uint64_t RandomBits() {
   return bits;
 }
 
-absl::Duration Jittered(absl::Duration longest, uint64_t random_bits) {
+absl::Duration AnyUpTo(absl::Duration longest, uint64_t random_bits) {
   constexpr double kRange = 18446744073709551616.0;  // 2^64
-  return longest * (0.5 + 0.5 * (static_cast<double>(random_bits) / kRange));
+  return longest * (static_cast<double>(random_bits) / kRange);
+}
+
+absl::Duration Jittered(absl::Duration longest, uint64_t random_bits) {
+  return longest / 2 + AnyUpTo(longest / 2, random_bits);
 }
 
 }  // namespace zkrecipes::base

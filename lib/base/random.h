@@ -12,6 +12,9 @@ namespace zkrecipes::base {
 // From the kernel, so that neither a fork nor a cloned virtual machine repeats it. Thread-safe.
 uint64_t RandomBits();
 
+// Anything up to `longest`: spreads what begins in the same instant everywhere.
+absl::Duration AnyUpTo(absl::Duration longest, uint64_t random_bits);
+
 // Between half of `longest` and all of it, so that clients that were disturbed together do not
 // return together.
 absl::Duration Jittered(absl::Duration longest, uint64_t random_bits);

@@ -14,6 +14,7 @@
 #include "lib/base/one_shot.h"
 #include "lib/base/random.h"
 #include "lib/session/client_core.h"
+#include "lib/session/retry_pauses.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::internal {

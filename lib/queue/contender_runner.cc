@@ -22,7 +22,7 @@ using queue::Outcome;
 // critical section does not pay for that watch.
 constexpr int kOwnWatchFraction = 10;
 // How rarely a waiter looks whether its blocker is still there: see StartLookTimer. Spread out by
-// OnAfter, so that the waiters of a long queue do not look all at once.
+// OnAround, so that the waiters of a long queue do not look all at once.
 constexpr int kTimeoutsPerLook = 4;
 constexpr size_t kSuffixBytes = 11;  // "-2147483648"
 
@@ -48,8 +48,7 @@ void ContenderRunner::Start(session::Session* session) {
       self->acquisition_->TimeOut();
     });
   }
-  session_->Join(this);  // may end this contender at once: then session_ is null
-  if (session_ != nullptr && session_->connected()) OnConnected();
+  session_->Join(this);  // may end this contender at once
 }
 
 bool ContenderRunner::ReserveBudget() {
@@ -134,6 +133,7 @@ bool ContenderRunner::Proven() const {
 
 void ContenderRunner::OnConnected() {
   const std::shared_ptr<ContenderRunner> alive = self_;
+  retry_pauses_.Reset();
   const uint64_t high = core_->reactor()->Random();
   On(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
   AskVerdict();
@@ -199,30 +199,32 @@ void ContenderRunner::Act(const action::Unwatch& unwatch) {
 
 void ContenderRunner::OnAfter(absl::Duration pause, queue::Event event) {
   zk::Reactor& reactor = *core_->reactor();
-  reactor.CallAt(reactor.Now() + base::Jittered(pause, reactor.Random()),
-                 [weak = weak_from_this(), event = std::move(event)] {
-                   if (const auto self = weak.lock()) self->On(event);
-                 });
+  reactor.CallAt(reactor.Now() + pause, [weak = weak_from_this(), event = std::move(event)] {
+    if (const auto self = weak.lock()) self->On(event);
+  });
+}
+
+void ContenderRunner::OnAround(absl::Duration pause, queue::Event event) {
+  OnAfter(base::Jittered(pause, core_->reactor()->Random()), std::move(event));
 }
 
 void ContenderRunner::Act(const action::StartRetryTimer&) {
-  OnAfter(session::kRetryPause, event::RetryDue{});
+  zk::Reactor& reactor = *core_->reactor();
+  OnAfter(retry_pauses_.Next(reactor.Now(), session_->timeout(), reactor.Random()),
+          event::RetryDue{});
 }
 
 void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
-  OnAfter(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
+  OnAround(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
 }
 
 void ContenderRunner::Act(const action::StartLookTimer& start) {
-  OnAfter(session_->timeout() * kTimeoutsPerLook, event::LookDue{start.op});
+  OnAround(session_->timeout() * kTimeoutsPerLook, event::LookDue{start.op});
 }
 
 // Without jitter: the holder before relies on all of it.
 void ContenderRunner::Act(const action::StartDelayTimer& start) {
-  core_->reactor()->CallAt(core_->Now() + acquisition_->candidacy().lock_delay,
-                           [weak = weak_from_this(), op = start.op] {
-                             if (const auto self = weak.lock()) self->On(event::DelayOver{op});
-                           });
+  OnAfter(acquisition_->candidacy().lock_delay, event::DelayOver{start.op});
 }
 
 // In lock-delay mode a lease may lapse before the session's validity ends. Heartbeat announces only
@@ -239,6 +241,7 @@ void ContenderRunner::CheckDeadline() {
 
 void ContenderRunner::Act(const queue::Grant& grant) {
   CancelTimeout();
+  retry_pauses_.Reset();
   blocker_watch_bytes_ = {};
   const queue::Candidacy& candidacy = acquisition_->candidacy();
   session::SessionValidity::Lifetime lifetime;

@@ -16,6 +16,7 @@
 #include "lib/queue/verification.h"
 #include "lib/session/client_core.h"
 #include "lib/session/path_budget.h"
+#include "lib/session/retry_pauses.h"
 #include "lib/session/session.h"
 
 namespace zkrecipes::internal {
@@ -62,6 +63,7 @@ class ContenderRunner : public session::SessionListener,
   void Act(const queue::action::Finished& finished);
   void SendWatch(queue::OpId op, const std::string& path);
   void OnAfter(absl::Duration pause, queue::Event event);
+  void OnAround(absl::Duration pause, queue::Event event);
   void CancelTimeout();
   static void Answer(std::vector<Waiter>& waiting, const absl::Status& status);
 
@@ -77,6 +79,7 @@ class ContenderRunner : public session::SessionListener,
   session::PathBudget::Reservation blocker_watch_bytes_;
   std::map<std::string, session::WatcherId> watches_;
   zk::Reactor::TimerId timeout_ = 0;
+  session::RetryPauses retry_pauses_;
   std::vector<Waiter> releases_;
   std::vector<Waiter> verifications_;  // wait for the next question
   std::vector<Waiter> verifying_;      // wait for the answer to the one on its way

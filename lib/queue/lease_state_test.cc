@@ -2,6 +2,10 @@
 
 #include "lib/queue/lease_state.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -168,6 +172,30 @@ TEST_F(LeaseStateTest, ThatTheClientClosedIsLostAndTellsItsReleaser) {
   const absl::Status released = lease_->Release({});
   EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
+}
+
+// Its threads are the parent's, and so is the node.
+TEST_F(LeaseStateTest, AForkedChildLeaksItAndTellsNoHolder) {
+  const auto exits_with = [](const std::function<bool()>& passes) {
+    const pid_t child = fork();
+    if (child == 0) _exit(passes() ? 0 : 1);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status;
+  };
+  std::shared_ptr<LeaseState> state = NewState();
+  const std::weak_ptr<LeaseState> weak = state;
+  Lease lease = LeaseMaker::Make(std::move(state));
+  EXPECT_EQ(exits_with([&] {
+              { const Lease dropped = std::move(lease); }
+              return !weak.expired() && holder_->left == 0;
+            }),
+            0);
+  EXPECT_EQ(exits_with([&] {
+              (void)std::move(lease).Release({});
+              return !weak.expired() && holder_->left == 0;
+            }),
+            0);
 }
 
 }  // namespace

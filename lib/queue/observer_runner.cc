@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/random.h"
 #include "lib/queue/leader_node.h"
 #include "lib/zk/path.h"
 
@@ -66,7 +65,6 @@ void ObserverRunner::Start(session::Session* session) {
   session_ = session;
   self_ = shared_from_this();
   session_->Join(this);
-  if (session_ != nullptr && session_->connected()) OnConnected();
 }
 
 void ObserverRunner::Fail(absl::Status why) {
@@ -82,7 +80,10 @@ void ObserverRunner::Stop() {
   std::exchange(session_, nullptr)->Part(this);
 }
 
-void ObserverRunner::OnConnected() { On(event::Connected{}); }
+void ObserverRunner::OnConnected() {
+  retry_pauses_.Reset();
+  On(event::Connected{});
+}
 void ObserverRunner::OnDisconnected() { On(event::Disconnected{}); }
 
 void ObserverRunner::OnExpired() {
@@ -138,10 +139,11 @@ void ObserverRunner::Act(const action::Unwatch& unwatch) {
 
 void ObserverRunner::Act(const action::StartRetryTimer&) {
   zk::Reactor& reactor = *core_->reactor();
-  reactor.CallAt(reactor.Now() + base::Jittered(session::kRetryPause, reactor.Random()),
-                 [weak = weak_from_this()] {
-                   if (const auto self = weak.lock()) self->On(event::RetryDue{});
-                 });
+  const absl::Duration pause =
+      retry_pauses_.Next(reactor.Now(), session_->timeout(), reactor.Random());
+  reactor.CallAt(reactor.Now() + pause, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->On(event::RetryDue{});
+  });
 }
 
 void ObserverRunner::Act(const action::Tell& tell) {

@@ -13,6 +13,7 @@
 
 #include "lib/queue/machine/observer.h"
 #include "lib/session/client_core.h"
+#include "lib/session/retry_pauses.h"
 #include "lib/session/subscriber.h"
 #include "zkrecipes/leader.h"
 
@@ -65,6 +66,7 @@ class ObserverRunner : public session::SessionListener,
   session::Session* session_ = nullptr;  // null before Start, and once stopped
   std::shared_ptr<ObserverRunner> self_;
   std::map<queue::observing::OpId, Watching> watches_;
+  session::RetryPauses retry_pauses_;
 };
 
 }  // namespace zkrecipes::internal

@@ -9,9 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/backoff.h"
-#include "lib/base/random.h"
-
 namespace zkrecipes::session {
 namespace {
 
@@ -126,6 +123,7 @@ void Session::Act(const action::OpenHandle&) {
 void Session::Act(const action::CloseHandle&) {
   if (handle_ == nullptr) return;
   listener_->Retire();
+  options_.handle.pace = handle_->pace();
   const bool patient = machine_.state() == SessionMachine::State::kClosed;
   reactor_->Post([handle = std::move(handle_), listener = std::move(listener_), patient]() mutable {
     handle->Close(patient);
@@ -133,10 +131,11 @@ void Session::Act(const action::CloseHandle&) {
   });
 }
 
-void Session::Act(const action::StartPause& pause) {
-  const absl::Duration limit = base::Backoff({}).LimitAfter(pause.attempt - 1);
-  const absl::Duration length = base::Jittered(limit, reactor_->Random());
-  reactor_->CallAt(reactor_->Now() + length, Guarded([this] { On(event::PauseOver{}); }));
+void Session::Act(const action::StartPause&) {
+  zk::ConnectPace& pace = options_.handle.pace;
+  const zk::ConnectPace::Terms terms{timeout_, static_cast<int>(options_.servers.servers.size())};
+  pace.Failed(terms, reactor_->Now(), absl::ZeroDuration(), reactor_->Random());
+  reactor_->CallAt(pace.next_attempt(), Guarded([this] { On(event::PauseOver{}); }));
 }
 
 void Session::Act(const action::AnnounceConnected& connected) {
@@ -157,6 +156,7 @@ void Session::Act(const action::AnnounceDisconnected&) {
 void Session::Act(const action::AnnounceExpired&) {
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
+  options_.handle.pace = {};  // a server has answered, and there is a new beginning
   watchers_.Clear();
   left_behind_.clear();
   Announce(Change::kExpired);
@@ -212,7 +212,8 @@ void Session::Join(SessionListener* listener) {
   listeners_.push_back(listener);
   UpdateNeedForProof();
   if (!failed_.ok()) return listener->OnFailed(failed_);
-  if (closing_) listener->OnClosing();
+  if (closing_) return listener->OnClosing();
+  if (connected()) listener->OnConnected();
 }
 
 void Session::Part(SessionListener* listener) {

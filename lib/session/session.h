@@ -22,9 +22,6 @@
 
 namespace zkrecipes::session {
 
-// The longest pause before a request that was refused temporarily is sent again.
-inline constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
-
 // Receives a session's events: a contender, with nodes in it, or an observer. Called on the
 // reactor. It may join, part and send from inside any of these calls.
 class SessionListener {
@@ -50,7 +47,7 @@ class Session : private Heartbeat::Owner {
  public:
   struct Options {
     zk::ServerList servers;
-    zk::HandleOptions handle;  // `servers` and `seed` in it are filled in here
+    zk::HandleOptions handle;  // `servers`, `pace` and `seed` in it are filled in here
     Heartbeat::Options heartbeat;
     absl::AnyInvocable<void(Change)> on_change;
   };
@@ -65,7 +62,7 @@ class Session : private Heartbeat::Owner {
   // not be confirmed in that time and stays until the session expires.
   void Close(absl::AnyInvocable<void(absl::Status) &&> closed);
 
-  void Join(SessionListener* listener);  // OnFailed or OnClosing may come at once
+  void Join(SessionListener* listener);  // OnFailed, OnClosing or OnConnected may come at once
   void Part(SessionListener* listener);
 
   bool connected() const { return machine_.connected(); }

@@ -52,10 +52,11 @@ void Session::Unwatch(WatcherId id) {
 void Session::RemoveServerWatch(const zk::Watch& watch) {
   left_behind_.insert(watch);
   if (!connected()) return;
+  // A handle answers everything before its session is announced as over, which forgets all that was
+  // left behind; but it may itself be closed after this Session.
   Send(zk::RemoveWatches{watch.path, watch.kind},
-       [this, alive = std::weak_ptr<char>(alive_), watch, session = id()](const zk::Reply& reply) {
-         const bool answered = !zk::OutcomeUnknown(reply.code);
-         if (!alive.expired() && answered && session == id()) left_behind_.erase(watch);
+       [this, alive = std::weak_ptr<char>(alive_), watch](const zk::Reply& reply) {
+         if (!alive.expired() && !zk::OutcomeUnknown(reply.code)) left_behind_.erase(watch);
        });
 }
 

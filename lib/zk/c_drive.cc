@@ -17,13 +17,6 @@ namespace {
 // A bound on one round, however fast the server sends.
 constexpr int kMaxDrain = 64;
 
-// The C client by itself would give an attempt two thirds of the session timeout. If one server is
-// dead and silent, that leaves hardly any time to reach another one.
-absl::Duration AttemptTimeout(zhandle_t* zh) {
-  const absl::Duration third = absl::Milliseconds(zoo_recv_timeout(zh)) / 3;
-  return std::clamp(third, absl::Seconds(1), absl::Seconds(5));
-}
-
 }  // namespace
 
 CHandle::Socket CHandle::socket_state() const {
@@ -32,6 +25,10 @@ CHandle::Socket CHandle::socket_state() const {
   if (state == ZOO_ASSOCIATING_STATE) return Socket::kHandshake;
   if (state == ZOO_CONNECTING_STATE) return Socket::kConnecting;
   return Socket::kNone;
+}
+
+ConnectPace::Terms CHandle::PaceTerms() const {
+  return {absl::Milliseconds(zoo_recv_timeout(zh_)), servers_};
 }
 
 int CHandle::Process(int events) {
@@ -62,9 +59,9 @@ Pollable::Interest CHandle::Prepare() {
   if (ended_) return {};
   const base::BootTime now = reactor_->Now();
   if (socket_state() == Socket::kNone) {
-    if (now < retry_at_) return {.until = retry_at_};
+    if (now < pace_.next_attempt()) return {.until = pace_.next_attempt()};
     attempt_began_ = now;
-    attempt_until_ = now + AttemptTimeout(zh_);
+    attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
   }
   Interest interest = AskInterest(now);
   // Without an established socket, unsent bytes belong to a connection that is gone.
@@ -88,13 +85,13 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
   {
     const Call call(this);
     rc = zookeeper_interest(zh_, &fd, &events, &wait);
-    // The C client wants to pause after a round of failures; backoff_ has already done so.
+    // The C client wants to pause after a round of failures; pace_ has already done so.
     if (rc == ZOK && fd == -1) rc = zookeeper_interest(zh_, &fd, &events, &wait);
   }
   if (rc != ZOK) {
     Failed(was_connected);
     // A descriptor that it may have returned is closed already.
-    return ended_ ? Interest() : Interest{.until = connected_ ? now : retry_at_};
+    return ended_ ? Interest() : Interest{.until = connected_ ? now : pace_.next_attempt()};
   }
   Interest interest;
   interest.fd = fd;
@@ -111,7 +108,7 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
 void CHandle::AbandonLateAttempt(int fd, base::BootTime now) {
   if (now < attempt_until_) return;
   shutdown(fd, SHUT_RDWR);  // poll reports it, and the C client finds it dead
-  attempt_until_ = now + AttemptTimeout(zh_);
+  attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
 }
 
 void CHandle::OnReady(short revents) {

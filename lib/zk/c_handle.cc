@@ -63,8 +63,9 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       reactor_(reactor),
       poll_set_(poll_set),
       acl_(options.acl),
+      servers_(static_cast<int>(options.servers.size())),
       pending_(reactor),
-      backoff_({.quick_tries = static_cast<int>(options.servers.size())}) {}
+      pace_(options.pace) {}
 
 absl::Status CHandle::Open(const HandleOptions& options) {
   ConfigureCClient();
@@ -113,7 +114,7 @@ void CHandle::Connected() {
   write_due_ = true;
   failed_attempts_ = 0;
   // After a server that first granted a session and then made no sense, this is no success yet.
-  if (!std::exchange(refused_, false)) backoff_.Reset();
+  if (!std::exchange(refused_, false)) pace_ = {};
   listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)),
                          attempt_began_);
 }
@@ -128,11 +129,13 @@ void CHandle::Failed(bool was_connected) {
   if (connected_) return;  // only this call failed
   boxes_.out.Drop();
   if (is_unrecoverable(zh_)) return End();
-  retry_at_ = reactor_->Now() + backoff_.Next(reactor_->Random());
   if (const std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
     refused_ = true;
     listener_->OnTrouble(absl::UnavailableError(refusal));
   }
+  const base::BootTime now = reactor_->Now();
+  const absl::Duration took = was_connected ? absl::ZeroDuration() : now - attempt_began_;
+  pace_.Failed(PaceTerms(), now, took, reactor_->Random());
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
 }

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
-#include "lib/base/backoff.h"
 #include "lib/base/process.h"
 #include "lib/zk/c_api.h"
 #include "lib/zk/c_codec.h"
 #include "lib/zk/c_hooks.h"
+#include "lib/zk/connect_pace.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/pending_replies.h"
 #include "lib/zk/pollable.h"
@@ -21,7 +21,7 @@ namespace zkrecipes::zk {
 //
 //   no socket --Prepare--> connecting --connected, session kept--> connected_
 //      ^                       |                                       |
-//      |      (backoff)        | fails: OnDisconnected(n)              | lost: OnDisconnected(0),
+//      |      (pace_)          | fails: OnDisconnected(n)              | lost: OnDisconnected(0),
 //      +-----------------------+---------------------------------------+       failed replies
 //                              |                                       |
 //                              +---> ended_: OnEnded, driven no more <-+
@@ -39,6 +39,7 @@ class CHandle final : public Handle, public Pollable {
   void Close(bool patient) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override;
+  ConnectPace pace() const override { return pace_; }
 
   void Drain() override;
   Interest Prepare() override;
@@ -82,6 +83,7 @@ class CHandle final : public Handle, public Pollable {
   // Driving (c_drive.cc)
   enum class Socket { kNone, kConnecting, kHandshake, kConnected };
   Socket socket_state() const;
+  ConnectPace::Terms PaceTerms() const;
   int Process(int events);
   Interest AskInterest(base::BootTime now);
   void AbandonLateAttempt(int fd, base::BootTime now);
@@ -94,11 +96,12 @@ class CHandle final : public Handle, public Pollable {
   Reactor* const reactor_;
   PollSet* const poll_set_;
   const CAcl acl_;
+  const int servers_;
 
   zhandle_t* zh_ = nullptr;
   Boxes boxes_;
   PendingReplies pending_;
-  base::Backoff backoff_;
+  ConnectPace pace_;
   // Dies with the handle: tells a posted task that there is nothing left to do.
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 
@@ -110,7 +113,6 @@ class CHandle final : public Handle, public Pollable {
   bool refused_ = false;    // the latest connection ended with what is no answer
   int failed_attempts_ = 0;
   int callbacks_ = 0;
-  base::BootTime retry_at_;  // no attempt to connect before this
   base::BootTime attempt_began_;
   base::BootTime attempt_until_;  // the current attempt is given up then
 };

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
+#include "lib/zk/connect_pace.h"
 #include "lib/zk/reactor.h"
 #include "lib/zk/resolver.h"
 #include "lib/zk/types.h"
@@ -51,6 +52,7 @@ struct HandleOptions {
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   std::string digest_credentials;                      // "user:password", or empty
   std::vector<AclEntry> acl;                           // of every node this handle creates
+  ConnectPace pace;   // of the handle before, which may have failed for a while
   uint64_t seed = 0;  // chooses the first server (in memory; the C client's list is shuffled)
 };
 
@@ -77,6 +79,8 @@ class Handle {
   virtual int pending() const = 0;  // requests not answered yet
   // The one of HandleOptions::servers that it is connected to; "" if that is not known.
   virtual std::string server() const = 0;
+  // How it goes on trying to connect: for the next handle.
+  virtual ConnectPace pace() const = 0;
 };
 
 class HandleFactory {

@@ -14,10 +14,6 @@
 namespace zkrecipes::testing::memory {
 namespace {
 
-absl::Duration AttemptTimeout(absl::Duration session_timeout) {
-  return std::clamp(session_timeout / 3, absl::Seconds(1), absl::Seconds(5));
-}
-
 // What the C client refuses before it sends it.
 bool IsRefused(const zk::Request& request) {
   const std::string& path = zk::PathOf(request);
@@ -35,11 +31,11 @@ MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::Handle
       listener_(listener),
       options_(options),
       pending_(host),
-      backoff_({.quick_tries = static_cast<int>(options.servers.size())}),
+      pace_(options.pace),
       next_server_(static_cast<size_t>(options.seed % options.servers.size())),
       timeout_(options.session_timeout) {
   host_->handles_.push_back(this);
-  host_->CallAt(host_->Now(), Guarded([this] { Connect(); }));
+  host_->CallAt(std::max(host_->Now(), pace_.next_attempt()), Guarded([this] { Connect(); }));
 }
 
 MemoryHandle::~MemoryHandle() {
@@ -74,18 +70,23 @@ void MemoryHandle::Connect() {
                                                options_.digest_credentials, options_.acl});
   }
   if (connection_ == 0) return FailAttempt();
-  host_->CallAt(began_ + AttemptTimeout(timeout_), Guarded([this, attempt = connection_] {
+  host_->CallAt(began_ + pace_.AttemptLimit(PaceTerms()), Guarded([this, attempt = connection_] {
                   if (connection_ == attempt && !connected_) Lose(zk::Code::kOperationTimeout);
                 }));
 }
 
 void MemoryHandle::FailAttempt() {
-  RetryLater();
+  RetryLater(host_->Now() - began_);
   listener_->OnDisconnected(++failed_attempts_);
 }
 
-void MemoryHandle::RetryLater() {
-  host_->CallAt(host_->Now() + backoff_.Next(host_->Random()), Guarded([this] { Connect(); }));
+void MemoryHandle::RetryLater(absl::Duration took) {
+  pace_.Failed(PaceTerms(), host_->Now(), took, host_->Random());
+  host_->CallAt(pace_.next_attempt(), Guarded([this] { Connect(); }));
+}
+
+zk::ConnectPace::Terms MemoryHandle::PaceTerms() const {
+  return {timeout_, static_cast<int>(options_.servers.size())};
 }
 
 void MemoryHandle::HangUp() {
@@ -100,7 +101,7 @@ void MemoryHandle::Lose(zk::Code code) {
   HangUp();
   watch_calls_.clear();
   if (!std::exchange(connected_, false)) return FailAttempt();
-  RetryLater();
+  RetryLater(absl::ZeroDuration());
   listener_->OnDisconnected(0);
   pending_.AnswerAll(code);
 }
@@ -162,7 +163,7 @@ struct MemoryHandle::Receiving {
     h.session_ = welcome.session;
     h.timeout_ = welcome.timeout;
     h.failed_attempts_ = 0;
-    h.backoff_.Reset();
+    h.pace_ = {};
     h.last_sent_ = h.last_heard_;
     h.SetWatchesAgain();
     h.CheckLivenessAt(h.last_heard_ + h.timeout_ / 3);

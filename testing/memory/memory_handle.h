@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/backoff.h"
+#include "lib/zk/connect_pace.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/pending_replies.h"
 #include "testing/memory/model_ensemble.h"
@@ -33,6 +33,7 @@ class MemoryHandle final : public zk::Handle {
   void Close(bool patient) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return server_; }
+  zk::ConnectPace pace() const override { return pace_; }
 
   // ---- For the Host ------------------------------------------------------------------------------
 
@@ -50,7 +51,8 @@ class MemoryHandle final : public zk::Handle {
   int ChooseServer();
   void Lose(zk::Code code);
   void FailAttempt();
-  void RetryLater();
+  void RetryLater(absl::Duration took);
+  zk::ConnectPace::Terms PaceTerms() const;
   void HangUp();
   void CheckLiveness();
   void CheckLivenessAt(base::BootTime when);
@@ -63,7 +65,7 @@ class MemoryHandle final : public zk::Handle {
   zk::HandleListener* const listener_;
   const zk::HandleOptions options_;
   zk::PendingReplies pending_;
-  base::Backoff backoff_;
+  zk::ConnectPace pace_;
   // Gone with the handle: tells its timers that there is nothing to do.
   const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 

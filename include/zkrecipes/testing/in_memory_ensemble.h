@@ -83,7 +83,8 @@ class InMemoryEnsemble {
   // The client's network breaks: its connection is lost, and no server can be reached. Its session
   // lives on until the ensemble has heard nothing from it for the session timeout.
   void Disconnect(const Client& client);
-  // The network works again. The client notices on its next attempt, within half a second.
+  // The network works again. The client notices on its next attempt: within a tenth
+  // of its session timeout, or a third if it was away for longer than that timeout.
   void Reconnect(const Client& client);
   // Like Disconnect, but the client is not told: nothing arrives any more, in either direction.
   // Ends with Reconnect.
@@ -93,14 +94,14 @@ class InMemoryEnsemble {
   void HoldReplies(const Client& client);
   // The ensemble ends the client's session, as it does after too long a silence: its nodes are gone
   // at once, and the connection is closed. The client learns why when it reconnects, which it tries
-  // within half a second.
+  // within a fiftieth of its session timeout.
   void Expire(const Client& client);
   // The client's process is paused while its clock runs on: it sends and reads nothing until
   // Resume. (The test's own threads, and their calls on a Lease, go on.)
   void Pause(const Client& client);
   void Resume(const Client& client);
   // Another server is elected leader: every connection is closed, and every session gets its full
-  // timeout. Clients reconnect within half a second.
+  // timeout. Clients reconnect within a fiftieth of theirs.
   void ChangeLeader();
 
   // ---- The tree, as an operator sees it: paths are the servers', namespaces included

@@ -230,5 +230,14 @@ TEST_F(ObserverTest, WatchesAnEmptyQueueAnewAfterAReconnection) {
   EXPECT_EQ(Listed({}), "tell: nobody");
 }
 
+TEST_F(ObserverTest, PausesAfterEachAnswerThatTellsNothingAboutTheQueue) {
+  Connect();
+  for (const Code code : {Code::kConnectionLoss, Code::kOperationTimeout, Code::kSessionMoved,
+                          Code::kSessionExpired, Code::kThrottled}) {
+    EXPECT_EQ(Answered(code), "pause") << zk::CodeName(code);
+    EXPECT_EQ(On(event::RetryDue{}), "get children q");
+  }
+}
+
 }  // namespace
 }  // namespace zkrecipes::queue::observing

@@ -106,7 +106,8 @@ void ExpiryBound::AddTouch(base::BootTime sent, base::BootTime answered) {
   const absl::Duration apart = timeout_ / kTouchesPerTimeout;
   if (!touches_.empty() && sent - touches_.back().sent < apart) return;
   touches_.push_back({sent, answered});
-  while (touches_.size() > 2 && touches_.front().sent + timeout_ < answered) touches_.pop_front();
+  // It would prove nothing any more.
+  while (!touches_.empty() && touches_.front().sent + timeout_ < answered) touches_.pop_front();
 }
 
 bool ExpiryBound::NextWriteHelps(base::BootTime now) const {

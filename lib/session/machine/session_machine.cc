@@ -2,9 +2,12 @@
 
 #include "lib/session/machine/session_machine.h"
 
+#include <algorithm>
+
 namespace zkrecipes::session {
 namespace {
-constexpr int kRoundsPerResolution = 3;
+// One name may stand for several servers.
+constexpr int kShortestRound = 3;
 }  // namespace
 
 class SessionMachine::Transition {
@@ -46,7 +49,6 @@ class SessionMachine::Transition {
     if (m_.session_ != 0 && !resumed) LoseSession();
     m_.session_ = e.session;
     m_.connected_ = true;
-    m_.failures_ = 0;
     if (m_.state_ != State::kClosing) m_.state_ = State::kConnected;
     Do(action::AnnounceConnected{e.session, resumed});
   }
@@ -59,12 +61,12 @@ class SessionMachine::Transition {
     }
     // The servers may have moved. Without a session, start over with their new addresses. With one,
     // the handle keeps trying, and names are resolved only after a session timeout of silence.
-    const int enough = kRoundsPerResolution * m_.servers_;
-    if (m_.state_ == State::kConnecting && e.attempt >= enough) {
+    const int round = std::max(m_.servers_, kShortestRound);
+    if (m_.state_ == State::kConnecting && e.attempt >= round) {
       CloseHandle();
-      return Pause();
+      return Resolve();  // meanwhile the pause after the last attempt goes on: zk::ConnectPace
     }
-    if (m_.state_ == State::kSuspended && e.silent_for_timeout && e.attempt % enough == 0)
+    if (m_.state_ == State::kSuspended && e.silent_for_timeout && e.attempt % round == 0)
       Do(action::Resolve{});
   }
 
@@ -107,7 +109,7 @@ class SessionMachine::Transition {
 
   void Pause() {
     m_.state_ = State::kPausing;
-    Do(action::StartPause{++m_.failures_});
+    Do(action::StartPause{});
   }
 
   void CloseHandle() {

@@ -5,11 +5,11 @@
 //
 //   kNew --Start--> kResolving --Resolved--> kConnecting --Connected--> kConnected
 //                    ^  ^   |                   |     |                 |      ^
-//          PauseOver |  |   | ResolveFailed     |     |    Disconnected |      | Connected
-//                    |  |   v                   |     |                 v      |
-//                   kPausing <------------------+     |                kSuspended
-//                       |    three rounds failed,     |                    |
-//                       |    or Ended                 |                    |
+//          PauseOver |  |   | ResolveFailed     |  |  |    Disconnected |      | Connected
+//                    |  |   v                   |  |  |                 v      |
+//                   kPausing <--- Ended --------+  |  |                kSuspended
+//                       |                          |  |                    |
+//                       +------ a round failed ----+  |                    |
 //                       +--------- Ended: expired ----|--------------------+
 //                                                     |                    |
 //                     kFailed <--- Ended: refused ----+--------------------+
@@ -64,9 +64,7 @@ namespace action {
 struct Resolve {};
 struct OpenHandle {};
 struct CloseHandle {};
-struct StartPause {
-  int attempt = 0;  // attempts failed in a row; lengthens the pause
-};
+struct StartPause {};
 struct AnnounceConnected {
   zk::SessionId session = 0;
   bool resumed = false;  // the same session as before, with its nodes and watches
@@ -91,7 +89,7 @@ class SessionMachine {
   enum class State {
     kNew,
     kResolving,
-    kPausing,     // between two attempts to get a first connection
+    kPausing,     // between two attempts to resolve names or to be given a session
     kConnecting,  // a handle is open and has no session yet
     kConnected,
     kSuspended,  // has a session and no connection
@@ -100,7 +98,7 @@ class SessionMachine {
     kClosed,
   };
 
-  // `servers`: their number. After three failed rounds over them the names are resolved again.
+  // `servers`: their number. After a failed round over them the names are resolved again.
   explicit SessionMachine(int servers) : servers_(servers) {}
 
   // Total: any event may come in any state.
@@ -112,16 +110,13 @@ class SessionMachine {
 
  private:
   class Transition;
-  auto Tie() const {
-    return std::tie(servers_, state_, connected_, handle_open_, session_, failures_);
-  }
+  auto Tie() const { return std::tie(servers_, state_, connected_, handle_open_, session_); }
 
   int servers_;
   State state_ = State::kNew;
   bool connected_ = false;  // also while closing
   bool handle_open_ = false;
   zk::SessionId session_ = 0;
-  int failures_ = 0;  // attempts at a first connection that failed in a row
 
  public:
   friend bool operator==(const SessionMachine& a, const SessionMachine& b) {

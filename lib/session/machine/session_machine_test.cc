@@ -26,35 +26,35 @@ TEST(SessionMachine, ResolvesThenConnectsThenAnnouncesItsSession) {
 
 TEST(SessionMachine, PausesWhenNamesCannotBeResolvedAndTriesAgain) {
   SessionScript s = Resolving();
-  EXPECT_EQ(s.On({event::ResolveFailed{}}), "pause 1");
+  EXPECT_EQ(s.On({event::ResolveFailed{}}), "pause");
   EXPECT_EQ(s.state(), State::kPausing);
   EXPECT_EQ(s.On({event::PauseOver{}}), "resolve");
 }
 
 TEST(SessionMachine, PausesWhenNoHandleCanBeOpened) {
-  EXPECT_EQ(Connecting().On({event::ResolveFailed{}, event::PauseOver{}}), "pause 1 | resolve");
+  EXPECT_EQ(Connecting().On({event::ResolveFailed{}, event::PauseOver{}}), "pause | resolve");
 }
 
-TEST(SessionMachine, PausesLongerWithEachFailureInARow) {
-  EXPECT_EQ(Pausing().On({event::PauseOver{}, event::ResolveFailed{}}), "resolve | pause 2");
+TEST(SessionMachine, PausesAgainWithEachFailureInARow) {
+  EXPECT_EQ(Pausing().On({event::PauseOver{}, event::ResolveFailed{}}), "resolve | pause");
 }
 
-TEST(SessionMachine, ForgetsFailuresOnceConnected) {
-  SessionScript s = After(Pausing(), {event::PauseOver{}, event::Resolved{}, event::Connected{7}});
-  EXPECT_EQ(s.On({event::HandleEnded{kExpired}, event::ResolveFailed{}}),
-            "close handle, expired, resolve | pause 1");
-}
-
-TEST(SessionMachine, ResolvesAgainAfterThreeRoundsWithoutASession) {
+TEST(SessionMachine, ResolvesAgainAfterARoundWithoutASession) {
   SessionScript s = Connecting();
-  EXPECT_EQ(s.On({event::Disconnected{kThreeRounds - 1}}), "");
-  EXPECT_EQ(s.On({event::Disconnected{kThreeRounds}, event::PauseOver{}}),
-            "close handle, pause 1 | resolve");
+  EXPECT_EQ(s.On({event::Disconnected{kRound - 1}}), "");
+  EXPECT_EQ(s.On({event::Disconnected{kRound}}), "close handle, resolve");
+  EXPECT_EQ(s.On({event::Resolved{}}), "open");
+}
+
+TEST(SessionMachine, ARoundOverOneNameIsThreeAttemptsBecauseItMayStandForSeveralServers) {
+  SessionScript s = After({SessionMachine(1)}, {event::Start{}, event::Resolved{}});
+  EXPECT_EQ(s.On({event::Disconnected{1}, event::Disconnected{2}}), " | ");
+  EXPECT_EQ(s.On({event::Disconnected{3}}), "close handle, resolve");
 }
 
 TEST(SessionMachine, PausesWhenItIsTurnedAwayWithoutEverHavingASession) {
   EXPECT_EQ(Connecting().On({event::HandleEnded{kExpired}, event::PauseOver{}}),
-            "close handle, pause 1 | resolve");
+            "close handle, pause | resolve");
 }
 
 // ---- connection and session lost ---------------------------------------------------------------
@@ -80,22 +80,22 @@ TEST(SessionMachine, NeverGivesUpASessionForFailedAttempts) {
 
 TEST(SessionMachine, LooksWhetherTheServersHaveMovedOnceTheyWereSilentForTheTimeout) {
   SessionScript s = Suspended();
-  EXPECT_EQ(s.On({event::Disconnected{kThreeRounds, false}}), "");
-  EXPECT_EQ(s.On({event::Disconnected{kThreeRounds + 1, true}}), "");
-  EXPECT_EQ(s.On({event::Disconnected{2 * kThreeRounds, true}}), "resolve");
+  EXPECT_EQ(s.On({event::Disconnected{kRound, false}}), "");
+  EXPECT_EQ(s.On({event::Disconnected{kRound + 1, true}}), "");
+  EXPECT_EQ(s.On({event::Disconnected{2 * kRound, true}}), "resolve");
   EXPECT_EQ(s.On({event::Resolved{false}, event::ResolveFailed{}}), " | ");
   EXPECT_EQ(s.state(), State::kSuspended);
 }
 
 TEST(SessionMachine, GivesUpASilentSessionWhoseServersHaveMoved) {
-  SessionScript s = After(Suspended(), {event::Disconnected{kThreeRounds, true}});
+  SessionScript s = After(Suspended(), {event::Disconnected{kRound, true}});
   EXPECT_EQ(s.On({event::Resolved{true}}), "close handle, expired, open");
   EXPECT_EQ(s.state(), State::kConnecting);
   EXPECT_EQ(s.machine.session(), 0);
 }
 
 TEST(SessionMachine, KeepsASessionThatCameBackBeforeTheServersWereSeenToHaveMoved) {
-  SessionScript s = After(Suspended(), {event::Disconnected{kThreeRounds, true}});
+  SessionScript s = After(Suspended(), {event::Disconnected{kRound, true}});
   EXPECT_EQ(s.On({event::Connected{7}, event::Resolved{true}}), "connected again 7 | ");
   EXPECT_EQ(s.state(), State::kConnected);
 }

@@ -14,9 +14,7 @@ struct TextOf {
   std::string operator()(const action::Resolve&) const { return "resolve"; }
   std::string operator()(const action::OpenHandle&) const { return "open"; }
   std::string operator()(const action::CloseHandle&) const { return "close handle"; }
-  std::string operator()(const action::StartPause& a) const {
-    return absl::StrCat("pause ", a.attempt);
-  }
+  std::string operator()(const action::StartPause&) const { return "pause"; }
   std::string operator()(const action::AnnounceConnected& a) const {
     return absl::StrCat(a.resumed ? "connected again " : "connected ", a.session);
   }
