@@ -139,6 +139,11 @@ void ContenderRunner::OnConnected() {
   AskVerdict();
 }
 
+void ContenderRunner::OnValidityEnded(bool expired) {
+  if (lease_ == nullptr) return;
+  lease_->OnValidityEnded(expired ? queue::LossReason::kSessionExpired : queue::LossReason::kLapsed);
+}
+
 void ContenderRunner::OnDisconnected() { On(event::Disconnected{}); }
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
 void ContenderRunner::OnLapsed() { On(event::Lapsed{}); }
@@ -231,7 +236,11 @@ void ContenderRunner::CheckDeadline() {
   if (lease_ == nullptr) return;
   const Lease::State state = lease_->state();
   if (state == Lease::State::kReleased) return;  // leaving, and has no deadline any more
-  if (state == Lease::State::kLost) return On(event::Lapsed{});
+  if (state == Lease::State::kLost) {
+    // All leases that end now, and this one's timer is the first to say so, end at the same time.
+    if (!lease_->stop_asked()) session_->AnnounceEnded(/*expired=*/false);
+    return On(event::Lapsed{});
+  }
   core_->reactor()->CallAt(lease_->deadline(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->CheckDeadline();
   });

@@ -35,6 +35,7 @@ class ContenderRunner : public session::SessionListener,
   void Leave(Waiter waiter) override;
   void Verify(Waiter waiter) override;
 
+  void OnValidityEnded(bool expired) override;
   void OnConnected() override;
   void OnDisconnected() override;
   void OnExpired() override;

@@ -67,6 +67,7 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
       servers_(std::move(servers)),
       namespace_(servers_.namespace_root),
       feed_(options_.executor),
+      stops_(std::make_shared<session::StopRequests>(options_.executor)),
       timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)) {}
 
 ClientCore::~ClientCore() = default;
@@ -80,7 +81,7 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
         self->environment_.reactor, self->environment_.factory.get(), self->environment_.resolver,
         session::Session::Options{
             self->servers_, HandleOptionsOf(self->options_),
-            HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root),
+            HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root), self->stops_,
             [core = self.get()](session::Change c) { core->OnChange(c); }});
     self->session_->Start();
   });

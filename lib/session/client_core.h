@@ -19,6 +19,7 @@
 #include "lib/base/process.h"
 #include "lib/session/session.h"
 #include "lib/session/state_feed.h"
+#include "lib/session/stop_requests.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/path.h"
 #include "lib/zk/reactor.h"
@@ -84,6 +85,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const std::shared_ptr<zk::Reactor>& reactor() const { return environment_.reactor; }
   base::BootTime Now() const { return environment_.reactor->Now(); }
   session::StateFeed& feed() { return feed_; }
+  session::StopRequests& stops() { return *stops_; }
   // Why there is no connection yet.
   std::string trouble() const;
   int64_t session_id() const { return session_id_.load(); }
@@ -101,6 +103,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const zk::ServerList servers_;
   const zk::Namespace namespace_;
   session::StateFeed feed_;
+  const std::shared_ptr<session::StopRequests> stops_;
   std::atomic<std::thread::id> reactor_thread_{};
   std::atomic<int64_t> session_id_ = 0;
   std::atomic<int64_t> timeout_ms_ = 0;
