@@ -40,6 +40,9 @@ class Session::HandleListener : public zk::HandleListener {
     if (session_ != nullptr)
       session_->On(event::Disconnected{attempt, session_->SilentForTimeout()});
   }
+  void OnShortage(const absl::Status& why) override {
+    if (session_ != nullptr) session_->Trouble(why);
+  }
   void OnEnded(zk::Code why) override {
     if (session_ != nullptr) session_->On(event::HandleEnded{why});
   }

@@ -32,7 +32,8 @@ class Work : public std::enable_shared_from_this<Work> {
 
   void SendStandby() {
     handing_over = true;
-    executor_->Execute([self = shared_from_this(), begun = begun_.load()] { self->StandBy(begun); });
+    executor_->Execute(
+        [self = shared_from_this(), begun = begun_.load()] { self->StandBy(begun); });
     handing_over = false;
   }
 

@@ -6,17 +6,21 @@
 
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 namespace zkrecipes::zk {
 namespace {
 
 thread_local Outbox* current_outbox = nullptr;
+thread_local int socket_error = 0;
 
 }  // namespace
 
 OutboxScope::OutboxScope(Outbox* outbox) : outer_(current_outbox) { current_outbox = outbox; }
 
 OutboxScope::~OutboxScope() { current_outbox = outer_; }
+
+int TakeSocketError() { return std::exchange(socket_error, 0); }
 
 }  // namespace zkrecipes::zk
 
@@ -32,7 +36,9 @@ ssize_t zkrecipes_hook_send(int fd, const void* bytes, size_t size, int /*flags*
 
 int zkrecipes_hook_socket(int domain, int type, int protocol) {
   if (zkrecipes::zk::current_outbox != nullptr) zkrecipes::zk::current_outbox->Drop();
-  return socket(domain, type | SOCK_CLOEXEC, protocol);
+  const int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+  zkrecipes::zk::socket_error = fd < 0 ? errno : 0;
+  return fd;
 }
 
 void zkrecipes_hook_srandom(unsigned int /*seed*/) {}

@@ -25,6 +25,9 @@ class OutboxScope {
   Outbox* const outer_;
 };
 
+// The errno of the C client's last call of socket on this thread, once; 0 if it succeeded.
+int TakeSocketError();
+
 }  // namespace zkrecipes::zk
 
 // Our copy of the C client calls these instead of libc's send, socket and srandom, and of its own

@@ -36,6 +36,8 @@ class HandleListener {
   // The connection is lost, or a first attempt failed (then it was never connected). The handle
   // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
   virtual void OnDisconnected(int attempt) = 0;
+  // The attempt that ended last failed because this process lacks descriptors or memory.
+  virtual void OnShortage(const absl::Status& /*why*/) {}
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
   // The session's watches on `path` that `event` fires are used up. One call, even for both kinds.
