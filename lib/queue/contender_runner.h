@@ -50,6 +50,8 @@ class ContenderRunner : public session::SessionListener,
   void CheckDeadline();
   void AskVerdict();
   void OnVerdict(queue::Verdict verdict);
+  absl::Status VerifyStatus(absl::StatusCode code, const char* why) const;
+  absl::Status LeaseIsOver() const;
   void On(const queue::Event& event);
   void Act(const queue::action::Send& send);
   void Act(const queue::action::Unwatch& unwatch);
