@@ -163,11 +163,12 @@ TEST_F(LeaseFiguresTest, FourThousandLeasesThatEndAtOnceAreAllToldByAFewThreads)
   all.wait();
   std::sort(told.begin(), told.end());
   const size_t used = std::set(threads.begin(), threads.end()).size();
-  printf("  of %d leases that end at once the first is told %s after the deadline, the median %s, the "
-         "last %s, by %zu thread(s)\n",
-         kLeases, Milliseconds(told[0] - deadline).c_str(),
-         Milliseconds(told[kLeases / 2] - deadline).c_str(),
-         Milliseconds(told.back() - deadline).c_str(), used);
+  printf(
+      "  of %d leases that end at once the first is told %s after the deadline, the median %s, the "
+      "last %s, by %zu thread(s)\n",
+      kLeases, Milliseconds(told[0] - deadline).c_str(),
+      Milliseconds(told[kLeases / 2] - deadline).c_str(),
+      Milliseconds(told.back() - deadline).c_str(), used);
   EXPECT_LE(used, 10u);
   proxy.HoldEverything(false);
 }
