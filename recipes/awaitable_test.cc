@@ -4,7 +4,6 @@
 
 #include "zkrecipes/awaitable.h"
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "gmock/gmock.h"
 
+#include "lib/base/executor_fixture.h"
 #include "testing/detached_coroutine.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
@@ -20,28 +20,11 @@
 namespace zkrecipes::testing {
 namespace {
 
+using base::StepExecutor;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 const char kPath[] = "/locks/ledger";
-
-class StepExecutor : public Executor {
- public:
-  void Execute(absl::AnyInvocable<void() &&> task) override { tasks_.push_back(std::move(task)); }
-  size_t waiting() const { return tasks_.size(); }
-  void RunAll() {
-    while (!tasks_.empty()) {
-      auto task = std::move(tasks_.front());
-      tasks_.pop_front();
-      std::move(task)();
-    }
-  }
-  // What that adds waits for the next call.
-  void DropAll() { std::exchange(tasks_, {}).clear(); }
-
- private:
-  std::deque<absl::AnyInvocable<void() &&>> tasks_;
-};
 
 class AwaitableInMemoryTest : public ::testing::Test {
  protected:

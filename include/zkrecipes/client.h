@@ -84,6 +84,7 @@ class [[nodiscard]] Subscription {
 
 // A connection to an ensemble: a succession of sessions and one I/O thread. Share one per process.
 // Locks keep working across reconnections, and an expired session is replaced automatically.
+// Callbacks take at most 128 threads, for all clients of the process together (executor.h).
 //
 // Thread-safe. Close and the blocking Connect block. A client does not survive fork():
 // in the child every call fails with FailedPrecondition and nothing is sent.
@@ -95,11 +96,13 @@ class Client {
   //                       a server said that does not speak ZooKeeper
   //   Cancelled           by wait.cancel
   //   Unauthenticated     the server refused the credentials
-  //   ResourceExhausted   no thread or file descriptor is available
+  //   ResourceExhausted   no thread or file descriptor is available; the message says what and, of
+  //                       descriptors, the limit. (A client that is connected tries on.)
   // Waits without bound unless `wait` sets one.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
   // Does not block. `done` runs exactly once, on the options' executor, even for an invalid option.
+  // Takes a thread of its own until then.
   static void ConnectAsync(
       ClientOptions options, WaitOptions wait,
       absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&> done);

@@ -30,11 +30,17 @@ struct LeaseMaker;
 //       +-----------+--- lost -> kLost <-----+            final
 //       +-----------+--- Release or destruction -> kReleased
 //
-// Until remaining() runs out, no other contender can have been granted the lock, and lost() fires
-// no later than that, even if this client's server is cut off from its ensemble. This rests on
-// writes that the quorum committed and on two assumptions about machines (lease_options.h): a bound
-// on clock rates, and one on the gap between the leader's pings. The token rests on no assumption:
-// a resource that checks it is safe in any case.
+// Until remaining() runs out, no other contender can have been granted the lock, even if this
+// client's server is cut off from its ensemble. This rests on writes that the quorum committed and on
+// two assumptions about machines (lease_options.h): a bound on clock rates, and one on the gap between
+// the leader's pings. The token rests on no assumption: a resource that checks it is safe in any case.
+//
+// state() and remaining() read the clock, so they are exact. lost() is a notice: it is sent when
+// remaining() runs out, and comes later by the time it takes two threads to wake up and to run the
+// callbacks of the client's other leases that end then. LeaseOptions::slack, which is subtracted from
+// remaining() beforehand, is there for that. Its 10 ms are enough for 4,000 leases with short
+// callbacks, on a machine with a processor to spare; on a busy one, and in a process that is paused,
+// the notice comes later. Ask state() or remaining() before each act that must not come too late.
 //
 //   kUnproven  granted, but not yet known to be safe for any time ahead: remaining() is zero.
 //              Occurs for a moment after a reconnection or idleness, and while the quorum does not
@@ -70,8 +76,9 @@ class [[nodiscard]] Lease {
   // How long from now no other contender can be granted the lock, even if nothing more is heard
   // from the ensemble. Zero while unproven, and once lost or released.
   absl::Duration remaining() const;
-  // Stop is requested once, when the lease is lost or released, from a task of its own on the
-  // client's executor. The stop_token outlives the Lease.
+  // Stop is requested once, when the lease is lost or released, on the client's executor. Leases that
+  // end at once share a task there, but a callback that blocks holds up no other's if the executor has
+  // another thread (executor.h). The stop_token outlives the Lease.
   std::stop_token lost() const;
   // The znode behind the lease, within the client's namespace.
   const std::string& node() const;

@@ -19,8 +19,9 @@ struct LeaseOptions {
   // session timeout plus 100 ms, which is enough if that timeout is two ticks or more. A smaller
   // bound that is known to hold makes leases last longer.
   absl::Duration ping_gap = absl::ZeroDuration();
-  // Subtracted from the deadline: the time it takes to act when the deadline comes.
-  absl::Duration slack = absl::Milliseconds(2);
+  // Subtracted from the deadline: the time it takes to tell all leases of the client that they are
+  // lost (see Lease::lost), and to act on it.
+  absl::Duration slack = absl::Milliseconds(10);
 
   // Acquire returns only once its lease is proven (kHeld). Otherwise the lease may be kUnproven for
   // a moment after a reconnection or idleness, or while the ensemble cannot be reached.
@@ -28,7 +29,7 @@ struct LeaseOptions {
 
   // When a lease ends if its session is not known to have expired.
   enum class EndsAt {
-    kDeadline,  // at the deadline: no other contender can have been granted before lost() fires
+    kDeadline,  // at the deadline: no other contender can have been granted before it
     kExpiry,    // not before the ensemble says so: by then another contender may have held the lock
                 // for a while, so a resource that matters must check the fencing token
   };

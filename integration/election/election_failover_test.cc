@@ -78,9 +78,6 @@ TEST_F(ElectionFailoverTest, AProclamationAmongCandidatesIsTwoRequests) {
 // The leader's last sign of life precedes the kill; its session expires at a tick, and the next leader
 // is told at once.
 TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeadersDeath) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
-#endif
   ForkedChild leader([this](Line& line) {
     auto client = NewClient({.session_timeout = kSession});
     auto lease = Election(client).Campaign({kSoon});

@@ -3,9 +3,15 @@
 // How soon and how far leases are proven, and what that costs.
 
 #include <algorithm>
+#include <deque>
+#include <functional>
 #include <future>
+#include <latch>
 #include <memory>
+#include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -131,6 +137,40 @@ TEST_F(LeaseFiguresTest, BeatsCostAnAcquireNothingThatCanBeMeasured) {
   printf("  acquire and release with ten beats a second: %.2f ms; %.2f of the time without\n",
          absl::ToDoubleMilliseconds(Median(cycles)), ratio);
   EXPECT_LT(ratio, 2);  // generous: the machine may be busy
+}
+
+// How late lost() is when every lease of a client ends at once.
+TEST_F(LeaseFiguresTest, FourThousandLeasesThatEndAtOnceAreAllToldByAFewThreads) {
+  constexpr int kLeases = 4000;
+  TcpProxy proxy(ensemble().server(Follower()));
+  auto client = NewClient({.servers = proxy.address(), .session_timeout = absl::Seconds(10)});
+  std::vector<Lease> leases;
+  for (int i = 0; i < kLeases; ++i) leases.push_back(Acquired(client, absl::StrCat("/m", i)));
+  std::vector<BootTime> told(kLeases);
+  std::vector<std::thread::id> threads(kLeases);
+  std::latch all(kLeases);
+  std::deque<std::stop_callback<std::function<void()>>> callbacks;
+  for (int i = 0; i < kLeases; ++i) {
+    callbacks.emplace_back(leases[i].lost(), [&, i] {
+      told[i] = BootNow();
+      threads[i] = std::this_thread::get_id();
+      all.count_down();
+    });
+  }
+  proxy.HoldEverything(true);
+  absl::SleepFor(absl::Milliseconds(500));
+  const BootTime deadline = BootNow() + leases[0].remaining();
+  all.wait();
+  std::sort(told.begin(), told.end());
+  const size_t used = std::set(threads.begin(), threads.end()).size();
+  printf(
+      "  of %d leases that end at once the first is told %s after the deadline, the median %s, the "
+      "last %s, by %zu thread(s)\n",
+      kLeases, Milliseconds(told[0] - deadline).c_str(),
+      Milliseconds(told[kLeases / 2] - deadline).c_str(),
+      Milliseconds(told.back() - deadline).c_str(), used);
+  EXPECT_LE(used, 10u);
+  proxy.HoldEverything(false);
 }
 
 // ---- How many leases outlive the loss of a connection, a server or the leader ------------------------

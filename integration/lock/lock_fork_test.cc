@@ -112,9 +112,6 @@ TEST_F(LockForkTest, AChildMayUnlockAndDestroyWhatItInheritedAndDisturbsNothing)
 }
 
 TEST_F(LockForkTest, AChildCanContendWithAClientOfItsOwn) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
-#endif
   auto client = NewClient();
   Lease lease = Acquired(client);
   RunInForkedChild([&] {

@@ -242,9 +242,6 @@ TEST_F(LockLossTest, ALeaseThatLapsedWithoutAQuorumStaysLostAndTheLockCanBeHadAg
 class LockPauseTest : public ClientTest {};
 
 TEST_F(LockPauseTest, AStoppedHolderReadsThatItLostInItsFirstCall) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
-#endif
   ForkedChild holder([this](Line& line) {
     auto client = NewClient({.session_timeout = kShortSession});
     const Lease lease = Acquired(client);

@@ -4,12 +4,14 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <deque>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "lib/base/mutex.h"
+#include "lib/base/process.h"
 
 namespace zkrecipes {
 namespace base {
@@ -17,73 +19,138 @@ namespace {
 
 using Task = absl::AnyInvocable<void() &&>;
 
+// Threads that are added one after another: while one is being started no second one is, and the first
+// thing that a new one does is to see whether yet another is needed. So tasks that are over soon share
+// a few threads, however many come at once.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
-  Pool(absl::Duration idle_for, StartThread start)
-      : idle_for_(absl::ToChronoNanoseconds(idle_for)), start_(start) {
-    pthread_sigmask(SIG_BLOCK, nullptr, &makers_signals_);
-  }
+  explicit Pool(const PoolOptions& options)
+      : most_threads_(options.most_threads),
+        idle_for_(absl::ToChronoNanoseconds(options.idle_for)),
+        start_(options.start) {}
 
-  void Execute(Task task) {
+  void Execute(Task task, const sigset_t& signals) {
     {
       MutexLock lock(mutex_);
-      tasks_.push_back(std::move(task));
-      // Every waiting task must have a waiting thread of its own.
-      if (idle_ >= tasks_.size()) {
-        work_.NotifyOne();
-        return;
-      }
+      tasks_.push_back({std::move(task), signals});
+      if (!NeedsThread()) return work_.NotifyOne();
     }
-    try {
-      start_([self = shared_from_this()] { self->Run(); });
-    } catch (const std::system_error&) {  // the task stays in line
-    }
+    Start();
   }
 
  private:
-  void Run() {
-    pthread_sigmask(SIG_SETMASK, &makers_signals_, nullptr);
+  struct Waiting {
     Task task;
-    while (Next(task)) std::exchange(task, nullptr)();
-  }
+    sigset_t signals;
+  };
 
-  // Waits for a task; false when none came for `idle_for_` and this thread should end.
-  bool Next(Task& task) {
-    MutexLock lock(mutex_);
-    if (tasks_.empty()) {
-      ++idle_;
-      const auto until = std::chrono::steady_clock::now() + idle_for_;
-      while (tasks_.empty()) {
-        const auto left = until - std::chrono::steady_clock::now();
-        if (left <= std::chrono::nanoseconds::zero()) break;
-        work_.WaitFor(mutex_, left);
-      }
-      --idle_;
-    }
-    if (tasks_.empty()) return false;
-    task = std::move(tasks_.front());
-    tasks_.pop_front();
+  // True if the caller has to start one: every waiting task must have a waiting thread of its own, or
+  // one that is being started.
+  bool NeedsThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (starting_ || idle_ >= tasks_.size() || threads_ == most_threads_) return false;
+    starting_ = true;
+    ++threads_;
     return true;
   }
 
+  void Start() {
+    try {
+      start_([self = shared_from_this()] { self->Run(); });
+    } catch (const std::system_error&) {  // the task stays in line
+      MutexLock lock(mutex_);
+      starting_ = false;
+      --threads_;
+    }
+  }
+
+  void Run() {
+    Waiting next;
+    for (bool first = true; Next(next, first); first = false) {
+      pthread_sigmask(SIG_SETMASK, &next.signals, nullptr);
+      std::exchange(next.task, nullptr)();
+    }
+  }
+
+  bool Next(Waiting& next, bool first) {
+    bool more = false;
+    {
+      MutexLock lock(mutex_);
+      if (first) starting_ = false;
+      if (!AwaitTask()) {
+        --threads_;
+        return false;
+      }
+      next = std::move(tasks_.front());
+      tasks_.pop_front();
+      more = NeedsThread();
+    }
+    if (more) Start();
+    return true;
+  }
+
+  // False when none came for `idle_for_`.
+  bool AwaitTask() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!tasks_.empty()) return true;
+    ++idle_;
+    const auto until = std::chrono::steady_clock::now() + idle_for_;
+    while (tasks_.empty()) {
+      const auto left = until - std::chrono::steady_clock::now();
+      if (left <= std::chrono::nanoseconds::zero()) break;
+      work_.WaitFor(mutex_, left);
+    }
+    --idle_;
+    return !tasks_.empty();
+  }
+
+  const size_t most_threads_;
   const std::chrono::nanoseconds idle_for_;
   const StartThread start_;
-  sigset_t makers_signals_;
   Mutex mutex_;
   CondVar work_;
-  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
-  size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<Waiting> tasks_ ABSL_GUARDED_BY(mutex_);
+  size_t threads_ ABSL_GUARDED_BY(mutex_) = 0;  // also the one that is being started
+  size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;     // wait for a task
+  bool starting_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-class GrowingExecutor : public Executor {
+// A maker's view of a pool: its tasks run with the maker's signal mask.
+class PoolExecutor : public Executor {
  public:
-  GrowingExecutor(absl::Duration idle_for, StartThread start)
-      : pool_(std::make_shared<Pool>(idle_for, start)) {}
-  void Execute(Task task) override { pool_->Execute(std::move(task)); }
+  explicit PoolExecutor(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {
+    pthread_sigmask(SIG_BLOCK, nullptr, &signals_);
+  }
+  void Execute(Task task) override { pool_->Execute(std::move(task), signals_); }
 
  private:
   const std::shared_ptr<Pool> pool_;
+  sigset_t signals_;
 };
+
+std::shared_ptr<Pool> NewPool(PoolOptions options) {
+  if (options.start == nullptr) {
+    options.start = [](std::function<void()> run) { std::thread(run).detach(); };
+  }
+  return std::make_shared<Pool>(options);
+}
+
+// Never destroyed: a thread may outlive the end of main. A forked child, which has none of the threads,
+// makes its own, and keeps its parent's reachable.
+struct SharedPools {
+  const HomeProcess home;
+  const std::shared_ptr<Pool> callbacks = NewPool({});
+  const std::shared_ptr<Pool> notices = NewPool({});
+  const SharedPools* parents = nullptr;
+};
+
+const SharedPools& PoolsOfThisProcess() {
+  static std::atomic<const SharedPools*> current{nullptr};
+  const SharedPools* pools = current.load();
+  if (pools != nullptr && pools->home.IsThisProcess()) return *pools;
+  const auto* const mine = new SharedPools{.parents = pools};
+  if (current.compare_exchange_strong(pools, mine)) return *mine;
+  delete mine;  // another thread was first
+  return *pools;
+}
 
 class Inline : public Executor {
  public:
@@ -92,9 +159,13 @@ class Inline : public Executor {
 
 }  // namespace
 
-std::shared_ptr<Executor> NewGrowingExecutor(absl::Duration idle_for, StartThread start) {
-  if (start == nullptr) start = [](std::function<void()> run) { std::thread(run).detach(); };
-  return std::make_shared<GrowingExecutor>(idle_for, start);
+std::shared_ptr<Executor> NewGrowingExecutor(const PoolOptions& options) {
+  return std::make_shared<PoolExecutor>(NewPool(options));
+}
+
+std::shared_ptr<Executor> SharedExecutor(Line line) {
+  const SharedPools& pools = PoolsOfThisProcess();
+  return std::make_shared<PoolExecutor>(line == Line::kNotices ? pools.notices : pools.callbacks);
 }
 
 }  // namespace base

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_BASE_EXECUTOR_H_
 #define ZKRECIPES_LIB_BASE_EXECUTOR_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -12,19 +13,31 @@
 
 namespace zkrecipes::base {
 
-// The library's own executor: a task never waits behind another one, because a thread is added
-// whenever none is idle. Idle threads end after `idle_for`. Thread-safe; Execute never blocks on
-// a task. Threads are detached and share the executor's state, so destroying it from one of its own
-// tasks is fine; tasks already handed over still run.
+// Starts a thread that runs its argument, or throws std::system_error.
+using StartThread = void (*)(std::function<void()> run);
+
+struct PoolOptions {
+  size_t most_threads = 64;
+  absl::Duration idle_for = absl::Seconds(5);  // then an idle thread ends
+  StartThread start = nullptr;                 // for tests
+};
+
+// The library's own executor: a thread is added whenever none is idle, so that a task never waits
+// behind another one, until there are `most_threads`; from then on tasks wait in line. Thread-safe;
+// Execute never blocks on a task. Threads are detached and share the pool, so destroying the executor
+// from one of its own tasks is fine; tasks already handed over still run.
 //
-// Its threads have the signal mask of the thread that made it, though Execute is called by the I/O
+// Its tasks have the signal mask of the thread that made it, though Execute is called by the I/O
 // thread, which blocks all signals: what a task starts must not be deaf to SIGTERM. When no thread can
 // be started, a task runs as soon as another one has ended, or with the next that is handed over.
-//
-// `start`: starts a thread that runs its argument, or throws std::system_error. For tests.
-using StartThread = void (*)(std::function<void()> run);
-std::shared_ptr<Executor> NewGrowingExecutor(absl::Duration idle_for = absl::Seconds(5),
-                                             StartThread start = nullptr);
+std::shared_ptr<Executor> NewGrowingExecutor(const PoolOptions& options = {});
+
+// The same, over one of the two pools that all clients of this process share.
+enum class Line {
+  kCallbacks,
+  kNotices,  // that leases are lost: these must not wait behind callbacks, which may hold the leases
+};
+std::shared_ptr<Executor> SharedExecutor(Line line);
 
 }  // namespace zkrecipes::base
 

@@ -83,7 +83,7 @@ void ContenderRunner::Verify(Waiter waiter) {
   core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) {
     self->verifications_.push_back(waiter);
     if (self->lease_ == nullptr) {
-      return Answer(self->verifications_, absl::AbortedError("verify: the lease is over"));
+      return Answer(self->verifications_, self->LeaseIsOver());
     }
     self->AskVerdict();
   });
@@ -99,24 +99,30 @@ void ContenderRunner::AskVerdict() {
                     [self = self_](queue::Verdict verdict) { self->OnVerdict(verdict); });
 }
 
+absl::Status ContenderRunner::VerifyStatus(absl::StatusCode code, const char* why) const {
+  return absl::Status(code, absl::StrCat("verify ", acquisition_->path(), ": ", why));
+}
+
+absl::Status ContenderRunner::LeaseIsOver() const {
+  return VerifyStatus(absl::StatusCode::kAborted, "the lease is over");
+}
+
 void ContenderRunner::OnVerdict(queue::Verdict verdict) {
   if (lease_ == nullptr) return;  // answered
-  const auto status = [this](absl::StatusCode code, const char* why) {
-    return absl::Status(code, absl::StrCat("verify ", acquisition_->path(), ": ", why));
-  };
   switch (verdict) {
     case queue::Verdict::kThere:
       Answer(verifying_, absl::OkStatus());
       break;
     case queue::Verdict::kGone:
-      Answer(verifying_, status(absl::StatusCode::kAborted, "its node is gone"));
+      Answer(verifying_, VerifyStatus(absl::StatusCode::kAborted, "its node is gone"));
       return On(event::NodeGone{});
     case queue::Verdict::kUnknown:
       if (!session_->connected()) {  // asked again by OnConnected
         verifications_.insert(verifications_.end(), verifying_.begin(), verifying_.end());
         return verifying_.clear();
       }
-      Answer(verifying_, status(absl::StatusCode::kUnavailable, "the ensemble did not answer"));
+      Answer(verifying_,
+             VerifyStatus(absl::StatusCode::kUnavailable, "the ensemble did not answer"));
       break;
   }
   AskVerdict();
@@ -137,6 +143,12 @@ void ContenderRunner::OnConnected() {
   const uint64_t high = core_->reactor()->Random();
   On(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
   AskVerdict();
+}
+
+void ContenderRunner::OnValidityEnded(bool expired) {
+  if (lease_ == nullptr) return;
+  lease_->OnValidityEnded(expired ? queue::LossReason::kSessionExpired
+                                  : queue::LossReason::kLapsed);
 }
 
 void ContenderRunner::OnDisconnected() { On(event::Disconnected{}); }
@@ -233,7 +245,11 @@ void ContenderRunner::CheckDeadline() {
   if (lease_ == nullptr) return;
   const Lease::State state = lease_->state();
   if (state == Lease::State::kReleased) return;  // leaving, and has no deadline any more
-  if (state == Lease::State::kLost) return On(event::Lapsed{});
+  if (state == Lease::State::kLost) {
+    // All leases that end now, and this one's timer is the first to say so, end at the same time.
+    if (!lease_->stop_asked()) session_->AnnounceEnded(/*expired=*/false);
+    return On(event::Lapsed{});
+  }
   core_->reactor()->CallAt(lease_->deadline(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->CheckDeadline();
   });
@@ -270,8 +286,7 @@ void ContenderRunner::Act(const action::Finished& finished) {
   }
   Answer(releases_, finished.outcome == Outcome::kLost ? why : absl::OkStatus());
   for (auto* waiting : {&verifying_, &verifications_}) {
-    Answer(*waiting, absl::AbortedError(
-                         absl::StrCat("verify ", acquisition_->path(), ": the lease is over")));
+    Answer(*waiting, LeaseIsOver());
   }
   node_bytes_ = {};
   own_watch_bytes_ = {};

@@ -36,6 +36,7 @@ class ContenderRunner : public session::SessionListener,
   void Leave(Waiter waiter) override;
   void Verify(Waiter waiter) override;
 
+  void OnValidityEnded(bool expired) override;
   void OnConnected() override;
   void OnDisconnected() override;
   void OnExpired() override;
@@ -50,6 +51,8 @@ class ContenderRunner : public session::SessionListener,
   void CheckDeadline();
   void AskVerdict();
   void OnVerdict(queue::Verdict verdict);
+  absl::Status VerifyStatus(absl::StatusCode code, const char* why) const;
+  absl::Status LeaseIsOver() const;
   void On(const queue::Event& event);
   void Act(const queue::action::Send& send);
   void Act(const queue::action::Unwatch& unwatch);

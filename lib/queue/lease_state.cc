@@ -161,6 +161,16 @@ void LeaseState::OnLost(queue::LossReason why) {
   RequestStop();
 }
 
+// A lease that was lost before keeps its reason.
+void LeaseState::OnValidityEnded(queue::LossReason why) {
+  {
+    base::MutexLock lock(mutex_);
+    if (stop_asked_ || StateLocked() != Lease::State::kLost) return;
+    why_ = why;
+  }
+  RequestStop();
+}
+
 Lease::State LeaseState::OnClosed() {
   const Lease::State before = End(Phase::kLost, queue::LossReason::kClientClosed);
   RequestStop();
@@ -173,6 +183,11 @@ std::stop_token LeaseState::lost() {
   return lost_.get_token();
 }
 
+bool LeaseState::stop_asked() {
+  base::MutexLock lock(mutex_);
+  return stop_asked_;
+}
+
 void LeaseState::RequestStop() {
   {
     base::MutexLock lock(mutex_);
@@ -182,8 +197,7 @@ void LeaseState::RequestStop() {
       return;
     }
   }
-  // In a task of its own: a callback that the user registered with the token may block.
-  core_->executor()->Execute([lost = lost_]() mutable { lost.request_stop(); });
+  core_->stops().Add(lost_);
 }
 
 }  // namespace zkrecipes::internal

@@ -50,6 +50,8 @@ class LeaseState {
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
 
+  bool stop_asked();
+
   // OK, or Aborted if the lease is lost or released; the message says why `operation` failed.
   absl::Status CheckAlive(const char* operation);
   absl::Status Verify(const WaitOptions& wait);
@@ -59,6 +61,7 @@ class LeaseState {
 
   // Called by the contender, on the reactor.
   void OnLost(queue::LossReason why);
+  void OnValidityEnded(queue::LossReason why);  // OnLost follows
   Lease::State OnClosed();  // the client is being closed: it is lost; returns the state before
 
   ClientCore& core() { return *core_; }

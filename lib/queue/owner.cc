@@ -17,9 +17,17 @@ bool ShownAsRawId(Dialect dialect, Mode mode) {
   return dialect == Dialect::kKazoo || mode == Mode::kLeader;
 }
 
+// Keeps the members of one object. What a stranger nests in them, or around them, is not built: the
+// library takes milliseconds to build and to destroy what 4 kB of brackets say.
+bool MembersOnly(int depth, json::parse_event_t event, const json& /*parsed*/) {
+  using Event = json::parse_event_t;
+  if (depth == 0) return event == Event::object_start || event == Event::object_end;
+  return depth == 1 && (event == Event::key || event == Event::value);
+}
+
 json Parse(Mode mode, const std::string& data) {
   if (mode == Mode::kLeader) return nullptr;
-  return json::parse(data, nullptr, /*allow_exceptions=*/false);
+  return json::parse(data, MembersOnly, /*allow_exceptions=*/false);
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <ctime>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -54,6 +57,26 @@ TEST(Owner, ThatIsJsonOfAnotherShapeLosesOnlyWhatDoesNotFit) {
   ExpectOwner(Read(R"({"id":7,"host":"db7","pid":"x","more":[]})"),
               {.id = "", .host = "db7", .pid = 0});
   ExpectOwner(Read("{}"), {});
+}
+
+TEST(Owner, KeepsItsMembersBesideNestedOnes) {
+  ExpectOwner(Read(R"({"a":{"id":"x","b":[{"host":"y"}]},"id":"backup","host":"db7","pid":4711})"),
+              kNamed);
+  EXPECT_EQ(TokenIn(Mode::kShared, R"({"a":{"token":1},"token":2,"b":[3]})"), 2);
+}
+
+// Ten times as much takes ten times as long, not a hundred times.
+TEST(Owner, ThatAStrangerNestsDeeplyCostsNoMoreForEachLevel) {
+  const auto cost = [](size_t depth) {
+    clock_t least = std::numeric_limits<clock_t>::max();
+    for (int run = 0; run < 5; ++run) {
+      const clock_t began = clock();
+      EXPECT_EQ(Read(std::string(depth, '[')).host, "");
+      least = std::min(least, clock() - began);
+    }
+    return static_cast<double>(least);
+  };
+  EXPECT_LT(cost(100000), 40 * cost(10000));
 }
 
 TEST(Owner, OfALeaderIsTheFirstLineEvenIfItLooksLikeJson) {

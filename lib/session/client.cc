@@ -3,6 +3,8 @@
 #include "zkrecipes/client.h"
 
 #include <stop_token>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -55,16 +57,28 @@ absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
 }
 
 void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone done) {
+  struct Call {
+    ClientOptions options;
+    WaitOptions wait;
+    std::shared_ptr<Executor> executor;
+    ConnectDone done;
+    void Answer(absl::StatusOr<std::shared_ptr<Client>> client) {
+      executor->Execute([done = std::move(done), client = std::move(client)]() mutable {
+        std::move(done)(std::move(client));
+      });
+    }
+  };
   std::shared_ptr<Executor> executor = options.executor;
-  if (executor == nullptr) executor = base::NewGrowingExecutor();
+  if (executor == nullptr) executor = base::SharedExecutor(base::Line::kCallbacks);
+  const auto call = std::make_shared<Call>(
+      Call{std::move(options), std::move(wait), std::move(executor), std::move(done)});
   // Waiting takes a thread of its own: connecting is rare, and this needs no second implementation.
-  base::NewGrowingExecutor()->Execute([executor, options = std::move(options),
-                                       wait = std::move(wait), done = std::move(done)]() mutable {
-    auto client = Connect(std::move(options), wait);
-    executor->Execute([done = std::move(done), client = std::move(client)]() mutable {
-      std::move(done)(std::move(client));
-    });
-  });
+  try {
+    std::thread([call] { call->Answer(Connect(std::move(call->options), call->wait)); }).detach();
+  } catch (const std::system_error& error) {
+    call->Answer(absl::ResourceExhaustedError(
+        absl::StrCat("cannot start a thread to connect: ", error.what())));
+  }
 }
 
 Client::Client(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}

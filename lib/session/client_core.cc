@@ -56,17 +56,23 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
 
 std::shared_ptr<ClientCore> ClientCore::CreateIn(Environment environment, ClientOptions options,
                                                  zk::ServerList servers) {
-  if (options.executor == nullptr) options.executor = base::NewGrowingExecutor();
-  return std::shared_ptr<ClientCore>(
-      new ClientCore(std::move(environment), std::move(options), std::move(servers)));
+  std::shared_ptr<Executor> notices = options.executor;
+  if (options.executor == nullptr) {
+    options.executor = base::SharedExecutor(base::Line::kCallbacks);
+    notices = base::SharedExecutor(base::Line::kNotices);
+  }
+  return std::shared_ptr<ClientCore>(new ClientCore(std::move(environment), std::move(options),
+                                                    std::move(servers), std::move(notices)));
 }
 
-ClientCore::ClientCore(Environment environment, ClientOptions options, zk::ServerList servers)
+ClientCore::ClientCore(Environment environment, ClientOptions options, zk::ServerList servers,
+                       std::shared_ptr<Executor> notices)
     : environment_(std::move(environment)),
       options_(std::move(options)),
       servers_(std::move(servers)),
       namespace_(servers_.namespace_root),
       feed_(options_.executor),
+      stops_(std::make_shared<session::StopRequests>(std::move(notices))),
       timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)) {}
 
 ClientCore::~ClientCore() = default;
@@ -80,7 +86,7 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
         self->environment_.reactor, self->environment_.factory.get(), self->environment_.resolver,
         session::Session::Options{
             self->servers_, HandleOptionsOf(self->options_),
-            HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root),
+            HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root), self->stops_,
             [core = self.get()](session::Change c) { core->OnChange(c); }});
     self->session_->Start();
   });
@@ -95,7 +101,10 @@ void ClientCore::OnChange(session::Change change) {
   }
   if (const auto state = StateAfter(change)) feed_.Publish(*state);
   if (change == session::Change::kConnected) ReportConnected(absl::OkStatus());
-  if (change == session::Change::kFailed) ReportConnected(session_->trouble());
+  // What this process lacks does not come by waiting: whoever waits for the first session is told.
+  const bool hopeless =
+      change == session::Change::kFailed || absl::IsResourceExhausted(session_->trouble());
+  if (hopeless) ReportConnected(session_->trouble());
   if (change == session::Change::kClosed) {
     ReportConnected(absl::FailedPreconditionError("the client is closed"));
   }
@@ -115,8 +124,23 @@ void ClientCore::Post(WithSession task) {
       });
       return;
     }
+    late_.push_back(std::move(task));
+    if (std::exchange(late_has_runner_, true)) return;
   }
-  std::move(task)(nullptr);
+  RunLate();
+}
+
+void ClientCore::RunLate() {
+  for (WithSession task; TakeLate(task);) std::exchange(task, nullptr)(nullptr);
+}
+
+bool ClientCore::TakeLate(WithSession& task) {
+  base::MutexLock lock(mutex_);
+  late_has_runner_ = !late_.empty();
+  if (!late_has_runner_) return false;
+  task = std::move(late_.front());
+  late_.pop_front();
+  return true;
 }
 
 void ClientCore::Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
@@ -144,6 +168,11 @@ void ClientCore::OnClosed(absl::Status status) {
       self->closed_ = true;
       self->close_status_ = status;
       waiters.swap(self->close_waiters_);
+      // Behind all that was posted before.
+      self->environment_.reactor->Post([self] {
+        self->RunLate();
+        self->reactor_thread_.store({});  // another thread may get its number
+      });
     }
     std::move(self->environment_.stop)();
     for (const auto& waiter : waiters) waiter->Set(status);

@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_SESSION_CLIENT_CORE_H_
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -19,6 +20,7 @@
 #include "lib/base/process.h"
 #include "lib/session/session.h"
 #include "lib/session/state_feed.h"
+#include "lib/session/stop_requests.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/path.h"
 #include "lib/zk/reactor.h"
@@ -55,8 +57,9 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // `connected` runs once, on the reactor: OK, or why there never will be a session.
   void Start(absl::AnyInvocable<void(absl::Status) &&> connected);
 
-  // Runs `task` exactly once: on the reactor with the session, or with null, perhaps inline, once
-  // the client is closed.
+  // Runs `task` exactly once: on the reactor with the session, or with null once the client is closed.
+  // That is when the reactor's last task has begun, and from then on inline or on a thread that posts
+  // at the same time. Always one task after another, in the order of posting.
   void Post(WithSession task);
 
   // Starts closing, once. `closed` gets the outcome, even if that has long been known.
@@ -84,16 +87,21 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const std::shared_ptr<zk::Reactor>& reactor() const { return environment_.reactor; }
   base::BootTime Now() const { return environment_.reactor->Now(); }
   session::StateFeed& feed() { return feed_; }
+  session::StopRequests& stops() { return *stops_; }
   // Why there is no connection yet.
   std::string trouble() const;
   int64_t session_id() const { return session_id_.load(); }
   absl::Duration session_timeout() const { return absl::Milliseconds(timeout_ms_.load()); }
 
  private:
-  ClientCore(Environment environment, ClientOptions options, zk::ServerList servers);
+  // `notices`: where leases' lost() are requested to stop.
+  ClientCore(Environment environment, ClientOptions options, zk::ServerList servers,
+             std::shared_ptr<Executor> notices);
   void OnChange(session::Change change);
   void OnClosed(absl::Status status);
   void ReportConnected(absl::Status status);
+  void RunLate();
+  bool TakeLate(WithSession& task);
 
   const base::HomeProcess home_;
   Environment environment_;
@@ -101,6 +109,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const zk::ServerList servers_;
   const zk::Namespace namespace_;
   session::StateFeed feed_;
+  const std::shared_ptr<session::StopRequests> stops_;
   std::atomic<std::thread::id> reactor_thread_{};
   std::atomic<int64_t> session_id_ = 0;
   std::atomic<int64_t> timeout_ms_ = 0;
@@ -111,7 +120,10 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   bool close_begun_ = false;
 
   mutable base::Mutex mutex_;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the reactor takes no more tasks
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;           // the reactor takes no more tasks
+  std::deque<WithSession> late_ ABSL_GUARDED_BY(mutex_);  // posted since then
+  // A thread runs them now, or will: at first the reactor's.
+  bool late_has_runner_ ABSL_GUARDED_BY(mutex_) = true;
   absl::Status close_status_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<base::OneShot<absl::Status>>> close_waiters_ ABSL_GUARDED_BY(mutex_);
   std::string trouble_ ABSL_GUARDED_BY(mutex_) = "the servers' names are not resolved yet";

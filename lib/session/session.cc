@@ -156,6 +156,7 @@ void Session::Act(const action::AnnounceDisconnected&) {
 void Session::Act(const action::AnnounceExpired&) {
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
+  AnnounceEnded(/*expired=*/true);
   options_.handle.pace = {};  // a server has answered, and there is a new beginning
   watchers_.Clear();
   left_behind_.clear();
@@ -173,7 +174,10 @@ void Session::Act(const action::AnnounceFailed& failed) {
 void Session::Act(const action::Drain&) {
   closing_ = true;
   heartbeat_.Stop();  // otherwise there would always be a request to wait for
-  ForEachListener([](SessionListener* listener) { listener->OnClosing(); });
+  {
+    const StopRequests::Batch batch(*options_.stops);
+    ForEachListener([](SessionListener* listener) { listener->OnClosing(); });
+  }
   reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
                      if (!drained_) On(event::Drained{});
                    }));
@@ -218,6 +222,7 @@ void Session::Join(SessionListener* listener) {
 
 void Session::Part(SessionListener* listener) {
   std::erase(listeners_, listener);
+  ++parted_;
   UpdateNeedForProof();
   CheckDrained();
 }
@@ -232,9 +237,19 @@ void Session::UpdateNeedForProof() {
 template <typename F>
 void Session::ForEachListener(F f) {
   const std::vector<SessionListener*> now = listeners_;
+  const int parted = parted_;
+  const auto is_there = [&](SessionListener* listener) {
+    return parted == parted_ ||
+           std::find(listeners_.begin(), listeners_.end(), listener) != listeners_.end();
+  };
   for (SessionListener* listener : now) {
-    if (std::find(listeners_.begin(), listeners_.end(), listener) != listeners_.end()) f(listener);
+    if (is_there(listener)) f(listener);
   }
+}
+
+void Session::AnnounceEnded(bool expired) {
+  const StopRequests::Batch batch(*options_.stops);
+  for (SessionListener* listener : listeners_) listener->OnValidityEnded(expired);
 }
 
 void Session::CheckDrained() {
@@ -255,6 +270,7 @@ void Session::OnProven() {
 }
 
 void Session::OnLapsed() {
+  AnnounceEnded(/*expired=*/false);
   ForEachListener([](SessionListener* listener) { listener->OnLapsed(); });
 }
 

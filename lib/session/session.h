@@ -15,6 +15,7 @@
 #include "lib/session/heartbeat.h"
 #include "lib/session/machine/session_machine.h"
 #include "lib/session/path_budget.h"
+#include "lib/session/stop_requests.h"
 #include "lib/session/watchers.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
@@ -29,6 +30,10 @@ class SessionListener {
   virtual ~SessionListener() = default;
   // False if it does not need the session to be proven alive.
   virtual bool NeedsProof() const { return true; }
+  // Leases granted in the current validity are over by now. Comes before OnExpired and OnLapsed, to
+  // all listeners before any of them does more: only what must happen in time belongs here. It must
+  // not join, part or send.
+  virtual void OnValidityEnded(bool /*expired*/) {}
   virtual void OnConnected() = 0;     // see Session::id()
   virtual void OnDisconnected() = 0;  // connection lost; the session may live
   virtual void OnExpired() = 0;       // the session has ended, with its nodes and watches
@@ -49,6 +54,7 @@ class Session : private Heartbeat::Owner {
     zk::ServerList servers;
     zk::HandleOptions handle;  // `servers`, `pace` and `seed` in it are filled in here
     Heartbeat::Options heartbeat;
+    std::shared_ptr<StopRequests> stops;
     absl::AnyInvocable<void(Change)> on_change;
   };
 
@@ -64,6 +70,8 @@ class Session : private Heartbeat::Owner {
 
   void Join(SessionListener* listener);  // OnFailed, OnClosing or OnConnected may come at once
   void Part(SessionListener* listener);
+  // Tells every listener of OnValidityEnded, in one batch of stop requests.
+  void AnnounceEnded(bool expired);
 
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
@@ -140,6 +148,7 @@ class Session : private Heartbeat::Owner {
   Heartbeat heartbeat_;
 
   std::vector<SessionListener*> listeners_;  // in the order of joining
+  int parted_ = 0;                           // how many have left
   Watchers watchers_;
   std::set<zk::Watch> left_behind_;  // unwanted, and perhaps still on the server
   PathBudget ephemeral_budget_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <future>
 #include <optional>
 #include <thread>
@@ -15,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/base/executor.h"
+#include "lib/base/executor_fixture.h"
 
 namespace zkrecipes::session {
 namespace {
@@ -23,32 +23,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using enum ClientState;
 
-// Runs what it has when told to.
-class ManualExecutor : public Executor {
- public:
-  void Execute(absl::AnyInvocable<void() &&> task) override { tasks_.push_back(std::move(task)); }
-  // How many tasks there were.
-  int RunAll() {
-    int ran = 0;
-    for (; !tasks_.empty(); ++ran) {
-      auto task = std::move(tasks_.front());
-      tasks_.pop_front();
-      std::move(task)();
-    }
-    return ran;
-  }
-
- private:
-  std::deque<absl::AnyInvocable<void() &&>> tasks_;
-};
-
 class StateFeedTest : public ::testing::Test {
  protected:
   auto Recorder() {
     return [this](ClientState state) { seen_.push_back(state); };
   }
 
-  const std::shared_ptr<ManualExecutor> executor_ = std::make_shared<ManualExecutor>();
+  const std::shared_ptr<base::StepExecutor> executor_ = std::make_shared<base::StepExecutor>();
   StateFeed feed_{executor_};
   std::vector<ClientState> seen_;
 };

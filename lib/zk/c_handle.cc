@@ -13,6 +13,7 @@
 
 #include "lib/base/die.h"
 #include "lib/zk/c_client.h"
+#include "lib/zk/shortage.h"
 
 namespace zkrecipes::zk {
 namespace {
@@ -34,9 +35,8 @@ void ConfigureCClient() {
 }
 
 absl::Status OpenError(int error) {
-  const std::string message = absl::StrCat("zookeeper_init: ", strerror(error));
-  const bool exhausted = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
-  return exhausted ? absl::ResourceExhaustedError(message) : absl::InternalError(message);
+  if (IsShortage(error)) return Shortage("zookeeper_init", error);
+  return absl::InternalError(absl::StrCat("zookeeper_init: ", strerror(error)));
 }
 
 }  // namespace
@@ -136,6 +136,9 @@ void CHandle::Failed(bool was_connected) {
   const base::BootTime now = reactor_->Now();
   const absl::Duration took = was_connected ? absl::ZeroDuration() : now - attempt_began_;
   pace_.Failed(PaceTerms(), now, took, reactor_->Random());
+  if (const int error = TakeSocketError(); IsShortage(error)) {
+    listener_->OnTrouble(Shortage("socket", error));
+  }
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
 }

@@ -6,17 +6,21 @@
 
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 namespace zkrecipes::zk {
 namespace {
 
 thread_local Boxes* current = nullptr;
+thread_local int socket_error = 0;
 
 }  // namespace
 
 BoxScope::BoxScope(Boxes* boxes) : outer_(current) { current = boxes; }
 
 BoxScope::~BoxScope() { current = outer_; }
+
+int TakeSocketError() { return std::exchange(socket_error, 0); }
 
 }  // namespace zkrecipes::zk
 
@@ -44,11 +48,13 @@ ssize_t zkrecipes_hook_recv(int fd, void* bytes, size_t size, int /*flags*/) {
 }
 
 int zkrecipes_hook_socket(int domain, int type, int protocol) {
-  if (current != nullptr) {
-    current->in.Drop();
-    current->out.Drop();
+  if (zkrecipes::zk::current != nullptr) {
+    zkrecipes::zk::current->in.Drop();
+    zkrecipes::zk::current->out.Drop();
   }
-  return socket(domain, type | SOCK_CLOEXEC, protocol);
+  const int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+  zkrecipes::zk::socket_error = fd < 0 ? errno : 0;
+  return fd;
 }
 
 void zkrecipes_hook_srandom(unsigned int /*seed*/) {}

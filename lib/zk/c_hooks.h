@@ -32,6 +32,9 @@ class BoxScope {
   Boxes* const outer_;
 };
 
+// The errno of the C client's last call of socket on this thread, once; 0 if it succeeded.
+int TakeSocketError();
+
 }  // namespace zkrecipes::zk
 
 // Our copy of the C client calls these instead of libc's send, recv, socket and srandom, and of its own

@@ -39,7 +39,8 @@ class HandleListener {
   // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
   virtual void OnDisconnected(int attempt) = 0;
   // Why the connection or the attempt that ended last failed, where that is known. Unavailable: what
-  // the server sent is no answer ("127.0.0.1:25 does not speak ZooKeeper: ...").
+  // the server sent is no answer ("127.0.0.1:25 does not speak ZooKeeper: ..."). ResourceExhausted:
+  // this process lacks descriptors or memory.
   virtual void OnTrouble(const absl::Status& /*why*/) {}
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;

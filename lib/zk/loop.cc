@@ -26,6 +26,7 @@
 #include "lib/zk/alarm.h"
 #include "lib/zk/c_client.h"
 #include "lib/zk/pollable.h"
+#include "lib/zk/shortage.h"
 #include "lib/zk/timer_queue.h"
 
 namespace zkrecipes::zk {
@@ -155,6 +156,7 @@ void LoopImpl::Round() {
   const int ready = poll(polls_.data(), polls_.size(), GoToSleep() ? timeout : 0);
   Awake();
   RunPosted();
+  if (stopped_) return;
   RunDueTimers();
   if (ready > 0) Ready();
 }
@@ -220,8 +222,7 @@ void LoopImpl::Ready() {
 absl::StatusOr<std::shared_ptr<Loop>> Loop::Start() {
   auto loop = std::make_shared<LoopImpl>();
   if (!loop->ok()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot make the I/O loop's descriptors: ", strerror(errno)));
+    return Shortage("cannot make the I/O loop's descriptors", errno);
   }
   try {
     const BlockSignals block;

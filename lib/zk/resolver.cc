@@ -23,6 +23,7 @@
 #include "absl/strings/string_view.h"
 
 #include "lib/base/random.h"
+#include "lib/zk/shortage.h"
 
 namespace zkrecipes::zk {
 namespace {
@@ -77,6 +78,9 @@ absl::StatusOr<NumericServers> LookUp(const std::vector<ServerAddress>& servers)
     Append(list, result);
   }
   if (!result.empty()) return result;
+  if (const int error = SocketShortage(); error != 0) {
+    return Shortage("resolve the servers' names", error);
+  }
   return absl::UnavailableError(
       absl::StrCat("no server's name could be resolved (", absl::StrJoin(failures, "; "), ")"));
 }
@@ -100,9 +104,9 @@ class GetaddrinfoResolver : public Resolver {
       }).detach();
     } catch (const std::system_error& error) {
       Finish(std::move(*shared_done),
-             absl::UnavailableError(absl::StrCat("cannot start a thread to resolve the servers' "
-                                                 "names: ",
-                                                 error.what())));
+             absl::ResourceExhaustedError(absl::StrCat("cannot start a thread to resolve the "
+                                                       "servers' names: ",
+                                                       error.what())));
     }
   }
 };

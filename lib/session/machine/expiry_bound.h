@@ -17,7 +17,7 @@ namespace zkrecipes::session {
 struct ExpiryMargins {
   double clock_rate_bound = 0.1;
   absl::Duration ping_gap;  // between two pings of the leader; zero: see ExpiryBound::PingGap
-  absl::Duration slack = absl::Milliseconds(2);
+  absl::Duration slack = absl::Milliseconds(10);
 
   // How much of a session timeout, counted from a touch, this client may count on.
   absl::Duration Lifetime(absl::Duration session_timeout) const;
