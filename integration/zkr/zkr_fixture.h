@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,6 +83,12 @@ class ZkrTest : public ClientTest {
   std::string HoldingFast() const {
     return Holding(testing::Stubborn("TERM HUP INT") + "echo ready >&9; exec sleep 1000");
   }
+
+  // The part of a script that waits for Go.
+  std::string UntilGo() const {
+    return "while [ ! -e " + (dir_ / "go") + " ]; do sleep 0.01; done; ";
+  }
+  void Go() const { std::ofstream(dir_ / "go") << "go"; }
 
   void DeleteNode(const std::string& node) {
     EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + node}).code, zk::Code::kOk);

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -108,15 +109,20 @@ void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& 
               "Time between SIGTERM and SIGKILL, if the lease lasts that long (5s)");
   AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
             "Write one JSON object to this descriptor at the end");
-}
-
-GuardKind GuardFromEnvironment() {
-  const char* text = std::getenv("ZKR_GUARD");
-  const std::string kind = text == nullptr ? "auto" : text;
-  if (kind == "auto") return GuardKind::kAuto;
-  if (kind == "namespace") return GuardKind::kNamespace;
-  if (kind == "process") return GuardKind::kProcess;
-  RefuseUsage("ZKR_GUARD", absl::StrCat("\"", kind, "\" is not auto, namespace or process"));
+  const std::map<std::string, GuardKind> kinds = {
+      {"auto", GuardKind::kAuto}, {"cgroup", GuardKind::kCgroup}, {"process", GuardKind::kProcess}};
+  auto* guard =
+      command
+          .add_option("--guard", flags.guard,
+                      "How CMD's tree is kept together, to be killed: by a cgroup where one\n"
+                      "can be made (auto), by a cgroup, or by its processes' parents (process)")
+          ->type_name("auto|cgroup|process")
+          ->transform(CLI::CheckedTransformer(kinds).description(""));
+  command
+      .add_flag_callback(
+          "--isolate", [&flags] { flags.guard = GuardKind::kIsolate; },
+          "Run CMD in a PID namespace with a /proc of its own (root)")
+      ->excludes(guard);
 }
 
 // Checks that need the whole command line. `cmd`: the words after the first "--", if there is one.
@@ -126,7 +132,6 @@ void FinishCommandFlags(const CLI::App& command, const std::optional<Words>& cmd
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
   flags.command = *cmd;
-  flags.guard = GuardFromEnvironment();
   if (flags.status_fd < 0) return;
   if (fcntl(flags.status_fd, F_GETFD) < 0) {
     RefuseUsage("--status-fd", absl::StrCat(flags.status_fd, " is not open"));

@@ -9,7 +9,6 @@
 #include "tools/zkr/commands.h"
 #include "tools/zkr/holding.h"
 #include "tools/zkr/result.h"
-#include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
@@ -57,24 +56,19 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
 
 Ended LockAndRun(const GlobalFlags& global, const LockFlags& flags, Supervisor& supervisor) {
   Holding holding;
-  absl::Status taken;
-  int signal = 0;
-  {
-    Interruption interruption;
-    taken = Take(global, flags, interruption.token(), holding);
-    signal = interruption.signal();
-  }
+  const auto [taken, signal] = WaitInterruptibly(
+      [&](const std::stop_token& cancel) { return Take(global, flags, cancel, holding); });
   if (signal != 0 || !taken.ok()) {
-    LetGo(holding, global.session_timeout, /*was_lost=*/true);
-    if (signal != 0) return {{"not_acquired", kSignalBase + signal}};
+    const int later = LetGo(holding, global.session_timeout, /*was_lost=*/true);
+    if (signal != 0) return {{"not_acquired", kSignalBase + signal}, signal};
     Complain(taken);
-    return {ResultOf(taken, flags.conflict_exit_code)};
+    return {ResultOf(taken, flags.conflict_exit_code), later};
   }
   const std::int64_t token = holding.lease->token().value();
   const Outcome outcome = RunCommand(supervisor, flags.command, holding);
   // CMD and all that it started are dead: only now may the node go.
-  LetGo(holding, global.session_timeout, outcome.lost);
-  return {ResultOf(outcome, token), outcome};
+  const int later = LetGo(holding, global.session_timeout, outcome.lost);
+  return EndedBy(outcome, token, later);
 }
 
 }  // namespace

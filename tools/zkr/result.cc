@@ -51,6 +51,7 @@ Result ResultOf(const Outcome& outcome, std::int64_t token) {
     case Outcome::End::kNotRun:
       break;
   }
+  if (outcome.ShortOfResources()) return {"unavailable", kCannotRun, token};
   return {"usage", outcome.code == ENOENT ? kNotFound : kCannotRun, token};
 }
 
