@@ -10,7 +10,11 @@ namespace zkrecipes::zkr {
 inline constexpr char kLockHelp[] = R"(
 CMD finds ZKR_FENCING_TOKEN, ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its environment. CMD and
 everything it starts are dead before the lock is released or can be granted to another contender,
-and die with zkr.
+and die with zkr. A guard sees to it. It misses
+  cgroup    what root moves to another cgroup
+  process   what has another user's rights or forks too fast, and CMD's children if guard and runner
+            are killed at once
+  any       what a daemon (systemd-run, at, docker) starts for CMD
 
 Exit status: CMD's own, or 128+n if signal n ended it; 75 the lock was not acquired; 70 it was lost
 while CMD ran; 69 no ensemble; 77 permission denied; 64 bad arguments; 126 CMD cannot be run; 127
