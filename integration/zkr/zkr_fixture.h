@@ -23,7 +23,11 @@ namespace zkrecipes::integration {
 class Zkr {
  public:
   Zkr(const std::string& servers, const std::vector<std::string>& arguments)
-      : program_(testing::Joined({{ZKRECIPES_BIN_DIR "/zkr"}, arguments}),
+      : Zkr(servers, arguments, ZKRECIPES_BIN_DIR "/zkr") {}
+  // `program` empty: the first of the arguments, such as a shell that starts zkr.
+  Zkr(const std::string& servers, const std::vector<std::string>& arguments,
+      const std::string& program)
+      : program_(program.empty() ? arguments : testing::Joined({{program}, arguments}),
                  {.environment = {{"ZKR_SERVERS", servers}}, .in_child = [this] {
                     dup2(open((dir_ / "result").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0666), 3);
                   }}) {}

@@ -71,6 +71,20 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration&
   return app.add_option(name, parse, help)->type_name("DURATION")->expected(1);
 }
 
+// Seconds as flock(1) takes them: a number, fractions too.
+CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& value,
+                        const std::string& help) {
+  const auto parse = [name, &value](const CLI::results_t& texts) {
+    double seconds = 0;
+    if (!absl::SimpleAtod(texts.back(), &seconds) || !(seconds >= 0)) {
+      RefuseUsage(name, absl::StrCat("\"", texts.back(), "\" is not a number of seconds"));
+    }
+    value = absl::Seconds(seconds);
+    return true;
+  };
+  return app.add_option(name, parse, help)->type_name("SECONDS")->expected(1);
+}
+
 // A number from 0 to `max`. Unlike with CLI::Range, --help does not show the range.
 void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
                const std::string& help) {
@@ -100,6 +114,9 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
                                                     : "\"" + name + "\" is not curator or kazoo";
       });
   app.add_flag("--json", flags.json, "Print JSON");
+  auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not tell of waits and outages");
+  app.add_flag("--verbose", flags.verbose, "Tell of them at once, not after a second")
+      ->excludes(quiet);
 }
 
 void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& path_help) {
@@ -126,12 +143,14 @@ void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& 
 }
 
 // Checks that need the whole command line. `cmd`: the words after the first "--", if there is one.
-void FinishCommandFlags(const CLI::App& command, const std::optional<Words>& cmd,
-                        CommandFlags& flags) {
+void FinishCommand(const CLI::App& command, const std::optional<Words>& cmd, CommandFlags& flags) {
   if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
   flags.command = *cmd;
+}
+
+void FinishStatusFd(const CommandFlags& flags) {
   if (flags.status_fd < 0) return;
   if (fcntl(flags.status_fd, F_GETFD) < 0) {
     RefuseUsage("--status-fd", absl::StrCat(flags.status_fd, " is not open"));
@@ -187,14 +206,23 @@ class CommandLine {
         ->add_flag("--exclusive", lock_.exclusive,
                    "As a writer: alone, as by default, but shown as a writer in the queue")
         ->excludes(shared);
-    auto* try_only = command->add_flag("--try", lock_.try_only, "Do not wait for the lock");
-    AddDuration(*command, "--wait", lock_.wait, "Wait at most this long for the lock (forever)")
-        ->excludes(try_only);
+    auto* try_only =
+        command->add_flag("-n,--try,--nonblock", lock_.try_only, "Do not wait for the lock");
+    auto* wait =
+        AddDuration(*command, "--wait", lock_.wait, "Wait at most this long for the lock (forever)")
+            ->excludes(try_only);
+    AddSeconds(*command, "-w", lock_.wait, "Likewise, as flock has it")
+        ->excludes(try_only)
+        ->excludes(wait);
+    command->add_flag("--hold", lock_.hold,
+                      "Run no CMD: print token and sequencer, hold until stdin ends");
     AddNumber(*command, "--conflict-exit-code", lock_.conflict_exit_code, 255,
               "Exit status when the lock is not acquired, 0 to 255 (75)");
     AddCommandFlags(*command, lock_.command, "The lock: a path such as /locks/backup");
     command->callback([this, command] {
-      FinishCommandFlags(*command, cmd_, lock_.command);
+      if (lock_.hold && cmd_) RefuseUsage("--hold", "runs no command, but there is a --");
+      if (!lock_.hold) FinishCommand(*command, cmd_, lock_.command);
+      FinishStatusFd(lock_.command);
       exit_code_ = RunLock(global_, lock_);
     });
   }
@@ -208,7 +236,8 @@ class CommandLine {
     command->add_flag("--once", elect_.once, "Campaign and run CMD only once");
     AddCommandFlags(*command, elect_.command, "The election: a path such as /elections/scheduler");
     command->callback([this, command] {
-      FinishCommandFlags(*command, cmd_, elect_.command);
+      FinishCommand(*command, cmd_, elect_.command);
+      FinishStatusFd(elect_.command);
       exit_code_ = RunElect(global_, elect_);
     });
   }
@@ -251,11 +280,20 @@ class CommandLine {
 
   int Refuse(const CLI::ParseError& error) {
     const auto chosen = app_.get_subcommands();
-    Complain(chosen.empty() ? WhyNoCommand() : error.what());
+    Complain(chosen.empty() ? WhyNoCommand() : WhyRefused(*chosen.front(), error));
     const std::string name = chosen.empty() ? "" : " " + chosen.front()->get_name();
     std::cerr << "Try: zkr" << name << " --help\n";
     if (const int fd = FindStatusFd(words_); fd >= 0) WriteResult(fd, {"usage", kUsage});
     return kUsage;
+  }
+
+  // CLI11 only lists the words that it did not expect.
+  std::string WhyRefused(const CLI::App& command, const CLI::ParseError& error) const {
+    const bool runs_cmd =
+        &command == app_.get_subcommand("lock") || &command == app_.get_subcommand("elect");
+    if (!runs_cmd || cmd_ || dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr)
+      return error.what();
+    return absl::StrCat("CMD: write -- before the command: ", UsageOf(command));
   }
 
   // CLI11's message for a missing or unknown command does not say which word was wrong.

@@ -53,6 +53,7 @@ class Election {
     // CMD and all that it started are dead: only now may another candidate lead.
     const int later = Release(holding_, global_.session_timeout, outcome.lost);
     if (later != 0 || IsLast(outcome)) return EndedBy(outcome, token, later);
+    holding_.in_a_hurry = false;
     rest_ = rests_.After(BootNow() - began);
     // CMD may have caught a Ctrl-C that was meant for zkr too: leave time for another one.
     if (outcome.had_terminal) rest_ = std::max(rest_, kTimeForCtrlC);

@@ -76,9 +76,13 @@ Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
 }  // namespace
 
 absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding) {
+  const Late teller(global, [&global](const std::stop_token&) {
+    Complain(absl::StrCat("connecting to ", global.servers));
+  });
   auto client = Connect(global, std::move(cancel));
   if (!client.ok()) return client.status();
   holding.client = *std::move(client);
+  holding.outages = std::make_unique<OutageTeller>(global, *holding.client);
   return CheckLeasesCanBeProven(holding.client->session_timeout());
 }
 
@@ -88,7 +92,7 @@ Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, Holding& h
                                           .lost = lease.lost(),
                                           .hold = [&lease] { return HoldOf(lease); },
                                           .margin = KillMargin(holding.client->session_timeout())});
-  holding.in_a_hurry = outcome.later != 0;
+  holding.in_a_hurry = outcome.later != 0 || outcome.lost;
   if (outcome.lost) {
     Complain(absl::StrCat("the ", supervisor.held(), " was lost while ", flags.command[0], " ran"));
   } else if (outcome.end == Outcome::End::kNotRun) {
@@ -117,16 +121,16 @@ int Release(Holding& holding, absl::Duration at_most, bool was_lost) {
 }
 
 int LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
-  const BootTime until = BootNow() + at_most;
+  const BootTime until = BootNow() + (holding.in_a_hurry ? kAMoment : at_most);
   int signal = Release(holding, at_most, was_lost);
+  holding.outages = nullptr;
   if (!holding.client) return signal;
-  if (!holding.in_a_hurry) {
-    signal = WaitInterruptibly([&](const std::stop_token& cancel) {
-               return holding.client->Close({TimeUntil(until), cancel});
-             }).signal;
-  }
-  // Its destructor would wait again, and this process is about to end by the signal.
-  if (signal != 0 || holding.in_a_hurry) new std::shared_ptr<Client>(holding.client);
+  const Waited closed = WaitInterruptibly([&](const std::stop_token& cancel) {
+    return holding.client->Close({TimeUntil(until), cancel});
+  });
+  if (signal == 0) signal = closed.signal;
+  // Its destructor would wait again, and this process is about to end.
+  if (!closed.status.ok()) new std::shared_ptr<Client>(holding.client);
   holding.client = nullptr;
   return signal;
 }
@@ -138,14 +142,17 @@ Ended EndedBy(const Outcome& outcome, std::int64_t token, int later) {
   return {result, outcome.lost ? 0 : outcome.signal, outcome.typed};
 }
 
-int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
-               const std::function<Ended(Supervisor&)>& hold) {
-  const Ended ended = HoldAndRun(flags, held, again, hold);
-  if (flags.status_fd >= 0 && !WriteResult(flags.status_fd, ended.result)) {
+int EndAs(const Ended& ended, int status_fd) {
+  if (status_fd >= 0 && !WriteResult(status_fd, ended.result)) {
     Complain(absl::StrCat("cannot write to the --status-fd: ", std::strerror(errno)));
   }
   EndBy(ended.signal, ended.typed);
   return ended.result.status;
+}
+
+int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
+               const std::function<Ended(Supervisor&)>& hold) {
+  return EndAs(HoldAndRun(flags, held, again, hold), flags.status_fd);
 }
 
 }  // namespace zkrecipes::zkr

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 
 #include "tools/zkr/commands.h"
+#include "tools/zkr/narrator.h"
 #include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/client.h"
@@ -23,8 +24,9 @@ namespace zkrecipes::zkr {
 // The client and the lease under which zkr runs CMD. Not thread-safe.
 struct Holding {
   std::shared_ptr<Client> client;
+  std::unique_ptr<OutageTeller> outages;  // of the client
   std::optional<Lease> lease;
-  bool in_a_hurry = false;  // a signal came when CMD had ended
+  bool in_a_hurry = false;  // the lock is lost, or a signal came when CMD had ended
 };
 
 // A client whose leases can be proven: as Connect, and InvalidArgument if its session is too short.
@@ -55,6 +57,10 @@ struct Ended {
 
 // With CMD, or by a signal that came `later`, while its lock was let go; 0: none.
 Ended EndedBy(const Outcome& outcome, std::int64_t token, int later);
+
+// Writes the result to `status_fd` (-1: nowhere) and returns the exit status, unless it ends this
+// process by the signal.
+int EndAs(const Ended& ended, int status_fd);
 
 // The frame of such a command: prepares the guard while this process has one thread, calls `hold`,
 // writes the result to the --status-fd and returns the exit status. `held` and `again`: see Command.
