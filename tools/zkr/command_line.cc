@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -180,8 +181,10 @@ class CommandLine {
     AddElect();
     AddPathCommand("observe", "Show who leads, and every change", kObserveHelp,
                    "The election: a path such as /elections/scheduler", RunObserve);
-    AddPathCommand("ls", "Show who holds a lock and who waits for it", kLsHelp,
-                   "The lock: a path such as /locks/backup", RunLs);
+    AddLs();
+    AddPathCommand("check", "Ask whether the holder of a sequencer still holds", kCheckHelp,
+                   "As CMD finds it in ZKR_SEQUENCER", RunCheck);
+    AddBreak();
     AddEnsemble();
     AddVersionFlag(app_);
   }
@@ -245,13 +248,36 @@ class CommandLine {
   void AddPathCommand(const std::string& name, const std::string& what, const std::string& footer,
                       const std::string& path_help,
                       int (*run)(const GlobalFlags&, const std::string&)) {
+    AddPath(*AddQuestion(name, what, footer, [this, run] { return run(global_, path_); }), path_,
+            path_help);
+  }
+
+  // A command that runs no CMD.
+  CLI::App* AddQuestion(const std::string& name, const std::string& what, const std::string& footer,
+                        std::function<int()> run) {
     CLI::App* command = app_.add_subcommand(name, what);
     command->footer(footer);
-    AddPath(*command, path_, path_help);
     command->callback([this, name, run] {
       if (cmd_) RefuseUsage("CMD", name + " runs no command, but there is a --");
-      exit_code_ = run(global_, path_);
+      exit_code_ = run();
     });
+    return command;
+  }
+
+  void AddLs() {
+    CLI::App* command = AddQuestion("ls", "Show who holds a lock and who waits for it", kLsHelp,
+                                    [this] { return RunLs(global_, ls_); });
+    AddPath(*command, ls_.path, "The lock: a path such as /locks/backup");
+    command->add_flag("--watch", ls_.watch, "Show every change, until interrupted");
+  }
+
+  void AddBreak() {
+    CLI::App* command = AddQuestion("break", "Delete one contender", kBreakHelp,
+                                    [this] { return RunBreak(global_, break_); });
+    AddPath(*command, break_.path, "The lock: a path such as /locks/backup");
+    command->add_option("--token", break_.token, "The contender's token, as `zkr ls` shows it")
+        ->required()
+        ->type_name("N");
   }
 
   void AddEnsemble() {
@@ -299,7 +325,8 @@ class CommandLine {
   // CLI11's message for a missing or unknown command does not say which word was wrong.
   std::string WhyNoCommand() const {
     const Words unknown = app_.remaining();
-    if (unknown.empty()) return "a command is missing: lock, elect, observe, ls or ensemble";
+    if (unknown.empty())
+      return "a command is missing: lock, elect, observe, ls, check, break or ensemble";
     return absl::StrCat("no such command or option: ", unknown.front());
   }
 
@@ -310,7 +337,9 @@ class CommandLine {
   LockFlags lock_;
   ElectFlags elect_;
   EnsembleFlags ensemble_;
-  std::string path_;  // of observe and ls
+  LsFlags ls_;
+  BreakFlags break_;
+  std::string path_;  // of observe; the sequencer of check
   int exit_code_ = kDone;
 };
 

@@ -49,6 +49,16 @@ struct ElectFlags {
   bool once = false;
 };
 
+struct BreakFlags {
+  std::string path;
+  std::int64_t token = 0;
+};
+
+struct LsFlags {
+  std::string path;
+  bool watch = false;
+};
+
 struct EnsembleFlags {
   std::optional<int> servers;
   std::string directory;
@@ -59,7 +69,9 @@ int RunLock(const GlobalFlags& global, const LockFlags& flags);
 int RunHold(const GlobalFlags& global, const LockFlags& flags);
 int RunElect(const GlobalFlags& global, const ElectFlags& flags);
 int RunObserve(const GlobalFlags& global, const std::string& path);
-int RunLs(const GlobalFlags& global, const std::string& path);
+int RunLs(const GlobalFlags& global, const LsFlags& flags);
+int RunCheck(const GlobalFlags& global, const std::string& sequencer);
+int RunBreak(const GlobalFlags& global, const BreakFlags& flags);
 int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
 int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
 int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);

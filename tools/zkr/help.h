@@ -42,6 +42,21 @@ Exit status: 128+n if signal n ended it (130 for Ctrl-C), also 141 if its output
 ensemble; 77 permission denied; 64 bad arguments. The global options (see `zkr --help`), such as
 --json, may stand before or after `observe`.)";
 
+inline constexpr char kCheckHelp[] = R"(
+Asks the ensemble's quorum. With it, a resource that keeps no floor of tokens can check the one who
+writes to it.
+
+Exit status: 0 it holds; 1 it does not; 69 no ensemble; 77 permission denied; 64 bad arguments. The
+global options (see `zkr --help`) may stand before or after `check`.)";
+
+inline constexpr char kBreakHelp[] = R"(
+Deletes the node of the one contender whose token is N, and nothing else. A holder's lease is then
+lost and the next contender is granted the lock, while the holder may need a moment to notice: what
+it guards should check tokens.
+
+Exit status: 0 deleted; 1 no contender has that token; 69 no ensemble; 77 permission denied; 64 bad
+arguments. The global options (see `zkr --help`) may stand before or after `break`.)";
+
 inline constexpr char kLsHelp[] = R"(
 Exit status: 0, also if the queue is empty or the path does not exist; 69 no ensemble; 77 permission
 denied; 64 bad arguments. The global options (see `zkr --help`), such as --json, may stand before or

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 
@@ -22,10 +20,6 @@
 
 namespace zkrecipes::zkr {
 namespace {
-
-bool Print(const std::string& text) {
-  return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-}
 
 // False at the end of stdin.
 bool ReadAndForget() {
@@ -43,17 +37,12 @@ void WaitForTheEnd(const Lease& lease, const std::stop_token& cancel) {
   }
 }
 
-Result CannotPrint(std::int64_t token) {
-  Complain(absl::StrCat("cannot print: ", std::strerror(errno)));
-  return {"ran", kInternal, token};
-}
-
 Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   Holding holding;
   if (auto ended = TakeLock(global, flags, holding)) return *ended;
   const Lease& lease = *holding.lease;
   Result result{"ran", kDone, lease.token().value()};
-  if (!Print(HeldText(lease.sequencer(), global.json))) result = CannotPrint(result.token);
+  if (!Print(HeldText(lease.sequencer(), global.json))) result.status = kInternal;
   int signal = 0;
   if (result.status == kDone) {
     signal = WaitInterruptibly([&](const std::stop_token& cancel) {
@@ -65,7 +54,7 @@ Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
   if (lost) {
     result = {"lost", kLost, result.token};
     Complain(absl::StrCat("the lock ", flags.command.path, " was lost"));
-    if (!Print(LostText(global.json))) result = CannotPrint(result.token);
+    if (!Print(LostText(global.json))) result.status = kInternal;
   }
   if (signal != 0 && !lost) result.status = kSignalBase + signal;
   const int later = LetGo(holding, global.session_timeout, lost);

@@ -122,6 +122,11 @@ std::string HeldText(const Sequencer& sequencer, bool json) {
 
 std::string LostText(bool json) { return json ? Line({{"lost", true}}) : "lost\n"; }
 
+std::string CheckedText(const std::string& sequencer, bool holds, bool json) {
+  if (json) return Line({{"sequencer", sequencer}, {"holds", holds}});
+  return holds ? "holds\n" : "does not hold\n";
+}
+
 std::string LeaderText(const std::optional<Leader>& leader) {
   if (!leader) return FormatTable({{"-", "nobody leads"}});
   return FormatTable(

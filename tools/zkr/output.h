@@ -33,6 +33,9 @@ std::string Printable(absl::string_view text);
 std::string HeldText(const Sequencer& sequencer, bool json);
 std::string LostText(bool json);
 
+// Of `zkr check`.
+std::string CheckedText(const std::string& sequencer, bool holds, bool json);
+
 // nullopt: there is no leader.
 std::string LeaderText(const std::optional<Leader>& leader);
 std::string LeaderJson(const std::optional<Leader>& leader);
