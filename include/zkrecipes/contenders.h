@@ -13,6 +13,7 @@
 
 #include "zkrecipes/client.h"
 #include "zkrecipes/fencing_token.h"
+#include "zkrecipes/sequencer.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes {
@@ -43,6 +44,24 @@ struct ContenderInfo {
 // two round trips, and retries when the connection is lost. Errors as in lock.h.
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait = {});
+
+// Whether the grant that `sequencer` names still holds its lock, as the ensemble's quorum knows it at
+// some moment during this call: for a resource that is handed sequencers and can keep no floor of
+// tokens. `client` may be of any process, with the same namespace. Blocks for three round trips, and
+// retries when the connection is lost.
+//   InvalidArgument   the sequencer is empty
+//   PermissionDenied  the ACL does not let this client read the node, so nothing is known
+//   otherwise as ListContenders
+absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
+                                    const WaitOptions& wait = {});
+
+// Deletes the node of the one contender of `path` whose token this is, and nothing else: its lease is
+// lost, or it leaves the queue. For operators: the process behind it may go on for a while. Blocks and
+// retries as CheckSequencer; after a timeout the node may have been deleted.
+//   NotFound          no contender has this token; or its node cannot be read
+//   PermissionDenied  the ACL forbids the deletion
+absl::Status BreakContender(Client& client, const std::string& path, FencingToken token,
+                            const WaitOptions& wait = {});
 
 }  // namespace zkrecipes
 

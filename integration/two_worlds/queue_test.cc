@@ -59,6 +59,37 @@ TEST_P(QueueInAWorld, AGrantIsOneNodeWhoseCzxidIsTheToken) {
   EXPECT_THAT(Queue(), IsEmpty());
 }
 
+// No other client catches up before it asks: the answer must not be older than the question.
+TEST_P(QueueInAWorld, ASequencerIsCheckedAgainstTheQuorum) {
+  const auto [holder, other] = NewClients<2>();
+  const auto check = [&](const Sequencer& s) { return *CheckSequencer(*other, s); };
+  Lease lease = Acquired(holder);
+  Sequencer sequencer = lease.sequencer();
+  EXPECT_TRUE(check(sequencer));
+  sequencer.token = FencingToken(sequencer.token.value() + 1);
+  EXPECT_FALSE(check(sequencer));
+  sequencer = lease.sequencer();
+  sequencer.mode = "another";
+  EXPECT_FALSE(check(sequencer));
+  sequencer = lease.sequencer();
+  EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
+  EXPECT_FALSE(check(sequencer));
+  EXPECT_EQ(CheckSequencer(*other, Sequencer()).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_P(QueueInAWorld, AnOperatorBreaksOneContenderByItsToken) {
+  const auto [holder, other] = NewClients<2>();
+  Lease lease = Acquired(holder);
+  auto waiter = Queued(other, 2);
+  EXPECT_EQ(BreakContender(*other, path(), FencingToken(7)).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(AwaitQueue(2));
+  EXPECT_EQ(BreakContender(*other, path(), lease.token()), absl::OkStatus());
+  const Lease next = Granted(waiter);
+  EXPECT_TRUE(AwaitQueue(1));
+  EXPECT_EQ(BreakContender(*other, path(), lease.token()).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(*CheckSequencer(*other, next.sequencer()));
+}
+
 TEST_P(QueueInAWorld, ClientsHaveTheirTurnsInTheOrderOfArrival) {
   Lease lease = Acquired(client_);
   const auto clients = NewClients<4>();

@@ -61,7 +61,7 @@ TEST_F(ZkrElectTest, TheNextLeadsWhenTheSessionExpiresAndTheFirstIsACandidateAga
   EXPECT_EQ(Queue().at(1).owner.id, "a");
   EXPECT_THAT(a->Err(), HasSubstr("the leadership of " + node_path() + " was lost while sh ran"));
   b->Signal(SIGTERM);
-  EXPECT_EQ(b->Wait(), 128 + SIGTERM);
+  EXPECT_EQ(b->Wait(), 1000 + SIGTERM);
   EXPECT_TRUE(Eventually([&] { return life_.IsHeld(); }));
 }
 
@@ -127,7 +127,7 @@ TEST_F(ZkrElectTest, RestsAfterACommandThatEndsAtOnceAndOutOfTheQueue) {
   EXPECT_THAT(a->Err(), HasSubstr("sh ended: a candidate for " + node_path() + " again in 1s"));
   EXPECT_THAT(Queue(), IsEmpty());
   a->Signal(SIGTERM);
-  EXPECT_EQ(a->Wait(), 128 + SIGTERM);
+  EXPECT_EQ(a->Wait(), 1000 + SIGTERM);
 }
 
 TEST_F(ZkrElectTest, OnceIsOnce) {
@@ -168,14 +168,14 @@ TEST_F(ZkrElectTest, EndsAsACommandThatDiesOfTheSignal) {
     auto a = StartCandidate("a", Holding(kUntilAsked, line));
     ASSERT_TRUE(line.WaitFor("up"));
     a->Signal(signal);
-    EXPECT_EQ(a->Wait(), 128 + signal);
+    EXPECT_EQ(a->Wait(), 1000 + signal);
     EXPECT_EQ(a->Result()["result"], "ran");
   }
 }
 
 TEST_F(ZkrElectTest, EndsWithACommandWhoseTerminalHungUp) {
   auto a = StartCandidate("a", "kill -HUP $$");
-  EXPECT_EQ(a->Wait(), 128 + SIGHUP);
+  EXPECT_EQ(a->Wait(), 1000 + SIGHUP);
 }
 
 TEST_F(ZkrElectTest, ACandidateThatIsAskedToEndLeavesTheQueueAndRunsNothing) {
@@ -184,7 +184,7 @@ TEST_F(ZkrElectTest, ACandidateThatIsAskedToEndLeavesTheQueueAndRunsNothing) {
   auto b = StartCandidate("b", "echo ran");
   ASSERT_TRUE(AwaitQueue(2));
   b->Signal(SIGINT);
-  EXPECT_EQ(b->Wait(), 128 + SIGINT);
+  EXPECT_EQ(b->Wait(), 1000 + SIGINT);
   EXPECT_EQ(b->Result()["result"], "not_acquired");
   EXPECT_THAT(b->Out(), IsEmpty());
   EXPECT_TRUE(AwaitQueue(1));
@@ -196,6 +196,20 @@ TEST_F(ZkrElectTest, EndsWithoutAGuardSinceItCannotHaveAnother) {
   testing::SignalDescendant(a->pid(), "lock-guard", SIGKILL);
   EXPECT_EQ(a->Wait(), 128 + SIGKILL);
   EXPECT_FALSE(life_.IsHeld());
+}
+
+TEST_F(ZkrElectTest, ASignalThatComesWhileItResignsEndsItAtOnce) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto a = StartCandidate("a", Holding("echo up >&9; " + UntilGo() + "exit 0"),
+                          {"--session-timeout", "60s"});
+  ASSERT_TRUE(life_.WaitFor("up"));
+  for (int i = 0; i < members().size(); ++i) ASSERT_TRUE(members().Pause(i).ok());
+  Go();
+  ASSERT_TRUE(life_.WaitUntilCut());
+  a->Signal(SIGTERM);
+  EXPECT_EQ(a->Wait(), 1000 + SIGTERM);
+  EXPECT_EQ(a->Result()["result"], "ran");
+  EXPECT_TRUE(ensemble().Heal().ok());
 }
 
 }  // namespace

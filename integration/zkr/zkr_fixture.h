@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,7 +23,11 @@ namespace zkrecipes::integration {
 class Zkr {
  public:
   Zkr(const std::string& servers, const std::vector<std::string>& arguments)
-      : program_(testing::Joined({{ZKRECIPES_BIN_DIR "/zkr"}, arguments}),
+      : Zkr(servers, arguments, ZKRECIPES_BIN_DIR "/zkr") {}
+  // `program` empty: the first of the arguments, such as a shell that starts zkr.
+  Zkr(const std::string& servers, const std::vector<std::string>& arguments,
+      const std::string& program)
+      : program_(program.empty() ? arguments : testing::Joined({{program}, arguments}),
                  {.environment = {{"ZKR_SERVERS", servers}}, .in_child = [this] {
                     dup2(open((dir_ / "result").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0666), 3);
                   }}) {}
@@ -82,6 +87,12 @@ class ZkrTest : public ClientTest {
   std::string HoldingFast() const {
     return Holding(testing::Stubborn("TERM HUP INT") + "echo ready >&9; exec sleep 1000");
   }
+
+  // The part of a script that waits for Go.
+  std::string UntilGo() const {
+    return "while [ ! -e " + (dir_ / "go") + " ]; do sleep 0.01; done; ";
+  }
+  void Go() const { std::ofstream(dir_ / "go") << "go"; }
 
   void DeleteNode(const std::string& node) {
     EXPECT_EQ(Connect()->Do(zk::Delete{node_path() + "/" + node}).code, zk::Code::kOk);

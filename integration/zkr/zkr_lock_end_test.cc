@@ -43,7 +43,7 @@ TEST_F(ZkrLockEndTest, ASignalEndsTheWholeTreeBeforeTheNodeGoes) {
     zkr->Signal(signal);
     ASSERT_TRUE(Eventually([&] { return Queue().empty(); }));
     EXPECT_FALSE(line.IsHeld());
-    EXPECT_EQ(zkr->Wait(), 128 + signal);
+    EXPECT_EQ(zkr->Wait(), 1000 + signal);
     EXPECT_EQ(zkr->Result()["result"], "ran");
   }
 }
@@ -104,6 +104,20 @@ TEST_F(ZkrLockEndTest, ALossIsToldToTheCommandAndCountsAlsoIfItThenEndsWell) {
   EXPECT_TRUE(life_.WaitFor("asked"));
 }
 
+TEST_F(ZkrLockEndTest, ASignalThatComesDuringTheReleaseEndsItAtOnce) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto zkr =
+      StartLock(Holding("echo up >&9; " + UntilGo() + "exit 0"), {"--session-timeout", "60s"});
+  ASSERT_TRUE(life_.WaitFor("up"));
+  for (int i = 0; i < members().size(); ++i) ASSERT_TRUE(members().Pause(i).ok());
+  Go();
+  ASSERT_TRUE(life_.WaitUntilCut());
+  zkr->Signal(SIGINT);
+  EXPECT_EQ(zkr->Wait(), 1000 + SIGINT);
+  EXPECT_EQ(zkr->Result()["result"], "ran");
+  EXPECT_TRUE(ensemble().Heal().ok());
+}
+
 TEST_F(ZkrLockEndTest, AServerThatDiesIsNoLoss) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto zkr = StartLock(Holding("echo up >&9; sleep 1000 & wait"), {"--session-timeout", "10s"});
@@ -112,7 +126,7 @@ TEST_F(ZkrLockEndTest, AServerThatDiesIsNoLoss) {
   ASSERT_TRUE(ensemble().Heal().ok());
   EXPECT_TRUE(life_.IsHeld());
   zkr->Signal(SIGTERM);
-  EXPECT_EQ(zkr->Wait(), 128 + SIGTERM);
+  EXPECT_EQ(zkr->Wait(), 1000 + SIGTERM);
   // The observing client may have lost its own connection.
   EXPECT_TRUE(Eventually([&] {
     const auto queue = ListContenders(*other(), node_path(), {kSoon});

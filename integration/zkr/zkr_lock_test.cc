@@ -23,9 +23,10 @@ using ::testing::IsEmpty;
 
 class ZkrLockTest : public ZkrTest {
  protected:
-  // zkr ended by itself with `status` and said so, and CMD did not run.
+  // zkr ended by itself with `status` (or by the signal that it stands for) and said so, and CMD did
+  // not run.
   void ExpectNotRun(Zkr& zkr, const std::string& result, int status, const std::string& words) {
-    EXPECT_EQ(zkr.Wait(), status);
+    EXPECT_EQ(zkr.Wait(), status > 128 ? 1000 + status - 128 : status);
     EXPECT_EQ(zkr.Result(), json({{"result", result}, {"status", status}, {"token", nullptr}}));
     EXPECT_THAT(zkr.Err(), HasSubstr(words));
     EXPECT_THAT(zkr.Out(), IsEmpty());
@@ -72,7 +73,7 @@ TEST_F(ZkrLockTest, TellsTheCommandWhatItHolds) {
   EXPECT_EQ(zkr->Out(), absl::StrCat(token, "|zkr1:exclusive:", token, ":", node, "|", node_path(),
                                      "|", node, "|"));
   zkr->Signal(SIGTERM);
-  EXPECT_EQ(zkr->Wait(), 128 + SIGTERM);
+  EXPECT_EQ(zkr->Wait(), 1000 + SIGTERM);
   EXPECT_EQ(zkr->Result()["token"], queue[0].node_czxid);
 }
 
@@ -158,8 +159,8 @@ TEST_F(ZkrLockTest, ReadersRunTogetherAndAWriterAlone) {
   EXPECT_EQ(Modes(), "shared held, shared held, exclusive waiting, ");
   one->Signal(SIGTERM);
   two->Signal(SIGTERM);
-  EXPECT_EQ(one->Wait(), 128 + SIGTERM);
-  EXPECT_EQ(two->Wait(), 128 + SIGTERM);
+  EXPECT_EQ(one->Wait(), 1000 + SIGTERM);
+  EXPECT_EQ(two->Wait(), 1000 + SIGTERM);
   ASSERT_TRUE(life_.WaitFor("writer"));
   EXPECT_GT(Queue().at(0).token.value(), two->Result()["token"]);
   ExpectBusy({"--shared", "--try"});
@@ -179,7 +180,7 @@ TEST_F(ZkrLockTest, APlainLockIsAWriter) {
   ASSERT_TRUE(life_.WaitFor("reader"));
   ExpectBusy({"--try"});
   reader->Signal(SIGTERM);
-  EXPECT_EQ(reader->Wait(), 128 + SIGTERM);
+  EXPECT_EQ(reader->Wait(), 1000 + SIGTERM);
   auto plain = StartSaying("plain", {});
   ASSERT_TRUE(life_.WaitFor("plain"));
   ExpectBusy({"--shared", "--try"});

@@ -2,6 +2,7 @@
 //
 // `zkr ls` and the global options on a real ensemble, as a user runs them.
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <string>
@@ -88,6 +89,53 @@ TEST_F(ZkrLsTest, ShowsATableToPeople) {
   EXPECT_THAT(lines[1], HasSubstr(":" + std::to_string(getpid()) + "  0x"));
   EXPECT_THAT(lines[2], StartsWith("1    exclusive  waiting  "));
   EXPECT_THAT(lines[3], IsEmpty());
+}
+
+TEST_F(ZkrLsTest, WatchesTheQueueUntilItIsInterrupted) {
+  auto zkr = Start({"ls", node_path(), "--watch", "--json"});
+  ASSERT_TRUE(Eventually([&] { return !zkr->Out().empty(); }));
+  const Lease held = Acquired(other());
+  const std::string token = absl::StrCat("\"token\":", held.token().value());
+  EXPECT_TRUE(Eventually([&] { return zkr->Out().find(token) != std::string::npos; }));
+  zkr->Signal(SIGINT);
+  EXPECT_EQ(zkr->Wait(), 1000 + SIGINT);
+  EXPECT_THAT(zkr->Err(), IsEmpty());
+}
+
+TEST_F(ZkrLsTest, SaysThatItCannotPrint) {
+  const Lease held = Acquired(other());
+  for (const std::string command : {"ls " + node_path(), "check " + held.sequencer().ToString()}) {
+    const testing::Answer answer =
+        testing::RunToEnd({"sh", "-c",
+                           absl::StrCat(ZKRECIPES_BIN_DIR "/zkr --servers ", servers(), " ",
+                                        command, " >/dev/full")});
+    EXPECT_EQ(answer.status, 71) << command;
+    EXPECT_THAT(answer.err, HasSubstr("cannot print: No space left"));
+  }
+}
+
+TEST_F(ZkrLsTest, ChecksASequencer) {
+  std::optional<Lease> held = Acquired(other());
+  const std::string sequencer = held->sequencer().ToString();
+  const testing::Answer yes = Run({"check", sequencer});
+  EXPECT_EQ(yes.status, 0);
+  EXPECT_EQ(yes.out, "holds\n");
+  held.reset();
+  ASSERT_TRUE(AwaitQueue(0));
+  const testing::Answer no = Run({"check", sequencer, "--json"});
+  EXPECT_EQ(no.status, 1);
+  EXPECT_EQ(json::parse(no.out), json({{"sequencer", sequencer}, {"holds", false}}));
+  EXPECT_EQ(Run({"check", "nonsense"}).status, 64);
+}
+
+TEST_F(ZkrLsTest, BreaksOneContender) {
+  const Lease held = Acquired(other());
+  EXPECT_EQ(Run({"break", node_path(), "--token", "7"}).status, 1);
+  EXPECT_EQ(Run({"break", node_path()}).status, 64);
+  ASSERT_TRUE(AwaitQueue(1));
+  const testing::Answer done = Run({"break", node_path(), "--token", held.token().ToString()});
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_TRUE(AwaitQueue(0));
 }
 
 TEST_F(ZkrLsTest, KnowsNamespacesAndTheDialectOfZkrLock) {

@@ -106,7 +106,7 @@ TEST_F(ZkrObserveTest, EndsByASignal) {
     auto zkr = Start({"observe", node_path()});
     ASSERT_TRUE(AwaitLines(*zkr, 1));
     zkr->Signal(signal);
-    EXPECT_EQ(zkr->Wait(), 128 + signal);
+    EXPECT_EQ(zkr->Wait(), 1000 + signal);
     EXPECT_THAT(zkr->Err(), IsEmpty());
   }
 }

@@ -122,11 +122,22 @@ std::string NameOf(pid_t pid) {
   return line.substr(0, line.find('\n'));
 }
 
-void SignalDescendant(pid_t root, const std::string& name, int signal) {
+char StateOf(pid_t pid) {
+  const std::string stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(") ");
+  return name_end == std::string::npos ? 'X' : stat[name_end + 2];
+}
+
+pid_t DescendantOf(pid_t root, const std::string& name) {
   const std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), root);
   const auto found = std::ranges::find(all, name, NameOf);
-  ASSERT_NE(found, all.end()) << name;
-  kill(*found, signal);
+  return found == all.end() ? 0 : *found;
+}
+
+void SignalDescendant(pid_t root, const std::string& name, int signal) {
+  const pid_t found = DescendantOf(root, name);
+  ASSERT_NE(found, 0) << name;
+  kill(found, signal);
 }
 
 }  // namespace zkrecipes::testing

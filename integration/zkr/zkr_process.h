@@ -105,6 +105,8 @@ struct Answer {
 Answer RunToEnd(const std::vector<std::string>& argv);
 
 std::string NameOf(pid_t pid);  // /proc/<pid>/comm
+char StateOf(pid_t pid);        // 'T': stopped; 'X': there is no such process
+pid_t DescendantOf(pid_t root, const std::string& name);  // the first of that name; 0: none
 
 // To the first descendant of `root` of that name; it fails the test if there is none.
 void SignalDescendant(pid_t root, const std::string& name, int signal);

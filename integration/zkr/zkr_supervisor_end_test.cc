@@ -9,6 +9,7 @@
 
 #include "integration/zkr/zkr_supervisor_fixture.h"
 #include "lib/base/boot_time.h"
+#include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -46,7 +47,7 @@ class SupervisedInTrouble : public Supervised {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Guard, SupervisedInTrouble, Values("namespace", "process"),
+INSTANTIATE_TEST_SUITE_P(Guard, SupervisedInTrouble, Values("cgroup", "process", "isolate"),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(Supervised, KillsGrandchildrenInTheirOwnSessionsWhenZkrIsKilled) {
@@ -156,12 +157,91 @@ TEST_P(Supervised, KillsTheTreeWhenTheRunnerIsKilled) {
   EXPECT_FALSE(life_.IsHeld());
 }
 
-TEST_P(Supervised, DoesNotDependOnAGuardThatIsStopped) {
-  auto program = StartHolding(kTree, "100ms");
+TEST_P(Supervised, ContinuesAGuardThatIsStopped) {
+  auto program = StartHolding(kTree);
+  for (const char* name : {"lock-guard", "lock-runner"}) {
+    const pid_t pid = DescendantOf(program->pid(), name);
+    ASSERT_NE(pid, 0) << name;
+    kill(pid, SIGSTOP);
+    EXPECT_TRUE(Eventually([&] { return StateOf(pid) != 'T'; })) << name;
+  }
+  EXPECT_TRUE(program->IsRunning());
+}
+
+TEST_P(Supervised, KillsInTimeThoughTheGuardIsStopped) {
+  auto program = StartHolding(kDeafTree, "500ms", "6s");
   SignalDescendant(program->pid(), "lock-guard", SIGSTOP);
   LoseTheLock();
+  const auto deadline = base::BootNow() + absl::Seconds(6);
+  EXPECT_TRUE(life_.WaitUntilCut());
+  EXPECT_LT(base::BootNow(), deadline);
   EXPECT_EQ(program->Wait(), 70);
+}
+
+TEST_P(Supervised, KillsTheTreeOfAKilledGuardThoughTheRunnerIsStopped) {
+  auto program = StartHolding(kTree);
+  const pid_t runner = DescendantOf(program->pid(), "lock-runner");
+  SignalDescendant(program->pid(), "lock-guard", SIGKILL);
+  kill(runner, SIGSTOP);
+  EXPECT_EQ(program->Wait(), 128 + SIGKILL);
   EXPECT_FALSE(life_.IsHeld());
+}
+
+// ---- Processes that are not CMD's ---------------------------------------------------------------
+
+class Strangers : public Supervised {
+ protected:
+  // zkr takes the place of a shell that had started a process in the background, with a child whose
+  // parent has ended.
+  std::unique_ptr<Program> StartBeside(const std::string& stranger, const std::string& script) {
+    std::string line = "(" + stranger + ") & exec";
+    for (const std::string& word : Driver("30s", "1h", {"sh", "-c", script}))
+      line += " '" + word + "'";
+    return std::make_unique<Program>(std::vector<std::string>{"bash", "-c", line});
+  }
+  LifeLine strangers_{dir_ / "strangers"};
+  const std::string kBystander =
+      "exec 9>" + strangers_.path() + "; (sleep 1000 &); echo there >&9; exec sleep 1000";
+  ~Strangers() override {
+    // They outlive zkr, as they should.
+    for (const pid_t pid : bystanders_) kill(pid, SIGKILL);
+  }
+  std::vector<pid_t> bystanders_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Guard, Strangers, Values("cgroup", "process", "isolate"),
+                         [](const auto& instance) { return instance.param; });
+
+TEST_P(Strangers, AreNeitherKilledNorWaitedFor) {
+  auto program = StartBeside(kBystander, Holding("echo ready >&9; " + UntilGo() + "exit 4"));
+  ASSERT_TRUE(strangers_.WaitFor("there"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  for (const pid_t pid : zkr::Descendants(zkr::ListProcesses(), program->pid())) {
+    if (NameOf(pid) == "sleep") bystanders_.push_back(pid);
+  }
+  Go();
+  EXPECT_EQ(program->Wait(), 4);
+  EXPECT_TRUE(strangers_.IsHeld());
+}
+
+TEST_P(Strangers, AreSparedAlsoWhenTheGuardIsKilled) {
+  auto program = StartBeside(kBystander, Holding(kTree));
+  ASSERT_TRUE(strangers_.WaitFor("there"));
+  ASSERT_TRUE(life_.WaitFor("ready"));
+  SignalDescendant(program->pid(), "lock-guard", SIGKILL);
+  EXPECT_EQ(program->Wait(), 128 + SIGKILL);
+  EXPECT_FALSE(life_.IsHeld());
+  EXPECT_TRUE(strangers_.IsHeld());
+}
+
+TEST_P(Strangers, WriteToTheEndWhatTheCommandGaveThem) {
+  const std::string file = dir_ / "numbers.gz";
+  std::string line = "exec";
+  for (const std::string& word : Driver("30s", "1h", {"seq", "1", "200000"})) line += " " + word;
+  EXPECT_EQ(Program({"bash", "-c", line + " > >(gzip >" + file + ")"}).Wait(), 0);
+  EXPECT_TRUE(Eventually([&] {
+    return RunToEnd({"sh", "-c", "gunzip -c " + file + " | tail -n 1"}).out == "200000\n";
+  }));
 }
 
 }  // namespace

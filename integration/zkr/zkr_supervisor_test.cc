@@ -3,7 +3,10 @@
 // What the command gets and gives, while nothing is wrong with the lock.
 
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,13 +19,14 @@
 #include "gmock/gmock.h"
 
 #include "integration/zkr/zkr_supervisor_fixture.h"
+#include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-INSTANTIATE_TEST_SUITE_P(Guard, Supervised, ::testing::Values("namespace", "process"),
+INSTANTIATE_TEST_SUITE_P(Guard, Supervised, ::testing::Values("cgroup", "process", "isolate"),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(Supervised, EndsWithTheCommandsStatus) {
@@ -101,7 +105,7 @@ TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
         "5s", "1h", {"sh", "-c", "exec 9>" + line.path() + "; echo ready >&9; exec sleep 1000"}));
     ASSERT_TRUE(line.WaitFor("ready"));
     program.Signal(signal);
-    EXPECT_EQ(program.Wait(), 128 + signal);
+    EXPECT_EQ(program.Wait(), 1000 + signal);  // of the signal, as its shell must see
   }
 }
 
@@ -122,18 +126,17 @@ TEST_P(Supervised, LetsWhatIsAboutToEndFinish) {
 TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {
   auto program = StartLeavingOneBehind("1h");
   program->Signal(SIGTERM);
-  EXPECT_EQ(program->Wait(), 5);
+  EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
   EXPECT_FALSE(life_.IsHeld());
 }
 
 TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
   auto program = StartHolding("echo ready >&9; kill -STOP $$; echo continued >&9; exit 8");
   // Its process group is zkr's to signal, whatever namespace it is in.
+  ASSERT_TRUE(Eventually([&] { return StateOf(DescendantOf(program->pid(), "sh")) == 'T'; }));
+  EXPECT_NE(StateOf(program->pid()), 'T');
   program->Signal(SIGCONT);
-  ASSERT_TRUE(Eventually([&] {
-    program->Signal(SIGCONT);
-    return !program->IsRunning();
-  }));
+  ASSERT_TRUE(life_.WaitFor("continued"));
   EXPECT_EQ(program->Wait(), 8);
 }
 
@@ -142,7 +145,7 @@ TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
   struct stat before, after;
   ASSERT_EQ(stat("/proc/self/ns/mnt", &before), 0);
   Program program(
-      {ZKRECIPES_BIN_DIR "/zkr-supervise", "namespace", "5s", "1h", "--", "sh", "-c",
+      {ZKRECIPES_BIN_DIR "/zkr-supervise", "isolate", "5s", "1h", "--", "sh", "-c",
        "readlink /proc/$$/exe >/dev/null && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'"});
   EXPECT_EQ(program.Wait(), 0);
   EXPECT_THAT(program.Out(), HasSubstr("lock-runner"));
@@ -150,7 +153,69 @@ TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
   EXPECT_NE(ReadFile("/proc/" + std::to_string(getpid()) + "/comm"), "");
 }
 
-TEST(PidNamespace, IsDoneWithoutByThoseWhoMayNotMakeOne) {
+TEST(Guard, RefusesToBeOneWhereItSeesNoProcesses) {
+  if (!MayMakePidNamespace()) GTEST_SKIP() << "only CAP_SYS_ADMIN can take /proc away: run as root";
+  const auto without_proc = [] {
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(nullptr, "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
+        umount2("/proc", MNT_DETACH) != 0) {
+      _exit(99);
+    }
+  };
+  for (const char* kind : {"process", "auto"}) {
+    Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", kind, "5s", "1h", "--", "echo", "ran"},
+                    {.in_child = without_proc});
+    EXPECT_EQ(program.Wait(), 126) << kind;
+    EXPECT_THAT(program.Err(), HasSubstr("/proc is missing")) << kind;
+    EXPECT_EQ(program.Out(), "") << kind;
+  }
+}
+
+TEST(Guard, RefusesToStartWithoutDescriptors) {
+  for (const rlim_t limit : {6, 8, 10, 12, 16}) {
+    Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "true"},
+                    {.in_child = [limit] {
+                      const rlimit files{limit, limit};
+                      setrlimit(RLIMIT_NOFILE, &files);
+                    }});
+    const int status = program.Wait();
+    EXPECT_TRUE(status == 126 || status == 0) << limit << ": " << status;
+    if (status == 126) {
+      EXPECT_THAT(program.Err(), HasSubstr("Too many open files")) << limit;
+    }
+  }
+}
+
+TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
+  if (!MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
+  TempDir dir;
+  LifeLine life(dir / "life");
+  Program program({"unshare", "--pid", "--fork", "--mount-proc", ZKRECIPES_BIN_DIR "/zkr-supervise",
+                   "auto", "5s", "1h", "--", "sh", "-c",
+                   "exec 9>" + life.path() +
+                       "; trap 'exit 6' TERM; echo ready >&9; "
+                       "while :; do sleep 0.01; done"});
+  ASSERT_TRUE(life.WaitFor("ready"));
+  const pid_t init = DescendantOf(program.pid(), "zkr-supervise");
+  const auto zombies = [&] {
+    return std::ranges::count_if(zkr::ListProcesses(),
+                                 [&](const auto& p) { return p.parent == init && p.zombie; });
+  };
+  // As `docker exec` does: into the namespace, where the process's orphans are PID 1's.
+  const std::string orphan = "(sh -c \"echo $$ >" + (dir / "orphan") + "; exec sleep 0.1\" &)";
+  EXPECT_EQ(RunToEnd({"nsenter", "-t", std::to_string(init), "-p", "sh", "-c", orphan}).status, 0);
+  ASSERT_TRUE(Eventually([&] { return ReadFile(dir / "orphan") != ""; }));
+  EXPECT_TRUE(Eventually([&] {
+    const auto all = zkr::ListProcesses();
+    return std::ranges::none_of(
+        all, [&](const auto& p) { return p.parent == init && NameOf(p.pid) == "sleep"; });
+  }));
+  EXPECT_EQ(zombies(), 0);
+  kill(init, SIGTERM);
+  EXPECT_EQ(program.Wait(), 6);
+}
+
+TEST(Guard, IsAProcessForThoseWhoMayMakeNoCgroup) {
   if (getuid() != 0)
     GTEST_SKIP() << "only root can become the user without rights whom this is about: run as root";
   const auto become_nobody = [] {
@@ -190,7 +255,7 @@ class SupervisedAgain : public Supervised {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Guard, SupervisedAgain, ::testing::Values("namespace", "process"),
+INSTANTIATE_TEST_SUITE_P(Guard, SupervisedAgain, ::testing::Values("cgroup", "process", "isolate"),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(SupervisedAgain, GivesEachRunTheSame) {

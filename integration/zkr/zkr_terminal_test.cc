@@ -17,7 +17,7 @@
 namespace zkrecipes::testing {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Guard, OnATerminal, ::testing::Values("namespace", "process"),
+INSTANTIATE_TEST_SUITE_P(Guard, OnATerminal, ::testing::Values("cgroup", "process", "isolate"),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(OnATerminal, TheCommandReadsWhatIsTyped) {
@@ -63,8 +63,17 @@ TEST_P(OnATerminal, CtrlCEndsACommandThatDoesNotCatchIt) {
 }
 
 TEST_P(OnATerminal, CtrlCEndsAScriptThatRunsZkrInALoop) {
-  ASSERT_TRUE(BecomesReady("dash -c 'while :; do " + Supervise() +
-                           "sh -c \"echo ready; exec sleep 1000\"; done'"));
+  for (const std::string shell : {"dash", "bash"}) {
+    ASSERT_TRUE(BecomesReady(shell + " -c 'while :; do " + Supervise() +
+                             "sh -c \"echo ready; exec sleep 1000\"; done'"));
+    shell_.Type(kCtrlC);
+    EXPECT_TRUE(Ended(128 + SIGINT)) << shell;
+  }
+}
+
+TEST_P(OnATerminal, CtrlCEndsALoopThatIsTyped) {
+  ASSERT_TRUE(BecomesReady("for i in 1 2; do " + Supervise() +
+                           "sh -c 'echo ready; exec sleep 1000'; done"));
   shell_.Type(kCtrlC);
   EXPECT_TRUE(Ended(128 + SIGINT));
 }

@@ -2,33 +2,88 @@
 
 #include "zkrecipes/contenders.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 #include "lib/queue/ask.h"
 #include "lib/queue/queue_listing.h"
 #include "lib/session/client_core.h"
+#include "lib/zk/path.h"
 
 namespace zkrecipes {
+namespace {
 
-absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
-                                                          const WaitOptions& wait) {
-  using Nodes = std::vector<queue::ListedNode>;
-  const auto& core = internal::ClientAccess::Core(client);
-  if (absl::Status status = internal::CheckQuestion(*core, path, wait); !status.ok()) {
-    return status;
-  }
-  const std::string parent = core->name_space().ToServer(path);
-  const auto ask = [&parent](absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&> done) {
-    return [parent, done = std::move(done)](session::Session& session) mutable {
-      queue::ReadQueue(session, parent, std::move(done));
+using Nodes = std::vector<queue::ListedNode>;
+using Read = void (*)(session::Session&, const std::string&,
+                      absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&>);
+
+absl::StatusOr<std::vector<ContenderInfo>> List(internal::ClientCore& core, const std::string& path,
+                                                const WaitOptions& wait, Read read) {
+  if (absl::Status status = internal::CheckQuestion(core, path, wait); !status.ok()) return status;
+  const std::string parent = core.name_space().ToServer(path);
+  const auto ask = [&parent, read](absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&> done) {
+    return [parent, read, done = std::move(done)](session::Session& session) mutable {
+      read(session, parent, std::move(done));
     };
   };
-  const auto nodes = internal::AskUntilAnswered<Nodes>(*core, "list " + path, wait, ask);
+  const auto nodes = internal::AskUntilAnswered<Nodes>(core, "list " + path, wait, ask);
   if (!nodes.ok()) return nodes.status();
   // On this thread: a long queue must not keep the reactor from its leases.
   return queue::DescribeQueue(*nodes);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
+                                                          const WaitOptions& wait) {
+  return List(*internal::ClientAccess::Core(client), path, wait, queue::ReadQueue);
+}
+
+absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
+                                    const WaitOptions& wait) {
+  const std::string path = sequencer.path();
+  if (path.empty()) return absl::InvalidArgumentError("check: the sequencer is empty");
+  const auto queue = List(*internal::ClientAccess::Core(client), path, wait, queue::ReadQueueNow);
+  if (!queue.ok()) return queue.status();
+  const std::string name(sequencer.node, sequencer.node.rfind('/') + 1);
+  const auto found = std::ranges::find(*queue, name, &ContenderInfo::node);
+  if (found == queue->end()) return false;
+  if (found->node_czxid == 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("check ", sequencer.node, ": its ACL does not let this client read it"));
+  }
+  return found->holds && found->token == sequencer.token && found->mode == sequencer.mode;
+}
+
+absl::Status BreakContender(Client& client, const std::string& path, FencingToken token,
+                            const WaitOptions& wait) {
+  const auto& core = internal::ClientAccess::Core(client);
+  const base::BootTime deadline = core->Now() + wait.timeout;
+  const auto queue = List(*core, path, wait, queue::ReadQueueNow);
+  if (!queue.ok()) return queue.status();
+  const auto found = std::ranges::find(*queue, token, &ContenderInfo::token);
+  if (found == queue->end() || found->node_czxid == 0) {
+    return absl::NotFoundError(
+        absl::StrCat("break ", path, ": no contender has the token ", token.ToString()));
+  }
+  // The name is never used again: it can only be this contender's node that goes.
+  const std::string node = core->name_space().ToServer(zk::JoinPath(path, found->node));
+  const auto ask = [&node](absl::AnyInvocable<void(absl::StatusOr<bool>) &&> done) {
+    return [node, done = std::move(done)](session::Session& session) mutable {
+      session.Send(
+          zk::Delete{node}, [node, done = std::move(done)](const zk::Reply& reply) mutable {
+            const bool gone = reply.code == zk::Code::kOk || reply.code == zk::Code::kNoNode;
+            if (gone) return std::move(done)(true);
+            std::move(done)(zk::ToStatus(reply.code, "delete", node));
+          });
+    };
+  };
+  const WaitOptions rest = {std::max(absl::ZeroDuration(), deadline - core->Now()), wait.cancel};
+  return internal::AskUntilAnswered<bool>(*core, "break " + path, rest, ask).status();
 }
 
 }  // namespace zkrecipes

@@ -108,6 +108,17 @@ void ReadQueue(session::Session& session, const std::string& parent,
   });
 }
 
+void ReadQueueNow(session::Session& session, const std::string& parent,
+                  absl::AnyInvocable<void(absl::StatusOr<std::vector<ListedNode>>) &&> done) {
+  const auto barrier = std::make_shared<zk::Code>(zk::Code::kConnectionLoss);
+  session.Send(session.CommittedBarrier(),
+               [barrier](const zk::Reply& reply) { *barrier = reply.code; });
+  ReadQueue(session, parent, [barrier, done = std::move(done)](auto nodes) mutable {
+    if (*barrier == zk::Code::kNoNode) return std::move(done)(std::move(nodes));
+    std::move(done)(absl::UnavailableError("the quorum has confirmed nothing"));
+  });
+}
+
 void ReadHead(session::Session& session, const std::string& parent,
               absl::AnyInvocable<void(absl::StatusOr<std::optional<ListedNode>>) &&> done) {
   using Head = std::optional<ListedNode>;

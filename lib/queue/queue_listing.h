@@ -26,7 +26,12 @@ std::vector<ContenderInfo> DescribeQueue(const std::vector<ListedNode>& nodes);
 void ReadQueue(session::Session& session, const std::string& parent,
                absl::AnyInvocable<void(absl::StatusOr<std::vector<ListedNode>>) &&> done);
 
-// The same for only the first in the queue; nullopt if the queue is empty. Two requests.
+// The same behind a committed barrier, so the answer is no older than the question, however far the
+// server lags. Unavailable: the barrier was not confirmed.
+void ReadQueueNow(session::Session& session, const std::string& parent,
+                  absl::AnyInvocable<void(absl::StatusOr<std::vector<ListedNode>>) &&> done);
+
+// As ReadQueue for only the first in the queue; nullopt if the queue is empty. Two requests.
 void ReadHead(session::Session& session, const std::string& parent,
               absl::AnyInvocable<void(absl::StatusOr<std::optional<ListedNode>>) &&> done);
 

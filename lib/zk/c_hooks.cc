@@ -48,9 +48,9 @@ ssize_t zkrecipes_hook_recv(int fd, void* bytes, size_t size, int /*flags*/) {
 }
 
 int zkrecipes_hook_socket(int domain, int type, int protocol) {
-  if (zkrecipes::zk::current != nullptr) {
-    zkrecipes::zk::current->in.Drop();
-    zkrecipes::zk::current->out.Drop();
+  if (current != nullptr) {
+    current->in.Drop();
+    current->out.Drop();
   }
   const int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
   zkrecipes::zk::socket_error = fd < 0 ? errno : 0;

@@ -12,7 +12,9 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -70,6 +72,20 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration&
   return app.add_option(name, parse, help)->type_name("DURATION")->expected(1);
 }
 
+// Seconds as flock(1) takes them: a number, fractions too.
+CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& value,
+                        const std::string& help) {
+  const auto parse = [name, &value](const CLI::results_t& texts) {
+    double seconds = 0;
+    if (!absl::SimpleAtod(texts.back(), &seconds) || !(seconds >= 0)) {
+      RefuseUsage(name, absl::StrCat("\"", texts.back(), "\" is not a number of seconds"));
+    }
+    value = absl::Seconds(seconds);
+    return true;
+  };
+  return app.add_option(name, parse, help)->type_name("SECONDS")->expected(1);
+}
+
 // A number from 0 to `max`. Unlike with CLI::Range, --help does not show the range.
 void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
                const std::string& help) {
@@ -99,6 +115,9 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
                                                     : "\"" + name + "\" is not curator or kazoo";
       });
   app.add_flag("--json", flags.json, "Print JSON");
+  auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not tell of waits and outages");
+  app.add_flag("--verbose", flags.verbose, "Tell of them at once, not after a second")
+      ->excludes(quiet);
 }
 
 void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& path_help) {
@@ -108,25 +127,31 @@ void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& 
               "Time between SIGTERM and SIGKILL, if the lease lasts that long (5s)");
   AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
             "Write one JSON object to this descriptor at the end");
-}
-
-GuardKind GuardFromEnvironment() {
-  const char* text = std::getenv("ZKR_GUARD");
-  const std::string kind = text == nullptr ? "auto" : text;
-  if (kind == "auto") return GuardKind::kAuto;
-  if (kind == "namespace") return GuardKind::kNamespace;
-  if (kind == "process") return GuardKind::kProcess;
-  RefuseUsage("ZKR_GUARD", absl::StrCat("\"", kind, "\" is not auto, namespace or process"));
+  const std::map<std::string, GuardKind> kinds = {
+      {"auto", GuardKind::kAuto}, {"cgroup", GuardKind::kCgroup}, {"process", GuardKind::kProcess}};
+  auto* guard =
+      command
+          .add_option("--guard", flags.guard,
+                      "How CMD's tree is kept together, to be killed: by a cgroup where one\n"
+                      "can be made (auto), by a cgroup, or by its processes' parents (process)")
+          ->type_name("auto|cgroup|process")
+          ->transform(CLI::CheckedTransformer(kinds).description(""));
+  command
+      .add_flag_callback(
+          "--isolate", [&flags] { flags.guard = GuardKind::kIsolate; },
+          "Run CMD in a PID namespace with a /proc of its own (root)")
+      ->excludes(guard);
 }
 
 // Checks that need the whole command line. `cmd`: the words after the first "--", if there is one.
-void FinishCommandFlags(const CLI::App& command, const std::optional<Words>& cmd,
-                        CommandFlags& flags) {
+void FinishCommand(const CLI::App& command, const std::optional<Words>& cmd, CommandFlags& flags) {
   if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
   flags.command = *cmd;
-  flags.guard = GuardFromEnvironment();
+}
+
+void FinishStatusFd(const CommandFlags& flags) {
   if (flags.status_fd < 0) return;
   if (fcntl(flags.status_fd, F_GETFD) < 0) {
     RefuseUsage("--status-fd", absl::StrCat(flags.status_fd, " is not open"));
@@ -156,8 +181,10 @@ class CommandLine {
     AddElect();
     AddPathCommand("observe", "Show who leads, and every change", kObserveHelp,
                    "The election: a path such as /elections/scheduler", RunObserve);
-    AddPathCommand("ls", "Show who holds a lock and who waits for it", kLsHelp,
-                   "The lock: a path such as /locks/backup", RunLs);
+    AddLs();
+    AddPathCommand("check", "Ask whether the holder of a sequencer still holds", kCheckHelp,
+                   "As CMD finds it in ZKR_SEQUENCER", RunCheck);
+    AddBreak();
     AddEnsemble();
     AddVersionFlag(app_);
   }
@@ -182,14 +209,23 @@ class CommandLine {
         ->add_flag("--exclusive", lock_.exclusive,
                    "As a writer: alone, as by default, but shown as a writer in the queue")
         ->excludes(shared);
-    auto* try_only = command->add_flag("--try", lock_.try_only, "Do not wait for the lock");
-    AddDuration(*command, "--wait", lock_.wait, "Wait at most this long for the lock (forever)")
-        ->excludes(try_only);
+    auto* try_only =
+        command->add_flag("-n,--try,--nonblock", lock_.try_only, "Do not wait for the lock");
+    auto* wait =
+        AddDuration(*command, "--wait", lock_.wait, "Wait at most this long for the lock (forever)")
+            ->excludes(try_only);
+    AddSeconds(*command, "-w", lock_.wait, "Likewise, as flock has it")
+        ->excludes(try_only)
+        ->excludes(wait);
+    command->add_flag("--hold", lock_.hold,
+                      "Run no CMD: print token and sequencer, hold until stdin ends");
     AddNumber(*command, "--conflict-exit-code", lock_.conflict_exit_code, 255,
               "Exit status when the lock is not acquired, 0 to 255 (75)");
     AddCommandFlags(*command, lock_.command, "The lock: a path such as /locks/backup");
     command->callback([this, command] {
-      FinishCommandFlags(*command, cmd_, lock_.command);
+      if (lock_.hold && cmd_) RefuseUsage("--hold", "runs no command, but there is a --");
+      if (!lock_.hold) FinishCommand(*command, cmd_, lock_.command);
+      FinishStatusFd(lock_.command);
       exit_code_ = RunLock(global_, lock_);
     });
   }
@@ -203,7 +239,8 @@ class CommandLine {
     command->add_flag("--once", elect_.once, "Campaign and run CMD only once");
     AddCommandFlags(*command, elect_.command, "The election: a path such as /elections/scheduler");
     command->callback([this, command] {
-      FinishCommandFlags(*command, cmd_, elect_.command);
+      FinishCommand(*command, cmd_, elect_.command);
+      FinishStatusFd(elect_.command);
       exit_code_ = RunElect(global_, elect_);
     });
   }
@@ -211,13 +248,36 @@ class CommandLine {
   void AddPathCommand(const std::string& name, const std::string& what, const std::string& footer,
                       const std::string& path_help,
                       int (*run)(const GlobalFlags&, const std::string&)) {
+    AddPath(*AddQuestion(name, what, footer, [this, run] { return run(global_, path_); }), path_,
+            path_help);
+  }
+
+  // A command that runs no CMD.
+  CLI::App* AddQuestion(const std::string& name, const std::string& what, const std::string& footer,
+                        std::function<int()> run) {
     CLI::App* command = app_.add_subcommand(name, what);
     command->footer(footer);
-    AddPath(*command, path_, path_help);
     command->callback([this, name, run] {
       if (cmd_) RefuseUsage("CMD", name + " runs no command, but there is a --");
-      exit_code_ = run(global_, path_);
+      exit_code_ = run();
     });
+    return command;
+  }
+
+  void AddLs() {
+    CLI::App* command = AddQuestion("ls", "Show who holds a lock and who waits for it", kLsHelp,
+                                    [this] { return RunLs(global_, ls_); });
+    AddPath(*command, ls_.path, "The lock: a path such as /locks/backup");
+    command->add_flag("--watch", ls_.watch, "Show every change, until interrupted");
+  }
+
+  void AddBreak() {
+    CLI::App* command = AddQuestion("break", "Delete one contender", kBreakHelp,
+                                    [this] { return RunBreak(global_, break_); });
+    AddPath(*command, break_.path, "The lock: a path such as /locks/backup");
+    command->add_option("--token", break_.token, "The contender's token, as `zkr ls` shows it")
+        ->required()
+        ->type_name("N");
   }
 
   void AddEnsemble() {
@@ -246,17 +306,27 @@ class CommandLine {
 
   int Refuse(const CLI::ParseError& error) {
     const auto chosen = app_.get_subcommands();
-    Complain(chosen.empty() ? WhyNoCommand() : error.what());
+    Complain(chosen.empty() ? WhyNoCommand() : WhyRefused(*chosen.front(), error));
     const std::string name = chosen.empty() ? "" : " " + chosen.front()->get_name();
     std::cerr << "Try: zkr" << name << " --help\n";
     if (const int fd = FindStatusFd(words_); fd >= 0) WriteResult(fd, {"usage", kUsage});
     return kUsage;
   }
 
+  // CLI11 only lists the words that it did not expect.
+  std::string WhyRefused(const CLI::App& command, const CLI::ParseError& error) const {
+    const bool runs_cmd =
+        &command == app_.get_subcommand("lock") || &command == app_.get_subcommand("elect");
+    if (!runs_cmd || cmd_ || dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr)
+      return error.what();
+    return absl::StrCat("CMD: write -- before the command: ", UsageOf(command));
+  }
+
   // CLI11's message for a missing or unknown command does not say which word was wrong.
   std::string WhyNoCommand() const {
     const Words unknown = app_.remaining();
-    if (unknown.empty()) return "a command is missing: lock, elect, observe, ls or ensemble";
+    if (unknown.empty())
+      return "a command is missing: lock, elect, observe, ls, check, break or ensemble";
     return absl::StrCat("no such command or option: ", unknown.front());
   }
 
@@ -267,7 +337,9 @@ class CommandLine {
   LockFlags lock_;
   ElectFlags elect_;
   EnsembleFlags ensemble_;
-  std::string path_;  // of observe and ls
+  LsFlags ls_;
+  BreakFlags break_;
+  std::string path_;  // of observe; the sequencer of check
   int exit_code_ = kDone;
 };
 

@@ -20,6 +20,8 @@ struct GlobalFlags {
   absl::Duration session_timeout = absl::Seconds(10);
   std::string dialect = "curator";
   bool json = false;
+  bool quiet = false;  // see narrator.h
+  bool verbose = false;
 };
 
 // What `zkr lock` and `zkr elect` are told about the CMD that they run.
@@ -36,6 +38,7 @@ struct LockFlags {
   bool shared = false;     // as a reader of the read/write lock
   bool exclusive = false;  // as its writer
   bool try_only = false;
+  bool hold = false;  // without a CMD
   absl::Duration wait = absl::InfiniteDuration();
   int conflict_exit_code = kNotAcquired;
 };
@@ -46,6 +49,16 @@ struct ElectFlags {
   bool once = false;
 };
 
+struct BreakFlags {
+  std::string path;
+  std::int64_t token = 0;
+};
+
+struct LsFlags {
+  std::string path;
+  bool watch = false;
+};
+
 struct EnsembleFlags {
   std::optional<int> servers;
   std::string directory;
@@ -53,9 +66,12 @@ struct EnsembleFlags {
 
 // Each does what its command is for and returns zkr's exit status. `path` is not checked yet.
 int RunLock(const GlobalFlags& global, const LockFlags& flags);
+int RunHold(const GlobalFlags& global, const LockFlags& flags);
 int RunElect(const GlobalFlags& global, const ElectFlags& flags);
 int RunObserve(const GlobalFlags& global, const std::string& path);
-int RunLs(const GlobalFlags& global, const std::string& path);
+int RunLs(const GlobalFlags& global, const LsFlags& flags);
+int RunCheck(const GlobalFlags& global, const std::string& sequencer);
+int RunBreak(const GlobalFlags& global, const BreakFlags& flags);
 int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
 int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
 int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);

@@ -14,7 +14,6 @@
 #include "tools/zkr/holding.h"
 #include "tools/zkr/rest.h"
 #include "tools/zkr/result.h"
-#include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/loss_watch.h"
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/leader_election.h"
@@ -36,28 +35,25 @@ class Election {
   Ended Run() {
     std::optional<Ended> ended;
     while (!ended) ended = RunTerm();
-    LetGo(holding_, global_.session_timeout, /*was_lost=*/true);
+    const int later = LetGo(holding_, global_.session_timeout, /*was_lost=*/true);
+    if (later != 0) ended->signal = later;
     return *ended;
   }
 
  private:
   // nullopt: there is a next term.
   std::optional<Ended> RunTerm() {
-    absl::Status elected;
-    {
-      Interruption interruption;
-      elected = Campaign(interruption.token());
-      if (const int signal = interruption.signal(); signal != 0) {
-        return Ended{{"not_acquired", kSignalBase + signal}};
-      }
-    }
+    const auto [elected, signal] =
+        WaitInterruptibly([&](const std::stop_token& cancel) { return Campaign(cancel); });
+    if (signal != 0) return Ended{{"not_acquired", kSignalBase + signal}, signal};
     if (!elected.ok()) return OnDefeat(elected);
     const std::int64_t token = holding_.lease->token().value();
     const BootTime began = BootNow();
     const Outcome outcome = RunCommand(supervisor_, flags_.command, holding_);
     // CMD and all that it started are dead: only now may another candidate lead.
-    Release(holding_, global_.session_timeout, outcome.lost);
-    if (IsLast(outcome)) return Ended{ResultOf(outcome, token), outcome};
+    const int later = Release(holding_, global_.session_timeout, outcome.lost);
+    if (later != 0 || IsLast(outcome)) return EndedBy(outcome, token, later);
+    holding_.in_a_hurry = false;
     rest_ = rests_.After(BootNow() - began);
     // CMD may have caught a Ctrl-C that was meant for zkr too: leave time for another one.
     if (outcome.had_terminal) rest_ = std::max(rest_, kTimeForCtrlC);
@@ -87,7 +83,8 @@ class Election {
   }
 
   bool IsLast(const Outcome& outcome) const {
-    return outcome.asked_to_end || outcome.end == Outcome::End::kNotRun ||
+    const bool useless = outcome.end == Outcome::End::kNotRun && !outcome.ShortOfResources();
+    return outcome.asked_to_end || useless ||
            !supervisor_.CanRunAgain();  // --once, or the guard was killed
   }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstdio>
-
 #include "absl/strings/str_cat.h"
 
 #include "testing/local/detached_ensemble.h"
@@ -25,10 +23,9 @@ int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
   const absl::StatusOr<std::string> servers = testing::StartDetached(
       flags.directory, flags.servers, [](const std::string& line) { Complain(line); });
   if (!servers.ok()) return RefuseEnsemble(servers.status());
-  std::fputs(
-      (global.json ? StartedJson(flags.directory, *servers) : absl::StrCat(*servers, "\n")).c_str(),
-      stdout);
-  return kDone;
+  const std::string text =
+      global.json ? StartedJson(flags.directory, *servers) : absl::StrCat(*servers, "\n");
+  return Print(text) ? kDone : kInternal;
 }
 
 int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
@@ -37,8 +34,8 @@ int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
   if (!ended.ok() && !none) return RefuseEnsemble(ended.status());
   Complain(none ? absl::StrCat("no ensemble in ", flags.directory)
                 : absl::StrCat("stopped ", *ended, " ZooKeeper server(s)"));
-  if (global.json) std::fputs(StoppedJson(flags.directory, ended.value_or(0)).c_str(), stdout);
-  return kDone;
+  if (!global.json) return kDone;
+  return Print(StoppedJson(flags.directory, ended.value_or(0))) ? kDone : kInternal;
 }
 
 int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
@@ -46,8 +43,8 @@ int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
   if (!status.ok() && !absl::IsNotFound(status.status())) return RefuseEnsemble(status.status());
   if (!status.ok()) Complain(status.status());
   const testing::DetachedStatus shown = status.ok() ? *status : testing::DetachedStatus();
-  std::fputs((global.json ? StatusJson(flags.directory, shown) : StatusText(shown)).c_str(),
-             stdout);
+  if (!Print(global.json ? StatusJson(flags.directory, shown) : StatusText(shown)))
+    return kInternal;
   return shown.has_quorum ? kDone : kUnavailable;
 }
 

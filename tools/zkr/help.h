@@ -10,7 +10,11 @@ namespace zkrecipes::zkr {
 inline constexpr char kLockHelp[] = R"(
 CMD finds ZKR_FENCING_TOKEN, ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its environment. CMD and
 everything it starts are dead before the lock is released or can be granted to another contender,
-and die with zkr.
+and die with zkr. A guard sees to it. It misses
+  cgroup    what root moves to another cgroup
+  process   what has another user's rights or forks too fast, and CMD's children if guard and runner
+            are killed at once
+  any       what a daemon (systemd-run, at, docker) starts for CMD
 
 Exit status: CMD's own, or 128+n if signal n ended it; 75 the lock was not acquired; 70 it was lost
 while CMD ran; 69 no ensemble; 77 permission denied; 64 bad arguments; 126 CMD cannot be run; 127
@@ -37,6 +41,21 @@ connection is back; of several changes in a row, only the last is sure to be pri
 Exit status: 128+n if signal n ended it (130 for Ctrl-C), also 141 if its output was closed; 69 no
 ensemble; 77 permission denied; 64 bad arguments. The global options (see `zkr --help`), such as
 --json, may stand before or after `observe`.)";
+
+inline constexpr char kCheckHelp[] = R"(
+Asks the ensemble's quorum. With it, a resource that keeps no floor of tokens can check the one who
+writes to it.
+
+Exit status: 0 it holds; 1 it does not; 69 no ensemble; 77 permission denied; 64 bad arguments. The
+global options (see `zkr --help`) may stand before or after `check`.)";
+
+inline constexpr char kBreakHelp[] = R"(
+Deletes the node of the one contender whose token is N, and nothing else. A holder's lease is then
+lost and the next contender is granted the lock, while the holder may need a moment to notice: what
+it guards should check tokens.
+
+Exit status: 0 deleted; 1 no contender has that token; 69 no ensemble; 77 permission denied; 64 bad
+arguments. The global options (see `zkr --help`) may stand before or after `break`.)";
 
 inline constexpr char kLsHelp[] = R"(
 Exit status: 0, also if the queue is empty or the path does not exist; 69 no ensemble; 77 permission

@@ -15,6 +15,7 @@
 
 #include "lib/base/boot_time.h"
 #include "tools/zkr/client.h"
+#include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr {
@@ -28,6 +29,9 @@ using base::BootTime;
 absl::Duration KillMargin(absl::Duration session_timeout) {
   return std::min(session_timeout / 40, absl::Milliseconds(200));
 }
+
+// What a release gets to leave this machine when the user has no patience.
+constexpr absl::Duration kAMoment = absl::Milliseconds(200);
 
 // Beats cannot prove the lease of a session with a shorter timeout: docs/lease.md.
 constexpr absl::Duration kShortestTimeout = absl::Milliseconds(400);
@@ -72,18 +76,23 @@ Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
 }  // namespace
 
 absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding) {
+  const Late teller(global, [&global](const std::stop_token&) {
+    Complain(absl::StrCat("connecting to ", global.servers));
+  });
   auto client = Connect(global, std::move(cancel));
   if (!client.ok()) return client.status();
   holding.client = *std::move(client);
+  holding.outages = std::make_unique<OutageTeller>(global, *holding.client);
   return CheckLeasesCanBeProven(holding.client->session_timeout());
 }
 
-Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, const Holding& holding) {
+Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, Holding& holding) {
   const Lease& lease = *holding.lease;
   const Outcome outcome = supervisor.Run({.environment = EnvironmentOf(flags, lease),
                                           .lost = lease.lost(),
                                           .hold = [&lease] { return HoldOf(lease); },
                                           .margin = KillMargin(holding.client->session_timeout())});
+  holding.in_a_hurry = outcome.later != 0 || outcome.lost;
   if (outcome.lost) {
     Complain(absl::StrCat("the ", supervisor.held(), " was lost while ", flags.command[0], " ran"));
   } else if (outcome.end == Outcome::End::kNotRun) {
@@ -92,28 +101,58 @@ Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, const Hold
   return outcome;
 }
 
-void Release(Holding& holding, absl::Duration at_most, bool was_lost) {
-  if (!holding.lease) return;
-  const absl::Status released = std::move(*holding.lease).Release({at_most});
-  if (!released.ok() && !was_lost) Complain(released);
-  holding.lease.reset();
+Waited WaitInterruptibly(const std::function<absl::Status(const std::stop_token&)>& wait) {
+  Interruption interruption;
+  if (!interruption.status().ok()) return {interruption.status()};
+  absl::Status status = wait(interruption.token());
+  return {std::move(status), interruption.End()};
 }
 
-void LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
-  const BootTime until = BootNow() + at_most;
-  Release(holding, at_most, was_lost);
-  if (holding.client) holding.client->Close({TimeUntil(until)}).IgnoreError();
+int Release(Holding& holding, absl::Duration at_most, bool was_lost) {
+  if (!holding.lease) return 0;
+  if (holding.in_a_hurry) at_most = std::min(at_most, kAMoment);
+  const auto [released, signal] = WaitInterruptibly([&](const std::stop_token& cancel) {
+    return std::move(*holding.lease).Release({at_most, cancel});
+  });
+  holding.lease.reset();
+  holding.in_a_hurry |= signal != 0;
+  if (!released.ok() && !was_lost && !holding.in_a_hurry) Complain(released);
+  return signal;
+}
+
+int LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
+  const BootTime until = BootNow() + (holding.in_a_hurry ? kAMoment : at_most);
+  int signal = Release(holding, at_most, was_lost);
+  holding.outages = nullptr;
+  if (!holding.client) return signal;
+  const Waited closed = WaitInterruptibly([&](const std::stop_token& cancel) {
+    return holding.client->Close({TimeUntil(until), cancel});
+  });
+  if (signal == 0) signal = closed.signal;
+  // Its destructor would wait again, and this process is about to end.
+  if (!closed.status.ok()) new std::shared_ptr<Client>(holding.client);
   holding.client = nullptr;
+  return signal;
+}
+
+Ended EndedBy(const Outcome& outcome, std::int64_t token, int later) {
+  const Result result = ResultOf(outcome, token);
+  if (later == 0) later = outcome.later;
+  if (later != 0) return {result, later};
+  return {result, outcome.lost ? 0 : outcome.signal, outcome.typed};
+}
+
+int EndAs(const Ended& ended, int status_fd) {
+  if (status_fd >= 0 && !WriteResult(status_fd, ended.result)) {
+    Complain(absl::StrCat("cannot write to the --status-fd: ", std::strerror(errno)));
+  }
+  EndBy(ended.signal, ended.typed);
+  return ended.result.status;
 }
 
 int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
                const std::function<Ended(Supervisor&)>& hold) {
-  const Ended ended = HoldAndRun(flags, held, again, hold);
-  if (flags.status_fd >= 0 && !WriteResult(flags.status_fd, ended.result)) {
-    Complain(absl::StrCat("cannot write to the --status-fd: ", std::strerror(errno)));
-  }
-  PassOnInterrupt(ended.outcome);
-  return ended.result.status;
+  return EndAs(HoldAndRun(flags, held, again, hold), flags.status_fd);
 }
 
 }  // namespace zkrecipes::zkr

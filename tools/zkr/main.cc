@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/zkr/command_line.h"
+#include "tools/zkr/supervisor/init.h"
 #include "tools/zkr/supervisor/process.h"
 
 int main(int argc, char** argv) {
   zkrecipes::zkr::OccupyStandardStreams();
+  zkrecipes::zkr::BeInitIfFirst();
   return zkrecipes::zkr::RunCommandLine({argv + 1, argv + argc});
 }

@@ -19,6 +19,7 @@
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/loss_watch.h"
 #include "tools/zkr/supervisor/signals.h"
+#include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/leader_election.h"
 
 namespace zkrecipes::zkr {
@@ -74,17 +75,23 @@ int RunObserve(const GlobalFlags& flags, const std::string& path) {
   // SIGPIPE is blocked as well: a closed output is an error like any other.
   const BlockedSignals blocked;
   Interruption interruption;
+  if (!interruption.status().ok()) return Refuse(interruption.status());
   const auto client = Connect(flags, interruption.token());
-  if (interruption.signal() != 0) return kSignalBase + interruption.signal();
-  if (!client.ok()) return Refuse(client.status());
+  if (!client.ok()) {
+    const int signal = interruption.End();
+    EndBy(signal, /*typed=*/false);
+    return Refuse(client.status());
+  }
   auto printer = std::make_shared<Printer>(flags.json);
   {
     const auto subscription =
         LeaderElection(*client, path).Observe([printer](auto leader) { printer->Print(leader); });
     WaitForEnd(interruption.token(), printer->ended());
   }
-  (*client)->Close({flags.session_timeout}).IgnoreError();
-  if (interruption.signal() != 0) return kSignalBase + interruption.signal();
+  const int signal = interruption.End();
+  // Its session holds nothing that others wait for.
+  (*client)->Close({absl::ZeroDuration()}).IgnoreError();
+  EndBy(signal, /*typed=*/false);
   if (!printer->ended().stop_requested()) return kSignalBase + SIGPIPE;
   if (!printer->why().ok()) Complain(printer->why());
   return printer->exit_code();

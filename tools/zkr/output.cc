@@ -18,14 +18,6 @@ std::string Line(const ordered_json& object) {
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-// "id@host:pid", as far as it is known; otherwise "-".
-std::string OwnerText(const OwnerInfo& owner) {
-  std::string text = owner.id;
-  if (!owner.host.empty()) absl::StrAppend(&text, text.empty() ? "" : "@", owner.host);
-  if (!owner.host.empty() && owner.pid > 0) absl::StrAppend(&text, ":", owner.pid);
-  return text.empty() ? "-" : text;
-}
-
 // Without what is not known.
 ordered_json OwnerJson(const OwnerInfo& owner) {
   ordered_json json = ordered_json::object();
@@ -54,13 +46,25 @@ ordered_json ContenderJson(const ContenderInfo& c) {
           {"since", absl::FormatTime(absl::RFC3339_full, c.since, absl::UTCTimeZone())}};
 }
 
-std::string Printable(std::string text) {
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
+// The length of the UTF-8 character that `text` begins with; 0: none that can be shown.
+std::size_t ShownLength(absl::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  return text;
+  // Too long a form, a surrogate, more than U+10FFFF, a control character from U+0080 on.
+  const bool wrong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
+                     (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90) ||
+                     (first == 0xc2 && byte(1) < 0xa0);
+  return wrong ? 0 : length;
 }
+
+// At most so many columns; what cannot be shown is escaped, what is too long is cut.
+constexpr std::size_t kWidest = 72;
 
 // In UTF-8 characters, which is close enough to columns for the names of hosts and owners.
 std::size_t Width(const std::string& text) {
@@ -69,6 +73,22 @@ std::size_t Width(const std::string& text) {
 }
 
 }  // namespace
+
+std::string Printable(absl::string_view text) {
+  std::string shown;
+  for (std::size_t width = 0; !text.empty();) {
+    const std::size_t length = ShownLength(text);
+    width += length == 0 ? 4 : 1;
+    if (width > kWidest) return shown + "...";
+    if (length == 0) {
+      absl::StrAppendFormat(&shown, "\\x%02x", static_cast<unsigned char>(text[0]));
+    } else {
+      absl::StrAppend(&shown, text.substr(0, length));
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return shown;
+}
 
 std::string QueueText(const std::vector<ContenderInfo>& queue) {
   std::vector<std::vector<std::string>> rows = {
@@ -85,6 +105,26 @@ std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>&
   ordered_json contenders = ordered_json::array();
   for (const ContenderInfo& c : queue) contenders.push_back(ContenderJson(c));
   return Line({{"path", path}, {"contenders", std::move(contenders)}});
+}
+
+std::string OwnerText(const OwnerInfo& owner) {
+  std::string text = owner.id;
+  if (!owner.host.empty()) absl::StrAppend(&text, text.empty() ? "" : "@", owner.host);
+  if (!owner.host.empty() && owner.pid > 0) absl::StrAppend(&text, ":", owner.pid);
+  return text.empty() ? "-" : text;
+}
+
+std::string HeldText(const Sequencer& sequencer, bool json) {
+  const std::string text = sequencer.ToString();
+  if (!json) return absl::StrCat(sequencer.token.ToString(), " ", text, "\n");
+  return Line({{"token", sequencer.token.value()}, {"sequencer", text}});
+}
+
+std::string LostText(bool json) { return json ? Line({{"lost", true}}) : "lost\n"; }
+
+std::string CheckedText(const std::string& sequencer, bool holds, bool json) {
+  if (json) return Line({{"sequencer", sequencer}, {"holds", holds}});
+  return holds ? "holds\n" : "does not hold\n";
 }
 
 std::string LeaderText(const std::optional<Leader>& leader) {
@@ -138,17 +178,19 @@ std::string ResultJson(const std::string& word, int status, std::int64_t token) 
                {"token", token == 0 ? ordered_json() : ordered_json(token)}});
 }
 
-std::string FormatTable(const std::vector<std::vector<std::string>>& rows) {
+std::string FormatTable(std::vector<std::vector<std::string>> rows) {
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+  for (auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = Printable(row[i]);
+      widths[i] = std::max(widths[i], Width(row[i]));
+    }
   }
   std::string text;
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      text += Printable(row[i]);
       const bool last = i + 1 == row.size();
-      text += last ? "\n" : std::string(widths[i] - Width(row[i]) + 2, ' ');
+      text += row[i] + (last ? "\n" : std::string(widths[i] - Width(row[i]) + 2, ' '));
     }
   }
   return text;

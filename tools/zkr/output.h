@@ -8,9 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 #include "testing/local/detached_ensemble.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/leader.h"
+#include "zkrecipes/sequencer.h"
 
 namespace zkrecipes::zkr {
 
@@ -19,6 +22,19 @@ namespace zkrecipes::zkr {
 
 std::string QueueText(const std::vector<ContenderInfo>& queue);
 std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue);
+
+// "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.
+std::string OwnerText(const OwnerInfo& owner);
+
+// One line for people, of a text that others may have written: see FormatTable.
+std::string Printable(absl::string_view text);
+
+// Of `zkr lock --hold`: "4294967302 zkr1:exclusive:...", and "lost".
+std::string HeldText(const Sequencer& sequencer, bool json);
+std::string LostText(bool json);
+
+// Of `zkr check`.
+std::string CheckedText(const std::string& sequencer, bool holds, bool json);
 
 // nullopt: there is no leader.
 std::string LeaderText(const std::optional<Leader>& leader);
@@ -32,9 +48,10 @@ std::string StatusJson(const std::string& directory, const testing::DetachedStat
 // `token` 0: none, shown as null.
 std::string ResultJson(const std::string& word, int status, std::int64_t token);
 
-// A line for each row. Columns are as wide as their widest text, two blanks apart; control
-// characters, which others may have written, become '?'. REQUIRES: all rows are equally long.
-std::string FormatTable(const std::vector<std::vector<std::string>>& rows);
+// A line for each row. Columns are as wide as their widest text, two blanks apart. Others may have
+// written the texts: what cannot be shown (control characters, no UTF-8) is escaped, and what is
+// longer than a column may be is cut. REQUIRES: all rows are equally long.
+std::string FormatTable(std::vector<std::vector<std::string>> rows);
 
 }  // namespace zkrecipes::zkr
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
@@ -36,6 +37,12 @@ ExitCode ExitCodeFor(const absl::Status& status) {
 void Complain(const std::string& message) { std::fprintf(stderr, "zkr: %s\n", message.c_str()); }
 void Complain(const absl::Status& status) { Complain(std::string(status.message())); }
 
+bool Print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return true;
+  Complain(std::string("cannot print: ") + std::strerror(errno));
+  return false;
+}
+
 int Refuse(const absl::Status& status) {
   Complain(status);
   return absl::IsDeadlineExceeded(status) ? kUnavailable : ExitCodeFor(status);
@@ -51,6 +58,7 @@ Result ResultOf(const Outcome& outcome, std::int64_t token) {
     case Outcome::End::kNotRun:
       break;
   }
+  if (outcome.ShortOfResources()) return {"unavailable", kCannotRun, token};
   return {"usage", outcome.code == ENOENT ? kNotFound : kCannotRun, token};
 }
 

@@ -17,6 +17,7 @@ namespace zkrecipes::zkr {
 // the shell.
 enum ExitCode {
   kDone = 0,
+  kNo = 1,  // of a question: it does not hold, there is no such contender
   kUsage = 64,
   kUnavailable = 69,  // no ensemble reachable, session refused
   kLost = 70,
@@ -35,6 +36,9 @@ ExitCode ExitCodeFor(const absl::Status& status);
 // "zkr: ..." to stderr.
 void Complain(const std::string& message);
 void Complain(const absl::Status& status);
+
+// To stdout. False: it cannot be written, which has been told; the exit status is kInternal.
+bool Print(const std::string& text);
 
 // Complains, and returns the exit status of a command that waits for nothing but the network.
 int Refuse(const absl::Status& status);

@@ -10,11 +10,12 @@
 
 namespace zkrecipes::zkr {
 
-// How CMD's tree is kept together.
+// How CMD's tree is kept together. Only kIsolate changes what CMD sees of the machine.
 enum class GuardKind {
-  kAuto,       // a PID namespace where that is permitted, otherwise as kProcess
-  kNamespace,  // a PID namespace; where it is not permitted, CMD does not run
-  kProcess,    // child subreapers and /proc; CMD sees the machine's own pids
+  kAuto,     // as kCgroup where that is permitted, otherwise as kProcess
+  kCgroup,   // child subreapers, and a cgroup of its own
+  kProcess,  // child subreapers, and /proc
+  kIsolate,  // a PID namespace with a /proc of its own
 };
 
 // The command to run; known before zkr connects to a server.

@@ -33,6 +33,7 @@ void Guard::Main(Setup setup) {
     guard.Loop();
     guard.EndTree();
   } while (guard.WaitsForAnotherStart());
+  guard.setup_.cgroup->Remove();
   _exit(0);
 }
 
@@ -73,10 +74,8 @@ bool Guard::StartRunner(Message start) {
     setup_.to_zkr.Send({MessageKind::kDeadlinePassed});
     return false;
   }
-  const GuardKind kind = setup_.command->guard;
   Channel to_zkr(std::move(start.passed));
-  bool started = kind != GuardKind::kProcess && ForkRunner(start, to_zkr, /*in_namespace=*/true);
-  if (!started && kind != GuardKind::kNamespace) started = ForkRunner(start, to_zkr, false);
+  const bool started = ForkRunner(start, to_zkr, setup_.command->guard == GuardKind::kIsolate);
   if (!started) setup_.to_zkr.Send({MessageKind::kRunnerFailed, errno});
   if (!setup_.command->again) {
     DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
@@ -94,9 +93,9 @@ bool Guard::ForkRunner(const Message& start, Channel& runner_to_zkr, bool in_nam
     setup_.to_zkr.Close();
     lives.write_end.reset();
     if (!in_namespace) ready.write_end.reset();
-    Runner::Main({setup_.command, setup_.signals, setup_.terminal, std::move(runner_to_zkr),
-                  std::move(lives.read_end), std::move(ready.write_end), start.text,
-                  start.value != 0});
+    Runner::Main({setup_.command, setup_.signals, setup_.terminal, setup_.cgroup,
+                  std::move(runner_to_zkr), std::move(lives.read_end), std::move(ready.write_end),
+                  start.text, start.value != 0});
   }
   const int fork_error = errno;
   if (next_fork) next_fork->Undo();
@@ -126,7 +125,11 @@ bool Guard::DeadlinePassed() const {
 bool Guard::RunnerIsGone() {
   // Orphans of a runner that was killed come here too: they belong to EndTree.
   int status = 0;
-  if (runner_ <= 0 || waitpid(runner_, &status, WNOHANG) != runner_) return false;
+  if (runner_ <= 0 || waitpid(runner_, &status, WNOHANG | WUNTRACED) != runner_) return false;
+  if (WIFSTOPPED(status)) {
+    kill(runner_, SIGCONT);
+    return false;
+  }
   // The runner may have noticed zkr's death before the guard did.
   if (WIFEXITED(status) && WEXITSTATUS(status) == Runner::kZkrIsGone) zkr_is_gone_ = true;
   runner_ = 0;
@@ -137,7 +140,7 @@ void Guard::EndTree() {
   // The kernel reports PID 1 of a namespace as dead only when the rest of it is.
   if (runner_ > 0 && kill(runner_, SIGKILL) == 0) waitpid(runner_, nullptr, 0);
   runner_ = 0;
-  KillDescendants(absl::InfiniteDuration());
+  KillTree(*setup_.cgroup);
   // If zkr lives, it does this, and knows better whether CMD wanted to leave the modes as they are.
   if (zkr_is_gone_ && setup_.terminal->ReclaimFromTheDead(setup_.zkr_group)) {
     setup_.terminal->RestoreModes();

@@ -9,6 +9,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
+#include "tools/zkr/supervisor/cgroup.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
 #include "tools/zkr/supervisor/signals.h"
@@ -30,21 +31,29 @@ namespace zkrecipes::zkr {
 // Its own end tells zkr that nothing of the tree is left. A guard of Command::again continues
 // instead, reports that, and waits for the next start.
 //
-// How it kills: in a PID namespace, by killing the runner. Otherwise it is a child subreaper, and
-// kills the descendants that /proc shows until none is left. The limits of the second way:
+// How it kills: with CMD's cgroup, where it has one, and by killing the descendants that /proc shows
+// until none is left; guard and runner are child subreapers, so no descendant escapes to another
+// parent. If the guard is killed, the runner does the same work. zkr itself is no subreaper: the
+// children that it had before it was zkr, and theirs, are not CMD's. In a PID namespace the death of
+// the runner, its PID 1, is the death of all.
+//
+// A guard that somebody stops is continued by zkr at once, as a runner is by the guard.
+//
+// The limits without a cgroup or namespace:
 // - a descendant with another user's rights (sudo) cannot be killed by a guard that is not root:
 //   the guard, and with it zkr, waits for it and keeps the lock;
 // - a descendant that forks faster than /proc is read can outrun it;
-// - if the guard is killed together with zkr, CMD itself dies (PR_SET_PDEATHSIG) but its children
-//   do not. If the guard alone is killed, zkr is the next subreaper and does the same work.
-// The limits of both: a guard stopped by SIGSTOP guards nothing, and what CMD asks a daemon of the
-// machine to start (systemd-run, at, docker) is not part of its tree.
+// - if guard and runner are killed at once, CMD itself dies (PR_SET_PDEATHSIG) but its children do
+//   not.
+// The limits of all: guard and zkr stopped at once (SIGSTOP) guard nothing, and what CMD asks a
+// daemon of the machine to start (systemd-run, at, docker) is not part of its tree.
 class Guard {
  public:
   struct Setup {
     const Command* command = nullptr;
     const BlockedSignals* signals = nullptr;
     const Terminal* terminal = nullptr;
+    const Cgroup* cgroup = nullptr;
     Channel to_zkr;
     pid_t zkr_group = 0;
   };

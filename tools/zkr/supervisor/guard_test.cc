@@ -27,7 +27,8 @@ class GuardTest : public ::testing::Test {
       const Command command{{"sh", "-c", "exit 5"}, {}, GuardKind::kProcess, "lock", true};
       const BlockedSignals signals;
       const Terminal terminal;
-      Guard::Main({&command, &signals, &terminal, std::move(guards), getpgrp()});
+      const Cgroup none;
+      Guard::Main({&command, &signals, &terminal, &none, std::move(guards), getpgrp()});
     }
     channel_ = std::move(ours);
   }

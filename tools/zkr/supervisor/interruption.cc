@@ -5,6 +5,12 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+
 #include "tools/zkr/supervisor/signals.h"
 
 namespace zkrecipes::zkr {
@@ -23,27 +29,43 @@ sigset_t EndingSignals() {
 
 Interruption::Interruption()
     : signal_fd_(OpenSignalFd(EndingSignals())), end_(eventfd(0, EFD_CLOEXEC)) {
-  watcher_ = std::thread([this] { Watch(); });
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask_before_);
+  try {
+    if (signal_fd_.valid() && end_.valid()) watcher_ = std::thread([this] { Watch(); });
+  } catch (const std::system_error& error) {
+    errno = error.code().value();
+  }
+  if (!watcher_.joinable()) {
+    status_ = absl::ResourceExhaustedError(
+        absl::StrCat("cannot watch for signals: ", std::strerror(errno)));
+    return;
+  }
   // Unblocked only after the thread has started, so that only this one takes them.
   const sigset_t stops = SignalSet({SIGTSTP, SIGTTIN, SIGTTOU});
-  pthread_sigmask(SIG_UNBLOCK, &stops, &mask_before_);
+  pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
 }
 
-Interruption::~Interruption() {
+int Interruption::End() {
+  if (!watcher_.joinable()) return signal_;
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   eventfd_write(end_.get(), 1);
   watcher_.join();
+  return signal_;
 }
 
 void Interruption::Watch() {
   pollfd fds[] = {{signal_fd_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}};
   while (fds[1].revents == 0) {
     poll(fds, 2, -1);
-    if (fds[0].revents == 0) continue;
-    const int signal = NextSignal(signal_fd_);
-    int none = 0;
-    if (signal != 0 && signal_.compare_exchange_strong(none, signal)) stop_.request_stop();
+    if (fds[0].revents != 0) TakeSignal();
   }
+}
+
+void Interruption::TakeSignal() {
+  const int signal = NextSignal(signal_fd_);
+  if (signal == 0 || signal_ != 0) return;
+  signal_ = signal;
+  stop_.request_stop();
 }
 
 }  // namespace zkrecipes::zkr

@@ -5,9 +5,10 @@
 
 #include <signal.h>
 
-#include <atomic>
 #include <stop_token>
 #include <thread>
+
+#include "absl/status/status.h"
 
 #include "lib/base/unique_fd.h"
 
@@ -16,21 +17,27 @@ namespace zkrecipes::zkr {
 // While it lives, a signal that asks this process to end (SIGTERM, SIGINT, SIGHUP, ...) requests
 // token() to stop instead, and Ctrl-Z stops the process as usual. For the time when zkr has signals
 // blocked but no CMD to pass them on to. A signal that was ignored when zkr started stays ignored.
+// One that comes after End is left pending, for the next reader of signals.
 //
-// Created and destroyed by the main thread; the other methods are thread-safe.
+// Created, ended and destroyed by the main thread; token() is thread-safe.
 class Interruption {
  public:
   Interruption();
-  ~Interruption();
+  ~Interruption() { End(); }
 
+  // ResourceExhausted: the system refused a descriptor or a thread, so signals are only blocked.
+  const absl::Status& status() const { return status_; }
   std::stop_token token() const { return stop_.get_token(); }
-  int signal() const { return signal_; }  // the first that came; 0: none
+  // Stops watching; the first signal that came, 0: none.
+  int End();
 
  private:
   void Watch();
+  void TakeSignal();
 
   std::stop_source stop_;
-  std::atomic<int> signal_{0};
+  absl::Status status_;
+  int signal_ = 0;  // the watcher's until it is joined
   base::UniqueFd signal_fd_;
   base::UniqueFd end_;  // eventfd
   sigset_t mask_before_;

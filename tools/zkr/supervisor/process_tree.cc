@@ -11,27 +11,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "lib/base/boot_time.h"
-
 namespace zkrecipes::zkr {
 namespace {
 
-using base::BootNow;
-
 // How long dying processes get before /proc is read again.
-constexpr int kRescanMs = 5;
-
-std::string ReadFile(const std::string& path) {
-  // Not by istreambuf_iterator, which throws where a read fails: a process may end meanwhile.
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
+constexpr int kRescanMs = 1;
 
 // False once there is no child left to wait for.
 bool ReapTheDead() {
@@ -42,7 +32,33 @@ bool ReapTheDead() {
   return reaped == 0;
 }
 
+// Appends the children of `parent`. False if this kernel does not list them.
+bool AppendChildren(pid_t parent, std::vector<pid_t>& found) {
+  const std::string tasks = "/proc/" + std::to_string(parent) + "/task";
+  std::error_code gone;
+  for (std::filesystem::directory_iterator task(tasks, gone), end; !gone && task != end;
+       task.increment(gone)) {
+    const std::string children = task->path() / "children";
+    std::istringstream pids(ReadWhole(children));
+    for (pid_t pid = 0; pids >> pid;) found.push_back(pid);
+    if (parent == getpid() && access(children.c_str(), R_OK) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::string ReadWhole(const std::string& path) {
+  // Not by istreambuf_iterator, which throws where a read fails.
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+bool ProcShowsThisProcess() {
+  char self[32] = {};
+  return readlink("/proc/self", self, sizeof(self) - 1) > 0 && std::to_string(getpid()) == self;
+}
 
 std::optional<ProcessInfo> ParseStat(const std::string& stat) {
   const std::size_t name_end = stat.rfind(')');
@@ -63,7 +79,7 @@ std::vector<ProcessInfo> ListProcesses(const std::string& proc_dir) {
   if (proc == nullptr) return processes;
   while (const dirent* entry = readdir(proc)) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    const auto info = ParseStat(ReadFile(proc_dir + "/" + entry->d_name + "/stat"));
+    const auto info = ParseStat(ReadWhole(proc_dir + "/" + entry->d_name + "/stat"));
     if (info) processes.push_back(*info);
   }
   closedir(proc);
@@ -99,14 +115,24 @@ bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self) {
   });
 }
 
-bool KillDescendants(absl::Duration patience) {
-  const auto give_up = BootNow() + patience;
-  while (ReapTheDead()) {
-    if (BootNow() > give_up) return false;
-    for (const pid_t pid : Descendants(ListProcesses(), getpid())) kill(pid, SIGKILL);
-    if (ReapTheDead()) poll(nullptr, 0, kRescanMs);
+std::vector<pid_t> OwnDescendants() {
+  std::vector<pid_t> found;
+  if (!AppendChildren(getpid(), found)) return Descendants(ListProcesses(), getpid());
+  // Read one after another, so a process may show up twice, or a number be used again.
+  std::unordered_set<pid_t> seen;
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    if (seen.insert(found[next]).second) AppendChildren(found[next], found);
   }
-  return true;
+  return {seen.begin(), seen.end()};
+}
+
+void KillTree(const Cgroup& cgroup) {
+  for (;;) {
+    cgroup.Kill();
+    for (const pid_t pid : OwnDescendants()) kill(pid, SIGKILL);
+    if (!ReapTheDead() && cgroup.Empty()) return;
+    poll(nullptr, 0, kRescanMs);
+  }
 }
 
 }  // namespace zkrecipes::zkr

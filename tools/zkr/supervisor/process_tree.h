@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
+#include "tools/zkr/supervisor/cgroup.h"
 
 namespace zkrecipes::zkr {
 
@@ -27,6 +27,13 @@ std::optional<ProcessInfo> ParseStat(const std::string& stat);
 // decision based on it is repeated until nothing is left to do.
 std::vector<ProcessInfo> ListProcesses(const std::string& proc_dir = "/proc");
 
+// The text of a file, as far as it can be read: a process may end meanwhile.
+std::string ReadWhole(const std::string& path);
+
+// Whether /proc is there and shows this process by the number that it has for itself: without that
+// no descendant can be found.
+bool ProcShowsThisProcess();
+
 // The descendants of `root` among `processes`, parents before their children, without `root`.
 std::vector<pid_t> Descendants(const std::vector<ProcessInfo>& processes, pid_t root);
 
@@ -34,13 +41,17 @@ std::vector<pid_t> Descendants(const std::vector<ProcessInfo>& processes, pid_t 
 // of it: for example another part of a pipeline.
 bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self);
 
-// Ends every descendant of this process and reaps them: sends SIGKILL again and again until none is
-// left or `patience` is over. True if none is left.
+// The descendants of this process now: each read from its parent (/proc/PID/task/TID/children), so
+// what it costs depends on them alone and not on the machine's other processes.
+std::vector<pid_t> OwnDescendants();
+
+// Ends every descendant of this process and all in `cgroup`, and reaps them: sends SIGKILL again and
+// again until none is left.
 // REQUIRES: this process is a child subreaper; otherwise grandchildren escape when their parents
-// die. It waits for descendants that cannot be killed: a set-user-ID one where this process is not
-// root, or one in an uninterruptible system call. A descendant that forks faster than /proc is read
-// can outrun this; in a PID namespace, where the death of PID 1 ends all, none can.
-bool KillDescendants(absl::Duration patience);
+// die. It waits for what cannot be killed: a process in an uninterruptible system call; without a
+// cgroup also a set-user-ID one where this process is not root, and one that forks faster than /proc
+// is read.
+void KillTree(const Cgroup& cgroup);
 
 }  // namespace zkrecipes::zkr
 

@@ -2,6 +2,8 @@
 
 #include "tools/zkr/supervisor/process_tree.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +17,8 @@ namespace zkrecipes::zkr {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 // Pid, parent, group.
 ProcessInfo P(pid_t pid, pid_t parent, pid_t group) { return {pid, parent, group, false}; }
@@ -69,9 +73,29 @@ TEST(ListProcesses, FindsThisOne) {
   EXPECT_EQ(self->group, getpgrp());
 }
 
-TEST(KillDescendants, IsDoneAtOnceWithoutAny) {
-  EXPECT_TRUE(KillDescendants(absl::ZeroDuration()));
+TEST(OwnDescendants, AreFoundDownToGrandchildren) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const pid_t grandchild = fork();
+    if (grandchild != 0 && write(ends[1], &grandchild, sizeof(grandchild)) < 0) _exit(1);
+    for (;;) pause();
+  }
+  pid_t grandchild = 0;
+  ASSERT_EQ(read(ends[0], &grandchild, sizeof(grandchild)), static_cast<ssize_t>(sizeof(pid_t)));
+  EXPECT_THAT(OwnDescendants(), UnorderedElementsAre(child, grandchild));
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  KillTree(Cgroup());
+  EXPECT_THAT(OwnDescendants(), IsEmpty());
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+  close(ends[0]);
+  close(ends[1]);
 }
+
+TEST(KillTree, IsDoneAtOnceWithoutAny) { KillTree(Cgroup()); }
+
+TEST(Proc, ShowsThisProcess) { EXPECT_TRUE(ProcShowsThisProcess()); }
 
 TEST(ListProcesses, PassesOverAProcessThatEndsWhileItIsRead) {
   const std::filesystem::path proc =

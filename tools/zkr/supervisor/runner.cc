@@ -31,7 +31,9 @@ void Runner::Main(Setup setup) {
   Runner runner(std::move(setup));
   if (runner.PrepareProcess() && runner.StartCommand()) {
     DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
-    if (!runner.Loop()) _exit(kZkrIsGone);
+    const bool zkr_lives = runner.Loop();
+    if (!runner.Isolated()) KillTree(*runner.setup_.cgroup);
+    if (!zkr_lives) _exit(kZkrIsGone);
   }
   _exit(0);
 }
@@ -39,8 +41,9 @@ void Runner::Main(Setup setup) {
 bool Runner::PrepareProcess() {
   prctl(PR_SET_NAME, "lock-runner");
   // The guard's thread is its only one, so "parent thread" is the guard. If it died before this
-  // call there is no signal, but then guard_lives shows it.
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // call there is no signal, but then guard_lives shows it. Without a namespace the runner lives on,
+  // to kill the tree.
+  if (Isolated()) prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
   if (!child_signal_.valid()) return false;
@@ -81,7 +84,7 @@ void Runner::ExecCommand(const base::UniqueFd& error_out) {
     argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   setup_.signals->Undo();
-  execvp(argv[0], argv.data());
+  if (!setup_.cgroup->valid() || setup_.cgroup->Join()) execvp(argv[0], argv.data());
   const int error = errno;
   // If even this write fails, the end of the pipe says "started" and the status 126 says the rest.
   if (write(error_out.get(), &error, sizeof(error)) < 0) _exit(126);
@@ -144,7 +147,7 @@ bool Runner::AdvancePhase() {
 }
 
 void Runner::TerminateLeftovers() {
-  for (const pid_t pid : Descendants(ListProcesses(), getpid())) {
+  for (const pid_t pid : setup_.cgroup->valid() ? setup_.cgroup->Members() : OwnDescendants()) {
     kill(pid, SIGTERM);
     kill(pid, SIGCONT);  // a stopped process reacts only to this and SIGKILL
   }

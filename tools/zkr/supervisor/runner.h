@@ -10,6 +10,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
+#include "tools/zkr/supervisor/cgroup.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
 #include "tools/zkr/supervisor/signals.h"
@@ -19,7 +20,7 @@ namespace zkrecipes::zkr {
 
 // CMD's parent: a process of its own between the guard and CMD. It starts CMD, reports to zkr what
 // becomes of it, passes signals on to its process group, and reaps whatever CMD leaves behind.
-// Where permitted it is PID 1 of a PID namespace.
+// With --isolate it is PID 1 of a PID namespace.
 //
 //     start --exec failed--> exit
 //       |
@@ -28,14 +29,15 @@ namespace zkrecipes::zkr {
 //       +------------ the guard is gone, or zkr is ----------+-----> exit
 //
 // kFinishing is for processes that are about to end by themselves, such as the gzip of a shell's
-// `> >(gzip >f)`. The runner's exit ends the rest of the tree: in a namespace the kernel does it,
-// otherwise the guard.
+// `> >(gzip >f)`. Before the runner exits it kills the rest of the tree; in a namespace its exit does
+// that.
 class Runner {
  public:
   struct Setup {
     const Command* command = nullptr;
     const BlockedSignals* signals = nullptr;
     const Terminal* terminal = nullptr;
+    const Cgroup* cgroup = nullptr;
     Channel to_zkr;
     base::UniqueFd guard_lives;  // shows its end when the guard is gone
     base::UniqueFd ready;        // gets a byte when the namespace is set up; invalid: no namespace
@@ -51,6 +53,7 @@ class Runner {
  private:
   explicit Runner(Setup setup) : setup_(std::move(setup)) {}
 
+  bool Isolated() const { return setup_.command->guard == GuardKind::kIsolate; }
   bool PrepareProcess();
   bool StartCommand();
   [[noreturn]] void ExecCommand(const base::UniqueFd& error_out);

@@ -2,7 +2,7 @@
 
 // zkr lock without the lock: runs CMD under a guard, for tests that need no server.
 //
-//   zkr-supervise auto|namespace|process GRACE REMAINING [FILE] -- CMD ARG...
+//   zkr-supervise auto|cgroup|process|isolate GRACE REMAINING [FILE] -- CMD ARG...
 //
 // The lock always has REMAINING left, except that it runs down while a file named FILE.doubt
 // exists. It is lost when a file named FILE.loss appears. Exits with CMD's status, 70 if the lock
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "lib/base/boot_time.h"
+#include "tools/zkr/supervisor/init.h"
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
@@ -36,7 +37,8 @@ absl::Duration ParseOrZero(const std::string& text) {
 }
 
 GuardKind ParseKind(const std::string& text) {
-  if (text == "namespace") return GuardKind::kNamespace;
+  if (text == "isolate") return GuardKind::kIsolate;
+  if (text == "cgroup") return GuardKind::kCgroup;
   return text == "process" ? GuardKind::kProcess : GuardKind::kAuto;
 }
 
@@ -88,11 +90,15 @@ int Main(const std::vector<std::string>& words) {
                                          ParseKind(words[0]),
                                          "lock",
                                          runs != nullptr});
-  if (!supervisor.ok()) return 71;
+  if (!supervisor.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(supervisor.status().message()).c_str());
+    return 126;
+  }
   const Outcome outcome =
       RunUnderAHold(**supervisor, runs == nullptr ? 1 : std::atoi(runs), ParseOrZero(words[2]),
                     split - words.begin() > 3 ? words[3] : "/nonexistent/file");
-  PassOnInterrupt(outcome);
+  supervisor->reset();
+  EndBy(outcome.later != 0 ? outcome.later : outcome.signal, outcome.typed);
   if (outcome.lost) return 70;
   if (outcome.end == Outcome::End::kNotRun) {
     std::fprintf(stderr, "not run: %s\n", std::strerror(outcome.code));
@@ -106,5 +112,6 @@ int Main(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   zkrecipes::zkr::OccupyStandardStreams();
+  zkrecipes::zkr::BeInitIfFirst();
   return zkrecipes::zkr::Main({argv + 1, argv + argc});
 }

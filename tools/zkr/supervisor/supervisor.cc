@@ -25,8 +25,14 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 
-// How long the guard gets to kill the tree before zkr assumes that it is stopped, and kills it.
-constexpr absl::Duration kGuardPatience = absl::Seconds(5);
+// How long the tree gets to die, once it is killed, before zkr says that it waits.
+constexpr absl::Duration kPatience = absl::Seconds(5);
+
+// For poll: at most a minute.
+int MillisecondsTo(BootTime when) {
+  const absl::Duration left = std::clamp(when - BootNow(), absl::ZeroDuration(), absl::Minutes(1));
+  return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
+}
 
 bool AsksToEnd(int signal) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
@@ -37,26 +43,49 @@ bool AsksToEnd(int signal) {
 absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command) {
   auto prepared = std::unique_ptr<Supervisor>(new Supervisor(std::move(command)));
   Supervisor& self = *prepared;
+  if (absl::Status chosen = self.ChooseGuard(); !chosen.ok()) return chosen;
   ChannelPair guard = Channel::Pair();
+  self.signal_fd_ = OpenSignalFd(ForwardedSignals());
+  self.child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
   self.terminal_ = Terminal::OpenControlling();
   self.terminal_.SaveModes();
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t own_group = getpgrp();
-  self.guard_pid_ = guard.one.valid() ? fork() : -1;
-  if (self.guard_pid_ < 0) {
-    return absl::UnavailableError(absl::StrCat("cannot start a guard process: ", strerror(errno)));
+  const bool ready = guard.one.valid() && self.signal_fd_.valid() && self.child_signal_.valid();
+  const pid_t forked = ready ? fork() : -1;
+  if (forked < 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot start a guard process: ", strerror(errno)));
   }
-  if (self.guard_pid_ == 0) {
+  if (forked == 0) {
     guard.one.Close();
-    Guard::Main(
-        {&self.command_, &self.signals_, &self.terminal_, std::move(guard.other), own_group});
+    Guard::Main({&self.command_, &self.signals_, &self.terminal_, &self.cgroup_,
+                 std::move(guard.other), own_group});
   }
+  self.guard_pid_ = forked;
   // The guard does this too; either may be first. In zkr's group it would look like part of a
   // pipeline.
   setpgid(self.guard_pid_, self.guard_pid_);
   self.guard_ = std::move(guard.one);
-  self.signal_fd_ = OpenSignalFd(ForwardedSignals());
   return prepared;
+}
+
+absl::Status Supervisor::ChooseGuard() {
+  const GuardKind kind = command_.guard;
+  if (kind == GuardKind::kIsolate) return absl::OkStatus();
+  if (kind != GuardKind::kProcess) cgroup_ = Cgroup::Make();
+  if (cgroup_.valid()) return absl::OkStatus();
+  if (kind == GuardKind::kCgroup) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot make a cgroup for the command: ", strerror(errno)));
+  }
+  if (ProcShowsThisProcess()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "cannot guard a command here: /proc is missing or shows other processes than this one's");
+}
+
+bool Outcome::ShortOfResources() const {
+  constexpr int kErrors[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC};
+  return end == End::kNotRun && std::ranges::count(kErrors, code) > 0;
 }
 
 Supervisor::~Supervisor() { EndGuard(); }
@@ -68,8 +97,10 @@ Outcome Supervisor::Run(const WhileHeld& held) {
     while (Step(held, loss)) {
     }
   }
-  if (!CanRunAgain()) EndGuard();
+  if (!CanRunAgain()) guard_.Close();
+  now_.complain_at = std::min(now_.complain_at, BootNow() + kPatience);
   HearRunnerOut(loss);
+  if (!CanRunAgain()) EndGuard();
   if (TakeTerminalBack()) terminal_.RestoreModes();
   if (now_.phase == Phase::kRunning && !now_.outcome.lost) {
     std::fprintf(stderr, "zkr: somebody killed the command's guard, so the command was killed\n");
@@ -79,6 +110,7 @@ Outcome Supervisor::Run(const WhileHeld& held) {
 
 bool Supervisor::Start(const WhileHeld& held) {
   ChannelPair runner = Channel::Pair();
+  const int pair_error = errno;
   runner_ = std::move(runner.one);
   Message start{MessageKind::kStart, MayHaveTerminal() ? 1 : 0};
   start.passed = runner.other.Take();
@@ -90,19 +122,21 @@ bool Supervisor::Start(const WhileHeld& held) {
   now_.phase = Phase::kRunning;
   LookAtHold(held);
   if (now_.outcome.lost) return false;  // while CMD was about to start
-  const bool started = start.passed.valid() && guard_.TrySend(start);
-  if (!started) OnNotRun(errno == EMSGSIZE ? E2BIG : errno);
+  const bool paired = start.passed.valid();
+  const bool started = paired && guard_.TrySend(start);
+  if (!started) OnNotRun(!paired ? pair_error : errno == EMSGSIZE ? E2BIG : errno);
   return started;
 }
 
 bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
   if (BootNow() >= now_.ending.next_look()) LookAtHold(held);
-  EnforcePatience();
   pollfd fds[] = {{runner_.fd(), POLLIN, 0},
                   {guard_.fd(), POLLIN, 0},
                   {signal_fd_.get(), POLLIN, 0},
-                  {loss.fd(), POLLIN, 0}};
-  poll(fds, 4, MillisecondsToNextTimer());
+                  {loss.fd(), POLLIN, 0},
+                  {child_signal_.get(), POLLIN, 0}};
+  poll(fds, 5, MillisecondsToNextTimer());
+  LookAfterGuard();
   if (fds[0].revents != 0) HandleRunner(loss);
   if (fds[2].revents != 0) HandleSignals();
   if (fds[3].revents != 0) {
@@ -143,21 +177,27 @@ void Supervisor::GiveUp(const char* why) {
 void Supervisor::KillTree() {
   now_.tree_killed = true;
   guard_.TrySend({MessageKind::kKill});
-  now_.kill_guard_at = std::min(now_.kill_guard_at, BootNow() + kGuardPatience);
+  now_.complain_at = std::min(now_.complain_at, BootNow() + kPatience);
 }
 
-void Supervisor::EnforcePatience() {
-  if (BootNow() < now_.kill_guard_at) return;
-  // This process is the next subreaper, and continues to wait for what the guard waited for.
-  kill(guard_pid_, SIGKILL);
-  now_.kill_guard_at = BootTime::InfiniteFuture();
+void Supervisor::LookAfterGuard() {
+  NextSignal(child_signal_);
+  int status = 0;
+  if (guard_pid_ > 0 && waitpid(guard_pid_, &status, WNOHANG | WUNTRACED) == guard_pid_) {
+    if (WIFSTOPPED(status)) {
+      kill(guard_pid_, SIGCONT);
+    } else {
+      guard_pid_ = 0;  // the end of its channel tells the rest
+    }
+  }
+  if (BootNow() < now_.complain_at) return;
+  now_.complain_at = BootTime::InfiniteFuture();
+  std::fprintf(stderr, "zkr: waiting for processes of the command that cannot be killed\n");
 }
 
 int Supervisor::MillisecondsToNextTimer() const {
   const BootTime look = now_.tree_killed ? BootTime::InfiniteFuture() : now_.ending.next_look();
-  const absl::Duration left = std::clamp(std::min(look, now_.kill_guard_at) - BootNow(),
-                                         absl::ZeroDuration(), absl::Minutes(1));
-  return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
+  return MillisecondsTo(std::min(look, now_.complain_at));
 }
 
 bool Supervisor::HandleGuard(const LossWatch& loss) {
@@ -173,8 +213,14 @@ bool Supervisor::HandleGuard(const LossWatch& loss) {
 }
 
 void Supervisor::HearRunnerOut(const LossWatch& loss) {
-  // It is dead or dying. Before that, CMD may have ended by itself, or not have been run at all.
+  // It is dead, or kills the tree and then dies. Before that, CMD may have ended by itself, or not
+  // have been run at all.
   while (runner_.valid()) {
+    if (guard_pid_ == 0 && now_.runner > 0) kill(now_.runner, SIGCONT);  // no guard does that now
+    pollfd fds[] = {{runner_.fd(), POLLIN, 0}, {child_signal_.get(), POLLIN, 0}};
+    poll(fds, 2, MillisecondsTo(now_.complain_at));
+    LookAfterGuard();
+    if (fds[0].revents == 0) continue;
     const auto message = runner_.Receive();
     if (!message) runner_.Close();
     if (message && message->kind != MessageKind::kStopped) OnRunnersWord(*message, loss);
@@ -192,6 +238,9 @@ void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
     case MessageKind::kForked:
       now_.command_group = message.sender;
       return;
+    case MessageKind::kStarted:
+      now_.runner = message.sender;
+      return;
     case MessageKind::kExecFailed:
       return OnNotRun(static_cast<int>(message.value));
     case MessageKind::kStopped:
@@ -206,7 +255,9 @@ void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
 void Supervisor::HandleSignals() {
   while (const int signal = NextSignal(signal_fd_)) {
     if (now_.phase == Phase::kEnding) {
-      if (AsksToEnd(signal)) KillTree();
+      if (!AsksToEnd(signal)) continue;
+      now_.outcome.later = signal;
+      KillTree();
     } else if (signal == SIGCONT) {
       Resume(MayHaveTerminal());
     } else {
@@ -246,13 +297,17 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   // Many runtimes exit with such a status when a signal ends them, as shells do for their children.
   const int signal = killed ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
   const bool forwarded = now_.forwarded.count(signal) > 0;
-  if (killed && (forwarded || signal == SIGHUP)) now_.outcome.asked_to_end = true;
+  if (killed && (forwarded || signal == SIGHUP)) {
+    now_.outcome.asked_to_end = true;
+    now_.outcome.signal = signal;
+  }
   now_.outcome.had_terminal = TakeTerminalBack();
   if (!now_.outcome.had_terminal) return;
   if (killed) terminal_.RestoreModes();
   if (forwarded || (signal != SIGINT && signal != SIGQUIT)) return;
   now_.outcome.asked_to_end = true;
-  if (killed) now_.outcome.interrupt = signal;
+  now_.outcome.typed = killed;
+  if (killed) now_.outcome.signal = signal;
 }
 
 void Supervisor::OnNotRun(int error) {
@@ -280,14 +335,24 @@ bool Supervisor::TakeTerminalBack() {
 }
 
 void Supervisor::EndGuard() {
-  guard_.Close();
-  if (KillDescendants(kGuardPatience)) return;
-  std::fprintf(stderr, "zkr: waiting for processes of the command that cannot be killed\n");
-  KillDescendants(absl::InfiniteDuration());
+  guard_.Close();  // it ends the tree, if there is one, and then itself
+  for (LookAfterGuard(); guard_pid_ > 0; LookAfterGuard()) {
+    pollfd child{child_signal_.get(), POLLIN, 0};
+    poll(&child, 1, MillisecondsTo(now_.complain_at));
+  }
+  // Left only if guard and runner were killed. This process's other children are not CMD's.
+  for (; !cgroup_.Empty(); poll(nullptr, 0, 1)) cgroup_.Kill();
+  cgroup_.Remove();
 }
 
-void PassOnInterrupt(const Outcome& outcome) {
-  if (outcome.interrupt != 0) kill(0, outcome.interrupt);
+void EndBy(int signal, bool typed) {
+  if (signal == 0) return;
+  prctl(PR_SET_DUMPABLE, 0);  // CMD may have left a core already
+  ::signal(signal, SIG_DFL);
+  const sigset_t set = SignalSet({signal});
+  if (typed) kill(0, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  raise(signal);
 }
 
 }  // namespace zkrecipes::zkr

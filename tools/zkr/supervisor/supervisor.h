@@ -18,6 +18,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
+#include "tools/zkr/supervisor/cgroup.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
 #include "tools/zkr/supervisor/ending.h"
@@ -41,9 +42,13 @@ struct Outcome {
   End end = End::kKilled;
   int code = 9;       // exit status, signal or errno. Killed by 9 unless more is known.
   bool lost = false;  // the lock was lost while CMD ran, or in so much doubt that CMD was ended
-  // The signal by which the terminal's Ctrl-C or Ctrl-\ ended CMD, otherwise 0. See
-  // PassOnInterrupt.
-  int interrupt = 0;
+  // The system was short of processes, descriptors or memory: another try may succeed.
+  bool ShortOfResources() const;
+  // The signal that CMD died of and that the terminal or the user had sent, otherwise 0. See EndBy.
+  int signal = 0;
+  bool typed =
+      false;  // it was the terminal's Ctrl-C or Ctrl-\: it reached CMD's process group only
+  int later = 0;  // a signal that asked zkr to end when CMD had ended already; its tree was killed
   // More than CMD was asked to end: zkr got SIGTERM, SIGINT or SIGQUIT while CMD ran, or CMD died
   // of another signal that was sent to zkr, or the terminal's Ctrl-C or Ctrl-\ ended CMD, or its
   // hang-up did (SIGHUP).
@@ -65,7 +70,8 @@ struct Outcome {
 class Supervisor {
  public:
   // Forks the guard and blocks signals. REQUIRES: this process has no other thread yet.
-  // Unavailable: the system refuses to make a process or a socket.
+  // ResourceExhausted: the system refuses to make a process or a descriptor. FailedPrecondition:
+  // CMD cannot be guarded here in the way that it should be.
   static absl::StatusOr<std::unique_ptr<Supervisor>> Prepare(Command command);
 
   // Ends and waits for the guard, and for CMD if it still runs.
@@ -89,7 +95,7 @@ class Supervisor {
   void LookAtHold(const WhileHeld& held);
   void ObeyEnding();
   void KillTree();
-  void EnforcePatience();
+  void LookAfterGuard();
   int MillisecondsToNextTimer() const;
   bool HandleGuard(const LossWatch& loss);  // as Step
   void HandleRunner(const LossWatch& loss);
@@ -104,7 +110,8 @@ class Supervisor {
   void Resume(bool foreground);
   bool MayHaveTerminal() const;
   bool TakeTerminalBack();
-  void EndGuard();  // and whatever it has left behind
+  absl::Status ChooseGuard();
+  void EndGuard();  // returns when nothing of the tree is left
 
   Command command_;
   BlockedSignals signals_;
@@ -112,25 +119,28 @@ class Supervisor {
   Channel guard_;
   Channel runner_;
   base::UniqueFd signal_fd_;
-  pid_t guard_pid_ = 0;
+  base::UniqueFd child_signal_;
+  Cgroup cgroup_;        // CMD's, unless its guard does without
+  pid_t guard_pid_ = 0;  // 0: it has ended
 
   struct Course {  // of one Run
     Phase phase = Phase::kReady;
     Outcome outcome = {};
-    pid_t command_group = 0;  // in zkr's PID namespace
+    pid_t command_group = 0;  // this and the next as zkr's PID namespace numbers them
+    pid_t runner = 0;         // 0: not known
     std::set<int> forwarded = {};
     bool tree_killed = false;  // the guard has been told
     Ending ending = {};
     base::BootTime given_up_at = base::BootTime::InfiniteFuture();
-    base::BootTime kill_guard_at = base::BootTime::InfiniteFuture();
+    base::BootTime complain_at = base::BootTime::InfiniteFuture();  // of a tree that does not die
   };
   Course now_;
 };
 
-// Ctrl-C reached CMD's process group only. Sends it on to the rest of zkr's own group, such as the
-// shell script that runs zkr in a loop, which would have got it without zkr. For the very end of
-// zkr.
-void PassOnInterrupt(const Outcome& outcome);
+// For the very end of zkr: ends this process by `signal`, as timeout(1) does, so that a shell sees
+// that its loop was interrupted; does nothing for 0. `typed`: sends it to the rest of zkr's process
+// group before, such as a `bash -c` that runs zkr in a loop: the terminal would have done so.
+void EndBy(int signal, bool typed);
 
 }  // namespace zkrecipes::zkr
 

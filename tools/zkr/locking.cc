@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/locking.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "tools/zkr/narrator.h"
+#include "tools/zkr/result.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/read_write_lock.h"
+
+namespace zkrecipes::zkr {
+namespace {
+
+using ClientPtr = std::shared_ptr<Client>;
+
+absl::StatusOr<Lease> Wait(const ClientPtr& client, const LockFlags& flags,
+                           const WaitOptions& wait) {
+  const std::string& path = flags.command.path;
+  if (flags.shared) return ReadWriteLock(client, path).AcquireShared(wait);
+  if (flags.exclusive) return ReadWriteLock(client, path).AcquireExclusive(wait);
+  return Lock(client, path).Acquire(wait);
+}
+
+absl::StatusOr<TryResult> Try(const ClientPtr& client, const LockFlags& flags,
+                              const WaitOptions& wait) {
+  const std::string& path = flags.command.path;
+  if (flags.shared) return ReadWriteLock(client, path).TryAcquireShared(wait);
+  if (flags.exclusive) return ReadWriteLock(client, path).TryAcquireExclusive(wait);
+  return Lock(client, path).TryAcquire(wait);
+}
+
+absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::stop_token& cancel,
+                  Holding& holding) {
+  if (absl::Status joined = Join(global, cancel, holding); !joined.ok()) return joined;
+  if (!flags.try_only) {
+    const Late teller = WaitTeller(global, holding.client, flags.command.path);
+    auto lease = Wait(holding.client, flags, {flags.wait, cancel});
+    if (lease.ok()) holding.lease = *std::move(lease);
+    return lease.status();
+  }
+  auto tried = Try(holding.client, flags, {global.session_timeout, cancel});
+  if (absl::IsDeadlineExceeded(tried.status())) {
+    return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
+  }
+  if (!tried.ok()) return tried.status();
+  if (!tried->acquired()) {
+    return absl::AbortedError(absl::StrCat(flags.command.path, " is locked"));
+  }
+  holding.lease = std::move(*tried).lease();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<Ended> TakeLock(const GlobalFlags& global, const LockFlags& flags, Holding& holding) {
+  const auto [taken, signal] = WaitInterruptibly(
+      [&](const std::stop_token& cancel) { return Take(global, flags, cancel, holding); });
+  if (signal == 0 && taken.ok()) {
+    if (global.verbose) Complain(absl::StrCat("holds ", holding.lease->sequencer().ToString()));
+    return std::nullopt;
+  }
+  const int later = LetGo(holding, global.session_timeout, /*was_lost=*/true);
+  if (signal != 0) return Ended{{"not_acquired", kSignalBase + signal}, signal};
+  Complain(taken);
+  return Ended{ResultOf(taken, flags.conflict_exit_code), later};
+}
+
+}  // namespace zkrecipes::zkr
