@@ -21,6 +21,10 @@ install(DIRECTORY include/zkrecipes DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILE
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET zkr)
   install(TARGETS zkr RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set(zkr_words ${PROJECT_BINARY_DIR}/tools/zkr/words)
+  install(FILES ${zkr_words}/zkr.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${zkr_words}/zkr DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${zkr_words}/_zkr DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 
 configure_package_config_file(cmake/zkrecipesConfig.cmake.in zkrecipesConfig.cmake

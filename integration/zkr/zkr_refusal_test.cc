@@ -148,8 +148,8 @@ TEST_F(ZkrRefusalTest, RefusesASessionTimeoutBelowWhichNoLeaseIsProven) {
 }
 
 TEST_F(ZkrRefusalTest, EveryCommandHasHelpAndVersion) {
-  for (const Words& command :
-       std::vector<Words>{{}, {"lock"}, {"elect"}, {"observe"}, {"ls"}, {"ensemble"}}) {
+  for (const Words& command : std::vector<Words>{
+           {}, {"lock"}, {"elect"}, {"observe"}, {"ls"}, {"check"}, {"break"}, {"ensemble"}}) {
     for (const std::string flag : {"--help", "--version"}) {
       auto zkr = Start(testing::Joined({command, {flag}}));
       EXPECT_EQ(zkr->Wait(), 0);
@@ -157,6 +157,32 @@ TEST_F(ZkrRefusalTest, EveryCommandHasHelpAndVersion) {
       EXPECT_THAT(zkr->Err(), IsEmpty());
     }
   }
+}
+
+TEST_F(ZkrRefusalTest, TheManualAndTheCompletionsKnowEveryCommandAndOption) {
+  for (const Words& what :
+       std::vector<Words>{{"man"}, {"completion", "bash"}, {"completion", "zsh"}}) {
+    auto zkr = Start(what);
+    EXPECT_EQ(zkr->Wait(), 0);
+    for (const std::string word : {"lock", "break", "exclusive", "cgroup"}) {
+      EXPECT_THAT(zkr->Out(), HasSubstr(word)) << what[0];
+    }
+  }
+  EXPECT_EQ(Start({"completion", "fish"})->Wait(), 64);
+}
+
+TEST_F(ZkrRefusalTest, BashCompletesWhatIsTyped) {
+  const std::string script =
+      "eval \"$(" ZKRECIPES_BIN_DIR
+      "/zkr completion bash)\"; "
+      "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _zkr; echo "
+      "\"${COMPREPLY[*]}\"; }; "
+      "try zkr l; try zkr lock /a --g; try zkr lock /a --guard ''; try zkr ensemble st; "
+      "try zkr completion z; try zkr lock /a -- bas";
+  const testing::Answer answer = testing::RunToEnd({"bash", "-c", script});
+  EXPECT_THAT(answer.out,
+              ::testing::StartsWith(
+                  "lock ls\n--grace --guard\nauto cgroup process\nstart stop status\nzsh\nbas"));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 
 #include "tools/zkr/commands.h"
 #include "tools/zkr/help.h"
+#include "tools/zkr/manual.h"
 #include "zkrecipes/version.h"
 
 namespace zkrecipes::zkr {
@@ -108,8 +109,8 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
       ->type_name("HOST:PORT,...[/NAMESPACE]");
   AddDuration(app, "--session-timeout", flags.session_timeout,
               "How long the ensemble waits for a silent client (10s)");
-  app.add_option("--dialect", flags.dialect, "How nodes are named: curator or kazoo (curator)")
-      ->type_name("NAME")
+  app.add_option("--dialect", flags.dialect, "How nodes are named (curator)")
+      ->type_name("curator|kazoo")
       ->check([](const std::string& name) {
         return name == "curator" || name == "kazoo" ? ""
                                                     : "\"" + name + "\" is not curator or kazoo";
@@ -186,6 +187,7 @@ class CommandLine {
                    "As CMD finds it in ZKR_SEQUENCER", RunCheck);
     AddBreak();
     AddEnsemble();
+    AddManual();
     AddVersionFlag(app_);
   }
 
@@ -299,6 +301,20 @@ class CommandLine {
     add("status", "Show each server's pid and mode; fail if there is no quorum", ShowEnsemble);
   }
 
+  void AddManual() {
+    AddQuestion("man", "Print the manual page zkr(1)", "",
+                [this] { return Print(ManualPage(app_, ZKRECIPES_VERSION)) ? kDone : kInternal; });
+    CLI::App* completion =
+        AddQuestion("completion", "Print a script that completes zkr's words", "", [this] {
+          return Print(shell_ == "zsh" ? ZshCompletion(app_) : BashCompletion(app_)) ? kDone
+                                                                                     : kInternal;
+        });
+    completion->add_option("SHELL", shell_, "bash or zsh")
+        ->required()
+        ->type_name("bash|zsh")
+        ->check(CLI::IsMember({"bash", "zsh"}).description(""));
+  }
+
   static void AddVersionFlag(CLI::App& app) {
     app.set_version_flag("--version", absl::StrCat("zkr ", ZKRECIPES_VERSION));
     for (CLI::App* sub : app.get_subcommands(nullptr)) AddVersionFlag(*sub);
@@ -339,6 +355,7 @@ class CommandLine {
   EnsembleFlags ensemble_;
   LsFlags ls_;
   BreakFlags break_;
+  std::string shell_;
   std::string path_;  // of observe; the sequencer of check
   int exit_code_ = kDone;
 };

@@ -17,8 +17,9 @@ and die with zkr. A guard sees to it. It misses
   any       what a daemon (systemd-run, at, docker) starts for CMD
 
 Exit status: CMD's own, or 128+n if signal n ended it; 75 the lock was not acquired; 70 it was lost
-while CMD ran; 69 no ensemble; 77 permission denied; 64 bad arguments; 126 CMD cannot be run; 127
-CMD was not found. The global options (see `zkr --help`) may stand before or after `lock`.)";
+while CMD ran; 69 no ensemble; 73 something is used up; 77 permission denied; 64 bad arguments; 126
+CMD cannot be run; 127 CMD was not found. The global options (see `zkr --help`) may stand before or
+after `lock`.)";
 
 inline constexpr char kElectHelp[] = R"(
 Campaigns, runs CMD while leading, and campaigns again when CMD has ended or the leadership is lost.
@@ -29,9 +30,10 @@ CMD finds ZKR_FENCING_TOKEN (the term), ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in 
 and everything it starts are dead before another candidate can lead, and die with zkr.
 
 Exit status: that of the last CMD, or 128+n if signal n ended it or came while no CMD ran; 126 CMD
-cannot be run; 127 CMD was not found; 69 no ensemble; 77 permission denied; 64 bad arguments. With
---once also 70 the leadership was lost while CMD ran; 75 another client deleted the candidate's
-node. The global options (see `zkr --help`) may stand before or after `elect`.)";
+cannot be run; 127 CMD was not found; 69 no ensemble; 73 something is used up; 77 permission denied;
+64 bad arguments. With --once also 70 the leadership was lost while CMD ran; 75 another client
+deleted the candidate's node. The global options (see `zkr --help`) may stand before or after
+`elect`.)";
 
 inline constexpr char kObserveHelp[] = R"(
 Prints a line for the current leader and one for every change, "nobody leads" included, until it is
@@ -46,21 +48,22 @@ inline constexpr char kCheckHelp[] = R"(
 Asks the ensemble's quorum. With it, a resource that keeps no floor of tokens can check the one who
 writes to it.
 
-Exit status: 0 it holds; 1 it does not; 69 no ensemble; 77 permission denied; 64 bad arguments. The
-global options (see `zkr --help`) may stand before or after `check`.)";
+Exit status: 0 it holds; 1 it does not; 69 no ensemble; 73 something is used up; 77 permission
+denied; 64 bad arguments. The global options (see `zkr --help`) may stand before or after `check`.)";
 
 inline constexpr char kBreakHelp[] = R"(
 Deletes the node of the one contender whose token is N, and nothing else. A holder's lease is then
 lost and the next contender is granted the lock, while the holder may need a moment to notice: what
 it guards should check tokens.
 
-Exit status: 0 deleted; 1 no contender has that token; 69 no ensemble; 77 permission denied; 64 bad
-arguments. The global options (see `zkr --help`) may stand before or after `break`.)";
+Exit status: 0 deleted; 1 no contender has that token; 69 no ensemble; 73 something is used up; 77
+permission denied; 64 bad arguments. The global options (see `zkr --help`) may stand before or after
+`break`.)";
 
 inline constexpr char kLsHelp[] = R"(
-Exit status: 0, also if the queue is empty or the path does not exist; 69 no ensemble; 77 permission
-denied; 64 bad arguments. The global options (see `zkr --help`), such as --json, may stand before or
-after `ls`.)";
+Exit status: 0, also if the queue is empty or the path does not exist; 69 no ensemble; 73 something
+is used up; 77 permission denied; 64 bad arguments. The global options (see `zkr --help`), such as
+--json, may stand before or after `ls`.)";
 
 }  // namespace zkrecipes::zkr
 

@@ -29,6 +29,8 @@ ExitCode ExitCodeFor(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
       return kDenied;
+    case absl::StatusCode::kResourceExhausted:
+      return kExhausted;
     default:
       return kUnavailable;
   }

@@ -21,7 +21,9 @@ enum ExitCode {
   kUsage = 64,
   kUnavailable = 69,  // no ensemble reachable, session refused
   kLost = 70,
-  kInternal = 71,
+  kInternal = 71,  // output could not be written
+  kExhausted =
+      73,  // the path's sequence numbers are used up, or this machine's threads or descriptors
   kNotAcquired = 75,
   kDenied = 77,
   kCannotRun = 126,
@@ -30,7 +32,8 @@ enum ExitCode {
 };
 
 // The exit status for a failed call of the library: kUsage if another call with the same arguments
-// would fail in the same way, kNotAcquired for a wait that ended, kDenied, or else kUnavailable.
+// would fail in the same way, kNotAcquired for a wait that ended, kDenied, kExhausted, or else
+// kUnavailable.
 ExitCode ExitCodeFor(const absl::Status& status);
 
 // "zkr: ..." to stderr.

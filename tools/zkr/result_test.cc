@@ -30,6 +30,12 @@ TEST(Result, OfACommandIsItsOwnStatus) {
   EXPECT_EQ(ResultOf({.end = Outcome::End::kKilled, .code = SIGTERM}, 42).status, 143);
 }
 
+TEST(Result, OfSomethingUsedUpHasACodeOfItsOwn) {
+  const Result result = ResultOf(absl::ResourceExhaustedError("sequence numbers"), 75);
+  EXPECT_STREQ(result.word, "unavailable");
+  EXPECT_EQ(result.status, 73);
+}
+
 TEST(Result, OfALossIsALossWhateverTheCommandSaid) {
   const Result result = ResultOf({.end = Outcome::End::kExited, .code = 0, .lost = true}, 42);
   EXPECT_STREQ(result.word, "lost");

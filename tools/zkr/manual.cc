@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/manual.h"
+
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+
+namespace zkrecipes::zkr {
+namespace {
+
+// A leading dot or quote would be a request of roff.
+std::string Roff(const std::string& text) {
+  return absl::StrReplaceAll(text,
+                             {{"\\", "\\e"}, {"-", "\\-"}, {"\n.", "\n\\&."}, {"\n'", "\n\\&'"}});
+}
+
+std::string ManualOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return absl::StrCat(".TP\n\\fB", Roff(option.get_name(false, true)), "\\fR",
+                      type.empty() ? "" : " \\fI" + Roff(type) + "\\fR", "\n",
+                      Roff(option.get_description()), "\n");
+}
+
+std::string OptionsOf(const CLI::App& app) {
+  std::string text;
+  for (const CLI::Option* option : app.get_options()) text += ManualOf(*option);
+  return text;
+}
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// The values of one that names them: "auto|cgroup|process".
+std::vector<std::string> ValuesOf(const CLI::Option& option) {
+  const std::vector<std::string> values = absl::StrSplit(option.get_type_name(), '|');
+  return values.size() < 2 ? std::vector<std::string>() : values;
+}
+
+// What may be typed next in a command: its options, and the values of its argument.
+std::vector<std::string> WordsOf(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) words.push_back("-" + name);
+    if (!option->get_positional()) continue;
+    for (const std::string& value : ValuesOf(*option)) words.push_back(value);
+  }
+  return words;
+}
+
+// What follows an option that names its values, as cases of a shell's `case "$prev"`.
+std::string CasesOf(const CLI::App& app) {
+  std::string cases;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional() || ValuesOf(*option).empty()) continue;
+    absl::StrAppend(&cases, "    ", option->get_name(), ") words=\"",
+                    absl::StrJoin(ValuesOf(*option), " "), "\" ;;\n");
+  }
+  for (const CLI::App* command : CommandsOf(app)) cases += CasesOf(*command);
+  return cases;
+}
+
+std::string NamesOf(const CLI::App& app) {
+  return absl::StrJoin(CommandsOf(app), " ", [](std::string* out, const CLI::App* command) {
+    absl::StrAppend(out, command->get_name());
+  });
+}
+
+}  // namespace
+
+std::string ManualPage(const CLI::App& zkr, const std::string& version) {
+  std::string text = absl::StrCat(
+      ".TH ZKR 1 \"\" \"zkr ", version, "\"\n.SH NAME\nzkr \\- ", Roff(zkr.get_description()),
+      "\n.SH SYNOPSIS\n\\fBzkr\\fR [OPTIONS] COMMAND ...\n.SH OPTIONS\n", OptionsOf(zkr),
+      ".SH COMMANDS\n");
+  for (const CLI::App* command : CommandsOf(zkr)) {
+    absl::StrAppend(&text, ".SS \"zkr ", Roff(command->get_name()), "\"\n",
+                    Roff(command->get_description()), ".\n", OptionsOf(*command));
+    for (const CLI::App* sub : CommandsOf(*command)) {
+      absl::StrAppend(&text, ".TP\n\\fB", Roff(sub->get_name()), "\\fR\n",
+                      Roff(sub->get_description()), "\n");
+    }
+    if (!command->get_footer().empty()) {
+      absl::StrAppend(&text, ".PP\n.nf\n", Roff(command->get_footer()), "\n.fi\n");
+    }
+  }
+  return text;
+}
+
+std::string BashCompletion(const CLI::App& zkr) {
+  std::string commands;
+  for (const CLI::App* command : CommandsOf(zkr)) {
+    absl::StrAppend(&commands, "    ", command->get_name(), ") words=\"$words ",
+                    absl::StrJoin(WordsOf(*command), " "), " ", NamesOf(*command), "\" ;;\n");
+  }
+  return absl::StrCat(R"(_zkr() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} word command= words=
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    if [[ $word == -- ]]; then COMPREPLY=($(compgen -c -- "$cur")); return; fi
+    if [[ -z $command && " )",
+                      NamesOf(zkr), R"( " == *" $word "* ]]; then command=$word; fi
+  done
+  case $prev in
+)",
+                      CasesOf(zkr), R"(    *) words=")", absl::StrJoin(WordsOf(zkr), " "), R"("
+    [[ -z $command ]] && words="$words )",
+                      NamesOf(zkr), R"("
+    case $command in
+)",
+                      commands, R"(    esac ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -F _zkr zkr
+)");
+}
+
+// By the same function: zsh runs bash's completions.
+std::string ZshCompletion(const CLI::App& zkr) {
+  return "#compdef zkr\nautoload -U +X bashcompinit && bashcompinit\n" + BashCompletion(zkr);
+}
+
+}  // namespace zkrecipes::zkr
