@@ -136,6 +136,7 @@ TEST_F(LockInMemoryTest, AWatchWhoseRemovalWasLostWithTheConnectionIsRemovedOnTh
   while (waiter->answers == 0) {
     simulation_.SetTime(std::max(simulation_.now(), simulation_.NextDeadline()));
     while (waiter->host->CanRunTimer()) waiter->host->RunTimer();
+    while (waiter->host->CanRunTask()) waiter->host->RunTask();
     if (waiter->host->callbacks() > 0) waiter->host->RunCallback(0);
   }
   LoseConnectionAndRequests(simulation_, *waiter->host);
