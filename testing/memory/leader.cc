@@ -119,6 +119,8 @@ void ModelEnsemble::Propose(Transaction txn) {
     prepared_sequences_.erase(txn.path);
   } else if (txn.kind == kSetData) {
     prepared_.SetData(txn.path, txn.node.data, txn.zxid);
+  } else if (txn.kind == kSetAcl) {
+    prepared_.SetAcl(txn.path, txn.node.acl);
   } else if (txn.kind == kCloseSession) {
     for (const std::string& path : prepared_.OwnedBy(txn.session)) {
       prepared_.Delete(path, txn.zxid);
@@ -170,6 +172,21 @@ bool ModelEnsemble::OperatorCreates(const std::string& path, Node node, base::Bo
            .node = std::move(node),
            .parent_cversion = PlusOne(NextSequence(zk::ParentPath(path)))});
   return true;
+}
+
+bool ModelEnsemble::OperatorChanges(const std::string& path, Node node, bool acl) {
+  if (!HasQuorum() || prepared_.Find(path) == nullptr) return false;
+  const auto kind = acl ? Transaction::Kind::kSetAcl : Transaction::Kind::kSetData;
+  Propose({.kind = kind, .path = path, .node = std::move(node)});
+  return true;
+}
+
+bool ModelEnsemble::OperatorSetsData(const std::string& path, const std::string& data) {
+  return OperatorChanges(path, {.data = data}, /*acl=*/false);
+}
+
+bool ModelEnsemble::OperatorSetsAcl(const std::string& path, std::vector<zk::AclEntry> acl) {
+  return OperatorChanges(path, {.acl = std::move(acl)}, /*acl=*/true);
 }
 
 void ModelEnsemble::ReapContainers(base::BootTime now) {

@@ -89,7 +89,11 @@ void MemoryHandle::RetryLater() {
 }
 
 void MemoryHandle::HangUp() {
-  if (connection_ != 0) ensemble_->HangUp(std::exchange(connection_, 0));
+  if (connection_ == 0) return;
+  const ConnectionId id = std::exchange(connection_, 0);
+  const bool silent = host_->network_ == Host::Network::kSilent;
+  if (silent) ensemble_->DropUnread(id);  // nor does it arrive when the network is back
+  ensemble_->HangUp(id);
 }
 
 void MemoryHandle::Break() {

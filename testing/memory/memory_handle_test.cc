@@ -190,6 +190,15 @@ TEST_F(MemoryHandleTest, GivesUpAServerThatIsSilentForTwoThirdsOfTheTimeout) {
               ElementsAre("disconnected 0", "create ZOPERATIONTIMEOUT"));
 }
 
+TEST_F(MemoryHandleTest, WhatIsSentInSilenceNeverArrives) {
+  host_->set_network(Host::Network::kSilent);
+  Send(kCreate, "create");
+  PassTime(absl::Seconds(7));  // it has hung up
+  host_->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(model().committed().Find("/n"), nullptr);
+}
+
 TEST_F(MemoryHandleTest, SaysSinceWhenItWasConnectingHoweverLateItReadsTheAnswer) {
   host_->BreakConnections();
   const base::BootTime broken = simulation_.now();

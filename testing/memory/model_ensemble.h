@@ -124,6 +124,8 @@ class ModelEnsemble {
   // Without a session: neither ACL nor owner matter. False: ZooKeeper refuses it.
   bool OperatorDeletes(const std::string& path, base::BootTime now);
   bool OperatorCreates(const std::string& path, Node node, base::BootTime now);
+  bool OperatorSetsData(const std::string& path, const std::string& data);
+  bool OperatorSetsAcl(const std::string& path, std::vector<zk::AclEntry> acl);  // {}: open to all
   void ReapContainers(base::BootTime now);
   // As after a restart of the servers with other settings: from the next (re)connection on.
   void set_max_session_timeout(absl::Duration max) { options_.max_session_timeout = max; }
@@ -199,6 +201,7 @@ class ModelEnsemble {
   void ProposeCall(ConnectionId id, Connection& connection, const wire::Call& call,
                    base::BootTime now);
   int32_t NextSequence(const std::string& parent) const;
+  bool OperatorChanges(const std::string& path, Node node, bool acl);
 
   ModelOptions options_;
   std::vector<Server> servers_;

@@ -29,7 +29,7 @@ using ConnectionId = uint32_t;  // 0: none
 // What the quorum agrees on, one after another. A refused write is one as well (kError): that is
 // what makes a delete of an absent node a committed barrier.
 struct Transaction {
-  enum class Kind { kError, kCreate, kDelete, kSetData, kOpenSession, kCloseSession };
+  enum class Kind { kError, kCreate, kDelete, kSetData, kSetAcl, kOpenSession, kCloseSession };
 
   Kind kind = Kind::kError;
   int64_t zxid = 0;  // epoch << 32 | counter
@@ -39,8 +39,8 @@ struct Transaction {
   uint64_t call = 0;
 
   zk::Code error = zk::Code::kOk;  // kError
-  std::string path{};              // kCreate, kDelete, kSetData
-  Node node{};                     // kCreate; kSetData: its data
+  std::string path{};              // kCreate, kDelete, kSetData, kSetAcl
+  Node node{};                     // kCreate; kSetData: its data; kSetAcl: its ACL
   int32_t parent_cversion = 0;     // kCreate: the parent's from then on
   absl::Duration timeout{};        // kOpenSession
 

@@ -211,6 +211,8 @@ void ModelEnsemble::Apply(int number) {
   } else if (txn.kind == kSetData) {
     server.tree.SetData(txn.path, txn.node.data, txn.zxid);
     Fire(number, txn.path, zk::WatchEvent::kNodeData);
+  } else if (txn.kind == kSetAcl) {
+    server.tree.SetAcl(txn.path, txn.node.acl);
   }
   if (txn.kind == kCloseSession) {
     ApplyClose(number, txn);

@@ -58,8 +58,11 @@ class Tree {
   void Create(const std::string& path, const Node& node, int32_t parent_cversion);
   // REQUIRES: `path` is there and has no children.
   void Delete(const std::string& path, int64_t zxid);
-  // REQUIRES: `path` is there.
+  // REQUIRES of both: `path` is there.
   void SetData(const std::string& path, const std::string& data, int64_t zxid);
+  void SetAcl(const std::string& path, const std::vector<zk::AclEntry>& acl) {
+    nodes_.at(path).acl = acl;
+  }
   // For tests of the end of the sequence numbers. REQUIRES: `path` is there.
   void SetCversion(const std::string& path, int32_t cversion) {
     nodes_.at(path).cversion = cversion;

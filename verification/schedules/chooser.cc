@@ -17,7 +17,7 @@ constexpr uint32_t kSlowest = 910;
 constexpr uint32_t kFastest = 1100;
 
 // Of 1000 moves, how many make trouble in each Weather, and how many are users'.
-constexpr uint32_t kTrouble[] = {0, 40, 60, 50, 120};
+constexpr uint32_t kTrouble[] = {0, 40, 60, 50, 120, 80};
 constexpr uint32_t kUsers = 60;
 
 bool IsSlow(MoveKind kind) { return kind == kCloseDue || kind == kAdvance; }
@@ -96,6 +96,8 @@ class Chooser {
         return AnyPingGap();
       case kOperator:
         return Below(world_.CountOf(Who::kSlot));
+      case kTenantCrowds:
+        return Chance(50) ? 300 : 1 + Below(20);
       default:
         return Below(row.below);
     }
@@ -104,6 +106,11 @@ class Chooser {
   std::optional<Move> UsersMove() {
     const uint32_t slot = Below(world_.CountOf(Who::kSlot));
     if (world_.Can({kGoUpOrDown, slot}) && Chance(400)) return Move{kGoUpOrDown, slot};
+    if (world_.elects() && Chance(200)) {
+      return Move{kObserve, Below(world_.CountOf(Who::kClient))};
+    }
+    if (world_.Can({kAbandon, slot}) && Chance(400)) return Move{kAbandon, slot};
+    if (world_.Can({kProclaim, slot}) && Chance(600)) return Move{kProclaim, slot};
     if (world_.Can({kRelease, slot})) return Move{kRelease, slot};
     if (!world_.Can({kAcquire, slot})) {
       return Chance(100) ? std::optional(Move{kCancel, slot}) : std::nullopt;

@@ -19,7 +19,13 @@ LockWorld::LockWorld(const LockWorldOptions& options)
     : options_(options),
       simulation_({.keep_history = true, .hostile_expiry = true}, options.seed),
       history_(kLockPath),
-      slots_(static_cast<size_t>(options.slots)) {
+      slots_(static_cast<size_t>(options.slots)),
+      tenant_(model()),
+      election_(options.election
+                    ? std::make_shared<Election>(
+                          model(), history_, [this] { Follow(); },
+                          [this](const auto& rule, const auto& what) { Break(rule, what); })
+                    : nullptr) {
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
   if (options.next_sequence == 0) return;
   (void)model().OperatorCreates(kLockPath, {}, now());
@@ -110,11 +116,16 @@ std::vector<ConnectionId> LockWorld::Orphans() {
 // ---- rules --------------------------------------------------------------------------------------
 
 void LockWorld::Check() {
-  history_.Follow(model(), now());
+  Follow();
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i] != nullptr && slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
   }
   if (delays()) CheckOneBelieves();
+}
+
+void LockWorld::Follow() {
+  history_.Follow(model(), now());
+  if (elects()) election_->Follow();
 }
 
 // A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.

@@ -14,14 +14,13 @@
 
 #include "lib/queue/acquisition.h"
 #include "testing/memory/simulation.h"
+#include "verification/schedules/election.h"
 #include "verification/schedules/move.h"
 #include "verification/schedules/queue_history.h"
+#include "verification/schedules/tenant.h"
 #include "zkrecipes/lock.h"
 
 namespace zkrecipes::schedules {
-
-// The lock that every slot of a LockWorld asks for.
-inline constexpr char kLockPath[] = "/q";
 
 // One bid for the lock, by the code that ships, and the lease that it leads to.
 struct Bid {
@@ -67,6 +66,7 @@ struct LockWorldOptions {
   int32_t next_sequence = 0;  // of the queue; nonzero: the queue is there from the beginning
   std::vector<queue::Mode> modes = {};               // of the slots; empty: all are exclusive
   absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
+  bool election = false;                             // leaders instead of locks
   LeaseOptions lease = {};
 };
 
@@ -104,6 +104,7 @@ class LockWorld {
     return processes_[process].host->ConnectedTo();
   }
   bool delays() const { return options_.lock_delay > absl::ZeroDuration(); }
+  bool elects() const { return election_ != nullptr; }
   int grants() const { return grants_; }
   // What each slot holds or waits for, for a story.
   std::string Describe();
@@ -122,6 +123,7 @@ class LockWorld {
 
   // What happens by itself, and what is checked after each move (lock_world.cc).
   void Check();
+  void Follow();  // what has been committed
   void CheckLease(Bid& bid, size_t slot);
   void CheckOneBelieves();
   void RunUntil(base::BootTime when);  // and checks whenever time has gone on
@@ -135,6 +137,7 @@ class LockWorld {
   void Begin(size_t slot, MoveKind kind);
   std::optional<queue::Candidacy> GoingOn(size_t slot) const;  // nullopt: it may not
   void GoUpOrDown(size_t slot);
+  void Proclaim(size_t slot);
   std::shared_ptr<Bid> NewBid(size_t slot);
   void Start(size_t slot, const std::shared_ptr<Bid>& bid);
   std::vector<std::shared_ptr<Bid>> Live() const;  // that wait or hold
@@ -179,6 +182,8 @@ class LockWorld {
   int grants_ = 0;
   bool troubled_ = false;  // something went wrong
   std::optional<BrokenRule> broken_;
+  Tenant tenant_;
+  const std::shared_ptr<Election> election_;  // null: locks
 };
 
 }  // namespace zkrecipes::schedules

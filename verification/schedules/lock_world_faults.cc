@@ -97,6 +97,7 @@ void LockWorld::MendEverything() {
     model().Heal(i, now());
     model().Stall(i, false, false, now());
   }
+  tenant_.Leave(now());
   for (const Process& process : processes_) {
     process.host->set_paused(false);
     process.host->set_network(Host::Network::kUp);
@@ -111,6 +112,7 @@ void LockWorld::LetEachHaveATurn() {
     RunUntil(now() + absl::Seconds(2));
     CheckWatches();
     if (round > 0) CheckNodesAreWanted();
+    if (round > 1 && elects()) election_->CheckObservers();
     for (auto& bid : slots_) {
       if (bid == nullptr || !bid->lease.has_value() || bid->next != nullptr) continue;
       CheckWasTold(*bid);
@@ -135,7 +137,7 @@ void LockWorld::CheckWasTold(const Bid& bid) {
 void LockWorld::CheckWatches() {
   if (troubled_ || model().connections_made() > processes_.size()) return;
   for (const auto& [session, path] : model().Watches()) {
-    bool wanted = false;
+    bool wanted = elects() && election_->Observes(session);
     for (const auto& [czxid, node] : history_.nodes()) {
       wanted |=
           history_.OwnerOf(czxid) == session && (path == node || history_.MayWatch(czxid, path));
@@ -163,6 +165,12 @@ void LockWorld::CheckNodesAreWanted() {
 // Longer than a session can outlive its client.
 void LockWorld::CheckNothingIsLeft() {
   RunUntil(now() + absl::Seconds(6));
+  if (elects()) {
+    election_->CheckObservers();
+    election_->CheckProclamations();
+    election_->StopObserving();
+    RunUntil(now() + absl::Seconds(1));
+  }
   for (const auto& [czxid, path] : history_.nodes()) Break("node left behind", path);
   const size_t watches = model().watches();
   if (watches > 0) Break("watch left behind", absl::StrCat(watches, " watches"));

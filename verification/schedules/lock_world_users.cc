@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/queue/leader_node.h"
 #include "lib/queue/lease_state.h"
 #include "verification/schedules/lock_world.h"
 
@@ -54,7 +55,12 @@ std::shared_ptr<Bid> LockWorld::NewBid(size_t slot) {
 
 void LockWorld::Begin(size_t slot, MoveKind kind) {
   const std::shared_ptr<Bid> bid = NewBid(slot);
-  bid->candidacy.mode = options_.modes.empty() ? queue::Mode::kExclusive : options_.modes[slot];
+  if (elects()) {
+    bid->candidacy.mode = queue::Mode::kLeader;
+    bid->candidacy.data = queue::CandidateData(absl::StrCat("slot ", slot), "at first");
+  } else if (!options_.modes.empty()) {
+    bid->candidacy.mode = options_.modes[slot];
+  }
   bid->candidacy.lock_delay = options_.lock_delay;
   bid->candidacy.try_only = kind == MoveKind::kTry;
   bid->brief = kind == MoveKind::kAcquireBriefly;
@@ -68,7 +74,7 @@ std::optional<queue::Candidacy> LockWorld::GoingOn(size_t slot) const {
   if (!Holds(slot)) return std::nullopt;
   const Bid& from = *slots_[slot];
   const Mode mode = from.candidacy.mode;
-  if (mode == Mode::kExclusive) return std::nullopt;
+  if (mode == Mode::kExclusive || mode == Mode::kLeader) return std::nullopt;
   auto going_on =
       internal::GoingOnFrom(*from.core, kLockPath, *from.lease, mode,
                             {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared});
@@ -85,6 +91,12 @@ void LockWorld::GoUpOrDown(size_t slot) {
   next->from = from;
   from->next = next;
   Start(slot, next);
+}
+
+void LockWorld::Proclaim(size_t slot) {
+  const Bid& bid = *slots_[slot];
+  const auto process = std::ranges::find(processes_, bid.core, &Process::core);
+  election_->Proclaim(process->core, process->host, bid.lease->node(), bid.node);
 }
 
 void LockWorld::Start(size_t slot, const std::shared_ptr<Bid>& bid) {
@@ -116,6 +128,7 @@ bool LockWorld::MeetsOthers(const Bid& bid) {
   }
   for (int i = 0; i < servers(); ++i) {
     for (const std::string& name : model().tree(i).Children(kLockPath)) {
+      if (!queue::ParseNodeName(name).has_value()) continue;
       const testing::memory::Node* node = model().tree(i).Find(absl::StrCat(kLockPath, "/", name));
       if (node->owner != bid.core->session_id()) return true;
     }
@@ -124,7 +137,7 @@ bool LockWorld::MeetsOthers(const Bid& bid) {
 }
 
 void LockWorld::OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, Acquisition::Answer answer) {
-  history_.Follow(model(), now());
+  Follow();
   if (++bid->answers > 1) Break("answered twice", absl::StrCat("slot ", slot));
   if (answer.ok() && answer->acquired()) {
     return OnGrant(slot, bid, (*std::move(answer)).lease());
@@ -185,6 +198,7 @@ void LockWorld::CheckError(size_t slot, const Bid& bid, const absl::Status& stat
                          (bid.brief && absl::IsDeadlineExceeded(status)) ||
                          (bid.closed && absl::IsFailedPrecondition(status)) ||
                          (bid.deleted && absl::IsAborted(status)) ||
+                         (tenant_.has_denied() && absl::IsPermissionDenied(status)) ||
                          (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
                          MayNotGoUpOrDown(bid, status);
   if (!explained) {
@@ -197,7 +211,9 @@ bool LockWorld::MayNotGoUpOrDown(const Bid& bid, const absl::Status& status) {
   const Bid* const from = bid.from.get();
   if (from == nullptr) return false;
   if (absl::IsFailedPrecondition(status)) {
-    return bid.candidacy.mode != queue::Mode::kShared && history_.WritersSince(bid.since) > 1;
+    // A downgrade meets one only if it is a stranger's, with a lower number.
+    const bool may_meet = bid.candidacy.mode != queue::Mode::kShared || history_.strangers();
+    return may_meet && history_.WritersSince(bid.since) > 1;
   }
   return absl::IsAborted(status) &&
          (from->lease->state() == Lease::State::kLost || history_.nodes().count(from->node) == 0);
@@ -210,6 +226,7 @@ void LockWorld::CloseClient(uint32_t client) {
     bid->closed = true;
     if (bid->lease.has_value()) bid->gave_back = bid->believes();
   }
+  if (elects()) election_->NoteClose(core);
   core->Close(std::make_shared<base::OneShot<absl::Status>>());
   current_[client] = OpenClient();
 }

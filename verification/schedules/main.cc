@@ -41,7 +41,7 @@ int Main(int argc, char** argv) {
       "Runs schedules at random until one breaks a rule, and then prints the shortest that does");
   Search search;
   std::optional<std::string> replay;
-  AddParsed(app, "--weather", "NAME", "calm, rough, storm, partition, edge or all (all)",
+  AddParsed(app, "--weather", "NAME", "calm, rough, storm, partition, edge, hostile or all (all)",
             [&](const std::string& name) { return ParseWeather(name, search.weathers); });
   auto* schedules = app.add_option("--schedules", search.schedules, "so many (10000)");
   auto* minutes = app.add_option("--minutes", search.minutes, "for so long, however many they are");

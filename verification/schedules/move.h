@@ -18,9 +18,10 @@ enum class Weather {
   kStorm,      // everything
   kPartition,  // servers are cut off and elected
   kEdge,       // clocks, pings and links at the edge of what leases assume of them
+  kHostile,    // another tenant of the ensemble writes where the lock is, on top of rough weather
 };
-inline constexpr std::array<const char*, 5> kWeatherNames = {"calm", "rough", "storm", "partition",
-                                                             "edge"};
+inline constexpr std::array<const char*, 6> kWeatherNames = {"calm",      "rough", "storm",
+                                                             "partition", "edge",  "hostile"};
 
 // What each of them does, and what its numbers mean, is in the table of moves.cc.
 enum class MoveKind : uint8_t {
@@ -42,6 +43,9 @@ enum class MoveKind : uint8_t {
   kCancel,
   kRelease,
   kGoUpOrDown,
+  kObserve,
+  kProclaim,
+  kAbandon,
   kCloseClient,
   // What goes wrong.
   kBreak,
@@ -63,6 +67,13 @@ enum class MoveKind : uint8_t {
   kLoseTouches,
   kOperator,
   kReap,
+  // What another tenant of the ensemble does.
+  kTenantCreates,
+  kTenantDeletes,
+  kTenantDenies,
+  kTenantAllows,
+  kTenantWrites,
+  kTenantCrowds,
 };
 
 // One thing that happens in a schedule. It is named by what it is about and not by what was
@@ -108,7 +119,7 @@ struct MoveRow {
   uint32_t below = 1;
 };
 const MoveRow& RowOf(MoveKind kind);
-inline constexpr auto kMoveKinds = static_cast<size_t>(MoveKind::kReap) + 1;
+inline constexpr auto kMoveKinds = static_cast<size_t>(MoveKind::kTenantCrowds) + 1;
 inline bool IsFault(MoveKind kind) { return kind >= MoveKind::kBreak; }
 
 }  // namespace zkrecipes::schedules

@@ -23,8 +23,9 @@ using enum MoveKind;
 namespace {
 
 constexpr std::array<uint8_t, kWeatherNames.size()> In(uint8_t rough, uint8_t storm,
-                                                       uint8_t partition, uint8_t edge) {
-  return {0, rough, storm, partition, edge};
+                                                       uint8_t partition, uint8_t edge,
+                                                       uint8_t hostile = 0) {
+  return {0, rough, storm, partition, edge, hostile};
 }
 
 }  // namespace
@@ -92,18 +93,29 @@ const MoveRow LockWorld::kMoves[] = {
     {kGoUpOrDown, "go_up_or_down", "slot # goes on to write, or to read", Who::kSlot,
      [](auto& w, Move m) { w.GoUpOrDown(m.who); },
      [](auto& w, Move m) { return w.GoingOn(m.who).has_value(); }},
+    {kObserve, "observe", "process # begins to observe, or stops", Who::kClient,
+     [](auto& w, Move m) { w.election_->ObserveOrStop(w.processes_[w.current_[m.who]].core); },
+     [](auto& w, Move) { return w.elects(); }},
+    {kProclaim, "proclaim", "slot # proclaims another value", Who::kSlot,
+     [](auto& w, Move m) { w.Proclaim(m.who); },
+     [](auto& w, Move m) { return w.elects() && w.Holds(m.who) && w.slots_[m.who]->believes(); }},
+    {kAbandon, "abandon", "slot # gives up its last proclamation", Who::kSlot,
+     [](auto& w, Move m) { w.election_->Abandon(w.slots_[m.who]->node); },
+     [](auto& w, Move m) {
+       return w.elects() && w.Holds(m.who) && w.election_->Proclaims(w.slots_[m.who]->node);
+     }},
     {kCloseClient, "close_client", "process # closes its client and opens another one",
      Who::kClient, [](auto& w, Move m) { w.CloseClient(m.who); }, nullptr, In(0, 1, 0, 0)},
 
     // ---- What goes wrong. ----
     {kBreak, "break", "the connection of process # breaks", Who::kProcess,
-     [](auto& w, Move m) { w.host(m.who).BreakConnections(); }, nullptr, In(2, 2, 1, 0)},
+     [](auto& w, Move m) { w.host(m.who).BreakConnections(); }, nullptr, In(2, 2, 1, 0, 2)},
     {kDropOrphan, "drop_orphan",
      "a server notices that connection # is gone, and reads no more from it", Who::kOrphan,
      [](auto& w, Move m) { w.model().DropUnread(w.Orphans()[m.who]); }, nullptr,
-     In(1, 1, 0, 0)},
+     In(1, 1, 0, 0, 1)},
     {kExpire, "expire", "the ensemble expires the session of process #", Who::kProcess,
-     [](auto& w, Move m) { w.Expire(m.who); }, nullptr, In(0, 1, 1, 0)},
+     [](auto& w, Move m) { w.Expire(m.who); }, nullptr, In(0, 1, 1, 0, 1)},
     {kForget, "forget",
      "what is under way is answered, but the leader hears no more of process #, until it ends its "
      "session",
@@ -124,7 +136,7 @@ const MoveRow LockWorld::kMoves[] = {
      [](auto& w, Move m) {
        w.host(m.who).set_network(static_cast<Host::Network>(m.which % 4));
      },
-     nullptr, In(2, 2, 0, 0)},
+     nullptr, In(2, 2, 0, 0, 1)},
     {kPause, "pause", "process # stands still: %", Who::kProcess,
      [](auto& w, Move m) { w.host(m.who).set_paused(m.which != 0); }, nullptr,
      In(0, 1, 0, 0), 2},
@@ -133,7 +145,7 @@ const MoveRow LockWorld::kMoves[] = {
        const int server = static_cast<int>(m.which);
        w.host(m.who).set_only_server(server < w.servers() ? std::optional(server) : std::nullopt);
      },
-     nullptr, In(1, 1, 1, 0)},
+     nullptr, In(1, 1, 1, 0, 1)},
     {kRate, "rate", "the clock of process # runs at % thousandths of the ensemble's rate",
      Who::kProcess,
      [](auto& w, Move m) { w.host(m.who).set_clock_rate(std::max(m.which, 1u) / 1000.0); },
@@ -151,7 +163,7 @@ const MoveRow LockWorld::kMoves[] = {
        w.model().ElectLeader(static_cast<int>(m.who), m.which, w.now());
      },
      [](auto& w, Move m) { return !w.model().IsCutOff(static_cast<int>(m.who)); },
-     In(0, 1, 2, 0), 3},
+     In(0, 1, 2, 0, 1), 3},
     {kCutOff, "cut_off", "server # is cut off from the others", Who::kServer,
      [](auto& w, Move m) { w.model().CutOff(static_cast<int>(m.who), w.now()); }, nullptr,
      In(0, 0, 1, 0)},
@@ -176,7 +188,29 @@ const MoveRow LockWorld::kMoves[] = {
      [](auto& w, Move m) { w.OperatorDeletes(m.which); },
      [](auto& w, Move m) { return m.which < w.history_.nodes().size(); }, In(0, 1, 0, 0)},
     {kReap, "reap", "empty containers are reaped", Who::kNone,
-     [](auto& w, Move) { w.model().ReapContainers(w.now()); }, nullptr, In(1, 1, 0, 0)},
+     [](auto& w, Move) { w.model().ReapContainers(w.now()); }, nullptr, In(1, 1, 0, 0, 1)},
+
+    // ---- What another tenant of the ensemble does. ----
+    {kTenantCreates, "tenant_creates", "the tenant creates node % of its list", Who::kNone,
+     [](auto& w, Move m) { w.tenant_.Create(m.which, w.now()); },
+     [](auto& w, Move) { return w.options_.next_sequence == 0; }, In(0, 0, 0, 0, 5),
+     static_cast<uint32_t>(Tenant::kNodes)},
+    {kTenantDeletes, "tenant_deletes", "the tenant deletes node % of its list", Who::kNone,
+     [](auto& w, Move m) { w.tenant_.Delete(m.which, w.now()); }, nullptr, In(0, 0, 0, 0, 3),
+     static_cast<uint32_t>(Tenant::kNodes)},
+    {kTenantDenies, "tenant_denies",
+     "the tenant changes an ACL: % (modulo 3: 0 nothing allowed, 1 not to delete, 2 not to read; of "
+     "the path, or a node below it)",
+     Who::kNone, [](auto& w, Move m) { w.tenant_.Deny(m.which, w.history_); }, nullptr,
+     In(0, 0, 0, 0, 2), 12},
+    {kTenantAllows, "tenant_allows", "the tenant opens all ACLs again", Who::kNone,
+     [](auto& w, Move) { w.tenant_.AllowAll(); }, nullptr, In(0, 0, 0, 0, 2)},
+    {kTenantWrites, "tenant_writes", "the tenant replaces the data of a contender by its text %",
+     Who::kNone, [](auto& w, Move m) { w.tenant_.Write(m.which, w.history_); }, nullptr,
+     In(0, 0, 0, 0, 1), 12},
+    {kTenantCrowds, "tenant_crowds", "the tenant creates % nodes below the path", Who::kNone,
+     [](auto& w, Move m) { w.tenant_.Crowd(m.which, w.now()); },
+     [](auto& w, Move) { return w.options_.next_sequence == 0; }, In(0, 0, 0, 0, 1)},
 };
 
 const MoveRow& RowOf(MoveKind kind) { return LockWorld::kMoves[static_cast<size_t>(kind)]; }

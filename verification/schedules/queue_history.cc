@@ -3,6 +3,7 @@
 #include "verification/schedules/queue_history.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/path.h"
@@ -15,9 +16,7 @@ void QueueHistory::Follow(const testing::memory::ModelEnsemble& ensemble, base::
   const auto& history = ensemble.history();
   for (; read_ < history.size(); ++read_) {
     const Transaction& txn = history[read_];
-    if (txn.kind == Transaction::Kind::kCreate && txn.path == queue_) {
-      places_.clear();
-    } else if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_) {
+    if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_) {
       Add(txn.zxid, txn.path, txn.node.owner);
     } else if (txn.kind == Transaction::Kind::kDelete) {
       const auto it = std::find_if(nodes_.begin(), nodes_.end(),
@@ -41,15 +40,17 @@ const QueueHistory::Life& QueueHistory::Of(int64_t czxid) const {
   return it == lives_.end() ? none : it->second;
 }
 
-// Nodes of one incarnation of the queue are in the order of their numbers, which is that of their
-// czxids as long as ZooKeeper numbers them.
+// In the order of the numbers. ZooKeeper's are those of its clients' nodes, which go on as negative
+// ones past their end; a stranger's node has the number that it says.
 void QueueHistory::Add(int64_t czxid, const std::string& path, zk::SessionId owner) {
   const auto name = queue::ParseNodeName(zk::NodeName(path));
   if (!name.has_value()) return;
   Life& added = lives_[czxid];
   added.owner = owner;
+  strangers_ |= owner == 0;
   added.reader = name->mode == queue::Mode::kShared;
-  added.place = places_.emplace(name->sequence, czxid).first->second;
+  const bool wrapped = owner != 0 && name->sequence < 0;
+  added.place = wrapped ? name->sequence + (int64_t{1} << 32) : name->sequence;
   order_.insert({added.place, czxid});
   nodes_[czxid] = path;
 }
@@ -61,21 +62,25 @@ void QueueHistory::Remove(int64_t czxid, End end) {
   nodes_.erase(czxid);
 }
 
+// A stranger's node blocks only by a lower number, and one that comes later than a contender's may go
+// unseen by it.
+bool QueueHistory::Blocks(int64_t front, int64_t czxid) const {
+  if (Of(front).reader && Of(czxid).reader) return false;
+  return OwnerOf(front) != 0 || (front < czxid && Of(front).place < Of(czxid).place);
+}
+
 void QueueHistory::Admit() {
-  int in_front = 0;
   int writers = 0;
-  int64_t last = 0;
-  int64_t last_writer = 0;
   for (auto it = order_.begin(); it != order_.end() && writers < 2; ++it) {
-    Life& node = lives_[it->second];
-    const int blockers = node.reader ? writers : in_front;
-    if (blockers == 0) node.admitted = true;
-    if (blockers == 1) node.admitted_behind.insert(node.reader ? last_writer : last);
-    last = it->second;
-    ++in_front;
-    if (node.reader) continue;
-    last_writer = it->second;
-    ++writers;
+    const int64_t czxid = it->second;
+    std::vector<int64_t> blockers;
+    for (auto front = order_.begin(); front != it; ++front) {
+      if (Blocks(front->second, czxid)) blockers.push_back(front->second);
+    }
+    Life& node = lives_[czxid];
+    if (blockers.empty()) node.admitted = true;
+    if (blockers.size() == 1) node.admitted_behind.insert(blockers.front());
+    if (!node.reader && node.owner != 0) ++writers;
   }
 }
 

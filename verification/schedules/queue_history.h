@@ -42,10 +42,14 @@ class QueueHistory {
   // Whether another session than this has created a node after `since`.
   bool CreatedByOthers(int64_t since, zk::SessionId session) const;
   zk::SessionId OwnerOf(int64_t czxid) const { return Of(czxid).owner; }
+  // The node at the head; 0: the queue is empty.
+  int64_t First() const { return order_.empty() ? 0 : order_.begin()->second; }
   // Whether it has ended other than by an operator.
   bool IsGone(int64_t czxid) const {
     return nodes_.count(czxid) == 0 && !Of(czxid).deleted_by_operator;
   }
+  // Whether any contender was created by no session: another tenant's.
+  bool strangers() const { return strangers_; }
   // Those that are there, and their paths.
   const std::map<int64_t, std::string>& nodes() const { return nodes_; }
 
@@ -57,7 +61,7 @@ class QueueHistory {
   struct Life {
     zk::SessionId owner = 0;
     bool reader = false;
-    // The czxid of the first node with its number: a downgrade's node takes the writer's.
+    // Its number; beyond the end of the numbers they go on. A downgrade's node takes the writer's.
     int64_t place = 0;
     std::optional<End> end;
     bool deleted_by_operator = false;
@@ -70,14 +74,15 @@ class QueueHistory {
   const Life& Of(int64_t czxid) const;
   void Add(int64_t czxid, const std::string& path, zk::SessionId owner);
   void Remove(int64_t czxid, End end);
+  bool Blocks(int64_t front, int64_t czxid) const;
   void Admit();
 
   const std::string queue_;
   size_t read_ = 0;
+  bool strangers_ = false;
   std::map<int64_t, Life> lives_;  // of all nodes there ever were
   std::map<int64_t, std::string> nodes_;
   std::set<std::pair<int64_t, int64_t>> order_;  // place, czxid
-  std::map<int32_t, int64_t> places_;            // by number, in this incarnation of the queue
 };
 
 }  // namespace zkrecipes::schedules

@@ -22,16 +22,19 @@ LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   options.lease = lease;
   options.processes = 2 + below(2);
   options.slots = options.processes + below(2);
-  const bool readers = seed % 8 == 3 || seed % 8 == 5;  // and writers
+  const int kind = below(8);
+  const bool readers = kind < 2;  // and writers
   for (int i = 0; readers && i < options.slots; ++i) {
     const int mode = below(10);
     options.modes.push_back(mode < 6   ? queue::Mode::kShared
                             : mode < 9 ? queue::Mode::kSharedWriter
                                        : queue::Mode::kExclusive);
   }
-  if (seed % 8 == 6) options.lock_delay = absl::Seconds(2 + 2 * below(2));
+  options.election = kind == 2 || kind == 3;
+  if (kind == 4) options.lock_delay = absl::Seconds(2 + 2 * below(2));
   // Where the sequence numbers end.
-  if (below(50) == 0) options.next_sequence = std::numeric_limits<int32_t>::max() - below(3);
+  if (below(50) == 0 && !options.election)
+    options.next_sequence = std::numeric_limits<int32_t>::max() - below(3);
   return options;
 }
 

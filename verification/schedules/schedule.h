@@ -35,8 +35,8 @@ std::string TellShrunk(const LockWorldOptions& options, const Schedule& schedule
 
 // What a search for a broken rule tries.
 struct Search {
-  std::vector<Weather> weathers = {Weather::kCalm, Weather::kRough, Weather::kStorm,
-                                   Weather::kPartition, Weather::kEdge};
+  std::vector<Weather> weathers = {Weather::kCalm,      Weather::kRough, Weather::kStorm,
+                                   Weather::kPartition, Weather::kEdge,  Weather::kHostile};
   uint64_t schedules = 10000;
   double minutes = std::numeric_limits<double>::infinity();
   uint64_t seed = 1;

@@ -26,6 +26,8 @@ TEST(Schedules, KeepsEveryRuleOverPartitions) { RunMany(Weather::kPartition); }
 
 TEST(Schedules, KeepsEveryRuleAtTheEdgeOfWhatLeasesAssume) { RunMany(Weather::kEdge); }
 
+TEST(Schedules, KeepsEveryRuleBesideAHostileTenant) { RunMany(Weather::kHostile); }
+
 TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const Schedule first = RunRandom(OptionsFor(seed), Weather::kStorm, 150);

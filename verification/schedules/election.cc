@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/schedules/election.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/queue/leader_node.h"
+#include "verification/schedules/tenant.h"
+
+namespace zkrecipes::schedules {
+
+using testing::memory::Transaction;
+
+void Election::Follow() {
+  const auto& history = model_.history();
+  for (; read_ < history.size(); ++read_) {
+    const Transaction& txn = history[read_];
+    if (txn.kind == Transaction::Kind::kCreate) nodes_[txn.path] = txn.zxid;
+    if (txn.kind == Transaction::Kind::kCreate || txn.kind == Transaction::Kind::kSetData) {
+      values_[nodes_[txn.path]].push_back(queue::ParseCandidate(txn.node.data).value);
+    }
+    denied_ |= txn.kind == Transaction::Kind::kSetAcl;
+  }
+}
+
+// ---- observers ----------------------------------------------------------------------------------
+
+void Election::ObserveOrStop(const Core& core) {
+  const auto its = [&](const auto& o) { return o->core == core && !o->ended; };
+  if (const auto it = std::ranges::find_if(observers_, its); it != observers_.end()) {
+    observers_.erase(it);
+    return;
+  }
+  const auto observer = std::make_shared<Observer>(Observer{.core = core});
+  observers_.push_back(observer);
+  observer->subscription = internal::ObserverRunner::Observe(
+      core, kLockPath, [this, o = observer.get()](auto news) { Tell(*o, news); });
+}
+
+bool Election::Observes(zk::SessionId session) const {
+  return std::ranges::any_of(observers_,
+                             [&](const auto& o) { return o->core->session_id() == session; });
+}
+
+void Election::StopObserving() { observers_.clear(); }
+
+void Election::Tell(Observer& observer, const internal::ObserverRunner::News& news) {
+  follow_();
+  if (observer.ended) break_("told after an error", "an observer");
+  if (!news.ok()) {
+    observer.ended = true;
+    const bool explained =
+        (closed_.count(observer.core) > 0 && absl::IsFailedPrecondition(news.status())) ||
+        (denied_ && absl::IsPermissionDenied(news.status()));
+    if (!explained) break_("unexpected answer", "an observer: " + news.status().ToString());
+    return;
+  }
+  observer.told = *news;
+  if (!news->has_value()) return;
+  const Leader& leader = **news;
+  const auto values = values_.find(leader.token.value());
+  // A stranger's node that counts as a contender may be told of wherever its number puts it.
+  const bool was_one = values != values_.end() &&
+                       (queue_.OwnerOf(values->first) == 0 || queue_.WasAdmitted(values->first, 0));
+  if (!was_one || std::ranges::count(values->second, leader.value) == 0) {
+    break_("observed what never was", absl::StrCat(leader.node, ": ", leader.value));
+  }
+}
+
+void Election::CheckObservers() const {
+  const int64_t first = queue_.First();
+  for (const auto& observer : observers_) {
+    if (closed_.count(observer->core) > 0 || observer->ended) continue;
+    const auto& told = observer->told;
+    const int64_t token = told.has_value() && told->has_value() ? (**told).token.value() : 0;
+    const bool latest = told.has_value() && token == first &&
+                        (first == 0 || (**told).value == values_.at(first).back());
+    if (!latest)
+      break_("not told of the latest leader", absl::StrCat(token, " instead of ", first));
+  }
+}
+
+// ---- proclamations ------------------------------------------------------------------------------
+
+void Election::Proclaim(const Core& core, const std::shared_ptr<testing::memory::Host>& host,
+                        const std::string& path, int64_t czxid) {
+  auto call = std::make_shared<Call>(
+      Call{.core = core, .host = host, .path = path, .czxid = czxid, .began = ++now_});
+  call->value = absl::StrCat("value ", calls_.size());
+  call->proclamation = std::make_shared<queue::Proclamation>(path, czxid, call->value);
+  calls_.push_back(call);
+  Try(call);
+}
+
+std::shared_ptr<Election::Call> Election::LastOpen(int64_t czxid) const {
+  const auto its = [&](const auto& call) { return call->czxid == czxid && call->open(); };
+  const auto it = std::find_if(calls_.rbegin(), calls_.rend(), its);
+  return it == calls_.rend() ? nullptr : *it;
+}
+
+void Election::Abandon(int64_t czxid) {
+  const std::shared_ptr<Call> call = LastOpen(czxid);
+  call->ended = ++now_;
+  call->proclamation->Abandon();
+}
+
+// Weak: what is on its way outlives the world.
+void Election::Try(const std::shared_ptr<Call>& call) {
+  call->core->Post([weak = weak_from_this(), call](session::Session* session) {
+    const auto answer = [weak, call](const absl::Status& status) {
+      if (const auto self = weak.lock()) self->OnAnswer(call, status);
+    };
+    if (session == nullptr) return answer(absl::FailedPreconditionError("the client is closed"));
+    call->proclamation->Try(*session, answer);
+  });
+}
+
+void Election::OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status) {
+  if (!call->open()) return;
+  if (absl::IsUnavailable(status)) {
+    call->host->CallAt(call->host->Now() + session::kRetryPause, [weak = weak_from_this(), call] {
+      const auto self = weak.lock();
+      if (self != nullptr && call->open()) self->Try(call);
+    });
+    return;
+  }
+  call->ended = ++now_;
+  call->ok = status.ok();
+  call->proclamation->Abandon();
+  follow_();
+  if (!status.ok()) return CheckRefusal(*call, status);
+  if (!WriteOf(*call).has_value()) break_("proclaimed though it is not set", call->value);
+}
+
+void Election::CheckRefusal(const Call& call, const absl::Status& status) const {
+  bool leads = true;
+  for (int i = 0; i < model_.servers(); ++i) {
+    const auto* node = model_.tree(i).Find(call.path);
+    leads &= node != nullptr && node->czxid == call.czxid && node->owner == call.core->session_id();
+  }
+  const bool explained = (absl::IsAborted(status) && !leads) ||
+                         (closed_.count(call.core) > 0 && absl::IsFailedPrecondition(status)) ||
+                         (denied_ && absl::IsPermissionDenied(status));
+  if (!explained) break_("unexpected answer", "a proclamation: " + status.ToString());
+}
+
+std::optional<size_t> Election::WriteOf(const Call& call) const {
+  const auto& values = values_.at(call.czxid);
+  const auto it = std::find(values.rbegin(), values.rend(), call.value);
+  if (it == values.rend()) return std::nullopt;
+  return static_cast<size_t>(values.rend() - it);
+}
+
+void Election::CheckProclamations() const {
+  for (const auto& call : calls_) {
+    if (call->open() && closed_.count(call->core) == 0) break_("never answered", "a proclamation");
+    if (!call->ok) continue;
+    for (const auto& other : calls_) {
+      const bool before = other->czxid == call->czxid && other->ended < call->began;
+      if (before && WriteOf(*other) > WriteOf(*call)) {
+        break_("undid a later proclamation", absl::StrCat(other->value, " after ", call->value));
+      }
+    }
+  }
+}
+
+}  // namespace zkrecipes::schedules

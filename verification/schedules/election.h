@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_VERIFICATION_SCHEDULES_ELECTION_H_
+#define ZKRECIPES_VERIFICATION_SCHEDULES_ELECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/queue/observer_runner.h"
+#include "lib/queue/proclamation.h"
+#include "testing/memory/host.h"
+#include "verification/schedules/queue_history.h"
+
+namespace zkrecipes::schedules {
+
+// What an election adds to a LockWorld: observers, and leaders that proclaim. They use the code that
+// LeaderElection::Observe and ::Proclaim run; the blocking loop of the latter is played here.
+class Election : public std::enable_shared_from_this<Election> {
+ public:
+  using Break = std::function<void(const std::string& rule, const std::string& what)>;
+  using Core = std::shared_ptr<internal::ClientCore>;
+
+  // `model` and `queue` outlive it. `follow` makes all read on in the ensemble's history.
+  Election(const testing::memory::ModelEnsemble& model, const QueueHistory& queue,
+           std::function<void()> follow, Break on_broken)
+      : model_(model), queue_(queue), follow_(std::move(follow)), break_(std::move(on_broken)) {}
+
+  void Follow();  // reads on itself
+
+  void ObserveOrStop(const Core& core);
+  bool Observes(zk::SessionId session) const;
+  void StopObserving();
+  void NoteClose(const Core& core) { closed_.insert(core); }
+
+  // By the leader whose node, at `path`, is `czxid`.
+  void Proclaim(const Core& core, const std::shared_ptr<testing::memory::Host>& host,
+                const std::string& path, int64_t czxid);
+  bool Proclaims(int64_t czxid) const { return LastOpen(czxid) != nullptr; }
+  void Abandon(int64_t czxid);  // REQUIRES: Proclaims(czxid)
+
+  // Once all is quiet: every observer has told of the leader that there is.
+  void CheckObservers() const;
+  // Once all is quiet: every call was answered, and the later of two won.
+  void CheckProclamations() const;
+
+ private:
+  struct Observer {
+    Core core;
+    bool ended = false;  // told of an error
+    std::optional<std::optional<Leader>> told = {};
+    Subscription subscription = {};
+  };
+  struct Call {
+    Core core;
+    std::shared_ptr<testing::memory::Host> host;
+    std::string path;
+    int64_t czxid = 0;
+    std::string value = {};
+    std::shared_ptr<queue::Proclamation> proclamation = {};
+    int began = 0;
+    int ended = std::numeric_limits<int>::max();
+    bool ok = false;
+
+    bool open() const { return ended == std::numeric_limits<int>::max(); }
+  };
+
+  void Tell(Observer& observer, const internal::ObserverRunner::News& news);
+  std::shared_ptr<Call> LastOpen(int64_t czxid) const;
+  void Try(const std::shared_ptr<Call>& call);
+  void OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status);
+  void CheckRefusal(const Call& call, const absl::Status& status) const;
+  std::optional<size_t> WriteOf(const Call& call) const;  // the last one, among those of its node
+
+  const testing::memory::ModelEnsemble& model_;
+  const QueueHistory& queue_;
+  const std::function<void()> follow_;
+  const Break break_;
+  size_t read_ = 0;
+  std::map<std::string, int64_t> nodes_;                // the latest at each path
+  std::map<int64_t, std::vector<std::string>> values_;  // that each node has had
+  bool denied_ = false;                                 // some ACL was changed
+  std::set<Core> closed_;
+  std::vector<std::shared_ptr<Observer>> observers_;  // all there ever were
+  std::vector<std::shared_ptr<Call>> calls_;
+  int now_ = 0;  // counts beginnings and ends of calls
+};
+
+}  // namespace zkrecipes::schedules
+
+#endif  // ZKRECIPES_VERIFICATION_SCHEDULES_ELECTION_H_

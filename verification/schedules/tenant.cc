@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "verification/schedules/tenant.h"
+
+#include <iterator>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+#include "lib/queue/machine/node_name.h"
+#include "lib/zk/path.h"
+#include "testing/memory/digest.h"
+
+namespace zkrecipes::schedules {
+namespace {
+
+using testing::memory::Node;
+
+// @ is a guid.
+constexpr const char* kList[] = {
+    // No contenders.
+    "/q/_c_@-lock-",
+    "/q/_c_@-lock-12345",
+    "/q/_c_@-lock-4294967295",
+    "/q/_c_@-lock-99999999999999999999",
+    "/q/_c_@-lock-0000000000 ",
+    "/q/_c_@@@@@@@@-lock-0000000000",
+    "/q/-lock-0000000000",
+    "/q/lock-0000000001",
+    "/q/_c_@-latch-00000000x0",
+    "/q/_c_@__lock__0000000000",
+    "/q/0000000000",
+    "/q/foreign",
+    "/q/foreign/_c_@-lock-0000000000",
+    // Outside the queue.
+    "/q",
+    "/zkrecipes-never",
+    "/zkrecipes-never/beat",
+    "/zkrecipes-never/beat/x",
+    "/zkrecipes-missing",
+    "/zkrecipes-missing/beat",
+    "/zkrecipes-missing-@",
+    "/zkrecipes-missing-@/beat",
+    // Contenders, by their names: in front of everybody, in between, and behind.
+    "/q/_c_@-lock-0000000000",
+    "/q/_c_@-latch-0000000001",
+    "/q/_c_@-__READ__0000000000",
+    "/q/_c_@-__WRIT__0000000002",
+    "/q/@__lock__0000000003",
+    "/q/@__rlock__0000000004",
+    "/q/_c_@-lock--000000001",
+    "/q/_c_@-lock--2147483648",
+    "/q/_c_@-lock-2147483647",
+};
+constexpr char kGuid[] = "01234567-89ab-cdef-0123-456789abcdef";
+
+std::string Listed(size_t which) {
+  return absl::StrReplaceAll(kList[which % std::size(kList)], {{"@", kGuid}});
+}
+
+constexpr const char* kTexts[] = {
+    "",    "{", "{\"token\":1}", "{\"id\":\"x\",\"token\":9223372036854775807}", "x\n{\"token\":2}",
+    "\n\n"};
+
+// A contender's path.
+std::string Pick(size_t which, const QueueHistory& queue) {
+  const auto& nodes = queue.nodes();
+  if (nodes.empty()) return "";
+  return std::next(nodes.begin(), static_cast<std::ptrdiff_t>(which % nodes.size()))->second;
+}
+
+}  // namespace
+
+const size_t Tenant::kNodes = std::size(kList);
+
+void Tenant::Create(size_t which, base::BootTime now) {
+  (void)model_.OperatorCreates(Listed(which), Node{.data = kTexts[which % std::size(kTexts)]}, now);
+}
+
+void Tenant::Delete(size_t which, base::BootTime now) {
+  if (Listed(which) != kLockPath) (void)model_.OperatorDeletes(Listed(which), now);
+}
+
+void Tenant::Deny(size_t which, const QueueHistory& queue) {
+  using namespace testing::memory;  // NOLINT(google-build-using-namespace): the permissions
+  constexpr int32_t kRights[] = {0, kMayRead | kMayWrite | kMayCreate,
+                                 kMayWrite | kMayCreate | kMayDelete};
+  const size_t target = which / std::size(kRights);
+  const std::string path = target < 2 ? kLockPath : Pick(target, queue);
+  const std::vector<zk::AclEntry> acl = {{kRights[which % std::size(kRights)], "world", "anyone"}};
+  if (!model_.OperatorSetsAcl(path, acl)) return;
+  denied_.insert(path);
+}
+
+// All that it ever denied: a change of leader may have undone an earlier opening.
+void Tenant::AllowAll() {
+  for (const std::string& path : denied_) (void)model_.OperatorSetsAcl(path, {});
+}
+
+void Tenant::Write(size_t which, const QueueHistory& queue) {
+  (void)model_.OperatorSetsData(Pick(which, queue), kTexts[which % std::size(kTexts)]);
+}
+
+void Tenant::Crowd(size_t nodes, base::BootTime now) {
+  for (size_t i = 0; i < nodes; ++i) {
+    (void)model_.OperatorCreates(absl::StrCat(kLockPath, "/_c_", kGuid, "-lock-", ++crowd_), {},
+                                 now);
+  }
+  while (model_.CanCommit()) model_.Commit();
+  for (int i = 0; i < model_.servers(); ++i) {
+    while (model_.CanApply(i)) model_.Apply(i);
+  }
+}
+
+void Tenant::Leave(base::BootTime now) {
+  AllowAll();
+  for (size_t i = 0; i < kNodes; ++i) {
+    const std::string path = Listed(i);
+    const bool contends =
+        zk::ParentPath(path) == kLockPath && queue::ParseNodeName(zk::NodeName(path)).has_value();
+    if (contends) (void)model_.OperatorDeletes(path, now);
+  }
+}
+
+}  // namespace zkrecipes::schedules
