@@ -112,6 +112,7 @@ TEST(SessionValidity, ThatDoesNotLapseIsSuspectFromItsDeadlineOnAndEndsWithItsSe
   EXPECT_EQ(validity.At(At(2)), State::kUnproven);
   EXPECT_TRUE(validity.Prove(At(10), At(20), At(3)));
   EXPECT_EQ(validity.At(At(11)), State::kSuspect);
+  EXPECT_EQ(validity.ends_at(), base::BootTime::InfiniteFuture());
   EXPECT_TRUE(validity.Prove(At(18), At(20), At(12)));
   EXPECT_EQ(validity.At(At(12)), State::kBelieved);
   validity.Expire();

@@ -110,7 +110,11 @@ class Chooser {
       return Move{kObserve, Below(world_.CountOf(Who::kClient))};
     }
     if (world_.Can({kAbandon, slot}) && Chance(400)) return Move{kAbandon, slot};
-    if (world_.Can({kProclaim, slot}) && Chance(600)) return Move{kProclaim, slot};
+    if (world_.Can({kProclaim, slot}) && Chance(600)) {
+      // Two at once, of which the second is given up: the next one may come while it goes on.
+      if (Chance(500)) planned_ = {{kAbandon, slot}, {kProclaim, slot}};
+      return Move{kProclaim, slot};
+    }
     if (world_.Can({kRelease, slot})) return Move{kRelease, slot};
     if (!world_.Can({kAcquire, slot})) {
       return Chance(100) ? std::optional(Move{kCancel, slot}) : std::nullopt;

@@ -14,6 +14,9 @@ namespace zkrecipes::schedules {
 
 using testing::memory::Transaction;
 
+// Of the states that an observer is told in a session, so many first ones say nothing of the order.
+constexpr int kUnordered = 2;
+
 void Election::Follow() {
   const auto& history = model_.history();
   for (; read_ < history.size(); ++read_) {
@@ -59,15 +62,48 @@ void Election::Tell(Observer& observer, const internal::ObserverRunner::News& ne
     return;
   }
   observer.told = *news;
-  if (!news->has_value()) return;
+  if (!news->has_value()) return CheckOrder(observer);
   const Leader& leader = **news;
   const auto values = values_.find(leader.token.value());
   // A stranger's node that counts as a contender may be told of wherever its number puts it.
   const bool was_one = values != values_.end() &&
                        (queue_.OwnerOf(values->first) == 0 || queue_.WasAdmitted(values->first, 0));
   if (!was_one || std::ranges::count(values->second, leader.value) == 0) {
-    break_("observed what never was", absl::StrCat(leader.node, ": ", leader.value));
+    return break_("observed what never was", absl::StrCat(leader.node, ": ", leader.value));
   }
+  CheckOrder(observer);
+}
+
+// A new session may begin at a server that is behind; and the first state told in it may have been
+// read in the one before.
+void Election::CheckOrder(Observer& observer) {
+  if (std::exchange(observer.session, observer.core->session_id()) != observer.core->session_id()) {
+    observer.tells = 0;
+  }
+  if (++observer.tells <= kUnordered) {
+    observer.term = 0;
+    observer.over = false;
+    observer.read.clear();
+  }
+  const std::optional<Leader>& told = *observer.told;
+  if (!told.has_value()) {
+    observer.over = true;
+    return;
+  }
+  const int64_t term = told->token.value();
+  const bool older = term < observer.term || (term == observer.term && observer.over);
+  // A value may be written twice; it is taken for the earliest that it can be.
+  const auto& values = values_.at(term);
+  size_t& read = observer.read[term];
+  const auto value = std::find(values.begin() + static_cast<std::ptrdiff_t>(read), values.end(),
+                               told->value);
+  // A stranger's node may come in front, and go again.
+  if ((older && !queue_.strangers()) || value == values.end()) {
+    break_("observed an older state", absl::StrCat(told->node, ": ", told->value));
+  }
+  read = static_cast<size_t>(value - values.begin());
+  observer.term = term;
+  observer.over = false;
 }
 
 void Election::CheckObservers() const {

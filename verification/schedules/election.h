@@ -57,6 +57,13 @@ class Election : public std::enable_shared_from_this<Election> {
     Core core;
     bool ended = false;  // told of an error
     std::optional<std::optional<Leader>> told = {};
+    // The latest that it was told in this session: the term, whether that was seen to be over, and
+    // how far it is in the values of each leader.
+    zk::SessionId session = 0;
+    int tells = 0;
+    int64_t term = 0;
+    bool over = false;
+    std::map<int64_t, size_t> read = {};
     Subscription subscription = {};
   };
   struct Call {
@@ -74,6 +81,7 @@ class Election : public std::enable_shared_from_this<Election> {
   };
 
   void Tell(Observer& observer, const internal::ObserverRunner::News& news);
+  void CheckOrder(Observer& observer);
   std::shared_ptr<Call> LastOpen(int64_t czxid) const;
   void Try(const std::shared_ptr<Call>& call);
   void OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status);

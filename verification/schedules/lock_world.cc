@@ -142,6 +142,10 @@ void LockWorld::CheckOneBelieves() {
 }
 
 void LockWorld::CheckLease(Bid& bid, size_t slot) {
+  const bool released = bid.lease->state() == Lease::State::kReleased;
+  if (bid.closed && released && bid.next == nullptr) {
+    Break("released by nobody", absl::StrCat("slot ", slot, " with ", bid.lease->node()));
+  }
   if (!bid.believes()) return;
   const std::string who = absl::StrCat("slot ", slot, " with ", bid.lease->node());
   if (bid.losses > 0) Break("held after its loss", who);

@@ -8,8 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
-#include "lib/queue/machine/node_name.h"
-#include "lib/zk/path.h"
 #include "testing/memory/digest.h"
 
 namespace zkrecipes::schedules {
@@ -17,15 +15,25 @@ namespace {
 
 using testing::memory::Node;
 
-// @ is a guid.
+// @ is a guid, ~ a thousand dashes.
 constexpr const char* kList[] = {
+    // Contenders, by their names: in front of everybody, in between, and behind.
+    "/q/_c_@-lock-0000000000",
+    "/q/_c_@-latch-0000000001",
+    "/q/_c_@-__READ__0000000000",
+    "/q/_c_@-__WRIT__0000000002",
+    "/q/@__lock__0000000003",
+    "/q/@__rlock__0000000004",
+    "/q/_c_@-lock--000000001",
+    "/q/_c_@-lock--2147483648",
+    "/q/_c_@-lock-2147483647",
     // No contenders.
     "/q/_c_@-lock-",
     "/q/_c_@-lock-12345",
     "/q/_c_@-lock-4294967295",
     "/q/_c_@-lock-99999999999999999999",
     "/q/_c_@-lock-0000000000 ",
-    "/q/_c_@@@@@@@@-lock-0000000000",
+    "/q/_c_@~-lock-0000000000",
     "/q/-lock-0000000000",
     "/q/lock-0000000001",
     "/q/_c_@-latch-00000000x0",
@@ -42,21 +50,13 @@ constexpr const char* kList[] = {
     "/zkrecipes-missing/beat",
     "/zkrecipes-missing-@",
     "/zkrecipes-missing-@/beat",
-    // Contenders, by their names: in front of everybody, in between, and behind.
-    "/q/_c_@-lock-0000000000",
-    "/q/_c_@-latch-0000000001",
-    "/q/_c_@-__READ__0000000000",
-    "/q/_c_@-__WRIT__0000000002",
-    "/q/@__lock__0000000003",
-    "/q/@__rlock__0000000004",
-    "/q/_c_@-lock--000000001",
-    "/q/_c_@-lock--2147483648",
-    "/q/_c_@-lock-2147483647",
 };
+constexpr size_t kContenders = 9;  // the first ones
 constexpr char kGuid[] = "01234567-89ab-cdef-0123-456789abcdef";
 
 std::string Listed(size_t which) {
-  return absl::StrReplaceAll(kList[which % std::size(kList)], {{"@", kGuid}});
+  return absl::StrReplaceAll(kList[which % std::size(kList)],
+                             {{"@", kGuid}, {"~", std::string(1000, '-')}});
 }
 
 constexpr const char* kTexts[] = {
@@ -75,7 +75,13 @@ std::string Pick(size_t which, const QueueHistory& queue) {
 const size_t Tenant::kNodes = std::size(kList);
 
 void Tenant::Create(size_t which, base::BootTime now) {
-  (void)model_.OperatorCreates(Listed(which), Node{.data = kTexts[which % std::size(kTexts)]}, now);
+  const std::string path = Listed(which);
+  // With what is above it, outside the queue.
+  for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
+    if (path.substr(0, end) != kLockPath)
+      (void)model_.OperatorCreates(path.substr(0, end), {}, now);
+  }
+  (void)model_.OperatorCreates(path, Node{.data = kTexts[which % std::size(kTexts)]}, now);
 }
 
 void Tenant::Delete(size_t which, base::BootTime now) {
@@ -115,12 +121,7 @@ void Tenant::Crowd(size_t nodes, base::BootTime now) {
 
 void Tenant::Leave(base::BootTime now) {
   AllowAll();
-  for (size_t i = 0; i < kNodes; ++i) {
-    const std::string path = Listed(i);
-    const bool contends =
-        zk::ParentPath(path) == kLockPath && queue::ParseNodeName(zk::NodeName(path)).has_value();
-    if (contends) (void)model_.OperatorDeletes(path, now);
-  }
+  for (size_t i = 0; i < kContenders; ++i) (void)model_.OperatorDeletes(Listed(i), now);
 }
 
 }  // namespace zkrecipes::schedules
