@@ -95,8 +95,8 @@ void Election::CheckOrder(Observer& observer) {
   // A value may be written twice; it is taken for the earliest that it can be.
   const auto& values = values_.at(term);
   size_t& read = observer.read[term];
-  const auto value = std::find(values.begin() + static_cast<std::ptrdiff_t>(read), values.end(),
-                               told->value);
+  const auto value =
+      std::find(values.begin() + static_cast<std::ptrdiff_t>(read), values.end(), told->value);
   // A stranger's node may come in front, and go again.
   if ((older && !queue_.strangers()) || value == values.end()) {
     break_("observed an older state", absl::StrCat(told->node, ": ", told->value));
