@@ -46,8 +46,8 @@ struct Outcome {
   bool ShortOfResources() const;
   // The signal that CMD died of and that the terminal or the user had sent, otherwise 0. See EndBy.
   int signal = 0;
-  bool typed =
-      false;  // it was the terminal's Ctrl-C or Ctrl-\: it reached CMD's process group only
+  // It was the terminal's Ctrl-C or Ctrl-\, which reached CMD's process group only.
+  bool typed = false;
   int later = 0;  // a signal that asked zkr to end when CMD had ended already; its tree was killed
   // More than CMD was asked to end: zkr got SIGTERM, SIGINT or SIGQUIT while CMD ran, or CMD died
   // of another signal that was sent to zkr, or the terminal's Ctrl-C or Ctrl-\ ended CMD, or its
