@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a handle sends, and when, as a server sees it.
+
+#include <poll.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lib/zk/handle_driver_fixture.h"
+#include "lib/zk/jute_reader.h"
+#include "lib/zk/scripted_server_fixture.h"
+#include "lib/zk/wire_fixture.h"
+
+namespace zkrecipes::zk {
+namespace {
+
+struct Connecting : HandleListener {
+  void OnConnected(SessionId, absl::Duration, base::BootTime) override { on_connected(); }
+  void OnDisconnected(int) override {}
+  void OnEnded(Code) override {}
+  void OnWatch(const std::string&, WatchEvent) override {}
+
+  std::function<void()> on_connected;
+};
+
+// A server that welcomes the client, keeps what it asks, and says yes to it, except to a get.
+class RequestsOnTheWireTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    HandleOptions options;
+    options.servers = {server_.address()};
+    auto handle = driver_.Open(options, &listener_);
+    ASSERT_TRUE(handle.ok()) << handle.status();
+    handle_ = *std::move(handle);
+  }
+  void TearDown() override { handle_->Close(/*patient=*/false); }
+
+  std::string Answer(int number, const std::string& frame) {
+    if (number == 0) return wire::Frame(wire::Welcome(/*session=*/77));
+    JuteReader reader(frame);
+    const int32_t xid = reader.Int();
+    asked_.push_back({reader.Int(), frame});
+    const int32_t type = asked_.back().first;
+    if (type == wire::kGetData) return wire::Int(-1);  // no answer: the client hangs up
+    std::string body;
+    if (type == wire::kGetChildren) body = wire::Names({});
+    if (type == wire::kExists) body = wire::Stat();
+    return wire::Frame(wire::Reply(xid, body));
+  }
+  short Poll(int fd, short events) {
+    server_.Step();
+    pollfd one{fd, events, 0};
+    poll(&one, 1, /*timeout=*/1);
+    return one.revents;
+  }
+  // False: it takes more rounds than anything here does.
+  bool RunUntil(const std::function<bool()>& done) {
+    for (int i = 0; i < 1000 && !done(); ++i) driver_.Round();
+    return done();
+  }
+  Code Ask(const Request& request) {
+    std::optional<Code> code;
+    handle_->Send(request, [&code](const Reply& reply) { code = reply.code; });
+    EXPECT_TRUE(RunUntil([&] { return code.has_value(); }));
+    return code.value_or(Code::kSystemError);
+  }
+
+  std::vector<std::pair<int32_t, std::string>> asked_;  // the operation, and the whole frame
+  ScriptedServer server_{[this](int number, const std::string& f) { return Answer(number, f); }};
+  Connecting listener_;
+  HandleDriver driver_{[this](int fd, short events) { return Poll(fd, events); }};
+  std::unique_ptr<Handle> handle_;
+};
+
+// The C client queues them at the welcome, and sends them when it is told to write once more.
+TEST_F(RequestsOnTheWireTest, WatchesAreSetAgainInTheRoundOfTheWelcome) {
+  int connected = 0;
+  listener_.on_connected = [&] { ++connected; };
+  ASSERT_TRUE(RunUntil([&] { return connected == 1; }));
+  EXPECT_EQ(Ask(WatchNode{"/a"}), Code::kOk);
+  EXPECT_EQ(Ask(Get{"/ends the connection"}), Code::kConnectionLoss);
+  asked_.clear();
+  ASSERT_TRUE(RunUntil([&] { return connected == 2; }));
+  server_.Step();
+  ASSERT_EQ(asked_.size(), 1u);
+  EXPECT_EQ(asked_[0].first, wire::kSetWatches);
+}
+
+TEST_F(RequestsOnTheWireTest, AWatchIsTakenOffByTheKindThatItIsOf) {
+  bool connected = false;
+  listener_.on_connected = [&] { connected = true; };
+  ASSERT_TRUE(RunUntil([&] { return connected; }));
+  EXPECT_EQ(Ask(WatchNode{"/a"}), Code::kOk);
+  EXPECT_EQ(Ask(WatchExists{"/b"}), Code::kOk);
+  asked_.clear();
+  EXPECT_EQ(Ask(RemoveWatches{"/a", WatchKind::kNode}), Code::kOk);
+  EXPECT_EQ(Ask(RemoveWatches{"/b", WatchKind::kExists}), Code::kOk);
+  ASSERT_EQ(asked_.size(), 2u);
+  // ZooKeeper's numbers: 1 children, 2 data.
+  EXPECT_EQ(asked_[0].second.substr(8), wire::String("/a") + wire::Int(1));
+  EXPECT_EQ(asked_[1].second.substr(8), wire::String("/b") + wire::Int(2));
+}
+
+}  // namespace
+}  // namespace zkrecipes::zk
