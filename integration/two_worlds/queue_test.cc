@@ -62,7 +62,7 @@ TEST_P(QueueInAWorld, AGrantIsOneNodeWhoseCzxidIsTheToken) {
 // No other client catches up before it asks: the answer must not be older than the question.
 TEST_P(QueueInAWorld, ASequencerIsCheckedAgainstTheQuorum) {
   const auto [holder, other] = NewClients<2>();
-  const auto check = [&](const Sequencer& s) { return *CheckSequencer(*other, s); };
+  const auto check = [&client = *other](const Sequencer& s) { return *CheckSequencer(client, s); };
   Lease lease = Acquired(holder);
   Sequencer sequencer = lease.sequencer();
   EXPECT_TRUE(check(sequencer));

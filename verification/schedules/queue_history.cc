@@ -51,8 +51,20 @@ void QueueHistory::Add(int64_t czxid, const std::string& path, zk::SessionId own
   added.reader = name->mode == queue::Mode::kShared;
   const bool wrapped = owner != 0 && name->sequence < 0;
   added.place = wrapped ? name->sequence + (int64_t{1} << 32) : name->sequence;
+  added.too_late = ComesTooLate(added);
   order_.insert({added.place, czxid});
   nodes_[czxid] = path;
+}
+
+// Numbers of a contender's own grow: only a downgrade's node has one that was given before.
+bool QueueHistory::ComesTooLate(const Life& added) const {
+  const auto same_place = [&](const auto& life) {
+    return &life.second != &added && life.second.owner == added.owner &&
+           life.second.place == added.place && !life.second.reader;
+  };
+  const auto writer = std::ranges::find_if(lives_, same_place);
+  return added.reader && added.owner != 0 && writer != lives_.end() &&
+         writer->second.end.has_value();
 }
 
 void QueueHistory::Remove(int64_t czxid, End end) {
@@ -65,6 +77,7 @@ void QueueHistory::Remove(int64_t czxid, End end) {
 // A stranger's node blocks only by a lower number, and one that comes later than a contender's may go
 // unseen by it.
 bool QueueHistory::Blocks(int64_t front, int64_t czxid) const {
+  if (Of(front).too_late) return false;
   if (Of(front).reader && Of(czxid).reader) return false;
   return OwnerOf(front) != 0 || (front < czxid && Of(front).place < Of(czxid).place);
 }

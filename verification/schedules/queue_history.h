@@ -63,6 +63,8 @@ class QueueHistory {
     bool reader = false;
     // Its number; beyond the end of the numbers they go on. A downgrade's node takes the writer's.
     int64_t place = 0;
+    // A downgrade's node that came when the writer's had gone: it will not be granted, and leaves.
+    bool too_late = false;
     std::optional<End> end;
     bool deleted_by_operator = false;
     bool admitted = false;
@@ -74,6 +76,7 @@ class QueueHistory {
   const Life& Of(int64_t czxid) const;
   void Add(int64_t czxid, const std::string& path, zk::SessionId owner);
   void Remove(int64_t czxid, End end);
+  bool ComesTooLate(const Life& added) const;
   bool Blocks(int64_t front, int64_t czxid) const;
   void Admit();
 
