@@ -48,8 +48,15 @@ class FewDescriptors {
 
 class ShortageTest : public ClientTest {};
 
+#if defined(__has_feature)
+#define ZKRECIPES_UBSAN __has_feature(undefined_behavior_sanitizer)
+#else
+#define ZKRECIPES_UBSAN 0
+#endif
+
 // The loop needs two descriptors, a connection one.
 TEST_F(ShortageTest, WithoutDescriptorsConnectSaysAtOnceWhichLimitItRanInto) {
+  if (ZKRECIPES_UBSAN) GTEST_SKIP() << "the sanitizer opens pipes to look whether memory is there";
   for (const size_t left : {0u, 1u, 2u}) {
     for (const char* servers : {"127.0.0.1:1", "localhost:1"}) {
       RunInForkedChild([&] {

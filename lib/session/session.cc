@@ -38,7 +38,9 @@ class Session::HandleListener : public zk::HandleListener {
       session_->On(event::Disconnected{attempt, session_->SilentForTimeout()});
   }
   void OnTrouble(const absl::Status& why) override {
-    if (session_ != nullptr) session_->Trouble(why);
+    if (session_ == nullptr) return;
+    session_->trouble_is_the_handles_ = true;
+    session_->Trouble(why);
   }
   void OnEnded(zk::Code why) override {
     if (session_ != nullptr) session_->On(event::HandleEnded{why});
@@ -94,6 +96,7 @@ void Session::Act(const action::Resolve&) {
                        reactor->Post([this, alive, addresses = std::move(addresses)]() mutable {
                          if (alive.expired()) return;
                          if (!addresses.ok()) {
+                           trouble_is_the_handles_ = false;
                            Trouble(addresses.status());
                            return On(event::ResolveFailed{});
                          }
@@ -115,7 +118,8 @@ void Session::Act(const action::OpenHandle&) {
     listener_.reset();
     return On(event::ResolveFailed{});
   }
-  Trouble(absl::UnavailableError("no server has answered yet"));
+  // What a server has said to the handle before stays the reason.
+  if (!trouble_is_the_handles_) Trouble(absl::UnavailableError("no server has answered yet"));
   handle_ = *std::move(handle);
 }
 

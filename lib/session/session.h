@@ -141,6 +141,7 @@ class Session : private Heartbeat::Owner {
   std::set<std::string> reached_;  // those that the handle was connected to
   absl::Duration timeout_;
   absl::Status trouble_;
+  bool trouble_is_the_handles_ = false;
   absl::Status failed_;  // not OK: refused for good
 
   base::BootTime began_;         // when the attempt that made the current connection began

@@ -67,11 +67,14 @@ TEST_F(StopRequestsTest, AnEmptyBatchIsNoTask) {
 }
 
 TEST_F(StopRequestsTest, WhatComesInABatchOfABatchWaitsForTheOuterOne) {
+  int stopped = 0;
   {
     const StopRequests::Batch outer(requests_);
-    Stop(2, [](int) {});
+    Stop(2, [&](int) { ++stopped; });
   }
   EXPECT_EQ(steps_->given(), 1);
+  steps_->RunAll();
+  EXPECT_EQ(stopped, 2);
 }
 
 // While the first callback runs, the executor's other threads do all the rest.
