@@ -31,7 +31,7 @@ struct Acl {
   std::string scheme = "world";
   std::string id = "anyone";
 };
-// All permissions for every client (the default), or only for clients with the same credentials.
+// All permissions for every client (the default), or only for clients with one of the same credentials.
 std::vector<Acl> OpenAcl();
 std::vector<Acl> CreatorOnlyAcl();
 
@@ -49,8 +49,9 @@ struct ClientOptions {
   // Requested timeout, 100 ms or more. The server clamps it to its own limits (by default 2 to 20
   // ticks).
   absl::Duration session_timeout = absl::Seconds(10);
-  // "user:password" for the digest scheme, or empty. ZooKeeper sends it in clear text.
-  std::string digest_credentials = {};
+  // Each "user:password", for the digest scheme: the client has the rights of all of these users.
+  // ZooKeeper sends them in clear text.
+  std::vector<std::string> digest_credentials = {};
   // ACL of every node that the client creates. A contender needs read, create and delete: an ACL
   // whose entries together grant less is rejected.
   std::vector<Acl> acl = OpenAcl();

@@ -45,7 +45,7 @@ TEST_F(ClientConnectTest, BadOptionsAreRefusedBeforeAnyNetworkUse) {
       {{.servers = at + ","}, "part 2"},
       {{.servers = at + "/a//b"}, "namespace \"/a//b\": must not have an empty"},
       {{.servers = at, .session_timeout = -absl::Seconds(1)}, "session timeout \"-1s\""},
-      {{.servers = at, .digest_credentials = "no-colon"}, "digest credentials"},
+      {{.servers = at, .digest_credentials = {"no-colon"}}, "digest credentials"},
       {{.servers = at, .acl = CreatorOnlyAcl()}, "needs digest credentials"},
       {{.servers = at, .acl = {}}, "acl: must not be empty"},
       {{.servers = at, .owner_id = std::string(513, 'x')}, "owner id of 513 bytes"},

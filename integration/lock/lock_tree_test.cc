@@ -62,10 +62,10 @@ TEST_F(LockTreeTest, AContenderOfTheKazooDialectLooksLikeKazoos) {
 
 TEST_F(LockTreeTest, EveryNodeCarriesTheClientsAcl) {
   CreateParent(*Connect());
-  auto client = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
+  auto client = NewClient({.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()});
   const Lease lease = Acquired(client, Child("deep/lock"));
-  auto alice = Connect({.credentials = "alice:secret"});
-  auto mallory = Connect({.credentials = "alice:guessed"});
+  auto alice = Connect({.credentials = {"alice:secret"}});
+  auto mallory = Connect({.credentials = {"alice:guessed"}});
   for (const std::string& path : {Child("deep"), Child("deep/lock"), lease.node()}) {
     EXPECT_EQ(alice->Do(zk::Get{path}).code, Code::kOk) << path;
     EXPECT_EQ(mallory->Do(zk::Get{path}).code, Code::kNoAuth) << path;
@@ -79,7 +79,7 @@ class LockRefusalTest : public ClientTest {
  protected:
   void SetUp() override {
     ClientTest::SetUp();
-    admin_ = Connect({.credentials = "alice:secret"});
+    admin_ = Connect({.credentials = {"alice:secret"}});
     CreateParent(*admin_);
     before_ = Tree(*admin_);
   }

@@ -27,12 +27,15 @@
 namespace zkrecipes::integration {
 namespace {
 
-constexpr size_t kSessions = 3;
+constexpr size_t kSessions = 4;
 
-// The first has no credentials; the others share what they make only in part.
+// The first has no credentials, the last those of both others, which share only a part of what they
+// make.
 ZkSession::Options OptionsOf(size_t i) {
   if (i == 0) return {.timeout = absl::Seconds(30)};
-  const std::string credentials = i == 1 ? "alice:secret" : "bob:secret";
+  std::vector<std::string> credentials;
+  if (i != 2) credentials.push_back("alice:secret");
+  if (i != 1) credentials.push_back("bob:secret");
   return {.timeout = absl::Seconds(30),
           .credentials = credentials,
           .acl = {zk::AclEntry{31, "auth", ""}, zk::AclEntry{i == 1 ? 1 : 5, "world", "anyone"}}};

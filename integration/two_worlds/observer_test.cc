@@ -196,10 +196,11 @@ TEST_F(ObserversInAWorld, WhoAskWithoutAConnectionAreAnsweredOnceThereIsOne) {
 }
 
 TEST_F(ObserversInAWorld, AndCandidatesWithOtherCredentialsAreRefusedEveryTime) {
-  const ClientOptions alice{.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()};
+  const ClientOptions alice{.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()};
   auto owner = NewClient(alice);
   const Lease leading = Elected(Election(owner, "alice"));
-  for (const char* credentials : {"", "alice:wrong"}) {
+  for (const std::vector<std::string>& credentials :
+       {std::vector<std::string>{}, {"alice:wrong"}}) {
     auto other = NewClient({.digest_credentials = credentials});
     const auto queue = Queue();
     for (const std::string& where : {path(), path(), path() + "/second"}) {
@@ -220,8 +221,8 @@ TEST_F(ObserversInAWorld, AndCandidatesWithOtherCredentialsAreRefusedEveryTime) 
 }
 
 TEST_F(ObserversInAWorld, AndCandidatesMayUseAnOpenPathBelowOneThatIsClosedToThem) {
-  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
-  auto opener = NewClient({.digest_credentials = "alice:secret"});
+  auto owner = NewClient({.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()});
+  auto opener = NewClient({.digest_credentials = {"alice:secret"}});
   auto other = NewClient();
   const Lease closed = Elected(Election(owner, "alice"));
   const std::string open = path() + "/open";
@@ -237,7 +238,7 @@ TEST_F(ObserversInAWorld, AndCandidatesMayUseAnOpenPathBelowOneThatIsClosedToThe
 TEST_F(ObserversInAWorld, OfUsersWithPathsOfTheirOwnSeeEachUsersCandidatesInTurn) {
   ASSERT_TRUE(world().Create(world().root()));
   for (const std::string user : {"alice", "bob"}) {
-    auto client = NewClient({.digest_credentials = user + ":secret", .acl = CreatorOnlyAcl()});
+    auto client = NewClient({.digest_credentials = {user + ":secret"}, .acl = CreatorOnlyAcl()});
     const std::string path = this->path() + "-" + user;
     std::optional<Lease> leading = Elected({client, path, {.id = "first"}});
     auto second = Campaigning({client, path, {.id = "second"}});

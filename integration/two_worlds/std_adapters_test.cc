@@ -231,7 +231,7 @@ TEST_F(StdAdaptersInAWorld, WhatItCannotDoIsThrown) {
   DistributedMutex nowhere(client_, "no path");
   EXPECT_EQ(Thrown([&] { nowhere.lock(); }), std::errc::invalid_argument);
   EXPECT_EQ(Thrown([&] { (void)nowhere.try_lock_for(1s); }), std::errc::invalid_argument);
-  auto owner = NewClient({.digest_credentials = "owner:secret", .acl = CreatorOnlyAcl()});
+  auto owner = NewClient({.digest_credentials = {"owner:secret"}, .acl = CreatorOnlyAcl()});
   DistributedMutex forbidden(owner, path());
   const std::lock_guard lock(forbidden);
   EXPECT_EQ(Thrown([&] { (void)mutex_.try_lock(); }), std::errc::permission_denied);

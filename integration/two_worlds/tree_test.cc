@@ -110,10 +110,11 @@ TEST_F(TreeInAWorld, AnEphemeralNodeIsNoLocksPath) {
 }
 
 TEST_F(TreeInAWorld, AClientWithOtherCredentialsIsRefused) {
-  const ClientOptions alice{.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()};
+  const ClientOptions alice{.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()};
   auto owner = NewClient(alice);
   const Lease lease = Acquired(owner);
-  for (const char* credentials : {"", "alice:wrong", "bob:secret"}) {
+  for (const std::vector<std::string>& credentials :
+       {std::vector<std::string>{}, {"alice:wrong"}, {"bob:secret", "alice:wrong"}}) {
     auto other = NewClient({.digest_credentials = credentials});
     ExpectRefused(other, path(), StatusCode::kPermissionDenied, path());
     ExpectRefused(other, path() + "/below", StatusCode::kPermissionDenied, path());
@@ -121,6 +122,20 @@ TEST_F(TreeInAWorld, AClientWithOtherCredentialsIsRefused) {
   }
   auto same = NewClient(alice);
   EXPECT_FALSE(Lock(same, path()).TryAcquire()->acquired());
+}
+
+TEST_F(TreeInAWorld, AClientWithSeveralUsersCredentialsHasTheRightsOfEach) {
+  auto alice = NewClient({.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()});
+  auto both =
+      NewClient({.digest_credentials = {"bob:secret", "alice:secret"}, .acl = CreatorOnlyAcl()});
+  auto bob = NewClient({.digest_credentials = {"bob:secret"}, .acl = CreatorOnlyAcl()});
+  const Lease hers = Acquired(alice);
+  EXPECT_FALSE(Lock(both, path()).TryAcquire()->acquired());
+  ExpectRefused(bob, path(), StatusCode::kPermissionDenied, path());
+  const std::string shared = path() + "-shared";
+  EXPECT_EQ(Acquired(both, shared).Release({kSoon}), absl::OkStatus());
+  EXPECT_EQ(Acquired(alice, shared).Release({kSoon}), absl::OkStatus());
+  EXPECT_EQ(Acquired(bob, shared).Release({kSoon}), absl::OkStatus());
 }
 
 TEST_F(TreeInAWorld, AnAclThatTheServerDoesNotUnderstandIsRefused) {

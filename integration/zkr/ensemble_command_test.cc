@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -19,6 +20,7 @@
 #include "integration/servers/command.h"
 #include "integration/zkr/zkr_process.h"
 #include "lib/base/unique_fd.h"
+#include "testing/local/server_files.h"
 #include "testing/local/server_process.h"
 
 namespace zkrecipes::integration {
@@ -112,6 +114,29 @@ TEST_F(EnsembleCommandTest, TheServersAreDaemonsOnLoopback) {
   for (const auto& entry : std::filesystem::directory_iterator(descriptors)) {
     EXPECT_NE(std::filesystem::read_symlink(entry), "/dev/zero");
   }
+}
+
+TEST_F(EnsembleCommandTest, TheServersHaveThePortsThatWereAskedFor) {
+  std::string port;
+  Answer start;
+  for (int attempt = 0; attempt < 20; ++attempt) {  // three in a row need not be free
+    port = absl::StrCat(testing::FreePorts(1)->front());
+    start = Run({"start", "--port", port, "--servers", "2"});
+    if (start.status != 69) break;
+    EXPECT_THAT(start.err, HasSubstr("port "));
+    EXPECT_FALSE(std::filesystem::exists(directory_));
+  }
+  ASSERT_EQ(start.status, 0) << start.err;
+  EXPECT_EQ(start.out, absl::StrCat("127.0.0.1:", port, ",127.0.0.1:", std::stoi(port) + 1, "\n"));
+  EXPECT_EQ(Run({"start", "--port", port}).out, start.out);
+  const Answer other = Run({"start", "--port", "1"});
+  EXPECT_EQ(other.status, 64);
+  EXPECT_THAT(other.err, HasSubstr("has port " + port + ", not 1"));
+  const Answer taken = testing::RunToEnd(
+      {kZkr, "ensemble", "start", "--port", port, "--dir", directory_ + "-other"});
+  EXPECT_EQ(taken.status, 69);
+  EXPECT_THAT(taken.err, HasSubstr("port " + port + ": Address already in use"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "-other"));
 }
 
 TEST_F(EnsembleCommandTest, ASecondStartSaysThatItRunsAndPrintsTheSame) {

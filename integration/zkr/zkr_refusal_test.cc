@@ -55,9 +55,23 @@ TEST_F(ZkrRefusalTest, SaysThatNoEnsembleAnswers) {
 }
 
 TEST_F(ZkrRefusalTest, SaysThatPermissionIsDenied) {
-  auto owner = NewClient({.digest_credentials = "alice:secret", .acl = CreatorOnlyAcl()});
+  auto owner = NewClient({.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()});
   const Lease held = Acquired(owner);
   ExpectAllRefused({}, 77, "denied", node_path());
+  ExpectAllRefused({}, 77, "denied", "--digest-file FILE or ZKR_DIGEST_FILE");
+}
+
+TEST_F(ZkrRefusalTest, HasTheRightsOfTheUsersInItsDigestFile) {
+  auto owner = NewClient({.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()});
+  const testing::TempDir dir;
+  const std::string file = dir / "users";
+  std::ofstream(file) << "bob:other\nalice:secret\n";
+  EXPECT_EQ(Acquired(owner).Release({kSoon}), absl::OkStatus());  // the parent is alice's
+  const Words lock = {"lock", node_path(), "--", "true"};
+  EXPECT_EQ(Start(lock)->Wait(), 77);
+  EXPECT_EQ(Start(testing::Joined({{"--digest-file", file}, lock}))->Wait(), 0);
+  const std::string script = "ZKR_DIGEST_FILE=" + file + " exec " ZKRECIPES_BIN_DIR "/zkr ls ";
+  EXPECT_EQ(Zkr(servers(), {"sh", "-c", script + node_path()}, "").Wait(), 0);
 }
 
 TEST_F(ZkrRefusalTest, TellsACommandThatIsNotFoundFromOneThatCannotRun) {
@@ -97,6 +111,8 @@ const std::vector<BadArguments> kBadArguments = {
     {{"lock", kBadPath, "[3]", "--guard", "process", "--isolate", "--", "true"}, {"--isolate"}},
     {{"lock", kBadPath, "[3]", "-q", "--verbose", "--", "true"}, {"--verbose"}},
     {{"lock", "[3]", "--", "true"}, {"PATH", "required"}},
+    {{"lock", kBadPath, "[3]", "--digest-file", "/none", "--", "true"},
+     {"--digest-file: /none: No such file"}},
     {{"lock", kBadPath, "[3]", "--wait", "5", "--", "true"}, {"--wait", "\"5\""}},
     {{"lock", kBadPath, "[3]", "--wait", "-5s", "--", "true"}, {"\"-5s\"", "negative"}},
     {{"lock", kBadPath, "[3]", "--grace", "inf", "--", "true"}, {"--grace", "finite"}},

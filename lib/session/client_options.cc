@@ -35,12 +35,13 @@ absl::Status CheckTimeout(absl::Duration timeout) {
 
 // The message never shows the credentials.
 absl::Status CheckCredentials(const ClientOptions& options) {
-  const std::string& text = options.digest_credentials;
-  if (!text.empty() && (text.find(':') == std::string::npos || text.front() == ':')) {
-    return absl::InvalidArgumentError("digest credentials: must be \"user:password\"");
+  for (const std::string& text : options.digest_credentials) {
+    if (text.find(':') == std::string::npos || text.front() == ':') {
+      return absl::InvalidArgumentError("digest credentials: must be \"user:password\"");
+    }
   }
   for (const Acl& acl : options.acl) {
-    if (acl.scheme == "auth" && text.empty()) {
+    if (acl.scheme == "auth" && options.digest_credentials.empty()) {
       return absl::InvalidArgumentError("acl: scheme \"auth\" needs digest credentials");
     }
   }

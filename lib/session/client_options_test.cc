@@ -34,7 +34,7 @@ std::string RefusalOfTimeout(absl::Duration timeout) {
   return RefusalOf(&ClientOptions::session_timeout, timeout);
 }
 std::string RefusalOfCredentials(const std::string& credentials) {
-  return RefusalOf(&ClientOptions::digest_credentials, credentials);
+  return RefusalOf(&ClientOptions::digest_credentials, {"bob:secret", credentials});
 }
 std::string RefusalOfAcl(const std::vector<Acl>& acl) {
   return RefusalOf(&ClientOptions::acl, acl);
@@ -93,7 +93,7 @@ TEST(ClientOptions, TakeACreatorsAclOnlyWithCredentials) {
   EXPECT_THAT(RefusalOfAcl(CreatorOnlyAcl()), HasSubstr("needs digest credentials"));
   ClientOptions options = Good();
   options.acl = CreatorOnlyAcl();
-  options.digest_credentials = "alice:secret";
+  options.digest_credentials = {"alice:secret"};
   EXPECT_EQ(Refusal(options), "");
 }
 

@@ -83,8 +83,7 @@ absl::Status CHandle::Open(const HandleOptions& options) {
                        ZOO_NO_LOG_CLIENTENV);
   if (zh_ == nullptr) return OpenError(errno);
   zoo_set_servers_resolution_delay(zh_, -1);  // never: the session resolves names itself
-  const std::string& digest = options.digest_credentials;
-  if (!digest.empty()) {
+  for (const std::string& digest : options.digest_credentials) {
     zoo_add_auth(zh_, "digest", digest.data(), static_cast<int>(digest.size()), NoAuthCompletion,
                  nullptr);
   }

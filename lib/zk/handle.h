@@ -51,7 +51,7 @@ class HandleListener {
 struct HandleOptions {
   NumericServers servers;
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
-  std::string digest_credentials;                      // "user:password", or empty
+  std::vector<std::string> digest_credentials;         // each "user:password"
   std::vector<AclEntry> acl;                           // of every node this handle creates
   ConnectPace pace;   // of the handle before, which may have failed for a while
   uint64_t seed = 0;  // chooses the first server (in memory; the C client's list is shuffled)

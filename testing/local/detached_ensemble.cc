@@ -99,6 +99,22 @@ void RemoveFiles(const std::string& directory, bool directory_made, int servers)
   if (directory_made) fs::remove(directory, ignored);  // stays if something else is in it
 }
 
+// Of an ensemble that is there already.
+absl::Status CheckWishes(const DetachedWishes& wishes, const std::string& directory,
+                         const std::vector<ServerSpec>& there) {
+  const int servers = static_cast<int>(there.size());
+  if (wishes.servers.value_or(servers) != servers) {
+    return absl::InvalidArgumentError(absl::StrFormat("the ensemble in %s has %d server(s), not %d",
+                                                      directory, servers, *wishes.servers));
+  }
+  const int port = there.front().client_port;
+  if (wishes.first_port.value_or(port) != port) {
+    return absl::InvalidArgumentError(absl::StrFormat("the ensemble in %s has port %d, not %d",
+                                                      directory, port, *wishes.first_port));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> StartNew(const LocalEnsembleOptions& options,
                                      const OwnedDirectory& directory, const Progress& progress) {
   if (!fs::is_empty(directory.path())) {
@@ -135,10 +151,11 @@ absl::StatusOr<std::string> StartTheRest(const LocalEnsembleOptions& options,
 
 }  // namespace
 
-absl::StatusOr<std::string> StartDetached(const std::string& directory, std::optional<int> count,
-                                          const Progress& progress) {
+absl::StatusOr<std::string> StartDetached(const std::string& directory,
+                                          const DetachedWishes& wishes, const Progress& progress) {
   LocalEnsembleOptions options;
-  options.servers = count.value_or(options.servers);
+  options.servers = wishes.servers.value_or(options.servers);
+  options.first_port = wishes.first_port.value_or(options.first_port);
   absl::Status status = CheckOptions(options);
   if (status.ok()) status = CheckInstalled(options);
   if (!status.ok()) return status;
@@ -147,11 +164,8 @@ absl::StatusOr<std::string> StartDetached(const std::string& directory, std::opt
   absl::StatusOr<EnsembleState> state = ReadState(locked->path());
   if (absl::IsNotFound(state.status())) return StartNew(options, *locked, progress);
   if (!state.ok()) return state.status();
-  if (count.has_value() && *count != static_cast<int>(state->servers.size())) {
-    return absl::InvalidArgumentError(absl::StrFormat("the ensemble in %s has %d server(s), not %d",
-                                                      locked->path(), state->servers.size(),
-                                                      *count));
-  }
+  status = CheckWishes(wishes, locked->path(), state->Specs());
+  if (!status.ok()) return status;
   return StartTheRest(options, *locked, *std::move(state), progress);
 }
 

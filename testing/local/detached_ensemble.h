@@ -34,15 +34,20 @@ struct DetachedStatus {
 
 // Errors: PermissionDenied if the directory is another user's; Internal; and what is listed.
 
-// Starts the servers (three if `count` is not given), or those of an ensemble that is there already
-// which do not run, on the ports and the data that they had. Blocks until all serve, up to a minute.
+struct DetachedWishes {
+  std::optional<int> servers;     // otherwise three
+  std::optional<int> first_port;  // as in LocalEnsembleOptions
+};
+
+// Starts the servers, or those of an ensemble that is there already which do not run, on the ports and
+// the data that they had. Blocks until all serve, up to a minute.
 // Returns the list of servers. After an error the servers that this call has newly made are gone;
 // a partial ensemble that it could not complete is left as it is.
-//   InvalidArgument     `count` is out of range, or not that of the ensemble that is there
+//   InvalidArgument     a wish is out of range, or not what the ensemble that is there has
 //   FailedPrecondition  no Java or no ZooKeeper server here; or the directory holds other things
-//   Unavailable, DeadlineExceeded   as for LocalEnsemble::Start
-absl::StatusOr<std::string> StartDetached(const std::string& directory, std::optional<int> count,
-                                          const Progress& progress);
+//   Unavailable, DeadlineExceeded   as for LocalEnsemble::Start, and if a wished port is taken
+absl::StatusOr<std::string> StartDetached(const std::string& directory,
+                                          const DetachedWishes& wishes, const Progress& progress);
 
 //   NotFound  no ensemble there
 absl::StatusOr<DetachedStatus> LookAtDetached(const std::string& directory);

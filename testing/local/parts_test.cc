@@ -43,6 +43,8 @@ TEST(Options, EachOptionOutOfRangeIsNamed) {
   ExpectRefused({.servers = 0}, "servers");
   ExpectRefused({.servers = 10}, "servers");
   ExpectRefused({.addresses = {"127.0.0.1"}}, "addresses");
+  ExpectRefused({.first_port = -1}, "first_port");
+  ExpectRefused({.first_port = 65534}, "first_port");
   ExpectRefused({.servers = 1, .addresses = {"localhost"}}, "addresses");
   ExpectRefused({.tick = absl::ZeroDuration()}, "tick");
   ExpectRefused({.tick = absl::Microseconds(1500)}, "tick");

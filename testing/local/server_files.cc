@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -117,6 +119,13 @@ std::string ServerDirectory(const std::string& directory, int id) {
 
 absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(const LocalEnsembleOptions& options,
                                                        const std::string& directory) {
+  std::vector<base::UniqueFd> wanted;  // held, so that none of them is found below
+  for (int i = 0; options.first_port != 0 && i < options.servers; ++i) {
+    wanted.push_back(TryBind(options.first_port + i));
+    if (wanted.back().get() >= 0) continue;
+    return absl::UnavailableError(
+        absl::StrCat("port ", options.first_port + i, ": ", strerror(errno)));
+  }
   absl::StatusOr<std::vector<int>> ports = FreePorts(3 * options.servers);
   if (!ports.ok()) return ports.status();
   std::vector<ServerSpec> specs;
@@ -126,6 +135,7 @@ absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(const LocalEnsembleOption
                      .client_port = (*ports)[3 * i],
                      .quorum_port = (*ports)[3 * i + 1],
                      .election_port = (*ports)[3 * i + 2]});
+    if (options.first_port != 0) specs.back().client_port = options.first_port + i;
     if (!options.addresses.empty()) specs.back().address = options.addresses[i];
   }
   return specs;

@@ -127,6 +127,7 @@ absl::Status CheckOptions(const LocalEnsembleOptions& options) {
   absl::Status first;  // Update keeps it
   for (const absl::Status& status :
        {CheckRange("servers", options.servers, 1, 9), CheckAddresses(options),
+        CheckRange("first_port", options.first_port, 0, 65536 - options.servers),
         CheckMilliseconds("tick", options.tick),
         CheckRange("init_limit", options.init_limit, 1, kManyTicks),
         CheckRange("sync_limit", options.sync_limit, 1, kManyTicks), CheckSessionTimeouts(options),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -63,30 +64,33 @@ std::string Sha1(const std::string& text) {
 }  // namespace
 
 std::string DigestId(const std::string& credentials) {
-  if (credentials.empty()) return "";
   const std::string user = credentials.substr(0, credentials.find(':'));
   return absl::StrCat(user, ":", absl::Base64Escape(Sha1(credentials)));
 }
 
 bool Allows(const std::vector<zk::AclEntry>& acl, int32_t permission,
-            const std::string& digest_id) {
+            const std::vector<std::string>& digest_ids) {
   if (acl.empty()) return true;
   return std::any_of(acl.begin(), acl.end(), [&](const zk::AclEntry& entry) {
     if ((entry.permissions & permission) == 0) return false;
     if (entry.scheme == "world") return entry.id == "anyone";
-    return entry.scheme == "digest" && !digest_id.empty() && entry.id == digest_id;
+    return entry.scheme == "digest" &&
+           std::find(digest_ids.begin(), digest_ids.end(), entry.id) != digest_ids.end();
   });
 }
 
-bool FixAcl(std::vector<zk::AclEntry>& acl, const std::string& digest_id) {
-  for (zk::AclEntry& entry : acl) {
+bool FixAcl(std::vector<zk::AclEntry>& acl, const std::vector<std::string>& digest_ids) {
+  std::vector<zk::AclEntry> stored;
+  for (const zk::AclEntry& entry : std::exchange(acl, {})) {
     if (entry.scheme == "auth") {
-      if (digest_id.empty()) return false;
-      entry.scheme = "digest";
-      entry.id = digest_id;
+      if (digest_ids.empty()) return false;
+      for (const std::string& id : digest_ids) stored.push_back({entry.permissions, "digest", id});
+      continue;
     }
     if (entry.scheme == "world" ? entry.id != "anyone" : entry.scheme != "digest") return false;
+    stored.push_back(entry);
   }
+  acl = std::move(stored);
   return true;
 }
 

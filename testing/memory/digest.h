@@ -11,7 +11,7 @@
 
 namespace zkrecipes::testing::memory {
 
-// ZooKeeper's digest scheme: "user:" and the SHA-1 of "user:password" in base64; "" for "".
+// ZooKeeper's digest scheme: "user:" and the SHA-1 of "user:password" in base64.
 std::string DigestId(const std::string& credentials);
 
 // ZooKeeper's permission bits.
@@ -20,13 +20,14 @@ constexpr int32_t kMayWrite = 2;
 constexpr int32_t kMayCreate = 4;
 constexpr int32_t kMayDelete = 8;
 
-// Whether a client with this digest id ("": none) may do that to a node with this ACL. An empty ACL
-// allows everything.
-bool Allows(const std::vector<zk::AclEntry>& acl, int32_t permission, const std::string& digest_id);
+// Whether a client with these digest ids may do that to a node with this ACL. An empty ACL allows
+// everything.
+bool Allows(const std::vector<zk::AclEntry>& acl, int32_t permission,
+            const std::vector<std::string>& digest_ids);
 
-// The ACL as it is stored, the scheme "auth" replaced by the client that asks. False: an entry that ZooKeeper
-// refuses (kInvalidAcl).
-bool FixAcl(std::vector<zk::AclEntry>& acl, const std::string& digest_id);
+// The ACL as it is stored, the scheme "auth" replaced by each id of the client that asks. False: an
+// entry that ZooKeeper refuses (kInvalidAcl).
+bool FixAcl(std::vector<zk::AclEntry>& acl, const std::vector<std::string>& digest_ids);
 
 }  // namespace zkrecipes::testing::memory
 

@@ -31,10 +31,10 @@ struct ModelEnsemble::Preparation {
     if (!IsFormatted(sequential ? create.path + "0" : create.path)) return zk::Code::kBadArguments;
     const std::string parent_path = zk::ParentPath(create.path);
     txn.node.acl = connection.acl;
-    if (!FixAcl(txn.node.acl, connection.digest_id)) return zk::Code::kInvalidAcl;
+    if (!FixAcl(txn.node.acl, connection.digest_ids)) return zk::Code::kInvalidAcl;
     const Node* parent = model.prepared_.Find(parent_path);
     if (parent == nullptr) return zk::Code::kNoNode;
-    if (!Allows(parent->acl, kMayCreate, connection.digest_id)) return zk::Code::kNoAuth;
+    if (!Allows(parent->acl, kMayCreate, connection.digest_ids)) return zk::Code::kNoAuth;
     const int32_t sequence = model.NextSequence(parent_path);
     txn.path = sequential ? create.path + absl::StrFormat("%010d", sequence) : create.path;
     if (model.prepared_.Find(txn.path) != nullptr) return zk::Code::kNodeExists;
@@ -53,7 +53,7 @@ struct ModelEnsemble::Preparation {
     if (!IsFormatted(del.path)) return zk::Code::kBadArguments;
     const Node* parent = model.prepared_.Find(zk::ParentPath(del.path));
     if (parent == nullptr) return zk::Code::kNoNode;
-    if (!Allows(parent->acl, kMayDelete, connection.digest_id)) return zk::Code::kNoAuth;
+    if (!Allows(parent->acl, kMayDelete, connection.digest_ids)) return zk::Code::kNoAuth;
     const Node* node = model.prepared_.Find(del.path);
     if (node == nullptr) return zk::Code::kNoNode;
     if (node->children > 0) return zk::Code::kNotEmpty;
@@ -66,7 +66,7 @@ struct ModelEnsemble::Preparation {
     if (!IsFormatted(set.path)) return zk::Code::kBadArguments;
     const Node* node = model.prepared_.Find(set.path);
     if (node == nullptr) return zk::Code::kNoNode;
-    if (!Allows(node->acl, kMayWrite, connection.digest_id)) return zk::Code::kNoAuth;
+    if (!Allows(node->acl, kMayWrite, connection.digest_ids)) return zk::Code::kNoAuth;
     if (set.version != -1 && set.version != node->version) return zk::Code::kBadVersion;
     txn.kind = Transaction::Kind::kSetData;
     txn.path = set.path;

@@ -20,14 +20,16 @@ class ModelClient {
   explicit ModelClient(ModelEnsemble* model) : model_(model) {}
 
   // Connects and goes on until the server has answered; false: refused. Keeps its session.
-  bool Connect(int server, const std::string& digest = "", std::vector<zk::AclEntry> acl = {}) {
-    Open(server, digest, std::move(acl));
+  bool Connect(int server, const std::vector<std::string>& digests = {},
+               std::vector<zk::AclEntry> acl = {}) {
+    Open(server, digests, std::move(acl));
     Settle();
     return Greeted();
   }
-  void Open(int server, const std::string& digest = "", std::vector<zk::AclEntry> acl = {}) {
+  void Open(int server, const std::vector<std::string>& digests = {},
+            std::vector<zk::AclEntry> acl = {}) {
     id_ = model_->Connect(server,
-                          wire::Hello{session_, absl::Seconds(10), seen_, digest, std::move(acl)});
+                          wire::Hello{session_, absl::Seconds(10), seen_, digests, std::move(acl)});
   }
   // Takes the first answer. After that what comes is in Events() and Answers().
   bool Greeted() {

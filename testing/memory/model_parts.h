@@ -106,7 +106,7 @@ struct Connection {
   std::deque<ToClient> to_client;
   int unapplied = 0;  // writes of it that its server has not applied: reads wait for them
   std::set<zk::Watch> watches;
-  std::string digest_id;
+  std::vector<std::string> digest_ids;
   std::vector<zk::AclEntry> acl;
 
   friend bool operator==(const Connection&, const Connection&) = default;
@@ -118,7 +118,7 @@ struct Connection {
     for (const ToClient& m : c.to_client) std::visit(add, m);
     for (const zk::Watch& watch : c.watches) add(watch);
     return H::combine(std::move(h), c.to_server.size(), c.to_client.size(), c.watches.size(),
-                      c.server, c.client_open, c.server_open, c.session, c.unapplied, c.digest_id);
+                      c.server, c.client_open, c.server_open, c.session, c.unapplied, c.digest_ids);
   }
 };
 

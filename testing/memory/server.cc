@@ -89,7 +89,9 @@ void ModelEnsemble::Finish(ConnectionId id, base::BootTime now) {
 
 void ModelEnsemble::Executing::operator()(const wire::Hello& hello) {
   if (hello.seen_zxid > model.last_zxid(connection.server)) return model.CloseServerEnd(connection);
-  connection.digest_id = DigestId(hello.digest_credentials);
+  for (const std::string& credentials : hello.digest_credentials) {
+    connection.digest_ids.push_back(DigestId(credentials));
+  }
   connection.acl = hello.acl;
   if (hello.session != 0) return Resume(hello);
   connection.session = ++model.last_session_;
@@ -176,7 +178,7 @@ zk::Reply ModelEnsemble::Executing::Read(const zk::Request& request) {
     reply.stat = StatOf(*node);
     return reply;
   }
-  if (!Allows(node->acl, kMayRead, connection.digest_id)) return Failure(zk::Code::kNoAuth);
+  if (!Allows(node->acl, kMayRead, connection.digest_ids)) return Failure(zk::Code::kNoAuth);
   if (std::holds_alternative<zk::Get>(request)) {
     reply.stat = StatOf(*node);
     reply.data = node->data;

@@ -36,9 +36,9 @@ struct Bare {  // a message that is nothing but its type
 struct Hello {
   zk::SessionId session = 0;
   absl::Duration timeout;
-  int64_t seen_zxid = 0;           // a server that is behind it refuses the connection
-  std::string digest_credentials;  // "user:password", or empty
-  std::vector<zk::AclEntry> acl;   // of every node created on this connection
+  int64_t seen_zxid = 0;                        // a server that is behind it refuses the connection
+  std::vector<std::string> digest_credentials;  // each "user:password"
+  std::vector<zk::AclEntry> acl;                // of every node created on this connection
 
   friend bool operator==(const Hello&, const Hello&) = default;
   template <typename H>

@@ -17,6 +17,7 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::s
   options.session_timeout = flags.session_timeout;
   options.lease.wait_for_proof = true;  // CMD may be a command that must not run twice
   options.dialect = flags.dialect == "kazoo" ? NameDialect::kKazoo : NameDialect::kCurator;
+  options.digest_credentials = flags.users;
   return Client::Connect(std::move(options), {flags.session_timeout, std::move(cancel)});
 }
 

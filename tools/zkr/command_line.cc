@@ -1,165 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only source that knows CLI11, which reports errors by exceptions: RunCommandLine catches
-// them.
+// CLI11 reports errors by exceptions: RunCommandLine catches them.
 
 #include "tools/zkr/command_line.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/commands.h"
+#include "tools/zkr/flags.h"
 #include "tools/zkr/help.h"
 #include "tools/zkr/manual.h"
+#include "tools/zkr/options.h"
 #include "zkrecipes/version.h"
 
 namespace zkrecipes::zkr {
 namespace {
 
 using Words = std::vector<std::string>;
-
-// Throws the usage error "NAME: MESSAGE".
-[[noreturn]] void RefuseUsage(const std::string& name, const std::string& message) {
-  throw CLI::ValidationError(name, message);
-}
-
-// How --help shows options: name, type and purpose, and none of CLI11's own notes.
-class PlainHelp : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string type = option->get_type_name();
-    return type.empty() ? "" : " " + type;
-  }
-};
-
-// Shows where the command line ends and CMD begins, which CLI11 cannot.
-std::string UsageOf(const CLI::App& command) {
-  return absl::StrCat("zkr ", command.get_name(), " [OPTIONS] PATH -- CMD [ARG...]");
-}
-
-class CommandHelp : public PlainHelp {
- public:
-  std::string make_usage(const CLI::App* app, std::string) const override {
-    return absl::StrCat("Usage: ", UsageOf(*app), "\n");
-  }
-};
-
-// An option in the style of Go and Abseil ("500ms", "10s", "1m30s"), not negative.
-CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& value,
-                         const std::string& help) {
-  const auto parse = [name, &value](const CLI::results_t& texts) {
-    const std::string quoted = absl::StrCat("\"", texts.back(), "\"");
-    if (!absl::ParseDuration(texts.back(), &value)) {
-      RefuseUsage(name, quoted + " is not a duration: write a number and a unit, such as 500ms");
-    }
-    if (value < absl::ZeroDuration()) RefuseUsage(name, quoted + " is negative");
-    return true;
-  };
-  return app.add_option(name, parse, help)->type_name("DURATION")->expected(1);
-}
-
-// Seconds as flock(1) takes them: a number, fractions too.
-CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& value,
-                        const std::string& help) {
-  const auto parse = [name, &value](const CLI::results_t& texts) {
-    double seconds = 0;
-    if (!absl::SimpleAtod(texts.back(), &seconds) || !(seconds >= 0)) {
-      RefuseUsage(name, absl::StrCat("\"", texts.back(), "\" is not a number of seconds"));
-    }
-    value = absl::Seconds(seconds);
-    return true;
-  };
-  return app.add_option(name, parse, help)->type_name("SECONDS")->expected(1);
-}
-
-// A number from 0 to `max`. Unlike with CLI::Range, --help does not show the range.
-void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
-               const std::string& help) {
-  app.add_option(name, value, help)->type_name("N")->check([max](const std::string& text) {
-    int number = 0;
-    const bool in_range = absl::SimpleAtoi(text, &number) && number >= 0 && number <= max;
-    return in_range ? "" : absl::StrCat("\"", text, "\" is not a number from 0 to ", max);
-  });
-}
-
-void AddPath(CLI::App& command, std::string& path, const std::string& help) {
-  command.add_option("PATH", path, help)->required()->type_name("");
-}
-
-void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
-  app.add_option("--servers", flags.servers,
-                 "The servers; optionally the node below which paths begin\n"
-                 "(default: ZKR_SERVERS)")
-      ->envname("ZKR_SERVERS")
-      ->type_name("HOST:PORT,...[/NAMESPACE]");
-  AddDuration(app, "--session-timeout", flags.session_timeout,
-              "How long the ensemble waits for a silent client (10s)");
-  app.add_option("--dialect", flags.dialect, "How nodes are named (curator)")
-      ->type_name("curator|kazoo")
-      ->check([](const std::string& name) {
-        return name == "curator" || name == "kazoo" ? ""
-                                                    : "\"" + name + "\" is not curator or kazoo";
-      });
-  app.add_flag("--json", flags.json, "Print JSON");
-  auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not tell of waits and outages");
-  app.add_flag("--verbose", flags.verbose, "Tell of them at once, not after a second")
-      ->excludes(quiet);
-}
-
-void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& path_help) {
-  command.formatter(std::make_shared<CommandHelp>());
-  AddPath(command, flags.path, path_help);
-  AddDuration(command, "--grace", flags.grace,
-              "Time between SIGTERM and SIGKILL, if the lease lasts that long (5s)");
-  AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
-            "Write one JSON object to this descriptor at the end");
-  const std::map<std::string, GuardKind> kinds = {
-      {"auto", GuardKind::kAuto}, {"cgroup", GuardKind::kCgroup}, {"process", GuardKind::kProcess}};
-  auto* guard =
-      command
-          .add_option("--guard", flags.guard,
-                      "How CMD's tree is kept together, to be killed: by a cgroup where one\n"
-                      "can be made (auto), by a cgroup, or by its processes' parents (process)")
-          ->type_name("auto|cgroup|process")
-          ->transform(CLI::CheckedTransformer(kinds).description(""));
-  command
-      .add_flag_callback(
-          "--isolate", [&flags] { flags.guard = GuardKind::kIsolate; },
-          "Run CMD in a PID namespace with a /proc of its own (root)")
-      ->excludes(guard);
-}
-
-// Checks that need the whole command line. `cmd`: the words after the first "--", if there is one.
-void FinishCommand(const CLI::App& command, const std::optional<Words>& cmd, CommandFlags& flags) {
-  if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
-  if (cmd->empty()) RefuseUsage("CMD", "missing after --");
-  if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
-  flags.command = *cmd;
-}
-
-void FinishStatusFd(const CommandFlags& flags) {
-  if (flags.status_fd < 0) return;
-  if (fcntl(flags.status_fd, F_GETFD) < 0) {
-    RefuseUsage("--status-fd", absl::StrCat(flags.status_fd, " is not open"));
-  }
-  // It is for zkr, not for CMD: its reader would see no end while CMD's children live.
-  if (flags.status_fd > STDERR_FILENO) fcntl(flags.status_fd, F_SETFD, FD_CLOEXEC);
-}
 
 std::string DefaultDirectory() {
   std::error_code error;
@@ -294,9 +163,14 @@ class CommandLine {
       command->callback([this, run] { exit_code_ = run(global_, ensemble_); });
       return command;
     };
-    add("start", "Start the servers, or those that are down; print their addresses", StartEnsemble)
-        ->add_option("--servers", ensemble_.servers, "How many: 1 to 9 (3 if not given)")
+    CLI::App* start = add(
+        "start", "Start the servers, or those that are down; print their addresses", StartEnsemble);
+    start->add_option("--servers", ensemble_.servers, "How many: 1 to 9 (3 if not given)")
         ->check(CLI::Range(1, 9));
+    start
+        ->add_option("--port", ensemble_.port,
+                     "The first server's; the others have the next ones (any that are free)")
+        ->check(CLI::Range(1, 65535));
     add("stop", "Stop the servers and remove their files", StopEnsemble);
     add("status", "Show each server's pid and mode; fail if there is no quorum", ShowEnsemble);
   }

@@ -19,6 +19,7 @@ struct GlobalFlags {
   std::string servers;
   absl::Duration session_timeout = absl::Seconds(10);
   std::string dialect = "curator";
+  std::vector<std::string> users;  // of --digest-file, each "user:password"
   bool json = false;
   bool quiet = false;  // see narrator.h
   bool verbose = false;
@@ -61,6 +62,7 @@ struct LsFlags {
 
 struct EnsembleFlags {
   std::optional<int> servers;
+  std::optional<int> port;
   std::string directory;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 // Unlike with Refuse, a failed precondition is about this machine, not about the arguments.
 int RefuseEnsemble(const absl::Status& status) {
-  Complain(status);
+  Complain(std::string(status.message()));
   if (absl::IsInvalidArgument(status)) return kUsage;
   if (absl::IsPermissionDenied(status)) return kDenied;
   return absl::IsInternal(status) ? kInternal : kUnavailable;
@@ -20,8 +20,9 @@ int RefuseEnsemble(const absl::Status& status) {
 }  // namespace
 
 int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
-  const absl::StatusOr<std::string> servers = testing::StartDetached(
-      flags.directory, flags.servers, [](const std::string& line) { Complain(line); });
+  const absl::StatusOr<std::string> servers =
+      testing::StartDetached(flags.directory, {flags.servers, flags.port},
+                             [](const std::string& line) { Complain(line); });
   if (!servers.ok()) return RefuseEnsemble(servers.status());
   const std::string text =
       global.json ? StartedJson(flags.directory, *servers) : absl::StrCat(*servers, "\n");

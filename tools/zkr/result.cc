@@ -37,7 +37,11 @@ ExitCode ExitCodeFor(const absl::Status& status) {
 }
 
 void Complain(const std::string& message) { std::fprintf(stderr, "zkr: %s\n", message.c_str()); }
-void Complain(const absl::Status& status) { Complain(std::string(status.message())); }
+void Complain(const absl::Status& status) {
+  Complain(std::string(status.message()));
+  if (ExitCodeFor(status) != kDenied) return;
+  Complain("name a user who may: --digest-file FILE or ZKR_DIGEST_FILE, one user:password a line");
+}
 
 bool Print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return true;

@@ -21,6 +21,8 @@ struct LocalEnsembleOptions {
   // Where each member listens: one numeric IPv4 address per member, reachable from this process.
   // Empty: 127.0.0.1 for all.
   std::vector<std::string> addresses = {};
+  // The first member's port for clients; the next members have the next ones. 0: any that are free.
+  int first_port = 0;
 
   // Directory for configuration, data and logs. It must be absent or empty, and is left behind at
   // the end. Empty string: a new directory under $TMPDIR (or /tmp), removed at the end unless

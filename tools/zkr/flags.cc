@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/flags.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <climits>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "tools/zkr/credentials.h"
+#include "tools/zkr/options.h"
+
+namespace zkrecipes::zkr {
+
+void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
+  app.add_option("--servers", flags.servers,
+                 "The servers; optionally the node below which paths begin\n"
+                 "(default: ZKR_SERVERS)")
+      ->envname("ZKR_SERVERS")
+      ->type_name("HOST:PORT,...[/NAMESPACE]");
+  AddDuration(app, "--session-timeout", flags.session_timeout,
+              "How long the ensemble waits for a silent client (10s)");
+  app.add_option("--dialect", flags.dialect, "How nodes are named (curator)")
+      ->type_name("curator|kazoo")
+      ->check([](const std::string& name) {
+        return name == "curator" || name == "kazoo" ? ""
+                                                    : "\"" + name + "\" is not curator or kazoo";
+      });
+  app.add_flag("--json", flags.json, "Print JSON");
+  const auto read_users = [&flags](const CLI::results_t& files) {
+    absl::StatusOr<std::vector<std::string>> users = ReadCredentials(files.back());
+    if (!users.ok()) RefuseUsage("--digest-file", std::string(users.status().message()));
+    flags.users = *std::move(users);
+    return true;
+  };
+  app.add_option("--digest-file", read_users,
+                 "A file with the users whose rights zkr has, one user:password a line\n"
+                 "(default: ZKR_DIGEST_FILE)")
+      ->expected(1)
+      ->envname("ZKR_DIGEST_FILE")
+      ->type_name("FILE");
+  auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not tell of waits and outages");
+  app.add_flag("--verbose", flags.verbose, "Tell of them at once, not after a second")
+      ->excludes(quiet);
+}
+
+void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& path_help) {
+  command.formatter(std::make_shared<CommandHelp>());
+  AddPath(command, flags.path, path_help);
+  AddDuration(command, "--grace", flags.grace,
+              "Time between SIGTERM and SIGKILL, if the lease lasts that long (5s)");
+  AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
+            "Write one JSON object to this descriptor at the end");
+  const std::map<std::string, GuardKind> kinds = {
+      {"auto", GuardKind::kAuto}, {"cgroup", GuardKind::kCgroup}, {"process", GuardKind::kProcess}};
+  auto* guard =
+      command
+          .add_option("--guard", flags.guard,
+                      "How CMD's tree is kept together, to be killed: by a cgroup where one\n"
+                      "can be made (auto), by a cgroup, or by its processes' parents (process)")
+          ->type_name("auto|cgroup|process")
+          ->transform(CLI::CheckedTransformer(kinds).description(""));
+  command
+      .add_flag_callback(
+          "--isolate", [&flags] { flags.guard = GuardKind::kIsolate; },
+          "Run CMD in a PID namespace with a /proc of its own (root)")
+      ->excludes(guard);
+}
+
+void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,
+                   CommandFlags& flags) {
+  if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
+  if (cmd->empty()) RefuseUsage("CMD", "missing after --");
+  if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
+  flags.command = *cmd;
+}
+
+void FinishStatusFd(const CommandFlags& flags) {
+  if (flags.status_fd < 0) return;
+  if (fcntl(flags.status_fd, F_GETFD) < 0) {
+    RefuseUsage("--status-fd", absl::StrCat(flags.status_fd, " is not open"));
+  }
+  // It is for zkr, not for CMD: its reader would see no end while CMD's children live.
+  if (flags.status_fd > STDERR_FILENO) fcntl(flags.status_fd, F_SETFD, FD_CLOEXEC);
+}
+
+}  // namespace zkrecipes::zkr

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options that several commands share.
+
+#ifndef ZKRECIPES_TOOLS_ZKR_FLAGS_H_
+#define ZKRECIPES_TOOLS_ZKR_FLAGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+
+#include "tools/zkr/commands.h"
+
+namespace zkrecipes::zkr {
+
+void AddGlobalFlags(CLI::App& app, GlobalFlags& flags);
+
+// Of a command that runs CMD.
+void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& path_help);
+
+// Checks that need the whole command line. `cmd`: the words after the first "--", if there is one.
+void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,
+                   CommandFlags& flags);
+void FinishStatusFd(const CommandFlags& flags);
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_FLAGS_H_
