@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that every test that docs/testing.md and docs/peers.md name exists, and that every case has one or says why not.
+"""Proves that every test that the DOCS name exists, and that every case of the first two has one or says why not.
 
 usage: check_testing_doc.py [ROOT]; prints what is wrong and exits 1 if there is something. `Suite.*` is any of a suite,
 `explore.*` any of ctest's tests that a CMakeLists.txt makes under such a name.
@@ -15,7 +15,7 @@ FAMILY = re.compile(r"(?:\bNAME |_test\()([a-z][\w.]*)\.\$")
 NAME = re.compile(r"`(\w+)\.(\w+|\*)`")
 FAMILY_NAME = re.compile(r"`([a-z][\w.]*)\.\*`")
 ELSEWHERE = re.compile(r"\(issue \d+\)|see \[|Does not apply")
-DOCS = ("docs/testing.md", "docs/peers.md")
+DOCS = ("docs/testing.md", "docs/peers.md", "docs/zkr.md")
 HEADS = ("| ---", "| case", "| kind", "| peer test")
 
 
@@ -38,7 +38,7 @@ def complaints(doc, text, known, named):
         for suite, test in sorted(names - known):
             yield f"{doc}:{number}: no test {suite}.{test}"
         row = line.startswith("| ") and not line.startswith(HEADS)
-        if row and not names and not ELSEWHERE.search(line):
+        if row and doc != "docs/zkr.md" and not names and not ELSEWHERE.search(line):
             yield f"{doc}:{number}: a case without a test"
 
 
