@@ -172,7 +172,8 @@ void Election::OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& s
 }
 
 void Election::CheckRefusal(const Call& call, const absl::Status& status) const {
-  bool leads = true;
+  // A client can learn that its session has expired before any server's tree shows it.
+  bool leads = model_.SessionLives(call.core->session_id());
   for (int i = 0; i < model_.servers(); ++i) {
     const auto* node = model_.tree(i).Find(call.path);
     leads &= node != nullptr && node->czxid == call.czxid && node->owner == call.core->session_id();
