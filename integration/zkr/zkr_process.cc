@@ -128,6 +128,13 @@ char StateOf(pid_t pid) {
   return name_end == std::string::npos ? 'X' : stat[name_end + 2];
 }
 
+bool IsPending(pid_t pid, int signal) {
+  const std::string status = ReadFile("/proc/" + std::to_string(pid) + "/status");
+  const std::size_t set = status.find("ShdPnd:\t");
+  return set != std::string::npos &&
+         (std::stoull(status.substr(set + 8), nullptr, 16) >> (signal - 1) & 1) != 0;
+}
+
 pid_t DescendantOf(pid_t root, const std::string& name) {
   const std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), root);
   const auto found = std::ranges::find(all, name, NameOf);

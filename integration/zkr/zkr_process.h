@@ -104,8 +104,9 @@ struct Answer {
 };
 Answer RunToEnd(const std::vector<std::string>& argv);
 
-std::string NameOf(pid_t pid);  // /proc/<pid>/comm
-char StateOf(pid_t pid);        // 'T': stopped; 'X': there is no such process
+std::string NameOf(pid_t pid);          // /proc/<pid>/comm
+char StateOf(pid_t pid);                // 'T': stopped; 'X': there is no such process
+bool IsPending(pid_t pid, int signal);  // sent to that process, and not taken yet
 pid_t DescendantOf(pid_t root, const std::string& name);  // the first of that name; 0: none
 
 // To the first descendant of `root` of that name; it fails the test if there is none.

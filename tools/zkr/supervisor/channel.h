@@ -26,7 +26,7 @@ enum class MessageKind : std::int32_t {
   kSignal,  // value: the signal to send to CMD's process group
   kResume,  // value: 1 if CMD gets the terminal back; then SIGCONT to its process group
   // CMD's process to zkr, before the exec
-  kForked,  // `sender` is CMD's pid, and its process group
+  kForked,  // `sender` is CMD's pid, and its process group. passed: a pidfd of the runner
   // the runner to zkr
   kStarted,     // the exec succeeded
   kExecFailed,  // value: errno

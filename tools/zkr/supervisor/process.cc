@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -29,6 +30,11 @@ void OccupyStandardStreams() {
     fd = open("/dev/null", O_RDWR | O_CLOEXEC);
   } while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd >= 0) close(fd);
+}
+
+// glibc 2.36 declares pidfd_open without extern "C".
+base::UniqueFd OpenProcess(pid_t pid) {
+  return base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
 void AddToEnvironment(const std::string& variables) {

@@ -77,7 +77,9 @@ void Runner::ExecCommand(const base::UniqueFd& error_out) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
   if (setup_.foreground) setup_.terminal->SetForeground(getpid());
-  setup_.to_zkr.Send({MessageKind::kForked});
+  Message forked{MessageKind::kForked};
+  forked.passed = OpenProcess(getppid());
+  setup_.to_zkr.Send(forked);
   AddToEnvironment(setup_.environment);
   std::vector<char*> argv;
   for (const std::string& word : setup_.command->argv)

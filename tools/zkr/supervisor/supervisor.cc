@@ -221,22 +221,23 @@ void Supervisor::HearRunnerOut(const LossWatch& loss) {
     poll(fds, 2, MillisecondsTo(now_.complain_at));
     LookAfterGuard();
     if (fds[0].revents == 0) continue;
-    const auto message = runner_.Receive();
+    auto message = runner_.Receive();
     if (!message) runner_.Close();
     if (message && message->kind != MessageKind::kStopped) OnRunnersWord(*message, loss);
   }
 }
 
 void Supervisor::HandleRunner(const LossWatch& loss) {
-  const auto message = runner_.Receive();
+  auto message = runner_.Receive();
   if (!message) return runner_.Close();
   OnRunnersWord(*message, loss);
 }
 
-void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
+void Supervisor::OnRunnersWord(Message& message, const LossWatch& loss) {
   switch (message.kind) {
     case MessageKind::kForked:
       now_.command_group = message.sender;
+      now_.runner_end = std::move(message.passed);
       return;
     case MessageKind::kStarted:
       now_.runner = message.sender;
@@ -339,6 +340,11 @@ void Supervisor::EndGuard() {
   for (LookAfterGuard(); guard_pid_ > 0; LookAfterGuard()) {
     pollfd child{child_signal_.get(), POLLIN, 0};
     poll(&child, 1, MillisecondsTo(now_.complain_at));
+  }
+  // A guard that was killed did not wait for the runner, whose channel ends before its PID namespace.
+  for (pollfd runner{now_.runner_end.get(), POLLIN, 0};
+       runner.fd >= 0 && poll(&runner, 1, MillisecondsTo(now_.complain_at)) <= 0;) {
+    LookAfterGuard();
   }
   // Left only if guard and runner were killed. This process's other children are not CMD's.
   for (; !cgroup_.Empty(); poll(nullptr, 0, 1)) cgroup_.Kill();

@@ -100,7 +100,7 @@ class Supervisor {
   bool HandleGuard(const LossWatch& loss);  // as Step
   void HandleRunner(const LossWatch& loss);
   void HearRunnerOut(const LossWatch& loss);
-  void OnRunnersWord(const Message& message, const LossWatch& loss);
+  void OnRunnersWord(Message& message, const LossWatch& loss);
   void HandleSignals();
   void GiveUp(const char* why);
   void OnStopped(int signal);
@@ -128,6 +128,8 @@ class Supervisor {
     Outcome outcome = {};
     pid_t command_group = 0;  // this and the next as zkr's PID namespace numbers them
     pid_t runner = 0;         // 0: not known
+    base::UniqueFd runner_end =
+        {};  // pidfd: readable once it is dead, with a PID namespace of its own
     std::set<int> forwarded = {};
     bool tree_killed = false;  // the guard has been told
     Ending ending = {};
