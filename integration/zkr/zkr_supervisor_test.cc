@@ -98,6 +98,54 @@ TEST_P(Supervised, PassesSignalsOnToTheWholeProcessGroup) {
   }
 }
 
+// CMD that ends, once no SIGTERM has come for a second, with the number of those that came.
+constexpr char kCountsSigterms[] =
+    "import signal, sys\n"
+    "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})\n"
+    "open(sys.argv[1], 'w').write('ready')\n"
+    "signal.sigwait({signal.SIGTERM})\n"
+    "count = 1\n"
+    "while signal.sigtimedwait({signal.SIGTERM}, 1): count += 1\n"
+    "sys.exit(count)\n";
+
+// As systemd's KillMode=control-group does, and `kill -TERM -1`.
+TEST_P(Supervised, ASignalToTheWholeTreeReachesTheCommandOnce) {
+  for (const bool zkr_first : {true, false}) {
+    const std::string file = dir_ / (zkr_first ? "first" : "last");
+    Program program(Driver("30s", "1h", {"python3", "-c", kCountsSigterms, file}));
+    ASSERT_TRUE(Eventually([&] { return ReadFile(file) == "ready"; }));
+    std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), program.pid());
+    ASSERT_GE(all.size(), 3u);  // guard, runner, CMD
+    all.insert(zkr_first ? all.begin() : all.end(), program.pid());
+    for (const pid_t pid : all) kill(pid, SIGTERM);
+    EXPECT_EQ(program.Wait(), 1);
+  }
+}
+
+TEST_P(Supervised, WhatReachesTheWholeTreeLeavesItsRestTimeToEnd) {
+  auto program = StartHolding(
+      "(trap 'echo asked >&9; sleep 0.3; echo done >&9; exit' TERM; echo up >&9; "
+      "while :; do sleep 0.01; done) & while :; do sleep 0.01; done",
+      "30s", "1h", "up");
+  std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), program->pid());
+  all.push_back(program->pid());  // which hears of CMD's end and of the signal in any order
+  for (const pid_t pid : all) kill(pid, SIGTERM);
+  EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
+  EXPECT_TRUE(life_.WaitFor("done"));
+}
+
+// As KillMode=mixed does: zkr alone is asked, and the rest killed when it has ended.
+TEST_P(Supervised, ASignalToZkrAloneEndsAllInOrder) {
+  auto program = StartHolding(
+      "(setsid sleep 1000 &); trap 'echo saved >&9; exit 5' TERM; echo ready >&9; "
+      "while :; do sleep 0.01; done",
+      "300ms");
+  program->Signal(SIGTERM);
+  EXPECT_EQ(program->Wait(), 5);
+  EXPECT_TRUE(life_.WaitFor("saved"));
+  EXPECT_FALSE(life_.IsHeld()) << "nothing is left to be killed";
+}
+
 TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM}) {
     LifeLine line(dir_ / std::to_string(signal));
