@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,6 +74,7 @@ Program::Program(const std::vector<std::string>& argv, const ProgramOptions& opt
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  const pid_t test = getpid();
   pid_ = fork();
   if (pid_ != 0) return;
   setsid();
@@ -81,6 +83,9 @@ Program::Program(const std::vector<std::string>& argv, const ProgramOptions& opt
   dup2(open((dir_ / "err").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666), 2);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   if (options.in_child) options.in_child();
+  // Last, since another user is not held to it. A test has one main thread, which lives as long as it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != test) _exit(127);
   execvp(words[0], words.data());
   _exit(127);
 }

@@ -63,7 +63,8 @@ struct ProgramOptions {
 };
 
 // A program under test: in a session of its own, without a terminal, its output in files.
-// Killed at the end of the test if it still runs.
+// Killed at the end of the test if it still runs, and with a test that is killed.
+// REQUIRES: made by a thread that lives as long.
 class Program {
  public:
   explicit Program(const std::vector<std::string>& argv, const ProgramOptions& options = {});

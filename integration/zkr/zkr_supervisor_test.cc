@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,13 +58,20 @@ TEST_P(Supervised, LeaksNoDescriptorAndPassesOnTheUsers) {
   EXPECT_THAT(ExpectSameAsUnguarded("ls /proc/self/fd", with_seven), HasSubstr("7\n"));
 }
 
-TEST_P(Supervised, WorksWithClosedStandardStreams) {
-  const auto close_all = [] {
-    close(0);
-    close(1);
-  };
-  Program program(Shell("ls /proc/self/fd >&2; exit 6"), {.in_child = close_all});
-  EXPECT_EQ(program.Wait(), 6);
+TEST_P(Supervised, StreamsThatAreClosedStayClosedForTheCommand) {
+  for (const std::vector<int>& closed : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1, 2}}) {
+    std::string left = "012";
+    for (const int fd : closed) left.erase(left.find(std::to_string(fd)), 1);
+    const std::string name = dir_ / ("left-" + left + "-found-");
+    const std::string script =
+        "for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && found=$found$i; done; mkdir " + name +
+        "$found";
+    Program program(Shell(script), {.in_child = [closed] {
+                      for (const int fd : closed) close(fd);
+                    }});
+    EXPECT_EQ(program.Wait(), 0);
+    EXPECT_EQ(access((name + left).c_str(), F_OK), 0) << left;
+  }
 }
 
 TEST_P(Supervised, StartsTheCommandWithTheSignalStateOfZkr) {
@@ -268,6 +276,22 @@ TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
   EXPECT_EQ(zombies(), 0);
   kill(init, SIGTERM);
   EXPECT_EQ(program.Wait(), 6);
+}
+
+// As when ctest kills a program whose time is over.
+TEST(Program, DoesNotOutliveItsTest) {
+  TempDir dir;
+  LifeLine life(dir / "life");
+  const pid_t test = fork();
+  if (test == 0) {
+    const Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "sh", "-c",
+                           "exec 9>" + life.path() + "; echo ready >&9; exec sleep 1000"});
+    pause();
+  }
+  ASSERT_TRUE(life.WaitFor("ready"));
+  kill(test, SIGKILL);
+  EXPECT_EQ(waitpid(test, nullptr, 0), test);
+  EXPECT_TRUE(life.WaitUntilCut());
 }
 
 TEST(Guard, IsAProcessForThoseWhoMayMakeNoCgroup) {

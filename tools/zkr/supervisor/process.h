@@ -25,7 +25,8 @@ Pipe ClosingPipe();
 void DetachStandardStreams(std::initializer_list<int> streams);
 
 // Opens /dev/null, close-on-exec, for each of stdin, stdout and stderr that is closed: the next
-// descriptor that we open would take its place. For the start of main().
+// descriptor that we open would take its place. Stdin cannot be read, nor the others be written, as if
+// they were closed still. For the start of main().
 void OccupyStandardStreams();
 
 // A pidfd, close-on-exec: readable once the process has ended.
