@@ -17,6 +17,7 @@
 
 #include "gtest/gtest.h"
 
+#include "tools/zkr/supervisor/cgroup.h"
 #include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::testing {
@@ -33,6 +34,14 @@ bool MayMakePidNamespace() {
   int status = 0;
   waitpid(child, &status, 0);
   return status == 0;
+}
+
+std::string WhyNoGuard(const std::string& kind) {
+  if (kind == "isolate" && !MayMakePidNamespace()) return kNoPidNamespace;
+  if (kind != "cgroup") return "";
+  const zkr::Cgroup cgroup = zkr::Cgroup::Make();
+  cgroup.Remove();
+  return cgroup.valid() ? "" : "this machine lets us make no cgroup of version 2";
 }
 
 LifeLine::LifeLine(std::string path) : path_(std::move(path)) {

@@ -30,6 +30,9 @@ inline constexpr char kNoPidNamespace[] =
     "only CAP_SYS_ADMIN can make the PID namespace that this is about: run as root. What zkr does "
     "without one is tried all the same";
 
+// Why zkr can have no guard of that kind here; empty: it can.
+std::string WhyNoGuard(const std::string& kind);
+
 // A directory of the test's own, which every user may enter; removed with all that is in it.
 class TempDir : public WorkDirectory {
  public:

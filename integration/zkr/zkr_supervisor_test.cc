@@ -235,7 +235,7 @@ TEST(Guard, RefusesToBeOneWhereItSeesNoProcesses) {
 }
 
 TEST(Guard, RefusesToStartWithoutDescriptors) {
-  for (const rlim_t limit : {6, 8, 10, 12, 16}) {
+  for (rlim_t limit = 6; limit <= 16; ++limit) {
     Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "true"},
                     {.in_child = [limit] {
                       const rlimit files{limit, limit};
@@ -368,8 +368,7 @@ TEST_P(SupervisedAgain, ALaterRunDiesWithZkrToo) {
 }
 
 TEST_P(SupervisedAgain, ALaterRunHasADeadlineToo) {
-  auto program =
-      Runs("2", Shell(Counting("[ $n = 1 ] && exit; " + Holding(kTree)), "30s", "500ms"));
+  auto program = Runs("2", Shell(Counting("[ $n = 1 ] && exit; " + Holding(kTree)), "30s", "3s"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   program->Signal(SIGSTOP);
   EXPECT_TRUE(life_.WaitUntilCut());
@@ -382,7 +381,7 @@ TEST_P(SupervisedAgain, RunsAgainAfterALoss) {
   auto program =
       Runs("2", Shell(Counting("[ $n = 2 ] && exit 6; trap 'rm " + doubt +
                                "; exit 0' TERM; touch " + doubt + "; while :; do sleep 0.01; done"),
-                      "10s", "2s"));
+                      "10s", "4s"));
   EXPECT_EQ(program->Wait(), 6);
   EXPECT_THAT(program->Err(), HasSubstr("the lock is in doubt"));
 }

@@ -47,7 +47,10 @@ bool Runner::PrepareProcess() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
   own_signals_ = OpenSignalFd(AskingSignals());
-  if (!child_signal_.valid() || !own_signals_.valid()) return false;
+  if (!child_signal_.valid() || !own_signals_.valid()) {
+    setup_.to_zkr.Send({MessageKind::kExecFailed, errno});
+    return false;
+  }
   if (!setup_.ready.valid()) return true;
   const bool ok = MountOwnProc();
   if (ok && write(setup_.ready.get(), "1", 1) != 1) return false;
