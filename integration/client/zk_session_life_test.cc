@@ -73,7 +73,7 @@ TEST_F(ZkSessionLifeTest, FindsAnotherServerWithinMomentsWhenItsOwnDies) {
   ASSERT_TRUE(session->journal().WaitFor("disconnected 0"));
   const base::BootTime lost = base::BootNow();
   ASSERT_TRUE(session->WaitUntilConnected(2));
-  EXPECT_LT(base::BootNow() - lost, absl::Seconds(1));
+  EXPECT_LT(base::BootNow() - lost, absl::Seconds(3)) << "a silent server costs more";
   EXPECT_EQ(session->id(), id);
 }
 
@@ -82,14 +82,17 @@ TEST_F(ZkSessionLifeTest, ReportsAsLostWhatIsSentIntoADeadSocketAndNeverSendsItA
   TcpProxy proxy(ensemble().server(0));
   auto session = Connect({.servers = proxy.address()});
   CreateParent(*session);
-  for (int round = 0; round < 10; ++round) {
+  auto observer = Connect();
+  for (size_t round = 1; round <= 10; ++round) {
     session->journal().Clear();
     proxy.HoldReplies(true);
     session->OnLoop([&](zk::Handle& handle) {
       SendAndNote(handle, Create{Child("sent-"), "", CreateMode::kEphemeralSequential},
                   session->journal(), "sent");
     });
-    absl::SleepFor(absl::Milliseconds(20));  // the server has it; the reply is held back
+    // The servers have it; the reply is held back.
+    ASSERT_TRUE(Eventually(
+        [&] { return observer->Do(GetChildren{node_path()}).children.size() == round; }));
     EXPECT_EQ(session->pending(), 1);
     session->OnLoop([&](zk::Handle& handle) {
       proxy.ResetAll();
@@ -130,7 +133,7 @@ TEST_F(ZkSessionLifeTest, ExpiresWhenItsLoopStoodStillTooLong) {
   EXPECT_THAT(lines, Contains("disconnected 0"));
   EXPECT_EQ(lines.back(), "ended ZSESSIONEXPIRED");
   EXPECT_EQ(session->pending(), 0);
-  EXPECT_LT(session->Close(), absl::Milliseconds(50)) << "nothing to wait for";
+  EXPECT_LT(session->Close(), kNoWait) << "nothing to wait for";
   EXPECT_EQ(Connect()->Do(Get{mine}).code, Code::kNoNode);
 }
 

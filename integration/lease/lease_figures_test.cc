@@ -220,10 +220,15 @@ TEST_P(LeaseReconnectTest, LeasesOutliveABrokenConnection) {
   const int runs = LeaseRuns(2);
   TcpProxy proxy(ensemble().server(Follower()));
   auto client = NewClient({.servers = proxy.address(), .session_timeout = timeout()});
-  const int outlived = Count(
-      runs, client, [&proxy] { proxy.ResetAll(); }, [] {});
+  const auto count = [&](int times) {
+    return Count(
+        times, client, [&proxy] { proxy.ResetAll(); }, [] {});
+  };
+  int outlived = count(runs);
   Print("a broken connection", outlived, runs);
-  EXPECT_TRUE(outlived > 0 || timeout() == absl::Seconds(2));
+  // A busy machine may stand still for as long as the short ones last, but not each time.
+  for (int more = 0; outlived == 0 && more < 10; ++more) outlived = count(1);
+  EXPECT_GT(outlived, 0);
 }
 
 TEST_P(LeaseReconnectTest, ALeaseWhoseServerDiesIsHeldOrKnownToBeLost) {

@@ -208,6 +208,19 @@ TEST_F(EnsembleCommandTest, RefusesWhatItCannotUseAndLeavesItAlone) {
   EXPECT_TRUE(std::filesystem::exists(directory_ + "/letter"));
 }
 
+TEST_F(EnsembleCommandTest, SaysThatItCannotPrint) {
+  const auto closed_pipe = [this](const std::string& words) {
+    return testing::RunToEnd({"bash", "-c",
+                              "set -o pipefail; { sleep 0.2; exec " + std::string(kZkr) +
+                                  " ensemble " + words + " --dir " + directory_ + "; } | true"});
+  };
+  for (const char* words : {"start --servers 1", "start", "status", "stop --json"}) {
+    const Answer answer = closed_pipe(words);
+    EXPECT_EQ(answer.status, 71) << words;
+    EXPECT_THAT(answer.err, HasSubstr("cannot print: Broken pipe")) << words;
+  }
+}
+
 TEST_F(EnsembleCommandTest, KeepsAnEmptyDirectoryThatItWasGiven) {
   std::filesystem::create_directory(directory_);
   ASSERT_EQ(Run({"start", "--servers", "1"}).status, 0);

@@ -36,7 +36,7 @@ TEST_F(ZkrElectTest, TheFirstLeadsAndTheOthersWait) {
 }
 
 TEST_F(ZkrElectTest, TheNextLeadsWhenTheLeadersZkrIsKilled) {
-  auto a = StartCandidate("a", HoldingFast(), {"--session-timeout", "2s"});
+  auto a = StartCandidate("a", HoldingFast(), {"--session-timeout", "4s"});
   ASSERT_TRUE(life_.WaitFor("ready"));
   testing::LifeLine line(dir_ / "b");
   auto b = StartCandidate("b", Holding(kUntilAsked, line));
@@ -48,7 +48,7 @@ TEST_F(ZkrElectTest, TheNextLeadsWhenTheLeadersZkrIsKilled) {
 
 TEST_F(ZkrElectTest, TheNextLeadsWhenTheSessionExpiresAndTheFirstIsACandidateAgain) {
   auto a =
-      StartCandidate("a", Holding(kUntilAsked), {"--session-timeout", "2s", "--grace", "300ms"});
+      StartCandidate("a", Holding(kUntilAsked), {"--session-timeout", "4s", "--grace", "300ms"});
   ASSERT_TRUE(life_.WaitFor("up"));
   testing::LifeLine line(dir_ / "b");
   auto b = StartCandidate("b", Holding(kUntilAsked, line));

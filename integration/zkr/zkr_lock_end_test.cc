@@ -19,7 +19,7 @@ class ZkrLockEndTest : public ZkrTest {
  protected:
   // A holder whose tree only SIGKILL ends.
   std::unique_ptr<Zkr> StartHolder() {
-    auto zkr = StartLock(HoldingFast(), {"--session-timeout", "2s", "--grace", "300ms"});
+    auto zkr = StartLock(HoldingFast(), {"--session-timeout", "4s", "--grace", "300ms"});
     EXPECT_TRUE(life_.WaitFor("deep"));
     EXPECT_TRUE(life_.WaitFor("ready"));
     return zkr;

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 
 #include "gtest/gtest.h"
 
+#include "tools/zkr/supervisor/cgroup.h"
 #include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::testing {
@@ -32,6 +34,14 @@ bool MayMakePidNamespace() {
   int status = 0;
   waitpid(child, &status, 0);
   return status == 0;
+}
+
+std::string WhyNoGuard(const std::string& kind) {
+  if (kind == "isolate" && !MayMakePidNamespace()) return kNoPidNamespace;
+  if (kind != "cgroup") return "";
+  const zkr::Cgroup cgroup = zkr::Cgroup::Make();
+  cgroup.Remove();
+  return cgroup.valid() ? "" : "this machine lets us make no cgroup of version 2";
 }
 
 LifeLine::LifeLine(std::string path) : path_(std::move(path)) {
@@ -73,6 +83,7 @@ Program::Program(const std::vector<std::string>& argv, const ProgramOptions& opt
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  const pid_t test = getpid();
   pid_ = fork();
   if (pid_ != 0) return;
   setsid();
@@ -81,6 +92,9 @@ Program::Program(const std::vector<std::string>& argv, const ProgramOptions& opt
   dup2(open((dir_ / "err").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666), 2);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   if (options.in_child) options.in_child();
+  // Last, since another user is not held to it. A test has one main thread, which lives as long as it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != test) _exit(127);
   execvp(words[0], words.data());
   _exit(127);
 }
@@ -126,6 +140,13 @@ char StateOf(pid_t pid) {
   const std::string stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(") ");
   return name_end == std::string::npos ? 'X' : stat[name_end + 2];
+}
+
+bool IsPending(pid_t pid, int signal) {
+  const std::string status = ReadFile("/proc/" + std::to_string(pid) + "/status");
+  const std::size_t set = status.find("ShdPnd:\t");
+  return set != std::string::npos &&
+         (std::stoull(status.substr(set + 8), nullptr, 16) >> (signal - 1) & 1) != 0;
 }
 
 pid_t DescendantOf(pid_t root, const std::string& name) {

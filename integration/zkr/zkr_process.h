@@ -30,6 +30,9 @@ inline constexpr char kNoPidNamespace[] =
     "only CAP_SYS_ADMIN can make the PID namespace that this is about: run as root. What zkr does "
     "without one is tried all the same";
 
+// Why zkr can have no guard of that kind here; empty: it can.
+std::string WhyNoGuard(const std::string& kind);
+
 // A directory of the test's own, which every user may enter; removed with all that is in it.
 class TempDir : public WorkDirectory {
  public:
@@ -63,7 +66,8 @@ struct ProgramOptions {
 };
 
 // A program under test: in a session of its own, without a terminal, its output in files.
-// Killed at the end of the test if it still runs.
+// Killed at the end of the test if it still runs, and with a test that is killed.
+// REQUIRES: made by a thread that lives as long.
 class Program {
  public:
   explicit Program(const std::vector<std::string>& argv, const ProgramOptions& options = {});
@@ -104,8 +108,9 @@ struct Answer {
 };
 Answer RunToEnd(const std::vector<std::string>& argv);
 
-std::string NameOf(pid_t pid);  // /proc/<pid>/comm
-char StateOf(pid_t pid);        // 'T': stopped; 'X': there is no such process
+std::string NameOf(pid_t pid);          // /proc/<pid>/comm
+char StateOf(pid_t pid);                // 'T': stopped; 'X': there is no such process
+bool IsPending(pid_t pid, int signal);  // sent to that process, and not taken yet
 pid_t DescendantOf(pid_t root, const std::string& name);  // the first of that name; 0: none
 
 // To the first descendant of `root` of that name; it fails the test if there is none.

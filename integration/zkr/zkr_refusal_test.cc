@@ -55,6 +55,8 @@ TEST_F(ZkrRefusalTest, SaysThatNoEnsembleAnswers) {
 }
 
 TEST_F(ZkrRefusalTest, SaysThatPermissionIsDenied) {
+  // The parent of all tests' paths is everybody's, whichever test makes it.
+  const Lease beside = Acquired(other(), node_path() + "-beside");
   auto owner = NewClient({.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()});
   const Lease held = Acquired(owner);
   ExpectAllRefused({}, 77, "denied", node_path());
@@ -62,6 +64,7 @@ TEST_F(ZkrRefusalTest, SaysThatPermissionIsDenied) {
 }
 
 TEST_F(ZkrRefusalTest, HasTheRightsOfTheUsersInItsDigestFile) {
+  const Lease beside = Acquired(other(), node_path() + "-beside");
   auto owner = NewClient({.digest_credentials = {"alice:secret"}, .acl = CreatorOnlyAcl()});
   const testing::TempDir dir;
   const std::string file = dir / "users";

@@ -64,7 +64,7 @@ TEST_P(Supervised, KillsTheTreeWhenZkrsProcessGroupIsKilled) {
 }
 
 TEST_P(Supervised, KillsTheTreeAtTheDeadlineWhenZkrIsStopped) {
-  auto program = StartHolding(kTree, "30s", "500ms");
+  auto program = StartHolding(kTree, "30s", "3s");
   program->Signal(SIGSTOP);
   EXPECT_TRUE(life_.WaitUntilCut());
   program->Signal(SIGCONT);
@@ -72,7 +72,7 @@ TEST_P(Supervised, KillsTheTreeAtTheDeadlineWhenZkrIsStopped) {
 }
 
 TEST_P(Supervised, LeavesTheCommandAloneWhileZkrIsWell) {
-  Program program(Shell("sleep 3; exit 4", "30s", "2s"));
+  Program program(Shell("sleep 5; exit 4", "30s", "4s"));
   EXPECT_EQ(program.Wait(), 4);
 }
 

@@ -23,7 +23,7 @@ namespace zkrecipes::testing {
 class Supervised : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "isolate" && !MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
+    if (const std::string why = WhyNoGuard(GetParam()); !why.empty()) GTEST_SKIP() << why;
   }
 
   std::vector<std::string> Driver(const std::string& grace, const std::string& remaining,

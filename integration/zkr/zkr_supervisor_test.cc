@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,13 +58,20 @@ TEST_P(Supervised, LeaksNoDescriptorAndPassesOnTheUsers) {
   EXPECT_THAT(ExpectSameAsUnguarded("ls /proc/self/fd", with_seven), HasSubstr("7\n"));
 }
 
-TEST_P(Supervised, WorksWithClosedStandardStreams) {
-  const auto close_all = [] {
-    close(0);
-    close(1);
-  };
-  Program program(Shell("ls /proc/self/fd >&2; exit 6"), {.in_child = close_all});
-  EXPECT_EQ(program.Wait(), 6);
+TEST_P(Supervised, StreamsThatAreClosedStayClosedForTheCommand) {
+  for (const std::vector<int>& closed : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1, 2}}) {
+    std::string left = "012";
+    for (const int fd : closed) left.erase(left.find(std::to_string(fd)), 1);
+    const std::string name = dir_ / ("left-" + left + "-found-");
+    const std::string script =
+        "for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && found=$found$i; done; mkdir " + name +
+        "$found";
+    Program program(Shell(script), {.in_child = [closed] {
+                      for (const int fd : closed) close(fd);
+                    }});
+    EXPECT_EQ(program.Wait(), 0);
+    EXPECT_EQ(access((name + left).c_str(), F_OK), 0) << left;
+  }
 }
 
 TEST_P(Supervised, StartsTheCommandWithTheSignalStateOfZkr) {
@@ -96,6 +104,54 @@ TEST_P(Supervised, PassesSignalsOnToTheWholeProcessGroup) {
     EXPECT_TRUE(line.WaitFor("two")) << name;
     EXPECT_EQ(program.Wait(), 7) << name;
   }
+}
+
+// CMD that ends, once no SIGTERM has come for a second, with the number of those that came.
+constexpr char kCountsSigterms[] =
+    "import signal, sys\n"
+    "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})\n"
+    "open(sys.argv[1], 'w').write('ready')\n"
+    "signal.sigwait({signal.SIGTERM})\n"
+    "count = 1\n"
+    "while signal.sigtimedwait({signal.SIGTERM}, 1): count += 1\n"
+    "sys.exit(count)\n";
+
+// As systemd's KillMode=control-group does, and `kill -TERM -1`.
+TEST_P(Supervised, ASignalToTheWholeTreeReachesTheCommandOnce) {
+  for (const bool zkr_first : {true, false}) {
+    const std::string file = dir_ / (zkr_first ? "first" : "last");
+    Program program(Driver("30s", "1h", {"python3", "-c", kCountsSigterms, file}));
+    ASSERT_TRUE(Eventually([&] { return ReadFile(file) == "ready"; }));
+    std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), program.pid());
+    ASSERT_GE(all.size(), 3u);  // guard, runner, CMD
+    all.insert(zkr_first ? all.begin() : all.end(), program.pid());
+    for (const pid_t pid : all) kill(pid, SIGTERM);
+    EXPECT_EQ(program.Wait(), 1);
+  }
+}
+
+TEST_P(Supervised, WhatReachesTheWholeTreeLeavesItsRestTimeToEnd) {
+  auto program = StartHolding(
+      "(trap 'echo asked >&9; sleep 0.3; echo done >&9; exit' TERM; echo up >&9; "
+      "while :; do sleep 0.01; done) & while :; do sleep 0.01; done",
+      "30s", "1h", "up");
+  std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), program->pid());
+  all.push_back(program->pid());  // which hears of CMD's end and of the signal in any order
+  for (const pid_t pid : all) kill(pid, SIGTERM);
+  EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
+  EXPECT_TRUE(life_.WaitFor("done"));
+}
+
+// As KillMode=mixed does: zkr alone is asked, and the rest killed when it has ended.
+TEST_P(Supervised, ASignalToZkrAloneEndsAllInOrder) {
+  auto program = StartHolding(
+      "(setsid sleep 1000 &); trap 'echo saved >&9; exit 5' TERM; echo ready >&9; "
+      "while :; do sleep 0.01; done",
+      "300ms");
+  program->Signal(SIGTERM);
+  EXPECT_EQ(program->Wait(), 5);
+  EXPECT_TRUE(life_.WaitFor("saved"));
+  EXPECT_FALSE(life_.IsHeld()) << "nothing is left to be killed";
 }
 
 TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
@@ -131,10 +187,17 @@ TEST_P(Supervised, CutsTheGraceOfLeftoversShortWhenAskedToEnd) {
 }
 
 TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
-  auto program = StartHolding("echo ready >&9; kill -STOP $$; echo continued >&9; exit 8");
-  // Its process group is zkr's to signal, whatever namespace it is in.
-  ASSERT_TRUE(Eventually([&] { return StateOf(DescendantOf(program->pid(), "sh")) == 'T'; }));
-  EXPECT_NE(StateOf(program->pid()), 'T');
+  auto program = StartHolding(
+      "trap : USR1 USR2 ALRM WINCH; echo ready >&9; kill -STOP $$; echo continued >&9; exit 8");
+  const pid_t command = DescendantOf(program->pid(), "sh");
+  ASSERT_TRUE(Eventually([&] { return StateOf(command) == 'T'; }));
+  // zkr hears of it in its own time: after a few round trips it has. Were it stopped, it would pass
+  // nothing on.
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH}) {
+    program->Signal(signal);
+    ASSERT_TRUE(Eventually([&] { return IsPending(command, signal); })) << signal;
+  }
+  EXPECT_EQ(StateOf(command), 'T');
   program->Signal(SIGCONT);
   ASSERT_TRUE(life_.WaitFor("continued"));
   EXPECT_EQ(program->Wait(), 8);
@@ -172,7 +235,7 @@ TEST(Guard, RefusesToBeOneWhereItSeesNoProcesses) {
 }
 
 TEST(Guard, RefusesToStartWithoutDescriptors) {
-  for (const rlim_t limit : {6, 8, 10, 12, 16}) {
+  for (rlim_t limit = 6; limit <= 16; ++limit) {
     Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "true"},
                     {.in_child = [limit] {
                       const rlimit files{limit, limit};
@@ -213,6 +276,22 @@ TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
   EXPECT_EQ(zombies(), 0);
   kill(init, SIGTERM);
   EXPECT_EQ(program.Wait(), 6);
+}
+
+// As when ctest kills a program whose time is over.
+TEST(Program, DoesNotOutliveItsTest) {
+  TempDir dir;
+  LifeLine life(dir / "life");
+  const pid_t test = fork();
+  if (test == 0) {
+    const Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "sh", "-c",
+                           "exec 9>" + life.path() + "; echo ready >&9; exec sleep 1000"});
+    pause();
+  }
+  ASSERT_TRUE(life.WaitFor("ready"));
+  kill(test, SIGKILL);
+  EXPECT_EQ(waitpid(test, nullptr, 0), test);
+  EXPECT_TRUE(life.WaitUntilCut());
 }
 
 TEST(Guard, IsAProcessForThoseWhoMayMakeNoCgroup) {
@@ -289,8 +368,7 @@ TEST_P(SupervisedAgain, ALaterRunDiesWithZkrToo) {
 }
 
 TEST_P(SupervisedAgain, ALaterRunHasADeadlineToo) {
-  auto program =
-      Runs("2", Shell(Counting("[ $n = 1 ] && exit; " + Holding(kTree)), "30s", "500ms"));
+  auto program = Runs("2", Shell(Counting("[ $n = 1 ] && exit; " + Holding(kTree)), "30s", "3s"));
   ASSERT_TRUE(life_.WaitFor("ready"));
   program->Signal(SIGSTOP);
   EXPECT_TRUE(life_.WaitUntilCut());
@@ -303,7 +381,7 @@ TEST_P(SupervisedAgain, RunsAgainAfterALoss) {
   auto program =
       Runs("2", Shell(Counting("[ $n = 2 ] && exit 6; trap 'rm " + doubt +
                                "; exit 0' TERM; touch " + doubt + "; while :; do sleep 0.01; done"),
-                      "10s", "2s"));
+                      "10s", "4s"));
   EXPECT_EQ(program->Wait(), 6);
   EXPECT_THAT(program->Err(), HasSubstr("the lock is in doubt"));
 }

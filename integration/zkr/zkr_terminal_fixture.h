@@ -111,7 +111,7 @@ inline constexpr char kCtrlBackslash[] = "\x1c";
 class OnATerminal : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "isolate" && !MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
+    if (const std::string why = WhyNoGuard(GetParam()); !why.empty()) GTEST_SKIP() << why;
     ASSERT_EQ(mkfifo(go_.c_str(), 0600), 0);
     ASSERT_TRUE(shell_.WaitFor("$> "));
   }

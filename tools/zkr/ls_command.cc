@@ -47,9 +47,11 @@ int Watch(const GlobalFlags& global, const std::string& path, Client& client,
     std::string view = View(global, path, *queue);
     if (view == last) continue;
     last = std::move(view);
-    if (!Print(last)) return kInternal;
+    const int error = Write(last);
+    if (error == EPIPE) break;
+    if (error != 0) return CannotPrint(error);
   }
-  return kDone;
+  return cancel.stop_requested() ? kDone : kSignalBase + SIGPIPE;
 }
 
 }  // namespace
@@ -62,7 +64,6 @@ int RunLs(const GlobalFlags& global, const LsFlags& flags) {
     const auto queue = ListContenders(**client, flags.path, {global.session_timeout});
     return queue.ok() ? Show(global, flags.path, *queue) : Refuse(queue.status());
   }
-  // SIGPIPE is blocked as well: a closed output is an error like any other.
   const BlockedSignals blocked;
   Interruption interruption;
   if (!interruption.status().ok()) return Refuse(interruption.status());

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -35,9 +34,10 @@ class Printer {
     std::string line = json_ ? LeaderJson(*leader) : LeaderText(*leader);
     if (line == last_) return;  // only the published value has changed
     last_ = std::move(line);
-    if (std::fputs(last_.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return;
-    if (errno == EPIPE) return End(kSignalBase + SIGPIPE, absl::OkStatus());
-    End(kInternal, absl::UnknownError(absl::StrCat("cannot print: ", std::strerror(errno))));
+    const int error = Write(last_);
+    if (error == EPIPE) return End(kSignalBase + SIGPIPE, absl::OkStatus());
+    if (error == 0) return;
+    End(kInternal, absl::UnknownError(absl::StrCat("cannot print: ", std::strerror(error))));
   }
 
   // Stopped when there is nothing more to print; what follows is only for then.
@@ -72,7 +72,6 @@ void WaitForEnd(const std::stop_token& interrupted, const std::stop_token& ended
 
 int RunObserve(const GlobalFlags& flags, const std::string& path) {
   if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
-  // SIGPIPE is blocked as well: a closed output is an error like any other.
   const BlockedSignals blocked;
   Interruption interruption;
   if (!interruption.status().ok()) return Refuse(interruption.status());

@@ -2,11 +2,13 @@
 
 #include "tools/zkr/result.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
@@ -43,10 +45,29 @@ void Complain(const absl::Status& status) {
   Complain("name a user who may: --digest-file FILE or ZKR_DIGEST_FILE, one user:password a line");
 }
 
+int Write(const std::string& text) {
+  // Not ignored: CMD would inherit that.
+  sigset_t pipe_signal, before;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  const int error = written ? 0 : errno;
+  const timespec at_once{};
+  if (error == EPIPE) sigtimedwait(&pipe_signal, nullptr, &at_once);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error;
+}
+
+int CannotPrint(int error) {
+  Complain(std::string("cannot print: ") + std::strerror(error));
+  return kInternal;
+}
+
 bool Print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return true;
-  Complain(std::string("cannot print: ") + std::strerror(errno));
-  return false;
+  const int error = Write(text);
+  if (error != 0) CannotPrint(error);
+  return error == 0;
 }
 
 int Refuse(const absl::Status& status) {

@@ -40,7 +40,11 @@ ExitCode ExitCodeFor(const absl::Status& status);
 void Complain(const std::string& message);
 void Complain(const absl::Status& status);
 
-// To stdout. False: it cannot be written, which has been told; the exit status is kInternal.
+// To stdout. 0, or errno if it cannot be written; a pipe that nothing reads is an error like any other (EPIPE).
+int Write(const std::string& text);
+// Complains of that; kInternal.
+int CannotPrint(int error);
+// Writes, or complains. False: it cannot be written, which has been told; the exit status is kInternal.
 bool Print(const std::string& text);
 
 // Complains, and returns the exit status of a command that waits for nothing but the network.

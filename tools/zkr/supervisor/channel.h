@@ -23,10 +23,11 @@ enum class MessageKind : std::int32_t {
   kAlive,  // value: CLOCK_BOOTTIME in ns; CMD may live until then without another kAlive
   kKill,   // end CMD's whole tree now
   // zkr to the runner
-  kSignal,  // value: the signal to send to CMD's process group
+  kSignal,  // value: a SentSignal, for CMD's process group
+  kPassOn,  // likewise, of a signal that zkr was sent: unless it reached CMD, too (Relay)
   kResume,  // value: 1 if CMD gets the terminal back; then SIGCONT to its process group
   // CMD's process to zkr, before the exec
-  kForked,  // `sender` is CMD's pid, and its process group
+  kForked,  // `sender` is CMD's pid, and its process group. passed: a pidfd of the runner
   // the runner to zkr
   kStarted,     // the exec succeeded
   kExecFailed,  // value: errno

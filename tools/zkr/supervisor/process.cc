@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -24,11 +25,17 @@ void DetachStandardStreams(std::initializer_list<int> streams) {
 }
 
 void OccupyStandardStreams() {
-  int fd = 0;
-  do {
-    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-  } while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd >= 0) close(fd);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest that is free is this one.
+    if (fcntl(fd, F_GETFD) < 0) {
+      open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    }
+  }
+}
+
+// glibc 2.36 declares pidfd_open without extern "C".
+base::UniqueFd OpenProcess(pid_t pid) {
+  return base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
 void AddToEnvironment(const std::string& variables) {

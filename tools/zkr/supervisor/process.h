@@ -3,6 +3,8 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_PROCESS_H_
 #define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_PROCESS_H_
 
+#include <sys/types.h>
+
 #include <initializer_list>
 #include <string>
 
@@ -23,8 +25,12 @@ Pipe ClosingPipe();
 void DetachStandardStreams(std::initializer_list<int> streams);
 
 // Opens /dev/null, close-on-exec, for each of stdin, stdout and stderr that is closed: the next
-// descriptor that we open would take its place. For the start of main().
+// descriptor that we open would take its place. Stdin cannot be read, nor the others be written, as if
+// they were closed still. For the start of main().
 void OccupyStandardStreams();
+
+// A pidfd, close-on-exec: readable once the process has ended.
+base::UniqueFd OpenProcess(pid_t pid);
 
 // Sets each NAME=VALUE of a text of the form "NAME=VALUE\0NAME=VALUE\0".
 void AddToEnvironment(const std::string& variables);

@@ -46,7 +46,11 @@ bool Runner::PrepareProcess() {
   if (Isolated()) prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
-  if (!child_signal_.valid()) return false;
+  own_signals_ = OpenSignalFd(AskingSignals());
+  if (!child_signal_.valid() || !own_signals_.valid()) {
+    setup_.to_zkr.Send({MessageKind::kExecFailed, errno});
+    return false;
+  }
   if (!setup_.ready.valid()) return true;
   const bool ok = MountOwnProc();
   if (ok && write(setup_.ready.get(), "1", 1) != 1) return false;
@@ -77,7 +81,9 @@ void Runner::ExecCommand(const base::UniqueFd& error_out) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
   if (setup_.foreground) setup_.terminal->SetForeground(getpid());
-  setup_.to_zkr.Send({MessageKind::kForked});
+  Message forked{MessageKind::kForked};
+  forked.passed = OpenProcess(getppid());
+  setup_.to_zkr.Send(forked);
   AddToEnvironment(setup_.environment);
   std::vector<char*> argv;
   for (const std::string& word : setup_.command->argv)
@@ -95,10 +101,13 @@ bool Runner::Loop() {
   while (ReapChildren() && AdvancePhase()) {
     pollfd fds[] = {{child_signal_.get(), POLLIN, 0},
                     {setup_.to_zkr.fd(), POLLIN, 0},
-                    {setup_.guard_lives.get(), POLLIN, 0}};
-    poll(fds, 3, MillisecondsToPhaseEnd());
+                    {setup_.guard_lives.get(), POLLIN, 0},
+                    {own_signals_.get(), POLLIN, 0}};
+    poll(fds, 4, MillisecondsToTimer());
     if (fds[0].revents != 0) NextSignal(child_signal_);
+    if (fds[3].revents != 0) relay_.OnOwn(NextSentSignal(own_signals_), BootNow());
     if (fds[1].revents != 0 && !HandleRequest()) return false;
+    PassOnSignals();
     if (fds[2].revents != 0) return true;
   }
   return true;
@@ -109,12 +118,20 @@ bool Runner::HandleRequest() {
   if (!request) return false;
   if (command_ == 0) return true;  // too late: its process group may be another one's by now
   if (request->kind == MessageKind::kSignal) {
-    kill(-command_, static_cast<int>(request->value));
+    kill(-command_, SentSignal::Unpacked(request->value).number);
+  } else if (request->kind == MessageKind::kPassOn) {
+    relay_.OnZkrs(SentSignal::Unpacked(request->value), BootNow());
   } else if (request->kind == MessageKind::kResume) {
     if (request->value != 0) setup_.terminal->SetForeground(command_);
     kill(-command_, SIGCONT);
   }
   return true;
+}
+
+void Runner::PassOnSignals() {
+  for (const int signal : relay_.TakeDue(BootNow())) {
+    if (command_ != 0) kill(-command_, signal);
+  }
 }
 
 bool Runner::ReapChildren() {
@@ -153,9 +170,10 @@ void Runner::TerminateLeftovers() {
   }
 }
 
-int Runner::MillisecondsToPhaseEnd() const {
-  if (phase_end_ == BootTime::InfiniteFuture()) return -1;
-  const auto left = absl::ToInt64Milliseconds(phase_end_ - BootNow()) + 1;
+int Runner::MillisecondsToTimer() const {
+  const BootTime next = std::min(phase_end_, relay_.next());
+  if (next == BootTime::InfiniteFuture()) return -1;
+  const auto left = absl::ToInt64Milliseconds(next - BootNow()) + 1;
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 

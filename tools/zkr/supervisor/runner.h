@@ -13,6 +13,7 @@
 #include "tools/zkr/supervisor/cgroup.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
+#include "tools/zkr/supervisor/relay.h"
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
 
@@ -61,12 +62,15 @@ class Runner {
   bool HandleRequest();  // false: zkr is gone
   bool ReapChildren();   // false: nothing is left to wait for
   void OnCommandStatus(int status);
+  void PassOnSignals();
   bool AdvancePhase();  // false: time is up for all that is left
   void TerminateLeftovers();
-  int MillisecondsToPhaseEnd() const;
+  int MillisecondsToTimer() const;
 
   Setup setup_;
   base::UniqueFd child_signal_;
+  base::UniqueFd own_signals_;  // signalfd: AskingSignals, which do nothing to the runner
+  Relay relay_;
   pid_t command_ = 0;  // 0 before CMD runs, and once it was reaped: its number is free again
   enum class Phase { kRunning, kFinishing, kTerminating };
   Phase phase_ = Phase::kRunning;

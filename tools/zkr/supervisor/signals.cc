@@ -51,6 +51,13 @@ sigset_t ForwardedSignals() {
   return set;
 }
 
+sigset_t AskingSignals() { return SignalSet({SIGTERM, SIGINT, SIGHUP, SIGQUIT}); }
+
+bool AsksToEnd(int signal) {
+  const sigset_t asking = AskingSignals();
+  return sigismember(&asking, signal) == 1;
+}
+
 sigset_t SignalSet(std::initializer_list<int> signals) {
   sigset_t set;
   sigemptyset(&set);
@@ -62,10 +69,11 @@ base::UniqueFd OpenSignalFd(const sigset_t& signals) {
   return base::UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-int NextSignal(const base::UniqueFd& signal_fd) {
+SentSignal NextSentSignal(const base::UniqueFd& signal_fd) {
   signalfd_siginfo info{};
   const ssize_t got = read(signal_fd.get(), &info, sizeof(info));
-  return got == static_cast<ssize_t>(sizeof(info)) ? static_cast<int>(info.ssi_signo) : 0;
+  if (got != static_cast<ssize_t>(sizeof(info))) return {};
+  return {static_cast<int>(info.ssi_signo), static_cast<pid_t>(info.ssi_pid)};
 }
 
 bool StopOwnJob(bool whole_group) {

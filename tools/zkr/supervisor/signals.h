@@ -4,7 +4,9 @@
 #define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SIGNALS_H_
 
 #include <signal.h>
+#include <sys/types.h>
 
+#include <cstdint>
 #include <initializer_list>
 
 #include "lib/base/unique_fd.h"
@@ -36,13 +38,30 @@ class BlockedSignals {
 // pipes and terminal (SIGCHLD, SIGPIPE, SIGTTIN, SIGTTOU).
 sigset_t ForwardedSignals();
 
+// Those of them that ask a program to end: SIGTERM, SIGINT, SIGHUP, SIGQUIT.
+sigset_t AskingSignals();
+bool AsksToEnd(int signal);
+
 sigset_t SignalSet(std::initializer_list<int> signals);
 
 // A non-blocking signalfd for `signals`. REQUIRES: they are blocked in every thread.
 base::UniqueFd OpenSignalFd(const sigset_t& signals);
 
+// A signal, and the process that sent it as the receiver numbers it; 0: of another PID namespace.
+struct SentSignal {
+  int number = 0;
+  pid_t sender = 0;
+
+  // For a Message.
+  static SentSignal Unpacked(std::int64_t value) {
+    return {static_cast<int>(value & 0xff), static_cast<pid_t>(value >> 8)};
+  }
+  std::int64_t Packed() const { return std::int64_t{sender} << 8 | number; }
+};
+
 // The next pending signal of a signalfd, 0 if there is none.
-int NextSignal(const base::UniqueFd& signal_fd);
+SentSignal NextSentSignal(const base::UniqueFd& signal_fd);
+inline int NextSignal(const base::UniqueFd& signal_fd) { return NextSentSignal(signal_fd).number; }
 
 // Stops this process, or its whole group as Ctrl-Z does, so that the shell sees a stopped job.
 // Returns when it was continued, with that SIGCONT consumed: passed on twice, it could undo the

@@ -75,7 +75,7 @@ Outcome RunUnderAHold(Supervisor& supervisor, int runs, absl::Duration remaining
   const WhileHeld held = {.environment = {"ZKR_TEST=a b=c", "ZKR_EMPTY="},
                           .lost = lost.get_token(),
                           .hold = DoubtfulHold(remaining, file + ".doubt"),
-                          .margin = std::min(remaining / 10, absl::Milliseconds(200))};
+                          .margin = std::min(remaining / 10, absl::Seconds(1))};
   Outcome outcome = supervisor.Run(held);
   while (--runs > 0 && supervisor.CanRunAgain()) outcome = supervisor.Run(held);
   return outcome;

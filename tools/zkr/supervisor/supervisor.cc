@@ -18,6 +18,7 @@
 
 #include "tools/zkr/supervisor/guard.h"
 #include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/relay.h"
 
 namespace zkrecipes::zkr {
 namespace {
@@ -32,10 +33,6 @@ constexpr absl::Duration kPatience = absl::Seconds(5);
 int MillisecondsTo(BootTime when) {
   const absl::Duration left = std::clamp(when - BootNow(), absl::ZeroDuration(), absl::Minutes(1));
   return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
-}
-
-bool AsksToEnd(int signal) {
-  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
 }  // namespace
@@ -137,8 +134,9 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
                   {child_signal_.get(), POLLIN, 0}};
   poll(fds, 5, MillisecondsToNextTimer());
   LookAfterGuard();
-  if (fds[0].revents != 0) HandleRunner(loss);
+  // First: what reached the whole tree may be what ended CMD.
   if (fds[2].revents != 0) HandleSignals();
+  if (fds[0].revents != 0) HandleRunner(loss);
   if (fds[3].revents != 0) {
     loss.Take();
     now_.ending.Lose(BootNow());
@@ -221,22 +219,23 @@ void Supervisor::HearRunnerOut(const LossWatch& loss) {
     poll(fds, 2, MillisecondsTo(now_.complain_at));
     LookAfterGuard();
     if (fds[0].revents == 0) continue;
-    const auto message = runner_.Receive();
+    auto message = runner_.Receive();
     if (!message) runner_.Close();
     if (message && message->kind != MessageKind::kStopped) OnRunnersWord(*message, loss);
   }
 }
 
 void Supervisor::HandleRunner(const LossWatch& loss) {
-  const auto message = runner_.Receive();
+  auto message = runner_.Receive();
   if (!message) return runner_.Close();
   OnRunnersWord(*message, loss);
 }
 
-void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
+void Supervisor::OnRunnersWord(Message& message, const LossWatch& loss) {
   switch (message.kind) {
     case MessageKind::kForked:
       now_.command_group = message.sender;
+      now_.runner_end = std::move(message.passed);
       return;
     case MessageKind::kStarted:
       now_.runner = message.sender;
@@ -253,21 +252,32 @@ void Supervisor::OnRunnersWord(const Message& message, const LossWatch& loss) {
 }
 
 void Supervisor::HandleSignals() {
-  while (const int signal = NextSignal(signal_fd_)) {
+  for (SentSignal sent; (sent = NextSentSignal(signal_fd_)).number != 0;) {
+    const int signal = sent.number;
     if (now_.phase == Phase::kEnding) {
       if (!AsksToEnd(signal)) continue;
-      now_.outcome.later = signal;
-      KillTree();
+      if (JustEndedBy(signal)) {
+        now_.outcome.signal = signal;
+      } else {
+        now_.outcome.later = signal;
+        KillTree();
+      }
     } else if (signal == SIGCONT) {
       Resume(MayHaveTerminal());
     } else {
       now_.forwarded.insert(signal);
-      SendSignal(signal);
+      const MessageKind how = AsksToEnd(signal) ? MessageKind::kPassOn : MessageKind::kSignal;
+      runner_.TrySend({how, sent.Packed()});
     }
     if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
       now_.outcome.asked_to_end = true;
     }
   }
+}
+
+bool Supervisor::JustEndedBy(int signal) const {
+  return now_.outcome.end == Outcome::End::kKilled && now_.outcome.code == signal &&
+         BootNow() < now_.ended_at + Relay::kTogether;
 }
 
 void Supervisor::OnStopped(int signal) {
@@ -294,6 +304,7 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   now_.outcome.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
   now_.outcome.lost = now_.given_up_at <= ended.sent || loss.WasLostBefore(ended.sent);
   now_.phase = Phase::kEnding;
+  now_.ended_at = ended.sent;
   // Many runtimes exit with such a status when a signal ends them, as shells do for their children.
   const int signal = killed ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
   const bool forwarded = now_.forwarded.count(signal) > 0;
@@ -339,6 +350,11 @@ void Supervisor::EndGuard() {
   for (LookAfterGuard(); guard_pid_ > 0; LookAfterGuard()) {
     pollfd child{child_signal_.get(), POLLIN, 0};
     poll(&child, 1, MillisecondsTo(now_.complain_at));
+  }
+  // A guard that was killed did not wait for the runner, whose channel ends before its PID namespace.
+  for (pollfd runner{now_.runner_end.get(), POLLIN, 0};
+       runner.fd >= 0 && poll(&runner, 1, MillisecondsTo(now_.complain_at)) <= 0;) {
+    LookAfterGuard();
   }
   // Left only if guard and runner were killed. This process's other children are not CMD's.
   for (; !cgroup_.Empty(); poll(nullptr, 0, 1)) cgroup_.Kill();

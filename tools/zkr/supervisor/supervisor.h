@@ -100,13 +100,16 @@ class Supervisor {
   bool HandleGuard(const LossWatch& loss);  // as Step
   void HandleRunner(const LossWatch& loss);
   void HearRunnerOut(const LossWatch& loss);
-  void OnRunnersWord(const Message& message, const LossWatch& loss);
+  void OnRunnersWord(Message& message, const LossWatch& loss);
   void HandleSignals();
+  bool JustEndedBy(int signal) const;  // CMD, by a signal that zkr was sent together with it
   void GiveUp(const char* why);
   void OnStopped(int signal);
   void OnEnded(const Message& ended, const LossWatch& loss);
   void OnNotRun(int error);
-  void SendSignal(int signal) { runner_.TrySend({MessageKind::kSignal, signal}); }
+  void SendSignal(int signal) {
+    runner_.TrySend({MessageKind::kSignal, SentSignal{signal}.Packed()});
+  }
   void Resume(bool foreground);
   bool MayHaveTerminal() const;
   bool TakeTerminalBack();
@@ -128,8 +131,11 @@ class Supervisor {
     Outcome outcome = {};
     pid_t command_group = 0;  // this and the next as zkr's PID namespace numbers them
     pid_t runner = 0;         // 0: not known
+    base::UniqueFd runner_end =
+        {};  // pidfd: readable once it is dead, with a PID namespace of its own
     std::set<int> forwarded = {};
-    bool tree_killed = false;  // the guard has been told
+    bool tree_killed = false;      // the guard has been told
+    base::BootTime ended_at = {};  // CMD
     Ending ending = {};
     base::BootTime given_up_at = base::BootTime::InfiniteFuture();
     base::BootTime complain_at = base::BootTime::InfiniteFuture();  // of a tree that does not die

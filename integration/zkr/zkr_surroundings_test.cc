@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// zkr where no person sits: under cron and nohup, with closed streams, in a pipeline that has ended.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+#include "integration/zkr/zkr_fixture.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Program;
+using Words = std::vector<std::string>;
+
+// Its stdout is a pipe that nothing reads any more.
+void GiveItAClosedPipe() {
+  int ends[2];
+  if (pipe(ends) != 0) _exit(99);
+  dup2(ends[1], STDOUT_FILENO);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+class ZkrSurroundingsTest : public ZkrTest {
+ protected:
+  // As a child of something that did `in_child` first.
+  std::unique_ptr<Program> StartAs(const std::function<void()>& in_child, const Words& arguments) {
+    return std::make_unique<Program>(
+        testing::Joined({{ZKRECIPES_BIN_DIR "/zkr"}, arguments}),
+        testing::ProgramOptions{.environment = {{"ZKR_SERVERS", servers()}}, .in_child = in_child});
+  }
+  // Every command that prints something by itself.
+  std::vector<Words> CommandsThatPrint(const std::string& sequencer) const {
+    return {{"ls", node_path()},
+            {"ls", node_path(), "--json"},
+            {"check", sequencer},
+            {"man"},
+            {"completion", "bash"}};
+  }
+};
+
+TEST_F(ZkrSurroundingsTest, AnOutputThatNothingReadsIsToldAndIs71) {
+  const Lease held = Acquired(other());
+  std::vector<Words> commands = CommandsThatPrint(held.sequencer().ToString());
+  commands.push_back({"lock", node_path() + "-hold", "--hold"});
+  for (const Words& command : commands) {
+    auto zkr = StartAs(GiveItAClosedPipe, command);
+    EXPECT_EQ(zkr->Wait(), 71) << command[0];
+    EXPECT_EQ(zkr->Err(), "zkr: cannot print: Broken pipe\n") << command[0];
+  }
+}
+
+TEST_F(ZkrSurroundingsTest, SoIsAClosedOutput) {
+  const Lease held = Acquired(other());
+  std::vector<Words> commands = CommandsThatPrint(held.sequencer().ToString());
+  commands.push_back({"lock", node_path() + "-hold", "--hold"});
+  commands.push_back({"observe", node_path()});
+  for (const Words& command : commands) {
+    auto zkr = StartAs([] { close(STDOUT_FILENO); }, command);
+    EXPECT_EQ(zkr->Wait(), 71) << command[0];
+    EXPECT_EQ(zkr->Err(), "zkr: cannot print: Bad file descriptor\n") << command[0];
+  }
+}
+
+TEST_F(ZkrSurroundingsTest, AViewThatNothingReadsEndsInSilence) {
+  for (const Words& command : std::vector<Words>{{"observe", node_path()},
+                                                 {"observe", node_path(), "--json"},
+                                                 {"ls", node_path(), "--watch"}}) {
+    auto zkr = StartAs(GiveItAClosedPipe, command);
+    EXPECT_EQ(zkr->Wait(), 128 + SIGPIPE) << command[0];
+    EXPECT_THAT(zkr->Err(), IsEmpty()) << command[0];
+  }
+}
+
+TEST_F(ZkrSurroundingsTest, BreakPrintsNothingThatCouldFail) {
+  const Lease held = Acquired(other());
+  auto zkr = StartAs(GiveItAClosedPipe, {"break", node_path(), "--token", held.token().ToString()});
+  EXPECT_EQ(zkr->Wait(), 0);
+  EXPECT_THAT(zkr->Err(), HasSubstr("deleted the contender"));
+}
+
+// A pipe that CMD finds closed is CMD's affair: it dies of SIGPIPE, as it would without zkr.
+TEST_F(ZkrSurroundingsTest, TheCommandHasTheSignalsOfPipesThatItWouldHaveWithoutZkr) {
+  for (const Words& start : std::vector<Words>{{"lock"}, {"elect", "--candidate", "a", "--once"}}) {
+    auto zkr = StartAs(GiveItAClosedPipe,
+                       testing::Joined({start, {node_path(), "--", "sh", "-c", "echo text"}}));
+    EXPECT_EQ(zkr->Wait() % 1000 % 128, SIGPIPE) << zkr->Err();
+  }
+}
+
+TEST_F(ZkrSurroundingsTest, WithoutStandardStreamsTheCommandHasNoneEither) {
+  const std::string script =
+      "for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && touch " + (dir_ / "fd") + "$i; done; exit 6";
+  const auto close_all = [] {
+    for (const int fd : {0, 1, 2}) close(fd);
+  };
+  for (const Words& start : std::vector<Words>{{"lock"}, {"elect", "--candidate", "a", "--once"}}) {
+    auto zkr =
+        StartAs(close_all, testing::Joined({start, {node_path(), "--", "sh", "-c", script}}));
+    EXPECT_EQ(zkr->Wait(), 6);
+    for (const char* fd : {"0", "1", "2"}) {
+      EXPECT_NE(access((dir_ / "fd" + fd).c_str(), F_OK), 0) << fd;
+    }
+  }
+}
+
+TEST_F(ZkrSurroundingsTest, HoldWithAClosedInputEndsAsWithOneThatIsAtItsEnd) {
+  auto zkr = StartAs([] { close(STDIN_FILENO); }, {"lock", node_path(), "--hold"});
+  EXPECT_EQ(zkr->Wait(), 0) << zkr->Err();
+  EXPECT_THAT(zkr->Out(), HasSubstr("zkr1:exclusive:"));
+}
+
+// cron: nothing in the environment, no terminal, an empty stdin, all output into a mail.
+TEST_F(ZkrSurroundingsTest, UnderCronOnlyTheCommandSpeaks) {
+  Program zkr({"env", "-i", "PATH=/usr/bin:/bin", "HOME=/", "SHELL=/bin/sh", "/bin/sh", "-c",
+               "umask 022; " ZKRECIPES_BIN_DIR "/zkr --servers " + servers() + " lock " +
+                   node_path() + " -- sh -c 'cat; echo done; exit 3'"},
+              {.in_child = [] { dup2(STDOUT_FILENO, STDERR_FILENO); }});
+  EXPECT_EQ(zkr.Wait(), 3);
+  EXPECT_EQ(zkr.Out(), "done\n");
+}
+
+TEST_F(ZkrSurroundingsTest, UnderNohupAHangUpEndsNeitherZkrNorTheCommand) {
+  const auto nohup = [] { signal(SIGHUP, SIG_IGN); };
+  std::optional<Lease> held = Acquired(other());
+  auto zkr = StartAs(
+      nohup, {"lock", node_path(), "--", "sh", "-c",
+              Holding("grep SigIgn /proc/$$/status; echo up >&9; " + UntilGo() + "exit 5")});
+  ASSERT_TRUE(AwaitQueue(2));
+  zkr->Signal(SIGHUP);  // while it waits for the lock
+  held.reset();
+  ASSERT_TRUE(life_.WaitFor("up"));
+  zkr->Signal(SIGHUP);  // while CMD runs
+  Go();
+  EXPECT_EQ(zkr->Wait(), 5);
+  EXPECT_THAT(zkr->Out(), HasSubstr("1\n"));  // the lowest bit of the mask
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/supervisor/relay.h"
+
+#include <signal.h>
+
+#include "gmock/gmock.h"
+
+namespace zkrecipes::zkr {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class RelayTest : public ::testing::Test {
+ protected:
+  std::vector<int> DueAfter(absl::Duration time) { return relay_.TakeDue(now_ = now_ + time); }
+
+  Relay relay_;
+  base::BootTime now_ = base::BootTime::SinceBoot(absl::Hours(1));
+  const SentSignal term_{SIGTERM, 4711};
+};
+
+TEST_F(RelayTest, PassesOnWhatOnlyZkrGotAfterAMoment) {
+  relay_.OnZkrs(term_, now_);
+  EXPECT_EQ(relay_.next(), now_ + Relay::kTogether);
+  EXPECT_THAT(DueAfter(Relay::kTogether / 2), IsEmpty());
+  EXPECT_THAT(DueAfter(Relay::kTogether / 2), ElementsAre(SIGTERM));
+  EXPECT_EQ(relay_.next(), base::BootTime::InfiniteFuture());
+}
+
+TEST_F(RelayTest, KeepsWhatReachedTheWholeTreeInEitherOrder) {
+  relay_.OnZkrs(term_, now_);
+  relay_.OnOwn(term_, now_ + Relay::kTogether / 2);
+  EXPECT_THAT(DueAfter(Relay::kTogether), IsEmpty());
+  relay_.OnOwn(term_, now_);
+  relay_.OnZkrs(term_, now_ + absl::Seconds(1));
+  EXPECT_THAT(DueAfter(absl::Minutes(1)), IsEmpty());
+}
+
+TEST_F(RelayTest, EachCopyStandsForOne) {
+  relay_.OnOwn(term_, now_);
+  relay_.OnZkrs(term_, now_);
+  relay_.OnZkrs(term_, now_);
+  EXPECT_THAT(DueAfter(Relay::kTogether), ElementsAre(SIGTERM));
+}
+
+TEST_F(RelayTest, TellsSignalsAndSendersApart) {
+  relay_.OnOwn({SIGHUP, term_.sender}, now_);
+  relay_.OnOwn({SIGTERM, term_.sender + 1}, now_);
+  relay_.OnZkrs(term_, now_);
+  EXPECT_THAT(DueAfter(Relay::kTogether), ElementsAre(SIGTERM));
+}
+
+TEST_F(RelayTest, ForgetsWhatTheRunnerAloneGot) {
+  relay_.OnOwn(term_, now_);
+  relay_.OnZkrs(term_, now_ = now_ + Relay::kRemembered);
+  EXPECT_THAT(DueAfter(Relay::kTogether), ElementsAre(SIGTERM));
+}
+
+TEST_F(RelayTest, TakesASenderOfAnotherNamespaceForAny) {
+  relay_.OnZkrs(term_, now_);
+  relay_.OnOwn({SIGTERM, 0}, now_);
+  EXPECT_THAT(DueAfter(Relay::kTogether), IsEmpty());
+}
+
+TEST(SentSignal, IsTheSameAfterPacking) {
+  const SentSignal unpacked = SentSignal::Unpacked(SentSignal{64, 4194304}.Packed());
+  EXPECT_EQ(unpacked.number, 64);
+  EXPECT_EQ(unpacked.sender, 4194304);
+}
+
+}  // namespace
+}  // namespace zkrecipes::zkr
