@@ -18,65 +18,65 @@ namespace zkrecipes::zkr {
 
 // From a server's own words: srvr, and conf where the server is open to it.
 struct ServerWords {
-  std::optional<std::string> version;
-  std::optional<std::string> mode;  // "leader", "follower", "observer", "standalone", "read-only"
-  std::optional<absl::Duration> tick;
-  std::optional<int> init_limit;  // in ticks
-  std::optional<int> sync_limit;  // in ticks
+  std::optional<std::string> version = {};
+  std::optional<std::string> mode = {};  // "leader", "follower", "observer", "standalone", "read-only"
+  std::optional<absl::Duration> tick = {};
+  std::optional<int> init_limit = {};  // in ticks
+  std::optional<int> sync_limit = {};  // in ticks
 };
 
 // The session timeouts that a server grants.
 struct Grants {
-  absl::Duration asked;    // for the timeout that was asked for
-  absl::Duration least;    // for 1 ms
-  absl::Duration longest;  // for the longest that can be asked
+  absl::Duration asked = {};    // for the timeout that was asked for
+  absl::Duration least = {};    // for 1 ms
+  absl::Duration longest = {};  // for the longest that can be asked
   friend bool operator==(const Grants&, const Grants&) = default;
 };
 
 struct ServerFacts {
-  std::string name;           // as in the list of servers
-  std::string address;        // numeric; empty if the name has none
+  std::string name = {};           // as in the list of servers
+  std::string address = {};        // numeric; empty if the name has none
   bool reachable = false;     // something listens there, and answers
   bool conf_refused = false;  // not in its 4lw.commands.whitelist
-  ServerWords words;
-  std::optional<Grants> grants;  // nullopt: it grants no session
-  std::string trouble;           // why it is not reachable, or grants none
+  ServerWords words = {};
+  std::optional<Grants> grants = {};  // nullopt: it grants no session
+  std::string trouble = {};           // why it is not reachable, or grants none; in our own words
 };
 
 // One child of the path, or the path's own node.
 struct NodeFacts {
-  std::string name;
+  std::string name = {};
   // nullopt: this client may not read it.
-  std::optional<zk::Stat> stat;
-  std::optional<std::vector<zk::AclEntry>> acl;
-  std::string data;
+  std::optional<zk::Stat> stat = {};
+  std::optional<std::vector<zk::AclEntry>> acl = {};
+  std::string data = {};
 };
 
 struct PathFacts {
-  std::string path;
+  std::string path = {};
   bool is_namespace = false;  // the root of the namespace: what is below it is not looked at
   bool exists = false;
   bool listed = false;             // false: this client may not list its children
-  NodeFacts node;                  // its own
-  std::vector<NodeFacts> queue;    // contenders, in no order; at most kMostRead are read
-  std::vector<std::string> others; // names of the other children
+  NodeFacts node = {};                  // its own
+  std::vector<NodeFacts> queue = {};    // contenders, in no order; at most kMostRead are read
+  std::vector<std::string> others = {};  // names of the other children
   int unread = 0;                  // contenders beyond that
 };
 constexpr int kMostRead = 2000;
 
 // A process of this machine, which an owner's host and pid may name.
 struct ThisMachine {
-  std::string host;
-  std::vector<std::int64_t> pids;  // sorted; empty: not known
+  std::string host = {};
+  std::vector<std::int64_t> pids = {};  // sorted; empty: not known
 };
 
 struct Facts {
-  absl::Duration asked;  // --session-timeout
-  std::string dialect;   // --dialect
-  std::vector<std::string> users;  // as whom this client has given credentials for the digest scheme
-  std::vector<ServerFacts> servers;
-  std::vector<PathFacts> paths;  // none, the namespace's root, or PATH
-  ThisMachine machine;
+  absl::Duration asked = {};  // --session-timeout
+  std::string dialect = {};   // --dialect
+  std::vector<std::string> users = {};  // as whom this client has given credentials for the digest scheme
+  std::vector<ServerFacts> servers = {};
+  std::vector<PathFacts> paths = {};  // none, the namespace's root, or PATH
+  ThisMachine machine = {};
 };
 
 }  // namespace zkrecipes::zkr

@@ -16,10 +16,10 @@ struct Finding {
   // A note is worth knowing, and true of healthy ensembles too: it needs no hand.
   enum class Kind { kFinding, kNote };
   Kind kind = Kind::kFinding;
-  std::string what;   // a word for programs: "server-unreachable"
-  std::string about;  // the server, path or node
-  std::string why;    // a sentence, without its end
-  std::string todo;   // what to do about it; empty for some notes
+  std::string what = {};   // a word for programs: "server-unreachable"
+  std::string about = {};  // the server, path or node
+  std::string why = {};    // a sentence, without its end
+  std::string todo = {};   // what to do about it; empty for some notes
 };
 using Findings = std::vector<Finding>;
 

@@ -22,11 +22,11 @@ Finding OfServer(const ServerFacts& server, const std::string& serving) {
   const std::string about = Printable(server.name);
   if (!server.reachable) {
     return {kFinding, "server-unreachable", about,
-            absl::StrCat("does not answer: ", Printable(server.trouble)),
+            absl::StrCat("does not answer: ", server.trouble),
             absl::StrCat("start it, or take it off the list; ", serving)};
   }
   return {kFinding, "server-refuses-sessions", about,
-          absl::StrCat("answers, but grants no session: ", Printable(server.trouble)),
+          absl::StrCat("answers, but grants no session: ", server.trouble),
           absl::StrCat("look into its log, and at its connections to the other servers; ", serving)};
 }
 

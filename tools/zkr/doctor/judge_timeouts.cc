@@ -47,6 +47,7 @@ void JudgeTick(const Timeouts& t, Findings& found) {
 
 void JudgeSilence(const Timeouts& t, Findings& found) {
   const absl::Duration granted = t.grants->asked;
+  if (t.alone) return;
   if (!t.silence) {
     found.push_back({kNote, "sync-limit-unknown", kAbout,
                      "whether it outlasts syncLimit is not known: no server is open to \"conf\"",

@@ -100,7 +100,9 @@ void Begin(session::Session& session, const std::string& path, const SharedLook&
 absl::StatusOr<PathFacts> LookAt(Client& client, const std::string& server_path,
                                  const PathFacts& asked, const WaitOptions& wait) {
   const auto ask = [&](Done done) {
-    auto look = std::make_shared<Look>(Look{.facts = asked, .done = std::move(done)});
+    auto look = std::make_shared<Look>();
+    look->facts = asked;
+    look->done = std::move(done);
     return [server_path, look](session::Session& session) { Begin(session, server_path, look); };
   };
   return internal::AskUntilAnswered<PathFacts>(*internal::ClientAccess::Core(client),

@@ -104,7 +104,7 @@ std::string ReasonOf(const absl::Status& status) {
 void Probe(ServerFacts& server, absl::Duration asked) {
   const auto srvr = testing::FourLetterWord(server.address, "srvr", kPatience);
   if (absl::IsDeadlineExceeded(srvr.status())) {  // silent: nothing else would be answered
-    server.trouble = "no answer";
+    server.trouble = absl::StrCat("nothing comes within ", absl::FormatDuration(kPatience));
     return;
   }
   const auto grants = GrantsOf(server.address, asked);

@@ -78,18 +78,16 @@ std::string TickText(const Timeouts& t) {
 
 std::string SessionText(const Facts& facts) {
   const Timeouts t = TimeoutsIn(facts);
-  std::string granted = "granted unknown";
-  std::string lease;
-  if (t.grants) {
-    const LeaseLeft left = LeaseLeftOf(t.grants->asked);
-    granted = absl::StrCat(Short(t.grants->asked), " granted");
-    lease = absl::StrCat("; a lease has ", Short(left.least), " to ", Short(left.most), " left");
-  }
-  const std::string sync =
-      t.silence ? absl::StrCat("syncLimit ", *t.sync_limit, " ticks = ", Short(*t.silence))
-                : "syncLimit unknown";
-  return Paragraph("session", absl::StrCat(Short(t.asked), " asked for, ", granted, "; ",
-                                           TickText(t), "; ", sync, lease));
+  const auto granted = t.grants ? std::optional(t.grants->asked) : std::nullopt;
+  std::string sync = t.alone ? "no syncLimit: one server alone" : "syncLimit unknown";
+  if (t.silence) sync = absl::StrCat("syncLimit ", *t.sync_limit, " ticks = ", Short(*t.silence));
+  const std::string text =
+      Paragraph("session", absl::StrCat("timeout ", Known(granted), ", ", Short(t.asked),
+                                        " was asked for; ", TickText(t), "; ", sync));
+  if (!granted) return text;
+  const LeaseLeft left = LeaseLeftOf(*granted);
+  return text + Paragraph("", absl::StrCat("a lease lasts ", Short(left.least), " to ",
+                                           Short(left.most), " without answers"));
 }
 
 std::string AclText(const NodeFacts& node) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int32_t kCloseSession = -11;
 // A longer tick, or more of them, is no setting but noise.
-constexpr int kMost = 1 << 30;
+constexpr int kHighest = 1 << 30;
 
 // What follows `key` on its line.
 std::optional<std::string> ValueOf(absl::string_view answer, absl::string_view key) {
@@ -30,7 +30,7 @@ std::optional<std::string> ValueOf(absl::string_view answer, absl::string_view k
 std::optional<int> NumberOf(absl::string_view answer, absl::string_view key) {
   int number = 0;
   const auto text = ValueOf(answer, key);
-  if (!text || !absl::SimpleAtoi(*text, &number) || number <= 0 || number > kMost) {
+  if (!text || !absl::SimpleAtoi(*text, &number) || number <= 0 || number > kHighest) {
     return std::nullopt;
   }
   return number;
