@@ -3,7 +3,6 @@
 // `zkr doctor`: a mess is planted, one thing at a time, and found.
 
 #include <csignal>
-#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -17,13 +16,11 @@ namespace zkrecipes::integration {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 
 constexpr char kGuid[] = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
 // Of a session of 10 s, which is what zkr asks for, on any ensemble of these tests.
@@ -42,7 +39,8 @@ class ZkrDoctorTest : public ZkrTest {
     return Start(testing::Joined({{"doctor", "--json"}, arguments}));
   }
   static Report ReportOf(std::unique_ptr<Zkr> zkr) {
-    Report report{.status = zkr->Wait()};
+    Report report;
+    report.status = zkr->Wait();
     report.all = json::parse(zkr->Out(), nullptr, /*allow_exceptions=*/false);
     EXPECT_TRUE(report.all.is_object()) << zkr->Out() << zkr->Err();
     if (!report.all.is_object()) return report;
@@ -115,9 +113,11 @@ TEST_F(ZkrDoctorTest, NeedsNoPath) {
 // The counter is not in any answer: it is derived from a Stat.
 TEST_F(ZkrDoctorTest, CountsTheNumbersThatWereUsed) {
   for (int i = 0; i < 5; ++i) {
-    const auto made = session_->Do(zk::Create{Child("n-"), "", zk::CreateMode::kEphemeralSequential});
+    const auto made =
+        session_->Do(zk::Create{Child("n-"), "", zk::CreateMode::kEphemeralSequential});
     EXPECT_THAT(made.path, ::testing::EndsWith(absl::StrCat("n-000000000", i)));
-    if (i < 3) EXPECT_EQ(session_->Do(zk::Delete{made.path}).code, zk::Code::kOk);
+    if (i >= 3) continue;
+    EXPECT_EQ(session_->Do(zk::Delete{made.path}).code, zk::Code::kOk);
   }
   EXPECT_EQ(ExamineQueue().all["path"]["numbers_used"], 5);
 }
@@ -197,8 +197,7 @@ TEST_F(ZkrDoctorTest, IsContentWithAClosedPathOfItsUsers) {
   std::ofstream(dir_ / "users") << "me:secret\n";
   const Report report = Examine({path, "--digest-file", dir_ / "users"});
   EXPECT_EQ(report.status, 0) << report.all;
-  EXPECT_THAT(report.all["path"]["acl"][0].get<std::string>(),
-              MatchesRegex("digest:me:.+= cdrwa"));
+  EXPECT_THAT(report.all["path"]["acl"][0].get<std::string>(), MatchesRegex("digest:me:.+= cdrwa"));
   EXPECT_EQ(Examine({path}).status, 77);
 }
 
@@ -264,8 +263,8 @@ TEST_F(ZkrDoctorTest, InfersTheTickWhereConfIsClosedAndFindsServersOfTwoEnsemble
 // What doctor opens to ask, it closes.
 TEST_F(ZkrDoctorTest, LeavesNoSessionBehind) {
   const auto sessions = [this] {
-    return ParseMonitor(ensemble().FourLetterWord(Leader(), "mntr").value_or(""))
-        ["zk_global_sessions"];
+    return ParseMonitor(
+        ensemble().FourLetterWord(Leader(), "mntr").value_or(""))["zk_global_sessions"];
   };
   const std::string before = sessions();
   EXPECT_EQ(Examine({node_path()}).status, 0);

@@ -38,10 +38,14 @@ struct Operation {
 };
 // All that c_requests.cc sends.
 constexpr Operation kOperations[] = {
-    {2, "delete", Form::kNothing},         {3, "exists", Form::kStat},
-    {4, "getData", Form::kDataAndStat},    {5, "setData", Form::kStat},
-    {6, "getACL", Form::kAclAndStat},      {8, "getChildren", Form::kNames},
-    {15, "create2", Form::kPathAndStat},   {18, "removeWatches", Form::kNothing},
+    {2, "delete", Form::kNothing},
+    {3, "exists", Form::kStat},
+    {4, "getData", Form::kDataAndStat},
+    {5, "setData", Form::kStat},
+    {6, "getACL", Form::kAclAndStat},
+    {8, "getChildren", Form::kNames},
+    {15, "create2", Form::kPathAndStat},
+    {18, "removeWatches", Form::kNothing},
     {19, "createContainer", Form::kPathAndStat},
 };
 

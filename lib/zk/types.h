@@ -111,9 +111,8 @@ struct RemoveWatches {
   friend bool operator==(const RemoveWatches&, const RemoveWatches&) = default;
 };
 
-using Request =
-    std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, WatchExists, RemoveWatches,
-                 GetAcl>;
+using Request = std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, WatchExists,
+                             RemoveWatches, GetAcl>;
 
 // "create", "delete", ... as error messages call it.
 const char* OperationName(const Request& request);

@@ -291,9 +291,8 @@ TEST_F(ModelAclTest, ShowsAnAclOnlyToThoseWhoMayReadAndHashesOnlyToThoseWhoMayAd
               ElementsAre(zk::AclEntry{31, "digest", DigestId("a:b")}));
   ASSERT_TRUE(model_.OperatorSetsAcl("/own", {{8, "digest", "c:hash"}, {1, "world", "anyone"}}));
   client_.Settle();
-  EXPECT_THAT(
-      client_.Call(zk::GetAcl{"/own"}).acl,
-      ElementsAre(zk::AclEntry{8, "digest", "c:x"}, zk::AclEntry{1, "world", "anyone"}));
+  EXPECT_THAT(client_.Call(zk::GetAcl{"/own"}).acl,
+              ElementsAre(zk::AclEntry{8, "digest", "c:x"}, zk::AclEntry{1, "world", "anyone"}));
 }
 
 TEST_F(ModelAclTest, ANodesDeletionIsItsParentsToAllow) {

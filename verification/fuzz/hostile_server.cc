@@ -92,7 +92,8 @@ std::string HostileServer::AnswerTo(int32_t xid, int32_t type, const std::string
       return wire::Reply(xid, wire::Names(names));
     }
     case wire::kGetAcl:
-      return wire::Reply(xid, wire::Acl({{31, "world", "anyone"}, {1, "digest", "a:x"}}) + wire::Stat());
+      return wire::Reply(xid,
+                         wire::Acl({{31, "world", "anyone"}, {1, "digest", "a:x"}}) + wire::Stat());
     default:
       return wire::Reply(xid);
   }

@@ -52,9 +52,9 @@ std::string PermissionNames(std::int32_t permissions) {
 
 std::string EntryText(const zk::AclEntry& entry) {
   std::string letters;
-  for (const auto& [bit, letter] : {std::pair{kMayCreate, 'c'}, std::pair{kMayDelete, 'd'},
-                                    std::pair{kMayRead, 'r'}, std::pair{kMayWrite, 'w'},
-                                    std::pair{16, 'a'}}) {
+  for (const auto& [bit, letter] :
+       {std::pair{kMayCreate, 'c'}, std::pair{kMayDelete, 'd'}, std::pair{kMayRead, 'r'},
+        std::pair{kMayWrite, 'w'}, std::pair{16, 'a'}}) {
     if ((entry.permissions & bit) != 0) letters.push_back(letter);
   }
   return absl::StrCat(Printable(entry.scheme), ":", Printable(entry.id), " ",

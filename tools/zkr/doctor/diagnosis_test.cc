@@ -75,9 +75,7 @@ TEST(JudgeServers, FindsWhatIsWrongWithServers) {
              dead(f.servers[1]);
            },
            {"!server-unreachable zk2:2181"}},
-          {"one listed twice",
-           [](Facts& f) { f.servers.push_back(f.servers[1]); },
-           {}},
+          {"one listed twice", [](Facts& f) { f.servers.push_back(f.servers[1]); }, {}},
           {"another tick",
            [](Facts& f) {
              f.servers[0].words.tick = absl::Seconds(3);
@@ -136,7 +134,9 @@ TEST(JudgeTimeouts, FindsWhatIsWrongWithTheTimeout) {
              for (ServerFacts& s : f.servers) s.words.sync_limit = 2;
            },
            {}},
-          {"just the limit", [](Facts& f) { AskFor(f, absl::Seconds(10), absl::Seconds(10)); }, {silent}},
+          {"just the limit",
+           [](Facts& f) { AskFor(f, absl::Seconds(10), absl::Seconds(10)); },
+           {silent}},
           {"below the limit",
            [](Facts& f) { AskFor(f, absl::Seconds(9), absl::Seconds(9)); },
            {"!timeout-below-sync-limit session timeout"}},
@@ -154,10 +154,12 @@ TEST(JudgeTimeouts, FindsWhatIsWrongWithTheTimeout) {
              for (ServerFacts& s : f.servers) s.words = {.mode = s.words.mode};
            },
            {"sync-limit-unknown session timeout"}},
-          {"a server alone", [](Facts& f) {
+          {"a server alone",
+           [](Facts& f) {
              f.servers.resize(1);
              f.servers[0].words = {"3.8.0", "standalone", absl::Seconds(2), {}, {}};
-           }, {}},
+           },
+           {}},
           {"no server", [](Facts& f) { f.servers.clear(); }, {}},
       },
       JudgeTimeouts);

@@ -45,7 +45,8 @@ int RunDoctor(const GlobalFlags& global, const std::string& path) {
   const auto list = zk::ParseServerList(global.servers);
   if (!list.ok()) return Refuse(list.status());
   Facts facts{.asked = global.session_timeout, .dialect = global.dialect};
-  for (const std::string& user : global.users) facts.users.push_back(user.substr(0, user.find(':')));
+  for (const std::string& user : global.users)
+    facts.users.push_back(user.substr(0, user.find(':')));
   facts.servers = ProbeServers(list->servers, global.session_timeout);
   const bool serves = std::ranges::any_of(
       facts.servers, [](const ServerFacts& server) { return server.grants.has_value(); });

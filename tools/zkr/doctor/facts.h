@@ -19,7 +19,8 @@ namespace zkrecipes::zkr {
 // From a server's own words: srvr, and conf where the server is open to it.
 struct ServerWords {
   std::optional<std::string> version = {};
-  std::optional<std::string> mode = {};  // "leader", "follower", "observer", "standalone", "read-only"
+  std::optional<std::string> mode =
+      {};  // "leader", "follower", "observer", "standalone", "read-only"
   std::optional<absl::Duration> tick = {};
   std::optional<int> init_limit = {};  // in ticks
   std::optional<int> sync_limit = {};  // in ticks
@@ -34,8 +35,8 @@ struct Grants {
 };
 
 struct ServerFacts {
-  std::string name = {};           // as in the list of servers
-  std::string address = {};        // numeric; empty if the name has none
+  std::string name = {};      // as in the list of servers
+  std::string address = {};   // numeric; empty if the name has none
   bool reachable = false;     // something listens there, and answers
   bool conf_refused = false;  // not in its 4lw.commands.whitelist
   ServerWords words = {};
@@ -56,11 +57,11 @@ struct PathFacts {
   std::string path = {};
   bool is_namespace = false;  // the root of the namespace: what is below it is not looked at
   bool exists = false;
-  bool listed = false;             // false: this client may not list its children
-  NodeFacts node = {};                  // its own
-  std::vector<NodeFacts> queue = {};    // contenders, in no order; at most kMostRead are read
+  bool listed = false;                   // false: this client may not list its children
+  NodeFacts node = {};                   // its own
+  std::vector<NodeFacts> queue = {};     // contenders, in no order; at most kMostRead are read
   std::vector<std::string> others = {};  // names of the other children
-  int unread = 0;                  // contenders beyond that
+  int unread = 0;                        // contenders beyond that
 };
 constexpr int kMostRead = 2000;
 
@@ -73,7 +74,8 @@ struct ThisMachine {
 struct Facts {
   absl::Duration asked = {};  // --session-timeout
   std::string dialect = {};   // --dialect
-  std::vector<std::string> users = {};  // as whom this client has given credentials for the digest scheme
+  std::vector<std::string> users =
+      {};  // as whom this client has given credentials for the digest scheme
   std::vector<ServerFacts> servers = {};
   std::vector<PathFacts> paths = {};  // none, the namespace's root, or PATH
   ThisMachine machine = {};

@@ -11,7 +11,7 @@
 namespace zkrecipes::zkr {
 
 // One thing that an operator should know. Texts that others have written are made printable, and
-// bounded, before they get in here.
+// bounded, before they get in here; those of the command line are shown as they are.
 struct Finding {
   // A note is worth knowing, and true of healthy ensembles too: it needs no hand.
   enum class Kind { kFinding, kNote };

@@ -18,7 +18,7 @@ using enum Finding::Kind;
 
 // What this client cannot do.
 void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
-  const std::string about = Printable(path.path);
+  const std::string about = path.path;
   const char* const remedy = "give credentials that its ACL names, or widen the ACL";
   if (!path.listed) {
     found.push_back({kFinding, "acl-lacks-read", about,
@@ -31,11 +31,10 @@ void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
   if (missing == 0) return;
   const std::int32_t lacks = missing & ~PerhapsGranted(acl);
   if (lacks == 0) {
-    found.push_back(
-        {kNote, "acl-unknown", about,
-         absl::StrCat("whether this client may ", PermissionNames(missing),
-                      " there is not known: only schemes other than digest grant it"),
-         ""});
+    found.push_back({kNote, "acl-unknown", about,
+                     absl::StrCat("whether this client may ", PermissionNames(missing),
+                                  " there is not known: only schemes other than digest grant it"),
+                     ""});
     return;
   }
   found.push_back({kFinding, "acl-lacks", about,
@@ -52,7 +51,7 @@ void JudgeIncomplete(const PathFacts& path, Findings& found) {
   for (const auto& [who, permissions] : granted) {
     const std::int32_t missing = kContenderNeeds & ~(permissions | GrantedToAll(acl));
     if ((permissions & kMayCreate) == 0 || missing == 0) continue;
-    found.push_back({kFinding, "acl-incomplete", Printable(path.path),
+    found.push_back({kFinding, "acl-incomplete", path.path,
                      absl::StrCat(Printable(who.first), ":", Printable(who.second),
                                   " may create contenders there, but not ",
                                   PermissionNames(missing), ": they cannot leave the queue"),
@@ -70,29 +69,32 @@ void JudgeOpen(const PathFacts& path, Findings& found) {
     if ((all & kMayWrite) == 0) closed.push_back(node.name);
     if ((all & kMayWrite) != 0) writable.push_back(node.name);
   }
-  const std::string about = Printable(path.path);
+  const std::string about = path.path;
   if (open == 0) {
     if (writable.empty()) return;
-    found.push_back({kNote, "contenders-writable", about,
-                     absl::StrCat("its children are protected, but every client may change the data of ",
-                                  NameSome(writable), ", such as owner and proclaimed value"),
-                     "let their clients create nodes with an ACL of their own"});
+    found.push_back(
+        {kNote, "contenders-writable", about,
+         absl::StrCat("its children are protected, but every client may change the data of ",
+                      NameSome(writable), ", such as owner and proclaimed value"),
+         "let their clients create nodes with an ACL of their own"});
     return;
   }
   const std::string who_may =
       absl::StrCat("every client (world:anyone) may ", PermissionNames(open), " children");
   const bool may_delete = (open & kMayDelete) != 0;
   if (closed.empty() || !may_delete) {
-    found.push_back({kNote, "acl-open", about,
-                     absl::StrCat(who_may, ", as by ZooKeeper's default: any client of the ensemble can ",
-                                  may_delete ? "take the lock from its holder" : "join the queue"),
-                     "if the network does not keep strangers out, set an ACL on the path's node"});
+    found.push_back(
+        {kNote, "acl-open", about,
+         absl::StrCat(who_may, ", as by ZooKeeper's default: any client of the ensemble can ",
+                      may_delete ? "take the lock from its holder" : "join the queue"),
+         "if the network does not keep strangers out, set an ACL on the path's node"});
     return;
   }
-  found.push_back({kFinding, "acl-open-parent", about,
-                   absl::StrCat(who_may, ", also the contenders that have a closed ACL of their own (",
-                                NameSome(closed), "): deletion is for the parent's ACL to allow"),
-                   "set the same ACL on the path's node"});
+  found.push_back(
+      {kFinding, "acl-open-parent", about,
+       absl::StrCat(who_may, ", also the contenders that have a closed ACL of their own (",
+                    NameSome(closed), "): deletion is for the parent's ACL to allow"),
+       "set the same ACL on the path's node"});
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ using Names = std::vector<std::string>;
 class QueueJudge {
  public:
   QueueJudge(const Facts& facts, const PathFacts& path)
-      : facts_(facts), path_(path), about_(Printable(path.path)) {}
+      : facts_(facts), path_(path), about_(path.path) {}
 
   Findings Judge() {
     if (!path_.exists) {
@@ -76,8 +76,8 @@ class QueueJudge {
     Add(kFinding, "foreign-children",
         absl::StrCat(others.size(), others.size() == 1 ? " child is" : " children are",
                      " no contender: ", NameSome(others),
-                     "; contenders ignore it, but the path's node stays as long as it does"),
-        "delete it, or use a path that is the lock's alone");
+                     "; contenders ignore them, but they keep the path's node"),
+        "delete them, or use a path that is the lock's alone");
   }
 
   void JudgeNames() {

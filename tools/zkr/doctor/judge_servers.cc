@@ -25,9 +25,10 @@ Finding OfServer(const ServerFacts& server, const std::string& serving) {
             absl::StrCat("does not answer: ", server.trouble),
             absl::StrCat("start it, or take it off the list; ", serving)};
   }
-  return {kFinding, "server-refuses-sessions", about,
-          absl::StrCat("answers, but grants no session: ", server.trouble),
-          absl::StrCat("look into its log, and at its connections to the other servers; ", serving)};
+  return {
+      kFinding, "server-refuses-sessions", about,
+      absl::StrCat("answers, but grants no session: ", server.trouble),
+      absl::StrCat("look into its log, and at its connections to the other servers; ", serving)};
 }
 
 // The servers by what they say about one thing, where they say it; "" where they all say the same.
@@ -88,10 +89,11 @@ Findings JudgeServers(const Facts& facts) {
     }
   }
   if (const auto differences = Differences(facts, GrantsOf); !differences.empty()) {
-    found.push_back({kFinding, "timeouts-differ", "servers",
-                     absl::StrCat("they grant different session timeouts: ", differences,
-                                  "; a lease may be believed for too long (docs/lease.md, \"One T\")"),
-                     "give all servers one tickTime, minSessionTimeout and maxSessionTimeout"});
+    found.push_back(
+        {kFinding, "timeouts-differ", "servers",
+         absl::StrCat("they grant different session timeouts: ", differences,
+                      "; a lease may be believed for too long (docs/lease.md, \"One T\")"),
+         "give all servers one tickTime, minSessionTimeout and maxSessionTimeout"});
   }
   if (const auto differences = Differences(facts, SettingsOf); !differences.empty()) {
     found.push_back({kFinding, "settings-differ", "servers",

@@ -84,9 +84,9 @@ absl::StatusOr<absl::Duration> Granted(const std::string& address, absl::Duratio
 
 absl::StatusOr<Grants> GrantsOf(const std::string& address, absl::Duration asked) {
   Grants grants;
-  for (const auto& [field, timeout] : {std::pair{&grants.asked, asked},
-                                       std::pair{&grants.least, absl::Milliseconds(1)},
-                                       std::pair{&grants.longest, kLongest}}) {
+  for (const auto& [field, timeout] :
+       {std::pair{&grants.asked, asked}, std::pair{&grants.least, absl::Milliseconds(1)},
+        std::pair{&grants.longest, kLongest}}) {
     const auto granted = Granted(address, timeout);
     if (!granted.ok()) return granted.status();
     *field = *granted;
@@ -125,8 +125,7 @@ std::vector<ServerFacts> Resolved(const zk::ServerAddress& server) {
   const std::string name = absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
   using Answer = absl::StatusOr<zk::NumericServers>;
   const auto shot = std::make_shared<base::OneShot<Answer>>();
-  zk::SystemResolver()->Resolve({server},
-                                [shot](Answer answer) { shot->Set(std::move(answer)); });
+  zk::SystemResolver()->Resolve({server}, [shot](Answer answer) { shot->Set(std::move(answer)); });
   const auto answer = shot->Take(base::BootNow() + kPatience);
   if (!answer) return {{.name = name, .trouble = "its name is not resolved in time"}};
   if (!answer->ok()) return {{.name = name, .trouble = std::string(answer->status().message())}};
@@ -134,8 +133,8 @@ std::vector<ServerFacts> Resolved(const zk::ServerAddress& server) {
   const std::set<std::string> addresses((*answer)->begin(), (*answer)->end());  // some come twice
   for (const std::string& address : addresses) {
     const bool one = addresses.size() == 1;
-    facts.push_back({.name = one ? name : absl::StrCat(name, " (", address, ")"),
-                     .address = address});
+    facts.push_back(
+        {.name = one ? name : absl::StrCat(name, " (", address, ")"), .address = address});
   }
   return facts;
 }

@@ -72,18 +72,28 @@ TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
           {"one that cannot be read",
            [](Facts&, PathFacts& p) { p.queue[0] = {.name = kFirst}; },
            {"contenders-unreadable /q"}},
-          {"a queue too long to be read", [](Facts&, PathFacts& p) { p.unread = 5; }, {"queue-too-long /q"}},
+          {"a queue too long to be read",
+           [](Facts&, PathFacts& p) { p.unread = 5; },
+           {"queue-too-long /q"}},
           {"a process of this machine",
-           [](Facts& f, PathFacts&) { f.machine = {"db7", {1, 4711}}; },
+           [](Facts& f, PathFacts&) {
+             f.machine = {"db7", {1, 4711}};
+           },
            {}},
           {"no process of this machine",
-           [](Facts& f, PathFacts&) { f.machine = {"db7", {1, 4712}}; },
+           [](Facts& f, PathFacts&) {
+             f.machine = {"db7", {1, 4712}};
+           },
            {"!orphan-process /q"}},
           {"a process of another machine",
-           [](Facts& f, PathFacts&) { f.machine = {"db8", {1, 4712}}; },
+           [](Facts& f, PathFacts&) {
+             f.machine = {"db8", {1, 4712}};
+           },
            {}},
           {"a machine whose processes are not known",
-           [](Facts& f, PathFacts&) { f.machine = {"db7", {}}; },
+           [](Facts& f, PathFacts&) {
+             f.machine = {"db7", {}};
+           },
            {}},
       },
       JudgeQueue);
@@ -113,9 +123,11 @@ TEST(Numbers, RunOutBeforeTheyAreUsedUp) {
 }
 
 TEST(JudgeQueue, FindsNumbersNearTheirEnd) {
-  Try({{"running out", [](Facts&, PathFacts& p) { p.node.stat = After(2'000'000'000, 2); },
+  Try({{"running out",
+        [](Facts&, PathFacts& p) { p.node.stat = After(2'000'000'000, 2); },
         {"!numbers-running-out /q"}},
-       {"used up", [](Facts&, PathFacts& p) { p.node.stat = After(2'147'000'000, 2); },
+       {"used up",
+        [](Facts&, PathFacts& p) { p.node.stat = After(2'147'000'000, 2); },
         {"!numbers-used-up /q"}}},
       JudgeQueue);
 }
@@ -185,9 +197,7 @@ TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
              p.node = {};
            },
            {"!acl-lacks-read /q"}},
-          {"a namespace that is open",
-           [](Facts&, PathFacts& p) { p.is_namespace = true; },
-           {}},
+          {"a namespace that is open", [](Facts&, PathFacts& p) { p.is_namespace = true; }, {}},
       },
       JudgeAcls);
 }

@@ -20,8 +20,9 @@ using ::testing::HasSubstr;
 
 TEST(ServerWords, AreReadFromSrvrAndConf) {
   ServerWords words;
-  ReadSrvr("Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2022\nZxid: 0x1\nMode: follower\n",
-           words);
+  ReadSrvr(
+      "Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2022\nZxid: 0x1\nMode: follower\n",
+      words);
   ReadConf("clientPort=2181\ntickTime=2000\nminSessionTimeout=4000\ninitLimit=10\nsyncLimit=5\n",
            words);
   EXPECT_EQ(words.version, "3.8.0");
@@ -53,7 +54,8 @@ TEST(Timeouts, InferTheTickFromTheShortestSession) {
   EXPECT_TRUE(t.tick_is_inferred);
   EXPECT_TRUE(t.twenty_ticks_agree);
   EXPECT_EQ(t.silence, std::nullopt);
-  EXPECT_THAT(ReportText(facts, {}), HasSubstr("tick 2s, inferred: sessions last from 2 ticks = 4s"));
+  EXPECT_THAT(ReportText(facts, {}),
+              HasSubstr("tick 2s, inferred: sessions last from 2 ticks = 4s"));
   facts.servers[0].grants->longest = absl::Seconds(60);
   facts.servers.resize(1);
   EXPECT_THAT(ReportText(facts, {}), HasSubstr("tick unknown, 2s if nothing else is set"));
@@ -83,7 +85,8 @@ Facts Sick() {
 TEST(Report, FitsAHundredColumnsAndEscapesWhatOthersWrote) {
   const Facts facts = Sick();
   const std::string text = ReportText(facts, Diagnose(facts));
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) EXPECT_LE(line.size(), 100u) << line;
+  for (const absl::string_view line : absl::StrSplit(text, '\n'))
+    EXPECT_LE(line.size(), 100u) << line;
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_THAT(text, HasSubstr("zk1:2181  no answer  unknown"));
   EXPECT_THAT(text, HasSubstr("\nFINDING   zk1:2181: does not answer: Connection refused\n"

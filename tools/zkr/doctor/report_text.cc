@@ -52,8 +52,9 @@ std::string ServersText(const Facts& facts) {
   for (const ServerFacts& server : facts.servers) {
     const ServerWords& words = server.words;
     if (!server.grants) {
-      rows.push_back({server.name, server.reachable ? "no sessions" : "no answer", Known(words.version),
-                      "-", Known(words.tick), Known(words.init_limit), Known(words.sync_limit)});
+      rows.push_back({server.name, server.reachable ? "no sessions" : "no answer",
+                      Known(words.version), "-", Known(words.tick), Known(words.init_limit),
+                      Known(words.sync_limit)});
       continue;
     }
     rows.push_back(
@@ -98,13 +99,15 @@ std::string AclText(const NodeFacts& node) {
 }
 
 std::string PathText(const PathFacts& path) {
-  const std::string name = Printable(path.path);
+  const std::string name = path.path;
   const std::string label = path.is_namespace ? "namespace" : "path";
   if (!path.exists) return Paragraph(label, name + ": does not exist");
   std::string text = absl::StrCat(name, ": ");
   if (path.listed && !path.is_namespace) {
-    absl::StrAppend(&text, path.queue.size() + path.unread, " contenders, ", path.others.size(),
-                    " other children; ");
+    const std::size_t contenders = path.queue.size() + static_cast<std::size_t>(path.unread);
+    absl::StrAppend(&text, contenders, contenders == 1 ? " contender, " : " contenders, ",
+                    path.others.size(),
+                    path.others.size() == 1 ? " other child; " : " other children; ");
   }
   if (path.node.stat && !path.is_namespace) {
     const Numbers numbers = NumbersOf(*path.node.stat);

@@ -28,9 +28,8 @@ Timeouts TimeoutsIn(const Facts& facts) {
     KeepMost(t.tick, server.words.tick);
     KeepMost(t.sync_limit, server.words.sync_limit);
   }
-  t.alone = std::ranges::all_of(facts.servers, [](const ServerFacts& server) {
-    return server.words.mode == "standalone";
-  });
+  t.alone = std::ranges::all_of(
+      facts.servers, [](const ServerFacts& server) { return server.words.mode == "standalone"; });
   if (!t.tick && t.grants) {
     t.tick = t.grants->least / 2;
     t.tick_is_inferred = true;

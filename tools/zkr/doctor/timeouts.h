@@ -15,14 +15,15 @@ namespace zkrecipes::zkr {
 // What the servers' facts say about a session. Pure. nullopt: not known.
 struct Timeouts {
   absl::Duration asked = {};
-  std::optional<Grants> grants = {};  // the least of what servers grant: the one that counts (docs/lease.md)
+  std::optional<Grants> grants =
+      {};  // the least of what servers grant: the one that counts (docs/lease.md)
   std::optional<absl::Duration> tick = {};
   // conf was not open: half of what a session of 1 ms is granted, which is two ticks unless
   // minSessionTimeout says otherwise.
   bool tick_is_inferred = false;
   bool twenty_ticks_agree = false;  // the longest session is ten times the shortest, as by default
-  std::optional<int> sync_limit = {};    // in ticks
-  bool alone = false;               // one server that follows none has no syncLimit
+  std::optional<int> sync_limit = {};  // in ticks
+  bool alone = false;                  // one server that follows none has no syncLimit
   // How long a server that has fallen silent is still counted on: syncLimit ticks.
   std::optional<absl::Duration> silence = {};
 };
