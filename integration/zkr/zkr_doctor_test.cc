@@ -2,13 +2,20 @@
 
 // `zkr doctor`: a mess is planted, one thing at a time, and found.
 
-#include <csignal>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
 #include <set>
+#include <stop_token>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "integration/fixtures/raw_client.h"
+#include "integration/fixtures/silent_server.h"
+#include "integration/servers/sockets.h"
 #include "integration/zkr/zkr_fixture.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
@@ -181,6 +188,16 @@ TEST_F(ZkrDoctorTest, FindsWhatAnAclForbidsThisClient) {
   EXPECT_THAT(ReportOf(std::move(zkr)).findings, Contains("acl-lacks-read"));
 }
 
+TEST_F(ZkrDoctorTest, FindsThatNoPathCanBeMadeWhereItIsMissing) {
+  RawSession administrator(servers().substr(0, servers().find(',')));
+  ASSERT_EQ(administrator.SetPermissions(node_path(), 1 | 16), 0);
+  const Report report = Examine({Child("a/b")});
+  EXPECT_EQ(report.status, 1);
+  EXPECT_THAT(report.findings, ElementsAre("acl-lacks"));
+  EXPECT_EQ(report.all["findings"][0]["about"], node_path());
+  EXPECT_THAT(report.notes, Contains("path-missing"));
+}
+
 TEST_F(ZkrDoctorTest, FindsAnOpenParentOfClosedContenders) {
   auto owner = NewClient({.digest_credentials = {"me:secret"}, .acl = CreatorOnlyAcl()});
   const Lease held = Acquired(owner);
@@ -224,6 +241,64 @@ TEST_F(ZkrDoctorTest, NamesAServerThatIsDeadOrSilent) {
     EXPECT_EQ(report.all["servers"][follower]["reachable"], false);
     EXPECT_TRUE(report.all["servers"][follower]["mode"].is_null());
   }
+}
+
+TEST_F(ZkrDoctorTest, MissesAVoterThatIsNotInTheList) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  const int follower = Follower();
+  ASSERT_TRUE(members().Kill(follower).ok());
+  std::string listed;
+  for (int i = 0; i < ensemble().size(); ++i) {
+    if (i != follower) absl::StrAppend(&listed, listed.empty() ? "" : ",", ensemble().server(i));
+  }
+  ASSERT_TRUE(Eventually([&] { return Examine({"--servers", listed}).status == 1; }));
+  EXPECT_THAT(Examine({"--servers", listed}).findings, ElementsAre("voters-missing"));
+}
+
+// Whatever is asked, `says` is said, over and over if it is `endless`.
+class Talker {
+ public:
+  Talker(std::string says, bool endless) : says_(std::move(says)), endless_(endless) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { Serve(stop); });
+  }
+  std::string address() const { return absl::StrCat("127.0.0.1:", servers::PortOf(listener_)); }
+
+ private:
+  void Serve(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      pollfd waiting = {listener_.get(), POLLIN, 0};
+      if (poll(&waiting, 1, /*timeout=*/10) <= 0) continue;
+      const base::UniqueFd client(accept(listener_.get(), nullptr, nullptr));
+      while (send(client.get(), says_.data(), says_.size(), MSG_NOSIGNAL) > 0) {
+        if (!endless_ || stop.stop_requested()) break;
+      }
+    }
+  }
+
+  const std::string says_;
+  const bool endless_;
+  const base::UniqueFd listener_ = servers::Listen(servers::SocketAddress("127.0.0.1", 0), 0, 16);
+  std::jthread thread_;
+};
+
+TEST_F(ZkrDoctorTest, IsNotKeptByWhatIsNoServer) {
+  const Talker flood(std::string(4096, 'x'), /*endless=*/true);
+  const Talker web("HTTP/1.1 400 Bad Request\r\n\r\n", /*endless=*/false);
+  const SilentServer silent(SilentServer::Queue::kTakesConnections);
+  const SilentServer full(SilentServer::Queue::kFull);
+  const absl::Time begin = absl::Now();
+  auto zkr = StartDoctor({"--servers", absl::StrCat(flood.address(), ",", web.address(), ",",
+                                                    silent.address(), ",", full.address())});
+  EXPECT_EQ(zkr->Wait(), 69);
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
+  const Report report = ReportOf(std::move(zkr));
+  for (const json& server : report.all["servers"]) {
+    EXPECT_EQ(server["grants_sessions"], false);
+    EXPECT_TRUE(server["mode"].is_null());
+  }
+  EXPECT_EQ(report.all["findings"].size(), 4u);
+  EXPECT_THAT(report.all["servers"][1]["trouble"].get<std::string>(),
+              HasSubstr("does not speak ZooKeeper"));
 }
 
 TEST_F(ZkrDoctorTest, SaysWhichServersHaveNoQuorum) {

@@ -68,8 +68,8 @@ is used up; 77 permission denied; 64 bad arguments. The global options (see `zkr
 inline constexpr char kDoctorHelp[] = R"(
 Asks each server by itself, then looks at PATH or, without one, at the servers' namespace. FINDING is
 what somebody should see to, with what to do; note is worth knowing, and true of healthy ensembles,
-too. What cannot be known is unknown: the tick and syncLimit are, unless 4lw.commands.whitelist of
-the servers has conf. Opens sessions and closes them; changes nothing. A server that does not answer
+too. What cannot be known is unknown: the tick, syncLimit and voters are, unless the servers'
+4lw.commands.whitelist has conf and mntr. Opens sessions and closes them; changes nothing. A server that does not answer
 costs a second.
 
 Exit status: 0 nothing found, notes at most; 1 something to do; 69 no server grants a session; 71 the

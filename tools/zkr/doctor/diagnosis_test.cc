@@ -91,6 +91,19 @@ TEST(JudgeServers, FindsWhatIsWrongWithServers) {
           {"an upgrade under way",
            [](Facts& f) { f.servers[0].words.version = "3.9.2"; },
            {"versions-differ servers"}},
+          {"voters that are not in the list",
+           [](Facts& f) {
+             f.servers[1].words.voters = 5;
+             f.servers[1].words.in_sync = 4;
+           },
+           {"!voters-missing zk2:2181"}},
+          {"a voter that is in the list",
+           [&](Facts& f) {
+             dead(f.servers[0]);
+             f.servers[1].words.voters = 3;
+             f.servers[1].words.in_sync = 2;
+           },
+           {"!server-unreachable zk1:2181"}},
           {"an observer",
            [](Facts& f) { f.servers[0].words.mode = "observer"; },
            {"observer zk1:2181"}},

@@ -30,9 +30,13 @@ absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Fact
   auto looked = path.empty() ? LookAtNamespace(**client, {kLongestWait})
                              : LookAtPath(**client, path, {kLongestWait});
   if (!looked.ok()) return looked.status();
-  facts.paths.push_back(*std::move(looked));
+  const bool missing = !looked->exists;
   facts.machine = LookAtThisMachine();
-  return absl::OkStatus();
+  facts.paths.push_back(*std::move(looked));
+  if (path.empty() || !missing) return absl::OkStatus();
+  auto ancestor = LookAtAncestor(**client, path, {kLongestWait});
+  if (ancestor.ok()) facts.paths.push_back(*std::move(ancestor));
+  return ancestor.status();
 }
 
 }  // namespace
@@ -53,14 +57,15 @@ int RunDoctor(const GlobalFlags& global, const std::string& path) {
   const absl::Status looked = serves
                                   ? LookAtTree(global, path, facts)
                                   : absl::UnavailableError("none of the servers grants a session");
+  if (absl::IsInvalidArgument(looked)) return Refuse(looked);  // a session timeout that none takes
   const Findings findings = Diagnose(facts);
   if (!Print(global.json ? ReportJson(facts, findings) : ReportText(facts, findings))) {
     return kInternal;
   }
   if (!looked.ok()) return Refuse(looked);
-  if (std::ranges::any_of(facts.paths, [](const PathFacts& p) { return p.exists && !p.listed; })) {
-    return Refuse(absl::PermissionDeniedError(absl::StrCat(
-        facts.paths.front().path, ": its ACL does not let this client read it (ZNOAUTH)")));
+  if (!path.empty() && facts.paths[0].exists && !facts.paths[0].listed) {
+    return Refuse(absl::PermissionDeniedError(
+        absl::StrCat(path, ": its ACL does not let this client read it (ZNOAUTH)")));
   }
   const bool found = std::ranges::count(findings, Finding::Kind::kFinding, &Finding::kind) > 0;
   return found ? kNo : kDone;

@@ -16,7 +16,7 @@ namespace zkrecipes::zkr {
 
 // What `zkr doctor` has seen. Nothing here is judged yet; nullopt: not known.
 
-// From a server's own words: srvr, and conf where the server is open to it.
+// From a server's own words: srvr, and conf and mntr where the server is open to them.
 struct ServerWords {
   std::optional<std::string> version = {};
   std::optional<std::string> mode =
@@ -24,6 +24,8 @@ struct ServerWords {
   std::optional<absl::Duration> tick = {};
   std::optional<int> init_limit = {};  // in ticks
   std::optional<int> sync_limit = {};  // in ticks
+  std::optional<int> voters = {};      // of the ensemble
+  std::optional<int> in_sync = {};     // of them, the leader included; only the leader says it
 };
 
 // The session timeouts that a server grants.
@@ -38,7 +40,6 @@ struct ServerFacts {
   std::string name = {};      // as in the list of servers
   std::string address = {};   // numeric; empty if the name has none
   bool reachable = false;     // something listens there, and answers
-  bool conf_refused = false;  // not in its 4lw.commands.whitelist
   ServerWords words = {};
   std::optional<Grants> grants = {};  // nullopt: it grants no session
   std::string trouble = {};           // why it is not reachable, or grants none; in our own words
@@ -50,12 +51,15 @@ struct NodeFacts {
   // nullopt: this client may not read it.
   std::optional<zk::Stat> stat = {};
   std::optional<std::vector<zk::AclEntry>> acl = {};
-  std::string data = {};
+  std::string data = {};  // no more than kMostData of it
 };
 
 struct PathFacts {
+  // Of the last two only the node itself is looked at: the root of the namespace, and the node below
+  // which a path that does not exist would be made.
+  enum class Kind { kQueue, kNamespace, kAncestor };
+  Kind kind = Kind::kQueue;
   std::string path = {};
-  bool is_namespace = false;  // the root of the namespace: what is below it is not looked at
   bool exists = false;
   bool listed = false;                   // false: this client may not list its children
   NodeFacts node = {};                   // its own
@@ -64,6 +68,7 @@ struct PathFacts {
   int unread = 0;                        // contenders beyond that
 };
 constexpr int kMostRead = 2000;
+constexpr std::size_t kMostData = 4096;
 
 // A process of this machine, which an owner's host and pid may name.
 struct ThisMachine {
@@ -77,7 +82,7 @@ struct Facts {
   std::vector<std::string> users =
       {};  // as whom this client has given credentials for the digest scheme
   std::vector<ServerFacts> servers = {};
-  std::vector<PathFacts> paths = {};  // none, the namespace's root, or PATH
+  std::vector<PathFacts> paths = {};  // none, the namespace's root, or PATH and perhaps its ancestor
   ThisMachine machine = {};
 };
 

@@ -19,15 +19,17 @@ using enum Finding::Kind;
 // What this client cannot do.
 void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
   const std::string about = path.path;
+  const bool is_queue = path.kind == PathFacts::Kind::kQueue;
   const char* const remedy = "give credentials that its ACL names, or widen the ACL";
-  if (!path.listed) {
+  if (!path.listed && is_queue) {
     found.push_back({kFinding, "acl-lacks-read", about,
                      "this client may not read it, so its queue is not known", remedy});
     return;
   }
   if (!path.node.acl) return;
   const Acl& acl = *path.node.acl;
-  const std::int32_t missing = kContenderNeeds & ~GrantedTo(facts.users, acl);
+  const std::int32_t needed = is_queue ? kContenderNeeds : kMayCreate;
+  const std::int32_t missing = needed & ~GrantedTo(facts.users, acl);
   if (missing == 0) return;
   const std::int32_t lacks = missing & ~PerhapsGranted(acl);
   if (lacks == 0) {
@@ -39,7 +41,8 @@ void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
   }
   found.push_back({kFinding, "acl-lacks", about,
                    absl::StrCat("this client may not ", PermissionNames(lacks),
-                                " there: it can be no contender"),
+                                " there: it can ",
+                                is_queue ? "be no contender" : "make no path below it"),
                    remedy});
 }
 
@@ -104,7 +107,7 @@ Findings JudgeAcls(const Facts& facts, const PathFacts& path) {
   if (!path.exists) return found;
   JudgeOwn(facts, path, found);
   if (!path.node.acl) return found;
-  if (path.is_namespace) return found;  // its children are no contenders
+  if (path.kind != PathFacts::Kind::kQueue) return found;  // its children are no contenders
   JudgeIncomplete(path, found);
   JudgeOpen(path, found);
   return found;

@@ -28,6 +28,7 @@ class QueueJudge {
       : facts_(facts), path_(path), about_(path.path) {}
 
   Findings Judge() {
+    if (path_.kind == PathFacts::Kind::kAncestor) return {};
     if (!path_.exists) {
       Add(kNote, "path-missing", "does not exist; the first contender creates it", "");
       return std::move(found_);

@@ -72,6 +72,21 @@ Findings OfEnsembles(const Facts& facts) {
            "name the servers of one ensemble only; if its leader has just changed, look again"}};
 }
 
+// Voters that the leader misses. Those of the list that do not serve are told of anyway.
+Findings OfVoters(const Facts& facts, std::ptrdiff_t not_serving) {
+  for (const ServerFacts& server : facts.servers) {
+    const ServerWords& words = server.words;
+    if (!words.voters || !words.in_sync) continue;
+    const int missing = *words.voters - *words.in_sync;
+    if (missing <= not_serving) return {};
+    return {{kFinding, "voters-missing", Printable(server.name),
+             absl::StrCat("the leader sees only ", *words.in_sync, " of ", *words.voters,
+                          " voters in sync; without ", *words.voters / 2 + 1, " no lock is granted"),
+             "start the others, and wait until they have caught up"}};
+  }
+  return {};
+}
+
 }  // namespace
 
 Findings JudgeServers(const Facts& facts) {
@@ -88,6 +103,9 @@ Findings JudgeServers(const Facts& facts) {
            "set no observerMasterPort in the ensemble (docs/lease.md)"});
     }
   }
+  const Findings voters =
+      OfVoters(facts, static_cast<std::ptrdiff_t>(facts.servers.size()) - good);
+  found.insert(found.end(), voters.begin(), voters.end());
   if (const auto differences = Differences(facts, GrantsOf); !differences.empty()) {
     found.push_back(
         {kFinding, "timeouts-differ", "servers",

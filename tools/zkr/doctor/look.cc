@@ -64,7 +64,7 @@ void AskNode(session::Session& session, const SharedLook& look, const std::strin
     if (reply.code == zk::Code::kNoNode) facts.name.clear();
     if (reply.code != zk::Code::kOk) return;
     facts.stat = reply.stat;
-    facts.data = reply.data;
+    facts.data = reply.data.substr(0, kMostData);
   });
   Ask(session, look, zk::GetAcl{path}, [look, node](const zk::Reply& reply) {
     if (reply.code == zk::Code::kOk) node(*look).acl = reply.acl;
@@ -92,7 +92,9 @@ void Begin(session::Session& session, const std::string& path, const SharedLook&
   Ask(session, look, zk::GetChildren{path}, [&session, look, path](const zk::Reply& reply) {
     look->facts.exists = reply.code != zk::Code::kNoNode;
     look->facts.listed = reply.code == zk::Code::kOk;
-    if (!look->facts.is_namespace) AskChildren(session, look, path, reply.children);
+    if (look->facts.kind == PathFacts::Kind::kQueue) {
+      AskChildren(session, look, path, reply.children);
+    }
   });
   AskNode(session, look, path, [](Look& l) -> NodeFacts& { return l.facts.node; });
 }
@@ -120,9 +122,20 @@ absl::StatusOr<PathFacts> LookAtPath(Client& client, const std::string& path,
   return LookAt(client, core.name_space().ToServer(path), {.path = path}, wait);
 }
 
+absl::StatusOr<PathFacts> LookAtAncestor(Client& client, const std::string& path,
+                                         const WaitOptions& wait) {
+  std::string ancestor = internal::ClientAccess::Core(client)->name_space().ToServer(path);
+  for (;;) {
+    ancestor = zk::ParentPath(ancestor);
+    const PathFacts asked = {.kind = PathFacts::Kind::kAncestor, .path = ancestor};
+    auto looked = LookAt(client, ancestor, asked, wait);
+    if (!looked.ok() || looked->exists || ancestor == "/") return looked;
+  }
+}
+
 absl::StatusOr<PathFacts> LookAtNamespace(Client& client, const WaitOptions& wait) {
   const std::string root = NamespaceOf(client);
-  return LookAt(client, root, {.path = root, .is_namespace = true}, wait);
+  return LookAt(client, root, {.kind = PathFacts::Kind::kNamespace, .path = root}, wait);
 }
 
 std::string NamespaceOf(Client& client) {

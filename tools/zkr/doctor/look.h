@@ -17,7 +17,12 @@ namespace zkrecipes::zkr {
 absl::StatusOr<PathFacts> LookAtPath(Client& client, const std::string& path,
                                      const WaitOptions& wait);
 
-// The same for the root of the client's namespace, without its children. REQUIRES: there is one.
+// The node below which a path that does not exist would be made. Its own path is the server's, namespace
+// included. Asks once for each level.
+absl::StatusOr<PathFacts> LookAtAncestor(Client& client, const std::string& path,
+                                         const WaitOptions& wait);
+
+// The root of the client's namespace. REQUIRES: there is one.
 absl::StatusOr<PathFacts> LookAtNamespace(Client& client, const WaitOptions& wait);
 
 // "" if the client has none.

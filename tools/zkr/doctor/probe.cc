@@ -114,9 +114,9 @@ void Probe(ServerFacts& server, absl::Duration asked) {
   if (!srvr.ok()) return;
   if (ServesNobody(*srvr)) server.trouble = "it is not in the quorum";
   ReadSrvr(*srvr, server.words);
-  const auto conf = testing::FourLetterWord(server.address, "conf", kPatience);
-  server.conf_refused = !conf.ok() || RefusesWord(*conf);
-  if (!server.conf_refused) ReadConf(*conf, server.words);
+  // One that is closed to a word says so, which reads as nothing.
+  ReadConf(testing::FourLetterWord(server.address, "conf", kPatience).value_or(""), server.words);
+  ReadMntr(testing::FourLetterWord(server.address, "mntr", kPatience).value_or(""), server.words);
 }
 
 // The server once for each of its addresses, or once with the reason why it has none.

@@ -197,7 +197,20 @@ TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
              p.node = {};
            },
            {"!acl-lacks-read /q"}},
-          {"a namespace that is open", [](Facts&, PathFacts& p) { p.is_namespace = true; }, {}},
+          {"a place for a path where this client may create",
+           [](Facts&, PathFacts& p) {
+             p.kind = PathFacts::Kind::kAncestor;
+             p.listed = false;
+             p.node.acl = {{4, "world", "anyone"}};
+           },
+           {}},
+          {"a place for a path where it may not",
+           [](Facts&, PathFacts& p) {
+             p.kind = PathFacts::Kind::kAncestor;
+             p.node.acl = {{1, "world", "anyone"}};
+           },
+           {"!acl-lacks /q"}},
+          {"a namespace that is open", [](Facts&, PathFacts& p) { p.kind = PathFacts::Kind::kNamespace; }, {}},
       },
       JudgeAcls);
 }

@@ -51,7 +51,9 @@ ordered_json ServerJson(const ServerFacts& server) {
           {"max_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::longest))},
           {"tick_ms", OrNull(server.words.tick)},
           {"init_limit", OrNull(server.words.init_limit)},
-          {"sync_limit", OrNull(server.words.sync_limit)}};
+          {"sync_limit", OrNull(server.words.sync_limit)},
+          {"voters", OrNull(server.words.voters)},
+          {"voters_in_sync", OrNull(server.words.in_sync)}};
 }
 
 ordered_json SessionJson(const Facts& facts) {
@@ -80,9 +82,10 @@ ordered_json AclJson(const NodeFacts& node) {
 }
 
 ordered_json PathJson(const PathFacts& path) {
-  const bool queue_known = path.listed && !path.is_namespace;
+  const bool is_queue = path.kind == PathFacts::Kind::kQueue;
+  const bool queue_known = path.listed && is_queue;
   std::optional<Numbers> numbers;
-  if (path.node.stat && !path.is_namespace) numbers = NumbersOf(*path.node.stat);
+  if (path.node.stat && is_queue) numbers = NumbersOf(*path.node.stat);
   return {
       {"path", path.path},
       {"exists", path.exists},

@@ -18,13 +18,16 @@ using nlohmann::json;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-TEST(ServerWords, AreReadFromSrvrAndConf) {
+TEST(ServerWords, AreReadFromSrvrConfAndMntr) {
   ServerWords words;
   ReadSrvr(
       "Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2022\nZxid: 0x1\nMode: follower\n",
       words);
   ReadConf("clientPort=2181\ntickTime=2000\nminSessionTimeout=4000\ninitLimit=10\nsyncLimit=5\n",
            words);
+  ReadMntr("zk_server_state\tleader\nzk_synced_followers\t1\nzk_quorum_size\t3\n", words);
+  EXPECT_EQ(words.voters, 3);
+  EXPECT_EQ(words.in_sync, 2);
   EXPECT_EQ(words.version, "3.8.0");
   EXPECT_EQ(words.mode, "follower");
   EXPECT_EQ(words.tick, absl::Seconds(2));
@@ -35,14 +38,16 @@ TEST(ServerWords, AreReadFromSrvrAndConf) {
 TEST(ServerWords, StayUnknownWhereTheyMakeNoSense) {
   ServerWords words;
   for (const char* nonsense : {"", "Mode", "tickTime=", "tickTime=-1", "tickTime=x\nsyncLimit=\xff",
-                               "tickTime=99999999999999999999"}) {
+                               "tickTime=99999999999999999999", "zk_synced_followers\t-2",
+                               "conf is not executed because it is not in the whitelist.\n"}) {
     ReadSrvr(nonsense, words);
     ReadConf(nonsense, words);
+    ReadMntr(nonsense, words);
     EXPECT_EQ(words.tick, std::nullopt) << nonsense;
     EXPECT_EQ(words.mode, std::nullopt) << nonsense;
     EXPECT_EQ(words.sync_limit, std::nullopt) << nonsense;
+    EXPECT_EQ(words.in_sync, std::nullopt) << nonsense;
   }
-  EXPECT_TRUE(RefusesWord("conf is not executed because it is not in the whitelist.\n"));
   EXPECT_TRUE(ServesNobody("This ZooKeeper instance is not currently serving requests\n"));
 }
 

@@ -65,6 +65,17 @@ std::string ServersText(const Facts& facts) {
   return FormatTable(std::move(rows));
 }
 
+// Only a leader knows, and only one that is open to mntr tells.
+std::string QuorumText(const Facts& facts) {
+  for (const ServerFacts& server : facts.servers) {
+    const ServerWords& words = server.words;
+    if (!words.voters || !words.in_sync) continue;
+    return Paragraph("quorum", absl::StrCat(*words.in_sync, " of ", *words.voters,
+                                            " voters in sync, ", *words.voters / 2 + 1, " needed"));
+  }
+  return "";
+}
+
 std::string TickText(const Timeouts& t) {
   if (!t.tick) return "tick unknown";
   if (!t.tick_is_inferred) return absl::StrCat("tick ", Short(*t.tick));
@@ -99,17 +110,18 @@ std::string AclText(const NodeFacts& node) {
 }
 
 std::string PathText(const PathFacts& path) {
-  const std::string name = path.path;
-  const std::string label = path.is_namespace ? "namespace" : "path";
-  if (!path.exists) return Paragraph(label, name + ": does not exist");
-  std::string text = absl::StrCat(name, ": ");
-  if (path.listed && !path.is_namespace) {
+  using enum PathFacts::Kind;
+  const bool is_queue = path.kind == kQueue;
+  const char* const label = is_queue ? "path" : path.kind == kNamespace ? "namespace" : "below";
+  if (!path.exists) return Paragraph(label, path.path + ": does not exist");
+  std::string text = absl::StrCat(path.path, ": ");
+  if (path.listed && is_queue) {
     const std::size_t contenders = path.queue.size() + static_cast<std::size_t>(path.unread);
     absl::StrAppend(&text, contenders, contenders == 1 ? " contender, " : " contenders, ",
                     path.others.size(),
                     path.others.size() == 1 ? " other child; " : " other children; ");
   }
-  if (path.node.stat && !path.is_namespace) {
+  if (path.node.stat && is_queue) {
     const Numbers numbers = NumbersOf(*path.node.stat);
     absl::StrAppend(&text, numbers.used, " of ", Numbers::kAll, " sequence numbers used; ");
   }
@@ -124,7 +136,7 @@ std::string CountText(std::ptrdiff_t findings) {
 }  // namespace
 
 std::string ReportText(const Facts& facts, const Findings& findings) {
-  std::string text = absl::StrCat(ServersText(facts), "\n", SessionText(facts));
+  std::string text = absl::StrCat(ServersText(facts), "\n", QuorumText(facts), SessionText(facts));
   for (const PathFacts& path : facts.paths) text += PathText(path);
   text += "\n";
   for (const Finding& f : findings) {

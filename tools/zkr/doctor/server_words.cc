@@ -64,8 +64,14 @@ void ReadConf(absl::string_view answer, ServerWords& words) {
   words.sync_limit = NumberOf(answer, "syncLimit=");
 }
 
-bool RefusesWord(absl::string_view answer) {
-  return absl::StrContains(answer, "is not executed because it is not in the whitelist");
+void ReadMntr(absl::string_view answer, ServerWords& words) {
+  words.voters = NumberOf(answer, "zk_quorum_size\t");
+  // It does not count itself.
+  const auto followers = ValueOf(answer, "zk_synced_followers\t");
+  int number = 0;
+  if (followers && absl::SimpleAtoi(*followers, &number) && number >= 0 && number < kHighest) {
+    words.in_sync = number + 1;
+  }
 }
 
 bool ServesNobody(absl::string_view answer) {

@@ -15,9 +15,8 @@ namespace zkrecipes::zkr {
 // stays unknown.
 void ReadSrvr(absl::string_view answer, ServerWords& words);
 void ReadConf(absl::string_view answer, ServerWords& words);
+void ReadMntr(absl::string_view answer, ServerWords& words);
 
-// "conf is not executed because it is not in the whitelist."
-bool RefusesWord(absl::string_view answer);
 // "This ZooKeeper instance is not currently serving requests"
 bool ServesNobody(absl::string_view answer);
 
