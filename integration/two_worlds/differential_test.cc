@@ -88,12 +88,15 @@ class Half {
     const auto owner = sessions_.find(reply.stat.ephemeral_owner);
     std::vector<std::string> children = reply.children;
     std::sort(children.begin(), children.end());
-    return absl::StrFormat("%s %s #%d owner %d, cversion %d, children %d [%s] \"%s\"",
+    return absl::StrFormat("%s %s #%d owner %d, cversion %d, children %d [%s] \"%s\" acl [%s]",
                            zk::CodeName(reply.code), absl::StrReplaceAll(reply.path, {{root_, ""}}),
                            zxid == zxids_.end() ? -1 : static_cast<int>(zxid->second),
                            owner == sessions_.end() ? -1 : static_cast<int>(owner->second),
                            reply.stat.cversion, reply.stat.num_children,
-                           absl::StrJoin(children, " "), reply.data);
+                           absl::StrJoin(children, " "), reply.data,
+                           absl::StrJoin(reply.acl, " ", [](std::string* out, const auto& e) {
+                             absl::StrAppend(out, e.scheme, ":", e.id, ":", e.permissions);
+                           }));
   }
 
   const std::string root_;
@@ -132,7 +135,7 @@ class Differential : public EnsembleTest {
   }
 
   zk::Request Request() {
-    switch (Below(14)) {
+    switch (Below(15)) {
       case 0:
       case 1:
         return zk::Create{Path(), "data",
@@ -156,6 +159,8 @@ class Differential : public EnsembleTest {
       case 12:
       case 13:
         return zk::WatchExists{Path()};
+      case 14:
+        return zk::GetAcl{Path()};
       default:
         return zk::WatchNode{Path()};
     }

@@ -29,7 +29,7 @@ constexpr int32_t kLongestTimeoutMs = 1 << 30;
 // names without letters would become more than a gigabyte.
 constexpr int32_t kMostNames = 1 << 20;
 
-enum class Form { kNothing, kStat, kPathAndStat, kDataAndStat, kNames };
+enum class Form { kNothing, kStat, kPathAndStat, kDataAndStat, kNames, kAclAndStat };
 
 struct Operation {
   int32_t type;
@@ -38,10 +38,15 @@ struct Operation {
 };
 // All that c_requests.cc sends.
 constexpr Operation kOperations[] = {
-    {2, "delete", Form::kNothing},         {3, "exists", Form::kStat},
-    {4, "getData", Form::kDataAndStat},    {5, "setData", Form::kStat},
-    {8, "getChildren", Form::kNames},      {15, "create2", Form::kPathAndStat},
-    {18, "removeWatches", Form::kNothing}, {19, "createContainer", Form::kPathAndStat},
+    {2, "delete", Form::kNothing},
+    {3, "exists", Form::kStat},
+    {4, "getData", Form::kDataAndStat},
+    {5, "setData", Form::kStat},
+    {6, "getACL", Form::kAclAndStat},
+    {8, "getChildren", Form::kNames},
+    {15, "create2", Form::kPathAndStat},
+    {18, "removeWatches", Form::kNothing},
+    {19, "createContainer", Form::kPathAndStat},
 };
 
 const Operation* Find(int32_t type) {
@@ -51,14 +56,29 @@ const Operation* Find(int32_t type) {
 }
 
 // A wrong count ends at the end of the frame, at the latest.
-void ReadNames(JuteReader& reader) {
+int32_t ReadCount(JuteReader& reader) {
   const int32_t count = reader.Int();
   if (count < 0 || count > kMostNames) reader.Fail();
+  return count;
+}
+
+void ReadNames(JuteReader& reader) {
+  const int32_t count = ReadCount(reader);
   for (int32_t i = 0; i < count && reader.ok(); ++i) reader.String();
+}
+
+void ReadAcl(JuteReader& reader) {
+  const int32_t count = ReadCount(reader);
+  for (int32_t i = 0; i < count && reader.ok(); ++i) {
+    reader.Int();     // the permissions
+    reader.String();  // the scheme
+    reader.String();  // the id
+  }
 }
 
 void Read(Form form, JuteReader& reader) {
   if (form == Form::kNames) return ReadNames(reader);
+  if (form == Form::kAclAndStat) ReadAcl(reader);
   if (form == Form::kPathAndStat) reader.String();
   if (form == Form::kDataAndStat) reader.Buffer();
   if (form != Form::kNothing) reader.Bytes(kStatSize);

@@ -38,6 +38,14 @@ Stat FromC(const ::Stat& stat) {
   return result;
 }
 
+std::vector<AclEntry> FromC(const ACL_vector& acl) {
+  std::vector<AclEntry> entries;
+  for (int32_t i = 0; i < acl.count; ++i) {
+    entries.push_back({acl.data[i].perms, acl.data[i].id.scheme, acl.data[i].id.id});
+  }
+  return entries;
+}
+
 CAcl::CAcl(std::vector<AclEntry> entries) : entries_(std::move(entries)) {
   if (entries_.empty()) entries_.push_back({ZOO_PERM_ALL, "world", "anyone"});
   for (AclEntry& entry : entries_) {

@@ -22,6 +22,8 @@ int ToCMode(CreateMode mode);
 
 Stat FromC(const ::Stat& stat);
 
+std::vector<AclEntry> FromC(const ACL_vector& acl);
+
 // An ACL in the C client's form. Empty means all permissions for every client.
 class CAcl {
  public:

@@ -41,6 +41,11 @@ TEST(CCodec, GivesAnAclOfItsOwn) {
   EXPECT_STREQ(acl.get()->data[1].id.id, "anyone");
 }
 
+TEST(CCodec, KeepsTheEntriesOfAnAcl) {
+  const std::vector<AclEntry> entries = {{5, "digest", "me:hash"}, {1, "world", "anyone"}};
+  EXPECT_EQ(FromC(*CAcl(entries).get()), entries);
+}
+
 TEST(CCodec, OpensToEverybodyWhereNoAclIsGiven) {
   const CAcl acl({});
   ASSERT_EQ(acl.get()->count, 1);

@@ -50,6 +50,13 @@ struct Completions {
     Answer(context, reply);
   }
 
+  static void Acl(int rc, ACL_vector* acl, ::Stat* stat, const void* context) {
+    Reply reply{.code = static_cast<Code>(rc)};
+    if (acl != nullptr) reply.acl = FromC(*acl);
+    if (stat != nullptr) reply.stat = FromC(*stat);
+    Answer(context, reply);
+  }
+
   static void Watched(int rc, const String_vector* /*names*/, const void* context) {
     Nothing(rc, context);
   }
@@ -89,6 +96,10 @@ struct CHandle::Issue {
     // The parameter's type is a slip of the C client's: it wants the function itself.
     const auto done = reinterpret_cast<void_completion_t*>(&Completions::Nothing);
     return zoo_aremove_all_watches(zh(), r.path.c_str(), type, /*local=*/0, done, context);
+  }
+
+  int operator()(const GetAcl& r) const {
+    return zoo_aget_acl(zh(), r.path.c_str(), Completions::Acl, context);
   }
 
   zhandle_t* zh() const { return handle->zh_; }

@@ -57,6 +57,8 @@ const std::vector<std::pair<int32_t, std::string>>& GoodAnswers() {
       {wire::kGetData, wire::String("data") + wire::Stat()},
       {wire::kGetData, wire::Int(-1) + wire::Stat()},
       {wire::kSetData, wire::Stat()},
+      {wire::kGetAcl, wire::Acl({}) + wire::Stat()},
+      {wire::kGetAcl, wire::Acl({{31, "world", "anyone"}, {1, "ip", "::1"}}) + wire::Stat()},
       {wire::kGetChildren, wire::Names({})},
       {wire::kGetChildren, wire::Names({"a", "", std::string(1000, 'n')})},
       {wire::kCreate2, wire::String("/a") + wire::Stat()},
@@ -91,6 +93,7 @@ TEST_F(ConversationTest, RefusesLengthsAndCountsThatCannotBe) {
     EXPECT_NE(HearAnswer(wire::kCreate2, length + "/a" + stat), "") << wrong;
     EXPECT_NE(HearAnswer(wire::kGetChildren, length + wire::String("a")), "") << wrong;
     EXPECT_NE(HearAnswer(wire::kGetChildren, wire::Int(1) + length + "a"), "") << wrong;
+    EXPECT_NE(HearAnswer(wire::kGetAcl, length + wire::Acl({}) + stat), "") << wrong;
     if (wrong == -1) continue;
     EXPECT_NE(HearAnswer(wire::kGetData, length + "data" + stat), "") << wrong;
   }

@@ -52,6 +52,7 @@ class RequestsOnTheWireTest : public testing::Test {
     std::string body;
     if (type == wire::kGetChildren) body = wire::Names({});
     if (type == wire::kExists) body = wire::Stat();
+    if (type == wire::kGetAcl) body = wire::Acl({{9, "digest", "me:x"}}) + wire::Stat();
     return wire::Frame(wire::Reply(xid, body));
   }
   short Poll(int fd, short events) {
@@ -78,6 +79,18 @@ class RequestsOnTheWireTest : public testing::Test {
   HandleDriver driver_{[this](int fd, short events) { return Poll(fd, events); }};
   std::unique_ptr<Handle> handle_;
 };
+
+TEST_F(RequestsOnTheWireTest, AnAclComesAsItWasSaid) {
+  bool connected = false;
+  listener_.on_connected = [&] { connected = true; };
+  ASSERT_TRUE(RunUntil([&] { return connected; }));
+  std::optional<Reply> reply;
+  handle_->Send(GetAcl{"/a"}, [&reply](const Reply& r) { reply = r; });
+  ASSERT_TRUE(RunUntil([&] { return reply.has_value(); }));
+  EXPECT_EQ(asked_.back().second.substr(8), wire::String("/a"));
+  EXPECT_EQ(reply->acl, (std::vector<AclEntry>{{9, "digest", "me:x"}}));
+  EXPECT_EQ(reply->stat.czxid, 7);
+}
 
 // The C client queues them at the welcome, and sends them when it is told to write once more.
 TEST_F(RequestsOnTheWireTest, WatchesAreSetAgainInTheRoundOfTheWelcome) {

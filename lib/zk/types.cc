@@ -14,6 +14,7 @@ struct NameOf {
   const char* operator()(const WatchNode&) const { return "watch"; }
   const char* operator()(const WatchExists&) const { return "watch existence"; }
   const char* operator()(const RemoveWatches&) const { return "remove watches"; }
+  const char* operator()(const GetAcl&) const { return "get ACL"; }
 };
 
 }  // namespace

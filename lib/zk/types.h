@@ -37,6 +37,19 @@ struct Stat {
   }
 };
 
+// A permission on a node. `permissions` is ZooKeeper's bit set
+// (read 1, write 2, create 4, delete 8, admin 16).
+struct AclEntry {
+  int32_t permissions = 0;
+  std::string scheme;
+  std::string id;
+  friend bool operator==(const AclEntry&, const AclEntry&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const AclEntry& e) {
+    return H::combine(std::move(h), e.permissions, e.scheme, e.id);
+  }
+};
+
 enum class CreateMode { kPersistent, kContainer, kEphemeral, kEphemeralSequential };
 
 // create2: the reply carries the name that the server chose and the new node's Stat.
@@ -67,6 +80,12 @@ struct GetChildren {  // names, no watch
   std::string path;
   friend bool operator==(const GetChildren&, const GetChildren&) = default;
 };
+// Who may do what with the node. A client that may not administer it sees a digest's user, and "x" for its
+// hash.
+struct GetAcl {
+  std::string path;
+  friend bool operator==(const GetAcl&, const GetAcl&) = default;
+};
 // Watches one node for its deletion, by means of a children watch on the node itself (which has no
 // children). Its deletion fires the watch, setData does not. On an absent node the request fails
 // with kNoNode and leaves nothing behind.
@@ -92,8 +111,8 @@ struct RemoveWatches {
   friend bool operator==(const RemoveWatches&, const RemoveWatches&) = default;
 };
 
-using Request =
-    std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, WatchExists, RemoveWatches>;
+using Request = std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, WatchExists,
+                             RemoveWatches, GetAcl>;
 
 // "create", "delete", ... as error messages call it.
 const char* OperationName(const Request& request);
@@ -103,9 +122,10 @@ const std::string& PathOf(const Request& request);
 struct Reply {
   Code code = Code::kOk;
   std::string path{};                   // Create
-  Stat stat{};                          // Create, SetData, Get, WatchExists
+  Stat stat{};                          // Create, SetData, Get, WatchExists, GetAcl
   std::string data{};                   // Get
   std::vector<std::string> children{};  // GetChildren: unordered
+  std::vector<AclEntry> acl{};          // GetAcl
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 
@@ -126,15 +146,6 @@ struct Watch {
   friend H AbslHashValue(H h, const Watch& w) {
     return H::combine(std::move(h), w.path, w.kind);
   }
-};
-
-// A permission for nodes that are created. `permissions` is ZooKeeper's bit set
-// (read 1, write 2, create 4, delete 8, admin 16).
-struct AclEntry {
-  int32_t permissions = 0;
-  std::string scheme;
-  std::string id;
-  friend bool operator==(const AclEntry&, const AclEntry&) = default;
 };
 
 }  // namespace zkrecipes::zk

@@ -19,6 +19,7 @@ TEST(Request, KnowsItsPathAndHasANameForMessagesWhateverItsKind) {
       {WatchNode{"/a"}, "watch"},
       {RemoveWatches{"/a"}, "remove watches"},
       {WatchExists{"/a"}, "watch existence"},
+      {GetAcl{"/a"}, "get ACL"},
   };
   for (const auto& [request, name] : kNamed) {
     EXPECT_STREQ(OperationName(request), name);

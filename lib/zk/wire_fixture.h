@@ -30,6 +30,17 @@ inline std::string Names(const std::vector<std::string>& names) {
   for (const std::string& name : names) bytes += String(name);
   return bytes;
 }
+struct AclEntry {
+  int32_t permissions;
+  std::string scheme, id;
+};
+inline std::string Acl(const std::vector<AclEntry>& entries) {
+  std::string bytes = Int(static_cast<int32_t>(entries.size()));
+  for (const AclEntry& e : entries) {
+    absl::StrAppend(&bytes, Int(e.permissions), String(e.scheme), String(e.id));
+  }
+  return bytes;
+}
 inline std::string Stat() { return Long(/*the czxid*/ 7) + std::string(60, '\0'); }
 
 // A frame with its length in front.
@@ -61,6 +72,7 @@ constexpr int32_t kDelete = 2;
 constexpr int32_t kExists = 3;
 constexpr int32_t kGetData = 4;
 constexpr int32_t kSetData = 5;
+constexpr int32_t kGetAcl = 6;
 constexpr int32_t kGetChildren = 8;
 constexpr int32_t kCreate2 = 15;
 constexpr int32_t kRemoveWatches = 18;

@@ -2,14 +2,11 @@
 
 #include "testing/local/quorum.h"
 
-#include <netdb.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -18,36 +15,16 @@
 #include "absl/time/clock.h"
 
 #include "lib/base/unique_fd.h"
+#include "testing/local/dial.h"
 
 namespace zkrecipes::testing {
 namespace {
 
+// A server with many sessions says several megabytes to `cons`.
+constexpr size_t kLongestAnswer = size_t{64} << 20;
+
 bool Leads(ServerMode mode) {
   return mode == ServerMode::kLeader || mode == ServerMode::kStandalone;
-}
-
-using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
-
-AddressList Resolve(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const std::string host = address.substr(0, colon);
-  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
-  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) found = nullptr;
-  return AddressList(found, [](addrinfo* list) {
-    if (list != nullptr) freeaddrinfo(list);
-  });
-}
-
-// Calls on the socket fail with EAGAIN from then on, and connect with EINPROGRESS.
-void BlockUntil(absl::Time deadline, const base::UniqueFd& fd) {
-  // Zero would be for ever.
-  const timeval left = absl::ToTimeval(std::max(deadline - absl::Now(), absl::Milliseconds(1)));
-  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
-    setsockopt(fd.get(), SOL_SOCKET, option, &left, sizeof left);
-  }
 }
 
 }  // namespace
@@ -66,15 +43,15 @@ absl::StatusOr<std::string> FourLetterWord(const std::string& address, const std
     }
     return absl::UnavailableError(what + strerror(error));  // NOLINT(concurrency-mt-unsafe)
   };
-  const AddressList list = Resolve(address);
-  if (list == nullptr) return failed(EADDRNOTAVAIL);
-  const base::UniqueFd fd(socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return absl::InternalError("cannot make a socket");
-  BlockUntil(deadline, fd);
-  if (connect(fd.get(), list->ai_addr, list->ai_addrlen) != 0) return failed(errno);
+  const base::UniqueFd fd = Dial(address, deadline);
+  if (!fd.valid() && (errno == EMFILE || errno == ENFILE)) {
+    return absl::InternalError("cannot make a socket");
+  }
+  if (!fd.valid()) return failed(errno);
   if (send(fd.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return failed(errno);
   std::string answer;
   for (char buffer[4096];;) {
+    if (absl::Now() > deadline || answer.size() > kLongestAnswer) return failed(EAGAIN);
     BlockUntil(deadline, fd);
     const ssize_t n = recv(fd.get(), buffer, sizeof buffer, 0);
     if (n == 0) break;

@@ -79,6 +79,16 @@ bool Allows(const std::vector<zk::AclEntry>& acl, int32_t permission,
   });
 }
 
+std::vector<zk::AclEntry> ShownAcl(std::vector<zk::AclEntry> acl,
+                                   const std::vector<std::string>& digest_ids) {
+  if (acl.empty()) return {{31, "world", "anyone"}};
+  if (Allows(acl, kMayAdminister, digest_ids)) return acl;
+  for (zk::AclEntry& entry : acl) {
+    if (entry.scheme == "digest") entry.id = entry.id.substr(0, entry.id.find(':')) + ":x";
+  }
+  return acl;
+}
+
 bool FixAcl(std::vector<zk::AclEntry>& acl, const std::vector<std::string>& digest_ids) {
   std::vector<zk::AclEntry> stored;
   for (const zk::AclEntry& entry : std::exchange(acl, {})) {

@@ -285,6 +285,16 @@ TEST_F(ModelAclTest, AllowsAClientWithTheSameCredentials) {
   EXPECT_EQ(same.Delete("/own/child"), Code::kOk);
 }
 
+TEST_F(ModelAclTest, ShowsAnAclOnlyToThoseWhoMayReadAndHashesOnlyToThoseWhoMayAdminister) {
+  EXPECT_EQ(client_.Call(zk::GetAcl{"/own"}).code, Code::kNoAuth);
+  EXPECT_THAT(owner_.Call(zk::GetAcl{"/own"}).acl,
+              ElementsAre(zk::AclEntry{31, "digest", DigestId("a:b")}));
+  ASSERT_TRUE(model_.OperatorSetsAcl("/own", {{8, "digest", "c:hash"}, {1, "world", "anyone"}}));
+  client_.Settle();
+  EXPECT_THAT(client_.Call(zk::GetAcl{"/own"}).acl,
+              ElementsAre(zk::AclEntry{8, "digest", "c:x"}, zk::AclEntry{1, "world", "anyone"}));
+}
+
 TEST_F(ModelAclTest, ANodesDeletionIsItsParentsToAllow) {
   EXPECT_EQ(Delete("/own"), Code::kOk);  // the root allows everything
 }

@@ -178,10 +178,15 @@ zk::Reply ModelEnsemble::Executing::Read(const zk::Request& request) {
     reply.stat = StatOf(*node);
     return reply;
   }
-  if (!Allows(node->acl, kMayRead, connection.digest_ids)) return Failure(zk::Code::kNoAuth);
+  const bool asks_acl = std::holds_alternative<zk::GetAcl>(request);
+  const int32_t permission = asks_acl ? kMayRead | kMayAdminister : kMayRead;
+  if (!Allows(node->acl, permission, connection.digest_ids)) return Failure(zk::Code::kNoAuth);
   if (std::holds_alternative<zk::Get>(request)) {
     reply.stat = StatOf(*node);
     reply.data = node->data;
+  } else if (asks_acl) {
+    reply.stat = StatOf(*node);
+    reply.acl = ShownAcl(node->acl, connection.digest_ids);
   } else if (std::holds_alternative<zk::GetChildren>(request)) {
     reply.children = seen.Children(path);
   } else {

@@ -32,10 +32,7 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Node& n) {
-    for (const zk::AclEntry& entry : n.acl) {
-      h = H::combine(std::move(h), entry.permissions, entry.scheme, entry.id);
-    }
-    return H::combine(std::move(h), n.data, n.owner, n.container, n.czxid, n.mzxid, n.pzxid,
+    return H::combine(std::move(h), n.data, n.acl, n.owner, n.container, n.czxid, n.mzxid, n.pzxid,
                       n.ctime_ms, n.version, n.cversion, n.children);
   }
 };

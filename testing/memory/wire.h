@@ -43,10 +43,7 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Hello& m) {
-    for (const zk::AclEntry& entry : m.acl) {
-      h = H::combine(std::move(h), entry.permissions, entry.scheme, entry.id);
-    }
-    return H::combine(std::move(h), m.session, m.timeout, m.seen_zxid, m.digest_credentials);
+    return H::combine(std::move(h), m.session, m.timeout, m.seen_zxid, m.digest_credentials, m.acl);
   }
 };
 
@@ -112,7 +109,8 @@ struct Answer {
   zk::Reply reply;
 
   auto Tie() const {
-    return std::tie(id, zxid, reply.code, reply.path, reply.stat, reply.data, reply.children);
+    return std::tie(id, zxid, reply.code, reply.path, reply.stat, reply.data, reply.children,
+                    reply.acl);
   }
   friend bool operator==(const Answer&, const Answer&) = default;
 };

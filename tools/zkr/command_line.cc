@@ -55,6 +55,7 @@ class CommandLine {
     AddPathCommand("check", "Ask whether the holder of a sequencer still holds", kCheckHelp,
                    "As CMD finds it in ZKR_SEQUENCER", RunCheck);
     AddBreak();
+    AddDoctor();
     AddEnsemble();
     AddManual();
     AddVersionFlag(app_);
@@ -151,6 +152,12 @@ class CommandLine {
         ->type_name("N");
   }
 
+  void AddDoctor() {
+    CLI::App* command = AddQuestion("doctor", "Say what is wrong with servers, timeouts and a lock",
+                                    kDoctorHelp, [this] { return RunDoctor(global_, path_); });
+    command->add_option("PATH", path_, "A lock or an election to look at as well")->type_name("");
+  }
+
   void AddEnsemble() {
     CLI::App* ensemble = app_.add_subcommand("ensemble", "Run a local ensemble, to try zkr on");
     ensemble->require_subcommand(1);
@@ -216,7 +223,7 @@ class CommandLine {
   std::string WhyNoCommand() const {
     const Words unknown = app_.remaining();
     if (unknown.empty())
-      return "a command is missing: lock, elect, observe, ls, check, break or ensemble";
+      return "a command is missing: lock, elect, observe, ls, check, break, doctor or ensemble";
     return absl::StrCat("no such command or option: ", unknown.front());
   }
 
@@ -230,7 +237,7 @@ class CommandLine {
   LsFlags ls_;
   BreakFlags break_;
   std::string shell_;
-  std::string path_;  // of observe; the sequencer of check
+  std::string path_;  // of observe and doctor; the sequencer of check
   int exit_code_ = kDone;
 };
 

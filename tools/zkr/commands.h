@@ -74,6 +74,8 @@ int RunObserve(const GlobalFlags& global, const std::string& path);
 int RunLs(const GlobalFlags& global, const LsFlags& flags);
 int RunCheck(const GlobalFlags& global, const std::string& sequencer);
 int RunBreak(const GlobalFlags& global, const BreakFlags& flags);
+// `path` may be empty.
+int RunDoctor(const GlobalFlags& global, const std::string& path);
 int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
 int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
 int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);

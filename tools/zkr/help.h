@@ -65,6 +65,17 @@ Exit status: 0, also if the queue is empty or the path does not exist; 69 no ens
 is used up; 77 permission denied; 64 bad arguments. The global options (see `zkr --help`), such as
 --json, may stand before or after `ls`.)";
 
+inline constexpr char kDoctorHelp[] = R"(
+Asks each server by itself, then looks at PATH or, without one, at the servers' namespace. FINDING is
+what somebody should see to, with what to do; note is worth knowing, and true of healthy ensembles,
+too. What cannot be known is unknown: the tick, syncLimit and voters are, unless the servers'
+4lw.commands.whitelist has conf and mntr. Opens sessions and closes them; changes nothing. A server that does not answer
+costs a second.
+
+Exit status: 0 nothing found, notes at most; 1 something to do; 69 no server grants a session; 71 the
+report could not be written; 77 PATH may not be read; 64 bad arguments. The global options (see
+`zkr --help`), such as --json, may stand before or after `doctor`.)";
+
 }  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_HELP_H_

@@ -92,7 +92,7 @@ class ConversationRun : private zk::HandleListener {
 
   zk::Request Request() {
     const std::string path = "/" + std::string(1 + dice_.Roll(3), 'p');
-    switch (dice_.Roll(9)) {
+    switch (dice_.Roll(10)) {
       case 0:
         return zk::Create{path, "data", zk::CreateMode::kEphemeralSequential};
       case 1:
@@ -109,6 +109,8 @@ class ConversationRun : private zk::HandleListener {
         return zk::WatchNode{path};
       case 7:
         return zk::WatchExists{path};
+      case 8:
+        return zk::GetAcl{path};
       default:
         return zk::RemoveWatches{path,
                                  dice_.OneIn(2) ? zk::WatchKind::kNode : zk::WatchKind::kExists};

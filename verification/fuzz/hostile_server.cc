@@ -91,6 +91,9 @@ std::string HostileServer::AnswerTo(int32_t xid, int32_t type, const std::string
       for (std::string& name : names) name = dice_->Text(dice_->Roll(40));
       return wire::Reply(xid, wire::Names(names));
     }
+    case wire::kGetAcl:
+      return wire::Reply(xid,
+                         wire::Acl({{31, "world", "anyone"}, {1, "digest", "a:x"}}) + wire::Stat());
     default:
       return wire::Reply(xid);
   }
@@ -149,7 +152,7 @@ std::string HostileServer::Spoil(std::string frame) {
               : body.replace(12, 4, wire::Int(errors[dice_->Roll(std::size(errors))])));
     }
     case 12: {  // another request's answer
-      const int32_t types[] = {2, 3, 4, 8, 15};
+      const int32_t types[] = {2, 3, 4, 6, 8, 15};
       const int32_t xid = zk::JuteReader(body).Int();
       return wire::Frame(AnswerTo(xid, types[dice_->Roll(std::size(types))], Path()));
     }

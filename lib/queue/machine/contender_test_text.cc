@@ -57,6 +57,7 @@ struct RequestText {
   std::string operator()(const zk::RemoveWatches& r) const {
     return absl::StrCat("remove watches ", r.path);
   }
+  std::string operator()(const zk::GetAcl& r) const { return absl::StrCat("get ACL ", r.path); }
 };
 
 const char* TextOf(LossReason why) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/zk/server_list.h"
+#include "tools/zkr/client.h"
+#include "tools/zkr/commands.h"
+#include "tools/zkr/doctor/finding.h"
+#include "tools/zkr/doctor/look.h"
+#include "tools/zkr/doctor/probe.h"
+#include "tools/zkr/doctor/report.h"
+
+namespace zkrecipes::zkr {
+namespace {
+
+// For a session and for what is asked in it, each.
+constexpr absl::Duration kLongestWait = absl::Seconds(5);
+
+// With PATH what is there; otherwise the namespace's root, if there is one.
+absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Facts& facts) {
+  GlobalFlags flags = global;
+  flags.session_timeout = std::min(flags.session_timeout, kLongestWait);
+  const auto client = Connect(flags);
+  if (!client.ok()) return client.status();
+  if (path.empty() && NamespaceOf(**client).empty()) return absl::OkStatus();
+  auto looked = path.empty() ? LookAtNamespace(**client, {kLongestWait})
+                             : LookAtPath(**client, path, {kLongestWait});
+  if (!looked.ok()) return looked.status();
+  const bool missing = !looked->exists;
+  facts.machine = LookAtThisMachine();
+  facts.paths.push_back(*std::move(looked));
+  if (path.empty() || !missing) return absl::OkStatus();
+  auto ancestor = LookAtAncestor(**client, path, {kLongestWait});
+  if (ancestor.ok()) facts.paths.push_back(*std::move(ancestor));
+  return ancestor.status();
+}
+
+}  // namespace
+
+int RunDoctor(const GlobalFlags& global, const std::string& path) {
+  if (!path.empty()) {
+    if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
+  }
+  if (global.servers.empty()) return Refuse(Connect(global).status());  // says so
+  const auto list = zk::ParseServerList(global.servers);
+  if (!list.ok()) return Refuse(list.status());
+  Facts facts{.asked = global.session_timeout, .dialect = global.dialect};
+  for (const std::string& user : global.users)
+    facts.users.push_back(user.substr(0, user.find(':')));
+  facts.servers = ProbeServers(list->servers, global.session_timeout);
+  const bool serves = std::ranges::any_of(
+      facts.servers, [](const ServerFacts& server) { return server.grants.has_value(); });
+  const absl::Status looked = serves
+                                  ? LookAtTree(global, path, facts)
+                                  : absl::UnavailableError("none of the servers grants a session");
+  if (absl::IsInvalidArgument(looked)) return Refuse(looked);  // a session timeout that none takes
+  const Findings findings = Diagnose(facts);
+  if (!Print(global.json ? ReportJson(facts, findings) : ReportText(facts, findings))) {
+    return kInternal;
+  }
+  if (!looked.ok()) return Refuse(looked);
+  if (!path.empty() && facts.paths[0].exists && !facts.paths[0].listed) {
+    return Refuse(absl::PermissionDeniedError(
+        absl::StrCat(path, ": its ACL does not let this client read it (ZNOAUTH)")));
+  }
+  const bool found = std::ranges::count(findings, Finding::Kind::kFinding, &Finding::kind) > 0;
+  return found ? kNo : kDone;
+}
+
+}  // namespace zkrecipes::zkr

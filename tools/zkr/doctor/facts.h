@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_H_
+#define ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "lib/zk/types.h"
+
+namespace zkrecipes::zkr {
+
+// What `zkr doctor` has seen. Nothing here is judged yet; nullopt: not known.
+
+// From a server's own words: srvr, and conf and mntr where the server is open to them.
+struct ServerWords {
+  std::optional<std::string> version = {};
+  std::optional<std::string> mode =
+      {};  // "leader", "follower", "observer", "standalone", "read-only"
+  std::optional<absl::Duration> tick = {};
+  std::optional<int> init_limit = {};  // in ticks
+  std::optional<int> sync_limit = {};  // in ticks
+  std::optional<int> voters = {};      // of the ensemble
+  std::optional<int> in_sync = {};     // of them, the leader included; only the leader says it
+};
+
+// The session timeouts that a server grants.
+struct Grants {
+  absl::Duration asked = {};    // for the timeout that was asked for
+  absl::Duration least = {};    // for 1 ms
+  absl::Duration longest = {};  // for the longest that can be asked
+  friend bool operator==(const Grants&, const Grants&) = default;
+};
+
+struct ServerFacts {
+  std::string name = {};      // as in the list of servers
+  std::string address = {};   // numeric; empty if the name has none
+  bool reachable = false;     // something listens there, and answers
+  ServerWords words = {};
+  std::optional<Grants> grants = {};  // nullopt: it grants no session
+  std::string trouble = {};           // why it is not reachable, or grants none; in our own words
+};
+
+// One child of the path, or the path's own node.
+struct NodeFacts {
+  std::string name = {};
+  // nullopt: this client may not read it.
+  std::optional<zk::Stat> stat = {};
+  std::optional<std::vector<zk::AclEntry>> acl = {};
+  std::string data = {};  // no more than kMostData of it
+};
+
+struct PathFacts {
+  // Of the last two only the node itself is looked at: the root of the namespace, and the node below
+  // which a path that does not exist would be made.
+  enum class Kind { kQueue, kNamespace, kAncestor };
+  Kind kind = Kind::kQueue;
+  std::string path = {};
+  bool exists = false;
+  bool listed = false;                   // false: this client may not list its children
+  NodeFacts node = {};                   // its own
+  std::vector<NodeFacts> queue = {};     // contenders, in no order; at most kMostRead are read
+  std::vector<std::string> others = {};  // names of the other children
+  int unread = 0;                        // contenders beyond that
+};
+constexpr int kMostRead = 2000;
+constexpr std::size_t kMostData = 4096;
+
+// A process of this machine, which an owner's host and pid may name.
+struct ThisMachine {
+  std::string host = {};
+  std::vector<std::int64_t> pids = {};  // sorted; empty: not known
+};
+
+struct Facts {
+  absl::Duration asked = {};  // --session-timeout
+  std::string dialect = {};   // --dialect
+  std::vector<std::string> users =
+      {};  // as whom this client has given credentials for the digest scheme
+  std::vector<ServerFacts> servers = {};
+  std::vector<PathFacts> paths = {};  // none, the namespace's root, or PATH and perhaps its ancestor
+  ThisMachine machine = {};
+};
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_H_

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_FINDING_H_
+#define ZKRECIPES_TOOLS_ZKR_DOCTOR_FINDING_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/zkr/doctor/facts.h"
+
+namespace zkrecipes::zkr {
+
+// One thing that an operator should know. Texts that others have written are made printable, and
+// bounded, before they get in here; those of the command line are shown as they are.
+struct Finding {
+  // A note is worth knowing, and true of healthy ensembles too: it needs no hand.
+  enum class Kind { kFinding, kNote };
+  Kind kind = Kind::kFinding;
+  std::string what = {};   // a word for programs: "server-unreachable"
+  std::string about = {};  // the server, path or node
+  std::string why = {};    // a sentence, without its end
+  std::string todo = {};   // what to do about it; empty for some notes
+};
+using Findings = std::vector<Finding>;
+
+// Each judges one part of the facts. Pure.
+Findings JudgeServers(const Facts& facts);
+Findings JudgeTimeouts(const Facts& facts);
+Findings JudgeQueue(const Facts& facts, const PathFacts& path);
+Findings JudgeAcls(const Facts& facts, const PathFacts& path);
+
+// All of it, findings before notes.
+Findings Diagnose(const Facts& facts);
+
+// "a, b, c and 2 more": at most five of them, made printable.
+std::string NameSome(const std::vector<std::string>& names);
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_FINDING_H_

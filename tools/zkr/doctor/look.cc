@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/doctor/look.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/strings/numbers.h"
+
+#include "lib/queue/ask.h"
+#include "lib/queue/machine/node_name.h"
+#include "lib/queue/owner.h"
+#include "lib/session/client_core.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::zkr {
+namespace {
+
+using Done = absl::AnyInvocable<void(absl::StatusOr<PathFacts>) &&>;
+
+// One look, shared by its replies. Everything on the reactor.
+struct Look {
+  PathFacts facts;
+  std::size_t unanswered = 0;
+  absl::Status error;
+  Done done;
+
+  // True if the reply has what was asked for. That a node is gone or closed is a fact, no error.
+  bool Take(const zk::Reply& reply, const zk::Request& request) {
+    if (reply.code == zk::Code::kOk) return true;
+    if (reply.code != zk::Code::kNoNode && reply.code != zk::Code::kNoAuth) {
+      error = zk::ToStatus(reply.code, zk::OperationName(request), zk::PathOf(request));
+    }
+    return false;
+  }
+
+  void Answered() {
+    if (--unanswered > 0) return;
+    if (!error.ok()) return std::move(done)(error);
+    std::erase_if(facts.queue, [](const NodeFacts& node) { return node.name.empty(); });
+    std::move(done)(std::move(facts));
+  }
+};
+using SharedLook = std::shared_ptr<Look>;
+
+void Ask(session::Session& session, const SharedLook& look, const zk::Request& request,
+         absl::AnyInvocable<void(const zk::Reply&) &&> take) {
+  ++look->unanswered;
+  session.Send(request, [look, request, take = std::move(take)](const zk::Reply& reply) mutable {
+    if (look->Take(reply, request) || look->error.ok()) std::move(take)(reply);
+    look->Answered();
+  });
+}
+
+// `node` picks it from the facts, which may have moved until the reply.
+template <typename Pick>
+void AskNode(session::Session& session, const SharedLook& look, const std::string& path,
+             Pick node) {
+  Ask(session, look, zk::Get{path}, [look, node](const zk::Reply& reply) {
+    NodeFacts& facts = node(*look);
+    if (reply.code == zk::Code::kNoNode) facts.name.clear();
+    if (reply.code != zk::Code::kOk) return;
+    facts.stat = reply.stat;
+    facts.data = reply.data.substr(0, kMostData);
+  });
+  Ask(session, look, zk::GetAcl{path}, [look, node](const zk::Reply& reply) {
+    if (reply.code == zk::Code::kOk) node(*look).acl = reply.acl;
+  });
+}
+
+void AskChildren(session::Session& session, const SharedLook& look, const std::string& path,
+                 const std::vector<std::string>& children) {
+  for (const std::string& child : children) {
+    if (!queue::ParseNodeName(child)) {
+      look->facts.others.push_back(child);
+    } else if (look->facts.queue.size() < kMostRead) {
+      look->facts.queue.push_back({.name = child});
+    } else {
+      ++look->facts.unread;
+    }
+  }
+  for (std::size_t i = 0; i < look->facts.queue.size(); ++i) {
+    AskNode(session, look, zk::JoinPath(path, look->facts.queue[i].name),
+            [i](Look& l) -> NodeFacts& { return l.facts.queue[i]; });
+  }
+}
+
+void Begin(session::Session& session, const std::string& path, const SharedLook& look) {
+  Ask(session, look, zk::GetChildren{path}, [&session, look, path](const zk::Reply& reply) {
+    look->facts.exists = reply.code != zk::Code::kNoNode;
+    look->facts.listed = reply.code == zk::Code::kOk;
+    if (look->facts.kind == PathFacts::Kind::kQueue) {
+      AskChildren(session, look, path, reply.children);
+    }
+  });
+  AskNode(session, look, path, [](Look& l) -> NodeFacts& { return l.facts.node; });
+}
+
+absl::StatusOr<PathFacts> LookAt(Client& client, const std::string& server_path,
+                                 const PathFacts& asked, const WaitOptions& wait) {
+  const auto ask = [&](Done done) {
+    auto look = std::make_shared<Look>();
+    look->facts = asked;
+    look->done = std::move(done);
+    return [server_path, look](session::Session& session) { Begin(session, server_path, look); };
+  };
+  return internal::AskUntilAnswered<PathFacts>(*internal::ClientAccess::Core(client),
+                                               "look at " + asked.path, wait, ask);
+}
+
+}  // namespace
+
+absl::StatusOr<PathFacts> LookAtPath(Client& client, const std::string& path,
+                                     const WaitOptions& wait) {
+  internal::ClientCore& core = *internal::ClientAccess::Core(client);
+  if (absl::Status checked = internal::CheckQuestion(core, path, wait); !checked.ok()) {
+    return checked;
+  }
+  return LookAt(client, core.name_space().ToServer(path), {.path = path}, wait);
+}
+
+absl::StatusOr<PathFacts> LookAtAncestor(Client& client, const std::string& path,
+                                         const WaitOptions& wait) {
+  std::string ancestor = internal::ClientAccess::Core(client)->name_space().ToServer(path);
+  for (;;) {
+    ancestor = zk::ParentPath(ancestor);
+    const PathFacts asked = {.kind = PathFacts::Kind::kAncestor, .path = ancestor};
+    auto looked = LookAt(client, ancestor, asked, wait);
+    if (!looked.ok() || looked->exists || ancestor == "/") return looked;
+  }
+}
+
+absl::StatusOr<PathFacts> LookAtNamespace(Client& client, const WaitOptions& wait) {
+  const std::string root = NamespaceOf(client);
+  return LookAt(client, root, {.kind = PathFacts::Kind::kNamespace, .path = root}, wait);
+}
+
+std::string NamespaceOf(Client& client) {
+  return internal::ClientAccess::Core(client)->name_space().root();
+}
+
+ThisMachine LookAtThisMachine() {
+  ThisMachine machine{.host = queue::ThisOwner("").host};
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::int64_t pid = 0;
+    if (absl::SimpleAtoi(entry->path().filename().string(), &pid)) machine.pids.push_back(pid);
+  }
+  std::ranges::sort(machine.pids);
+  return machine;
+}
+
+}  // namespace zkrecipes::zkr

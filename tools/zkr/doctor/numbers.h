@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_NUMBERS_H_
+#define ZKRECIPES_TOOLS_ZKR_DOCTOR_NUMBERS_H_
+
+#include <cstdint>
+
+#include "lib/queue/machine/admission.h"
+#include "lib/zk/types.h"
+
+namespace zkrecipes::zkr {
+
+// How many of a node's sequence numbers its children have used: one each that was ever created.
+struct Numbers {
+  enum class State { kPlenty, kRunningOut, kUsedUp };
+  static constexpr std::int64_t kAll = std::int64_t{1} << 31;
+
+  std::int64_t used = 0;
+
+  std::int64_t left() const { return kAll - used; }
+  // Running out: fewer than a tenth are left, three days at 1000 grants a second.
+  State Judge() const {
+    if (queue::SequenceExhausted(static_cast<std::int32_t>(used < kAll ? used : kAll - 1))) {
+      return State::kUsedUp;
+    }
+    return left() < kAll / 10 ? State::kRunningOut : State::kPlenty;
+  }
+};
+
+// A Stat's cversion is twice the creations less the children, in 32 bits.
+inline Numbers NumbersOf(const zk::Stat& stat) {
+  const auto twice =
+      static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.num_children);
+  return {twice / 2};
+}
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_NUMBERS_H_

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_SERVER_WORDS_H_
+#define ZKRECIPES_TOOLS_ZKR_DOCTOR_SERVER_WORDS_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+#include "tools/zkr/doctor/facts.h"
+
+namespace zkrecipes::zkr {
+
+// Reads the answers to four letter words, as servers from 3.4 on give them. Pure. What is not understood
+// stays unknown.
+void ReadSrvr(absl::string_view answer, ServerWords& words);
+void ReadConf(absl::string_view answer, ServerWords& words);
+void ReadMntr(absl::string_view answer, ServerWords& words);
+
+// "This ZooKeeper instance is not currently serving requests"
+bool ServesNobody(absl::string_view answer);
+
+// A new session's handshake that asks for `timeout_ms`, and the request that ends the session. Frames.
+std::string Handshake(std::int32_t timeout_ms);
+std::string Farewell();
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_SERVER_WORDS_H_
