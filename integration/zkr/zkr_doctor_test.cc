@@ -272,6 +272,16 @@ class Talker {
       while (send(client.get(), says_.data(), says_.size(), MSG_NOSIGNAL) > 0) {
         if (!endless_ || stop.stop_requested()) break;
       }
+      if (!endless_) HangUp(client);
+    }
+  }
+
+  // Not before all that was asked is read: a close would reset the connection, and with it what
+  // has been said and is not read yet.
+  static void HangUp(const base::UniqueFd& client) {
+    shutdown(client.get(), SHUT_WR);
+    char asked[512];
+    while (recv(client.get(), asked, sizeof(asked), /*flags=*/0) > 0) {
     }
   }
 

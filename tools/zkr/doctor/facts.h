@@ -37,9 +37,9 @@ struct Grants {
 };
 
 struct ServerFacts {
-  std::string name = {};      // as in the list of servers
-  std::string address = {};   // numeric; empty if the name has none
-  bool reachable = false;     // something listens there, and answers
+  std::string name = {};     // as in the list of servers
+  std::string address = {};  // numeric; empty if the name has none
+  bool reachable = false;    // something listens there, and answers
   ServerWords words = {};
   std::optional<Grants> grants = {};  // nullopt: it grants no session
   std::string trouble = {};           // why it is not reachable, or grants none; in our own words
@@ -82,7 +82,8 @@ struct Facts {
   std::vector<std::string> users =
       {};  // as whom this client has given credentials for the digest scheme
   std::vector<ServerFacts> servers = {};
-  std::vector<PathFacts> paths = {};  // none, the namespace's root, or PATH and perhaps its ancestor
+  std::vector<PathFacts> paths =
+      {};  // none, the namespace's root, or PATH and perhaps its ancestor
   ThisMachine machine = {};
 };
 

@@ -40,8 +40,7 @@ void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
     return;
   }
   found.push_back({kFinding, "acl-lacks", about,
-                   absl::StrCat("this client may not ", PermissionNames(lacks),
-                                " there: it can ",
+                   absl::StrCat("this client may not ", PermissionNames(lacks), " there: it can ",
                                 is_queue ? "be no contender" : "make no path below it"),
                    remedy});
 }

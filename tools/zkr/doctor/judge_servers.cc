@@ -79,10 +79,11 @@ Findings OfVoters(const Facts& facts, std::ptrdiff_t not_serving) {
     if (!words.voters || !words.in_sync) continue;
     const int missing = *words.voters - *words.in_sync;
     if (missing <= not_serving) return {};
-    return {{kFinding, "voters-missing", Printable(server.name),
-             absl::StrCat("the leader sees only ", *words.in_sync, " of ", *words.voters,
-                          " voters in sync; without ", *words.voters / 2 + 1, " no lock is granted"),
-             "start the others, and wait until they have caught up"}};
+    return {
+        {kFinding, "voters-missing", Printable(server.name),
+         absl::StrCat("the leader sees only ", *words.in_sync, " of ", *words.voters,
+                      " voters in sync; without ", *words.voters / 2 + 1, " no lock is granted"),
+         "start the others, and wait until they have caught up"}};
   }
   return {};
 }
@@ -103,8 +104,7 @@ Findings JudgeServers(const Facts& facts) {
            "set no observerMasterPort in the ensemble (docs/lease.md)"});
     }
   }
-  const Findings voters =
-      OfVoters(facts, static_cast<std::ptrdiff_t>(facts.servers.size()) - good);
+  const Findings voters = OfVoters(facts, static_cast<std::ptrdiff_t>(facts.servers.size()) - good);
   found.insert(found.end(), voters.begin(), voters.end());
   if (const auto differences = Differences(facts, GrantsOf); !differences.empty()) {
     found.push_back(

@@ -210,7 +210,9 @@ TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
              p.node.acl = {{1, "world", "anyone"}};
            },
            {"!acl-lacks /q"}},
-          {"a namespace that is open", [](Facts&, PathFacts& p) { p.kind = PathFacts::Kind::kNamespace; }, {}},
+          {"a namespace that is open",
+           [](Facts&, PathFacts& p) { p.kind = PathFacts::Kind::kNamespace; },
+           {}},
       },
       JudgeAcls);
 }
