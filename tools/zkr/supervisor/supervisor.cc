@@ -4,8 +4,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,25 +15,11 @@
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/supervisor/guard.h"
-#include "tools/zkr/supervisor/process_tree.h"
-#include "tools/zkr/supervisor/relay.h"
 
 namespace zkrecipes::zkr {
-namespace {
 
 using base::BootNow;
 using base::BootTime;
-
-// How long the tree gets to die, once it is killed, before zkr says that it waits.
-constexpr absl::Duration kPatience = absl::Seconds(5);
-
-// For poll: at most a minute.
-int MillisecondsTo(BootTime when) {
-  const absl::Duration left = std::clamp(when - BootNow(), absl::ZeroDuration(), absl::Minutes(1));
-  return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command) {
   auto prepared = std::unique_ptr<Supervisor>(new Supervisor(std::move(command)));
@@ -66,20 +50,6 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
   return prepared;
 }
 
-absl::Status Supervisor::ChooseGuard() {
-  const GuardKind kind = command_.guard;
-  if (kind == GuardKind::kIsolate) return absl::OkStatus();
-  if (kind != GuardKind::kProcess) cgroup_ = Cgroup::Make();
-  if (cgroup_.valid()) return absl::OkStatus();
-  if (kind == GuardKind::kCgroup) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot make a cgroup for the command: ", strerror(errno)));
-  }
-  if (ProcShowsThisProcess()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "cannot guard a command here: /proc is missing or shows other processes than this one's");
-}
-
 bool Outcome::ShortOfResources() const {
   constexpr int kErrors[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC};
   return end == End::kNotRun && std::ranges::count(kErrors, code) > 0;
@@ -95,7 +65,7 @@ Outcome Supervisor::Run(const WhileHeld& held) {
     }
   }
   if (!CanRunAgain()) guard_.Close();
-  now_.complain_at = std::min(now_.complain_at, BootNow() + kPatience);
+  GrowImpatient();
   HearRunnerOut(loss);
   if (!CanRunAgain()) EndGuard();
   if (TakeTerminalBack()) terminal_.RestoreModes();
@@ -170,205 +140,6 @@ void Supervisor::GiveUp(const char* why) {
   std::fprintf(stderr, "zkr: the %s is %s\n", command_.held.c_str(), why);
   SendSignal(SIGTERM);
   SendSignal(SIGCONT);  // a stopped process reacts only to this and SIGKILL
-}
-
-void Supervisor::KillTree() {
-  now_.tree_killed = true;
-  guard_.TrySend({MessageKind::kKill});
-  now_.complain_at = std::min(now_.complain_at, BootNow() + kPatience);
-}
-
-void Supervisor::LookAfterGuard() {
-  NextSignal(child_signal_);
-  int status = 0;
-  if (guard_pid_ > 0 && waitpid(guard_pid_, &status, WNOHANG | WUNTRACED) == guard_pid_) {
-    if (WIFSTOPPED(status)) {
-      kill(guard_pid_, SIGCONT);
-    } else {
-      guard_pid_ = 0;  // the end of its channel tells the rest
-    }
-  }
-  if (BootNow() < now_.complain_at) return;
-  now_.complain_at = BootTime::InfiniteFuture();
-  std::fprintf(stderr, "zkr: waiting for processes of the command that cannot be killed\n");
-}
-
-int Supervisor::MillisecondsToNextTimer() const {
-  const BootTime look = now_.tree_killed ? BootTime::InfiniteFuture() : now_.ending.next_look();
-  return MillisecondsTo(std::min(look, now_.complain_at));
-}
-
-bool Supervisor::HandleGuard(const LossWatch& loss) {
-  const auto message = guard_.Receive();
-  if (!message) guard_.Close();
-  if (!message || message->kind == MessageKind::kTreeEnded) return false;
-  if (message->kind == MessageKind::kRunnerFailed) OnNotRun(static_cast<int>(message->value));
-  if (message->kind == MessageKind::kDeadlinePassed) {
-    HearRunnerOut(loss);
-    if (now_.phase == Phase::kRunning) now_.outcome.lost = true;
-  }
-  return true;
-}
-
-void Supervisor::HearRunnerOut(const LossWatch& loss) {
-  // It is dead, or kills the tree and then dies. Before that, CMD may have ended by itself, or not
-  // have been run at all.
-  while (runner_.valid()) {
-    if (guard_pid_ == 0 && now_.runner > 0) kill(now_.runner, SIGCONT);  // no guard does that now
-    pollfd fds[] = {{runner_.fd(), POLLIN, 0}, {child_signal_.get(), POLLIN, 0}};
-    poll(fds, 2, MillisecondsTo(now_.complain_at));
-    LookAfterGuard();
-    if (fds[0].revents == 0) continue;
-    auto message = runner_.Receive();
-    if (!message) runner_.Close();
-    if (message && message->kind != MessageKind::kStopped) OnRunnersWord(*message, loss);
-  }
-}
-
-void Supervisor::HandleRunner(const LossWatch& loss) {
-  auto message = runner_.Receive();
-  if (!message) return runner_.Close();
-  OnRunnersWord(*message, loss);
-}
-
-void Supervisor::OnRunnersWord(Message& message, const LossWatch& loss) {
-  switch (message.kind) {
-    case MessageKind::kForked:
-      now_.command_group = message.sender;
-      now_.runner_end = std::move(message.passed);
-      return;
-    case MessageKind::kStarted:
-      now_.runner = message.sender;
-      return;
-    case MessageKind::kExecFailed:
-      return OnNotRun(static_cast<int>(message.value));
-    case MessageKind::kStopped:
-      return OnStopped(static_cast<int>(message.value));
-    case MessageKind::kEnded:
-      return OnEnded(message, loss);
-    default:
-      return;
-  }
-}
-
-void Supervisor::HandleSignals() {
-  for (SentSignal sent; (sent = NextSentSignal(signal_fd_)).number != 0;) {
-    const int signal = sent.number;
-    if (now_.phase == Phase::kEnding) {
-      if (!AsksToEnd(signal)) continue;
-      if (JustEndedBy(signal)) {
-        now_.outcome.signal = signal;
-      } else {
-        now_.outcome.later = signal;
-        KillTree();
-      }
-    } else if (signal == SIGCONT) {
-      Resume(MayHaveTerminal());
-    } else {
-      now_.forwarded.insert(signal);
-      const MessageKind how = AsksToEnd(signal) ? MessageKind::kPassOn : MessageKind::kSignal;
-      runner_.TrySend({how, sent.Packed()});
-    }
-    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
-      now_.outcome.asked_to_end = true;
-    }
-  }
-}
-
-bool Supervisor::JustEndedBy(int signal) const {
-  return now_.outcome.end == Outcome::End::kKilled && now_.outcome.code == signal &&
-         BootNow() < now_.ended_at + Relay::kTogether;
-}
-
-void Supervisor::OnStopped(int signal) {
-  const pid_t foreground = terminal_.Foreground();
-  const bool typed = foreground != 0 && foreground == now_.command_group;
-  const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-  const bool forwarded = signal == SIGTSTP && now_.forwarded.erase(SIGTSTP) > 0;
-  // Anything else, such as a `kill -STOP` of CMD, is not job control: the lock stays held.
-  if (!typed && !wants_terminal && !forwarded) return;
-  if (wants_terminal && foreground == getpgrp()) return Resume(true);
-  TakeTerminalBack();
-  if (StopOwnJob(/*whole_group=*/!forwarded)) return Resume(MayHaveTerminal());
-  if (typed) return Resume(true);
-  // No shell is there to bring it to the foreground. The kernel does the same to a stopped process
-  // group that becomes an orphan.
-  if (wants_terminal) SendSignal(SIGHUP);
-  Resume(false);
-}
-
-void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
-  const int status = static_cast<int>(ended.value);
-  const bool killed = WIFSIGNALED(status);
-  now_.outcome.end = killed ? Outcome::End::kKilled : Outcome::End::kExited;
-  now_.outcome.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
-  now_.outcome.lost = now_.given_up_at <= ended.sent || loss.WasLostBefore(ended.sent);
-  now_.phase = Phase::kEnding;
-  now_.ended_at = ended.sent;
-  // Many runtimes exit with such a status when a signal ends them, as shells do for their children.
-  const int signal = killed ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
-  const bool forwarded = now_.forwarded.count(signal) > 0;
-  if (killed && (forwarded || signal == SIGHUP)) {
-    now_.outcome.asked_to_end = true;
-    now_.outcome.signal = signal;
-  }
-  now_.outcome.had_terminal = TakeTerminalBack();
-  if (!now_.outcome.had_terminal) return;
-  if (killed) terminal_.RestoreModes();
-  if (forwarded || (signal != SIGINT && signal != SIGQUIT)) return;
-  now_.outcome.asked_to_end = true;
-  now_.outcome.typed = killed;
-  if (killed) now_.outcome.signal = signal;
-}
-
-void Supervisor::OnNotRun(int error) {
-  now_.outcome.end = Outcome::End::kNotRun;
-  now_.outcome.code = error;
-  now_.phase = Phase::kEnding;
-  KillTree();
-}
-
-void Supervisor::Resume(bool foreground) {
-  runner_.TrySend({MessageKind::kResume, foreground ? 1 : 0});
-}
-
-bool Supervisor::MayHaveTerminal() const {
-  // If another part of a pipeline (`zkr lock ... | less`) is in zkr's group, CMD gets the terminal
-  // only when it reads from it (SIGTTIN): given at once, it would be taken from the other part.
-  return terminal_.Foreground() == getpgrp() && !HasSiblingInGroup(ListProcesses(), getpid());
-}
-
-bool Supervisor::TakeTerminalBack() {
-  const pid_t foreground = terminal_.Foreground();
-  if (foreground == 0 || foreground != now_.command_group) return false;
-  terminal_.SetForeground(getpgrp());
-  return true;
-}
-
-void Supervisor::EndGuard() {
-  guard_.Close();  // it ends the tree, if there is one, and then itself
-  for (LookAfterGuard(); guard_pid_ > 0; LookAfterGuard()) {
-    pollfd child{child_signal_.get(), POLLIN, 0};
-    poll(&child, 1, MillisecondsTo(now_.complain_at));
-  }
-  // A guard that was killed did not wait for the runner, whose channel ends before its PID namespace.
-  for (pollfd runner{now_.runner_end.get(), POLLIN, 0};
-       runner.fd >= 0 && poll(&runner, 1, MillisecondsTo(now_.complain_at)) <= 0;) {
-    LookAfterGuard();
-  }
-  // Left only if guard and runner were killed. This process's other children are not CMD's.
-  for (; !cgroup_.Empty(); poll(nullptr, 0, 1)) cgroup_.Kill();
-  cgroup_.Remove();
-}
-
-void EndBy(int signal, bool typed) {
-  if (signal == 0) return;
-  prctl(PR_SET_DUMPABLE, 0);  // CMD may have left a core already
-  ::signal(signal, SIG_DFL);
-  const sigset_t set = SignalSet({signal});
-  if (typed) kill(0, signal);
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  raise(signal);
 }
 
 }  // namespace zkrecipes::zkr

@@ -95,6 +95,7 @@ class Supervisor {
   void LookAtHold(const WhileHeld& held);
   void ObeyEnding();
   void KillTree();
+  void GrowImpatient();  // from some seconds on, what does not die is told
   void LookAfterGuard();
   int MillisecondsToNextTimer() const;
   bool HandleGuard(const LossWatch& loss);  // as Step
