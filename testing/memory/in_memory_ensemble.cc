@@ -246,6 +246,15 @@ bool InMemoryEnsemble::Create(const std::string& path, const std::string& data) 
   });
 }
 
+bool InMemoryEnsemble::UseUpNumbers(const std::string& path) {
+  return impl_->Get([&](Simulation& simulation) {
+    if (!simulation.ensemble().committed().nodes().contains(path)) return false;
+    // Not the very last: a contender that is refused takes one, too.
+    simulation.ensemble().SetNextSequence(path, std::numeric_limits<int32_t>::max() - 1024);
+    return true;
+  });
+}
+
 std::vector<std::string> InMemoryEnsemble::Paths() { return Paths(""); }
 
 std::vector<std::string> InMemoryEnsemble::Paths(const std::string& path) {

@@ -12,6 +12,7 @@
 #include "lib/base/boot_time.h"
 #include "tools/zkr/commands.h"
 #include "tools/zkr/holding.h"
+#include "tools/zkr/numbers.h"
 #include "tools/zkr/rest.h"
 #include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/loss_watch.h"
@@ -67,6 +68,11 @@ class Election {
     poll(&until_cancelled, 1, static_cast<int>(absl::ToInt64Milliseconds(rest_)));
     if (holding_.client == nullptr) {
       if (absl::Status joined = Join(global_, cancel, holding_); !joined.ok()) return joined;
+    }
+    if (absl::Status left = CheckNumbersLeft(*holding_.client, flags_.command.path,
+                                             {global_.session_timeout, cancel});
+        !left.ok()) {
+      return left;
     }
     LeaderElection election(holding_.client, flags_.command.path, {.id = flags_.candidate});
     auto lease = election.Campaign({.cancel = cancel});

@@ -104,13 +104,14 @@ class InMemoryEnsemble {
   // timeout. Clients reconnect within a fiftieth of theirs.
   void ChangeLeader();
 
-  // ---- The tree, as an operator sees it: paths are the servers', namespaces included
-  // ---------------
+  // ---- The tree, as an operator sees it: paths are the servers', namespaces included ----
 
   // False if there is no such node or it has children.
   bool Delete(const std::string& path);
   // A persistent node. False if it exists already, or its parent does not or is ephemeral.
   bool Create(const std::string& path, const std::string& data = "");
+  // From now on contenders of `path` are refused: ResourceExhausted. False if there is no such node.
+  bool UseUpNumbers(const std::string& path);
   // All nodes but the root, sorted.
   std::vector<std::string> Paths();
   // All nodes below `path`: {"/locks/ledger/_c_...-lock-0000000000"} while it is locked.

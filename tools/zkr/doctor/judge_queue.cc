@@ -13,7 +13,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
 #include "tools/zkr/doctor/finding.h"
-#include "tools/zkr/doctor/numbers.h"
+#include "tools/zkr/numbers.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr {

@@ -7,7 +7,7 @@
 
 #include "tools/zkr/doctor/facts_fixture.h"
 #include "tools/zkr/doctor/finding.h"
-#include "tools/zkr/doctor/numbers.h"
+#include "tools/zkr/numbers.h"
 
 namespace zkrecipes::zkr {
 namespace {

@@ -6,9 +6,9 @@
 #include "nlohmann/json.hpp"
 
 #include "tools/zkr/doctor/acl.h"
-#include "tools/zkr/doctor/numbers.h"
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/doctor/timeouts.h"
+#include "tools/zkr/numbers.h"
 
 namespace zkrecipes::zkr {
 namespace {

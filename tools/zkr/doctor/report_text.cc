@@ -10,9 +10,9 @@
 #include "absl/strings/str_split.h"
 
 #include "tools/zkr/doctor/acl.h"
-#include "tools/zkr/doctor/numbers.h"
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/doctor/timeouts.h"
+#include "tools/zkr/numbers.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_NUMBERS_H_
-#define ZKRECIPES_TOOLS_ZKR_DOCTOR_NUMBERS_H_
+#ifndef ZKRECIPES_TOOLS_ZKR_NUMBERS_H_
+#define ZKRECIPES_TOOLS_ZKR_NUMBERS_H_
 
 #include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
 
 #include "lib/queue/machine/admission.h"
 #include "lib/zk/types.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::zkr {
 
@@ -34,6 +39,11 @@ inline Numbers NumbersOf(const zk::Stat& stat) {
   return {twice / 2};
 }
 
+// ResourceExhausted if a contender for `path` would be refused for its number. The server numbers a
+// node when it makes it, so the refused contender would use up another of the few that are left: a
+// loop of `zkr lock` asks first. What cannot be known here is OK, and the contender's to find out.
+absl::Status CheckNumbersLeft(Client& client, const std::string& path, const WaitOptions& wait);
+
 }  // namespace zkrecipes::zkr
 
-#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_NUMBERS_H_
+#endif  // ZKRECIPES_TOOLS_ZKR_NUMBERS_H_

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/numbers.h"
+
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+
+#include "lib/queue/ask.h"
+#include "lib/queue/end_status.h"
+#include "lib/session/client_core.h"
+
+namespace zkrecipes::zkr {
+
+absl::Status CheckNumbersLeft(Client& client, const std::string& path, const WaitOptions& wait) {
+  internal::ClientCore& core = *internal::ClientAccess::Core(client);
+  if (!internal::CheckQuestion(core, path, wait).ok()) return absl::OkStatus();
+  const std::string node = core.name_space().ToServer(path);
+  const auto numbers =
+      internal::AskUntilAnswered<Numbers>(core, "look at " + path, wait, [&](auto done) {
+        return [node, done = std::move(done)](session::Session& session) mutable {
+          session.Send(zk::Get{node}, [done = std::move(done)](const zk::Reply& reply) mutable {
+            std::move(done)(reply.code == zk::Code::kOk
+                                ? absl::StatusOr<Numbers>(NumbersOf(reply.stat))
+                                : zk::ToStatus(reply.code, "get", ""));
+          });
+        };
+      });
+  if (!numbers.ok() || numbers->Judge() != Numbers::State::kUsedUp) return absl::OkStatus();
+  return queue::EndStatus({.outcome = queue::Outcome::kExhausted}, path, node);
+}
+
+}  // namespace zkrecipes::zkr
