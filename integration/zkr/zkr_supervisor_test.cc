@@ -154,6 +154,14 @@ TEST_P(Supervised, ASignalToZkrAloneEndsAllInOrder) {
   EXPECT_FALSE(life_.IsHeld()) << "nothing is left to be killed";
 }
 
+// It is held back for a moment, in which CMD ends by itself.
+TEST_P(Supervised, ASignalThatCannotReachTheCommandAnyMoreEndsZkr) {
+  auto program = StartHolding("echo ready >&9; " + UntilGo() + "exit 0");
+  program->Signal(SIGTERM);
+  Go();
+  EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
+}
+
 TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM}) {
     LifeLine line(dir_ / std::to_string(signal));

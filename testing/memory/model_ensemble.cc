@@ -97,7 +97,8 @@ void ModelEnsemble::ForgetTouches(int server) {
   Server& s = servers_[Index(server)];
   s.deaf = s.mute = s.ping_waits = false;
   for (auto& [id, session] : sessions_) {
-    if (session.touched_by == server) session.noted = session.sent = false;
+    session.noted.Set(server, false);
+    session.sent.Set(server, false);
   }
 }
 

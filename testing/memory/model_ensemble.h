@@ -180,8 +180,8 @@ class ModelEnsemble {
   // Sessions and time (sessions.cc)
   void Touch(zk::SessionId session, int server, base::BootTime now);
   void Ping(base::BootTime now);
-  void Collect(Session& session, base::BootTime when);
-  void Hear(Session& session, base::BootTime when);
+  void Collect(Session& session, int server, base::BootTime when);
+  void Hear(Session& session, int server, base::BootTime when);
   bool HearsPings(int server) const;
   base::BootTime Bucket(base::BootTime time) const;
   base::BootTime DeadlineOf(const Session& session) const;

@@ -76,6 +76,23 @@ struct Server {
   friend bool operator==(const Server&, const Server&) = default;
 };
 
+// A few servers, a bit for each.
+class ServerSet {
+ public:
+  bool Has(int server) const { return (bits_ >> server & 1) != 0; }
+  void Set(int server, bool in) {
+    bits_ = (bits_ & ~(uint32_t{1} << server)) | uint32_t{in} << server;
+  }
+  friend auto operator<=>(const ServerSet&, const ServerSet&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const ServerSet& set) {
+    return H::combine(std::move(h), set.bits_);
+  }
+
+ private:
+  uint32_t bits_ = 0;
+};
+
 // As the leader's tracker knows it.
 struct Session {
   absl::Duration timeout;
@@ -84,15 +101,14 @@ struct Session {
   bool closing = false;  // its end is proposed
   int owner = -1;        // the server that may write for it
   bool due = false;      // too late to touch it, though its end is not proposed yet
-  // A follower notes a touch, sends it when the leader pings, and so the leader hears of it.
-  int touched_by = -1;
-  bool noted = false;       // since the last ping
-  bool sent = false;        // on its way to the leader, on which it stalls
-  bool lost_touch = false;  // the last one
+  // A follower notes a touch, sends it when the leader pings, and so the leader hears of it. More
+  // than one may: a server reads on from a connection that the client has given up.
+  ServerSet noted;       // since the last ping
+  ServerSet sent;        // on its way to the leader, on which it stalls
+  ServerSet lost_touch;  // the last one
 
   auto Tie() const {
-    return std::tie(timeout, deadline, open, closing, owner, due, touched_by, noted, sent,
-                    lost_touch);
+    return std::tie(timeout, deadline, open, closing, owner, due, noted, sent, lost_touch);
   }
   friend bool operator==(const Session&, const Session&) = default;
 };

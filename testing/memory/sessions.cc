@@ -27,15 +27,12 @@ void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now)
   if (it == sessions_.end() || it->second.closing) return;
   Session& s = it->second;
   if (server == leader_) {
-    s.lost_touch = false;
+    s.lost_touch.Set(server, false);
     s.deadline = std::max(s.deadline, Bucket(now + s.timeout));
     return;
   }
-  s.lost_touch = loses_touches_ && !s.lost_touch;
-  if (!IsCutOff(server) && !s.lost_touch) {
-    if (std::exchange(s.touched_by, server) != server) s.sent = false;
-    s.noted = true;
-  }
+  s.lost_touch.Set(server, loses_touches_ && !s.lost_touch.Has(server));
+  if (!IsCutOff(server) && !s.lost_touch.Has(server)) s.noted.Set(server, true);
 }
 
 // ---- pings ---------------------------------------------------------------------------------------
@@ -44,7 +41,9 @@ void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now)
 void ModelEnsemble::Ping(base::BootTime now) {
   if (now < next_ping_) return;
   for (auto& [id, session] : sessions_) {
-    if (session.noted && HearsPings(session.touched_by)) Collect(session, next_ping_);
+    for (int i = 0; i < servers(); ++i) {
+      if (session.noted.Has(i) && HearsPings(i)) Collect(session, i, next_ping_);
+    }
   }
   for (Server& server : servers_) server.ping_waits |= server.deaf;
   last_ping_ = next_ping_ + ping_gap_ * ((now - next_ping_) / ping_gap_);
@@ -55,14 +54,14 @@ bool ModelEnsemble::HearsPings(int server) const {
   return Reaches(server) && !servers_[Index(server)].deaf;
 }
 
-void ModelEnsemble::Collect(Session& session, base::BootTime when) {
-  session.noted = false;
-  session.sent = true;
-  if (!servers_[Index(session.touched_by)].mute) Hear(session, when);
+void ModelEnsemble::Collect(Session& session, int server, base::BootTime when) {
+  session.noted.Set(server, false);
+  session.sent.Set(server, true);
+  if (!servers_[Index(server)].mute) Hear(session, server, when);
 }
 
-void ModelEnsemble::Hear(Session& session, base::BootTime when) {
-  session.sent = false;
+void ModelEnsemble::Hear(Session& session, int server, base::BootTime when) {
+  session.sent.Set(server, false);
   // A touch that arrives after the deadline is too late.
   if (when >= session.deadline) return;
   session.deadline = std::max(session.deadline, Bucket(when + session.timeout));
@@ -82,20 +81,20 @@ void ModelEnsemble::Stall(int server, bool from_leader, bool to_leader, base::Bo
   s.mute = to_leader;
   const bool pinged = !s.deaf && std::exchange(s.ping_waits, false);
   for (auto& [id, session] : sessions_) {
-    if (session.touched_by != server) continue;
-    if (session.sent && !s.mute) Hear(session, now);
+    if (session.sent.Has(server) && !s.mute) Hear(session, server, now);
     // Before any commit that waited behind the ping.
-    if (session.noted && pinged) Collect(session, now);
+    if (session.noted.Has(server) && pinged) Collect(session, server, now);
   }
 }
 
 // ---- the end of a session ------------------------------------------------------------------------
 
 base::BootTime ModelEnsemble::DeadlineOf(const Session& session) const {
-  const bool will_be_heard = session.noted && HearsPings(session.touched_by) &&
-                             !servers_[Index(session.touched_by)].mute &&
-                             next_ping_ < session.deadline;
-  if (!will_be_heard) return session.deadline;
+  bool will_be_heard = false;
+  for (int i = 0; i < servers(); ++i) {
+    will_be_heard |= session.noted.Has(i) && HearsPings(i) && !servers_[Index(i)].mute;
+  }
+  if (!will_be_heard || next_ping_ >= session.deadline) return session.deadline;
   return std::max(session.deadline, Bucket(next_ping_ + session.timeout));
 }
 

@@ -69,8 +69,7 @@ class Election {
     if (holding_.client == nullptr) {
       if (absl::Status joined = Join(global_, cancel, holding_); !joined.ok()) return joined;
     }
-    if (absl::Status left = CheckNumbersLeft(*holding_.client, flags_.command.path,
-                                             {global_.session_timeout, cancel});
+    if (absl::Status left = CheckNumbersLeft(*holding_.client, flags_.command.path, cancel);
         !left.ok()) {
       return left;
     }

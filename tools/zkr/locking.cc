@@ -2,14 +2,12 @@
 
 #include "tools/zkr/locking.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/boot_time.h"
 #include "tools/zkr/narrator.h"
 #include "tools/zkr/numbers.h"
 #include "tools/zkr/result.h"
@@ -40,16 +38,11 @@ absl::StatusOr<TryResult> Try(const ClientPtr& client, const LockFlags& flags,
 absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::stop_token& cancel,
                   Holding& holding) {
   if (absl::Status joined = Join(global, cancel, holding); !joined.ok()) return joined;
-  const base::BootTime until = base::BootNow() + flags.wait;
-  const absl::Duration patience = std::min(flags.wait, global.session_timeout);
   const std::string& path = flags.command.path;
-  if (absl::Status left = CheckNumbersLeft(*holding.client, path, {patience, cancel}); !left.ok()) {
-    return left;
-  }
+  if (absl::Status left = CheckNumbersLeft(*holding.client, path, cancel); !left.ok()) return left;
   if (!flags.try_only) {
     const Late teller = WaitTeller(global, holding.client, path);
-    const absl::Duration wait = std::max(until - base::BootNow(), absl::ZeroDuration());
-    auto lease = Wait(holding.client, flags, {wait, cancel});
+    auto lease = Wait(holding.client, flags, {flags.wait, cancel});
     if (lease.ok()) holding.lease = *std::move(lease);
     return lease.status();
   }

@@ -13,7 +13,8 @@
 
 namespace zkrecipes::zkr {
 
-absl::Status CheckNumbersLeft(Client& client, const std::string& path, const WaitOptions& wait) {
+absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel) {
+  const WaitOptions wait = {absl::Milliseconds(200), std::move(cancel)};
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
   if (!internal::CheckQuestion(core, path, wait).ok()) return absl::OkStatus();
   const std::string node = core.name_space().ToServer(path);

@@ -4,6 +4,7 @@
 #define ZKRECIPES_TOOLS_ZKR_NUMBERS_H_
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,7 +12,6 @@
 #include "lib/queue/machine/admission.h"
 #include "lib/zk/types.h"
 #include "zkrecipes/client.h"
-#include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::zkr {
 
@@ -42,7 +42,8 @@ inline Numbers NumbersOf(const zk::Stat& stat) {
 // ResourceExhausted if a contender for `path` would be refused for its number. The server numbers a
 // node when it makes it, so the refused contender would use up another of the few that are left: a
 // loop of `zkr lock` asks first. What cannot be known here is OK, and the contender's to find out.
-absl::Status CheckNumbersLeft(Client& client, const std::string& path, const WaitOptions& wait);
+// Blocks for a round trip, and for a fifth of a second at most.
+absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel);
 
 }  // namespace zkrecipes::zkr
 

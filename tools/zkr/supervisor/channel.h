@@ -32,11 +32,24 @@ enum class MessageKind : std::int32_t {
   kStarted,     // the exec succeeded
   kExecFailed,  // value: errno
   kStopped,     // value: the signal that stopped CMD
-  kEnded,       // value: CMD's status in the form of waitpid
+  kEnded,       // value: an EndOfCommand. text: a byte for each kPassOn that CMD was not sent
   // the guard to zkr
   kDeadlinePassed,  // no kAlive came in time: the tree is being killed
   kRunnerFailed,    // value: errno of the fork that failed
   kTreeEnded,       // nothing of the tree is left, and CMD may be run again (Command::again)
+};
+
+// CMD's status in the form of waitpid, and how many a kPassOn the runner had read by then.
+struct EndOfCommand {
+  int status = 0;
+  int heard = 0;
+
+  static EndOfCommand Unpacked(std::int64_t value) {
+    return {static_cast<int>(value & 0xffffffff), static_cast<int>(value >> 32)};
+  }
+  std::int64_t Packed() const {
+    return std::int64_t{heard} << 32 | static_cast<std::uint32_t>(status);
+  }
 };
 
 struct Message {

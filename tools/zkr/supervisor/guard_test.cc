@@ -55,7 +55,7 @@ class GuardTest : public ::testing::Test {
     Message ended;
     while (auto message = runner.Receive()) ended = *std::move(message);
     EXPECT_EQ(ended.kind, MessageKind::kEnded);
-    EXPECT_EQ(WEXITSTATUS(static_cast<int>(ended.value)), 5);
+    EXPECT_EQ(WEXITSTATUS(EndOfCommand::Unpacked(ended.value).status), 5);
     const auto word = channel_.Receive();
     ASSERT_TRUE(word.has_value());
     EXPECT_EQ(word->kind, MessageKind::kTreeEnded);

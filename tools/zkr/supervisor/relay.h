@@ -32,6 +32,8 @@ class Relay {
 
   // What CMD's process group is to be sent now.
   std::vector<int> TakeDue(base::BootTime now);
+  // What it has not been sent yet, and never will be: it has ended.
+  std::vector<int> TakeAll() { return TakeDue(base::BootTime::InfiniteFuture()); }
   // When to take again.
   base::BootTime next() const;
 

@@ -29,6 +29,14 @@ TEST_F(RelayTest, PassesOnWhatOnlyZkrGotAfterAMoment) {
   EXPECT_EQ(relay_.next(), base::BootTime::InfiniteFuture());
 }
 
+TEST_F(RelayTest, TellsWhatCameTooLateToBePassedOn) {
+  relay_.OnZkrs(term_, now_);
+  EXPECT_THAT(relay_.TakeAll(), ElementsAre(SIGTERM));
+  relay_.OnZkrs(term_, now_);
+  relay_.OnOwn(term_, now_);
+  EXPECT_THAT(relay_.TakeAll(), IsEmpty());
+}
+
 TEST_F(RelayTest, KeepsWhatReachedTheWholeTreeInEitherOrder) {
   relay_.OnZkrs(term_, now_);
   relay_.OnOwn(term_, now_ + Relay::kTogether / 2);

@@ -120,6 +120,7 @@ bool Runner::HandleRequest() {
   if (request->kind == MessageKind::kSignal) {
     kill(-command_, SentSignal::Unpacked(request->value).number);
   } else if (request->kind == MessageKind::kPassOn) {
+    ++heard_;
     relay_.OnZkrs(SentSignal::Unpacked(request->value), BootNow());
   } else if (request->kind == MessageKind::kResume) {
     if (request->value != 0) setup_.terminal->SetForeground(command_);
@@ -149,7 +150,12 @@ void Runner::OnCommandStatus(int status) {
     return;
   }
   command_ = 0;
-  setup_.to_zkr.Send({MessageKind::kEnded, status});
+  for (SentSignal own; (own = NextSentSignal(own_signals_)).number != 0;) {
+    relay_.OnOwn(own, BootNow());
+  }
+  const std::vector<int> kept = relay_.TakeAll();
+  setup_.to_zkr.Send({MessageKind::kEnded, EndOfCommand{status, heard_}.Packed(),
+                      std::string(kept.begin(), kept.end())});
   phase_ = Phase::kFinishing;
   phase_end_ = BootNow() + std::min(kFinishTime, setup_.command->grace);
 }

@@ -71,6 +71,7 @@ class Runner {
   base::UniqueFd child_signal_;
   base::UniqueFd own_signals_;  // signalfd: AskingSignals, which do nothing to the runner
   Relay relay_;
+  int heard_ = 0;      // messages kPassOn
   pid_t command_ = 0;  // 0 before CMD runs, and once it was reaped: its number is free again
   enum class Phase { kRunning, kFinishing, kTerminating };
   Phase phase_ = Phase::kRunning;

@@ -103,6 +103,7 @@ class Supervisor {
   void HearRunnerOut(const LossWatch& loss);
   void OnRunnersWord(Message& message, const LossWatch& loss);
   void HandleSignals();
+  void OnSignalAfterEnd(int signal);
   bool JustEndedBy(int signal) const;  // CMD, by a signal that zkr was sent together with it
   void GiveUp(const char* why);
   void OnStopped(int signal);
@@ -135,8 +136,9 @@ class Supervisor {
     base::UniqueFd runner_end =
         {};  // pidfd: readable once it is dead, with a PID namespace of its own
     std::set<int> forwarded = {};
-    bool tree_killed = false;      // the guard has been told
-    base::BootTime ended_at = {};  // CMD
+    std::vector<int> passed_on = {};  // each kPassOn, in order
+    bool tree_killed = false;         // the guard has been told
+    base::BootTime ended_at = {};     // CMD
     Ending ending = {};
     base::BootTime given_up_at = base::BootTime::InfiniteFuture();
     base::BootTime complain_at = base::BootTime::InfiniteFuture();  // of a tree that does not die

@@ -47,23 +47,29 @@ void Supervisor::HandleSignals() {
     const int signal = sent.number;
     if (now_.phase == Phase::kEnding) {
       if (!AsksToEnd(signal)) continue;
-      if (JustEndedBy(signal)) {
-        now_.outcome.signal = signal;
-      } else {
-        now_.outcome.later = signal;
-        KillTree();
-      }
+      OnSignalAfterEnd(signal);
     } else if (signal == SIGCONT) {
       Resume(MayHaveTerminal());
     } else {
       now_.forwarded.insert(signal);
       const MessageKind how = AsksToEnd(signal) ? MessageKind::kPassOn : MessageKind::kSignal;
-      runner_.TrySend({how, sent.Packed()});
+      const bool told = runner_.TrySend({how, sent.Packed()});
+      if (told && how == MessageKind::kPassOn) now_.passed_on.push_back(signal);
     }
     if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
       now_.outcome.asked_to_end = true;
     }
   }
+}
+
+void Supervisor::OnSignalAfterEnd(int signal) {
+  if (BlockedSignals::IsIgnored(signal)) return;  // under nohup
+  if (JustEndedBy(signal)) {
+    now_.outcome.signal = signal;
+    return;
+  }
+  now_.outcome.later = signal;
+  KillTree();
 }
 
 bool Supervisor::JustEndedBy(int signal) const {
@@ -89,7 +95,7 @@ void Supervisor::OnStopped(int signal) {
 }
 
 void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
-  const int status = static_cast<int>(ended.value);
+  const auto [status, heard] = EndOfCommand::Unpacked(ended.value);
   const bool killed = WIFSIGNALED(status);
   now_.outcome.end = killed ? Outcome::End::kKilled : Outcome::End::kExited;
   now_.outcome.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
@@ -103,6 +109,10 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
     now_.outcome.asked_to_end = true;
     now_.outcome.signal = signal;
   }
+  // What came for CMD, and too late for it, is for zkr.
+  for (const char kept : ended.text) OnSignalAfterEnd(kept);
+  for (; heard < std::ssize(now_.passed_on); now_.passed_on.pop_back())
+    OnSignalAfterEnd(now_.passed_on.back());
   now_.outcome.had_terminal = TakeTerminalBack();
   if (!now_.outcome.had_terminal) return;
   if (killed) terminal_.RestoreModes();
