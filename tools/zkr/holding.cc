@@ -121,12 +121,14 @@ int Release(Holding& holding, absl::Duration at_most, bool was_lost) {
 }
 
 int LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
-  const BootTime until = BootNow() + (holding.in_a_hurry ? kAMoment : at_most);
+  const BootTime until = BootNow() + at_most;
   int signal = Release(holding, at_most, was_lost);
   holding.outages = nullptr;
   if (!holding.client) return signal;
+  // A signal that cut the release short hurries this, too.
+  const absl::Duration left = std::min(TimeUntil(until), holding.in_a_hurry ? kAMoment : at_most);
   const Waited closed = WaitInterruptibly([&](const std::stop_token& cancel) {
-    return holding.client->Close({TimeUntil(until), cancel});
+    return holding.client->Close({left, cancel});
   });
   if (signal == 0) signal = closed.signal;
   // Its destructor would wait again, and this process is about to end.

@@ -118,6 +118,7 @@ void Supervisor::EndGuard() {
   // Left only if guard and runner were killed. This process's other children are not CMD's.
   for (; !cgroup_.Empty(); poll(nullptr, 0, 1)) cgroup_.Kill();
   cgroup_.Remove();
+  now_.complain_at = BootTime::InfiniteFuture();
 }
 
 }  // namespace zkrecipes::zkr
