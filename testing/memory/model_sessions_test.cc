@@ -78,6 +78,18 @@ TEST_F(ModelSessionsTest, PingsThatWaitArriveBeforeTheCommitsBehindThem) {
   EXPECT_EQ(Ends(), absl::Seconds(3) + kTimeout);
 }
 
+// A server may read on from a connection that the client has given up.
+TEST_F(ModelSessionsTest, ATouchOfOneServerDoesNotUndoThatOfAnother) {
+  const ConnectionId given_up = client_.id();
+  client_.Send(kRead);
+  ASSERT_TRUE(client_.Connect(2));
+  Touch();
+  model_.Execute(given_up, client_.now);
+  Stall(/*from_leader=*/true, false);
+  PassTime(1);
+  EXPECT_GT(Ends(), kTimeout);
+}
+
 TEST_F(ModelSessionsTest, NoWritePassesTheListOfTouchesThatWaits) {
   Stall(false, /*to_leader=*/true);
   Touch();

@@ -29,7 +29,9 @@ absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop
         };
       });
   if (!numbers.ok() || numbers->Judge() != Numbers::State::kUsedUp) return absl::OkStatus();
-  return queue::EndStatus({.outcome = queue::Outcome::kExhausted}, path, node);
+  queue::action::Finished refused;
+  refused.outcome = queue::Outcome::kExhausted;
+  return queue::EndStatus(refused, path, node);
 }
 
 }  // namespace zkrecipes::zkr
