@@ -36,7 +36,7 @@ struct Account {
 // One step under the lock; the code after the co_await runs on the client's executor.
 Detached Enter(zkrecipes::Lock lock, Account& account, std::latch& done) {
   {
-    absl::StatusOr<zkrecipes::Lease> lease = co_await lock.AcquireAsync(absl::Seconds(60));
+    absl::StatusOr<zkrecipes::Lease> lease = co_await lock.CoAcquire(absl::Seconds(60));
     if (!lease.ok()) {
       std::cerr << lease.status() << std::endl;
     } else if (lease->token() > account.last) {

@@ -67,9 +67,9 @@ class Service {
   }
 
   absl::Status RunWhileLeading(const std::stop_token& stop) {
-    return election_.RunWhileLeading(stop, [&](const Lease& lease) {
+    return election_.RunWhileLeading(stop, [&](const Lease& lease, const std::stop_token& end) {
       SetLease(&lease);
-      DoTheJob(lease, stop);
+      DoTheJob(end);
       SetLease(nullptr);
     });
   }
@@ -82,11 +82,10 @@ class Service {
   }
 
   // Only waits; a real job works in small steps, and checks the lease before each.
-  static void DoTheJob(const Lease& lease, const std::stop_token& stop) {
-    std::counting_semaphore<2> end(0);
-    const std::stop_callback on_lost(lease.lost(), [&] { end.release(); });
-    const std::stop_callback on_stop(stop, [&] { end.release(); });
-    end.acquire();
+  static void DoTheJob(const std::stop_token& end) {
+    std::binary_semaphore ended(0);
+    const std::stop_callback on_end(end, [&] { ended.release(); });
+    ended.acquire();
   }
 
   const std::shared_ptr<zkrecipes::Client> client_;

@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     zkrecipes::LeaderElection election(*client, "/examples/leader", {.id = argv[1]});
     // Continues after lost sessions and connections.
     ended = election.RunWhileLeading(stop.get_token(),
-                                     [&](const auto& lease) { Lead(lease, stop.get_token()); });
+                                     [](const auto& lease, auto end) { Lead(lease, end); });
   }
   if (!ended.ok()) std::cerr << ended << "\n";
   return ended.ok() ? 0 : 1;

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   }
   if (!lease.ok()) return Fail(lease.status());
   for (int step = 1; step <= 3; ++step) {
-    // Always correct, even in the first call after a pause. lease->lost() calls back instead.
+    // Always correct, even in the first call after a pause. lease->ended() calls back instead.
     if (!lease->believed()) {
       return Fail(absl::AbortedError("the lock was lost"));
     }

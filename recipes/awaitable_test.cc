@@ -35,7 +35,7 @@ class AwaitableInMemoryTest : public ::testing::Test {
   }
   // Acquires, and then waits for ever.
   DetachedCoroutine Work(std::shared_ptr<Client> client, std::stop_token cancel = {}) {
-    const auto lease = co_await Lock(client, kPath).AcquireAsync(absl::Hours(1), cancel);
+    const auto lease = co_await Lock(client, kPath).CoAcquire(absl::Hours(1), cancel);
     ++resumed_;
     status_ = lease.status();
     co_await std::suspend_always();
@@ -114,7 +114,7 @@ TEST_F(AwaitableInMemoryTest,
   EXPECT_EQ(status_, absl::OkStatus());
   std::optional<std::stop_source> stop(std::in_place);
   const auto work = [&]() -> DetachedCoroutine {
-    const auto lease = co_await Lock(client, kPath).AcquireAsync(absl::Hours(1), stop->get_token());
+    const auto lease = co_await Lock(client, kPath).CoAcquire(absl::Hours(1), stop->get_token());
     status_ = lease.status();
     stop.reset();
   };
@@ -131,7 +131,7 @@ TEST_F(AwaitableInMemoryTest, AnswersInsideTheCoAwaitDoNotNest) {
   int answers = 0;
   const auto work = [&]() -> DetachedCoroutine {
     for (int i = 0; i < 200'000; ++i) {
-      const auto lease = co_await Lock(client, "no path").AcquireAsync();
+      const auto lease = co_await Lock(client, "no path").CoAcquire();
       if (absl::IsInvalidArgument(lease.status())) ++answers;
     }
   };
@@ -148,7 +148,7 @@ TEST_F(AwaitableDeathTest, AFrameMustNotGoWhileItIsResumed) {
         const auto client = Connect(InlineExecutor());
         Lock lock(client, "no path");
         const std::unique_ptr<internal::LeaseAwaiter> awaiter(
-            new internal::LeaseAwaiter(lock.AcquireAsync().operator co_await()));
+            new internal::LeaseAwaiter(lock.CoAcquire().operator co_await()));
         // Its answer is there, and nobody has taken it.
         (void)awaiter->await_suspend(std::noop_coroutine());
       },

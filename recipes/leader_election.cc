@@ -40,10 +40,11 @@ absl::Status CheckLease(const Lease& lease, const ClientCore& core, const std::s
   const Sequencer sequencer = lease.sequencer();
   const bool over =
       lease.state() == Lease::State::kLost || lease.state() == Lease::State::kReleased;
-  const bool of_this = sequencer.mode == "leader" && zk::ParentPath(sequencer.node) == path;
+  const bool of_this =
+      sequencer.mode == GrantMode::kLeader && zk::ParentPath(sequencer.node) == path;
   if (!sequencer.node.empty() && !of_this) {
     return absl::InvalidArgumentError(absl::StrCat("proclaim: the lease of ", sequencer.node, " (",
-                                                   sequencer.mode,
+                                                   ToString(sequencer.mode),
                                                    ") is not one of the leaders of ", path));
   }
   internal::LeaseState* const state = internal::LeaseMaker::StateOf(lease);
@@ -67,20 +68,20 @@ LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
                                Candidate candidate)
     : client_(std::move(client)), path_(std::move(path)), candidate_(std::move(candidate)) {}
 
-absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) {
+absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) const {
   const auto candidacy = Of(*client_, candidate_);
   if (!candidacy.ok()) return candidacy.status();
   return internal::Acquire(*client_, path_, *candidacy, wait);
 }
 
-absl::StatusOr<TryResult> LeaderElection::TryCampaign(const WaitOptions& wait) {
+absl::StatusOr<Lease> LeaderElection::TryCampaign(const WaitOptions& wait) const {
   const auto candidacy = Of(*client_, candidate_);
   if (!candidacy.ok()) return candidacy.status();
   return internal::TryAcquire(*client_, path_, *candidacy, wait);
 }
 
 void LeaderElection::CampaignAsync(WaitOptions wait,
-                                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
+                                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
   const auto candidacy = Of(*client_, candidate_);
   if (candidacy.ok()) {
     return internal::AcquireAsync(*client_, path_, *candidacy, wait, std::move(done));
@@ -88,7 +89,7 @@ void LeaderElection::CampaignAsync(WaitOptions wait,
   internal::OnExecutor(*ClientAccess::Core(*client_), std::move(done))(candidacy.status());
 }
 
-LeaseAwaitable LeaderElection::CampaignAsync(absl::Duration timeout, std::stop_token cancel) {
+LeaseAwaitable LeaderElection::CoCampaign(Duration timeout, std::stop_token cancel) const {
   return {[election = *this](WaitOptions wait, auto done) mutable {
             election.CampaignAsync(std::move(wait), std::move(done));
           },
@@ -96,7 +97,7 @@ LeaseAwaitable LeaderElection::CampaignAsync(absl::Duration timeout, std::stop_t
 }
 
 absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& value,
-                                      const WaitOptions& wait) {
+                                      const WaitOptions& wait) const {
   const auto& core = ClientAccess::Core(*client_);
   for (const absl::Status& status : {internal::CheckQuestion(*core, path_, wait),
                                      queue::CheckValue(value), CheckLease(lease, *core, path_)}) {
@@ -118,7 +119,7 @@ absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& val
   return status;
 }
 
-absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) {
+absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) const {
   using Head = std::optional<queue::ListedNode>;
   const auto& core = ClientAccess::Core(*client_);
   if (absl::Status status = internal::CheckQuestion(*core, path_, wait); !status.ok()) {
@@ -136,34 +137,53 @@ absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOp
   return queue::DescribeLeader(**head);
 }
 
-absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(const WaitOptions& wait) {
+absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(
+    const WaitOptions& wait) const {
   return ListContenders(*client_, path_, wait);
 }
 
 Subscription LeaderElection::Observe(
-    absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) {
+    absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) const {
   return internal::ObserverRunner::Observe(ClientAccess::Core(*client_), path_,
                                            std::move(callback));
 }
 
-absl::Status LeaderElection::RunWhileLeading(std::stop_token stop,
-                                             absl::AnyInvocable<void(const Lease&)> work) {
+// One campaign, and the work if it is won.
+absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& work,
+                                  bool wait_for_proof, bool& worked) const {
+  auto candidacy = Of(*client_, candidate_);
+  if (!candidacy.ok()) return candidacy.status();
+  candidacy->wait_for_proof = wait_for_proof;
+  absl::StatusOr<Lease> lease = internal::Acquire(*client_, path_, *candidacy, {.cancel = stop});
+  if (!lease.ok()) return lease.status();
+  std::stop_source end;
+  const auto request = [&end] { end.request_stop(); };
+  {
+    const std::stop_callback on_stop(stop, request);
+    const std::stop_callback on_end(lease->ended(), request);
+    work(*lease, end.get_token());
+  }
+  worked = true;
+  // Bounded, so that an ensemble that does not answer cannot keep it from campaigning again.
+  return (*std::move(lease)).Release({.timeout = client_->session_timeout()});
+}
+
+absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWork work,
+                                             const RunOptions& options) const {
   const ClientCore& core = *ClientAccess::Core(*client_);
-  base::Backoff pauses({.first = absl::Milliseconds(100), .longest = absl::Seconds(10)});
+  base::Backoff pauses({.first = options.first_pause, .longest = options.longest_pause});
+  absl::Status last = absl::OkStatus();  // of the last release, if the last campaign was won
   while (!stop.stop_requested()) {
     const base::BootTime began = core.Now();
-    absl::StatusOr<Lease> lease = Campaign({.cancel = stop});
-    absl::Status status = lease.status();
-    if (lease.ok()) {
-      work(*lease);
-      // Bounded, so that an ensemble that does not answer cannot keep it from campaigning again.
-      status = (*std::move(lease)).Release({.timeout = client_->session_timeout()});
-    }
+    bool worked = false;
+    absl::Status status = Lead(stop, work, options.wait_for_proof, worked);
     if (!status.ok() && !MayCampaignAgain(status)) return status;
+    last = worked ? status : absl::OkStatus();
+    if (worked && options.once) return last;
     const absl::Duration pause = pauses.NextAfter(core.Now() - began, core.reactor()->Random());
     if (!core.Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
   }
-  return absl::OkStatus();
+  return absl::IsDeadlineExceeded(last) ? last : absl::OkStatus();
 }
 
 }  // namespace zkrecipes

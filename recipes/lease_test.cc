@@ -16,7 +16,7 @@ namespace {
 // Ten seconds by the leader's clock are at least 9.09 by ours.
 TEST_F(LockInMemoryTest, TheLeaseIsLostAtItsDeadlineWhenNothingIsProvenAnyMore) {
   auto process = StartHolder();
-  const std::stop_token lost = process->lease().lost();
+  const std::stop_token lost = process->lease().ended();
   const absl::Duration left = process->lease().remaining();
   EXPECT_LT(left, absl::Seconds(9.1));
   EXPECT_GT(left, absl::Seconds(9));
@@ -47,7 +47,7 @@ TEST_F(LockInMemoryTest, OnAServerThatIsCutOffTheLeaseIsLostBeforeAnotherIsGrant
     PassTime(absl::Milliseconds(100));
   }
   ASSERT_TRUE(waiter->holds());
-  EXPECT_TRUE(process->lease().lost().stop_requested());
+  EXPECT_TRUE(process->lease().ended().stop_requested());
 }
 
 TEST_F(LockInMemoryTest, AHealthyLeaseStaysHeldHoweverLongAndNeverGetsCloseToItsDeadline) {
@@ -106,7 +106,7 @@ TEST_F(LockInMemoryTest, APausedHolderFindsItsLeaseLostInTheFirstCall) {
   EXPECT_GT(waiter->lease().token(), process->lease().token());
   process->host->set_paused(false);
   PassTime(absl::Seconds(1));
-  EXPECT_TRUE(process->lease().lost().stop_requested());
+  EXPECT_TRUE(process->lease().ended().stop_requested());
 }
 
 TEST_F(LockInMemoryTest, AGrantThatIsReadLateIsUnprovenUntilTheEnsembleSaysThatTheSessionLives) {
@@ -146,7 +146,7 @@ TEST_F(LockInMemoryTest, AnUnprovenLeaseIsLostWhenNothingProvesItInTime) {
   process->host->set_network(Host::Network::kSilent);
   PassTime(absl::Seconds(10));
   EXPECT_EQ(process->lease().state(), Lease::State::kLost);
-  EXPECT_TRUE(process->lease().lost().stop_requested());
+  EXPECT_TRUE(process->lease().ended().stop_requested());
 }
 
 TEST_F(LockInMemoryTest, IsBelievedNoLongerThanTheServerGrantsThatItCameBackTo) {

@@ -31,7 +31,7 @@ class ManyLeasesTest : public LockInMemoryTest {
       Lock(user_.client, absl::StrCat("/many/", i), options)
           .AcquireAsync({}, [this](absl::StatusOr<Lease> lease) {
             leases_.push_back(*std::move(lease));
-            callbacks_.emplace_back(leases_.back().lost(), [this] { ++told_; });
+            callbacks_.emplace_back(leases_.back().ended(), [this] { ++told_; });
           });
     }
     simulation_.RunUntilIdle();

@@ -19,47 +19,46 @@ queue::Candidacy Writer() { return {.mode = queue::Mode::kSharedWriter}; }
 ReadWriteLock::ReadWriteLock(std::shared_ptr<Client> client, std::string path)
     : client_(std::move(client)), path_(std::move(path)) {}
 
-absl::StatusOr<Lease> ReadWriteLock::AcquireShared(const WaitOptions& wait) {
+absl::StatusOr<Lease> ReadWriteLock::AcquireShared(const WaitOptions& wait) const {
   return internal::Acquire(*client_, path_, Reader(), wait);
 }
 
-absl::StatusOr<Lease> ReadWriteLock::AcquireExclusive(const WaitOptions& wait) {
+absl::StatusOr<Lease> ReadWriteLock::AcquireExclusive(const WaitOptions& wait) const {
   return internal::Acquire(*client_, path_, Writer(), wait);
 }
 
-absl::StatusOr<TryResult> ReadWriteLock::TryAcquireShared(const WaitOptions& wait) {
+absl::StatusOr<Lease> ReadWriteLock::TryAcquireShared(const WaitOptions& wait) const {
   return internal::TryAcquire(*client_, path_, Reader(), wait);
 }
 
-absl::StatusOr<TryResult> ReadWriteLock::TryAcquireExclusive(const WaitOptions& wait) {
+absl::StatusOr<Lease> ReadWriteLock::TryAcquireExclusive(const WaitOptions& wait) const {
   return internal::TryAcquire(*client_, path_, Writer(), wait);
 }
 
-void ReadWriteLock::AcquireSharedAsync(WaitOptions wait, Done done) {
+void ReadWriteLock::AcquireSharedAsync(WaitOptions wait, Done done) const {
   internal::AcquireAsync(*client_, path_, Reader(), wait, std::move(done));
 }
 
-void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, Done done) {
+void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, Done done) const {
   internal::AcquireAsync(*client_, path_, Writer(), wait, std::move(done));
 }
 
-absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) {
+absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) const {
   return internal::Follow(*client_, path_, shared, queue::Mode::kShared, Writer(), wait);
 }
 
-absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) {
+absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) const {
   return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(), wait);
 }
 
-LeaseAwaitable ReadWriteLock::AcquireSharedAsync(absl::Duration timeout, std::stop_token cancel) {
+LeaseAwaitable ReadWriteLock::CoAcquireShared(Duration timeout, std::stop_token cancel) const {
   return {[lock = *this](WaitOptions wait, Done done) mutable {
             lock.AcquireSharedAsync(std::move(wait), std::move(done));
           },
           {timeout, std::move(cancel)}};
 }
 
-LeaseAwaitable ReadWriteLock::AcquireExclusiveAsync(absl::Duration timeout,
-                                                    std::stop_token cancel) {
+LeaseAwaitable ReadWriteLock::CoAcquireExclusive(Duration timeout, std::stop_token cancel) const {
   return {[lock = *this](WaitOptions wait, Done done) mutable {
             lock.AcquireExclusiveAsync(std::move(wait), std::move(done));
           },

@@ -32,7 +32,7 @@ TEST_F(ChangeInMemoryTest, AnUpgradeThatBeginsBetweenTwoSessionsEnds) {
   Ask(*process, {.mode = queue::Mode::kShared}, reading);
   simulation_.RunUntilIdle();
   ASSERT_TRUE(reading.has_value() && reading->ok());
-  const Lease shared = (**std::move(reading)).lease();
+  const Lease shared = **std::move(reading);
   const auto upgrade =
       internal::GoingOnFrom(*internal::ClientAccess::Core(*process->client), kPath, shared,
                             queue::Mode::kShared, {.mode = queue::Mode::kSharedWriter});

@@ -120,11 +120,11 @@ class Adapter {
     ExpectFree();
     const base::BootTime begin = base::BootNow();
     auto result = TryAcquire(*client_, path_, CandidacyFor(shared), {client_->session_timeout()});
-    if (!result.ok()) Throw(result.status());
-    if (result->acquired()) {
-      leases_.Put((*std::move(result)).lease());
+    if (result.ok()) {
+      leases_.Put(*std::move(result));
       return true;
     }
+    if (!IsBusy(result.status())) Throw(result.status());
     refusals_.Note(base::BootNow() - begin);
     return false;
   }

@@ -44,7 +44,7 @@ class LeaseAwaiter {
 
 // An acquire for coroutines of any task type that awaits by the standard's protocol:
 //
-//   absl::StatusOr<zkrecipes::Lease> lease = co_await lock.AcquireAsync(absl::Seconds(30));
+//   absl::StatusOr<zkrecipes::Lease> lease = co_await lock.CoAcquire(absl::Seconds(30));
 //
 // Nothing happens until it is awaited, which it may be only once. From then on it is the
 // AcquireAsync that takes a callback, with the same errors. Timeout and cancellation mean the same

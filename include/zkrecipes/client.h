@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "zkrecipes/duration.h"
 #include "zkrecipes/executor.h"
 #include "zkrecipes/lease_options.h"
 #include "zkrecipes/wait_options.h"
@@ -25,9 +26,17 @@ class ClientCore;
 struct ClientAccess;
 }  // namespace internal
 
-// Permissions on the nodes that the client creates.
+// Permissions on the nodes that the client creates: any of ZooKeeper's, joined by |.
+enum Permission : int32_t {
+  kRead = 1,
+  kWrite = 2,
+  kCreate = 4,
+  kDelete = 8,
+  kAdmin = 16,
+  kAllPermissions = 31,
+};
 struct Acl {
-  int32_t permissions = 31;  // read 1, write 2, create 4, delete 8, admin 16
+  int32_t permissions = kAllPermissions;
   std::string scheme = "world";
   std::string id = "anyone";
 };
@@ -48,7 +57,7 @@ struct ClientOptions {
   std::string servers = {};
   // Requested timeout, 100 ms or more. The server clamps it to its own limits (by default 2 to 20
   // ticks).
-  absl::Duration session_timeout = absl::Seconds(10);
+  Duration session_timeout = absl::Seconds(10);
   // Each "user:password", for the digest scheme: the client has the rights of all of these users.
   // ZooKeeper sends them in clear text.
   std::vector<std::string> digest_credentials = {};

@@ -27,7 +27,7 @@ struct OwnerInfo {
 
 struct ContenderInfo {
   int position = 0;  // in the queue, from 0
-  std::string mode;  // "exclusive", "shared" or "leader"
+  GrantMode mode = GrantMode::kExclusive;
   bool holds = false;
   // These are 0, and owner and since empty, if the node's ACL does not let this client read it.
   FencingToken token;  // that a grant of this node carries

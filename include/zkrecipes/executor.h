@@ -7,16 +7,18 @@
 
 #include "absl/functional/any_invocable.h"
 
+#include "zkrecipes/version.h"
+
 namespace zkrecipes {
 
 // Where user callbacks run: the completion of an AcquireAsync, a state-change callback, the stop
-// request of Lease::lost(). Callbacks must not throw.
+// request of Lease::ended(). Callbacks must not throw.
 //
 // The default (no executor given) is shared by all such clients of the process. It adds a thread
 // whenever none is idle, so a callback does not wait behind one that blocks, up to 64 threads. While
 // 64 callbacks block, others wait in line: so callbacks that wait for each other, or that go on for as
 // long as a lease is held, belong on threads of your own, or on an executor of your own. Notices that
-// leases are lost or released (Lease::lost) have 64 threads to themselves, so they wait only for
+// leases are lost or released (Lease::ended) have 64 threads to themselves, so they wait only for
 // callbacks of that kind. Idle threads end after five seconds.
 //
 // An executor of your own must be thread-safe. If its tasks can wait behind each other, so can the

@@ -10,6 +10,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/version.h"
+
 namespace zkrecipes {
 
 // The czxid of the znode that won. A path's tokens increase from grant to grant, across sessions,
@@ -24,10 +28,17 @@ class FencingToken {
 
   constexpr int64_t value() const { return value_; }
   std::string ToString() const { return std::to_string(value_); }  // decimal
+  // As ToString writes it. InvalidArgument for anything else, such as " 7", "+7", "07" or 0.
+  static absl::StatusOr<FencingToken> Parse(const std::string& text);
 
   friend constexpr auto operator<=>(FencingToken, FencingToken) = default;
   friend std::ostream& operator<<(std::ostream& out, FencingToken token) {
     return out << token.value_;
+  }
+  // absl::StrFormat("%v"), absl::StrCat (of abseil versions that have them). For fmt: fmt::streamed.
+  template <typename Sink>
+  friend void AbslStringify(Sink& sink, FencingToken token) {
+    sink.Append(token.ToString());
   }
   template <typename H>
   friend H AbslHashValue(H h, FencingToken token) {

@@ -16,14 +16,31 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/awaitable.h"
+#include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
+#include "zkrecipes/duration.h"
 #include "zkrecipes/leader.h"
 #include "zkrecipes/lease.h"
-#include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes {
+
+// What a leader does: see LeaderElection::RunWhileLeading.
+using LeadershipWork = absl::AnyInvocable<void(const Lease& lease, std::stop_token end)>;
+
+struct RunOptions {
+  // Return once work has run, instead of campaigning again.
+  bool once = false;
+  // Work begins only once its lease is proven (Lease::State::kHeld). Otherwise it may begin under
+  // one that is kUnproven, for which remaining() is zero.
+  bool wait_for_proof = true;
+  // Between campaigns, so that work that returns at once does not spin: a random time between half a
+  // limit and the whole limit. The limit is `first_pause`, and doubles up to `longest_pause` while
+  // campaign and work together take less time than the limit.
+  Duration first_pause = absl::Milliseconds(100);
+  Duration longest_pause = absl::Seconds(10);
+};
 
 // An election: the first candidate in a path's queue leads until it releases or loses its lease;
 // then the next one leads. The lease is the leadership and its token is the term: terms of a path
@@ -39,12 +56,13 @@ class LeaderElection {
 
   // These are Lock's Acquire, TryAcquire and AcquireAsync, with Lock's errors.
   //   InvalidArgument     also for the candidate's id or value
-  absl::StatusOr<Lease> Campaign(const WaitOptions& wait = {});
-  absl::StatusOr<TryResult> TryCampaign(const WaitOptions& wait = {});
-  void CampaignAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+  absl::StatusOr<Lease> Campaign(const WaitOptions& wait = {}) const;
+  absl::StatusOr<Lease> TryCampaign(const WaitOptions& wait = {}) const;
+  void CampaignAsync(WaitOptions wait,
+                     absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
   // For co_await: see awaitable.h.
-  LeaseAwaitable CampaignAsync(absl::Duration timeout = absl::InfiniteDuration(),
-                               std::stop_token cancel = {});
+  LeaseAwaitable CoCampaign(Duration timeout = absl::InfiniteDuration(),
+                            std::stop_token cancel = {}) const;
 
   // Changes the value in the leader's node; the id stays. Wakes no candidate. Blocks for two round
   // trips, and retries over reconnections until the outcome is known. If two calls overlap, either
@@ -55,14 +73,15 @@ class LeaderElection {
   //   DeadlineExceeded, Cancelled   the value may have been set, or may yet be, unless another one
   //                       is proclaimed
   //   FailedPrecondition  the client is closed
-  absl::Status Proclaim(const Lease& lease, const std::string& value, const WaitOptions& wait = {});
+  absl::Status Proclaim(const Lease& lease, const std::string& value,
+                        const WaitOptions& wait = {}) const;
 
   // nullopt if the queue is empty or the path does not exist. Blocks for two round trips, and
   // retries when the connection is lost. A snapshot; errors as for ListContenders.
-  absl::StatusOr<std::optional<Leader>> CurrentLeader(const WaitOptions& wait = {});
+  absl::StatusOr<std::optional<Leader>> CurrentLeader(const WaitOptions& wait = {}) const;
 
   // The queue, in order; owner.id is the candidate's id. Otherwise as ListContenders.
-  absl::StatusOr<std::vector<ContenderInfo>> Candidates(const WaitOptions& wait = {});
+  absl::StatusOr<std::vector<ContenderInfo>> Candidates(const WaitOptions& wait = {}) const;
 
   // Reports the current leader, and every change: to another leader, another value, or no leader
   // (nullopt). Calls run on the client's executor, in order, and never overlap. The latest state is
@@ -73,23 +92,29 @@ class LeaderElection {
   // An error is the last call: PermissionDenied (the path or the leader's node may not be read),
   // InvalidArgument, ResourceExhausted (too many watches in this client), Unauthenticated, or
   // FailedPrecondition (the client is closed). Does not block; does not keep the client alive.
-  Subscription Observe(absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback);
+  Subscription Observe(
+      absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) const;
 
-  // Until `stop`, in a loop: campaigns, runs work(lease) on this thread while leading, and releases
-  // the lease when work returns. `work` should return when lease.lost() or `stop` is signalled. The
-  // loop goes on after a lost lease, session or connection, and after another client deleted this
-  // candidate's node. It pauses before each new campaign, so that work that returns at once does
-  // not spin: for a random time between half a limit and the whole limit. The limit is 100 ms, and
-  // doubles up to 10 s while campaign and work together take less time than the limit.
-  //   OK                  stopped: the lease is released; a place in the queue is given up in the
-  //                       background
+  // Until `stop`, in a loop: campaigns, runs work(lease, end) on this thread while leading, and
+  // releases the lease when work returns. `end` is signalled when work should return: the lease has
+  // ended, or `stop` was requested. The loop goes on after a lost lease, session or connection, and
+  // after another client deleted this candidate's node. Blocks; `options` says how the rounds go.
+  //   OK                  stopped, or `options.once` and work has run: nothing of this candidate is
+  //                       left, or its place in the queue is given up in the background
+  //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within the
+  //                       session timeout; the deletion goes on in the background
+  //   Aborted             `once`, and the lease was lost while work ran
   //   InvalidArgument, PermissionDenied, Unauthenticated, FailedPrecondition, ResourceExhausted,
   //   Internal            as for Campaign: another campaign would not help
-  absl::Status RunWhileLeading(std::stop_token stop, absl::AnyInvocable<void(const Lease&)> work);
+  absl::Status RunWhileLeading(std::stop_token stop, LeadershipWork work,
+                               const RunOptions& options = {}) const;
 
   const std::string& path() const { return path_; }
 
  private:
+  absl::Status Lead(const std::stop_token& stop, LeadershipWork& work, bool wait_for_proof,
+                    bool& worked) const;
+
   std::shared_ptr<Client> client_;
   std::string path_;
   Candidate candidate_;

@@ -4,6 +4,7 @@
 #define ZKRECIPES_LEASE_H_
 
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <stop_token>
 #include <string>
@@ -22,7 +23,17 @@ class LeaseState;
 struct LeaseMaker;
 }  // namespace internal
 
-// A win, as a value: carries the fencing token and tells when it is lost. Owning the Lease is
+// Why a lease ended. All but the first are losses.
+enum class LeaseEnd {
+  kReleased,        // by this process
+  kDeadlinePassed,  // remaining() ran out before the ensemble confirmed anything more
+  kSessionExpired,  // so the ensemble has said
+  kNodeDeleted,     // by another client
+  kClientClosed,    // the client that acquired it was closed or destroyed
+};
+std::ostream& operator<<(std::ostream& out, LeaseEnd end);
+
+// A win, as a value: carries the fencing token and tells when it ends. Owning the Lease is
 // holding the lock; recipes keep no "am I locked?" state of their own.
 //
 //   kUnproven --> kHeld <---------------> kSuspect
@@ -35,7 +46,7 @@ struct LeaseMaker;
 // two assumptions about machines (lease_options.h): a bound on clock rates, and one on the gap between
 // the leader's pings. The token rests on no assumption: a resource that checks it is safe in any case.
 //
-// state() and remaining() read the clock, so they are exact. lost() is a notice: it is sent when
+// state() and remaining() read the clock, so they are exact. ended() is a notice: it is sent when
 // remaining() runs out, and comes later by the time it takes two threads to wake up and to run the
 // callbacks of the client's other leases that end then. LeaseOptions::slack, which is subtracted from
 // remaining() beforehand, is there for that. Its 10 ms are enough for 4,000 leases with short
@@ -51,6 +62,9 @@ struct LeaseMaker;
 //              by another client, or this client was closed. Final, whatever is learned later.
 //   kReleased  by this process
 //
+// A lease needs its client: closing or destroying that ends it (kLost, kClientClosed), so a service
+// keeps the client for as long as it leads.
+//
 // Const methods are thread-safe. Only Verify and Release block. In a forked child a Lease is inert:
 // its state is kLost, and it sends nothing.
 class [[nodiscard]] Lease {
@@ -65,7 +79,7 @@ class [[nodiscard]] Lease {
   ~Lease();
 
   // Computed from the clock (CLOCK_BOOTTIME) on each call, so it is correct from the first call
-  // after a pause of any length. Never kHeld once lost() has fired. kReleased for a moved-from
+  // after a pause of any length. Never kHeld once ended() has fired. kReleased for a moved-from
   // Lease.
   State state() const;
   // The question to ask before each act: may this process believe that it holds the lock? True as
@@ -76,10 +90,12 @@ class [[nodiscard]] Lease {
   // How long from now no other contender can be granted the lock, even if nothing more is heard
   // from the ensemble. Zero while unproven, and once lost or released.
   absl::Duration remaining() const;
-  // Stop is requested once, when the lease is lost or released, on the client's executor. Leases that
-  // end at once share a task there, but a callback that blocks holds up no other's if the executor has
-  // another thread (executor.h). The stop_token outlives the Lease.
-  std::stop_token lost() const;
+  // Stop is requested once, when the lease is lost or released, on the client's executor; end_reason()
+  // says which. Leases that end at once share a task there, but a callback that blocks holds up no
+  // other's if the executor has another thread (executor.h). The stop_token outlives the Lease.
+  std::stop_token ended() const;
+  // nullopt until the lease has ended. kClientClosed in a forked child.
+  std::optional<LeaseEnd> end_reason() const;
   // The znode behind the lease, within the client's namespace.
   const std::string& node() const;
   Sequencer sequencer() const;

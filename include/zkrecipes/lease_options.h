@@ -5,6 +5,8 @@
 
 #include "absl/time/time.h"
 
+#include "zkrecipes/duration.h"
+
 namespace zkrecipes {
 
 // How long a client's leases can be believed. The first three options are assumptions about
@@ -18,10 +20,10 @@ struct LeaseOptions {
   // requests: half a tick, plus what a busy leader adds. Zero selects a quarter of the negotiated
   // session timeout plus 100 ms, which is enough if that timeout is two ticks or more. A smaller
   // bound that is known to hold makes leases last longer.
-  absl::Duration ping_gap = absl::ZeroDuration();
+  Duration ping_gap = absl::ZeroDuration();
   // Subtracted from the deadline: the time it takes to tell all leases of the client that they are
-  // lost (see Lease::lost), and to act on it.
-  absl::Duration slack = absl::Milliseconds(10);
+  // lost (see Lease::ended), and to act on it.
+  Duration slack = absl::Milliseconds(10);
 
   // Acquire returns only once its lease is proven (kHeld). Otherwise the lease may be kUnproven for
   // a moment after a reconnection or idleness, or while the ensemble cannot be reached.

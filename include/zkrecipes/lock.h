@@ -12,9 +12,10 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/awaitable.h"
+#include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
+#include "zkrecipes/duration.h"
 #include "zkrecipes/lease.h"
-#include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes {
@@ -28,7 +29,7 @@ struct LockOptions {
   // eighth of it is refused. All users of the path must set the same delay; other libraries'
   // clients do not wait. Costs a read and a write per grant and a write per release, and leaves a
   // permanent child "zkrecipes-holder" in the path. Also needs the ACL permission write.
-  absl::Duration lock_delay = absl::ZeroDuration();
+  Duration lock_delay = absl::ZeroDuration();
 };
 
 // An exclusive lock, FIFO: held by the contender whose znode is first in the path's queue. Each
@@ -60,21 +61,22 @@ class Lock {
   Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& options = {});
 
   // Waits until the lock is granted.
-  absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {});
+  absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {}) const;
 
   // Reads the queue first, so a busy lock costs one read and takes no place in the queue; if the
   // lock then turns out to be contended after all, leaves the queue again. The read goes to this
   // client's server, where a lock that has just been released may still look busy. `wait` bounds
   // the network, not the contention.
-  absl::StatusOr<TryResult> TryAcquire(const WaitOptions& wait = {});
+  absl::StatusOr<Lease> TryAcquire(const WaitOptions& wait = {}) const;
 
   // Does not block. `done` runs exactly once, on the client's executor. If the executor destroys it
   // without running it, a lease that was granted is released.
-  void AcquireAsync(WaitOptions wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+  void AcquireAsync(WaitOptions wait,
+                    absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
 
-  // The same for `co_await lock.AcquireAsync()`: see awaitable.h.
-  LeaseAwaitable AcquireAsync(absl::Duration timeout = absl::InfiniteDuration(),
-                              std::stop_token cancel = {});
+  // The same for `co_await lock.CoAcquire()`: see awaitable.h.
+  LeaseAwaitable CoAcquire(Duration timeout = absl::InfiniteDuration(),
+                           std::stop_token cancel = {}) const;
 
   const std::string& path() const { return path_; }
 

@@ -12,9 +12,10 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/awaitable.h"
+#include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
+#include "zkrecipes/duration.h"
 #include "zkrecipes/lease.h"
-#include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes {
@@ -34,23 +35,23 @@ class ReadWriteLock {
   // REQUIRES: client is not null. An invalid path is reported by each call below.
   ReadWriteLock(std::shared_ptr<Client> client, std::string path);
 
-  absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {});
-  absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {});
+  absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {}) const;
+  absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {}) const;
 
   // For a reader, a queued writer makes the lock busy, too.
-  absl::StatusOr<TryResult> TryAcquireShared(const WaitOptions& wait = {});
-  absl::StatusOr<TryResult> TryAcquireExclusive(const WaitOptions& wait = {});
+  absl::StatusOr<Lease> TryAcquireShared(const WaitOptions& wait = {}) const;
+  absl::StatusOr<Lease> TryAcquireExclusive(const WaitOptions& wait = {}) const;
 
   void AcquireSharedAsync(WaitOptions wait,
-                          absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+                          absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
   void AcquireExclusiveAsync(WaitOptions wait,
-                             absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+                             absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
 
   // For co_await: see awaitable.h.
-  LeaseAwaitable AcquireSharedAsync(absl::Duration timeout = absl::InfiniteDuration(),
-                                    std::stop_token cancel = {});
-  LeaseAwaitable AcquireExclusiveAsync(absl::Duration timeout = absl::InfiniteDuration(),
-                                       std::stop_token cancel = {});
+  LeaseAwaitable CoAcquireShared(Duration timeout = absl::InfiniteDuration(),
+                                 std::stop_token cancel = {}) const;
+  LeaseAwaitable CoAcquireExclusive(Duration timeout = absl::InfiniteDuration(),
+                                    std::stop_token cancel = {}) const;
 
   // Change from reading to writing, and back, with no other writer in between. `shared`, or
   // `exclusive`, is a lease of this lock from this client. On OK it is released (in the
@@ -60,10 +61,10 @@ class ReadWriteLock {
   // An upgrade waits for the other readers to leave. If a writer is already queued (another upgrade
   // counts), it fails at once with FailedPrecondition, since that writer waits for this reader. Its
   // token is larger than any before.
-  absl::StatusOr<Lease> Upgrade(Lease& shared, const WaitOptions& wait = {});
+  absl::StatusOr<Lease> Upgrade(Lease& shared, const WaitOptions& wait = {}) const;
   // A downgrade takes the writer's place in the queue and keeps its token: queued writers stay
   // behind it, and readers before the next writer are let in. It waits only for the network.
-  absl::StatusOr<Lease> Downgrade(Lease& exclusive, const WaitOptions& wait = {});
+  absl::StatusOr<Lease> Downgrade(Lease& exclusive, const WaitOptions& wait = {}) const;
 
   const std::string& path() const { return path_; }
 

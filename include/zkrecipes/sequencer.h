@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_SEQUENCER_H_
 #define ZKRECIPES_SEQUENCER_H_
 
+#include <ostream>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -11,11 +12,16 @@
 
 namespace zkrecipes {
 
+// What a grant is of.
+enum class GrantMode { kExclusive, kShared, kLeader };
+std::string ToString(GrantMode mode);  // "exclusive", "shared", "leader"
+std::ostream& operator<<(std::ostream& out, GrantMode mode);
+
 // Identifies one grant, so that another party can check it: the recipe's path, the mode, the token,
 // and the node behind it. As text: "zkr1:exclusive:4294967302:/locks/a/_c_...-lock-0000000007". It
 // contains no secret, and can be passed on as an opaque string.
 struct Sequencer {
-  std::string mode;  // "exclusive", "shared" or "leader"
+  GrantMode mode = GrantMode::kExclusive;
   FencingToken token;
   std::string node;  // full path of the znode, within the client's namespace
 

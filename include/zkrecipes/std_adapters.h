@@ -79,7 +79,7 @@ class AdapterBase {
   void unlock() noexcept;
 
   // The lease behind the mutex that the calling thread holds: its token, for the guarded resource,
-  // and lost(), which has no counterpart in a standard mutex. Valid until this thread unlocks.
+  // and ended(), which has no counterpart in a standard mutex. Valid until this thread unlocks.
   // REQUIRES: the calling thread holds the mutex; it may have been lost meanwhile.
   const Lease& lease() const;
 

@@ -7,6 +7,8 @@
 
 #include "absl/time/time.h"
 
+#include "zkrecipes/duration.h"
+
 namespace zkrecipes {
 
 // Bounds one call. The call returns on whichever comes first, whatever the network does:
@@ -14,7 +16,7 @@ namespace zkrecipes {
 // on entry, to a deadline on a clock that also counts suspended time; retries never restart it.
 // A negative timeout is an InvalidArgument.
 struct WaitOptions {
-  absl::Duration timeout = absl::InfiniteDuration();
+  Duration timeout = absl::InfiniteDuration();
   std::stop_token cancel = {};
 };
 

@@ -79,7 +79,7 @@ TEST_F(TwoClientsTest, BothTalkToTheEnsembleAndSeeTheSame) {
   EXPECT_EQ(other.Create(node_path() + "/other", ZOO_EPHEMERAL), ZOK);
   EXPECT_EQ(Queue(*ours).size(), 1u) << "what is no contender is ignored";
   EXPECT_EQ(other.Delete(lease.node()), ZOK);
-  EXPECT_TRUE(Eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_TRUE(Eventually([&] { return lease.ended().stop_requested(); }));
 }
 
 TEST_F(TwoClientsTest, BothWorkAtTheSameTimeAndEitherMayCloseFirst) {

@@ -139,7 +139,7 @@ TEST_F(LeaseFiguresTest, BeatsCostAnAcquireNothingThatCanBeMeasured) {
   EXPECT_LT(ratio, 2);  // generous: the machine may be busy
 }
 
-// How late lost() is when every lease of a client ends at once.
+// How late ended() is when every lease of a client ends at once.
 TEST_F(LeaseFiguresTest, FourThousandLeasesThatEndAtOnceAreAllToldByAFewThreads) {
   constexpr int kLeases = 4000;
   TcpProxy proxy(ensemble().server(Follower()));
@@ -151,7 +151,7 @@ TEST_F(LeaseFiguresTest, FourThousandLeasesThatEndAtOnceAreAllToldByAFewThreads)
   std::latch all(kLeases);
   std::deque<std::stop_callback<std::function<void()>>> callbacks;
   for (int i = 0; i < kLeases; ++i) {
-    callbacks.emplace_back(leases[i].lost(), [&, i] {
+    callbacks.emplace_back(leases[i].ended(), [&, i] {
       told[i] = BootNow();
       threads[i] = std::this_thread::get_id();
       all.count_down();

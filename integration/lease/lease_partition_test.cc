@@ -41,7 +41,7 @@ class Rivals {
         other_(std::move(other)),
         path_(path),
         lease_(*Lock(holder_, path).Acquire({kSoon})),
-        on_loss_(lease_.lost(), [this] { lost_.Set(BootNow()); }) {
+        on_loss_(lease_.ended(), [this] { lost_.Set(BootNow()); }) {
     Lock(other_, path_).AcquireAsync({}, [this, grant = grant_](absl::StatusOr<Lease> next) {
       if (next.ok()) grant->Set({BootNow(), lease_.state()});
     });
@@ -99,7 +99,7 @@ TEST_P(LeasePartitionTest, TheHolderOnACutOffFollowerIsToldBeforeAnotherIsGrante
            Milliseconds(*lost - *cut).c_str(), Milliseconds(granted->at - *cut).c_str());
     MakeWhole();
   }
-  printf("  from lost() to the other's grant: %s\n", Spread(gaps).c_str());
+  printf("  from ended() to the other's grant: %s\n", Spread(gaps).c_str());
 }
 
 // The control: a holder that waits for the known expiry still believes when the other is granted.
@@ -233,7 +233,7 @@ TEST_F(LeaseVerifyTest, AHolderAndAWaiterLearnWithinABeatThatTheirNodesWereDelet
     EXPECT_EQ(waiter.Code(), StatusCode::kAborted);
     EXPECT_EQ(lease.Verify({kSoon}), absl::OkStatus());
     Delete(lease.node());
-    ExpectWithinATimeout("a holder", kLong, [&] { return lease.lost().stop_requested(); });
+    ExpectWithinATimeout("a holder", kLong, [&] { return lease.ended().stop_requested(); });
     EXPECT_EQ(lease.state(), Lease::State::kLost);
     EXPECT_EQ(lease.Verify({kSoon}).code(), StatusCode::kAborted);
   }

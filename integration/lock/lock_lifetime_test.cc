@@ -144,7 +144,7 @@ TEST_F(LockLifetimeTest, ACancellationAtAnyMomentGivesOneAnswerAndLeavesNothing)
 TEST_F(LockLifetimeTest, ALeaseMovesAndTheTargetOfAMoveIsReleased) {
   auto client = NewClient();
   Lease first = Acquired(client);
-  const std::stop_token first_lost = first.lost();
+  const std::stop_token first_lost = first.ended();
   Lease second = Acquired(client, node_path() + "/other");
   const FencingToken token = second.token();
   first = std::move(second);
@@ -173,7 +173,7 @@ TEST_F(LockLossTest, AHolderThatIsCutOffLosesItsLeaseAndTheNextIsGranted) {
   Pending waiter(other, node_path());
   ASSERT_TRUE(AwaitQueue(*other, 2));
   proxy.HoldEverything(true);
-  EXPECT_TRUE(Eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_TRUE(Eventually([&] { return lease.ended().stop_requested(); }));
   EXPECT_EQ(lease.state(), Lease::State::kLost);
   EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
   const absl::Status released = std::move(lease).Release({kSoon});
@@ -199,7 +199,7 @@ TEST_F(LockLossTest, AReleaseThatIsNotConfirmedInTimeGoesOnInTheBackground) {
   auto cut_off = NewClient({.servers = proxy.address(), .session_timeout = absl::Seconds(30)});
   auto observer = NewClient();
   Lease lease = Acquired(cut_off);
-  const std::stop_token lost = lease.lost();
+  const std::stop_token lost = lease.ended();
   ASSERT_TRUE(AwaitQueue(*observer, 1));
   proxy.HoldEverything(true);
   const absl::Status released = std::move(lease).Release({absl::Milliseconds(100)});
@@ -221,7 +221,7 @@ TEST_F(LockLossTest, ALeaseThatLapsedWithoutAQuorumStaysLostAndTheLockCanBeHadAg
   Pending waiter(other, node_path());
   ASSERT_TRUE(AwaitQueue(*other, 2));
   for (int i = 0; i < members().size(); ++i) ASSERT_EQ(members().Pause(i), absl::OkStatus());
-  EXPECT_TRUE(Eventually([&] { return lease->lost().stop_requested(); }));
+  EXPECT_TRUE(Eventually([&] { return lease->ended().stop_requested(); }));
   EXPECT_EQ(lease->state(), Lease::State::kLost);
   EXPECT_FALSE(waiter.answered());
   ASSERT_EQ(ensemble().Heal(), absl::OkStatus());
@@ -251,7 +251,7 @@ TEST_F(LockPauseTest, AStoppedHolderReadsThatItLostInItsFirstCall) {
     EXPECT_EQ(lease.state(), Lease::State::kLost);
     EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
     EXPECT_EQ(lease.Verify({kSoon}).code(), absl::StatusCode::kAborted);
-    EXPECT_TRUE(Eventually([&] { return lease.lost().stop_requested(); }));
+    EXPECT_TRUE(Eventually([&] { return lease.ended().stop_requested(); }));
   });
   ASSERT_TRUE(holder.line().Hear());
   auto other = NewClient();

@@ -48,7 +48,7 @@ TEST_F(LockTreeTest, OneContenderIsOneEphemeralNodeBelowContainersThatGoWithIt) 
   EXPECT_EQ(node.data, absl::StrCat("{\"host\":\"", ListContenders(*client, path)->at(0).owner.host,
                                     "\",\"id\":\"backup\",\"pid\":", getpid(), "}"));
   EXPECT_EQ(lease.sequencer().path(), path);
-  EXPECT_EQ(lease.sequencer().mode, "exclusive");
+  EXPECT_EQ(lease.sequencer().mode, GrantMode::kExclusive);
   EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
   EXPECT_TRUE(Eventually([&] { return raw->Do(zk::Get{node_path()}).code == Code::kNoNode; }));
 }

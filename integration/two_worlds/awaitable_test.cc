@@ -37,7 +37,7 @@ class AwaitableInAWorld : public WorldTest {};
 TEST_F(AwaitableInAWorld, ACoroutineIsGrantedALockInItsTurn) {
   std::optional<Lease> held = Acquired(client_);
   // Neither the lock nor the awaitable is there any more when the answer comes.
-  Pending waiter = Queued(Awaiting(Lock(client_, path()).AcquireAsync()), 2);
+  Pending waiter = Queued(Awaiting(Lock(client_, path()).CoAcquire()), 2);
   EXPECT_FALSE(waiter.answered());
   held.reset();
   const Lease lease = Granted(waiter);
@@ -49,7 +49,7 @@ TEST_F(AwaitableInAWorld, ALeaseLivesInItsCoroutine) {
   std::atomic<int> turns = 0;
   const auto work = [&](Lock lock) -> DetachedCoroutine {
     for (int i = 0; i < 5; ++i) {
-      const absl::StatusOr<Lease> lease = co_await lock.AcquireAsync();
+      const absl::StatusOr<Lease> lease = co_await lock.CoAcquire();
       EXPECT_TRUE(lease.ok()) << lease.status();
       ++turns;
     }
@@ -66,10 +66,10 @@ TEST_F(AwaitableInAWorld, ACoroutineIsResumedOnTheClientsExecutor) {
   std::atomic<int> there = 0;
   const auto work = [&](Lock lock) -> DetachedCoroutine {
     for (int i = 0; i < 3; ++i) {
-      (void)co_await lock.AcquireAsync();
+      (void)co_await lock.CoAcquire();
       if (executor->IsThisThread()) ++there;
     }
-    (void)co_await Lock(client, "no path").AcquireAsync();
+    (void)co_await Lock(client, "no path").CoAcquire();
     if (executor->IsThisThread()) ++there;
   };
   work(Lock(client, path()));
@@ -77,42 +77,42 @@ TEST_F(AwaitableInAWorld, ACoroutineIsResumedOnTheClientsExecutor) {
 }
 
 TEST_F(AwaitableInAWorld, NothingHappensBeforeItIsAwaited) {
-  const LeaseAwaitable never = Lock(client_, path()).AcquireAsync();
-  { const LeaseAwaitable dropped = Lock(client_, path()).AcquireAsync(); }
+  const LeaseAwaitable never = Lock(client_, path()).CoAcquire();
+  { const LeaseAwaitable dropped = Lock(client_, path()).CoAcquire(); }
   world().Pass(absl::Milliseconds(50));
   EXPECT_THAT(Queue(), IsEmpty());
 }
 
 TEST_F(AwaitableInAWorld, ReadersAndWritersCanBeAwaited) {
   ReadWriteLock lock(client_, path());
-  Pending one = Awaiting(lock.AcquireSharedAsync());
-  Pending two = Awaiting(lock.AcquireSharedAsync());
+  Pending one = Awaiting(lock.CoAcquireShared());
+  Pending two = Awaiting(lock.CoAcquireShared());
   std::optional<Lease> first = Granted(one);
   std::optional<Lease> second = Granted(two);
-  Pending writer = Awaiting(lock.AcquireExclusiveAsync());
+  Pending writer = Awaiting(lock.CoAcquireExclusive());
   ASSERT_TRUE(AwaitQueue(3));
   EXPECT_FALSE(writer.answered());
   first.reset();
   second.reset();
-  EXPECT_EQ(Granted(writer).sequencer().mode, "exclusive");
+  EXPECT_EQ(Granted(writer).sequencer().mode, GrantMode::kExclusive);
 }
 
 TEST_F(AwaitableInAWorld, ACampaignCanBeAwaited) {
   LeaderElection election(client_, path(), {.id = "a"});
-  Pending campaign = Awaiting(election.CampaignAsync());
+  Pending campaign = Awaiting(election.CoCampaign());
   const Lease lease = Granted(campaign);
-  EXPECT_EQ(lease.sequencer().mode, "leader");
+  EXPECT_EQ(lease.sequencer().mode, GrantMode::kLeader);
   EXPECT_EQ((*election.CurrentLeader())->owner.id, "a");
 }
 
 TEST_F(AwaitableInAWorld, AWaitEndsAtItsTimeoutAndByItsStopToken) {
   const Lease held = Acquired(client_);
-  Pending late = Awaiting(Lock(client_, path()).AcquireAsync(absl::Milliseconds(50)));
+  Pending late = Awaiting(Lock(client_, path()).CoAcquire(absl::Milliseconds(50)));
   EXPECT_EQ(Code(late), StatusCode::kDeadlineExceeded);
   ASSERT_TRUE(AwaitQueue(1));
   std::stop_source stop;
   const auto until_stopped = [&] {
-    return Awaiting(Lock(client_, path()).AcquireAsync(absl::Minutes(9), stop.get_token()));
+    return Awaiting(Lock(client_, path()).CoAcquire(absl::Minutes(9), stop.get_token()));
   };
   Pending stopped = Queued(until_stopped(), 2);
   stop.request_stop();
@@ -123,10 +123,10 @@ TEST_F(AwaitableInAWorld, AWaitEndsAtItsTimeoutAndByItsStopToken) {
 }
 
 TEST_F(AwaitableInAWorld, RefusalsAreAnswers) {
-  Pending nowhere = Awaiting(Lock(client_, "no path").AcquireAsync());
+  Pending nowhere = Awaiting(Lock(client_, "no path").CoAcquire());
   EXPECT_EQ(Code(nowhere), StatusCode::kInvalidArgument);
   const Lease held = Acquired(client_);
-  Pending waiter = Queued(Awaiting(Lock(client_, path()).AcquireAsync()), 2);
+  Pending waiter = Queued(Awaiting(Lock(client_, path()).CoAcquire()), 2);
   EXPECT_EQ(client_->Close(), absl::OkStatus());
   EXPECT_EQ(Code(waiter), StatusCode::kFailedPrecondition);
 }
@@ -135,7 +135,7 @@ TEST_F(AwaitableInAWorld, ADestroyedCoroutineLeavesTheQueueAndOthersGoOn) {
   std::optional<Lease> held = Acquired(client_);
   bool resumed = false;
   const auto work = [&](Lock lock) -> DetachedCoroutine {
-    (void)co_await lock.AcquireAsync();
+    (void)co_await lock.CoAcquire();
     resumed = true;
   };
   const DetachedCoroutine waiter = work(Lock(client_, path()));

@@ -94,7 +94,7 @@ TEST_F(ExitInAWorld, CloseEndsEveryWaitAndEveryLeaseAndLeavesNothing) {
     SCOPED_TRACE(close ? "close" : "destructor");
     auto client = NewClient();
     std::optional<Lease> lease = Acquired(client);
-    const std::stop_token lost = lease->lost();
+    const std::stop_token lost = lease->ended();
     std::vector<Pending> waiting;
     for (int i = 0; i < 5; ++i) waiting.emplace_back(client, path());
     ASSERT_TRUE(AwaitQueue(6));
@@ -153,7 +153,7 @@ TEST_F(ExitInAWorld, ACallbackMayCallWhateverBlocks) {
 TEST_F(ExitInAWorld, ADroppedLeaseIsReleasedInTheBackground) {
   auto other = NewClient();
   std::optional<Lease> lease = Acquired(client_);
-  const std::stop_token lost = lease->lost();
+  const std::stop_token lost = lease->ended();
   Pending waiter = Queued(other, 2);
   lease.reset();
   EXPECT_TRUE(Answer(waiter).ok());

@@ -83,7 +83,7 @@ class ElectionInAWorld : public WorldTest {
     });
   }
   bool AwaitLost(const Lease& lease) {
-    return world().Await([&] { return lease.lost().stop_requested(); });
+    return world().Await([&] { return lease.ended().stop_requested(); });
   }
 };
 

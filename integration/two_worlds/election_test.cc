@@ -31,7 +31,7 @@ class CandidatesInAWorld : public ElectionInAWorld {
     const auto candidates = Election(client).Candidates();
     EXPECT_TRUE(candidates.ok()) << candidates.status();
     for (const ContenderInfo& candidate : *candidates) {
-      EXPECT_EQ(candidate.mode, "leader");
+      EXPECT_EQ(candidate.mode, GrantMode::kLeader);
       EXPECT_EQ(candidate.holds, ids.empty());
       ids.push_back(candidate.owner.id);
     }
@@ -49,7 +49,7 @@ TEST_F(CandidatesInAWorld, ThatComeAgainLeadInRoundsAndTermsGrow) {
   for (size_t turn = 0; turn < 15; ++turn) {
     const size_t i = turn % candidates.size();
     Lease lease = Granted(candidates[i]);
-    EXPECT_EQ(lease.sequencer().mode, "leader");
+    EXPECT_EQ(lease.sequencer().mode, GrantMode::kLeader);
     EXPECT_GT(lease.token(), std::exchange(term, lease.token()));
     EXPECT_TRUE(AwaitLeader(clients[turn % 2], absl::StrCat(i)));
     candidates[i] = Queued(Election(clients[i % 2], absl::StrCat(i)), candidates.size() + 1);
@@ -102,7 +102,7 @@ TEST_F(CandidatesInAWorld, AndTheirClientsLocksOutliveAChangeOfTheServersLeader)
   EXPECT_TRUE(AwaitState(states, ClientState::kConnected));
   for (const Lease* lease : {&*leading, &*held}) {
     EXPECT_TRUE(AwaitState(*lease, Lease::State::kHeld));
-    EXPECT_FALSE(lease->lost().stop_requested());
+    EXPECT_FALSE(lease->ended().stop_requested());
   }
   EXPECT_TRUE(AwaitLeader(second, "one"));
   EXPECT_EQ(first->session_id(), session);

@@ -21,10 +21,13 @@ using absl::StatusCode;
 // is brief, the work returns at once.
 class WorkThread {
  public:
-  explicit WorkThread(LeaderElection election) : election_(std::move(election)) {
+  explicit WorkThread(LeaderElection election, const RunOptions& options = {})
+      : election_(std::move(election)), options_(options) {
     thread_ = std::thread([this] {
-      status_ =
-          election_.RunWhileLeading(stop_.get_token(), [this](const Lease& lease) { Work(lease); });
+      status_ = election_.RunWhileLeading(
+          stop_.get_token(),
+          [this](const Lease& lease, std::stop_token end) { Work(lease, std::move(end)); },
+          options_);
       ended_ = true;
     });
   }
@@ -46,21 +49,19 @@ class WorkThread {
   }
 
  private:
-  void Work(const Lease& lease) {
+  void Work(const Lease& lease, std::stop_token end) {
     EXPECT_GT(lease.token(), std::exchange(term_, lease.token()));
     working_ = true;
     ++terms_;
     {
-      const std::stop_callback on_loss(lease.lost(), [this] { changes_.release(); });
-      const std::stop_callback on_stop(stop_.get_token(), [this] { changes_.release(); });
-      while (!brief_ && !lease.lost().stop_requested() && !stop_.stop_requested()) {
-        changes_.acquire();
-      }
+      const std::stop_callback on_end(end, [this] { changes_.release(); });
+      while (!brief_ && !end.stop_requested()) changes_.acquire();
     }
     working_ = false;
   }
 
   LeaderElection election_;
+  const RunOptions options_;
   std::stop_source stop_;
   std::atomic<int> terms_ = 0;
   std::atomic<bool> brief_ = false, working_ = false, ended_ = false;
@@ -99,6 +100,25 @@ TEST_F(WorkInAWorld, WorkThatReturnsIsRunAgainAndDoesNotSpin) {
   EXPECT_TRUE(world().Await([&] { return worker.terms() >= 3; }));
   ExpectStops(worker);
   EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(WorkInAWorld, ThatIsToRunOnceEndsWithIt) {
+  WorkThread worker(Election(client_), {.once = true});
+  ASSERT_TRUE(AwaitWork(worker));
+  worker.set_brief();
+  ASSERT_TRUE(AwaitEnd(worker));
+  EXPECT_EQ(worker.Stop(), absl::OkStatus());
+  EXPECT_EQ(worker.terms(), 1);
+  EXPECT_TRUE(AwaitQueue(0));
+}
+
+TEST_F(WorkInAWorld, ThatIsToRunOnceSaysThatItsLeaseWasLost) {
+  WorkThread worker(Election(client_), {.once = true});
+  ASSERT_TRUE(AwaitWork(worker));
+  EXPECT_TRUE(world().Delete(Queue().front()));
+  ASSERT_TRUE(AwaitEnd(worker));
+  EXPECT_EQ(worker.Stop().code(), StatusCode::kAborted);
+  EXPECT_EQ(worker.terms(), 1);
 }
 
 TEST_F(WorkInAWorld, AWorkerEndsWithAnErrorThatStays) {

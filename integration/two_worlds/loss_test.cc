@@ -183,11 +183,11 @@ TEST_P(LossInAWorld, ALeaseIsSuspectWithoutAConnectionAndHeldAgainWithOne) {
   world().Disconnect(*client_);
   EXPECT_TRUE(AwaitState(*lease, Lease::State::kSuspect));
   EXPECT_GT(lease->remaining(), absl::ZeroDuration());
-  EXPECT_FALSE(lease->lost().stop_requested());
+  EXPECT_FALSE(lease->ended().stop_requested());
   EXPECT_FALSE(waiter.answered());
   world().Reconnect(*client_);
   EXPECT_TRUE(AwaitState(*lease, Lease::State::kHeld));
-  EXPECT_FALSE(lease->lost().stop_requested());
+  EXPECT_FALSE(lease->ended().stop_requested());
   EXPECT_FALSE(waiter.answered());
   EXPECT_EQ(Queue(), queue);
   lease.reset();
@@ -253,7 +253,7 @@ TEST_P(LossInAWorld, AWaiterWhoseSessionExpiredQueuesAgainAtTheTail) {
 
 TEST_P(LossInAWorld, AHolderLearnsThatItsNodeWasDeletedAndTheNextIsGranted) {
   ExpectLostAndTheNextGranted(
-      {.session_timeout = kShort}, "the lease had been lost: somebody else deleted its node",
+      {.session_timeout = kShort}, "the lease had been lost: another client deleted its node",
       [this](auto&, auto& lease) { EXPECT_TRUE(world().Delete(lease.node())); });
 }
 
@@ -265,7 +265,7 @@ TEST_P(LossInAWorld, AHolderLearnsAfterItsReconnectThatItsNodeWasDeletedMeanwhil
   ASSERT_TRUE(world().Delete(lease.node()));
   EXPECT_EQ(lease.state(), Lease::State::kSuspect);
   world().Reconnect(*holder);
-  ExpectLost(std::move(lease), "somebody else deleted its node");
+  ExpectLost(std::move(lease), "another client deleted its node");
 }
 
 TEST_P(LossInAWorld, AWaiterWhoseNodeWasDeletedIsToldAndTheOthersStay) {

@@ -87,14 +87,14 @@ TEST_F(ReadWriteChangeInAWorld, ADowngradeKeepsItsTokenAndLetsReadersInUpToTheNe
   auto later = Queued(Read(other_), 4);
   auto shared = lock().Downgrade(exclusive);
   ASSERT_TRUE(shared.ok()) << shared.status();
-  EXPECT_EQ(shared->sequencer().mode, "shared");
+  EXPECT_EQ(shared->sequencer().mode, GrantMode::kShared);
   EXPECT_EQ(shared->token(), token);
   EXPECT_EQ(exclusive.state(), Lease::State::kReleased);
   EXPECT_EQ(shared->Verify(), absl::OkStatus());
   std::optional<Lease> reading = Granted(reader);
   EXPECT_TRUE(AwaitQueue(4));
   const ContenderInfo listed = ListContenders(*client_, path())->front();
-  EXPECT_EQ(listed.mode, "shared");
+  EXPECT_EQ(listed.mode, GrantMode::kShared);
   EXPECT_TRUE(listed.holds);
   EXPECT_EQ(listed.token, token);
   EXPECT_GT(listed.node_czxid, token.value());
@@ -113,12 +113,12 @@ TEST_F(ReadWriteChangeInAWorld, ALeaseMayGoUpWithALargerTokenAndDownAgain) {
   for (int i = 0; i < 3; ++i) {
     auto exclusive = lock().Upgrade(shared);
     ASSERT_TRUE(exclusive.ok()) << exclusive.status();
-    EXPECT_EQ(exclusive->sequencer().mode, "exclusive");
+    EXPECT_EQ(exclusive->sequencer().mode, GrantMode::kExclusive);
     EXPECT_GT(exclusive->token(), std::exchange(last, exclusive->token()));
     EXPECT_EQ(shared.state(), Lease::State::kReleased);
     EXPECT_TRUE(AwaitQueue(1));
     EXPECT_THAT(Queue(), ElementsAre(exclusive->node()));
-    EXPECT_FALSE(LockOf(other_).TryAcquireShared()->acquired());
+    EXPECT_TRUE(IsBusy(LockOf(other_).TryAcquireShared().status()));
     auto again = lock().Downgrade(*exclusive);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->token(), last);

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::SizeIs;
 
-auto IsListed(const char* mode, bool holds) {
+auto IsListed(GrantMode mode, bool holds) {
   return AllOf(Field(&ContenderInfo::mode, mode), Field(&ContenderInfo::holds, holds));
 }
 
@@ -37,15 +37,15 @@ TEST_F(ReadWriteInAWorld, AWriterHoldsItAlone) {
     SCOPED_TRACE(is_lock ? "a lock" : "a writer");
     Pending writer = is_lock ? Ask(client_) : Write();
     std::optional<Lease> lease = Granted(writer);
-    EXPECT_EQ(lease->sequencer().mode, "exclusive");
+    EXPECT_EQ(lease->sequencer().mode, GrantMode::kExclusive);
     auto reader = Queued(Read(), 2);
     auto next = Queued(is_lock ? Ask(client_) : Write(), 3);
     EXPECT_TRUE(AwaitWatches(2));
     EXPECT_FALSE(reader.answered());
     EXPECT_FALSE(next.answered());
     EXPECT_THAT(*ListContenders(*client_, path()),
-                ElementsAre(IsListed("exclusive", true), IsListed("shared", false),
-                            IsListed("exclusive", false)));
+                ElementsAre(IsListed(GrantMode::kExclusive, true), IsListed(GrantMode::kShared, false),
+                            IsListed(GrantMode::kExclusive, false)));
     lease.reset();
     lease = Granted(reader);
     EXPECT_FALSE(next.answered());
@@ -59,7 +59,7 @@ TEST_F(ReadWriteInAWorld, AWriterHoldsItAlone) {
 TEST_F(ReadWriteInAWorld, AQueuedWriterHoldsBackLaterReaders) {
   std::optional<Lease> reading = Reading(client_);
   auto writer = Queued(Write(), 2);
-  EXPECT_FALSE(lock().TryAcquireShared()->acquired());
+  EXPECT_TRUE(IsBusy(lock().TryAcquireShared().status()));
   auto later = Queued(Read(), 3);
   EXPECT_TRUE(AwaitWatches(2));
   EXPECT_FALSE(later.answered());
@@ -103,14 +103,14 @@ TEST_F(ReadWriteInAWorld, WhenAWriterLeavesAllReadersUpToTheNextWriterAreGranted
 
 TEST_F(ReadWriteInAWorld, ATryIsToldWhetherItIsBusyForItsMode) {
   std::optional<Lease> reading = Reading(client_);
-  EXPECT_TRUE(lock().TryAcquireShared()->acquired());
-  EXPECT_FALSE(lock().TryAcquireExclusive()->acquired());
+  EXPECT_TRUE(lock().TryAcquireShared().ok());
+  EXPECT_TRUE(IsBusy(lock().TryAcquireExclusive().status()));
   reading.reset();
   ASSERT_TRUE(AwaitQueue(0));
   auto tried = lock().TryAcquireExclusive();
-  ASSERT_TRUE(tried->acquired());
-  const Lease writing = (*std::move(tried)).lease();
-  EXPECT_FALSE(lock().TryAcquireShared()->acquired());
+  ASSERT_TRUE(tried.ok());
+  const Lease writing = *std::move(tried);
+  EXPECT_TRUE(IsBusy(lock().TryAcquireShared().status()));
 }
 
 TEST_F(ReadWriteInAWorld, AWriterThatGivesUpLetsTheReadersBehindItGo) {
@@ -136,14 +136,14 @@ TEST_F(ReadersAndWritersInAWorld, AllReadersHoldAndAllWritersWaitAndAreListedSo)
   for (Pending& reader : readers) reading.push_back(Granted(reader));
   for (const Lease& lease : reading) {
     EXPECT_EQ(lease.state(), Lease::State::kHeld);
-    EXPECT_EQ(lease.sequencer().mode, "shared");
+    EXPECT_EQ(lease.sequencer().mode, GrantMode::kShared);
   }
   for (size_t i = 0; i < kWriters; ++i) writers.push_back(Write(client));
   ASSERT_TRUE(AwaitQueue(kReaders + kWriters));
   const auto queue = ListContenders(*client, path());
   ASSERT_THAT(*queue, SizeIs(kReaders + kWriters));
   for (size_t i = 0; i < queue->size(); ++i) {
-    EXPECT_THAT((*queue)[i], IsListed(i < kReaders ? "shared" : "exclusive", i < kReaders));
+    EXPECT_THAT((*queue)[i], IsListed(i < kReaders ? GrantMode::kShared : GrantMode::kExclusive, i < kReaders));
     EXPECT_EQ((*queue)[i].owner.id, "one");
   }
   for (const Pending& writer : writers) EXPECT_FALSE(writer.answered());

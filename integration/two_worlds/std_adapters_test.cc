@@ -68,7 +68,7 @@ TEST_F(StdAdaptersInAWorld, AGuardHoldsItForItsScopeAndATryIsRefusedOnlyMeanwhil
     CatchUp(other_);
     const std::unique_lock second(same_, std::try_to_lock);
     EXPECT_FALSE(second.owns_lock());
-    EXPECT_FALSE(Lock(other_, path()).TryAcquire()->acquired());
+    EXPECT_TRUE(IsBusy(Lock(other_, path()).TryAcquire().status()));
     EXPECT_EQ(Queue().size(), 1u);
   }
   // The other one's server may be behind.
@@ -132,7 +132,7 @@ TEST_F(StdAdaptersInAWorld, SharedLocksHoldItTogetherEachWithALeaseOfItsOwn) {
   DistributedSharedMutex mutex(client_, path());
   std::shared_lock mine(mutex);
   const auto token = mutex.lease().token();
-  EXPECT_EQ(mutex.lease().sequencer().mode, "shared");
+  EXPECT_EQ(mutex.lease().sequencer().mode, GrantMode::kShared);
   EXPECT_TRUE(ResultOf([&] {
     const std::shared_lock theirs(mutex, 50s);
     return theirs.owns_lock() && mutex.lease().token() > token;
@@ -142,7 +142,7 @@ TEST_F(StdAdaptersInAWorld, SharedLocksHoldItTogetherEachWithALeaseOfItsOwn) {
   EXPECT_FALSE(ResultOf([&] { return mutex.try_lock(); }));
   mine.unlock();
   const std::lock_guard writing(mutex);
-  EXPECT_EQ(mutex.lease().sequencer().mode, "exclusive");
+  EXPECT_EQ(mutex.lease().sequencer().mode, GrantMode::kExclusive);
   EXPECT_FALSE(ResultOf([&] { return mutex.try_lock_shared(); }));
 }
 
@@ -200,7 +200,7 @@ TEST_F(StdAdaptersInAWorld, ScopedLocksOfTwoDoNotGetIntoEachOthersWay) {
 
 TEST_F(StdAdaptersInAWorld, AHolderIsToldOfTheLossAndUnlocksAllTheSameAndOthersMayHaveIt) {
   std::unique_lock lock(mutex_);
-  const std::stop_token lost = mutex_.lease().lost();
+  const std::stop_token lost = mutex_.lease().ended();
   const auto token = mutex_.lease().token();
   world().Expire(*client_);
   EXPECT_TRUE(world().Await([&] { return lost.stop_requested(); }));

@@ -81,7 +81,7 @@ TEST_F(TreeInAWorld, TheWholeQueueMayBeDeletedAndTheNextBeginsAnew) {
   ASSERT_TRUE(world().Delete(queue[1]));
   ASSERT_TRUE(world().Delete(queue[0]));
   (void)world().Delete(path());
-  ExpectLost(std::move(lease), "somebody else deleted its node");
+  ExpectLost(std::move(lease), "another client deleted its node");
   EXPECT_EQ(Code(waiter), StatusCode::kAborted);
   const Lease next = Acquired(client);
   EXPECT_THAT(Queue(), ElementsAre(next.node()));
@@ -121,7 +121,7 @@ TEST_F(TreeInAWorld, AClientWithOtherCredentialsIsRefused) {
     EXPECT_EQ(ListContenders(*other, path()).status().code(), StatusCode::kPermissionDenied);
   }
   auto same = NewClient(alice);
-  EXPECT_FALSE(Lock(same, path()).TryAcquire()->acquired());
+  EXPECT_TRUE(IsBusy(Lock(same, path()).TryAcquire().status()));
 }
 
 TEST_F(TreeInAWorld, AClientWithSeveralUsersCredentialsHasTheRightsOfEach) {
@@ -130,7 +130,7 @@ TEST_F(TreeInAWorld, AClientWithSeveralUsersCredentialsHasTheRightsOfEach) {
       NewClient({.digest_credentials = {"bob:secret", "alice:secret"}, .acl = CreatorOnlyAcl()});
   auto bob = NewClient({.digest_credentials = {"bob:secret"}, .acl = CreatorOnlyAcl()});
   const Lease hers = Acquired(alice);
-  EXPECT_FALSE(Lock(both, path()).TryAcquire()->acquired());
+  EXPECT_TRUE(IsBusy(Lock(both, path()).TryAcquire().status()));
   ExpectRefused(bob, path(), StatusCode::kPermissionDenied, path());
   const std::string shared = path() + "-shared";
   EXPECT_EQ(Acquired(both, shared).Release({kSoon}), absl::OkStatus());
@@ -153,7 +153,7 @@ TEST_F(TreeInAWorld, ForeignChildrenAreIgnoredButTakeANumber) {
   EXPECT_EQ(Number(lease.node()), "0000000004");
   EXPECT_THAT(*ListContenders(*client_, path()), SizeIs(1));
   EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
-  EXPECT_TRUE(Lock(client_, path()).TryAcquire()->acquired());
+  EXPECT_TRUE(Lock(client_, path()).TryAcquire().ok());
 }
 
 TEST_F(TreeInAWorld, ContendersOfOtherLibrariesAreWaitedFor) {
@@ -190,7 +190,7 @@ TEST_F(TreeInAWorld, TheQueueIsListedAndGrantedInOrderWithItsOwnersOfBothDialect
   for (size_t i = 0; i < 3; ++i) {
     const ContenderInfo& contender = (*contenders)[i];
     EXPECT_EQ(contender.position, static_cast<int>(i));
-    EXPECT_EQ(contender.mode, "exclusive");
+    EXPECT_EQ(contender.mode, GrantMode::kExclusive);
     EXPECT_EQ(contender.holds, i == 0);
     EXPECT_EQ(path() + "/" + contender.node, queue[i]);
     EXPECT_EQ(contender.owner.id, i == 1 ? "curator's" : "kazoo's");
@@ -213,14 +213,14 @@ TEST_F(TreeInAWorld, ANamespaceIsAPrefixOfItsClientsPaths) {
   EXPECT_EQ(lease.node().compare(0, 3, "/q/"), 0);
   EXPECT_EQ(lease.sequencer().path(), "/q");
   EXPECT_THAT(Queue(), ElementsAre(world().root() + lease.node()));
-  EXPECT_FALSE(Lock(whole, path()).TryAcquire()->acquired());
+  EXPECT_TRUE(IsBusy(Lock(whole, path()).TryAcquire().status()));
   const std::string other_root = world().root() + "/elsewhere";
   const Lease other = Acquired(elsewhere, "/q");
   EXPECT_THAT(world().Paths(world().root()),
               ElementsAre(other_root, other_root + "/q", other_root + other.node(), path(),
                           world().root() + lease.node()));
   auto same = NewClient({.servers = world().root()});
-  EXPECT_FALSE(Lock(same, "/q").TryAcquire()->acquired());
+  EXPECT_TRUE(IsBusy(Lock(same, "/q").TryAcquire().status()));
   EXPECT_THAT(*ListContenders(*part, "/q"), SizeIs(1));
 }
 

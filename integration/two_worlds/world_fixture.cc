@@ -48,7 +48,7 @@ Pending RecipeTest::Ask(const std::shared_ptr<Client>& client, WaitOptions wait)
   });
 }
 
-absl::StatusOr<TryResult> RecipeTest::Try(const std::shared_ptr<Client>& client) {
+absl::StatusOr<Lease> RecipeTest::Try(const std::shared_ptr<Client>& client) {
   if (GetParam() == Recipe::kLock) return Lock(client, path()).TryAcquire();
   return LeaderElection(client, path()).TryCampaign();
 }
@@ -78,7 +78,7 @@ bool WorldTest::AwaitState(const Lease& lease, Lease::State state) {
 }
 
 void WorldTest::ExpectLost(Lease lease, const std::string& why) {
-  EXPECT_TRUE(world().Await([&] { return lease.lost().stop_requested(); }));
+  EXPECT_TRUE(world().Await([&] { return lease.ended().stop_requested(); }));
   EXPECT_EQ(lease.state(), Lease::State::kLost);
   EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
   const absl::Status released = std::move(lease).Release();

@@ -106,7 +106,7 @@ class RecipeTest : public WorldTest, public ::testing::WithParamInterface<Recipe
   using WorldTest::WorldTest;
 
   Pending Ask(const std::shared_ptr<Client>& client, WaitOptions wait = {}) override;
-  absl::StatusOr<TryResult> Try(const std::shared_ptr<Client>& client);
+  absl::StatusOr<Lease> Try(const std::shared_ptr<Client>& client);
 };
 inline const auto kRecipes = ::testing::Values(Recipe::kLock, Recipe::kElection);
 std::string NameOf(const ::testing::TestParamInfo<Recipe>& test);

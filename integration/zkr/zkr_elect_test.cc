@@ -24,10 +24,10 @@ TEST_F(ZkrElectTest, TheFirstLeadsAndTheOthersWait) {
   auto b = StartCandidate("b", "echo ran");
   ASSERT_TRUE(AwaitQueue(2));
   const auto queue = Queue();
-  EXPECT_EQ(queue[0].mode, "leader");
+  EXPECT_EQ(queue[0].mode, GrantMode::kLeader);
   EXPECT_TRUE(queue[0].holds);
   EXPECT_EQ(queue[0].owner.id, "a");
-  EXPECT_EQ(queue[1].mode, "leader");
+  EXPECT_EQ(queue[1].mode, GrantMode::kLeader);
   EXPECT_FALSE(queue[1].holds);
   EXPECT_EQ(queue[1].owner.id, "b");
   const std::string token = queue[0].token.ToString();

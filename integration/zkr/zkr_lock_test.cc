@@ -41,7 +41,7 @@ class ZkrLockTest : public ZkrTest {
   std::string Modes() {
     std::string modes;
     for (const ContenderInfo& c : Queue()) {
-      absl::StrAppend(&modes, c.mode, c.holds ? " held, " : " waiting, ");
+      absl::StrAppend(&modes, ToString(c.mode), c.holds ? " held, " : " waiting, ");
     }
     return modes;
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/contender_runner.h"
+#include "lib/queue/grant_mode.h"
 #include "lib/queue/lease_state.h"
 #include "lib/queue/owner.h"
 #include "lib/session/client_options.h"
@@ -45,7 +46,7 @@ queue::Candidacy Complete(const ClientCore& core, const std::string& path,
   const ClientOptions& options = core.options();
   candidacy.parent = core.name_space().ToServer(path);
   if (options.dialect == NameDialect::kKazoo) candidacy.dialect = queue::Dialect::kKazoo;
-  candidacy.wait_for_proof = options.lease.wait_for_proof;
+  candidacy.wait_for_proof |= options.lease.wait_for_proof;
   if (candidacy.data.empty()) {
     std::optional<int64_t> token;
     if (candidacy.takes_place()) token = candidacy.follows.token;
@@ -53,11 +54,6 @@ queue::Candidacy Complete(const ClientCore& core, const std::string& path,
                                       queue::ThisOwner(options.owner_id), token);
   }
   return candidacy;
-}
-
-absl::StatusOr<Lease> LeaseOf(Acquisition::Answer answer) {
-  if (!answer.ok()) return answer.status();
-  return (*std::move(answer)).lease();
 }
 
 }  // namespace
@@ -136,11 +132,11 @@ bool Acquisition::Settle(Answer answer) {
 
 absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,
                               const queue::Candidacy& candidacy, const WaitOptions& wait) {
-  return LeaseOf(Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait));
+  return Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait);
 }
 
-absl::StatusOr<TryResult> TryAcquire(const Client& client, const std::string& path,
-                                     queue::Candidacy candidacy, const WaitOptions& wait) {
+absl::StatusOr<Lease> TryAcquire(const Client& client, const std::string& path,
+                                 queue::Candidacy candidacy, const WaitOptions& wait) {
   candidacy.try_only = true;
   return Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait);
 }
@@ -149,11 +145,7 @@ void AcquireAsync(const Client& client, const std::string& path, const queue::Ca
                   const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
   const auto& core = ClientAccess::Core(client);
-  Acquisition::Start(
-      core, path, candidacy, wait,
-      [done = OnExecutor(*core, std::move(done))](Acquisition::Answer answer) mutable {
-        std::move(done)(LeaseOf(std::move(answer)));
-      });
+  Acquisition::Start(core, path, candidacy, wait, OnExecutor(*core, std::move(done)));
 }
 
 absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
@@ -172,7 +164,7 @@ absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::
   // kazoo has one name for both kinds of exclusive nodes.
   const bool fits =
       name.has_value() && (name->mode == from || (name->dialect == queue::Dialect::kKazoo &&
-                                                  sequencer.mode == queue::ModeText(from)));
+                                                  sequencer.mode == queue::GrantModeOf(from)));
   if (!fits) {
     return wrong(from == queue::Mode::kShared ? "is not a shared lease on"
                                               : "is not a ReadWriteLock's exclusive lease on");

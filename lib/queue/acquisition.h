@@ -16,7 +16,7 @@
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/session/client_core.h"
-#include "zkrecipes/try_result.h"
+#include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::internal {
@@ -26,7 +26,7 @@ namespace zkrecipes::internal {
 // released. `path` is the recipe's, as the user gave it. Thread-safe; does not block.
 class Acquisition : public std::enable_shared_from_this<Acquisition> {
  public:
-  using Answer = absl::StatusOr<TryResult>;
+  using Answer = absl::StatusOr<Lease>;
   using Done = absl::AnyInvocable<void(Answer) &&>;
 
   // Blocks for the answer: the blocking form of all recipes.
@@ -83,8 +83,8 @@ absl::AnyInvocable<void(T) &&> OnExecutor(const ClientCore& core,
 // The forms in which recipes offer it. `done` runs once, on the client's executor.
 absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,
                               const queue::Candidacy& candidacy, const WaitOptions& wait);
-absl::StatusOr<TryResult> TryAcquire(const Client& client, const std::string& path,
-                                     queue::Candidacy candidacy, const WaitOptions& wait);
+absl::StatusOr<Lease> TryAcquire(const Client& client, const std::string& path,
+                                 queue::Candidacy candidacy, const WaitOptions& wait);
 void AcquireAsync(const Client& client, const std::string& path, const queue::Candidacy& candidacy,
                   const WaitOptions& wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 

@@ -266,7 +266,7 @@ void ContenderRunner::Act(const queue::Grant& grant) {
       std::make_shared<LeaseState>(core_, session_->validity(), grant, weak_from_this(), lifetime);
   if (candidacy.delays()) CheckDeadline();
   // If it was settled before, the lease is dropped here, which makes this contender leave.
-  acquisition_->Settle(TryResult(LeaseMaker::Make(lease_)));
+  acquisition_->Settle(LeaseMaker::Make(lease_));
 }
 
 void ContenderRunner::Act(const action::LeaseLost& lost) { lease_->OnLost(lost.why); }
@@ -277,13 +277,9 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 
 void ContenderRunner::Act(const action::Finished& finished) {
   CancelTimeout();
-  absl::Status why;
-  if (finished.outcome == Outcome::kBusy) {
-    acquisition_->Settle(TryResult::Busy());
-  } else {
-    why = queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
-    acquisition_->Settle(why);
-  }
+  const absl::Status why =
+      queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
+  acquisition_->Settle(why);
   Answer(releases_, finished.outcome == Outcome::kLost ? why : absl::OkStatus());
   for (auto* waiting : {&verifying_, &verifications_}) {
     Answer(*waiting, LeaseIsOver());

@@ -50,8 +50,13 @@ absl::Duration Lease::remaining() const {
   return state_->remaining();
 }
 
-std::stop_token Lease::lost() const {
-  return state_ == nullptr ? std::stop_token() : state_->lost();
+std::stop_token Lease::ended() const {
+  return state_ == nullptr ? std::stop_token() : state_->ended();
+}
+
+std::optional<LeaseEnd> Lease::end_reason() const {
+  if (state_ == nullptr) return LeaseEnd::kReleased;
+  return state_->core().InHomeProcess() ? state_->end_reason() : LeaseEnd::kClientClosed;
 }
 
 const std::string& Lease::node() const {
@@ -73,6 +78,8 @@ absl::Status Lease::Release(const WaitOptions& wait) && {
   if (!state->core().InHomeProcess()) base::Leak(state);
   return status;
 }
+
+std::ostream& operator<<(std::ostream& out, LeaseEnd end) { return out << internal::Describe(end); }
 
 std::ostream& operator<<(std::ostream& out, Lease::State state) {
   switch (state) {

@@ -8,23 +8,24 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/queue/grant_mode.h"
 #include "lib/session/client_options.h"
 
 namespace zkrecipes::internal {
 namespace {
 
-const char* Describe(queue::LossReason why) {
+LeaseEnd ReasonOf(queue::LossReason why) {
   switch (why) {
     case queue::LossReason::kSessionExpired:
-      return "its session expired";
+      return LeaseEnd::kSessionExpired;
     case queue::LossReason::kNodeDeleted:
-      return "somebody else deleted its node";
+      return LeaseEnd::kNodeDeleted;
     case queue::LossReason::kLapsed:
-      return "its session could not be proven to be alive in time";
+      return LeaseEnd::kDeadlinePassed;
     case queue::LossReason::kClientClosed:
-      return "the client was closed";
+      return LeaseEnd::kClientClosed;
   }
-  return "";
+  return LeaseEnd::kDeadlinePassed;
 }
 
 bool IsOver(Lease::State state) {
@@ -33,6 +34,22 @@ bool IsOver(Lease::State state) {
 
 }  // namespace
 
+const char* Describe(LeaseEnd end) {
+  switch (end) {
+    case LeaseEnd::kReleased:
+      return "it was released";
+    case LeaseEnd::kDeadlinePassed:
+      return "its session could not be proven to be alive in time";
+    case LeaseEnd::kSessionExpired:
+      return "its session expired";
+    case LeaseEnd::kNodeDeleted:
+      return "another client deleted its node";
+    case LeaseEnd::kClientClosed:
+      return "the client was closed";
+  }
+  return "";
+}
+
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
                        std::shared_ptr<session::SessionValidity> validity,
                        const queue::Grant& grant, std::weak_ptr<LeaseHolder> holder,
@@ -40,7 +57,7 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
     : core_(std::move(core)),
       validity_(std::move(validity)),
       grant_(grant),
-      sequencer_{queue::ModeText(grant.mode), FencingToken(grant.token),
+      sequencer_{queue::GrantModeOf(grant.mode), FencingToken(grant.token),
                  core_->name_space().ToUser(grant.node)},
       holder_(std::move(holder)),
       lifetime_(lifetime) {}
@@ -81,8 +98,8 @@ absl::Duration LeaseState::remaining() {
 
 absl::Status LeaseState::WhyLost(const char* operation) {
   base::MutexLock lock(mutex_);
-  return absl::AbortedError(
-      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ", Describe(why_)));
+  return absl::AbortedError(absl::StrCat(operation, " ", sequencer_.node,
+                                         ": the lease had been lost: ", Describe(ReasonOf(why_))));
 }
 
 absl::Status LeaseState::CheckAlive(const char* operation) {
@@ -177,10 +194,18 @@ Lease::State LeaseState::OnClosed() {
   return before;
 }
 
-std::stop_token LeaseState::lost() {
+std::stop_token LeaseState::ended() {
   base::MutexLock lock(mutex_);
   watched_ = true;
-  return lost_.get_token();
+  return ended_.get_token();
+}
+
+std::optional<LeaseEnd> LeaseState::end_reason() {
+  base::MutexLock lock(mutex_);
+  const Lease::State now = StateLocked();
+  if (now == Lease::State::kReleased) return LeaseEnd::kReleased;
+  if (now == Lease::State::kLost) return ReasonOf(why_);
+  return std::nullopt;
 }
 
 bool LeaseState::stop_asked() {
@@ -193,11 +218,11 @@ void LeaseState::RequestStop() {
     base::MutexLock lock(mutex_);
     if (std::exchange(stop_asked_, true)) return;
     if (!watched_) {  // no callback to run, so no thread to ask for
-      lost_.request_stop();
+      ended_.request_stop();
       return;
     }
   }
-  core_->stops().Add(lost_);
+  core_->stops().Add(ended_);
 }
 
 }  // namespace zkrecipes::internal

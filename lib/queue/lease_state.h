@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_QUEUE_LEASE_STATE_H_
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -30,6 +31,8 @@ class LeaseHolder {
   virtual void Verify(Waiter waiter) = 0;
 };
 
+const char* Describe(LeaseEnd end);
+
 // The state that a Lease shows, shared with the contender that won it. Thread-safe.
 class LeaseState {
  public:
@@ -45,7 +48,8 @@ class LeaseState {
   // lost or released.
   base::BootTime deadline();
   absl::Duration remaining();
-  std::stop_token lost();
+  std::stop_token ended();
+  std::optional<LeaseEnd> end_reason();
   const Sequencer& sequencer() const { return sequencer_; }
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
@@ -84,12 +88,12 @@ class LeaseState {
   const Sequencer sequencer_;  // the grant, as the user sees it
   const std::weak_ptr<LeaseHolder> holder_;
   const session::SessionValidity::Lifetime lifetime_;
-  std::stop_source lost_;
+  std::stop_source ended_;
 
   base::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
   bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
-  bool watched_ ABSL_GUARDED_BY(mutex_) = false;  // lost() was called: there may be callbacks
+  bool watched_ ABSL_GUARDED_BY(mutex_) = false;  // ended() was called: there may be callbacks
   queue::LossReason why_ ABSL_GUARDED_BY(mutex_) = queue::LossReason::kLapsed;
 };
 

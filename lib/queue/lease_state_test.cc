@@ -100,23 +100,23 @@ TEST_F(LeaseStateTest, IsSuspectWhileDisconnected) {
 TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
   clock_->Advance(kTimeout);
   ExpectLost(*lease_, "its session could not be proven to be alive in time");
-  EXPECT_FALSE(lease_->lost().stop_requested()) << "the reactor asks, when it wakes up";
+  EXPECT_FALSE(lease_->ended().stop_requested()) << "the reactor asks, when it wakes up";
   lease_->OnLost(queue::LossReason::kLapsed);
-  EXPECT_TRUE(lease_->lost().stop_requested());
+  EXPECT_TRUE(lease_->ended().stop_requested());
 }
 
 TEST_F(LeaseStateTest, SaysThatItEndsWithItsClientThoughItsTimeIsOverAlready) {
   clock_->Advance(kTimeout);
   EXPECT_EQ(lease_->state(), State::kLost);
   lease_->OnClosed();
-  EXPECT_TRUE(lease_->lost().stop_requested());
+  EXPECT_TRUE(lease_->ended().stop_requested());
 }
 
 TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
   lease_->OnLost(queue::LossReason::kNodeDeleted);
-  EXPECT_TRUE(lease_->lost().stop_requested());
+  EXPECT_TRUE(lease_->ended().stop_requested());
   Prove();
-  ExpectLost(*lease_, "somebody else deleted its node");
+  ExpectLost(*lease_, "another client deleted its node");
   lease_->Abandon();
   EXPECT_EQ(lease_->state(), State::kLost);
   EXPECT_EQ(holder_->left, 0);
@@ -128,12 +128,26 @@ TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
   ExpectLost(*lease_, "its session expired");
 }
 
+TEST_F(LeaseStateTest, SaysWhyItEnded) {
+  EXPECT_EQ(lease_->end_reason(), std::nullopt);
+  lease_->OnLost(queue::LossReason::kNodeDeleted);
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kNodeDeleted);
+  lease_->OnClosed();
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kNodeDeleted);
+}
+
+TEST_F(LeaseStateTest, SaysThatItsDeadlineHasPassedBeforeAnythingElseHasNoticed) {
+  clock_->Advance(kTimeout);
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kDeadlinePassed);
+}
+
 TEST_F(LeaseStateTest, IsReleasedOnceTheContenderSaysSo) {
   EXPECT_EQ(lease_->Release({}), absl::OkStatus());
   EXPECT_EQ(holder_->left, 1);
   EXPECT_EQ(lease_->state(), State::kReleased);
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kReleased);
   EXPECT_EQ(lease_->remaining(), absl::ZeroDuration());
-  EXPECT_TRUE(lease_->lost().stop_requested());
+  EXPECT_TRUE(lease_->ended().stop_requested());
 }
 
 TEST_F(LeaseStateTest, PassesOnWhatTheContenderAnswers) {
@@ -167,7 +181,7 @@ TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
 TEST_F(LeaseStateTest, ThatTheClientClosedIsLostAndTellsItsReleaser) {
   lease_->OnClosed();
   EXPECT_EQ(lease_->state(), State::kLost);
-  EXPECT_TRUE(lease_->lost().stop_requested());
+  EXPECT_TRUE(lease_->ended().stop_requested());
   EXPECT_EQ(holder_->left, 0) << "the contender leaves by itself";
   const absl::Status released = lease_->Release({});
   EXPECT_EQ(released.code(), absl::StatusCode::kAborted);

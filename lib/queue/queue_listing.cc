@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "lib/queue/grant_mode.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
@@ -16,7 +17,7 @@ namespace {
 
 ContenderInfo Describe(const ListedNode& node, const NodeName& name) {
   ContenderInfo info;
-  info.mode = ModeText(name.mode);
+  info.mode = GrantModeOf(name.mode);
   info.token = FencingToken(TokenIn(name.mode, node.data).value_or(node.stat.czxid));
   info.node_czxid = node.stat.czxid;
   info.node = node.name;

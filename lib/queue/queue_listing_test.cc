@@ -39,7 +39,8 @@ std::vector<std::string> Described(const std::vector<ListedNode>& nodes) {
   std::vector<std::string> lines;
   for (const ContenderInfo& info : DescribeQueue(nodes)) {
     EXPECT_EQ(info.position, static_cast<int>(lines.size()));
-    lines.push_back(absl::StrCat(info.token.value(), " ", info.mode, info.holds ? " *" : ""));
+    lines.push_back(
+        absl::StrCat(info.token.value(), " ", ToString(info.mode), info.holds ? " *" : ""));
   }
   return lines;
 }
@@ -102,7 +103,7 @@ TEST(QueueListing, TellsWhatTheNodeSays) {
   node.stat.ctime_ms = 1'700'000'000'123;
   const auto queue = DescribeQueue({node});
   ASSERT_EQ(queue.size(), 1u);
-  EXPECT_EQ(queue[0].mode, "leader");
+  EXPECT_EQ(queue[0].mode, GrantMode::kLeader);
   EXPECT_EQ(queue[0].node, node.name);
   EXPECT_EQ(queue[0].node_czxid, 1004);
   EXPECT_EQ(queue[0].session, 77);

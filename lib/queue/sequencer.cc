@@ -2,6 +2,7 @@
 
 #include "zkrecipes/sequencer.h"
 
+#include <optional>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -14,12 +15,42 @@
 namespace zkrecipes {
 namespace {
 constexpr char kVersion[] = "zkr1";
+
+std::optional<GrantMode> ParseMode(const std::string& text) {
+  for (const GrantMode mode : {GrantMode::kExclusive, GrantMode::kShared, GrantMode::kLeader}) {
+    if (text == ToString(mode)) return mode;
+  }
+  return std::nullopt;
+}
 }  // namespace
+
+std::string ToString(GrantMode mode) {
+  switch (mode) {
+    case GrantMode::kExclusive:
+      break;
+    case GrantMode::kShared:
+      return "shared";
+    case GrantMode::kLeader:
+      return "leader";
+  }
+  return "exclusive";
+}
+
+std::ostream& operator<<(std::ostream& out, GrantMode mode) { return out << ToString(mode); }
 
 std::string Sequencer::path() const { return node.empty() ? "" : zk::ParentPath(node); }
 
 std::string Sequencer::ToString() const {
-  return absl::StrCat(kVersion, ":", mode, ":", token.value(), ":", node);
+  return absl::StrCat(kVersion, ":", zkrecipes::ToString(mode), ":", token.value(), ":", node);
+}
+
+absl::StatusOr<FencingToken> FencingToken::Parse(const std::string& text) {
+  int64_t value = 0;
+  if (absl::SimpleAtoi(text, &value) && value > 0 && text == absl::StrCat(value)) {
+    return FencingToken(value);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("token \"", absl::Utf8SafeCEscape(text),
+                                                 "\": must be a positive number, in decimal"));
 }
 
 absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
@@ -29,17 +60,14 @@ absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
   };
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 3));
   if (parts.size() != 4 || parts[0] != kVersion) return bad("must be zkr1:MODE:TOKEN:NODE");
-  if (parts[1] != "exclusive" && parts[1] != "shared" && parts[1] != "leader") {
-    return bad("its mode must be exclusive, shared or leader");
-  }
-  int64_t token = 0;
-  if (!absl::SimpleAtoi(parts[2], &token) || token <= 0 || parts[2] != absl::StrCat(token)) {
-    return bad("its token must be a positive number");
-  }
+  const std::optional<GrantMode> mode = ParseMode(parts[1]);
+  if (!mode) return bad("its mode must be exclusive, shared or leader");
+  const auto token = FencingToken::Parse(parts[2]);
+  if (!token.ok()) return bad("its token must be a positive number");
   if (absl::Status path = zk::ValidatePath("node of a sequencer", parts[3]); !path.ok()) {
     return path;
   }
-  return Sequencer{parts[1], FencingToken(token), parts[3]};
+  return Sequencer{*mode, *token, parts[3]};
 }
 
 }  // namespace zkrecipes

@@ -2,11 +2,16 @@
 
 #include "zkrecipes/sequencer.h"
 
+#include <chrono>
 #include <limits>
+#include <set>
 #include <string>
+#include <unordered_set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "zkrecipes/wait_options.h"
 
 namespace zkrecipes {
 namespace {
@@ -23,8 +28,43 @@ std::string Refusal(const std::string& text) {
   return std::string(sequencer.status().message());
 }
 
+TEST(FencingToken, IsWrittenAndReadBack) {
+  const FencingToken token(std::numeric_limits<int64_t>::max());
+  const auto parsed = FencingToken::Parse(token.ToString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(*parsed, token);
+}
+
+TEST(FencingToken, IsOrderedAndHashed) {
+  EXPECT_LT(FencingToken(), FencingToken(7));
+  EXPECT_EQ(std::set<FencingToken>({FencingToken(7), FencingToken(7)}).size(), 1u);
+  EXPECT_EQ(std::unordered_set<FencingToken>({FencingToken(7), FencingToken(8)}).size(), 2u);
+}
+
+TEST(FencingToken, OfAnythingElseIsRefused) {
+  for (const std::string bad :
+       {"", "0", "-1", "x", "7x", " 7", "+7", "07", "9223372036854775808"}) {
+    const auto parsed = FencingToken::Parse(bad);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << bad;
+    EXPECT_THAT(parsed.status().message(), HasSubstr("token \"" + bad + "\": must be")) << bad;
+  }
+}
+
+TEST(Duration, IsAbslsOrTheStandardLibrarys) {
+  using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+  const WaitOptions absls = {.timeout = absl::Milliseconds(1500)};
+  const WaitOptions standard = {.timeout = 1500ms};
+  EXPECT_EQ(absl::Duration(absls.timeout), absl::Duration(standard.timeout));
+  const Duration fraction = std::chrono::duration<double>(0.25);
+  EXPECT_EQ(absl::Duration(fraction), absl::Milliseconds(250));
+  EXPECT_EQ(absl::Duration(Duration(std::chrono::hours(-2))), -absl::Hours(2));
+  EXPECT_EQ(absl::Duration(Duration(3ns)), absl::Nanoseconds(3));
+  EXPECT_EQ(absl::Duration(Duration(std::chrono::hours::max())), absl::InfiniteDuration());
+}
+
 TEST(Sequencer, IsWrittenAndReadBack) {
-  const Sequencer sequencer{"exclusive", FencingToken(4294967302), "/locks/a/_c_x-lock-0000000007"};
+  const Sequencer sequencer{GrantMode::kExclusive, FencingToken(4294967302),
+                            "/locks/a/_c_x-lock-0000000007"};
   EXPECT_EQ(sequencer.ToString(), kText);
   const auto parsed = Sequencer::Parse(kText);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -33,7 +73,7 @@ TEST(Sequencer, IsWrittenAndReadBack) {
 }
 
 TEST(Sequencer, KeepsEveryModeAndTheLargestToken) {
-  for (const std::string mode : {"exclusive", "shared", "leader"}) {
+  for (const GrantMode mode : {GrantMode::kExclusive, GrantMode::kShared, GrantMode::kLeader}) {
     const Sequencer sequencer{mode, FencingToken(std::numeric_limits<int64_t>::max()), "/a/b:c"};
     const auto parsed = Sequencer::Parse(sequencer.ToString());
     ASSERT_TRUE(parsed.ok()) << parsed.status();

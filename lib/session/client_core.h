@@ -94,7 +94,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::Duration session_timeout() const { return absl::Milliseconds(timeout_ms_.load()); }
 
  private:
-  // `notices`: where leases' lost() are requested to stop.
+  // `notices`: where leases' ended() are requested to stop.
   ClientCore(Environment environment, ClientOptions options, zk::ServerList servers,
              std::shared_ptr<Executor> notices);
   void OnChange(session::Change change);

@@ -31,7 +31,7 @@ std::string RefusalOf(Value ClientOptions::*option, const Value& value) {
 }
 
 std::string RefusalOfTimeout(absl::Duration timeout) {
-  return RefusalOf(&ClientOptions::session_timeout, timeout);
+  return RefusalOf(&ClientOptions::session_timeout, Duration(timeout));
 }
 std::string RefusalOfCredentials(const std::string& credentials) {
   return RefusalOf(&ClientOptions::digest_credentials, {"bob:secret", credentials});

@@ -233,11 +233,11 @@ absl::Status LocalEnsemble::Restart(int i) { return impl_->Do(i, &Member::Restar
 
 absl::StatusOr<int> LocalEnsemble::Leader() { return impl_->Look().Leader(); }
 
-absl::Status LocalEnsemble::WaitForQuorum(absl::Duration timeout) {
+absl::Status LocalEnsemble::WaitForQuorum(Duration timeout) {
   return impl_->WaitFor(timeout, &QuorumView::HasQuorum);
 }
 
-absl::Status LocalEnsemble::WaitForAll(absl::Duration timeout) {
+absl::Status LocalEnsemble::WaitForAll(Duration timeout) {
   return impl_->WaitFor(timeout, &QuorumView::AllServe);
 }
 

@@ -186,7 +186,7 @@ absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Connect(ClientOptions 
   return impl_->Connect(std::move(options), wait);
 }
 
-void InMemoryEnsemble::Advance(absl::Duration by) { impl_->Advance(by); }
+void InMemoryEnsemble::Advance(Duration by) { impl_->Advance(by); }
 
 absl::Duration InMemoryEnsemble::Elapsed() {
   return impl_->Get([this](Simulation& simulation) { return simulation.now() - impl_->begin(); });

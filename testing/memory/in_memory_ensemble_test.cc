@@ -43,7 +43,7 @@ class InMemoryLockTest : public InMemoryEnsembleTest {
 };
 
 TEST_F(InMemoryLockTest, LosesTheLeaseOfAnExpiredSession) {
-  const std::stop_token lost = lease_->lost();
+  const std::stop_token lost = lease_->ended();
   ensemble_->Expire(*client_);
   EXPECT_THAT(ensemble_->Paths(kPath), IsEmpty());
   EXPECT_EQ(lease_->state(), Lease::State::kSuspect);
@@ -125,7 +125,7 @@ TEST_F(InMemoryLockTest, AHolderIsToldThatItsNodeWasDeleted) {
   EXPECT_TRUE(ensemble_->Delete(lease_->node()));
   EXPECT_FALSE(ensemble_->Delete(lease_->node()));
   EXPECT_EQ(lease_->state(), Lease::State::kLost);
-  EXPECT_TRUE(lease_->lost().stop_requested());
+  EXPECT_TRUE(lease_->ended().stop_requested());
 }
 
 TEST_F(InMemoryEnsembleTest, ShowsTheTreeToOthers) {
@@ -144,7 +144,7 @@ TEST_F(InMemoryEnsembleTest, RefusesBadOptionsAsClientConnectDoes) {
 }
 
 TEST_F(InMemoryLockTest, BoundsAReleaseByItsOwnTime) {
-  const std::stop_token released = lease_->lost();
+  const std::stop_token released = lease_->ended();
   ensemble_->Disconnect(*client_);
   std::optional<absl::Status> status;
   std::thread releaser([&] { status = std::move(*lease_).Release({absl::Seconds(2)}); });

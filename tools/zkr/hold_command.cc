@@ -30,7 +30,7 @@ bool ReadAndForget() {
 
 // Until stdin ends, `cancel` is stopped or the lease is lost.
 void WaitForTheEnd(const Lease& lease, const std::stop_token& cancel) {
-  const LossWatch lost(lease.lost()), cancelled(cancel);
+  const LossWatch lost(lease.ended()), cancelled(cancel);
   pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {lost.fd(), POLLIN, 0}, {cancelled.fd(), POLLIN, 0}};
   while (fds[1].revents == 0 && fds[2].revents == 0) {
     if (poll(fds, 3, -1) > 0 && fds[0].revents != 0 && !ReadAndForget()) return;

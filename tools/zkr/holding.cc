@@ -89,7 +89,7 @@ absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& ho
 Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, Holding& holding) {
   const Lease& lease = *holding.lease;
   const Outcome outcome = supervisor.Run({.environment = EnvironmentOf(flags, lease),
-                                          .lost = lease.lost(),
+                                          .lost = lease.ended(),
                                           .hold = [&lease] { return HoldOf(lease); },
                                           .margin = KillMargin(holding.client->session_timeout())});
   holding.in_a_hurry = outcome.later != 0 || outcome.lost;

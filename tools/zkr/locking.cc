@@ -27,8 +27,8 @@ absl::StatusOr<Lease> Wait(const ClientPtr& client, const LockFlags& flags,
   return Lock(client, path).Acquire(wait);
 }
 
-absl::StatusOr<TryResult> Try(const ClientPtr& client, const LockFlags& flags,
-                              const WaitOptions& wait) {
+absl::StatusOr<Lease> Try(const ClientPtr& client, const LockFlags& flags,
+                          const WaitOptions& wait) {
   const std::string& path = flags.command.path;
   if (flags.shared) return ReadWriteLock(client, path).TryAcquireShared(wait);
   if (flags.exclusive) return ReadWriteLock(client, path).TryAcquireExclusive(wait);
@@ -50,11 +50,9 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   if (absl::IsDeadlineExceeded(tried.status())) {
     return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
   }
+  if (IsBusy(tried.status())) return absl::AbortedError(absl::StrCat(path, " is locked"));
   if (!tried.ok()) return tried.status();
-  if (!tried->acquired()) {
-    return absl::AbortedError(absl::StrCat(path, " is locked"));
-  }
-  holding.lease = std::move(*tried).lease();
+  holding.lease = *std::move(tried);
   return absl::OkStatus();
 }
 

@@ -35,7 +35,7 @@ const char* StateText(const ContenderInfo& c) { return c.holds ? "held" : "waiti
 
 ordered_json ContenderJson(const ContenderInfo& c) {
   return {{"position", c.position},
-          {"mode", c.mode},
+          {"mode", ToString(c.mode)},
           {"state", StateText(c)},
           {"token", c.token.value()},
           {"node_czxid", c.node_czxid},
@@ -94,7 +94,7 @@ std::string QueueText(const std::vector<ContenderInfo>& queue) {
   std::vector<std::vector<std::string>> rows = {
       {"POS", "MODE", "STATE", "TOKEN", "OWNER", "SESSION", "SINCE", "NODE"}};
   for (const ContenderInfo& c : queue) {
-    rows.push_back({absl::StrCat(c.position), c.mode, StateText(c), c.token.ToString(),
+    rows.push_back({absl::StrCat(c.position), ToString(c.mode), StateText(c), c.token.ToString(),
                     OwnerText(c.owner), SessionText(c.session),
                     absl::FormatTime("%Y-%m-%d %H:%M:%S", c.since, absl::LocalTimeZone()), c.node});
   }

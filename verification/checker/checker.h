@@ -71,7 +71,7 @@ struct Verdict {
 //                     before the grant was heard of
 //   believers         no conflicting grant is made while a lease promises that there is none
 //   held_twice        a lease is not seen held after a later conflicting grant
-//   held_after_lost   nor after its own lost()
+//   held_after_lost   nor after its own ended()
 //   token_order       of two conflicting grants the later has the larger token
 //   token_twice       no two grants have one token, but a downgrade its writer's
 //   fifo              of two conflicting nodes of one parent the lower was granted first (needs a log)

@@ -31,7 +31,7 @@ struct Event {
     kFailed,   // its wait ended without one; `detail`: the status
     kBelief,   // it looked at its lease: `state` and `until`
     kWrite,    // a write to the resource was answered: `accepted`, `order`
-    kLost,     // lost() fired, or it looked before that; always before kRelease
+    kLost,     // ended() fired, or it looked before that; always before kRelease
     kRelease,  // it gives its lease up; `detail` "drop": by the destructor, and no kReleased follows
     kReleased,  // Release returned; `detail`: the status, or that another call did its work
     kSession,   // connected, suspended, expired: `detail`

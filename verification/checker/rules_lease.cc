@@ -76,8 +76,8 @@ void HeldAfterLost(Case& c) {
     const Look look = LastBelief(attempt);
     if (attempt.lost == nullptr || look.after <= attempt.lost->at) continue;
     c.Complain(look.belief->at, {attempt.lost, look.belief}, NameOf(attempt), " was seen ",
-               look.belief->state, " at ", c.When(look.belief->at), ", though lost() had fired at ",
-               c.When(attempt.lost->at));
+               look.belief->state, " at ", c.When(look.belief->at),
+               ", though ended() had fired at ", c.When(attempt.lost->at));
   }
 }
 

@@ -36,7 +36,7 @@ struct Bid {
   int answers = 0;
   std::optional<Lease> lease;
   int64_t node = 0;        // its czxid
-  int losses = 0;          // how often lost() was heard
+  int losses = 0;          // how often its end was told
   bool gave_back = false;  // the lease, while it was believed
   std::optional<std::stop_callback<std::function<void()>>> on_lost;
   // The upgrade or downgrade of the lease that is under way; and what such a bid goes on from.

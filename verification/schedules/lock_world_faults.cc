@@ -193,7 +193,7 @@ void LockWorld::CheckCallbacks() {
     if (bid->answers != 1)
       Break("never answered", absl::StrCat("a bid was answered ", bid->answers, " times"));
     if (bid->on_lost.has_value() && bid->losses != 1) {
-      Break("never answered", absl::StrCat("lost() was heard ", bid->losses, " times"));
+      Break("never answered", absl::StrCat("its end was told ", bid->losses, " times"));
     }
   }
 }

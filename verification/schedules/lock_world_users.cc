@@ -139,11 +139,9 @@ bool LockWorld::MeetsOthers(const Bid& bid) {
 void LockWorld::OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, Acquisition::Answer answer) {
   Follow();
   if (++bid->answers > 1) Break("answered twice", absl::StrCat("slot ", slot));
-  if (answer.ok() && answer->acquired()) {
-    return OnGrant(slot, bid, (*std::move(answer)).lease());
-  }
+  if (answer.ok()) return OnGrant(slot, bid, *std::move(answer));
   (bid->from != nullptr ? bid->from->next : slots_[slot]) = nullptr;
-  if (!answer.ok()) return CheckError(slot, *bid, answer.status());
+  if (!IsBusy(answer.status())) return CheckError(slot, *bid, answer.status());
   const bool met_others = bid->met_others || MeetsOthers(*bid) ||
                           history_.CreatedByOthers(bid->since, bid->core->session_id());
   if (!bid->candidacy.try_only || !met_others) {
@@ -159,7 +157,7 @@ void LockWorld::OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease leas
   if (delays()) CheckDelay(bid, absl::StrCat("slot ", slot, " with ", lease.node()));
   bid->lease = std::move(lease);
   bid->gave_back = bid->closed;  // before it heard of the grant
-  bid->on_lost.emplace(bid->lease->lost(), [a = bid.get()] { ++a->losses; });
+  bid->on_lost.emplace(bid->lease->ended(), [a = bid.get()] { ++a->losses; });
   if (bid->from == nullptr) return;
   slots_[slot] = bid;
   bid->from->next = nullptr;

@@ -36,6 +36,15 @@ void AddParsed(CLI::App& app, const char* name, const char* type, const char* he
       ->expected(1);
 }
 
+auto Into(Duration& duration) {
+  return [&duration](const std::string& text) {
+    absl::Duration parsed;
+    const bool ok = absl::ParseDuration(text, &parsed);
+    duration = parsed;
+    return ok;
+  };
+}
+
 int Main(int argc, char** argv) {
   CLI::App app(
       "Runs schedules at random until one breaks a rule, and then prints the shortest that does");
@@ -51,12 +60,8 @@ int Main(int argc, char** argv) {
   app.add_flag("--find", search.find, "succeed at the first broken rule, fail without one");
   const char* const margin = "a margin of the leases (docs/lease.md)";
   app.add_option("--rate-bound", search.lease.clock_rate_bound, margin);
-  AddParsed(app, "--ping-gap", "DURATION", margin, [&](const std::string& text) {
-    return absl::ParseDuration(text, &search.lease.ping_gap);
-  });
-  AddParsed(app, "--slack", "DURATION", margin, [&](const std::string& text) {
-    return absl::ParseDuration(text, &search.lease.slack);
-  });
+  AddParsed(app, "--ping-gap", "DURATION", margin, Into(search.lease.ping_gap));
+  AddParsed(app, "--slack", "DURATION", margin, Into(search.lease.slack));
   CLI11_PARSE(app, argc, argv);
   if (!minutes->empty() && schedules->empty()) {
     search.schedules = std::numeric_limits<uint64_t>::max();

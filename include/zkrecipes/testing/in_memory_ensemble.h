@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/client.h"
+#include "zkrecipes/duration.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::testing {
@@ -19,10 +20,10 @@ namespace zkrecipes::testing {
 struct InMemoryEnsembleOptions {
   int servers = 3;
   // ZooKeeper's own settings. A session expires up to one tick late.
-  absl::Duration tick = absl::Milliseconds(500);
-  absl::Duration min_session_timeout = absl::Seconds(1);
-  absl::Duration max_session_timeout = absl::Minutes(1);
-  absl::Duration container_check_interval = absl::Minutes(1);
+  Duration tick = absl::Milliseconds(500);
+  Duration min_session_timeout = absl::Seconds(1);
+  Duration max_session_timeout = absl::Minutes(1);
+  Duration container_check_interval = absl::Minutes(1);
 
   // No thread: everything, callbacks included, runs inside the calls below, on the thread that
   // makes them. Calls that would block on that thread fail with FailedPrecondition: use
@@ -73,7 +74,7 @@ class InMemoryEnsemble {
   // ---- Time ----------------------------------------------------------------------------------------
 
   // Advances the clock step by step, through everything that becomes due.
-  void Advance(absl::Duration by);
+  void Advance(Duration by);
   // Time since the ensemble was created.
   absl::Duration Elapsed();
   void RunUntilIdle();

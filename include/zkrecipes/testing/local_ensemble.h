@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "zkrecipes/duration.h"
+
 namespace zkrecipes::testing {
 
 struct LocalEnsembleOptions {
@@ -31,12 +33,12 @@ struct LocalEnsembleOptions {
   bool keep_directory = false;
 
   // ZooKeeper's own settings, in whole milliseconds. A session expires up to one tick late.
-  absl::Duration tick = absl::Milliseconds(500);
+  Duration tick = absl::Milliseconds(500);
   int init_limit = 40;  // ticks a member may take to join
   int sync_limit = 6;   // ticks after which a silent leader or follower is given up
-  absl::Duration min_session_timeout = absl::ZeroDuration();  // zero: two ticks
-  absl::Duration max_session_timeout = absl::Minutes(1);
-  absl::Duration container_check_interval = absl::Seconds(1);
+  Duration min_session_timeout = absl::ZeroDuration();  // zero: two ticks
+  Duration max_session_timeout = absl::Minutes(1);
+  Duration container_check_interval = absl::Seconds(1);
   bool force_sync = false;  // fsync every write; if off, a crash of the machine may lose data
   // Further lines of zoo.cfg. ZooKeeper turns a key that it does not know into the system property
   // `zookeeper.<key>`.
@@ -45,9 +47,9 @@ struct LocalEnsembleOptions {
   // A path, or a name in $PATH. Empty: /usr/bin/java, as in Debian's own start script.
   std::string java = "";
   int max_heap_megabytes = 96;  // of each server; 32 or more
-  absl::Duration start_timeout = absl::Seconds(60);
+  Duration start_timeout = absl::Seconds(60);
   // The servers are killed after this time, whatever happens. Infinite is allowed.
-  absl::Duration max_lifetime = absl::Hours(1);
+  Duration max_lifetime = absl::Hours(1);
 };
 
 // A ZooKeeper ensemble of real server processes on this machine, for tests, from Debian's packages
@@ -121,8 +123,8 @@ class LocalEnsemble {
 
   // Block until one member leads and a majority serves, or until every member serves.
   //   DeadlineExceeded  not within `timeout`; the message says in which mode each member is
-  absl::Status WaitForQuorum(absl::Duration timeout);
-  absl::Status WaitForAll(absl::Duration timeout);
+  absl::Status WaitForQuorum(Duration timeout);
+  absl::Status WaitForAll(Duration timeout);
 
   // Sends one of ZooKeeper's four letter words ("srvr", "mntr", "wchs", "cons", "dump", ...) and
   // returns the answer. Blocks up to three seconds. A server that has no quorum answers most words

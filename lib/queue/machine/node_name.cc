@@ -80,19 +80,6 @@ std::string SequenceSuffix(absl::string_view name) {
   return absl::StrFormat("%010d", ParseNodeName(name)->sequence);
 }
 
-const char* ModeText(Mode mode) {
-  switch (mode) {
-    case Mode::kShared:
-      return "shared";
-    case Mode::kLeader:
-      return "leader";
-    case Mode::kExclusive:
-    case Mode::kSharedWriter:
-      break;
-  }
-  return "exclusive";
-}
-
 std::optional<NodeName> ParseNodeName(absl::string_view name) {
   for (const Marker& marker : kMarkers) {
     if (auto parsed = ParseAs(marker, name)) return parsed;

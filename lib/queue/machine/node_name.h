@@ -25,9 +25,6 @@ namespace zkrecipes::queue {
 enum class Dialect { kCurator, kKazoo };
 enum class Mode { kExclusive, kShared, kSharedWriter, kLeader };
 
-// "exclusive", "shared" or "leader", as users see it.
-const char* ModeText(Mode mode);
-
 struct NodeName {
   Dialect dialect = Dialect::kCurator;
   Mode mode = Mode::kExclusive;  // a kazoo "__lock__" reads as kExclusive, even a writer's

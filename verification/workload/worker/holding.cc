@@ -44,7 +44,7 @@ Event GrantOf(const Client& client, Event event, const Lease& lease, int64_t at)
 Holding::Holding(WorkerContext& context, const Event& attempt, Lease lease, int64_t granted_at)
     : context_(context),
       lease_(std::move(lease)),
-      lost_(lease_.lost()),
+      lost_(lease_.ended()),
       grant_(GrantOf(*context.client, attempt, lease_, granted_at)) {
   context_.recorder.Record(grant_);
   on_lost_.emplace(lost_, [this] {
@@ -63,7 +63,7 @@ Event Holding::NewEvent(What what, int64_t at, const std::string& detail) const 
   return event;
 }
 
-// An upgrade's release is heard of by lost(), too, and is not this.
+// An upgrade's release is heard of by ended(), too, and is not this.
 void Holding::TellIfLost() {
   if (told_ || lease_.state() != Lease::State::kLost) return;
   told_ = true;
@@ -97,7 +97,7 @@ std::optional<bool> Holding::Write() {
 void Holding::GiveUp(int64_t at, const std::string& detail) {
   base::MutexLock lock(mutex_);
   if (std::exchange(given_up_, true)) return;
-  TellIfLost();  // lost() may be about to say so
+  TellIfLost();  // ended() may be about to say so
   context_.recorder.Record(NewEvent(What::kRelease, at, detail));
 }
 

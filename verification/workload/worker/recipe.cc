@@ -10,12 +10,8 @@
 namespace zkrecipes::history {
 namespace {
 
-// One of its overloads: the others are to be awaited.
 template <typename T>
-using AcquireAsync = void (T::*)(WaitOptions, Recipe::OnLease);
-
-template <typename T>
-Recipe Bind(const T& object, auto acquire, auto try_acquire, AcquireAsync<T> acquire_async) {
+Recipe Bind(const T& object, auto acquire, auto try_acquire, auto acquire_async) {
   return {.path = object.path(),
           .acquire = std::bind_front(acquire, object),
           .try_acquire = std::bind_front(try_acquire, object),

@@ -69,12 +69,8 @@ absl::StatusOr<Lease> WaitForCallback(const Recipe& recipe, const WaitOptions& w
   return *answer->Take(base::BootTime::InfiniteFuture());
 }
 
-// Unavailable: another contender was in the way.
 absl::StatusOr<Lease> Try(const Recipe& recipe, const WaitOptions& wait) {
-  absl::StatusOr<TryResult> result = recipe.try_acquire(wait);
-  if (!result.ok()) return result.status();
-  if (!result->acquired()) return absl::UnavailableError("busy");
-  return (*std::move(result)).lease();
+  return recipe.try_acquire(wait);
 }
 
 struct Asking {

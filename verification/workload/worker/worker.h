@@ -22,9 +22,9 @@
 #include "verification/checker/event.h"
 #include "verification/workload/recorder.h"
 #include "verification/workload/resource.h"
+#include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
-#include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::history {
@@ -66,7 +66,7 @@ struct Recipe {
   Event::Mode mode = Event::Mode::kExclusive;
   absl::Duration lock_delay = absl::ZeroDuration();  // LockOptions::lock_delay
   std::function<absl::StatusOr<Lease>(const WaitOptions&)> acquire;
-  std::function<absl::StatusOr<TryResult>(const WaitOptions&)> try_acquire;
+  std::function<absl::StatusOr<Lease>(const WaitOptions&)> try_acquire;
   std::function<void(WaitOptions, OnLease)> acquire_async;
   // Of the read/write lock, else null: a lease of the other mode for one of this.
   std::function<absl::StatusOr<Lease>(Lease&, const WaitOptions&)> change = nullptr;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_GRANT_MODE_H_
+#define ZKRECIPES_LIB_QUEUE_GRANT_MODE_H_
+
+#include "lib/queue/machine/node_name.h"
+#include "zkrecipes/sequencer.h"
+
+namespace zkrecipes::queue {
+
+// A contender's mode as users see it: both kinds of writers are exclusive.
+inline GrantMode GrantModeOf(Mode mode) {
+  if (mode == Mode::kShared) return GrantMode::kShared;
+  return mode == Mode::kLeader ? GrantMode::kLeader : GrantMode::kExclusive;
+}
+
+}  // namespace zkrecipes::queue
+
+#endif  // ZKRECIPES_LIB_QUEUE_GRANT_MODE_H_
