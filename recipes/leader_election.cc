@@ -56,6 +56,17 @@ absl::Status CheckLease(const Lease& lease, const ClientCore& core, const std::s
   return absl::AbortedError(absl::StrCat("proclaim ", path, ": the lease is lost or released"));
 }
 
+absl::Status CheckPauses(const RunOptions& options) {
+  const absl::Duration first = options.first_pause;
+  const absl::Duration longest = options.longest_pause;
+  if (first > absl::ZeroDuration() && first <= longest && longest < absl::InfiniteDuration()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("run while leading: pauses from \"", absl::FormatDuration(first), "\" to \"",
+                   absl::FormatDuration(longest), "\": must be positive, finite and not shrink"));
+}
+
 // Errors after which another campaign may succeed.
 bool MayCampaignAgain(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsUnavailable(status) ||
@@ -171,6 +182,7 @@ absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& w
 absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWork work,
                                              const RunOptions& options) const {
   const ClientCore& core = *ClientAccess::Core(*client_);
+  if (absl::Status wrong = CheckPauses(options); !wrong.ok()) return wrong;
   base::Backoff pauses({.first = options.first_pause, .longest = options.longest_pause});
   absl::Status last = absl::OkStatus();  // of the last release, if the last campaign was won
   while (!stop.stop_requested()) {

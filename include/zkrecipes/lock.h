@@ -63,6 +63,7 @@ class Lock {
   // Waits until the lock is granted.
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {}) const;
 
+  // AlreadyExists (IsBusy) if another contender is in the way.
   // Reads the queue first, so a busy lock costs one read and takes no place in the queue; if the
   // lock then turns out to be contended after all, leaves the queue again. The read goes to this
   // client's server, where a lock that has just been released may still look busy. `wait` bounds

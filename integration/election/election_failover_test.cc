@@ -94,7 +94,8 @@ TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeaders
   ASSERT_TRUE(waiter.Get().ok());
   const absl::Duration took = absl::Now() - killed;
   std::cout << "after the leading process's death: " << took << "\n";
-  EXPECT_LE(took, kSession + 1.5 * absl::Duration(SharedEnsemble::Options().tick) + absl::Seconds(1));
+  EXPECT_LE(took,
+            kSession + 1.5 * absl::Duration(SharedEnsemble::Options().tick) + absl::Seconds(1));
 }
 
 // With how short a timeout depends on how long election and reconnection take: both are printed.

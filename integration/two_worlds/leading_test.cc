@@ -51,6 +51,7 @@ class WorkThread {
  private:
   void Work(const Lease& lease, std::stop_token end) {
     EXPECT_GT(lease.token(), std::exchange(term_, lease.token()));
+    EXPECT_NE(lease.state(), Lease::State::kUnproven);
     working_ = true;
     ++terms_;
     {
@@ -119,6 +120,17 @@ TEST_F(WorkInAWorld, ThatIsToRunOnceSaysThatItsLeaseWasLost) {
   ASSERT_TRUE(AwaitEnd(worker));
   EXPECT_EQ(worker.Stop().code(), StatusCode::kAborted);
   EXPECT_EQ(worker.terms(), 1);
+}
+
+TEST_F(WorkInAWorld, PausesThatCannotBeAreRefused) {
+  for (const RunOptions& bad : {RunOptions{.first_pause = absl::ZeroDuration()},
+                                RunOptions{.first_pause = absl::Seconds(11)},
+                                RunOptions{.longest_pause = absl::InfiniteDuration()}}) {
+    WorkThread worker(Election(client_), bad);
+    ASSERT_TRUE(AwaitEnd(worker));
+    EXPECT_EQ(worker.Stop().code(), StatusCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(AwaitQueue(0));
 }
 
 TEST_F(WorkInAWorld, AWorkerEndsWithAnErrorThatStays) {

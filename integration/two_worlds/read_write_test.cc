@@ -43,9 +43,10 @@ TEST_F(ReadWriteInAWorld, AWriterHoldsItAlone) {
     EXPECT_TRUE(AwaitWatches(2));
     EXPECT_FALSE(reader.answered());
     EXPECT_FALSE(next.answered());
-    EXPECT_THAT(*ListContenders(*client_, path()),
-                ElementsAre(IsListed(GrantMode::kExclusive, true), IsListed(GrantMode::kShared, false),
-                            IsListed(GrantMode::kExclusive, false)));
+    EXPECT_THAT(
+        *ListContenders(*client_, path()),
+        ElementsAre(IsListed(GrantMode::kExclusive, true), IsListed(GrantMode::kShared, false),
+                    IsListed(GrantMode::kExclusive, false)));
     lease.reset();
     lease = Granted(reader);
     EXPECT_FALSE(next.answered());
@@ -143,7 +144,8 @@ TEST_F(ReadersAndWritersInAWorld, AllReadersHoldAndAllWritersWaitAndAreListedSo)
   const auto queue = ListContenders(*client, path());
   ASSERT_THAT(*queue, SizeIs(kReaders + kWriters));
   for (size_t i = 0; i < queue->size(); ++i) {
-    EXPECT_THAT((*queue)[i], IsListed(i < kReaders ? GrantMode::kShared : GrantMode::kExclusive, i < kReaders));
+    EXPECT_THAT((*queue)[i],
+                IsListed(i < kReaders ? GrantMode::kShared : GrantMode::kExclusive, i < kReaders));
     EXPECT_EQ((*queue)[i].owner.id, "one");
   }
   for (const Pending& writer : writers) EXPECT_FALSE(writer.answered());

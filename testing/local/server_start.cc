@@ -48,7 +48,8 @@ absl::Status CheckPositive(const std::string& option, absl::Duration value) {
 
 absl::Status CheckSessionTimeouts(const LocalEnsembleOptions& options) {
   const bool given = options.min_session_timeout != absl::ZeroDuration();
-  const absl::Duration least = given ? absl::Duration(options.min_session_timeout) : absl::Duration(options.tick) * 2;
+  const absl::Duration least =
+      given ? absl::Duration(options.min_session_timeout) : absl::Duration(options.tick) * 2;
   const absl::Duration most = options.max_session_timeout;
   absl::Status status = CheckMilliseconds("max_session_timeout", most);
   if (given) status.Update(CheckMilliseconds("min_session_timeout", least));
