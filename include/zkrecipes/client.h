@@ -111,6 +111,13 @@ class Client {
   // Waits without bound unless `wait` sets one.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
+  // A client that connects in the background, for a service that starts while its ensemble is down.
+  // Does not block. Every call waits for the first session as it would for one after a lost
+  // connection, within its own timeout. OnStateChange begins with kSuspended.
+  //   InvalidArgument     names the option and the rule it breaks; nothing was sent
+  //   ResourceExhausted   no thread or file descriptor is available for the client itself
+  // Credentials that the servers refuse close the client; calls then say Unauthenticated.
+  static absl::StatusOr<std::shared_ptr<Client>> Create(ClientOptions options);
   // Does not block. `done` runs exactly once, on the options' executor, even for an invalid option.
   // Takes a thread of its own until then.
   static void ConnectAsync(
@@ -137,7 +144,8 @@ class Client {
   // have changed again.
   Subscription OnStateChange(absl::AnyInvocable<void(ClientState)> callback);
 
-  // The current session's id, or 0 if there is none; and its negotiated timeout.
+  // The current session's id, or 0 if there is none; and its negotiated timeout, or the requested
+  // one before the first session.
   int64_t session_id() const;
   absl::Duration session_timeout() const;
 

@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 
 // Whether the grant that `sequencer` names still holds its lock, as the ensemble's quorum knows it at
 // some moment during this call: for a resource that is handed sequencers and can keep no floor of
-// tokens. `client` may be of any process, with the same namespace. Blocks for three round trips, and
+// tokens. `client` may be of any process, in any namespace. Blocks for three round trips, and
 // retries when the connection is lost.
 //   InvalidArgument   the sequencer is empty
 //   PermissionDenied  the ACL does not let this client read the node, so nothing is known

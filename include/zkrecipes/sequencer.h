@@ -18,12 +18,18 @@ std::string ToString(GrantMode mode);  // "exclusive", "shared", "leader"
 std::ostream& operator<<(std::ostream& out, GrantMode mode);
 
 // Identifies one grant, so that another party can check it: the recipe's path, the mode, the token,
-// and the node behind it. As text: "zkr1:exclusive:4294967302:/locks/a/_c_...-lock-0000000007". It
-// contains no secret, and can be passed on as an opaque string.
+// and the node behind it. It contains no secret, and can be passed on as an opaque string:
+//
+//   zkr1:exclusive:4294967302:/locks/a/_c_...-lock-0000000007
+//   zkr1:exclusive:4294967302:/team//locks/a/_c_...-lock-0000000007     in the namespace /team
+//
+// A later version of this library reads what this one writes. What it cannot read it refuses, and
+// never takes for something else.
 struct Sequencer {
   GrantMode mode = GrantMode::kExclusive;
-  FencingToken token;
-  std::string node;  // full path of the znode, within the client's namespace
+  FencingToken token = {};
+  std::string node = {};        // full path of the znode, within the client's namespace
+  std::string name_space = {};  // of the client that holds it, "" or a path
 
   std::string path() const;  // the recipe's: the node's parent
   std::string ToString() const;

@@ -18,6 +18,9 @@
 #include "integration/fixtures/silent_server.h"
 #include "lib/base/one_shot.h"
 #include "lib/zk/scripted_server_fixture.h"
+#include "testing/local/server_files.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -138,6 +141,38 @@ TEST_F(ClientConnectTest, AnAsynchronousConnectAnswersOnceOnTheExecutor) {
   blocked.Set(true);
   EXPECT_TRUE(Eventually([&] { return good == 1 && bad == 2; }));
   EXPECT_EQ(elsewhere, 0);
+}
+
+class ClientCreateTest : public ClientTest {};
+
+TEST_F(ClientCreateTest, AClientMayBeThereBeforeItsEnsemble) {
+  const int port = testing::FreePorts(1)->front();
+  const std::string at = absl::StrCat("127.0.0.1:", port);
+  const auto client = Client::Create({.servers = at});
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_EQ((*client)->session_id(), 0);
+  EXPECT_EQ((*client)->session_timeout(), absl::Seconds(10));
+  // Each wait is counted from its own beginning.
+  EXPECT_FALSE(Lock(*client, "/q").Acquire({absl::Milliseconds(50)}).ok());
+  Pending waiter(*client, "/q");
+  const auto servers = testing::LocalEnsemble::Start({.servers = 1, .first_port = port});
+  ASSERT_TRUE(servers.ok()) << servers.status();
+  EXPECT_TRUE(waiter.Get().ok());
+  EXPECT_EQ((*client)->Close({kSoon}), absl::OkStatus());
+}
+
+TEST_F(ClientCreateTest, BadOptionsAreRefusedAtOnce) {
+  EXPECT_EQ(Client::Create({.servers = "zk:no-port"}).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(ClientCreateTest, AClientThatNeverConnectedIsClosedAtOnce) {
+  const int port = testing::FreePorts(1)->front();
+  const auto client = Client::Create({.servers = absl::StrCat("127.0.0.1:", port)});
+  ASSERT_TRUE(client.ok()) << client.status();
+  Pending waiter(*client, "/q");
+  EXPECT_EQ((*client)->Close({kSoon}), absl::OkStatus());
+  EXPECT_EQ(waiter.Get().status().code(), StatusCode::kFailedPrecondition);
 }
 
 class ClientCloseTest : public ClientTest {};

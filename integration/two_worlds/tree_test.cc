@@ -212,6 +212,10 @@ TEST_F(TreeInAWorld, ANamespaceIsAPrefixOfItsClientsPaths) {
   const Lease lease = Acquired(part, "/q");
   EXPECT_EQ(lease.node().compare(0, 3, "/q/"), 0);
   EXPECT_EQ(lease.sequencer().path(), "/q");
+  EXPECT_EQ(lease.sequencer().name_space, world().root());
+  for (const auto& client : {whole, part, elsewhere}) {
+    EXPECT_TRUE(*CheckSequencer(*client, *Sequencer::Parse(lease.sequencer().ToString())));
+  }
   EXPECT_THAT(Queue(), ElementsAre(world().root() + lease.node()));
   EXPECT_TRUE(IsBusy(Lock(whole, path()).TryAcquire().status()));
   const std::string other_root = world().root() + "/elsewhere";

@@ -21,10 +21,11 @@ using Nodes = std::vector<queue::ListedNode>;
 using Read = void (*)(session::Session&, const std::string&,
                       absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&>);
 
+// `parent`: `path` on the server.
 absl::StatusOr<std::vector<ContenderInfo>> List(internal::ClientCore& core, const std::string& path,
-                                                const WaitOptions& wait, Read read) {
+                                                const std::string& parent, const WaitOptions& wait,
+                                                Read read) {
   if (absl::Status status = internal::CheckQuestion(core, path, wait); !status.ok()) return status;
-  const std::string parent = core.name_space().ToServer(path);
   const auto ask = [&parent, read](absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&> done) {
     return [parent, read, done = std::move(done)](session::Session& session) mutable {
       read(session, parent, std::move(done));
@@ -40,14 +41,16 @@ absl::StatusOr<std::vector<ContenderInfo>> List(internal::ClientCore& core, cons
 
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait) {
-  return List(*internal::ClientAccess::Core(client), path, wait, queue::ReadQueue);
+  internal::ClientCore& core = *internal::ClientAccess::Core(client);
+  return List(core, path, core.name_space().ToServer(path), wait, queue::ReadQueue);
 }
 
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait) {
   const std::string path = sequencer.path();
   if (path.empty()) return absl::InvalidArgumentError("check: the sequencer is empty");
-  const auto queue = List(*internal::ClientAccess::Core(client), path, wait, queue::ReadQueueNow);
+  const auto queue = List(*internal::ClientAccess::Core(client), path, sequencer.name_space + path,
+                          wait, queue::ReadQueueNow);
   if (!queue.ok()) return queue.status();
   const std::string name(sequencer.node, sequencer.node.rfind('/') + 1);
   const auto found = std::ranges::find(*queue, name, &ContenderInfo::node);
@@ -63,7 +66,8 @@ absl::Status BreakContender(Client& client, const std::string& path, FencingToke
                             const WaitOptions& wait) {
   const auto& core = internal::ClientAccess::Core(client);
   const base::BootTime deadline = core->Now() + wait.timeout;
-  const auto queue = List(*core, path, wait, queue::ReadQueueNow);
+  const auto queue =
+      List(*core, path, core->name_space().ToServer(path), wait, queue::ReadQueueNow);
   if (!queue.ok()) return queue.status();
   const auto found = std::ranges::find(*queue, token, &ContenderInfo::token);
   if (found == queue->end() || found->node_czxid == 0) {

@@ -41,7 +41,8 @@ std::ostream& operator<<(std::ostream& out, GrantMode mode) { return out << ToSt
 std::string Sequencer::path() const { return node.empty() ? "" : zk::ParentPath(node); }
 
 std::string Sequencer::ToString() const {
-  return absl::StrCat(kVersion, ":", zkrecipes::ToString(mode), ":", token.value(), ":", node);
+  return absl::StrCat(kVersion, ":", zkrecipes::ToString(mode), ":", token.value(), ":", name_space,
+                      name_space.empty() ? "" : "/", node);
 }
 
 absl::StatusOr<FencingToken> FencingToken::Parse(const std::string& text) {
@@ -60,14 +61,20 @@ absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
   };
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 3));
   if (parts.size() != 4 || parts[0] != kVersion) return bad("must be zkr1:MODE:TOKEN:NODE");
+  // No path has an empty part, so this is where a namespace ends.
+  const std::size_t end = parts[3].find("//");
+  const std::string name_space = end == std::string::npos ? "" : parts[3].substr(0, end);
+  const std::string node = end == std::string::npos ? parts[3] : parts[3].substr(end + 1);
   const std::optional<GrantMode> mode = ParseMode(parts[1]);
   if (!mode) return bad("its mode must be exclusive, shared or leader");
   const auto token = FencingToken::Parse(parts[2]);
   if (!token.ok()) return bad("its token must be a positive number");
-  if (absl::Status path = zk::ValidatePath("node of a sequencer", parts[3]); !path.ok()) {
-    return path;
+  if (absl::Status path = zk::ValidatePath("node of a sequencer", node); !path.ok()) return path;
+  if (end != std::string::npos) {
+    absl::Status path = zk::ValidatePath("namespace of a sequencer", name_space);
+    if (!path.ok()) return path;
   }
-  return Sequencer{*mode, *token, parts[3]};
+  return Sequencer{*mode, *token, node, name_space};
 }
 
 }  // namespace zkrecipes

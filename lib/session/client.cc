@@ -56,6 +56,13 @@ absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
   return error;
 }
 
+absl::StatusOr<std::shared_ptr<Client>> Client::Create(ClientOptions options) {
+  auto core = ClientCore::Create(std::move(options));
+  if (!core.ok()) return core.status();
+  (*core)->Start([](const absl::Status&) {});
+  return internal::ClientAccess::Wrap(*std::move(core));
+}
+
 void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone done) {
   struct Call {
     ClientOptions options;
