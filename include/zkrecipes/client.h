@@ -18,7 +18,7 @@
 #include "zkrecipes/lease_options.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 namespace internal {
 class ClientCore;

@@ -7,7 +7,7 @@
 
 #include "absl/functional/any_invocable.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Where user callbacks run: the completion of an AcquireAsync, a state-change callback, the stop
 // request of Lease::lost(). Callbacks must not throw.

@@ -23,7 +23,7 @@
 #include "zkrecipes/try_result.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // An election: the first candidate in a path's queue leads until it releases or loses its lease;
 // then the next one leads. The lease is the leadership and its token is the term: terms of a path

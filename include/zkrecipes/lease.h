@@ -15,7 +15,7 @@
 #include "zkrecipes/sequencer.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 namespace internal {
 class LeaseState;

@@ -9,7 +9,7 @@
 
 #include "zkrecipes/fencing_token.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Identifies one grant, so that another party can check it: the recipe's path, the mode, the token,
 // and the node behind it. As text: "zkr1:exclusive:4294967302:/locks/a/_c_...-lock-0000000007". It

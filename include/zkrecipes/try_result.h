@@ -8,7 +8,7 @@
 
 #include "zkrecipes/lease.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // The result of a try: the lease, or Busy if another contender is in the way.
 class [[nodiscard]] TryResult {
