@@ -20,7 +20,7 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace internal {
+namespace [[gnu::visibility("hidden")]] internal {
 class ClientCore;
 struct ClientAccess;
 }  // namespace internal

@@ -17,7 +17,7 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace internal {
+namespace [[gnu::visibility("hidden")]] internal {
 class LeaseState;
 struct LeaseMaker;
 }  // namespace internal
