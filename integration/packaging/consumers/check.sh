@@ -29,11 +29,11 @@ if grep -rIlE 'zookeeper(_renamed)?\.h|libzookeeper|private_zookeeper' "$prefix"
   fail "the files above name ZooKeeper's own"
 fi
 
-echo "installed: every public header compiles alone"
-for header in "$prefix"/include/zkrecipes/*.h "$prefix"/include/zkrecipes/*/*.h; do
-  [[ -e $header ]] || continue
-  echo "#include \"${header#"$prefix"/include/}\"" >"$work/alone.cc"
-  quietly "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$work/alone.cc"
+echo "installed: the binaries, the package config and zkrecipes.pc name the same absl"
+absl=$(sed -n 's/^absl=//p' "$libdir/pkgconfig/zkrecipes.pc")
+[[ $absl == [0-9]*" (absl::"*")" ]] || fail "zkrecipes.pc names the absl '$absl'"
+for file in "$libdir"/libzkrecipes.{a,so} "$libdir/cmake/zkrecipes/zkrecipesConfig.cmake"; do
+  strings "$file" | grep -F "$absl" >/dev/null || fail "$file does not say that it was built with absl $absl"
 done
 
 for kind in static shared; do
