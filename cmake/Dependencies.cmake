@@ -19,6 +19,12 @@ add_library(zkrecipes_dependencies INTERFACE)
 target_link_libraries(zkrecipes_dependencies INTERFACE
   ${ZKRECIPES_PUBLIC_DEPENDENCIES} ${ZKRECIPES_PRIVATE_DEPENDENCIES})
 
+# A project's own absl is not judged by our warnings.
+if(TARGET absl::config)
+  target_include_directories(zkrecipes_options SYSTEM INTERFACE
+    $<TARGET_PROPERTY:absl::config,INTERFACE_INCLUDE_DIRECTORIES>)
+endif()
+
 # zkrecipes_as_installed(out dependency...): what a target links that is installed. $<1:...> hides the name from the export,
 # which would write an alias's target, and demand that a project with an absl of its own exports that, too.
 function(zkrecipes_as_installed out)
