@@ -6,6 +6,10 @@ include(GoogleTest)
 # others are on a second core: so they begin first.
 set(ZKRECIPES_ON_SERVERS RESOURCE_LOCK ensemble COST 1000)
 
+# The properties of what goes into an installed library. Hidden is all that a public header does not show.
+set(ZKRECIPES_IN_LIBRARY POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
+  VISIBILITY_INLINES_HIDDEN ON)
+
 # What `./dev test` builds: all that its tests run. Those labelled `nightly` are run by `./dev nightly`, which builds all.
 add_custom_target(zkrecipes_tests COMMENT "The programs of the tests")
 
@@ -21,10 +25,16 @@ function(zkrecipes_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   add_library(zkrecipes_${name} OBJECT ${arg_SOURCES})
   # Each source an object of its own, also in a unity build: a planted bug replaces one.
-  set_target_properties(zkrecipes_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF UNITY_BUILD OFF)
+  set_target_properties(zkrecipes_${name} PROPERTIES ${ZKRECIPES_IN_LIBRARY} UNITY_BUILD OFF)
   target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(zkrecipes_${name} PRIVATE zkrecipes_options zkrecipes_dependencies ${arg_LIBS})
   zkrecipes_precompile(zkrecipes_${name} layer)
+endfunction()
+
+# zkrecipes_testing_parts(objects ...): an archive that zkrecipes::testing links after the library.
+function(zkrecipes_testing_parts)
+  add_library(zkrecipes_testing_parts STATIC ${ARGN})
+  set_target_properties(zkrecipes_testing_parts PROPERTIES EXPORT_NAME testing_parts LINKER_LANGUAGE CXX)
 endfunction()
 
 # zkrecipes_testing_library(SOURCES ... [LIBS ...]): the installed zkrecipes::testing (a local ensemble for tests).
@@ -32,14 +42,13 @@ function(zkrecipes_testing_library)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;LIBS")
   add_library(zkrecipes_testing STATIC ${arg_SOURCES})
   add_library(zkrecipes::testing ALIAS zkrecipes_testing)
-  set_target_properties(zkrecipes_testing PROPERTIES
-    EXPORT_NAME testing POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+  set_target_properties(zkrecipes_testing PROPERTIES EXPORT_NAME testing ${ZKRECIPES_IN_LIBRARY})
   target_include_directories(zkrecipes_testing PRIVATE ${PROJECT_SOURCE_DIR})
-  # Installed, it takes whichever of the static and shared library its user takes. $<1:...> hides the name from the
-  # export, which would write the alias's target.
-  target_link_libraries(zkrecipes_testing
-    PUBLIC $<BUILD_INTERFACE:zkrecipes::zkrecipes> $<INSTALL_INTERFACE:$<1:zkrecipes::zkrecipes>>
-    PRIVATE $<BUILD_INTERFACE:zkrecipes_options> ${ZKRECIPES_PRIVATE_DEPENDENCIES} ${arg_LIBS})
+  # Installed, it takes whichever of the static and shared library its user takes.
+  zkrecipes_as_installed(library zkrecipes::zkrecipes)
+  zkrecipes_as_installed(private ${ZKRECIPES_PRIVATE_DEPENDENCIES} ${arg_LIBS})
+  target_link_libraries(zkrecipes_testing PUBLIC ${library}
+    PRIVATE zkrecipes_testing_parts $<BUILD_INTERFACE:zkrecipes_options> ${private})
   zkrecipes_precompile(zkrecipes_testing layer)
 endfunction()
 

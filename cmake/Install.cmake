@@ -6,7 +6,7 @@ endif()
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/zkrecipes)
-set(libraries zkrecipes_testing)
+set(libraries zkrecipes_testing zkrecipes_testing_parts)
 if(ZKRECIPES_BUILD_STATIC)
   list(APPEND libraries zkrecipes_static)
 endif()
@@ -32,7 +32,7 @@ configure_package_config_file(cmake/zkrecipesConfig.cmake.in zkrecipesConfig.cma
 # Before 1.0 a minor release may break the API.
 write_basic_package_version_file(zkrecipesConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/zkrecipesConfig.cmake ${PROJECT_BINARY_DIR}/zkrecipesConfigVersion.cmake
-  DESTINATION ${package_dir})
+  cmake/zkrecipesAbsl.cmake DESTINATION ${package_dir})
 
 # Debian's absl has a .pc file a target: absl::status is absl_status.
 string(REPLACE "absl::" "absl_" pc_requires "${ZKRECIPES_PUBLIC_DEPENDENCIES}")

@@ -2,6 +2,8 @@
 # The one installed library, static and shared, made of the layers' objects and our private copy of ZooKeeper's.
 
 function(zkrecipes_library target type)
+  zkrecipes_as_installed(public ${ZKRECIPES_PUBLIC_DEPENDENCIES})
+  zkrecipes_as_installed(private ${ZKRECIPES_PRIVATE_DEPENDENCIES})
   add_library(${target} ${type}
     $<TARGET_OBJECTS:zkrecipes_base> $<TARGET_OBJECTS:zkrecipes_zk> $<TARGET_OBJECTS:zkrecipes_session>
     $<TARGET_OBJECTS:zkrecipes_queue> $<TARGET_OBJECTS:zkrecipes_recipes> ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT})
@@ -10,13 +12,14 @@ function(zkrecipes_library target type)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${target} PUBLIC ${ZKRECIPES_PUBLIC_DEPENDENCIES} PRIVATE ${ZKRECIPES_PRIVATE_DEPENDENCIES}
+  target_link_libraries(${target} PUBLIC ${public} PRIVATE ${private}
     $<BUILD_INTERFACE:zkrecipes_options>)
 endfunction()
 
-if(ZKRECIPES_BUILD_STATIC)
-  zkrecipes_library(zkrecipes_static STATIC)
-  set_target_properties(zkrecipes_static PROPERTIES EXPORT_NAME static)
+zkrecipes_library(zkrecipes_static STATIC)
+set_target_properties(zkrecipes_static PROPERTIES EXPORT_NAME static)
+if(NOT ZKRECIPES_BUILD_STATIC)
+  set_target_properties(zkrecipes_static PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
 if(ZKRECIPES_BUILD_SHARED)
   zkrecipes_library(zkrecipes_shared SHARED)
@@ -24,14 +27,16 @@ if(ZKRECIPES_BUILD_SHARED)
   set_target_properties(zkrecipes_shared PROPERTIES EXPORT_NAME shared LINK_DEPENDS ${map}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_link_options(zkrecipes_shared PRIVATE -Wl,--version-script=${map} -Wl,--no-undefined)
+elseif(NOT ZKRECIPES_BUILD_STATIC)
+  message(FATAL_ERROR "ZKRECIPES_BUILD_STATIC and ZKRECIPES_BUILD_SHARED are both off: nothing to build")
 endif()
 
-if(ZKRECIPES_BUILD_STATIC AND NOT (BUILD_SHARED_LIBS AND ZKRECIPES_BUILD_SHARED))
-  set(ZKRECIPES_LIBRARY zkrecipes_static)
-elseif(ZKRECIPES_BUILD_SHARED)
+# Our own programs and tests use what the shared library does not export, so where they are built they and all beside them
+# take the static one. What is installed goes by its user's BUILD_SHARED_LIBS.
+set(ZKRECIPES_LIBRARY zkrecipes_static)
+if(ZKRECIPES_BUILD_SHARED AND (BUILD_SHARED_LIBS OR NOT ZKRECIPES_BUILD_STATIC)
+    AND NOT (ZKRECIPES_BUILD_TESTS OR ZKRECIPES_BUILD_TOOLS OR ZKRECIPES_BUILD_DEMO))
   set(ZKRECIPES_LIBRARY zkrecipes_shared)
-else()
-  message(FATAL_ERROR "ZKRECIPES_BUILD_STATIC and ZKRECIPES_BUILD_SHARED are both off: nothing to build")
 endif()
 add_library(zkrecipes::zkrecipes ALIAS ${ZKRECIPES_LIBRARY})
 

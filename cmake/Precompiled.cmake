@@ -10,22 +10,22 @@ set(common <algorithm> <atomic> <cerrno> <chrono> <cstdint> <deque> <filesystem>
   "absl/time/time.h")
 list(TRANSFORM common REPLACE "^(absl.*)$" "<\\1>")
 
-# zkrecipes_precompiled(kind [PIC] [LIBS ...] [HEADERS ...]): a target that the others of its kind take them from.
+# zkrecipes_precompiled(kind [IN_LIBRARY] [LIBS ...] [HEADERS ...]): a target that the others of its kind take them from.
 function(zkrecipes_precompiled kind)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PIC" "" "LIBS;HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "IN_LIBRARY" "" "LIBS;HEADERS")
   set(source ${PROJECT_BINARY_DIR}/precompiled/${kind}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "// Only its headers are used.\n")
   add_library(zkrecipes_precompiled_${kind} OBJECT ${source})
   set_target_properties(zkrecipes_precompiled_${kind} PROPERTIES CXX_EXTENSIONS OFF)
-  if(arg_PIC)
-    set_target_properties(zkrecipes_precompiled_${kind} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(arg_IN_LIBRARY)
+    set_target_properties(zkrecipes_precompiled_${kind} PROPERTIES ${ZKRECIPES_IN_LIBRARY})
   endif()
   target_link_libraries(zkrecipes_precompiled_${kind} PRIVATE zkrecipes_options zkrecipes_dependencies ${arg_LIBS})
   target_precompile_headers(zkrecipes_precompiled_${kind} PRIVATE ${common} ${arg_HEADERS})
 endfunction()
 
 if(ZKRECIPES_PRECOMPILE)
-  zkrecipes_precompiled(layer PIC)
+  zkrecipes_precompiled(layer IN_LIBRARY)
   zkrecipes_precompiled(program)
   if(ZKRECIPES_BUILD_TESTS)
     find_package(GTest REQUIRED)

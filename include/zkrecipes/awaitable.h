@@ -13,7 +13,7 @@
 #include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 namespace internal {
 

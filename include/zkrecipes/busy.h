@@ -7,7 +7,7 @@
 
 #include "zkrecipes/version.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Whether this is the answer of a try (TryAcquire, TryCampaign, ...) that found another contender in
 // its way: AlreadyExists. No other call of this library gives that code.

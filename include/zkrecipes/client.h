@@ -19,9 +19,9 @@
 #include "zkrecipes/lease_options.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace internal {
+namespace [[gnu::visibility("hidden")]] internal {
 class ClientCore;
 struct ClientAccess;
 }  // namespace internal

@@ -16,7 +16,7 @@
 #include "zkrecipes/sequencer.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // A contender's process, as described by its node's data. A field is empty if the data lacks it.
 struct OwnerInfo {

@@ -10,7 +10,7 @@
 
 #include "zkrecipes/version.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // A parameter or option that is a length of time: takes absl's and the standard library's.
 //

@@ -9,7 +9,7 @@
 
 #include "zkrecipes/version.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Where user callbacks run: the completion of an AcquireAsync, a state-change callback, the stop
 // request of Lease::ended(). Callbacks must not throw.

@@ -14,7 +14,7 @@
 
 #include "zkrecipes/version.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // The czxid of the znode that won. A path's tokens increase from grant to grant, across sessions,
 // changes of leader and deletion of the parent. Pass the token to the guarded resource with every

@@ -9,7 +9,7 @@
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/fencing_token.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // What a candidate publishes in its node. Every client that the ACL admits can read it.
 struct Candidate {

@@ -24,7 +24,7 @@
 #include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // What a leader does: see LeaderElection::RunWhileLeading.
 using LeadershipWork = absl::AnyInvocable<void(const Lease& lease, std::stop_token end)>;

@@ -16,9 +16,9 @@
 #include "zkrecipes/sequencer.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace internal {
+namespace [[gnu::visibility("hidden")]] internal {
 class LeaseState;
 struct LeaseMaker;
 }  // namespace internal

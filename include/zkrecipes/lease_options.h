@@ -7,7 +7,7 @@
 
 #include "zkrecipes/duration.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // How long a client's leases can be believed. The first three options are assumptions about
 // machines that a client cannot measure; docs/lease.md says what each is for, and how much time a

@@ -18,7 +18,7 @@
 #include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 struct LockOptions {
   // Nonzero enables lock-delay mode, which assumes no bound on the leader's ping interval

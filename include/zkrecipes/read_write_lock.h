@@ -18,7 +18,7 @@
 #include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // A lock that many readers hold at once, or one writer. FIFO: first come, first served, so a queued
 // writer holds back the readers behind it, and no contender starves. A reader watches the nearest

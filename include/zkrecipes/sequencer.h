@@ -10,7 +10,7 @@
 
 #include "zkrecipes/fencing_token.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // What a grant is of.
 enum class GrantMode { kExclusive, kShared, kLeader };

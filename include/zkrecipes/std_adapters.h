@@ -40,7 +40,7 @@
 //
 // A lost connection or session is not an error: the wait goes on.
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 namespace internal {
 

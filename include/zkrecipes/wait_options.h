@@ -9,7 +9,7 @@
 
 #include "zkrecipes/duration.h"
 
-namespace zkrecipes {
+namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Bounds one call. The call returns on whichever comes first, whatever the network does:
 // DeadlineExceeded after `timeout`, Cancelled after a stop request. The timeout is converted once,

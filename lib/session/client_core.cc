@@ -179,6 +179,8 @@ void ClientCore::OnClosed(absl::Status status) {
   });
 }
 
+bool ClientCore::InHomeProcess() const { return home_.IsThisProcess(); }
+
 absl::Status ClientCore::CheckMayBlock() const {
   if (!InHomeProcess()) {
     return absl::FailedPreconditionError("the client belongs to the parent process");

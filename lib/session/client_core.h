@@ -18,6 +18,7 @@
 #include "lib/base/mutex.h"
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"
+#include "lib/base/seam.h"
 #include "lib/session/session.h"
 #include "lib/session/state_feed.h"
 #include "lib/session/stop_requests.h"
@@ -50,12 +51,13 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // InvalidArgument for bad options; does not connect yet.
   static absl::StatusOr<std::shared_ptr<ClientCore>> Create(ClientOptions options);
   // REQUIRES: the options are valid.
-  static std::shared_ptr<ClientCore> CreateIn(Environment environment, ClientOptions options,
-                                              zk::ServerList servers);
+  ZKRECIPES_SEAM static std::shared_ptr<ClientCore> CreateIn(Environment environment,
+                                                             ClientOptions options,
+                                                             zk::ServerList servers);
   ~ClientCore();
 
   // `connected` runs once, on the reactor: OK, or why there never will be a session.
-  void Start(absl::AnyInvocable<void(absl::Status) &&> connected);
+  ZKRECIPES_SEAM void Start(absl::AnyInvocable<void(absl::Status) &&> connected);
 
   // Runs `task` exactly once: on the reactor with the session, or with null once the client is closed.
   // That is when the reactor's last task has begun, and from then on inline or on a thread that posts
@@ -63,12 +65,13 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   void Post(WithSession task);
 
   // Starts closing, once. `closed` gets the outcome, even if that has long been known.
-  void Close(std::shared_ptr<base::OneShot<absl::Status>> closed);
+  ZKRECIPES_SEAM void Close(std::shared_ptr<base::OneShot<absl::Status>> closed);
 
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
   absl::Status CheckMayBlock() const;
-  bool InHomeProcess() const { return home_.IsThisProcess(); }
+  // Not inline, lest zkrecipes::testing ask its own copy of what numbers the processes.
+  bool InHomeProcess() const;
   bool OnReactor() const { return reactor_thread_.load() == std::this_thread::get_id(); }
 
   // Blocks until `shot` is set, `deadline` has passed or `cancel` is requested.
@@ -132,10 +135,10 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
 // Access from the public Client to its core.
 struct ClientAccess {
   static const std::shared_ptr<ClientCore>& Core(const Client& client) { return client.core_; }
-  static std::shared_ptr<Client> Wrap(std::shared_ptr<ClientCore> core);
+  ZKRECIPES_SEAM static std::shared_ptr<Client> Wrap(std::shared_ptr<ClientCore> core);
   // Starts a core and waits for its first session: see Client::Connect. REQUIRES: `wait` is valid.
-  static absl::StatusOr<std::shared_ptr<Client>> Connect(const std::shared_ptr<ClientCore>& core,
-                                                         const WaitOptions& wait);
+  ZKRECIPES_SEAM static absl::StatusOr<std::shared_ptr<Client>> Connect(
+      const std::shared_ptr<ClientCore>& core, const WaitOptions& wait);
 };
 
 }  // namespace zkrecipes::internal

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "lib/base/seam.h"
 #include "lib/session/machine/expiry_bound.h"
 #include "lib/zk/server_list.h"
 #include "zkrecipes/client.h"
@@ -12,12 +13,12 @@
 namespace zkrecipes::internal {
 
 // The servers that valid options name; InvalidArgument names the option and the rule it breaks.
-absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options);
+ZKRECIPES_SEAM absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options);
 
 session::ExpiryMargins MarginsOf(const LeaseOptions& lease);
 
 // InvalidArgument for a negative timeout.
-absl::Status CheckWaitOptions(const WaitOptions& wait);
+ZKRECIPES_SEAM absl::Status CheckWaitOptions(const WaitOptions& wait);
 
 }  // namespace zkrecipes::internal
 

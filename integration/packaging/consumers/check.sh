@@ -29,11 +29,11 @@ if grep -rIlE 'zookeeper(_renamed)?\.h|libzookeeper|private_zookeeper' "$prefix"
   fail "the files above name ZooKeeper's own"
 fi
 
-echo "installed: every public header compiles alone"
-for header in "$prefix"/include/zkrecipes/*.h "$prefix"/include/zkrecipes/*/*.h; do
-  [[ -e $header ]] || continue
-  echo "#include \"${header#"$prefix"/include/}\"" >"$work/alone.cc"
-  quietly "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$work/alone.cc"
+echo "installed: the binaries, the package config and zkrecipes.pc name the same absl"
+absl=$(sed -n 's/^absl=//p' "$libdir/pkgconfig/zkrecipes.pc")
+[[ $absl == [0-9]*" (absl::"*")" ]] || fail "zkrecipes.pc names the absl '$absl'"
+for file in "$libdir"/libzkrecipes.{a,so} "$libdir/cmake/zkrecipes/zkrecipesConfig.cmake"; do
+  strings "$file" | grep -F "$absl" >/dev/null || fail "$file does not say that it was built with absl $absl"
 done
 
 for kind in static shared; do
@@ -62,4 +62,20 @@ PKG_CONFIG_PATH=$libdir/pkgconfig quietly make -C "$here/pkg_config" OUT="$work/
 
 echo "add_subdirectory"
 configure "$here/add_subdirectory" add_subdirectory
+
+# refused WORDS SOURCE [ARGUMENT...]: configuring fails, and says so in these words.
+refused() {
+  if cmake -S "$2" -B "$work/refused" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" "${@:3}" >"$work/log" 2>&1; then
+    fail "configured, though: $1"
+  fi
+  tr -s ' \n' ' ' <"$work/log" | grep -F "$1" >/dev/null || { cat "$work/log" >&2; fail "it was not said that: $1"; }
+  rm -rf "$work/refused"
+}
+
+echo "a project with an absl and an install(EXPORT) of its own"
+configure "$here/own_absl" own_absl -DOWN_ABSL=theirs -DZKRECIPES_SOURCE="$here/../../.."
+refused "was built with absl $absl, and the project has absl 20240116 (absl::theirs): build zkrecipes from source" \
+  "$here/own_absl" -DOWN_ABSL=theirs
+refused "of this project's these targets are missing: absl::any_invocable" \
+  "$here/own_absl" -DOWN_ABSL=theirs -DONLY_SOME=ON -DZKRECIPES_SOURCE="$here/../../.."
 echo "packaging: all consumers passed"
