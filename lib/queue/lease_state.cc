@@ -58,8 +58,7 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
       validity_(std::move(validity)),
       grant_(grant),
       sequencer_{queue::GrantModeOf(grant.mode), FencingToken(grant.token),
-                 core_->name_space().ToUser(grant.node),
-                 core_->name_space().root()},
+                 core_->name_space().ToUser(grant.node), core_->name_space().root()},
       holder_(std::move(holder)),
       lifetime_(lifetime) {}
 

@@ -191,7 +191,7 @@ RejectsAFailureOfAnAttemptThatBeganWhenAllWasWell
   $waiting; 11 failed CANCELLED: acquire /lock; 12.5 w1.2 invoke; 14 failed DEADLINE_EXCEEDED:
     acquire /lock => ok
   12.5 w1.3 invoke; 14.6 failed DEADLINE_EXCEEDED: acquire /lock; 12.5 w1.4 invoke; 13 failed
-    UNAVAILABLE: busy; 12.5 w1.5 invoke; 13 failed UNAVAILABLE: connection lost => answers answers
+    ALREADY_EXISTS: acquire; 12.5 w1.5 invoke; 13 failed UNAVAILABLE: connection lost => answers answers
 RejectsAReleaseThatFailsWithoutAReason
   1 w1 invoke; 2 grant token=11 until=9; 3 release; 4 released ABORTED: it was lost => ok
   released INTERNAL: what? => answers

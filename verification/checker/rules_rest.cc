@@ -48,9 +48,10 @@ void Progress(Case& c) {
 
 // What a kFailed's `detail` may begin with while there are faults, and for attempts that begin later
 // than the time of recovery after kQuiet (but for waits of less than that which time out).
-const std::vector<std::string> kUnderFaults = {"CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE",
-                                               "ABORTED", "FAILED_PRECONDITION"};
-const std::vector<std::string> kAtRest = {"CANCELLED", "FAILED_PRECONDITION", "UNAVAILABLE: busy"};
+const std::vector<std::string> kUnderFaults = {"CANCELLED",           "DEADLINE_EXCEEDED",
+                                               "UNAVAILABLE",         "ABORTED",
+                                               "FAILED_PRECONDITION", "ALREADY_EXISTS"};
+const std::vector<std::string> kAtRest = {"CANCELLED", "FAILED_PRECONDITION", "ALREADY_EXISTS"};
 // What a Release may answer, whatever is wrong (lease.h), or the recorder where there is no answer.
 const std::vector<std::string> kReleased = {"OK", "ABORTED", "CANCELLED", "DEADLINE_EXCEEDED",
                                             "by "};
