@@ -162,6 +162,19 @@ TEST_P(Supervised, ASignalThatCannotReachTheCommandAnyMoreEndsZkr) {
   EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
 }
 
+// zkr is slow: when it looks, CMD and the runner have gone, and the signal is there, too.
+TEST_P(Supervised, ASignalThatComesWithTheCommandsEndEndsZkr) {
+  auto program = StartHolding("echo ready >&9; " + UntilGo() + "exit 0");
+  program->Signal(SIGSTOP);
+  Go();
+  ASSERT_TRUE(Eventually([&] {  // the guard is left, or is a zombie
+    return zkr::Descendants(zkr::ListProcesses(), program->pid()).size() <= 1;
+  }));
+  program->Signal(SIGTERM);
+  program->Signal(SIGCONT);
+  EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
+}
+
 TEST_P(Supervised, EndsBySignalsAsTheCommandDoes) {
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM}) {
     LifeLine line(dir_ / std::to_string(signal));

@@ -53,8 +53,9 @@ void Supervisor::HandleSignals() {
     } else {
       now_.forwarded.insert(signal);
       const MessageKind how = AsksToEnd(signal) ? MessageKind::kPassOn : MessageKind::kSignal;
-      const bool told = runner_.TrySend({how, sent.Packed()});
-      if (told && how == MessageKind::kPassOn) now_.passed_on.push_back(signal);
+      // A runner that is gone already has not read it: its kEnded, which comes next, says so.
+      runner_.TrySend({how, sent.Packed()});
+      if (how == MessageKind::kPassOn) now_.passed_on.push_back(signal);
     }
     if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
       now_.outcome.asked_to_end = true;
