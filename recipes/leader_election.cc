@@ -24,7 +24,8 @@ using internal::ClientAccess;
 using internal::ClientCore;
 
 // InvalidArgument: the candidate's id or value breaks a rule.
-absl::StatusOr<queue::Candidacy> Of(const Client& client, Candidate candidate) {
+absl::StatusOr<queue::Candidacy> Of(const Client& client, const LeaderElectionOptions& options) {
+  Candidate candidate = options.candidate;
   if (candidate.id.empty()) {
     candidate.id =
         queue::OwnerData(queue::Dialect::kCurator, queue::Mode::kLeader,
@@ -32,7 +33,8 @@ absl::StatusOr<queue::Candidacy> Of(const Client& client, Candidate candidate) {
   }
   if (absl::Status rule = queue::CheckCandidate(candidate); !rule.ok()) return rule;
   return queue::Candidacy{.mode = queue::Mode::kLeader,
-                          .data = queue::CandidateData(candidate.id, candidate.value)};
+                          .data = queue::CandidateData(candidate.id, candidate.value),
+                          .named_as_lock = options.marker == NodeMarker::kLock};
 }
 
 // Whether this lease may proclaim, as far as this process knows.
@@ -77,25 +79,30 @@ bool MayCampaignAgain(const absl::Status& status) {
 
 LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
                                Candidate candidate)
-    : client_(std::move(client)), path_(std::move(path)), candidate_(std::move(candidate)) {}
+    : LeaderElection(std::move(client), std::move(path),
+                     LeaderElectionOptions{.candidate = std::move(candidate)}) {}
+
+LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
+                               const LeaderElectionOptions& options)
+    : client_(std::move(client)), path_(std::move(path)), options_(options) {}
 
 absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) const {
-  const auto candidacy = Of(*client_, candidate_);
+  const auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
-  return internal::Acquire(*client_, path_, *candidacy, wait);
+  return internal::Acquire(*client_, path_, *candidacy, options_.acquire, wait);
 }
 
 absl::StatusOr<Lease> LeaderElection::TryCampaign(const WaitOptions& wait) const {
-  const auto candidacy = Of(*client_, candidate_);
+  const auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
-  return internal::TryAcquire(*client_, path_, *candidacy, wait);
+  return internal::TryAcquire(*client_, path_, *candidacy, options_.acquire, wait);
 }
 
 void LeaderElection::CampaignAsync(WaitOptions wait,
                                    absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
-  const auto candidacy = Of(*client_, candidate_);
+  const auto candidacy = Of(*client_, options_);
   if (candidacy.ok()) {
-    return internal::AcquireAsync(*client_, path_, *candidacy, wait, std::move(done));
+    return internal::AcquireAsync(*client_, path_, *candidacy, options_.acquire, wait, std::move(done));
   }
   internal::OnExecutor(*ClientAccess::Core(*client_), std::move(done))(candidacy.status());
 }
@@ -162,10 +169,10 @@ Subscription LeaderElection::Observe(
 // One campaign, and the work if it is won.
 absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& work,
                                   bool wait_for_proof, bool& worked) const {
-  auto candidacy = Of(*client_, candidate_);
+  auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
   candidacy->wait_for_proof = wait_for_proof;
-  absl::StatusOr<Lease> lease = internal::Acquire(*client_, path_, *candidacy, {.cancel = stop});
+  absl::StatusOr<Lease> lease = internal::Acquire(*client_, path_, *candidacy, options_.acquire, {.cancel = stop});
   if (!lease.ok()) return lease.status();
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };

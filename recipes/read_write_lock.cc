@@ -16,39 +16,40 @@ queue::Candidacy Writer() { return {.mode = queue::Mode::kSharedWriter}; }
 
 }  // namespace
 
-ReadWriteLock::ReadWriteLock(std::shared_ptr<Client> client, std::string path)
-    : client_(std::move(client)), path_(std::move(path)) {}
+ReadWriteLock::ReadWriteLock(std::shared_ptr<Client> client, std::string path,
+                             const ReadWriteLockOptions& options)
+    : client_(std::move(client)), path_(std::move(path)), options_(options) {}
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireShared(const WaitOptions& wait) const {
-  return internal::Acquire(*client_, path_, Reader(), wait);
+  return internal::Acquire(*client_, path_, Reader(), options_, wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireExclusive(const WaitOptions& wait) const {
-  return internal::Acquire(*client_, path_, Writer(), wait);
+  return internal::Acquire(*client_, path_, Writer(), options_, wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::TryAcquireShared(const WaitOptions& wait) const {
-  return internal::TryAcquire(*client_, path_, Reader(), wait);
+  return internal::TryAcquire(*client_, path_, Reader(), options_, wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::TryAcquireExclusive(const WaitOptions& wait) const {
-  return internal::TryAcquire(*client_, path_, Writer(), wait);
+  return internal::TryAcquire(*client_, path_, Writer(), options_, wait);
 }
 
 void ReadWriteLock::AcquireSharedAsync(WaitOptions wait, Done done) const {
-  internal::AcquireAsync(*client_, path_, Reader(), wait, std::move(done));
+  internal::AcquireAsync(*client_, path_, Reader(), options_, wait, std::move(done));
 }
 
 void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, Done done) const {
-  internal::AcquireAsync(*client_, path_, Writer(), wait, std::move(done));
+  internal::AcquireAsync(*client_, path_, Writer(), options_, wait, std::move(done));
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) const {
-  return internal::Follow(*client_, path_, shared, queue::Mode::kShared, Writer(), wait);
+  return internal::Follow(*client_, path_, shared, queue::Mode::kShared, Writer(), options_, wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) const {
-  return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(), wait);
+  return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(), options_, wait);
 }
 
 LeaseAwaitable ReadWriteLock::CoAcquireShared(Duration timeout, std::stop_token cancel) const {

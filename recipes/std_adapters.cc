@@ -105,13 +105,17 @@ namespace internal {
 // A recipe in one or two modes, and the leases held on it. A forked child leaks it.
 class Adapter {
  public:
-  Adapter(std::shared_ptr<Client> client, std::string path, queue::Candidacy exclusive)
-      : client_(std::move(client)), path_(std::move(path)), exclusive_(std::move(exclusive)) {}
+  Adapter(std::shared_ptr<Client> client, std::string path, queue::Mode exclusive,
+          const AcquireOptions& options)
+      : client_(std::move(client)),
+        path_(std::move(path)),
+        exclusive_(exclusive),
+        options_(options) {}
 
   void Lock(bool shared) {
     ExpectFree();
     refusals_.Pause();
-    auto lease = Acquire(*client_, path_, CandidacyFor(shared), {});
+    auto lease = Acquire(*client_, path_, CandidacyFor(shared), options_, {});
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));
   }
@@ -119,7 +123,7 @@ class Adapter {
   bool TryLock(bool shared) {
     ExpectFree();
     const base::BootTime begin = base::BootNow();
-    auto result = TryAcquire(*client_, path_, CandidacyFor(shared), {client_->session_timeout()});
+    auto result = TryAcquire(*client_, path_, CandidacyFor(shared), options_, {client_->session_timeout()});
     if (result.ok()) {
       leases_.Put(*std::move(result));
       return true;
@@ -131,7 +135,7 @@ class Adapter {
 
   bool TryLockFor(bool shared, absl::Duration timeout) {
     ExpectFree();
-    auto lease = Acquire(*client_, path_, CandidacyFor(shared), {timeout});
+    auto lease = Acquire(*client_, path_, CandidacyFor(shared), options_, {timeout});
     if (absl::IsDeadlineExceeded(lease.status())) return false;
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));
@@ -159,13 +163,14 @@ class Adapter {
     }
   }
   queue::Candidacy CandidacyFor(bool shared) const {
-    return shared ? queue::Candidacy{.mode = queue::Mode::kShared} : exclusive_;
+    return {.mode = shared ? queue::Mode::kShared : exclusive_};
   }
 
   const base::HomeProcess home_;
   const std::shared_ptr<Client> client_;
   const std::string path_;
-  const queue::Candidacy exclusive_;
+  const queue::Mode exclusive_;
+  const AcquireOptions options_;
   Refusals refusals_;
   LeasesByThread leases_;
 };
@@ -191,12 +196,11 @@ const std::string& AdapterBase::path() const { return adapter_->path(); }
 DistributedMutex::DistributedMutex(std::shared_ptr<Client> client, std::string path,
                                    const LockOptions& options)
     : AdapterBase(std::make_shared<internal::Adapter>(
-          std::move(client), std::move(path), queue::Candidacy{.lock_delay = options.lock_delay})) {
-}
+          std::move(client), std::move(path), queue::Mode::kExclusive, options)) {}
 
-DistributedSharedMutex::DistributedSharedMutex(std::shared_ptr<Client> client, std::string path)
+DistributedSharedMutex::DistributedSharedMutex(std::shared_ptr<Client> client, std::string path,
+                                               const ReadWriteLockOptions& options)
     : AdapterBase(std::make_shared<internal::Adapter>(
-          std::move(client), std::move(path),
-          queue::Candidacy{.mode = queue::Mode::kSharedWriter})) {}
+          std::move(client), std::move(path), queue::Mode::kSharedWriter, options)) {}
 
 }  // namespace zkrecipes

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/duration.h"
+#include "zkrecipes/event_listener.h"
 #include "zkrecipes/executor.h"
 #include "zkrecipes/lease_options.h"
 #include "zkrecipes/wait_options.h"
@@ -71,6 +72,8 @@ struct ClientOptions {
   LeaseOptions lease = {};
   // Where callbacks run. Null selects the library's own executor (see executor.h).
   std::shared_ptr<Executor> executor = {};
+  // Hears of all acquires and leases of this client (event_listener.h).
+  std::shared_ptr<EventListener> listener = {};
 };
 
 enum class ClientState {

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "zkrecipes/acquire_options.h"
 #include "zkrecipes/awaitable.h"
 #include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
@@ -25,6 +26,12 @@
 #include "zkrecipes/wait_options.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
+
+struct LeaderElectionOptions {
+  NodeMarker marker = NodeMarker::kLatch;
+  Candidate candidate = {};
+  AcquireOptions acquire = {};
+};
 
 // What a leader does: see LeaderElection::RunWhileLeading.
 using LeadershipWork = absl::AnyInvocable<void(const Lease& lease, std::stop_token end)>;
@@ -47,12 +54,14 @@ struct RunOptions {
 // increase. To resign, release the lease.
 //
 // Thread-safe and stateless, like Lock: not re-entrant, and constructing one does no I/O. Needs the
-// ACL permissions that Lock needs (lock.h), and write for Proclaim. Curator's LeaderLatch (or, in
-// the kazoo dialect, a kazoo Election) joins the same queue.
+// ACL permissions that Lock needs (lock.h), and write for Proclaim. Curator's LeaderLatch (with
+// NodeMarker::kLock, its LeaderSelector; in the kazoo dialect, a kazoo Election) joins the same queue.
 class LeaderElection {
  public:
   // REQUIRES: client is not null. An invalid path or candidate is reported by the calls below.
   LeaderElection(std::shared_ptr<Client> client, std::string path, Candidate candidate = {});
+  LeaderElection(std::shared_ptr<Client> client, std::string path,
+                 const LeaderElectionOptions& options);
 
   // These are Lock's Acquire, TryAcquire and AcquireAsync, with Lock's errors.
   //   InvalidArgument     also for the candidate's id or value
@@ -117,7 +126,7 @@ class LeaderElection {
 
   std::shared_ptr<Client> client_;
   std::string path_;
-  Candidate candidate_;
+  LeaderElectionOptions options_;
 };
 
 }  // namespace zkrecipes

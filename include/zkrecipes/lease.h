@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/fencing_token.h"
+#include "zkrecipes/lease_end.h"
 #include "zkrecipes/sequencer.h"
 #include "zkrecipes/wait_options.h"
 
@@ -22,16 +23,6 @@ namespace [[gnu::visibility("hidden")]] internal {
 class LeaseState;
 struct LeaseMaker;
 }  // namespace internal
-
-// Why a lease ended. All but the first are losses.
-enum class LeaseEnd {
-  kReleased,        // by this process
-  kDeadlinePassed,  // remaining() ran out before the ensemble confirmed anything more
-  kSessionExpired,  // so the ensemble has said
-  kNodeDeleted,     // by another client
-  kClientClosed,    // the client that acquired it was closed or destroyed
-};
-std::ostream& operator<<(std::ostream& out, LeaseEnd end);
 
 // A win, as a value: carries the fencing token and tells when it ends. Owning the Lease is
 // holding the lock; recipes keep no "am I locked?" state of their own.
@@ -58,8 +49,9 @@ std::ostream& operator<<(std::ostream& out, LeaseEnd end);
 //              answer. Lost if that lasts for the session timeout.
 //   kHeld      proven by a write that was committed a moment ago
 //   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven
-//   kLost      the deadline has passed, the session is known to have expired, the node was deleted
-//              by another client, or this client was closed. Final, whatever is learned later.
+//              (under LeaseOptions::EndsAt::kExpiry also once the deadline has passed: believed, and
+//              remaining() is zero)
+//   kLost      see LeaseEnd. Final, whatever is learned later.
 //   kReleased  by this process
 //
 // A lease needs its client: closing or destroying that ends it (kLost, kClientClosed), so a service
@@ -96,6 +88,9 @@ class [[nodiscard]] Lease {
   std::stop_token ended() const;
   // nullopt until the lease has ended. kClientClosed in a forked child.
   std::optional<LeaseEnd> end_reason() const;
+  // For AcquireOptions::alive_within: the work under this lease goes on. Returns believed(). Does not
+  // block, and costs no request. Without that option it changes nothing.
+  bool StillAlive() const;
   // The znode behind the lease, within the client's namespace.
   const std::string& node() const;
   Sequencer sequencer() const;

@@ -25,6 +25,8 @@ struct LeaseOptions {
   // lost (see Lease::ended), and to act on it.
   Duration slack = absl::Milliseconds(10);
 
+  // These two are defaults for AcquireOptions.
+  //
   // Acquire returns only once its lease is proven (kHeld). Otherwise the lease may be kUnproven for
   // a moment after a reconnection or idleness, or while the ensemble cannot be reached.
   bool wait_for_proof = false;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "zkrecipes/acquire_options.h"
 #include "zkrecipes/awaitable.h"
 #include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
@@ -20,17 +21,7 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-struct LockOptions {
-  // Nonzero enables lock-delay mode, which assumes no bound on the leader's ping interval
-  // (docs/lease.md). After a holder that vanished without a release (it crashed, or lost its
-  // lease), the next grant waits this long, whichever contender gets it and however often the wait
-  // is interrupted; TryAcquire waits too. A lease is believed no longer than this after its last
-  // confirmed write. Use at least the session timeout; a delay that leaves a lease less than an
-  // eighth of it is refused. All users of the path must set the same delay; other libraries'
-  // clients do not wait. Costs a read and a write per grant and a write per release, and leaves a
-  // permanent child "zkrecipes-holder" in the path. Also needs the ACL permission write.
-  Duration lock_delay = absl::ZeroDuration();
-};
+using LockOptions = AcquireOptions;
 
 // An exclusive lock, FIFO: held by the contender whose znode is first in the path's queue. Each
 // waiter watches only the one before it.
@@ -41,8 +32,8 @@ struct LockOptions {
 // if it does not exist.
 //
 // Errors of all forms:
-//   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...), the timeout or the
-//                       lock delay
+//   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...), the timeout or an
+//                       option
 //   DeadlineExceeded,   gave up in time: the lock is not held. The node in the queue is deleted in
 //   Cancelled           the background, until that is confirmed or its session has expired
 //   Aborted             another client deleted the node while it was queued

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "zkrecipes/acquire_options.h"
 #include "zkrecipes/awaitable.h"
 #include "zkrecipes/busy.h"
 #include "zkrecipes/client.h"
@@ -19,6 +20,8 @@
 #include "zkrecipes/wait_options.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
+
+using ReadWriteLockOptions = AcquireOptions;
 
 // A lock that many readers hold at once, or one writer. FIFO: first come, first served, so a queued
 // writer holds back the readers behind it, and no contender starves. A reader watches the nearest
@@ -33,7 +36,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 class ReadWriteLock {
  public:
   // REQUIRES: client is not null. An invalid path is reported by each call below.
-  ReadWriteLock(std::shared_ptr<Client> client, std::string path);
+  ReadWriteLock(std::shared_ptr<Client> client, std::string path,
+                const ReadWriteLockOptions& options = {});
 
   absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {}) const;
   absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {}) const;
@@ -71,6 +75,7 @@ class ReadWriteLock {
  private:
   std::shared_ptr<Client> client_;
   std::string path_;
+  ReadWriteLockOptions options_;
 };
 
 }  // namespace zkrecipes

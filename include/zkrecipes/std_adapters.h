@@ -13,6 +13,7 @@
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/lock.h"
+#include "zkrecipes/read_write_lock.h"
 
 // Lock and ReadWriteLock for the standard library's guards:
 //
@@ -129,7 +130,8 @@ class DistributedMutex : public internal::AdapterBase {
 class DistributedSharedMutex : public internal::AdapterBase {
  public:
   // REQUIRES: client is not null. No I/O.
-  DistributedSharedMutex(std::shared_ptr<Client> client, std::string path);
+  DistributedSharedMutex(std::shared_ptr<Client> client, std::string path,
+                         const ReadWriteLockOptions& options = {});
 
   void lock_shared() { Lock(Mode::kShared); }
   // False if a writer holds it or queues for it.

@@ -220,7 +220,7 @@ constexpr absl::Duration kDelay = absl::Seconds(4);
 class LockDelayInAWorld : public WorldTest {
  protected:
   Pending Ask(const std::shared_ptr<Client>& client, WaitOptions wait = {}) override {
-    return Pending(client, path(), std::move(wait), LockOptions{kDelay});
+    return Pending(client, path(), std::move(wait), LockOptions{.lock_delay = kDelay});
   }
 
   const std::shared_ptr<Client> other_ = NewClient();

@@ -20,38 +20,65 @@ namespace {
 // every tenth of the session timeout, and for its answer.
 constexpr int kLeastLifetimeFraction = 8;
 
-absl::Status Check(const ClientCore& core, const std::string& path, absl::Duration lock_delay,
-                   const WaitOptions& wait) {
-  if (absl::Status status = zk::ValidatePath("path", path); !status.ok()) return status;
-  if (absl::Status status = CheckWaitOptions(wait); !status.ok()) return status;
+absl::Status CheckLockDelay(const ClientCore& core, absl::Duration lock_delay) {
   if (lock_delay < absl::ZeroDuration() || lock_delay == absl::InfiniteDuration()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "lock delay \"", absl::FormatDuration(lock_delay), "\": must be finite and not negative"));
   }
   const absl::Duration least = core.session_timeout() / kLeastLifetimeFraction;
   const absl::Duration lifetime = MarginsOf(core.options().lease).LifetimeUnderDelay(lock_delay);
-  if (lock_delay > absl::ZeroDuration() && lifetime < least) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "lock delay \"", absl::FormatDuration(lock_delay), "\": a lease would be believed for ",
-        absl::FormatDuration(lifetime), ", and it must be at least ", absl::FormatDuration(least),
-        ", an eighth of the session timeout"));
+  if (lock_delay == absl::ZeroDuration() || lifetime >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "lock delay \"", absl::FormatDuration(lock_delay), "\": a lease would be believed for ",
+      absl::FormatDuration(lifetime), ", and it must be at least ", absl::FormatDuration(least),
+      ", an eighth of the session timeout"));
+}
+
+absl::Status CheckPositive(const char* name, absl::Duration value) {
+  if (value > absl::ZeroDuration()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " \"", absl::FormatDuration(value), "\": must be more than zero"));
+}
+
+absl::Status Check(const ClientCore& core, const std::string& path,
+                   const queue::Candidacy& candidacy, const AcquireOptions& options,
+                   const WaitOptions& wait) {
+  for (const absl::Status& status :
+       {zk::ValidatePath("path", path), CheckWaitOptions(wait),
+        CheckLockDelay(core, candidacy.lock_delay), CheckLockDelay(core, options.lock_delay),
+        CheckPositive("alive within", options.alive_within),
+        CheckPositive("hold at most", options.hold_at_most)}) {
+    if (!status.ok()) return status;
+  }
+  if (options.acl.has_value()) {
+    if (absl::Status status = CheckAcl(*options.acl, core.options()); !status.ok()) return status;
   }
   if (core.InHomeProcess()) return absl::OkStatus();
   return core.CheckMayBlock();
 }
 
-// Adds what the recipe does not know: the path on the server, and what the client's options say.
+// The recipe's options, with the client's where they say nothing.
+AcquireOptions WithDefaults(const ClientOptions& client, AcquireOptions options) {
+  if (!options.wait_for_proof.has_value()) options.wait_for_proof = client.lease.wait_for_proof;
+  if (!options.ends_at.has_value()) options.ends_at = client.lease.ends_at;
+  if (!options.dialect.has_value()) options.dialect = client.dialect;
+  return options;
+}
+
+// Adds what the recipe does not know: the path on the server, and what the options say.
 queue::Candidacy Complete(const ClientCore& core, const std::string& path,
-                          queue::Candidacy candidacy) {
-  const ClientOptions& options = core.options();
+                          queue::Candidacy candidacy, const AcquireOptions& options) {
   candidacy.parent = core.name_space().ToServer(path);
-  if (options.dialect == NameDialect::kKazoo) candidacy.dialect = queue::Dialect::kKazoo;
-  candidacy.wait_for_proof |= options.lease.wait_for_proof;
+  if (*options.dialect == NameDialect::kKazoo) candidacy.dialect = queue::Dialect::kKazoo;
+  candidacy.wait_for_proof |= *options.wait_for_proof;
+  const absl::Duration lock_delay = options.lock_delay;
+  if (lock_delay > absl::ZeroDuration()) candidacy.lock_delay = lock_delay;
+  if (options.acl.has_value()) candidacy.acl = EntriesOf(*options.acl);
   if (candidacy.data.empty()) {
     std::optional<int64_t> token;
     if (candidacy.takes_place()) token = candidacy.follows.token;
     candidacy.data = queue::OwnerData(candidacy.dialect, candidacy.mode,
-                                      queue::ThisOwner(options.owner_id), token);
+                                      queue::ThisOwner(core.options().owner_id), token);
   }
   return candidacy;
 }
@@ -60,14 +87,14 @@ queue::Candidacy Complete(const ClientCore& core, const std::string& path,
 
 Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
                                       const std::string& path, const queue::Candidacy& candidacy,
-                                      const WaitOptions& wait) {
-  if (absl::Status status = Check(*core, path, candidacy.lock_delay, wait); !status.ok()) {
+                                      const WaitOptions& wait, const AcquireOptions& options) {
+  if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
     return status;
   }
   if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
   auto answer = std::make_shared<base::OneShot<Answer>>();
   std::shared_ptr<Acquisition> acquisition(new Acquisition(
-      core, path, candidacy, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
+      core, path, candidacy, options, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
   acquisition->Begin(wait.cancel);
   // Normally the reactor's timer settles it; the caller's own deadline is for a reactor that is
   // stuck.
@@ -77,20 +104,23 @@ Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
 }
 
 void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const std::string& path,
-                        const queue::Candidacy& candidacy, const WaitOptions& wait, Done done) {
-  if (absl::Status status = Check(*core, path, candidacy.lock_delay, wait); !status.ok()) {
+                        const queue::Candidacy& candidacy, const WaitOptions& wait, Done done,
+                        const AcquireOptions& options) {
+  if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
     return std::move(done)(std::move(status));
   }
   std::shared_ptr<Acquisition> acquisition(
-      new Acquisition(core, path, candidacy, wait, std::move(done)));
+      new Acquisition(core, path, candidacy, options, wait, std::move(done)));
   acquisition->Begin(wait.cancel);
 }
 
 Acquisition::Acquisition(std::shared_ptr<ClientCore> core, std::string path,
-                         queue::Candidacy candidacy, const WaitOptions& wait, Done done)
+                         queue::Candidacy candidacy, const AcquireOptions& options,
+                         const WaitOptions& wait, Done done)
     : core_(std::move(core)),
       path_(std::move(path)),
-      candidacy_(Complete(*core_, path_, std::move(candidacy))),
+      options_(WithDefaults(core_->options(), options)),
+      candidacy_(Complete(*core_, path_, std::move(candidacy), options_)),
       timeout_(wait.timeout),
       deadline_(core_->Now() + wait.timeout),
       done_(std::move(done)) {}
@@ -131,21 +161,23 @@ bool Acquisition::Settle(Answer answer) {
 }
 
 absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,
-                              const queue::Candidacy& candidacy, const WaitOptions& wait) {
-  return Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait);
+                              const queue::Candidacy& candidacy, const AcquireOptions& options,
+                              const WaitOptions& wait) {
+  return Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait, options);
 }
 
 absl::StatusOr<Lease> TryAcquire(const Client& client, const std::string& path,
-                                 queue::Candidacy candidacy, const WaitOptions& wait) {
+                                 queue::Candidacy candidacy, const AcquireOptions& options,
+                                 const WaitOptions& wait) {
   candidacy.try_only = true;
-  return Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait);
+  return Acquire(client, path, candidacy, options, wait);
 }
 
 void AcquireAsync(const Client& client, const std::string& path, const queue::Candidacy& candidacy,
-                  const WaitOptions& wait,
+                  const AcquireOptions& options, const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
   const auto& core = ClientAccess::Core(client);
-  Acquisition::Start(core, path, candidacy, wait, OnExecutor(*core, std::move(done)));
+  Acquisition::Start(core, path, candidacy, wait, OnExecutor(*core, std::move(done)), options);
 }
 
 absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
@@ -176,14 +208,14 @@ absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::
 
 absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Lease& lease,
                              queue::Mode from, queue::Candidacy candidacy,
-                             const WaitOptions& wait) {
+                             const AcquireOptions& options, const WaitOptions& wait) {
   const auto& core = ClientAccess::Core(client);
-  if (absl::Status status = Check(*core, path, candidacy.lock_delay, wait); !status.ok()) {
+  if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
     return status;
   }
   auto going_on = GoingOnFrom(*core, path, lease, from, std::move(candidacy));
   if (!going_on.ok()) return going_on.status();
-  absl::StatusOr<Lease> next = Acquire(client, path, *going_on, wait);
+  absl::StatusOr<Lease> next = Acquire(client, path, *going_on, options, wait);
   // Only now: until then the old lease keeps other writers out.
   if (next.ok()) (void)Lease(std::move(lease));  // dropped, which releases it
   return next;

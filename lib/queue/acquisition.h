@@ -16,6 +16,7 @@
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/session/client_core.h"
+#include "zkrecipes/acquire_options.h"
 #include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
 
@@ -31,11 +32,13 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
 
   // Blocks for the answer: the blocking form of all recipes.
   static Answer Wait(const std::shared_ptr<ClientCore>& core, const std::string& path,
-                     const queue::Candidacy& candidacy, const WaitOptions& wait);
+                     const queue::Candidacy& candidacy, const WaitOptions& wait,
+                     const AcquireOptions& options = {});
 
   // `done` runs once, on any thread, perhaps inline.
   static void Start(const std::shared_ptr<ClientCore>& core, const std::string& path,
-                    const queue::Candidacy& candidacy, const WaitOptions& wait, Done done);
+                    const queue::Candidacy& candidacy, const WaitOptions& wait, Done done,
+                    const AcquireOptions& options = {});
 
   // Returns false if it has been answered already: then `answer` is dropped.
   bool Settle(Answer answer);
@@ -45,6 +48,8 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   base::BootTime deadline() const { return deadline_; }
   const std::string& path() const { return path_; }
   const queue::Candidacy& candidacy() const { return candidacy_; }
+  // With what the client's options say where the recipe's do not.
+  const AcquireOptions& options() const { return options_; }
 
  private:
   struct GiveUp {
@@ -53,12 +58,13 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   };
 
   Acquisition(std::shared_ptr<ClientCore> core, std::string path, queue::Candidacy candidacy,
-              const WaitOptions& wait, Done done);
+              const AcquireOptions& options, const WaitOptions& wait, Done done);
   void Begin(const std::stop_token& cancel);
   void Quit(absl::Status why);
 
   const std::shared_ptr<ClientCore> core_;
   const std::string path_;
+  const AcquireOptions options_;
   const queue::Candidacy candidacy_;
   const absl::Duration timeout_;
   const base::BootTime deadline_;
@@ -82,11 +88,14 @@ absl::AnyInvocable<void(T) &&> OnExecutor(const ClientCore& core,
 
 // The forms in which recipes offer it. `done` runs once, on the client's executor.
 absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,
-                              const queue::Candidacy& candidacy, const WaitOptions& wait);
+                              const queue::Candidacy& candidacy, const AcquireOptions& options,
+                              const WaitOptions& wait);
 absl::StatusOr<Lease> TryAcquire(const Client& client, const std::string& path,
-                                 queue::Candidacy candidacy, const WaitOptions& wait);
+                                 queue::Candidacy candidacy, const AcquireOptions& options,
+                                 const WaitOptions& wait);
 void AcquireAsync(const Client& client, const std::string& path, const queue::Candidacy& candidacy,
-                  const WaitOptions& wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+                  const AcquireOptions& options, const WaitOptions& wait,
+                  absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
 // `candidacy` as it follows `lease`: completed with what its contender has to know of that lease.
 // Errors: those that Follow adds to Acquire's. Does not block.
@@ -99,7 +108,8 @@ absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::
 // and of the mode `from`), Aborted (it is lost or released), FailedPrecondition (an upgrade: a
 // writer is in front).
 absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Lease& lease,
-                             queue::Mode from, queue::Candidacy candidacy, const WaitOptions& wait);
+                             queue::Mode from, queue::Candidacy candidacy,
+                             const AcquireOptions& options, const WaitOptions& wait);
 
 }  // namespace zkrecipes::internal
 

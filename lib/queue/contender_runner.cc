@@ -24,6 +24,8 @@ constexpr int kOwnWatchFraction = 10;
 // How rarely a waiter looks whether its blocker is still there: see StartLookTimer. Spread out by
 // OnAround, so that the waiters of a long queue do not look all at once.
 constexpr int kTimeoutsPerLook = 4;
+// How often a lease is looked at for its listeners.
+constexpr int kLooksPerTimeout = 8;
 constexpr size_t kSuffixBytes = 11;  // "-2147483648"
 
 }  // namespace
@@ -42,6 +44,7 @@ void ContenderRunner::Start(session::Session* session) {
   session_ = session;
   if (!ReserveBudget()) return;
   self_ = shared_from_this();
+  BeginTelling();
   if (acquisition_->deadline() < base::BootTime::InfiniteFuture()) {
     timeout_ = core_->reactor()->CallAt(acquisition_->deadline(), [self = self_] {
       self->timeout_ = 0;
@@ -51,11 +54,20 @@ void ContenderRunner::Start(session::Session* session) {
   session_->Join(this);  // may end this contender at once
 }
 
+void ContenderRunner::BeginTelling() {
+  Telling::Listeners listeners;
+  for (const auto& listener : {acquisition_->options().listener, core_->options().listener}) {
+    if (listener != nullptr) listeners.push_back(listener);
+  }
+  if (listeners.empty()) return;
+  telling_ = std::make_unique<Telling>(core_, acquisition_->path(), std::move(listeners));
+}
+
 bool ContenderRunner::ReserveBudget() {
   const queue::Candidacy& candidacy = acquisition_->candidacy();
   const size_t bytes =
       candidacy.parent.size() + 1 + kSuffixBytes +
-      queue::NodePrefix(candidacy.dialect, candidacy.mode, "00000000-0000-0000-0000-000000000000")
+      queue::NodePrefix(candidacy.dialect, candidacy.named(), "00000000-0000-0000-0000-000000000000")
           .size();
   node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
   own_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
@@ -142,19 +154,25 @@ void ContenderRunner::OnConnected() {
   retry_pauses_.Reset();
   const uint64_t high = core_->reactor()->Random();
   On(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
+  if (telling_ != nullptr) telling_->LookAtLease();
   AskVerdict();
 }
 
 void ContenderRunner::OnValidityEnded(bool expired) {
   if (lease_ == nullptr) return;
-  lease_->OnValidityEnded(expired ? queue::LossReason::kSessionExpired
-                                  : queue::LossReason::kLapsed);
+  lease_->OnValidityEnded(expired ? LeaseEnd::kSessionExpired
+                                  : LeaseEnd::kDeadlinePassed);
 }
 
-void ContenderRunner::OnDisconnected() { On(event::Disconnected{}); }
+void ContenderRunner::OnDisconnected() {
+  if (telling_ != nullptr) telling_->LookAtLease();
+  On(event::Disconnected{});
+}
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
-void ContenderRunner::OnLapsed() { On(event::Lapsed{}); }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
+void ContenderRunner::OnLapsed() {
+  if (lapses()) On(event::Lapsed{});
+}
 
 void ContenderRunner::OnFailed(const absl::Status& why) {
   const std::shared_ptr<ContenderRunner> alive = self_;
@@ -178,6 +196,7 @@ void ContenderRunner::On(const queue::Event& event) {
   for (const queue::Action& action : contender_.On(event)) {
     std::visit([this](const auto& a) { Act(a); }, action);
   }
+  if (telling_ != nullptr) telling_->Look(contender_);
 }
 
 // ---- the contender's actions ---------------------------------------------------------------------
@@ -239,9 +258,13 @@ void ContenderRunner::Act(const action::StartDelayTimer& start) {
   OnAfter(acquisition_->candidacy().lock_delay, event::DelayOver{start.op});
 }
 
-// In lock-delay mode a lease may lapse before the session's validity ends. Heartbeat announces only
-// the latter, so this timer announces the former. It asks the lease, which asks SessionValidity.
-void ContenderRunner::CheckDeadline() {
+bool ContenderRunner::lapses() const {
+  return acquisition_->options().ends_at == LeaseOptions::EndsAt::kDeadline;
+}
+
+// A lease may end before its session's validity does, by its own terms or in lock-delay mode.
+// Heartbeat announces only the latter, so this timer announces the former. It asks the lease.
+void ContenderRunner::CheckEnd() {
   if (lease_ == nullptr) return;
   const Lease::State state = lease_->state();
   if (state == Lease::State::kReleased) return;  // leaving, and has no deadline any more
@@ -250,26 +273,59 @@ void ContenderRunner::CheckDeadline() {
     if (!lease_->stop_asked()) session_->AnnounceEnded(/*expired=*/false);
     return On(event::Lapsed{});
   }
-  core_->reactor()->CallAt(lease_->deadline(), [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->CheckDeadline();
+  const base::BootTime end = lease_->ends_by();
+  if (end == base::BootTime::InfiniteFuture()) return;
+  core_->reactor()->CallAt(end, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->CheckEnd();
   });
+}
+
+void ContenderRunner::LookAtLease() {
+  if (lease_ == nullptr) return;
+  telling_->LookAtLease();
+  zk::Reactor& reactor = *core_->reactor();
+  reactor.CallAt(reactor.Now() + session_->timeout() / kLooksPerTimeout,
+                 [weak = weak_from_this()] {
+                   if (const auto self = weak.lock()) self->LookAtLease();
+                 });
 }
 
 void ContenderRunner::Act(const queue::Grant& grant) {
   CancelTimeout();
   retry_pauses_.Reset();
   blocker_watch_bytes_ = {};
-  const queue::Candidacy& candidacy = acquisition_->candidacy();
-  session::SessionValidity::Lifetime lifetime;
-  if (candidacy.delays()) lifetime = session_->margins().LifetimeUnderDelay(candidacy.lock_delay);
-  lease_ =
-      std::make_shared<LeaseState>(core_, session_->validity(), grant, weak_from_this(), lifetime);
-  if (candidacy.delays()) CheckDeadline();
+  lease_ = std::make_shared<LeaseState>(core_, session_->validity(lapses()), grant,
+                                        weak_from_this(), Terms());
+  CheckEnd();
   // If it was settled before, the lease is dropped here, which makes this contender leave.
-  acquisition_->Settle(LeaseMaker::Make(lease_));
+  const bool heard = acquisition_->Settle(LeaseMaker::Make(lease_));
+  if (telling_ == nullptr || !heard) return;
+  telling_->Granted(lease_);
+  LookAtLease();
+  const AcquireOptions& options = acquisition_->options();
+  if (options.end_when_over || options.hold_at_most == absl::InfiniteDuration()) return;
+  core_->reactor()->CallAt(core_->Now() + options.hold_at_most, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->telling_->HeldTooLong();
+  });
 }
 
-void ContenderRunner::Act(const action::LeaseLost& lost) { lease_->OnLost(lost.why); }
+LeaseTerms ContenderRunner::Terms() const {
+  const queue::Candidacy& candidacy = acquisition_->candidacy();
+  const AcquireOptions& options = acquisition_->options();
+  LeaseTerms terms;
+  // After a reader nothing waits, so a delay makes no promise to it.
+  if (candidacy.delays() && candidacy.mode != queue::Mode::kShared) {
+    terms.lifetime = session_->margins().LifetimeUnderDelay(candidacy.lock_delay);
+  }
+  terms.alive_within = options.alive_within;
+  if (options.end_when_over) terms.hold_at_most = options.hold_at_most;
+  return terms;
+}
+
+void ContenderRunner::Act(const action::LeaseLost& lost) {
+  lease_->OnLost(lost.why);
+  if (telling_ != nullptr) telling_->Ended();
+}
 
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
   Answer(releases_, zk::ToStatus(refused.code, "delete", contender_.node()));
@@ -277,6 +333,7 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 
 void ContenderRunner::Act(const action::Finished& finished) {
   CancelTimeout();
+  if (telling_ != nullptr) telling_->Ended();
   const absl::Status why =
       queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
   acquisition_->Settle(why);

@@ -13,6 +13,7 @@
 #include "lib/queue/acquisition.h"
 #include "lib/queue/lease_state.h"
 #include "lib/queue/machine/contender.h"
+#include "lib/queue/telling.h"
 #include "lib/queue/verification.h"
 #include "lib/session/client_core.h"
 #include "lib/session/path_budget.h"
@@ -48,7 +49,11 @@ class ContenderRunner : public session::SessionListener,
  private:
   bool ReserveBudget();
   bool Proven() const;
-  void CheckDeadline();
+  bool lapses() const;
+  LeaseTerms Terms() const;
+  void CheckEnd();
+  void LookAtLease();
+  void BeginTelling();
   void AskVerdict();
   void OnVerdict(queue::Verdict verdict);
   absl::Status VerifyStatus(absl::StatusCode code, const char* why) const;
@@ -77,6 +82,7 @@ class ContenderRunner : public session::SessionListener,
   session::Session* session_ = nullptr;  // null before Start, and once finished
   std::shared_ptr<ContenderRunner> self_;
   std::shared_ptr<LeaseState> lease_;  // once granted
+  std::unique_ptr<Telling> telling_;   // null: there is no listener
   session::PathBudget::Reservation node_bytes_;
   session::PathBudget::Reservation own_watch_bytes_;
   session::PathBudget::Reservation blocker_watch_bytes_;

@@ -59,7 +59,10 @@ absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
     return absl::PermissionDeniedError(
         absl::StrCat("check ", sequencer.node, ": its ACL does not let this client read it"));
   }
-  return found->holds && found->token == sequencer.token && found->mode == sequencer.mode;
+  // A leader's node may be named as a lock's: only a reader's name is sure to say its mode.
+  const bool shared = sequencer.mode == GrantMode::kShared;
+  return found->holds && found->token == sequencer.token &&
+         (found->mode == GrantMode::kShared) == shared;
 }
 
 absl::Status BreakContender(Client& client, const std::string& path, FencingToken token,

@@ -59,6 +59,10 @@ std::optional<LeaseEnd> Lease::end_reason() const {
   return state_->core().InHomeProcess() ? state_->end_reason() : LeaseEnd::kClientClosed;
 }
 
+bool Lease::StillAlive() const {
+  return state_ != nullptr && state_->core().InHomeProcess() && state_->StillAlive();
+}
+
 const std::string& Lease::node() const {
   static const std::string* const kNone = new std::string();
   return state_ == nullptr ? *kNone : state_->sequencer().node;

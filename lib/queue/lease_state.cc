@@ -14,20 +14,6 @@
 namespace zkrecipes::internal {
 namespace {
 
-LeaseEnd ReasonOf(queue::LossReason why) {
-  switch (why) {
-    case queue::LossReason::kSessionExpired:
-      return LeaseEnd::kSessionExpired;
-    case queue::LossReason::kNodeDeleted:
-      return LeaseEnd::kNodeDeleted;
-    case queue::LossReason::kLapsed:
-      return LeaseEnd::kDeadlinePassed;
-    case queue::LossReason::kClientClosed:
-      return LeaseEnd::kClientClosed;
-  }
-  return LeaseEnd::kDeadlinePassed;
-}
-
 bool IsOver(Lease::State state) {
   return state == Lease::State::kLost || state == Lease::State::kReleased;
 }
@@ -46,6 +32,10 @@ const char* Describe(LeaseEnd end) {
       return "another client deleted its node";
     case LeaseEnd::kClientClosed:
       return "the client was closed";
+    case LeaseEnd::kNotAlive:
+      return "its holder did not say in time that it is alive";
+    case LeaseEnd::kHeldTooLong:
+      return "it was held for as long as it may be";
   }
   return "";
 }
@@ -53,14 +43,16 @@ const char* Describe(LeaseEnd end) {
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
                        std::shared_ptr<session::SessionValidity> validity,
                        const queue::Grant& grant, std::weak_ptr<LeaseHolder> holder,
-                       session::SessionValidity::Lifetime lifetime)
+                       const LeaseTerms& terms)
     : core_(std::move(core)),
       validity_(std::move(validity)),
       grant_(grant),
       sequencer_{queue::GrantModeOf(grant.mode), FencingToken(grant.token),
                  core_->name_space().ToUser(grant.node), core_->name_space().root()},
       holder_(std::move(holder)),
-      lifetime_(lifetime) {}
+      terms_(terms),
+      hold_until_(core_->Now() + terms.hold_at_most),
+      alive_until_(core_->Now() + terms.alive_within) {}
 
 Lease::State LeaseState::state() {
   base::MutexLock lock(mutex_);
@@ -71,7 +63,13 @@ Lease::State LeaseState::state() {
 Lease::State LeaseState::StateLocked() {
   if (phase_ == Phase::kLost) return Lease::State::kLost;
   if (phase_ == Phase::kReleased) return Lease::State::kReleased;
-  switch (validity_->At(core_->Now(), lifetime_)) {
+  const base::BootTime now = core_->Now();
+  if (const auto end = EndedByTerms(now)) {
+    phase_ = Phase::kLost;
+    why_ = *end;
+    return Lease::State::kLost;
+  }
+  switch (validity_->At(now, terms_.lifetime)) {
     case session::SessionValidity::State::kUnproven:
       return Lease::State::kUnproven;
     case session::SessionValidity::State::kBelieved:
@@ -85,11 +83,33 @@ Lease::State LeaseState::StateLocked() {
   return Lease::State::kLost;
 }
 
+std::optional<LeaseEnd> LeaseState::EndedByTerms(base::BootTime now) const {
+  if (now >= alive_until_) return LeaseEnd::kNotAlive;
+  if (now >= hold_until_) return LeaseEnd::kHeldTooLong;
+  return std::nullopt;
+}
+
 base::BootTime LeaseState::deadline() {
   base::MutexLock lock(mutex_);
   const Lease::State state = StateLocked();
   if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return base::BootTime();
-  return validity_->DeadlineAt(core_->Now(), lifetime_);
+  const base::BootTime proven = validity_->DeadlineAt(core_->Now(), terms_.lifetime);
+  return std::min({proven, alive_until_, hold_until_});
+}
+
+base::BootTime LeaseState::ends_by() {
+  base::MutexLock lock(mutex_);
+  const base::BootTime terms = std::min(alive_until_, hold_until_);
+  if (!terms_.lifetime.has_value()) return terms;
+  return std::min(terms, validity_->DeadlineAt(core_->Now(), terms_.lifetime));
+}
+
+bool LeaseState::StillAlive() {
+  base::MutexLock lock(mutex_);
+  const Lease::State now = StateLocked();
+  if (IsOver(now)) return false;
+  alive_until_ = core_->Now() + terms_.alive_within;
+  return now != Lease::State::kUnproven;
 }
 
 absl::Duration LeaseState::remaining() {
@@ -99,7 +119,7 @@ absl::Duration LeaseState::remaining() {
 absl::Status LeaseState::WhyLost(const char* operation) {
   base::MutexLock lock(mutex_);
   return absl::AbortedError(absl::StrCat(operation, " ", sequencer_.node,
-                                         ": the lease had been lost: ", Describe(ReasonOf(why_))));
+                                         ": the lease had been lost: ", Describe(why_)));
 }
 
 absl::Status LeaseState::CheckAlive(const char* operation) {
@@ -159,7 +179,7 @@ void LeaseState::Leave(const LeaseHolder::Waiter& waiter) {
     waiter->Set(absl::OkStatus());  // the contender has finished: no node is left
 }
 
-Lease::State LeaseState::End(Phase phase, queue::LossReason why) {
+Lease::State LeaseState::End(Phase phase, LeaseEnd why) {
   base::MutexLock lock(mutex_);
   const Lease::State before = StateLocked();
   if (IsOver(before)) return before;
@@ -168,28 +188,33 @@ Lease::State LeaseState::End(Phase phase, queue::LossReason why) {
   return before;
 }
 
-void LeaseState::OnLost(queue::LossReason why) {
+void LeaseState::OnLost(LeaseEnd why) {
   {
     base::MutexLock lock(mutex_);
     if (phase_ == Phase::kReleased) return;
     phase_ = Phase::kLost;
-    why_ = why;
+    Blame(why);
   }
   RequestStop();
 }
 
+// A lease that its own terms have ended keeps that reason, whatever its session does later.
+void LeaseState::Blame(LeaseEnd why) {
+  if (why_ != LeaseEnd::kNotAlive && why_ != LeaseEnd::kHeldTooLong) why_ = why;
+}
+
 // A lease that was lost before keeps its reason.
-void LeaseState::OnValidityEnded(queue::LossReason why) {
+void LeaseState::OnValidityEnded(LeaseEnd why) {
   {
     base::MutexLock lock(mutex_);
     if (stop_asked_ || StateLocked() != Lease::State::kLost) return;
-    why_ = why;
+    Blame(why);
   }
   RequestStop();
 }
 
 Lease::State LeaseState::OnClosed() {
-  const Lease::State before = End(Phase::kLost, queue::LossReason::kClientClosed);
+  const Lease::State before = End(Phase::kLost, LeaseEnd::kClientClosed);
   RequestStop();
   return before;
 }
@@ -204,7 +229,7 @@ std::optional<LeaseEnd> LeaseState::end_reason() {
   base::MutexLock lock(mutex_);
   const Lease::State now = StateLocked();
   if (now == Lease::State::kReleased) return LeaseEnd::kReleased;
-  if (now == Lease::State::kLost) return ReasonOf(why_);
+  if (now == Lease::State::kLost) return why_;
   return std::nullopt;
 }
 

@@ -33,13 +33,20 @@ class LeaseHolder {
 
 const char* Describe(LeaseEnd end);
 
+// What the user demands of a lease, beside what its session proves: see AcquireOptions.
+struct LeaseTerms {
+  session::SessionValidity::Lifetime lifetime = std::nullopt;  // lock-delay mode
+  absl::Duration alive_within = absl::InfiniteDuration();
+  absl::Duration hold_at_most = absl::InfiniteDuration();  // then it ends
+};
+
 // The state that a Lease shows, shared with the contender that won it. Thread-safe.
 class LeaseState {
  public:
   // `validity`: the one in which it was granted. `holder`: destroyed once its node is gone.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionValidity> validity,
              const queue::Grant& grant, std::weak_ptr<LeaseHolder> holder,
-             session::SessionValidity::Lifetime lifetime = std::nullopt);
+             const LeaseTerms& terms = {});
   LeaseState(const LeaseState&) = delete;
   LeaseState& operator=(const LeaseState&) = delete;
 
@@ -50,6 +57,9 @@ class LeaseState {
   absl::Duration remaining();
   std::stop_token ended();
   std::optional<LeaseEnd> end_reason();
+  bool StillAlive();
+  // When its own terms end it, whatever its session proves, unless they are moved before.
+  base::BootTime ends_by();
   const Sequencer& sequencer() const { return sequencer_; }
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
@@ -64,8 +74,8 @@ class LeaseState {
   void Abandon();
 
   // Called by the contender, on the reactor.
-  void OnLost(queue::LossReason why);
-  void OnValidityEnded(queue::LossReason why);  // OnLost follows
+  void OnLost(LeaseEnd why);
+  void OnValidityEnded(LeaseEnd why);  // OnLost follows
   Lease::State OnClosed();  // the client is being closed: it is lost; returns the state before
 
   ClientCore& core() { return *core_; }
@@ -74,12 +84,15 @@ class LeaseState {
   enum class Phase { kGranted, kLost, kReleased };
 
   // Unless it has ended already; returns the state before. `why` is for a loss.
-  Lease::State End(Phase phase, queue::LossReason why = queue::LossReason::kLapsed);
+  Lease::State End(Phase phase, LeaseEnd why = LeaseEnd::kDeadlinePassed);
   absl::Status WhyLost(const char* operation);
   absl::Status Await(const LeaseHolder::Waiter& waiter, base::BootTime deadline,
                      const std::stop_token& cancel, const std::string& late);
   void Leave(const LeaseHolder::Waiter& waiter);
   Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<LeaseEnd> EndedByTerms(base::BootTime now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Blame(LeaseEnd why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RequestStop();
 
   const std::shared_ptr<ClientCore> core_;
@@ -87,14 +100,16 @@ class LeaseState {
   const queue::Grant grant_;
   const Sequencer sequencer_;  // the grant, as the user sees it
   const std::weak_ptr<LeaseHolder> holder_;
-  const session::SessionValidity::Lifetime lifetime_;
+  const LeaseTerms terms_;
+  const base::BootTime hold_until_;
   std::stop_source ended_;
 
   base::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
   bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
   bool watched_ ABSL_GUARDED_BY(mutex_) = false;  // ended() was called: there may be callbacks
-  queue::LossReason why_ ABSL_GUARDED_BY(mutex_) = queue::LossReason::kLapsed;
+  LeaseEnd why_ ABSL_GUARDED_BY(mutex_) = LeaseEnd::kDeadlinePassed;
+  base::BootTime alive_until_ ABSL_GUARDED_BY(mutex_);
 };
 
 struct LeaseMaker {

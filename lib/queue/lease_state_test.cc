@@ -101,7 +101,7 @@ TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
   clock_->Advance(kTimeout);
   ExpectLost(*lease_, "its session could not be proven to be alive in time");
   EXPECT_FALSE(lease_->ended().stop_requested()) << "the reactor asks, when it wakes up";
-  lease_->OnLost(queue::LossReason::kLapsed);
+  lease_->OnLost(LeaseEnd::kDeadlinePassed);
   EXPECT_TRUE(lease_->ended().stop_requested());
 }
 
@@ -113,7 +113,7 @@ TEST_F(LeaseStateTest, SaysThatItEndsWithItsClientThoughItsTimeIsOverAlready) {
 }
 
 TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
-  lease_->OnLost(queue::LossReason::kNodeDeleted);
+  lease_->OnLost(LeaseEnd::kNodeDeleted);
   EXPECT_TRUE(lease_->ended().stop_requested());
   Prove();
   ExpectLost(*lease_, "another client deleted its node");
@@ -124,13 +124,13 @@ TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
 
 TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
   validity_->Expire();
-  lease_->OnLost(queue::LossReason::kSessionExpired);
+  lease_->OnLost(LeaseEnd::kSessionExpired);
   ExpectLost(*lease_, "its session expired");
 }
 
 TEST_F(LeaseStateTest, SaysWhyItEnded) {
   EXPECT_EQ(lease_->end_reason(), std::nullopt);
-  lease_->OnLost(queue::LossReason::kNodeDeleted);
+  lease_->OnLost(LeaseEnd::kNodeDeleted);
   EXPECT_EQ(lease_->end_reason(), LeaseEnd::kNodeDeleted);
   lease_->OnClosed();
   EXPECT_EQ(lease_->end_reason(), LeaseEnd::kNodeDeleted);
@@ -174,7 +174,7 @@ TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
   EXPECT_EQ(holder_->left, 1);
   EXPECT_EQ(holder_->left_done, nullptr);
   EXPECT_EQ(lease_->state(), State::kReleased);
-  lease_->OnLost(queue::LossReason::kSessionExpired);
+  lease_->OnLost(LeaseEnd::kSessionExpired);
   EXPECT_EQ(lease_->state(), State::kReleased);
 }
 

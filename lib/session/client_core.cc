@@ -16,14 +16,12 @@ zk::HandleOptions HandleOptionsOf(const ClientOptions& options) {
   zk::HandleOptions handle;
   handle.session_timeout = options.session_timeout;
   handle.digest_credentials = options.digest_credentials;
-  for (const Acl& acl : options.acl) {
-    handle.acl.push_back(zk::AclEntry{acl.permissions, acl.scheme, acl.id});
-  }
+  handle.acl = EntriesOf(options.acl);
   return handle;
 }
 
 session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::string root) {
-  return {MarginsOf(lease), lease.ends_at == LeaseOptions::EndsAt::kDeadline, std::move(root)};
+  return {MarginsOf(lease), std::move(root)};
 }
 
 std::optional<ClientState> StateAfter(session::Change change) {

@@ -40,29 +40,6 @@ absl::Status CheckCredentials(const ClientOptions& options) {
       return absl::InvalidArgumentError("digest credentials: must be \"user:password\"");
     }
   }
-  for (const Acl& acl : options.acl) {
-    if (acl.scheme == "auth" && options.digest_credentials.empty()) {
-      return absl::InvalidArgumentError("acl: scheme \"auth\" needs digest credentials");
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckAcl(const std::vector<Acl>& acls) {
-  if (acls.empty()) return absl::InvalidArgumentError("acl: must not be empty");
-  int32_t granted = 0;
-  for (const Acl& acl : acls) {
-    granted |= acl.permissions;
-    if (acl.permissions < 1 || acl.permissions > 31 || acl.scheme.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("acl entry \"", acl.scheme, ":", acl.id, "\" with permissions ",
-                       acl.permissions, ": needs a scheme and permissions from 1 to 31"));
-    }
-  }
-  if ((granted & kToQueue) != kToQueue) {
-    return absl::InvalidArgumentError(
-        "acl: must grant read, create and delete (13), or nobody could queue below such a node");
-  }
   return absl::OkStatus();
 }
 
@@ -95,9 +72,37 @@ absl::Status CheckLease(const LeaseOptions& lease) {
 
 }  // namespace
 
+absl::Status CheckAcl(const std::vector<Acl>& acls, const ClientOptions& options) {
+  if (acls.empty()) return absl::InvalidArgumentError("acl: must not be empty");
+  int32_t granted = 0;
+  for (const Acl& acl : acls) {
+    granted |= acl.permissions;
+    if (acl.scheme == "auth" && options.digest_credentials.empty()) {
+      return absl::InvalidArgumentError("acl: scheme \"auth\" needs digest credentials");
+    }
+    if (acl.permissions < 1 || acl.permissions > 31 || acl.scheme.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("acl entry \"", acl.scheme, ":", acl.id, "\" with permissions ",
+                       acl.permissions, ": needs a scheme and permissions from 1 to 31"));
+    }
+  }
+  if ((granted & kToQueue) != kToQueue) {
+    return absl::InvalidArgumentError(
+        "acl: must grant read, create and delete (13), or no client could queue below such a node");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls) {
+  std::vector<zk::AclEntry> entries;
+  entries.reserve(acls.size());
+  for (const Acl& acl : acls) entries.push_back({acl.permissions, acl.scheme, acl.id});
+  return entries;
+}
+
 absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) {
   for (const absl::Status& status :
-       {CheckTimeout(options.session_timeout), CheckCredentials(options), CheckAcl(options.acl),
+       {CheckTimeout(options.session_timeout), CheckCredentials(options), CheckAcl(options.acl, options),
         CheckOwnerId(options.owner_id), CheckLease(options.lease)}) {
     if (!status.ok()) return status;
   }

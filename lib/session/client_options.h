@@ -3,17 +3,24 @@
 #ifndef ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
 #define ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 
 #include "lib/base/seam.h"
 #include "lib/session/machine/expiry_bound.h"
 #include "lib/zk/server_list.h"
+#include "lib/zk/types.h"
 #include "zkrecipes/client.h"
 
 namespace zkrecipes::internal {
 
 // The servers that valid options name; InvalidArgument names the option and the rule it breaks.
 ZKRECIPES_SEAM absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options);
+
+// InvalidArgument names the entry and the rule it breaks.
+absl::Status CheckAcl(const std::vector<Acl>& acls, const ClientOptions& options);
+std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls);
 
 session::ExpiryMargins MarginsOf(const LeaseOptions& lease);
 

@@ -49,12 +49,13 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   new_session ? NameBeat() : CheckValidity();
   bound_.Connected(began, now, timeout, new_session);
   connected_ = true;
-  if (new_session || validity_ == nullptr) NewValidity();
-  validity_->SetConnected(true);
+  if (new_session || validity_ == nullptr) NewValidities();
+  for (SessionValidity* each : both()) each->SetConnected(true);
   if (new_session) {
     Prove();
   } else if (bound_.deadline().has_value()) {
-    validity_->Shorten(*bound_.deadline());  // this server may have granted a shorter timeout
+    // This server may have granted a shorter timeout.
+    for (SessionValidity* each : both()) each->Shorten(*bound_.deadline());
   }
   CheckValidity();
   Busy() ? Beat() : ScheduleBeat();
@@ -63,14 +64,15 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
 void Heartbeat::OnDisconnected() {
   connected_ = false;
   bound_.Disconnected();
-  validity_->SetConnected(false);
+  for (SessionValidity* each : both()) each->SetConnected(false);
 }
 
 void Heartbeat::OnExpired() {
   connected_ = false;
   bound_.Disconnected();
-  if (validity_ != nullptr) validity_->Expire();
-  validity_ = nullptr;
+  if (validity_ == nullptr) return;
+  for (SessionValidity* each : both()) each->Expire();
+  validity_ = enduring_ = nullptr;
 }
 
 void Heartbeat::Stop() { stopped_ = true; }
@@ -86,7 +88,7 @@ void Heartbeat::SetWanted(bool wanted) {
   // one.
   if (wanted && validity_->DeadlineAt(now) < now + timeout() / kOverdueFraction) {
     bound_.Restart();
-    NewValidity();
+    NewValidities();
   }
   if (!wanted) validity_->GiveUpAt(base::BootTime::InfiniteFuture());
   CheckValidity();
@@ -113,7 +115,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   CheckValidity();  // first: an answer that comes too late must not revive what has lapsed
   bound_.Answered(ticket.request, now, committed);
   if (!committed) return;
-  validity_->Confirm(ticket.request.sent);
+  for (SessionValidity* each : both()) each->Confirm(ticket.request.sent);
   if (bound_.deadline().has_value()) {
     Prove();
   } else if (wanted_) {
@@ -127,7 +129,11 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
 void Heartbeat::Prove() {
   const base::BootTime now = reactor_->Now();
   const bool was_unproven = validity_->At(now) == SessionValidity::State::kUnproven;
-  if (!validity_->Prove(*bound_.deadline(), now + timeout() / kOverdueFraction, now)) return;
+  bool in_time = true;
+  for (SessionValidity* each : both()) {
+    in_time &= each->Prove(*bound_.deadline(), now + timeout() / kOverdueFraction, now);
+  }
+  if (!in_time) return;
   if (!was_unproven) return;
   CheckValidity();  // the end has moved from GiveUpAt to the deadline: move its timer as well
   owner_->OnProven();
@@ -142,9 +148,15 @@ void Heartbeat::NameBeat() {
 zk::Request Heartbeat::CommittedBarrier() const { return zk::Delete{beat_path_}; }
 
 void Heartbeat::NewValidity() {
-  validity_ = std::make_shared<SessionValidity>(options_.lapses);
+  validity_ = std::make_shared<SessionValidity>(/*lapses=*/true);
   validity_->SetConnected(connected_);
   if (wanted_) validity_->GiveUpAt(reactor_->Now() + timeout());
+}
+
+void Heartbeat::NewValidities() {
+  NewValidity();
+  enduring_ = std::make_shared<SessionValidity>(/*lapses=*/false);
+  enduring_->SetConnected(connected_);
 }
 
 // Announces the end of the validity when its time has come, once. What was granted in it stays

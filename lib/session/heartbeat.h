@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
 #define ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -30,7 +31,6 @@ class Heartbeat {
 
   struct Options {
     ExpiryMargins margins;
-    bool lapses = true;          // see SessionValidity
     std::string namespace_root;  // "" or "/a/b": where the beats' missing node would be
   };
 
@@ -63,12 +63,16 @@ class Heartbeat {
   // REQUIRES: in the order of sending.
   void Answered(const Ticket& ticket, zk::Code code);
 
-  // Null without a session.
-  const std::shared_ptr<SessionValidity>& validity() const { return validity_; }
+  // Null without a session. The one that lapses, unless a lease asked for the other.
+  const std::shared_ptr<SessionValidity>& validity(bool lapses = true) const {
+    return lapses ? validity_ : enduring_;
+  }
 
  private:
   void NameBeat();
+  std::array<SessionValidity*, 2> both() const { return {validity_.get(), enduring_.get()}; }
   void NewValidity();
+  void NewValidities();
   void CheckValidity();
   void ArmValidityTimer();
   void Prove();
@@ -83,6 +87,7 @@ class Heartbeat {
   const Options options_;
   ExpiryBound bound_;
   std::shared_ptr<SessionValidity> validity_;
+  std::shared_ptr<SessionValidity> enduring_;  // does not lapse: for leases that end at the expiry
   std::string beat_path_;  // of a child of the missing node
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 

@@ -86,7 +86,7 @@ class HeartbeatTest : public ::testing::Test, private Heartbeat::Owner {
   std::vector<Sent> sent_;
   int proven_ = 0;
   int lapsed_ = 0;
-  Heartbeat heartbeat_{&reactor_, this, {.namespace_root = "/team"}};
+  Heartbeat heartbeat_{&reactor_, this, {.margins = {}, .namespace_root = "/team"}};
 };
 
 TEST_F(HeartbeatTest, BeatsBelowAMissingNodeOfItsNamespace) {

@@ -75,8 +75,10 @@ class Session : private Heartbeat::Owner {
 
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
-  // Null without a session.
-  std::shared_ptr<SessionValidity> validity() const { return heartbeat_.validity(); }
+  // Null without a session. See Heartbeat.
+  std::shared_ptr<SessionValidity> validity(bool lapses = true) const {
+    return heartbeat_.validity(lapses);
+  }
   const ExpiryMargins& margins() const { return options_.heartbeat.margins; }
   absl::Duration timeout() const { return timeout_; }       // negotiated; before that: as requested
   const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet

@@ -37,7 +37,7 @@ class SessionValidity {
   enum class State { kUnproven, kBelieved, kSuspect, kLost };
   using Lifetime = std::optional<absl::Duration>;  // nullopt: not in lock-delay mode
 
-  // `lapses` false: only Expire ends it; it is suspect from its deadline on.
+  // `lapses` false: only Expire ends it; it is suspect from its deadline on. (EndsAt::kExpiry)
   explicit SessionValidity(bool lapses) : lapses_(lapses) {}
 
   // The ensemble cannot have expired the session before `deadline`; more should be proven before

@@ -68,8 +68,8 @@ struct CHandle::Issue {
   const void* context;
 
   int operator()(const Create& r) const {
-    return zoo_acreate2(zh(), r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()),
-                        handle->acl_.get(), ToCMode(r.mode), Completions::Created, context);
+    if (!r.acl.empty()) return Make(r, CAcl(r.acl));
+    return Make(r, handle->acl_);
   }
   int operator()(const Delete& r) const {
     return zoo_adelete(zh(), r.path.c_str(), /*version=*/-1, Completions::Nothing, context);
@@ -102,6 +102,10 @@ struct CHandle::Issue {
     return zoo_aget_acl(zh(), r.path.c_str(), Completions::Acl, context);
   }
 
+  int Make(const Create& r, const CAcl& acl) const {
+    return zoo_acreate2(zh(), r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()),
+                        acl.get(), ToCMode(r.mode), Completions::Created, context);
+  }
   zhandle_t* zh() const { return handle->zh_; }
 };
 

@@ -52,7 +52,7 @@ struct HandleOptions {
   NumericServers servers;
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   std::vector<std::string> digest_credentials;         // each "user:password"
-  std::vector<AclEntry> acl;                           // of every node this handle creates
+  std::vector<AclEntry> acl;                           // of the nodes that it creates, unless Create says
   ConnectPace pace;   // of the handle before, which may have failed for a while
   uint64_t seed = 0;  // chooses the first server (in memory; the C client's list is shuffled)
 };

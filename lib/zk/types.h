@@ -57,6 +57,7 @@ struct Create {
   std::string path;
   std::string data;
   CreateMode mode = CreateMode::kPersistent;
+  std::vector<AclEntry> acl{};  // empty: HandleOptions::acl
   friend bool operator==(const Create&, const Create&) = default;
 };
 // Unconditional. Of an absent child it is a *committed barrier*: the quorum commits the failure

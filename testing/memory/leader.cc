@@ -30,7 +30,7 @@ struct ModelEnsemble::Preparation {
     // A sequential node's own name may be nothing but the number.
     if (!IsFormatted(sequential ? create.path + "0" : create.path)) return zk::Code::kBadArguments;
     const std::string parent_path = zk::ParentPath(create.path);
-    txn.node.acl = connection.acl;
+    txn.node.acl = create.acl.empty() ? connection.acl : create.acl;
     if (!FixAcl(txn.node.acl, connection.digest_ids)) return zk::Code::kInvalidAcl;
     const Node* parent = model.prepared_.Find(parent_path);
     if (parent == nullptr) return zk::Code::kNoNode;

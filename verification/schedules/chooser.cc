@@ -77,7 +77,7 @@ class Chooser {
 
   // Leases with a lock delay assume nothing of it.
   uint32_t AnyPingGap() {
-    if (world_.delays()) return 250 + Below(8000);
+    if (world_.starves()) return 250 + Below(8000);
     return Chance(500) ? 1100 : 250 + Below(851);
   }
 

@@ -131,10 +131,12 @@ void LockWorld::Follow() {
 // A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.
 void LockWorld::CheckOneBelieves() {
   std::string who;
+  bool exclusive = false;
   for (const auto& bid : slots_) {
     if (bid == nullptr || !bid->lease.has_value()) continue;
     if (bid->lease->remaining() == absl::ZeroDuration()) continue;
-    if (!who.empty()) {
+    exclusive |= bid->exclusive();
+    if (!who.empty() && exclusive) {
       Break("two believed at once", absl::StrCat(who, " and ", bid->lease->node()));
     }
     who = bid->lease->node();
@@ -150,7 +152,8 @@ void LockWorld::CheckLease(Bid& bid, size_t slot) {
   const std::string who = absl::StrCat("slot ", slot, " with ", bid.lease->node());
   if (bid.losses > 0) Break("held after its loss", who);
   const absl::Duration left = bid.lease->remaining();
-  if (!delays() && left > absl::ZeroDuration() && history_.IsGone(bid.node)) {
+  const bool rests_on_delay = delays() && bid.exclusive();
+  if (!rests_on_delay && left > absl::ZeroDuration() && history_.IsGone(bid.node)) {
     Break("believed too long", absl::StrCat(who, ", for another ", absl::FormatDuration(left)));
   }
   const zk::SessionId owner = history_.OwnerOf(bid.node);

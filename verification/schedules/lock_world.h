@@ -44,6 +44,7 @@ struct Bid {
   std::shared_ptr<Bid> from;
 
   bool waiting() const { return answers == 0; }
+  bool exclusive() const { return candidacy.mode != queue::Mode::kShared; }
   // REQUIRES: it has a lease.
   bool believes() const {
     const Lease::State state = lease->state();
@@ -104,6 +105,8 @@ class LockWorld {
     return processes_[process].host->ConnectedTo();
   }
   bool delays() const { return options_.lock_delay > absl::ZeroDuration(); }
+  // No lease assumes anything of the leader's pings. (A reader's does, whatever the delay.)
+  bool starves() const { return delays() && options_.modes.empty(); }
   bool elects() const { return election_ != nullptr; }
   int grants() const { return grants_; }
   // What each slot holds or waits for, for a story.

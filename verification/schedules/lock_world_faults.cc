@@ -18,7 +18,7 @@ using testing::memory::Host;
 constexpr absl::Duration kLongestPingGap = absl::Milliseconds(1100);
 
 void LockWorld::SetPingGap(absl::Duration gap) {
-  model().SetPingGap(delays() ? gap : std::min(gap, kLongestPingGap), now());
+  model().SetPingGap(starves() ? gap : std::min(gap, kLongestPingGap), now());
 }
 
 template <typename F>
@@ -33,7 +33,7 @@ void LockWorld::WhilePaused(uint32_t process, F what_others_do) {
 // (Leases with a lock delay do not rely on it.)
 void LockWorld::Expire(uint32_t process) {
   const internal::ClientCore& core = *processes_[process].core;
-  if (!delays()) WhilePaused(process, [&] { RunUntil(now() + core.session_timeout()); });
+  if (!starves()) WhilePaused(process, [&] { RunUntil(now() + core.session_timeout()); });
   (void)model().Expire(core.session_id(), now());
 }
 

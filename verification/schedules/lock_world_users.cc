@@ -77,7 +77,8 @@ std::optional<queue::Candidacy> LockWorld::GoingOn(size_t slot) const {
   if (mode == Mode::kExclusive || mode == Mode::kLeader) return std::nullopt;
   auto going_on =
       internal::GoingOnFrom(*from.core, kLockPath, *from.lease, mode,
-                            {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared});
+                            {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared,
+                             .lock_delay = options_.lock_delay});
   return going_on.ok() ? std::optional(*going_on) : std::nullopt;  // its lease has ended
 }
 
@@ -161,7 +162,7 @@ void LockWorld::OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease leas
   if (bid->from == nullptr) return;
   slots_[slot] = bid;
   bid->from->next = nullptr;
-  bid->from->lease.reset();
+  bid->from->Release();
 }
 
 void LockWorld::CheckGrant(const Bid& bid, const Lease& lease, const std::string& who) {
@@ -177,10 +178,12 @@ void LockWorld::CheckGrant(const Bid& bid, const Lease& lease, const std::string
   }
 }
 
-// The delay is measured by the clock of the next holder, which may run a tenth fast.
+// The delay is measured by the clock of the next holder, which may run a tenth fast. Nothing waits
+// after a reader.
 void LockWorld::CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& who) {
   if (last_ != nullptr && last_->node > bid->node) return;  // it hears late of its grant
-  const std::shared_ptr<Bid> before = std::exchange(last_, bid);
+  const std::shared_ptr<Bid> before = last_;
+  if (bid->exclusive()) last_ = bid;
   if (before == nullptr || before->gave_back) return;
   const auto ended = history_.EndOf(before->node);
   if (!ended.has_value()) return;

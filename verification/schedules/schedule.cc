@@ -23,7 +23,7 @@ LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   options.processes = 2 + below(2);
   options.slots = options.processes + below(2);
   const int kind = below(8);
-  const bool readers = kind < 2;  // and writers
+  const bool readers = kind < 2 || kind == 5;  // and writers
   for (int i = 0; readers && i < options.slots; ++i) {
     const int mode = below(10);
     options.modes.push_back(mode < 6   ? queue::Mode::kShared
@@ -31,7 +31,8 @@ LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
                                        : queue::Mode::kExclusive);
   }
   options.election = kind == 2 || kind == 3;
-  if (kind == 4) options.lock_delay = absl::Seconds(2 + 2 * below(2));
+  const bool delayed = kind == 4 || kind == 5 || (kind == 3 && below(2) == 0);
+  if (delayed) options.lock_delay = absl::Seconds(2 + 2 * below(2));
   // Where the sequence numbers end.
   if (below(50) == 0 && !options.election)
     options.next_sequence = std::numeric_limits<int32_t>::max() - below(3);

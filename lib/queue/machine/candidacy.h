@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 
@@ -31,18 +32,22 @@ struct Followed {
 
 struct Candidacy {
   Mode mode = Mode::kExclusive;
-  // Nonzero enables lock-delay mode: the contender keeps the record of the last holder, and waits
-  // this long if that holder vanished without clearing it.
+  // Nonzero enables lock-delay mode: an exclusive contender keeps the record of the last holder; and
+  // every one waits this long if that holder vanished without clearing it.
   absl::Duration lock_delay = absl::ZeroDuration();
   Followed follows = {};  // a reader's node of this session, or a writer's whose place is taken
   std::string data = {};  // of the node; Acquisition replaces "" by the process's own: see owner.h
   bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
+  bool named_as_lock = false;  // a leader's node is named as a lock's
 
-  // Filled in by Acquisition, from the path that the user gave and from the client's options.
+  // Filled in by Acquisition, from the path that the user gave and from the options.
   std::string parent = {};  // the recipe's path, as the server knows it
   Dialect dialect = Dialect::kCurator;
   bool wait_for_proof = false;  // granted only while the lease deadline lies in the future
 
+  std::vector<zk::AclEntry> acl = {};  // of the nodes that it creates; empty: the client's
+
+  Mode named() const { return named_as_lock ? Mode::kExclusive : mode; }
   bool delays() const { return lock_delay > absl::ZeroDuration(); }
   // A downgrade: its node has the number of the writer's that it follows.
   bool takes_place() const { return !follows.node.empty() && mode == Mode::kShared; }
@@ -50,8 +55,8 @@ struct Candidacy {
   friend bool operator==(const Candidacy&, const Candidacy&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Candidacy& c) {
-    return H::combine(std::move(h), c.mode, c.lock_delay, c.follows, c.data, c.try_only, c.parent,
-                      c.dialect, c.wait_for_proof);
+    return H::combine(std::move(h), c.mode, c.lock_delay, c.follows, c.data, c.try_only,
+                      c.named_as_lock, c.parent, c.dialect, c.wait_for_proof, c.acl);
   }
 };
 

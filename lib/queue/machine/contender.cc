@@ -44,7 +44,7 @@ void Contender::Transition::operator()(const event::Disconnected&) {
 }
 
 void Contender::Transition::operator()(const event::Expired&) {
-  if (c_.state_ == State::kHeld) LoseLease(LossReason::kSessionExpired);
+  if (c_.state_ == State::kHeld) LoseLease(LeaseEnd::kSessionExpired);
   c_.own_watch_op_ = 0;
   c_.own_watch_ = OwnWatch::kNotYet;  // the session's watches went with it
   if (Follows() && !Leaving()) c_.end_.outcome = Outcome::kFollowedLost;
@@ -112,7 +112,7 @@ void Contender::Transition::operator()(const event::Leave&) {
 
 void Contender::Transition::operator()(const event::Lapsed&) {
   if (c_.state_ != State::kHeld) return;
-  LoseLease(LossReason::kLapsed);
+  LoseLease(LeaseEnd::kDeadlinePassed);
   BeginLeaving();
 }
 

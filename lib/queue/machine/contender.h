@@ -41,7 +41,8 @@
 //               ^  `-- another's name: kDelaying --DelayOver--> (list, and read again)
 //               +------- another contender wrote it ----------------'
 //
-// A holder that releases clears the record first; one that vanishes leaves its name there.
+// A holder that releases clears the record first; one that vanishes leaves its name there. A reader
+// goes from a clean record straight on, and after the delay writes an empty one (kMarking).
 //
 // A contender that follows another lease (an upgrade, a downgrade) gets no second session: it ends
 // when that lease's session ends, or when a listing does not show that lease's node.
@@ -58,6 +59,7 @@
 
 #include "lib/queue/machine/candidacy.h"
 #include "lib/zk/types.h"
+#include "zkrecipes/lease_end.h"
 
 namespace zkrecipes::queue {
 
@@ -79,8 +81,6 @@ enum class Outcome {
   kFollowedLost,  // the lease that it follows is lost or released
   kWriterQueued,  // an upgrade: another writer is in front
 };
-
-enum class LossReason { kSessionExpired, kNodeDeleted, kLapsed, kClientClosed };
 
 // ---- Events ------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ struct StartDelayTimer {
 };
 // Once, after the grant, unless it was asked to leave before.
 struct LeaseLost {
-  LossReason why = LossReason::kSessionExpired;
+  LeaseEnd why = LeaseEnd::kSessionExpired;
 };
 // The server refuses what leaving needs: deleting the node or, while it is unknown whether there is
 // one, finding that out. It is retried; a node that cannot be deleted stays until its session ends.

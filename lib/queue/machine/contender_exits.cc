@@ -25,14 +25,14 @@ void Contender::Transition::OnOwnWatchFired(zk::WatchEvent what) {
 void Contender::Transition::OwnNodeGone() {
   if (Leaving()) return;  // the reply to the delete decides
   if (c_.state_ == State::kHeld) {
-    LoseLease(LossReason::kNodeDeleted);
+    LoseLease(LeaseEnd::kNodeDeleted);
   } else {
     c_.end_.outcome = Outcome::kNodeDeleted;
   }
   Finish();
 }
 
-void Contender::Transition::LoseLease(LossReason why) {
+void Contender::Transition::LoseLease(LeaseEnd why) {
   Do(action::LeaseLost{why});
   c_.marked_ = false;  // not given back: the record stays, and the next holder waits the lock delay
   c_.end_.outcome = Outcome::kLost;

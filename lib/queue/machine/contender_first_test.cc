@@ -157,7 +157,7 @@ TEST(ContenderLockDelay, WaitsAfterOneThatVanished) {
   TakeOver(script.ExpectState(State::kDelaying).DelayOver());
 }
 
-TEST(ContenderLockDelay, LooksAgainWhenSomebodyElseWroteTheRecord) {
+TEST(ContenderLockDelay, LooksAgainWhenAnotherWroteTheRecord) {
   for (const Code code : {Code::kBadVersion, Code::kNoNode}) {
     Marking().Fails(code).Expect("list").Listed({Mine(3)}).Expect("get record");
   }
@@ -214,6 +214,54 @@ TEST(ContenderLockDelay, WhoseNodeIsDeletedWhileItWritesIsNotGranted) {
   script.OwnWatchDue().Expect("watch a3").Record("", 4).Expect("record a3 over 4");
   script.Ok().Deleted(Mine(3)).Expect("list").Recorded(5).ExpectNothing();
   script.Listed({}).Expect("finished: node deleted");
+}
+
+// ---- lock-delay mode: readers --------------------------------------------------------------------
+
+const std::string kFirstReader = MineOf(Mode::kShared, 3);
+
+Script FirstReader() {
+  Candidacy reader = Of(Mode::kShared);
+  reader.lock_delay = absl::Seconds(1);
+  Script script(reader);
+  script.Joins(3, {kRecordName, kFirstReader}).Expect("create a, list, own timer, get record");
+  return script;
+}
+
+TEST(ContenderLockDelay, LetsAReaderInByACleanRecordAndLeavesNoNameOfIt) {
+  Script script = FirstReader();
+  script.Record("", 4).Expect("granted a3 token 1003 in 7");
+  script.Leave().Expect("delete a3").Ok().Expect("finished: left");
+  FirstReader().Fails(Code::kNoNode).Expect("granted a3 token 1003 in 7");
+}
+
+TEST(ContenderLockDelay, LetsAReaderWaitAfterAWriterThatVanishedAndThenClearTheRecord) {
+  Script script = FirstReader();
+  script.Record(Other(1), 4).Expect("delay timer").DelayOver().Expect("list");
+  script.Listed({kFirstReader}).Expect("get record").Record(Other(1), 4).Expect("clear record 4");
+  script.Recorded(5).Expect("granted a3 token 1003 in 7");
+  script.Leave().Expect("delete a3").Ok().Expect("finished: left");
+}
+
+TEST(ContenderLockDelay, LetsAReaderLookAgainWhenAnotherClearedTheRecordFirst) {
+  Script script = FirstReader();
+  script.Record(Other(1), 4).Expect("delay timer").DelayOver().Expect("list");
+  script.Listed({kFirstReader}).Expect("get record").Record(Other(1), 4).Expect("clear record 4");
+  script.Fails(Code::kBadVersion).Expect("list").Listed({kFirstReader}).Expect("get record");
+  script.Record("", 5).Expect("granted a3 token 1003 in 7");
+}
+
+TEST(ContenderLockDelay, LetsADowngradeInByTheNameOfItsOwnWriter) {
+  Candidacy downgrade = Downgrade();
+  downgrade.lock_delay = absl::Seconds(1);
+  const std::string writer = FollowedNode(Mode::kSharedWriter);
+  for (const bool own : {true, false}) {
+    Script script(downgrade);
+    script.Joins(2, {writer, MineOf(Mode::kShared, 2)});
+    script.Expect("take place a2, list, own timer, get record");
+    script.Record(own ? writer : Other(1), 4);
+    script.Expect(own ? "granted a2 token 900 in 7" : "delay timer");
+  }
 }
 
 // ---- lock-delay mode: the end --------------------------------------------------------------------

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lock-delay mode: the record of the last holder, which outlives the holder's session. It names the
-// node that was granted the lock last; empty means that the lock was released.
+// Lock-delay mode: the record of the last exclusive holder, which outlives the holder's session. It
+// names the node that was granted the lock last; empty means that the lock was released. A reader
+// leaves no name, since nothing waits after it; but after a holder that vanished it waits as every
+// contender does, and then clears the record for those behind it.
 
 #include <utility>
 
@@ -26,13 +28,17 @@ void Contender::Transition::ReadRecord() {
 void Contender::Transition::OnRecord(const zk::Reply& reply) {
   const std::string own = zk::NodeName(c_.node_);
   if (reply.code == Code::kNoNode) {
-    return Mark(zk::Create{RecordPath(), own, zk::CreateMode::kPersistent});
+    if (!LeavesName()) return GrantOnceProven();
+    return Mark(zk::Create{RecordPath(), own, zk::CreateMode::kPersistent, c_.candidacy_.acl});
   }
   if (reply.code != Code::kOk) return Refuse(reply.code, "get", RecordPath());
   c_.record_version_ = reply.stat.version;
-  const bool clean = reply.data.empty() || reply.data == own;  // own: that write's answer was lost
+  // own: that write's answer was lost. A downgrade finds the name of the lease that it follows.
+  const bool clean = reply.data.empty() || reply.data == own ||
+                     (Follows() && reply.data == c_.candidacy_.follows.node);
+  if (clean && !LeavesName()) return GrantOnceProven();
   if (clean || c_.delay_over_) {
-    return Mark(zk::SetData{RecordPath(), own, c_.record_version_});
+    return Mark(zk::SetData{RecordPath(), LeavesName() ? own : "", c_.record_version_});
   }
   c_.state_ = State::kDelaying;
   if (c_.delay_op_ != 0) return;  // the delay has begun; its end comes back here
@@ -49,7 +55,7 @@ void Contender::Transition::OnMarked(const zk::Reply& reply) {
   switch (reply.code) {
     case Code::kOk:
       c_.record_version_ = reply.stat.version;
-      c_.marked_ = true;
+      c_.marked_ = LeavesName();
       return GrantOnceProven();
     case Code::kNodeExists:
     case Code::kNoNode:

@@ -27,9 +27,9 @@ void Contender::Transition::Probe() {
 
 void Contender::Transition::Join() {
   c_.state_ = State::kJoining;
-  const std::string prefix = NodePrefix(c_.candidacy_.dialect, c_.candidacy_.mode, c_.guid_);
+  const std::string prefix = NodePrefix(c_.candidacy_.dialect, c_.candidacy_.named(), c_.guid_);
   zk::Create create{zk::JoinPath(c_.candidacy_.parent, prefix), c_.candidacy_.data,
-                    zk::CreateMode::kEphemeralSequential};
+                    zk::CreateMode::kEphemeralSequential, c_.candidacy_.acl};
   if (c_.candidacy_.takes_place()) {
     create.path += SequenceSuffix(c_.candidacy_.follows.node);
     create.mode = zk::CreateMode::kEphemeral;
@@ -41,7 +41,7 @@ void Contender::Transition::Join() {
 void Contender::Transition::MakeParent(std::string path) {
   c_.state_ = State::kMakingParents;
   c_.missing_ = std::move(path);
-  c_.main_op_ = Send(zk::Create{c_.missing_, "", zk::CreateMode::kContainer});
+  c_.main_op_ = Send(zk::Create{c_.missing_, "", zk::CreateMode::kContainer, c_.candidacy_.acl});
 }
 
 // `to_delete`: a child that must go. If it is empty, one that never exists serves as the barrier.

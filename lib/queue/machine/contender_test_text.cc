@@ -60,8 +60,9 @@ struct RequestText {
   std::string operator()(const zk::GetAcl& r) const { return absl::StrCat("get ACL ", r.path); }
 };
 
-const char* TextOf(LossReason why) {
-  constexpr const char* kTexts[] = {"session", "node", "lapsed", "closed"};
+const char* TextOf(LeaseEnd why) {
+  constexpr const char* kTexts[] = {"released", "lapsed",    "session", "node",
+                                    "closed",   "not alive", "too long"};
   return kTexts[static_cast<int>(why)];
 }
 

@@ -84,7 +84,7 @@ class Contender::Transition {
   // contender_exits.cc: the ways out.
   void OnOwnWatchFired(zk::WatchEvent what);
   void OwnNodeGone();
-  void LoseLease(LossReason why);
+  void LoseLease(LeaseEnd why);
   void Refuse(zk::Code code, const std::string& what, const std::string& path);
   void RefuseToResolve(zk::Code code, const std::string& what);
   void End(Outcome outcome);
@@ -92,6 +92,7 @@ class Contender::Transition {
   void Finish();
 
   bool Follows() const { return !c_.candidacy_.follows.node.empty(); }
+  bool LeavesName() const { return c_.candidacy_.mode != Mode::kShared; }
   bool Leaving() const { return c_.end_.outcome != Outcome::kNone; }
   bool OwnNodeWatched() const {
     return c_.own_watch_ == OwnWatch::kArmed || c_.own_watch_ == OwnWatch::kSetAgain;

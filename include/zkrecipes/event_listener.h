@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_EVENT_LISTENER_H_
+#define ZKRECIPES_EVENT_LISTENER_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+
+#include "zkrecipes/lease_end.h"
+#include "zkrecipes/sequencer.h"
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+// Hears what becomes of acquires and of their leases: for logs and metrics. Set it for all acquires of
+// a client (ClientOptions::listener) or for some (AcquireOptions::listener); with both, both hear.
+// Without one nothing is computed.
+//
+// Calls run on the client's executor, without a lock of the library held. Those about one acquire come
+// in order and never overlap; those about different ones may overlap. They come after the fact, by the
+// time it takes a thread to wake up, so what must come in time is asked of the lease itself. `path` is
+// the recipe's, as the user gave it; times are measured by a clock that also counts suspended time.
+class EventListener {
+ public:
+  EventListener() = default;
+  EventListener(const EventListener&) = delete;
+  EventListener& operator=(const EventListener&) = delete;
+  virtual ~EventListener() = default;
+
+  // The acquire waits for `waits_for` nodes, of which `behind` is the next. Again whenever it has
+  // looked and either has changed: at the latest when `behind` is gone.
+  virtual void OnQueued(const std::string& path, int waits_for, const std::string& behind);
+  // The session has expired, and with it the place in the queue: the acquire goes on at the tail.
+  virtual void OnPlaceLost(const std::string& path);
+  virtual void OnGranted(const Sequencer& lease, absl::Duration after);
+
+  // The lease is kSuspect, and kHeld again. Looked at with every change of the connection, and every
+  // eighth of the session timeout: what was shorter may be missed.
+  virtual void OnSuspect(const Sequencer& lease);
+  virtual void OnProven(const Sequencer& lease);
+  // AcquireOptions::hold_at_most is over, and the lease goes on.
+  virtual void OnHeldTooLong(const Sequencer& lease, absl::Duration held);
+
+  // One of these is the last call about a lease. `why` is not kReleased.
+  virtual void OnLost(const Sequencer& lease, LeaseEnd why);
+  // Its node is gone.
+  virtual void OnReleased(const Sequencer& lease, absl::Duration held);
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_EVENT_LISTENER_H_

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LEASE_END_H_
+#define ZKRECIPES_LEASE_END_H_
+
+#include <ostream>
+
+#include "zkrecipes/version.h"
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+// Why a lease ended. All but the first are losses.
+enum class LeaseEnd {
+  kReleased,        // by this process
+  kDeadlinePassed,  // remaining() ran out before the ensemble confirmed anything more
+  kSessionExpired,  // so the ensemble has said
+  kNodeDeleted,     // by another client
+  kClientClosed,    // the client that acquired it was closed or destroyed
+  kNotAlive,        // its holder did not say in time that it is alive: AcquireOptions::alive_within
+  kHeldTooLong,     // AcquireOptions::hold_at_most
+};
+std::ostream& operator<<(std::ostream& out, LeaseEnd end);
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_LEASE_END_H_

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/event_listener.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+
+#include "lib/base/executor_fixture.h"
+#include "recipes/lock_fixture.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class Diary : public EventListener {
+ public:
+  void OnQueued(const std::string& path, int waits_for, const std::string& behind) override {
+    Note(path, " queued behind ", waits_for, ": ", behind.substr(behind.rfind('-') + 1));
+  }
+  void OnPlaceLost(const std::string& path) override { Note(path, " place lost"); }
+  void OnGranted(const Sequencer& lease, absl::Duration after) override {
+    Note(lease.path(), " granted after ", absl::FormatDuration(after));
+  }
+  void OnSuspect(const Sequencer&) override { Note("suspect"); }
+  void OnProven(const Sequencer&) override { Note("proven"); }
+  void OnHeldTooLong(const Sequencer&, absl::Duration held) override {
+    Note("held for ", absl::FormatDuration(held));
+  }
+  void OnLost(const Sequencer&, LeaseEnd why) override {
+    std::ostringstream text;
+    text << why;
+    Note("lost: ", text.str());
+  }
+  void OnReleased(const Sequencer&, absl::Duration held) override {
+    Note("released after ", absl::FormatDuration(held));
+  }
+  std::vector<std::string> Take() { return std::exchange(notes_, {}); }
+
+ private:
+  template <typename... Parts>
+  void Note(const Parts&... parts) {
+    notes_.push_back(absl::StrCat(parts...));
+  }
+  std::vector<std::string> notes_;
+};
+
+class EventListenerTest : public LockInMemoryTest {
+ protected:
+  std::unique_ptr<LockUser> StartTelling(AcquireOptions options = {}) {
+    auto user = Start();
+    options.listener = diary_;
+    user->lock_options = options;
+    return user;
+  }
+  const std::shared_ptr<Diary> diary_ = std::make_shared<Diary>();
+};
+
+TEST_F(EventListenerTest, HearsOfAWaitAndOfWhatComesOfIt) {
+  auto first = StartHolder();
+  std::stop_source leave;
+  auto second = StartWaiter({.cancel = leave.get_token()});
+  auto user = StartTelling();
+  Acquire(*user);
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q queued behind 2: 0000000001"));
+  leave.request_stop();
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q queued behind 1: 0000000000"));
+  PassTime(absl::Seconds(5));
+  Release(*first);
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q granted after 5s"));
+  PassTime(absl::Seconds(2));
+  Release(*user);
+  EXPECT_THAT(diary_->Take(), ElementsAre("released after 2s"));
+}
+
+TEST_F(EventListenerTest, HearsThatThePlaceIsLostAndOfTheNextOne) {
+  auto first = StartHolder();
+  auto user = StartTelling();
+  Acquire(*user);
+  auto third = StartWaiter();
+  (void)diary_->Take();
+  Expire(*user);
+  PassTime(absl::Seconds(5));
+  EXPECT_THAT(diary_->Take(),
+              ElementsAre("/locks/q place lost", "/locks/q queued behind 2: 0000000002"));
+}
+
+TEST_F(EventListenerTest, HearsThatALeaseIsSuspectProvenAgainAndLost) {
+  auto user = StartTelling();
+  Acquire(*user);
+  (void)diary_->Take();
+  user->host->set_network(Host::Network::kDown);
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(diary_->Take(), ElementsAre("suspect"));
+  user->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(4));
+  EXPECT_THAT(diary_->Take(), ElementsAre("proven"));
+  user->host->set_network(Host::Network::kSilent);  // the connection stands, and nothing comes
+  PassTime(absl::Seconds(5));
+  EXPECT_THAT(diary_->Take(), ElementsAre("suspect"));
+  PassTime(absl::Seconds(5));
+  EXPECT_THAT(diary_->Take(),
+              ElementsAre("lost: its session could not be proven to be alive in time"));
+  user->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(30));
+  EXPECT_THAT(diary_->Take(), IsEmpty()) << "the end is told once";
+}
+
+TEST_F(EventListenerTest, HearsThatALeaseIsHeldTooLongOrEndsByThat) {
+  auto user = StartTelling({.hold_at_most = absl::Seconds(30)});
+  Acquire(*user);
+  (void)diary_->Take();
+  PassTime(absl::Minutes(2));
+  EXPECT_THAT(diary_->Take(), ElementsAre("held for 30s"));
+  Release(*user);
+  EXPECT_THAT(diary_->Take(), ElementsAre("released after 2m"));
+  user->lock_options.end_when_over = true;
+  Acquire(*user);
+  (void)diary_->Take();
+  PassTime(absl::Minutes(2));
+  EXPECT_THAT(diary_->Take(), ElementsAre("lost: it was held for as long as it may be"));
+}
+
+TEST_F(EventListenerTest, HearsThatAClientWasClosed) {
+  auto user = StartTelling();
+  Acquire(*user);
+  (void)diary_->Take();
+  user->client.reset();
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(diary_->Take(), ElementsAre("lost: the client was closed"));
+}
+
+TEST_F(EventListenerTest, OfTheClientHearsOfAllItsAcquires) {
+  LockUser user;
+  memory::Start(simulation_, user, {.listener = diary_});
+  Acquire(user);
+  Release(user);
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q granted after 0", "released after 0"));
+  user.lock_options.listener = diary_;
+  Acquire(user);
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q granted after 0", "/locks/q granted after 0"));
+}
+
+// Nothing is computed, posted or armed for it.
+TEST_F(EventListenerTest, CostsNoTaskWhenThereIsNone) {
+  const auto executor = std::make_shared<base::StepExecutor>();
+  LockUser user;
+  memory::Start(simulation_, user, {.executor = executor});
+  user.Acquire();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(executor->given(), 1) << "the answer";
+  executor->RunAll();
+  PassTime(absl::Minutes(1));
+  user.result.reset();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(executor->given(), 1);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
