@@ -33,9 +33,11 @@ struct AcquireOptions {
   // its last confirmed write. Use at least the session timeout; a delay that leaves a lease less than
   // an eighth of it is refused. All users of the path must set the same delay; other libraries'
   // clients do not wait. Readers wait after a writer that vanished; after a reader that vanished
-  // nothing waits, and a reader's lease rests on its deadline alone.
-  // Costs a read per grant, for exclusive ones also a write, and a write per release; leaves a
-  // permanent child "zkrecipes-holder" in the path. Also needs the ACL permission write.
+  // nothing waits, and a reader's lease rests on its deadline alone. On a path with readers the other
+  // contenders are a ReadWriteLock's writers, not Locks.
+  // Costs a read per grant, for exclusive ones also a write (for a ReadWriteLock's writer one more
+  // read), and a write per release; leaves a permanent child "zkrecipes-holder" in the path. Also
+  // needs the ACL permission write.
   Duration lock_delay = absl::ZeroDuration();
 
   // A lease that must show that the work under it goes on: without a call of Lease::StillAlive for so

@@ -39,6 +39,23 @@ class CandidatesInAWorld : public ElectionInAWorld {
   }
 };
 
+TEST_F(CandidatesInAWorld, AreCheckedByTheirSequencersWhateverTheirNodesAreCalled) {
+  using enum NodeMarker;
+  for (const NodeMarker marker : {kLatch, kLock}) {
+    for (const NameDialect dialect : {NameDialect::kCurator, NameDialect::kKazoo}) {
+      LeaderElection election(client_, path(),
+                              {.marker = marker, .acquire = {.dialect = dialect}});
+      const auto lease = election.Campaign();
+      ASSERT_TRUE(lease.ok()) << lease.status();
+      Sequencer sequencer = lease->sequencer();
+      EXPECT_TRUE(*CheckSequencer(*client_, sequencer)) << sequencer.ToString();
+      EXPECT_EQ((*election.CurrentLeader())->token, lease->token());
+      sequencer.mode = GrantMode::kShared;
+      EXPECT_FALSE(*CheckSequencer(*client_, sequencer));
+    }
+  }
+}
+
 TEST_F(CandidatesInAWorld, ThatComeAgainLeadInRoundsAndTermsGrow) {
   const auto clients = NewClients<2>();
   std::vector<Pending> candidates;

@@ -96,6 +96,9 @@ class CommandLine {
     AddCommandFlags(*command, lock_.command, "The lock: a path such as /locks/backup");
     command->callback([this, command] {
       if (lock_.hold && cmd_) RefuseUsage("--hold", "runs no command, but there is a --");
+      if (lock_.hold && !lock_.command.probe.empty()) {
+        RefuseUsage("--probe", "asks whether CMD works, and --hold runs none");
+      }
       if (!lock_.hold) FinishCommand(*command, cmd_, lock_.command);
       FinishStatusFd(lock_.command);
       exit_code_ = RunLock(global_, lock_);

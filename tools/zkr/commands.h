@@ -30,6 +30,8 @@ struct CommandFlags {
   std::string path;
   std::vector<std::string> command;  // not empty
   absl::Duration grace = absl::Seconds(5);
+  std::string probe;  // a shell command; empty: none
+  absl::Duration alive_within = absl::Seconds(30);
   int status_fd = -1;  // -1: none. Otherwise open, and never CMD's unless it is a standard stream
   GuardKind guard = GuardKind::kAuto;
 };

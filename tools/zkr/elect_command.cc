@@ -73,7 +73,9 @@ class Election {
         !left.ok()) {
       return left;
     }
-    LeaderElection election(holding_.client, flags_.command.path, {.id = flags_.candidate});
+    const LeaderElectionOptions options = {.candidate = {.id = flags_.candidate},
+                                           .acquire = OptionsOf(flags_.command)};
+    const LeaderElection election(holding_.client, flags_.command.path, options);
     auto lease = election.Campaign({.cancel = cancel});
     if (lease.ok()) holding_.lease = *std::move(lease);
     return lease.status();

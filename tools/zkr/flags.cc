@@ -54,6 +54,14 @@ void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& 
   AddPath(command, flags.path, path_help);
   AddDuration(command, "--grace", flags.grace,
               "Time between SIGTERM and SIGKILL, if the lease lasts that long (5s)");
+  auto* probe = command
+                    .add_option("--probe", flags.probe,
+                                "A shell command that succeeds while CMD works: without a success\n"
+                                "within --alive-within CMD is ended and the lock given up")
+                    ->type_name("COMMAND");
+  AddDuration(command, "--alive-within", flags.alive_within,
+              "See --probe, which runs four times in this time (30s)")
+      ->needs(probe);
   AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
             "Write one JSON object to this descriptor at the end");
   const std::map<std::string, GuardKind> kinds = {
@@ -77,6 +85,9 @@ void FinishCommand(const CLI::App& command, const std::optional<std::vector<std:
   if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
+  if (flags.alive_within <= absl::ZeroDuration()) {
+    RefuseUsage("--alive-within", "must be more than zero");
+  }
   flags.command = *cmd;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 
 #include "lib/base/boot_time.h"
 #include "tools/zkr/client.h"
+#include "tools/zkr/health.h"
 #include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/process.h"
 
@@ -50,8 +52,9 @@ std::vector<std::string> EnvironmentOf(const CommandFlags& flags, const Lease& l
           absl::StrCat("ZKR_PATH=", flags.path), absl::StrCat("ZKR_NODE=", lease.node())};
 }
 
-Hold HoldOf(const Lease& lease) {
-  return {lease.state() == Lease::State::kHeld, lease.remaining()};
+Hold HoldOf(const Lease& lease, const std::optional<Health>& health) {
+  const bool well = !health.has_value() || !health->InDoubt();
+  return {well && lease.state() == Lease::State::kHeld, lease.remaining()};
 }
 
 absl::Duration TimeUntil(BootTime time) { return std::max(time - BootNow(), absl::ZeroDuration()); }
@@ -88,9 +91,16 @@ absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& ho
 
 Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, Holding& holding) {
   const Lease& lease = *holding.lease;
-  const Outcome outcome = supervisor.Run({.environment = EnvironmentOf(flags, lease),
+  const std::vector<std::string> environment = EnvironmentOf(flags, lease);
+  std::optional<Health> health;
+  if (!flags.probe.empty()) {
+    (void)lease.StillAlive();  // the grant may be a while ago
+    health.emplace(Health::Options{flags.probe, environment, flags.alive_within},
+                   [&lease] { (void)lease.StillAlive(); });
+  }
+  const Outcome outcome = supervisor.Run({.environment = environment,
                                           .lost = lease.ended(),
-                                          .hold = [&lease] { return HoldOf(lease); },
+                                          .hold = [&] { return HoldOf(lease, health); },
                                           .margin = KillMargin(holding.client->session_timeout())});
   holding.in_a_hurry = outcome.later != 0 || outcome.lost;
   if (outcome.lost) {
@@ -99,6 +109,12 @@ Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, Holding& h
     Complain(absl::StrCat("cannot run ", flags.command[0], ": ", std::strerror(outcome.code)));
   }
   return outcome;
+}
+
+AcquireOptions OptionsOf(const CommandFlags& flags) {
+  AcquireOptions options;
+  if (!flags.probe.empty()) options.alive_within = flags.alive_within;
+  return options;
 }
 
 Waited WaitInterruptibly(const std::function<absl::Status(const std::stop_token&)>& wait) {

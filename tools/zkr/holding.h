@@ -16,6 +16,7 @@
 #include "tools/zkr/narrator.h"
 #include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/supervisor.h"
+#include "zkrecipes/acquire_options.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lease.h"
 
@@ -31,6 +32,9 @@ struct Holding {
 
 // A client whose leases can be proven: as Connect, and InvalidArgument if its session is too short.
 absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding);
+
+// For the acquire: see --probe.
+AcquireOptions OptionsOf(const CommandFlags& flags);
 
 // Runs CMD under the lease that is held; says on stderr if it was lost or CMD cannot be run.
 Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, Holding& holding);

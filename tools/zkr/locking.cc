@@ -22,17 +22,19 @@ using ClientPtr = std::shared_ptr<Client>;
 absl::StatusOr<Lease> Wait(const ClientPtr& client, const LockFlags& flags,
                            const WaitOptions& wait) {
   const std::string& path = flags.command.path;
-  if (flags.shared) return ReadWriteLock(client, path).AcquireShared(wait);
-  if (flags.exclusive) return ReadWriteLock(client, path).AcquireExclusive(wait);
-  return Lock(client, path).Acquire(wait);
+  const AcquireOptions options = OptionsOf(flags.command);
+  if (flags.shared) return ReadWriteLock(client, path, options).AcquireShared(wait);
+  if (flags.exclusive) return ReadWriteLock(client, path, options).AcquireExclusive(wait);
+  return Lock(client, path, options).Acquire(wait);
 }
 
 absl::StatusOr<Lease> Try(const ClientPtr& client, const LockFlags& flags,
                           const WaitOptions& wait) {
   const std::string& path = flags.command.path;
-  if (flags.shared) return ReadWriteLock(client, path).TryAcquireShared(wait);
-  if (flags.exclusive) return ReadWriteLock(client, path).TryAcquireExclusive(wait);
-  return Lock(client, path).TryAcquire(wait);
+  const AcquireOptions options = OptionsOf(flags.command);
+  if (flags.shared) return ReadWriteLock(client, path, options).TryAcquireShared(wait);
+  if (flags.exclusive) return ReadWriteLock(client, path, options).TryAcquireExclusive(wait);
+  return Lock(client, path, options).TryAcquire(wait);
 }
 
 absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::stop_token& cancel,

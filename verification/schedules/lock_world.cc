@@ -128,13 +128,15 @@ void LockWorld::Follow() {
   if (elects()) election_->Follow();
 }
 
-// A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.
+// A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits. A
+// reader's does not, and is judged by its node alone (CheckLease).
 void LockWorld::CheckOneBelieves() {
   std::string who;
   bool exclusive = false;
   for (const auto& bid : slots_) {
     if (bid == nullptr || !bid->lease.has_value()) continue;
     if (bid->lease->remaining() == absl::ZeroDuration()) continue;
+    if (!bid->exclusive() && history_.EndOf(bid->node).has_value()) continue;
     exclusive |= bid->exclusive();
     if (!who.empty() && exclusive) {
       Break("two believed at once", absl::StrCat(who, " and ", bid->lease->node()));

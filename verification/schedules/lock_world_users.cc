@@ -184,7 +184,7 @@ void LockWorld::CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& w
   if (last_ != nullptr && last_->node > bid->node) return;  // it hears late of its grant
   const std::shared_ptr<Bid> before = last_;
   if (bid->exclusive()) last_ = bid;
-  if (before == nullptr || before->gave_back) return;
+  if (before == nullptr || before == bid->from || before->gave_back) return;
   const auto ended = history_.EndOf(before->node);
   if (!ended.has_value()) return;
   const absl::Duration waited = now() - *ended;

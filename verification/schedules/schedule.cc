@@ -27,8 +27,8 @@ LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   for (int i = 0; readers && i < options.slots; ++i) {
     const int mode = below(10);
     options.modes.push_back(mode < 6   ? queue::Mode::kShared
-                            : mode < 9 ? queue::Mode::kSharedWriter
-                                       : queue::Mode::kExclusive);
+                            : mode < 9 || kind == 5 ? queue::Mode::kSharedWriter
+                                                    : queue::Mode::kExclusive);
   }
   options.election = kind == 2 || kind == 3;
   const bool delayed = kind == 4 || kind == 5 || (kind == 3 && below(2) == 0);

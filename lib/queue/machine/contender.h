@@ -42,7 +42,8 @@
 //               +------- another contender wrote it ----------------'
 //
 // A holder that releases clears the record first; one that vanishes leaves its name there. A reader
-// goes from a clean record straight on, and after the delay writes an empty one (kMarking).
+// goes from a clean record straight on, and after the delay writes an empty one (kMarking). A writer
+// among readers lists once more behind its mark.
 //
 // A contender that follows another lease (an upgrade, a downgrade) gets no second session: it ends
 // when that lease's session ends, or when a listing does not show that lease's node.

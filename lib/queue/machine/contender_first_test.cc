@@ -251,6 +251,23 @@ TEST(ContenderLockDelay, LetsAReaderLookAgainWhenAnotherClearedTheRecordFirst) {
   script.Record("", 5).Expect("granted a3 token 1003 in 7");
 }
 
+TEST(ContenderLockDelay, LetsAWriterLookForItsNodeBehindItsMark) {
+  const std::string writer = MineOf(Mode::kSharedWriter, 3);
+  Candidacy candidacy = Of(Mode::kSharedWriter);
+  candidacy.lock_delay = absl::Seconds(1);
+  const auto marked = [&] {
+    Script script(candidacy);
+    script.Joins(3, {writer}).Expect("create a, list, own timer, get record");
+    script.Record("", 4).Expect("record a3 over 4").Recorded(5).Expect("list");
+    return script;
+  };
+  Script granted = marked();
+  granted.Listed({writer}).Expect("granted a3 token 1003 in 7");
+  granted.Leave().Expect("clear record 5, delete a3").Recorded(6).Ok().Expect("finished: left");
+  marked().Listed({MineOf(Mode::kShared, 4, 'r')}).Expect("finished: node deleted");
+  marked().Reconnects().Expect("list").Listed({writer}).Expect("granted a3 token 1003 in 7");
+}
+
 TEST(ContenderLockDelay, LetsADowngradeInByTheNameOfItsOwnWriter) {
   Candidacy downgrade = Downgrade();
   downgrade.lock_delay = absl::Seconds(1);

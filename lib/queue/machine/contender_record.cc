@@ -56,7 +56,7 @@ void Contender::Transition::OnMarked(const zk::Reply& reply) {
     case Code::kOk:
       c_.record_version_ = reply.stat.version;
       c_.marked_ = LeavesName();
-      return GrantOnceProven();
+      return ListsAfterMark() ? List() : GrantOnceProven();
     case Code::kNodeExists:
     case Code::kNoNode:
     case Code::kBadVersion:

@@ -135,7 +135,10 @@ void Contender::Transition::Decide(const std::vector<std::string>& children) {
   c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchBlocker();
 }
 
-void Contender::Transition::Admit() { c_.candidacy_.delays() ? ReadRecord() : GrantOnceProven(); }
+void Contender::Transition::Admit() {
+  const bool marked = c_.marked_ && ListsAfterMark();
+  c_.candidacy_.delays() && !marked ? ReadRecord() : GrantOnceProven();
+}
 
 void Contender::Transition::GrantOnceProven() {
   if (proven_ || !c_.candidacy_.wait_for_proof) return Grant();

@@ -93,6 +93,9 @@ class Contender::Transition {
 
   bool Follows() const { return !c_.candidacy_.follows.node.empty(); }
   bool LeavesName() const { return c_.candidacy_.mode != Mode::kShared; }
+  // A reader does not write, so it cannot refuse the mark of a writer whose node it has seen to be gone:
+  // the writer looks for its node behind its mark.
+  bool ListsAfterMark() const { return c_.candidacy_.mode == Mode::kSharedWriter; }
   bool Leaving() const { return c_.end_.outcome != Outcome::kNone; }
   bool OwnNodeWatched() const {
     return c_.own_watch_ == OwnWatch::kArmed || c_.own_watch_ == OwnWatch::kSetAgain;
