@@ -15,12 +15,13 @@
 #include "absl/time/time.h"
 
 #include "zkrecipes/duration.h"
-#include "zkrecipes/event_listener.h"
 #include "zkrecipes/executor.h"
 #include "zkrecipes/lease_options.h"
 #include "zkrecipes/wait_options.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
+
+class EventListener;  // event_listener.h
 
 namespace [[gnu::visibility("hidden")]] internal {
 class ClientCore;
