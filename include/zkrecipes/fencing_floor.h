@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_FENCING_FLOOR_H_
+#define ZKRECIPES_FENCING_FLOOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/fencing_token.h"
+#include "zkrecipes/sequencer.h"
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+// What a holder shows a resource with each operation.
+struct FencingPass {
+  FencingToken token = {};
+  GrantMode mode = GrantMode::kExclusive;
+  // How often the ensemble has been set back to an older state, as its operators count: see epoch() of
+  // FencingFloor.
+  int64_t epoch = 0;
+};
+
+// What a resource has seen. It only grows: epochs first, then tokens.
+struct FencingFloor {
+  // Restoring an old backup of the ensemble sets its tokens back. Then its operators raise the epoch,
+  // and a pass of the new epoch is admitted whatever its token; one of an older epoch is refused.
+  int64_t epoch = 0;
+  FencingToken exclusive = {};  // the highest that an exclusive holder or a leader has shown
+  FencingToken shared = {};     // the highest that a reader has shown
+
+  friend bool operator==(const FencingFloor&, const FencingFloor&) = default;
+};
+
+// The rule, for a resource that keeps its floor by itself. OK: admitted, and `floor` is raised. Equal is
+// admitted, since one holder has many operations.
+//   FailedPrecondition  the pass is stale: its holder has lost the lock. The floor stays.
+//   InvalidArgument     the pass has no token
+// An exclusive pass must be at least every token seen; a reader's at least every exclusive one.
+absl::Status Admit(const FencingPass& pass, FencingFloor& floor);
+
+// Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time.
+class FloorStore {
+ public:
+  virtual ~FloorStore() = default;
+  // Everything that was saved and not forgotten, once each; in any order.
+  virtual absl::Status Load(
+      absl::FunctionRef<void(const std::string& key, const FencingFloor&)> each) = 0;
+  // OK only if it will be loaded after any crash.
+  virtual absl::Status Save(const std::string& key, const FencingFloor& floor) = 0;
+  // May be undone by a crash.
+  virtual absl::Status Forget(const std::string& key) = 0;
+};
+
+// A store in one file, which is created if it does not exist. Saves are appended and synced, and the
+// file is rewritten when most of it is out of date. It survives a crash at any moment. One process at a
+// time may open it.
+//   DataLoss            the file is not one of this kind, or is damaged; it is not touched
+//   FailedPrecondition  another process has it open
+//   Unavailable         the file cannot be opened, read or written: the message says why
+absl::StatusOr<std::unique_ptr<FloorStore>> OpenFloorFile(const std::string& path);
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_FENCING_FLOOR_H_

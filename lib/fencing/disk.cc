@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/fencing/disk.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/unique_fd.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+absl::Status Failed(const char* call, const std::string& path) {
+  return absl::UnavailableError(absl::StrCat(call, " ", path, ": ", std::strerror(errno)));
+}
+
+class RealFile : public DiskFile {
+ public:
+  RealFile(std::string path, base::UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+  absl::StatusOr<std::string> Read() override {
+    std::string text;
+    char bytes[65536];
+    for (;;) {
+      const ssize_t got = pread(fd_.get(), bytes, sizeof(bytes), static_cast<off_t>(text.size()));
+      if (got == 0) return text;
+      if (got < 0 && errno != EINTR) return Failed("read", path_);
+      if (got > 0) text.append(bytes, static_cast<size_t>(got));
+    }
+  }
+  absl::Status Write(size_t at, absl::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t put = pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+      if (put < 0 && errno != EINTR) return Failed("write", path_);
+      if (put <= 0) continue;
+      at += static_cast<size_t>(put);
+      bytes.remove_prefix(static_cast<size_t>(put));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Truncate(size_t size) override {
+    return ftruncate(fd_.get(), static_cast<off_t>(size)) == 0 ? absl::OkStatus()
+                                                               : Failed("truncate", path_);
+  }
+  absl::Status Sync() override {
+    return fdatasync(fd_.get()) == 0 ? absl::OkStatus() : Failed("sync", path_);
+  }
+
+ private:
+  const std::string path_;
+  const base::UniqueFd fd_;
+};
+
+class Real : public Disk {
+ public:
+  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) override {
+    base::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd.valid()) return Failed("open", path);
+    return std::make_unique<RealFile>(path, std::move(fd));
+  }
+  absl::Status Lock(const std::string& path) override {
+    lock_ = base::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock_.valid()) return Failed("open", path);
+    if (flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+    if (errno != EWOULDBLOCK) return Failed("lock", path);
+    return absl::FailedPreconditionError(absl::StrCat("lock ", path, ": another process has it"));
+  }
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    return std::rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus() : Failed("rename", from);
+  }
+  absl::Status SyncFolderOf(const std::string& path) override {
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const base::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fd.valid() && fsync(fd.get()) == 0 ? absl::OkStatus() : Failed("sync", folder);
+  }
+
+ private:
+  base::UniqueFd lock_;
+};
+
+}  // namespace
+
+std::unique_ptr<Disk> RealDisk() { return std::make_unique<Real>(); }
+
+}  // namespace zkrecipes::internal
