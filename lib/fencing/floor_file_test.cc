@@ -100,25 +100,37 @@ std::map<std::string, int64_t> Live(Platter& platter) {
   auto store = FloorFile::Open(std::make_unique<FakeDisk>(platter), kPath, /*spare=*/1);
   if (!store.ok()) return confirmed;
   for (int64_t token = 1; token <= 5; ++token) {
-    for (const char* key : {"a", "b", "c"}) {
+    for (const char* key : {"a", "a longer key", "c"}) {
       if ((*store)->Save(key, {.exclusive = FencingToken(token)}).ok()) confirmed[key] = token;
     }
   }
   return confirmed;
 }
 
-void ExpectAllThere(const std::map<std::string, int64_t>& confirmed, Platter& after) {
-  auto store = FloorFile::Open(std::make_unique<FakeDisk>(after), kPath, 1);
-  ASSERT_TRUE(store.ok()) << store.status();
-  std::map<std::string, int64_t> loaded;
+std::unique_ptr<FloorStore> Opened(Platter& platter, std::map<std::string, int64_t>& loaded) {
+  auto store = FloorFile::Open(std::make_unique<FakeDisk>(platter), kPath, 1);
+  EXPECT_TRUE(store.ok()) << store.status();
+  if (!store.ok()) return nullptr;
   const auto note = [&](const std::string& key, const FencingFloor& floor) {
     loaded[key] = floor.exclusive.value();
   };
-  ASSERT_EQ((*store)->Load(note), absl::OkStatus());
+  EXPECT_EQ((*store)->Load(note), absl::OkStatus());
+  return *std::move(store);
+}
+
+// And the file goes on from there.
+void ExpectAllThere(const std::map<std::string, int64_t>& confirmed, Platter& after) {
+  std::map<std::string, int64_t> loaded;
+  const auto store = Opened(after, loaded);
+  ASSERT_NE(store, nullptr);
   for (const auto& [key, token] : confirmed) {
     EXPECT_GE(loaded[key], token) << key;
     EXPECT_LE(loaded[key], token + 1) << key << ": only what was being saved may be there";
   }
+  EXPECT_EQ(store->Save("d", {.exclusive = FencingToken(9)}), absl::OkStatus());
+  loaded.clear();
+  EXPECT_NE(Opened(after, loaded), nullptr);
+  EXPECT_EQ(loaded["d"], 9);
 }
 
 // After the crash: what was synced for sure, and of the rest all or nothing.
@@ -136,7 +148,7 @@ TEST(FloorFile, KeepsWhatItConfirmedWhereverACrashComes) {
   int crashes = 0;
   bool crashed = true;
   for (int at = 0; crashed; ++at) {
-    for (size_t torn = 0; torn < 60; ++torn) {
+    for (size_t torn = 0; torn < 72; ++torn) {
       Platter platter;
       platter.crash_at = at;
       platter.torn = torn;
