@@ -219,16 +219,11 @@ TEST_F(InMemoryEnsembleTest, PausesOfAThreadTakeNoRealTime) {
   thread.join();
 }
 
-TEST_F(InMemoryEnsembleTest, WaitsInRealTimeForAThreadThatIsBusyOtherwise) {
-  std::atomic<bool> go = false, done = false;
-  std::thread thread([&] {
-    while (!go) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    done = true;
-  });
-  go = true;
-  EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return done.load(); }));
-  thread.join();
+// A second of the ensemble's time takes a few milliseconds, if nothing is waited for.
+TEST_F(InMemoryEnsembleTest, LeavesThreadsThatAreBusyOtherwiseRealTime) {
+  const auto done = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  const auto is_done = [done] { return std::chrono::steady_clock::now() >= done; };
+  EXPECT_TRUE(ensemble_->AdvanceUntil(is_done, absl::Seconds(1)));
 }
 
 TEST_F(InMemoryEnsembleTest, ShowsTheTreeToOthers) {
@@ -297,6 +292,13 @@ TEST_F(InMemoryEnsembleManually, DoesEverythingInsideItsCalls) {
 TEST_F(InMemoryEnsembleManually, AdvancesToTheBoundOfWhatNeverComes) {
   EXPECT_FALSE(ensemble_.AdvanceUntil([] { return false; }, absl::Hours(3)));
   EXPECT_EQ(ensemble_.Elapsed(), absl::Hours(3));
+}
+
+TEST_F(InMemoryEnsembleManually, AdvancesBySmallStepsThoughNothingIsDue) {
+  InMemoryEnsemble without_clients({.manual = true});
+  int looks = 0;
+  EXPECT_FALSE(without_clients.AdvanceUntil([&] { return ++looks < 0; }, absl::Milliseconds(1)));
+  EXPECT_GT(looks, 50);
 }
 
 TEST_F(InMemoryEnsembleManually, NamesNodesBySeed) {
