@@ -39,10 +39,10 @@ struct Environment {
   absl::AnyInvocable<void() &&> stop;
   // How often a blocking call reads the reactor's clock, which in a test stands still or jumps.
   absl::Duration clock_check = absl::Seconds(1);
-  // In a test that moves the clock: is told of blocking calls.
-  std::shared_ptr<base::WaitObserver> waits = nullptr;
   // How long a client's destructor waits for its session to end.
   absl::Duration destructor_waits = absl::Seconds(1);
+  // In a test that moves the clock: is told of blocking calls.
+  std::shared_ptr<base::WaitObserver> waits = nullptr;
 };
 
 // What a Client, its recipes and its leases share: the session, and the way onto its reactor.
