@@ -40,7 +40,7 @@ class [[nodiscard]] RecursiveLease {
 
   // Gives up this hold. The owner's last one deletes the node and waits for the confirmation; the
   // others return at once.
-  //   Errors: as Lease::Release
+  // Errors: as Lease::Release.
   absl::Status Release(const WaitOptions& wait = {}) &&;
 
  private:
@@ -68,8 +68,7 @@ class [[nodiscard]] RecursiveLease {
 //
 // Thread-safe. Owners may change threads. Constructing one does no I/O.
 //
-// Errors of all forms:
-//   Errors: as Lock
+// Errors of all forms: as Lock, and
 //   InvalidArgument     also: the owner is empty
 //   FailedPrecondition  also: the owner is acquiring the lock already, on another thread: what does
 //                       two things at once is two owners

@@ -40,8 +40,19 @@ class Patience {
  public:
   // Whether `predicate` becomes true in time, with this `part` (from 0 to 1) of the bound used up.
   bool Sees(const std::function<bool()>& predicate, double part) const {
-    const auto until =
-        std::max<Time>(Clock::now() + kAtLeast, begin_ + part * part * part * kInAll);
+    return Sees(predicate,
+                std::max<Time>(Clock::now() + kAtLeast, begin_ + part * part * part * kInAll));
+  }
+  // The same for a thread that the test may have started just now.
+  bool SeesAtFirst(const std::function<bool()>& predicate) const {
+    return Sees(predicate, Clock::now() + kAtFirst);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Span = std::chrono::duration<double, std::nano>;
+  using Time = std::chrono::time_point<Clock, Span>;
+  static bool Sees(const std::function<bool()>& predicate, Time until) {
     while (!predicate()) {
       if (Clock::now() >= until) return false;
       std::this_thread::sleep_for(kGlance);
@@ -49,11 +60,8 @@ class Patience {
     return true;
   }
 
- private:
-  using Clock = std::chrono::steady_clock;
-  using Span = std::chrono::duration<double, std::nano>;
-  using Time = std::chrono::time_point<Clock, Span>;
   static constexpr std::chrono::microseconds kGlance{20};
+  static constexpr std::chrono::microseconds kAtFirst{1000};
   static constexpr std::chrono::microseconds kAtLeast{50};
   static constexpr Span kInAll = std::chrono::seconds(2);
   const Time begin_ = Clock::now();
@@ -228,6 +236,7 @@ bool InMemoryEnsemble::Impl::AdvanceUntil(const std::function<bool()>& predicate
   const absl::Duration bound = std::min(at_most, kLongestAdvance);
   const base::BootTime begin = Now();
   const Patience patience;
+  if (!manual_) (void)patience.SeesAtFirst([&] { return predicate() || blocked_->any(); });
   while (true) {
     const absl::Duration used = Now() - begin;
     if (manual_ ? predicate() : patience.Sees(predicate, absl::FDivDuration(used, bound)))

@@ -66,7 +66,8 @@ struct InMemoryEnsembleOptions {
 //
 // examples/ has four services with such tests.
 //
-// Thread-safe (not when `manual`). The destructor closes every client, as Client::Close does. A
+// Thread-safe (not when `manual`). The destructor closes every client, as Client::Close does, and
+// blocks until that is done, which takes no real time. A
 // method that takes a client does nothing if the client is closed or belongs to another ensemble.
 class InMemoryEnsemble {
  public:
@@ -78,12 +79,12 @@ class InMemoryEnsemble {
   // "memory-0:2181,memory-1:2181,memory-2:2181": add "/namespace" for a client in a namespace.
   std::string servers() const;
 
-  // Like Client::Connect, with the same errors. An empty `options.servers` means servers(). If
+  // Like Client::Connect. Errors: as Client::Connect. An empty `options.servers` means servers(). If
   // `manual`, fails with Unavailable when connecting needs time to pass.
   absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options = {},
                                                   const WaitOptions& wait = {});
 
-  // Like Client::Create, with the same errors: a client for which no server can be reached until
+  // Like Client::Create. Errors: as Client::Create. A client for which no server can be reached until
   // Reconnect, as for a service that starts before its ensemble.
   absl::StatusOr<std::shared_ptr<Client>> CreateClient(ClientOptions options = {});
 
