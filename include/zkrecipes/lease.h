@@ -108,8 +108,7 @@ class [[nodiscard]] Lease {
   //   Unavailable       the ensemble did not answer
   //   DeadlineExceeded, Cancelled   not known in time; without a connection, the call waits for one
   //   InvalidArgument   the timeout
-  //   FailedPrecondition   the lease is moved from; a forked child; the client's I/O thread; the client
-  //                     is closed
+  //   FailedPrecondition   the lease is moved from; a forked child; the client's I/O thread
   absl::Status Verify(const WaitOptions& wait = {}) const;
 
   // Deletes the node and waits for the confirmation.
