@@ -86,7 +86,8 @@ enum class ClientState {
 std::ostream& operator<<(std::ostream& out, ClientState state);
 
 // Ends a subscription when destroyed. After that the callback does not run again, and is not still
-// running either, unless it is the callback itself that destroyed the Subscription.
+// running either, unless it is the callback itself that destroyed the Subscription: the destructor
+// blocks while another thread runs it.
 class [[nodiscard]] Subscription {
  public:
   Subscription() = default;
@@ -100,7 +101,7 @@ class [[nodiscard]] Subscription {
 // Locks keep working across reconnections, and an expired session is replaced automatically.
 // Callbacks take at most 128 threads, for all clients of the process together (executor.h).
 //
-// Thread-safe. Close and the blocking Connect block. A client does not survive fork():
+// Thread-safe. Close, the blocking Connect and the destructor block. A client does not survive fork():
 // in the child every call fails with FailedPrecondition and nothing is sent.
 class Client {
  public:
@@ -141,6 +142,9 @@ class Client {
   //   DeadlineExceeded   not confirmed within wait.timeout or one session timeout, whichever is
   //                      shorter. Closing continues in the background; what is left goes when the
   //                      session expires.
+  //   Cancelled          by wait.cancel: likewise
+  //   InvalidArgument    the timeout; nothing is closed
+  //   FailedPrecondition on the client's own I/O thread, or in a forked child; nothing is closed
   absl::Status Close(const WaitOptions& wait = {});
 
   // Calls `callback` for every change, in order, on the executor. The first call reports the

@@ -41,7 +41,12 @@ struct ContenderInfo {
 
 // The queue of a recipe's path, in order. A snapshot, which may be stale when it is read. A path
 // that does not exist has an empty queue; children that are not contenders are left out. Blocks for
-// two round trips, and retries when the connection is lost. Errors as in lock.h.
+// two round trips, and retries when the connection is lost.
+//   InvalidArgument     the path or the timeout
+//   DeadlineExceeded, Cancelled   not answered in time
+//   PermissionDenied    the ACL does not let this client read the path
+//   Unauthenticated     the server refused the client's credentials
+//   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O thread
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait = {});
 
@@ -51,7 +56,7 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 // retries when the connection is lost.
 //   InvalidArgument   the sequencer is empty
 //   PermissionDenied  the ACL does not let this client read the node, so nothing is known
-//   otherwise as ListContenders
+// Errors: as ListContenders, too.
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait = {});
 
@@ -60,6 +65,7 @@ absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
 // retries as CheckSequencer; after a timeout the node may have been deleted.
 //   NotFound          no contender has this token; or its node cannot be read
 //   PermissionDenied  the ACL forbids the deletion
+// Errors: as ListContenders, too.
 absl::Status BreakContender(Client& client, const std::string& path, FencingToken token,
                             const WaitOptions& wait = {});
 

@@ -63,9 +63,10 @@ class LeaderElection {
   LeaderElection(std::shared_ptr<Client> client, std::string path,
                  const LeaderElectionOptions& options);
 
-  // These are Lock's Acquire, TryAcquire and AcquireAsync, with Lock's errors.
+  // These are Lock's Acquire, TryAcquire and AcquireAsync. Errors: as Lock, and
   //   InvalidArgument     also for the candidate's id or value
   absl::StatusOr<Lease> Campaign(const WaitOptions& wait = {}) const;
+  // Also AlreadyExists (IsBusy) if another candidate is in the way. Errors: as Campaign.
   absl::StatusOr<Lease> TryCampaign(const WaitOptions& wait = {}) const;
   void CampaignAsync(WaitOptions wait,
                      absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
@@ -77,19 +78,21 @@ class LeaderElection {
   // trips, and retries over reconnections until the outcome is known. If two calls overlap, either
   // may win; a call never undoes one that began after it had returned.
   //   Aborted             the lease is lost or released, or its node is gone; the value is not set
-  //   InvalidArgument     the lease is not a leader's lease of this path; the value is too long
+  //   InvalidArgument     the lease is not a leader's lease of this path and client; the path or the
+  //                       timeout; the value is too long
   //   PermissionDenied    the node's ACL has no write permission for this client
   //   DeadlineExceeded, Cancelled   the value may have been set, or may yet be, unless another one
   //                       is proclaimed
-  //   FailedPrecondition  the client is closed
+  //   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O thread
+  //   Unauthenticated     the server refused the client's credentials
   absl::Status Proclaim(const Lease& lease, const std::string& value,
                         const WaitOptions& wait = {}) const;
 
   // nullopt if the queue is empty or the path does not exist. Blocks for two round trips, and
-  // retries when the connection is lost. A snapshot; errors as for ListContenders.
+  // retries when the connection is lost. A snapshot. Errors: as ListContenders.
   absl::StatusOr<std::optional<Leader>> CurrentLeader(const WaitOptions& wait = {}) const;
 
-  // The queue, in order; owner.id is the candidate's id. Otherwise as ListContenders.
+  // The queue, in order; owner.id is the candidate's id. Errors: as ListContenders.
   absl::StatusOr<std::vector<ContenderInfo>> Candidates(const WaitOptions& wait = {}) const;
 
   // Reports the current leader, and every change: to another leader, another value, or no leader

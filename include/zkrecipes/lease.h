@@ -48,9 +48,8 @@ struct LeaseMaker;
 //              Occurs for a moment after a reconnection or idleness, and while the quorum does not
 //              answer. Lost if that lasts for the session timeout.
 //   kHeld      proven by a write that was committed a moment ago
-//   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven
-//              (under LeaseOptions::EndsAt::kExpiry also once the deadline has passed: believed, and
-//              remaining() is zero)
+//   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven, as long as
+//              remaining() is positive: with EndsAt::kExpiry (lease_options.h) it may run out
 //   kLost      see LeaseEnd. Final, whatever is learned later.
 //   kReleased  by this process
 //
@@ -74,8 +73,9 @@ class [[nodiscard]] Lease {
   // after a pause of any length. Never kHeld once ended() has fired. kReleased for a moved-from
   // Lease.
   State state() const;
-  // The question to ask before each act: may this process believe that it holds the lock? True as
-  // long as remaining() is positive, so in kHeld and kSuspect.
+  // The question to ask before each act: may this process believe that it holds the lock? True in
+  // kHeld and kSuspect: as long as remaining() is positive, or, with EndsAt::kExpiry, until the
+  // ensemble says that the session has expired.
   bool believed() const;
 
   FencingToken token() const;
@@ -100,6 +100,8 @@ class [[nodiscard]] Lease {
   //   Aborted           it no longer does
   //   Unavailable       the ensemble did not answer
   //   DeadlineExceeded, Cancelled   not known in time; without a connection, the call waits for one
+  //   InvalidArgument   the timeout
+  //   FailedPrecondition   the lease is moved from; a forked child; the client's I/O thread
   absl::Status Verify(const WaitOptions& wait = {}) const;
 
   // Deletes the node and waits for the confirmation.
@@ -108,6 +110,9 @@ class [[nodiscard]] Lease {
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has expired
   //   PermissionDenied  the ACL forbids it: the node stays until its session ends
+  //   InvalidArgument   the timeout: the lease is released, but not waited for
+  //   FailedPrecondition   on the client's I/O thread: likewise. The lease is moved from; a forked
+  //                     child: nothing is done
   absl::Status Release(const WaitOptions& wait = {}) &&;
 
  private:

@@ -35,7 +35,8 @@ struct LeaseOptions {
   enum class EndsAt {
     kDeadline,  // at the deadline: no other contender can have been granted before it
     kExpiry,    // not before the ensemble says so: by then another contender may have held the lock
-                // for a while, so a resource that matters must check the fencing token
+                // for a while, so a resource that matters must check the fencing token. From its
+                // deadline on such a lease is kSuspect, and its remaining() is zero
   };
   EndsAt ends_at = EndsAt::kDeadline;
 };

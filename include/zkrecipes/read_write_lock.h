@@ -32,7 +32,7 @@ using ReadWriteLockOptions = AcquireOptions;
 // holders after it. Tokens do not order readers that hold the lock together.
 //
 // Thread-safe and stateless, like Lock: not re-entrant, and constructing one does no I/O.
-// Semantics, ACL permissions and errors of each form are those of Lock (lock.h).
+// Semantics and ACL permissions are those of Lock (lock.h). Errors of all forms: as Lock.
 class ReadWriteLock {
  public:
   // REQUIRES: client is not null. An invalid path is reported by each call below.
@@ -42,7 +42,7 @@ class ReadWriteLock {
   absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {}) const;
   absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {}) const;
 
-  // For a reader, a queued writer makes the lock busy, too.
+  // AlreadyExists (IsBusy) if another contender is in the way. For a reader, a queued writer is, too.
   absl::StatusOr<Lease> TryAcquireShared(const WaitOptions& wait = {}) const;
   absl::StatusOr<Lease> TryAcquireExclusive(const WaitOptions& wait = {}) const;
 

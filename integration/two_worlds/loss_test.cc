@@ -277,7 +277,7 @@ TEST_P(LossInAWorld, AWaiterWhoseNodeWasDeletedIsToldAndTheOthersStay) {
   ASSERT_TRUE(world().Delete(Queue()[1]));
   const absl::Status told = Answer(first).status();
   EXPECT_EQ(told.code(), StatusCode::kAborted) << told;
-  EXPECT_THAT(std::string(told.message()), HasSubstr(path() + ": somebody else deleted"));
+  EXPECT_THAT(std::string(told.message()), HasSubstr(path() + ": another client deleted"));
   EXPECT_THAT(Queue(), SizeIs(2));
   EXPECT_EQ(lease.state(), Lease::State::kHeld);
   EXPECT_FALSE(second.answered());

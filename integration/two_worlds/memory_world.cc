@@ -33,12 +33,7 @@ class MemoryWorld : public World {
 
   void Pass(absl::Duration time) override { ensemble_.Advance(time); }
   bool Await(const std::function<bool()>& condition) override {
-    const absl::Duration until = ensemble_.Elapsed() + absl::Minutes(1);
-    while (!condition()) {
-      if (ensemble_.Elapsed() > until) return false;
-      ensemble_.Advance(absl::Milliseconds(10));
-    }
-    return true;
+    return ensemble_.AdvanceUntil(condition);
   }
 
  private:

@@ -30,6 +30,16 @@ class OneShot {
     return true;
   }
 
+  // Whether a wait would end at once; and makes one that goes on read its clock.
+  bool is_set() {
+    MutexLock lock(mutex_);
+    return set_;
+  }
+  void Wake() {
+    MutexLock lock(mutex_);
+    changed_.NotifyAll();
+  }
+
   // Waits until the value is set, `deadline` has passed or `cancel` is requested. Takes the value
   // if there is one.
   std::optional<T> Take(BootTime deadline, const std::stop_token& cancel = {}) {
@@ -41,10 +51,7 @@ class OneShot {
   template <typename Now>
   std::optional<T> TakeBy(Now now, absl::Duration slice, BootTime deadline,
                           const std::stop_token& cancel) {
-    const std::stop_callback wake(cancel, [this] {
-      MutexLock lock(mutex_);
-      changed_.NotifyAll();
-    });
+    const std::stop_callback wake(cancel, [this] { Wake(); });
     MutexLock lock(mutex_);
     while (!set_ && !cancel.stop_requested()) {
       const absl::Duration left = deadline - now();

@@ -14,13 +14,13 @@ absl::Status EndStatus(const action::Finished& finished, const std::string& path
       return absl::AlreadyExistsError(absl::StrCat(what, "another contender is in the way"));
     case Outcome::kNodeDeleted:
       return absl::AbortedError(
-          absl::StrCat(what, "somebody else deleted this contender's node while it was queued"));
+          absl::StrCat(what, "another client deleted this contender's node while it was queued"));
     case Outcome::kRefused:
       return zk::ToStatus(finished.code, absl::StrCat("acquire: ", finished.what), finished.path);
     case Outcome::kExhausted:
       return absl::ResourceExhaustedError(absl::StrCat(
           what, "the path's sequence numbers are nearly used up: delete and re-create the node ",
-          server_path, " while nobody queues there"));
+          server_path, " while no client queues there"));
     case Outcome::kFollowedLost:
       return absl::AbortedError(absl::StrCat(what, "the lease that it was to follow is over"));
     case Outcome::kWriterQueued:

@@ -19,6 +19,7 @@
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"
 #include "lib/base/seam.h"
+#include "lib/base/wait_observer.h"
 #include "lib/session/session.h"
 #include "lib/session/state_feed.h"
 #include "lib/session/stop_requests.h"
@@ -40,6 +41,8 @@ struct Environment {
   absl::Duration clock_check = absl::Seconds(1);
   // How long a client's destructor waits for its session to end.
   absl::Duration destructor_waits = absl::Seconds(1);
+  // In a test that moves the clock: is told of blocking calls.
+  std::shared_ptr<base::WaitObserver> waits = nullptr;
 };
 
 // What a Client, its recipes and its leases share: the session, and the way onto its reactor.
@@ -78,6 +81,14 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   template <typename T>
   std::optional<T> Await(base::OneShot<T>& shot, base::BootTime deadline,
                          const std::stop_token& cancel = {}) const {
+    std::optional<base::ObservedWait> observed;
+    if (environment_.waits != nullptr) {
+      const auto over = [this, &shot, deadline, cancel] {
+        return shot.is_set() || cancel.stop_requested() || Now() >= deadline;
+      };
+      observed.emplace(*environment_.waits,
+                       base::WaitObserver::Wait{deadline, over, [&shot] { shot.Wake(); }});
+    }
     return shot.TakeBy([this] { return Now(); }, environment_.clock_check, deadline, cancel);
   }
   // Blocks for `pause`. Returns false, early, once `deadline` has passed or `cancel` is requested.

@@ -3,6 +3,9 @@
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -11,6 +14,7 @@
 
 #include "lib/session/client_core.h"
 #include "lib/session/client_options.h"
+#include "testing/memory/blocked_threads.h"
 #include "testing/memory/driver.h"
 
 namespace zkrecipes::testing {
@@ -29,6 +33,44 @@ memory::ModelOptions ModelOf(const InMemoryEnsembleOptions& options) {
           .max_session_timeout = options.max_session_timeout,
           .container_check_interval = options.container_check_interval};
 }
+
+// The real time that AdvanceUntil leaves to threads that are busy with code of their own: almost none
+// at first, since most need none, and two seconds in all before it gives up.
+class Patience {
+ public:
+  // Whether `predicate` becomes true in time, with this `part` (from 0 to 1) of the bound used up.
+  bool Sees(const std::function<bool()>& predicate, double part) const {
+    return Sees(predicate,
+                std::max<Time>(Clock::now() + kAtLeast, begin_ + part * part * part * kInAll));
+  }
+  // The same for a thread that the test may have started just now.
+  bool SeesAtFirst(const std::function<bool()>& predicate) const {
+    return Sees(predicate, Clock::now() + kAtFirst);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Span = std::chrono::duration<double, std::nano>;
+  using Time = std::chrono::time_point<Clock, Span>;
+  static bool Sees(const std::function<bool()>& predicate, Time until) {
+    while (!predicate()) {
+      if (Clock::now() >= until) return false;
+      std::this_thread::sleep_for(kGlance);
+    }
+    return true;
+  }
+
+  static constexpr std::chrono::microseconds kGlance{20};
+  static constexpr std::chrono::microseconds kAtFirst{1000};
+  static constexpr std::chrono::microseconds kAtLeast{50};
+  static constexpr Span kInAll = std::chrono::seconds(2);
+  const Time begin_ = Clock::now();
+};
+
+// No step of AdvanceUntil is longer than this part of its bound, lest that be reached while a thread is
+// on its way to a wait of its own.
+constexpr int kSteps = 64;
+constexpr absl::Duration kLongestAdvance = absl::Hours(24 * 365);
 
 }  // namespace
 
@@ -70,7 +112,9 @@ class InMemoryEnsemble::Impl {
   }
 
   absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options, const WaitOptions& wait);
+  absl::StatusOr<std::shared_ptr<Client>> CreateClient(ClientOptions options);
   void Advance(absl::Duration by);
+  bool AdvanceUntil(const std::function<bool()>& predicate, absl::Duration at_most);
   base::BootTime begin() const { return begin_; }
 
  private:
@@ -79,20 +123,29 @@ class InMemoryEnsemble::Impl {
     std::shared_ptr<Host> host;
   };
 
-  // What callbacks ask for may call more of them.
   void Settle() {
+    SettleCallbacks();
+    if (blocked_->LetGo(kCallbackWait)) SettleCallbacks();
+  }
+  // What callbacks ask for may call more of them.
+  void SettleCallbacks() {
     driver_.Do([](Simulation&) {});
     while (!executor_->idle() && executor_->WaitUntilIdle(kCallbackWait)) {
       driver_.Do([](Simulation&) {});
     }
   }
 
+  base::BootTime Now();
+  bool Run(base::BootTime until, const std::function<bool()>& enough);
+  absl::StatusOr<std::shared_ptr<ClientCore>> NewCore(ClientOptions options, Host::Network network);
   absl::StatusOr<std::shared_ptr<Client>> ConnectManually(const std::shared_ptr<ClientCore>& core);
   void CloseAll();
 
   const bool manual_;
   const std::shared_ptr<memory::CountingExecutor> executor_ =
       std::make_shared<memory::CountingExecutor>();
+  const std::shared_ptr<memory::BlockedThreads> blocked_ =
+      std::make_shared<memory::BlockedThreads>();
   base::BootTime begin_;
   std::vector<Known> clients_;  // of the simulation's thread
   memory::Driver driver_;
@@ -101,20 +154,37 @@ class InMemoryEnsemble::Impl {
 absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::Connect(ClientOptions options,
                                                                         const WaitOptions& wait) {
   if (absl::Status status = internal::CheckWaitOptions(wait); !status.ok()) return status;
+  const auto core = NewCore(std::move(options), Host::Network::kUp);
+  if (!core.ok()) return core.status();
+  return manual_ ? ConnectManually(*core) : internal::ClientAccess::Connect(*core, wait);
+}
+
+absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::CreateClient(
+    ClientOptions options) {
+  const auto core = NewCore(std::move(options), Host::Network::kDown);
+  if (!core.ok()) return core.status();
+  (*core)->Start([](const absl::Status&) {});
+  return internal::ClientAccess::Wrap(*core);
+}
+
+absl::StatusOr<std::shared_ptr<ClientCore>> InMemoryEnsemble::Impl::NewCore(ClientOptions options,
+                                                                            Host::Network network) {
   if (!manual_ && options.executor == nullptr) options.executor = executor_;
-  std::shared_ptr<ClientCore> core;
-  absl::Status bad;
+  absl::StatusOr<std::shared_ptr<ClientCore>> core;
   driver_.Do([&](Simulation& simulation) {
     if (options.servers.empty()) options.servers = simulation.servers();
-    bad = internal::CheckClientOptions(options).status();
-    if (!bad.ok()) return;
+    const absl::Status bad = internal::CheckClientOptions(options).status();
+    if (!bad.ok()) {
+      core = bad;
+      return;
+    }
     const std::shared_ptr<Host> host = simulation.AddHost();
-    core = simulation.NewClient(host, options);
+    host->set_network(network);
+    core = simulation.NewClient(host, options, blocked_);
     std::erase_if(clients_, [](const Known& known) { return known.core.expired(); });
-    clients_.push_back({core, host});
+    clients_.push_back({*core, host});
   });
-  if (!bad.ok()) return bad;
-  return manual_ ? ConnectManually(core) : internal::ClientAccess::Connect(core, wait);
+  return core;
 }
 
 absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::ConnectManually(
@@ -128,22 +198,51 @@ absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::ConnectManually(
   return client;
 }
 
+base::BootTime InMemoryEnsemble::Impl::Now() {
+  base::BootTime now;
+  driver_.Do([&](Simulation& simulation) { now = simulation.now(); });
+  return now;
+}
+
+// Advances the clock from one moment at which something is due to the next, to `until` at the latest,
+// as long as there is not `enough`. Returns whether it has come there.
+bool InMemoryEnsemble::Impl::Run(base::BootTime until, const std::function<bool()>& enough) {
+  bool there = false;
+  driver_.Do([&](Simulation& simulation) {
+    do {
+      const base::BootTime now = simulation.now();
+      const base::BootTime due = std::min(simulation.NextDeadline(), blocked_->NextAfter(now));
+      const base::BootTime next = std::max(now, due);
+      there = next > until;
+      simulation.SetTime(std::min(next, until));
+      simulation.RunUntilIdle();
+    } while (!there && !enough());
+  });
+  Settle();
+  return there;
+}
+
 void InMemoryEnsemble::Impl::Advance(absl::Duration by) {
   Settle();
-  base::BootTime until;
-  bool there = false;
-  driver_.Do([&](Simulation& simulation) { until = simulation.now() + by; });
-  while (!there) {
-    driver_.Do([&](Simulation& simulation) {
-      // Callbacks happen at their time: as soon as there is one it is waited for.
-      do {
-        const base::BootTime next = std::max(simulation.now(), simulation.NextDeadline());
-        there = next > until;
-        simulation.SetTime(std::min(next, until));
-        simulation.RunUntilIdle();
-      } while (!there && executor_->idle());
-    });
-    Settle();
+  const base::BootTime until = Now() + std::min(by, kLongestAdvance);
+  // Callbacks happen at their time, and so do the ends of waits: as soon as there is one it is seen to.
+  while (!Run(until, [this] { return !executor_->idle() || blocked_->AnyIsOver(); })) {
+  }
+}
+
+bool InMemoryEnsemble::Impl::AdvanceUntil(const std::function<bool()>& predicate,
+                                          absl::Duration at_most) {
+  Settle();
+  const absl::Duration bound = std::min(at_most, kLongestAdvance);
+  const base::BootTime begin = Now();
+  const Patience patience;
+  if (!manual_) (void)patience.SeesAtFirst([&] { return predicate() || blocked_->any(); });
+  while (true) {
+    const absl::Duration used = Now() - begin;
+    if (manual_ ? predicate() : patience.Sees(predicate, absl::FDivDuration(used, bound)))
+      return true;
+    if (used >= bound) return false;
+    Run(begin + std::min(bound, used + bound / kSteps), [] { return true; });
   }
 }
 
@@ -186,7 +285,15 @@ absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Connect(ClientOptions 
   return impl_->Connect(std::move(options), wait);
 }
 
+absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::CreateClient(ClientOptions options) {
+  return impl_->CreateClient(std::move(options));
+}
+
 void InMemoryEnsemble::Advance(Duration by) { impl_->Advance(by); }
+
+bool InMemoryEnsemble::AdvanceUntil(const std::function<bool()>& predicate, Duration at_most) {
+  return impl_->AdvanceUntil(predicate, at_most);
+}
 
 absl::Duration InMemoryEnsemble::Elapsed() {
   return impl_->Get([this](Simulation& simulation) { return simulation.now() - impl_->begin(); });

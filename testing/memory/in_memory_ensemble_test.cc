@@ -5,7 +5,9 @@
 
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -14,6 +16,7 @@
 
 #include "gmock/gmock.h"
 
+#include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 
 namespace zkrecipes::testing {
@@ -128,6 +131,101 @@ TEST_F(InMemoryLockTest, AHolderIsToldThatItsNodeWasDeleted) {
   EXPECT_TRUE(lease_->ended().stop_requested());
 }
 
+TEST_F(InMemoryLockTest, DelaysAGrantWhileRepliesAreHeld) {
+  auto waiter = *ensemble_->Connect();
+  std::optional<absl::StatusOr<Lease>> granted;
+  Lock(waiter, kPath).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    granted.emplace(std::move(lease));
+  });
+  ensemble_->RunUntilIdle();
+  ensemble_->HoldReplies(*waiter);
+  EXPECT_EQ(std::move(*lease_).Release(), absl::OkStatus());
+  ensemble_->Advance(absl::Seconds(3));
+  EXPECT_FALSE(granted.has_value());
+  ensemble_->Reconnect(*waiter);
+  ASSERT_TRUE(granted.has_value() && granted->ok());
+}
+
+TEST_F(InMemoryLockTest, APausedProcessFindsItsLeaseLostThoughItWasToldNothing) {
+  const std::stop_token ended = lease_->ended();
+  ensemble_->Pause(*client_);
+  ensemble_->Advance(absl::Seconds(15));
+  EXPECT_EQ(lease_->state(), Lease::State::kLost);
+  EXPECT_FALSE(ended.stop_requested());
+  EXPECT_THAT(ensemble_->Paths(kPath), IsEmpty());
+  ensemble_->Resume(*client_);
+  EXPECT_TRUE(ended.stop_requested());
+}
+
+TEST_F(InMemoryEnsembleTest, HasClientsThatBeginBeforeItsServers) {
+  const std::shared_ptr<Client> early = *ensemble_->CreateClient();
+  std::optional<absl::StatusOr<Lease>> granted;
+  Lock(early, kPath).AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    granted.emplace(std::move(lease));
+  });
+  ensemble_->Advance(absl::Minutes(10));
+  EXPECT_FALSE(granted.has_value());
+  ensemble_->Reconnect(*early);
+  EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return granted.has_value(); }));
+  EXPECT_TRUE(granted->ok()) << granted->status();
+  EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->CreateClient({.servers = ":"}).status()));
+}
+
+// ---- AdvanceUntil --------------------------------------------------------------------------------
+
+TEST_F(InMemoryLockTest, AdvancesUntilAThingHappensAndNoFurther) {
+  auto waiter = *ensemble_->Connect();
+  std::atomic<bool> late = false;
+  Lock(waiter, kPath).AcquireAsync({absl::Seconds(5)}, [&late](const absl::StatusOr<Lease>&) {
+    late = true;
+  });
+  EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return late.load(); }));
+  EXPECT_EQ(ensemble_->Elapsed(), absl::Seconds(5));
+}
+
+// Each wait ends at its time, so the thread finds the time that it expects; and there is a next one.
+TEST_F(InMemoryLockTest, TimeDoesNotRunPastThreadsThatWaitForIt) {
+  auto waiter = *ensemble_->Connect();
+  constexpr int kWaits = 50;
+  std::atomic<int> waits = 0;
+  absl::Duration longest;
+  std::thread thread([&] {
+    const Lock lock(waiter, kPath);
+    for (; waits < kWaits; ++waits) {
+      const absl::Duration begin = ensemble_->Elapsed();
+      EXPECT_TRUE(absl::IsDeadlineExceeded(lock.Acquire({absl::Seconds(1)}).status()));
+      longest = std::max(longest, ensemble_->Elapsed() - begin);
+    }
+  });
+  EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return waits == kWaits; }, absl::Minutes(10)));
+  thread.join();
+  EXPECT_LT(longest, absl::Minutes(1));
+}
+
+TEST_F(InMemoryEnsembleTest, PausesOfAThreadTakeNoRealTime) {
+  std::atomic<int> terms = 0;
+  std::stop_source stop;
+  std::thread thread([&] {
+    const LeaderElection election(client_, "/election");
+    const auto work = [&](const Lease&, const std::stop_token&) { ++terms; };  // back at once
+    EXPECT_EQ(election.RunWhileLeading(
+                  stop.get_token(), work,
+                  {.first_pause = absl::Minutes(1), .longest_pause = absl::Minutes(2)}),
+              absl::OkStatus());
+  });
+  EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return terms >= 20; }, absl::Hours(1)));
+  EXPECT_GT(ensemble_->Elapsed(), absl::Minutes(15));
+  stop.request_stop();
+  thread.join();
+}
+
+// A second of the ensemble's time takes a few milliseconds, if nothing is waited for.
+TEST_F(InMemoryEnsembleTest, LeavesThreadsThatAreBusyOtherwiseRealTime) {
+  const auto done = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  const auto is_done = [done] { return std::chrono::steady_clock::now() >= done; };
+  EXPECT_TRUE(ensemble_->AdvanceUntil(is_done, absl::Seconds(1)));
+}
+
 TEST_F(InMemoryEnsembleTest, ShowsTheTreeToOthers) {
   EXPECT_TRUE(ensemble_->Create("/a", "x"));
   EXPECT_TRUE(ensemble_->Create("/a/b"));
@@ -189,6 +287,18 @@ TEST_F(InMemoryEnsembleManually, DoesEverythingInsideItsCalls) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Lock(client_, kPath).Acquire().status()));
   result.reset();
   EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
+}
+
+TEST_F(InMemoryEnsembleManually, AdvancesToTheBoundOfWhatNeverComes) {
+  EXPECT_FALSE(ensemble_.AdvanceUntil([] { return false; }, absl::Hours(3)));
+  EXPECT_EQ(ensemble_.Elapsed(), absl::Hours(3));
+}
+
+TEST_F(InMemoryEnsembleManually, AdvancesBySmallStepsThoughNothingIsDue) {
+  InMemoryEnsemble without_clients({.manual = true});
+  int looks = 0;
+  EXPECT_FALSE(without_clients.AdvanceUntil([&] { return ++looks < 0; }, absl::Milliseconds(1)));
+  EXPECT_GT(looks, 50);
 }
 
 TEST_F(InMemoryEnsembleManually, NamesNodesBySeed) {

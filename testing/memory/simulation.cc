@@ -58,8 +58,9 @@ std::shared_ptr<Host> Simulation::AddHost() {
   return hosts_.back();
 }
 
-std::shared_ptr<internal::ClientCore> Simulation::NewClient(const std::shared_ptr<Host>& host,
-                                                            ClientOptions options) {
+std::shared_ptr<internal::ClientCore> Simulation::NewClient(
+    const std::shared_ptr<Host>& host, ClientOptions options,
+    const std::shared_ptr<base::WaitObserver>& waits) {
   if (options.servers.empty()) options.servers = servers();
   auto list = internal::CheckClientOptions(options);
   assert(list.ok());
@@ -68,6 +69,7 @@ std::shared_ptr<internal::ClientCore> Simulation::NewClient(const std::shared_pt
   environment.factory = host;
   environment.resolver = host;
   environment.stop = [host] { host->Stop(); };
+  environment.waits = waits;
   environment.clock_check = absl::Milliseconds(1);
   environment.destructor_waits = absl::ZeroDuration();
   if (options.executor == nullptr) options.executor = host;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/base/boot_time.h"
+#include "lib/base/wait_observer.h"
 #include "lib/session/client_core.h"
 #include "testing/memory/host.h"
 #include "testing/memory/model_ensemble.h"
@@ -56,8 +57,9 @@ class Simulation {
   std::shared_ptr<Host> AddHost();
   // A client on a host of its own. `options.servers` may be empty, or servers() with a namespace;
   // without an executor the callbacks are steps. REQUIRES: the options are valid.
-  std::shared_ptr<internal::ClientCore> NewClient(const std::shared_ptr<Host>& host,
-                                                  ClientOptions options = {});
+  std::shared_ptr<internal::ClientCore> NewClient(
+      const std::shared_ptr<Host>& host, ClientOptions options = {},
+      const std::shared_ptr<base::WaitObserver>& waits = nullptr);
   std::string servers() const;  // "memory-0:2181,memory-1:2181,memory-2:2181"
 
   // Appends what can happen next to `steps`, kAdvance (where there is anything to wait for) last.

@@ -4,6 +4,7 @@
 #define ZKRECIPES_TESTING_IN_MEMORY_ENSEMBLE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,15 +47,27 @@ struct InMemoryEnsembleOptions {
 //   ensemble.Advance(absl::Seconds(1));
 //   EXPECT_EQ(lease->state(), Lease::State::kLost);     // it reconnected, and was told
 //
-// Time moves only in Advance: pings, timeouts and expiry follow the ensemble's clock. What needs no
-// time happens by itself, on a thread of the ensemble's (unless `manual`), so blocking code works
-// on any thread. WaitOptions::timeout counts the ensemble's time.
+// Time moves only in Advance and AdvanceUntil: pings, timeouts, pauses and expiry follow the
+// ensemble's clock. What needs no time happens by itself, on a thread of the ensemble's (unless
+// `manual`), so blocking code works on any thread. WaitOptions::timeout counts the ensemble's time.
 //
 // Every method first lets everything happen that needs no time to pass. It returns when nothing of
-// that kind is left, and when callbacks on the library's own executor have returned (it waits at
-// most one second of real time for one that blocks).
+// that kind is left, when threads that wait in the library for no more have left it, and when
+// callbacks on the library's own executor have returned (it waits at most one second of real time
+// for one that blocks).
 //
-// Thread-safe (not when `manual`). The destructor closes every client, as Client::Close does. A
+//   to lose a lease          Expire(client), AdvanceUntil([&] { return !lease.believed(); });
+//                            or, without a word from the ensemble, Disconnect(client) and the same
+//   to lose it to an operator   Delete(node), with the client's namespace in front
+//   to doubt it for a while  Disconnect(client), which makes it kSuspect, and Reconnect(client)
+//   to delay a grant         let another client hold the lock; or HoldReplies(client), Reconnect
+//   to pause a process       Pause(client), Advance, Resume(client)
+//   to begin without servers CreateClient(options), Reconnect(client)
+//
+// examples/ has four services with such tests.
+//
+// Thread-safe (not when `manual`). The destructor closes every client, as Client::Close does, and
+// blocks until that is done, which takes no real time. A
 // method that takes a client does nothing if the client is closed or belongs to another ensemble.
 class InMemoryEnsemble {
  public:
@@ -66,15 +79,29 @@ class InMemoryEnsemble {
   // "memory-0:2181,memory-1:2181,memory-2:2181": add "/namespace" for a client in a namespace.
   std::string servers() const;
 
-  // Like Client::Connect, with the same errors. An empty `options.servers` means servers(). If
+  // Like Client::Connect. Errors: as Client::Connect. An empty `options.servers` means servers(). If
   // `manual`, fails with Unavailable when connecting needs time to pass.
   absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options = {},
                                                   const WaitOptions& wait = {});
+
+  // Like Client::Create. Errors: as Client::Create. A client for which no server can be reached until
+  // Reconnect, as for a service that starts before its ensemble.
+  absl::StatusOr<std::shared_ptr<Client>> CreateClient(ClientOptions options = {});
 
   // ---- Time ----------------------------------------------------------------------------------------
 
   // Advances the clock step by step, through everything that becomes due.
   void Advance(Duration by);
+  // Advances the clock by small steps until `predicate` is true, at most by `at_most`. Returns whether
+  // it became true. For code with threads of its own: time does not run past a thread that waits in
+  // the library, and each step leaves the others real time to go on, the more the longer it takes:
+  // almost none if they react at once, two seconds in all if what is waited for never comes.
+  // `predicate` runs on this thread, often.
+  //
+  //   std::thread worker([&] { service.Run(); });
+  //   ensemble.Expire(*client);
+  //   EXPECT_TRUE(ensemble.AdvanceUntil([&] { return service.leads_again(); }));
+  bool AdvanceUntil(const std::function<bool()>& predicate, Duration at_most = absl::Minutes(10));
   // Time since the ensemble was created.
   absl::Duration Elapsed();
   void RunUntilIdle();

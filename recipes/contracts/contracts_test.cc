@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every function of the public API that gives a status, in every situation that the ensemble in memory
+// can put it in, gives only codes that its header lists (header_contract_fixture.h says how). Not tried:
+// Unauthenticated, of which the model of the ensemble has none, and what needs many contenders.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "gmock/gmock.h"
+
+#include "lib/base/one_shot.h"
+#include "recipes/contracts/header_contract_fixture.h"
+#include "recipes/contracts/scene_fixture.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+using ::testing::ElementsAreArray;
+using ::testing::IsEmpty;
+
+using StatusShot = base::OneShot<absl::Status>;
+
+// Starts processes of a server, so it is not for a unit test.
+const char kLeftOut[] = "local_ensemble.h";
+
+HeaderContract ReadHeaders() {
+  HeaderContract contract;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(ZKRECIPES_HEADERS)) {
+    if (!entry.is_regular_file() || entry.path().filename() == kLeftOut) continue;
+    std::ifstream file(entry.path());
+    contract.Read(std::string(std::istreambuf_iterator<char>(file), {}));
+  }
+  return contract;
+}
+
+// ---- A call in a situation -----------------------------------------------------------------------
+
+std::optional<absl::Status> CallOnAThread(Scene& scene, const Situation& situation,
+                                          const Method& method) {
+  const auto shot = std::make_shared<StatusShot>();
+  const Done done = [shot](absl::Status status) { shot->Set(std::move(status)); };
+  scene.answered = [shot] { return shot->is_set(); };
+  std::jthread caller;
+  if (situation.where == Situation::Where::kIoThread) {
+    Lock(scene.client, "/io").AcquireAsync({}, [&](const auto&) { method.call(scene, done); });
+  } else {
+    caller = std::jthread([&] { method.call(scene, done); });
+  }
+  // Most calls need none of the ensemble's time: none passes before they have begun.
+  for (int i = 0; i < 50 && !shot->is_set(); ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  situation.meanwhile(scene);
+  if (method.endless) {
+    scene.ensemble.Advance(absl::Minutes(1));
+    scene.stop.request_stop();
+  }
+  if (!scene.ensemble.AdvanceUntil(scene.answered)) scene.stop.request_stop();
+  return shot->Take(base::BootNow() + absl::Seconds(10));
+}
+
+std::optional<absl::Status> CallInAForkedChild(Scene& scene, const Method& method) {
+  constexpr int kNone = 99;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    method.call(scene, [](const absl::Status& status) { _exit(static_cast<int>(status.code())); });
+    _exit(kNone);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "it hangs";
+  if (!WIFEXITED(status) || WEXITSTATUS(status) == kNone) return std::nullopt;
+  return absl::Status(static_cast<absl::StatusCode>(WEXITSTATUS(status)), "in a forked child");
+}
+
+// What it gives, if it can be called so.
+std::optional<absl::Status> Call(const Situation& situation, const Method& method) {
+  if (method.apart && situation.where != Situation::Where::kThread) return std::nullopt;
+  Scene scene;
+  situation.before_connecting(scene);
+  scene.client = *scene.ensemble.Connect(scene.options);
+  scene.recursive.emplace(scene.client, scene.path);
+  method.prepare(scene);
+  const bool needs_hold = scene.hold.has_value();
+  situation.before(scene);
+  if (needs_hold && !scene.hold.has_value()) return std::nullopt;
+  if (situation.where == Situation::Where::kForkedChild) return CallInAForkedChild(scene, method);
+  return CallOnAThread(scene, situation, method);
+}
+
+// ---- The tests -----------------------------------------------------------------------------------
+
+class ContractsTest : public ::testing::TestWithParam<Situation> {};
+
+TEST_P(ContractsTest, GiveOnlyWhatTheirHeadersList) {
+  const HeaderContract contract = ReadHeaders();
+  const auto& [method_that_gives, gives] = GetParam().example;
+  for (const Method& method : Methods()) {
+    const std::optional<absl::Status> status = Call(GetParam(), method);
+    if (!status.has_value()) continue;
+    EXPECT_TRUE(contract.CodesOf(method.name).contains(status->code()))
+        << method.name << " gives " << *status << ", which its header does not list";
+    if (method.name == method_that_gives) {
+      EXPECT_EQ(status->code(), gives) << *status;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(If, ContractsTest, ::testing::ValuesIn(Situations()),
+                         [](const auto& instance) { return instance.param.name; });
+
+TEST(Contracts, EveryPublicFunctionThatGivesAStatusIsCalled) {
+  std::set<std::string> called;
+  for (const Method& method : Methods()) called.insert(method.name);
+  EXPECT_THAT(called, ElementsAreArray(ReadHeaders().functions()))
+      << "a function is missing in methods_fixture.cc, or is no more";
+}
+
+TEST(Contracts, ReferToWhatThereIs) { EXPECT_THAT(ReadHeaders().Dangling(), IsEmpty()); }
+
+}  // namespace
+}  // namespace zkrecipes::testing

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <utility>
+
+#include "recipes/contracts/scene_fixture.h"
+#include "testing/detached_coroutine.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+// ---- How the forms of a function are called ------------------------------------------------------
+
+absl::Status StatusOf(absl::Status status) { return status; }
+template <typename T>
+absl::Status StatusOf(const absl::StatusOr<T>& answer) {
+  return answer.status();
+}
+
+// `call` returns a status or a StatusOr.
+template <typename Call>
+std::function<void(Scene&, Done)> Returns(Call call) {
+  return [call](Scene& scene, const Done& done) { done(StatusOf(call(scene))); };
+}
+
+// `call` hands a callback on, which gets one.
+template <typename Call>
+std::function<void(Scene&, Done)> CallsBack(Call call) {
+  return [call](Scene& scene, const Done& done) {
+    call(scene, [done](const auto& answer) { done(StatusOf(answer)); });
+  };
+}
+
+template <typename Awaitable>
+DetachedCoroutine Await(Awaitable awaitable, Done done) {
+  auto answer = co_await std::move(awaitable);
+  done(StatusOf(answer));
+}
+
+// `call` returns what to co_await.
+template <typename Call>
+std::function<void(Scene&, Done)> Awaits(Call call) {
+  return [call](Scene& scene, const Done& done) { (void)Await(call(scene), done); };
+}
+
+// ---- The leases that they are called with --------------------------------------------------------
+
+void Keep(Scene& scene, absl::StatusOr<Lease> lease) {
+  if (!lease.ok()) return;
+  scene.sequencer = lease->sequencer();
+  scene.lease = *std::move(lease);
+}
+void TakeLock(Scene& s) { Keep(s, s.lock().Acquire(s.wait)); }
+void TakeShared(Scene& s) { Keep(s, s.read_write_lock().AcquireShared(s.wait)); }
+void TakeExclusive(Scene& s) { Keep(s, s.read_write_lock().AcquireExclusive(s.wait)); }
+void TakeLeadership(Scene& s) { Keep(s, s.election().Campaign(s.wait)); }
+void TakeHold(Scene& s) {
+  absl::StatusOr<RecursiveLease> hold = s.recursive->Acquire(s.owner, s.wait);
+  if (hold.ok()) s.hold = *std::move(hold);
+}
+
+ClientOptions Elsewhere(const Scene& s) { return {.servers = s.servers}; }
+WaitOptions Briefly(const Scene& s) {
+  return {std::min<absl::Duration>(s.wait.timeout, absl::Milliseconds(20)), s.wait.cancel};
+}
+RunOptions Once() { return {.once = true}; }
+void Work(const Lease&, const std::stop_token&) {}
+
+// Up to the scene's stop, in case there is no news.
+void Observe(Scene& scene, const Done& done) {
+  struct Kept {
+    Kept(Scene& scene, const Done& done)
+        : on_stop(scene.stop.get_token(), [done] { done(absl::OkStatus()); }),
+          subscription(
+              scene.election().Observe([done](const auto& news) { done(news.status()); })) {}
+    const std::stop_callback<std::function<void()>> on_stop;
+    const Subscription subscription;
+  };
+  scene.kept = std::make_shared<Kept>(scene, done);
+}
+
+}  // namespace
+
+// One row a function: its name, how it is called and with which lease.
+std::vector<Method> Methods() {
+  using S = Scene&;
+  return {
+      {"Lock::Acquire", Returns([](S s) { return s.lock().Acquire(s.wait); })},
+      {"Lock::TryAcquire", Returns([](S s) { return s.lock().TryAcquire(s.wait); })},
+      {"Lock::AcquireAsync",
+       CallsBack([](S s, auto done) { s.lock().AcquireAsync(s.wait, std::move(done)); })},
+      {"Lock::CoAcquire",
+       Awaits([](S s) { return s.lock().CoAcquire(s.wait.timeout, s.wait.cancel); })},
+
+      {"RecursiveLock::Acquire",
+       Returns([](S s) { return s.recursive->Acquire(s.owner, s.wait); })},
+      {"RecursiveLock::TryAcquire",
+       Returns([](S s) { return s.recursive->TryAcquire(s.owner, s.wait); })},
+      {"RecursiveLock::AcquireAsync", CallsBack([](S s, auto done) {
+         s.recursive->AcquireAsync(s.owner, s.wait, std::move(done));
+       }),
+       TakeHold},
+      {"RecursiveLease::Release", Returns([](S s) { return (*std::move(s.hold)).Release(s.wait); }),
+       TakeHold},
+
+      {"ReadWriteLock::AcquireShared",
+       Returns([](S s) { return s.read_write_lock().AcquireShared(s.wait); })},
+      {"ReadWriteLock::AcquireExclusive",
+       Returns([](S s) { return s.read_write_lock().AcquireExclusive(s.wait); })},
+      {"ReadWriteLock::TryAcquireShared",
+       Returns([](S s) { return s.read_write_lock().TryAcquireShared(s.wait); })},
+      {"ReadWriteLock::TryAcquireExclusive",
+       Returns([](S s) { return s.read_write_lock().TryAcquireExclusive(s.wait); })},
+      {"ReadWriteLock::AcquireSharedAsync", CallsBack([](S s, auto done) {
+         s.read_write_lock().AcquireSharedAsync(s.wait, std::move(done));
+       })},
+      {"ReadWriteLock::AcquireExclusiveAsync", CallsBack([](S s, auto done) {
+         s.read_write_lock().AcquireExclusiveAsync(s.wait, std::move(done));
+       })},
+      {"ReadWriteLock::CoAcquireShared", Awaits([](S s) {
+         return s.read_write_lock().CoAcquireShared(s.wait.timeout, s.wait.cancel);
+       })},
+      {"ReadWriteLock::CoAcquireExclusive", Awaits([](S s) {
+         return s.read_write_lock().CoAcquireExclusive(s.wait.timeout, s.wait.cancel);
+       })},
+      {"ReadWriteLock::Upgrade",
+       Returns([](S s) { return s.read_write_lock().Upgrade(*s.lease, s.wait); }), TakeShared},
+      {"ReadWriteLock::Downgrade",
+       Returns([](S s) { return s.read_write_lock().Downgrade(*s.lease, s.wait); }), TakeExclusive},
+
+      {"LeaderElection::Campaign", Returns([](S s) { return s.election().Campaign(s.wait); })},
+      {"LeaderElection::TryCampaign",
+       Returns([](S s) { return s.election().TryCampaign(s.wait); })},
+      {"LeaderElection::CampaignAsync",
+       CallsBack([](S s, auto done) { s.election().CampaignAsync(s.wait, std::move(done)); })},
+      {"LeaderElection::CoCampaign",
+       Awaits([](S s) { return s.election().CoCampaign(s.wait.timeout, s.wait.cancel); })},
+      {"LeaderElection::Proclaim", Returns([](S s) {
+         return s.election().Proclaim(*s.lease, s.candidate.value + "!", s.wait);
+       }),
+       TakeLeadership},
+      {"LeaderElection::CurrentLeader",
+       Returns([](S s) { return s.election().CurrentLeader(s.wait); })},
+      {"LeaderElection::Candidates", Returns([](S s) { return s.election().Candidates(s.wait); })},
+      {"LeaderElection::Observe", Observe, [](S) {}, /*endless=*/true},
+      {"LeaderElection::RunWhileLeading",
+       Returns([](S s) { return s.election().RunWhileLeading(s.wait.cancel, Work, Once()); }),
+       [](S) {}, /*endless=*/true},
+
+      {"Lease::Verify", Returns([](S s) { return s.lease->Verify(s.wait); }), TakeLock},
+      {"Lease::Release", Returns([](S s) { return std::move(*s.lease).Release(s.wait); }),
+       TakeLock},
+
+      {"ListContenders", Returns([](S s) { return ListContenders(*s.client, s.path, s.wait); })},
+      {"CheckSequencer",
+       Returns([](S s) { return CheckSequencer(*s.client, s.sequencer, s.wait); }), TakeLock},
+      {"BreakContender",
+       Returns([](S s) { return BreakContender(*s.client, s.path, s.sequencer.token, s.wait); }),
+       TakeLock},
+
+      {"Client::Close", Returns([](S s) { return s.client->Close(s.wait); })},
+      {"Client::Connect", Returns([](S s) { return Client::Connect(Elsewhere(s), Briefly(s)); }),
+       [](S) {}, /*endless=*/false, /*apart=*/true},
+      {"Client::Create", Returns([](S s) { return Client::Create(Elsewhere(s)); }), [](S) {},
+       /*endless=*/false, /*apart=*/true},
+      {"Client::ConnectAsync", CallsBack([](S s, auto done) {
+         Client::ConnectAsync(Elsewhere(s), Briefly(s), std::move(done));
+       }),
+       [](S) {}, /*endless=*/false, /*apart=*/true},
+      {"InMemoryEnsemble::Connect",
+       Returns([](S s) { return s.ensemble.Connect(s.options, s.wait); }), [](S) {},
+       /*endless=*/false, /*apart=*/true},
+      {"InMemoryEnsemble::CreateClient",
+       Returns([](S s) { return s.ensemble.CreateClient(s.options); }), [](S) {},
+       /*endless=*/false, /*apart=*/true},
+
+      {"FencingToken::Parse", Returns([](S s) { return FencingToken::Parse(s.text); })},
+      {"Sequencer::Parse", Returns([](S s) { return Sequencer::Parse(s.text); })},
+  };
+}
+
+}  // namespace zkrecipes::testing

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/recursive_lock.h"
+
+#include <atomic>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/mutex.h"
+#include "lib/base/process.h"
+#include "lib/queue/acquisition.h"
+#include "lib/queue/lease_state.h"
+#include "lib/session/client_options.h"
+
+namespace zkrecipes {
+namespace internal {
+
+// What the holds of an owner share.
+struct OwnedLease {
+  const std::shared_ptr<LeasesByOwner> owners;
+  const std::string owner;
+  Lease lease;  // moved from by the last hold
+};
+
+// The owners of a lock, each with a lease or on the way to one. Thread-safe. A forked child does
+// nothing with it, since its mutex may have been copied while it was held.
+class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
+ public:
+  explicit LeasesByOwner(std::string path) : path_(std::move(path)) {}
+
+  // The right of an owner that has no lease to acquire one; given back by its destruction.
+  class Claim {
+   public:
+    Claim(std::shared_ptr<LeasesByOwner> owners, std::string owner)
+        : owners_(std::move(owners)), owner_(std::move(owner)) {}
+    Claim(Claim&&) = default;
+    ~Claim() {
+      if (owners_ != nullptr) owners_->GiveBack(owner_);
+    }
+    // The owner's first hold, if a lease was acquired.
+    absl::StatusOr<RecursiveLease> Use(absl::StatusOr<Lease> acquired) && {
+      if (!acquired.ok()) {
+        const Claim given_back = std::move(*this);  // before the user hears of it
+        return acquired.status();
+      }
+      return RecursiveLease(std::exchange(owners_, nullptr)->Put(owner_, *std::move(acquired)));
+    }
+
+   private:
+    std::shared_ptr<LeasesByOwner> owners_;  // null when used, or moved from
+    std::string owner_;
+  };
+
+  // What an owner gets: a claim, or a further hold.
+  struct Turn {
+    std::optional<Claim> claim = std::nullopt;
+    std::optional<RecursiveLease> hold = std::nullopt;
+  };
+  absl::StatusOr<Turn> Begin(const std::string& owner, const WaitOptions& wait) {
+    if (!InHomeProcess()) {
+      return absl::FailedPreconditionError("the client belongs to the parent process");
+    }
+    if (absl::Status wrong = CheckWaitOptions(wait); !wrong.ok()) return wrong;
+    if (owner.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("acquire ", path_, ": the owner is empty"));
+    }
+    base::MutexLock lock(mutex_);
+    const auto [it, is_new] = entries_.try_emplace(owner);
+    if (is_new) return Turn{.claim = Claim(shared_from_this(), owner)};
+    Entry& entry = it->second;
+    const std::shared_ptr<OwnedLease> owned = entry.owned.lock();
+    if (owned == nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat("acquire ", path_, ": the owner \"", owner,
+                                                        "\" is acquiring it already, elsewhere"));
+    }
+    if (const auto end = owned->lease.end_reason()) {
+      return absl::AbortedError(absl::StrCat("acquire ", path_, ": the lease held by the owner \"",
+                                             owner, "\" was lost: ", Describe(*end),
+                                             "; release all of it first"));
+    }
+    ++entry.holds;
+    return Turn{.hold = RecursiveLease(owned)};
+  }
+
+  // Gives a hold up. Returns the lease if it was the last one.
+  std::optional<Lease> GiveUp(OwnedLease& owned) {
+    base::MutexLock lock(mutex_);
+    const auto it = entries_.find(owned.owner);
+    if (--it->second.holds > 0) return std::nullopt;
+    entries_.erase(it);
+    return std::move(owned.lease);
+  }
+
+  bool InHomeProcess() const { return home_.IsThisProcess(); }
+
+ private:
+  struct Entry {
+    std::weak_ptr<OwnedLease> owned;  // of its holds; empty: it is being acquired
+    int holds = 0;
+  };
+
+  std::shared_ptr<OwnedLease> Put(const std::string& owner, Lease lease) {
+    std::shared_ptr<OwnedLease> owned(new OwnedLease{shared_from_this(), owner, std::move(lease)});
+    base::MutexLock lock(mutex_);
+    entries_[owner] = {owned, 1};
+    return owned;
+  }
+  void GiveBack(const std::string& owner) {
+    if (!InHomeProcess()) return;
+    base::MutexLock lock(mutex_);
+    entries_.erase(owner);
+  }
+
+  const base::HomeProcess home_;
+  const std::string path_;
+  base::Mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace internal
+
+namespace {
+
+using internal::LeasesByOwner;
+using internal::OwnedLease;
+
+// In a forked child it only makes sure that nothing is ever sent for it.
+void Drop(std::shared_ptr<OwnedLease> owned) {
+  if (owned == nullptr) return;
+  if (!owned->owners->InHomeProcess()) return base::Leak(std::move(owned));
+  (void)owned->owners->GiveUp(*owned);  // outside the mutex: the last one's lease is dropped
+}
+
+}  // namespace
+
+// ---- RecursiveLease ------------------------------------------------------------------------------
+
+RecursiveLease::RecursiveLease(std::shared_ptr<OwnedLease> owned) : owned_(std::move(owned)) {}
+
+RecursiveLease& RecursiveLease::operator=(RecursiveLease&& other) noexcept {
+  if (this != &other) Drop(std::exchange(owned_, std::move(other.owned_)));
+  return *this;
+}
+
+RecursiveLease::~RecursiveLease() { Drop(std::move(owned_)); }
+
+const Lease& RecursiveLease::lease() const {
+  static const Lease* const kNone = new Lease(internal::LeaseMaker::Make(nullptr));
+  return owned_ == nullptr ? *kNone : owned_->lease;
+}
+
+absl::Status RecursiveLease::Release(const WaitOptions& wait) && {
+  if (owned_ == nullptr) return absl::FailedPreconditionError("release: a moved-from lease");
+  const std::shared_ptr<OwnedLease> owned = std::move(owned_);
+  if (!owned->owners->InHomeProcess()) {
+    base::Leak(owned);
+    return std::move(owned->lease).Release(wait);
+  }
+  // Before this hold is given up: then the lease may be another thread's to release.
+  const absl::Status alive = internal::LeaseMaker::StateOf(owned->lease)->CheckAlive("release");
+  if (std::optional<Lease> last = owned->owners->GiveUp(*owned)) {
+    return (*std::move(last)).Release(wait);
+  }
+  const absl::Status wrong_wait = internal::CheckWaitOptions(wait);
+  return wrong_wait.ok() ? alive : wrong_wait;
+}
+
+// ---- RecursiveLock -------------------------------------------------------------------------------
+
+RecursiveLock::RecursiveLock(std::shared_ptr<Client> client, std::string path,
+                             const LockOptions& options)
+    : client_(client),
+      lock_(std::move(client), path, options),
+      owners_(std::make_shared<LeasesByOwner>(std::move(path))) {}
+
+absl::StatusOr<RecursiveLease> RecursiveLock::Acquire(const std::string& owner,
+                                                      const WaitOptions& wait) const {
+  absl::StatusOr<LeasesByOwner::Turn> turn = owners_->Begin(owner, wait);
+  if (!turn.ok()) return turn.status();
+  if (turn->hold.has_value()) return *std::move(turn->hold);
+  return (*std::move(turn->claim)).Use(lock_.Acquire(wait));
+}
+
+absl::StatusOr<RecursiveLease> RecursiveLock::TryAcquire(const std::string& owner,
+                                                         const WaitOptions& wait) const {
+  absl::StatusOr<LeasesByOwner::Turn> turn = owners_->Begin(owner, wait);
+  if (!turn.ok()) return turn.status();
+  if (turn->hold.has_value()) return *std::move(turn->hold);
+  return (*std::move(turn->claim)).Use(lock_.TryAcquire(wait));
+}
+
+void RecursiveLock::AcquireAsync(
+    const std::string& owner, WaitOptions wait,
+    absl::AnyInvocable<void(absl::StatusOr<RecursiveLease>) &&> done) const {
+  absl::StatusOr<LeasesByOwner::Turn> turn = owners_->Begin(owner, wait);
+  if (turn.ok() && turn->claim.has_value()) {
+    return lock_.AcquireAsync(std::move(wait),
+                              [claim = *std::move(turn->claim),
+                               done = std::move(done)](absl::StatusOr<Lease> lease) mutable {
+                                std::move(done)(std::move(claim).Use(std::move(lease)));
+                              });
+  }
+  auto answer = internal::OnExecutor(*internal::ClientAccess::Core(*client_), std::move(done));
+  if (turn.ok()) return std::move(answer)(*std::move(turn->hold));
+  std::move(answer)(turn.status());
+}
+
+std::string OwnerOfThisThread() {
+  static std::atomic<int64_t> last = 0;
+  thread_local const int64_t number = ++last;
+  return absl::StrCat("thread ", number);
+}
+
+}  // namespace zkrecipes

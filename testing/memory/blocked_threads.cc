@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "testing/memory/blocked_threads.h"
+
+#include <algorithm>
+
+namespace zkrecipes::testing::memory {
+
+void BlockedThreads::Begin(const Wait* wait) {
+  base::MutexLock lock(mutex_);
+  waits_.emplace(next_++, wait);
+}
+
+void BlockedThreads::End(const Wait* wait) {
+  base::MutexLock lock(mutex_);
+  std::erase_if(waits_, [wait](const auto& entry) { return entry.second == wait; });
+  left_.NotifyAll();
+}
+
+bool BlockedThreads::any() {
+  base::MutexLock lock(mutex_);
+  return !waits_.empty();
+}
+
+base::BootTime BlockedThreads::NextAfter(base::BootTime now) {
+  base::MutexLock lock(mutex_);
+  base::BootTime next = base::BootTime::InfiniteFuture();
+  for (const auto& [number, wait] : waits_) {
+    if (wait->until > now) next = std::min(next, wait->until);
+  }
+  return next;
+}
+
+bool BlockedThreads::AnyIsOver() {
+  base::MutexLock lock(mutex_);
+  return std::ranges::any_of(waits_, [](const auto& entry) { return entry.second->over(); });
+}
+
+int BlockedThreads::WakeThoseOver(uint64_t before) {
+  int over = 0;
+  for (const auto& [number, wait] : waits_) {
+    if (number >= before || !wait->over()) continue;
+    wait->wake();
+    ++over;
+  }
+  return over;
+}
+
+bool BlockedThreads::LetGo(std::chrono::nanoseconds at_most) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  base::MutexLock lock(mutex_);
+  // One that comes back at once, to wait for nothing again, is not waited for again.
+  const uint64_t before = next_;
+  const int over = WakeThoseOver(before);
+  int left = over;
+  while (left > 0) {
+    const auto rest = until - std::chrono::steady_clock::now();
+    if (rest <= std::chrono::nanoseconds::zero()) break;
+    left_.WaitFor(mutex_, rest);
+    left = WakeThoseOver(before);
+  }
+  return left < over;
+}
+
+}  // namespace zkrecipes::testing::memory
