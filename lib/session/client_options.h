@@ -3,6 +3,9 @@
 #ifndef ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
 #define ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
 
+#include <string>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "lib/base/seam.h"
@@ -14,6 +17,9 @@ namespace zkrecipes::internal {
 
 // The servers that valid options name; InvalidArgument names the option and the rule it breaks.
 ZKRECIPES_SEAM absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options);
+
+// InvalidArgument, never with the credential, unless it is "user:password".
+absl::Status CheckDigestCredential(const std::string& text);
 
 session::ExpiryMargins MarginsOf(const LeaseOptions& lease);
 
