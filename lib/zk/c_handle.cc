@@ -166,16 +166,16 @@ void CHandle::Failed(Socket before, int rc) {
 
 std::string CHandle::WhatItDid(Socket before, int rc) {
   const int error = TakeConnectError();
-  const Socket abandoned = std::exchange(abandoned_, Socket::kNone);
+  Socket late = std::exchange(abandoned_, Socket::kNone);
+  if (rc == ZOPERATIONTIMEOUT) late = before;  // the C client's own limit came first
   if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
     refused_ = true;
     return refusal;
   }
-  if (abandoned == Socket::kHandshake) return "took the connection, but said nothing in time";
-  if (abandoned != Socket::kNone) return "did not answer in time";
+  if (late == Socket::kHandshake) return "took the connection, but said nothing in time";
+  if (late != Socket::kNone) return "did not answer in time";
   if (error == ECONNREFUSED) return "refused the connection";
   if (error != 0) return absl::StrCat("could not be reached (", strerror(error), ")");
-  if (rc == ZOPERATIONTIMEOUT) return "did not answer in time";
   if (before == Socket::kConnected) return "closed the connection";
   if (before == Socket::kHandshake) {
     return "closed the connection during the handshake, as a server without a quorum does";
