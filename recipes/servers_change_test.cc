@@ -127,10 +127,49 @@ TEST_F(ServersChangeTest, AListIsCheckedAndTheNamespaceStays) {
   Acquire(*user);
   PassTime(kMoment);
   EXPECT_EQ(model().committed().Children("/team/locks/q").size(), 1u);
-  internal::ClientAccess::Core(*user->client)->Close(std::make_shared<base::OneShot<absl::Status>>());
+  internal::ClientAccess::Core(*user->client)
+      ->Close(std::make_shared<base::OneShot<absl::Status>>());
   PassTime(kMoment);
   EXPECT_EQ(user->client->SetServers("memory-1").code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(user->client->AddDigestCredential("u:p").code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// Keeps each question until the test answers it.
+class SlowResolver : public zk::Resolver {
+ public:
+  void Resolve(const std::vector<zk::ServerAddress>& /*servers*/, Done done) override {
+    questions.push_back(std::move(done));
+  }
+  void Answer(size_t question, const std::string& server) {
+    std::move(questions[question])(zk::Resolution({server}));
+  }
+  std::vector<Done> questions;
+};
+
+TEST_F(ServersChangeTest, AnAnswerForAnEarlierListIsVoid) {
+  const auto host = simulation_.AddHost();
+  const auto resolver = std::make_shared<SlowResolver>();
+  internal::Environment environment{
+      host, host, resolver, [host] { host->Stop(); }, absl::Milliseconds(1), absl::ZeroDuration()};
+  ClientOptions options;
+  options.executor = host;
+  const auto core = internal::ClientCore::CreateIn(std::move(environment), options,
+                                                   *zk::ParseServerList("memory-0"));
+  core->Start([](const absl::Status&) {});
+  simulation_.RunUntilIdle();
+  resolver->Answer(0, "0");
+  PassTime(kMoment);
+  ASSERT_EQ(host->ConnectedTo(), 0);
+  ASSERT_EQ(core->SetServers("memory-1"), absl::OkStatus());
+  ASSERT_EQ(core->SetServers("memory-2"), absl::OkStatus());
+  simulation_.RunUntilIdle();
+  ASSERT_EQ(resolver->questions.size(), 3u);
+  resolver->Answer(1, "1");
+  PassTime(kMoment);
+  EXPECT_EQ(host->ConnectedTo(), 0);
+  resolver->Answer(2, "2");
+  PassTime(kMoment);
+  EXPECT_EQ(host->ConnectedTo(), 2);
 }
 
 // ---- users -----------------------------------------------------------------------------------------
@@ -195,7 +234,8 @@ TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {
 
 TEST_F(ServersChangeTest, AConfigThatMayNotBeReadChangesNothingAndIsReadLater) {
   WriteConfig("server.1=memory-1:2888:3888;2181\nversion=1");
-  ASSERT_TRUE(model().OperatorSetsAcl("/zookeeper/config", {{31, "digest", DigestId("me:secret")}}));
+  ASSERT_TRUE(
+      model().OperatorSetsAcl("/zookeeper/config", {{31, "digest", DigestId("me:secret")}}));
   const auto follower = StartAt("memory-0", /*follow_config=*/true);
   PassTime(absl::Seconds(30));
   EXPECT_EQ(follower->host->ConnectedTo(), 0);

@@ -149,7 +149,7 @@ class Client {
 
   // Replaces the list of servers while the client runs. The same syntax as ClientOptions::servers; the
   // client's namespace stays, and may be repeated or left out. Does not block: names are resolved in the
-  // background, again and again until one is found. Then
+  // background, even those of the same list, and until one of them is found nothing changes. Then
   // - the next attempts to connect go to the new servers only;
   // - a connection to a server that is still in the list stays as it is (there is no rebalancing);
   // - any other connection is given up, and the same session goes on at a new server, with its leases and

@@ -69,14 +69,14 @@ TEST_F(ServersChangeOnServersTest, WithoutASessionTheMessageSaysWhatEachServerDi
   const SilentServer mute;
   const std::string list =
       absl::StrCat("127.0.0.1:1,", silent.address(), ",no..such..host,", mute.address());
-  const auto client = Client::Connect({.servers = list, .session_timeout = absl::Seconds(1)},
-                                      {absl::Seconds(4)});
+  const auto client =
+      Client::Connect({.servers = list, .session_timeout = absl::Seconds(1)}, {absl::Seconds(4)});
   EXPECT_EQ(client.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(
-      std::string(client.status().message()),
-      HasSubstr(absl::StrCat("no session within 4s (127.0.0.1:1 refused the connection; ",
-                             silent.address(), " did not answer in time; no..such..host:2181 could "
-                             "not be resolved (")));
+  EXPECT_THAT(std::string(client.status().message()),
+              HasSubstr(absl::StrCat("no session within 4s (127.0.0.1:1 refused the connection; ",
+                                     silent.address(),
+                                     " did not answer in time; no..such..host:2181 could "
+                                     "not be resolved (")));
   EXPECT_THAT(std::string(client.status().message()),
               HasSubstr(mute.address() + " took the connection, but said nothing in time"));
 }
@@ -87,8 +87,8 @@ TEST_F(ServersChangeOnServersTest, WithoutASessionTheMessageSaysWhatEachServerDi
 class FollowConfigTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto started = LocalEnsemble::Start(
-        {.extra_config = {{"reconfigEnabled", "true"}, {"skipACL", "yes"}}});
+    auto started =
+        LocalEnsemble::Start({.extra_config = {{"reconfigEnabled", "true"}, {"skipACL", "yes"}}});
     ASSERT_TRUE(started.ok()) << started.status();
     ensemble_ = *std::move(started);
   }

@@ -192,9 +192,9 @@ absl::Status ClientCore::SetServers(const std::string& servers) {
   absl::StatusOr<zk::ServerList> list = zk::ParseServerList(servers);
   if (!list.ok()) return list.status();
   if (!list->namespace_root.empty() && list->namespace_root != servers_.namespace_root) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("server list \"", absl::Utf8SafeCEscape(servers),
-                     "\": a client's namespace stays as it is, \"", servers_.namespace_root, "\""));
+    return absl::InvalidArgumentError(absl::StrCat("server list \"", absl::Utf8SafeCEscape(servers),
+                                                   "\": a client's namespace stays as it is, \"",
+                                                   servers_.namespace_root, "\""));
   }
   Post([servers = std::move(list->servers)](session::Session* session) mutable {
     if (session != nullptr) session->SetServers(std::move(servers));

@@ -14,8 +14,8 @@ namespace zkrecipes::session {
 
 // Keeps a session's list of servers as the ensemble's own (ClientOptions::follow_config): reads it after
 // each connection and after each change. What it may not read, cannot read or has no ports for clients
-// changes nothing, and neither does a version that is not newer than one before. On the reactor; Stop
-// before the session goes.
+// changes nothing, and neither does a version that is not newer than one before: a server may lag. On
+// the reactor; Stop before the session goes.
 class ConfigFollower : public SessionListener {
  public:
   explicit ConfigFollower(Session* session) : session_(session) {}

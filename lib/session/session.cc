@@ -96,9 +96,8 @@ void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::
 void Session::Act(const action::Resolve&) {
   // The answer may come on any thread, even after this Session is destroyed: hence the reactor.
   resolver_->Resolve(
-      options_.servers.servers,
-      [this, reactor = reactor_, alive = std::weak_ptr<char>(alive_),
-       list = list_](absl::StatusOr<zk::Resolution> resolution) mutable {
+      options_.servers.servers, [this, reactor = reactor_, alive = std::weak_ptr<char>(alive_),
+                                 list = list_](absl::StatusOr<zk::Resolution> resolution) mutable {
         reactor->Post([this, alive, list, resolution = std::move(resolution)]() mutable {
           if (!alive.expired() && list == list_) OnResolved(std::move(resolution));
         });
@@ -122,7 +121,6 @@ void Session::OnResolved(absl::StatusOr<zk::Resolution> resolution) {
 }
 
 void Session::SetServers(std::vector<zk::ServerAddress> servers) {
-  if (servers == options_.servers.servers) return;
   options_.servers.servers = std::move(servers);
   ++list_;
   On(event::ServersChanged{static_cast<int>(options_.servers.servers.size())});

@@ -84,7 +84,7 @@ class Session : private Heartbeat::Owner {
   // Null without a session.
   std::shared_ptr<SessionValidity> validity() const { return heartbeat_.validity(); }
   const ExpiryMargins& margins() const { return options_.heartbeat.margins; }
-  absl::Duration timeout() const { return timeout_; }       // negotiated; before that: as requested
+  absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
 

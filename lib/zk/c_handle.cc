@@ -84,8 +84,8 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   }
   const auto timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(options.session_timeout));
   errno = 0;
-  zh_ = zookeeper_init(ToHost(options.servers.front()).c_str(), on_event, timeout_ms, nullptr, nullptr,
-                       ZOO_NO_LOG_CLIENTENV);
+  zh_ = zookeeper_init(ToHost(options.servers.front()).c_str(), on_event, timeout_ms, nullptr,
+                       nullptr, ZOO_NO_LOG_CLIENTENV);
   if (zh_ == nullptr) return OpenError(errno);
   zoo_set_servers_resolution_delay(zh_, -1);  // never: the session resolves names itself
   credentials_ = options.digest_credentials;
@@ -102,7 +102,9 @@ void CHandle::SetServers(const NumericServers& servers) {
 void CHandle::AddCredential(const std::string& digest) {
   if (zh_ == nullptr || ended_) return;
   credentials_.push_back(digest);
-  SendCredentials();
+  // During the handshake the C client would send it at once, and a server that is still making the session
+  // would answer it first.
+  if (socket_state() != Socket::kHandshake) SendCredentials();
 }
 
 // The C client keeps them, for later connections as well. Between two connections it takes none.

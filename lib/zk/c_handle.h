@@ -118,11 +118,11 @@ class CHandle final : public Handle, public Pollable {
   bool connected_ = false;
   bool ended_ = false;
   Code end_code_ = Code::kSessionExpired;
-  bool write_due_ = false;  // just connected: the C client holds back its first packets
-  bool undrained_ = false;  // the inbox may hold more than was processed
-  bool refused_ = false;    // the latest connection ended with what is no answer
-  bool removed_ = false;    // the socket's server is in the list no more
-  Socket abandoned_ = Socket::kNone;      // how far the attempt came that ran out of its time
+  bool write_due_ = false;            // just connected: the C client holds back its first packets
+  bool undrained_ = false;            // the inbox may hold more than was processed
+  bool refused_ = false;              // the latest connection ended with what is no answer
+  bool removed_ = false;              // the socket's server is in the list no more
+  Socket abandoned_ = Socket::kNone;  // how far the attempt came that ran out of its time
   std::vector<std::string> credentials_;  // that the C client does not know yet
   int failed_attempts_ = 0;
   int callbacks_ = 0;

@@ -63,9 +63,9 @@ int zkrecipes_hook_socket(int domain, int type, int protocol) {
 
 int zkrecipes_hook_connect(int fd, const sockaddr* address, socklen_t size) {
   const bool ours = current != nullptr && current->to_size > 0;
-  const int result = ours ? connect(fd, reinterpret_cast<const sockaddr*>(&current->to),
-                                    current->to_size)
-                          : connect(fd, address, size);
+  const int result =
+      ours ? connect(fd, reinterpret_cast<const sockaddr*>(&current->to), current->to_size)
+           : connect(fd, address, size);
   if (result != 0 && errno != EINPROGRESS && errno != EWOULDBLOCK) {
     zkrecipes::zk::connect_error = errno;
   }

@@ -140,12 +140,12 @@ TEST_F(ChangingServersTest, SaysOfEachServerWhatItDid) {
   ASSERT_TRUE(RunUntilConnected(1));
   EXPECT_THAT(
       diary_.failures,
-      ElementsAre(closed + " refused the connection",
-                  silent.address() + " took the connection, but said nothing in time",
-                  hangs_up.address() + " closed the connection during the handshake, as a server "
-                                       "without a quorum does",
-                  mail.address() + " does not speak ZooKeeper: it says \"" + std::string(32, 'm') +
-                      "\""));
+      ElementsAre(
+          closed + " refused the connection",
+          silent.address() + " took the connection, but said nothing in time",
+          hangs_up.address() + " closed the connection during the handshake, as a server "
+                               "without a quorum does",
+          mail.address() + " does not speak ZooKeeper: it says \"" + std::string(32, 'm') + "\""));
   EXPECT_THAT(diary_.attempts, ElementsAre(1, 2, 3, 4));
   a_.server.HangUp();
   ASSERT_TRUE(RunUntil([this] { return diary_.failures.size() > 4; }));
@@ -230,6 +230,23 @@ TEST_F(ChangingServersTest, ACredentialThatComesBetweenTwoConnectionsIsSentOnThe
   EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("v:2"));
   EXPECT_THAT(diary_.failures, Not(Contains(testing::HasSubstr("does not speak"))));
+}
+
+TEST_F(ChangingServersTest, ACredentialThatComesDuringAHandshakeWaitsForItsEnd) {
+  int frames = 0;
+  ScriptedServer silent([&frames](int, const std::string&) {
+    ++frames;
+    return "";
+  });
+  steps_.push_back([&silent] { silent.Step(); });
+  Open({silent.address(), b_.server.address()});
+  ASSERT_TRUE(RunUntil([&frames] { return frames > 0; }));
+  handle_->AddCredential("v:2");
+  RunFor(absl::Milliseconds(500));
+  EXPECT_EQ(frames, 1);
+  ASSERT_TRUE(RunUntilConnected(1));
+  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_THAT(b_.credentials, ElementsAre("v:2"));
 }
 
 }  // namespace

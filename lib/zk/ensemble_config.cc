@@ -50,8 +50,9 @@ absl::StatusOr<std::vector<ServerAddress>> ParseMember(absl::string_view value) 
 }
 
 absl::Status WrongLine(absl::string_view line, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "line \"", absl::CHexEscape(line.substr(0, kShown)), "\" of ", kEnsembleConfigPath, ": ", why));
+  return absl::InvalidArgumentError(absl::StrCat("line \"",
+                                                 absl::CHexEscape(line.substr(0, kShown)), "\" of ",
+                                                 kEnsembleConfigPath, ": ", why));
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ absl::StatusOr<EnsembleConfig> ParseEnsembleConfig(const std::string& text) {
     const absl::string_view line = absl::StripAsciiWhitespace(untrimmed);
     absl::string_view rest = line;
     if (absl::ConsumePrefix(&rest, "version=")) {
-      const bool digits = !rest.empty() && std::all_of(rest.begin(), rest.end(), absl::ascii_isxdigit);
+      const bool digits =
+          !rest.empty() && std::all_of(rest.begin(), rest.end(), absl::ascii_isxdigit);
       if (!digits || !absl::SimpleHexAtoi(rest, &config.version)) {
         return WrongLine(line, "a version is a hexadecimal number of 64 bits");
       }

@@ -50,7 +50,7 @@ class HandleListener {
 };
 
 struct HandleOptions {
-  NumericServers servers;  // in the order in which they are tried
+  NumericServers servers;                              // in the order in which they are tried
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   std::vector<std::string> digest_credentials;         // each "user:password"
   std::vector<AclEntry> acl;                           // of every node this handle creates

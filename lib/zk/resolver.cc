@@ -118,8 +118,8 @@ class GetaddrinfoResolver : public Resolver {
         std::move (*shared_done)(Resolved(LookUp(servers)));
       }).detach();
     } catch (const std::system_error& error) {
-      std::move (*shared_done)(absl::ResourceExhaustedError(absl::StrCat(
-          "cannot start a thread to resolve the servers' names: ", error.what())));
+      std::move (*shared_done)(absl::ResourceExhaustedError(
+          absl::StrCat("cannot start a thread to resolve the servers' names: ", error.what())));
     }
   }
 };
@@ -145,6 +145,7 @@ socklen_t FromNumeric(const std::string& numeric, sockaddr_storage& address) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   addrinfo hints{};
+  hints.ai_family = bracketed ? AF_INET6 : AF_INET;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
   addrinfo* found = nullptr;

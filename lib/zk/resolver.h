@@ -33,7 +33,8 @@ struct ListedServer {
 };
 struct Resolution {
   Resolution() = default;
-  Resolution(NumericServers all) : addresses(std::move(all)) {}  // NOLINT(google-explicit-constructor)
+  Resolution(NumericServers all)
+      : addresses(std::move(all)) {}  // NOLINT(google-explicit-constructor)
 
   NumericServers addresses;          // of all of them, each once, shuffled
   std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing

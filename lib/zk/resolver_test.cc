@@ -94,7 +94,8 @@ TEST(FromNumeric, IsTheWayBackFromAnAddressToItsText) {
     ASSERT_GT(size, 0u) << text;
     EXPECT_EQ(ToNumeric(reinterpret_cast<const sockaddr&>(address), size), text);
   }
-  for (const std::string text : {"", ":", "no port", "localhost:1", "127.0.0.1:", "[::1]", "[]:1"}) {
+  for (const std::string text :
+       {"", ":", "no port", "localhost:1", "127.0.0.1:", "[::1]", "[]:1"}) {
     sockaddr_storage address{};
     EXPECT_EQ(FromNumeric(text, address), 0u) << text;
   }

@@ -86,9 +86,7 @@ void MemoryHandle::RetryLater(absl::Duration took) {
   host_->CallAt(pace_.next_attempt(), Guarded([this] { Connect(); }));
 }
 
-zk::ConnectPace::Terms MemoryHandle::PaceTerms() const {
-  return {timeout_, rotation_.size()};
-}
+zk::ConnectPace::Terms MemoryHandle::PaceTerms() const { return {timeout_, rotation_.size()}; }
 
 // The connection goes in a task of its own, as this may be a call from inside the listener.
 void MemoryHandle::SetServers(const zk::NumericServers& servers) {
@@ -101,7 +99,7 @@ void MemoryHandle::SetServers(const zk::NumericServers& servers) {
 
 void MemoryHandle::AddCredential(const std::string& digest) {
   options_.digest_credentials.push_back(digest);
-  if (connected_) ensemble_->Send(connection_, wire::Credential{digest});
+  if (connection_ != 0) ensemble_->Send(connection_, wire::Credential{digest});
 }
 
 void MemoryHandle::HangUp() {
@@ -219,8 +217,9 @@ void MemoryHandle::Deliver() {
   assert(HasNews());
   const std::optional<ToClient> message = ensemble_->Receive(connection_);
   if (!message.has_value()) {
-    return Lose(zk::Code::kConnectionLoss,
-                connected_ ? "closed the connection" : "closed the connection during the handshake");
+    return Lose(zk::Code::kConnectionLoss, connected_
+                                               ? "closed the connection"
+                                               : "closed the connection during the handshake");
   }
   last_heard_ = host_->Now();
   std::visit(Receiving{*this}, *message);

@@ -125,8 +125,8 @@ struct Answer {
 
 }  // namespace wire
 
-using ToServer = std::variant<wire::Hello, wire::SetWatches, wire::Ping, wire::EndSession, wire::Call,
-                              wire::Credential>;
+using ToServer = std::variant<wire::Hello, wire::SetWatches, wire::Ping, wire::EndSession,
+                              wire::Call, wire::Credential>;
 using ToClient = std::variant<wire::Welcome, wire::Expired, wire::Pong, wire::Fired, wire::Answer>;
 
 }  // namespace zkrecipes::testing::memory

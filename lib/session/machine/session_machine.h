@@ -40,7 +40,7 @@ namespace zkrecipes::session {
 
 namespace event {
 struct Start {};
-struct Resolved {      // the servers' names, to addresses
+struct Resolved {  // the servers' names, to addresses
   // None of them was ever reached by the handle, and the session was silent for its timeout.
   bool moved = false;
 };
@@ -65,10 +65,10 @@ struct CloseRequested {};
 struct Drained {};  // nothing is left to send, or the time for it has passed
 }  // namespace event
 
-using Event = std::variant<event::Start, event::Resolved, event::ResolveFailed, event::PauseOver,
-                           event::Connected, event::Disconnected, event::HandleEnded,
-                           event::CloseRequested, event::Drained, event::ServersChanged,
-                           event::ServersUnresolved>;
+using Event =
+    std::variant<event::Start, event::Resolved, event::ResolveFailed, event::PauseOver,
+                 event::Connected, event::Disconnected, event::HandleEnded, event::CloseRequested,
+                 event::Drained, event::ServersChanged, event::ServersUnresolved>;
 
 namespace action {
 struct Resolve {};
@@ -92,8 +92,7 @@ struct AnnounceClosed {};  // last
 using Action =
     std::variant<action::Resolve, action::OpenHandle, action::CloseHandle, action::StartPause,
                  action::AnnounceConnected, action::AnnounceDisconnected, action::AnnounceExpired,
-                 action::AnnounceFailed, action::Drain, action::AnnounceClosed,
-                 action::SetServers>;
+                 action::AnnounceFailed, action::Drain, action::AnnounceClosed, action::SetServers>;
 using Actions = std::vector<Action>;
 
 class SessionMachine {
