@@ -100,6 +100,21 @@ TEST_F(ServersChangeTest, NamesThatCannotBeResolvedChangeNothingUntilTheyCan) {
   EXPECT_EQ(user->client->session_id(), session);
 }
 
+TEST_F(ServersChangeTest, ASessionThatLostItsConnectionGoesOnAtTheNewServers) {
+  const auto holder = StartAt("memory-0");
+  Acquire(*holder);
+  const int64_t session = holder->client->session_id();
+  holder->host->set_network(Host::Network::kDown);
+  PassTime(kMoment);
+  ASSERT_EQ(holder->client->SetServers("memory-1"), absl::OkStatus());
+  PassTime(kMoment);
+  holder->host->set_network(Host::Network::kUp);
+  PassTime(2 * kMoment);
+  EXPECT_EQ(holder->host->ConnectedTo(), 1);
+  EXPECT_EQ(holder->client->session_id(), session) << "it was not silent for its timeout";
+  EXPECT_TRUE(holder->holds());
+}
+
 TEST_F(ServersChangeTest, AClientThatHasNoServerYetFindsThatOfTheNewList) {
   auto user = std::make_unique<LockUser>();
   user->host = simulation_.AddHost();
@@ -178,25 +193,28 @@ TEST_F(ServersChangeTest, AUserThatIsAddedHasItsRightsFromThenOn) {
   const auto user = Start();
   const std::vector<zk::AclEntry> only_me = {{31, "digest", DigestId("me:secret")}};
   ASSERT_TRUE(model().OperatorCreates("/locks", {.acl = only_me}, simulation_.now()));
-  Acquire(*user);
-  ASSERT_EQ(user->answers, 1);
-  EXPECT_EQ(user->code(), absl::StatusCode::kPermissionDenied) << user->result->status();
+  // Each path has a parent of its own, which only that user may make.
+  const auto acquired = [&](const std::string& path) {
+    absl::Status status = absl::UnknownError("no answer");
+    Lock(user->client, path).AcquireAsync({}, [&status](const absl::StatusOr<Lease>& lease) {
+      status = lease.status();
+    });
+    simulation_.RunUntilIdle();
+    return status.code();
+  };
+  EXPECT_EQ(acquired("/locks/a"), absl::StatusCode::kPermissionDenied);
   const absl::Status bad = user->client->AddDigestCredential("secret-without-colon");
   EXPECT_EQ(bad.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(bad.message()), Not(HasSubstr("secret")));
 
   ASSERT_EQ(user->client->AddDigestCredential("me:secret"), absl::OkStatus());
-  Acquire(*user);
-  ASSERT_TRUE(user->holds()) << "on the connection that there is";
+  EXPECT_EQ(acquired("/locks/a"), absl::StatusCode::kOk) << "on the connection that there is";
   user->host->BreakConnections();
   PassTime(kMoment);
-  Release(*user);
-  PassTime(kMoment);
-  EXPECT_THAT(Queue(), ::testing::IsEmpty()) << "on the next connection";
+  EXPECT_EQ(acquired("/locks/b"), absl::StatusCode::kOk) << "on the next one";
   Expire(*user);
   PassTime(absl::Seconds(5));
-  Acquire(*user);
-  EXPECT_TRUE(user->holds()) << "in the next session";
+  EXPECT_EQ(acquired("/locks/c"), absl::StatusCode::kOk) << "in the next session";
 }
 
 // ---- follow_config -----------------------------------------------------------------------------------
@@ -215,19 +233,24 @@ TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {
   WriteConfig("server.2=memory-2:2888:3888:observer;2181\nversion=100000001");
   PassTime(kMoment);
   EXPECT_EQ(follower->host->ConnectedTo(), 2);
-  // By a server that lags; and what is no config.
-  WriteConfig("server.1=memory-1:2888:3888:participant;0.0.0.0:2181\nversion=100000000");
-  WriteConfig("server.1=memory-1:2888:3888:participant;evil\nversion=f00000000");
-  WriteConfig("server.1=memory-1:2888:3888:participant\nversion=f00000001");
+  // Of a server that lags; what is no config; and one without ports for clients.
+  for (const char* text :
+       {"server.1=memory-1:2888:3888:participant;0.0.0.0:2181\nversion=100000000",
+        "server.1=memory-1:2888:3888:participant;evil\nversion=f00000000",
+        "server.1=memory-1:2888:3888:participant\nversion=f00000001"}) {
+    WriteConfig(text);
+    PassTime(kMoment);
+    EXPECT_EQ(follower->host->ConnectedTo(), 2) << text;
+  }
+  WriteConfig("server.1=memory-1:2888:3888;2181\nversion=100000002");
   PassTime(kMoment);
-  EXPECT_EQ(follower->host->ConnectedTo(), 2);
-
+  EXPECT_EQ(follower->host->ConnectedTo(), 1) << "each change is heard, by a watch of its own";
   EXPECT_TRUE(follower->holds());
   EXPECT_EQ(follower->client->session_id(), session);
   // In the next session as well.
   Expire(*follower);
   PassTime(absl::Seconds(5));
-  WriteConfig("server.2=memory-0:2888:3888;2181\nversion=100000002");
+  WriteConfig("server.2=memory-0:2888:3888;2181\nversion=100000003");
   PassTime(kMoment);
   EXPECT_EQ(follower->host->ConnectedTo(), 0);
 }
@@ -275,6 +298,12 @@ TEST_F(ServersChangeTest, TheTroubleNamesEachServerUntilThereIsAConnection) {
   user->host->set_network(Host::Network::kUp);
   PassTime(absl::Seconds(10));
   EXPECT_EQ(Trouble(*user), "");
+  const bool first = user->host->ConnectedTo() == 0;
+  user->host->BreakConnections();
+  simulation_.RunUntilIdle();
+  const std::string now = Trouble(*user);
+  EXPECT_THAT(now, HasSubstr(first ? "(0) closed the connection" : "(2) closed the connection"));
+  EXPECT_THAT(now, HasSubstr(first ? "(2) has not answered yet" : "(0) has not answered yet"));
 }
 
 }  // namespace

@@ -152,5 +152,24 @@ TEST_F(FollowConfigTest, AClientLeavesAServerThatARemovalTakesOutOfTheEnsemble) 
   ExpectAllIsAsBefore();
 }
 
+class NoQuorumTest : public FollowConfigTest {};
+
+TEST_F(NoQuorumTest, TheMessageTellsAServerWithoutAQuorumFromThoseThatAreDown) {
+  ASSERT_TRUE(ensemble_->Kill(1).ok());
+  ASSERT_TRUE(ensemble_->Kill(2).ok());
+  // Until it has noticed, it takes the client's handshake and says nothing.
+  EXPECT_TRUE(Eventually([this] {
+    const auto client = Client::Connect(
+        {.servers = ensemble_->servers(), .session_timeout = absl::Seconds(1)}, {absl::Seconds(2)});
+    return !client.ok() &&
+           std::string(client.status().message())
+                   .find(absl::StrCat(ensemble_->server(0), " closed the connection during the ",
+                                      "handshake, as a server without a quorum does; ",
+                                      ensemble_->server(1), " refused the connection; ",
+                                      ensemble_->server(2), " refused the connection)")) !=
+               std::string::npos;
+  }));
+}
+
 }  // namespace
 }  // namespace zkrecipes::integration

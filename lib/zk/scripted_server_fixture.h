@@ -43,6 +43,9 @@ class ScriptedServer {
   int connections() const { return connections_; }  // so far
   size_t open() const { return clients_.size(); }
 
+  void SayToAll(const std::string& bytes) {
+    for (const Client& client : clients_) Say(client, bytes);
+  }
   // Closes all connections.
   void HangUp() { clients_.clear(); }
 
