@@ -102,8 +102,7 @@ void CHandle::SetServers(const NumericServers& servers) {
 void CHandle::AddCredential(const std::string& digest) {
   if (zh_ == nullptr || ended_) return;
   credentials_.push_back(digest);
-  // During the handshake the C client would send it at once, and a server that is still making the session
-  // would answer it first.
+  // During the handshake the C client would queue it, and after that once more with all the others.
   if (socket_state() != Socket::kHandshake) SendCredentials();
 }
 
