@@ -15,6 +15,13 @@ constexpr size_t kMostBytes = 200;  // about each
 
 }  // namespace
 
+void ServerReport::SetServers(const zk::Resolution& resolution) {
+  listed_ = resolution.listed;
+  if (!listed_.empty()) return;
+  for (const std::string& address : resolution.addresses)
+    listed_.push_back({address, {address}, ""});
+}
+
 std::string ServerReport::Text() const {
   std::vector<std::string> parts;
   bool news = false;

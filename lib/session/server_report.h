@@ -5,7 +5,6 @@
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/zk/resolver.h"
@@ -20,7 +19,7 @@ namespace zkrecipes::session {
 // In the order of the list, and at most 8 of them. A pure value.
 class ServerReport {
  public:
-  void SetServers(std::vector<zk::ListedServer> listed) { listed_ = std::move(listed); }
+  void SetServers(const zk::Resolution& resolution);
   // `what`: as in zk::HandleListener. Servers that are not listed are left out.
   void Note(const std::string& address, const std::string& what) { did_[address] = what; }
   void Forget() { did_.clear(); }

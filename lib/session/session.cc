@@ -110,14 +110,8 @@ void Session::OnResolved(absl::StatusOr<zk::Resolution> resolution) {
     if (handle_ != nullptr) return On(event::ServersUnresolved{});
     return On(event::ResolveFailed{});
   }
-  addresses_ = std::move(resolution->addresses);
-  if (resolution->listed.empty()) {
-    for (const std::string& address : addresses_) {
-      resolution->listed.push_back({address, {address}, ""});
-    }
-  }
-  report_.SetServers(std::move(resolution->listed));
-  On(event::Resolved{SilentForTimeout() && Moved(addresses_, reached_)});
+  resolved_ = *std::move(resolution);
+  On(event::Resolved{SilentForTimeout() && Moved(resolved_.addresses, reached_)});
 }
 
 void Session::SetServers(std::vector<zk::ServerAddress> servers) {
@@ -133,11 +127,15 @@ void Session::AddCredential(const std::string& digest) {
   if (handle_ != nullptr) handle_->AddCredential(digest);
 }
 
-void Session::Act(const action::SetServers&) { handle_->SetServers(addresses_); }
+void Session::Act(const action::SetServers&) {
+  report_.SetServers(resolved_);
+  handle_->SetServers(resolved_.addresses);
+}
 
 void Session::Act(const action::OpenHandle&) {
   reached_.clear();
-  options_.handle.servers = addresses_;
+  report_.SetServers(resolved_);
+  options_.handle.servers = resolved_.addresses;
   options_.handle.seed = reactor_->Random();
   listener_ = std::make_unique<HandleListener>(this);
   auto handle = factory_->Open(options_.handle, listener_.get());

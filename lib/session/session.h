@@ -147,7 +147,7 @@ class Session : private Heartbeat::Owner {
   std::unique_ptr<HandleListener> listener_;
   std::unique_ptr<zk::Handle> handle_;
   uint64_t list_ = 0;              // which list of servers: an answer for an earlier one is void
-  zk::NumericServers addresses_;   // as resolved last
+  zk::Resolution resolved_;        // the latest; the handle has it since OpenHandle or SetServers
   std::set<std::string> reached_;  // those that the handle was connected to
   absl::Duration timeout_;
   ServerReport report_;
