@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,8 +59,11 @@ class ServersMovedTest : public LockInMemoryTest {
     resolver->answer = std::move(answer);
     PassTime(absl::Seconds(30));
     EXPECT_GT(resolver->questions, 1);
+    trouble_ = core->trouble();
     return states;
   }
+
+  std::string trouble_;  // in the end
 };
 
 TEST_F(ServersMovedTest, APartialAnswerThatHasAReachedServerIsNoMove) {
@@ -68,6 +72,8 @@ TEST_F(ServersMovedTest, APartialAnswerThatHasAReachedServerIsNoMove) {
 
 TEST_F(ServersMovedTest, AnAnswerWithOtherServersBesidesIsNoMove) {
   EXPECT_THAT(StatesAfter({"0", "7", "8"}), Not(Contains(ClientState::kExpired)));
+  EXPECT_EQ(trouble_, "0 refused the connection; 1 has not answered yet; 2 has not answered yet")
+      << "of the servers that it goes on trying";
 }
 
 TEST_F(ServersMovedTest, AnAnswerWithoutAnyReachedServerIsAMove) {

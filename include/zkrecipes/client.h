@@ -57,6 +57,12 @@ struct ClientOptions {
   // "zk1:2181,zk2:2181,[::1]:2181/namespace": the servers, and optionally a node below which all
   // paths of this client lie. Host names are resolved again for every session.
   std::string servers = {};
+  // Keeps the list as the ensemble's own, which `zkCli reconfig` changes: as if Client::SetServers were
+  // called with the members' addresses for clients, observers included, whenever a newer version of
+  // /zookeeper/config is seen. Only for clients that reach the members at those addresses. The
+  // list stays as it is where the config has no ports for clients (ZooKeeper before 3.5, or `clientPort=`
+  // in each zoo.cfg), where the client may not read it, and where a line of it makes no sense.
+  bool follow_config = false;
   // Requested timeout, 100 ms or more. The server clamps it to its own limits (by default 2 to 20
   // ticks).
   Duration session_timeout = absl::Seconds(10);
@@ -107,8 +113,10 @@ class Client {
  public:
   // Connects, and waits for the first session.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
-  //   Unavailable         no session within wait.timeout; the message says what was tried, and what
-  //                       a server said that does not speak ZooKeeper
+  //   Unavailable         no session within wait.timeout; the message says what each server did:
+  //                       that it refused, did not answer in time, hung up during the handshake (as one
+  //                       without a quorum does), says something that is not ZooKeeper's, or that its
+  //                       name could not be resolved
   //   Cancelled           by wait.cancel
   //   Unauthenticated     the server refused the credentials
   //   ResourceExhausted   no thread or file descriptor is available; the message says what and, of
@@ -146,6 +154,27 @@ class Client {
   //   InvalidArgument    the timeout; nothing is closed
   //   FailedPrecondition on the client's own I/O thread, or in a forked child; nothing is closed
   absl::Status Close(const WaitOptions& wait = {});
+
+  // Replaces the list of servers while the client runs. The same syntax as ClientOptions::servers; the
+  // client's namespace stays, and may be repeated or left out. Does not block: names are resolved in the
+  // background, even those of the same list, and until one of them is found nothing changes. Then
+  // - the next attempts to connect go to the new servers only;
+  // - a connection to a server that is still in the list stays as it is (there is no rebalancing);
+  // - any other connection is given up, and the same session goes on at a new server, with its leases and
+  //   watches: as after any lost connection, leases are kSuspect for a moment.
+  // A session whose new servers do not answer for its timeout is given up. The servers must be of the
+  // same ensemble: one that does not know the session ends it, and so its leases.
+  //   InvalidArgument     names the list and the rule it breaks, or the other namespace
+  //   FailedPrecondition  the client is closed, or belongs to the parent process
+  absl::Status SetServers(const std::string& servers);
+
+  // Adds a user, "user:password", as one of ClientOptions::digest_credentials: for this session and
+  // those that follow. Does not block. What the client sends after this call has the user's rights as
+  // well; a request that is under way, and a call that has been refused, is not tried again. Whether the
+  // server takes the credential is not told: one that refuses it closes the client, as in Create.
+  //   InvalidArgument     names the rule, and never the credential
+  //   FailedPrecondition  the client is closed, or belongs to the parent process
+  absl::Status AddDigestCredential(const std::string& user_password);
 
   // Calls `callback` for every change, in order, on the executor. The first call reports the
   // current state. Calls of one subscription never overlap; by the time one runs, the state may

@@ -116,6 +116,12 @@ absl::Status Client::Close(const WaitOptions& wait) {
                                                   "; it goes on in the background"));
 }
 
+absl::Status Client::SetServers(const std::string& servers) { return core_->SetServers(servers); }
+
+absl::Status Client::AddDigestCredential(const std::string& user_password) {
+  return core_->AddCredential(user_password);
+}
+
 Subscription Client::OnStateChange(absl::AnyInvocable<void(ClientState)> callback) {
   if (!core_->InHomeProcess()) return Subscription();
   return core_->feed().Subscribe(std::move(callback));

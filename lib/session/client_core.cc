@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
 #include "lib/base/executor.h"
 #include "lib/session/client_options.h"
 #include "lib/zk/loop.h"
@@ -86,6 +89,10 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
             self->servers_, HandleOptionsOf(self->options_),
             HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root), self->stops_,
             [core = self.get()](session::Change c) { core->OnChange(c); }});
+    if (self->options_.follow_config) {
+      self->follower_ = std::make_unique<session::ConfigFollower>(self->session_.get());
+      self->follower_->Start();
+    }
     self->session_->Start();
   });
 }
@@ -159,6 +166,7 @@ void ClientCore::Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
 void ClientCore::OnClosed(absl::Status status) {
   // Not from inside the session's own call.
   environment_.reactor->Post([self = shared_from_this(), status = std::move(status)] {
+    self->follower_.reset();
     self->session_.reset();
     std::vector<std::shared_ptr<base::OneShot<absl::Status>>> waiters;
     {
@@ -175,6 +183,38 @@ void ClientCore::OnClosed(absl::Status status) {
     std::move(self->environment_.stop)();
     for (const auto& waiter : waiters) waiter->Set(status);
   });
+}
+
+absl::Status ClientCore::SetServers(const std::string& servers) {
+  if (absl::Status open = CheckOpen(); !open.ok()) return open;
+  absl::StatusOr<zk::ServerList> list = zk::ParseServerList(servers);
+  if (!list.ok()) return list.status();
+  if (!list->namespace_root.empty() && list->namespace_root != servers_.namespace_root) {
+    return absl::InvalidArgumentError(absl::StrCat("server list \"", absl::Utf8SafeCEscape(servers),
+                                                   "\": a client's namespace stays as it is, \"",
+                                                   servers_.namespace_root, "\""));
+  }
+  Post([servers = std::move(list->servers)](session::Session* session) mutable {
+    if (session != nullptr) session->SetServers(std::move(servers));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ClientCore::AddCredential(const std::string& digest) {
+  if (absl::Status open = CheckOpen(); !open.ok()) return open;
+  if (absl::Status valid = CheckDigestCredential(digest); !valid.ok()) return valid;
+  Post([digest](session::Session* session) {
+    if (session != nullptr) session->AddCredential(digest);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ClientCore::CheckOpen() const {
+  if (!InHomeProcess()) {
+    return absl::FailedPreconditionError("the client belongs to the parent process");
+  }
+  base::MutexLock lock(mutex_);
+  return closed_ ? absl::FailedPreconditionError("the client is closed") : absl::OkStatus();
 }
 
 bool ClientCore::InHomeProcess() const { return home_.IsThisProcess(); }

@@ -20,6 +20,7 @@
 #include "lib/base/process.h"
 #include "lib/base/seam.h"
 #include "lib/base/wait_observer.h"
+#include "lib/session/config_follower.h"
 #include "lib/session/session.h"
 #include "lib/session/state_feed.h"
 #include "lib/session/stop_requests.h"
@@ -70,6 +71,10 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // Starts closing, once. `closed` gets the outcome, even if that has long been known.
   ZKRECIPES_SEAM void Close(std::shared_ptr<base::OneShot<absl::Status>> closed);
 
+  // See Client.
+  absl::Status SetServers(const std::string& servers);
+  absl::Status AddCredential(const std::string& digest);
+
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
   absl::Status CheckMayBlock() const;
@@ -102,7 +107,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   base::BootTime Now() const { return environment_.reactor->Now(); }
   session::StateFeed& feed() { return feed_; }
   session::StopRequests& stops() { return *stops_; }
-  // Why there is no connection yet.
+  // Why there is no connection, with what each server did; "" while there is one.
   std::string trouble() const;
   int64_t session_id() const { return session_id_.load(); }
   absl::Duration session_timeout() const { return absl::Milliseconds(timeout_ms_.load()); }
@@ -111,6 +116,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // `notices`: where leases' ended() are requested to stop.
   ClientCore(Environment environment, ClientOptions options, zk::ServerList servers,
              std::shared_ptr<Executor> notices);
+  absl::Status CheckOpen() const;
   void OnChange(session::Change change);
   void OnClosed(absl::Status status);
   void ReportConnected(absl::Status status);
@@ -130,6 +136,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
 
   // On the reactor only.
   std::unique_ptr<session::Session> session_;
+  std::unique_ptr<session::ConfigFollower> follower_;
   absl::AnyInvocable<void(absl::Status) &&> connected_;
   bool close_begun_ = false;
 

@@ -33,12 +33,9 @@ absl::Status CheckTimeout(absl::Duration timeout) {
                    "\": must be from 100ms to ", kMostTimeoutMs, "ms"));
 }
 
-// The message never shows the credentials.
 absl::Status CheckCredentials(const ClientOptions& options) {
   for (const std::string& text : options.digest_credentials) {
-    if (text.find(':') == std::string::npos || text.front() == ':') {
-      return absl::InvalidArgumentError("digest credentials: must be \"user:password\"");
-    }
+    if (absl::Status status = CheckDigestCredential(text); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -98,6 +95,11 @@ std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls) {
   entries.reserve(acls.size());
   for (const Acl& acl : acls) entries.push_back({acl.permissions, acl.scheme, acl.id});
   return entries;
+}
+
+absl::Status CheckDigestCredential(const std::string& text) {
+  if (text.find(':') != std::string::npos && text.front() != ':') return absl::OkStatus();
+  return absl::InvalidArgumentError("digest credentials: must be \"user:password\"");
 }
 
 absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) {

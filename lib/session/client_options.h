@@ -3,8 +3,10 @@
 #ifndef ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
 #define ZKRECIPES_LIB_SESSION_CLIENT_OPTIONS_H_
 
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "lib/base/seam.h"
@@ -18,6 +20,8 @@ namespace zkrecipes::internal {
 // The servers that valid options name; InvalidArgument names the option and the rule it breaks.
 ZKRECIPES_SEAM absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options);
 
+// InvalidArgument, never with the credential, unless it is "user:password".
+absl::Status CheckDigestCredential(const std::string& text);
 // InvalidArgument names the entry and the rule it breaks.
 absl::Status CheckAcl(const std::vector<Acl>& acls, const ClientOptions& options);
 std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls);

@@ -31,16 +31,21 @@ class Session::HandleListener : public zk::HandleListener {
     session_->timeout_ = negotiated;
     session_->began_ = began;
     session_->reached_.insert(session_->handle_->server());
+    session_->report_.Forget();
+    session_->trouble_ = absl::OkStatus();
     session_->On(event::Connected{id});
   }
   void OnDisconnected(int attempt) override {
     if (session_ != nullptr)
       session_->On(event::Disconnected{attempt, session_->SilentForTimeout()});
   }
-  void OnTrouble(const absl::Status& why) override {
+  void OnServerFailed(const std::string& server, const std::string& what) override {
     if (session_ == nullptr) return;
-    session_->trouble_is_the_handles_ = true;
-    session_->Trouble(why);
+    session_->report_.Note(server, what);
+    session_->Trouble(absl::UnavailableError(session_->report_.Text()));
+  }
+  void OnTrouble(const absl::Status& why) override {
+    if (session_ != nullptr) session_->Trouble(why);
   }
   void OnEnded(zk::Code why) override {
     if (session_ != nullptr) session_->On(event::HandleEnded{why});
@@ -90,26 +95,47 @@ void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::
 
 void Session::Act(const action::Resolve&) {
   // The answer may come on any thread, even after this Session is destroyed: hence the reactor.
-  resolver_->Resolve(options_.servers.servers,
-                     [this, reactor = reactor_, alive = std::weak_ptr<char>(alive_)](
-                         absl::StatusOr<zk::NumericServers> addresses) mutable {
-                       reactor->Post([this, alive, addresses = std::move(addresses)]() mutable {
-                         if (alive.expired()) return;
-                         if (!addresses.ok()) {
-                           trouble_is_the_handles_ = false;
-                           Trouble(addresses.status());
-                           return On(event::ResolveFailed{});
-                         }
-                         const bool moved = Moved(*addresses, reached_);
-                         addresses_ = *std::move(addresses);
-                         On(event::Resolved{moved});
-                       });
-                     });
+  resolver_->Resolve(
+      options_.servers.servers, [this, reactor = reactor_, alive = std::weak_ptr<char>(alive_),
+                                 list = list_](absl::StatusOr<zk::Resolution> resolution) mutable {
+        reactor->Post([this, alive, list, resolution = std::move(resolution)]() mutable {
+          if (!alive.expired() && list == list_) OnResolved(std::move(resolution));
+        });
+      });
+}
+
+void Session::OnResolved(absl::StatusOr<zk::Resolution> resolution) {
+  if (!resolution.ok()) {
+    if (!connected()) Trouble(resolution.status());
+    if (handle_ != nullptr) return On(event::ServersUnresolved{});
+    return On(event::ResolveFailed{});
+  }
+  resolved_ = *std::move(resolution);
+  On(event::Resolved{SilentForTimeout() && Moved(resolved_.addresses, reached_)});
+}
+
+void Session::SetServers(std::vector<zk::ServerAddress> servers) {
+  options_.servers.servers = std::move(servers);
+  ++list_;
+  On(event::ServersChanged{static_cast<int>(options_.servers.servers.size())});
+}
+
+void Session::AddCredential(const std::string& digest) {
+  std::vector<std::string>& all = options_.handle.digest_credentials;
+  if (std::find(all.begin(), all.end(), digest) != all.end()) return;
+  all.push_back(digest);
+  if (handle_ != nullptr) handle_->AddCredential(digest);
+}
+
+void Session::Act(const action::SetServers&) {
+  report_.SetServers(resolved_);
+  handle_->SetServers(resolved_.addresses);
 }
 
 void Session::Act(const action::OpenHandle&) {
   reached_.clear();
-  options_.handle.servers = addresses_;
+  report_.SetServers(resolved_);
+  options_.handle.servers = resolved_.addresses;
   options_.handle.seed = reactor_->Random();
   listener_ = std::make_unique<HandleListener>(this);
   auto handle = factory_->Open(options_.handle, listener_.get());
@@ -118,8 +144,7 @@ void Session::Act(const action::OpenHandle&) {
     listener_.reset();
     return On(event::ResolveFailed{});
   }
-  // What a server has said to the handle before stays the reason.
-  if (!trouble_is_the_handles_) Trouble(absl::UnavailableError("no server has answered yet"));
+  Trouble(absl::UnavailableError(report_.Text()));
   handle_ = *std::move(handle);
 }
 

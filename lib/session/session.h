@@ -15,6 +15,7 @@
 #include "lib/session/heartbeat.h"
 #include "lib/session/machine/session_machine.h"
 #include "lib/session/path_budget.h"
+#include "lib/session/server_report.h"
 #include "lib/session/stop_requests.h"
 #include "lib/session/watchers.h"
 #include "lib/zk/handle.h"
@@ -68,6 +69,11 @@ class Session : private Heartbeat::Owner {
   // not be confirmed in that time and stays until the session expires.
   void Close(absl::AnyInvocable<void(absl::Status) &&> closed);
 
+  // Replaces the servers, and in time those of the current connection: see zk::Handle::SetServers.
+  void SetServers(std::vector<zk::ServerAddress> servers);
+  // "user:password", for this session and those that follow: see zk::Handle::AddCredential.
+  void AddCredential(const std::string& digest);
+
   void Join(SessionListener* listener);  // OnFailed, OnClosing or OnConnected may come at once
   void Part(SessionListener* listener);
   // Tells every listener of OnValidityEnded, in one batch of stop requests.
@@ -80,8 +86,9 @@ class Session : private Heartbeat::Owner {
     return heartbeat_.validity(lapses);
   }
   const ExpiryMargins& margins() const { return options_.heartbeat.margins; }
-  absl::Duration timeout() const { return timeout_; }       // negotiated; before that: as requested
-  const absl::Status& trouble() const { return trouble_; }  // why there is no connection yet
+  absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
+  // Why there is no connection, with what each server did; OK while there is one.
+  const absl::Status& trouble() const { return trouble_; }
 
   // See Heartbeat.
   zk::Request CommittedBarrier() const { return heartbeat_.CommittedBarrier(); }
@@ -106,6 +113,7 @@ class Session : private Heartbeat::Owner {
   void Act(const action::Resolve&);
   void Act(const action::OpenHandle&);
   void Act(const action::CloseHandle&);
+  void Act(const action::SetServers&);
   void Act(const action::StartPause& pause);
   void Act(const action::AnnounceConnected& connected);
   void Act(const action::AnnounceDisconnected&);
@@ -114,6 +122,7 @@ class Session : private Heartbeat::Owner {
   void Act(const action::Drain&);
   void Act(const action::AnnounceClosed&);
 
+  void OnResolved(absl::StatusOr<zk::Resolution> resolution);
   void Announce(Change change);
   void Trouble(absl::Status why);
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
@@ -139,11 +148,12 @@ class Session : private Heartbeat::Owner {
   SessionMachine machine_;
   std::unique_ptr<HandleListener> listener_;
   std::unique_ptr<zk::Handle> handle_;
-  zk::NumericServers addresses_;   // as resolved last; a handle keeps those that it was opened with
+  uint64_t list_ = 0;              // which list of servers: an answer for an earlier one is void
+  zk::Resolution resolved_;        // the latest; the handle has it since OpenHandle or SetServers
   std::set<std::string> reached_;  // those that the handle was connected to
   absl::Duration timeout_;
+  ServerReport report_;
   absl::Status trouble_;
-  bool trouble_is_the_handles_ = false;
   absl::Status failed_;  // not OK: refused for good
 
   base::BootTime began_;         // when the attempt that made the current connection began

@@ -4,13 +4,12 @@
 
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 
 namespace zkrecipes::zk {
 
-std::string ToHostList(const NumericServers& servers) {
-  return absl::StrReplaceAll(absl::StrJoin(servers, ","), {{"[", ""}, {"]", ""}});
+std::string ToHost(const std::string& server) {
+  return absl::StrReplaceAll(server, {{"[", ""}, {"]", ""}});
 }
 
 int ToCMode(CreateMode mode) {

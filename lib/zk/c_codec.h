@@ -14,9 +14,9 @@
 
 namespace zkrecipes::zk {
 
-// The server list in the form that zookeeper_init takes. It splits each server at its last colon
-// and does not know brackets: "[::1]:2181" becomes "::1:2181".
-std::string ToHostList(const NumericServers& servers);
+// A server in the form that zookeeper_init takes. It splits it at its last colon and does not know
+// brackets: "[::1]:2181" becomes "::1:2181".
+std::string ToHost(const std::string& server);
 
 int ToCMode(CreateMode mode);
 

@@ -27,18 +27,23 @@ CHandle::Socket CHandle::socket_state() const {
   return Socket::kNone;
 }
 
+// The connection counts once its listener knows of it.
+CHandle::Socket CHandle::Before() const {
+  return connected_ ? Socket::kConnected : std::min(socket_state(), Socket::kHandshake);
+}
+
 ConnectPace::Terms CHandle::PaceTerms() const {
-  return {absl::Milliseconds(zoo_recv_timeout(zh_)), servers_};
+  return {absl::Milliseconds(zoo_recv_timeout(zh_)), rotation_.size()};
 }
 
 int CHandle::Process(int events) {
-  const bool was_connected = connected_;
+  const Socket before = Before();
   int rc;
   {
     const Call call(this);
     rc = zookeeper_process(zh_, events);
   }
-  if (rc != ZOK && rc != ZNOTHING) Failed(was_connected);
+  if (rc != ZOK && rc != ZNOTHING) Failed(before, rc);
   return rc;
 }
 
@@ -60,8 +65,7 @@ Pollable::Interest CHandle::Prepare() {
   const base::BootTime now = reactor_->Now();
   if (socket_state() == Socket::kNone) {
     if (now < pace_.next_attempt()) return {.until = pace_.next_attempt()};
-    attempt_began_ = now;
-    attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
+    BeginAttempt(now);
   }
   Interest interest = AskInterest(now);
   // Without an established socket, unsent bytes belong to a connection that is gone.
@@ -76,8 +80,16 @@ Pollable::Interest CHandle::Prepare() {
   return interest;
 }
 
+void CHandle::BeginAttempt(base::BootTime now) {
+  boxes_.to_size = FromNumeric(rotation_.Next(), boxes_.to);
+  removed_ = false;
+  abandoned_ = Socket::kNone;
+  attempt_began_ = now;
+  attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
+}
+
 Pollable::Interest CHandle::AskInterest(base::BootTime now) {
-  const bool was_connected = connected_;
+  const Socket before = Before();
   int fd = -1;
   int events = 0;
   timeval wait{};
@@ -89,7 +101,7 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
     if (rc == ZOK && fd == -1) rc = zookeeper_interest(zh_, &fd, &events, &wait);
   }
   if (rc != ZOK) {
-    Failed(was_connected);
+    Failed(before, rc);
     // A descriptor that it may have returned is closed already.
     return ended_ ? Interest() : Interest{.until = connected_ ? now : pace_.next_attempt()};
   }
@@ -102,13 +114,20 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
     interest.until = std::min(interest.until, attempt_until_);
     AbandonLateAttempt(fd, now);
   }
+  if (removed_) LeaveRemovedServer(fd);
   return interest;
 }
 
 void CHandle::AbandonLateAttempt(int fd, base::BootTime now) {
   if (now < attempt_until_) return;
+  abandoned_ = socket_state();
   shutdown(fd, SHUT_RDWR);  // poll reports it, and the C client finds it dead
   attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
+}
+
+void CHandle::LeaveRemovedServer(int fd) {
+  removed_ = false;
+  shutdown(fd, SHUT_RDWR);
 }
 
 void CHandle::OnReady(short revents) {

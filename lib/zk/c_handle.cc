@@ -63,7 +63,7 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       reactor_(reactor),
       poll_set_(poll_set),
       acl_(options.acl),
-      servers_(static_cast<int>(options.servers.size())),
+      rotation_(options.servers),
       pending_(reactor),
       pace_(options.pace) {}
 
@@ -77,21 +77,44 @@ absl::Status CHandle::Open(const HandleOptions& options) {
       Current()->OnWatchEvent(type, path);
     }
   };
+  for (const std::string& server : options.servers) {
+    sockaddr_storage address;
+    if (FromNumeric(server, address) > 0) continue;
+    return absl::InternalError(absl::StrCat("\"", server, "\" is no numeric address"));
+  }
   const auto timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(options.session_timeout));
   errno = 0;
-  zh_ = zookeeper_init(ToHostList(options.servers).c_str(), on_event, timeout_ms, nullptr, nullptr,
-                       ZOO_NO_LOG_CLIENTENV);
+  zh_ = zookeeper_init(ToHost(options.servers.front()).c_str(), on_event, timeout_ms, nullptr,
+                       nullptr, ZOO_NO_LOG_CLIENTENV);
   if (zh_ == nullptr) return OpenError(errno);
   zoo_set_servers_resolution_delay(zh_, -1);  // never: the session resolves names itself
-  for (const std::string& digest : options.digest_credentials) {
-    zoo_add_auth(zh_, "digest", digest.data(), static_cast<int>(digest.size()), NoAuthCompletion,
-                 nullptr);
-  }
+  credentials_ = options.digest_credentials;
+  SendCredentials();
   poll_set_->Add(this);
   return absl::OkStatus();
 }
 
-std::string CHandle::server() const { return connected_ ? PeerOf(boxes_.out.fd()) : ""; }
+void CHandle::SetServers(const NumericServers& servers) {
+  rotation_.Replace(servers);
+  removed_ = !rotation_.Has(rotation_.current());
+}
+
+void CHandle::AddCredential(const std::string& digest) {
+  if (zh_ == nullptr || ended_) return;
+  credentials_.push_back(digest);
+  // During the handshake the C client would queue it, and after that once more with all the others.
+  if (socket_state() != Socket::kHandshake) SendCredentials();
+}
+
+// The C client keeps them, for later connections as well. Between two connections it takes none.
+void CHandle::SendCredentials() {
+  const Callbacks callbacks(this);
+  const Call call(this);
+  std::erase_if(credentials_, [this](const std::string& digest) {
+    return zoo_add_auth(zh_, "digest", digest.data(), static_cast<int>(digest.size()),
+                        NoAuthCompletion, nullptr) == ZOK;
+  });
+}
 
 CHandle::~CHandle() {
   if (!home_.IsThisProcess()) return;
@@ -112,6 +135,7 @@ void CHandle::Connected() {
   connected_ = true;
   write_due_ = true;
   failed_attempts_ = 0;
+  if (!credentials_.empty()) SendCredentials();
   // After a server that first granted a session and then made no sense, this is no success yet.
   if (!std::exchange(refused_, false)) pace_ = {};
   listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)),
@@ -124,22 +148,40 @@ void CHandle::Lost() {
   listener_->OnDisconnected(0);
 }
 
-void CHandle::Failed(bool was_connected) {
+void CHandle::Failed(Socket before, int rc) {
   if (connected_) return;  // only this call failed
   boxes_.out.Drop();
   if (is_unrecoverable(zh_)) return End();
-  if (const std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
-    refused_ = true;
-    listener_->OnTrouble(absl::UnavailableError(refusal));
-  }
+  const bool was_connected = before == Socket::kConnected;
   const base::BootTime now = reactor_->Now();
   const absl::Duration took = was_connected ? absl::ZeroDuration() : now - attempt_began_;
   pace_.Failed(PaceTerms(), now, took, reactor_->Random());
   if (const int error = TakeSocketError(); IsShortage(error)) {
     listener_->OnTrouble(Shortage("socket", error));
+  } else {
+    listener_->OnServerFailed(rotation_.current(), WhatItDid(before, rc));
   }
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
+}
+
+std::string CHandle::WhatItDid(Socket before, int rc) {
+  const int error = TakeConnectError();
+  Socket late = std::exchange(abandoned_, Socket::kNone);
+  if (rc == ZOPERATIONTIMEOUT) late = before;  // the C client's own limit came first
+  if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
+    refused_ = true;
+    return refusal;
+  }
+  if (late == Socket::kHandshake) return "took the connection, but said nothing in time";
+  if (late != Socket::kNone) return "did not answer in time";
+  if (error == ECONNREFUSED) return "refused the connection";
+  if (error != 0) return absl::StrCat("could not be reached (", strerror(error), ")");
+  if (before == Socket::kConnected) return "closed the connection";
+  if (before == Socket::kHandshake) {
+    return "closed the connection during the handshake, as a server without a quorum does";
+  }
+  return absl::StrCat("could not be tried (", CodeName(static_cast<Code>(rc)), ")");
 }
 
 void CHandle::End() {

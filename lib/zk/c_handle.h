@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lib/base/process.h"
 #include "lib/zk/c_api.h"
@@ -14,6 +15,7 @@
 #include "lib/zk/handle.h"
 #include "lib/zk/pending_replies.h"
 #include "lib/zk/pollable.h"
+#include "lib/zk/rotation.h"
 
 namespace zkrecipes::zk {
 
@@ -26,6 +28,7 @@ namespace zkrecipes::zk {
 //                              |                                       |
 //                              +---> ended_: OnEnded, driven no more <-+
 //
+// It alone chooses the server of each attempt; the C client gets any address, and is led elsewhere (Boxes).
 // The C client's callbacks: one watcher function, and one completion for each form of reply, to
 // which the request's number in pending_ is all the context (c_requests.cc).
 class CHandle final : public Handle, public Pollable {
@@ -37,8 +40,10 @@ class CHandle final : public Handle, public Pollable {
 
   void Send(const Request& request, Done done) override;
   void Close(bool patient) override;
+  void SetServers(const NumericServers& servers) override;
+  void AddCredential(const std::string& digest) override;
   int pending() const override { return pending_.size(); }
-  std::string server() const override;
+  std::string server() const override { return connected_ ? rotation_.current() : ""; }
   ConnectPace pace() const override { return pace_; }
 
   void Drain() override;
@@ -76,17 +81,22 @@ class CHandle final : public Handle, public Pollable {
   void OnWatchEvent(int type, const char* path);
   void Connected();
   void Lost();
-  // After a call that failed. `was_connected`: the state before it.
-  void Failed(bool was_connected);
+  enum class Socket { kNone, kConnecting, kHandshake, kConnected };
+  // After a call that failed with `rc`, in state `before`.
+  void Failed(Socket before, int rc);
+  std::string WhatItDid(Socket before, int rc);
+  void SendCredentials();
   void End();
 
   // Driving (c_drive.cc)
-  enum class Socket { kNone, kConnecting, kHandshake, kConnected };
   Socket socket_state() const;
+  Socket Before() const;
+  void BeginAttempt(base::BootTime now);
   ConnectPace::Terms PaceTerms() const;
   int Process(int events);
   Interest AskInterest(base::BootTime now);
   void AbandonLateAttempt(int fd, base::BootTime now);
+  void LeaveRemovedServer(int fd);
 
   // Closing (c_handle.cc)
   void PrepareToClose(bool patient);
@@ -96,7 +106,7 @@ class CHandle final : public Handle, public Pollable {
   Reactor* const reactor_;
   PollSet* const poll_set_;
   const CAcl acl_;
-  const int servers_;
+  Rotation rotation_;
 
   zhandle_t* zh_ = nullptr;
   Boxes boxes_;
@@ -108,9 +118,12 @@ class CHandle final : public Handle, public Pollable {
   bool connected_ = false;
   bool ended_ = false;
   Code end_code_ = Code::kSessionExpired;
-  bool write_due_ = false;  // just connected: the C client holds back its first packets
-  bool undrained_ = false;  // the inbox may hold more than was processed
-  bool refused_ = false;    // the latest connection ended with what is no answer
+  bool write_due_ = false;            // just connected: the C client holds back its first packets
+  bool undrained_ = false;            // the inbox may hold more than was processed
+  bool refused_ = false;              // the latest connection ended with what is no answer
+  bool removed_ = false;              // the socket's server is in the list no more
+  Socket abandoned_ = Socket::kNone;  // how far the attempt came that ran out of its time
+  std::vector<std::string> credentials_;  // that the C client does not know yet
   int failed_attempts_ = 0;
   int callbacks_ = 0;
   base::BootTime attempt_began_;

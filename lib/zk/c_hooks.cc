@@ -13,6 +13,7 @@ namespace {
 
 thread_local Boxes* current = nullptr;
 thread_local int socket_error = 0;
+thread_local int connect_error = 0;
 
 }  // namespace
 
@@ -21,6 +22,7 @@ BoxScope::BoxScope(Boxes* boxes) : outer_(current) { current = boxes; }
 BoxScope::~BoxScope() { current = outer_; }
 
 int TakeSocketError() { return std::exchange(socket_error, 0); }
+int TakeConnectError() { return std::exchange(connect_error, 0); }
 
 }  // namespace zkrecipes::zk
 
@@ -52,9 +54,30 @@ int zkrecipes_hook_socket(int domain, int type, int protocol) {
     current->in.Drop();
     current->out.Drop();
   }
-  const int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+  const bool ours = current != nullptr && current->to_size > 0;
+  const int fd = socket(ours ? current->to.ss_family : domain, type | SOCK_CLOEXEC, protocol);
   zkrecipes::zk::socket_error = fd < 0 ? errno : 0;
+  zkrecipes::zk::connect_error = 0;
   return fd;
+}
+
+int zkrecipes_hook_connect(int fd, const sockaddr* address, socklen_t size) {
+  const bool ours = current != nullptr && current->to_size > 0;
+  const int result =
+      ours ? connect(fd, reinterpret_cast<const sockaddr*>(&current->to), current->to_size)
+           : connect(fd, address, size);
+  if (result != 0 && errno != EINPROGRESS && errno != EWOULDBLOCK) {
+    zkrecipes::zk::connect_error = errno;
+  }
+  return result;
+}
+
+int zkrecipes_hook_getsockopt(int fd, int level, int option, void* value, socklen_t* size) {
+  const int result = getsockopt(fd, level, option, value, size);
+  if (level == SOL_SOCKET && option == SO_ERROR) {
+    zkrecipes::zk::connect_error = result == 0 ? *static_cast<const int*>(value) : errno;
+  }
+  return result;
 }
 
 void zkrecipes_hook_srandom(unsigned int /*seed*/) {}

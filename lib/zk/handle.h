@@ -38,9 +38,10 @@ class HandleListener {
   // The connection is lost, or a first attempt failed (then it was never connected). The handle
   // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
   virtual void OnDisconnected(int attempt) = 0;
-  // Why the connection or the attempt that ended last failed, where that is known. Unavailable: what
-  // the server sent is no answer ("127.0.0.1:25 does not speak ZooKeeper: ..."). ResourceExhausted:
-  // this process lacks descriptors or memory.
+  // What `server`, one of the handle's, did when the connection or the attempt to connect ended: a
+  // sentence without its subject, "refused the connection". Comes before an attempt's OnDisconnected.
+  virtual void OnServerFailed(const std::string& /*server*/, const std::string& /*what*/) {}
+  // ResourceExhausted: no attempt could be made, as this process lacks descriptors or memory.
   virtual void OnTrouble(const absl::Status& /*why*/) {}
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
@@ -49,12 +50,12 @@ class HandleListener {
 };
 
 struct HandleOptions {
-  NumericServers servers;
+  NumericServers servers;                              // in the order in which they are tried
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   std::vector<std::string> digest_credentials;         // each "user:password"
   std::vector<AclEntry> acl;                           // of the nodes that it creates, unless Create says
   ConnectPace pace;   // of the handle before, which may have failed for a while
-  uint64_t seed = 0;  // chooses the first server (in memory; the C client's list is shuffled)
+  uint64_t seed = 0;  // chooses the first server (in memory; else the list is shuffled)
 };
 
 // One ZooKeeper session on one handle of a client library: the seam behind which the C client and
@@ -77,8 +78,16 @@ class Handle {
   // this handle; if `patient` is false, it sends the close and does not wait for the answer.
   virtual void Close(bool patient) = 0;
 
+  // Attempts to connect go to these from now on. If the server of the current connection is not among
+  // them, that connection is lost, and the session goes on at another: with its watches, as after any
+  // loss. REQUIRES: not empty.
+  virtual void SetServers(const NumericServers& servers) = 0;
+  // "user:password", for the digest scheme. What is sent from now on has this user's rights as well,
+  // on this and on later connections. OnEnded(kAuthFailed) if a server refuses it.
+  virtual void AddCredential(const std::string& digest) = 0;
+
   virtual int pending() const = 0;  // requests not answered yet
-  // The one of HandleOptions::servers that it is connected to; "" if that is not known.
+  // The server that it is connected to; "" if it is not.
   virtual std::string server() const = 0;
   // How it goes on trying to connect: for the next handle.
   virtual ConnectPace pace() const = 0;

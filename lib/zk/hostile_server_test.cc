@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,8 +29,9 @@ constexpr int64_t kGranted = 77;
 struct Witness : HandleListener {
   void OnConnected(SessionId, absl::Duration, base::BootTime) override { ++connected; }
   void OnDisconnected(int) override {}
-  void OnTrouble(const absl::Status& why) override {
-    refusals.push_back(std::string(why.message()));
+  void OnServerFailed(const std::string& server, const std::string& what) override {
+    failures.push_back(absl::StrCat(server, " ", what));
+    if (absl::StrContains(what, "does not speak ZooKeeper")) refusals.push_back(failures.back());
   }
   void OnEnded(Code) override { ended = true; }
   void OnWatch(const std::string& path, WatchEvent) override { watches.push_back(path); }
@@ -36,6 +39,7 @@ struct Witness : HandleListener {
   int connected = 0;
   bool ended = false;
   std::vector<std::string> refusals;
+  std::vector<std::string> failures;  // those included
   std::vector<std::string> watches;
 };
 

@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/zk/jute_reader.h"
-#include "lib/zk/resolver.h"
 
 namespace zkrecipes::zk {
 namespace {
@@ -23,7 +22,7 @@ constexpr size_t kLength = 4;
 }  // namespace
 
 ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
-  while (accepted_ == 0 && !FindFrame(fd)) {
+  while (accepted_ == 0 && !FindFrame()) {
     if (refused_) {
       errno = EPROTO;
       return -1;
@@ -39,22 +38,21 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
 }
 
 // True if there is a whole frame, and it is an answer.
-bool Inbox::FindFrame(int fd) {
+bool Inbox::FindFrame() {
   if (refused_ || said().size() < kLength) return false;
   std::string wrong = conversation_.WrongStart(said());
-  if (!wrong.empty()) return Refuse(fd, wrong);
+  if (!wrong.empty()) return Refuse(wrong);
   const size_t size = kLength + static_cast<size_t>(JuteReader(said()).Int());
   if (said().size() < size) return false;
   wrong = conversation_.Hear(said().substr(kLength, size - kLength));
-  if (!wrong.empty()) return Refuse(fd, wrong);
+  if (!wrong.empty()) return Refuse(wrong);
   accepted_ = size;
   return true;
 }
 
-bool Inbox::Refuse(int fd, const std::string& why) {
+bool Inbox::Refuse(const std::string& why) {
   refused_ = true;
-  const std::string peer = PeerOf(fd);
-  refusal_ = absl::StrCat(peer.empty() ? "a server" : peer, " does not speak ZooKeeper: ", why);
+  refusal_ = absl::StrCat("does not speak ZooKeeper: ", why);
   return false;
 }
 

@@ -34,13 +34,13 @@ class Inbox {
   // Another socket: nothing was said on it yet.
   void Drop();
 
-  // "127.0.0.1:25 does not speak ZooKeeper: it says \"220 ...\"", once for each connection that ended
-  // so; otherwise "".
+  // "does not speak ZooKeeper: it says \"220 ...\"", once for each connection that ended so; otherwise
+  // "".
   std::string TakeRefusal() { return std::exchange(refusal_, ""); }
 
  private:
-  bool FindFrame(int fd);
-  bool Refuse(int fd, const std::string& why);
+  bool FindFrame();
+  bool Refuse(const std::string& why);
   ssize_t Fill(int fd);
   void MakeRoom();
   absl::string_view said() const { return {buffer_.get() + begin_, end_ - begin_}; }

@@ -138,7 +138,7 @@ TEST_F(InboxTest, RefusesAWrongFrameAndAllThatFollows) {
     EXPECT_EQ(error_, EPROTO);
   }
   EXPECT_EQ(inbox_.TakeRefusal(),
-            "a server does not speak ZooKeeper: it answers request 2, but none was asked");
+            "does not speak ZooKeeper: it answers request 2, but none was asked");
   EXPECT_EQ(inbox_.TakeRefusal(), "") << "told once";
 }
 

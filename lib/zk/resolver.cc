@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -50,15 +49,20 @@ void Append(const AddressList& list, NumericServers& servers) {
   }
 }
 
-// The addresses of all servers, if none needs a lookup.
-std::optional<NumericServers> AllNumeric(const std::vector<ServerAddress>& servers) {
-  NumericServers result;
+std::string NameOf(const ServerAddress& server) {
+  const bool v6 = server.host.find(':') != std::string::npos;
+  return absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
+}
+
+// All servers, if none needs a lookup.
+std::optional<std::vector<ListedServer>> AllNumeric(const std::vector<ServerAddress>& servers) {
+  std::vector<ListedServer> listed;
   for (const ServerAddress& server : servers) {
     AddressList list(nullptr, &freeaddrinfo);
     if (Look(server, AI_NUMERICHOST, list) != 0) return std::nullopt;
-    Append(list, result);
+    Append(list, listed.emplace_back(ListedServer{NameOf(server), {}, ""}).addresses);
   }
-  return result;
+  return listed;
 }
 
 std::string ErrorText(int error) {
@@ -66,47 +70,56 @@ std::string ErrorText(int error) {
 }
 
 // Blocks.
-absl::StatusOr<NumericServers> LookUp(const std::vector<ServerAddress>& servers) {
-  NumericServers result;
-  std::vector<std::string> failures;
+std::vector<ListedServer> LookUp(const std::vector<ServerAddress>& servers) {
+  std::vector<ListedServer> listed;
   for (const ServerAddress& server : servers) {
+    ListedServer& it = listed.emplace_back(ListedServer{NameOf(server), {}, ""});
     AddressList list(nullptr, &freeaddrinfo);
     // Only families that this machine has, unless that leaves none: loopback alone does not count.
     int error = Look(server, AI_ADDRCONFIG, list);
     if (error != 0 && error != EAI_AGAIN) error = Look(server, 0, list);
-    if (error != 0) failures.push_back(absl::StrCat(server.host, ": ", ErrorText(error)));
-    Append(list, result);
+    if (error != 0) it.error = ErrorText(error);
+    Append(list, it.addresses);
   }
-  if (!result.empty()) return result;
-  if (const int error = SocketShortage(); error != 0) {
-    return Shortage("resolve the servers' names", error);
-  }
-  return absl::UnavailableError(
-      absl::StrCat("no server's name could be resolved (", absl::StrJoin(failures, "; "), ")"));
+  return listed;
 }
 
-void Finish(Resolver::Done done, absl::StatusOr<NumericServers> result) {
-  if (result.ok()) result = PrepareForClient(*std::move(result), base::RandomBits());
-  std::move(done)(std::move(result));
+absl::StatusOr<Resolution> Resolved(std::vector<ListedServer> listed) {
+  Resolution result;
+  for (const ListedServer& server : listed) {
+    result.addresses.insert(result.addresses.end(), server.addresses.begin(),
+                            server.addresses.end());
+  }
+  if (result.addresses.empty()) {
+    if (const int error = SocketShortage(); error != 0) {
+      return Shortage("resolve the servers' names", error);
+    }
+    const auto failure = [](std::string* out, const ListedServer& server) {
+      absl::StrAppend(out, server.name, ": ", server.error);
+    };
+    return absl::UnavailableError(absl::StrCat("no server's name could be resolved (",
+                                               absl::StrJoin(listed, "; ", failure), ")"));
+  }
+  result.addresses = EachOnceShuffled(std::move(result.addresses), base::RandomBits());
+  result.listed = std::move(listed);
+  return result;
 }
 
 class GetaddrinfoResolver : public Resolver {
  public:
   void Resolve(const std::vector<ServerAddress>& servers, Done done) override {
-    if (std::optional<NumericServers> numeric = AllNumeric(servers)) {
-      return Finish(std::move(done), *std::move(numeric));
+    if (auto numeric = AllNumeric(servers)) {
+      return std::move(done)(Resolved(*std::move(numeric)));
     }
     // The thread owns all that it touches: it may outlive this object, and main().
     auto shared_done = std::make_shared<Done>(std::move(done));
     try {
       std::thread([servers, shared_done] {
-        Finish(std::move(*shared_done), LookUp(servers));
+        std::move (*shared_done)(Resolved(LookUp(servers)));
       }).detach();
     } catch (const std::system_error& error) {
-      Finish(std::move(*shared_done),
-             absl::ResourceExhaustedError(absl::StrCat("cannot start a thread to resolve the "
-                                                       "servers' names: ",
-                                                       error.what())));
+      std::move (*shared_done)(absl::ResourceExhaustedError(
+          absl::StrCat("cannot start a thread to resolve the servers' names: ", error.what())));
     }
   }
 };
@@ -125,23 +138,32 @@ std::string ToNumeric(const sockaddr& address, socklen_t size) {
   return absl::StrCat("[", host, "]:", port);
 }
 
-std::string PeerOf(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  auto& generic = reinterpret_cast<sockaddr&>(address);
-  return getpeername(fd, &generic, &size) == 0 ? ToNumeric(generic, size) : "";
+socklen_t FromNumeric(const std::string& numeric, sockaddr_storage& address) {
+  const size_t colon = numeric.rfind(':');
+  if (colon == std::string::npos || colon + 1 == numeric.size()) return 0;
+  std::string host = numeric.substr(0, colon);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_family = bracketed ? AF_INET6 : AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), numeric.c_str() + colon + 1, &hints, &found);
+  const AddressList list(error == 0 ? found : nullptr, &freeaddrinfo);
+  if (list == nullptr || list->ai_addrlen > sizeof(address)) return 0;
+  memcpy(&address, list->ai_addr, list->ai_addrlen);
+  return list->ai_addrlen;
 }
 
 std::shared_ptr<Resolver> SystemResolver() { return std::make_shared<GetaddrinfoResolver>(); }
 
-NumericServers PrepareForClient(NumericServers addresses, uint64_t seed) {
-  assert(!addresses.empty());
+NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed) {
   absl::flat_hash_set<std::string> seen;
   const auto repeated = [&seen](const std::string& a) { return !seen.insert(a).second; };
   addresses.erase(std::remove_if(addresses.begin(), addresses.end(), repeated), addresses.end());
   std::mt19937_64 random(seed);
   std::shuffle(addresses.begin(), addresses.end(), random);
-  if (addresses.size() % 2 == 0) addresses.push_back(addresses.front());
   return addresses;
 }
 

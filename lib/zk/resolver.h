@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -16,20 +17,33 @@
 
 namespace zkrecipes::zk {
 
-// Numeric addresses, "127.0.0.1:2181" and "[::1]:2181", ready for the C client: shuffled, and odd
-// in number (one is repeated where needed), because with an even number the C client spins at 100 %
-// CPU and never comes back to a server that refused once.
+// Numeric addresses, "127.0.0.1:2181" and "[::1]:2181", in the order in which they are tried.
 using NumericServers = std::vector<std::string>;
 
 // One of them; "" for an address of another family.
 std::string ToNumeric(const sockaddr& address, socklen_t size);
-// That of the socket's other end; "" if it is not connected.
-std::string PeerOf(int fd);
+// The other way round: the size of `address`, or 0 if the text is none. No lookup.
+socklen_t FromNumeric(const std::string& numeric, sockaddr_storage& address);
+
+// What became of one server of a list.
+struct ListedServer {
+  std::string name;          // as it was listed: "zk1:2181"
+  NumericServers addresses;  // none: `error` says why
+  std::string error;
+};
+struct Resolution {
+  Resolution() = default;
+  Resolution(NumericServers all)
+      : addresses(std::move(all)) {}  // NOLINT(google-explicit-constructor)
+
+  NumericServers addresses;          // of all of them, each once, shuffled
+  std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing
+};
 
 // Turns names into addresses, on a thread that may block in the system's resolver.
 class Resolver {
  public:
-  using Done = absl::AnyInvocable<void(absl::StatusOr<NumericServers>) &&>;
+  using Done = absl::AnyInvocable<void(absl::StatusOr<Resolution>) &&>;
   virtual ~Resolver() = default;
   // Runs `done` exactly once, on any thread. Unavailable when no name could be resolved (the
   // message names each with its reason); names that fail while others resolve are left out.
@@ -39,8 +53,8 @@ class Resolver {
 // getaddrinfo on a detached thread for each call; numeric addresses are answered without one.
 std::shared_ptr<Resolver> SystemResolver();
 
-// REQUIRES: addresses is not empty. Shuffles from `seed`, removes duplicates, makes the number odd.
-NumericServers PrepareForClient(NumericServers addresses, uint64_t seed);
+// Removes duplicates and shuffles from `seed`, so that clients spread over the servers.
+NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed);
 
 }  // namespace zkrecipes::zk
 

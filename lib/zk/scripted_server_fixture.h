@@ -43,6 +43,12 @@ class ScriptedServer {
   int connections() const { return connections_; }  // so far
   size_t open() const { return clients_.size(); }
 
+  void SayToAll(const std::string& bytes) {
+    for (const Client& client : clients_) Say(client, bytes);
+  }
+  // Closes all connections.
+  void HangUp() { clients_.clear(); }
+
   // Takes who has connected, hears and answers what has come.
   void Step() {
     for (int fd; (fd = accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK)) >= 0;) {

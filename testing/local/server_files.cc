@@ -81,7 +81,9 @@ std::string Config(const LocalEnsembleOptions& options, const std::vector<Server
   if (all.size() > 1) {
     for (const ServerSpec& peer : all) {
       config[absl::StrCat("server.", peer.id)] =
-          absl::StrCat(peer.address, ":", peer.quorum_port, ":", peer.election_port);
+          absl::StrCat(peer.address, ":", peer.quorum_port, ":", peer.election_port,
+                       // Not needed in a file of its own, but seen in /zookeeper/config.
+                       ":participant;", peer.address, ":", peer.client_port);
     }
   }
   for (const auto& [key, value] : options.extra_config) config[key] = value;

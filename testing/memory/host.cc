@@ -68,16 +68,21 @@ absl::StatusOr<std::unique_ptr<zk::Handle>> Host::Open(const zk::HandleOptions& 
 }
 
 void Host::Resolve(const std::vector<zk::ServerAddress>& servers, Done done) {
-  zk::NumericServers numbers;
+  zk::Resolution found;
   for (const zk::ServerAddress& server : servers) {
+    zk::ListedServer& it = found.listed.emplace_back();
+    it.name = absl::StrCat(server.host, ":", server.port);
     absl::string_view name = server.host;
     int number = 0;
     if (absl::ConsumePrefix(&name, "memory-") && absl::SimpleAtoi(name, &number) && number >= 0 &&
         number < ensemble_->servers()) {
-      numbers.push_back(absl::StrCat(number));
+      it.addresses = {absl::StrCat(number)};
+      found.addresses.push_back(it.addresses[0]);
+    } else {
+      it.error = "no server of the ensemble in memory";
     }
   }
-  if (!numbers.empty()) return std::move(done)(std::move(numbers));
+  if (!found.addresses.empty()) return std::move(done)(std::move(found));
   std::move(done)(absl::UnavailableError("no server of the ensemble in memory has such a name"));
 }
 

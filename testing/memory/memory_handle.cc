@@ -32,7 +32,7 @@ MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::Handle
       options_(options),
       pending_(host),
       pace_(options.pace),
-      next_server_(static_cast<size_t>(options.seed % options.servers.size())),
+      rotation_(options.servers, static_cast<size_t>(options.seed % options.servers.size())),
       timeout_(options.session_timeout) {
   host_->handles_.push_back(this);
   host_->CallAt(std::max(host_->Now(), pace_.next_attempt()), Guarded([this] { Connect(); }));
@@ -52,10 +52,9 @@ zk::Reactor::Task MemoryHandle::Guarded(zk::Reactor::Task task) {
 // ---- connecting ----------------------------------------------------------------------------------
 
 int MemoryHandle::ChooseServer() {
-  if (host_->only_server_.has_value()) return *host_->only_server_;
   int server = 0;
-  (void)absl::SimpleAtoi(options_.servers[next_server_++ % options_.servers.size()], &server);
-  return server;
+  (void)absl::SimpleAtoi(rotation_.Next(), &server);
+  return host_->only_server_.value_or(server);
 }
 
 void MemoryHandle::Connect() {
@@ -69,14 +68,16 @@ void MemoryHandle::Connect() {
         ensemble_->Connect(server, wire::Hello{session_, options_.session_timeout, seen_zxid_,
                                                options_.digest_credentials, options_.acl});
   }
-  if (connection_ == 0) return FailAttempt();
+  if (connection_ == 0) return FailAttempt("refused the connection");
   host_->CallAt(began_ + pace_.AttemptLimit(PaceTerms()), Guarded([this, attempt = connection_] {
-                  if (connection_ == attempt && !connected_) Lose(zk::Code::kOperationTimeout);
+                  if (connection_ != attempt || connected_) return;
+                  Lose(zk::Code::kOperationTimeout, "did not answer in time");
                 }));
 }
 
-void MemoryHandle::FailAttempt() {
+void MemoryHandle::FailAttempt(const char* what) {
   RetryLater(host_->Now() - began_);
+  listener_->OnServerFailed(server_, what);
   listener_->OnDisconnected(++failed_attempts_);
 }
 
@@ -85,8 +86,20 @@ void MemoryHandle::RetryLater(absl::Duration took) {
   host_->CallAt(pace_.next_attempt(), Guarded([this] { Connect(); }));
 }
 
-zk::ConnectPace::Terms MemoryHandle::PaceTerms() const {
-  return {timeout_, static_cast<int>(options_.servers.size())};
+zk::ConnectPace::Terms MemoryHandle::PaceTerms() const { return {timeout_, rotation_.size()}; }
+
+// The connection goes in a task of its own, as this may be a call from inside the listener.
+void MemoryHandle::SetServers(const zk::NumericServers& servers) {
+  rotation_.Replace(servers);
+  if (rotation_.Has(server_)) return;
+  host_->Post(Guarded([this, left = connection_] {
+    if (connection_ == left) Break();
+  }));
+}
+
+void MemoryHandle::AddCredential(const std::string& digest) {
+  options_.digest_credentials.push_back(digest);
+  if (connection_ != 0) ensemble_->Send(connection_, wire::Credential{digest});
 }
 
 void MemoryHandle::HangUp() {
@@ -98,15 +111,16 @@ void MemoryHandle::HangUp() {
 }
 
 void MemoryHandle::Break() {
-  if (connection_ != 0) Lose(zk::Code::kConnectionLoss);
+  if (connection_ != 0) Lose(zk::Code::kConnectionLoss, "closed the connection");
 }
 
-void MemoryHandle::Lose(zk::Code code) {
+void MemoryHandle::Lose(zk::Code code, const char* what) {
   HangUp();
   watch_calls_.clear();
-  if (!std::exchange(connected_, false)) return FailAttempt();
+  if (!std::exchange(connected_, false)) return FailAttempt(what);
   RetryLater(absl::ZeroDuration());
   listener_->OnDisconnected(0);
+  listener_->OnServerFailed(server_, what);
   pending_.AnswerAll(code);
 }
 
@@ -202,7 +216,11 @@ bool MemoryHandle::HasNews() const {
 void MemoryHandle::Deliver() {
   assert(HasNews());
   const std::optional<ToClient> message = ensemble_->Receive(connection_);
-  if (!message.has_value()) return Lose(zk::Code::kConnectionLoss);
+  if (!message.has_value()) {
+    return Lose(zk::Code::kConnectionLoss, connected_
+                                               ? "closed the connection"
+                                               : "closed the connection during the handshake");
+  }
   last_heard_ = host_->Now();
   std::visit(Receiving{*this}, *message);
 }
@@ -242,7 +260,7 @@ void MemoryHandle::CheckLiveness() {
   if (!connected_) return;
   const base::BootTime now = host_->Now();
   const base::BootTime silent = last_heard_ + timeout_ * 2 / 3;
-  if (now >= silent) return Lose(zk::Code::kOperationTimeout);
+  if (now >= silent) return Lose(zk::Code::kOperationTimeout, "did not answer in time");
   base::BootTime ping = last_sent_ + timeout_ / 3;
   if (now >= ping && pending_.size() == 0) {
     ensemble_->Send(connection_, wire::Ping{});

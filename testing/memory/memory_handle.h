@@ -12,6 +12,7 @@
 #include "lib/zk/connect_pace.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/pending_replies.h"
+#include "lib/zk/rotation.h"
 #include "testing/memory/model_ensemble.h"
 
 namespace zkrecipes::testing::memory {
@@ -31,6 +32,8 @@ class MemoryHandle final : public zk::Handle {
   void Send(const zk::Request& request, Done done) override;
   // Does not block: with `patient` the ensemble goes on until the session is closed, in no time.
   void Close(bool patient) override;
+  void SetServers(const zk::NumericServers& servers) override;
+  void AddCredential(const std::string& digest) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return server_; }
   zk::ConnectPace pace() const override { return pace_; }
@@ -49,8 +52,8 @@ class MemoryHandle final : public zk::Handle {
   zk::Reactor::Task Guarded(zk::Reactor::Task task);
   void Connect();
   int ChooseServer();
-  void Lose(zk::Code code);
-  void FailAttempt();
+  void Lose(zk::Code code, const char* what);
+  void FailAttempt(const char* what);
   void RetryLater(absl::Duration took);
   zk::ConnectPace::Terms PaceTerms() const;
   void HangUp();
@@ -63,14 +66,14 @@ class MemoryHandle final : public zk::Handle {
   Host* const host_;
   ModelEnsemble* const ensemble_;
   zk::HandleListener* const listener_;
-  const zk::HandleOptions options_;
+  zk::HandleOptions options_;  // the credentials may become more
   zk::PendingReplies pending_;
   zk::ConnectPace pace_;
   // Gone with the handle: tells its timers that there is nothing to do.
   const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 
   ConnectionId connection_ = 0;
-  size_t next_server_ = 0;
+  zk::Rotation rotation_;
   std::string server_;  // of the connection, or of the one before
   int failed_attempts_ = 0;
   bool connected_ = false;

@@ -21,7 +21,7 @@ ModelEnsemble::ModelEnsemble(const ModelOptions& options)
 // ---- connections ---------------------------------------------------------------------------------
 
 ConnectionId ModelEnsemble::Connect(int server, wire::Hello hello) {
-  if (!servers_[Index(server)].serving) return 0;
+  if (server < 0 || server >= servers() || !servers_[Index(server)].serving) return 0;
   Connection& connection = connections_[++last_connection_];
   connection.server = server;
   connection.to_server.emplace_back(std::move(hello));

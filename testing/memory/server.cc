@@ -37,6 +37,11 @@ struct ModelEnsemble::Executing {
 
   void operator()(const wire::Ping&) { connection.to_client.emplace_back(wire::Pong{}); }
 
+  void operator()(const wire::Credential& credential) {
+    connection.digest_ids.push_back(DigestId(credential.digest));
+    connection.to_client.emplace_back(wire::Pong{});
+  }
+
   void operator()(const wire::EndSession&) {
     const auto session = model.sessions_.find(connection.session);
     if (session == model.sessions_.end() || session->second.closing) return;

@@ -58,6 +58,14 @@ struct SetWatches {
   friend bool operator==(const SetWatches&, const SetWatches&) = default;
 };
 
+// A further user's "user:password", in whose name is also done what follows.
+struct Credential {
+  std::string digest;
+
+  auto Tie() const { return std::tie(digest); }
+  friend bool operator==(const Credential&, const Credential&) = default;
+};
+
 struct Ping : Bare {};
 struct EndSession : Bare {};
 
@@ -117,8 +125,8 @@ struct Answer {
 
 }  // namespace wire
 
-using ToServer =
-    std::variant<wire::Hello, wire::SetWatches, wire::Ping, wire::EndSession, wire::Call>;
+using ToServer = std::variant<wire::Hello, wire::SetWatches, wire::Ping, wire::EndSession,
+                              wire::Call, wire::Credential>;
 using ToClient = std::variant<wire::Welcome, wire::Expired, wire::Pong, wire::Fired, wire::Answer>;
 
 }  // namespace zkrecipes::testing::memory

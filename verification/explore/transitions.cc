@@ -239,6 +239,7 @@ struct Outgoing {
   std::string operator()(const wire::SetWatches& m) const {
     return absl::StrCat("watches to be set again: ", absl::StrJoin(m.paths, " "));
   }
+  std::string operator()(const wire::Credential&) const { return "a credential"; }
   std::string operator()(const wire::Ping&) const { return "a ping"; }
   std::string operator()(const wire::EndSession&) const { return "the end of the session"; }
   std::string operator()(const wire::Call& m) const {

@@ -3,6 +3,7 @@
 #include "lib/session/machine/session_machine.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace zkrecipes::session {
 namespace {
@@ -20,9 +21,11 @@ class SessionMachine::Transition {
 
   void operator()(const event::Resolved& e) {
     const bool give_up = m_.state_ == State::kSuspended && e.moved;
-    if (m_.state_ != State::kResolving && !give_up) return;
-    // A handle keeps its addresses, so a session whose servers have moved is given up; it has been
-    // silent for its timeout anyway (see Disconnected).
+    const bool due = std::exchange(m_.servers_due_, false);
+    if (m_.state_ != State::kResolving && !give_up) {
+      if (due) Do(action::SetServers{});
+      return;
+    }
     if (give_up) {
       CloseHandle();
       LoseSession();
@@ -34,12 +37,24 @@ class SessionMachine::Transition {
 
   void operator()(const event::ResolveFailed&) {
     if (m_.state_ != State::kResolving && m_.state_ != State::kConnecting) return;
-    m_.handle_open_ = false;
+    m_.handle_open_ = m_.servers_due_ = false;
     Pause();
   }
 
   void operator()(const event::PauseOver&) {
     if (m_.state_ == State::kPausing) Resolve();
+    if (m_.servers_due_) Do(action::Resolve{});
+  }
+
+  void operator()(const event::ServersChanged& e) {
+    m_.servers_ = e.servers;
+    if (m_.state_ == State::kResolving) return Do(action::Resolve{});
+    m_.servers_due_ = m_.handle_open_ && m_.state_ != State::kClosing;
+    if (m_.servers_due_) Do(action::Resolve{});
+  }
+
+  void operator()(const event::ServersUnresolved&) {
+    if (m_.servers_due_) Do(action::StartPause{});
   }
 
   void operator()(const event::Connected& e) {
@@ -114,6 +129,7 @@ class SessionMachine::Transition {
 
   void CloseHandle() {
     m_.handle_open_ = false;
+    m_.servers_due_ = false;  // the next one has them from the beginning
     Do(action::CloseHandle{});
   }
 

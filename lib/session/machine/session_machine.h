@@ -18,8 +18,11 @@
 //
 // While a session has been suspended for longer than its timeout, the servers' names are resolved
 // again from time to time. If they have moved, the session is given up (its leases were lost
-// before): --> kConnecting with the new addresses. Carrying it over would mean setting all its
-// watches again elsewhere, for a rare case.
+// before): --> kConnecting with the new addresses. It is not carried over to them: they may belong
+// to an ensemble that was set up anew, and would then refuse a client that has seen more than they.
+//
+// The list of servers may be replaced in any state (ServersChanged). An open handle, and with it the
+// session, goes on with the new servers once their names are resolved (SetServers).
 
 #ifndef ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
 #define ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
@@ -37,10 +40,16 @@ namespace zkrecipes::session {
 
 namespace event {
 struct Start {};
-struct Resolved {      // the servers' names, to addresses
-  bool moved = false;  // none of them was ever reached by the handle
+struct Resolved {  // the servers' names, to addresses
+  // None of them was ever reached by the handle, and the session was silent for its timeout.
+  bool moved = false;
 };
 struct ResolveFailed {};  // or no handle could be opened
+struct ServersChanged {
+  int servers = 0;  // their number
+};
+// The names of changed servers could not be resolved, while a handle is open to the ones before.
+struct ServersUnresolved {};
 struct PauseOver {};
 struct Connected {
   zk::SessionId session = 0;
@@ -56,14 +65,16 @@ struct CloseRequested {};
 struct Drained {};  // nothing is left to send, or the time for it has passed
 }  // namespace event
 
-using Event = std::variant<event::Start, event::Resolved, event::ResolveFailed, event::PauseOver,
-                           event::Connected, event::Disconnected, event::HandleEnded,
-                           event::CloseRequested, event::Drained>;
+using Event =
+    std::variant<event::Start, event::Resolved, event::ResolveFailed, event::PauseOver,
+                 event::Connected, event::Disconnected, event::HandleEnded, event::CloseRequested,
+                 event::Drained, event::ServersChanged, event::ServersUnresolved>;
 
 namespace action {
 struct Resolve {};
 struct OpenHandle {};
 struct CloseHandle {};
+struct SetServers {};  // of the open handle, to those resolved last
 struct StartPause {};
 struct AnnounceConnected {
   zk::SessionId session = 0;
@@ -81,7 +92,7 @@ struct AnnounceClosed {};  // last
 using Action =
     std::variant<action::Resolve, action::OpenHandle, action::CloseHandle, action::StartPause,
                  action::AnnounceConnected, action::AnnounceDisconnected, action::AnnounceExpired,
-                 action::AnnounceFailed, action::Drain, action::AnnounceClosed>;
+                 action::AnnounceFailed, action::Drain, action::AnnounceClosed, action::SetServers>;
 using Actions = std::vector<Action>;
 
 class SessionMachine {
@@ -110,12 +121,15 @@ class SessionMachine {
 
  private:
   class Transition;
-  auto Tie() const { return std::tie(servers_, state_, connected_, handle_open_, session_); }
+  auto Tie() const {
+    return std::tie(servers_, state_, connected_, handle_open_, servers_due_, session_);
+  }
 
   int servers_;
   State state_ = State::kNew;
   bool connected_ = false;  // also while closing
   bool handle_open_ = false;
+  bool servers_due_ = false;  // the open handle is to get the changed servers
   zk::SessionId session_ = 0;
 
  public:

@@ -138,6 +138,54 @@ TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
             "close handle, expired, failed ZAUTHFAILED");
 }
 
+// ---- other servers -----------------------------------------------------------------------------
+
+TEST(SessionMachine, GivesItsHandleTheChangedServersOnceTheyAreResolved) {
+  for (SessionScript s : {Connecting(), Connected(), Suspended()}) {
+    const SessionMachine before = s.machine;
+    EXPECT_EQ(s.On({event::ServersChanged{5}}), "resolve");
+    EXPECT_EQ(s.On({event::Resolved{}, event::Resolved{}}), "set servers | ");
+    EXPECT_EQ(s.state(), before.state());
+    EXPECT_EQ(s.machine.session(), before.session());
+  }
+}
+
+TEST(SessionMachine, GoesOnWithTheServersBeforeUntilTheChangedOnesAreResolved) {
+  SessionScript s = After(Connected(), {event::ServersChanged{1}});
+  EXPECT_EQ(s.On({event::ServersUnresolved{}, event::PauseOver{}, event::Disconnected{0}}),
+            "pause | resolve | disconnected");
+  EXPECT_EQ(s.On({event::ServersUnresolved{}, event::PauseOver{}, event::Resolved{}}),
+            "pause | resolve | set servers");
+}
+
+TEST(SessionMachine, ResolvesTheLatestListWhereverItHasNone) {
+  EXPECT_EQ(Resolving().On({event::ServersChanged{5}, event::Resolved{}}), "resolve | open");
+  for (SessionScript s : {Fresh(), Pausing(), Failed(), Closed(Connected())}) {
+    EXPECT_EQ(s.On({event::ServersChanged{5}, event::ServersUnresolved{}}), " | ");
+  }
+}
+
+TEST(SessionMachine, CountsARoundByTheChangedServers) {
+  SessionScript s = After(Connecting(), {event::ServersChanged{5}, event::Resolved{}});
+  EXPECT_EQ(s.On({event::Disconnected{4}}), "");
+  EXPECT_EQ(s.On({event::Disconnected{5}}), "close handle, resolve");
+}
+
+TEST(SessionMachine, OpensTheNextHandleWithTheChangedServersAtOnce) {
+  SessionScript s = After(Suspended(), {event::ServersChanged{5}});
+  EXPECT_EQ(s.On({event::HandleEnded{kExpired}, event::Resolved{}, event::Resolved{}}),
+            "close handle, expired, resolve | open | ");
+}
+
+TEST(SessionMachine, GivesUpASilentSessionWhoseChangedServersWereNeverReached) {
+  SessionScript s = After(Suspended(), {event::ServersChanged{5}});
+  EXPECT_EQ(s.On({event::Resolved{true}}), "close handle, expired, open");
+}
+
+TEST(SessionMachine, TakesNoOtherServersOnceItCloses) {
+  EXPECT_EQ(Closing(Suspended()).On({event::ServersChanged{5}, event::Resolved{}}), " | ");
+}
+
 // ---- close -------------------------------------------------------------------------------------
 
 TEST(SessionMachine, DrainsThenClosesItsHandle) {

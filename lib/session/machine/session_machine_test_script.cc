@@ -23,6 +23,7 @@ struct TextOf {
   std::string operator()(const action::AnnounceFailed& a) const {
     return absl::StrCat("failed ", zk::CodeName(a.why));
   }
+  std::string operator()(const action::SetServers&) const { return "set servers"; }
   std::string operator()(const action::Drain&) const { return "drain"; }
   std::string operator()(const action::AnnounceClosed&) const { return "closed"; }
 };

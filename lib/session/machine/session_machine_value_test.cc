@@ -34,7 +34,9 @@ std::vector<Event> EveryEvent() {
           event::HandleEnded{kExpired},
           event::HandleEnded{kAuthFailed},
           event::CloseRequested{},
-          event::Drained{}};
+          event::Drained{},
+          event::ServersChanged{kServers},
+          event::ServersUnresolved{}};
 }
 
 TEST(SessionMachine, DoesNothingOnceClosed) {
@@ -53,6 +55,7 @@ class Watchman {
  public:
   void operator()(const action::Resolve&) {}
   void operator()(const action::StartPause&) {}
+  void operator()(const action::SetServers&) { EXPECT_TRUE(open_); }
   void operator()(const action::Drain&) {}
   void operator()(const action::OpenHandle&) { EXPECT_FALSE(std::exchange(open_, true)); }
   void operator()(const action::CloseHandle&) { EXPECT_TRUE(std::exchange(open_, false)); }
@@ -122,6 +125,7 @@ TEST(SessionMachine, ComparesEveryField) {
   ExpectDifferent(Closing(Resolving()), Closing(Connecting()));              // handle open
   ExpectDifferent(Connected(), After(Connecting(), {event::Connected{8}}));  // session
   ExpectDifferent(Fresh(), Resolving());                                     // state
+  ExpectDifferent(Connected(), After(Connected(), {event::ServersChanged{kServers}}));  // due
 }
 
 TEST(SessionMachine, HashesAsItCompares) {

@@ -123,14 +123,14 @@ void Probe(ServerFacts& server, absl::Duration asked) {
 std::vector<ServerFacts> Resolved(const zk::ServerAddress& server) {
   const bool v6 = absl::StrContains(server.host, ':');
   const std::string name = absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
-  using Answer = absl::StatusOr<zk::NumericServers>;
+  using Answer = absl::StatusOr<zk::Resolution>;
   const auto shot = std::make_shared<base::OneShot<Answer>>();
   zk::SystemResolver()->Resolve({server}, [shot](Answer answer) { shot->Set(std::move(answer)); });
   const auto answer = shot->Take(base::BootNow() + kPatience);
   if (!answer) return {{.name = name, .trouble = "its name is not resolved in time"}};
   if (!answer->ok()) return {{.name = name, .trouble = std::string(answer->status().message())}};
   std::vector<ServerFacts> facts;
-  const std::set<std::string> addresses((*answer)->begin(), (*answer)->end());  // some come twice
+  const std::set<std::string> addresses((*answer)->addresses.begin(), (*answer)->addresses.end());
   for (const std::string& address : addresses) {
     const bool one = addresses.size() == 1;
     facts.push_back(

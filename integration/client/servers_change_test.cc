@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clients whose servers change while they run, on real ones. What needs no server is in
+// recipes/servers_change_test.cc.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/fixtures/raw_client.h"
+#include "integration/fixtures/silent_server.h"
+#include "zkrecipes/testing/local_ensemble.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LocalEnsemble;
+
+class ServersChangeOnServersTest : public ClientTest {};
+
+TEST_F(ServersChangeOnServersTest, ASessionMovesWithItsLeaseAndItsWatch) {
+  auto holder = NewClient({.servers = ensemble().server(0)});
+  auto waiter = NewClient({.servers = ensemble().server(1)});
+  Lease lease = Acquired(holder);
+  Pending waiting(waiter, node_path());
+  ASSERT_TRUE(AwaitQueue(*waiter, 2));
+  const int64_t sessions[] = {holder->session_id(), waiter->session_id()};
+  ASSERT_EQ(ensemble().ServerOf(sessions[0]), 0);
+
+  ASSERT_EQ(holder->SetServers(ensemble().server(2)), absl::OkStatus());
+  ASSERT_EQ(waiter->SetServers(absl::StrCat(ensemble().server(2), ",", ensemble().server(0))),
+            absl::OkStatus());
+  EXPECT_TRUE(Eventually([&] { return ensemble().ServerOf(sessions[0]) == 2; }));
+  EXPECT_TRUE(Eventually([&] { return ensemble().ServerOf(sessions[1]) % 2 == 0; }));
+  EXPECT_TRUE(Eventually([&] { return lease.state() == Lease::State::kHeld; }));
+  EXPECT_FALSE(lease.ended().stop_requested());
+  EXPECT_EQ(holder->session_id(), sessions[0]);
+  EXPECT_EQ(waiter->session_id(), sessions[1]);
+  EXPECT_FALSE(waiting.answered());
+
+  EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
+  EXPECT_TRUE(waiting.Get().ok());
+}
+
+TEST_F(ServersChangeOnServersTest, AUserThatIsAddedHasItsRightsFromThenOn) {
+  auto owner = NewClient({.digest_credentials = {"owner:secret"}, .acl = CreatorOnlyAcl()});
+  Lease lease = Acquired(owner);
+  auto stranger = NewClient();
+  CatchUp(stranger);
+  const auto refused = Lock(stranger, node_path()).Acquire({kSoon});
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied) << refused.status();
+  ASSERT_EQ(stranger->AddDigestCredential("owner:secret"), absl::OkStatus());
+  Pending waiting(stranger, node_path());
+  EXPECT_TRUE(AwaitQueue(*owner, 2));
+  EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
+  EXPECT_TRUE(waiting.Get().ok());
+}
+
+TEST_F(ServersChangeOnServersTest, WithoutASessionTheMessageSaysWhatEachServerDid) {
+  const SilentServer silent(SilentServer::Queue::kFull);
+  const SilentServer mute;
+  const std::string list =
+      absl::StrCat("127.0.0.1:1,", silent.address(), ",no..such..host,", mute.address());
+  const auto client =
+      Client::Connect({.servers = list, .session_timeout = absl::Seconds(1)}, {absl::Seconds(4)});
+  EXPECT_EQ(client.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(client.status().message()),
+              HasSubstr(absl::StrCat("no session within 4s (127.0.0.1:1 refused the connection; ",
+                                     silent.address(),
+                                     " did not answer in time; no..such..host:2181 could "
+                                     "not be resolved (")));
+  EXPECT_THAT(std::string(client.status().message()),
+              HasSubstr(mute.address() + " took the connection, but said nothing in time"));
+}
+
+// ---- follow_config -------------------------------------------------------------------------------
+
+// Three servers of its own that may be reconfigured, by anybody.
+class FollowConfigTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto started =
+        LocalEnsemble::Start({.extra_config = {{"reconfigEnabled", "true"}, {"skipACL", "yes"}}});
+    ASSERT_TRUE(started.ok()) << started.status();
+    ensemble_ = *std::move(started);
+  }
+
+  int ServerOf(int64_t session) {
+    for (int i = 0; i < ensemble_->size(); ++i) {
+      const auto cons = ensemble_->FourLetterWord(i, "cons");
+      if (cons.ok() && ParseConnections(*cons).count(static_cast<uint64_t>(session)) > 0) return i;
+    }
+    return -1;
+  }
+
+  // A client that was told of that server only, and has a lease.
+  void Connect(int server) {
+    auto client = Client::Connect({.servers = ensemble_->server(server),
+                                   .follow_config = true,
+                                   .session_timeout = absl::Seconds(20)},
+                                  {kSoon});
+    ASSERT_TRUE(client.ok()) << client.status();
+    client_ = *std::move(client);
+    auto lease = Lock(client_, "/follow").Acquire({kSoon});
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    lease_.emplace(*std::move(lease));
+    session_ = client_->session_id();
+  }
+  bool MovesFrom(int server) {
+    return Eventually([&] {
+      const int now = ServerOf(session_);
+      return now >= 0 && now != server;
+    });
+  }
+  void ExpectAllIsAsBefore() {
+    EXPECT_TRUE(Eventually([this] { return lease_->state() == Lease::State::kHeld; }));
+    EXPECT_FALSE(lease_->ended().stop_requested());
+    EXPECT_EQ(client_->session_id(), session_);
+  }
+
+  std::unique_ptr<LocalEnsemble> ensemble_;
+  std::shared_ptr<Client> client_;
+  std::optional<Lease> lease_;
+  int64_t session_ = 0;
+};
+
+TEST_F(FollowConfigTest, ALeaseOutlivesTheOneServerThatTheClientWasTold) {
+  ASSERT_NO_FATAL_FAILURE(Connect(0));
+  ASSERT_EQ(ServerOf(session_), 0);
+  ASSERT_TRUE(ensemble_->Kill(0).ok());
+  EXPECT_TRUE(MovesFrom(0));
+  ExpectAllIsAsBefore();
+  EXPECT_EQ((*std::move(lease_)).Release({kSoon}), absl::OkStatus());
+}
+
+TEST_F(FollowConfigTest, AClientLeavesAServerThatARemovalTakesOutOfTheEnsemble) {
+  const auto leader = ensemble_->Leader();
+  ASSERT_TRUE(leader.ok()) << leader.status();
+  const int removed = (*leader + 1) % 3;
+  ASSERT_NO_FATAL_FAILURE(Connect(removed));
+  ASSERT_EQ(ServerOf(session_), removed);
+  ASSERT_EQ(RawSession(ensemble_->server(*leader)).Remove(removed + 1), 0);
+  EXPECT_TRUE(MovesFrom(removed));
+  ExpectAllIsAsBefore();
+}
+
+class NoQuorumTest : public FollowConfigTest {};
+
+TEST_F(NoQuorumTest, TheMessageTellsAServerWithoutAQuorumFromThoseThatAreDown) {
+  ASSERT_TRUE(ensemble_->Kill(1).ok());
+  ASSERT_TRUE(ensemble_->Kill(2).ok());
+  // Until it has noticed, it takes the client's handshake and says nothing.
+  EXPECT_TRUE(Eventually([this] {
+    const auto client = Client::Connect(
+        {.servers = ensemble_->servers(), .session_timeout = absl::Seconds(1)}, {absl::Seconds(2)});
+    return !client.ok() &&
+           std::string(client.status().message())
+                   .find(absl::StrCat(ensemble_->server(0), " closed the connection during the ",
+                                      "handshake, as a server without a quorum does; ",
+                                      ensemble_->server(1), " refused the connection; ",
+                                      ensemble_->server(2), " refused the connection)")) !=
+               std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/server_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace zkrecipes::session {
+namespace {
+
+constexpr size_t kMostServers = 8;
+constexpr size_t kMostBytes = 200;  // about each
+
+}  // namespace
+
+void ServerReport::SetServers(const zk::Resolution& resolution) {
+  listed_ = resolution.listed;
+  if (!listed_.empty()) return;
+  for (const std::string& address : resolution.addresses)
+    listed_.push_back({address, {address}, ""});
+}
+
+std::string ServerReport::Text() const {
+  std::vector<std::string> parts;
+  bool news = false;
+  const auto add = [&parts](std::string part) {
+    if (part.size() > kMostBytes) part = absl::StrCat(part.substr(0, kMostBytes), "...");
+    parts.push_back(std::move(part));
+  };
+  for (const zk::ListedServer& server : listed_) {
+    if (server.addresses.empty()) {
+      news = true;
+      add(absl::StrCat(server.name, " could not be resolved (", server.error, ")"));
+    }
+    for (const std::string& address : server.addresses) {
+      const std::string name =
+          address == server.name ? address : absl::StrCat(server.name, " (", address, ")");
+      const auto did = did_.find(address);
+      news = news || did != did_.end();
+      add(absl::StrCat(name, " ", did == did_.end() ? "has not answered yet" : did->second));
+    }
+  }
+  if (!news) return "no server has answered yet";
+  const size_t left_out = parts.size() - std::min(parts.size(), kMostServers);
+  parts.resize(parts.size() - left_out);
+  if (left_out > 0) parts.push_back(absl::StrCat("and ", left_out, " more"));
+  return absl::StrJoin(parts, "; ");
+}
+
+}  // namespace zkrecipes::session

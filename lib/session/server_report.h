@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_SERVER_REPORT_H_
+#define ZKRECIPES_LIB_SESSION_SERVER_REPORT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/zk/resolver.h"
+
+namespace zkrecipes::session {
+
+// What each server did since there was a connection last: for the message that there is none.
+//
+//   "zk1:2181 (10.0.0.1:2181) refused the connection; zk2:2181 (10.0.0.2:2181) has not answered yet;
+//    zk3:2181 could not be resolved (Name or service not known)"
+//
+// In the order of the list, and at most 8 of them. A pure value.
+class ServerReport {
+ public:
+  void SetServers(const zk::Resolution& resolution);
+  // `what`: as in zk::HandleListener. Servers that are not listed are left out.
+  void Note(const std::string& address, const std::string& what) { did_[address] = what; }
+  void Forget() { did_.clear(); }
+
+  std::string Text() const;
+
+ private:
+  std::vector<zk::ListedServer> listed_;
+  std::map<std::string, std::string> did_;  // by address
+};
+
+}  // namespace zkrecipes::session
+
+#endif  // ZKRECIPES_LIB_SESSION_SERVER_REPORT_H_

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/server_report.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zkrecipes::session {
+namespace {
+
+zk::Resolution Listed(std::vector<zk::ListedServer> listed) {
+  zk::Resolution resolution;
+  resolution.listed = std::move(listed);
+  return resolution;
+}
+
+ServerReport Three() {
+  ServerReport report;
+  report.SetServers(Listed({{"zk1:2181", {"10.0.0.1:2181", "[fe80::1]:2181"}, ""},
+                            {"zk2:2181", {}, "Name or service not known"},
+                            {"10.0.0.3:2181", {"10.0.0.3:2181"}, ""}}));
+  return report;
+}
+
+TEST(ServerReport, SaysWhatEachServerDidInTheOrderOfTheList) {
+  ServerReport report = Three();
+  report.Note("10.0.0.3:2181", "refused the connection");
+  report.Note("10.0.0.1:2181", "closed the connection");
+  report.Note("10.0.0.1:2181", "did not answer in time");
+  EXPECT_EQ(report.Text(),
+            "zk1:2181 (10.0.0.1:2181) did not answer in time; "
+            "zk1:2181 ([fe80::1]:2181) has not answered yet; "
+            "zk2:2181 could not be resolved (Name or service not known); "
+            "10.0.0.3:2181 refused the connection");
+}
+
+TEST(ServerReport, SaysSoInAWordWhileThereIsNothingToSay) {
+  EXPECT_EQ(ServerReport().Text(), "no server has answered yet");
+  ServerReport report;
+  report.SetServers(Listed({{"zk1:2181", {"10.0.0.1:2181"}, ""}}));
+  report.Note("10.0.0.9:2181", "refused the connection");
+  EXPECT_EQ(report.Text(), "no server has answered yet") << "that one is not in the list";
+}
+
+TEST(ServerReport, NamesServersByTheirAddressesWhereNothingElseIsKnown) {
+  ServerReport report;
+  report.SetServers(zk::NumericServers{"10.0.0.1:2181", "10.0.0.2:2181"});
+  report.Note("10.0.0.2:2181", "refused the connection");
+  EXPECT_EQ(report.Text(),
+            "10.0.0.1:2181 has not answered yet; 10.0.0.2:2181 refused the connection");
+}
+
+TEST(ServerReport, ForgetsWhatTheyDidAndKeepsWhatTheirNamesAre) {
+  ServerReport report;
+  report.SetServers(
+      Listed({{"zk1:2181", {"10.0.0.1:2181"}, ""}, {"zk2:2181", {"10.0.0.2:2181"}, ""}}));
+  report.Note("10.0.0.1:2181", "refused the connection");
+  report.Forget();
+  report.Note("10.0.0.2:2181", "closed the connection");
+  EXPECT_EQ(report.Text(),
+            "zk1:2181 (10.0.0.1:2181) has not answered yet; "
+            "zk2:2181 (10.0.0.2:2181) closed the connection");
+}
+
+TEST(ServerReport, StaysReadableHoweverManyServersThereAreAndWhateverTheySay) {
+  ServerReport report;
+  std::vector<zk::ListedServer> listed;
+  for (int i = 0; i < 255; ++i) {
+    const std::string address = absl::StrCat("10.0.0.", i, ":2181");
+    listed.push_back({address, {address}, ""});
+    report.Note(address, std::string(100000, 'x'));
+  }
+  report.SetServers(Listed(std::move(listed)));
+  EXPECT_LT(report.Text().size(), 2000u);
+  EXPECT_THAT(report.Text(), ::testing::EndsWith("; and 247 more"));
+}
+
+}  // namespace
+}  // namespace zkrecipes::session

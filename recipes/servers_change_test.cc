@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A client whose servers and users change while it runs, and what it says of servers that do not answer.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "recipes/lock_fixture.h"
+#include "testing/memory/digest.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr absl::Duration kMoment = absl::Seconds(1);  // the session timeout is 10 s
+
+class ServersChangeTest : public LockInMemoryTest {
+ protected:
+  std::unique_ptr<LockUser> StartWith(ClientOptions options) {
+    auto user = std::make_unique<LockUser>();
+    memory::Start(simulation_, *user, std::move(options));
+    return user;
+  }
+  std::unique_ptr<LockUser> StartAt(const std::string& servers, bool follow_config = false) {
+    return StartWith({.servers = servers, .follow_config = follow_config});
+  }
+  static std::string Trouble(const LockUser& user) {
+    return internal::ClientAccess::Core(*user.client)->trouble();
+  }
+  void WriteConfig(const std::string& text) {
+    (void)model().OperatorCreates("/zookeeper", {}, simulation_.now());
+    if (model().OperatorCreates("/zookeeper/config", {.data = text}, simulation_.now())) return;
+    EXPECT_TRUE(model().OperatorSetsData("/zookeeper/config", text));
+  }
+};
+
+TEST_F(ServersChangeTest, ASessionMovesWithItsLeaseAndItsWatch) {
+  const auto holder = StartAt("memory-0");
+  Acquire(*holder);
+  const auto waiter = StartAt("memory-1");
+  Acquire(*waiter);
+  const int64_t sessions[] = {holder->client->session_id(), waiter->client->session_id()};
+  ASSERT_EQ(holder->host->ConnectedTo(), 0);
+  std::vector<ClientState> states;
+  const Subscription told =
+      holder->client->OnStateChange([&](ClientState state) { states.push_back(state); });
+
+  ASSERT_EQ(holder->client->SetServers("memory-2"), absl::OkStatus());
+  ASSERT_EQ(waiter->client->SetServers("memory-2:2181,memory-0:2181"), absl::OkStatus());
+  PassTime(kMoment);
+  EXPECT_EQ(holder->host->ConnectedTo(), 2);
+  EXPECT_NE(waiter->host->ConnectedTo(), 1);
+  EXPECT_EQ(holder->client->session_id(), sessions[0]);
+  EXPECT_EQ(waiter->client->session_id(), sessions[1]);
+  EXPECT_TRUE(holder->holds());
+  EXPECT_FALSE(holder->lease().ended().stop_requested());
+  EXPECT_THAT(states, Not(Contains(ClientState::kExpired)));
+  EXPECT_EQ(waiter->answers, 0);
+
+  Release(*holder);
+  EXPECT_TRUE(waiter->holds()) << "it was woken by the watch that it had set elsewhere";
+  Release(*waiter);
+  ExpectNothingLeft();
+}
+
+TEST_F(ServersChangeTest, AServerThatStaysInTheListKeepsItsConnection) {
+  const auto user = StartAt("memory-0");
+  std::vector<ClientState> states;
+  const Subscription told =
+      user->client->OnStateChange([&](ClientState state) { states.push_back(state); });
+  ASSERT_EQ(user->client->SetServers("memory-1,memory-2,memory-0"), absl::OkStatus());
+  PassTime(absl::Seconds(30));
+  EXPECT_EQ(user->host->ConnectedTo(), 0);
+  EXPECT_THAT(states, ::testing::ElementsAre(ClientState::kConnected));
+  user->host->BreakConnections();
+  PassTime(kMoment);
+  EXPECT_EQ(user->host->ConnectedTo(), 1) << "the first of the new list";
+}
+
+TEST_F(ServersChangeTest, NamesThatCannotBeResolvedChangeNothingUntilTheyCan) {
+  const auto user = StartAt("memory-0");
+  const int64_t session = user->client->session_id();
+  ASSERT_EQ(user->client->SetServers("nowhere:1"), absl::OkStatus());
+  PassTime(absl::Seconds(30));
+  EXPECT_EQ(user->host->ConnectedTo(), 0);
+  user->host->BreakConnections();
+  PassTime(kMoment);
+  EXPECT_EQ(user->host->ConnectedTo(), 0) << "better the old servers than none";
+  ASSERT_EQ(user->client->SetServers("memory-1"), absl::OkStatus());
+  PassTime(kMoment);
+  EXPECT_EQ(user->host->ConnectedTo(), 1);
+  EXPECT_EQ(user->client->session_id(), session);
+}
+
+TEST_F(ServersChangeTest, ASessionThatLostItsConnectionGoesOnAtTheNewServers) {
+  const auto holder = StartAt("memory-0");
+  Acquire(*holder);
+  const int64_t session = holder->client->session_id();
+  holder->host->set_network(Host::Network::kDown);
+  PassTime(kMoment);
+  ASSERT_EQ(holder->client->SetServers("memory-1"), absl::OkStatus());
+  PassTime(kMoment);
+  holder->host->set_network(Host::Network::kUp);
+  PassTime(2 * kMoment);
+  EXPECT_EQ(holder->host->ConnectedTo(), 1);
+  EXPECT_EQ(holder->client->session_id(), session) << "it was not silent for its timeout";
+  EXPECT_TRUE(holder->holds());
+}
+
+TEST_F(ServersChangeTest, AClientThatHasNoServerYetFindsThatOfTheNewList) {
+  auto user = std::make_unique<LockUser>();
+  user->host = simulation_.AddHost();
+  const auto core = simulation_.NewClient(user->host, {.servers = "nowhere:1,not-here:2"});
+  user->client = internal::ClientAccess::Wrap(core);
+  core->Start([](const absl::Status&) {});
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Trouble(*user), "no server of the ensemble in memory has such a name");
+  ASSERT_EQ(user->client->SetServers("memory-1"), absl::OkStatus());
+  PassTime(absl::Seconds(10));
+  EXPECT_EQ(user->host->ConnectedTo(), 1);
+}
+
+TEST_F(ServersChangeTest, AListIsCheckedAndTheNamespaceStays) {
+  const auto user = StartAt("memory-0/team");
+  for (const char* list : {"", "memory-1:0", "a b", "memory-1,,memory-2"}) {
+    EXPECT_EQ(user->client->SetServers(list).code(), absl::StatusCode::kInvalidArgument) << list;
+  }
+  const absl::Status moved = user->client->SetServers("memory-1/other");
+  EXPECT_EQ(moved.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(moved.message()), HasSubstr("memory-1/other"));
+  EXPECT_THAT(std::string(moved.message()), HasSubstr("stays as it is, \"/team\""));
+  EXPECT_EQ(user->client->SetServers("memory-0/team"), absl::OkStatus());
+  EXPECT_EQ(user->client->SetServers("memory-1"), absl::OkStatus());
+  Acquire(*user);
+  PassTime(kMoment);
+  EXPECT_EQ(model().committed().Children("/team/locks/q").size(), 1u);
+  internal::ClientAccess::Core(*user->client)
+      ->Close(std::make_shared<base::OneShot<absl::Status>>());
+  PassTime(kMoment);
+  EXPECT_EQ(user->client->SetServers("memory-1").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(user->client->AddDigestCredential("u:p").code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// Keeps each question until the test answers it.
+class SlowResolver : public zk::Resolver {
+ public:
+  void Resolve(const std::vector<zk::ServerAddress>& /*servers*/, Done done) override {
+    questions.push_back(std::move(done));
+  }
+  void Answer(size_t question, const std::string& server) {
+    std::move(questions[question])(zk::Resolution({server}));
+  }
+  std::vector<Done> questions;
+};
+
+TEST_F(ServersChangeTest, AnAnswerForAnEarlierListIsVoid) {
+  const auto host = simulation_.AddHost();
+  const auto resolver = std::make_shared<SlowResolver>();
+  internal::Environment environment{
+      host, host, resolver, [host] { host->Stop(); }, absl::Milliseconds(1), absl::ZeroDuration()};
+  ClientOptions options;
+  options.executor = host;
+  const auto core = internal::ClientCore::CreateIn(std::move(environment), options,
+                                                   *zk::ParseServerList("memory-0"));
+  core->Start([](const absl::Status&) {});
+  simulation_.RunUntilIdle();
+  resolver->Answer(0, "0");
+  PassTime(kMoment);
+  ASSERT_EQ(host->ConnectedTo(), 0);
+  ASSERT_EQ(core->SetServers("memory-1"), absl::OkStatus());
+  ASSERT_EQ(core->SetServers("memory-2"), absl::OkStatus());
+  simulation_.RunUntilIdle();
+  ASSERT_EQ(resolver->questions.size(), 3u);
+  resolver->Answer(1, "1");
+  PassTime(kMoment);
+  EXPECT_EQ(host->ConnectedTo(), 0);
+  resolver->Answer(2, "2");
+  PassTime(kMoment);
+  EXPECT_EQ(host->ConnectedTo(), 2);
+}
+
+// ---- users -----------------------------------------------------------------------------------------
+
+TEST_F(ServersChangeTest, AUserThatIsAddedHasItsRightsFromThenOn) {
+  const auto user = Start();
+  const std::vector<zk::AclEntry> only_me = {{31, "digest", DigestId("me:secret")}};
+  ASSERT_TRUE(model().OperatorCreates("/locks", {.acl = only_me}, simulation_.now()));
+  // Each path has a parent of its own, which only that user may make.
+  const auto acquired = [&](const std::string& path) {
+    absl::Status status = absl::UnknownError("no answer");
+    Lock(user->client, path).AcquireAsync({}, [&status](const absl::StatusOr<Lease>& lease) {
+      status = lease.status();
+    });
+    simulation_.RunUntilIdle();
+    return status.code();
+  };
+  EXPECT_EQ(acquired("/locks/a"), absl::StatusCode::kPermissionDenied);
+  const absl::Status bad = user->client->AddDigestCredential("secret-without-colon");
+  EXPECT_EQ(bad.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(bad.message()), Not(HasSubstr("secret")));
+
+  ASSERT_EQ(user->client->AddDigestCredential("me:secret"), absl::OkStatus());
+  EXPECT_EQ(acquired("/locks/a"), absl::StatusCode::kOk) << "on the connection that there is";
+  user->host->BreakConnections();
+  PassTime(kMoment);
+  EXPECT_EQ(acquired("/locks/b"), absl::StatusCode::kOk) << "on the next one";
+  Expire(*user);
+  PassTime(absl::Seconds(5));
+  EXPECT_EQ(acquired("/locks/c"), absl::StatusCode::kOk) << "in the next session";
+}
+
+// ---- follow_config -----------------------------------------------------------------------------------
+
+TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {
+  WriteConfig("server.1=memory-1:2888:3888:participant;0.0.0.0:2181\nversion=100000000");
+  const auto follower = StartAt("memory-0", /*follow_config=*/true);
+  const auto other = StartAt("memory-0");
+  Acquire(*follower);
+  const int64_t session = follower->client->session_id();
+  PassTime(kMoment);
+  EXPECT_EQ(follower->host->ConnectedTo(), 1);
+  EXPECT_EQ(other->host->ConnectedTo(), 0);
+
+  // While it is connected, and heard by its watch.
+  WriteConfig("server.2=memory-2:2888:3888:observer;2181\nversion=100000001");
+  PassTime(kMoment);
+  EXPECT_EQ(follower->host->ConnectedTo(), 2);
+  // Of a server that lags; what is no config; and one without ports for clients.
+  for (const char* text :
+       {"server.1=memory-1:2888:3888:participant;0.0.0.0:2181\nversion=100000000",
+        "server.1=memory-1:2888:3888:participant;evil\nversion=f00000000",
+        "server.1=memory-1:2888:3888:participant\nversion=f00000001"}) {
+    WriteConfig(text);
+    PassTime(kMoment);
+    EXPECT_EQ(follower->host->ConnectedTo(), 2) << text;
+  }
+  WriteConfig("server.1=memory-1:2888:3888;2181\nversion=100000002");
+  PassTime(kMoment);
+  EXPECT_EQ(follower->host->ConnectedTo(), 1) << "each change is heard, by a watch of its own";
+  EXPECT_TRUE(follower->holds());
+  EXPECT_EQ(follower->client->session_id(), session);
+  // In the next session as well.
+  Expire(*follower);
+  PassTime(absl::Seconds(5));
+  WriteConfig("server.2=memory-0:2888:3888;2181\nversion=100000003");
+  PassTime(kMoment);
+  EXPECT_EQ(follower->host->ConnectedTo(), 0);
+}
+
+TEST_F(ServersChangeTest, AConfigThatMayNotBeReadChangesNothingAndIsReadLater) {
+  WriteConfig("server.1=memory-1:2888:3888;2181\nversion=1");
+  ASSERT_TRUE(
+      model().OperatorSetsAcl("/zookeeper/config", {{31, "digest", DigestId("me:secret")}}));
+  const auto follower = StartAt("memory-0", /*follow_config=*/true);
+  PassTime(absl::Seconds(30));
+  EXPECT_EQ(follower->host->ConnectedTo(), 0);
+  ASSERT_EQ(follower->client->AddDigestCredential("me:secret"), absl::OkStatus());
+  follower->host->BreakConnections();
+  PassTime(kMoment);
+  EXPECT_EQ(follower->host->ConnectedTo(), 1);
+}
+
+TEST_F(ServersChangeTest, AFollowerClosesWithNothingLeft) {
+  WriteConfig("server.1=memory-1:2888:3888;2181\nversion=1");
+  const auto follower = StartAt("memory-0", /*follow_config=*/true);
+  const auto closed = std::make_shared<base::OneShot<absl::Status>>();
+  const auto core = internal::ClientAccess::Core(*follower->client);
+  core->Close(closed);
+  PassTime(kMoment);
+  EXPECT_EQ(closed->Take(core->Now()), absl::OkStatus());
+  EXPECT_EQ(model().watches(), 0u);
+}
+
+// ---- what it says --------------------------------------------------------------------------------------
+
+TEST_F(ServersChangeTest, TheTroubleNamesEachServerUntilThereIsAConnection) {
+  const auto user = StartAt("memory-0,nowhere,memory-2");
+  EXPECT_EQ(Trouble(*user), "");
+  user->host->set_network(Host::Network::kDown);
+  simulation_.RunUntilIdle();
+  PassTime(absl::Seconds(5));
+  EXPECT_EQ(Trouble(*user),
+            "memory-0:2181 (0) refused the connection; "
+            "nowhere:2181 could not be resolved (no server of the ensemble in memory); "
+            "memory-2:2181 (2) refused the connection");
+  user->host->set_network(Host::Network::kSilent);
+  PassTime(absl::Minutes(1));
+  EXPECT_THAT(Trouble(*user), HasSubstr("memory-0:2181 (0) did not answer in time; "));
+  EXPECT_THAT(Trouble(*user), HasSubstr("memory-2:2181 (2) did not answer in time"));
+  user->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(10));
+  EXPECT_EQ(Trouble(*user), "");
+  const bool first = user->host->ConnectedTo() == 0;
+  user->host->BreakConnections();
+  simulation_.RunUntilIdle();
+  const std::string now = Trouble(*user);
+  EXPECT_THAT(now, HasSubstr(first ? "(0) closed the connection" : "(2) closed the connection"));
+  EXPECT_THAT(now, HasSubstr(first ? "(2) has not answered yet" : "(0) has not answered yet"));
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
