@@ -51,7 +51,7 @@ absl::Status Check(const ClientCore& core, const std::string& path,
     if (!status.ok()) return status;
   }
   if (options.acl.has_value()) {
-    if (absl::Status status = CheckAcl(*options.acl, core.options()); !status.ok()) return status;
+    if (absl::Status status = CheckAcl(*options.acl, core.has_users()); !status.ok()) return status;
   }
   if (core.InHomeProcess()) return absl::OkStatus();
   return core.CheckMayBlock();

@@ -74,6 +74,7 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
       namespace_(servers_.namespace_root),
       feed_(options_.executor),
       stops_(std::make_shared<session::StopRequests>(std::move(notices))),
+      has_users_(!options_.digest_credentials.empty()),
       timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)) {}
 
 ClientCore::~ClientCore() = default;
@@ -203,6 +204,7 @@ absl::Status ClientCore::SetServers(const std::string& servers) {
 absl::Status ClientCore::AddCredential(const std::string& digest) {
   if (absl::Status open = CheckOpen(); !open.ok()) return open;
   if (absl::Status valid = CheckDigestCredential(digest); !valid.ok()) return valid;
+  has_users_.store(true);
   Post([digest](session::Session* session) {
     if (session != nullptr) session->AddCredential(digest);
   });

@@ -74,6 +74,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // See Client.
   absl::Status SetServers(const std::string& servers);
   absl::Status AddCredential(const std::string& digest);
+  bool has_users() const { return has_users_.load(); }
 
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
@@ -132,6 +133,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const std::shared_ptr<session::StopRequests> stops_;
   std::atomic<std::thread::id> reactor_thread_{};
   std::atomic<int64_t> session_id_ = 0;
+  std::atomic<bool> has_users_;
   std::atomic<int64_t> timeout_ms_ = 0;
 
   // On the reactor only.

@@ -69,12 +69,12 @@ absl::Status CheckLease(const LeaseOptions& lease) {
 
 }  // namespace
 
-absl::Status CheckAcl(const std::vector<Acl>& acls, const ClientOptions& options) {
+absl::Status CheckAcl(const std::vector<Acl>& acls, bool has_users) {
   if (acls.empty()) return absl::InvalidArgumentError("acl: must not be empty");
   int32_t granted = 0;
   for (const Acl& acl : acls) {
     granted |= acl.permissions;
-    if (acl.scheme == "auth" && options.digest_credentials.empty()) {
+    if (acl.scheme == "auth" && !has_users) {
       return absl::InvalidArgumentError("acl: scheme \"auth\" needs digest credentials");
     }
     if (acl.permissions < 1 || acl.permissions > 31 || acl.scheme.empty()) {
@@ -104,7 +104,7 @@ absl::Status CheckDigestCredential(const std::string& text) {
 
 absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) {
   for (const absl::Status& status :
-       {CheckTimeout(options.session_timeout), CheckCredentials(options), CheckAcl(options.acl, options),
+       {CheckTimeout(options.session_timeout), CheckCredentials(options), CheckAcl(options.acl, !options.digest_credentials.empty()),
         CheckOwnerId(options.owner_id), CheckLease(options.lease)}) {
     if (!status.ok()) return status;
   }

@@ -22,8 +22,8 @@ ZKRECIPES_SEAM absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOpt
 
 // InvalidArgument, never with the credential, unless it is "user:password".
 absl::Status CheckDigestCredential(const std::string& text);
-// InvalidArgument names the entry and the rule it breaks.
-absl::Status CheckAcl(const std::vector<Acl>& acls, const ClientOptions& options);
+// InvalidArgument names the entry and the rule it breaks. `has_users`: the client has credentials.
+absl::Status CheckAcl(const std::vector<Acl>& acls, bool has_users);
 std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls);
 
 session::ExpiryMargins MarginsOf(const LeaseOptions& lease);
