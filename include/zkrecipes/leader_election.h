@@ -70,8 +70,8 @@ class LeaderElection {
   //   Aborted             the lease is lost or released, or its node is gone; the value is not set
   //   InvalidArgument     the lease is not a leader's lease of this path; the value is too long
   //   PermissionDenied    the node's ACL has no write permission for this client
-  //   DeadlineExceeded, Cancelled   the value may have been set, or may yet be, unless another one
-  //                       is proclaimed
+  //   DeadlineExceeded, Unavailable, Cancelled   (as for Lock) the value may have been set, or may
+  //                       yet be, unless another one is proclaimed
   //   FailedPrecondition  the client is closed
   absl::Status Proclaim(const Lease& lease, const std::string& value,
                         const WaitOptions& wait = {}) const;
