@@ -25,6 +25,7 @@ std::errc ErrcOf(absl::StatusCode code) {
     case absl::StatusCode::kInvalidArgument:
       return std::errc::invalid_argument;
     case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kUnavailable:
       return std::errc::timed_out;
     case absl::StatusCode::kAborted:
       return std::errc::identifier_removed;
@@ -136,7 +137,8 @@ class Adapter {
   bool TryLockFor(bool shared, absl::Duration timeout) {
     ExpectFree();
     auto lease = Acquire(*client_, path_, CandidacyFor(shared), options_, {timeout});
-    if (absl::IsDeadlineExceeded(lease.status())) return false;
+    const absl::Status& status = lease.status();
+    if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) return false;
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));
     return true;

@@ -81,8 +81,8 @@ class LeaderElection {
   //   InvalidArgument     the lease is not a leader's lease of this path and client; the path or the
   //                       timeout; the value is too long
   //   PermissionDenied    the node's ACL has no write permission for this client
-  //   DeadlineExceeded, Cancelled   the value may have been set, or may yet be, unless another one
-  //                       is proclaimed
+  //   DeadlineExceeded, Unavailable, Cancelled   (as for Lock) the value may have been set, or may
+  //                       yet be, unless another one is proclaimed
   //   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O thread
   //   Unauthenticated     the server refused the client's credentials
   absl::Status Proclaim(const Lease& lease, const std::string& value,

@@ -35,7 +35,11 @@ using LockOptions = AcquireOptions;
 //   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...), the timeout or an
 //                       option
 //   DeadlineExceeded,   gave up in time: the lock is not held. The node in the queue is deleted in
-//   Cancelled           the background, until that is confirmed or its session has expired
+//   Unavailable,        the background, until that is confirmed or its session has expired.
+//   Cancelled           Unavailable: at the deadline there was no connection; the message says for
+//                       how long, and what the servers did. DeadlineExceeded: there was one; the
+//                       message says behind how many it was, who holds the lock (id, host, pid) and
+//                       since when that process queues. It asks for that up to a second before
 //   Aborted             another client deleted the node while it was queued
 //   PermissionDenied    the ACL of the path refuses this client's credentials
 //   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
@@ -55,10 +59,11 @@ class Lock {
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {}) const;
 
   // AlreadyExists (IsBusy) if another contender is in the way.
-  // Reads the queue first, so a busy lock costs one read and takes no place in the queue; if the
-  // lock then turns out to be contended after all, leaves the queue again. The read goes to this
-  // client's server, where a lock that has just been released may still look busy. `wait` bounds
-  // the network, not the contention.
+  // Reads the queue first, so a busy lock takes no place in the queue and costs two reads, the
+  // second for the message, which says who holds it; if the lock then turns out to be contended
+  // after all, leaves the queue again. The reads go to this client's server, where a lock that has
+  // just been released may still look busy. `wait` bounds the network, not the contention: if the
+  // second read takes too long, the answer comes without it.
   absl::StatusOr<Lease> TryAcquire(const WaitOptions& wait = {}) const;
 
   // Does not block. `done` runs exactly once, on the client's executor. If the executor destroys it

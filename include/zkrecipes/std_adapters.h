@@ -27,7 +27,7 @@
 //
 //   invalid_argument            the path or the options (InvalidArgument)
 //   timed_out                   a try: no answer from the ensemble within a session timeout
-//                               (DeadlineExceeded)
+//                               (DeadlineExceeded, Unavailable)
 //   identifier_removed          another client deleted the node while it was queued (Aborted)
 //   permission_denied           by the path's ACL (PermissionDenied), or the server refused the
 //                               client's credentials (Unauthenticated)

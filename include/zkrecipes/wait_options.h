@@ -12,7 +12,8 @@
 namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Bounds one call. The call returns on whichever comes first, whatever the network does:
-// DeadlineExceeded after `timeout`, Cancelled after a stop request. The timeout is converted once,
+// DeadlineExceeded or, where it asks the ensemble and there is no connection, Unavailable after
+// `timeout`; Cancelled after a stop request. The timeout is converted once,
 // on entry, to a deadline on a clock that also counts suspended time; retries never restart it.
 // A negative timeout is an InvalidArgument.
 struct WaitOptions {

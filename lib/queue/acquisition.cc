@@ -139,14 +139,40 @@ void Acquisition::GiveUp::operator()() const {
   const auto self = acquisition.lock();
   if (self == nullptr) return;
   self->Quit(absl::CancelledError(
-      absl::StrCat("acquire ", self->path_,
-                   ": cancelled; its node, if it has one, is deleted in the background")));
+      absl::StrCat("acquire ", self->path_, ": cancelled", self->WaitedFor(),
+                   "; its node, if it has one, is deleted in the background")));
 }
 
-void Acquisition::TimeOut() {
-  Quit(absl::DeadlineExceededError(
-      absl::StrCat("acquire ", path_, ": not granted within ", absl::FormatDuration(timeout_),
-                   "; its node, if it has one, is deleted in the background")));
+void Acquisition::TimeOut() { Quit(Late()); }
+
+absl::Status Acquisition::Late() const {
+  base::MutexLock lock(mutex_);
+  if (busy_) return queue::BusyStatus(path_, *rivals_);
+  const auto cut_off = core_->CutOff();
+  std::string why = WaitedFor();
+  if (rivals_) why = absl::StrCat(": ", queue::Describe(*rivals_));
+  if (cut_off) why = absl::StrCat(": ", *cut_off);
+  return absl::Status(
+      cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
+      absl::StrCat("acquire ", path_, ": not granted within ", absl::FormatDuration(timeout_), why,
+                   "; its node, if it has one, is deleted in the background"));
+}
+
+std::string Acquisition::WaitedFor() const {
+  const size_t in_front = in_front_.load(std::memory_order_relaxed);
+  if (in_front == 0) return "";
+  return absl::StrCat(", waiting for ", in_front, in_front == 1 ? " other" : " others", " at most");
+}
+
+void Acquisition::Know(queue::Rivals rivals) {
+  base::MutexLock lock(mutex_);
+  rivals_ = std::move(rivals);
+}
+
+void Acquisition::KnowBusy(queue::Rivals rivals) {
+  base::MutexLock lock(mutex_);
+  busy_ = true;
+  rivals_ = std::move(rivals);
 }
 
 void Acquisition::Quit(absl::Status why) {

@@ -13,8 +13,10 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
+#include "lib/base/mutex.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/node_name.h"
+#include "lib/queue/rivals.h"
 #include "lib/session/client_core.h"
 #include "zkrecipes/acquire_options.h"
 #include "zkrecipes/lease.h"
@@ -42,8 +44,14 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
 
   // Returns false if it has been answered already: then `answer` is dropped.
   bool Settle(Answer answer);
-  // Settles with DeadlineExceeded or Cancelled, and makes the contender leave the queue.
+  bool settled() const { return settled_.load(); }
+  // Settles, and makes the contender leave the queue: AlreadyExists if it is known to be busy,
+  // Unavailable without a connection, otherwise DeadlineExceeded.
   void TimeOut();
+  // What the message says if it is given up. `in_front`: at most so many, when it listed them.
+  void set_in_front(size_t count) { in_front_.store(count, std::memory_order_relaxed); }
+  void Know(queue::Rivals rivals);
+  void KnowBusy(queue::Rivals rivals);
 
   base::BootTime deadline() const { return deadline_; }
   const std::string& path() const { return path_; }
@@ -61,6 +69,8 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
               const AcquireOptions& options, const WaitOptions& wait, Done done);
   void Begin(const std::stop_token& cancel);
   void Quit(absl::Status why);
+  absl::Status Late() const;
+  std::string WaitedFor() const;
 
   const std::shared_ptr<ClientCore> core_;
   const std::string path_;
@@ -71,6 +81,10 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   std::atomic<bool> settled_ = false;
   Done done_;                    // belongs to the caller that sets settled_
   std::function<void()> leave_;  // set by Begin, before it can be called
+  std::atomic<size_t> in_front_ = 0;
+  mutable base::Mutex mutex_;
+  std::optional<queue::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<std::stop_callback<GiveUp>> on_cancel_;
 };
 

@@ -18,12 +18,16 @@ absl::Status CheckQuestion(const ClientCore& core, const std::string& path,
   return absl::OkStatus();
 }
 
-absl::Status NotAnswered(const std::string& what, const WaitOptions& wait,
+absl::Status NotAnswered(const ClientCore& core, const std::string& what, const WaitOptions& wait,
                          const std::string& trouble) {
   if (wait.cancel.stop_requested()) return absl::CancelledError(absl::StrCat(what, ": cancelled"));
+  const std::string late =
+      absl::StrCat(what, ": not answered within ", absl::FormatDuration(wait.timeout));
+  if (const auto cut_off = core.CutOff()) {
+    return absl::UnavailableError(absl::StrCat(late, ": ", *cut_off));
+  }
   const std::string why = trouble.empty() ? "" : absl::StrCat(" (", trouble, ")");
-  return absl::DeadlineExceededError(
-      absl::StrCat(what, ": not answered within ", absl::FormatDuration(wait.timeout), why));
+  return absl::DeadlineExceededError(absl::StrCat(late, why));
 }
 
 }  // namespace zkrecipes::internal

@@ -23,7 +23,8 @@ namespace zkrecipes::internal {
 absl::Status CheckQuestion(const ClientCore& core, const std::string& path,
                            const WaitOptions& wait);
 
-absl::Status NotAnswered(const std::string& what, const WaitOptions& wait,
+// Cancelled; Unavailable without a connection (ClientCore::CutOff); otherwise DeadlineExceeded.
+absl::Status NotAnswered(const ClientCore& core, const std::string& what, const WaitOptions& wait,
                          const std::string& trouble);
 
 // Asks the ensemble and blocks for the answer; asks again while that is Unavailable (lost with a
@@ -52,7 +53,7 @@ absl::StatusOr<T> AskUntilAnswered(ClientCore& core, const std::string& what,
     trouble = std::string(answer->status().message());
   } while (core.Pause(base::Jittered(session::kRetryPause, core.reactor()->Random()), deadline,
                       wait.cancel));
-  return NotAnswered(what, wait, trouble);
+  return NotAnswered(core, what, wait, trouble);
 }
 
 }  // namespace zkrecipes::internal

@@ -2,6 +2,7 @@
 
 #include "lib/queue/contender_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +28,10 @@ constexpr int kTimeoutsPerLook = 4;
 // How often a lease is looked at for its listeners.
 constexpr int kLooksPerTimeout = 8;
 constexpr size_t kSuffixBytes = 11;  // "-2147483648"
+// A wait that is about to time out looks who is in front this long before: a fraction of the
+// timeout, so that few of the waits that are granted look in vain.
+constexpr int kLookFraction = 5;
+constexpr absl::Duration kLookAhead = absl::Seconds(1);
 
 }  // namespace
 
@@ -45,13 +50,54 @@ void ContenderRunner::Start(session::Session* session) {
   if (!ReserveBudget()) return;
   self_ = shared_from_this();
   BeginTelling();
-  if (acquisition_->deadline() < base::BootTime::InfiniteFuture()) {
-    timeout_ = core_->reactor()->CallAt(acquisition_->deadline(), [self = self_] {
-      self->timeout_ = 0;
-      self->acquisition_->TimeOut();
-    });
-  }
+  StartTimeout();
   session_->Join(this);  // may end this contender at once
+}
+
+void ContenderRunner::StartTimeout() {
+  if (acquisition_->deadline() == base::BootTime::InfiniteFuture()) return;
+  if (acquisition_->candidacy().try_only) return StartLastTimer();
+  const absl::Duration left = acquisition_->deadline() - core_->Now();
+  const absl::Duration ahead = std::min(left / kLookFraction, kLookAhead);
+  timeout_ = core_->reactor()->CallAt(core_->Now() + (left - ahead), [self = self_] {
+    self->StartLastTimer();
+    self->Look();
+  });
+}
+
+void ContenderRunner::StartLastTimer() {
+  timeout_ = core_->reactor()->CallAt(acquisition_->deadline(), [self = shared_from_this()] {
+    self->timeout_ = 0;
+    self->acquisition_->TimeOut();
+  });
+}
+
+// The answer has to come at the deadline, so what it says is asked for before. Not of the machine:
+// its state does not depend on it.
+void ContenderRunner::Look() {
+  using State = queue::Contender::State;
+  const State state = contender_.state();
+  const bool first = state == State::kReading || state == State::kDelaying ||
+                     state == State::kMarking || state == State::kProving;
+  if (first) return acquisition_->Know({});
+  const bool queued = state == State::kWatching || state == State::kListing;
+  const bool in_time = core_->Now() < acquisition_->deadline();
+  if (!queued || !in_time || !session_->connected()) return;
+  const std::string& parent = acquisition_->candidacy().parent;
+  session_->Send(zk::GetChildren{parent}, [self = self_](const zk::Reply& reply) {
+    const bool queued = self->session_ != nullptr && !self->contender_.node().empty();
+    if (reply.code != zk::Code::kOk || !queued) return;
+    const queue::Rivals rivals = self->RivalsIn(reply.children);
+    self->acquisition_->Know(rivals);
+    if (self->acquisition_->settled()) return;
+    queue::ReadHeadOf(*self->session_, self->acquisition_->candidacy().parent, rivals,
+                      [self](queue::Rivals known) { self->acquisition_->Know(std::move(known)); });
+  });
+}
+
+queue::Rivals ContenderRunner::RivalsIn(const std::vector<std::string>& children) const {
+  return queue::RivalsIn(children, zk::NodeName(contender_.node()),
+                         acquisition_->candidacy().follows.node);
 }
 
 void ContenderRunner::BeginTelling() {
@@ -196,6 +242,7 @@ void ContenderRunner::On(const queue::Event& event) {
   for (const queue::Action& action : contender_.On(event)) {
     std::visit([this](const auto& a) { Act(a); }, action);
   }
+  acquisition_->set_in_front(contender_.lower().size());
   if (telling_ != nullptr) telling_->Look(contender_);
 }
 
@@ -206,6 +253,9 @@ void ContenderRunner::Act(const action::Send& send) {
     return SendWatch(send.op, watch->path);
   }
   session_->Send(send.request, [self = self_, op = send.op](const zk::Reply& reply) {
+    if (self->acquisition_->candidacy().try_only && !reply.children.empty()) {
+      self->rivals_ = self->RivalsIn(reply.children);
+    }
     self->On(event::Replied{op, reply, self->Proven()});
   });
 }
@@ -332,11 +382,15 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 }
 
 void ContenderRunner::Act(const action::Finished& finished) {
-  CancelTimeout();
   if (telling_ != nullptr) telling_->Ended();
-  const absl::Status why =
-      queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
-  acquisition_->Settle(why);
+  absl::Status why;
+  if (finished.outcome == Outcome::kBusy && !acquisition_->settled()) {
+    AnswerBusy();
+  } else {
+    CancelTimeout();
+    why = queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
+    acquisition_->Settle(why);
+  }
   Answer(releases_, finished.outcome == Outcome::kLost ? why : absl::OkStatus());
   for (auto* waiting : {&verifying_, &verifications_}) {
     Answer(*waiting, LeaseIsOver());
@@ -347,6 +401,17 @@ void ContenderRunner::Act(const action::Finished& finished) {
   lease_ = nullptr;
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
+}
+
+// The contender has finished: only its user waits, for the holder's name or for the deadline.
+void ContenderRunner::AnswerBusy() {
+  acquisition_->KnowBusy(rivals_);
+  queue::ReadHeadOf(*session_, acquisition_->candidacy().parent, rivals_,
+                    [self = shared_from_this()](const queue::Rivals& known) {
+                      self->CancelTimeout();
+                      const std::string& path = self->acquisition_->path();
+                      self->acquisition_->Settle(queue::BusyStatus(path, known));
+                    });
 }
 
 void ContenderRunner::CancelTimeout() {

@@ -13,6 +13,7 @@
 #include "lib/queue/acquisition.h"
 #include "lib/queue/lease_state.h"
 #include "lib/queue/machine/contender.h"
+#include "lib/queue/rivals.h"
 #include "lib/queue/telling.h"
 #include "lib/queue/verification.h"
 #include "lib/session/client_core.h"
@@ -54,6 +55,10 @@ class ContenderRunner : public session::SessionListener,
   void CheckEnd();
   void LookAtLease();
   void BeginTelling();
+  void StartTimeout();
+  void StartLastTimer();
+  void Look();
+  void AnswerBusy();
   void AskVerdict();
   void OnVerdict(queue::Verdict verdict);
   absl::Status VerifyStatus(absl::StatusCode code, const char* why) const;
@@ -69,6 +74,7 @@ class ContenderRunner : public session::SessionListener,
   void Act(const queue::action::LeaseLost& lost);
   void Act(const queue::action::LeaveRefused& refused);
   void Act(const queue::action::Finished& finished);
+  queue::Rivals RivalsIn(const std::vector<std::string>& children) const;
   void SendWatch(queue::OpId op, const std::string& path);
   void OnAfter(absl::Duration pause, queue::Event event);
   void OnAround(absl::Duration pause, queue::Event event);
@@ -87,7 +93,8 @@ class ContenderRunner : public session::SessionListener,
   session::PathBudget::Reservation own_watch_bytes_;
   session::PathBudget::Reservation blocker_watch_bytes_;
   std::map<std::string, session::WatcherId> watches_;
-  zk::Reactor::TimerId timeout_ = 0;
+  zk::Reactor::TimerId timeout_ = 0;  // until it looks, then until the deadline
+  queue::Rivals rivals_;              // of a try: as listed last
   session::RetryPauses retry_pauses_;
   std::vector<Waiter> releases_;
   std::vector<Waiter> verifications_;  // wait for the next question

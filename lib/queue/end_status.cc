@@ -10,8 +10,6 @@ absl::Status EndStatus(const action::Finished& finished, const std::string& path
                        const std::string& server_path) {
   const std::string what = absl::StrCat("acquire ", path, ": ");
   switch (finished.outcome) {
-    case Outcome::kBusy:
-      return absl::AlreadyExistsError(absl::StrCat(what, "another contender is in the way"));
     case Outcome::kNodeDeleted:
       return absl::AbortedError(
           absl::StrCat(what, "another client deleted this contender's node while it was queued"));

@@ -13,7 +13,7 @@ namespace zkrecipes::queue {
 
 // What a user is told about a contender's end; see lock.h for the codes. `path`: as the user gave
 // it.
-// REQUIRES: the outcome is not kBusy.
+// A busy lock is told by rivals.h.
 absl::Status EndStatus(const action::Finished& finished, const std::string& path,
                        const std::string& server_path);
 

@@ -75,7 +75,8 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
       feed_(options_.executor),
       stops_(std::make_shared<session::StopRequests>(std::move(notices))),
       has_users_(!options_.digest_credentials.empty()),
-      timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)) {}
+      timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)),
+      cut_off_since_(Now()) {}
 
 ClientCore::~ClientCore() = default;
 
@@ -104,6 +105,11 @@ void ClientCore::OnChange(session::Change change) {
   {
     base::MutexLock lock(mutex_);
     trouble_ = std::string(session_->trouble().message());
+    if (session_->connected()) {
+      cut_off_since_.reset();
+    } else if (!cut_off_since_) {
+      cut_off_since_ = Now();
+    }
   }
   if (const auto state = StateAfter(change)) feed_.Publish(*state);
   if (change == session::Change::kConnected) ReportConnected(absl::OkStatus());
@@ -242,6 +248,14 @@ bool ClientCore::Pause(absl::Duration pause, base::BootTime deadline,
 std::string ClientCore::trouble() const {
   base::MutexLock lock(mutex_);
   return trouble_;
+}
+
+std::optional<std::string> ClientCore::CutOff() const {
+  base::MutexLock lock(mutex_);
+  if (!cut_off_since_) return std::nullopt;
+  const absl::Duration since = absl::Trunc(Now() - *cut_off_since_, absl::Milliseconds(100));
+  return absl::StrCat("no connection to the ensemble for ", absl::FormatDuration(since), ": ",
+                      trouble_);
 }
 
 }  // namespace zkrecipes::internal

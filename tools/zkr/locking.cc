@@ -46,13 +46,19 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
     const Late teller = WaitTeller(global, holding.client, path);
     auto lease = Wait(holding.client, flags, {flags.wait, cancel});
     if (lease.ok()) holding.lease = *std::move(lease);
+    // Also without a connection: the wait has ended.
+    if (absl::IsUnavailable(lease.status())) {
+      return absl::DeadlineExceededError(lease.status().message());
+    }
     return lease.status();
   }
   auto tried = Try(holding.client, flags, {global.session_timeout, cancel});
   if (absl::IsDeadlineExceeded(tried.status())) {
     return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
   }
-  if (IsBusy(tried.status())) return absl::AbortedError(absl::StrCat(path, " is locked"));
+  if (IsBusy(tried.status())) {
+    return absl::AbortedError(absl::StrCat(path, " is locked (", tried.status().message(), ")"));
+  }
   if (!tried.ok()) return tried.status();
   holding.lease = *std::move(tried);
   return absl::OkStatus();

@@ -195,13 +195,14 @@ void LockWorld::CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& w
 }
 
 void LockWorld::CheckError(size_t slot, const Bid& bid, const absl::Status& status) {
-  const bool explained = (bid.cancelled && absl::IsCancelled(status)) ||
-                         (bid.brief && absl::IsDeadlineExceeded(status)) ||
-                         (bid.closed && absl::IsFailedPrecondition(status)) ||
-                         (bid.deleted && absl::IsAborted(status)) ||
-                         (tenant_.has_denied() && absl::IsPermissionDenied(status)) ||
-                         (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
-                         MayNotGoUpOrDown(bid, status);
+  const bool explained =
+      (bid.cancelled && absl::IsCancelled(status)) ||
+      (bid.brief && (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status))) ||
+      (bid.closed && absl::IsFailedPrecondition(status)) ||
+      (bid.deleted && absl::IsAborted(status)) ||
+      (tenant_.has_denied() && absl::IsPermissionDenied(status)) ||
+      (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
+      MayNotGoUpOrDown(bid, status);
   if (!explained) {
     Break("unexpected answer", absl::StrCat("slot ", slot, ": ", status.ToString()));
   }
