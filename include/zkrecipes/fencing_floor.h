@@ -34,17 +34,22 @@ struct FencingFloor {
   FencingToken exclusive = {};  // the highest that an exclusive holder or a leader has shown
   FencingToken shared = {};     // the highest that a reader has shown
 
+  // The rule, for a resource that keeps its floor by itself. OK: admitted, and the floor is raised.
+  // Equal is admitted, since one holder has many operations. An exclusive pass must be at least every
+  // token seen; a reader's at least every exclusive one.
+  //   FailedPrecondition  the pass is stale: its holder has lost the lock. The floor stays.
+  //   InvalidArgument     the pass has no token
+  absl::Status Admit(const FencingPass& pass);
+
   friend bool operator==(const FencingFloor&, const FencingFloor&) = default;
 };
 
-// The rule, for a resource that keeps its floor by itself. OK: admitted, and `floor` is raised. Equal is
-// admitted, since one holder has many operations.
-//   FailedPrecondition  the pass is stale: its holder has lost the lock. The floor stays.
-//   InvalidArgument     the pass has no token
-// An exclusive pass must be at least every token seen; a reader's at least every exclusive one.
-absl::Status Admit(const FencingPass& pass, FencingFloor& floor);
-
-// Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time.
+// Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time. The
+// gate passes any error on; those of OpenFloorFile's:
+// Errors of all forms:
+//   Unavailable         the file cannot be read or written: the message says why. Another try may
+//                       succeed
+//   InvalidArgument     Save: a key of more than 4096 bytes
 class FloorStore {
  public:
   virtual ~FloorStore() = default;

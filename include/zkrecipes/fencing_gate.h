@@ -23,8 +23,9 @@ class GateTable;
 // floor: that happens once for each grant.
 class FencingKey {
  public:
-  // As Admit in fencing_floor.h, and the error of the store if the floor could not be saved: then the
-  // pass is not admitted. Blocks for the store when the floor is raised.
+  // Admits the pass, or says why not. Blocks for the store when the floor is raised; its error means
+  // that the pass is not admitted.
+  // Errors: as FencingFloor::Admit, FloorStore
   absl::Status Admit(const FencingPass& pass);
   FencingFloor floor() const;
 
@@ -51,13 +52,16 @@ struct FencingGateOptions {
 // raised the floor must not act after it. Thread-safe.
 class FencingGate {
  public:
-  // The errors of the store's Load.
+  // Loads the store.
+  // Errors: as FloorStore
   static absl::StatusOr<std::unique_ptr<FencingGate>> Open(FencingGateOptions options = {});
   ~FencingGate();
 
-  // The same as Of(key).Admit(pass), with one search.
+  // The same as Of(key)->Admit(pass).
+  // Errors: as FencingKey
   absl::Status Admit(const std::string& key, const FencingPass& pass);
   // The store's error, if a floor must be folded to make room and cannot be saved.
+  // Errors: as FloorStore
   absl::StatusOr<FencingKey> Of(const std::string& key);
 
   size_t keys() const;                  // with a floor of their own

@@ -29,14 +29,14 @@ absl::Status Fence::Admit(const FencingPass& pass) {
   FencingFloor seen;
   if (TryRead(seen)) {
     FencingFloor next = seen;
-    absl::Status status = zkrecipes::Admit(pass, next);
+    absl::Status status = next.Admit(pass);
     if (!status.ok() || next == seen) return status;
   }
   base::MutexLock lock(mutex_);
   while (!TryRead(seen)) {
   }
   FencingFloor next = seen;
-  absl::Status status = zkrecipes::Admit(pass, next);
+  absl::Status status = next.Admit(pass);
   if (!status.ok() || next == seen) return status;
   return Save(next);
 }

@@ -17,21 +17,21 @@ absl::Status Stale(const FencingPass& pass, const char* whose, FencingToken seen
 
 }  // namespace
 
-absl::Status Admit(const FencingPass& pass, FencingFloor& floor) {
+absl::Status FencingFloor::Admit(const FencingPass& pass) {
   if (pass.token <= FencingToken()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the token ", pass.token.ToString(), " is none: it must be positive"));
   }
-  if (pass.epoch < floor.epoch) {
+  if (pass.epoch < epoch) {
     return absl::FailedPreconditionError(
         absl::StrCat("stale: the token ", pass.token.ToString(), " is of epoch ", pass.epoch,
-                     ", and epoch ", floor.epoch, " has begun"));
+                     ", and epoch ", epoch, " has begun"));
   }
-  if (pass.epoch > floor.epoch) floor = {.epoch = pass.epoch};
-  const bool shared = pass.mode == GrantMode::kShared;
-  if (pass.token < floor.exclusive) return Stale(pass, "an exclusive holder", floor.exclusive);
-  if (!shared && pass.token < floor.shared) return Stale(pass, "a reader", floor.shared);
-  FencingToken& seen = shared ? floor.shared : floor.exclusive;
+  if (pass.epoch > epoch) *this = {.epoch = pass.epoch};
+  const bool reader = pass.mode == GrantMode::kShared;
+  if (pass.token < exclusive) return Stale(pass, "an exclusive holder", exclusive);
+  if (!reader && pass.token < shared) return Stale(pass, "a reader", shared);
+  FencingToken& seen = reader ? shared : exclusive;
   seen = std::max(seen, pass.token);
   return absl::OkStatus();
 }

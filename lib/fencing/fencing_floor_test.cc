@@ -20,7 +20,7 @@ class AdmitTest : public ::testing::Test {
  protected:
   bool Admits(const FencingPass& pass) {
     const FencingFloor before = floor_;
-    const absl::Status status = Admit(pass, floor_);
+    const absl::Status status = floor_.Admit(pass);
     EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
     EXPECT_TRUE(status.ok() || floor_ == before) << "a refusal leaves no trace";
     refusal_ = std::string(status.message());
@@ -67,7 +67,7 @@ TEST_F(AdmitTest, ANewEpochBeginsWithAnyTokenAndEndsTheOldOne) {
 TEST(Admit, NoTokenIsNoPass) {
   FencingFloor floor;
   for (const int64_t token : {int64_t{0}, int64_t{-7}}) {
-    EXPECT_EQ(Admit(Pass(token), floor).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(floor.Admit(Pass(token)).code(), absl::StatusCode::kInvalidArgument);
   }
   EXPECT_EQ(floor, FencingFloor());
 }

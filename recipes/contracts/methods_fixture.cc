@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "recipes/contracts/scene_fixture.h"
 #include "testing/detached_coroutine.h"
+#include "zkrecipes/fencing_gate.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -57,6 +61,21 @@ void TakeLeadership(Scene& s) { Keep(s, s.election().Campaign(s.wait)); }
 void TakeHold(Scene& s) {
   absl::StatusOr<RecursiveLease> hold = s.recursive->Acquire(s.owner, s.wait);
   if (hold.ok()) s.hold = *std::move(hold);
+}
+
+FencingPass PassOf(const Scene& s) { return {s.sequencer.token, s.sequencer.mode}; }
+
+// `call` gets a floor file, for as long as it takes.
+template <typename Call>
+std::function<void(Scene&, Done)> WithStore(Call call) {
+  return Returns([call](Scene& scene) -> absl::Status {
+    std::string folder = (std::filesystem::temp_directory_path() / "zkr-contract-XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) return absl::UnavailableError("no folder");
+    auto store = OpenFloorFile(folder + "/floors");
+    const absl::Status status = store.ok() ? call(scene, **store) : store.status();
+    std::filesystem::remove_all(folder);
+    return status;
+  });
 }
 
 ClientOptions Elsewhere(const Scene& s) { return {.servers = s.servers}; }
@@ -173,6 +192,30 @@ std::vector<Method> Methods() {
       {"InMemoryEnsemble::CreateClient",
        Returns([](S s) { return s.ensemble.CreateClient(s.options); }), [](S) {},
        /*endless=*/false, /*apart=*/true},
+
+      {"Client::SetServers", Returns([](S s) { return s.client->SetServers(s.servers); })},
+      {"Client::AddDigestCredential",
+       Returns([](S s) { return s.client->AddDigestCredential(s.text); })},
+
+      {"FencingFloor::Admit", Returns([](S s) {
+         FencingFloor floor = {.exclusive = FencingToken(1)};
+         return floor.Admit(PassOf(s));
+       })},
+      {"FencingGate::Open", Returns([](S) { return FencingGate::Open(); })},
+      {"FencingGate::Of", Returns([](S s) { return (*FencingGate::Open())->Of(s.path); })},
+      {"FencingGate::Admit",
+       Returns([](S s) { return (*FencingGate::Open())->Admit(s.path, PassOf(s)); })},
+      {"FencingKey::Admit",
+       Returns([](S s) { return (*FencingGate::Open())->Of(s.path)->Admit(PassOf(s)); })},
+      {"OpenFloorFile", Returns([](S s) { return OpenFloorFile(s.path); })},
+      {"FloorStore::Load", WithStore([](S, FloorStore& store) {
+         return store.Load([](const std::string&, const FencingFloor&) {});
+       })},
+      {"FloorStore::Save", WithStore([](S s, FloorStore& store) {
+         return store.Save(std::string(5000, 'k') + s.path, {});
+       })},
+      {"FloorStore::Forget",
+       WithStore([](S s, FloorStore& store) { return store.Forget(s.path); })},
 
       {"FencingToken::Parse", Returns([](S s) { return FencingToken::Parse(s.text); })},
       {"Sequencer::Parse", Returns([](S s) { return Sequencer::Parse(s.text); })},
