@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -16,7 +15,7 @@
 #include "lib/session/client_options.h"
 #include "testing/memory/blocked_threads.h"
 #include "testing/memory/driver.h"
-#include "testing/memory/running_threads.h"
+#include "testing/memory/patience.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -34,38 +33,6 @@ memory::ModelOptions ModelOf(const InMemoryEnsembleOptions& options) {
           .max_session_timeout = options.max_session_timeout,
           .container_check_interval = options.container_check_interval};
 }
-
-// The real time that AdvanceUntil leaves to threads that are busy with code of their own. While one
-// runs, or waits for a processor, no step is taken, as long as that does not go on for ever. Those
-// that sleep or wait elsewhere are left almost none at first, and two seconds in all before it gives up.
-class Patience {
- public:
-  // Whether `predicate` becomes true in time, with this `part` (from 0 to 1) of the bound used up.
-  bool Sees(const std::function<bool()>& predicate, double part) {
-    const Time begin = Clock::now();
-    const Time until = begin_ + part * part * part * kInAll;
-    const Time busy_until = begin + std::min(kBusyAtOnce, busy_left_);
-    while (true) {
-      const Time now = Clock::now();
-      const bool wait = now < until || (now < busy_until && memory::AnotherThreadRuns());
-      if (predicate()) return true;
-      if (!wait) break;
-      std::this_thread::sleep_for(kGlance);
-    }
-    busy_left_ -= std::min(busy_left_, Span(Clock::now() - begin));
-    return false;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  using Span = std::chrono::duration<double, std::nano>;
-  using Time = std::chrono::time_point<Clock, Span>;
-  static constexpr std::chrono::microseconds kGlance{20};
-  static constexpr Span kInAll = std::chrono::seconds(2);
-  static constexpr Span kBusyAtOnce = std::chrono::milliseconds(100);
-  const Time begin_ = Clock::now();
-  Span busy_left_ = std::chrono::seconds(2);
-};
 
 // No step of AdvanceUntil is longer than this part of its bound, lest that be reached while a thread is
 // on its way to a wait of its own.
@@ -235,7 +202,7 @@ bool InMemoryEnsemble::Impl::AdvanceUntil(const std::function<bool()>& predicate
   Settle();
   const absl::Duration bound = std::min(at_most, kLongestAdvance);
   const base::BootTime begin = Now();
-  Patience patience;
+  memory::Patience patience;
   bool seen = false;
   while (true) {
     const absl::Duration used = Now() - begin;
