@@ -12,9 +12,10 @@
 
 namespace zkrecipes::testing::memory {
 
-// The real time that InMemoryEnsemble::AdvanceUntil leaves to threads that are busy with code of their own. While one
-// runs, or waits for a processor, no step is taken, as long as that does not go on for ever. Those
-// that sleep or wait elsewhere are left almost none at first, and two seconds in all before it gives up.
+// The real time that InMemoryEnsemble::AdvanceUntil leaves to threads that are busy with code of their
+// own. While one runs, or waits for a processor, no step is taken, as long as that does not go on for
+// ever. Those that sleep or wait elsewhere are left almost none at first, and two seconds in all before
+// it gives up.
 class Patience {
  public:
   // Whether `predicate` becomes true in time, with this `part` (from 0 to 1) of the bound used up.
