@@ -33,7 +33,12 @@ class MemoryWorld : public World {
 
   void Pass(absl::Duration time) override { ensemble_.Advance(time); }
   bool Await(const std::function<bool()>& condition) override {
-    return ensemble_.AdvanceUntil(condition);
+    const absl::Duration until = ensemble_.Elapsed() + absl::Minutes(1);
+    while (!condition()) {
+      if (ensemble_.Elapsed() > until) return false;
+      ensemble_.Advance(absl::Milliseconds(10));
+    }
+    return true;
   }
 
  private:

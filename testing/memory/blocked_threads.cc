@@ -17,11 +17,6 @@ void BlockedThreads::End(const Wait* wait) {
   left_.NotifyAll();
 }
 
-bool BlockedThreads::any() {
-  base::MutexLock lock(mutex_);
-  return !waits_.empty();
-}
-
 base::BootTime BlockedThreads::NextAfter(base::BootTime now) {
   base::MutexLock lock(mutex_);
   base::BootTime next = base::BootTime::InfiniteFuture();

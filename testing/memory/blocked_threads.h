@@ -19,7 +19,6 @@ class BlockedThreads : public base::WaitObserver {
   void Begin(const Wait* wait) override;
   void End(const Wait* wait) override;
 
-  bool any();
   // The earliest time after `now` that one of them waits for.
   base::BootTime NextAfter(base::BootTime now);
   // Whether one of them has only to wake up.

@@ -29,11 +29,9 @@ WaitObserver::Wait Until(
 
 TEST(BlockedThreads, SayWhichTimeTheyWaitFor) {
   BlockedThreads threads;
-  EXPECT_FALSE(threads.any());
   EXPECT_EQ(threads.NextAfter(At(0)), BootTime::InfiniteFuture());
   const base::ObservedWait late(threads, Until(At(9)));
   const base::ObservedWait early(threads, Until(At(5)));
-  EXPECT_TRUE(threads.any());
   EXPECT_EQ(threads.NextAfter(At(0)), At(5));
   EXPECT_EQ(threads.NextAfter(At(5)), At(9));  // the first one is due: it is not waited for again
   EXPECT_EQ(threads.NextAfter(At(9)), BootTime::InfiniteFuture());

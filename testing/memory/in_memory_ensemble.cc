@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "lib/session/client_options.h"
 #include "testing/memory/blocked_threads.h"
 #include "testing/memory/driver.h"
+#include "testing/memory/patience.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -33,39 +33,6 @@ memory::ModelOptions ModelOf(const InMemoryEnsembleOptions& options) {
           .max_session_timeout = options.max_session_timeout,
           .container_check_interval = options.container_check_interval};
 }
-
-// The real time that AdvanceUntil leaves to threads that are busy with code of their own: almost none
-// at first, since most need none, and two seconds in all before it gives up.
-class Patience {
- public:
-  // Whether `predicate` becomes true in time, with this `part` (from 0 to 1) of the bound used up.
-  bool Sees(const std::function<bool()>& predicate, double part) const {
-    return Sees(predicate,
-                std::max<Time>(Clock::now() + kAtLeast, begin_ + part * part * part * kInAll));
-  }
-  // The same for a thread that the test may have started just now.
-  bool SeesAtFirst(const std::function<bool()>& predicate) const {
-    return Sees(predicate, Clock::now() + kAtFirst);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  using Span = std::chrono::duration<double, std::nano>;
-  using Time = std::chrono::time_point<Clock, Span>;
-  static bool Sees(const std::function<bool()>& predicate, Time until) {
-    while (!predicate()) {
-      if (Clock::now() >= until) return false;
-      std::this_thread::sleep_for(kGlance);
-    }
-    return true;
-  }
-
-  static constexpr std::chrono::microseconds kGlance{20};
-  static constexpr std::chrono::microseconds kAtFirst{1000};
-  static constexpr std::chrono::microseconds kAtLeast{50};
-  static constexpr Span kInAll = std::chrono::seconds(2);
-  const Time begin_ = Clock::now();
-};
 
 // No step of AdvanceUntil is longer than this part of its bound, lest that be reached while a thread is
 // on its way to a wait of its own.
@@ -235,15 +202,15 @@ bool InMemoryEnsemble::Impl::AdvanceUntil(const std::function<bool()>& predicate
   Settle();
   const absl::Duration bound = std::min(at_most, kLongestAdvance);
   const base::BootTime begin = Now();
-  const Patience patience;
-  if (!manual_) (void)patience.SeesAtFirst([&] { return predicate() || blocked_->any(); });
+  memory::Patience patience;
+  bool seen = false;
   while (true) {
     const absl::Duration used = Now() - begin;
-    if (manual_ ? predicate() : patience.Sees(predicate, absl::FDivDuration(used, bound)))
-      return true;
-    if (used >= bound) return false;
+    seen = manual_ ? predicate() : patience.Sees(predicate, absl::FDivDuration(used, bound));
+    if (seen || used >= bound) break;
     Run(begin + std::min(bound, used + bound / kSteps), [] { return true; });
   }
+  return seen;
 }
 
 // Nothing may be left that waits for the ensemble.

@@ -219,6 +219,25 @@ TEST_F(InMemoryEnsembleTest, PausesOfAThreadTakeNoRealTime) {
   thread.join();
 }
 
+TEST_F(InMemoryEnsembleTest, TimeStandsWhileAThreadRuns) {
+  std::atomic<bool> done = false;
+  const auto computed = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
+  std::thread thread([&] {
+    while (std::chrono::steady_clock::now() < computed) {
+    }
+    done = true;
+  });
+  EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return done.load(); }));
+  EXPECT_EQ(ensemble_->Elapsed(), absl::ZeroDuration());
+  thread.join();
+}
+
+TEST_F(InMemoryEnsembleTest, DoesNotAskAgainOnceItIsTrue) {
+  int asked = 0;
+  EXPECT_TRUE(ensemble_->AdvanceUntil([&] { return ++asked > 0; }));
+  EXPECT_EQ(asked, 1);
+}
+
 // A second of the ensemble's time takes a few milliseconds, if nothing is waited for.
 TEST_F(InMemoryEnsembleTest, LeavesThreadsThatAreBusyOtherwiseRealTime) {
   const auto done = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);

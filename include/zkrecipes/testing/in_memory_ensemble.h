@@ -94,9 +94,10 @@ class InMemoryEnsemble {
   void Advance(Duration by);
   // Advances the clock by small steps until `predicate` is true, at most by `at_most`. Returns whether
   // it became true. For code with threads of its own: time does not run past a thread that waits in
-  // the library, and each step leaves the others real time to go on, the more the longer it takes:
-  // almost none if they react at once, two seconds in all if what is waited for never comes.
-  // `predicate` runs on this thread, often.
+  // the library, and stands while another one runs. Threads that sleep or wait elsewhere are left real
+  // time to go on, the more the longer it takes: almost none at first, and two seconds in all if what
+  // is waited for never comes.
+  // `predicate` runs on this thread, often, and not again once it was true.
   //
   //   std::thread worker([&] { service.Run(); });
   //   ensemble.Expire(*client);
