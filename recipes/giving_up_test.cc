@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/queue/acquisition.h"
+#include "lib/queue/ask.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
@@ -269,6 +270,20 @@ TEST_F(GivingUpInMemoryTest, AConnectionThatIsBackMakesItATimeoutAgain) {
   ASSERT_EQ(waiter->answers, 1);
   EXPECT_EQ(waiter->code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(Message(*waiter), HasSubstr(Process("ledger-7")));
+}
+
+TEST_F(GivingUpInMemoryTest, AQuestionIsUnavailableForTheSameReason) {
+  auto user = Start();
+  const auto unanswered = [&user] {
+    return internal::NotAnswered(*internal::ClientAccess::Core(*user->client), "list /q",
+                                 {absl::Seconds(5)}, "");
+  };
+  EXPECT_EQ(unanswered().code(), StatusCode::kDeadlineExceeded);
+  user->host->set_network(Host::Network::kDown);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(unanswered().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(unanswered().message()),
+              HasSubstr("list /q: not answered within 5s: no connection to the ensemble for 1s: "));
 }
 
 TEST_F(GivingUpInMemoryTest, AnOutageBetweenTheLookAndTheDeadlineIsNotTakenForABusyLock) {

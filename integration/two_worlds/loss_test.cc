@@ -169,7 +169,7 @@ TEST_P(LossInAWorld, AWaitThatEndsWithoutAConnectionLeavesNothing) {
   world().Disconnect(*other);
   stop.request_stop();
   EXPECT_EQ(Code(cancelled), StatusCode::kCancelled);
-  EXPECT_EQ(Code(timed), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(Code(timed), StatusCode::kUnavailable);
   EXPECT_THAT(Queue(), SizeIs(3));
   world().Reconnect(*other);
   EXPECT_TRUE(AwaitQueue(1));
