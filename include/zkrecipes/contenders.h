@@ -43,7 +43,7 @@ struct ContenderInfo {
 // that does not exist has an empty queue; children that are not contenders are left out. Blocks for
 // two round trips, and retries when the connection is lost.
 //   InvalidArgument     the path or the timeout
-//   DeadlineExceeded, Cancelled   not answered in time
+//   DeadlineExceeded, Unavailable, Cancelled   not answered in time; Unavailable: without a connection
 //   PermissionDenied    the ACL does not let this client read the path
 //   Unauthenticated     the server refused the client's credentials
 //   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O thread

@@ -58,7 +58,7 @@ class FencingGate {
   ~FencingGate();
 
   // The same as Of(key)->Admit(pass).
-  // Errors: as FencingKey
+  // Errors: as FencingKey::Admit
   absl::Status Admit(const std::string& key, const FencingPass& pass);
   // The store's error, if a floor must be folded to make room and cannot be saved.
   // Errors: as FloorStore
