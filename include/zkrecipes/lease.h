@@ -107,12 +107,15 @@ class [[nodiscard]] Lease {
   //   DeadlineExceeded, Cancelled   not known in time; without a connection, the call waits for one
   absl::Status Verify(const WaitOptions& wait = {}) const;
 
-  // Deletes the node and waits for the confirmation.
+  // Deletes the node and waits for the confirmation. If it is not confirmed in time, another call on
+  // this Lease waits on, for the same deletion; meanwhile state() is kReleased.
   //   OK                the node is gone, and the lease was not known to be lost before
   //   Aborted           the lease had been lost before (the message says why); nothing is left
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has expired
   //   PermissionDenied  the ACL forbids it: the node stays until its session ends
+  //   FailedPrecondition   an earlier call was answered, or the Lease was moved from; or this thread
+  //                     may not block: then the deletion goes on as after DeadlineExceeded
   absl::Status Release(const WaitOptions& wait = {}) &&;
 
  private:

@@ -59,7 +59,9 @@ class LeaseState {
   // OK, or Aborted if the lease is lost or released; the message says why `operation` failed.
   absl::Status CheckAlive(const char* operation);
   absl::Status Verify(const WaitOptions& wait);
+  // Called again while `release_unconfirmed`, it waits on. Not thread-safe, nor is that.
   absl::Status Release(const WaitOptions& wait);
+  bool release_unconfirmed() const { return release_ != nullptr; }
   // The Lease is destroyed: releases without waiting.
   void Abandon();
 
@@ -76,8 +78,6 @@ class LeaseState {
   // Unless it has ended already; returns the state before. `why` is for a loss.
   Lease::State End(Phase phase, queue::LossReason why = queue::LossReason::kLapsed);
   absl::Status WhyLost(const char* operation);
-  absl::Status Await(const LeaseHolder::Waiter& waiter, base::BootTime deadline,
-                     const std::stop_token& cancel, const std::string& late);
   void Leave(const LeaseHolder::Waiter& waiter);
   Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RequestStop();
@@ -89,6 +89,7 @@ class LeaseState {
   const std::weak_ptr<LeaseHolder> holder_;
   const session::SessionValidity::Lifetime lifetime_;
   std::stop_source ended_;
+  LeaseHolder::Waiter release_;  // from Release until its answer has been returned
 
   base::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
