@@ -3,6 +3,7 @@
 // Locks in asio's coroutines. asio::awaitable takes no foreign awaitables, so CoAcquire cannot be
 // awaited there; AsyncAcquire is what to copy instead, and the same for other Async forms.
 
+#include <asio.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
