@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <memory>
 #include <stop_token>
+#include <utility>
 
 #include "gmock/gmock.h"
 
 #include "recipes/lock_fixture.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -161,6 +164,23 @@ TEST_F(LockInMemoryTest, IsBelievedNoLongerThanTheServerGrantsThatItCameBackTo) 
   process->host->set_network(Host::Network::kSilent);
   PassTime(absl::Seconds(4));
   EXPECT_EQ(process->lease().state(), Lease::State::kLost);
+}
+
+TEST(LeaseReleaseTest, OneThatTimedOutLeavesALeaseToWaitOn) {
+  InMemoryEnsemble ensemble;
+  const auto client = ensemble.Connect();
+  ASSERT_TRUE(client.ok()) << client.status();
+  auto lease = Lock(*client, "/locks/ledger").Acquire();
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  ensemble.HoldReplies(**client);
+  EXPECT_TRUE(absl::IsDeadlineExceeded((*std::move(lease)).Release({absl::ZeroDuration()})));
+  EXPECT_EQ(lease->state(), Lease::State::kReleased);
+  EXPECT_FALSE(lease->node().empty());
+  EXPECT_TRUE(absl::IsDeadlineExceeded((*std::move(lease)).Release({absl::ZeroDuration()})));
+  ensemble.Reconnect(**client);
+  EXPECT_EQ((*std::move(lease)).Release(), absl::OkStatus());
+  EXPECT_TRUE(ensemble.Paths("/locks/ledger").empty());
+  EXPECT_TRUE(absl::IsFailedPrecondition((*std::move(lease)).Release()));
 }
 
 }  // namespace

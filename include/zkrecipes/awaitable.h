@@ -42,7 +42,8 @@ class LeaseAwaiter {
 
 }  // namespace internal
 
-// An acquire for coroutines of any task type that awaits by the standard's protocol:
+// An acquire for coroutines whose task type takes any awaitable, as most libraries' do. Not
+// asio::awaitable: that takes asio's own alone, and examples/asio_test.cc shows what to do there.
 //
 //   absl::StatusOr<zkrecipes::Lease> lease = co_await lock.CoAcquire(absl::Seconds(30));
 //

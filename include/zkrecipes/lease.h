@@ -104,15 +104,16 @@ class [[nodiscard]] Lease {
   //   FailedPrecondition   the lease is moved from; a forked child; the client's I/O thread
   absl::Status Verify(const WaitOptions& wait = {}) const;
 
-  // Deletes the node and waits for the confirmation.
+  // Deletes the node and waits for the confirmation. If it is not confirmed in time, another call on
+  // this Lease waits on, for the same deletion; meanwhile state() is kReleased.
   //   OK                the node is gone, and the lease was not known to be lost before
   //   Aborted           the lease had been lost before (the message says why); nothing is left
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has expired
   //   PermissionDenied  the ACL forbids it: the node stays until its session ends
-  //   InvalidArgument   the timeout: the lease is released, but not waited for
-  //   FailedPrecondition   on the client's I/O thread: likewise. The lease is moved from; a forked
-  //                     child: nothing is done
+  //   InvalidArgument   the timeout: the deletion goes on, as after DeadlineExceeded
+  //   FailedPrecondition   on the client's I/O thread: likewise. An earlier call was answered, or the
+  //                     lease is moved from; a forked child: nothing is done
   absl::Status Release(const WaitOptions& wait = {}) &&;
 
  private:

@@ -77,9 +77,12 @@ absl::Status Lease::Verify(const WaitOptions& wait) const {
 
 absl::Status Lease::Release(const WaitOptions& wait) && {
   if (state_ == nullptr) return absl::FailedPreconditionError("release: a moved-from lease");
-  const std::shared_ptr<internal::LeaseState> state = std::move(state_);
-  absl::Status status = state->Release(wait);
-  if (!state->core().InHomeProcess()) base::Leak(state);
+  absl::Status status = state_->Release(wait);
+  if (!state_->core().InHomeProcess()) {
+    base::Leak(std::exchange(state_, nullptr));
+  } else if (!state_->release_unconfirmed()) {
+    state_ = nullptr;
+  }
   return status;
 }
 

@@ -14,6 +14,12 @@
 namespace zkrecipes::internal {
 namespace {
 
+// The answer did not come before the caller's timeout or stop request.
+absl::Status Late(const std::stop_token& cancel, const std::string& message) {
+  return cancel.stop_requested() ? absl::CancelledError(message)
+                                 : absl::DeadlineExceededError(message);
+}
+
 bool IsOver(Lease::State state) {
   return state == Lease::State::kLost || state == Lease::State::kReleased;
 }
@@ -130,23 +136,18 @@ absl::Status LeaseState::CheckAlive(const char* operation) {
       absl::StrCat(operation, " ", sequencer_.node, ": the lease had been released"));
 }
 
-// Waits for the holder's answer; `late` is the message if it takes too long.
-absl::Status LeaseState::Await(const LeaseHolder::Waiter& waiter, base::BootTime deadline,
-                               const std::stop_token& cancel, const std::string& late) {
-  if (auto status = core_->Await(*waiter, deadline, cancel)) return *std::move(status);
-  return cancel.stop_requested() ? absl::CancelledError(late) : absl::DeadlineExceededError(late);
-}
-
 absl::Status LeaseState::Verify(const WaitOptions& wait) {
   if (absl::Status wrong = CheckWaitOptions(wait); !wrong.ok()) return wrong;
   if (absl::Status may = core_->CheckMayBlock(); !may.ok()) return may;
   const base::BootTime deadline = core_->Now() + wait.timeout;
+  if (absl::Status over = CheckAlive("verify"); !over.ok()) return over;
   const auto holder = holder_.lock();
-  if (holder == nullptr || state() == Lease::State::kLost) return WhyLost("verify");
+  if (holder == nullptr) return WhyLost("verify");
   auto waiter = std::make_shared<base::OneShot<absl::Status>>();
   holder->Verify(waiter);
-  return Await(waiter, deadline, wait.cancel,
-               absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time"));
+  if (auto answer = core_->Await(*waiter, deadline, wait.cancel)) return *std::move(answer);
+  return Late(wait.cancel,
+              absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time"));
 }
 
 absl::Status LeaseState::Release(const WaitOptions& wait) {
@@ -154,17 +155,22 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   const absl::Status may_block = core_->CheckMayBlock();
   if (!core_->InHomeProcess()) return may_block;
   const base::BootTime deadline = core_->Now() + wait.timeout;
-  if (IsOver(End(Phase::kReleased))) return WhyLost("release");
-  auto waiter = std::make_shared<base::OneShot<absl::Status>>();
-  RequestStop();
-  Leave(waiter);
+  if (release_ == nullptr) {
+    if (IsOver(End(Phase::kReleased))) return WhyLost("release");
+    release_ = std::make_shared<base::OneShot<absl::Status>>();
+    RequestStop();
+    Leave(release_);
+  }
   // The lease is released even if this call cannot wait for it.
   if (!wrong_wait.ok()) return wrong_wait;
   if (!may_block.ok()) return may_block;
-  return Await(waiter, deadline, wait.cancel,
-               absl::StrCat("release ", sequencer_.node,
-                            ": not confirmed; the deletion goes on in the background until the "
-                            "session has expired"));
+  if (auto answer = core_->Await(*release_, deadline, wait.cancel)) {
+    release_ = nullptr;
+    return *std::move(answer);
+  }
+  return Late(wait.cancel, absl::StrCat("release ", sequencer_.node,
+                                        ": not confirmed; the deletion goes on in the background "
+                                        "until the session has expired"));
 }
 
 void LeaseState::Abandon() {

@@ -69,7 +69,9 @@ class LeaseState {
   // OK, or Aborted if the lease is lost or released; the message says why `operation` failed.
   absl::Status CheckAlive(const char* operation);
   absl::Status Verify(const WaitOptions& wait);
+  // Called again while `release_unconfirmed`, it waits on. Not thread-safe, nor is that.
   absl::Status Release(const WaitOptions& wait);
+  bool release_unconfirmed() const { return release_ != nullptr; }
   // The Lease is destroyed: releases without waiting.
   void Abandon();
 
@@ -86,8 +88,6 @@ class LeaseState {
   // Unless it has ended already; returns the state before. `why` is for a loss.
   Lease::State End(Phase phase, LeaseEnd why = LeaseEnd::kDeadlinePassed);
   absl::Status WhyLost(const char* operation);
-  absl::Status Await(const LeaseHolder::Waiter& waiter, base::BootTime deadline,
-                     const std::stop_token& cancel, const std::string& late);
   void Leave(const LeaseHolder::Waiter& waiter);
   Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<LeaseEnd> EndedByTerms(base::BootTime now) const
@@ -103,6 +103,7 @@ class LeaseState {
   const LeaseTerms terms_;
   const base::BootTime hold_until_;
   std::stop_source ended_;
+  LeaseHolder::Waiter release_;  // from Release until its answer has been returned
 
   base::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;

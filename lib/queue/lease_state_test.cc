@@ -167,6 +167,25 @@ TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedSaysThatItGoesOn) {
   EXPECT_EQ(holder_->left, 2);
 }
 
+TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedIsWaitedForAgain) {
+  holder_->answer = std::nullopt;
+  EXPECT_TRUE(absl::IsDeadlineExceeded(lease_->Release({absl::ZeroDuration()})));
+  EXPECT_TRUE(lease_->release_unconfirmed());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(lease_->Release({absl::ZeroDuration()})));
+  EXPECT_TRUE(absl::IsAborted(lease_->Verify({absl::ZeroDuration()})));
+  holder_->left_done->Set(absl::PermissionDeniedError("no"));
+  holder_ = nullptr;  // the contender has finished, and its answer is what counts
+  EXPECT_TRUE(absl::IsPermissionDenied(lease_->Release({})));
+  EXPECT_FALSE(lease_->release_unconfirmed());
+}
+
+TEST_F(LeaseStateTest, AReleaseThatIsWaitedForAgainAsksOnce) {
+  holder_->answer = std::nullopt;
+  for (int i = 0; i < 3; ++i) (void)lease_->Release({absl::ZeroDuration()});
+  lease_->Abandon();
+  EXPECT_EQ(holder_->left, 1);
+}
+
 TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
   holder_->answer = std::nullopt;
   lease_->Abandon();
