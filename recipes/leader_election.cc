@@ -102,7 +102,8 @@ void LeaderElection::CampaignAsync(WaitOptions wait,
                                    absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
   const auto candidacy = Of(*client_, options_);
   if (candidacy.ok()) {
-    return internal::AcquireAsync(*client_, path_, *candidacy, options_.acquire, wait, std::move(done));
+    return internal::AcquireAsync(*client_, path_, *candidacy, options_.acquire, wait,
+                                  std::move(done));
   }
   internal::OnExecutor(*ClientAccess::Core(*client_), std::move(done))(candidacy.status());
 }
@@ -172,7 +173,8 @@ absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& w
   auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
   candidacy->wait_for_proof = wait_for_proof;
-  absl::StatusOr<Lease> lease = internal::Acquire(*client_, path_, *candidacy, options_.acquire, {.cancel = stop});
+  absl::StatusOr<Lease> lease =
+      internal::Acquire(*client_, path_, *candidacy, options_.acquire, {.cancel = stop});
   if (!lease.ok()) return lease.status();
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };

@@ -49,7 +49,8 @@ absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& w
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) const {
-  return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(), options_, wait);
+  return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(),
+                          options_, wait);
 }
 
 LeaseAwaitable ReadWriteLock::CoAcquireShared(Duration timeout, std::stop_token cancel) const {

@@ -124,7 +124,8 @@ class Adapter {
   bool TryLock(bool shared) {
     ExpectFree();
     const base::BootTime begin = base::BootNow();
-    auto result = TryAcquire(*client_, path_, CandidacyFor(shared), options_, {client_->session_timeout()});
+    auto result =
+        TryAcquire(*client_, path_, CandidacyFor(shared), options_, {client_->session_timeout()});
     if (result.ok()) {
       leases_.Put(*std::move(result));
       return true;
@@ -197,12 +198,12 @@ const std::string& AdapterBase::path() const { return adapter_->path(); }
 
 DistributedMutex::DistributedMutex(std::shared_ptr<Client> client, std::string path,
                                    const LockOptions& options)
-    : AdapterBase(std::make_shared<internal::Adapter>(
-          std::move(client), std::move(path), queue::Mode::kExclusive, options)) {}
+    : AdapterBase(std::make_shared<internal::Adapter>(std::move(client), std::move(path),
+                                                      queue::Mode::kExclusive, options)) {}
 
 DistributedSharedMutex::DistributedSharedMutex(std::shared_ptr<Client> client, std::string path,
                                                const ReadWriteLockOptions& options)
-    : AdapterBase(std::make_shared<internal::Adapter>(
-          std::move(client), std::move(path), queue::Mode::kSharedWriter, options)) {}
+    : AdapterBase(std::make_shared<internal::Adapter>(std::move(client), std::move(path),
+                                                      queue::Mode::kSharedWriter, options)) {}
 
 }  // namespace zkrecipes

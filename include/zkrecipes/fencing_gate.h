@@ -64,7 +64,7 @@ class FencingGate {
   // Errors: as FloorStore
   absl::StatusOr<FencingKey> Of(const std::string& key);
 
-  size_t keys() const;                  // with a floor of their own
+  size_t keys() const;                // with a floor of their own
   FencingFloor common_floor() const;  // of all others
 
  private:

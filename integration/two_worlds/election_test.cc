@@ -43,8 +43,7 @@ TEST_F(CandidatesInAWorld, AreCheckedByTheirSequencersWhateverTheirNodesAreCalle
   using enum NodeMarker;
   for (const NodeMarker marker : {kLatch, kLock}) {
     for (const NameDialect dialect : {NameDialect::kCurator, NameDialect::kKazoo}) {
-      LeaderElection election(client_, path(),
-                              {.marker = marker, .acquire = {.dialect = dialect}});
+      LeaderElection election(client_, path(), {.marker = marker, .acquire = {.dialect = dialect}});
       const auto lease = election.Campaign();
       ASSERT_TRUE(lease.ok()) << lease.status();
       Sequencer sequencer = lease->sequencer();

@@ -34,8 +34,8 @@ TEST_F(ZkrHealthTest, AProbeThatHangsIsNoSuccess) {
 }
 
 TEST_F(ZkrHealthTest, ACommandWhoseProbeSucceedsRunsOn) {
-  auto zkr = StartLock("sleep 5", {"--probe", "test -n \"$ZKR_FENCING_TOKEN\"", "--alive-within",
-                                   "2s"});
+  auto zkr =
+      StartLock("sleep 5", {"--probe", "test -n \"$ZKR_FENCING_TOKEN\"", "--alive-within", "2s"});
   EXPECT_EQ(zkr->Wait(), 0);
   EXPECT_THAT(zkr->Err(), IsEmpty());
 }

@@ -23,9 +23,9 @@ absl::Status FencingFloor::Admit(const FencingPass& pass) {
         absl::StrCat("the token ", pass.token.ToString(), " is none: it must be positive"));
   }
   if (pass.epoch < epoch) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("stale: the token ", pass.token.ToString(), " is of epoch ", pass.epoch,
-                     ", and epoch ", epoch, " has begun"));
+    return absl::FailedPreconditionError(absl::StrCat("stale: the token ", pass.token.ToString(),
+                                                      " is of epoch ", pass.epoch, ", and epoch ",
+                                                      epoch, " has begun"));
   }
   if (pass.epoch > epoch) *this = {.epoch = pass.epoch};
   const bool reader = pass.mode == GrantMode::kShared;

@@ -16,7 +16,8 @@ FencingFloor FencingKey::floor() const { return fence_->floor(); }
 
 absl::StatusOr<std::unique_ptr<FencingGate>> FencingGate::Open(FencingGateOptions options) {
   const auto restore_into = [](internal::GateTable& table) {
-    return [&table](const std::string& key, const FencingFloor& floor) { table.Restore(key, floor); };
+    return
+        [&table](const std::string& key, const FencingFloor& floor) { table.Restore(key, floor); };
   };
   FloorStore* const store = options.store.get();
   auto shared = std::make_shared<internal::SharedStore>(std::move(options.store));

@@ -17,9 +17,7 @@ namespace {
 
 FencingPass Holder(int64_t token) { return {.token = FencingToken(token)}; }
 
-std::unique_ptr<FencingGate> GateFor(size_t keys) {
-  return *FencingGate::Open({.max_keys = keys});
-}
+std::unique_ptr<FencingGate> GateFor(size_t keys) { return *FencingGate::Open({.max_keys = keys}); }
 
 // Remembers, fails when told to, and counts.
 class Memory : public FloorStore {

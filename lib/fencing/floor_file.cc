@@ -79,8 +79,8 @@ absl::Status FloorFile::Append(const std::string& record) {
 
 absl::Status FloorFile::Save(const std::string& key, const FencingFloor& floor) {
   if (key.size() > kLongestFloorKey) {
-    return absl::InvalidArgumentError(absl::StrCat("a key of ", key.size(),
-                                                   " bytes: must be at most ", kLongestFloorKey));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a key of ", key.size(), " bytes: must be at most ", kLongestFloorKey));
   }
   if (absl::Status status = Append(FloorRecord(key, floor)); !status.ok()) return status;
   // The floor is safe already; what fails here is tried again with the next one.

@@ -10,8 +10,8 @@ namespace zkrecipes::internal {
 namespace {
 
 const FencingFloor kFloor = {3, FencingToken(4294967302), FencingToken(7)};
-const std::string kWhole = kFloorLogHeader + FloorRecord("kledger", kFloor) + FloorRecord("kb", {}) +
-                           ForgottenRecord("kb");
+const std::string kWhole = kFloorLogHeader + FloorRecord("kledger", kFloor) +
+                           FloorRecord("kb", {}) + ForgottenRecord("kb");
 
 TEST(FloorLog, SaysTheLastOfEachKey) {
   const auto log = ReadFloorLog(kWhole);
@@ -37,7 +37,8 @@ TEST(FloorLog, EndsWhereItsLastRecordIsNotWhole) {
 TEST(FloorLog, IsDamagedWhereARecordBeforeTheLastIsNotWhole) {
   const std::string more(8192, 'x');
   for (size_t i = sizeof(kFloorLogHeader) - 1; i + 20 < kWhole.size(); ++i) {
-    std::string text = kWhole + FloorRecord("k", kFloor) + FloorRecord("k" + more.substr(1, 4000), kFloor) +
+    std::string text = kWhole + FloorRecord("k", kFloor) +
+                       FloorRecord("k" + more.substr(1, 4000), kFloor) +
                        FloorRecord("k" + more.substr(1, 4000), kFloor);
     text[i] ^= 0x40;
     EXPECT_TRUE(absl::IsDataLoss(ReadFloorLog(text).status())) << "byte " << i;

@@ -104,8 +104,9 @@ absl::Status CheckDigestCredential(const std::string& text) {
 
 absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) {
   for (const absl::Status& status :
-       {CheckTimeout(options.session_timeout), CheckCredentials(options), CheckAcl(options.acl, !options.digest_credentials.empty()),
-        CheckOwnerId(options.owner_id), CheckLease(options.lease)}) {
+       {CheckTimeout(options.session_timeout), CheckCredentials(options),
+        CheckAcl(options.acl, !options.digest_credentials.empty()), CheckOwnerId(options.owner_id),
+        CheckLease(options.lease)}) {
     if (!status.ok()) return status;
   }
   return zk::ParseServerList(options.servers);

@@ -88,7 +88,7 @@ class Heartbeat {
   ExpiryBound bound_;
   std::shared_ptr<SessionValidity> validity_;
   std::shared_ptr<SessionValidity> enduring_;  // does not lapse: for leases that end at the expiry
-  std::string beat_path_;  // of a child of the missing node
+  std::string beat_path_;                      // of a child of the missing node
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   bool connected_ = false;

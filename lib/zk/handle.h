@@ -53,9 +53,9 @@ struct HandleOptions {
   NumericServers servers;                              // in the order in which they are tried
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   std::vector<std::string> digest_credentials;         // each "user:password"
-  std::vector<AclEntry> acl;                           // of the nodes that it creates, unless Create says
-  ConnectPace pace;   // of the handle before, which may have failed for a while
-  uint64_t seed = 0;  // chooses the first server (in memory; else the list is shuffled)
+  std::vector<AclEntry> acl;  // of the nodes that it creates, unless Create says
+  ConnectPace pace;           // of the handle before, which may have failed for a while
+  uint64_t seed = 0;          // chooses the first server (in memory; else the list is shuffled)
 };
 
 // One ZooKeeper session on one handle of a client library: the seam behind which the C client and

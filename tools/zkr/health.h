@@ -13,7 +13,6 @@
 
 #include "absl/time/time.h"
 
-
 namespace zkrecipes::zkr {
 
 // Of CMD, by --probe: runs that shell command again and again, and says each time that it succeeds (exit
@@ -40,7 +39,7 @@ class Health {
   const Options options_;
   const std::function<void()> succeeded_;
   std::atomic<std::int64_t> last_ns_;  // when it succeeded last
-  std::jthread thread_;               // last: it uses the others
+  std::jthread thread_;                // last: it uses the others
 };
 
 }  // namespace zkrecipes::zkr

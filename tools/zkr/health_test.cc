@@ -31,8 +31,9 @@ TEST(HealthTest, ACommandThatSucceedsIsToldAndSeesTheVariables) {
 TEST(HealthTest, ACommandHasNeitherInputNorStrangeDescriptorsNorBlockedSignals) {
   const Pipe pipe = ClosingPipe();
   const base::UniqueFd open(dup2(pipe.write_end.get(), 77));
-  EXPECT_TRUE(Succeeds("! read word && ! test -e /proc/self/fd/77 && "
-                       "grep -q '^SigBlk:[[:space:]]*0*$' /proc/self/status"));
+  EXPECT_TRUE(
+      Succeeds("! read word && ! test -e /proc/self/fd/77 && "
+               "grep -q '^SigBlk:[[:space:]]*0*$' /proc/self/status"));
 }
 
 TEST(HealthTest, WithoutASuccessIsInDoubtAfterHalfOfTheTime) {

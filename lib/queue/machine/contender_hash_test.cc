@@ -70,7 +70,9 @@ TEST(ContenderHash, DependsOnEveryFieldOfTheCandidacy) {
         +[](Candidacy& s) { s.try_only = true; },
         +[](Candidacy& s) { s.lock_delay = absl::Seconds(1); },
         +[](Candidacy& s) { s.named_as_lock = true; },
-        +[](Candidacy& s) { s.acl = {{31, "world", "anyone"}}; },
+        +[](Candidacy& s) {
+          s.acl = {{31, "world", "anyone"}};
+        },
         +[](Candidacy& s) { s.wait_for_proof = true; }, +[](Candidacy& s) { s.follows.node = "n"; },
         +[](Candidacy& s) { s.follows.session = 7; }, +[](Candidacy& s) { s.follows.token = 5; }}) {
     Candidacy candidacy = Asked();
