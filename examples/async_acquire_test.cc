@@ -82,6 +82,22 @@ TEST_F(AsyncAcquireTest, IsGrantedOnTheContextAndIsItsWorkUntilThen) {
   EXPECT_THAT(ensemble_.Paths(kPath), IsEmpty());
 }
 
+// co_spawn would count as work by itself.
+TEST_F(AsyncAcquireTest, ACallbackWithAnExecutorIsCalledThereAndIsItsWork) {
+  auto held = Hold();
+  AsyncAcquire(lock_, std::chrono::hours(1), asio::bind_executor(context_, [this](auto lease) {
+                 status_ = lease.status();
+                 on_context_ = context_.get_executor().running_in_this_thread();
+               }));
+  Run();
+  EXPECT_TRUE(HasWork());
+  held = absl::UnknownError("released");
+  Run();
+  EXPECT_EQ(status_, absl::OkStatus());
+  EXPECT_TRUE(on_context_);
+  EXPECT_FALSE(HasWork());
+}
+
 TEST_F(AsyncAcquireTest, ACancellationWhileItIsQueuedLeavesTheQueue) {
   const auto held = Hold();
   Begin();

@@ -118,12 +118,13 @@ class TaskTypesInMemoryTest : public ::testing::Test {
     ensemble_.RunUntilIdle();
   }
 
+  // A coroutine that still waits is resumed when the ensemble goes.
+  absl::Status status_ = absl::UnknownError("not resumed");
+  std::stop_source stop_;
+  Task task_;
   InMemoryEnsemble ensemble_{{.manual = true}};
   const Lock lock_{*ensemble_.Connect({.executor = InlineExecutor()}), kPath};
   absl::StatusOr<Lease> held_;
-  std::stop_source stop_;
-  absl::Status status_ = absl::UnknownError("not resumed");
-  Task task_;
 };
 
 using TaskTypes = ::testing::Types<Lazy, Eager>;
