@@ -42,8 +42,9 @@ class LeaseAwaiter {
 
 }  // namespace internal
 
-// An acquire for coroutines whose task type takes any awaitable, as most libraries' do. Not
-// asio::awaitable: that takes asio's own alone, and examples/asio_test.cc shows what to do there.
+// An acquire for coroutines of any task type that accepts foreign awaitables, by the standard's
+// protocol. One whose promise has an await_transform that rejects them, such as asio::awaitable,
+// needs an adapter: for asio, examples/async_acquire.h; examples/asio.cc uses it.
 //
 //   absl::StatusOr<zkrecipes::Lease> lease = co_await lock.CoAcquire(absl::Seconds(30));
 //

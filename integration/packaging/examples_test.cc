@@ -71,6 +71,15 @@ TEST_F(ExamplesTest, AHundredCoroutinesHaveTheirTurns) {
   EXPECT_EQ(program->Out(), "100 entries, each with a larger token than the one before\n");
 }
 
+#ifdef ZKRECIPES_WITH_ASIO
+TEST_F(ExamplesTest, AsioWorksWithTheTokenAndReleases) {
+  auto program = Start("asio");
+  EXPECT_EQ(program->Wait(), 0);
+  EXPECT_THAT(program->Out(), MatchesRegex("step 1 with token [0-9]+\nstep 2 with token [0-9]+\n"
+                                           "step 3 with token [0-9]+\nreleased\n"));
+}
+#endif
+
 TEST_F(ExamplesTest, ALeaderHandsOverWhenItIsTerminated) {
   auto first = Start("leader", {"a"});
   ASSERT_TRUE(Says(*first, "job in term"));
