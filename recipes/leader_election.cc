@@ -49,7 +49,7 @@ absl::Status CheckLease(const Lease& lease, const ClientCore& core, const std::s
                                                    ToString(sequencer.mode),
                                                    ") is not one of the leaders of ", path));
   }
-  internal::LeaseState* const state = internal::LeaseMaker::StateOf(lease);
+  internal::LeaseState* const state = internal::LeaseMaker::StateOf(lease).get();
   if (state != nullptr && &state->core() != &core) {
     return absl::InvalidArgumentError(
         absl::StrCat("proclaim: the lease of ", sequencer.node, " is another client's"));

@@ -41,10 +41,10 @@ class Holder : public LeaseHolder {
   void Leave(Waiter waiter) override {
     ++left;
     left_done = std::move(waiter);
-    if (left_done != nullptr && answer.has_value()) left_done->Set(*answer);
+    if (left_done != nullptr && answer.has_value()) std::exchange(left_done, nullptr)(*answer);
   }
   void Verify(Waiter waiter) override {
-    if (answer.has_value()) waiter->Set(*answer);
+    if (answer.has_value()) std::move(waiter)(*answer);
   }
 
   int left = 0;
@@ -167,12 +167,24 @@ TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedSaysThatItGoesOn) {
   EXPECT_EQ(holder_->left, 2);
 }
 
+TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedIsWaitedForAgain) {
+  holder_->answer = std::nullopt;
+  Lease lease = LeaseMaker::Make(NewState());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(std::move(lease).Release({absl::ZeroDuration()})));
+  EXPECT_EQ(lease.state(), State::kReleased);
+  holder_->answer = absl::OkStatus();
+  EXPECT_EQ(std::move(lease).Release({}), absl::OkStatus());
+  EXPECT_EQ(holder_->left, 2);
+  holder_ = nullptr;
+  EXPECT_EQ(std::move(lease).Release({}), absl::OkStatus()) << "nothing is left to wait for";
+}
+
 TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
   holder_->answer = std::nullopt;
   lease_->Abandon();
   lease_->Abandon();
   EXPECT_EQ(holder_->left, 1);
-  EXPECT_EQ(holder_->left_done, nullptr);
+  EXPECT_TRUE(holder_->left_done == nullptr);
   EXPECT_EQ(lease_->state(), State::kReleased);
   lease_->OnLost(LeaseEnd::kSessionExpired);
   EXPECT_EQ(lease_->state(), State::kReleased);
