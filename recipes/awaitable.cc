@@ -95,8 +95,7 @@ bool Awaiter<T>::await_suspend(std::coroutine_handle<> suspended) {
   awaited->on_cancel.emplace(wait.cancel, typename Awaited<T>::PassOn{awaited->stop});
   wait.cancel = awaited->stop.get_token();
   const void* const outer = std::exchange(starting, awaited.get());
-  std::move(start)(std::move(wait),
-                   [awaited](T answer) { awaited->Answer(std::move(answer)); });
+  std::move(start)(std::move(wait), [awaited](T answer) { awaited->Answer(std::move(answer)); });
   starting = outer;
   return !awaited->answered_at_once;
 }

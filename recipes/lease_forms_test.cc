@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The forms of Release, Verify, Upgrade and Downgrade that do not block, and a release that is waited
+// The forms of Release, Verify, Upgrade, Downgrade and Proclaim that do not block, and a release that is waited
 // for again.
 
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include "gmock/gmock.h"
 
+#include "lib/queue/leader_node.h"
 #include "lib/session/client_core.h"
 #include "recipes/lock_fixture.h"
 #include "testing/detached_coroutine.h"
+#include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
 
 namespace zkrecipes::testing::memory {
@@ -236,12 +239,95 @@ TEST_F(LeaseFormsTest, AnUpgradeAndADowngradeReleaseTheOldLeaseOnceTheyAreGrante
   EXPECT_TRUE(taken_->believed());
   EXPECT_THAT(Queue(), ::testing::SizeIs(1));
 
-  const auto upgrade = [&]() -> DetachedCoroutine {
-    Take()(co_await lock.CoUpgrade(again));
-  };
+  const auto upgrade = [&]() -> DetachedCoroutine { Take()(co_await lock.CoUpgrade(again)); };
   upgrade();
   PassTime(absl::Seconds(1));
   EXPECT_EQ(Answer(), StatusCode::kAborted) << "it is released";
+}
+
+class ProclaimFormsTest : public LeaseFormsTest {
+ protected:
+  ProclaimFormsTest() {
+    election_.CampaignAsync({}, Take());
+    PassTime(absl::Seconds(1));
+    EXPECT_EQ(Answer(), StatusCode::kOk);
+  }
+  DetachedCoroutine CoProclaim(std::string value, Duration timeout, std::stop_token cancel = {}) {
+    const absl::Status status =
+        co_await election_.CoProclaim(*taken_, std::move(value), timeout, cancel);
+    Tell()(status);
+  }
+  std::string Value() {
+    const auto* node = model().committed().Find(taken_->node());
+    return node != nullptr ? queue::ParseCandidate(node->data).value : "no node";
+  }
+
+  const std::unique_ptr<LockUser> process_ = Start();
+  const LeaderElection election_{process_->client, kPath, {.id = "a", .value = "0"}};
+};
+
+TEST_F(ProclaimFormsTest, AreAnswered) {
+  election_.ProclaimAsync(*taken_, "1", {absl::Seconds(1)}, Tell());
+  EXPECT_EQ(answers_, 0);
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(Value(), "1");
+  CoProclaim("2", absl::Seconds(1));
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(Value(), "2");
+}
+
+TEST_F(ProclaimFormsTest, GoOnOverAReconnectionAndEndWhenToldTo) {
+  process_->host->set_network(Host::Network::kDown);
+  CoProclaim("1", absl::Hours(1)).frame.destroy();
+  CoProclaim("1", absl::Milliseconds(500));
+  PassTime(absl::Milliseconds(499));
+  EXPECT_EQ(answers_, 0);
+  PassTime(absl::Milliseconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded);
+  std::stop_source stop;
+  election_.ProclaimAsync(*taken_, "1", {.cancel = stop.get_token()}, Tell());
+  PassTime(absl::Milliseconds(300));
+  stop.request_stop();
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kCancelled);
+  process_->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Value(), "0") << "no call is left that could write";
+  process_->host->set_network(Host::Network::kDown);
+  CoProclaim("3", absl::Hours(1));
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(answers_, 0);
+  process_->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(2));
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(Value(), "3");
+}
+
+TEST_F(ProclaimFormsTest, EndWithTheLeaseAndWithTheClient) {
+  process_->host->set_network(Host::Network::kDown);
+  CoProclaim("1", absl::Hours(1));
+  PassTime(absl::Seconds(1));
+  Expire(*process_);
+  process_->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(10));
+  EXPECT_EQ(Answer(), StatusCode::kAborted);
+  CoProclaim("1", absl::Hours(1));
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kAborted);
+
+  election_.CampaignAsync({}, Take());
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  process_->host->set_network(Host::Network::kDown);
+  CoProclaim("1", absl::Hours(1));
+  PassTime(absl::Milliseconds(500));
+  EXPECT_EQ(answers_, 0);
+  internal::ClientAccess::Core(*process_->client)
+      ->Close(std::make_shared<base::OneShot<absl::Status>>());
+  PassTime(absl::Minutes(1));
+  EXPECT_EQ(Answer(), StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

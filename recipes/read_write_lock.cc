@@ -51,7 +51,8 @@ absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& w
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) const {
-  return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(), options_, wait);
+  return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(),
+                          options_, wait);
 }
 
 void ReadWriteLock::UpgradeAsync(Lease& shared, WaitOptions wait, Done done) const {
@@ -60,8 +61,8 @@ void ReadWriteLock::UpgradeAsync(Lease& shared, WaitOptions wait, Done done) con
 }
 
 void ReadWriteLock::DowngradeAsync(Lease& exclusive, WaitOptions wait, Done done) const {
-  internal::FollowAsync(*client_, path_, LeaseMaker::StateOf(exclusive),
-                        queue::Mode::kSharedWriter, Reader(), options_, wait, std::move(done));
+  internal::FollowAsync(*client_, path_, LeaseMaker::StateOf(exclusive), queue::Mode::kSharedWriter,
+                        Reader(), options_, wait, std::move(done));
 }
 
 LeaseAwaitable ReadWriteLock::CoUpgrade(Lease& shared, Duration timeout,

@@ -36,7 +36,8 @@ TEST_F(ChangeInMemoryTest, AnUpgradeThatBeginsBetweenTwoSessionsEnds) {
   const Lease shared = **std::move(reading);
   const auto upgrade =
       internal::GoingOnFrom(*internal::ClientAccess::Core(*process->client), kPath,
-                            internal::LeaseMaker::StateOf(shared).get(), queue::Mode::kShared, {.mode = queue::Mode::kSharedWriter});
+                            internal::LeaseMaker::StateOf(shared).get(), queue::Mode::kShared,
+                            {.mode = queue::Mode::kSharedWriter});
   ASSERT_TRUE(upgrade.ok());
 
   // It joins when the session has gone, and the next one is not there yet.

@@ -84,6 +84,14 @@ class LeaderElection {
   //   FailedPrecondition  the client is closed
   absl::Status Proclaim(const Lease& lease, const std::string& value,
                         const WaitOptions& wait = {}) const;
+  // Does not block; `done` runs once, on the client's executor. The lease may be moved, or go,
+  // meanwhile.
+  void ProclaimAsync(const Lease& lease, std::string value, WaitOptions wait,
+                     absl::AnyInvocable<void(absl::Status) &&> done) const;
+  // For co_await: see awaitable.h.
+  StatusAwaitable CoProclaim(const Lease& lease, std::string value,
+                             Duration timeout = absl::InfiniteDuration(),
+                             std::stop_token cancel = {}) const;
 
   // nullopt if the queue is empty or the path does not exist. Blocks for two round trips, and
   // retries when the connection is lost. A snapshot; errors as for ListContenders.

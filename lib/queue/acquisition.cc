@@ -212,7 +212,8 @@ absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Leas
   if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
     return status;
   }
-  auto going_on = GoingOnFrom(*core, path, LeaseMaker::StateOf(lease).get(), from, std::move(candidacy));
+  auto going_on =
+      GoingOnFrom(*core, path, LeaseMaker::StateOf(lease).get(), from, std::move(candidacy));
   if (!going_on.ok()) return going_on.status();
   absl::StatusOr<Lease> next = Acquire(client, path, *going_on, options, wait);
   // Only now: until then the old lease keeps other writers out.
@@ -225,13 +226,15 @@ void FollowAsync(const Client& client, const std::string& path, std::shared_ptr<
                  const WaitOptions& wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
   const auto& core = ClientAccess::Core(client);
   auto going_on = GoingOnFrom(*core, path, lease.get(), from, std::move(candidacy));
-  absl::Status wrong = going_on.ok() ? Check(*core, path, *going_on, options, wait) : going_on.status();
+  absl::Status wrong =
+      going_on.ok() ? Check(*core, path, *going_on, options, wait) : going_on.status();
   if (!wrong.ok()) return OnExecutor(*core, std::move(done))(std::move(wrong));
-  AcquireAsync(client, path, *going_on, options, wait,
-               [lease = std::move(lease), done = std::move(done)](absl::StatusOr<Lease> next) mutable {
-                 if (next.ok()) lease->Abandon();
-                 std::move(done)(std::move(next));
-               });
+  AcquireAsync(
+      client, path, *going_on, options, wait,
+      [lease = std::move(lease), done = std::move(done)](absl::StatusOr<Lease> next) mutable {
+        if (next.ok()) lease->Abandon();
+        std::move(done)(std::move(next));
+      });
 }
 
 }  // namespace zkrecipes::internal

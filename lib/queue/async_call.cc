@@ -7,8 +7,7 @@ namespace zkrecipes::internal {
 std::shared_ptr<AsyncCall> AsyncCall::Begin(std::shared_ptr<ClientCore> core,
                                             const WaitOptions& wait, std::string late, Done done) {
   const base::BootTime deadline = core->Now() + wait.timeout;
-  std::shared_ptr<AsyncCall> call(
-      new AsyncCall(std::move(core), std::move(late), std::move(done)));
+  std::shared_ptr<AsyncCall> call(new AsyncCall(std::move(core), std::move(late), std::move(done)));
   call->timed_ = wait.timeout < absl::InfiniteDuration();
   if (call->timed_) call->StartTimer(deadline);
   // Last, because a stop that was requested already runs GiveUp inside this line.

@@ -67,10 +67,10 @@ void ContenderRunner::BeginTelling() {
 
 bool ContenderRunner::ReserveBudget() {
   const queue::Candidacy& candidacy = acquisition_->candidacy();
-  const size_t bytes =
-      candidacy.parent.size() + 1 + kSuffixBytes +
-      queue::NodePrefix(candidacy.dialect, candidacy.named(), "00000000-0000-0000-0000-000000000000")
-          .size();
+  const size_t bytes = candidacy.parent.size() + 1 + kSuffixBytes +
+                       queue::NodePrefix(candidacy.dialect, candidacy.named(),
+                                         "00000000-0000-0000-0000-000000000000")
+                           .size();
   node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
   own_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
   blocker_watch_bytes_ = session_->watch_budget().Reserve(
@@ -162,8 +162,7 @@ void ContenderRunner::OnConnected() {
 
 void ContenderRunner::OnValidityEnded(bool expired) {
   if (lease_ == nullptr) return;
-  lease_->OnValidityEnded(expired ? LeaseEnd::kSessionExpired
-                                  : LeaseEnd::kDeadlinePassed);
+  lease_->OnValidityEnded(expired ? LeaseEnd::kSessionExpired : LeaseEnd::kDeadlinePassed);
 }
 
 void ContenderRunner::OnDisconnected() {
@@ -286,10 +285,9 @@ void ContenderRunner::LookAtLease() {
   if (lease_ == nullptr) return;
   telling_->LookAtLease();
   zk::Reactor& reactor = *core_->reactor();
-  reactor.CallAt(reactor.Now() + session_->timeout() / kLooksPerTimeout,
-                 [weak = weak_from_this()] {
-                   if (const auto self = weak.lock()) self->LookAtLease();
-                 });
+  reactor.CallAt(reactor.Now() + session_->timeout() / kLooksPerTimeout, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->LookAtLease();
+  });
 }
 
 void ContenderRunner::Act(const queue::Grant& grant) {

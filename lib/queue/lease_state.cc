@@ -126,8 +126,8 @@ absl::Duration LeaseState::remaining() {
 
 absl::Status LeaseState::WhyLost(const char* operation) {
   base::MutexLock lock(mutex_);
-  return absl::AbortedError(absl::StrCat(operation, " ", sequencer_.node,
-                                         ": the lease had been lost: ", Describe(why_)));
+  return absl::AbortedError(
+      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ", Describe(why_)));
 }
 
 absl::Status LeaseState::CheckAlive(const char* operation) {
