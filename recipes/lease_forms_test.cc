@@ -305,6 +305,16 @@ TEST_F(ProclaimFormsTest, GoOnOverAReconnectionAndEndWhenToldTo) {
   EXPECT_EQ(Value(), "3");
 }
 
+TEST_F(ProclaimFormsTest, OneThatIsCancelledAfterItHasReadWritesNothing) {
+  std::stop_source stop;
+  election_.ProclaimAsync(*taken_, "1", {.cancel = stop.get_token()}, Tell());
+  process_->host->RunTask();  // sends the read
+  stop.request_stop();
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kCancelled);
+  EXPECT_EQ(Value(), "0");
+}
+
 TEST_F(ProclaimFormsTest, EndWithTheLeaseAndWithTheClient) {
   process_->host->set_network(Host::Network::kDown);
   CoProclaim("1", absl::Hours(1));
