@@ -147,8 +147,8 @@ TEST_F(AwaitableDeathTest, AFrameMustNotGoWhileItIsResumed) {
       {
         const auto client = Connect(InlineExecutor());
         Lock lock(client, "no path");
-        const std::unique_ptr<internal::LeaseAwaiter> awaiter(
-            new internal::LeaseAwaiter(lock.CoAcquire().operator co_await()));
+        const std::unique_ptr<internal::Awaiter<absl::StatusOr<Lease>>> awaiter(
+            new internal::Awaiter<absl::StatusOr<Lease>>(lock.CoAcquire().operator co_await()));
         // Its answer is there, and nobody has taken it.
         (void)awaiter->await_suspend(std::noop_coroutine());
       },

@@ -9,12 +9,14 @@
 #include "lib/base/backoff.h"
 #include "lib/queue/acquisition.h"
 #include "lib/queue/ask.h"
+#include "lib/queue/asking.h"
 #include "lib/queue/leader_node.h"
 #include "lib/queue/lease_state.h"
 #include "lib/queue/observer_runner.h"
 #include "lib/queue/owner.h"
 #include "lib/queue/proclamation.h"
 #include "lib/session/client_core.h"
+#include "lib/session/client_options.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes {
@@ -22,6 +24,7 @@ namespace {
 
 using internal::ClientAccess;
 using internal::ClientCore;
+using StatusDone = absl::AnyInvocable<void(absl::Status) &&>;
 
 // InvalidArgument: the candidate's id or value breaks a rule.
 absl::StatusOr<queue::Candidacy> Of(const Client& client, const LeaderElectionOptions& options) {
@@ -37,25 +40,54 @@ absl::StatusOr<queue::Candidacy> Of(const Client& client, const LeaderElectionOp
                           .named_as_lock = options.marker == NodeMarker::kLock};
 }
 
-// Whether this lease may proclaim, as far as this process knows.
-absl::Status CheckLease(const Lease& lease, const ClientCore& core, const std::string& path) {
-  const Sequencer sequencer = lease.sequencer();
-  const bool over =
-      lease.state() == Lease::State::kLost || lease.state() == Lease::State::kReleased;
-  const bool of_this =
-      sequencer.mode == GrantMode::kLeader && zk::ParentPath(sequencer.node) == path;
-  if (!sequencer.node.empty() && !of_this) {
+// Whether this lease (null: moved from) may proclaim, as far as this process knows.
+absl::Status CheckLease(internal::LeaseState* state, const ClientCore& core,
+                        const std::string& path) {
+  const auto over = [&path] {
+    return absl::AbortedError(absl::StrCat("proclaim ", path, ": the lease is lost or released"));
+  };
+  if (state == nullptr) return over();
+  const Sequencer& sequencer = state->sequencer();
+  if (sequencer.mode != GrantMode::kLeader || zk::ParentPath(sequencer.node) != path) {
     return absl::InvalidArgumentError(absl::StrCat("proclaim: the lease of ", sequencer.node, " (",
                                                    ToString(sequencer.mode),
                                                    ") is not one of the leaders of ", path));
   }
-  internal::LeaseState* const state = internal::LeaseMaker::StateOf(lease);
-  if (state != nullptr && &state->core() != &core) {
+  if (&state->core() != &core) {
     return absl::InvalidArgumentError(
         absl::StrCat("proclaim: the lease of ", sequencer.node, " is another client's"));
   }
-  if (!over) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat("proclaim ", path, ": the lease is lost or released"));
+  return state->CheckAlive("proclaim").ok() ? absl::OkStatus() : over();
+}
+
+std::shared_ptr<queue::Proclamation> ProclamationOf(internal::LeaseState& state,
+                                                    const std::string& value) {
+  const Sequencer& sequencer = state.sequencer();
+  return std::make_shared<queue::Proclamation>(state.core().name_space().ToServer(sequencer.node),
+                                               sequencer.token.value(), value);
+}
+
+// `state`: of the lease, null if that was moved from.
+void ProclaimBy(internal::LeaseState* state, const std::shared_ptr<ClientCore>& core,
+                const std::string& path, const std::string& value, const WaitOptions& wait,
+                StatusDone done) {
+  StatusDone told = internal::OnExecutor(*core, std::move(done));
+  if (!core->InHomeProcess()) return std::move(told)(core->CheckMayBlock());
+  for (const absl::Status& status :
+       {zk::ValidatePath("path", path), internal::CheckWaitOptions(wait), queue::CheckValue(value),
+        CheckLease(state, *core, path)}) {
+    if (!status.ok()) return std::move(told)(status);
+  }
+  const auto proclamation = ProclamationOf(*state, value);
+  internal::Asking::Start(
+      core, "proclaim " + path, wait,
+      [proclamation](session::Session& session, StatusDone answer) {
+        proclamation->Try(session, std::move(answer));
+      },
+      [proclamation, told = std::move(told)](absl::Status status) mutable {
+        proclamation->Abandon();
+        std::move(told)(std::move(status));
+      });
 }
 
 absl::Status CheckPauses(const RunOptions& options) {
@@ -118,13 +150,13 @@ LeaseAwaitable LeaderElection::CoCampaign(Duration timeout, std::stop_token canc
 absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& value,
                                       const WaitOptions& wait) const {
   const auto& core = ClientAccess::Core(*client_);
+  internal::LeaseState* const state = internal::LeaseMaker::StateOf(lease).get();
   for (const absl::Status& status : {internal::CheckQuestion(*core, path_, wait),
-                                     queue::CheckValue(value), CheckLease(lease, *core, path_)}) {
+                                     queue::CheckValue(value), CheckLease(state, *core, path_)}) {
     if (!status.ok()) return status;
   }
   using Done = absl::AnyInvocable<void(absl::StatusOr<char>) &&>;
-  const auto proclamation = std::make_shared<queue::Proclamation>(
-      core->name_space().ToServer(lease.node()), lease.token().value(), value);
+  const auto proclamation = ProclamationOf(*state, value);
   const auto ask = [&proclamation](Done done) {
     return [proclamation, done = std::move(done)](session::Session& session) mutable {
       proclamation->Try(session, [done = std::move(done)](absl::Status status) mutable {
@@ -136,6 +168,22 @@ absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& val
       internal::AskUntilAnswered<char>(*core, "proclaim " + path_, wait, ask).status();
   proclamation->Abandon();
   return status;
+}
+
+void LeaderElection::ProclaimAsync(const Lease& lease, std::string value, WaitOptions wait,
+                                   StatusDone done) const {
+  ProclaimBy(internal::LeaseMaker::StateOf(lease).get(), ClientAccess::Core(*client_), path_, value,
+             wait, std::move(done));
+}
+
+StatusAwaitable LeaderElection::CoProclaim(const Lease& lease, std::string value, Duration timeout,
+                                           std::stop_token cancel) const {
+  return {[client = client_, path = path_, state = internal::LeaseMaker::StateOf(lease),
+           value = std::move(value)](const WaitOptions& wait, StatusDone done) {
+            ProclaimBy(state.get(), ClientAccess::Core(*client), path, value, wait,
+                       std::move(done));
+          },
+          {timeout, std::move(cancel)}};
 }
 
 absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) const {

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "lib/queue/acquisition.h"
+#include "lib/queue/lease_state.h"
 
 namespace zkrecipes {
 namespace {
 
+using internal::LeaseMaker;
 using Done = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
 
 queue::Candidacy Reader() { return {.mode = queue::Mode::kShared}; }
@@ -51,6 +53,34 @@ absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& w
 absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) const {
   return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(),
                           options_, wait);
+}
+
+void ReadWriteLock::UpgradeAsync(Lease& shared, WaitOptions wait, Done done) const {
+  internal::FollowAsync(*client_, path_, LeaseMaker::StateOf(shared), queue::Mode::kShared,
+                        Writer(), options_, wait, std::move(done));
+}
+
+void ReadWriteLock::DowngradeAsync(Lease& exclusive, WaitOptions wait, Done done) const {
+  internal::FollowAsync(*client_, path_, LeaseMaker::StateOf(exclusive), queue::Mode::kSharedWriter,
+                        Reader(), options_, wait, std::move(done));
+}
+
+LeaseAwaitable ReadWriteLock::CoUpgrade(Lease& shared, Duration timeout,
+                                        std::stop_token cancel) const {
+  return {[lock = *this, old = LeaseMaker::StateOf(shared)](const WaitOptions& wait, Done done) {
+            internal::FollowAsync(*lock.client_, lock.path_, old, queue::Mode::kShared, Writer(),
+                                  lock.options_, wait, std::move(done));
+          },
+          {timeout, std::move(cancel)}};
+}
+
+LeaseAwaitable ReadWriteLock::CoDowngrade(Lease& exclusive, Duration timeout,
+                                          std::stop_token cancel) const {
+  return {[lock = *this, old = LeaseMaker::StateOf(exclusive)](const WaitOptions& wait, Done done) {
+            internal::FollowAsync(*lock.client_, lock.path_, old, queue::Mode::kSharedWriter,
+                                  Reader(), lock.options_, wait, std::move(done));
+          },
+          {timeout, std::move(cancel)}};
 }
 
 LeaseAwaitable ReadWriteLock::CoAcquireShared(Duration timeout, std::stop_token cancel) const {

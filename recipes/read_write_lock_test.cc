@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/queue/acquisition.h"
+#include "lib/queue/lease_state.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
@@ -34,8 +35,9 @@ TEST_F(ChangeInMemoryTest, AnUpgradeThatBeginsBetweenTwoSessionsEnds) {
   ASSERT_TRUE(reading.has_value() && reading->ok());
   const Lease shared = **std::move(reading);
   const auto upgrade =
-      internal::GoingOnFrom(*internal::ClientAccess::Core(*process->client), kPath, shared,
-                            queue::Mode::kShared, {.mode = queue::Mode::kSharedWriter});
+      internal::GoingOnFrom(*internal::ClientAccess::Core(*process->client), kPath,
+                            internal::LeaseMaker::StateOf(shared).get(), queue::Mode::kShared,
+                            {.mode = queue::Mode::kSharedWriter});
   ASSERT_TRUE(upgrade.ok());
 
   // It joins when the session has gone, and the next one is not there yet.

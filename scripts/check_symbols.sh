@@ -36,7 +36,7 @@ done
 # Demangled. A public name stands in zkrecipes itself: zkrecipes::Lock::Acquire, but not zkrecipes::zk::...
 public='^((typeinfo|typeinfo name|vtable) for )?zkrecipes::([A-Z][A-Za-z]*(::|\(|\[|$)|operator<<)'
 # What inline code of public headers calls, and what the model of zkrecipes::testing does (lib/base/seam.h).
-headers='AdapterBase::|LeaseAwaiter::'
+headers='AdapterBase::|Awaiter<'
 seam='(ClientCore::(CreateIn|Start|Close)|ClientAccess::(Wrap|Connect)|CheckClientOptions|CheckWaitOptions)\('
 internal="^zkrecipes::internal::($headers|$seam)"
 c++filt <"$work/shared" >"$work/exported"

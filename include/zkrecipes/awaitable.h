@@ -8,48 +8,54 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "zkrecipes/lease.h"
 #include "zkrecipes/wait_options.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
+class Lease;
+
 namespace internal {
 
+template <typename T>
 class Awaited;
 
-using AcquireDone = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
-using AcquireStart = absl::AnyInvocable<void(WaitOptions, AcquireDone) &&>;
+// Calls an asynchronous form.
+template <typename T>
+using AsyncStart = absl::AnyInvocable<void(WaitOptions, absl::AnyInvocable<void(T) &&>) &&>;
 
-// Lives in the frame of the waiting coroutine.
-class LeaseAwaiter {
+// Lives in the frame of the waiting coroutine. Defined for the answers named at the end of this file.
+template <typename T>
+class Awaiter {
  public:
-  LeaseAwaiter(AcquireStart start, WaitOptions wait);
-  ~LeaseAwaiter();
-  LeaseAwaiter(const LeaseAwaiter&) = delete;
-  LeaseAwaiter& operator=(const LeaseAwaiter&) = delete;
+  Awaiter(AsyncStart<T> start, WaitOptions wait);
+  ~Awaiter();
+  Awaiter(const Awaiter&) = delete;
+  Awaiter& operator=(const Awaiter&) = delete;
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> suspended);
-  absl::StatusOr<Lease> await_resume();
+  T await_resume();
 
  private:
-  AcquireStart start_;
+  AsyncStart<T> start_;
   WaitOptions wait_;
-  const std::shared_ptr<Awaited> awaited_;
+  const std::shared_ptr<Awaited<T>> awaited_;
 };
 
 }  // namespace internal
 
-// An acquire for coroutines of any task type that accepts foreign awaitables, by the standard's
+// A call for coroutines of any task type that accepts foreign awaitables, by the standard's
 // protocol. One whose promise has an await_transform that rejects them, such as asio::awaitable,
 // needs an adapter: for asio, examples/async_acquire.h; examples/asio.cc uses it.
 //
 //   absl::StatusOr<zkrecipes::Lease> lease = co_await lock.CoAcquire(absl::Seconds(30));
+//   absl::Status released = co_await std::move(*lease).CoRelease(absl::Seconds(30));
 //
-// Nothing happens until it is awaited, which it may be only once. From then on it is the
-// AcquireAsync that takes a callback, with the same errors. Timeout and cancellation mean the same
+// Nothing happens until it is awaited, which it may be only once. From then on CoX is the XAsync that
+// takes a callback, with the same errors. Timeout and cancellation mean the same
 // as in WaitOptions. (They are separate parameters because g++ 12 destroys a braced temporary
 // inside a co_await twice.)
 //
@@ -58,25 +64,30 @@ class LeaseAwaiter {
 // InlineExecutor does for errors that need no network), the coroutine continues without being
 // suspended.
 //
-// Destroying the suspended coroutine cancels the acquire and does not block: the node is deleted in
-// the background, and a lease that is granted nevertheless is released. As with every coroutine, a
+// Destroying the suspended coroutine cancels the call and does not block. An acquire: the node is
+// deleted in the background, and a lease that is granted nevertheless is released. A release goes on
+// in the background. As with every coroutine, a
 // frame must not be destroyed while it is being resumed; the process is aborted if that is
 // detected. So destroy it on the one thread that the client's executor uses, or use `cancel` and
 // let it end by itself. A coroutine whose completion was dropped by the executor is never resumed,
 // and must be destroyed.
-class [[nodiscard]] LeaseAwaitable {
+template <typename T>
+class [[nodiscard]] Awaitable {
  public:
-  LeaseAwaitable(internal::AcquireStart start, WaitOptions wait)
+  Awaitable(internal::AsyncStart<T> start, WaitOptions wait)
       : start_(std::move(start)), wait_(std::move(wait)) {}
 
-  internal::LeaseAwaiter operator co_await() && {
-    return internal::LeaseAwaiter(std::move(start_), std::move(wait_));
+  internal::Awaiter<T> operator co_await() && {
+    return internal::Awaiter<T>(std::move(start_), std::move(wait_));
   }
 
  private:
-  internal::AcquireStart start_;
+  internal::AsyncStart<T> start_;
   WaitOptions wait_;
 };
+
+using LeaseAwaitable = Awaitable<absl::StatusOr<Lease>>;
+using StatusAwaitable = Awaitable<absl::Status>;
 
 }  // namespace zkrecipes
 

@@ -87,6 +87,14 @@ class LeaderElection {
   //   Unauthenticated     the server refused the client's credentials
   absl::Status Proclaim(const Lease& lease, const std::string& value,
                         const WaitOptions& wait = {}) const;
+  // Does not block; `done` runs once, on the client's executor. The lease may be moved, or go,
+  // meanwhile.
+  void ProclaimAsync(const Lease& lease, std::string value, WaitOptions wait,
+                     absl::AnyInvocable<void(absl::Status) &&> done) const;
+  // For co_await: see awaitable.h.
+  StatusAwaitable CoProclaim(const Lease& lease, std::string value,
+                             Duration timeout = absl::InfiniteDuration(),
+                             std::stop_token cancel = {}) const;
 
   // nullopt if the queue is empty or the path does not exist. Blocks for two round trips, and
   // retries when the connection is lost. A snapshot. Errors: as ListContenders.

@@ -9,9 +9,12 @@
 #include <stop_token>
 #include <string>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
+#include "zkrecipes/awaitable.h"
+#include "zkrecipes/duration.h"
 #include "zkrecipes/fencing_token.h"
 #include "zkrecipes/lease_end.h"
 #include "zkrecipes/sequencer.h"
@@ -56,7 +59,7 @@ struct LeaseMaker;
 // A lease needs its client: closing or destroying that ends it (kLost, kClientClosed), so a service
 // keeps the client for as long as it leads.
 //
-// Const methods are thread-safe. Only Verify and Release block. In a forked child a Lease is inert:
+// Const methods are thread-safe. Only Verify and Release block; their other forms do not. In a forked child a Lease is inert:
 // its state is kLost, and it sends nothing.
 class [[nodiscard]] Lease {
  public:
@@ -101,20 +104,33 @@ class [[nodiscard]] Lease {
   //   Unavailable       the ensemble did not answer
   //   DeadlineExceeded, Cancelled   not known in time; without a connection, the call waits for one
   //   InvalidArgument   the timeout
-  //   FailedPrecondition   the lease is moved from; a forked child; the client's I/O thread
+  //   FailedPrecondition   the lease is moved from; a forked child; Verify: the client's I/O thread
   absl::Status Verify(const WaitOptions& wait = {}) const;
+  // Does not block. `done` runs once, on the client's executor; inline for a moved-from Lease and in a
+  // forked child. The Lease may be moved, or go, meanwhile.
+  void VerifyAsync(WaitOptions wait, absl::AnyInvocable<void(absl::Status) &&> done) const;
+  // For co_await: see awaitable.h.
+  StatusAwaitable CoVerify(Duration timeout = absl::InfiniteDuration(),
+                           std::stop_token cancel = {}) const;
 
-  // Deletes the node and waits for the confirmation. If it is not confirmed in time, another call on
-  // this Lease waits on, for the same deletion; meanwhile state() is kReleased.
+  // Deletes the node and waits for the confirmation; blocks. The Lease is kReleased from then on,
+  // whatever the status, unless it had been lost. It may be released again, to wait on for the same
+  // deletion: that gives the same statuses, and OK once the node is gone.
   //   OK                the node is gone, and the lease was not known to be lost before
   //   Aborted           the lease had been lost before (the message says why); nothing is left
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has expired
   //   PermissionDenied  the ACL forbids it: the node stays until its session ends
-  //   InvalidArgument   the timeout: the deletion goes on, as after DeadlineExceeded
-  //   FailedPrecondition   on the client's I/O thread: likewise. An earlier call was answered, or the
-  //                     lease is moved from; a forked child: nothing is done
+  //   InvalidArgument   the timeout: released, and not waited for
+  //   FailedPrecondition   the lease is moved from, a forked child: nothing is done. Release on the
+  //                     client's I/O thread: released, and not waited for
   absl::Status Release(const WaitOptions& wait = {}) &&;
+  // Does not block: releases at once, and only the wait for the confirmation is asynchronous. `done` as
+  // in VerifyAsync.
+  void ReleaseAsync(WaitOptions wait, absl::AnyInvocable<void(absl::Status) &&> done) &&;
+  // For co_await, and nothing is released before that: see awaitable.h.
+  StatusAwaitable CoRelease(Duration timeout = absl::InfiniteDuration(),
+                            std::stop_token cancel = {}) &&;
 
  private:
   friend struct internal::LeaseMaker;

@@ -70,6 +70,20 @@ class ReadWriteLock {
   // behind it, and readers before the next writer are let in. It waits only for the network.
   absl::StatusOr<Lease> Downgrade(Lease& exclusive, const WaitOptions& wait = {}) const;
 
+  // The same without blocking. The old lease may be moved meanwhile; once it is released, state() is
+  // kReleased for the variable that holds it. (Its destruction releases it, too: keep it until the
+  // answer.)
+  // `done` runs once, on the client's executor.
+  void UpgradeAsync(Lease& shared, WaitOptions wait,
+                    absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
+  void DowngradeAsync(Lease& exclusive, WaitOptions wait,
+                      absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
+  // For co_await: see awaitable.h.
+  LeaseAwaitable CoUpgrade(Lease& shared, Duration timeout = absl::InfiniteDuration(),
+                           std::stop_token cancel = {}) const;
+  LeaseAwaitable CoDowngrade(Lease& exclusive, Duration timeout = absl::InfiniteDuration(),
+                             std::stop_token cancel = {}) const;
+
   const std::string& path() const { return path_; }
 
  private:

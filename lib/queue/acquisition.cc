@@ -207,12 +207,11 @@ void AcquireAsync(const Client& client, const std::string& path, const queue::Ca
 }
 
 absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
-                                             const Lease& lease, queue::Mode from,
+                                             LeaseState* state, queue::Mode from,
                                              queue::Candidacy candidacy) {
   const auto wrong = [&](const char* rule) {
     return absl::InvalidArgumentError(absl::StrCat("the lease to go on from ", rule, " ", path));
   };
-  LeaseState* const state = LeaseMaker::StateOf(lease);
   if (state == nullptr) return wrong("was moved from: another one is needed on");
   if (&state->core() != &core) return wrong("belongs to another client than this one on");
   const Sequencer& sequencer = state->sequencer();
@@ -239,12 +238,29 @@ absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Leas
   if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
     return status;
   }
-  auto going_on = GoingOnFrom(*core, path, lease, from, std::move(candidacy));
+  auto going_on =
+      GoingOnFrom(*core, path, LeaseMaker::StateOf(lease).get(), from, std::move(candidacy));
   if (!going_on.ok()) return going_on.status();
   absl::StatusOr<Lease> next = Acquire(client, path, *going_on, options, wait);
   // Only now: until then the old lease keeps other writers out.
   if (next.ok()) (void)Lease(std::move(lease));  // dropped, which releases it
   return next;
+}
+
+void FollowAsync(const Client& client, const std::string& path, std::shared_ptr<LeaseState> lease,
+                 queue::Mode from, queue::Candidacy candidacy, const AcquireOptions& options,
+                 const WaitOptions& wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
+  const auto& core = ClientAccess::Core(client);
+  auto going_on = GoingOnFrom(*core, path, lease.get(), from, std::move(candidacy));
+  absl::Status wrong =
+      going_on.ok() ? Check(*core, path, *going_on, options, wait) : going_on.status();
+  if (!wrong.ok()) return OnExecutor(*core, std::move(done))(std::move(wrong));
+  AcquireAsync(
+      client, path, *going_on, options, wait,
+      [lease = std::move(lease), done = std::move(done)](absl::StatusOr<Lease> next) mutable {
+        if (next.ok()) lease->Abandon();
+        std::move(done)(std::move(next));
+      });
 }
 
 }  // namespace zkrecipes::internal

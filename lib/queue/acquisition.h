@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 
 #include "lib/base/mutex.h"
+#include "lib/queue/async_call.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/rivals.h"
@@ -88,18 +89,6 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   std::optional<std::stop_callback<GiveUp>> on_cancel_;
 };
 
-// A `done` that runs on the client's executor; inline in a forked child, which has no threads.
-template <typename T>
-absl::AnyInvocable<void(T) &&> OnExecutor(const ClientCore& core,
-                                          absl::AnyInvocable<void(T) &&> done) {
-  if (!core.InHomeProcess()) return done;
-  return [executor = core.executor(), done = std::move(done)](T answer) mutable {
-    executor->Execute([done = std::move(done), answer = std::move(answer)]() mutable {
-      std::move(done)(std::move(answer));
-    });
-  };
-}
-
 // The forms in which recipes offer it. `done` runs once, on the client's executor.
 absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,
                               const queue::Candidacy& candidacy, const AcquireOptions& options,
@@ -111,10 +100,10 @@ void AcquireAsync(const Client& client, const std::string& path, const queue::Ca
                   const AcquireOptions& options, const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
-// `candidacy` as it follows `lease`: completed with what its contender has to know of that lease.
+// `candidacy` as it follows `lease` (null: moved from): completed with what its contender has to know of that lease.
 // Errors: those that Follow adds to Acquire's. Does not block.
 absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
-                                             const Lease& lease, queue::Mode from,
+                                             LeaseState* lease, queue::Mode from,
                                              queue::Candidacy candidacy);
 
 // Follows `lease` with another mode: the lease is released once the answer is OK, and unchanged
@@ -124,6 +113,11 @@ absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::
 absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Lease& lease,
                              queue::Mode from, queue::Candidacy candidacy,
                              const AcquireOptions& options, const WaitOptions& wait);
+
+// The same without blocking: `lease` (null: moved from) is released just before `done` is told OK.
+void FollowAsync(const Client& client, const std::string& path, std::shared_ptr<LeaseState> lease,
+                 queue::Mode from, queue::Candidacy candidacy, const AcquireOptions& options,
+                 const WaitOptions& wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
 }  // namespace zkrecipes::internal
 

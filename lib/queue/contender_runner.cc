@@ -3,6 +3,7 @@
 #include "lib/queue/contender_runner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -130,16 +131,16 @@ bool ContenderRunner::ReserveBudget() {
 }
 
 void ContenderRunner::Leave(Waiter waiter) {
-  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) {
-    if (waiter != nullptr) self->releases_.push_back(waiter);
+  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) mutable {
+    if (waiter != nullptr) self->releases_.push_back(std::move(waiter));
     if (self->session_ == nullptr) return Answer(self->releases_, absl::OkStatus());
     self->On(event::Leave{});
   });
 }
 
 void ContenderRunner::Verify(Waiter waiter) {
-  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) {
-    self->verifications_.push_back(waiter);
+  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) mutable {
+    self->verifications_.push_back(std::move(waiter));
     if (self->lease_ == nullptr) {
       return Answer(self->verifications_, self->LeaseIsOver());
     }
@@ -176,7 +177,7 @@ void ContenderRunner::OnVerdict(queue::Verdict verdict) {
       return On(event::NodeGone{});
     case queue::Verdict::kUnknown:
       if (!session_->connected()) {  // asked again by OnConnected
-        verifications_.insert(verifications_.end(), verifying_.begin(), verifying_.end());
+        std::move(verifying_.begin(), verifying_.end(), std::back_inserter(verifications_));
         return verifying_.clear();
       }
       Answer(verifying_,
@@ -417,7 +418,7 @@ void ContenderRunner::CancelTimeout() {
 }
 
 void ContenderRunner::Answer(std::vector<Waiter>& waiting, const absl::Status& status) {
-  for (const Waiter& waiter : std::exchange(waiting, {})) waiter->Set(status);
+  for (Waiter& waiter : std::exchange(waiting, {})) std::move(waiter)(status);
 }
 
 }  // namespace zkrecipes::internal

@@ -34,7 +34,7 @@ class ContenderRunner : public session::SessionListener,
   // `session`: null if the client is closed.
   void Start(session::Session* session);
 
-  // Gives up the wait, or releases. `waiter` (may be null) is set once the node is gone. Thread-safe.
+  // Gives up the wait, or releases. `waiter` (may be null) is told once the node is gone. Thread-safe.
   void Leave(Waiter waiter) override;
   void Verify(Waiter waiter) override;
 

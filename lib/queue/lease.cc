@@ -4,11 +4,19 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 #include "lib/base/process.h"
 #include "lib/queue/lease_state.h"
 
 namespace zkrecipes {
 namespace {
+
+using Done = absl::AnyInvocable<void(absl::Status) &&>;
+
+absl::Status MovedFrom(const char* operation) {
+  return absl::FailedPreconditionError(absl::StrCat(operation, ": a moved-from lease"));
+}
 
 // Gives the lease up; in a forked child it only makes sure that nothing is ever sent for it.
 void Drop(std::shared_ptr<internal::LeaseState> state) {
@@ -71,19 +79,38 @@ const std::string& Lease::node() const {
 Sequencer Lease::sequencer() const { return state_ == nullptr ? Sequencer() : state_->sequencer(); }
 
 absl::Status Lease::Verify(const WaitOptions& wait) const {
-  if (state_ == nullptr) return absl::FailedPreconditionError("verify: a moved-from lease");
-  return state_->Verify(wait);
+  return state_ == nullptr ? MovedFrom("verify") : state_->Verify(wait);
 }
 
+void Lease::VerifyAsync(WaitOptions wait, Done done) const {
+  if (state_ == nullptr) return std::move(done)(MovedFrom("verify"));
+  state_->VerifyAsync(wait, std::move(done));
+}
+
+StatusAwaitable Lease::CoVerify(Duration timeout, std::stop_token cancel) const {
+  return {[state = state_](const WaitOptions& wait, Done done) {
+            if (state == nullptr) return std::move(done)(MovedFrom("verify"));
+            state->VerifyAsync(wait, std::move(done));
+          },
+          {timeout, std::move(cancel)}};
+}
+
+// The state stays, so that the release can be waited for again.
 absl::Status Lease::Release(const WaitOptions& wait) && {
-  if (state_ == nullptr) return absl::FailedPreconditionError("release: a moved-from lease");
-  absl::Status status = state_->Release(wait);
-  if (!state_->core().InHomeProcess()) {
-    base::Leak(std::exchange(state_, nullptr));
-  } else if (!state_->release_unconfirmed()) {
-    state_ = nullptr;
-  }
-  return status;
+  return state_ == nullptr ? MovedFrom("release") : state_->Release(wait);
+}
+
+void Lease::ReleaseAsync(WaitOptions wait, Done done) && {
+  if (state_ == nullptr) return std::move(done)(MovedFrom("release"));
+  state_->ReleaseAsync(wait, std::move(done));
+}
+
+StatusAwaitable Lease::CoRelease(Duration timeout, std::stop_token cancel) && {
+  return {[state = state_](const WaitOptions& wait, Done done) {
+            if (state == nullptr) return std::move(done)(MovedFrom("release"));
+            state->ReleaseAsync(wait, std::move(done));
+          },
+          {timeout, std::move(cancel)}};
 }
 
 std::ostream& operator<<(std::ostream& out, LeaseEnd end) { return out << internal::Describe(end); }

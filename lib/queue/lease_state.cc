@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/base/one_shot.h"
+#include "lib/queue/async_call.h"
 #include "lib/queue/grant_mode.h"
 #include "lib/session/client_options.h"
 
@@ -22,6 +24,12 @@ absl::Status Late(const std::stop_token& cancel, const std::string& message) {
 
 bool IsOver(Lease::State state) {
   return state == Lease::State::kLost || state == Lease::State::kReleased;
+}
+
+// Of a blocking call that has no answer; `late` is the message.
+absl::Status TooLate(const WaitOptions& wait, const std::string& late) {
+  return wait.cancel.stop_requested() ? absl::CancelledError(late)
+                                      : absl::DeadlineExceededError(late);
 }
 
 }  // namespace
@@ -136,6 +144,10 @@ absl::Status LeaseState::CheckAlive(const char* operation) {
       absl::StrCat(operation, " ", sequencer_.node, ": the lease had been released"));
 }
 
+std::string LeaseState::LateVerify() const {
+  return absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time");
+}
+
 absl::Status LeaseState::Verify(const WaitOptions& wait) {
   if (absl::Status wrong = CheckWaitOptions(wait); !wrong.ok()) return wrong;
   if (absl::Status may = core_->CheckMayBlock(); !may.ok()) return may;
@@ -143,11 +155,34 @@ absl::Status LeaseState::Verify(const WaitOptions& wait) {
   if (absl::Status over = CheckAlive("verify"); !over.ok()) return over;
   const auto holder = holder_.lock();
   if (holder == nullptr) return WhyLost("verify");
-  auto waiter = std::make_shared<base::OneShot<absl::Status>>();
-  holder->Verify(waiter);
-  if (auto answer = core_->Await(*waiter, deadline, wait.cancel)) return *std::move(answer);
-  return Late(wait.cancel,
-              absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time"));
+  auto answer = std::make_shared<base::OneShot<absl::Status>>();
+  holder->Verify([answer](absl::Status status) { answer->Set(std::move(status)); });
+  if (auto status = core_->Await(*answer, deadline, wait.cancel)) return *std::move(status);
+  return TooLate(wait, LateVerify());
+}
+
+void LeaseState::VerifyAsync(const WaitOptions& wait, Done done) {
+  Done told = OnExecutor(*core_, std::move(done));
+  if (!core_->InHomeProcess()) return std::move(told)(core_->CheckMayBlock());
+  if (absl::Status wrong = CheckWaitOptions(wait); !wrong.ok()) return std::move(told)(wrong);
+  if (absl::Status over = CheckAlive("verify"); !over.ok()) return std::move(told)(over);
+  const auto holder = holder_.lock();
+  if (holder == nullptr) return std::move(told)(WhyLost("verify"));
+  const auto call = AsyncCall::Begin(core_, wait, LateVerify(), std::move(told));
+  holder->Verify([call](absl::Status status) { call->Settle(std::move(status)); });
+}
+
+std::string LeaseState::LateRelease() const {
+  return absl::StrCat("release ", sequencer_.node,
+                      ": not confirmed; the deletion goes on in the background until the session "
+                      "has expired");
+}
+
+absl::Status LeaseState::BeginRelease() {
+  const Lease::State before = End(Phase::kReleased);
+  if (before == Lease::State::kLost) return WhyLost("release");
+  RequestStop();
+  return absl::OkStatus();
 }
 
 absl::Status LeaseState::Release(const WaitOptions& wait) {
@@ -155,22 +190,26 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   const absl::Status may_block = core_->CheckMayBlock();
   if (!core_->InHomeProcess()) return may_block;
   const base::BootTime deadline = core_->Now() + wait.timeout;
-  if (release_ == nullptr) {
-    if (IsOver(End(Phase::kReleased))) return WhyLost("release");
-    release_ = std::make_shared<base::OneShot<absl::Status>>();
-    RequestStop();
-    Leave(release_);
-  }
+  if (absl::Status lost = BeginRelease(); !lost.ok()) return lost;
+  auto answer = std::make_shared<base::OneShot<absl::Status>>();
+  Leave([answer](absl::Status status) { answer->Set(std::move(status)); });
   // The lease is released even if this call cannot wait for it.
   if (!wrong_wait.ok()) return wrong_wait;
   if (!may_block.ok()) return may_block;
-  if (auto answer = core_->Await(*release_, deadline, wait.cancel)) {
-    release_ = nullptr;
-    return *std::move(answer);
+  if (auto status = core_->Await(*answer, deadline, wait.cancel)) return *std::move(status);
+  return TooLate(wait, LateRelease());
+}
+
+void LeaseState::ReleaseAsync(const WaitOptions& wait, Done done) {
+  Done told = OnExecutor(*core_, std::move(done));
+  if (!core_->InHomeProcess()) return std::move(told)(core_->CheckMayBlock());
+  if (absl::Status lost = BeginRelease(); !lost.ok()) return std::move(told)(lost);
+  if (absl::Status wrong = CheckWaitOptions(wait); !wrong.ok()) {
+    Leave(nullptr);
+    return std::move(told)(wrong);
   }
-  return Late(wait.cancel, absl::StrCat("release ", sequencer_.node,
-                                        ": not confirmed; the deletion goes on in the background "
-                                        "until the session has expired"));
+  const auto call = AsyncCall::Begin(core_, wait, LateRelease(), std::move(told));
+  Leave([call](absl::Status status) { call->Settle(std::move(status)); });
 }
 
 void LeaseState::Abandon() {
@@ -179,10 +218,10 @@ void LeaseState::Abandon() {
   Leave(nullptr);
 }
 
-void LeaseState::Leave(const LeaseHolder::Waiter& waiter) {
-  if (const auto holder = holder_.lock()) return holder->Leave(waiter);
-  if (waiter != nullptr)
-    waiter->Set(absl::OkStatus());  // the contender has finished: no node is left
+void LeaseState::Leave(LeaseHolder::Waiter waiter) {
+  if (const auto holder = holder_.lock()) return holder->Leave(std::move(waiter));
+  // The contender has finished: no node is left.
+  if (waiter != nullptr) std::move(waiter)(absl::OkStatus());
 }
 
 Lease::State LeaseState::End(Phase phase, LeaseEnd why) {

@@ -8,10 +8,10 @@
 #include <stop_token>
 #include <string>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 
 #include "lib/base/mutex.h"
-#include "lib/base/one_shot.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/session/client_core.h"
@@ -23,11 +23,12 @@ namespace zkrecipes::internal {
 // The contender that won a lease. Thread-safe.
 class LeaseHolder {
  public:
-  using Waiter = std::shared_ptr<base::OneShot<absl::Status>>;
+  // Called once, on any thread, perhaps inline; must not block. Null: the caller does not wait.
+  using Waiter = absl::AnyInvocable<void(absl::Status) &&>;
   virtual ~LeaseHolder() = default;
-  // `waiter` (may be null) is set once the node is gone.
+  // `waiter` (may be null) is told once the node is gone. May be called again, to wait on.
   virtual void Leave(Waiter waiter) = 0;
-  // `waiter` is set to the ensemble's answer: see Lease::Verify.
+  // `waiter` is told the ensemble's answer: see Lease::Verify.
   virtual void Verify(Waiter waiter) = 0;
 };
 
@@ -68,10 +69,12 @@ class LeaseState {
 
   // OK, or Aborted if the lease is lost or released; the message says why `operation` failed.
   absl::Status CheckAlive(const char* operation);
+  using Done = absl::AnyInvocable<void(absl::Status) &&>;
   absl::Status Verify(const WaitOptions& wait);
-  // Called again while `release_unconfirmed`, it waits on. Not thread-safe, nor is that.
+  void VerifyAsync(const WaitOptions& wait, Done done);  // `done` runs once, on the executor
+  // A lease that was released before is waited for again: see Lease::Release.
   absl::Status Release(const WaitOptions& wait);
-  bool release_unconfirmed() const { return release_ != nullptr; }
+  void ReleaseAsync(const WaitOptions& wait, Done done);
   // The Lease is destroyed: releases without waiting.
   void Abandon();
 
@@ -88,7 +91,11 @@ class LeaseState {
   // Unless it has ended already; returns the state before. `why` is for a loss.
   Lease::State End(Phase phase, LeaseEnd why = LeaseEnd::kDeadlinePassed);
   absl::Status WhyLost(const char* operation);
-  void Leave(const LeaseHolder::Waiter& waiter);
+  // Aborted if the lease is lost; else it is released from now on, and Leave is to follow.
+  absl::Status BeginRelease();
+  std::string LateVerify() const;
+  std::string LateRelease() const;
+  void Leave(LeaseHolder::Waiter waiter);
   Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<LeaseEnd> EndedByTerms(base::BootTime now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -116,7 +123,7 @@ class LeaseState {
 struct LeaseMaker {
   static Lease Make(std::shared_ptr<LeaseState> state) { return Lease(std::move(state)); }
   // Null: moved from.
-  static LeaseState* StateOf(const Lease& lease) { return lease.state_.get(); }
+  static const std::shared_ptr<LeaseState>& StateOf(const Lease& lease) { return lease.state_; }
 };
 
 }  // namespace zkrecipes::internal

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The forms of Release, Verify, Upgrade, Downgrade and Proclaim that do not block, and a release that is waited
+// for again.
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "gmock/gmock.h"
+
+#include "lib/queue/leader_node.h"
+#include "lib/session/client_core.h"
+#include "recipes/lock_fixture.h"
+#include "testing/detached_coroutine.h"
+#include "zkrecipes/leader_election.h"
+#include "zkrecipes/read_write_lock.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using absl::StatusCode;
+
+class LeaseFormsTest : public LockInMemoryTest {
+ protected:
+  auto Tell() {
+    return [this](absl::Status status) {
+      ++answers_;
+      answer_ = std::move(status);
+    };
+  }
+  auto Take() {
+    return [this](absl::StatusOr<Lease> lease) {
+      ++answers_;
+      answer_ = lease.status();
+      taken_ = std::move(lease);
+    };
+  }
+  DetachedCoroutine CoRelease(Lease& lease, Duration timeout, std::stop_token cancel = {}) {
+    const absl::Status status = co_await std::move(lease).CoRelease(timeout, cancel);
+    Tell()(status);
+  }
+  DetachedCoroutine CoVerify(const Lease& lease, Duration timeout, std::stop_token cancel = {}) {
+    const absl::Status status = co_await lease.CoVerify(timeout, cancel);
+    Tell()(status);
+  }
+  // The only answer so far, which came since the last call.
+  StatusCode Answer() {
+    EXPECT_EQ(std::exchange(answers_, 0), 1) << answer_;
+    return answer_.code();
+  }
+  std::unique_ptr<LockUser> StartReader(bool shared, const char* path = kPath) {
+    auto user = Start();
+    const ReadWriteLock lock(user->client, path);
+    if (shared) lock.AcquireSharedAsync({}, Take());
+    if (!shared) lock.AcquireExclusiveAsync({}, Take());
+    PassTime(absl::Seconds(1));
+    EXPECT_EQ(Answer(), StatusCode::kOk);
+    user->result = std::move(taken_);
+    return user;
+  }
+
+  int answers_ = 0;
+  absl::Status answer_;
+  absl::StatusOr<Lease> taken_ = absl::UnknownError("none");
+};
+
+TEST_F(LeaseFormsTest, AreAnswered) {
+  auto process = StartHolder();
+  process->lease().VerifyAsync({}, Tell());
+  EXPECT_EQ(answers_, 0);
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  CoVerify(process->lease(), absl::Seconds(1));
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  std::move(process->lease()).ReleaseAsync({absl::Seconds(1)}, Tell());
+  EXPECT_EQ(process->lease().state(), Lease::State::kReleased);
+  EXPECT_EQ(answers_, 0);
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  Acquire(*process);
+  CoRelease(process->lease(), absl::Seconds(1));
+  EXPECT_EQ(process->lease().state(), Lease::State::kReleased);
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  ExpectNothingLeft();
+  EXPECT_EQ(answers_, 0);
+}
+
+TEST_F(LeaseFormsTest, ARequestForACoReleaseThatIsNotAwaitedReleasesNothing) {
+  auto process = StartHolder();
+  { [[maybe_unused]] const auto dropped = std::move(process->lease()).CoRelease(); }
+  EXPECT_EQ(process->lease().state(), Lease::State::kHeld);
+}
+
+TEST_F(LeaseFormsTest, AReleaseThatTimedOutWithoutANetworkIsWaitedForAgain) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  std::move(process->lease()).ReleaseAsync({absl::Milliseconds(500)}, Tell());
+  PassTime(absl::Milliseconds(499));
+  EXPECT_EQ(answers_, 0);
+  PassTime(absl::Milliseconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(process->lease().state(), Lease::State::kReleased);
+
+  std::stop_source stop;
+  CoRelease(process->lease(), absl::Hours(1), stop.get_token());
+  PassTime(absl::Milliseconds(500));
+  EXPECT_EQ(answers_, 0);
+  stop.request_stop();
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kCancelled);
+
+  CoRelease(process->lease(), absl::Hours(1));
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(answers_, 0);
+  EXPECT_THAT(Queue(), ::testing::SizeIs(1));
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(5));
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_THAT(Queue(), ::testing::IsEmpty());
+  std::move(process->lease()).ReleaseAsync({}, Tell());
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk) << "however often";
+}
+
+TEST_F(LeaseFormsTest, AVerificationTimesOutAndIsCancelledWithoutANetwork) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  CoVerify(process->lease(), absl::Seconds(1));
+  PassTime(absl::Milliseconds(999));
+  EXPECT_EQ(answers_, 0);
+  PassTime(absl::Milliseconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded);
+  std::stop_source stop;
+  stop.request_stop();
+  process->lease().VerifyAsync({.cancel = stop.get_token()}, Tell());
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kCancelled);
+  process->lease().VerifyAsync({-absl::Seconds(1)}, Tell());
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(LeaseFormsTest, ALeaseThatIsLostMeanwhileIsNotVerifiedAndWasNotReleased) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  CoVerify(process->lease(), absl::Hours(1));
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(answers_, 0);
+  Expire(*process);
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(10));
+  EXPECT_EQ(Answer(), StatusCode::kAborted);
+  for (int i = 0; i < 2; ++i) {
+    std::move(process->lease()).ReleaseAsync({}, Tell());
+    simulation_.RunUntilIdle();
+    EXPECT_EQ(Answer(), StatusCode::kAborted);
+  }
+}
+
+TEST_F(LeaseFormsTest, AreAnsweredWhenTheClientIsClosed) {
+  auto process = StartHolder();
+  auto other = StartReader(/*shared=*/false, "/locks/other");
+  for (LockUser* user : {process.get(), other.get()}) {
+    user->host->set_network(Host::Network::kDown);
+  }
+  CoVerify(process->lease(), absl::Hours(1));
+  CoRelease(other->lease(), absl::Hours(1));
+  PassTime(absl::Milliseconds(500));
+  EXPECT_EQ(answers_, 0);
+  const auto close = [this](LockUser& user) {
+    internal::ClientAccess::Core(*user.client)
+        ->Close(std::make_shared<base::OneShot<absl::Status>>());
+    PassTime(absl::Minutes(1));
+  };
+  close(*process);
+  EXPECT_EQ(Answer(), StatusCode::kAborted);
+  close(*other);
+  EXPECT_EQ(Answer(), StatusCode::kOk) << "the node ends with the session";
+  CoRelease(other->lease(), absl::Hours(1));
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  CoVerify(process->lease(), absl::Hours(1));
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kAborted);
+}
+
+TEST_F(LeaseFormsTest, AMovedFromLeaseSaysSo) {
+  auto process = StartHolder();
+  Lease lease = std::move(process->lease());
+  CoRelease(process->lease(), absl::Hours(1));
+  EXPECT_EQ(Answer(), StatusCode::kFailedPrecondition);
+  process->lease().VerifyAsync({}, Tell());
+  EXPECT_EQ(Answer(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(lease.state(), Lease::State::kHeld);
+}
+
+TEST_F(LeaseFormsTest, AFrameThatIsDestroyedIsNotResumedAndItsReleaseGoesOn) {
+  auto process = StartHolder();
+  process->host->set_network(Host::Network::kDown);
+  CoVerify(process->lease(), absl::Hours(1)).frame.destroy();
+  CoRelease(process->lease(), absl::Hours(1)).frame.destroy();
+  PassTime(absl::Seconds(1));
+  process->host->set_network(Host::Network::kUp);
+  ExpectNothingLeft();
+  EXPECT_EQ(answers_, 0);
+}
+
+TEST_F(LeaseFormsTest, AnUpgradeAndADowngradeReleaseTheOldLeaseOnceTheyAreGranted) {
+  auto process = StartReader(/*shared=*/true);
+  const ReadWriteLock lock(process->client, kPath);
+  const auto other = StartReader(/*shared=*/true);
+  Lease moved = std::move(process->lease());
+  lock.UpgradeAsync(moved, {absl::Seconds(1)}, Take());
+  PassTime(absl::Seconds(2));
+  EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded) << "the other reader is in the way";
+  EXPECT_EQ(moved.state(), Lease::State::kHeld);
+
+  lock.UpgradeAsync(moved, {}, Take());
+  Lease again = std::move(moved);
+  other->result.reset();
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(again.state(), Lease::State::kReleased);
+  Lease exclusive = *std::move(taken_);
+  EXPECT_TRUE(exclusive.believed());
+
+  const auto downgrade = [&]() -> DetachedCoroutine {
+    Take()(co_await lock.CoDowngrade(exclusive));
+  };
+  downgrade();
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(exclusive.state(), Lease::State::kReleased);
+  EXPECT_TRUE(taken_->believed());
+  EXPECT_THAT(Queue(), ::testing::SizeIs(1));
+
+  const auto upgrade = [&]() -> DetachedCoroutine { Take()(co_await lock.CoUpgrade(again)); };
+  upgrade();
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kAborted) << "it is released";
+}
+
+class ProclaimFormsTest : public LeaseFormsTest {
+ protected:
+  ProclaimFormsTest() {
+    election_.CampaignAsync({}, Take());
+    PassTime(absl::Seconds(1));
+    EXPECT_EQ(Answer(), StatusCode::kOk);
+  }
+  DetachedCoroutine CoProclaim(std::string value, Duration timeout, std::stop_token cancel = {}) {
+    const absl::Status status =
+        co_await election_.CoProclaim(*taken_, std::move(value), timeout, cancel);
+    Tell()(status);
+  }
+  std::string Value() {
+    const auto* node = model().committed().Find(taken_->node());
+    return node != nullptr ? queue::ParseCandidate(node->data).value : "no node";
+  }
+
+  const std::unique_ptr<LockUser> process_ = Start();
+  const LeaderElection election_{process_->client, kPath, {.id = "a", .value = "0"}};
+};
+
+TEST_F(ProclaimFormsTest, AreAnswered) {
+  election_.ProclaimAsync(*taken_, "1", {absl::Seconds(1)}, Tell());
+  EXPECT_EQ(answers_, 0);
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(Value(), "1");
+  CoProclaim("2", absl::Seconds(1));
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(Value(), "2");
+}
+
+TEST_F(ProclaimFormsTest, GoOnOverAReconnectionAndEndWhenToldTo) {
+  process_->host->set_network(Host::Network::kDown);
+  CoProclaim("1", absl::Hours(1)).frame.destroy();
+  CoProclaim("1", absl::Milliseconds(500));
+  PassTime(absl::Milliseconds(499));
+  EXPECT_EQ(answers_, 0);
+  PassTime(absl::Milliseconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kDeadlineExceeded);
+  std::stop_source stop;
+  election_.ProclaimAsync(*taken_, "1", {.cancel = stop.get_token()}, Tell());
+  PassTime(absl::Milliseconds(300));
+  stop.request_stop();
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kCancelled);
+  process_->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Value(), "0") << "no call is left that could write";
+  process_->host->set_network(Host::Network::kDown);
+  CoProclaim("3", absl::Hours(1));
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(answers_, 0);
+  process_->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(2));
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(Value(), "3");
+}
+
+TEST_F(ProclaimFormsTest, OneThatIsCancelledAfterItHasReadWritesNothing) {
+  std::stop_source stop;
+  election_.ProclaimAsync(*taken_, "1", {.cancel = stop.get_token()}, Tell());
+  process_->host->RunTask();  // sends the read
+  stop.request_stop();
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kCancelled);
+  EXPECT_EQ(Value(), "0");
+}
+
+TEST_F(ProclaimFormsTest, EndWithTheLeaseAndWithTheClient) {
+  process_->host->set_network(Host::Network::kDown);
+  CoProclaim("1", absl::Hours(1));
+  PassTime(absl::Seconds(1));
+  Expire(*process_);
+  process_->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(10));
+  EXPECT_EQ(Answer(), StatusCode::kAborted);
+  CoProclaim("1", absl::Hours(1));
+  PassTime(absl::ZeroDuration());
+  EXPECT_EQ(Answer(), StatusCode::kAborted);
+
+  election_.CampaignAsync({}, Take());
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  process_->host->set_network(Host::Network::kDown);
+  CoProclaim("1", absl::Hours(1));
+  PassTime(absl::Milliseconds(500));
+  EXPECT_EQ(answers_, 0);
+  internal::ClientAccess::Core(*process_->client)
+      ->Close(std::make_shared<base::OneShot<absl::Status>>());
+  PassTime(absl::Minutes(1));
+  EXPECT_EQ(Answer(), StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
