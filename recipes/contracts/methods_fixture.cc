@@ -147,6 +147,23 @@ std::vector<Method> Methods() {
       {"ReadWriteLock::Downgrade",
        Returns([](S s) { return s.read_write_lock().Downgrade(*s.lease, s.wait); }), TakeExclusive},
 
+      {"ReadWriteLock::UpgradeAsync", CallsBack([](S s, auto done) {
+         s.read_write_lock().UpgradeAsync(*s.lease, s.wait, std::move(done));
+       }),
+       TakeShared},
+      {"ReadWriteLock::DowngradeAsync", CallsBack([](S s, auto done) {
+         s.read_write_lock().DowngradeAsync(*s.lease, s.wait, std::move(done));
+       }),
+       TakeExclusive},
+      {"ReadWriteLock::CoUpgrade", Awaits([](S s) {
+         return s.read_write_lock().CoUpgrade(*s.lease, s.wait.timeout, s.wait.cancel);
+       }),
+       TakeShared},
+      {"ReadWriteLock::CoDowngrade", Awaits([](S s) {
+         return s.read_write_lock().CoDowngrade(*s.lease, s.wait.timeout, s.wait.cancel);
+       }),
+       TakeExclusive},
+
       {"LeaderElection::Campaign", Returns([](S s) { return s.election().Campaign(s.wait); })},
       {"LeaderElection::TryCampaign",
        Returns([](S s) { return s.election().TryCampaign(s.wait); })},
@@ -156,6 +173,15 @@ std::vector<Method> Methods() {
        Awaits([](S s) { return s.election().CoCampaign(s.wait.timeout, s.wait.cancel); })},
       {"LeaderElection::Proclaim", Returns([](S s) {
          return s.election().Proclaim(*s.lease, s.candidate.value + "!", s.wait);
+       }),
+       TakeLeadership},
+      {"LeaderElection::ProclaimAsync", CallsBack([](S s, auto done) {
+         s.election().ProclaimAsync(*s.lease, s.candidate.value + "!", s.wait, std::move(done));
+       }),
+       TakeLeadership},
+      {"LeaderElection::CoProclaim", Awaits([](S s) {
+         return s.election().CoProclaim(*s.lease, s.candidate.value + "!", s.wait.timeout,
+                                        s.wait.cancel);
        }),
        TakeLeadership},
       {"LeaderElection::CurrentLeader",
@@ -168,6 +194,17 @@ std::vector<Method> Methods() {
 
       {"Lease::Verify", Returns([](S s) { return s.lease->Verify(s.wait); }), TakeLock},
       {"Lease::Release", Returns([](S s) { return std::move(*s.lease).Release(s.wait); }),
+       TakeLock},
+
+      {"Lease::VerifyAsync",
+       CallsBack([](S s, auto done) { s.lease->VerifyAsync(s.wait, std::move(done)); }), TakeLock},
+      {"Lease::ReleaseAsync",
+       CallsBack([](S s, auto done) { std::move(*s.lease).ReleaseAsync(s.wait, std::move(done)); }),
+       TakeLock},
+      {"Lease::CoVerify",
+       Awaits([](S s) { return s.lease->CoVerify(s.wait.timeout, s.wait.cancel); }), TakeLock},
+      {"Lease::CoRelease",
+       Awaits([](S s) { return std::move(*s.lease).CoRelease(s.wait.timeout, s.wait.cancel); }),
        TakeLock},
 
       {"ListContenders", Returns([](S s) { return ListContenders(*s.client, s.path, s.wait); })},
