@@ -75,10 +75,10 @@ std::optional<queue::Candidacy> LockWorld::GoingOn(size_t slot) const {
   const Bid& from = *slots_[slot];
   const Mode mode = from.candidacy.mode;
   if (mode == Mode::kExclusive || mode == Mode::kLeader) return std::nullopt;
-  auto going_on =
-      internal::GoingOnFrom(*from.core, kLockPath, *from.lease, mode,
-                            {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared,
-                             .lock_delay = options_.lock_delay});
+  auto going_on = internal::GoingOnFrom(
+      *from.core, kLockPath, internal::LeaseMaker::StateOf(*from.lease).get(), mode,
+      {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared,
+       .lock_delay = options_.lock_delay});
   return going_on.ok() ? std::optional(*going_on) : std::nullopt;  // its lease has ended
 }
 
