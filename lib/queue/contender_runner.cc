@@ -2,8 +2,6 @@
 
 #include "lib/queue/contender_runner.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +9,6 @@
 #include "lib/base/guid.h"
 #include "lib/base/random.h"
 #include "lib/queue/end_status.h"
-#include "lib/zk/path.h"
 
 namespace zkrecipes::internal {
 namespace {
@@ -26,13 +23,7 @@ constexpr int kOwnWatchFraction = 10;
 // How rarely a waiter looks whether its blocker is still there: see StartLookTimer. Spread out by
 // OnAround, so that the waiters of a long queue do not look all at once.
 constexpr int kTimeoutsPerLook = 4;
-// How often a lease is looked at for its listeners.
-constexpr int kLooksPerTimeout = 8;
 constexpr size_t kSuffixBytes = 11;  // "-2147483648"
-// A wait that is about to time out looks who is in front this long before: a fraction of the
-// timeout, so that few of the waits that are granted look in vain.
-constexpr int kLookFraction = 5;
-constexpr absl::Duration kLookAhead = absl::Seconds(1);
 
 }  // namespace
 
@@ -53,52 +44,6 @@ void ContenderRunner::Start(session::Session* session) {
   BeginTelling();
   StartTimeout();
   session_->Join(this);  // may end this contender at once
-}
-
-void ContenderRunner::StartTimeout() {
-  if (acquisition_->deadline() == base::BootTime::InfiniteFuture()) return;
-  if (acquisition_->candidacy().try_only) return StartLastTimer();
-  const absl::Duration left = acquisition_->deadline() - core_->Now();
-  const absl::Duration ahead = std::min(left / kLookFraction, kLookAhead);
-  timeout_ = core_->reactor()->CallAt(core_->Now() + (left - ahead), [self = self_] {
-    self->StartLastTimer();
-    self->Look();
-  });
-}
-
-void ContenderRunner::StartLastTimer() {
-  timeout_ = core_->reactor()->CallAt(acquisition_->deadline(), [self = shared_from_this()] {
-    self->timeout_ = 0;
-    self->acquisition_->TimeOut();
-  });
-}
-
-// The answer has to come at the deadline, so what it says is asked for before. Not of the machine:
-// its state does not depend on it.
-void ContenderRunner::Look() {
-  using State = queue::Contender::State;
-  const State state = contender_.state();
-  const bool first = state == State::kReading || state == State::kDelaying ||
-                     state == State::kMarking || state == State::kProving;
-  if (first) return acquisition_->Know({});
-  const bool queued = state == State::kWatching || state == State::kListing;
-  const bool in_time = core_->Now() < acquisition_->deadline();
-  if (!queued || !in_time || !session_->connected()) return;
-  const std::string& parent = acquisition_->candidacy().parent;
-  session_->Send(zk::GetChildren{parent}, [self = self_](const zk::Reply& reply) {
-    const bool queued = self->session_ != nullptr && !self->contender_.node().empty();
-    if (reply.code != zk::Code::kOk || !queued) return;
-    const queue::Rivals rivals = self->RivalsIn(reply.children);
-    self->acquisition_->Know(rivals);
-    if (self->acquisition_->settled()) return;
-    queue::ReadHeadOf(*self->session_, self->acquisition_->candidacy().parent, rivals,
-                      [self](queue::Rivals known) { self->acquisition_->Know(std::move(known)); });
-  });
-}
-
-queue::Rivals ContenderRunner::RivalsIn(const std::vector<std::string>& children) const {
-  return queue::RivalsIn(children, zk::NodeName(contender_.node()),
-                         acquisition_->candidacy().follows.node);
 }
 
 void ContenderRunner::BeginTelling() {
@@ -130,69 +75,6 @@ bool ContenderRunner::ReserveBudget() {
   return false;
 }
 
-void ContenderRunner::Leave(Waiter waiter) {
-  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) mutable {
-    if (waiter != nullptr) self->releases_.push_back(std::move(waiter));
-    if (self->session_ == nullptr) return Answer(self->releases_, absl::OkStatus());
-    self->On(event::Leave{});
-  });
-}
-
-void ContenderRunner::Verify(Waiter waiter) {
-  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) mutable {
-    self->verifications_.push_back(std::move(waiter));
-    if (self->lease_ == nullptr) {
-      return Answer(self->verifications_, self->LeaseIsOver());
-    }
-    self->AskVerdict();
-  });
-}
-
-// Without a connection: once it is back. One question at a time; a caller that comes meanwhile waits
-// for the next one, since only what was asked after it came can answer it.
-void ContenderRunner::AskVerdict() {
-  if (verifications_.empty() || !verifying_.empty()) return;
-  if (lease_ == nullptr || !session_->connected()) return;
-  verifying_.swap(verifications_);
-  queue::VerifyNode(*session_, contender_.node(), lease_->node_czxid(),
-                    [self = self_](queue::Verdict verdict) { self->OnVerdict(verdict); });
-}
-
-absl::Status ContenderRunner::VerifyStatus(absl::StatusCode code, const char* why) const {
-  return absl::Status(code, absl::StrCat("verify ", acquisition_->path(), ": ", why));
-}
-
-absl::Status ContenderRunner::LeaseIsOver() const {
-  return VerifyStatus(absl::StatusCode::kAborted, "the lease is over");
-}
-
-void ContenderRunner::OnVerdict(queue::Verdict verdict) {
-  if (lease_ == nullptr) return;  // answered
-  switch (verdict) {
-    case queue::Verdict::kThere:
-      Answer(verifying_, absl::OkStatus());
-      break;
-    case queue::Verdict::kGone:
-      Answer(verifying_, VerifyStatus(absl::StatusCode::kAborted, "its node is gone"));
-      return On(event::NodeGone{});
-    case queue::Verdict::kUnknown:
-      if (!session_->connected()) {  // asked again by OnConnected
-        std::move(verifying_.begin(), verifying_.end(), std::back_inserter(verifications_));
-        return verifying_.clear();
-      }
-      Answer(verifying_,
-             VerifyStatus(absl::StatusCode::kUnavailable, "the ensemble did not answer"));
-      break;
-  }
-  AskVerdict();
-}
-
-bool ContenderRunner::Proven() const {
-  const auto validity = session_ == nullptr ? nullptr : session_->validity();
-  const base::BootTime now = core_->Now();
-  return validity != nullptr && now < validity->DeadlineAt(now);
-}
-
 // ---- the session's events ------------------------------------------------------------------------
 // Any event may finish the contender and destroy this object: keep a reference to continue.
 
@@ -203,11 +85,6 @@ void ContenderRunner::OnConnected() {
   On(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
   if (telling_ != nullptr) telling_->LookAtLease();
   AskVerdict();
-}
-
-void ContenderRunner::OnValidityEnded(bool expired) {
-  if (lease_ == nullptr) return;
-  lease_->OnValidityEnded(expired ? LeaseEnd::kSessionExpired : LeaseEnd::kDeadlinePassed);
 }
 
 void ContenderRunner::OnDisconnected() {
@@ -308,74 +185,6 @@ void ContenderRunner::Act(const action::StartDelayTimer& start) {
   OnAfter(acquisition_->candidacy().lock_delay, event::DelayOver{start.op});
 }
 
-bool ContenderRunner::lapses() const {
-  return acquisition_->options().ends_at == LeaseOptions::EndsAt::kDeadline;
-}
-
-// A lease may end before its session's validity does, by its own terms or in lock-delay mode.
-// Heartbeat announces only the latter, so this timer announces the former. It asks the lease.
-void ContenderRunner::CheckEnd() {
-  if (lease_ == nullptr) return;
-  const Lease::State state = lease_->state();
-  if (state == Lease::State::kReleased) return;  // leaving, and has no deadline any more
-  if (state == Lease::State::kLost) {
-    // All leases that end now, and this one's timer is the first to say so, end at the same time.
-    if (!lease_->stop_asked()) session_->AnnounceEnded(/*expired=*/false);
-    return On(event::Lapsed{});
-  }
-  const base::BootTime end = lease_->ends_by();
-  if (end == base::BootTime::InfiniteFuture()) return;
-  core_->reactor()->CallAt(end, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->CheckEnd();
-  });
-}
-
-void ContenderRunner::LookAtLease() {
-  if (lease_ == nullptr) return;
-  telling_->LookAtLease();
-  zk::Reactor& reactor = *core_->reactor();
-  reactor.CallAt(reactor.Now() + session_->timeout() / kLooksPerTimeout, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->LookAtLease();
-  });
-}
-
-void ContenderRunner::Act(const queue::Grant& grant) {
-  CancelTimeout();
-  retry_pauses_.Reset();
-  blocker_watch_bytes_ = {};
-  lease_ = std::make_shared<LeaseState>(core_, session_->validity(lapses()), grant,
-                                        weak_from_this(), Terms());
-  CheckEnd();
-  // If it was settled before, the lease is dropped here, which makes this contender leave.
-  const bool heard = acquisition_->Settle(LeaseMaker::Make(lease_));
-  if (telling_ == nullptr || !heard) return;
-  telling_->Granted(lease_);
-  LookAtLease();
-  const AcquireOptions& options = acquisition_->options();
-  if (options.end_when_over || options.hold_at_most == absl::InfiniteDuration()) return;
-  core_->reactor()->CallAt(core_->Now() + options.hold_at_most, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->telling_->HeldTooLong();
-  });
-}
-
-LeaseTerms ContenderRunner::Terms() const {
-  const queue::Candidacy& candidacy = acquisition_->candidacy();
-  const AcquireOptions& options = acquisition_->options();
-  LeaseTerms terms;
-  // After a reader nothing waits, so a delay makes no promise to it.
-  if (candidacy.delays() && candidacy.mode != queue::Mode::kShared) {
-    terms.lifetime = session_->margins().LifetimeUnderDelay(candidacy.lock_delay);
-  }
-  terms.alive_within = options.alive_within;
-  if (options.end_when_over) terms.hold_at_most = options.hold_at_most;
-  return terms;
-}
-
-void ContenderRunner::Act(const action::LeaseLost& lost) {
-  lease_->OnLost(lost.why);
-  if (telling_ != nullptr) telling_->Ended();
-}
-
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
   Answer(releases_, zk::ToStatus(refused.code, "delete", contender_.node()));
 }
@@ -400,21 +209,6 @@ void ContenderRunner::Act(const action::Finished& finished) {
   lease_ = nullptr;
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
-}
-
-// The contender has finished: only its user waits, for the holder's name or for the deadline.
-void ContenderRunner::AnswerBusy() {
-  acquisition_->KnowBusy(rivals_);
-  queue::ReadHeadOf(*session_, acquisition_->candidacy().parent, rivals_,
-                    [self = shared_from_this()](const queue::Rivals& known) {
-                      self->CancelTimeout();
-                      const std::string& path = self->acquisition_->path();
-                      self->acquisition_->Settle(queue::BusyStatus(path, known));
-                    });
-}
-
-void ContenderRunner::CancelTimeout() {
-  if (timeout_ != 0) core_->reactor()->Cancel(std::exchange(timeout_, 0));
 }
 
 void ContenderRunner::Answer(std::vector<Waiter>& waiting, const absl::Status& status) {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A contender's time limit, and what its user is told of those in front.
+
+#include <algorithm>
+
+#include "lib/queue/contender_runner.h"
+#include "lib/zk/path.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+// A wait that is about to time out looks who is in front this long before: a fraction of the
+// timeout, so that few of the waits that are granted look in vain.
+constexpr int kLookFraction = 5;
+constexpr absl::Duration kLookAhead = absl::Seconds(1);
+
+}  // namespace
+
+void ContenderRunner::StartTimeout() {
+  if (acquisition_->deadline() == base::BootTime::InfiniteFuture()) return;
+  if (acquisition_->candidacy().try_only) return StartLastTimer();
+  const absl::Duration left = acquisition_->deadline() - core_->Now();
+  const absl::Duration ahead = std::min(left / kLookFraction, kLookAhead);
+  timeout_ = core_->reactor()->CallAt(core_->Now() + (left - ahead), [self = self_] {
+    self->StartLastTimer();
+    self->Look();
+  });
+}
+
+void ContenderRunner::StartLastTimer() {
+  timeout_ = core_->reactor()->CallAt(acquisition_->deadline(), [self = shared_from_this()] {
+    self->timeout_ = 0;
+    self->acquisition_->TimeOut();
+  });
+}
+
+// The answer has to come at the deadline, so what it says is asked for before. Not of the machine:
+// its state does not depend on it.
+void ContenderRunner::Look() {
+  using State = queue::Contender::State;
+  const State state = contender_.state();
+  const bool first = state == State::kReading || state == State::kDelaying ||
+                     state == State::kMarking || state == State::kProving;
+  if (first) return acquisition_->Know({});
+  const bool queued = state == State::kWatching || state == State::kListing;
+  const bool in_time = core_->Now() < acquisition_->deadline();
+  if (!queued || !in_time || !session_->connected()) return;
+  const std::string& parent = acquisition_->candidacy().parent;
+  session_->Send(zk::GetChildren{parent}, [self = self_](const zk::Reply& reply) {
+    const bool queued = self->session_ != nullptr && !self->contender_.node().empty();
+    if (reply.code != zk::Code::kOk || !queued) return;
+    const queue::Rivals rivals = self->RivalsIn(reply.children);
+    self->acquisition_->Know(rivals);
+    if (self->acquisition_->settled()) return;
+    queue::ReadHeadOf(*self->session_, self->acquisition_->candidacy().parent, rivals,
+                      [self](queue::Rivals known) { self->acquisition_->Know(std::move(known)); });
+  });
+}
+
+queue::Rivals ContenderRunner::RivalsIn(const std::vector<std::string>& children) const {
+  return queue::RivalsIn(children, zk::NodeName(contender_.node()),
+                         acquisition_->candidacy().follows.node);
+}
+
+// The contender has finished: only its user waits, for the holder's name or for the deadline.
+void ContenderRunner::AnswerBusy() {
+  acquisition_->KnowBusy(rivals_);
+  queue::ReadHeadOf(*session_, acquisition_->candidacy().parent, rivals_,
+                    [self = shared_from_this()](const queue::Rivals& known) {
+                      self->CancelTimeout();
+                      const std::string& path = self->acquisition_->path();
+                      self->acquisition_->Settle(queue::BusyStatus(path, known));
+                    });
+}
+
+void ContenderRunner::CancelTimeout() {
+  if (timeout_ != 0) core_->reactor()->Cancel(std::exchange(timeout_, 0));
+}
+
+}  // namespace zkrecipes::internal
