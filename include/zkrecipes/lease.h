@@ -59,8 +59,8 @@ struct LeaseMaker;
 // A lease needs its client: closing or destroying that ends it (kLost, kClientClosed), so a service
 // keeps the client for as long as it leads.
 //
-// Const methods are thread-safe. Only Verify and Release block; their other forms do not. In a forked child a Lease is inert:
-// its state is kLost, and it sends nothing.
+// Const methods are thread-safe. Only Verify and Release block; their other forms do not. In a forked
+// child a Lease is inert: its state is kLost, and it sends nothing.
 class [[nodiscard]] Lease {
  public:
   enum class State { kUnproven, kHeld, kSuspect, kLost, kReleased };

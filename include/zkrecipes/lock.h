@@ -27,9 +27,9 @@ using LockOptions = AcquireOptions;
 // waiter watches only the one before it.
 //
 // Thread-safe and stateless: any number of Locks may name one path. Not re-entrant: a second
-// Acquire queues behind the first (recursive_lock.h has one that is). Constructing one does no I/O. All forms need the ACL permissions
-// read, create and delete on the path's node, which is created (as a container, with its ancestors)
-// if it does not exist.
+// Acquire queues behind the first (recursive_lock.h has one that is). Constructing one does no I/O.
+// All forms need the ACL permissions read, create and delete on the path's node, which is created (as a
+// container, with its ancestors) if it does not exist.
 //
 // Errors of all forms:
 //   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...), the timeout or an
