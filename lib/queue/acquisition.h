@@ -100,8 +100,8 @@ void AcquireAsync(const Client& client, const std::string& path, const queue::Ca
                   const AcquireOptions& options, const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
-// `candidacy` as it follows `lease` (null: moved from): completed with what its contender has to know of that lease.
-// Errors: those that Follow adds to Acquire's. Does not block.
+// `candidacy` as it follows `lease` (null: moved from): completed with what its contender has to know
+// of that lease. Errors: those that Follow adds to Acquire's. Does not block.
 absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
                                              LeaseState* lease, queue::Mode from,
                                              queue::Candidacy candidacy);

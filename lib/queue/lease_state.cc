@@ -16,12 +16,6 @@
 namespace zkrecipes::internal {
 namespace {
 
-// The answer did not come before the caller's timeout or stop request.
-absl::Status Late(const std::stop_token& cancel, const std::string& message) {
-  return cancel.stop_requested() ? absl::CancelledError(message)
-                                 : absl::DeadlineExceededError(message);
-}
-
 bool IsOver(Lease::State state) {
   return state == Lease::State::kLost || state == Lease::State::kReleased;
 }
