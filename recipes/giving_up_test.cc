@@ -138,6 +138,8 @@ TEST_F(GivingUpInMemoryTest, AReaderThatAQueuedWriterMakesWaitIsToldTheReaderTha
   EXPECT_TRUE(IsBusy(user->result->status()));
   EXPECT_THAT(Message(*user), HasSubstr(Process("reader")));
   EXPECT_THAT(Message(*user), HasSubstr("queued behind it: 1"));
+  Release(*reader);
+  EXPECT_TRUE(writer->holds());
 }
 
 // Two look, and find nobody; both join.
