@@ -30,7 +30,7 @@ TEST_F(ZkrHealthTest, ACommandWithoutASuccessfulProbeIsEndedAndItsLockGivenUp) {
 }
 
 TEST_F(ZkrHealthTest, AProbeThatHangsIsNoSuccess) {
-  ExpectGivenUp("sleep 1000", "the probe took longer than 1s");
+  ExpectGivenUp("sleep 1000", "the probe gave no answer in ");
 }
 
 TEST_F(ZkrHealthTest, ACommandWhoseProbeSucceedsRunsOn) {

@@ -49,8 +49,9 @@ for kind in static shared; do
 done
 
 echo "find_package: the examples, copied"
-mkdir "$work/copied"
+mkdir -p "$work/copied/examples"
 cp "$here/examples/CMakeLists.txt" "$here"/../../../examples/*.cc "$work/copied"
+cp "$here"/../../../examples/*.h "$work/copied/examples"
 rm "$work/copied"/*_test.cc
 configure "$work/copied" copied/out
 quietly cmake --build "$work/copied/out"
