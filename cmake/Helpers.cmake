@@ -52,6 +52,27 @@ function(zkrecipes_testing_library)
   zkrecipes_precompile(zkrecipes_testing layer)
 endfunction()
 
+# zkrecipes_adapter(postgres SOURCES a.cc ... NEEDS libpq): the installed zkrecipes::postgres, beside the library, since it links
+#   what most users do without. NEEDS: a module of pkg-config's, which zkrecipesConfig.cmake finds under the same name.
+function(zkrecipes_adapter name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NEEDS" "SOURCES")
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(zkrecipes_${arg_NEEDS} REQUIRED QUIET IMPORTED_TARGET GLOBAL ${arg_NEEDS})
+  # hiredis' is -D_FILE_OFFSET_BITS=64, with which no precompiled header fits.
+  set_property(TARGET PkgConfig::zkrecipes_${arg_NEEDS} PROPERTY INTERFACE_COMPILE_OPTIONS)
+  add_library(zkrecipes_${name} STATIC ${arg_SOURCES})
+  add_library(zkrecipes::${name} ALIAS zkrecipes_${name})
+  set_target_properties(zkrecipes_${name} PROPERTIES EXPORT_NAME ${name} ${ZKRECIPES_IN_LIBRARY} UNITY_BUILD OFF)
+  target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  # Installed, it takes whichever of the static and shared library its user takes.
+  zkrecipes_as_installed(library zkrecipes::zkrecipes PkgConfig::zkrecipes_${arg_NEEDS})
+  zkrecipes_as_installed(private ${ZKRECIPES_PRIVATE_DEPENDENCIES})
+  target_link_libraries(zkrecipes_${name} PUBLIC ${library} PRIVATE $<BUILD_INTERFACE:zkrecipes_options> ${private})
+  zkrecipes_precompile(zkrecipes_${name} layer)
+  set_property(GLOBAL APPEND PROPERTY ZKRECIPES_ADAPTERS ${name})
+  set_property(GLOBAL APPEND PROPERTY ZKRECIPES_ADAPTERS_NEED ${arg_NEEDS})
+endfunction()
+
 # zkrecipes_executable(zkr SOURCES main.cc ... [LIBS CLI11::CLI11 ...]): a program at build/bin/<name>.
 function(zkrecipes_executable name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")

@@ -100,7 +100,7 @@ void Crew::OnLine(Member& member, const std::string& line) {
     writes_in_turn_ = 0;
     Print(absl::StrFormat("%-9s holds the lock   token %d", member.name, token));
   } else if (words[0] == "write") {
-    const bool accepted = tally_.ledger.Write(token, member.name);
+    const bool accepted = tally_.ledger.Write({zkrecipes::FencingToken(token)}, member.name);
     ++(accepted ? writes_in_turn_ : member.stale_writes);
     if (!accepted) {
       Print(absl::StrFormat(

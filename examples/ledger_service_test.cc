@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "zkrecipes/fencing_floor.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
@@ -23,19 +24,18 @@ using zkrecipes::testing::InMemoryEnsemble;
 
 // ---- the service ---------------------------------------------------------------------------------
 
-// Where the entries go. Refuses a token that is lower than one it has seen.
+// Where the entries go. Refuses what is older than what it has been shown.
 class Ledger {
  public:
-  bool Write(zkrecipes::FencingToken token, const std::string& entry) {
-    if (token < highest_) return false;
-    highest_ = token;
+  bool Write(const zkrecipes::FencingPass& pass, const std::string& entry) {
+    if (!floor_.Admit(pass).ok()) return false;
     entries_.push_back(entry);
     return true;
   }
   const std::vector<std::string>& entries() const { return entries_; }
 
  private:
-  zkrecipes::FencingToken highest_;
+  zkrecipes::FencingFloor floor_;
   std::vector<std::string> entries_;
 };
 
@@ -57,7 +57,7 @@ class LedgerService {
     return WriteUnchecked(entry);
   }
   // As from a thread that was frozen between the check and the write.
-  bool WriteUnchecked(const std::string& entry) { return ledger_->Write(lease_->token(), entry); }
+  bool WriteUnchecked(const std::string& entry) { return ledger_->Write(lease_->pass(), entry); }
 
  private:
   Lock lock_;

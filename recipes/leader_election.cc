@@ -9,12 +9,11 @@
 #include "lib/base/backoff.h"
 #include "lib/queue/acquisition.h"
 #include "lib/queue/ask.h"
-#include "lib/queue/asking.h"
 #include "lib/queue/leader_node.h"
 #include "lib/queue/lease_state.h"
 #include "lib/queue/observer_runner.h"
+#include "lib/queue/own_node_writing.h"
 #include "lib/queue/owner.h"
-#include "lib/queue/proclamation.h"
 #include "lib/session/client_core.h"
 #include "lib/session/client_options.h"
 #include "lib/zk/path.h"
@@ -60,34 +59,24 @@ absl::Status CheckLease(internal::LeaseState* state, const ClientCore& core,
   return state->CheckAlive("proclaim").ok() ? absl::OkStatus() : over();
 }
 
-std::shared_ptr<queue::Proclamation> ProclamationOf(internal::LeaseState& state,
-                                                    const std::string& value) {
-  const Sequencer& sequencer = state.sequencer();
-  return std::make_shared<queue::Proclamation>(state.core().name_space().ToServer(sequencer.node),
-                                               sequencer.token.value(), value);
+internal::WriteJob ProclamationOf(const std::string& path, const std::string& value) {
+  return {"proclaim " + path, [value](const std::string& data) {
+            return queue::CandidateData(queue::ParseCandidate(data).id, value);
+          }};
 }
 
 // `state`: of the lease, null if that was moved from.
-void ProclaimBy(internal::LeaseState* state, const std::shared_ptr<ClientCore>& core,
-                const std::string& path, const std::string& value, const WaitOptions& wait,
-                StatusDone done) {
+void ProclaimBy(const std::shared_ptr<internal::LeaseState>& state,
+                const std::shared_ptr<ClientCore>& core, const std::string& path,
+                const std::string& value, const WaitOptions& wait, StatusDone done) {
   StatusDone told = internal::OnExecutor(*core, std::move(done));
   if (!core->InHomeProcess()) return std::move(told)(core->CheckMayBlock());
   for (const absl::Status& status :
        {zk::ValidatePath("path", path), internal::CheckWaitOptions(wait), queue::CheckValue(value),
-        CheckLease(state, *core, path)}) {
+        CheckLease(state.get(), *core, path)}) {
     if (!status.ok()) return std::move(told)(status);
   }
-  const auto proclamation = ProclamationOf(*state, value);
-  internal::Asking::Start(
-      core, "proclaim " + path, wait,
-      [proclamation](session::Session& session, StatusDone answer) {
-        proclamation->Try(session, std::move(answer));
-      },
-      [proclamation, told = std::move(told)](absl::Status status) mutable {
-        proclamation->Abandon();
-        std::move(told)(std::move(status));
-      });
+  internal::StartWriteOfOwnNode(state, ProclamationOf(path, value), wait, std::move(told));
 }
 
 absl::Status CheckPauses(const RunOptions& options) {
@@ -150,38 +139,26 @@ LeaseAwaitable LeaderElection::CoCampaign(Duration timeout, std::stop_token canc
 absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& value,
                                       const WaitOptions& wait) const {
   const auto& core = ClientAccess::Core(*client_);
-  internal::LeaseState* const state = internal::LeaseMaker::StateOf(lease).get();
-  for (const absl::Status& status : {internal::CheckQuestion(*core, path_, wait),
-                                     queue::CheckValue(value), CheckLease(state, *core, path_)}) {
+  const auto& state = internal::LeaseMaker::StateOf(lease);
+  for (const absl::Status& status :
+       {internal::CheckQuestion(*core, path_, wait), queue::CheckValue(value),
+        CheckLease(state.get(), *core, path_)}) {
     if (!status.ok()) return status;
   }
-  using Done = absl::AnyInvocable<void(absl::StatusOr<char>) &&>;
-  const auto proclamation = ProclamationOf(*state, value);
-  const auto ask = [&proclamation](Done done) {
-    return [proclamation, done = std::move(done)](session::Session& session) mutable {
-      proclamation->Try(session, [done = std::move(done)](absl::Status status) mutable {
-        std::move(done)(status.ok() ? absl::StatusOr<char>('\0') : std::move(status));
-      });
-    };
-  };
-  absl::Status status =
-      internal::AskUntilAnswered<char>(*core, "proclaim " + path_, wait, ask).status();
-  proclamation->Abandon();
-  return status;
+  return internal::WriteOwnNode(state, ProclamationOf(path_, value), wait);
 }
 
 void LeaderElection::ProclaimAsync(const Lease& lease, std::string value, WaitOptions wait,
                                    StatusDone done) const {
-  ProclaimBy(internal::LeaseMaker::StateOf(lease).get(), ClientAccess::Core(*client_), path_, value,
-             wait, std::move(done));
+  ProclaimBy(internal::LeaseMaker::StateOf(lease), ClientAccess::Core(*client_), path_, value, wait,
+             std::move(done));
 }
 
 StatusAwaitable LeaderElection::CoProclaim(const Lease& lease, std::string value, Duration timeout,
                                            std::stop_token cancel) const {
   return {[client = client_, path = path_, state = internal::LeaseMaker::StateOf(lease),
            value = std::move(value)](const WaitOptions& wait, StatusDone done) {
-            ProclaimBy(state.get(), ClientAccess::Core(*client), path, value, wait,
-                       std::move(done));
+            ProclaimBy(state, ClientAccess::Core(*client), path, value, wait, std::move(done));
           },
           {timeout, std::move(cancel)}};
 }

@@ -5,27 +5,23 @@
 
 #include "zkrecipes/leader_election.h"
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/proclamation.h"
-#include "recipes/lock_fixture.h"
+#include "recipes/every_step_fixture.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
 
-class ElectionInMemoryTest : public LockInMemoryTest {
+class ElectionInMemoryTest : public EveryStepTest {
  protected:
-  using Fault = std::function<void()>;
-
   void Campaign(LockUser& process, const std::string& value) {
     LeaderElection(process.client, kPath, {"id", value})
         .CampaignAsync(WaitOptions(), [&process](absl::StatusOr<Lease> lease) {
@@ -40,84 +36,27 @@ class ElectionInMemoryTest : public LockInMemoryTest {
     return process;
   }
 
-  // One attempt; its outcome is in the result.
-  std::shared_ptr<std::optional<absl::Status>> Try(
-      const LockUser& process, const std::shared_ptr<queue::Proclamation>& proclamation) {
+  // The outcome is in the result once there is one.
+  static std::shared_ptr<std::optional<absl::Status>> Proclaim(LockUser& leader,
+                                                               const std::string& value,
+                                                               WaitOptions wait = {}) {
     auto result = std::make_shared<std::optional<absl::Status>>();
-    internal::ClientAccess::Core(*process.client)
-        ->Post([proclamation, result](session::Session* session) {
-          proclamation->Try(*session,
-                            [result](absl::Status status) { *result = std::move(status); });
-        });
+    LeaderElection(leader.client, kPath)
+        .ProclaimAsync(leader.lease(), value, std::move(wait),
+                       [result](absl::Status status) { *result = std::move(status); });
     return result;
-  }
-  std::shared_ptr<queue::Proclamation> NewProclamation(LockUser& leader, const std::string& value) {
-    return std::make_shared<queue::Proclamation>(leader.lease().node(),
-                                                 leader.lease().token().value(), value);
   }
   std::string DataOf(LockUser& leader) {
     const Node* node = model().committed().Find(leader.lease().node());
     return node == nullptr ? "(none)" : node->data;
   }
 
-  // Everything that needs no time; `fault_` strikes before step `at_`, counted over all calls.
-  void Settle() {
-    for (;;) {
-      std::vector<Step> steps;
-      simulation_.ListSteps(steps);
-      if (!steps.empty() && steps.back().kind == Step::Kind::kAdvance) steps.pop_back();
-      if (steps.empty()) return;
-      if (steps_++ == at_) {
-        fault_();
-      } else {
-        simulation_.Run(steps[order_ > 0 ? random_() % steps.size() : 0]);
-      }
-    }
-  }
-  // `play` returns once per step and order, as long as there is such a step.
-  void ForEveryStep(const std::function<void()>& play) {
-    for (order_ = 0; order_ < 10; ++order_) {
-      for (at_ = 0;; ++at_) {
-        steps_ = 0;
-        random_.seed(order_);
-        play();
-        if (HasFailure()) FAIL() << "order " << order_ << ", step " << at_;
-        if (steps_ <= at_) break;
-      }
-    }
-  }
-  // Runs the first step that `may_happen`, again and again while there is one.
-  void RunWhere(const std::function<bool(const Step&)>& may_happen) {
-    for (;;) {
-      std::vector<Step> steps;
-      simulation_.ListSteps(steps);
-      const auto next = std::find_if(steps.begin(), steps.end(), may_happen);
-      if (next == steps.end()) return;
-      simulation_.Run(*next);
-    }
-  }
-  // Runs everything but commits until the process is connected again and has sent its first
-  // requests; for a second at most.
-  void ReconnectWithoutCommits(Host& host) {
-    const base::BootTime patience = simulation_.now() + absl::Seconds(1);
-    RunWhere([&](const Step& step) {
-      if (step.kind == Step::Kind::kCommit) return false;
-      if (step.kind != Step::Kind::kAdvance) return true;
-      return !host.ConnectedTo().has_value() && simulation_.NextDeadline() <= patience;
-    });
-  }
   static Subscription Observing(const LockUser& user, std::vector<std::string>& told) {
     return LeaderElection(user.client, kPath).Observe([&told](const auto& news) {
       EXPECT_TRUE(news.ok()) << news.status();
       if (news.ok()) told.push_back(news->has_value() ? (*news)->value : "nobody");
     });
   }
-
-  Fault fault_;
-  unsigned order_ = 0;
-  int at_ = 0;
-  int steps_ = 0;
-  std::mt19937 random_;
 };
 
 TEST_F(ElectionInMemoryTest, AProclamationIsAnsweredOkOnlyOnceItIsTrue) {
@@ -130,14 +69,13 @@ TEST_F(ElectionInMemoryTest, AProclamationIsAnsweredOkOnlyOnceItIsTrue) {
     };
     ForEveryStep([&] {
       const std::string now = absl::StrCat(++value);
-      const auto proclamation = NewProclamation(*leader, now);
-      auto result = Try(*leader, proclamation);
+      const auto result = Proclaim(*leader, now);
       Settle();
-      while (!result->has_value() || absl::IsUnavailable(**result)) {
+      for (int i = 0; i < 60 && !result->has_value(); ++i) {
         PassTime(absl::Seconds(1));
-        result = Try(*leader, proclamation);
         Settle();
       }
+      ASSERT_TRUE(result->has_value());
       EXPECT_EQ(**result, absl::OkStatus());
       EXPECT_EQ(DataOf(*leader), "id\n" + now);
       PassTime(absl::Seconds(1));
@@ -146,45 +84,35 @@ TEST_F(ElectionInMemoryTest, AProclamationIsAnsweredOkOnlyOnceItIsTrue) {
   }
 }
 
-// Both have read the same version; the first write wins, and the second would read again and write.
+// Its answer is lost, and it has not been committed: it would be written again.
 TEST_F(ElectionInMemoryTest, ACallThatWasGivenUpStopsWriting) {
   auto leader = StartLeader("0");
-  const auto confirmed = NewProclamation(*leader, "confirmed");
-  const auto given_up = NewProclamation(*leader, "given up");
-  const auto ok = Try(*leader, confirmed);
-  const auto refused = Try(*leader, given_up);
-  std::vector<Step> steps;
-  do {  // until both are proposed
-    steps.clear();
-    simulation_.ListSteps(steps);
-    simulation_.Run(steps.front());
-  } while (model().proposals() < 2);
-  given_up->Abandon();
-  simulation_.RunUntilIdle();
-  EXPECT_EQ(**ok, absl::OkStatus());
-  EXPECT_EQ((*refused)->code(), absl::StatusCode::kCancelled);
+  std::stop_source stop;
+  const auto given_up = Proclaim(*leader, "given up", {.cancel = stop.get_token()});
+  leader->host->RunTask();  // sends it
+  LoseConnectionAndRequests(simulation_, *leader->host);
+  stop.request_stop();
+  const auto confirmed = Proclaim(*leader, "confirmed");
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ((*given_up)->code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(**confirmed, absl::OkStatus());
   EXPECT_EQ(DataOf(*leader), "id\nconfirmed");
 }
 
-// Its answer was lost before it was committed; the next call is to set the value of before. (Two things
-// see to it: the version that a write names, and the beat that goes out first after a reconnection,
-// behind which the next call's look shows the write.)
+// Its answer was lost before it was committed; the next call is to set the value of before.
 TEST_F(ElectionInMemoryTest, AWriteOfACallThatWasGivenUpDoesNotOvertakeALaterCall) {
   auto leader = StartLeader("old");
-  Try(*leader, NewProclamation(*leader, "given up"));
+  std::stop_source stop;
+  Proclaim(*leader, "given up", {.cancel = stop.get_token()});
   RunWhere([this](const Step&) { return model().proposals() == 0; });
   leader->host->BreakConnections();
+  stop.request_stop();
   ReconnectWithoutCommits(*leader->host);
-  const auto proclamation = NewProclamation(*leader, "old");
-  auto result = Try(*leader, proclamation);
+  const auto result = Proclaim(*leader, "old");
   ReconnectWithoutCommits(*leader->host);
   EXPECT_EQ(DataOf(*leader), "id\nold");
   PassTime(absl::Seconds(1));
   ASSERT_TRUE(result->has_value());
-  if (absl::IsUnavailable(**result)) {
-    result = Try(*leader, proclamation);
-    PassTime(absl::Seconds(1));
-  }
   EXPECT_EQ(**result, absl::OkStatus());
   EXPECT_EQ(DataOf(*leader), "id\nold");
 }
@@ -207,7 +135,7 @@ TEST_F(ElectionInMemoryTest, AnObserverTellsTheLatestWhateverStepIsLost) {
       const Subscription subscription = Observing(*observing, told);
       Campaign(*next, "2");
       Settle();
-      Try(*leader, NewProclamation(*leader, "1b"));
+      Proclaim(*leader, "1b");
       Settle();
       leader->result.reset();
       Settle();
@@ -230,7 +158,7 @@ TEST_F(ElectionInMemoryTest, AStateThatIsBackBeforeAnotherWasToldIsNoNews) {
   simulation_.RunUntilIdle();
   // Nobody has time for callbacks.
   const auto proclaim = [&](const std::string& value) {
-    Try(*leader, NewProclamation(*leader, value));
+    Proclaim(*leader, value);
     RunWhere([](const Step& step) {
       return step.kind != Step::Kind::kCallback && step.kind != Step::Kind::kAdvance;
     });

@@ -34,7 +34,7 @@ for list in static static_needs shared shared_needs; do
 done
 
 # Demangled. A public name stands in zkrecipes itself: zkrecipes::Lock::Acquire, but not zkrecipes::zk::...
-public='^((typeinfo|typeinfo name|vtable) for )?zkrecipes::([A-Z][A-Za-z]*(::|\(|\[|$)|operator<<)'
+public='^((typeinfo|typeinfo name|vtable) for )?zkrecipes::([A-Z][A-Za-z]*(::|\(|\[|$)|k[A-Z][A-Za-z]*$|operator<<)'
 # What inline code of public headers calls, and what the model of zkrecipes::testing does (lib/base/seam.h).
 headers='AdapterBase::|Awaiter<'
 seam='(ClientCore::(CreateIn|Start|Close)|ClientAccess::(Wrap|Connect)|CheckClientOptions|CheckWaitOptions)\('

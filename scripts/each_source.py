@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("lib", "recipes", "testing", "tools", "demo", "verification")
+FOLDERS = ("lib", "recipes", "testing", "tools", "demo", "bench", "verification")
 
 
 def syntax_command(entry):

@@ -10,7 +10,8 @@
 namespace [[gnu::visibility("default")]] zkrecipes {
 
 // Whether this is the answer of a try (TryAcquire, TryCampaign, ...) that found another contender in
-// its way: AlreadyExists. No other call of this library gives that code.
+// its way: AlreadyExists. No other call about a
+// lock gives that code (GuardedWrite does, for a node that is to be created).
 inline bool IsBusy(const absl::Status& status) { return absl::IsAlreadyExists(status); }
 
 }  // namespace zkrecipes

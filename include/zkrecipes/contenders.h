@@ -52,17 +52,18 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 
 // Whether the grant that `sequencer` names still holds its lock, as the ensemble's quorum knows it at
 // some moment during this call: for a resource that is handed sequencers and can keep no floor of
-// tokens. `client` may be of any process, in any namespace. Blocks for three round trips, and
-// retries when the connection is lost.
-//   InvalidArgument   the sequencer is empty
+// tokens. `client` may be of any process, in any namespace. Blocks for one round trip with a write,
+// of three requests, and retries when the connection is lost. For one who asks often: SequencerCache.
+//   InvalidArgument   the sequencer is empty, or breaks a rule of Sequencer::Parse
 //   PermissionDenied  the ACL does not let this client read the node, so nothing is known
 // Errors: as ListContenders, too.
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait = {});
 
 // Deletes the node of the one contender of `path` whose token this is, and nothing else: its lease is
-// lost, or it leaves the queue. For operators: the process behind it may go on for a while. Blocks and
-// retries as CheckSequencer; after a timeout the node may have been deleted.
+// lost, or it leaves the queue. For operators: the process behind it may go on for a while. Blocks for
+// three round trips, and retries when the connection is lost; after a timeout the node may have been
+// deleted.
 //   NotFound          no contender has this token; or its node cannot be read
 //   PermissionDenied  the ACL forbids the deletion
 // Errors: as ListContenders, too.

@@ -12,19 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "zkrecipes/fencing_pass.h"
 #include "zkrecipes/fencing_token.h"
-#include "zkrecipes/sequencer.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
-
-// What a holder shows a resource with each operation.
-struct FencingPass {
-  FencingToken token = {};
-  GrantMode mode = GrantMode::kExclusive;
-  // How often the ensemble has been set back to an older state, as its operators count: see epoch() of
-  // FencingFloor.
-  int64_t epoch = 0;
-};
 
 // What a resource has seen. It only grows: epochs first, then tokens.
 struct FencingFloor {
@@ -42,6 +33,12 @@ struct FencingFloor {
   absl::Status Admit(const FencingPass& pass);
 
   friend bool operator==(const FencingFloor&, const FencingFloor&) = default;
+};
+
+// What a FencedFile or a FencedObject holds.
+struct FencedData {
+  std::string data = {};
+  FencingFloor floor = {};
 };
 
 // Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time. The

@@ -74,9 +74,9 @@ class LeaderElection {
   LeaseAwaitable CoCampaign(Duration timeout = absl::InfiniteDuration(),
                             std::stop_token cancel = {}) const;
 
-  // Changes the value in the leader's node; the id stays. Wakes no candidate. Blocks for two round
-  // trips, and retries over reconnections until the outcome is known. If two calls overlap, either
-  // may win; a call never undoes one that began after it had returned.
+  // Changes the value in the leader's node; the id stays. Wakes no candidate. Blocks for one round
+  // trip, and retries over reconnections until the outcome is known. Calls take turns: the
+  // later one wins. A call never undoes one that began after it had returned.
   //   Aborted             the lease is lost or released, or its node is gone; the value is not set
   //   InvalidArgument     the lease is not a leader's lease of this path and client; the path or the
   //                       timeout; the value is too long

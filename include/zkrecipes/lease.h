@@ -15,6 +15,7 @@
 
 #include "zkrecipes/awaitable.h"
 #include "zkrecipes/duration.h"
+#include "zkrecipes/fencing_pass.h"
 #include "zkrecipes/fencing_token.h"
 #include "zkrecipes/lease_end.h"
 #include "zkrecipes/sequencer.h"
@@ -82,6 +83,9 @@ class [[nodiscard]] Lease {
   bool believed() const;
 
   FencingToken token() const;
+  // What to show a resource that has a FencingGate (fencing_gate.h), with each operation: the token, the
+  // mode, and the ensemble's epoch. Without a token for a moved-from Lease.
+  FencingPass pass() const;
   // How long from now no other contender can be granted the lock, even if nothing more is heard
   // from the ensemble. Zero while unproven, and once lost or released.
   absl::Duration remaining() const;

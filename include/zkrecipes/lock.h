@@ -41,10 +41,11 @@ using LockOptions = AcquireOptions;
 //                       message says behind how many it was, who holds the lock (id, host, pid) and
 //                       since when that process queues. It asks for that up to a second before
 //   Aborted             another client deleted the node while it was queued
-//   PermissionDenied    the ACL of the path refuses this client's credentials
+//   PermissionDenied    the ACL of the path refuses this client's credentials; or that of the epoch's
+//                       record, /zkrecipes/epoch, which every client must be able to read
 //   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
 //                       belongs to the parent process; a blocking form is called on the client's
-//                       I/O thread
+//                       I/O thread; the epoch's record is no number
 //   ResourceExhausted   too many contenders in this client, a quota, or the path's sequence
 //                       numbers are nearly used up; the message says what to do
 //   Unauthenticated     the server refused the client's credentials

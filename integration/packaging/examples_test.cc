@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@
 
 #include "integration/fixtures/ensemble_fixture.h"
 #include "integration/zkr/zkr_process.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/fenced_file.h"
+#include "zkrecipes/fenced_http.h"
+#include "zkrecipes/lock.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -80,23 +85,41 @@ TEST_F(ExamplesTest, AsioWorksWithTheTokenAndReleases) {
 }
 #endif
 
-TEST_F(ExamplesTest, ALeaderHandsOverWhenItIsTerminated) {
-  auto first = Start("leader", {"a"});
+// Candidates that write one report.
+class LeaderExampleTest : public ExamplesTest {
+ protected:
+  void SetUp() override {
+    ExamplesTest::SetUp();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    EXPECT_EQ(Start("leader", {"--create", Report()})->Wait(), 0);
+    EXPECT_EQ(Start("leader", {"--create", Report()})->Wait(), 1) << "there is one";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string Report() const { return folder_ + "/report"; }
+
+ private:
+  std::string folder_ = (std::filesystem::temp_directory_path() / "zkr-leader-XXXXXX").string();
+};
+
+TEST_F(LeaderExampleTest, HandsOverWhenItIsTerminated) {
+  auto first = Start("leader", {"a", Report()});
   ASSERT_TRUE(Says(*first, "job in term"));
-  auto second = Start("leader", {"b"});
+  auto second = Start("leader", {"b", Report()});
   first->Signal(SIGTERM);
   EXPECT_EQ(first->Wait(), 0);
   EXPECT_THAT(first->Out(), ContainsRegex("handing over\n$"));
   ASSERT_TRUE(Says(*second, "job in term"));
-  EXPECT_GT(NumberBehind(*second, "leading in term "), NumberBehind(*first, "leading in term "));
+  const auto term = NumberBehind(*second, "leading in term ");
+  EXPECT_GT(term, NumberBehind(*first, "leading in term "));
   second->Signal(SIGINT);
   EXPECT_EQ(second->Wait(), 0);
+  EXPECT_EQ(FencedFile(Report()).Read()->data, "done in term " + std::to_string(term) + "\n");
 }
 
-TEST_F(ExamplesTest, ALeaderThatIsKilledIsReplaced) {
-  auto first = Start("leader", {"a"});
+TEST_F(LeaderExampleTest, IsReplacedWhenItIsKilled) {
+  auto first = Start("leader", {"a", Report()});
   ASSERT_TRUE(Says(*first, "job in term"));
-  auto second = Start("leader", {"b"});
+  auto second = Start("leader", {"b", Report()});
   first->Signal(SIGKILL);
   EXPECT_TRUE(Says(*second, "leading in term"));
 }
@@ -120,17 +143,16 @@ class Instance {
   bool BecomesHealthy(bool healthy) const {
     return Eventually([&] { return Health() == (healthy ? 200 : 503); });
   }
+  std::pair<int, std::string> Get(const char* path) const {
+    const auto answer = httplib::Client("http://" + address_).Get(path);
+    return answer ? std::pair(answer->status, answer->body) : std::pair(0, std::string());
+  }
   int Terminate() {
     program_->Signal(SIGTERM);
     return program_->Wait();
   }
 
  private:
-  std::pair<int, std::string> Get(const char* path) const {
-    const auto answer = httplib::Client("http://" + address_).Get(path);
-    return answer ? std::pair(answer->status, answer->body) : std::pair(0, std::string());
-  }
-
   const std::unique_ptr<Program> program_;
   std::string address_;
 };
@@ -147,6 +169,42 @@ TEST_F(ExamplesTest, EveryInstanceOfAServiceKnowsItsLeader) {
   EXPECT_TRUE(second.Tells("leader b\naddress " + second.address() + "\nterm "));
   EXPECT_TRUE(second.Tells("this one leads"));
   EXPECT_EQ(second.Terminate(), 0);
+}
+
+// A holder that writes to the fenced service: the status of the answer.
+int Put(const Instance& service, FencingToken token, const std::string& value) {
+  const auto answer =
+      httplib::Client("http://" + service.address())
+          .Put("/values/a", {{kFencingTokenHeader, ToHttpHeader(FencingPass{.token = token})}},
+               value, "text/plain");
+  if (!answer) return 0;
+  const absl::Status refused =
+      CheckHttpAnswer(answer->status, answer->get_header_value(kFencingFloorHeader));
+  EXPECT_EQ(absl::IsFailedPrecondition(refused), answer->status == 412) << refused;
+  return answer->status;
+}
+
+TEST_F(ExamplesTest, AFencedServiceRefusesTheHolderBeforeAlsoAfterItsRestart) {
+  std::string folder = (std::filesystem::temp_directory_path() / "zkr-example-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  auto client = Client::Connect({.servers = servers()});
+  ASSERT_TRUE(client.ok()) << client.status();
+  Lock lock(*client, node_path());
+  const FencingToken older = lock.Acquire()->token(), newer = lock.Acquire()->token();
+  {
+    Instance service(Start("fenced_http", {"0", folder + "/floors"}));
+    EXPECT_EQ(Put(service, older, "a"), 200);
+    EXPECT_EQ(Put(service, newer, "b"), 200);
+    EXPECT_EQ(Put(service, older, "stale"), 412);
+    EXPECT_EQ(service.Get("/values/a").second, "b");
+    const auto bare = httplib::Client("http://" + service.address()).Put("/values/a");
+    ASSERT_TRUE(bare);
+    EXPECT_EQ(bare->status, 428);
+  }
+  Instance service(Start("fenced_http", {"0", folder + "/floors"}));
+  EXPECT_EQ(Put(service, older, "stale"), 412);
+  EXPECT_EQ(Put(service, newer, "c"), 200);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(ExamplesTest, AServiceWithoutAnEnsembleIsNotHealthyUntilItIsBack) {

@@ -54,7 +54,7 @@ class Half {
 
   // `path` is below the root.
   std::string Do(size_t i, zk::Request request) {
-    std::visit([this](auto& r) { r.path = root_ + r.path; }, request);
+    std::visit([this](auto& r) { MoveBelowRoot(r); }, request);
     const zk::Reply reply = sides_[i]->Do(request);
     if (reply.code == zk::Code::kOk && reply.stat.czxid > last_zxid_) {
       last_zxid_ = reply.stat.czxid;
@@ -83,20 +83,31 @@ class Half {
   void Expire(size_t i) { sides_[i]->Expire(); }
 
  private:
+  template <typename Single>
+  void MoveBelowRoot(Single& r) const {
+    r.path = root_ + r.path;
+  }
+  void MoveBelowRoot(zk::Multi& multi) const {
+    for (zk::Multi::Op& op : multi.ops) std::visit([this](auto& r) { MoveBelowRoot(r); }, op);
+  }
   std::string Text(const zk::Reply& reply) const {
     const auto zxid = zxids_.find(reply.stat.czxid);
     const auto owner = sessions_.find(reply.stat.ephemeral_owner);
     std::vector<std::string> children = reply.children;
     std::sort(children.begin(), children.end());
-    return absl::StrFormat("%s %s #%d owner %d, cversion %d, children %d [%s] \"%s\" acl [%s]",
-                           zk::CodeName(reply.code), absl::StrReplaceAll(reply.path, {{root_, ""}}),
-                           zxid == zxids_.end() ? -1 : static_cast<int>(zxid->second),
-                           owner == sessions_.end() ? -1 : static_cast<int>(owner->second),
-                           reply.stat.cversion, reply.stat.num_children,
-                           absl::StrJoin(children, " "), reply.data,
-                           absl::StrJoin(reply.acl, " ", [](std::string* out, const auto& e) {
-                             absl::StrAppend(out, e.scheme, ":", e.id, ":", e.permissions);
-                           }));
+    return absl::StrFormat(
+        "%s %s #%d owner %d, cversion %d, children %d [%s] \"%s\" acl [%s] codes [%s]",
+        zk::CodeName(reply.code), absl::StrReplaceAll(reply.path, {{root_, ""}}),
+        zxid == zxids_.end() ? -1 : static_cast<int>(zxid->second),
+        owner == sessions_.end() ? -1 : static_cast<int>(owner->second), reply.stat.cversion,
+        reply.stat.num_children, absl::StrJoin(children, " "), reply.data,
+        absl::StrJoin(reply.acl, " ",
+                      [](std::string* out, const auto& e) {
+                        absl::StrAppend(out, e.scheme, ":", e.id, ":", e.permissions);
+                      }),
+        absl::StrJoin(reply.codes, " ", [](std::string* out, zk::Code code) {
+          absl::StrAppend(out, zk::CodeName(code));
+        }));
   }
 
   const std::string root_;
@@ -134,8 +145,26 @@ class Differential : public EnsembleTest {
     return Below(5) > 0 ? made : made + (Below(2) == 0 ? "/c" : "/d");
   }
 
+  zk::Multi::Op Operation() {
+    switch (Below(4)) {
+      case 0:
+        return zk::Create{Path(), "data",
+                          Below(3) == 0 ? zk::CreateMode::kEphemeral : zk::CreateMode::kPersistent};
+      case 1:
+        return zk::Delete{Path(), static_cast<int32_t>(Below(3)) - 1};
+      default:
+        return zk::SetData{Path(), absl::StrCat("data", Below(3)),
+                           static_cast<int32_t>(Below(4)) - 1};
+    }
+  }
+  zk::Multi Together() {
+    zk::Multi multi;
+    for (size_t n = 1 + Below(4); n > 0; --n) multi.ops.push_back(Operation());
+    return multi;
+  }
+
   zk::Request Request() {
-    switch (Below(15)) {
+    switch (Below(18)) {
       case 0:
       case 1:
         return zk::Create{Path(), "data",
@@ -146,7 +175,11 @@ class Differential : public EnsembleTest {
         return zk::Create{Path() + (Below(3) == 0 ? "/" : "/n-"), "",
                           zk::CreateMode::kEphemeralSequential};
       case 5:
-        return zk::Delete{Path()};
+        return zk::Delete{Path(), Below(2) == 0 ? -1 : 0};
+      case 15:
+      case 16:
+      case 17:
+        return Together();
       case 6:
         return zk::Get{Path()};
       case 7:

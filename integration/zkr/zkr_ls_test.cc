@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -125,7 +127,26 @@ TEST_F(ZkrLsTest, ChecksASequencer) {
   const testing::Answer no = Run({"check", sequencer, "--json"});
   EXPECT_EQ(no.status, 1);
   EXPECT_EQ(json::parse(no.out), json({{"sequencer", sequencer}, {"holds", false}}));
-  EXPECT_EQ(Run({"check", "nonsense"}).status, 64);
+}
+
+TEST_F(ZkrLsTest, SaysInOneShortLineWhatIsWrongWithASequencer) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "sequencer \"\": must be zkr1:MODE:TOKEN:NODE"},
+      {"nonsense", "sequencer \"nonsense\": must be zkr1:MODE:TOKEN:NODE"},
+      {"zkr2:exclusive:7:/a/b", "must be zkr1:MODE:TOKEN:NODE"},
+      {"zkr1:exclusive:07:/a/b", "its token must be a positive number"},
+      {"zkr1:exclusive:7:/a/\x1b[2J", "\"/a/\\033[2J\": must not contain the character U+001B"},
+      {"zkr1:exclusive:7:/a/b\n\xff", "must not contain the character U+000A"},
+      {std::string(100'000, 'x'), "xxx\"...: must be zkr1:MODE:TOKEN:NODE"}};
+  for (const auto& [text, why] : cases) {
+    const testing::Answer answer = Run({"check", text});
+    EXPECT_EQ(answer.status, 64) << why;
+    EXPECT_THAT(answer.out, IsEmpty());
+    EXPECT_THAT(answer.err, HasSubstr(why));
+    EXPECT_LT(answer.err.size(), 250u);
+    EXPECT_EQ(std::ranges::count(answer.err, '\n'), 1) << answer.err;
+  }
+  EXPECT_THAT(Run({"check"}).err, HasSubstr("SEQUENCER is required"));
 }
 
 TEST_F(ZkrLsTest, BreaksOneContender) {

@@ -9,7 +9,7 @@ namespace zkrecipes::base {
 BootTime BootNow() {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
-  return BootTime::SinceBoot(absl::DurationFromTimespec(now));
+  return BootTime::FromNanoseconds(int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
 }
 
 }  // namespace zkrecipes::base

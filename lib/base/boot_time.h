@@ -3,6 +3,9 @@
 #ifndef ZKRECIPES_LIB_BASE_BOOT_TIME_H_
 #define ZKRECIPES_LIB_BASE_BOOT_TIME_H_
 
+#include <compare>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -14,28 +17,38 @@ namespace zkrecipes::base {
 class BootTime {
  public:
   BootTime() = default;
-  static BootTime SinceBoot(absl::Duration since_boot) { return BootTime(since_boot); }
-  static BootTime InfiniteFuture() { return BootTime(absl::InfiniteDuration()); }
+  static BootTime SinceBoot(absl::Duration since_boot) { return BootTime() + since_boot; }
+  static BootTime FromNanoseconds(int64_t since_boot) { return BootTime(since_boot); }
+  static BootTime InfiniteFuture() { return BootTime(kForever); }
 
-  absl::Duration since_boot() const { return since_boot_; }
+  absl::Duration since_boot() const { return *this - BootTime(); }
 
-  friend BootTime operator+(BootTime t, absl::Duration d) { return BootTime(t.since_boot_ + d); }
-  friend absl::Duration operator-(BootTime a, BootTime b) { return a.since_boot_ - b.since_boot_; }
-  friend bool operator==(BootTime a, BootTime b) { return a.since_boot_ == b.since_boot_; }
-  friend bool operator!=(BootTime a, BootTime b) { return !(a == b); }
-  friend bool operator<(BootTime a, BootTime b) { return a.since_boot_ < b.since_boot_; }
-  friend bool operator<=(BootTime a, BootTime b) { return a.since_boot_ <= b.since_boot_; }
-  friend bool operator>(BootTime a, BootTime b) { return b < a; }
-  friend bool operator>=(BootTime a, BootTime b) { return b <= a; }
+  // Whole nanoseconds: several times an answer there is arithmetic with these.
+  friend BootTime operator+(BootTime t, absl::Duration d) {
+    const int64_t nanos = absl::ToInt64Nanoseconds(d);  // infinite: the largest or smallest
+    if (t.nanos_ == kForever || nanos == kForever) return InfiniteFuture();
+    int64_t sum = 0;
+    if (!__builtin_add_overflow(t.nanos_, nanos, &sum)) return BootTime(sum);
+    return BootTime(nanos > 0 ? kForever : kLongAgo);
+  }
+  friend absl::Duration operator-(BootTime a, BootTime b) {
+    if (a.nanos_ == kForever) return absl::InfiniteDuration();
+    if (b.nanos_ == kForever) return -absl::InfiniteDuration();
+    return absl::Nanoseconds(a.nanos_) - absl::Nanoseconds(b.nanos_);
+  }
+  friend auto operator<=>(BootTime, BootTime) = default;
 
   template <typename H>
   friend H AbslHashValue(H h, BootTime t) {
-    return H::combine(std::move(h), t.since_boot_);
+    return H::combine(std::move(h), t.nanos_);
   }
 
  private:
-  explicit BootTime(absl::Duration since_boot) : since_boot_(since_boot) {}
-  absl::Duration since_boot_ = absl::ZeroDuration();
+  static constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t kLongAgo = std::numeric_limits<int64_t>::min();
+
+  explicit BootTime(int64_t nanos) : nanos_(nanos) {}
+  int64_t nanos_ = 0;
 };
 
 // The machine's clock now. Thread-safe, does not block.

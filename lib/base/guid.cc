@@ -2,8 +2,6 @@
 
 #include "lib/base/guid.h"
 
-#include "absl/strings/str_format.h"
-
 #include "lib/base/random.h"
 
 namespace zkrecipes::base {
@@ -16,8 +14,15 @@ std::string NewGuid() {
 std::string ToGuid(uint64_t high, uint64_t low) {
   high = (high & ~uint64_t{0xf000}) | 0x4000;                // version 4
   low = (low & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);  // variant 1
-  return absl::StrFormat("%08x-%04x-%04x-%04x-%012x", high >> 32, (high >> 16) & 0xffff,
-                         high & 0xffff, low >> 48, low & 0xffffffffffff);
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string guid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  int shift = 128;
+  for (char& c : guid) {
+    if (c == '-') continue;
+    shift -= 4;
+    c = kDigits[(shift >= 64 ? high >> (shift - 64) : low >> shift) & 0xf];
+  }
+  return guid;
 }
 
 }  // namespace zkrecipes::base

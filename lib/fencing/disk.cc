@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 #include "lib/base/unique_fd.h"
 
@@ -53,6 +55,20 @@ class RealFile : public DiskFile {
   absl::Status Sync() override {
     return fdatasync(fd_.get()) == 0 ? absl::OkStatus() : Failed("sync", path_);
   }
+  absl::StatusOr<bool> TryLock() override {
+    if (flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno == EWOULDBLOCK || errno == EINTR) return false;
+    return Failed("lock", path_);
+  }
+  absl::StatusOr<bool> IsAt(const std::string& path) override {
+    struct stat own = {}, named = {};
+    if (fstat(fd_.get(), &own) != 0) return Failed("stat", path_);
+    if (stat(path.c_str(), &named) != 0) {
+      if (errno == ENOENT) return false;
+      return Failed("stat", path);
+    }
+    return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+  }
 
  private:
   const std::string path_;
@@ -65,6 +81,12 @@ class Real : public Disk {
     base::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd.valid()) return Failed("open", path);
     return std::make_unique<RealFile>(path, std::move(fd));
+  }
+  absl::StatusOr<std::string> ReadAll(const std::string& path) override {
+    base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (fd.valid()) return RealFile(path, std::move(fd)).Read();
+    if (errno != ENOENT) return Failed("open", path);
+    return absl::NotFoundError(absl::StrCat("open ", path, ": there is no such file"));
   }
   absl::Status Lock(const std::string& path) override {
     lock_ = base::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -82,6 +104,7 @@ class Real : public Disk {
     const base::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return fd.valid() && fsync(fd.get()) == 0 ? absl::OkStatus() : Failed("sync", folder);
   }
+  void Pause() override { absl::SleepFor(kDiskPause); }
 
  private:
   base::UniqueFd lock_;

@@ -4,95 +4,23 @@
 
 #include "lib/fencing/floor_file.h"
 
-#include <unistd.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+
+#include "lib/fencing/disk_fixture.h"
 
 namespace zkrecipes::internal {
 namespace {
 
 constexpr char kPath[] = "/d/floors";
-
-// What a file says now, and what a crash leaves of it at least.
-struct Content {
-  std::string now;
-  std::string synced;
-};
-using Inode = std::shared_ptr<Content>;
-
-struct Platter {
-  std::map<std::string, Inode> names;
-  std::map<std::string, Inode> synced_names;
-  int calls = 0;
-  int crash_at = -1;  // this call and all later ones fail
-  size_t torn = 0;    // of a write that crashes so many bytes arrive
-
-  bool Crashes() { return crash_at >= 0 && calls++ >= crash_at; }
-};
-
-absl::Status Crash() { return absl::UnavailableError("crash"); }
-
-class FakeFile : public DiskFile {
- public:
-  FakeFile(Platter& platter, Inode inode) : platter_(platter), inode_(std::move(inode)) {}
-  absl::StatusOr<std::string> Read() override { return inode_->now; }
-  absl::Status Write(size_t at, absl::string_view bytes) override {
-    const bool crashes = platter_.Crashes();
-    if (crashes) bytes = bytes.substr(0, std::exchange(platter_.torn, 0));
-    if (bytes.empty()) return crashes ? Crash() : absl::OkStatus();
-    inode_->now.resize(std::max(inode_->now.size(), at + bytes.size()));
-    inode_->now.replace(at, bytes.size(), std::string(bytes));
-    return crashes ? Crash() : absl::OkStatus();
-  }
-  absl::Status Truncate(size_t size) override {
-    if (platter_.Crashes()) return Crash();
-    inode_->now.resize(size);
-    return absl::OkStatus();
-  }
-  absl::Status Sync() override {
-    if (platter_.Crashes()) return Crash();
-    inode_->synced = inode_->now;
-    return absl::OkStatus();
-  }
-
- private:
-  Platter& platter_;
-  const Inode inode_;
-};
-
-class FakeDisk : public Disk {
- public:
-  explicit FakeDisk(Platter& platter) : platter_(platter) {}
-  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) override {
-    if (platter_.Crashes()) return Crash();
-    Inode& inode = platter_.names[path];
-    if (inode == nullptr) inode = std::make_shared<Content>();
-    return std::make_unique<FakeFile>(platter_, inode);
-  }
-  absl::Status Lock(const std::string&) override { return absl::OkStatus(); }
-  absl::Status Rename(const std::string& from, const std::string& to) override {
-    if (platter_.Crashes()) return Crash();
-    platter_.names[to] = platter_.names[from];
-    platter_.names.erase(from);
-    return absl::OkStatus();
-  }
-  absl::Status SyncFolderOf(const std::string&) override {
-    if (platter_.Crashes()) return Crash();
-    platter_.synced_names = platter_.names;
-    return absl::OkStatus();
-  }
-
- private:
-  Platter& platter_;
-};
 
 // Saves five rounds of three keys, and rewrites meanwhile. Returns what was confirmed.
 std::map<std::string, int64_t> Live(Platter& platter) {
@@ -131,17 +59,6 @@ void ExpectAllThere(const std::map<std::string, int64_t>& confirmed, Platter& af
   loaded.clear();
   EXPECT_NE(Opened(after, loaded), nullptr);
   EXPECT_EQ(loaded["d"], 9);
-}
-
-// After the crash: what was synced for sure, and of the rest all or nothing.
-Platter After(const Platter& platter, bool names_kept, bool bytes_kept) {
-  Platter after;
-  for (const auto& [name, inode] : names_kept ? platter.names : platter.synced_names) {
-    const std::string text = bytes_kept ? inode->now : inode->synced;
-    after.names[name] = std::make_shared<Content>(Content{text, text});
-  }
-  after.synced_names = after.names;
-  return after;
 }
 
 TEST(FloorFile, KeepsWhatItConfirmedWhereverACrashComes) {

@@ -2,10 +2,10 @@
 
 #include "lib/fencing/floor_log.h"
 
-#include <array>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+
+#include "lib/fencing/check_sum.h"
 
 namespace zkrecipes::internal {
 namespace {
@@ -15,16 +15,6 @@ constexpr char kIsForgotten = 2;
 constexpr size_t kFrame = 8;  // length and check sum
 constexpr size_t kNumbers = 24;
 constexpr size_t kLongestBody = 1 + kNumbers + kLongestFloorKey;
-
-// CRC-32C, as iSCSI and ext4 use it.
-uint32_t CheckSum(absl::string_view bytes) {
-  uint32_t sum = ~0u;
-  for (const char byte : bytes) {
-    sum ^= static_cast<uint8_t>(byte);
-    for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ (sum % 2 != 0 ? 0x82f63b78u : 0u);
-  }
-  return ~sum;
-}
 
 template <typename T>
 std::string Number(T value) {

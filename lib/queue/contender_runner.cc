@@ -81,6 +81,7 @@ bool ContenderRunner::ReserveBudget() {
 void ContenderRunner::OnConnected() {
   const std::shared_ptr<ContenderRunner> alive = self_;
   retry_pauses_.Reset();
+  session_->ReadEpoch();  // if it could not be read before
   const uint64_t high = core_->reactor()->Random();
   On(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
   if (telling_ != nullptr) telling_->LookAtLease();
@@ -95,6 +96,19 @@ void ContenderRunner::OnExpired() { On(event::Expired{}); }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnLapsed() {
   if (lapses()) On(event::Lapsed{});
+}
+
+// One that holds has an epoch.
+void ContenderRunner::OnEpochUnreadable(const absl::Status& why) {
+  if (lease_ != nullptr) return;
+  const std::shared_ptr<ContenderRunner> alive = self_;
+  acquisition_->Settle(WithoutEpoch(why));
+  On(event::Leave{});
+}
+
+absl::Status ContenderRunner::WithoutEpoch(const absl::Status& why) const {
+  return absl::Status(why.code(),
+                      absl::StrCat("acquire ", acquisition_->path(), ": ", why.message()));
 }
 
 void ContenderRunner::OnFailed(const absl::Status& why) {
@@ -191,17 +205,20 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 
 void ContenderRunner::Act(const action::Finished& finished) {
   if (telling_ != nullptr) telling_->Ended();
+  const bool lost = finished.outcome == Outcome::kLost;
   absl::Status why;
   if (finished.outcome == Outcome::kBusy && !acquisition_->settled()) {
     AnswerBusy();
   } else {
     CancelTimeout();
-    why = queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
-    acquisition_->Settle(why);
+    if (lost || !acquisition_->settled()) {
+      why = queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
+      acquisition_->Settle(why);
+    }
   }
-  Answer(releases_, finished.outcome == Outcome::kLost ? why : absl::OkStatus());
+  Answer(releases_, lost ? why : absl::OkStatus());
   for (auto* waiting : {&verifying_, &verifications_}) {
-    Answer(*waiting, LeaseIsOver());
+    if (!waiting->empty()) Answer(*waiting, LeaseIsOver());
   }
   node_bytes_ = {};
   own_watch_bytes_ = {};

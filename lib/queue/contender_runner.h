@@ -44,6 +44,7 @@ class ContenderRunner : public session::SessionListener,
   void OnExpired() override;
   void OnLapsed() override;
   void OnProven() override;
+  void OnEpochUnreadable(const absl::Status& why) override;
   void OnFailed(const absl::Status& why) override;
   void OnClosing() override;
 
@@ -63,6 +64,7 @@ class ContenderRunner : public session::SessionListener,
   void OnVerdict(queue::Verdict verdict);
   absl::Status VerifyStatus(absl::StatusCode code, const char* why) const;
   absl::Status LeaseIsOver() const;
+  absl::Status WithoutEpoch(const absl::Status& why) const;
   void On(const queue::Event& event);
   void Act(const queue::action::Send& send);
   void Act(const queue::action::Unwatch& unwatch);
@@ -70,7 +72,7 @@ class ContenderRunner : public session::SessionListener,
   void Act(const queue::action::StartOwnWatchTimer&);
   void Act(const queue::action::StartLookTimer& start);
   void Act(const queue::action::StartDelayTimer& start);
-  void Act(const queue::Grant& grant);
+  void Act(queue::Grant grant);
   void Act(const queue::action::LeaseLost& lost);
   void Act(const queue::action::LeaveRefused& refused);
   void Act(const queue::action::Finished& finished);

@@ -115,14 +115,19 @@ void ContenderRunner::LookAtLease() {
   });
 }
 
-void ContenderRunner::Act(const queue::Grant& grant) {
+void ContenderRunner::Act(queue::Grant grant) {
   CancelTimeout();
   retry_pauses_.Reset();
   blocker_watch_bytes_ = {};
+  // Asked for before the contender's node was, on the same connection: so it is known, unless the server
+  // did not say.
+  const absl::StatusOr<int64_t>& epoch = session_->epoch();
+  grant.epoch = epoch.value_or(0);
   lease_ = std::make_shared<LeaseState>(core_, session_->validity(lapses()), grant,
                                         weak_from_this(), Terms());
   CheckEnd();
   // If it was settled before, the lease is dropped here, which makes this contender leave.
+  if (!epoch.ok()) acquisition_->Settle(WithoutEpoch(epoch.status()));
   const bool heard = acquisition_->Settle(LeaseMaker::Make(lease_));
   if (telling_ == nullptr || !heard) return;
   telling_->Granted(lease_);

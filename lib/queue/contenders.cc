@@ -11,7 +11,9 @@
 
 #include "lib/queue/ask.h"
 #include "lib/queue/queue_listing.h"
+#include "lib/queue/standing.h"
 #include "lib/session/client_core.h"
+#include "lib/session/client_options.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes {
@@ -47,22 +49,21 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait) {
-  const std::string path = sequencer.path();
-  if (path.empty()) return absl::InvalidArgumentError("check: the sequencer is empty");
-  const auto queue = List(*internal::ClientAccess::Core(client), path, sequencer.name_space + path,
-                          wait, queue::ReadQueueNow);
-  if (!queue.ok()) return queue.status();
-  const std::string name(sequencer.node, sequencer.node.rfind('/') + 1);
-  const auto found = std::ranges::find(*queue, name, &ContenderInfo::node);
-  if (found == queue->end()) return false;
-  if (found->node_czxid == 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("check ", sequencer.node, ": its ACL does not let this client read it"));
+  internal::ClientCore& core = *internal::ClientAccess::Core(client);
+  for (const absl::Status& status : {queue::CheckSequencerForm(sequencer),
+                                     internal::CheckWaitOptions(wait), core.CheckMayBlock()}) {
+    if (!status.ok()) return status;
   }
-  // A leader's node may be named as a lock's: only a reader's name is sure to say its mode.
-  const bool shared = sequencer.mode == GrantMode::kShared;
-  return found->holds && found->token == sequencer.token &&
-         (found->mode == GrantMode::kShared) == shared;
+  using queue::Standing;
+  const auto ask = [&sequencer](absl::AnyInvocable<void(absl::StatusOr<Standing>) &&> done) {
+    return [sequencer, done = std::move(done)](session::Session& session) mutable {
+      queue::AskStanding(session, sequencer, std::move(done));
+    };
+  };
+  const auto standing =
+      internal::AskUntilAnswered<Standing>(core, "check " + sequencer.node, wait, ask);
+  if (!standing.ok()) return standing.status();
+  return *standing == Standing::kHolds;
 }
 
 absl::Status BreakContender(Client& client, const std::string& path, FencingToken token,

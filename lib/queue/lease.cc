@@ -53,6 +53,8 @@ FencingToken Lease::token() const {
   return state_ == nullptr ? FencingToken() : state_->sequencer().token;
 }
 
+FencingPass Lease::pass() const { return state_ == nullptr ? FencingPass() : state_->pass(); }
+
 absl::Duration Lease::remaining() const {
   if (state_ == nullptr || !state_->core().InHomeProcess()) return absl::ZeroDuration();
   return state_->remaining();

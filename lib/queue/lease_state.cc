@@ -58,6 +58,8 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
       sequencer_{queue::GrantModeOf(grant.mode), FencingToken(grant.token),
                  core_->name_space().ToUser(grant.node), core_->name_space().root()},
       holder_(std::move(holder)),
+      turns_(std::make_shared<OwnNodeTurns>(
+          core_, queue::OwnNode{grant.node, grant.czxid, grant.session, 0, grant.data})),
       terms_(terms),
       hold_until_(core_->Now() + terms.hold_at_most),
       alive_until_(core_->Now() + terms.alive_within) {}

@@ -14,6 +14,7 @@
 #include "lib/base/mutex.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/contender.h"
+#include "lib/queue/own_node_turns.h"
 #include "lib/session/client_core.h"
 #include "lib/session/session_validity.h"
 #include "zkrecipes/lease.h"
@@ -62,6 +63,7 @@ class LeaseState {
   // When its own terms end it, whatever its session proves, unless they are moved before.
   base::BootTime ends_by();
   const Sequencer& sequencer() const { return sequencer_; }
+  FencingPass pass() const { return {sequencer_.token, sequencer_.mode, grant_.epoch}; }
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
 
@@ -78,12 +80,18 @@ class LeaseState {
   // The Lease is destroyed: releases without waiting.
   void Abandon();
 
-  // Called by the contender, on the reactor.
+  // Called by the contender and by turns, on the reactor.
   void OnLost(LeaseEnd why);
   void OnValidityEnded(LeaseEnd why);  // OnLost follows
+  // A write has found the node gone. Its contender looks, too.
+  void OnNodeGone();
   Lease::State OnClosed();  // the client is being closed: it is lost; returns the state before
 
   ClientCore& core() { return *core_; }
+  // Of the writes of its node.
+  OwnNodeTurns& turns() { return *turns_; }
+  // For one of them: the data that is there, with a new mark.
+  queue::OwnNodeWrite::Data NewMark() const;
 
  private:
   enum class Phase { kGranted, kLost, kReleased };
@@ -107,6 +115,7 @@ class LeaseState {
   const queue::Grant grant_;
   const Sequencer sequencer_;  // the grant, as the user sees it
   const std::weak_ptr<LeaseHolder> holder_;
+  const std::shared_ptr<OwnNodeTurns> turns_;
   const LeaseTerms terms_;
   const base::BootTime hold_until_;
   std::stop_source ended_;

@@ -25,6 +25,12 @@ OwnerInfo ParseOwner(Mode mode, const std::string& data);
 // nullopt: the token is the node's czxid.
 std::optional<int64_t> TokenIn(Mode mode, const std::string& data);
 
+// `data` with a member "write" that no other data of the node has, in place of the one that it may have:
+// by that a guarded write is known again. nullopt if there is no room for one: what is shown as a raw id,
+// and what is not such JSON.
+std::optional<std::string> WithMark(Dialect dialect, Mode mode, const std::string& data,
+                                    uint64_t mark);
+
 // This process, with `id`.
 OwnerInfo ThisOwner(const std::string& id);
 

@@ -88,6 +88,28 @@ TEST(Owner, OfALeaderIsTheFirstLineEvenIfItLooksLikeJson) {
   }
 }
 
+TEST(Owner, HasRoomForOneMarkBesideAllThatIsThere) {
+  const auto mark = [](const std::string& data, uint64_t mark) {
+    return WithMark(Dialect::kCurator, Mode::kExclusive, data, mark);
+  };
+  const std::string data = OwnerData(Dialect::kCurator, Mode::kExclusive, kNamed);
+  const std::string marked = data.substr(0, data.size() - 1) + R"(,"write":"000000000000002a"})";
+  EXPECT_EQ(mark(data, 42), marked);
+  EXPECT_EQ(mark(*mark(data, 7), 42), marked);
+  ExpectOwner(Read(marked), kNamed);
+  const std::string nested = R"({"a":{"write":"000000000000002a"},"b":1})";
+  EXPECT_EQ(mark(nested, 42), nested.substr(0, nested.size() - 1) + marked.substr(data.size() - 1));
+  for (const char* none : {"", "id", "{}", "[1]", "{\"a\":1} "})
+    EXPECT_EQ(mark(none, 1), std::nullopt);
+}
+
+TEST(Owner, ThatIsShownAsARawIdHasNoRoomForAMark) {
+  const std::string object = R"({"id":"x"})";
+  EXPECT_EQ(WithMark(Dialect::kKazoo, Mode::kExclusive, object, 1), std::nullopt);
+  EXPECT_EQ(WithMark(Dialect::kCurator, Mode::kLeader, object, 1), std::nullopt);
+  EXPECT_TRUE(WithMark(Dialect::kKazoo, Mode::kShared, R"({"token":7})", 1).has_value());
+}
+
 TEST(Owner, IsThisProcess) {
   const OwnerInfo owner = ThisOwner("me");
   EXPECT_EQ(owner.id, "me");

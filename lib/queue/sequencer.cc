@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
+#include "lib/queue/machine/node_name.h"
 #include "lib/zk/path.h"
 
 namespace zkrecipes {
@@ -22,6 +22,14 @@ std::optional<GrantMode> ParseMode(const std::string& text) {
   }
   return std::nullopt;
 }
+// The recipe's path may be as long as any path, and the node's name comes on top.
+absl::Status CheckNode(const std::string& node) {
+  constexpr size_t kMaxBytes = zk::kMaxPathBytes + 1 + queue::kLongestNodeName;
+  absl::Status fit = zk::ValidatePath("node of a sequencer", node, kMaxBytes);
+  if (fit.ok()) fit = zk::ValidatePath("path of a sequencer", zk::ParentPath(node));
+  return fit;
+}
+
 }  // namespace
 
 std::string ToString(GrantMode mode) {
@@ -50,17 +58,18 @@ absl::StatusOr<FencingToken> FencingToken::Parse(const std::string& text) {
   if (absl::SimpleAtoi(text, &value) && value > 0 && text == absl::StrCat(value)) {
     return FencingToken(value);
   }
-  return absl::InvalidArgumentError(absl::StrCat("token \"", absl::Utf8SafeCEscape(text),
-                                                 "\": must be a positive number, in decimal"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("token ", zk::Quoted(text), ": must be a positive number, in decimal"));
 }
 
 absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
   const auto bad = [&text](const char* rule) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("sequencer \"", absl::Utf8SafeCEscape(text), "\": ", rule));
+    return absl::InvalidArgumentError(absl::StrCat("sequencer ", zk::Quoted(text), ": ", rule));
   };
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 3));
-  if (parts.size() != 4 || parts[0] != kVersion) return bad("must be zkr1:MODE:TOKEN:NODE");
+  if (parts.size() != 4 || parts[0] != kVersion) {
+    return bad("must be zkr1:MODE:TOKEN:NODE");
+  }
   // No path has an empty part, so this is where a namespace ends.
   const std::size_t end = parts[3].find("//");
   const std::string name_space = end == std::string::npos ? "" : parts[3].substr(0, end);
@@ -69,7 +78,7 @@ absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
   if (!mode) return bad("its mode must be exclusive, shared or leader");
   const auto token = FencingToken::Parse(parts[2]);
   if (!token.ok()) return bad("its token must be a positive number");
-  if (absl::Status path = zk::ValidatePath("node of a sequencer", node); !path.ok()) return path;
+  if (absl::Status fit = CheckNode(node); !fit.ok()) return fit;
   if (end != std::string::npos) {
     absl::Status path = zk::ValidatePath("namespace of a sequencer", name_space);
     if (!path.ok()) return path;

@@ -110,6 +110,32 @@ TEST(Sequencer, ThatIsNoneIsRefusedWithItsRule) {
   }
 }
 
+TEST(Sequencer, OfTheLongestPathIsReadBack) {
+  const std::string name = "_c_01234567-0123-0123-0123-0123456789ab-__WRIT__0000000007";
+  const Sequencer sequencer{GrantMode::kExclusive, FencingToken(7),
+                            "/" + std::string(511, 'p') + "/" + name, "/" + std::string(511, 'n')};
+  const auto parsed = Sequencer::Parse(sequencer.ToString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(*parsed, sequencer);
+  EXPECT_THAT(Refusal("zkr1:exclusive:7:/" + std::string(512, 'p') + "/" + name),
+              HasSubstr("path of a sequencer \"/ppp"));
+}
+
+TEST(Sequencer, OfANodeWithoutARecipesPathIsRefused) {
+  EXPECT_THAT(Refusal("zkr1:exclusive:7:/n"), HasSubstr("path of a sequencer \"/\": must not"));
+  EXPECT_THAT(Refusal("zkr1:exclusive:7:/x//n"), HasSubstr("path of a sequencer \"/\": must not"));
+}
+
+TEST(Sequencer, ThatIsHugeOrHostileIsRefusedInAShortLineThatATerminalMayShow) {
+  for (const std::string& bad :
+       {std::string(1 << 20, 'x'), "zkr1:exclusive:" + std::string(1 << 20, '7') + ":/a/b",
+        "zkr1:exclusive:7:/" + std::string(1 << 20, 'a')}) {
+    EXPECT_LT(Refusal(bad).size(), 200u);
+    EXPECT_GT(Refusal(bad).size(), 100u);
+  }
+  EXPECT_THAT(Refusal("\xff\xc2\x9b"), HasSubstr("sequencer \"\\377\\302\\233\": must be"));
+}
+
 TEST(Sequencer, IsShownOnOneLineWhenItIsRefused) {
   EXPECT_THAT(Refusal("a\nb"), HasSubstr("sequencer \"a\\nb\""));
 }

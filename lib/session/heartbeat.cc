@@ -100,7 +100,8 @@ void Heartbeat::SetWanted(bool wanted) {
 Heartbeat::Ticket Heartbeat::Sent(const zk::Request& request) {
   const bool del = std::holds_alternative<zk::Delete>(request);
   const bool write = del || std::holds_alternative<zk::Create>(request) ||
-                     std::holds_alternative<zk::SetData>(request);
+                     std::holds_alternative<zk::SetData>(request) ||
+                     std::holds_alternative<zk::Multi>(request);
   return {bound_.Sent(reactor_->Now()), write, del, zk::PathOf(request) == beat_path_};
 }
 

@@ -170,6 +170,7 @@ void Session::Act(const action::StartPause&) {
 void Session::Act(const action::AnnounceConnected& connected) {
   // First: what the listeners send needs a validity, and goes out behind the first beat.
   heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!connected.resumed);
+  BeginEpoch(/*new_session=*/!connected.resumed);
   RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
   ForEachListener([](SessionListener* listener) { listener->OnConnected(); });
@@ -260,20 +261,6 @@ void Session::UpdateNeedForProof() {
   heartbeat_.SetWanted(
       std::any_of(listeners_.begin(), listeners_.end(),
                   [](const SessionListener* listener) { return listener->NeedsProof(); }));
-}
-
-// Iterates over a copy, because a listener may meanwhile join or part, itself or another one.
-template <typename F>
-void Session::ForEachListener(F f) {
-  const std::vector<SessionListener*> now = listeners_;
-  const int parted = parted_;
-  const auto is_there = [&](SessionListener* listener) {
-    return parted == parted_ ||
-           std::find(listeners_.begin(), listeners_.end(), listener) != listeners_.end();
-  };
-  for (SessionListener* listener : now) {
-    if (is_there(listener)) f(listener);
-  }
 }
 
 void Session::AnnounceEnded(bool expired) {

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_SESSION_SESSION_H_
 #define ZKRECIPES_LIB_SESSION_SESSION_H_
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,8 +11,10 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include "lib/session/epoch_record.h"
 #include "lib/session/heartbeat.h"
 #include "lib/session/machine/session_machine.h"
 #include "lib/session/path_budget.h"
@@ -40,6 +43,8 @@ class SessionListener {
   virtual void OnExpired() = 0;       // the session has ended, with its nodes and watches
   virtual void OnLapsed() = 0;        // the SessionValidity ended: leases granted in it are lost
   virtual void OnProven() = 0;        // validity() was unproven until now
+  // The session's epoch() cannot be read: a grant of what it has sent until now has none.
+  virtual void OnEpochUnreadable(const absl::Status& /*why*/) {}
   virtual void OnFailed(const absl::Status& why) = 0;  // there will be no session any more
   virtual void OnClosing() = 0;                        // leave, then part
 };
@@ -90,6 +95,13 @@ class Session : private Heartbeat::Owner {
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
 
+  // The ensemble's epoch (epoch_record.h) as the session began: read before its first node is created,
+  // so that no token goes with an epoch that began after it. It stays, whatever is written later.
+  // Unavailable: not answered yet, which it is before all that listeners send on the same connection.
+  const absl::StatusOr<int64_t>& epoch() const { return epoch_; }
+  // Asks for it unless it is known, or asked for: also when it could not be read before.
+  void ReadEpoch();
+
   // See Heartbeat.
   zk::Request CommittedBarrier() const { return heartbeat_.CommittedBarrier(); }
   // See zk::Handle::Send. Without a connection: kConnectionLoss.
@@ -128,6 +140,8 @@ class Session : private Heartbeat::Owner {
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
   void OnProven() override;
   void OnLapsed() override;
+  void BeginEpoch(bool new_session);
+  void OnEpoch(const zk::Reply& reply);
   bool SilentForTimeout() const;
   void UpdateNeedForProof();
   void CheckDrained();
@@ -159,6 +173,8 @@ class Session : private Heartbeat::Owner {
   base::BootTime began_;         // when the attempt that made the current connection began
   base::BootTime disconnected_;  // since when, if it is not connected
   Heartbeat heartbeat_;
+  absl::StatusOr<int64_t> epoch_ = EpochIn({.code = zk::Code::kConnectionLoss});
+  bool reading_epoch_ = false;
 
   std::vector<SessionListener*> listeners_;  // in the order of joining
   int parted_ = 0;                           // how many have left
@@ -171,6 +187,20 @@ class Session : private Heartbeat::Owner {
   bool drained_ = false;
   absl::AnyInvocable<void(absl::Status) &&> closed_;
 };
+
+// Iterates over a copy, because a listener may meanwhile join or part, itself or another one.
+template <typename F>
+void Session::ForEachListener(F f) {
+  const std::vector<SessionListener*> now = listeners_;
+  const int parted = parted_;
+  const auto is_there = [&](SessionListener* listener) {
+    return parted == parted_ ||
+           std::find(listeners_.begin(), listeners_.end(), listener) != listeners_.end();
+  };
+  for (SessionListener* listener : now) {
+    if (is_there(listener)) f(listener);
+  }
+}
 
 }  // namespace zkrecipes::session
 

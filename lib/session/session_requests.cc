@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A session's requests and watches.
+// A session's requests, watches and epoch.
 
 #include <utility>
 
@@ -64,6 +64,35 @@ void Session::RemoveWatchesLeftBehind() {
   for (const zk::Watch& watch : std::exchange(left_behind_, {})) {
     if (!watchers_.Has(watch)) RemoveServerWatch(watch);
   }
+}
+
+// ---- the epoch -------------------------------------------------------------------------------------
+
+// Before anything that listeners send on this connection, and so answered before it. Never again once it
+// is known: the tokens of nodes that were created before would get an epoch that began after them.
+void Session::BeginEpoch(bool new_session) {
+  if (new_session) epoch_ = EpochIn({.code = zk::Code::kConnectionLoss});
+  reading_epoch_ = false;
+  ReadEpoch();
+}
+
+void Session::ReadEpoch() {
+  if (epoch_.ok() || reading_epoch_) return;
+  reading_epoch_ = true;
+  Send(zk::Get{kEpochPath},
+       [this, alive = std::weak_ptr<char>(alive_), session = id()](const zk::Reply& reply) {
+         if (!alive.expired() && session == id()) OnEpoch(reply);
+       });
+}
+
+void Session::OnEpoch(const zk::Reply& reply) {
+  reading_epoch_ = false;
+  const bool lost = zk::OutcomeUnknown(reply.code) || reply.code == zk::Code::kSessionExpired;
+  if (lost) return;  // asked again on the next connection
+  epoch_ = EpochIn(reply);
+  if (epoch_.ok()) return;
+  const absl::Status why = epoch_.status();
+  ForEachListener([&why](SessionListener* listener) { listener->OnEpochUnreadable(why); });
 }
 
 }  // namespace zkrecipes::session

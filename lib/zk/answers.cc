@@ -14,7 +14,6 @@
 namespace zkrecipes::zk {
 namespace {
 
-constexpr size_t kStatSize = 68;  // czxid, mzxid, ctime, mtime, 3 versions, owner, 2 sizes, pzxid
 constexpr size_t kPasswordSize = 16;  // of a session
 constexpr int32_t kConnected = 3;
 constexpr int32_t kCreatedEvent = 1;

@@ -6,6 +6,7 @@
 #ifndef ZKRECIPES_LIB_ZK_ANSWERS_H_
 #define ZKRECIPES_LIB_ZK_ANSWERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -24,6 +25,12 @@ std::string WrongAnswer(int32_t type, absl::string_view body);
 // Whether the operation's request begins with the path of the node to make, and its answer with that of
 // the node that was made.
 bool IsCreate(int32_t type);
+
+// czxid, mzxid, ctime, mtime, three versions, owner, two sizes, pzxid.
+inline constexpr size_t kStatSize = 68;
+
+// Of several operations at once, whose answers look as multi_frames.h says.
+inline constexpr int32_t kMultiType = 14;
 
 // What follows the header of a watch event.
 std::string WrongEvent(absl::string_view body);

@@ -3,6 +3,8 @@
 #ifndef ZKRECIPES_LIB_ZK_C_HANDLE_H_
 #define ZKRECIPES_LIB_ZK_C_HANDLE_H_
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -111,6 +113,7 @@ class CHandle final : public Handle, public Pollable {
   zhandle_t* zh_ = nullptr;
   Boxes boxes_;
   PendingReplies pending_;
+  std::map<uint64_t, std::vector<zoo_op_result_t>> multis_;  // of requests that are on their way
   ConnectPace pace_;
   // Dies with the handle: tells a posted task that there is nothing left to do.
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);

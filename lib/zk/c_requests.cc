@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lib/zk/c_handle.h"
+#include "lib/zk/c_multi.h"
 
 namespace zkrecipes::zk {
 namespace {
@@ -57,6 +59,19 @@ struct Completions {
     Answer(context, reply);
   }
 
+  // The results that the C client has filled in live until here.
+  static void Together(int rc, const void* context) {
+    Reply reply{.code = static_cast<Code>(rc)};
+    const auto results = CHandle::Current()->multis_.extract(FromContext(context));
+    if (!results.empty() && !OutcomeUnknown(reply.code)) {
+      for (const zoo_op_result_t& one : results.mapped()) {
+        // Of one that is done, what the server repeats of errors means nothing.
+        reply.codes.push_back(rc == ZOK ? Code::kOk : static_cast<Code>(one.err));
+      }
+    }
+    Answer(context, reply);
+  }
+
   static void Watched(int rc, const String_vector* /*names*/, const void* context) {
     Nothing(rc, context);
   }
@@ -72,7 +87,7 @@ struct CHandle::Issue {
     return Make(r, handle->acl_);
   }
   int operator()(const Delete& r) const {
-    return zoo_adelete(zh(), r.path.c_str(), /*version=*/-1, Completions::Nothing, context);
+    return zoo_adelete(zh(), r.path.c_str(), r.version, Completions::Nothing, context);
   }
   int operator()(const SetData& r) const {
     return zoo_aset(zh(), r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()), r.version,
@@ -100,6 +115,17 @@ struct CHandle::Issue {
 
   int operator()(const GetAcl& r) const {
     return zoo_aget_acl(zh(), r.path.c_str(), Completions::Acl, context);
+  }
+  int operator()(const Multi& r) const {
+    CMulti multi(r, handle->acl_);
+    if (!multi.valid()) return ZBADARGUMENTS;
+    const uint64_t id = FromContext(context);
+    std::vector<zoo_op_result_t>& results = handle->multis_[id];
+    results.resize(r.ops.size());
+    const int rc =
+        zoo_amulti(zh(), multi.size(), multi.ops(), results.data(), Completions::Together, context);
+    if (rc != ZOK) handle->multis_.erase(id);
+    return rc;
   }
 
   int Make(const Create& r, const CAcl& acl) const {

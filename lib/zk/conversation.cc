@@ -10,6 +10,7 @@
 
 #include "lib/zk/answers.h"
 #include "lib/zk/jute_reader.h"
+#include "lib/zk/multi_frames.h"
 
 namespace zkrecipes::zk {
 namespace {
@@ -59,6 +60,9 @@ size_t Conversation::HeadSize() const {
   JuteReader reader(head_);
   reader.Bytes(kLength + 4);
   const int32_t type = reader.Int();
+  if (reader.ok() && type == kMultiType) {
+    return kLength + static_cast<size_t>(JuteReader(head_).Int());
+  }
   if (!reader.ok() || !IsCreate(type)) return kRequestHead;
   const int32_t path_size = reader.Int();
   return kRequestHead + kPathLength + (reader.ok() ? static_cast<size_t>(path_size) : 0);
@@ -81,6 +85,8 @@ void Conversation::Begun() {
     ++credentials_;
   } else if (xid == kSetWatchesXid) {
     ++set_watches_;
+  } else if (type == kMultiType) {
+    asked_.push_back({.xid = xid, .type = type, .together = ReadMulti(reader.rest())});
   } else {
     const absl::string_view path = IsCreate(type) ? reader.String() : "";
     asked_.push_back({xid, type, path.size(), absl::HashOf(path)});
@@ -135,6 +141,7 @@ std::string Conversation::HearOutcome(const Request& request, int32_t error,
                                       absl::string_view body) {
   // Whatever follows an error is read by no client.
   if (error != 0) return WrongError(error);
+  if (request.type == kMultiType) return WrongMultiAnswer(request.together, body);
   std::string wrong = WrongAnswer(request.type, body);
   if (!wrong.empty() || !IsCreate(request.type)) return wrong;
   const absl::string_view made = JuteReader(body).String();

@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
+
+#include "lib/zk/multi_frames.h"
 
 namespace zkrecipes::zk {
 
@@ -39,6 +42,7 @@ class Conversation {
     // Of a create: the size and the hash of its path, with which the new node's has to begin.
     size_t path_size = 0;
     size_t path_hash = 0;
+    std::vector<MultiOp> together{};  // of a multi: the whole of it is read
   };
 
   size_t HeadSize() const;

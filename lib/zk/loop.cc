@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <deque>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -84,13 +83,14 @@ class LoopImpl final : public Loop, public PollSet {
   Alarm alarm_;
 
   base::Mutex mutex_;
-  std::deque<Task> posted_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Task> posted_ ABSL_GUARDED_BY(mutex_);
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
 
   // The loop's thread.
   std::atomic<std::thread::id> thread_{};
   bool stopped_ = false;
+  std::vector<Task> running_;  // kept for its room: a round allocates nothing
   TimerQueue timers_;
   std::vector<Pollable*> pollables_;  // null: removed during this round
   std::vector<pollfd> polls_;         // the alarm's two, then one for each of pollables_
@@ -195,12 +195,13 @@ void LoopImpl::Awake() {
 
 // Runs the tasks that were posted before it began.
 void LoopImpl::RunPosted() {
-  std::deque<Task> tasks;
   {
     base::MutexLock lock(mutex_);
-    tasks.swap(posted_);
+    running_.swap(posted_);
   }
-  for (; !tasks.empty(); tasks.pop_front()) std::move(tasks.front())();
+  // Each goes before the next one runs: what it holds may be waited for.
+  for (Task& task : running_) std::exchange(task, nullptr)();
+  running_.clear();
 }
 
 void LoopImpl::RunDueTimers() {

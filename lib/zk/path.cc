@@ -18,8 +18,6 @@
 namespace zkrecipes::zk {
 namespace {
 
-constexpr size_t kMaxPathBytes = 512;
-
 // Takes one character off the front; nullopt if it is not well-formed UTF-8 (overlong forms and
 // lone surrogates are not).
 std::optional<uint32_t> TakeCharacter(absl::string_view& text) {
@@ -68,12 +66,12 @@ std::string BrokenComponentRule(absl::string_view path) {
   return "";
 }
 
-std::string BrokenRule(absl::string_view path) {
+std::string BrokenRule(absl::string_view path, size_t max_bytes) {
   if (path.empty()) return "must not be empty";
   if (path[0] != '/') return "must be absolute (start with a slash)";
   if (path.size() == 1) return "must not be the root";
-  if (path.size() > kMaxPathBytes) {
-    return absl::StrCat("must have at most ", kMaxPathBytes, " bytes, has ", path.size());
+  if (path.size() > max_bytes) {
+    return absl::StrCat("must have at most ", max_bytes, " bytes, has ", path.size());
   }
   if (std::string rule = BrokenCharacterRule(path); !rule.empty()) return rule;
   if (std::string rule = BrokenComponentRule(path); !rule.empty()) return rule;
@@ -83,12 +81,11 @@ std::string BrokenRule(absl::string_view path) {
   return "";
 }
 
-// For messages: on a single line, and of bounded length.
-std::string Quoted(absl::string_view path) {
-  constexpr size_t kShown = 80;
-  if (path.size() <= kShown) return absl::StrCat("\"", absl::Utf8SafeCEscape(path), "\"");
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(path.substr(0, kShown)), "\"...");
+std::string Escaped(absl::string_view text) {
+  return BrokenCharacterRule(text).empty() ? absl::Utf8SafeCEscape(text) : absl::CEscape(text);
 }
+
+bool ContinuesCharacter(char byte) { return (static_cast<uint8_t>(byte) & 0xc0) == 0x80; }
 
 }  // namespace
 
@@ -99,8 +96,15 @@ bool IsUtf8(absl::string_view text) {
   return true;
 }
 
-absl::Status ValidatePath(absl::string_view what, const std::string& path) {
-  const std::string rule = BrokenRule(path);
+std::string Quoted(absl::string_view text) {
+  size_t shown = 80;
+  if (text.size() <= shown) return absl::StrCat("\"", Escaped(text), "\"");
+  while (shown > 0 && ContinuesCharacter(text[shown])) --shown;
+  return absl::StrCat("\"", Escaped(text.substr(0, shown)), "\"...");
+}
+
+absl::Status ValidatePath(absl::string_view what, const std::string& path, size_t max_bytes) {
+  const std::string rule = BrokenRule(path, max_bytes);
   if (rule.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(what, " ", Quoted(path), ": ", rule));
 }

@@ -2,6 +2,9 @@
 
 #include "lib/zk/pending_replies.h"
 
+#include <iterator>
+#include <map>
+
 namespace zkrecipes::zk {
 
 uint64_t PendingReplies::Add(Handle::Done done) {
@@ -9,9 +12,17 @@ uint64_t PendingReplies::Add(Handle::Done done) {
   return next_id_++;
 }
 
+Handle::Done PendingReplies::Take(uint64_t id) {
+  const auto it = sent_.find(id);
+  if (it == sent_.end()) return nullptr;
+  Handle::Done done = std::move(it->second);
+  sent_.erase(it);
+  return done;
+}
+
 void PendingReplies::Answer(uint64_t id, const Reply& reply) {
-  auto node = sent_.extract(id);  // first, since `done` may send the next request
-  if (!node.empty()) std::move(node.mapped())(reply);
+  // Taken out first, since `done` may send the next request.
+  if (Handle::Done done = Take(id); done != nullptr) std::move(done)(reply);
 }
 
 void PendingReplies::AnswerLater(Handle::Done done, Code code) {
@@ -22,12 +33,14 @@ void PendingReplies::AnswerLater(Handle::Done done, Code code) {
 }
 
 void PendingReplies::AnswerLater(uint64_t id, Code code) {
-  auto node = sent_.extract(id);
-  if (!node.empty()) AnswerLater(std::move(node.mapped()), code);
+  if (Handle::Done done = Take(id); done != nullptr) AnswerLater(std::move(done), code);
 }
 
 void PendingReplies::AnswerAll(Code code) {
-  std::map<uint64_t, Handle::Done> sent = std::exchange(sent_, {});
+  // In the order of sending.
+  std::map<uint64_t, Handle::Done> sent(std::make_move_iterator(sent_.begin()),
+                                        std::make_move_iterator(sent_.end()));
+  sent_.clear();
   AnswerThese(*later_);
   for (auto& [id, done] : sent) std::move(done)(Reply{.code = code});
 }

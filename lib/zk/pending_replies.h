@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <utility>
+
+#include "absl/container/flat_hash_map.h"
 
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
@@ -41,11 +42,12 @@ class PendingReplies {
 
  private:
   using Later = std::pair<Handle::Done, Code>;
+  Handle::Done Take(uint64_t id);  // null if it has been answered
   static void AnswerThese(std::deque<Later>& later);
 
   Reactor* const reactor_;
   uint64_t next_id_ = 1;
-  std::map<uint64_t, Handle::Done> sent_;
+  absl::flat_hash_map<uint64_t, Handle::Done> sent_;
   const std::shared_ptr<std::deque<Later>> later_;  // shared with the posted task
 };
 

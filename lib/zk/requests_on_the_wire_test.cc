@@ -50,6 +50,7 @@ class RequestsOnTheWireTest : public testing::Test {
     const int32_t type = asked_.back().first;
     if (type == wire::kGetData) return wire::Int(-1);  // no answer: the client hangs up
     std::string body;
+    if (type == wire::kMulti) body = multi_;
     if (type == wire::kGetChildren) body = wire::Names({});
     if (type == wire::kExists) body = wire::Stat();
     if (type == wire::kGetAcl) body = wire::Acl({{9, "digest", "me:x"}}) + wire::Stat();
@@ -74,6 +75,7 @@ class RequestsOnTheWireTest : public testing::Test {
   }
 
   std::vector<std::pair<int32_t, std::string>> asked_;  // the operation, and the whole frame
+  std::string multi_;                                   // the answer to one
   ScriptedServer server_{[this](int number, const std::string& f) { return Answer(number, f); }};
   Connecting listener_;
   HandleDriver driver_{[this](int fd, short events) { return Poll(fd, events); }};
@@ -119,6 +121,78 @@ TEST_F(RequestsOnTheWireTest, AWatchIsTakenOffByTheKindThatItIsOf) {
   // ZooKeeper's numbers: 1 children, 2 data.
   EXPECT_EQ(asked_[0].second.substr(8), wire::String("/a") + wire::Int(1));
   EXPECT_EQ(asked_[1].second.substr(8), wire::String("/b") + wire::Int(2));
+}
+
+class MultiOnTheWireTest : public RequestsOnTheWireTest {
+ protected:
+  void SetUp() override {
+    RequestsOnTheWireTest::SetUp();
+    bool connected = false;
+    listener_.on_connected = [&] { connected = true; };
+    ASSERT_TRUE(RunUntil([&] { return connected; }));
+  }
+  Reply AskMulti(const std::vector<Multi::Op>& ops) {
+    std::optional<Reply> reply;
+    handle_->Send(Multi{ops}, [&reply](const Reply& r) { reply = r; });
+    EXPECT_TRUE(RunUntil([&] { return reply.has_value(); }));
+    return reply.value_or(Reply());
+  }
+
+  const std::vector<Multi::Op> ops_ = {SetData{"/lease", "mine", 3}, Create{"/made", "new"},
+                                       Delete{"/gone", 7}};
+};
+
+TEST_F(MultiOnTheWireTest, SaysEachOperationInOrder) {
+  multi_ = wire::MultiHeader(5) + wire::Stat() + wire::MultiHeader(1) + wire::String("/made") +
+           wire::MultiHeader(2) + wire::MultiHeader(-1, true);
+  const Reply reply = AskMulti(ops_);
+  EXPECT_EQ(reply.code, Code::kOk);
+  EXPECT_EQ(reply.codes, (std::vector<Code>(3, Code::kOk)));
+  const std::string all = wire::Acl({{31, "world", "anyone"}});
+  EXPECT_EQ(asked_.back().second.substr(8),
+            wire::MultiHeader(5) + wire::String("/lease") + wire::String("mine") + wire::Int(3) +
+                wire::MultiHeader(1) + wire::String("/made") + wire::String("new") + all +
+                wire::Int(0) + wire::MultiHeader(2) + wire::String("/gone") + wire::Int(7) +
+                wire::MultiHeader(-1, true));
+}
+
+TEST_F(MultiOnTheWireTest, TellsWhichOperationFailed) {
+  const std::string error = wire::MultiHeader(-1);
+  multi_ = error + wire::Int(0) + error + wire::Int(-110) + error + wire::Int(-2) +
+           wire::MultiHeader(-1, true);
+  const Reply reply = AskMulti(ops_);
+  EXPECT_EQ(reply.code, Code::kNodeExists);
+  EXPECT_EQ(reply.codes,
+            (std::vector<Code>{Code::kOk, Code::kNodeExists, Code::kRuntimeInconsistency}));
+}
+
+TEST_F(MultiOnTheWireTest, IsLostWithItsConnectionAndWithAnAnswerThatMakesNoSense) {
+  multi_ =
+      wire::MultiHeader(-1, true);  // no answers at all: the C client would say that it is done
+  const Reply reply = AskMulti(ops_);
+  EXPECT_TRUE(OutcomeUnknown(reply.code)) << CodeName(reply.code);
+  EXPECT_TRUE(reply.codes.empty());
+  handle_->Send(Multi{ops_}, [](const Reply&) {});
+  handle_->Close(/*patient=*/false);  // answers it, and frees what it was to be answered with
+}
+
+// The C client would free what it never allocated.
+TEST_F(MultiOnTheWireTest, IsRefusedBeforeItIsSaidIfTheCClientWouldRefuseAnOperation) {
+  const size_t said = asked_.size();
+  const std::vector<Multi::Op> wrong[] = {
+      {},
+      {Delete{"/a"}, Delete{"/b/"}},
+      {Delete{"a"}},
+      {Delete{"/"}},
+      {SetData{"/a//b"}},
+      {SetData{"/a/../b"}},
+      {SetData{"/a/."}},
+      {Delete{std::string("/a\0b", 4)}},
+      {Create{"/a", "", CreateMode::kContainer}},
+      {Create{"/a", "", CreateMode::kEphemeralSequential}},
+  };
+  for (const auto& ops : wrong) EXPECT_EQ(AskMulti(ops).code, Code::kBadArguments);
+  EXPECT_EQ(asked_.size(), said);
 }
 
 }  // namespace

@@ -15,15 +15,27 @@ struct NameOf {
   const char* operator()(const WatchExists&) const { return "watch existence"; }
   const char* operator()(const RemoveWatches&) const { return "remove watches"; }
   const char* operator()(const GetAcl&) const { return "get ACL"; }
+  const char* operator()(const Multi&) const { return "multi"; }
+};
+
+struct Path {
+  const std::string& operator()(const Multi& multi) const {
+    static const std::string* const kNone = new std::string();
+    return multi.ops.empty() ? *kNone : PathOf(multi.ops.front());
+  }
+  template <typename Single>
+  const std::string& operator()(const Single& r) const {
+    return r.path;
+  }
 };
 
 }  // namespace
 
 const char* OperationName(const Request& request) { return std::visit(NameOf(), request); }
 
-const std::string& PathOf(const Request& request) {
-  return std::visit([](const auto& r) -> const std::string& { return r.path; }, request);
-}
+const std::string& PathOf(const Request& request) { return std::visit(Path(), request); }
+
+const std::string& PathOf(const Multi::Op& op) { return std::visit(Path(), op); }
 
 bool Fires(WatchEvent event, WatchKind kind) {
   switch (event) {

@@ -60,13 +60,14 @@ struct Create {
   std::vector<AclEntry> acl{};  // empty: HandleOptions::acl
   friend bool operator==(const Create&, const Create&) = default;
 };
-// Unconditional. Of an absent child it is a *committed barrier*: the quorum commits the failure
+// kBadVersion unless the node's data has this version (-1: any). Of an absent child it is a *committed barrier*: the quorum commits the failure
 // (kNoNode), in order behind everything that any server accepted earlier on this session.
 struct Delete {
   std::string path;
+  int32_t version = -1;
   friend bool operator==(const Delete&, const Delete&) = default;
 };
-// kBadVersion unless the node's data has this version. The reply carries the new Stat.
+// kBadVersion unless the node's data has this version (-1: any). The reply carries the new Stat.
 struct SetData {
   std::string path;
   std::string data;
@@ -112,12 +113,21 @@ struct RemoveWatches {
   friend bool operator==(const RemoveWatches&, const RemoveWatches&) = default;
 };
 
+// All of them or none, in order, as one transaction. Not for a container nor for a sequential node: the
+// C client does not understand the answers. Each operation sees what those before it have done.
+struct Multi {
+  using Op = std::variant<Create, Delete, SetData>;
+  std::vector<Op> ops;
+  friend bool operator==(const Multi&, const Multi&) = default;
+};
+const std::string& PathOf(const Multi::Op& op);
+
 using Request = std::variant<Create, Delete, SetData, Get, GetChildren, WatchNode, WatchExists,
-                             RemoveWatches, GetAcl>;
+                             RemoveWatches, GetAcl, Multi>;
 
 // "create", "delete", ... as error messages call it.
 const char* OperationName(const Request& request);
-const std::string& PathOf(const Request& request);
+const std::string& PathOf(const Request& request);  // Multi: of the first operation
 
 // Fields that the request does not ask for keep their defaults; after a failure all do.
 struct Reply {
@@ -127,6 +137,9 @@ struct Reply {
   std::string data{};                   // Get
   std::vector<std::string> children{};  // GetChildren: unordered
   std::vector<AclEntry> acl{};          // GetAcl
+  // Multi, also if it failed: kOk of those before the one that failed, and kRuntimeInconsistency of
+  // those after it. Empty if no server said so.
+  std::vector<Code> codes{};
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 

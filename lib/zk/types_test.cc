@@ -20,6 +20,7 @@ TEST(Request, KnowsItsPathAndHasANameForMessagesWhateverItsKind) {
       {RemoveWatches{"/a"}, "remove watches"},
       {WatchExists{"/a"}, "watch existence"},
       {GetAcl{"/a"}, "get ACL"},
+      {Multi{{SetData{"/a", "", 0}, Delete{"/b"}}}, "multi"},
   };
   for (const auto& [request, name] : kNamed) {
     EXPECT_STREQ(OperationName(request), name);

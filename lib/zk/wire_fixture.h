@@ -43,6 +43,11 @@ inline std::string Acl(const std::vector<AclEntry>& entries) {
 }
 inline std::string Stat() { return Long(/*the czxid*/ 7) + std::string(60, '\0'); }
 
+// In front of each operation of a multi, and of each of its answers; the last one is done.
+inline std::string MultiHeader(int32_t type, bool done = false) {
+  return absl::StrCat(Int(type), std::string(1, done ? '\1' : '\0'), Int(-1));
+}
+
 // A frame with its length in front.
 inline std::string Frame(const std::string& body) { return String(body); }
 
@@ -74,6 +79,7 @@ constexpr int32_t kGetData = 4;
 constexpr int32_t kSetData = 5;
 constexpr int32_t kGetAcl = 6;
 constexpr int32_t kGetChildren = 8;
+constexpr int32_t kMulti = 14;
 constexpr int32_t kCreate2 = 15;
 constexpr int32_t kRemoveWatches = 18;
 constexpr int32_t kCreateContainer = 19;

@@ -8,7 +8,12 @@
 
 #include "recipes/contracts/scene_fixture.h"
 #include "testing/detached_coroutine.h"
+#include "zkrecipes/fenced_file.h"
+#include "zkrecipes/fenced_http.h"
+#include "zkrecipes/fenced_object.h"
 #include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/guarded_write.h"
+#include "zkrecipes/sequencer_cache.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -65,17 +70,77 @@ void TakeHold(Scene& s) {
 
 FencingPass PassOf(const Scene& s) { return {s.sequencer.token, s.sequencer.mode}; }
 
-// `call` gets a floor file, for as long as it takes.
+// `call` gets a path in a folder of its own, for as long as it takes.
 template <typename Call>
-std::function<void(Scene&, Done)> WithStore(Call call) {
+std::function<void(Scene&, Done)> InAFolder(Call call) {
   return Returns([call](Scene& scene) -> absl::Status {
     std::string folder = (std::filesystem::temp_directory_path() / "zkr-contract-XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) return absl::UnavailableError("no folder");
-    auto store = OpenFloorFile(folder + "/floors");
-    const absl::Status status = store.ok() ? call(scene, **store) : store.status();
+    // Some paths have no folder there.
+    const absl::Status status = StatusOf(call(scene, folder + "/" + scene.path));
     std::filesystem::remove_all(folder);
     return status;
   });
+}
+
+// `call` gets a floor file.
+template <typename Call>
+std::function<void(Scene&, Done)> WithStore(Call call) {
+  return InAFolder([call](Scene& scene, const std::string& path) -> absl::Status {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    auto store = OpenFloorFile(path);
+    return store.ok() ? call(scene, **store) : store.status();
+  });
+}
+
+// `call` gets a fenced file.
+template <typename Call>
+std::function<void(Scene&, Done)> WithFile(Call call) {
+  return InAFolder([call](Scene& scene, const std::string& path) -> absl::Status {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    FencedFile file(path);
+    const absl::Status status = file.Create();
+    return status.ok() ? StatusOf(call(scene, file)) : status;
+  });
+}
+
+// One object, in memory.
+class ObjectInMemory : public ObjectTransport {
+  absl::StatusOr<Object> Get() override {
+    if (body_.empty()) return absl::NotFoundError("no such object");
+    return Object{body_, std::to_string(version_)};
+  }
+  absl::StatusOr<PutResult> PutIfMatch(const std::string& body, const std::string& etag) override {
+    return Put(body, !body_.empty() && etag == std::to_string(version_));
+  }
+  absl::StatusOr<PutResult> PutIfAbsent(const std::string& body) override {
+    return Put(body, body_.empty());
+  }
+  PutResult Put(const std::string& body, bool condition) {
+    if (!condition) return PutResult::kNotDone;
+    body_ = body;
+    ++version_;
+    return PutResult::kDone;
+  }
+  std::string body_;
+  int version_ = 0;
+};
+
+std::unique_ptr<ObjectTransport> AnObject() { return std::make_unique<ObjectInMemory>(); }
+
+// `call` gets a fenced object.
+template <typename Call>
+std::function<void(Scene&, Done)> WithObject(Call call) {
+  return Returns([call](Scene& scene) -> absl::Status {
+    FencedObject object(AnObject());
+    const absl::Status status = object.Create();
+    return status.ok() ? StatusOf(call(scene, object)) : status;
+  });
+}
+
+// Refused where the path is: it is there, or its parent is none, or is closed.
+std::vector<WriteOp> OpsOf(const Scene& s) {
+  return {WriteOp::Create(s.path + "-written", ""), WriteOp::Delete(s.path + "-written")};
 }
 
 ClientOptions Elsewhere(const Scene& s) { return {.servers = s.servers}; }
@@ -207,9 +272,27 @@ std::vector<Method> Methods() {
        Awaits([](S s) { return std::move(*s.lease).CoRelease(s.wait.timeout, s.wait.cancel); }),
        TakeLock},
 
+      {"GuardedWrite", Returns([](S s) { return GuardedWrite(*s.lease, OpsOf(s), s.wait); }),
+       TakeLock},
+      {"GuardedWriteAsync", CallsBack([](S s, auto done) {
+         GuardedWriteAsync(*s.lease, OpsOf(s), s.wait, std::move(done));
+       }),
+       TakeLock},
+      {"CoGuardedWrite", Awaits([](S s) {
+         return CoGuardedWrite(*s.lease, OpsOf(s), s.wait.timeout, s.wait.cancel);
+       }),
+       TakeLock},
       {"ListContenders", Returns([](S s) { return ListContenders(*s.client, s.path, s.wait); })},
       {"CheckSequencer",
        Returns([](S s) { return CheckSequencer(*s.client, s.sequencer, s.wait); }), TakeLock},
+      {"SequencerCache::Check",
+       Returns([](S s) { return SequencerCache(s.client).Check(s.sequencer, s.wait); }), TakeLock},
+      {"SequencerCache::CheckAsync", CallsBack([](S s, auto done) {
+         const auto cache = std::make_shared<SequencerCache>(s.client);
+         s.kept = cache;
+         cache->CheckAsync(s.sequencer, s.wait, std::move(done));
+       }),
+       TakeLock},
       {"BreakContender",
        Returns([](S s) { return BreakContender(*s.client, s.path, s.sequencer.token, s.wait); }),
        TakeLock},
@@ -244,7 +327,7 @@ std::vector<Method> Methods() {
        Returns([](S s) { return (*FencingGate::Open())->Admit(s.path, PassOf(s)); })},
       {"FencingKey::Admit",
        Returns([](S s) { return (*FencingGate::Open())->Of(s.path)->Admit(PassOf(s)); })},
-      {"OpenFloorFile", Returns([](S s) { return OpenFloorFile(s.path); })},
+      {"OpenFloorFile", InAFolder([](S, const std::string& path) { return OpenFloorFile(path); })},
       {"FloorStore::Load", WithStore([](S, FloorStore& store) {
          return store.Load([](const std::string&, const FencingFloor&) {});
        })},
@@ -253,6 +336,29 @@ std::vector<Method> Methods() {
        })},
       {"FloorStore::Forget",
        WithStore([](S s, FloorStore& store) { return store.Forget(s.path); })},
+
+      {"FencedFile::Create", WithFile([](S, FencedFile& file) { return file.Create(); })},
+      {"FencedFile::Write",
+       WithFile([](S s, FencedFile& file) { return file.Write(PassOf(s), s.text); })},
+      {"FencedFile::Claim", WithFile([](S s, FencedFile& file) { return file.Claim(PassOf(s)); })},
+      {"FencedFile::Read", WithFile([](S, FencedFile& file) { return file.Read(); })},
+
+      {"FencedObject::Create", WithObject([](S, FencedObject& object) { return object.Create(); })},
+      {"FencedObject::Write",
+       WithObject([](S s, FencedObject& object) { return object.Write(PassOf(s), s.text); })},
+      {"FencedObject::Claim",
+       WithObject([](S s, FencedObject& object) { return object.Claim(PassOf(s)); })},
+      {"FencedObject::Read", WithObject([](S, FencedObject& object) { return object.Read(); })},
+      {"ObjectTransport::Get", Returns([](S) { return AnObject()->Get(); })},
+      {"ObjectTransport::PutIfMatch",
+       Returns([](S s) { return AnObject()->PutIfMatch(s.text, "0"); })},
+      {"ObjectTransport::PutIfAbsent",
+       Returns([](S s) { return AnObject()->PutIfAbsent(s.text); })},
+      {"PutResultOf", Returns([](S) { return PutResultOf(400); })},
+
+      {"ParseFencingTokenHeader", Returns([](S s) { return ParseFencingTokenHeader(s.text); })},
+      {"ParseFencingFloorHeader", Returns([](S s) { return ParseFencingFloorHeader(s.text); })},
+      {"CheckHttpAnswer", Returns([](S s) { return CheckHttpAnswer(412, s.text); })},
 
       {"FencingToken::Parse", Returns([](S s) { return FencingToken::Parse(s.text); })},
       {"Sequencer::Parse", Returns([](S s) { return Sequencer::Parse(s.text); })},

@@ -246,6 +246,14 @@ std::vector<Situation> Situations() {
          s.ensemble.Create(s.path);
          s.ensemble.UseUpNumbers(s.path);
        }},
+      {"TheEpochOfItsNextSessionIsNoNumber",
+       {"Lock::Acquire", StatusCode::kFailedPrecondition},
+       nothing,
+       [](S s) {
+         s.ensemble.Create("/zkrecipes");
+         s.ensemble.Create("/zkrecipes/epoch", "none");
+         LoseTheLease(s);
+       }},
   };
 }
 

@@ -56,6 +56,7 @@ struct ModelEnsemble::Preparation {
     if (!Allows(parent->acl, kMayDelete, connection.digest_ids)) return zk::Code::kNoAuth;
     const Node* node = model.prepared_.Find(del.path);
     if (node == nullptr) return zk::Code::kNoNode;
+    if (del.version != -1 && del.version != node->version) return zk::Code::kBadVersion;
     if (node->children > 0) return zk::Code::kNotEmpty;
     txn.kind = Transaction::Kind::kDelete;
     txn.path = del.path;
@@ -91,9 +92,40 @@ void ModelEnsemble::ProposeCall(ConnectionId id, Connection& connection, const w
     txn.error = zk::Code::kSessionMoved;
   } else {
     it->second.owner = connection.server;
-    txn.error = std::visit(Preparation{*this, connection, now, txn}, call.request);
+    const auto* multi = std::get_if<zk::Multi>(&call.request);
+    txn.error = multi != nullptr
+                    ? PrepareMulti(connection, *multi, now, txn)
+                    : std::visit(Preparation{*this, connection, now, txn}, call.request);
   }
   Propose(std::move(txn));
+}
+
+// Each operation is checked against what those before it leave behind; of all that nothing stays here,
+// whether or not one of them is refused.
+zk::Code ModelEnsemble::PrepareMulti(const Connection& connection, const zk::Multi& multi,
+                                     base::BootTime now, Transaction& txn) {
+  const Tree tree = prepared_;
+  const std::map<std::string, int32_t> sequences = prepared_sequences_;
+  zk::Code failed = zk::Code::kOk;
+  for (const zk::Multi::Op& op : multi.ops) {
+    Transaction part{.zxid = NextZxid(), .session = txn.session};
+    if (failed == zk::Code::kOk) {
+      failed = std::visit(Preparation{*this, connection, now, part}, op);
+      txn.codes.push_back(failed);
+      if (failed == zk::Code::kOk) Prepare(part);
+      txn.parts.push_back(std::move(part));
+    } else {
+      txn.codes.push_back(zk::Code::kRuntimeInconsistency);
+    }
+  }
+  prepared_ = tree;
+  prepared_sequences_ = sequences;
+  if (failed == zk::Code::kOk) {
+    txn.kind = Transaction::Kind::kMulti;
+  } else {
+    txn.parts.clear();
+  }
+  return failed;
 }
 
 void ModelEnsemble::ProposeClose(zk::SessionId session, Session& state, ConnectionId origin) {
@@ -108,8 +140,19 @@ int32_t ModelEnsemble::NextSequence(const std::string& parent) const {
 }
 
 void ModelEnsemble::Propose(Transaction txn) {
+  txn.zxid = NextZxid();
+  ++counter_;
+  if (txn.kind == Transaction::Kind::kMulti) {
+    for (Transaction& part : txn.parts) Prepare(part);
+  } else {
+    Prepare(txn);
+  }
+  outstanding_.push_back(std::move(txn));
+}
+
+// What a transaction leaves behind for the next ones.
+void ModelEnsemble::Prepare(Transaction& txn) {
   using enum Transaction::Kind;
-  txn.zxid = epoch_ << 32 | ++counter_;
   if (txn.kind == kCreate) {
     txn.node.czxid = txn.node.mzxid = txn.node.pzxid = txn.zxid;
     prepared_sequences_[zk::ParentPath(txn.path)] = txn.parent_cversion;
@@ -126,7 +169,6 @@ void ModelEnsemble::Propose(Transaction txn) {
       prepared_.Delete(path, txn.zxid);
     }
   }
-  outstanding_.push_back(std::move(txn));
 }
 
 void ModelEnsemble::LogOldestProposal() {
@@ -146,10 +188,14 @@ void ModelEnsemble::Commit() {
   while (CanApply(leader_)) Apply(leader_);
   // The tree's own numbers count again as soon as no proposal leads on from them.
   std::erase_if(prepared_sequences_, [this](const auto& entry) {
-    return std::none_of(outstanding_.begin(), outstanding_.end(), [&](const Transaction& proposed) {
-      return proposed.kind == Transaction::Kind::kCreate &&
-             zk::ParentPath(proposed.path) == entry.first;
-    });
+    bool leads_on = false;
+    for (const Transaction& proposed : outstanding_) {
+      ForEachChange(proposed, [&](const Transaction& change) {
+        leads_on |=
+            change.kind == Transaction::Kind::kCreate && zk::ParentPath(change.path) == entry.first;
+      });
+    }
+    return !leads_on;
   });
 }
 

@@ -14,8 +14,18 @@
 namespace zkrecipes::testing::memory {
 namespace {
 
+bool IsRefusedInAMulti(const zk::Multi::Op& op) {
+  const auto* create = std::get_if<zk::Create>(&op);
+  return !IsFormatted(zk::PathOf(op)) ||
+         (create != nullptr && create->mode != zk::CreateMode::kPersistent &&
+          create->mode != zk::CreateMode::kEphemeral);
+}
+
 // What the C client refuses before it sends it.
 bool IsRefused(const zk::Request& request) {
+  if (const auto* multi = std::get_if<zk::Multi>(&request)) {
+    return multi->ops.empty() || std::ranges::any_of(multi->ops, IsRefusedInAMulti);
+  }
   const std::string& path = zk::PathOf(request);
   const auto* create = std::get_if<zk::Create>(&request);
   const bool sequential = create != nullptr && create->mode == zk::CreateMode::kEphemeralSequential;

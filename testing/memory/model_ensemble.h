@@ -189,13 +189,18 @@ class ModelEnsemble {
   void TrimLog();
 
   // A server at work (server.cc)
+  void ApplyChange(int number, const Transaction& change);
   void ApplyDelete(int number, const std::string& path, int64_t zxid);
   void ApplyClose(int number, const Transaction& txn);
   void AnswerOrigin(int number, const Transaction& txn);
   void Fire(int number, const std::string& path, zk::WatchEvent what);
 
   // The leader (leader.cc)
+  int64_t NextZxid() const { return epoch_ << 32 | (counter_ + 1); }
   void Propose(Transaction txn);
+  void Prepare(Transaction& txn);
+  zk::Code PrepareMulti(const Connection& connection, const zk::Multi& multi, base::BootTime now,
+                        Transaction& txn);
   void LogOldestProposal();
   void ProposeClose(zk::SessionId session, Session& state, ConnectionId origin);
   void ProposeCall(ConnectionId id, Connection& connection, const wire::Call& call,

@@ -29,7 +29,16 @@ using ConnectionId = uint32_t;  // 0: none
 // What the quorum agrees on, one after another. A refused write is one as well (kError): that is
 // what makes a delete of an absent node a committed barrier.
 struct Transaction {
-  enum class Kind { kError, kCreate, kDelete, kSetData, kSetAcl, kOpenSession, kCloseSession };
+  enum class Kind {
+    kError,
+    kCreate,
+    kDelete,
+    kSetData,
+    kSetAcl,
+    kOpenSession,
+    kCloseSession,
+    kMulti
+  };
 
   Kind kind = Kind::kError;
   int64_t zxid = 0;  // epoch << 32 | counter
@@ -38,19 +47,28 @@ struct Transaction {
   ConnectionId connection = 0;
   uint64_t call = 0;
 
-  zk::Code error = zk::Code::kOk;  // kError
-  std::string path{};              // kCreate, kDelete, kSetData, kSetAcl
-  Node node{};                     // kCreate; kSetData: its data; kSetAcl: its ACL
-  int32_t parent_cversion = 0;     // kCreate: the parent's from then on
-  absl::Duration timeout{};        // kOpenSession
+  zk::Code error = zk::Code::kOk;    // kError
+  std::string path{};                // kCreate, kDelete, kSetData, kSetAcl
+  Node node{};                       // kCreate; kSetData: its data; kSetAcl: its ACL
+  int32_t parent_cversion = 0;       // kCreate: the parent's from then on
+  absl::Duration timeout{};          // kOpenSession
+  std::vector<Transaction> parts{};  // kMulti: creates, deletes and sets, with its zxid
+  std::vector<zk::Code> codes{};     // of a multi's operations, done or refused
 
   friend bool operator==(const Transaction&, const Transaction&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Transaction& t) {
     return H::combine(std::move(h), t.kind, t.zxid, t.session, t.connection, t.call, t.error,
-                      t.path, t.node, t.parent_cversion, t.timeout);
+                      t.path, t.node, t.parent_cversion, t.timeout, t.parts, t.codes);
   }
 };
+
+// Calls f(change) for each change that is one, in order: for the parts of a multi instead of the whole.
+template <typename F>
+void ForEachChange(const Transaction& txn, F f) {
+  if (txn.kind != Transaction::Kind::kMulti) return f(txn);
+  for (const Transaction& part : txn.parts) f(part);
+}
 
 namespace parts {
 

@@ -127,6 +127,40 @@ TEST_F(ModelTreeTest, NumbersWrapWhileAnEarlierProposalIsNotCommitted) {
   EXPECT_EQ(answers.back().path, "/q/b--2147483648");
 }
 
+// ---- several operations at once -------------------------------------------------------------------
+
+TEST_F(ModelTreeTest, AMultiDoesAllOfItsOperationsEachOnWhatThoseBeforeItLeft) {
+  const zk::Reply reply =
+      client_.Call(zk::Multi{{zk::Create{"/a", "1"}, zk::Create{"/a/b", "2"},
+                              zk::SetData{"/a", "3", 0}, zk::Delete{"/a/b", 0}}});
+  EXPECT_EQ(reply.code, Code::kOk);
+  EXPECT_THAT(reply.codes, ElementsAre(Code::kOk, Code::kOk, Code::kOk, Code::kOk));
+  const zk::Reply got = client_.Call(zk::Get{"/a"});
+  EXPECT_EQ(got.data, "3");
+  EXPECT_EQ(got.stat.version, 1);
+  EXPECT_EQ(got.stat.num_children, 0);
+}
+
+TEST_F(ModelTreeTest, AMultiThatFailsLeavesNothingAndTellsWhichOperationItWas) {
+  Create("/a");
+  const zk::Reply reply = client_.Call(
+      zk::Multi{{zk::Create{"/a/b", "1"}, zk::Delete{"/a", 5}, zk::Create{"/c", "2"}}});
+  EXPECT_EQ(reply.code, Code::kBadVersion);
+  EXPECT_THAT(reply.codes, ElementsAre(Code::kOk, Code::kBadVersion, Code::kRuntimeInconsistency));
+  EXPECT_THAT(client_.Children("/a"), IsEmpty());
+  EXPECT_EQ(client_.Call(zk::Get{"/c"}).code, Code::kNoNode);
+  EXPECT_EQ(Sequential("/a/n-").path, "/a/n-0000000000") << "it has used up no number";
+}
+
+TEST_F(ModelTreeTest, AMultiFiresTheWatchesOfAllItsOperations) {
+  Create("/a");
+  Create("/b");
+  WatchExists("/a");
+  Watch("/b");
+  client_.Call(zk::Multi{{zk::SetData{"/a", "1", -1}, zk::Delete{"/b"}}});
+  EXPECT_THAT(client_.Events(), ElementsAre("/a data", "/b deleted"));
+}
+
 TEST_F(ModelTreeTest, ReapsContainersThatHaveHadChildrenOnly) {
   Create("/used", CreateMode::kContainer);
   Create("/unused", CreateMode::kContainer);

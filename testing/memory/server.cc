@@ -19,7 +19,8 @@ bool IsWrite(const ToServer& message) {
   const auto* call = std::get_if<wire::Call>(&message);
   return call != nullptr && (std::holds_alternative<zk::Create>(call->request) ||
                              std::holds_alternative<zk::Delete>(call->request) ||
-                             std::holds_alternative<zk::SetData>(call->request));
+                             std::holds_alternative<zk::SetData>(call->request) ||
+                             std::holds_alternative<zk::Multi>(call->request));
 }
 
 }  // namespace
@@ -209,11 +210,22 @@ bool ModelEnsemble::CanApply(int server) const {
 
 void ModelEnsemble::Apply(int number) {
   assert(CanApply(number));
-  using enum Transaction::Kind;
   Server& server = servers_[Index(number)];
   const Transaction txn = log_[server.applied - log_begin_];
   ++server.applied;
   server.zxid = txn.zxid;
+  ForEachChange(txn, [&](const Transaction& change) { ApplyChange(number, change); });
+  if (txn.kind == Transaction::Kind::kCloseSession) {
+    ApplyClose(number, txn);
+  } else {
+    AnswerOrigin(number, txn);
+  }
+  TrimLog();
+}
+
+void ModelEnsemble::ApplyChange(int number, const Transaction& txn) {
+  using enum Transaction::Kind;
+  Server& server = servers_[Index(number)];
   if (txn.kind == kCreate) {
     server.tree.Create(txn.path, txn.node, txn.parent_cversion);
     Fire(number, txn.path, zk::WatchEvent::kNodeData);
@@ -226,12 +238,6 @@ void ModelEnsemble::Apply(int number) {
   } else if (txn.kind == kSetAcl) {
     server.tree.SetAcl(txn.path, txn.node.acl);
   }
-  if (txn.kind == kCloseSession) {
-    ApplyClose(number, txn);
-  } else {
-    AnswerOrigin(number, txn);
-  }
-  TrimLog();
 }
 
 void ModelEnsemble::TrimLog() {
@@ -283,6 +289,7 @@ void ModelEnsemble::AnswerOrigin(int number, const Transaction& txn) {
     return;
   }
   zk::Reply reply = Failure(txn.error);
+  reply.codes = txn.codes;
   if (txn.kind == Transaction::Kind::kCreate) reply.path = txn.path;
   if (txn.kind == Transaction::Kind::kCreate || txn.kind == Transaction::Kind::kSetData) {
     reply.stat = StatOf(*tree(number).Find(txn.path));

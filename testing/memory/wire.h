@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -76,15 +77,30 @@ struct Call {
   friend bool operator==(const Call&, const Call&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Call& m) {
-    h = H::combine(std::move(h), m.id, m.request.index(), zk::PathOf(m.request));
-    if (const auto* create = std::get_if<zk::Create>(&m.request)) {
+    h = H::combine(std::move(h), m.id);
+    if (const auto* multi = std::get_if<zk::Multi>(&m.request)) {
+      for (const zk::Multi::Op& op : multi->ops) h = Add(std::move(h), op);
+      return h;
+    }
+    return Add(std::move(h), m.request);
+  }
+  // A request, or an operation of a multi.
+  template <typename H, typename Variant>
+  static H Add(H h, const Variant& request) {
+    h = H::combine(std::move(h), request.index(), zk::PathOf(request));
+    if (const auto* create = std::get_if<zk::Create>(&request)) {
       return H::combine(std::move(h), create->data, create->mode);
     }
-    if (const auto* remove = std::get_if<zk::RemoveWatches>(&m.request)) {
-      return H::combine(std::move(h), remove->kind);
-    }
-    if (const auto* set = std::get_if<zk::SetData>(&m.request)) {
+    if (const auto* set = std::get_if<zk::SetData>(&request)) {
       return H::combine(std::move(h), set->data, set->version);
+    }
+    if (const auto* del = std::get_if<zk::Delete>(&request)) {
+      return H::combine(std::move(h), del->version);
+    }
+    if constexpr (std::is_same_v<Variant, zk::Request>) {
+      if (const auto* remove = std::get_if<zk::RemoveWatches>(&request)) {
+        return H::combine(std::move(h), remove->kind);
+      }
     }
     return h;
   }
@@ -118,7 +134,7 @@ struct Answer {
 
   auto Tie() const {
     return std::tie(id, zxid, reply.code, reply.path, reply.stat, reply.data, reply.children,
-                    reply.acl);
+                    reply.acl, reply.codes);
   }
   friend bool operator==(const Answer&, const Answer&) = default;
 };

@@ -52,9 +52,9 @@ class CommandLine {
     AddPathCommand("observe", "Show who leads, and every change", kObserveHelp,
                    "The election: a path such as /elections/scheduler", RunObserve);
     AddLs();
-    AddPathCommand("check", "Ask whether the holder of a sequencer still holds", kCheckHelp,
-                   "As CMD finds it in ZKR_SEQUENCER", RunCheck);
+    AddCheck();
     AddBreak();
+    AddEpoch();
     AddDoctor();
     AddEnsemble();
     AddManual();
@@ -146,6 +146,14 @@ class CommandLine {
     command->add_flag("--watch", ls_.watch, "Show every change, until interrupted");
   }
 
+  void AddCheck() {
+    AddQuestion("check", "Ask whether the holder of a sequencer still holds", kCheckHelp,
+                [this] { return RunCheck(global_, sequencer_); })
+        ->add_option("SEQUENCER", sequencer_, "As CMD finds it in ZKR_SEQUENCER")
+        ->required()
+        ->type_name("");
+  }
+
   void AddBreak() {
     CLI::App* command = AddQuestion("break", "Delete one contender", kBreakHelp,
                                     [this] { return RunBreak(global_, break_); });
@@ -155,10 +163,28 @@ class CommandLine {
         ->type_name("N");
   }
 
+  void AddEpoch() {
+    CLI::App* command = AddQuestion("epoch", "Show or raise the ensemble's epoch", kEpochHelp,
+                                    [this] { return RunEpoch(global_, epoch_); });
+    auto* raise = command->add_flag("--raise", epoch_.raise,
+                                    "Raise it: the ensemble was set back to an older state");
+    command
+        ->add_option("--above", epoch_.above, "Above this one, too: the highest any resource saw")
+        ->needs(raise)
+        ->check(CLI::NonNegativeNumber.description(""))
+        ->type_name("N");
+  }
+
   void AddDoctor() {
     CLI::App* command = AddQuestion("doctor", "Say what is wrong with servers, timeouts and a lock",
-                                    kDoctorHelp, [this] { return RunDoctor(global_, path_); });
-    command->add_option("PATH", path_, "A lock or an election to look at as well")->type_name("");
+                                    kDoctorHelp, [this] { return RunDoctor(global_, doctor_); });
+    command->add_option("PATH", doctor_.path, "A lock or an election to look at as well")
+        ->type_name("");
+    command
+        ->add_option("--seen", doctor_.seen,
+                     "The highest token, and its epoch (0), that any resource has seen: was the "
+                     "ensemble set back?")
+        ->type_name("TOKEN[@EPOCH]");
   }
 
   void AddEnsemble() {
@@ -226,7 +252,8 @@ class CommandLine {
   std::string WhyNoCommand() const {
     const Words unknown = app_.remaining();
     if (unknown.empty())
-      return "a command is missing: lock, elect, observe, ls, check, break, doctor or ensemble";
+      return "a command is missing: lock, elect, observe, ls, check, break, epoch, doctor or "
+             "ensemble";
     return absl::StrCat("no such command or option: ", unknown.front());
   }
 
@@ -239,8 +266,11 @@ class CommandLine {
   EnsembleFlags ensemble_;
   LsFlags ls_;
   BreakFlags break_;
+  EpochFlags epoch_;
+  DoctorFlags doctor_;
   std::string shell_;
-  std::string path_;  // of observe and doctor; the sequencer of check
+  std::string path_;  // of observe
+  std::string sequencer_;
   int exit_code_ = kDone;
 };
 

@@ -57,6 +57,16 @@ struct BreakFlags {
   std::int64_t token = 0;
 };
 
+struct EpochFlags {
+  bool raise = false;
+  std::int64_t above = 0;
+};
+
+struct DoctorFlags {
+  std::string path;  // empty: none
+  std::string seen;  // "TOKEN" or "TOKEN@EPOCH"; empty: none
+};
+
 struct LsFlags {
   std::string path;
   bool watch = false;
@@ -76,8 +86,8 @@ int RunObserve(const GlobalFlags& global, const std::string& path);
 int RunLs(const GlobalFlags& global, const LsFlags& flags);
 int RunCheck(const GlobalFlags& global, const std::string& sequencer);
 int RunBreak(const GlobalFlags& global, const BreakFlags& flags);
-// `path` may be empty.
-int RunDoctor(const GlobalFlags& global, const std::string& path);
+int RunEpoch(const GlobalFlags& global, const EpochFlags& flags);
+int RunDoctor(const GlobalFlags& global, const DoctorFlags& flags);
 int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
 int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);
 int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags);

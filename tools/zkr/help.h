@@ -8,8 +8,8 @@ namespace zkrecipes::zkr {
 // What --help says below the options of each command.
 
 inline constexpr char kLockHelp[] = R"(
-CMD finds ZKR_FENCING_TOKEN, ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its environment. CMD and
-everything it starts are dead before the lock is released or can be granted to another contender,
+CMD finds ZKR_FENCING_TOKEN, ZKR_FENCING_EPOCH, ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its
+environment. CMD and everything it starts are dead before the lock is released or can be granted to another contender,
 and die with zkr. A guard sees to it. It misses
   cgroup    what root moves to another cgroup
   process   what has another user's rights or forks too fast, and CMD's children if guard and runner
@@ -26,8 +26,8 @@ Campaigns, runs CMD while leading, and campaigns again when CMD has ended or the
 If CMD ended within a second, zkr first pauses: for 1 s, then longer each time, up to 30 s. SIGTERM
 and SIGINT are passed on to CMD; once it is dead, zkr resigns and ends. zkr does not see a Ctrl-C
 that CMD catches, so it waits a second after CMD's end for another one.
-CMD finds ZKR_FENCING_TOKEN (the term), ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in its environment. CMD
-and everything it starts are dead before another candidate can lead, and die with zkr.
+CMD finds ZKR_FENCING_TOKEN (the term), ZKR_FENCING_EPOCH, ZKR_SEQUENCER, ZKR_PATH and ZKR_NODE in
+its environment. CMD and everything it starts are dead before another candidate can lead, and die with zkr.
 
 Exit status: that of the last CMD, or 128+n if signal n ended it or came while no CMD ran; 126 CMD
 cannot be run; 127 CMD was not found; 69 no ensemble; 73 something is used up; 77 permission denied;
@@ -59,6 +59,18 @@ it guards should check tokens.
 Exit status: 0 deleted; 1 no contender has that token; 69 no ensemble; 73 something is used up; 77
 permission denied; 64 bad arguments. The global options (see `zkr --help`) may stand before or after
 `break`.)";
+
+inline constexpr char kEpochHelp[] = R"(
+How often the ensemble was set back to an older state, as its operators count: leases show it beside
+the token, and resources refuse passes of an older epoch. Restoring a backup sets tokens back: stop
+all that acquires locks, restore, raise the epoch above every one that a resource has seen, and only
+then start the clients again. A session has the epoch that it found at its beginning. The record is
+/zkrecipes/epoch, outside every namespace; all clients must be able to read it. If zkr makes it with
+--digest-file, only these users may raise it again.
+
+Exit status: 0; 69 no ensemble; 77 permission denied; 64 bad arguments, or the record is no number;
+71 the epoch could not be written. The global options (see `zkr --help`), such as --json, may stand
+before or after `epoch`.)";
 
 inline constexpr char kLsHelp[] = R"(
 Exit status: 0, also if the queue is empty or the path does not exist; 69 no ensemble; 73 something

@@ -48,6 +48,7 @@ absl::Status CheckLeasesCanBeProven(absl::Duration session_timeout) {
 
 std::vector<std::string> EnvironmentOf(const CommandFlags& flags, const Lease& lease) {
   return {absl::StrCat("ZKR_FENCING_TOKEN=", lease.token().ToString()),
+          absl::StrCat("ZKR_FENCING_EPOCH=", lease.pass().epoch),
           absl::StrCat("ZKR_SEQUENCER=", lease.sequencer().ToString()),
           absl::StrCat("ZKR_PATH=", flags.path), absl::StrCat("ZKR_NODE=", lease.node())};
 }

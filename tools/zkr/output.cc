@@ -127,6 +127,10 @@ std::string CheckedText(const std::string& sequencer, bool holds, bool json) {
   return holds ? "holds\n" : "does not hold\n";
 }
 
+std::string EpochText(std::int64_t epoch, bool json) {
+  return json ? Line({{"epoch", epoch}}) : absl::StrCat(epoch, "\n");
+}
+
 std::string LeaderText(const std::optional<Leader>& leader) {
   if (!leader) return FormatTable({{"-", "nobody leads"}});
   return FormatTable(

@@ -36,6 +36,8 @@ std::string LostText(bool json);
 // Of `zkr check`.
 std::string CheckedText(const std::string& sequencer, bool holds, bool json);
 
+std::string EpochText(std::int64_t epoch, bool json);
+
 // nullopt: there is no leader.
 std::string LeaderText(const std::optional<Leader>& leader);
 std::string LeaderJson(const std::optional<Leader>& leader);

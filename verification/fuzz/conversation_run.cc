@@ -93,7 +93,10 @@ class ConversationRun : private zk::HandleListener {
 
   zk::Request Request() {
     const std::string path = "/" + std::string(1 + dice_.Roll(3), 'p');
-    switch (dice_.Roll(10)) {
+    switch (dice_.Roll(11)) {
+      case 9:
+        return zk::Multi{
+            {zk::SetData{path, "data", 1}, zk::Create{path + "/c", "data"}, zk::Delete{path}}};
       case 0:
         return zk::Create{path, "data", zk::CreateMode::kEphemeralSequential};
       case 1:

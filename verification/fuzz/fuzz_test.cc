@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "verification/fuzz/conversation_run.h"
+#include "verification/fuzz/sequencer_texts.h"
 
 namespace zkrecipes::fuzz {
 namespace {
@@ -16,6 +17,17 @@ TEST(HostileServers, NeitherCrashNorSpinNorFoolTheClient) {
   // The fuzzer itself is not what fails: conversations get far, and then go wrong.
   EXPECT_GT(tally.good, 2 * tally.runs);
   EXPECT_GT(tally.refusals, tally.runs / 2);
+}
+
+TEST(HostileSequencers, AreRefusedOrReadAsTheyAreWritten) {
+  SequencerTally tally;
+  for (uint64_t seed = 1; seed <= ZKRECIPES_FUZZ_RUNS; ++seed) {
+    TrySequencers(seed, tally);
+    ASSERT_EQ(tally.violation, "") << "seed " << seed;
+  }
+  // Both are tried: what is almost right, and what is quite wrong.
+  EXPECT_GT(tally.read, tally.texts / 50);
+  EXPECT_GT(tally.refused, tally.texts / 5);
 }
 
 }  // namespace

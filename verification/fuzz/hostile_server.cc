@@ -67,6 +67,11 @@ std::string HostileServer::Answer(absl::string_view request) {
   }
   const int32_t xid = reader.Int();
   const int32_t type = reader.Int();
+  if (type == wire::kMulti) {
+    reader.Bytes(9);  // the header of its first operation
+    created_ = std::string(reader.String()) + "/c";
+    return AnswerTo(xid, type, "");
+  }
   return AnswerTo(xid, type, std::string(reader.String()));
 }
 
@@ -94,9 +99,22 @@ std::string HostileServer::AnswerTo(int32_t xid, int32_t type, const std::string
     case wire::kGetAcl:
       return wire::Reply(xid,
                          wire::Acl({{31, "world", "anyone"}, {1, "digest", "a:x"}}) + wire::Stat());
+    case wire::kMulti:
+      return wire::Reply(xid, AnswerToMulti());
     default:
       return wire::Reply(xid);
   }
+}
+
+// To a set, a create and a delete; the path is that of the whole multi's first.
+std::string HostileServer::AnswerToMulti() {
+  const std::string end = wire::MultiHeader(-1, true);
+  const std::string error = wire::MultiHeader(-1);
+  if (dice_->OneIn(2)) {
+    return error + wire::Int(0) + error + wire::Int(-110) + error + wire::Int(-2) + end;
+  }
+  return wire::MultiHeader(5) + wire::Stat() + wire::MultiHeader(1) + wire::String(created_) +
+         wire::MultiHeader(2) + end;
 }
 
 // One of a few, so that some are watched.
@@ -152,7 +170,7 @@ std::string HostileServer::Spoil(std::string frame) {
               : body.replace(12, 4, wire::Int(errors[dice_->Roll(std::size(errors))])));
     }
     case 12: {  // another request's answer
-      const int32_t types[] = {2, 3, 4, 6, 8, 15};
+      const int32_t types[] = {2, 3, 4, 6, 8, 14, 15};
       const int32_t xid = zk::JuteReader(body).Int();
       return wire::Frame(AnswerTo(xid, types[dice_->Roll(std::size(types))], Path()));
     }

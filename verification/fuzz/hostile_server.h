@@ -44,6 +44,7 @@ class HostileServer {
  private:
   std::string Answer(absl::string_view request);
   std::string AnswerTo(int32_t xid, int32_t type, const std::string& path);
+  std::string AnswerToMulti();
   std::string Path();
   std::string Spoil(std::string frame);
   void SpoilNumber(std::string& frame);
@@ -52,7 +53,8 @@ class HostileServer {
   const uint32_t spoils_;
   bool welcomed_ = false;
   int64_t session_ = 0;
-  std::string held_;  // said later than it should have been
+  std::string created_;  // by the multi that was asked last
+  std::string held_;     // said later than it should have been
 };
 
 }  // namespace zkrecipes::fuzz

@@ -41,7 +41,7 @@
 ; = lib/session/machine/expiry_bound.cc: return session_timeout / (1 + clock_rate_bound) - slack;
 (assert (! (<= (stretched lifetime) T) :named clock_rate_margin))
 ; > It lives until B + T
-; = lib/session/machine/expiry_bound.cc: deadline_ = began_ + Lifetime();
+; = lib/session/machine/expiry_bound.cc: deadline_ = began_ + lifetime_;
 (assert (! (< cbelieves (+ cB lifetime)) :named deadline))
 
 (assert (<= granted believes))

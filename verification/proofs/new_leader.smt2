@@ -35,7 +35,7 @@
 ; > which is later than every write that was committed before
 (assert (! (>= begin Un) :named begins_after_what_was_committed))
 ; > If several values of T were negotiated in a session, **the smallest** counts.
-; = lib/session/machine/expiry_bound.cc: timeout_ = new_session ? timeout : std::min(timeout_, timeout);
+; = lib/session/machine/expiry_bound.cc: SetTimeout(new_session ? timeout : std::min(timeout_, timeout));
 (assert (! (<= T first) :named the_smallest_counts))
 ; > The clocks of client and leader may run at rates that differ by a share of rho
 (assert (! (rates Sj cSj believes cbelieves) :named clock_rates))

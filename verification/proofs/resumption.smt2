@@ -48,7 +48,7 @@
 ; = lib/session/machine/expiry_bound.cc: return session_timeout / (1 + clock_rate_bound) - slack;
 (assert (! (<= (stretched lifetime) T) :named clock_rate_margin))
 ; > deadline = max(old deadline, B + T / (1 + rho) - slack)
-; = lib/session/machine/expiry_bound.cc: proven = std::max(*deadline_, began_ + Lifetime());
+; = lib/session/machine/expiry_bound.cc: proven = std::max(*deadline_, began_ + lifetime_);
 (assert (! (< cbelieves (+ cB lifetime)) :named deadline))
 
 (assert (<= granted believes))

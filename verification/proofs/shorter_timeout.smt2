@@ -47,7 +47,7 @@
 ; = lib/session/machine/expiry_bound.cc: return session_timeout / (1 + clock_rate_bound) - slack;
 (assert (! (<= (stretched lifetime) T) :named clock_rate_margin))
 ; > deadline = min(old deadline, B + T' / (1 + rho) - slack)
-; = lib/session/machine/expiry_bound.cc: deadline_ = std::min(*deadline_, began_ + Lifetime());
+; = lib/session/machine/expiry_bound.cc: deadline_ = std::min(*deadline_, began_ + lifetime_);
 (assert (! (< cbelieves cproven) :named the_old_deadline))
 (assert (! (=> (>= believes R) (< cbelieves (+ cB lifetime))) :named no_later_than_the_handshakes))
 

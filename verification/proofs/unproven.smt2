@@ -68,7 +68,7 @@
 ; = lib/session/machine/expiry_bound.cc: return session_timeout / (1 + clock_rate_bound) - slack;
 (assert (! (<= (stretched lifetime) T) :named clock_rate_margin))
 ; > If it is answered before S_j + T, the leader had not been about to end the session
-; = lib/session/machine/expiry_bound.cc: heard_->touch + Lifetime() > now
+; = lib/session/machine/expiry_bound.cc: heard_->touch + lifetime_ > now
 (assert (! (< cRk (+ cSj lifetime)) :named answered_in_time))
 ; > deadline = max(old deadline, S_j' + T / (1 + rho) - slack)
 (assert (! (< cbelieves (+ cSx lifetime)) :named deadline))

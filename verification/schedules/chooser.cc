@@ -115,6 +115,12 @@ class Chooser {
       if (Chance(500)) planned_ = {{kAbandon, slot}, {kProclaim, slot}};
       return Move{kProclaim, slot};
     }
+    if (world_.Can({kGiveUpWrite, slot}) && Chance(200)) return Move{kGiveUpWrite, slot};
+    if (world_.Can({kWrite, slot}) && Chance(700)) {
+      // On the heels of a write: another one, or the end of what guards it.
+      if (Chance(300)) planned_ = {{Chance(500) ? kWrite : kRelease, slot}};
+      return Move{kWrite, slot};
+    }
     if (world_.Can({kRelease, slot})) return Move{kRelease, slot};
     if (!world_.Can({kAcquire, slot})) {
       return Chance(100) ? std::optional(Move{kCancel, slot}) : std::nullopt;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/leader_node.h"
+#include "lib/queue/own_node_writing.h"
 #include "verification/schedules/tenant.h"
 
 namespace zkrecipes::schedules {
@@ -21,12 +22,17 @@ void Election::Follow() {
   const auto& history = model_.history();
   for (; read_ < history.size(); ++read_) {
     const Transaction& txn = history[read_];
-    if (txn.kind == Transaction::Kind::kCreate) nodes_[txn.path] = txn.zxid;
-    if (txn.kind == Transaction::Kind::kCreate || txn.kind == Transaction::Kind::kSetData) {
-      values_[nodes_[txn.path]].push_back(queue::ParseCandidate(txn.node.data).value);
-    }
-    denied_ |= txn.kind == Transaction::Kind::kSetAcl;
+    ForEachChange(txn, [this](const Transaction& change) { Read(change); });
   }
+}
+
+void Election::Read(const Transaction& change) {
+  using enum Transaction::Kind;
+  if (change.kind == kCreate) nodes_[change.path] = change.zxid;
+  if (change.kind == kCreate || change.kind == kSetData) {
+    values_[nodes_[change.path]].push_back(queue::ParseCandidate(change.node.data).value);
+  }
+  denied_ |= change.kind == kSetAcl;
 }
 
 // ---- observers ----------------------------------------------------------------------------------
@@ -121,14 +127,19 @@ void Election::CheckObservers() const {
 
 // ---- proclamations ------------------------------------------------------------------------------
 
-void Election::Proclaim(const Core& core, const std::shared_ptr<testing::memory::Host>& host,
-                        const std::string& path, int64_t czxid) {
+// Weak: what is on its way outlives the world.
+void Election::Proclaim(const Core& core, const std::shared_ptr<internal::LeaseState>& lease) {
   auto call = std::make_shared<Call>(
-      Call{.core = core, .host = host, .path = path, .czxid = czxid, .began = ++now_});
+      Call{.core = core, .lease = lease, .czxid = lease->node_czxid(), .began = ++now_});
   call->value = absl::StrCat("value ", calls_.size());
-  call->proclamation = std::make_shared<queue::Proclamation>(path, czxid, call->value);
+  const internal::WriteJob job{"proclaim", [value = call->value](const std::string& data) {
+                                 return queue::CandidateData(queue::ParseCandidate(data).id, value);
+                               }};
+  call->turn = internal::NewTurn(lease, job, [weak = weak_from_this(), call](absl::Status status) {
+    if (const auto self = weak.lock()) self->OnAnswer(call, status);
+  });
   calls_.push_back(call);
-  Try(call);
+  lease->turns().Add(call->turn);
 }
 
 std::shared_ptr<Election::Call> Election::LastOpen(int64_t czxid) const {
@@ -140,32 +151,13 @@ std::shared_ptr<Election::Call> Election::LastOpen(int64_t czxid) const {
 void Election::Abandon(int64_t czxid) {
   const std::shared_ptr<Call> call = LastOpen(czxid);
   call->ended = ++now_;
-  call->proclamation->Abandon();
-}
-
-// Weak: what is on its way outlives the world.
-void Election::Try(const std::shared_ptr<Call>& call) {
-  call->core->Post([weak = weak_from_this(), call](session::Session* session) {
-    const auto answer = [weak, call](const absl::Status& status) {
-      if (const auto self = weak.lock()) self->OnAnswer(call, status);
-    };
-    if (session == nullptr) return answer(absl::FailedPreconditionError("the client is closed"));
-    call->proclamation->Try(*session, answer);
-  });
+  (void)call->turn->Abandon();
 }
 
 void Election::OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status) {
   if (!call->open()) return;
-  if (absl::IsUnavailable(status)) {
-    call->host->CallAt(call->host->Now() + session::kRetryPause, [weak = weak_from_this(), call] {
-      const auto self = weak.lock();
-      if (self != nullptr && call->open()) self->Try(call);
-    });
-    return;
-  }
   call->ended = ++now_;
   call->ok = status.ok();
-  call->proclamation->Abandon();
   follow_();
   if (!status.ok()) return CheckRefusal(*call, status);
   if (!WriteOf(*call).has_value()) break_("proclaimed though it is not set", call->value);
@@ -173,12 +165,14 @@ void Election::OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& s
 
 void Election::CheckRefusal(const Call& call, const absl::Status& status) const {
   // A client can learn that its session has expired before any server's tree shows it.
-  bool leads = model_.SessionLives(call.core->session_id());
+  bool leads = model_.SessionLives(call.core->session_id()) && call.lease->CheckAlive("").ok();
+  const std::string path = call.core->name_space().ToServer(call.lease->sequencer().node);
   for (int i = 0; i < model_.servers(); ++i) {
-    const auto* node = model_.tree(i).Find(call.path);
+    const auto* node = model_.tree(i).Find(path);
     leads &= node != nullptr && node->czxid == call.czxid && node->owner == call.core->session_id();
   }
   const bool explained = (absl::IsAborted(status) && !leads) ||
+                         absl::IsUnavailable(status) ||  // the connection was lost time and again
                          (closed_.count(call.core) > 0 && absl::IsFailedPrecondition(status)) ||
                          (denied_ && absl::IsPermissionDenied(status));
   if (!explained) break_("unexpected answer", "a proclamation: " + status.ToString());

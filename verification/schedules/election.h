@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
+#include "lib/queue/lease_state.h"
 #include "lib/queue/observer_runner.h"
-#include "lib/queue/proclamation.h"
-#include "testing/memory/host.h"
+#include "lib/queue/own_node_turns.h"
 #include "verification/schedules/queue_history.h"
 
 namespace zkrecipes::schedules {
 
 // What an election adds to a LockWorld: observers, and leaders that proclaim. They use the code that
-// LeaderElection::Observe and ::Proclaim run; the blocking loop of the latter is played here.
+// LeaderElection::Observe and ::Proclaim run.
 class Election : public std::enable_shared_from_this<Election> {
  public:
   using Break = std::function<void(const std::string& rule, const std::string& what)>;
@@ -41,9 +41,8 @@ class Election : public std::enable_shared_from_this<Election> {
   void StopObserving();
   void NoteClose(const Core& core) { closed_.insert(core); }
 
-  // By the leader whose node, at `path`, is `czxid`.
-  void Proclaim(const Core& core, const std::shared_ptr<testing::memory::Host>& host,
-                const std::string& path, int64_t czxid);
+  // By the leader with this lease.
+  void Proclaim(const Core& core, const std::shared_ptr<internal::LeaseState>& lease);
   bool Proclaims(int64_t czxid) const { return LastOpen(czxid) != nullptr; }
   void Abandon(int64_t czxid);  // REQUIRES: Proclaims(czxid)
 
@@ -68,11 +67,10 @@ class Election : public std::enable_shared_from_this<Election> {
   };
   struct Call {
     Core core;
-    std::shared_ptr<testing::memory::Host> host;
-    std::string path;
+    std::shared_ptr<internal::LeaseState> lease;
     int64_t czxid = 0;
     std::string value = {};
-    std::shared_ptr<queue::Proclamation> proclamation = {};
+    std::shared_ptr<internal::OwnNodeTurn> turn = {};
     int began = 0;
     int ended = std::numeric_limits<int>::max();
     bool ok = false;
@@ -80,10 +78,10 @@ class Election : public std::enable_shared_from_this<Election> {
     bool open() const { return ended == std::numeric_limits<int>::max(); }
   };
 
+  void Read(const testing::memory::Transaction& change);
   void Tell(Observer& observer, const internal::ObserverRunner::News& news);
   void CheckOrder(Observer& observer);
   std::shared_ptr<Call> LastOpen(int64_t czxid) const;
-  void Try(const std::shared_ptr<Call>& call);
   void OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status);
   void CheckRefusal(const Call& call, const absl::Status& status) const;
   std::optional<size_t> WriteOf(const Call& call) const;  // the last one, among those of its node

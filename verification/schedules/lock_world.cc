@@ -25,7 +25,13 @@ LockWorld::LockWorld(const LockWorldOptions& options)
                     ? std::make_shared<Election>(
                           model(), history_, [this] { Follow(); },
                           [this](const auto& rule, const auto& what) { Break(rule, what); })
+                    : nullptr),
+      register_(options.writes
+                    ? std::make_shared<Register>(
+                          model(), history_, [this] { Follow(); },
+                          [this](const auto& rule, const auto& what) { Break(rule, what); })
                     : nullptr) {
+  if (writes()) register_->Create(now());
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
   if (options.next_sequence == 0) return;
   (void)model().OperatorCreates(kLockPath, {}, now());
@@ -126,6 +132,7 @@ void LockWorld::Check() {
 void LockWorld::Follow() {
   history_.Follow(model(), now());
   if (elects()) election_->Follow();
+  if (writes()) register_->Follow();
 }
 
 // A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits. A

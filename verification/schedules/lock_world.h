@@ -17,6 +17,7 @@
 #include "verification/schedules/election.h"
 #include "verification/schedules/move.h"
 #include "verification/schedules/queue_history.h"
+#include "verification/schedules/register.h"
 #include "verification/schedules/tenant.h"
 #include "zkrecipes/lock.h"
 
@@ -68,6 +69,7 @@ struct LockWorldOptions {
   std::vector<queue::Mode> modes = {};               // of the slots; empty: all are exclusive
   absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
   bool election = false;                             // leaders instead of locks
+  bool writes = false;                               // holders write to a register
   LeaseOptions lease = {};
 };
 
@@ -108,6 +110,7 @@ class LockWorld {
   // No lease assumes anything of the leader's pings. (A reader's does, whatever the delay.)
   bool starves() const { return delays() && options_.modes.empty(); }
   bool elects() const { return election_ != nullptr; }
+  bool writes() const { return register_ != nullptr; }
   int grants() const { return grants_; }
   // What each slot holds or waits for, for a story.
   std::string Describe();
@@ -141,6 +144,7 @@ class LockWorld {
   std::optional<queue::Candidacy> GoingOn(size_t slot) const;  // nullopt: it may not
   void GoUpOrDown(size_t slot);
   void Proclaim(size_t slot);
+  void Write(size_t slot);
   std::shared_ptr<Bid> NewBid(size_t slot);
   void Start(size_t slot, const std::shared_ptr<Bid>& bid);
   std::vector<std::shared_ptr<Bid>> Live() const;  // that wait or hold
@@ -187,6 +191,7 @@ class LockWorld {
   std::optional<BrokenRule> broken_;
   Tenant tenant_;
   const std::shared_ptr<Election> election_;  // null: locks
+  const std::shared_ptr<Register> register_;  // null: nobody writes
 };
 
 }  // namespace zkrecipes::schedules

@@ -171,6 +171,7 @@ void LockWorld::CheckNothingIsLeft() {
     election_->StopObserving();
     RunUntil(now() + absl::Seconds(1));
   }
+  if (writes()) register_->CheckWrites();
   for (const auto& [czxid, path] : history_.nodes()) Break("node left behind", path);
   const size_t watches = model().watches();
   if (watches > 0) Break("watch left behind", absl::StrCat(watches, " watches"));

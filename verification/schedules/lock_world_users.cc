@@ -96,8 +96,12 @@ void LockWorld::GoUpOrDown(size_t slot) {
 
 void LockWorld::Proclaim(size_t slot) {
   const Bid& bid = *slots_[slot];
-  const auto process = std::ranges::find(processes_, bid.core, &Process::core);
-  election_->Proclaim(process->core, process->host, bid.lease->node(), bid.node);
+  election_->Proclaim(bid.core, internal::LeaseMaker::StateOf(*bid.lease));
+}
+
+void LockWorld::Write(size_t slot) {
+  const Bid& bid = *slots_[slot];
+  register_->Write(bid.core, internal::LeaseMaker::StateOf(*bid.lease));
 }
 
 void LockWorld::Start(size_t slot, const std::shared_ptr<Bid>& bid) {
@@ -229,6 +233,7 @@ void LockWorld::CloseClient(uint32_t client) {
     if (bid->lease.has_value()) bid->gave_back = bid->believes();
   }
   if (elects()) election_->NoteClose(core);
+  if (writes()) register_->NoteClose(core);
   core->Close(std::make_shared<base::OneShot<absl::Status>>());
   current_[client] = OpenClient();
 }

@@ -46,6 +46,8 @@ enum class MoveKind : uint8_t {
   kObserve,
   kProclaim,
   kAbandon,
+  kWrite,
+  kGiveUpWrite,
   kCloseClient,
   // What goes wrong.
   kBreak,

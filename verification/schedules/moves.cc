@@ -104,6 +104,14 @@ const MoveRow LockWorld::kMoves[] = {
      [](auto& w, Move m) {
        return w.elects() && w.Holds(m.who) && w.election_->Proclaims(w.slots_[m.who]->node);
      }},
+    {kWrite, "write", "slot # writes to the register under its lease", Who::kSlot,
+     [](auto& w, Move m) { w.Write(m.who); },
+     [](auto& w, Move m) { return w.writes() && w.Holds(m.who); }},
+    {kGiveUpWrite, "give_up_write", "slot # waits no more for its last write", Who::kSlot,
+     [](auto& w, Move m) { w.register_->GiveUp(w.slots_[m.who]->node); },
+     [](auto& w, Move m) {
+       return w.writes() && w.Holds(m.who) && w.register_->Writes(w.slots_[m.who]->node);
+     }},
     {kCloseClient, "close_client", "process # closes its client and opens another one",
      Who::kClient, [](auto& w, Move m) { w.CloseClient(m.who); }, nullptr, In(0, 1, 0, 0)},
 

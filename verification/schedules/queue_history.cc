@@ -15,22 +15,25 @@ using testing::memory::Transaction;
 void QueueHistory::Follow(const testing::memory::ModelEnsemble& ensemble, base::BootTime now) {
   const auto& history = ensemble.history();
   for (; read_ < history.size(); ++read_) {
-    const Transaction& txn = history[read_];
-    if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_) {
-      Add(txn.zxid, txn.path, txn.node.owner);
-    } else if (txn.kind == Transaction::Kind::kDelete) {
-      const auto it = std::find_if(nodes_.begin(), nodes_.end(),
-                                   [&](const auto& node) { return node.second == txn.path; });
-      if (it == nodes_.end()) continue;
-      lives_[it->first].deleted_by_operator = txn.session == 0;
-      Remove(it->first, {txn.zxid, now});
-    } else if (txn.kind == Transaction::Kind::kCloseSession) {
-      for (auto it = nodes_.begin(); it != nodes_.end();) {
-        const int64_t czxid = (it++)->first;
-        if (OwnerOf(czxid) == txn.session) Remove(czxid, {txn.zxid, now});
-      }
-    }
+    ForEachChange(history[read_], [&](const Transaction& change) { Read(change, now); });
     Admit();
+  }
+}
+
+void QueueHistory::Read(const Transaction& txn, base::BootTime now) {
+  if (txn.kind == Transaction::Kind::kCreate && zk::ParentPath(txn.path) == queue_) {
+    Add(txn.zxid, txn.path, txn.node.owner);
+  } else if (txn.kind == Transaction::Kind::kDelete) {
+    const auto it = std::find_if(nodes_.begin(), nodes_.end(),
+                                 [&](const auto& node) { return node.second == txn.path; });
+    if (it == nodes_.end()) return;
+    lives_[it->first].deleted_by_operator = txn.session == 0;
+    Remove(it->first, {txn.zxid, now});
+  } else if (txn.kind == Transaction::Kind::kCloseSession) {
+    for (auto it = nodes_.begin(); it != nodes_.end();) {
+      const int64_t czxid = (it++)->first;
+      if (OwnerOf(czxid) == txn.session) Remove(czxid, {txn.zxid, now});
+    }
   }
 }
 

@@ -32,6 +32,10 @@ class QueueHistory {
   }
   // nullopt: it is still there.
   std::optional<base::BootTime> EndOf(int64_t czxid) const;
+  // Whether it was there in the tree that the transaction `zxid` changed.
+  bool WasThereAt(int64_t czxid, int64_t zxid) const {
+    return lives_.count(czxid) > 0 && czxid < zxid && Of(czxid).ThereAfter(zxid);
+  }
   // Whether `followed` was there when `czxid` was created.
   bool WasBornUnder(int64_t czxid, int64_t followed) const;
   // Whether it waits for the node at `path`: for the nearest one that blocks it, or for another
@@ -74,6 +78,7 @@ class QueueHistory {
   };
 
   const Life& Of(int64_t czxid) const;
+  void Read(const testing::memory::Transaction& txn, base::BootTime now);
   void Add(int64_t czxid, const std::string& path, zk::SessionId owner);
   void Remove(int64_t czxid, End end);
   bool ComesTooLate(const Life& added) const;

@@ -36,6 +36,8 @@ LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   // Where the sequence numbers end.
   if (below(50) == 0 && !options.election)
     options.next_sequence = std::numeric_limits<int32_t>::max() - below(3);
+  // A third of all of them, whatever they are about, and without moving what the others are.
+  options.writes = seed / kWeatherNames.size() % 3 == 1;
   return options;
 }
 

@@ -40,7 +40,8 @@ for kind in static shared; do
   echo "find_package: $kind"
   configure "$here/find_package" $kind -DBUILD_SHARED_LIBS=$([[ $kind == shared ]] && echo ON || echo OFF)
   quietly cmake --build "$work/$kind"
-  for program in consumer consumer_test; do
+  for program in consumer consumer_test consumer_stores; do
+    [[ $program != consumer_stores || -e $work/$kind/$program ]] || continue  # built without these
     "$work/$kind/$program"
     linked=static
     [[ $(ldd "$work/$kind/$program") == *libzkrecipes* ]] && linked=shared
@@ -72,6 +73,15 @@ refused() {
   tr -s ' \n' ' ' <"$work/log" | grep -F "$1" >/dev/null || { cat "$work/log" >&2; fail "it was not said that: $1"; }
   rm -rf "$work/refused"
 }
+
+echo "a component that the package has not"
+mkdir "$work/component"
+cat >"$work/component/CMakeLists.txt" <<'PROJECT'
+cmake_minimum_required(VERSION 3.25)
+project(component LANGUAGES CXX)
+find_package(zkrecipes REQUIRED COMPONENTS testing typewriter)
+PROJECT
+refused "this zkrecipes was built without typewriter" "$work/component"
 
 echo "a project with an absl and an install(EXPORT) of its own"
 configure "$here/own_absl" own_absl -DOWN_ABSL=theirs -DZKRECIPES_SOURCE="$here/../../.."

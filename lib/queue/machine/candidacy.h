@@ -67,6 +67,8 @@ struct Grant {
   int64_t czxid = 0;  // the node's
   zk::SessionId session = 0;
   Mode mode = Mode::kExclusive;
+  std::string data = {};  // the node's, as it was created
+  int64_t epoch = 0;      // the session's; the machine knows of none, and its runner adds it
 };
 
 }  // namespace zkrecipes::queue

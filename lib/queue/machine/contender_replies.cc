@@ -160,7 +160,8 @@ bool Contender::Transition::KnowsItIsFirst() const {
 void Contender::Transition::Grant() {
   c_.state_ = State::kHeld;
   const int64_t token = c_.candidacy_.takes_place() ? c_.candidacy_.follows.token : c_.stat_.czxid;
-  Do(queue::Grant{token, c_.node_, c_.stat_.czxid, c_.session_, c_.candidacy_.mode});
+  Do(queue::Grant{token, c_.node_, c_.stat_.czxid, c_.session_, c_.candidacy_.mode,
+                  c_.candidacy_.data});
 }
 
 void Contender::Transition::OnWatchSet(Code code) {

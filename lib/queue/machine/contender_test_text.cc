@@ -39,6 +39,9 @@ struct RequestText {
     if (absl::StrContains(r.path, "barrier")) return absl::StrCat("barrier ", GuidLetter(r.path));
     return absl::StrCat("delete ", Label(r.path));
   }
+  std::string operator()(const zk::Multi& r) const {
+    return absl::StrCat("multi of ", r.ops.size());
+  }
   std::string operator()(const zk::SetData& r) const {
     if (r.data.empty()) return absl::StrCat("clear record ", r.version);
     return absl::StrCat("record ", Label(r.data), " over ", r.version);

@@ -2,8 +2,10 @@
 
 #include "lib/queue/machine/node_name.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
@@ -31,36 +33,38 @@ constexpr Marker kMarkers[] = {
     {Dialect::kKazoo, Mode::kLeader, "__lock__"},
 };
 
-// 32 hexadecimal digits, with dashes anywhere.
+bool MayBeInGuid(char c) { return c == '-' || absl::ascii_isxdigit(static_cast<unsigned char>(c)); }
+
+// 32 hexadecimal digits, with dashes anywhere. REQUIRES: MayBeInGuid, all of it.
 bool IsGuid(absl::string_view text) {
   if (text.size() > kLongestGuid) return false;
-  size_t digits = 0;
-  for (const char c : text) {
-    if (absl::ascii_isxdigit(static_cast<unsigned char>(c))) {
-      ++digits;
-    } else if (c != '-') {
-      return false;
-    }
-  }
-  return digits == 32;
+  return text.size() - std::count(text.begin(), text.end(), '-') == 32;
 }
 
-// Accepts only the form that the server writes, so that no two names are one contender's. Past
-// 2147483647 the server continues from -2147483648.
-std::optional<int32_t> ParseSequence(absl::string_view suffix) {
-  int32_t value = 0;
-  if (!absl::SimpleAtoi(suffix, &value) || absl::StrFormat("%010d", value) != suffix) {
-    return std::nullopt;
+// Accepts only the form that the server writes, "%010d", so that no two names are one contender's.
+// Past 2147483647 the server continues from -2147483648.
+std::optional<int32_t> ParseSequence(absl::string_view digits) {
+  constexpr size_t kWidth = 10;
+  const bool negative = absl::ConsumePrefix(&digits, "-");
+  const bool full = digits.size() == kWidth && !(negative && digits[0] == '0');
+  if (!full && !(negative && digits.size() == kWidth - 1)) return std::nullopt;
+  int64_t value = 0;
+  for (const char c : digits) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return std::nullopt;
+    value = value * 10 + (c - '0');
   }
-  return value;
+  if (negative) value = -value;
+  const auto sequence = static_cast<int32_t>(value);
+  if (sequence != value || (negative && value == 0)) return std::nullopt;
+  return sequence;
 }
 
-std::optional<NodeName> ParseAs(const Marker& marker, absl::string_view name) {
-  if (marker.dialect == Dialect::kCurator && !absl::ConsumePrefix(&name, kProtected)) {
-    return std::nullopt;
-  }
-  const size_t at = name.find(marker.text);
-  if (at == absl::string_view::npos || !IsGuid(name.substr(0, at))) return std::nullopt;
+// `run`: how many characters at the beginning of `name` may be in a guid. A marker has others, so it
+// begins there, or with a dash before.
+std::optional<NodeName> ParseAs(const Marker& marker, absl::string_view name, size_t run) {
+  const size_t at = run - (marker.text[0] == '-' ? 1 : 0);
+  if (at > run || !absl::StartsWith(name.substr(at), marker.text)) return std::nullopt;
+  if (!IsGuid(name.substr(0, at))) return std::nullopt;
   const auto sequence = ParseSequence(name.substr(at + marker.text.size()));
   if (!sequence.has_value()) return std::nullopt;
   return NodeName{marker.dialect, marker.mode, std::string(name.substr(0, at)), *sequence};
@@ -81,8 +85,12 @@ std::string SequenceSuffix(absl::string_view name) {
 }
 
 std::optional<NodeName> ParseNodeName(absl::string_view name) {
+  const Dialect dialect =
+      absl::ConsumePrefix(&name, kProtected) ? Dialect::kCurator : Dialect::kKazoo;
+  const size_t run = std::find_if_not(name.begin(), name.end(), MayBeInGuid) - name.begin();
   for (const Marker& marker : kMarkers) {
-    if (auto parsed = ParseAs(marker, name)) return parsed;
+    if (marker.dialect != dialect) continue;
+    if (auto parsed = ParseAs(marker, name, run)) return parsed;
   }
   return std::nullopt;
 }

@@ -39,15 +39,21 @@ void ExpiryBound::Connected(base::BootTime began, base::BootTime now, absl::Dura
                             bool new_session) {
   Disconnected();
   const bool granted_less = !new_session && timeout < timeout_;
-  timeout_ = new_session ? timeout : std::min(timeout_, timeout);
+  SetTimeout(new_session ? timeout : std::min(timeout_, timeout));
   began_ = began;
   if (new_session) {
-    deadline_ = began_ + Lifetime();
+    deadline_ = began_ + lifetime_;
   } else if (granted_less && deadline_.has_value()) {
     // The leader counts from the handshake on, however much had been proven before.
-    deadline_ = std::min(*deadline_, began_ + Lifetime());
+    deadline_ = std::min(*deadline_, began_ + lifetime_);
   }
   AddTouch(began, now);
+}
+
+void ExpiryBound::SetTimeout(absl::Duration timeout) {
+  timeout_ = timeout;
+  lifetime_ = margins_.Lifetime(timeout);
+  longest_gap_ = PingGap() * (1 + margins_.clock_rate_bound);
 }
 
 void ExpiryBound::Disconnected() {
@@ -70,13 +76,13 @@ void ExpiryBound::Confirm(const Request& request, base::BootTime now) {
   // Too late to go on from: the leader may have been about to close the session all the time.
   if (deadline_.has_value() && now >= *deadline_) deadline_.reset();
   base::BootTime proven;
-  if (deadline_.has_value()) proven = std::max(*deadline_, began_ + Lifetime());
+  if (deadline_.has_value()) proven = std::max(*deadline_, began_ + lifetime_);
   while (shipped_.size() > 1 && shipped_[1].known_after < request.number) shipped_.pop_front();
   if (!shipped_.empty() && shipped_.front().known_after < request.number) {
     const base::BootTime touch = shipped_.front().touch;
-    proven = std::max(proven, touch + Lifetime());
+    proven = std::max(proven, touch + lifetime_);
     if (!deadline_.has_value() && !WasNotEnding(request, now)) {
-      if (!heard_.has_value() || heard_->touch + Lifetime() <= now) heard_ = {now, touch};
+      if (!heard_.has_value() || heard_->touch + lifetime_ <= now) heard_ = {now, touch};
       return;
     }
   }
@@ -87,15 +93,13 @@ void ExpiryBound::Confirm(const Request& request, base::BootTime now) {
 // it by the time of this write.
 bool ExpiryBound::WasNotEnding(const Request& request, base::BootTime now) const {
   return heard_.has_value() && heard_->known_at + kLeadersDelay <= request.sent &&
-         heard_->touch + Lifetime() > now;
+         heard_->touch + lifetime_ > now;
 }
 
 // Every touch answered a ping gap before this write has been sent to the leader by the time of its
 // answer, except perhaps the last one, which a server may drop: so the one before it counts.
 void ExpiryBound::Ship(const Request& request) {
-  // The leader counts the gap by its own clock, which may be the slower one.
-  const absl::Duration gap = PingGap() * (1 + margins_.clock_rate_bound);
-  const base::BootTime by = request.sent + -gap;
+  const base::BootTime by = request.sent + -longest_gap_;
   while (touches_.size() > 2 && touches_[2].answered <= by) touches_.pop_front();
   if (touches_.size() > 1 && touches_[1].answered <= by) {
     shipped_.push_back({sent_, touches_[0].sent});
@@ -115,7 +119,7 @@ bool ExpiryBound::NextWriteHelps(base::BootTime now) const {
   if (!deadline_.has_value() && heard_.has_value() && now < heard_->known_at + kLeadersDelay) {
     return false;
   }
-  const base::BootTime would_be = shipped_.back().touch + Lifetime();
+  const base::BootTime would_be = shipped_.back().touch + lifetime_;
   return would_be - std::max(now, deadline_.value_or(now)) > timeout_ / kGainFraction;
 }
 

@@ -88,7 +88,7 @@ class ExpiryBound {
     base::BootTime touch;
   };
 
-  absl::Duration Lifetime() const { return margins_.Lifetime(timeout_); }
+  void SetTimeout(absl::Duration timeout);
   bool WasNotEnding(const Request& request, base::BootTime now) const;
   void Confirm(const Request& request, base::BootTime now);
   void Ship(const Request& request);
@@ -96,6 +96,9 @@ class ExpiryBound {
 
   const ExpiryMargins margins_;
   absl::Duration timeout_ = absl::InfiniteDuration();
+  absl::Duration lifetime_ = absl::InfiniteDuration();  // the margins' of timeout_
+  // The ping gap on a leader's clock that is slower than this one.
+  absl::Duration longest_gap_ = absl::InfiniteDuration();
   uint64_t connection_ = 0;
   uint64_t sent_ = 0;  // requests, ever
   base::BootTime began_;

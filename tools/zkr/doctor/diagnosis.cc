@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -24,12 +25,21 @@ Findings Diagnose(const Facts& facts) {
   Findings found;
   Append(JudgeServers(facts), found);
   Append(JudgeTimeouts(facts), found);
+  Append(JudgeEpoch(facts), found);
   for (const PathFacts& path : facts.paths) {
     Append(JudgeQueue(facts, path), found);
     Append(JudgeAcls(facts, path), found);
   }
   std::ranges::stable_sort(found, {}, &Finding::kind);
   return found;
+}
+
+std::optional<std::int64_t> HighestZxid(const Facts& facts) {
+  std::optional<std::int64_t> highest;  // nothing is less than any number
+  for (const ServerFacts& server : facts.servers) {
+    if (server.grants) highest = std::max(highest, server.words.zxid);
+  }
+  return highest;
 }
 
 std::string NameSome(const std::vector<std::string>& names) {

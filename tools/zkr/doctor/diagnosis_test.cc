@@ -48,6 +48,43 @@ void Try(const std::vector<Case>& cases, Findings (*judge)(const Facts&)) {
   }
 }
 
+TEST(JudgeEpoch, FindsThatTheEnsembleWasSetBackByWhatAResourceHasSeen) {
+  const auto seen = [](Facts& f, int64_t token, int64_t epoch) {
+    f.epoch = 2;
+    f.servers[0].words.zxid = 99;
+    f.servers[1].words.zxid = 100;
+    f.seen = FencingPass{.token = FencingToken(token), .epoch = epoch};
+  };
+  Try(
+      {
+          {"nothing, when nobody asks", [](Facts& f) { f.epoch = 2; }, {}},
+          {"a token to come", [&](Facts& f) { seen(f, 101, 2); }, {"!set-back ensemble"}},
+          {"the last one", [&](Facts& f) { seen(f, 100, 2); }, {"token-passed ensemble"}},
+          {"one of a later epoch", [&](Facts& f) { seen(f, 1, 3); }, {"!set-back ensemble"}},
+          {"one of before the raise", [&](Facts& f) { seen(f, 101, 1); }, {}},
+          {"servers that do not say",
+           [&](Facts& f) {
+             seen(f, 101, 2);
+             f.servers[0].words.zxid = std::nullopt;
+             f.servers[1].grants = std::nullopt;  // of another time, perhaps
+           },
+           {"zxid-unknown ensemble"}},
+          {"a record that cannot be read",
+           [](Facts& f) { f.epoch_trouble = "no number"; },
+           {"!epoch-unreadable /zkrecipes/epoch"}},
+      },
+      JudgeEpoch);
+}
+
+TEST(JudgeEpoch, SaysAboveWhatToRaiseIt) {
+  Facts facts = Healthy();
+  facts.epoch = 1;
+  facts.seen = FencingPass{.token = FencingToken(7), .epoch = 3};
+  const Findings found = JudgeEpoch(facts);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].todo, HasSubstr("zkr epoch --raise --above 3 "));
+}
+
 TEST(JudgeServers, FindsWhatIsWrongWithServers) {
   const auto dead = [](ServerFacts& s) { s = {.name = s.name, .trouble = "Connection refused"}; };
   Try(

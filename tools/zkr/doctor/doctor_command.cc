@@ -13,6 +13,7 @@
 #include "tools/zkr/doctor/look.h"
 #include "tools/zkr/doctor/probe.h"
 #include "tools/zkr/doctor/report.h"
+#include "tools/zkr/epoch.h"
 
 namespace zkrecipes::zkr {
 namespace {
@@ -20,12 +21,26 @@ namespace {
 // For a session and for what is asked in it, each.
 constexpr absl::Duration kLongestWait = absl::Seconds(5);
 
+absl::Status LookAtEpoch(Client& client, Facts& facts) {
+  const auto epoch = AskEpoch(client, {kLongestWait});
+  if (epoch.ok()) {
+    facts.epoch = *epoch;
+    return absl::OkStatus();
+  }
+  const bool told =
+      absl::IsPermissionDenied(epoch.status()) || absl::IsFailedPrecondition(epoch.status());
+  if (!told) return epoch.status();
+  facts.epoch_trouble = std::string(epoch.status().message());
+  return absl::OkStatus();
+}
+
 // With PATH what is there; otherwise the namespace's root, if there is one.
 absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Facts& facts) {
   GlobalFlags flags = global;
   flags.session_timeout = std::min(flags.session_timeout, kLongestWait);
   const auto client = Connect(flags);
   if (!client.ok()) return client.status();
+  if (absl::Status asked = LookAtEpoch(**client, facts); !asked.ok()) return asked;
   if (path.empty() && NamespaceOf(**client).empty()) return absl::OkStatus();
   auto looked = path.empty() ? LookAtNamespace(**client, {kLongestWait})
                              : LookAtPath(**client, path, {kLongestWait});
@@ -41,7 +56,8 @@ absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Fact
 
 }  // namespace
 
-int RunDoctor(const GlobalFlags& global, const std::string& path) {
+int RunDoctor(const GlobalFlags& global, const DoctorFlags& flags) {
+  const std::string& path = flags.path;
   if (!path.empty()) {
     if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
   }
@@ -49,6 +65,11 @@ int RunDoctor(const GlobalFlags& global, const std::string& path) {
   const auto list = zk::ParseServerList(global.servers);
   if (!list.ok()) return Refuse(list.status());
   Facts facts{.asked = global.session_timeout, .dialect = global.dialect};
+  if (!flags.seen.empty()) {
+    const auto seen = ParseSeen(flags.seen);
+    if (!seen.ok()) return Refuse(seen.status());
+    facts.seen = *seen;
+  }
   for (const std::string& user : global.users)
     facts.users.push_back(user.substr(0, user.find(':')));
   facts.servers = ProbeServers(list->servers, global.session_timeout);

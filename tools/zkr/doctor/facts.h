@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 
 #include "lib/zk/types.h"
+#include "zkrecipes/fencing_pass.h"
 
 namespace zkrecipes::zkr {
 
@@ -22,10 +23,11 @@ struct ServerWords {
   std::optional<std::string> mode =
       {};  // "leader", "follower", "observer", "standalone", "read-only"
   std::optional<absl::Duration> tick = {};
-  std::optional<int> init_limit = {};  // in ticks
-  std::optional<int> sync_limit = {};  // in ticks
-  std::optional<int> voters = {};      // of the ensemble
-  std::optional<int> in_sync = {};     // of them, the leader included; only the leader says it
+  std::optional<int> init_limit = {};     // in ticks
+  std::optional<int> sync_limit = {};     // in ticks
+  std::optional<int> voters = {};         // of the ensemble
+  std::optional<int> in_sync = {};        // of them, the leader included; only the leader says it
+  std::optional<std::int64_t> zxid = {};  // the last one that it has applied
 };
 
 // The session timeouts that a server grants.
@@ -85,7 +87,13 @@ struct Facts {
   std::vector<PathFacts> paths =
       {};  // none, the namespace's root, or PATH and perhaps its ancestor
   ThisMachine machine = {};
+  std::optional<std::int64_t> epoch = {};  // of the ensemble
+  std::string epoch_trouble = {};          // why it cannot be read, though there is a session
+  std::optional<FencingPass> seen = {};    // --seen: token and epoch
 };
+
+// Of the servers that grant sessions.
+std::optional<std::int64_t> HighestZxid(const Facts& facts);
 
 }  // namespace zkrecipes::zkr
 

@@ -26,6 +26,7 @@ using Findings = std::vector<Finding>;
 // Each judges one part of the facts. Pure.
 Findings JudgeServers(const Facts& facts);
 Findings JudgeTimeouts(const Facts& facts);
+Findings JudgeEpoch(const Facts& facts);
 Findings JudgeQueue(const Facts& facts, const PathFacts& path);
 Findings JudgeAcls(const Facts& facts, const PathFacts& path);
 

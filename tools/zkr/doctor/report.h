@@ -16,7 +16,7 @@ std::string ReportText(const Facts& facts, const Findings& findings);
 
 // One object on one line:
 //   {"findings": [{"what", "about", "why", "do"}], "notes": [likewise], "servers": [...],
-//    "session": {...}, "path": {...}}
+//    "session": {...}, "epoch": {"now", "zxid"}, "path": {...}}
 // What is not known is null, and so is "path" if there is none.
 std::string ReportJson(const Facts& facts, const Findings& findings);
 

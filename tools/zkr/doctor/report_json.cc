@@ -106,6 +106,7 @@ std::string ReportJson(const Facts& facts, const Findings& findings) {
       {"notes", FindingsJson(findings, Finding::Kind::kNote)},
       {"servers", std::move(servers)},
       {"session", SessionJson(facts)},
+      {"epoch", {{"now", OrNull(facts.epoch)}, {"zxid", OrNull(HighestZxid(facts))}}},
       {"path", facts.paths.empty() ? ordered_json() : PathJson(facts.paths.front())}};
   return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -21,7 +21,8 @@ using ::testing::HasSubstr;
 TEST(ServerWords, AreReadFromSrvrConfAndMntr) {
   ServerWords words;
   ReadSrvr(
-      "Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2022\nZxid: 0x1\nMode: follower\n",
+      "Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2022\nZxid: 0x100000002\nMode: "
+      "follower\n",
       words);
   ReadConf("clientPort=2181\ntickTime=2000\nminSessionTimeout=4000\ninitLimit=10\nsyncLimit=5\n",
            words);
@@ -30,6 +31,7 @@ TEST(ServerWords, AreReadFromSrvrConfAndMntr) {
   EXPECT_EQ(words.in_sync, 2);
   EXPECT_EQ(words.version, "3.8.0");
   EXPECT_EQ(words.mode, "follower");
+  EXPECT_EQ(words.zxid, 0x100000002);
   EXPECT_EQ(words.tick, absl::Seconds(2));
   EXPECT_EQ(words.init_limit, 10);
   EXPECT_EQ(words.sync_limit, 5);
@@ -37,14 +39,16 @@ TEST(ServerWords, AreReadFromSrvrConfAndMntr) {
 
 TEST(ServerWords, StayUnknownWhereTheyMakeNoSense) {
   ServerWords words;
-  for (const char* nonsense : {"", "Mode", "tickTime=", "tickTime=-1", "tickTime=x\nsyncLimit=\xff",
-                               "tickTime=99999999999999999999", "zk_synced_followers\t-2",
-                               "conf is not executed because it is not in the whitelist.\n"}) {
+  for (const char* nonsense :
+       {"", "Mode", "Zxid: 0xffffffffffffffff\n", "Zxid: none\n", "tickTime=", "tickTime=-1",
+        "tickTime=x\nsyncLimit=\xff", "tickTime=99999999999999999999", "zk_synced_followers\t-2",
+        "conf is not executed because it is not in the whitelist.\n"}) {
     ReadSrvr(nonsense, words);
     ReadConf(nonsense, words);
     ReadMntr(nonsense, words);
     EXPECT_EQ(words.tick, std::nullopt) << nonsense;
     EXPECT_EQ(words.mode, std::nullopt) << nonsense;
+    EXPECT_EQ(words.zxid, std::nullopt) << nonsense;
     EXPECT_EQ(words.sync_limit, std::nullopt) << nonsense;
     EXPECT_EQ(words.in_sync, std::nullopt) << nonsense;
   }
@@ -120,7 +124,12 @@ TEST(Report, IsOneObjectInWhichWhatIsUnknownIsNull) {
   EXPECT_EQ(report["session"]["granted_ms"], 10000);
   EXPECT_EQ(report["session"]["tick_is_inferred"], false);
   EXPECT_EQ(report["path"]["numbers_used"], 9);
+  EXPECT_EQ(report["epoch"], json({{"now", nullptr}, {"zxid", nullptr}}));
   EXPECT_EQ(report["path"]["acl"], json({"world:anyone cdrwa"}));
+  facts.epoch = 2;
+  facts.servers[1].words.zxid = 17;
+  EXPECT_EQ(json::parse(ReportJson(facts, {}))["epoch"], json({{"now", 2}, {"zxid", 17}}));
+  EXPECT_THAT(ReportText(facts, {}), HasSubstr("\nepoch     2; the last zxid is 17\n"));
   facts = {.asked = absl::Seconds(10)};
   EXPECT_TRUE(json::parse(ReportJson(facts, {}))["path"].is_null());
   EXPECT_TRUE(json::parse(ReportJson(facts, {}))["session"]["tick_ms"].is_null());

@@ -102,6 +102,11 @@ std::string SessionText(const Facts& facts) {
                                            Short(left.most), " without answers"));
 }
 
+std::string EpochLine(const Facts& facts) {
+  return Paragraph(
+      "epoch", absl::StrCat(Known(facts.epoch), "; the last zxid is ", Known(HighestZxid(facts))));
+}
+
 std::string AclText(const NodeFacts& node) {
   if (!node.acl) return "acl unknown";
   std::vector<std::string> entries;
@@ -136,7 +141,8 @@ std::string CountText(std::ptrdiff_t findings) {
 }  // namespace
 
 std::string ReportText(const Facts& facts, const Findings& findings) {
-  std::string text = absl::StrCat(ServersText(facts), "\n", QuorumText(facts), SessionText(facts));
+  std::string text = absl::StrCat(ServersText(facts), "\n", QuorumText(facts), SessionText(facts),
+                                  EpochLine(facts));
   for (const PathFacts& path : facts.paths) text += PathText(path);
   text += "\n";
   for (const Finding& f : findings) {

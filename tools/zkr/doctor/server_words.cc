@@ -55,6 +55,9 @@ void ReadSrvr(absl::string_view answer, ServerWords& words) {
   if (const auto version = ValueOf(answer, "Zookeeper version: ")) {
     words.version = version->substr(0, version->find_first_of("-, "));
   }
+  std::int64_t zxid = 0;
+  const auto text = ValueOf(answer, "Zxid: ");
+  if (text && absl::SimpleHexAtoi(*text, &zxid) && zxid >= 0) words.zxid = zxid;
   if (const auto mode = ValueOf(answer, "Mode: ")) words.mode = absl::AsciiStrToLower(*mode);
 }
 

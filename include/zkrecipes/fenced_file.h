@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_FENCED_FILE_H_
+#define ZKRECIPES_FENCED_FILE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/fencing_floor.h"
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+namespace [[gnu::visibility("hidden")]] internal {
+class FileOnDisk;
+}  // namespace internal
+
+// A file that refuses a holder which is out of date: its floor and its data are replaced in one
+// step, by a rename. After a crash at any moment it is what it was, or what was written, and whole.
+// Many processes may have it open, each with its own pass. Thread-safe; every call blocks for the
+// disk.
+//
+// The file is one line with the floor, then the data: `tail -n +2 FILE` shows these. It has mode
+// 0600, so its processes run as one user. `PATH.new` beside it is what is being written, and the
+// lock of whoever writes (flock); a process that is stopped in the middle of a write makes the
+// others wait, and fail after ten seconds, but never lets an older one through. A process that
+// writes the path without this class is not fenced; a file that was deleted has lost its floor.
+//
+// On NFS the lock must be the server's (NFSv4, without `local_lock` or `nolock`), and a client that
+// does not reach the server for its lease time (90 s by default) loses it, without being told
+// before its rename. There a write that was frozen so long between judging and renaming may replace
+// a newer one: where that cannot be excluded, use a FencedObject, a database or an HTTP service.
+//
+// Errors of all forms:
+//   DataLoss            the file is not one of this kind, or is damaged; it is not touched
+//   InvalidArgument     the path is empty
+//   Unavailable         the disk failed, or another process has been writing for ten seconds: the
+//                       message says which. A write may have been made, or not; another try of the
+//                       same holder does no harm
+class FencedFile {
+ public:
+  explicit FencedFile(const std::string& path);
+  ~FencedFile();
+  FencedFile(FencedFile&&) noexcept;
+  FencedFile& operator=(FencedFile&&) noexcept;
+
+  // With no data and a floor that admits every pass. Once, when the system is set up, and not at
+  // each start: where the file should be and is not, such as under a disk that is not mounted, a
+  // new one would admit whoever is out of date.
+  //   AlreadyExists       there is one: it is not touched, nor read
+  absl::Status Create();
+
+  // Replaces the data, on the disk when it returns.
+  //   FailedPrecondition  the pass is stale: its holder has lost the lock
+  //   InvalidArgument     the pass has no token
+  //   NotFound            there is no such file: it was never created, or is gone with its floor
+  absl::Status Write(const FencingPass& pass, const std::string& data);
+
+  // Reads, and raises the floor as a Write does: what is read can no longer be changed by an older
+  // holder. A new holder that goes on from the data begins with this, not with Read.
+  // Errors: as Write
+  absl::StatusOr<std::string> Claim(const FencingPass& pass);
+
+  //   NotFound            there is no such file: it was never created, or is gone with its floor
+  absl::StatusOr<FencedData> Read() const;
+
+ private:
+  std::unique_ptr<internal::FileOnDisk> file_;
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_FENCED_FILE_H_

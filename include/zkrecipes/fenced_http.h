@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_FENCED_HTTP_H_
+#define ZKRECIPES_FENCED_HTTP_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/fencing_floor.h"
+#include "zkrecipes/fencing_gate.h"
+
+// Fencing over HTTP, whatever library speaks it: what a client sends, what a service answers.
+// Functions of text, except AdmitRequest. examples/fenced_http.cc is a service that uses them.
+//
+//   PUT /ledger/7
+//   Fencing-Token: 4294967302; epoch=1; mode=shared
+//
+//   412 Precondition Failed
+//   Fencing-Floor: 4294967310; epoch=1; shared=4294967311
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+inline constexpr char kFencingTokenHeader[] = "Fencing-Token";
+inline constexpr char kFencingFloorHeader[] = "Fencing-Floor";
+
+// The value of Fencing-Token: the token, then what is not the default (epoch 0, mode exclusive). So
+// the token alone, "4294967302", is an exclusive holder's.
+std::string ToHttpHeader(const FencingPass& pass);
+// As ToHttpHeader writes it; the parameters in any order, and with or without a space after the
+// semicolon.
+//   InvalidArgument     anything else, such as " 7", "7,8", "7; epoch=-1" or a parameter that this
+//                       version does not know: it may change what the others mean
+absl::StatusOr<FencingPass> ParseFencingTokenHeader(const std::string& value);
+
+// The value of Fencing-Floor: the exclusive token, then epoch and shared if not 0.
+std::string ToHttpHeader(const FencingFloor& floor);
+//   InvalidArgument     as ParseFencingTokenHeader
+absl::StatusOr<FencingFloor> ParseFencingFloorHeader(const std::string& value);
+
+// What the service answers instead of doing what is asked.
+struct HttpRefusal {
+  int status = 0;
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string body = {};  // text/plain: why
+};
+
+// The service's side: shows the gate the pass that a request came with. `values` are those of all
+// its Fencing-Token headers. Null: admitted. Otherwise
+//   412  the pass is stale; Fencing-Floor says what it had to be
+//   428  there is no Fencing-Token
+//   400  there are two, it is malformed, or its token is 0
+//   503  the gate's store failed: another try may succeed
+// Call it inside the operation, under the mutex that makes the operation on that key atomic, and
+// not in a filter before it: between the two a newer holder could raise the floor and write.
+// Authenticate before: whoever shows a huge token shuts all others out.
+std::optional<HttpRefusal> AdmitRequest(FencingGate& gate, const std::string& key,
+                                        const std::vector<std::string>& values);
+// The same, for a key that is at hand.
+std::optional<HttpRefusal> AdmitRequest(FencingKey& key, const std::vector<std::string>& values);
+
+// The client's side: whether an answer refuses the pass. `floor` is the value of its Fencing-Floor,
+// or "". OK for every answer that has not this meaning, also for a 412 of another condition
+// (If-Match): the caller judges it as any other.
+//   FailedPrecondition  the pass is stale: its holder has lost the lock. The message names the
+//                       floor
+absl::Status CheckHttpAnswer(int status, const std::string& floor);
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_FENCED_HTTP_H_

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_FENCED_POSTGRES_H_
+#define ZKRECIPES_FENCED_POSTGRES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/fencing_floor.h"
+
+struct pg_conn;    // libpq's PGconn
+struct pg_result;  // libpq's PGresult
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+// Fencing in PostgreSQL 14 or later, over the caller's own libpq connections (link zkrecipes::postgres).
+// The floor changes in one transaction with the data: what is rolled back has raised no floor. Two forms:
+//
+// Columns: each guarded row has its floor beside its data, and each statement checks it. It costs
+// next to nothing, and protects from writers that use it. A deleted row takes its floor along: mark rows as
+// deleted instead.
+//
+//   AddFenceColumns(connection, {"", "ledger"});
+//   UpdateFenced(connection, {{"", "ledger"}, {{"id", "7"}}, {{"balance", "12"}}}, pass);
+//
+// Trigger: the schema `zkrecipes` has a table of floors, and a guarded table takes writes only in a
+// transaction that has shown a pass. That refuses every stale writer, also one that forgot to ask. Other
+// transactions of the resource wait from ShowPass to the end of this one; for how long, if its process
+// stands still, idle_in_transaction_session_timeout says: set it.
+//
+//   PQexec(connection, FencingSchema().c_str());
+//   GuardTable(connection, {"", "ledger"}, "ledger");
+//   ... BEGIN, ShowPass(connection, "ledger", pass), any statements, CommitFenced(connection)
+//
+// At READ COMMITTED a statement that has waited for another transaction is judged by what that has left;
+// at REPEATABLE READ and SERIALIZABLE it fails (Aborted). Standbys lag, but refuse writes.
+//
+// Each call blocks for the server and runs inside the caller's transaction, if there is one. Nothing is
+// kept between calls; a connection is for one thread at a time.
+//
+// Errors of all forms, of which PostgresStatus tells those of the caller's own statements:
+//   FailedPrecondition  stale: the message names the floor. Or no pass was shown (the trigger)
+//   Aborted             another transaction was in the way (a serialization failure, a deadlock), or
+//                       this one has failed before: roll back, and it may be tried again
+//   Unavailable         the connection is lost, or the server cannot serve: it shuts down, has no room, is
+//                       a standby. After a lost connection it is not known whether a COMMIT, or a
+//                       statement outside a transaction, was done: try it again with the same pass
+//   InvalidArgument     the pass has no token; a name or key is missing; the server refuses the
+//                       statement: its message
+//   PermissionDenied    to this user
+struct PostgresTable {
+  std::string schema = {};  // empty: found by search_path
+  std::string name = {};
+};
+
+// ---- Columns -----------------------------------------------------------------------------------
+
+struct PostgresValue {
+  std::string column = {};
+  std::optional<std::string> text = {};  // as PostgreSQL reads the column's type; nullopt is NULL
+};
+
+// Which row, and what to write there.
+struct PostgresRow {
+  PostgresTable table = {};
+  std::vector<PostgresValue> key = {};
+  std::vector<PostgresValue> set = {};
+};
+
+// Adds fence_epoch, fence and fence_shared, all bigint, unless they are there: see FencingFloor.
+absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table);
+
+// Writes to one row. NotFound if there is none.
+absl::Status UpdateFenced(pg_conn* connection, const PostgresRow& row, const FencingPass& pass);
+// Inserts the row if there is none. The key needs a unique index.
+absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const FencingPass& pass);
+
+// For an UPDATE of one's own: text without parameters.
+//   "UPDATE ledger SET balance = balance - 5, " + clauses.set + " WHERE id = 7 AND " + clauses.where
+struct FencedClauses {
+  std::string set = {};
+  std::string where = {};
+};
+// `alias`: the table's in the statement, if another table there has columns of these names.
+absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::string& alias = {});
+// FailedPrecondition also if the statement found no row: its WHERE does not say which condition failed.
+absl::Status FencedOutcome(const pg_result* result);
+
+// ---- Trigger -----------------------------------------------------------------------------------
+
+// SQL that makes the schema `zkrecipes`, and may run again. Whoever runs it owns the floors, and other
+// users write them only through `zkrecipes.show_pass(resource, epoch, token, reader)`, which is also how a
+// program in another language shows a pass.
+std::string FencingSchema();
+
+// From now on, writes to the table demand a pass for `resource`. With a key column, each row is a
+// resource of its own, `resource` with the column's text behind it, such as "accounts/" and "7"; and
+// TRUNCATE demands a pass for `resource` itself. A partition is a table: guard it, too. Superusers can
+// switch triggers off.
+absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
+                        const std::string& resource, const std::string& key_column = {});
+
+// InvalidArgument also outside a transaction: the pass would end with the call.
+absl::Status ShowPass(pg_conn* connection, const std::string& resource, const FencingPass& pass);
+
+// COMMIT. Aborted if the server rolled back instead, as it does after a failed statement, though
+// PostgreSQL calls that a success.
+absl::Status CommitFenced(pg_conn* connection);
+
+// OK if the statement was done. A null result is that of a lost connection.
+absl::Status PostgresStatus(const pg_result* result);
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_FENCED_POSTGRES_H_

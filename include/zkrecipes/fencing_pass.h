@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_FENCING_PASS_H_
+#define ZKRECIPES_FENCING_PASS_H_
+
+#include <cstdint>
+
+#include "zkrecipes/fencing_token.h"
+#include "zkrecipes/sequencer.h"
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+// What a holder shows a resource with each operation: Lease::pass().
+struct FencingPass {
+  FencingToken token = {};
+  GrantMode mode = GrantMode::kExclusive;
+  // How often the ensemble has been set back to an older state, as its operators count (`zkr epoch`):
+  // see epoch of FencingFloor. A lease's is the one that its session read when it began.
+  int64_t epoch = 0;
+
+  friend bool operator==(const FencingPass&, const FencingPass&) = default;
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_FENCING_PASS_H_

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_GUARDED_WRITE_H_
+#define ZKRECIPES_GUARDED_WRITE_H_
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+#include "zkrecipes/awaitable.h"
+#include "zkrecipes/duration.h"
+#include "zkrecipes/lease.h"
+#include "zkrecipes/wait_options.h"
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+// One change of the tree. Paths lie within the client's namespace, and follow the rules of a recipe's.
+struct WriteOp {
+  enum class Kind { kCreate, kSet, kDelete };
+  static constexpr int32_t kAnyVersion = -1;
+
+  Kind kind = Kind::kSet;
+  std::string path = {};
+  std::string data = {};          // not of kDelete
+  int32_t version = kAnyVersion;  // not of kCreate: the node must have it
+
+  // A persistent node, with the client's ACL. Its parent must exist.
+  static WriteOp Create(std::string path, std::string data) {
+    return {Kind::kCreate, std::move(path), std::move(data), kAnyVersion};
+  }
+  static WriteOp Set(std::string path, std::string data, int32_t version = kAnyVersion) {
+    return {Kind::kSet, std::move(path), std::move(data), version};
+  }
+  // The node must have no children.
+  static WriteOp Delete(std::string path, int32_t version = kAnyVersion) {
+    return {Kind::kDelete, std::move(path), "", version};
+  }
+};
+
+// Commits all of `ops`, in order, or none, as one transaction that fails if the lease's node is gone:
+// so nothing of it can happen once another contender has been granted the lock, however late it arrives.
+// This rests on ZooKeeper alone, and on no assumption about clocks: what is kept in ZooKeeper needs no
+// fencing token. (A reader's lease guards against writers, not against other readers. With an upgrade the
+// lease before stays until the new one is granted, and may write until then.)
+//
+// An answer that is lost with its connection is resolved: the lease's node tells whether the
+// transaction was committed, and if it was not, it is sent again while the lease is believed. So OK
+// means committed once, and a failure that nothing was; an answer of which that is not known, such as that of
+// a call that gave up too early, says so in its message, and MayBeWritten(status) is true.
+//
+// Each transaction sets the data of the lease's node, too, with a mark in it by which it is known again:
+// its content stays readable for all (docs/adr/0034 says what cannot be marked). Writes of one lease, and a
+// leader's proclamations, take turns.
+//
+// One request; blocks for the answer, and over reconnections.
+//   Aborted             the lease is lost or released
+//   AlreadyExists, NotFound   an operation's node, or not its parent; the message names the operation
+//   FailedPrecondition  an operation's node has another version or children, or its parent is an
+//                       ephemeral node; or: the lease is moved from, the client is closed or belongs to the
+//                       parent process, this is its I/O thread
+//   PermissionDenied    an ACL refuses an operation, or to write the lease's own node
+//   ResourceExhausted   a quota, or the server throttled the request
+//   InvalidArgument     the timeout; no operation, a bad path, the lease's own node, a negative version;
+//                       more than a million bytes, with the paths: a server takes no more
+//   Unavailable         the connection was lost four times before an answer came, or there is none in
+//                       time; or another client has written over the mark in the lease's node
+//   DeadlineExceeded, Cancelled   not known in time
+//   Unauthenticated     the server refused the client's credentials
+//   Internal            the server does not know such transactions
+absl::Status GuardedWrite(const Lease& lease, std::vector<WriteOp> ops,
+                          const WaitOptions& wait = {});
+// Does not block. `done` runs once, on the client's executor; inline for a moved-from Lease and in a
+// forked child. The lease may be moved, or go, meanwhile.
+void GuardedWriteAsync(const Lease& lease, std::vector<WriteOp> ops, WaitOptions wait,
+                       absl::AnyInvocable<void(absl::Status) &&> done);
+// For co_await: see awaitable.h. (Make `ops` before: g++ 12 takes no braces inside a co_await.)
+StatusAwaitable CoGuardedWrite(const Lease& lease, std::vector<WriteOp> ops,
+                               Duration timeout = absl::InfiniteDuration(),
+                               std::stop_token cancel = {});
+
+// Of GuardedWrite's status, other than OK: whether it may have been committed all the same, or may yet be.
+bool MayBeWritten(const absl::Status& status);
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_GUARDED_WRITE_H_

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Guarded writes on real servers: what the model of the ensemble says of a multi holds there, too.
+
+#include "zkrecipes/guarded_write.h"
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/servers/tcp_proxy.h"
+#include "zkrecipes/leader_election.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::HasSubstr;
+
+class GuardedWriteOnServersTest : public ClientTest {
+ protected:
+  void SetUp() override {
+    ClientTest::SetUp();
+    session_ = Connect();
+    client_ = NewClient();
+    lease_.emplace(Acquired(client_, node_path() + "/lock"));
+    ASSERT_EQ(Write({WriteOp::Create(Register(), "0")}), absl::OkStatus());
+  }
+  void TearDown() override {
+    session_.reset();
+    ClientTest::TearDown();
+  }
+  absl::Status Write(std::vector<WriteOp> ops) {
+    return GuardedWrite(*lease_, std::move(ops), {kSoon});
+  }
+  std::string Register() const { return node_path() + "/register"; }
+  zk::Reply Read(const std::string& path) {
+    session_->Do(zk::Delete{node_path() + "/no such node"});  // a barrier: its server may lag
+    return session_->Do(zk::Get{path});
+  }
+  int32_t Version() { return Read(Register()).stat.version; }
+
+  std::unique_ptr<ZkSession> session_;
+  std::shared_ptr<Client> client_;
+  std::optional<Lease> lease_;
+};
+
+TEST_F(GuardedWriteOnServersTest, CommitsAllOperationsOrNoneAndNamesTheOneThatFailed) {
+  const std::string child = Register() + "/child";
+  EXPECT_EQ(Write({WriteOp::Create(child, "1"), WriteOp::Set(child, "2", 0),
+                   WriteOp::Set(Register(), "1", 0)}),
+            absl::OkStatus());
+  EXPECT_EQ(Read(child).data, "2");
+  const absl::Status refused =
+      Write({WriteOp::Set(Register(), "never"), WriteOp::Delete(child, 7)});
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("operation 1, delete " + child));
+  EXPECT_FALSE(MayBeWritten(refused));
+  EXPECT_EQ(Write({WriteOp::Delete(Register())}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Write({WriteOp::Create(child, "")}).code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(Write({WriteOp::Set(child + "/none", "")}).code(), StatusCode::kNotFound);
+  EXPECT_EQ(Read(Register()).data, "1");
+  EXPECT_EQ(Write({WriteOp::Delete(child), WriteOp::Delete(Register())}), absl::OkStatus());
+  EXPECT_EQ(Read(Register()).code, zk::Code::kNoNode);
+}
+
+TEST_F(GuardedWriteOnServersTest, TakesAsMuchAsItSays) {
+  EXPECT_EQ(Write({WriteOp::Set(Register(), std::string(990'000, 'x'))}), absl::OkStatus());
+  EXPECT_EQ(Read(Register()).data.size(), 990'000u);
+  std::vector<WriteOp> many;
+  for (int i = 0; i < 2000; ++i)
+    many.push_back(WriteOp::Create(absl::StrCat(node_path(), "/", i), ""));
+  EXPECT_EQ(Write(many), absl::OkStatus());
+  EXPECT_EQ(Write({WriteOp::Set(Register(), std::string(1'000'000, 'x'))}).code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(GuardedWriteOnServersTest, WritesNothingOnceItsNodeIsGone) {
+  auto next = NewClient();
+  Pending waiter(next, node_path() + "/lock");
+  ASSERT_TRUE(Eventually([&] { return Queue(*next, node_path() + "/lock").size() == 2; }));
+  ASSERT_EQ(session_->Do(zk::Delete{lease_->node()}).code, zk::Code::kOk);
+  ASSERT_TRUE(waiter.Get().ok());
+  const absl::Status lost = Write({WriteOp::Set(Register(), "late")});
+  EXPECT_EQ(lost.code(), StatusCode::kAborted);
+  EXPECT_FALSE(MayBeWritten(lost));
+  EXPECT_EQ(Read(Register()).data, "0");
+}
+
+TEST_F(GuardedWriteOnServersTest, OvercomesAStrangersWriteOfItsNode) {
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(session_->Do(zk::SetData{lease_->node(), "junk", -1}).code, zk::Code::kOk);
+    EXPECT_EQ(Write({WriteOp::Set(Register(), absl::StrCat(i))}), absl::OkStatus());
+    EXPECT_EQ(Read(Register()).data, absl::StrCat(i));
+    EXPECT_THAT(Read(lease_->node()).data, HasSubstr("\"write\":\""));
+  }
+}
+
+// The connection goes at some moment before, while or after the write is committed.
+TEST_F(GuardedWriteOnServersTest, ALostAnswerIsResolvedWhicheverWayItWent) {
+  TcpProxy proxy(servers().substr(0, servers().find(',')));
+  auto client = NewClient({.servers = proxy.address()});
+  Lease lease = Acquired(client, node_path() + "/other lock");
+  for (const bool held_back : {true, false}) {
+    for (int i = 0; i < 30; ++i) {
+      const int32_t before = Version();
+      // What is held back of the answer is lost with the connection: it is committed by then.
+      if (held_back) proxy.HoldReplies(true);
+      auto written = std::async(std::launch::async, [&] {
+        return GuardedWrite(lease, {WriteOp::Set(Register(), absl::StrCat(i))}, {kSoon});
+      });
+      if (held_back) {
+        EXPECT_TRUE(Eventually([&] { return Version() == before + 1; }));
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(100 * i));
+      }
+      proxy.ResetAll();
+      proxy.HoldReplies(false);
+      EXPECT_EQ(written.get(), absl::OkStatus());
+      EXPECT_EQ(Version(), before + 1);
+    }
+  }
+}
+
+TEST_F(GuardedWriteOnServersTest, TakesTurnsWithProclamationsOfManyThreads) {
+  const LeaderElection election(client_, node_path() + "/election", {"id", "0"});
+  auto lease = election.Campaign({kSoon});
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const int32_t before = Version();
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 25; ++i) {
+        EXPECT_EQ(GuardedWrite(*lease, {WriteOp::Set(Register(), "x")}, {kSoon}), absl::OkStatus());
+        if (t == 0)
+          EXPECT_EQ(election.Proclaim(*lease, absl::StrCat(i), {kSoon}), absl::OkStatus());
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(Version(), before + 100);
+  EXPECT_EQ(Read(lease->node()).data, "id\n24");
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "integration/resources/kinds.h"
+
+namespace resources {
+
+const std::vector<Kind>& Kinds() {
+  static const auto* const kKinds = new std::vector<Kind>{
+      File(),
+      Http(),
+      Object(),
+#ifdef ZKRECIPES_WITH_POSTGRES
+      PostgresColumns(),
+      PostgresTrigger(),
+#endif
+#ifdef ZKRECIPES_WITH_REDIS
+      Redis(),
+#endif
+  };
+  return *kKinds;
+}
+
+}  // namespace resources

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What only PostgreSQL has: transactions, isolation levels, a trigger for those who forget, users.
+
+#include <libpq-fe.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include <gmock/gmock.h>
+
+#include "integration/resources/stores.h"
+#include "zkrecipes/fenced_postgres.h"
+
+namespace resources {
+namespace {
+
+using ::testing::HasSubstr;
+using zkrecipes::AddFenceColumns;
+using zkrecipes::CommitFenced;
+using zkrecipes::FencedOutcome;
+using zkrecipes::FencingPass;
+using zkrecipes::FencingToken;
+using zkrecipes::GuardTable;
+using zkrecipes::PostgresRow;
+using zkrecipes::PostgresStatus;
+using Code = absl::StatusCode;
+
+FencingPass Pass(int64_t token) { return {.token = FencingToken(token)}; }
+
+class Connection {
+ public:
+  explicit Connection(const std::string& address)
+      : connection_(PQconnectdb(address.c_str()), &PQfinish) {
+    EXPECT_EQ(PQstatus(get()), CONNECTION_OK) << PQerrorMessage(get());
+  }
+  PGconn* get() const { return connection_.get(); }
+  absl::Status Do(const std::string& sql) {
+    const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(get(), sql.c_str()),
+                                                               &PQclear);
+    return PostgresStatus(result.get());
+  }
+  std::string Ask(const std::string& sql) {
+    const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(get(), sql.c_str()),
+                                                               &PQclear);
+    EXPECT_EQ(PostgresStatus(result.get()), absl::OkStatus()) << sql;
+    return PQntuples(result.get()) == 1 ? PQgetvalue(result.get(), 0, 0) : "";
+  }
+  absl::Status Write(const std::string& value, const FencingPass& pass) {
+    return UpdateFenced(get(), {{"", "ledger"}, {{"id", "7"}}, {{"note", value}}}, pass);
+  }
+
+ private:
+  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+};
+
+// Two connections, and the tables `ledger` with columns and `guarded` with the trigger, both new.
+class PostgresTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto started = StartPostgres(/*durable=*/false);
+    ASSERT_TRUE(started.ok()) << started.status();
+    server() = *std::move(started);
+  }
+  static void TearDownTestSuite() { server().reset(); }
+
+  void SetUp() override {
+    ASSERT_EQ(a.Do("DROP TABLE IF EXISTS ledger, guarded;"
+                   "DELETE FROM zkrecipes.floors;"
+                   "CREATE TABLE ledger (id int PRIMARY KEY, note text, balance int DEFAULT 10);"
+                   "INSERT INTO ledger VALUES (7, '');"
+                   "CREATE TABLE guarded (id int PRIMARY KEY, note text);"),
+              absl::OkStatus());
+    ASSERT_EQ(AddFenceColumns(a.get(), {"", "ledger"}), absl::OkStatus());
+    ASSERT_EQ(GuardTable(a.get(), {"", "guarded"}, "guarded"), absl::OkStatus());
+  }
+  static std::unique_ptr<Server>& server() {
+    static std::unique_ptr<Server> server;
+    return server;
+  }
+  absl::Status InTransaction(Connection& c, const FencingPass& pass, const std::string& sql) {
+    absl::Status status = c.Do("BEGIN");
+    if (status.ok()) status = ShowPass(c.get(), "guarded", pass);
+    if (status.ok()) status = c.Do(sql);
+    const absl::Status committed = CommitFenced(c.get());
+    return status.ok() ? committed : status;
+  }
+  // Until a's session sees b's wait for a lock.
+  void AwaitThatBWaits() {
+    const std::string waiting = absl::StrCat(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = ",
+        PQbackendPID(b.get()));
+    const absl::Time until = absl::Now() + absl::Seconds(30);
+    Connection watcher(server()->address());
+    while (watcher.Ask(waiting) != "1" && absl::Now() < until) {
+      absl::SleepFor(absl::Milliseconds(2));
+    }
+  }
+
+  Connection a{server()->address()};
+  Connection b{server()->address()};
+};
+
+// ---- Columns -------------------------------------------------------------------------------------
+
+TEST_F(PostgresTest, AWriterThatWaitedForANewerOneIsRefused) {
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(a.Write("new", Pass(6)), absl::OkStatus());
+  absl::Status stale;
+  std::jthread waits([&] { stale = b.Write("old", Pass(5)); });
+  AwaitThatBWaits();
+  ASSERT_EQ(CommitFenced(a.get()), absl::OkStatus());
+  waits.join();
+  EXPECT_EQ(stale.code(), Code::kFailedPrecondition) << stale;
+  EXPECT_THAT(stale.message(), HasSubstr("older than 6"));
+  EXPECT_EQ(a.Ask("SELECT note FROM ledger"), "new");
+}
+
+TEST_F(PostgresTest, AtRepeatableReadAWriterThatANewerOneOvertookIsAborted) {
+  ASSERT_EQ(b.Do("BEGIN ISOLATION LEVEL REPEATABLE READ"), absl::OkStatus());
+  b.Ask("SELECT note FROM ledger");
+  ASSERT_EQ(a.Write("new", Pass(6)), absl::OkStatus());
+  EXPECT_EQ(b.Write("old", Pass(5)).code(), Code::kAborted);
+  EXPECT_EQ(b.Write("old", Pass(5)).code(), Code::kAborted) << "the transaction has failed";
+  EXPECT_EQ(CommitFenced(b.get()).code(), Code::kAborted);
+  EXPECT_EQ(a.Ask("SELECT note FROM ledger"), "new");
+}
+
+TEST_F(PostgresTest, WhatIsRolledBackHasRaisedNoFloor) {
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(a.Write("never", Pass(9)), absl::OkStatus());
+  ASSERT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
+  EXPECT_EQ(a.Write("five", Pass(5)), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, ARowThatIsNotThereIsNotStale) {
+  const PostgresRow row{{"", "ledger"}, {{"id", "8"}}, {{"note", "x"}}};
+  EXPECT_EQ(UpdateFenced(a.get(), row, Pass(5)).code(), Code::kNotFound);
+  EXPECT_EQ(UpsertFenced(a.get(), row, Pass(5)), absl::OkStatus());
+  EXPECT_EQ(UpsertFenced(a.get(), row, Pass(4)).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(UpdateFenced(a.get(), row, Pass(5)), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, AStatementOfOnesOwnTakesTheClauses) {
+  const auto spend = [&](const FencingPass& pass) {
+    const auto clauses = FenceClauses(pass, "l");
+    const std::unique_ptr<PGresult, decltype(&PQclear)> result(
+        PQexec(a.get(), absl::StrCat("UPDATE ledger l SET balance = balance - 4, ", clauses->set,
+                                     " WHERE id = 7 AND ", clauses->where)
+                            .c_str()),
+        &PQclear);
+    return FencedOutcome(result.get());
+  };
+  EXPECT_EQ(spend(Pass(5)), absl::OkStatus());
+  EXPECT_EQ(spend(Pass(4)).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(a.Ask("SELECT balance FROM ledger"), "6");
+  EXPECT_EQ(FenceClauses(Pass(0)).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(PostgresTest, NamesAreQuotedAndValuesAreParameters) {
+  const std::string name = "le\"dger; DROP TABLE ledger";
+  ASSERT_EQ(a.Do("CREATE SCHEMA IF NOT EXISTS \"o'dd\"; DROP TABLE IF EXISTS \"o'dd\".\"le\"\"dger;"
+                 " DROP TABLE ledger\"; CREATE TABLE \"o'dd\".\"le\"\"dger; DROP TABLE ledger\""
+                 " (\"the key\" text PRIMARY KEY, \"SET\" text)"),
+            absl::OkStatus());
+  ASSERT_EQ(AddFenceColumns(a.get(), {"o'dd", name}), absl::OkStatus());
+  const PostgresRow row{{"o'dd", name}, {{"the key", "'; --"}}, {{"SET", std::nullopt}}};
+  EXPECT_EQ(UpsertFenced(a.get(), row, Pass(5)), absl::OkStatus());
+  EXPECT_EQ(UpdateFenced(a.get(), row, Pass(5)), absl::OkStatus());
+  EXPECT_EQ(UpdateFenced(a.get(), row, Pass(4)).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(GuardTable(a.get(), {"o'dd", name}, "it's"), absl::OkStatus());
+  EXPECT_THAT(UpdateFenced(a.get(), row, Pass(5)).message(), HasSubstr("no pass for it's"));
+  EXPECT_EQ(a.Ask("SELECT count(*) FROM ledger"), "1");
+}
+
+TEST_F(PostgresTest, WhatNamesNothingIsAnInvalidArgument) {
+  const PostgresRow no_key{{"", "ledger"}, {}, {{"note", "x"}}};
+  const PostgresRow null_key{{"", "ledger"}, {{"id", std::nullopt}}, {{"note", "x"}}};
+  const PostgresRow no_name{{"", ""}, {{"id", "7"}}, {{"note", "x"}}};
+  const PostgresRow no_column{{"", "ledger"}, {{"id", "7"}}, {{"nothing", "x"}}};
+  for (const PostgresRow& row : {no_key, null_key, no_name, no_column}) {
+    EXPECT_EQ(UpdateFenced(a.get(), row, Pass(5)).code(), Code::kInvalidArgument);
+    EXPECT_EQ(UpsertFenced(a.get(), row, Pass(5)).code(), Code::kInvalidArgument);
+  }
+  EXPECT_EQ(GuardTable(a.get(), {"", "ledger"}, "").code(), Code::kInvalidArgument);
+  EXPECT_EQ(GuardTable(a.get(), {"", "ledger"}, "x", "nothing").code(), Code::kInvalidArgument);
+}
+
+// ---- Trigger -------------------------------------------------------------------------------------
+
+TEST_F(PostgresTest, AWriterThatForgotToShowItsPassIsRefused) {
+  ASSERT_EQ(InTransaction(a, Pass(5), "INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
+  for (const char* sql : {"INSERT INTO guarded VALUES (2, 'x')", "UPDATE guarded SET note = 'y'",
+                          "DELETE FROM guarded", "TRUNCATE guarded"}) {
+    const absl::Status status = a.Do(sql);
+    EXPECT_EQ(status.code(), Code::kFailedPrecondition) << sql << ": " << status;
+    EXPECT_THAT(status.message(), HasSubstr("no pass for guarded was shown"));
+  }
+  EXPECT_EQ(a.Ask("SELECT note FROM guarded"), "x");
+}
+
+TEST_F(PostgresTest, AStaleTransactionLeavesNothing) {
+  ASSERT_EQ(InTransaction(a, Pass(6), "INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
+  ASSERT_EQ(b.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(b.Do("UPDATE ledger SET note = 'before'"), absl::OkStatus());
+  EXPECT_EQ(ShowPass(b.get(), "guarded", Pass(5)).code(), Code::kFailedPrecondition);
+  EXPECT_EQ(b.Do("UPDATE guarded SET note = 'stale'").code(), Code::kAborted);
+  EXPECT_EQ(CommitFenced(b.get()).code(), Code::kAborted)
+      << "which PostgreSQL answers with success";
+  EXPECT_EQ(a.Ask("SELECT guarded.note || ledger.note FROM guarded, ledger"), "x");
+}
+
+TEST_F(PostgresTest, APassHoldsForItsTransactionAndResourceOnly) {
+  EXPECT_EQ(ShowPass(a.get(), "guarded", Pass(5)).code(), Code::kInvalidArgument)
+      << "outside a transaction";
+  ASSERT_EQ(InTransaction(a, Pass(5), "SELECT 1"), absl::OkStatus());
+  EXPECT_EQ(a.Do("DELETE FROM guarded").code(), Code::kFailedPrecondition);
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(a.get(), "another", Pass(5)), absl::OkStatus());
+  EXPECT_EQ(a.Do("DELETE FROM guarded").code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PostgresTest, APassIsGoneWithItsSavepoint) {
+  ASSERT_EQ(a.Do("BEGIN; SAVEPOINT s"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(a.get(), "guarded", Pass(9)), absl::OkStatus());
+  ASSERT_EQ(a.Do("ROLLBACK TO s"), absl::OkStatus());
+  EXPECT_EQ(a.Do("DELETE FROM guarded").code(), Code::kFailedPrecondition);
+  ASSERT_EQ(a.Do("ROLLBACK"), absl::OkStatus());
+  EXPECT_EQ(InTransaction(a, Pass(5), "DELETE FROM guarded"), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, ANewerHolderWaitsForATransactionThatHasShownItsPass) {
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(a.get(), "guarded", Pass(5)), absl::OkStatus());
+  absl::Status newer;
+  std::jthread waits([&] { newer = InTransaction(b, Pass(6), "UPDATE guarded SET note = 'new'"); });
+  AwaitThatBWaits();
+  EXPECT_EQ(a.Do("INSERT INTO guarded VALUES (1, 'old')"), absl::OkStatus());
+  EXPECT_EQ(CommitFenced(a.get()), absl::OkStatus());
+  waits.join();
+  EXPECT_EQ(newer, absl::OkStatus());
+  EXPECT_EQ(a.Ask("SELECT note FROM guarded"), "new");
+  EXPECT_EQ(InTransaction(a, Pass(5), "DELETE FROM guarded").code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PostgresTest, AtRepeatableReadAPassThatANewerOneOvertookIsAborted) {
+  ASSERT_EQ(InTransaction(a, Pass(4), "SELECT 1"), absl::OkStatus());
+  ASSERT_EQ(b.Do("BEGIN ISOLATION LEVEL REPEATABLE READ"), absl::OkStatus());
+  b.Ask("SELECT count(*) FROM guarded");
+  ASSERT_EQ(InTransaction(a, Pass(6), "SELECT 1"), absl::OkStatus());
+  EXPECT_EQ(ShowPass(b.get(), "guarded", Pass(5)).code(), Code::kAborted);
+}
+
+TEST_F(PostgresTest, EachRowCanBeAResource) {
+  ASSERT_EQ(GuardTable(a.get(), {"", "ledger"}, "ledger/", "id"), absl::OkStatus());
+  const auto with = [&](const std::string& resource, const std::string& sql) {
+    EXPECT_EQ(a.Do("BEGIN"), absl::OkStatus());
+    EXPECT_EQ(ShowPass(a.get(), resource, Pass(5)), absl::OkStatus());
+    const absl::Status status = a.Do(sql);
+    const absl::Status committed = CommitFenced(a.get());
+    return status.ok() ? committed : status;
+  };
+  EXPECT_EQ(with("ledger/7", "UPDATE ledger SET note = 'x' WHERE id = 7"), absl::OkStatus());
+  for (const char* sql :
+       {"INSERT INTO ledger VALUES (8, 'x')", "UPDATE ledger SET id = 8", "TRUNCATE ledger"}) {
+    EXPECT_EQ(with("ledger/7", sql).code(), Code::kFailedPrecondition) << sql;
+  }
+  EXPECT_EQ(with("ledger/", "UPDATE ledger SET note = 'y'").code(), Code::kFailedPrecondition);
+  EXPECT_EQ(with("ledger/", "TRUNCATE ledger"), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, AUserNeedsNoRightToTheFloorsAndCannotForgeAPass) {
+  ASSERT_EQ(a.Do("DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;"
+                 "GRANT ALL ON guarded TO plain"),
+            absl::OkStatus());
+  Connection user(server()->address() + " user=plain");
+  EXPECT_EQ(InTransaction(user, Pass(5), "INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
+  EXPECT_EQ(user.Do("UPDATE zkrecipes.floors SET exclusive = 0").code(), Code::kPermissionDenied);
+  ASSERT_EQ(user.Do("BEGIN"), absl::OkStatus());
+  user.Ask("SELECT set_config('zkrecipes.shown_in', pg_current_xact_id()::text, true)");
+  EXPECT_EQ(user.Do("DELETE FROM guarded").code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PostgresTest, AFloorLoadedFromADumpShowsNoPass) {
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(a.Do("INSERT INTO zkrecipes.floors VALUES ('guarded', 0, 5, 0, pg_current_xact_id())"),
+            absl::OkStatus());
+  EXPECT_EQ(a.Do("DELETE FROM guarded").code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PostgresTest, TheSchemaMayBeMadeAgain) {
+  ASSERT_EQ(InTransaction(a, Pass(6), "SELECT 1"), absl::OkStatus());
+  EXPECT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus());
+  EXPECT_EQ(InTransaction(b, Pass(5), "SELECT 1").code(), Code::kFailedPrecondition);
+}
+
+// ---- Errors --------------------------------------------------------------------------------------
+
+TEST_F(PostgresTest, ALostConnectionIsUnavailable) {
+  ASSERT_EQ(b.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(b.get(), "guarded", Pass(5)), absl::OkStatus());
+  a.Ask(absl::StrCat("SELECT pg_terminate_backend(", PQbackendPID(b.get()), ", 30000)"));
+  const absl::Status committed = CommitFenced(b.get());
+  EXPECT_EQ(committed.code(), Code::kUnavailable);
+  EXPECT_THAT(committed.message(), HasSubstr("not known whether"));
+  EXPECT_EQ(b.Write("x", Pass(5)).code(), Code::kUnavailable);
+  EXPECT_EQ(ShowPass(b.get(), "guarded", Pass(5)).code(), Code::kUnavailable);
+}
+
+TEST_F(PostgresTest, AStandbyIsUnavailable) {
+  ASSERT_EQ(a.Do("SET default_transaction_read_only = on"), absl::OkStatus());  // as there
+  EXPECT_EQ(a.Write("x", Pass(5)).code(), Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace resources

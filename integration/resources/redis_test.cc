@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What only Redis has: scripts, answers of many kinds, and a script that it may have forgotten.
+
+#include <hiredis/hiredis.h>
+#include <signal.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include "integration/resources/stores.h"
+#include "integration/servers/sockets.h"
+#include "lib/resources/redis/script.h"
+#include "zkrecipes/fenced_redis.h"
+
+namespace resources {
+namespace {
+
+using ::testing::HasSubstr;
+using zkrecipes::FencingPass;
+using zkrecipes::FencingToken;
+using zkrecipes::RedisReply;
+using Code = absl::StatusCode;
+
+FencingPass PassOf(int64_t token) { return {.token = FencingToken(token)}; }
+
+using Context = std::unique_ptr<redisContext, decltype(&redisFree)>;
+
+class RedisTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { (void)signal(SIGPIPE, SIG_IGN); }
+  void SetUp() override {
+    auto started = StartRedis(/*durable=*/false);
+    ASSERT_TRUE(started.ok()) << started.status();
+    server_ = *std::move(started);
+    context_.reset(redisConnectUnix(server_->address().c_str()));
+  }
+
+  RedisReply Do(const std::string& command) { return Do(context_.get(), command); }
+  static RedisReply Do(redisContext* context, const std::string& command) {
+    return RedisReply(static_cast<redisReply*>(redisCommand(context, command.c_str())));
+  }
+  absl::StatusOr<RedisReply> Run(const std::vector<std::string>& words, int64_t token = 5) {
+    return Run(context_.get(), words, token);
+  }
+  static absl::StatusOr<RedisReply> Run(redisContext* context,
+                                        const std::vector<std::string>& words, int64_t token) {
+    return RunFenced(context, {"{a}:floor", {"{a}"}, words}, PassOf(token));
+  }
+
+  std::unique_ptr<Server> server_;
+  Context context_{nullptr, &redisFree};
+};
+
+TEST_F(RedisTest, KnowsItsScriptByItsHash) {
+  const RedisReply hash(static_cast<redisReply*>(
+      redisCommand(context_.get(), "SCRIPT LOAD %s", zkrecipes::resources::kRedisScript)));
+  EXPECT_STREQ(hash->str, zkrecipes::resources::kRedisScriptHash);
+}
+
+TEST_F(RedisTest, GivesWhatTheCommandAnswers) {
+  EXPECT_STREQ((*Run({"SET", "{a}", "40"}))->str, "OK");
+  EXPECT_EQ((*Run({"INCRBY", "{a}", "2"}))->integer, 42);
+  EXPECT_STREQ((*Run({"GET", "{a}"}))->str, "42");
+  EXPECT_EQ((*Run({"GET", "{a}:none"}))->type, REDIS_REPLY_NIL);
+  EXPECT_EQ((*Run({"MGET", "{a}", "{a}"}))->elements, 2u);
+  EXPECT_EQ(Run({"INCRBY", "{a}", "2"}, 4).status().code(), Code::kFailedPrecondition);
+  EXPECT_STREQ((*Run({"GET", "{a}"}))->str, "42");
+}
+
+TEST_F(RedisTest, WritesBytesAsTheyAre) {
+  const std::string bytes("a\0b\r\n\xff", 6);
+  ASSERT_TRUE(Run({"SET", "{a}", bytes}).ok());
+  const auto read = Run({"GET", "{a}"});
+  EXPECT_EQ(std::string((*read)->str, (*read)->len), bytes);
+}
+
+TEST_F(RedisTest, SendsItsScriptAgainToAServerThatHasForgottenIt) {
+  ASSERT_TRUE(Run({"SET", "{a}", "1"}).ok());
+  Do("SCRIPT FLUSH");
+  EXPECT_TRUE(Run({"SET", "{a}", "2"}).ok());
+  Do("SCRIPT FLUSH");
+  EXPECT_EQ(Run({"SET", "{a}", "3"}, 4).status().code(), Code::kFailedPrecondition);
+}
+
+TEST_F(RedisTest, ACommandThatRedisRefusesIsAnInvalidArgument) {
+  Do("RPUSH {a} x");
+  const absl::Status wrong = Run({"INCRBY", "{a}", "2"}).status();
+  EXPECT_EQ(wrong.code(), Code::kInvalidArgument);
+  EXPECT_THAT(wrong.message(), HasSubstr("WRONGTYPE"));
+  EXPECT_EQ(Run({"NOSUCH"}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Run({}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(RunFenced(context_.get(), {"", {}, {"PING"}}, PassOf(5)).status().code(),
+            Code::kInvalidArgument);
+}
+
+TEST_F(RedisTest, WhatIsNoFloorAdmitsNothing) {
+  Do("HSET {a}:floor epoch 0 exclusive x9999999999999999999999 shared 0");
+  EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kFailedPrecondition);
+  Do("SET {a}:floor text");
+  EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(RedisTest, InsideMultiNothingIsKnown) {
+  Do("MULTI");
+  EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(RedisTest, AUserWithoutTheRightIsDenied) {
+  Do("ACL SETUSER plain on nopass ~* +@read");
+  Do("AUTH plain x");
+  EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kPermissionDenied);
+}
+
+TEST_F(RedisTest, AServerThatCannotServeAndALostConnectionAreUnavailable) {
+  Do("CONFIG SET maxmemory 1");
+  EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kUnavailable);
+  Do("CONFIG SET maxmemory 0");
+  Do("REPLICAOF 127.0.0.1 1");
+  EXPECT_EQ(Run({"SET", "{a}", "1"}).status().code(), Code::kUnavailable);
+  server_.reset();
+  const absl::Status lost = Run({"SET", "{a}", "1"}).status();
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(lost.message(), HasSubstr("not known"));
+}
+
+// What the header says, and nothing can be done about here.
+TEST_F(RedisTest, AFailoverLosesTheFloorThatTheReplicaHadNotGot) {
+  const int port = zkrecipes::servers::PortOf(
+      zkrecipes::servers::Listen(zkrecipes::servers::SocketAddress("127.0.0.1", 0)));
+  Do("CONFIG SET repl-diskless-sync-delay 0");
+  ASSERT_STREQ(Do(absl::StrCat("CONFIG SET port ", port))->str, "OK");
+  const auto replica_server = StartRedis(/*durable=*/false);
+  ASSERT_TRUE(replica_server.ok()) << replica_server.status();
+  const Context replica(redisConnectUnix((*replica_server)->address().c_str()), &redisFree);
+  Do(replica.get(), absl::StrCat("REPLICAOF 127.0.0.1 ", port));
+  ASSERT_TRUE(Run({"SET", "{a}", "six"}, 6).ok());
+  ASSERT_EQ(Do("WAIT 1 60000")->integer, 1);
+
+  Do(replica.get(), "REPLICAOF NO ONE");  // a failover, while the primary is cut off
+  ASSERT_TRUE(Run({"SET", "{a}", "eight"}, 8).ok());
+
+  EXPECT_EQ(Run(replica.get(), {"GET", "{a}"}, 5).status().code(), Code::kFailedPrecondition)
+      << "what it had got came with its floor";
+  const auto stale = Run(replica.get(), {"GET", "{a}"}, 7);
+  ASSERT_TRUE(stale.ok()) << stale.status();
+  EXPECT_STREQ((*stale)->str, "six");
+}
+
+}  // namespace
+}  // namespace resources

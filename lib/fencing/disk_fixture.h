@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_FENCING_DISK_FIXTURE_H_
+#define ZKRECIPES_LIB_FENCING_DISK_FIXTURE_H_
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "lib/fencing/disk.h"
+
+namespace zkrecipes::internal {
+
+// What a file says now, and what a crash leaves of it at least.
+struct Content {
+  std::string now;
+  std::string synced;
+  const void* locked_by = nullptr;
+};
+using Inode = std::shared_ptr<Content>;
+
+// A disk whose crash comes at any call, and at any byte of what was not synced.
+struct Platter {
+  std::map<std::string, Inode> names;
+  std::map<std::string, Inode> synced_names;
+  int calls = 0;
+  int crash_at = -1;  // this call and all later ones fail
+  size_t torn = 0;    // of a write that crashes so many bytes arrive
+
+  bool Crashes() { return crash_at >= 0 && calls++ >= crash_at; }
+};
+
+inline absl::Status Crash() { return absl::UnavailableError("crash"); }
+
+// After the crash: what was synced for sure, and of the rest all or nothing.
+inline Platter After(const Platter& platter, bool names_kept, bool bytes_kept) {
+  Platter after;
+  for (const auto& [name, inode] : names_kept ? platter.names : platter.synced_names) {
+    const std::string text = bytes_kept ? inode->now : inode->synced;
+    after.names[name] = std::make_shared<Content>(Content{text, text});
+  }
+  after.synced_names = after.names;
+  return after;
+}
+
+class FakeFile : public DiskFile {
+ public:
+  FakeFile(Platter& platter, Inode inode) : platter_(platter), inode_(std::move(inode)) {}
+  ~FakeFile() override {
+    if (inode_->locked_by == this) inode_->locked_by = nullptr;
+  }
+  absl::StatusOr<std::string> Read() override { return inode_->now; }
+  absl::Status Write(size_t at, absl::string_view bytes) override {
+    const bool crashes = platter_.Crashes();
+    if (crashes) bytes = bytes.substr(0, std::exchange(platter_.torn, 0));
+    if (bytes.empty()) return crashes ? Crash() : absl::OkStatus();
+    inode_->now.resize(std::max(inode_->now.size(), at + bytes.size()));
+    inode_->now.replace(at, bytes.size(), std::string(bytes));
+    return crashes ? Crash() : absl::OkStatus();
+  }
+  absl::Status Truncate(size_t size) override {
+    if (platter_.Crashes()) return Crash();
+    inode_->now.resize(size);
+    return absl::OkStatus();
+  }
+  absl::Status Sync() override {
+    if (platter_.Crashes()) return Crash();
+    inode_->synced = inode_->now;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<bool> TryLock() override {
+    if (platter_.Crashes()) return Crash();
+    if (inode_->locked_by == nullptr) inode_->locked_by = this;
+    return inode_->locked_by == this;
+  }
+  absl::StatusOr<bool> IsAt(const std::string& path) override {
+    if (platter_.Crashes()) return Crash();
+    const auto found = platter_.names.find(path);
+    return found != platter_.names.end() && found->second == inode_;
+  }
+
+ private:
+  Platter& platter_;
+  const Inode inode_;
+};
+
+class FakeDisk : public Disk {
+ public:
+  explicit FakeDisk(Platter& platter) : platter_(platter) {}
+  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) override {
+    if (platter_.Crashes()) return Crash();
+    Inode& inode = platter_.names[path];
+    if (inode == nullptr) inode = std::make_shared<Content>();
+    return std::make_unique<FakeFile>(platter_, inode);
+  }
+  absl::StatusOr<std::string> ReadAll(const std::string& path) override {
+    if (platter_.Crashes()) return Crash();
+    const auto found = platter_.names.find(path);
+    if (found == platter_.names.end()) return absl::NotFoundError("there is no " + path);
+    return found->second->now;
+  }
+  absl::Status Lock(const std::string&) override { return absl::OkStatus(); }
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    if (platter_.Crashes()) return Crash();
+    const auto found = platter_.names.find(from);
+    if (found == platter_.names.end()) return absl::UnavailableError("there is no " + from);
+    const Inode inode = found->second;
+    platter_.names.erase(found);
+    platter_.names[to] = inode;
+    return absl::OkStatus();
+  }
+  absl::Status SyncFolderOf(const std::string&) override {
+    if (platter_.Crashes()) return Crash();
+    platter_.synced_names = platter_.names;
+    return absl::OkStatus();
+  }
+  void Pause() override {}
+
+ private:
+  Platter& platter_;
+};
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_FENCING_DISK_FIXTURE_H_

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/resources/fenced_body.h"
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+
+#include "lib/fencing/check_sum.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+constexpr char kMagic[] = "zkrecipes fenced ";
+constexpr char kVersion[] = "1 ";
+constexpr size_t kLongestLine = 200;
+
+std::string Sum(absl::string_view line, absl::string_view data) {
+  return absl::StrFormat("%08x", CheckSum(data, CheckSum(line)));
+}
+
+// As this library writes it: no sign but a minus, no zero in front.
+std::optional<int64_t> Number(absl::string_view text) {
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number) || absl::StrCat(number) != text) return std::nullopt;
+  return number;
+}
+
+// Of a line whose check sum is right.
+std::optional<FencedBody> Fields(absl::string_view line) {
+  const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+  if (words.size() != 5 || !words[4].empty() || words[3].empty()) return std::nullopt;
+  const auto epoch = Number(words[0]), exclusive = Number(words[1]), shared = Number(words[2]);
+  if (!epoch || !exclusive || !shared) return std::nullopt;
+  return FencedBody{{*epoch, FencingToken(*exclusive), FencingToken(*shared)},
+                    std::string(words[3])};
+}
+
+}  // namespace
+
+std::string WriteFencedBody(const FencedBody& body) {
+  const std::string line =
+      absl::StrCat(kMagic, kVersion, body.floor.epoch, " ", body.floor.exclusive.value(), " ",
+                   body.floor.shared.value(), " ", body.write, " ");
+  return absl::StrCat(line, Sum(line, body.data), "\n", body.data);
+}
+
+absl::StatusOr<FencedBody> ReadFencedBody(absl::string_view text) {
+  if (!absl::StartsWith(text, kMagic)) {
+    return absl::DataLossError(
+        "it does not begin as what is fenced does, so its floor is not known");
+  }
+  absl::string_view rest = text.substr(sizeof(kMagic) - 1);
+  if (!absl::StartsWith(rest, kVersion)) {
+    return absl::DataLossError("it is of a version that this library does not read");
+  }
+  const size_t end = text.substr(0, kLongestLine).find('\n');
+  const size_t before_sum = text.substr(0, kLongestLine).substr(0, end).rfind(' ') + 1;
+  if (end == absl::string_view::npos || text.substr(before_sum, end - before_sum) !=
+                                            Sum(text.substr(0, before_sum), text.substr(end + 1))) {
+    return absl::DataLossError("it is damaged: its check sum is wrong, so its floor is not known");
+  }
+  const size_t fields = sizeof(kMagic) + sizeof(kVersion) - 2;
+  auto body = Fields(text.substr(fields, before_sum - fields));
+  if (!body) return absl::DataLossError("its first line is not of version 1");
+  body->data = std::string(text.substr(end + 1));
+  return *std::move(body);
+}
+
+}  // namespace zkrecipes::internal

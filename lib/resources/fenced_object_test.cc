@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fenced object in a store in memory, which loses requests and answers, and delays them.
+
+#include "zkrecipes/fenced_object.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+
+#include "lib/resources/object_store_fixture.h"
+#include "lib/resources/two_turns_fixture.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+FencingPass PassWith(int64_t token) { return {.token = FencingToken(token)}; }
+
+FencedObject In(StoredObject& store, PutFault fault = PutFault::kNone) {
+  return FencedObject(std::make_unique<StoredObjectTransport>(store, fault));
+}
+
+StoredObject ACreatedOne() {
+  StoredObject store;
+  EXPECT_EQ(In(store).Create(), absl::OkStatus());
+  return store;
+}
+
+// How many puts with this data were done.
+int64_t Puts(const StoredObject& store, const std::string& data) {
+  return std::ranges::count_if(
+      store.puts, [&](const std::string& body) { return absl::EndsWith(body, "\n" + data); });
+}
+
+constexpr PutFault kFaults[] = {PutFault::kNone,         PutFault::kLostRequest,
+                                PutFault::kLostAnswer,   PutFault::kLateBeforeGet,
+                                PutFault::kLateAfterGet, PutFault::kLateAtTheEnd};
+
+TEST(FencedObjectTest, RefusesAHolderThatIsOutOfDate) {
+  StoredObject store = ACreatedOne();
+  FencedObject object = In(store);
+  EXPECT_EQ(object.Write(PassWith(7), "a"), absl::OkStatus());
+  EXPECT_EQ(object.Write(PassWith(7), "b"), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(object.Write(PassWith(6), "stale")));
+  EXPECT_TRUE(absl::IsInvalidArgument(object.Write({}, "none")));
+  EXPECT_EQ(object.Read()->data, "b");
+  EXPECT_EQ(object.Read()->floor, FencingFloor{.exclusive = FencingToken(7)});
+}
+
+TEST(FencedObjectTest, WhatWasClaimedIsNotChangedByAnOlderHolder) {
+  StoredObject store = ACreatedOne();
+  EXPECT_EQ(In(store).Write(PassWith(1), "a"), absl::OkStatus());
+  EXPECT_EQ(*In(store).Claim(PassWith(2)), "a");
+  EXPECT_TRUE(absl::IsFailedPrecondition(In(store).Write(PassWith(1), "b")));
+  const size_t puts = store.puts.size();
+  EXPECT_EQ(*In(store).Claim(PassWith(2)), "a");
+  EXPECT_EQ(store.puts.size(), puts) << "a claim that changes nothing puts nothing";
+}
+
+TEST(FencedObjectTest, AWriteWhoseAnswerIsLostIsDoneOnce) {
+  for (const PutFault fault : kFaults) {
+    SCOPED_TRACE(static_cast<int>(fault));
+    StoredObject store = ACreatedOne();
+    EXPECT_EQ(In(store, fault).Write(PassWith(1), "a"), absl::OkStatus());
+    EXPECT_EQ(In(store).Write(PassWith(1), "b"), absl::OkStatus());
+    for (const auto& arrives : store.late) arrives();
+    EXPECT_EQ(In(store).Read()->data, "b");
+    EXPECT_EQ(Puts(store, "a"), 1);
+  }
+}
+
+TEST(FencedObjectTest, AnOlderWriterNeverOverwritesANewerOneInAnyOrderAndWhateverIsLost) {
+  int runs = 0, refused = 0;
+  for (const PutFault old_fault : kFaults) {
+    for (const PutFault new_fault : kFaults) {
+      SCOPED_TRACE(absl::StrCat(static_cast<int>(old_fault), ", ", static_cast<int>(new_fault)));
+      TwoTurns turns;
+      do {
+        StoredObject store = ACreatedOne();
+        FencedObject older(
+            std::make_unique<StoredObjectTransport>(store, old_fault, [&] { turns.Step(0); }));
+        FencedObject newer(
+            std::make_unique<StoredObjectTransport>(store, new_fault, [&] { turns.Step(1); }));
+        absl::Status old_answer, new_answer;
+        turns.Run({[&] { old_answer = older.Write(PassWith(1), "old"); },
+                   [&] { new_answer = newer.Write(PassWith(2), "new"); }});
+        for (const auto& arrives : store.late) arrives();
+        ASSERT_EQ(new_answer, absl::OkStatus());
+        ASSERT_TRUE(old_answer.ok() || absl::IsFailedPrecondition(old_answer)) << old_answer;
+        ASSERT_EQ(In(store).Read()->data, "new");
+        ASSERT_EQ(Puts(store, "new"), 1);
+        ASSERT_LE(Puts(store, "old"), 1);
+        if (old_answer.ok()) ASSERT_EQ(Puts(store, "old"), 1);
+        refused += !old_answer.ok();
+        ++runs;
+      } while (turns.NextOrder());
+    }
+  }
+  EXPECT_GT(runs, 300);
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, runs);
+}
+
+TEST(FencedObjectTest, IsCreatedOnceWhateverIsLost) {
+  for (const PutFault fault : kFaults) {
+    StoredObject store;
+    EXPECT_EQ(In(store, fault).Create(), absl::OkStatus());
+    EXPECT_TRUE(absl::IsAlreadyExists(In(store).Create()));
+    EXPECT_EQ(In(store).Write(PassWith(1), "a"), absl::OkStatus());
+    for (const auto& arrives : store.late) arrives();
+    EXPECT_EQ(In(store).Read()->data, "a");
+  }
+}
+
+// The trap of every "create if absent" fence: once what it stands on is collected, it stops nobody.
+TEST(FencedObjectTest, OneThatWasCollectedIsNotCreatedByAWriteSinceThatWouldAdmitWhoIsStale) {
+  StoredObject store = ACreatedOne();
+  EXPECT_EQ(In(store).Write(PassWith(9), "newest"), absl::OkStatus());
+  store.body.reset();  // by a lifecycle rule
+  EXPECT_TRUE(absl::IsNotFound(In(store).Write(PassWith(1), "stale")));
+  EXPECT_TRUE(absl::IsNotFound(In(store).Claim(PassWith(1)).status()));
+  EXPECT_TRUE(absl::IsNotFound(In(store).Read().status()));
+  // The trap itself, for whoever creates it at each start.
+  EXPECT_EQ(In(store).Create(), absl::OkStatus());
+  EXPECT_EQ(In(store).Write(PassWith(1), "stale"), absl::OkStatus());
+}
+
+TEST(FencedObjectTest, DataThatIsNotWantedAnyMoreLeavesTheFloor) {
+  StoredObject store = ACreatedOne();
+  EXPECT_EQ(In(store).Write(PassWith(9), "secret"), absl::OkStatus());
+  EXPECT_EQ(In(store).Write(PassWith(9), ""), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(In(store).Write(PassWith(8), "stale")));
+}
+
+TEST(FencedObjectTest, AStoreThatIgnoresConditionsIsFoundOutAndNeverWrittenTo) {
+  StoredObject store{.ignores_conditions = true};
+  const absl::Status created = In(store).Create();
+  EXPECT_TRUE(absl::IsUnimplemented(created)) << created;
+  EXPECT_TRUE(absl::IsAlreadyExists(In(store).Create()));
+  EXPECT_TRUE(absl::IsDataLoss(In(store).Write(PassWith(1), "a")));
+}
+
+TEST(FencedObjectTest, WhatIsDamagedIsNotWritten) {
+  StoredObject store{.body = "somebody's own"};
+  EXPECT_TRUE(absl::IsDataLoss(In(store).Write(PassWith(1), "a")));
+  EXPECT_TRUE(absl::IsDataLoss(In(store).Read().status()));
+  EXPECT_EQ(store.body, "somebody's own");
+}
+
+TEST(FencedObjectTest, KnowsWhatAnHttpAnswerMeans) {
+  for (const int status : {200, 201, 204}) EXPECT_EQ(*PutResultOf(status), PutResult::kDone);
+  for (const int status : {404, 409, 412}) EXPECT_EQ(*PutResultOf(status), PutResult::kNotDone);
+  for (const int status : {0, 307, 500, 503}) EXPECT_EQ(*PutResultOf(status), PutResult::kUnknown);
+  EXPECT_TRUE(absl::IsPermissionDenied(PutResultOf(403).status()));
+  EXPECT_TRUE(absl::IsUnimplemented(PutResultOf(501).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(PutResultOf(400).status()));
+}
+
+}  // namespace
+}  // namespace zkrecipes::internal

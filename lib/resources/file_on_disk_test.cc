@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fenced file on a disk whose crash comes at any call, and at any byte; and two writers in every
+// order of their calls.
+
+#include "lib/resources/file_on_disk.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+
+#include "lib/fencing/disk_fixture.h"
+#include "lib/resources/two_turns_fixture.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+constexpr char kFile[] = "/d/file";
+
+FencingPass Pass(int64_t token) { return {.token = FencingToken(token)}; }
+
+FileOnDisk OnFake(Platter& platter) { return {std::make_unique<FakeDisk>(platter), kFile}; }
+
+Platter WithAFile() {
+  Platter platter;
+  EXPECT_EQ(OnFake(platter).Create(), absl::OkStatus());
+  return platter;
+}
+
+absl::Status Write(FileOnDisk file, int64_t token, const std::string& data) {
+  return file.Replace(Pass(token), &data).status();
+}
+
+// Three holders write. Returns the token of the last write that was confirmed; -1: not even the
+// creation.
+int64_t LiveAFile(Platter& platter) {
+  if (!OnFake(platter).Create().ok()) return -1;
+  int64_t confirmed = 0;
+  for (int64_t token = 1; token <= 3; ++token) {
+    const std::string data(static_cast<size_t>(10 * token), static_cast<char>('0' + token));
+    if (Write(OnFake(platter), token, data).ok()) confirmed = token;
+  }
+  return confirmed;
+}
+
+// Whole, with the floor and the data of one write, and it goes on from there.
+void ExpectWhole(int64_t confirmed, Platter& after) {
+  auto body = OnFake(after).Read();
+  if (absl::IsNotFound(body.status()) && confirmed < 0) return;
+  ASSERT_TRUE(body.ok()) << body.status();
+  const int64_t token = body->floor.exclusive.value();
+  EXPECT_GE(token, confirmed);
+  EXPECT_LE(token, confirmed + 1) << "only what was being written may be there";
+  EXPECT_EQ(body->data,
+            std::string(static_cast<size_t>(10 * token), static_cast<char>('0' + token)));
+  EXPECT_EQ(Write(OnFake(after), 9, "more"), absl::OkStatus());
+  EXPECT_EQ(OnFake(after).Read()->data, "more");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Write(OnFake(after), 8, "stale")));
+}
+
+TEST(FileOnDisk, IsWholeWhereverACrashComes) {
+  int crashes = 0;
+  bool crashed = true;
+  for (int at = 0; crashed; ++at) {
+    for (size_t torn = 0; torn < 130; ++torn) {
+      Platter platter;
+      platter.crash_at = at;
+      platter.torn = torn;
+      const int64_t confirmed = LiveAFile(platter);
+      crashed = platter.calls > at;
+      for (const bool names_kept : {true, false}) {
+        for (const bool bytes_kept : {true, false}) {
+          SCOPED_TRACE(absl::StrCat("call ", at, ", byte ", torn, names_kept, bytes_kept));
+          Platter after = After(platter, names_kept, bytes_kept);
+          ExpectWhole(confirmed, after);
+          ++crashes;
+        }
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(crashes, 15000);
+}
+
+// Each call that others can see is a step.
+class SteppedDisk : public FakeDisk {
+ public:
+  SteppedDisk(Platter& platter, TwoTurns& turns, int actor)
+      : FakeDisk(platter), turns_(turns), actor_(actor) {}
+
+  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) override {
+    turns_.Step(actor_);
+    return std::make_unique<File>(*FakeDisk::Open(path), turns_, actor_);
+  }
+  absl::StatusOr<std::string> ReadAll(const std::string& path) override {
+    turns_.Step(actor_);
+    return FakeDisk::ReadAll(path);
+  }
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    turns_.Step(actor_);
+    turns_.Freed(actor_);
+    return FakeDisk::Rename(from, to);
+  }
+  void Pause() override { turns_.Block(actor_); }
+
+ private:
+  class File : public DiskFile {
+   public:
+    File(std::unique_ptr<DiskFile> file, TwoTurns& turns, int actor)
+        : file_(std::move(file)), turns_(turns), actor_(actor) {}
+    absl::StatusOr<std::string> Read() override { return file_->Read(); }
+    absl::Status Write(size_t at, absl::string_view bytes) override {
+      turns_.Step(actor_);
+      return file_->Write(at, bytes);
+    }
+    absl::Status Truncate(size_t size) override {
+      turns_.Step(actor_);
+      return file_->Truncate(size);
+    }
+    absl::Status Sync() override { return file_->Sync(); }
+    absl::StatusOr<bool> TryLock() override {
+      turns_.Step(actor_);
+      return file_->TryLock();
+    }
+    absl::StatusOr<bool> IsAt(const std::string& path) override {
+      turns_.Step(actor_);
+      return file_->IsAt(path);
+    }
+
+   private:
+    const std::unique_ptr<DiskFile> file_;
+    TwoTurns& turns_;
+    const int actor_;
+  };
+
+  TwoTurns& turns_;
+  const int actor_;
+};
+
+TEST(FileOnDisk, AnOlderWriterNeverOverwritesANewerOneInAnyOrderOfTheirCalls) {
+  TwoTurns turns;
+  int orders = 0, refused = 0;
+  do {
+    Platter platter = WithAFile();
+    FileOnDisk older(std::make_unique<SteppedDisk>(platter, turns, 0), kFile);
+    FileOnDisk newer(std::make_unique<SteppedDisk>(platter, turns, 1), kFile);
+    const std::string old_data = "old", new_data = "the newer one's";
+    absl::StatusOr<FencedBody> old_answer, new_answer;
+    ASSERT_TRUE(turns.Run({[&] { old_answer = older.Replace(Pass(1), &old_data); },
+                           [&] { new_answer = newer.Replace(Pass(2), &new_data); }}));
+    ASSERT_TRUE(new_answer.ok()) << new_answer.status();
+    ASSERT_TRUE(old_answer.ok() || absl::IsFailedPrecondition(old_answer.status()))
+        << old_answer.status();
+    const auto body = OnFake(platter).Read();
+    ASSERT_TRUE(body.ok()) << body.status();
+    ASSERT_EQ(body->data, new_data) << "in order " << orders;
+    ASSERT_EQ(body->floor.exclusive, FencingToken(2));
+    refused += !old_answer.ok();
+    ++orders;
+  } while (turns.NextOrder());
+  EXPECT_GT(orders, 300);
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, orders);
+  RecordProperty("orders", orders);
+}
+
+TEST(FileOnDisk, OfTwoThatCreateItOneDoes) {
+  TwoTurns turns;
+  do {
+    Platter platter;
+    FileOnDisk first(std::make_unique<SteppedDisk>(platter, turns, 0), kFile);
+    FileOnDisk second(std::make_unique<SteppedDisk>(platter, turns, 1), kFile);
+    absl::Status one, other;
+    ASSERT_TRUE(turns.Run({[&] { one = first.Create(); }, [&] { other = second.Create(); }}));
+    ASSERT_NE(one.ok(), other.ok());
+    ASSERT_TRUE(absl::IsAlreadyExists(one.ok() ? other : one)) << one << other;
+  } while (turns.NextOrder());
+}
+
+TEST(FileOnDisk, AWriterThatStopsInTheMiddleMakesTheOthersFail) {
+  Platter platter = WithAFile();
+  auto stopped = *FakeDisk(platter).Open("/d/file.new");
+  ASSERT_TRUE(*stopped->TryLock());
+  const absl::Status status = Write(OnFake(platter), 1, "x");
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(OnFake(platter).Read()->data, "");
+  stopped.reset();
+  EXPECT_EQ(Write(OnFake(platter), 1, "x"), absl::OkStatus());
+}
+
+TEST(FileOnDisk, WhatIsDamagedIsNeitherWrittenNorCreatedAnew) {
+  for (const std::string text : {"", "zkrecipes fenced 1 0 0 0 w 00000000\n", "anything"}) {
+    Platter platter;
+    platter.names[kFile] = std::make_shared<Content>(Content{text, text});
+    EXPECT_TRUE(absl::IsDataLoss(Write(OnFake(platter), 1, "x"))) << text;
+    EXPECT_TRUE(absl::IsDataLoss(OnFake(platter).Read().status())) << text;
+    EXPECT_TRUE(absl::IsAlreadyExists(OnFake(platter).Create())) << text;
+    EXPECT_EQ(platter.names[kFile]->now, text);
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::internal

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_
+#define ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+
+#include "zkrecipes/fenced_object.h"
+
+namespace zkrecipes::internal {
+
+// An object of a store in memory. As S3's, its etag is made of what it holds: the same body, the
+// same etag.
+struct StoredObject {
+  std::optional<std::string> body = {};
+  bool ignores_conditions = false;
+  std::vector<std::string> puts = {};            // the bodies of those that were done
+  std::vector<std::function<void()>> late = {};  // requests that still are under way
+
+  std::string etag() const {
+    return body ? absl::StrCat("\"", absl::Hash<std::string>()(*body), "\"") : "";
+  }
+  bool Put(const std::string& next, bool condition) {
+    if (!condition && !ignores_conditions) return false;
+    body = next;
+    puts.push_back(next);
+    return true;
+  }
+};
+
+// What happens to a put.
+enum class PutFault {
+  kNone,
+  kLostRequest,
+  kLostAnswer,
+  kLateBeforeGet,
+  kLateAfterGet,
+  kLateAtTheEnd
+};
+
+// A client of it.
+class StoredObjectTransport : public ObjectTransport {
+ public:
+  // `step` is called before each request. `fault` happens to the first put.
+  explicit StoredObjectTransport(
+      StoredObject& object, PutFault fault = PutFault::kNone, std::function<void()> step = [] {})
+      : object_(object), fault_(fault), step_(std::move(step)) {}
+
+  absl::StatusOr<Object> Get() override {
+    step_();
+    Arrive(before_get_);
+    const auto body = object_.body;
+    const std::string etag = object_.etag();
+    Arrive(after_get_);
+    if (!body) return absl::NotFoundError("no such object");
+    return Object{*body, etag};
+  }
+  absl::StatusOr<PutResult> PutIfMatch(const std::string& body, const std::string& etag) override {
+    return Put([&object = object_, body, etag] {
+      return object.Put(body, object.body.has_value() && object.etag() == etag);
+    });
+  }
+  absl::StatusOr<PutResult> PutIfAbsent(const std::string& body) override {
+    return Put([&object = object_, body] { return object.Put(body, !object.body.has_value()); });
+  }
+
+ private:
+  using Request = std::function<bool()>;
+
+  PutResult Put(const Request& request) {
+    step_();
+    switch (std::exchange(fault_, PutFault::kNone)) {
+      case PutFault::kNone:
+        return request() ? PutResult::kDone : PutResult::kNotDone;
+      case PutFault::kLostRequest:
+        break;
+      case PutFault::kLostAnswer:
+        (void)request();
+        break;
+      case PutFault::kLateBeforeGet:
+        before_get_ = request;
+        break;
+      case PutFault::kLateAfterGet:
+        after_get_ = request;
+        break;
+      case PutFault::kLateAtTheEnd:
+        object_.late.push_back([request] { (void)request(); });
+        break;
+    }
+    return PutResult::kUnknown;
+  }
+  static void Arrive(Request& request) {
+    if (const Request arrived = std::exchange(request, nullptr)) (void)arrived();
+  }
+
+  StoredObject& object_;
+  PutFault fault_;
+  const std::function<void()> step_;
+  Request before_get_, after_get_;
+};
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/fenced_postgres.h"
+
+#include <libpq-fe.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+#include "lib/resources/postgres/schema.h"
+
+namespace zkrecipes {
+namespace {
+
+using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
+using Values = std::vector<std::optional<std::string>>;
+
+Result Own(PGresult* result) { return Result(result, &PQclear); }
+
+absl::StatusCode CodeOf(absl::string_view state) {
+  if (state == "ZKR01" || state == "ZKR02") return absl::StatusCode::kFailedPrecondition;
+  if (state == "42501") return absl::StatusCode::kPermissionDenied;
+  const absl::string_view kind = state.substr(0, 2);
+  if (kind == "40" || state == "25P02") return absl::StatusCode::kAborted;
+  // 25006: a standby. 55P03: a lock was not to be had in lock_timeout.
+  for (const absl::string_view unable : {"08", "53", "57", "58", "XX"}) {
+    if (kind == unable) return absl::StatusCode::kUnavailable;
+  }
+  if (state == "25006" || state == "55P03") return absl::StatusCode::kUnavailable;
+  return absl::StatusCode::kInvalidArgument;
+}
+
+// Text of a statement, its parameters, and whether all names in it could be quoted.
+class Statement {
+ public:
+  explicit Statement(PGconn* connection) : connection_(connection) {}
+
+  std::string Name(const std::string& name) {
+    if (name.empty()) error_ = "a table or column has no name";
+    char* const quoted = PQescapeIdentifier(connection_, name.data(), name.size());
+    if (quoted == nullptr) {
+      error_ = absl::StrCat("the name ", name, ": ", PQerrorMessage(connection_));
+      return "";
+    }
+    std::string text = quoted;
+    PQfreemem(quoted);
+    return text;
+  }
+  std::string Name(const PostgresTable& table) {
+    return absl::StrCat(table.schema.empty() ? "" : Name(table.schema) + ".", Name(table.name));
+  }
+  std::string Parameter(std::optional<std::string> value) {
+    values_.push_back(std::move(value));
+    return absl::StrCat("$", values_.size());
+  }
+
+  absl::StatusOr<Result> Run(const std::string& text) const {
+    if (!error_.empty()) return absl::InvalidArgumentError(error_);
+    std::vector<const char*> values;
+    for (const auto& value : values_) values.push_back(value ? value->c_str() : nullptr);
+    Result result = Own(PQexecParams(connection_, text.c_str(), static_cast<int>(values.size()),
+                                     nullptr, values.data(), nullptr, nullptr, /*resultFormat=*/0));
+    if (result == nullptr) {
+      return absl::UnavailableError(absl::StrCat("PostgreSQL: ", PQerrorMessage(connection_)));
+    }
+    absl::Status status = PostgresStatus(result.get());
+    if (!status.ok()) return status;
+    return result;
+  }
+
+ private:
+  PGconn* const connection_;
+  Values values_;
+  std::string error_;
+};
+
+// On no floor at all: whether it is a pass.
+absl::Status Check(const FencingPass& pass) { return FencingFloor().Admit(pass); }
+
+absl::Status Check(const PostgresRow& row, const FencingPass& pass) {
+  if (row.key.empty()) return absl::InvalidArgumentError("the row has no key");
+  for (const PostgresValue& value : row.key) {
+    if (!value.text) {
+      return absl::InvalidArgumentError("the key's " + value.column + " is NULL: it names no row");
+    }
+  }
+  return Check(pass);
+}
+
+std::string KeyIs(Statement& statement, const PostgresRow& row) {
+  std::vector<std::string> terms;
+  for (const PostgresValue& value : row.key) {
+    terms.push_back(
+        absl::StrCat("zkr.", statement.Name(value.column), " = ", statement.Parameter(value.text)));
+  }
+  return absl::StrJoin(terms, " AND ");
+}
+
+absl::Status Judge(const PGresult* floor, const FencingPass& pass) {
+  FencingFloor seen;
+  int64_t exclusive = 0, shared = 0;
+  if (!absl::SimpleAtoi(PQgetvalue(floor, 0, 0), &seen.epoch) ||
+      !absl::SimpleAtoi(PQgetvalue(floor, 0, 1), &exclusive) ||
+      !absl::SimpleAtoi(PQgetvalue(floor, 0, 2), &shared)) {
+    return absl::FailedPreconditionError(
+        "the row's fence columns are no numbers: none is admitted");
+  }
+  seen.exclusive = FencingToken(exclusive);
+  seen.shared = FencingToken(shared);
+  const absl::Status status = seen.Admit(pass);
+  return status.ok() ? absl::AbortedError(
+                           "the row changed while it was written, or a rule or "
+                           "trigger of the table prevents the write")
+                     : status;
+}
+
+// Why no row was written. A statement of its own: at READ COMMITTED, the one before it may have waited
+// for a transaction whose work it did not see in full.
+absl::Status WhyNone(PGconn* connection, const PostgresRow& row, const FencingPass& pass) {
+  Statement select(connection);
+  const std::string table = select.Name(row.table);
+  const absl::StatusOr<Result> floor =
+      select.Run(absl::StrCat("SELECT fence_epoch, fence, fence_shared FROM ", table,
+                              " AS zkr WHERE ", KeyIs(select, row)));
+  if (!floor.ok()) return floor.status();
+  if (PQntuples(floor->get()) > 0) return Judge(floor->get(), pass);
+  return absl::NotFoundError(absl::StrCat("no such row in ", row.table.name));
+}
+
+bool WroteNone(const Result& result) { return absl::string_view(PQcmdTuples(result.get())) == "0"; }
+
+}  // namespace
+
+absl::Status PostgresStatus(const pg_result* result) {
+  if (result == nullptr) {
+    return absl::UnavailableError("PostgreSQL: no answer: the connection is lost, or no memory");
+  }
+  switch (PQresultStatus(result)) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+      return absl::OkStatus();
+    default:
+      break;
+  }
+  const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* const primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  const std::string text(absl::StripSuffix(PQresultErrorMessage(result), "\n"));
+  if (state == nullptr || primary == nullptr) return absl::UnavailableError("PostgreSQL: " + text);
+  if (absl::string_view(state) == "ZKR01") return absl::FailedPreconditionError(primary);
+  return absl::Status(CodeOf(state), absl::StrCat("PostgreSQL: ", primary, " (", state, ")"));
+}
+
+// ---- Columns -------------------------------------------------------------------------------------
+
+absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table) {
+  Statement alter(connection);
+  constexpr char kColumn[] = " bigint NOT NULL DEFAULT 0";
+  return alter
+      .Run(absl::StrCat("ALTER TABLE ", alter.Name(table), " ADD COLUMN IF NOT EXISTS fence_epoch",
+                        kColumn, ", ADD COLUMN IF NOT EXISTS fence", kColumn,
+                        ", ADD COLUMN IF NOT EXISTS fence_shared", kColumn))
+      .status();
+}
+
+absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::string& alias) {
+  if (absl::Status status = Check(pass); !status.ok()) return status;
+  const std::string row = alias.empty() ? "" : alias + ".";
+  const std::string same = absl::StrCat(row, "fence_epoch = ", pass.epoch);
+  const std::string newer = absl::StrCat(row, "fence_epoch < ", pass.epoch);
+  const std::string token = pass.token.ToString();
+  if (pass.mode == GrantMode::kShared) {
+    return FencedClauses{
+        absl::StrCat("fence_epoch = ", pass.epoch, ", fence = CASE WHEN ", same, " THEN ", row,
+                     "fence ELSE 0 END, fence_shared = CASE WHEN ", same, " THEN greatest(", row,
+                     "fence_shared, ", token, ") ELSE ", token, " END"),
+        absl::StrCat("(", newer, " OR (", same, " AND ", row, "fence <= ", token, "))")};
+  }
+  return FencedClauses{
+      absl::StrCat("fence_epoch = ", pass.epoch, ", fence = ", token, ", fence_shared = CASE WHEN ",
+                   same, " THEN ", row, "fence_shared ELSE 0 END"),
+      absl::StrCat("(", newer, " OR (", same, " AND ", row, "fence <= ", token, " AND ", row,
+                   "fence_shared <= ", token, "))")};
+}
+
+absl::Status FencedOutcome(const pg_result* result) {
+  if (absl::Status status = PostgresStatus(result); !status.ok()) return status;
+  if (absl::string_view(PQcmdTuples(const_cast<PGresult*>(result))) != "0") return absl::OkStatus();
+  return absl::FailedPreconditionError("stale, or there is no such row: none was written");
+}
+
+absl::Status UpdateFenced(pg_conn* connection, const PostgresRow& row, const FencingPass& pass) {
+  if (absl::Status status = Check(row, pass); !status.ok()) return status;
+  const FencedClauses clauses = *FenceClauses(pass, "zkr");
+  Statement update(connection);
+  std::string text = absl::StrCat("UPDATE ", update.Name(row.table), " AS zkr SET ", clauses.set);
+  for (const PostgresValue& value : row.set) {
+    absl::StrAppend(&text, ", ", update.Name(value.column), " = ", update.Parameter(value.text));
+  }
+  absl::StrAppend(&text, " WHERE ", KeyIs(update, row), " AND ", clauses.where);
+  const absl::StatusOr<Result> result = update.Run(text);
+  if (!result.ok()) return result.status();
+  return WroteNone(*result) ? WhyNone(connection, row, pass) : absl::OkStatus();
+}
+
+absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const FencingPass& pass) {
+  if (absl::Status status = Check(row, pass); !status.ok()) return status;
+  const FencedClauses clauses = *FenceClauses(pass, "zkr");
+  Statement insert(connection);
+  std::vector<std::string> key, columns, values, set = {clauses.set};
+  const auto add = [&](const PostgresValue& value) {
+    columns.push_back(insert.Name(value.column));
+    values.push_back(insert.Parameter(value.text));
+  };
+  for (const PostgresValue& value : row.key) add(value);
+  key = columns;
+  for (const PostgresValue& value : row.set) {
+    add(value);
+    set.push_back(absl::StrCat(columns.back(), " = EXCLUDED.", columns.back()));
+  }
+  const bool reader = pass.mode == GrantMode::kShared;
+  const std::string token = pass.token.ToString();
+  const absl::StatusOr<Result> result = insert.Run(
+      absl::StrCat("INSERT INTO ", insert.Name(row.table),
+                   " AS zkr (fence_epoch, fence, fence_shared, ", absl::StrJoin(columns, ", "),
+                   ") VALUES (", pass.epoch, ", ", reader ? "0" : token, ", ", reader ? token : "0",
+                   ", ", absl::StrJoin(values, ", "), ") ON CONFLICT (", absl::StrJoin(key, ", "),
+                   ") DO UPDATE SET ", absl::StrJoin(set, ", "), " WHERE ", clauses.where));
+  if (!result.ok()) return result.status();
+  return WroteNone(*result) ? WhyNone(connection, row, pass) : absl::OkStatus();
+}
+
+// ---- Trigger -------------------------------------------------------------------------------------
+
+std::string FencingSchema() { return resources::kPostgresSchema; }
+
+absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
+                        const std::string& resource, const std::string& key_column) {
+  if (resource.empty()) return absl::InvalidArgumentError("the resource has no name");
+  Statement guard(connection);
+  const std::string name = guard.Parameter(guard.Name(table));
+  const std::string of = guard.Parameter(resource);
+  const std::string key =
+      guard.Parameter(key_column.empty() ? std::nullopt : std::optional(key_column));
+  return guard
+      .Run(absl::StrCat("SELECT zkrecipes.guard(", name, "::regclass, ", of, ", ", key, ")"))
+      .status();
+}
+
+absl::Status ShowPass(pg_conn* connection, const std::string& resource, const FencingPass& pass) {
+  if (resource.empty()) return absl::InvalidArgumentError("the resource has no name");
+  if (absl::Status status = Check(pass); !status.ok()) return status;
+  if (PQtransactionStatus(connection) == PQTRANS_IDLE) {
+    return absl::InvalidArgumentError(
+        "the connection is not in a transaction: the pass would end with the call");
+  }
+  Statement show(connection);
+  const std::string of = show.Parameter(resource);
+  return show
+      .Run(absl::StrCat("SELECT zkrecipes.show_pass(", of, ", ", pass.epoch, ", ",
+                        pass.token.ToString(), ", ",
+                        pass.mode == GrantMode::kShared ? "true" : "false", ")"))
+      .status();
+}
+
+absl::Status CommitFenced(pg_conn* connection) {
+  const Result result = Own(PQexec(connection, "COMMIT"));
+  if (absl::Status status = PostgresStatus(result.get()); !status.ok()) {
+    if (!absl::IsUnavailable(status)) return status;
+    return absl::UnavailableError(
+        absl::StrCat(status.message(), "; not known whether the transaction was committed"));
+  }
+  if (absl::StartsWith(PQcmdStatus(result.get()), "COMMIT")) return absl::OkStatus();
+  return absl::AbortedError("rolled back: a statement of the transaction had failed");
+}
+
+}  // namespace zkrecipes
