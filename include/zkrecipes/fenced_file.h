@@ -24,7 +24,7 @@ class FileOnDisk;
 //
 // The file is one line with the floor, then the data: `tail -n +2 FILE` shows these. It has mode
 // 0600, so its processes run as one user. `PATH.new` beside it is what is being written, and the
-// lock of whoever writes (flock); a process that is stopped in the middle of a write makes the
+// writer's lock (flock); a process that is stopped in the middle of a write makes the
 // others wait, and fail after ten seconds, but never lets an older one through. A process that
 // writes the path without this class is not fenced; a file that was deleted has lost its floor.
 //
@@ -48,7 +48,7 @@ class FencedFile {
 
   // With no data and a floor that admits every pass. Once, when the system is set up, and not at
   // each start: where the file should be and is not, such as under a disk that is not mounted, a
-  // new one would admit whoever is out of date.
+  // new one would admit a holder that is out of date.
   //   AlreadyExists       there is one: it is not touched, nor read
   absl::Status Create();
 

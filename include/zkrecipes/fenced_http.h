@@ -56,7 +56,7 @@ struct HttpRefusal {
 //   503  the gate's store failed: another try may succeed
 // Call it inside the operation, under the mutex that makes the operation on that key atomic, and
 // not in a filter before it: between the two a newer holder could raise the floor and write.
-// Authenticate before: whoever shows a huge token shuts all others out.
+// Authenticate before: a client that shows a huge token shuts all others out.
 std::optional<HttpRefusal> AdmitRequest(FencingGate& gate, const std::string& key,
                                         const std::vector<std::string>& values);
 // The same, for a key that is at hand.

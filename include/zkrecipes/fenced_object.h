@@ -48,7 +48,7 @@ class ObjectTransport {
 absl::StatusOr<PutResult> PutResultOf(int http_status);
 
 // An object that refuses a holder which is out of date: its floor is in its body, in front of the
-// data, so both are replaced in one step, if nobody else did since they were read. Many processes
+// data, so both are replaced in one step, unless they changed since they were read. Many processes
 // may use it, each with its own pass. Thread-safe if the transport is; blocks for the transport:
 // two requests a write, more if another writes at the same time.
 //
@@ -57,7 +57,7 @@ absl::StatusOr<PutResult> PutResultOf(int http_status);
 // demands s3:if-match refuses such requests.
 //
 // Never delete the object, not by a lifecycle rule either: with it goes its floor, and the next
-// Create admits whoever is out of date. To be rid of the data, write empty data, and keep the
+// Create admits a holder that is out of date. To be rid of the data, write empty data, and keep the
 // object.
 //
 // Errors of all forms:
@@ -65,7 +65,7 @@ absl::StatusOr<PutResult> PutResultOf(int http_status);
 //   InvalidArgument     as the transport says
 //   PermissionDenied    as the transport says
 //   Unavailable         the store cannot be reached, or others were faster 64 times. A write may
-//                       have been made, or may still be, as long as nobody else writes; another try
+//                       have been made, or may still be, until the next write; another try
 //                       of the same holder does no harm
 //   Unimplemented       the store has no conditional writes
 class FencedObject {

@@ -92,7 +92,7 @@ absl::Status FencedOutcome(const pg_result* result);
 
 // ---- Trigger -----------------------------------------------------------------------------------
 
-// SQL that makes the schema `zkrecipes`, and may run again. Whoever runs it owns the floors, and other
+// SQL that makes the schema `zkrecipes`, and may run again. Its user owns the floors, and other
 // users write them only through `zkrecipes.show_pass(resource, epoch, token, reader)`, which is also how a
 // program in another language shows a pass.
 std::string FencingSchema();

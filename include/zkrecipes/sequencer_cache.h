@@ -54,7 +54,7 @@ struct SequencerCacheOptions {
 // A first question about a sequencer costs four requests in one flight. From then on one request, a
 // write, confirms all that are watched; it is sent when a question comes and half of max_age has
 // passed, and the answer comes from memory meanwhile. So a resource that asks at least that often
-// never waits, and pays two writes per max_age, however many holders it has. Whoever asks less often
+// never waits, and pays two writes per max_age, however many holders it has. One that asks less often
 // waits for a round trip when the answer is too old; without questions nothing is sent.
 // Sequencers beyond the session's budget of watches (512 KiB of paths) are asked about as at first.
 //
