@@ -10,13 +10,13 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PREAMBLE = """
 #include "zkrecipes/busy.h"
+#include "zkrecipes/fenced_file.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 using namespace zkrecipes;
 void Work(); void Step(); void Cancel(); void WaitForever();
-void Write(const std::string& what, int64_t fence);
 void Follow(const std::string& who, const std::string& where);
 """
 
