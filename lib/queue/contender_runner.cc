@@ -130,8 +130,8 @@ void ContenderRunner::OnClosing() {
 void ContenderRunner::On(const queue::Event& event) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   if (alive == nullptr) return;  // finished
-  for (const queue::Action& action : contender_.On(event)) {
-    std::visit([this](const auto& a) { Act(a); }, action);
+  for (queue::Action& action : contender_.On(event)) {
+    std::visit([this](auto& a) { Act(std::move(a)); }, action);
   }
   acquisition_->set_in_front(contender_.lower().size());
   if (telling_ != nullptr) telling_->Look(contender_);

@@ -123,7 +123,7 @@ void ContenderRunner::Act(queue::Grant grant) {
   // did not say.
   const absl::StatusOr<int64_t>& epoch = session_->epoch();
   grant.epoch = epoch.value_or(0);
-  lease_ = std::make_shared<LeaseState>(core_, session_->validity(lapses()), grant,
+  lease_ = std::make_shared<LeaseState>(core_, session_->validity(lapses()), std::move(grant),
                                         weak_from_this(), Terms());
   CheckEnd();
   // If it was settled before, the lease is dropped here, which makes this contender leave.

@@ -49,20 +49,26 @@ const char* Describe(LeaseEnd end) {
 }
 
 LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
-                       std::shared_ptr<session::SessionValidity> validity,
-                       const queue::Grant& grant, std::weak_ptr<LeaseHolder> holder,
-                       const LeaseTerms& terms)
+                       std::shared_ptr<session::SessionValidity> validity, queue::Grant grant,
+                       std::weak_ptr<LeaseHolder> holder, const LeaseTerms& terms)
     : core_(std::move(core)),
       validity_(std::move(validity)),
-      grant_(grant),
-      sequencer_{queue::GrantModeOf(grant.mode), FencingToken(grant.token),
-                 core_->name_space().ToUser(grant.node), core_->name_space().root()},
+      grant_(std::move(grant)),
+      sequencer_{queue::GrantModeOf(grant_.mode), FencingToken(grant_.token),
+                 core_->name_space().ToUser(grant_.node), core_->name_space().root()},
       holder_(std::move(holder)),
-      turns_(std::make_shared<OwnNodeTurns>(
-          core_, queue::OwnNode{grant.node, grant.czxid, grant.session, 0, grant.data})),
       terms_(terms),
       hold_until_(core_->Now() + terms.hold_at_most),
       alive_until_(core_->Now() + terms.alive_within) {}
+
+OwnNodeTurns& LeaseState::turns() {
+  base::MutexLock lock(mutex_);
+  if (turns_ == nullptr) {
+    turns_ = std::make_shared<OwnNodeTurns>(
+        core_, queue::OwnNode{grant_.node, grant_.czxid, grant_.session, 0, grant_.data});
+  }
+  return *turns_;
+}
 
 Lease::State LeaseState::state() {
   base::MutexLock lock(mutex_);

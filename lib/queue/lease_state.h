@@ -47,8 +47,7 @@ class LeaseState {
  public:
   // `validity`: the one in which it was granted. `holder`: destroyed once its node is gone.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionValidity> validity,
-             const queue::Grant& grant, std::weak_ptr<LeaseHolder> holder,
-             const LeaseTerms& terms = {});
+             queue::Grant grant, std::weak_ptr<LeaseHolder> holder, const LeaseTerms& terms = {});
   LeaseState(const LeaseState&) = delete;
   LeaseState& operator=(const LeaseState&) = delete;
 
@@ -88,8 +87,8 @@ class LeaseState {
   Lease::State OnClosed();  // the client is being closed: it is lost; returns the state before
 
   ClientCore& core() { return *core_; }
-  // Of the writes of its node.
-  OwnNodeTurns& turns() { return *turns_; }
+  // Of the writes of its node; few leases write.
+  OwnNodeTurns& turns();
   // For one of them: the data that is there, with a new mark.
   queue::OwnNodeWrite::Data NewMark() const;
 
@@ -115,7 +114,6 @@ class LeaseState {
   const queue::Grant grant_;
   const Sequencer sequencer_;  // the grant, as the user sees it
   const std::weak_ptr<LeaseHolder> holder_;
-  const std::shared_ptr<OwnNodeTurns> turns_;
   const LeaseTerms terms_;
   const base::BootTime hold_until_;
   std::stop_source ended_;
@@ -127,6 +125,7 @@ class LeaseState {
   bool watched_ ABSL_GUARDED_BY(mutex_) = false;  // ended() was called: there may be callbacks
   LeaseEnd why_ ABSL_GUARDED_BY(mutex_) = LeaseEnd::kDeadlinePassed;
   base::BootTime alive_until_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<OwnNodeTurns> turns_ ABSL_GUARDED_BY(mutex_);
 };
 
 struct LeaseMaker {
