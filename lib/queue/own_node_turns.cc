@@ -28,7 +28,7 @@ void OwnNodeTurns::Add(std::shared_ptr<OwnNodeTurn> turn) {
 
 void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn> turn) {
   if (session == nullptr) {
-    return std::move(turn->done_)(absl::FailedPreconditionError("the client is closed"));
+    return turn->Answer(absl::FailedPreconditionError("the client is closed"));
   }
   turns_.push_back(std::move(turn));
   if (session_ == nullptr) {
@@ -122,7 +122,7 @@ void OwnNodeTurns::GoOnAfterAPause() {
 void OwnNodeTurns::End(absl::Status answer) {
   const std::shared_ptr<OwnNodeTurn> turn = std::move(turns_.front());
   turns_.pop_front();
-  std::move(turn->done_)(std::move(answer));
+  turn->Answer(std::move(answer));
 }
 
 void OwnNodeTurns::OnFailed(const absl::Status& why) {

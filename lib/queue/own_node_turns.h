@@ -51,6 +51,8 @@ class OwnNodeTurn {
   bool abandoned() const { return (flags_ & kAbandoned) != 0; }
   bool MarkSent() { return (flags_.fetch_or(kSent) & kAbandoned) == 0; }
   void MarkNotSent() { flags_.fetch_and(~kSent); }
+  // Nothing of the caller's is kept after it.
+  void Answer(absl::Status answer) { std::exchange(done_, nullptr)(std::move(answer)); }
   absl::Status Describe(const ClientCore& core, const std::string& node) const;
 
   const std::string what_;
