@@ -3,13 +3,20 @@
 #ifndef ZKRECIPES_BENCH_CONTESTANT_H_
 #define ZKRECIPES_BENCH_CONTESTANT_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace bench {
 
 enum class Mode { kExclusive, kShared };
+
+struct Place {
+  std::string servers;
+  std::string path;  // of the lock
+  int session_ms = 40'000;
+  bool readers = false;  // it is a read/write lock; kShared is of such a one only
+};
 
 // One client with a session of its own, and one lock. One thread. Whatever fails ends the program.
 class Contestant {
@@ -19,21 +26,25 @@ class Contestant {
   virtual void Release() = 0;  // returns once the node is gone
 };
 
-struct Entrant {
-  const char* name;
-  std::unique_ptr<Contestant> (*connect)(const std::string& servers, const std::string& path);
-};
-
-std::unique_ptr<Contestant> ConnectOurs(const std::string& servers, const std::string& path);
+std::unique_ptr<Contestant> ConnectOurs(const Place& place);
 // The same requests sent by a bare program on the single-threaded C client, which the thread that
 // waits drives: what ZooKeeper and its client cost without any library.
-std::unique_ptr<Contestant> ConnectFloor(const std::string& servers, const std::string& path);
+std::unique_ptr<Contestant> ConnectFloor(const Place& place);
 
-// The first is what the others are compared with.
-inline const std::vector<Entrant>& Entrants() {
-  static const std::vector<Entrant> entrants = {{"floor", ConnectFloor}, {"ours", ConnectOurs}};
-  return entrants;
-}
+// One client with many waiters for one lock. Each releases the lock as soon as it is granted, and is
+// counted; the one that makes the count `most` keeps it. Whatever fails ends the program.
+struct Turns {
+  const int most;
+  std::atomic<int> granted = 0;
+};
+class Crowd {
+ public:
+  virtual ~Crowd() = default;  // ends the session
+  virtual void Add() = 0;      // one more waiter begins to queue; does not block
+};
+
+std::unique_ptr<Crowd> GatherOurs(const Place& place, std::shared_ptr<Turns> turns);
+std::unique_ptr<Crowd> GatherFloor(const Place& place, std::shared_ptr<Turns> turns);
 
 }  // namespace bench
 

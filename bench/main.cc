@@ -4,15 +4,20 @@
 // run: one round is every run of every entrant, and ratios are taken within a round.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
-#include <map>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/proxy.h"
 #include "bench/runs.h"
+#include "bench/serve.h"
+#include "bench/table.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace bench {
@@ -21,48 +26,65 @@ namespace {
 struct Options {
   int rounds = 5;
   double scale = 1;
-  std::string only, entrant, servers, json;
-  bool list = false;
+  bool quick = false;
+  std::string only, entrant, servers, json, serve;
+  std::vector<std::string> peers;  // "kazoo=python3 kazoo.py"
 };
 
-// The figures of one entrant in one run, a number each round.
-using Figures = std::map<std::string, std::vector<double>>;
-
-void Note(const Run& run, const Sample& sample, Figures& figures) {
-  figures[run.unit].push_back(sample.value);
-  if (sample.used.cpu_us == 0) return;
-  figures["cpu us"].push_back(sample.used.cpu_us / sample.operations);
-  figures["switches"].push_back(sample.used.voluntary_switches / sample.operations);
-  figures["allocations"].push_back(sample.used.allocations / sample.operations);
+// The first is what the others are compared with.
+std::vector<Entrant> OwnEntrants() {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string() + " --serve ";
+  return {{"floor", ConnectFloor, GatherFloor, self + "floor"},
+          {"ours", ConnectOurs, GatherOurs, self + "ours"}};
 }
 
-// Of ours to the floor's in the same round; the ratio is above 1 where ours is faster, if speed is
-// what the figure says, else where ours costs more.
-void Print(const std::string& run, const Figures& floor, const Figures& ours) {
-  for (const auto& [unit, values] : ours) {
-    std::vector<double> ratios;
-    for (size_t i = 0; i < values.size(); ++i) ratios.push_back(values[i] / floor.at(unit)[i]);
-    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-    std::printf("| %-30s | %-11s | %9.1f | %9.1f | %5.2f | %.2f to %.2f |\n", run.c_str(),
-                unit.c_str(), Median(values), Median(floor.at(unit)), Median(ratios), *least,
-                *most);
+std::vector<Entrant> Entrants(const Options& options) {
+  std::vector<Entrant> all = OwnEntrants();
+  for (const std::string& peer : options.peers) {
+    const size_t equals = peer.find('=');
+    const std::string name = peer.substr(0, equals), command = peer.substr(equals + 1);
+    if (!options.entrant.empty() && options.entrant != name) continue;
+    all.push_back({.name = name,
+                   .guest = command + " guest",
+                   .peer = std::make_shared<Peer>(command)});
   }
-  std::fflush(stdout);
+  std::erase_if(all, [&](const Entrant& entrant) {
+    return !options.entrant.empty() && options.entrant != entrant.name;
+  });
+  return all;
 }
 
-int Measure(const Options& options, const std::string& servers) {
-  std::map<std::string, std::map<std::string, Figures>> all;
+bool Wanted(const Run& run, const Entrant& entrant, const Options& options, int round) {
+  return run.name.find(options.only) != std::string::npos && (run.peers || !entrant.peer) &&
+         (run.quick || !options.quick) && round < run.most_rounds;
+}
+
+Sample Measure(const Run& run, const Entrant& entrant, Track track) {
+  if (!entrant.is_zookeepers()) track.servers = entrant.peer->servers();
+  if (run.round_trip_ms == 0) return run.sample(entrant, track);
+  Proxy far(track.servers, std::chrono::milliseconds(run.round_trip_ms) / 2);
+  track.servers = far.servers();
+  track.round_trip_ms = run.round_trip_ms;
+  Sample sample = run.sample(entrant, track);
+  sample.each.clear();  // the proxy is in this process
+  return sample;
+}
+
+int MeasureAll(const Options& options, const std::string& servers) {
+  const std::vector<Entrant> entrants = Entrants(options);
+  All all;
   int samples = 0;
-  for (int round = 0; round < options.rounds; ++round) {
+  const int rounds = options.quick ? 1 : options.rounds;
+  for (int round = 0; round < rounds; ++round) {
     for (const Run& run : Runs()) {
-      if (run.name.find(options.only) == std::string::npos) continue;
-      for (const Entrant& entrant : Entrants()) {
-        if (!options.entrant.empty() && options.entrant != entrant.name) continue;
-        const Track track = {servers, "/bench-" + std::to_string(++samples), options.scale};
-        Note(run, run.sample(entrant, track), all[run.name][entrant.name]);
+      for (const Entrant& entrant : entrants) {
+        if (!Wanted(run, entrant, options, round)) continue;
+        const Track track = {servers, "/bench-" + std::to_string(++samples),
+                             options.scale * (options.quick ? 0.2 : 1)};
+        Note(run, Measure(run, entrant, track), all[run.name][entrant.name]);
       }
     }
-    std::fprintf(stderr, "round %d of %d\n", round + 1, options.rounds);
+    std::fprintf(stderr, "round %d of %d\n", round + 1, rounds);
   }
   if (samples == 0) return std::fprintf(stderr, "no run is called that\n"), 1;
   if (!options.json.empty()) {
@@ -70,13 +92,7 @@ int Measure(const Options& options, const std::string& servers) {
     if (file == nullptr) return std::perror(options.json.c_str()), 1;
     std::fputs(nlohmann::json(all).dump(1).c_str(), file.get());
   }
-  if (!options.entrant.empty()) return 0;  // there is nothing to compare with
-  std::puts(
-      "| run                            | unit        | ours      | floor     | ratio | rounds |");
-  std::puts("| --- | --- | --- | --- | --- | --- |");
-  for (const Run& run : Runs()) {
-    if (all.contains(run.name)) Print(run.name, all[run.name]["floor"], all[run.name]["ours"]);
-  }
+  PrintTable(all);
   return 0;
 }
 
@@ -87,16 +103,22 @@ int Main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--scale", options.scale, "how long a measurement takes")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--quick", options.quick, "one short round, without the runs that take long");
   app.add_option("--only", options.only, "the runs whose name contains this");
   app.add_option("--entrant", options.entrant, "only this one");
+  app.add_option("--peer", options.peers, "NAME=COMMAND of one more entrant: bench/peer.h");
   app.add_option("--servers", options.servers, "an ensemble, instead of three servers of its own");
   app.add_option("--json", options.json, "a file for every figure");
+  app.add_option("--serve", options.serve, "be a peer: FLOOR or OURS")->group("");
   CLI11_PARSE(app, argc, argv);
-  if (!options.servers.empty()) return Measure(options, options.servers);
+  for (const Entrant& entrant : OwnEntrants()) {
+    if (entrant.name == options.serve) return Serve(entrant);
+  }
+  if (!options.servers.empty()) return MeasureAll(options, options.servers);
   const auto ensemble = zkrecipes::testing::LocalEnsemble::Start(
       {.max_session_timeout = absl::Hours(1), .max_heap_megabytes = 256});
   if (!ensemble.ok()) return std::cerr << ensemble.status() << "\n", 1;
-  return Measure(options, (*ensemble)->servers());
+  return MeasureAll(options, (*ensemble)->servers());
 }
 
 }  // namespace

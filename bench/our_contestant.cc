@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "bench/contestant.h"
+#include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"
 
 namespace bench {
@@ -20,16 +22,26 @@ T OrEnd(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
+std::shared_ptr<zkrecipes::Client> ConnectTo(const Place& place) {
+  return OrEnd(zkrecipes::Client::Connect(
+      {.servers = place.servers, .session_timeout = absl::Milliseconds(place.session_ms)},
+      {absl::Seconds(60)}));
+}
+
 class Ours : public Contestant {
  public:
-  Ours(const std::string& servers, const std::string& path)
-      : client_(OrEnd(zkrecipes::Client::Connect(
-            {.servers = servers, .session_timeout = absl::Seconds(40)}, {absl::Seconds(60)}))),
-        lock_(client_, path) {}
+  explicit Ours(const Place& place)
+      : client_(ConnectTo(place)),
+        lock_(client_, place.path),
+        both_(client_, place.path),
+        readers_(place.readers) {}
 
   void Acquire(Mode mode) override {
-    lease_ =
-        OrEnd(mode == Mode::kShared ? lock_.AcquireShared(kLong) : lock_.AcquireExclusive(kLong));
+    if (mode == Mode::kShared) {
+      lease_ = OrEnd(both_.AcquireShared(kLong));
+    } else {
+      lease_ = OrEnd(readers_ ? both_.AcquireExclusive(kLong) : lock_.Acquire(kLong));
+    }
   }
   void Release() override {
     if (!std::move(*lease_).Release(kLong).ok()) std::exit(1);
@@ -38,15 +50,54 @@ class Ours : public Contestant {
 
  private:
   const zkrecipes::WaitOptions kLong = {absl::Minutes(10)};
-  std::shared_ptr<zkrecipes::Client> client_;
-  zkrecipes::ReadWriteLock lock_;
+  const std::shared_ptr<zkrecipes::Client> client_;
+  const zkrecipes::Lock lock_;
+  const zkrecipes::ReadWriteLock both_;
+  const bool readers_;
   std::optional<zkrecipes::Lease> lease_;
+};
+
+class OurCrowd : public Crowd {
+ public:
+  OurCrowd(const Place& place, std::shared_ptr<Turns> turns)
+      : shared_(std::make_shared<Shared>(std::move(turns))),
+        client_(ConnectTo(place)),
+        lock_(client_, place.path) {}
+  ~OurCrowd() override {
+    shared_->over = true;
+    client_->Close().IgnoreError();
+  }
+
+  void Add() override {
+    lock_.AcquireAsync({}, [shared = shared_](absl::StatusOr<zkrecipes::Lease> lease) {
+      if (!lease.ok() && shared->over) return;
+      zkrecipes::Lease granted = OrEnd(std::move(lease));
+      if (++shared->turns->granted < shared->turns->most) return;  // its destruction releases it
+      shared->kept = std::move(granted);
+    });
+  }
+
+ private:
+  struct Shared {  // with callbacks that run after the client is closed
+    explicit Shared(std::shared_ptr<Turns> t) : turns(std::move(t)) {}
+    const std::shared_ptr<Turns> turns;
+    std::atomic<bool> over = false;
+    std::optional<zkrecipes::Lease> kept;  // set by one callback
+  };
+
+  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<zkrecipes::Client> client_;
+  const zkrecipes::Lock lock_;
 };
 
 }  // namespace
 
-std::unique_ptr<Contestant> ConnectOurs(const std::string& servers, const std::string& path) {
-  return std::make_unique<Ours>(servers, path);
+std::unique_ptr<Contestant> ConnectOurs(const Place& place) {
+  return std::make_unique<Ours>(place);
+}
+
+std::unique_ptr<Crowd> GatherOurs(const Place& place, std::shared_ptr<Turns> turns) {
+  return std::make_unique<OurCrowd>(place, std::move(turns));
 }
 
 }  // namespace bench

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "bench/contestant.h"
-#include "bench/counts.h"
+#include "bench/entrant.h"
 
 namespace bench {
 
@@ -19,22 +19,25 @@ inline double Median(std::vector<double> values) {
 }
 
 struct Sample {
-  double value = 0;  // in the run's unit
-  double operations = 0;
-  Counts used;  // by all operations
+  double value = 0;                    // in the run's unit
+  std::map<std::string, double> each;  // what an operation used: "cpu us", "switches", "bytes"
 };
 
 struct Track {
   std::string servers;
   std::string path;  // of its own: every sample gets an empty one
   double scale = 1;  // of how long or how often
+  int round_trip_ms = 0;
 };
 
 struct Run {
   std::string name;
   std::string unit;
-  bool higher_is_better = false;
   std::function<Sample(const Entrant&, const Track&)> sample;
+  int round_trip_ms = 0;  // to the servers, beside what they take
+  int most_rounds = 1000;
+  bool quick = true;  // `--quick` has it, too
+  bool peers = true;  // can do it
 };
 
 const std::vector<Run>& Runs();

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "bench/counts.h"
+#include "bench/samples.h"
+#include "bench/task.h"
+
+namespace bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::duration;
+
+constexpr int kWarmingCycles = 50;
+
+double Micros(Clock::duration d) { return duration<double, std::micro>(d).count(); }
+
+std::map<std::string, double> Each(const Counts& used, double operations) {
+  return {{"cpu us", used.cpu_us / operations},
+          {"switches", static_cast<double>(used.voluntary_switches) / operations},
+          {"allocations", static_cast<double>(used.allocations) / operations}};
+}
+
+}  // namespace
+
+Sample Cycle(const Entrant& entrant, const Track& track, int cycles) {
+  if (entrant.peer) return Asked(*entrant.peer, Task("cycle", track, {{"times", cycles}}));
+  const auto contestant = entrant.connect({track.servers, track.path});
+  const auto cycle = [&] {
+    contestant->Acquire(Mode::kExclusive);
+    contestant->Release();
+  };
+  for (int i = 0; i < kWarmingCycles; ++i) cycle();
+  std::vector<double> micros;
+  micros.reserve(cycles);
+  const Counts before = Counts::Now();
+  for (int i = 0; i < cycles; ++i) {
+    const auto begin = Clock::now();
+    cycle();
+    micros.push_back(Micros(Clock::now() - begin));
+  }
+  return {Median(micros), Each(Counts::Now() - before, cycles)};
+}
+
+Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks, bool readers) {
+  const double warm = 0.4 * track.scale, seconds = 1.6 * track.scale;
+  if (entrant.peer) {
+    return Asked(*entrant.peer, Task("cycles", track,
+                                     {{"clients", clients},
+                                      {"locks", locks},
+                                      {"readers", readers},
+                                      {"warm", warm},
+                                      {"seconds", seconds}}));
+  }
+  std::vector<std::unique_ptr<Contestant>> contestants;
+  for (int i = 0; i < clients; ++i) {
+    contestants.push_back(entrant.connect({.servers = track.servers,
+                                           .path = track.path + "-" + std::to_string(i % locks),
+                                           .readers = readers}));
+  }
+  std::atomic<bool> over = false;
+  std::atomic<int64_t> done = 0;
+  std::barrier start(clients + 1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < clients; ++i) {
+    threads.emplace_back([&, i] {
+      start.arrive_and_wait();
+      for (int turn = i; !over; ++turn) {  // clients begin at different places of the pattern
+        contestants[i]->Acquire(readers && turn % 10 != 0 ? Mode::kShared : Mode::kExclusive);
+        contestants[i]->Release();
+        ++done;
+      }
+    });
+  }
+  start.arrive_and_wait();
+  std::this_thread::sleep_for(duration<double>(warm));
+  const Counts before = Counts::Now();
+  const int64_t done_before = done;
+  const auto begin = Clock::now();
+  std::this_thread::sleep_for(duration<double>(seconds));
+  const auto cycles = static_cast<double>(done - done_before);
+  const double took = duration<double>(Clock::now() - begin).count();
+  const Counts used = Counts::Now() - before;
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  return {cycles / took, Each(used, std::max(cycles, 1.0))};
+}
+
+Sample HandOver(const Entrant& entrant, const Track& track, int turns) {
+  const int settle_ms = 10 + 4 * track.round_trip_ms;  // it watches by then
+  if (entrant.peer) {
+    return Asked(*entrant.peer,
+                 Task("hand-over", track, {{"times", turns}, {"settle_ms", settle_ms}}));
+  }
+  const auto holder = entrant.connect({track.servers, track.path});
+  const auto waiter = entrant.connect({track.servers, track.path});
+  std::vector<double> micros;
+  for (int i = 0; i < turns; ++i) {
+    holder->Acquire(Mode::kExclusive);
+    Clock::time_point granted;
+    std::thread thread([&] {
+      waiter->Acquire(Mode::kExclusive);
+      granted = Clock::now();
+      waiter->Release();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(settle_ms));
+    const auto begin = Clock::now();
+    holder->Release();
+    thread.join();
+    micros.push_back(Micros(granted - begin));
+  }
+  return {Median(micros), {}};
+}
+
+}  // namespace bench
