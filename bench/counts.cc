@@ -2,6 +2,7 @@
 
 #include "bench/counts.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -20,15 +21,15 @@ void CountOne() { all_allocations.fetch_add(1, std::memory_order_relaxed); }
 }  // namespace
 
 extern "C" {
-void* malloc(size_t size) {
+void* malloc(size_t size) noexcept {
   CountOne();
   return __libc_malloc(size);
 }
-void* calloc(size_t count, size_t size) {
+void* calloc(size_t count, size_t size) noexcept {
   CountOne();
   return __libc_calloc(count, size);
 }
-void* realloc(void* block, size_t size) {
+void* realloc(void* block, size_t size) noexcept {
   CountOne();
   return __libc_realloc(block, size);
 }
@@ -43,6 +44,11 @@ Counts Counts::Now() {
   return {.cpu_us = micros(usage.ru_utime) + micros(usage.ru_stime),
           .voluntary_switches = usage.ru_nvcsw,
           .allocations = all_allocations.load()};
+}
+
+double Allocated() {
+  const auto info = mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
 Counts operator-(const Counts& a, const Counts& b) {

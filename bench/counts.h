@@ -17,6 +17,8 @@ struct Counts {
 };
 Counts operator-(const Counts& a, const Counts& b);
 
+double Allocated();  // bytes that are not freed
+
 }  // namespace bench
 
 #endif  // ZKRECIPES_BENCH_COUNTS_H_

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/counts.h"
 #include "bench/proxy.h"
 #include "bench/samples.h"
 #include "bench/witness.h"
@@ -26,6 +27,7 @@ Sample Crowded(const Entrant& entrant, const Track& track, int waiters) {
   std::vector<std::unique_ptr<Crowd>> crowds;
   for (int i = 0; i < kSessions; ++i) crowds.push_back(entrant.gather(place, turns));
   Witness witness(track.servers, track.path);
+  const double allocated = Allocated();
   const auto begin = Clock::now();
   for (int queued = 0; queued < waiters; queued += kSessions) {
     for (const auto& crowd : crowds) crowd->Add();
@@ -33,7 +35,8 @@ Sample Crowded(const Entrant& entrant, const Track& track, int waiters) {
   }
   const std::chrono::duration<double> queueing = Clock::now() - begin;
   // Until all watch. A long wait also watches its own node, after a tenth of its session's timeout.
-  std::this_thread::sleep_for(std::chrono::seconds(5));
+  std::this_thread::sleep_for(std::chrono::duration<double>(5 * track.scale));
+  const double kilobytes = (Allocated() - allocated) / 1024;
   const int64_t bytes_before = proxy.traffic().bytes;
   const auto released = Clock::now();
   holder->Release();
@@ -41,7 +44,9 @@ Sample Crowded(const Entrant& entrant, const Track& track, int waiters) {
   const std::chrono::duration<double> took = Clock::now() - released;
   const auto bytes = static_cast<double>(proxy.traffic().bytes - bytes_before);
   return {kHandOffs / took.count(),
-          {{"bytes", bytes / kHandOffs}, {"ms to queue", 1000 * queueing.count() / waiters}}};
+          {{"bytes", bytes / kHandOffs},
+           {"kB a waiter", kilobytes / waiters},
+           {"ms to queue", 1000 * queueing.count() / waiters}}};
 }
 
 }  // namespace bench

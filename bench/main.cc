@@ -44,9 +44,8 @@ std::vector<Entrant> Entrants(const Options& options) {
     const size_t equals = peer.find('=');
     const std::string name = peer.substr(0, equals), command = peer.substr(equals + 1);
     if (!options.entrant.empty() && options.entrant != name) continue;
-    all.push_back({.name = name,
-                   .guest = command + " guest",
-                   .peer = std::make_shared<Peer>(command)});
+    all.push_back(
+        {.name = name, .guest = command + " guest", .peer = std::make_shared<Peer>(command)});
   }
   std::erase_if(all, [&](const Entrant& entrant) {
     return !options.entrant.empty() && options.entrant != entrant.name;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The protocol of the pipes: a peer greets with a line of JSON, then answers each line with a line.
-// A task is {"run": NAME, "servers": LIST, "path": PATH, "session_ms": N, ...}; docs/performance.md
-// has them all. An answer has "value", and may have "operations", "cpu_us" and "switches".
+// A task is {"run": NAME, "servers": LIST, "path": PATH} with
+//   "cycle"      "times"
+//   "hand-over"  "times", and "settle_ms": how long to wait until the waiter waits
+//   "cycles"     "clients", "locks", "readers" (nine of ten), "warm" and "seconds" after that
+//   "hold", "wait"  "session_ms". An acquire; the first keeps the lock until the process is killed
+// An answer has "value", if the peer can do that, and what an operation used: "cpu us", "switches".
 
 #ifndef ZKRECIPES_BENCH_PEER_H_
 #define ZKRECIPES_BENCH_PEER_H_

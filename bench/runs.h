@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ inline double Median(std::vector<double> values) {
 }
 
 struct Sample {
-  double value = 0;                    // in the run's unit
+  std::optional<double> value;         // in the run's unit; none: the entrant cannot do it
   std::map<std::string, double> each;  // what an operation used: "cpu us", "switches", "bytes"
 };
 

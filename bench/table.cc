@@ -24,7 +24,7 @@ void PrintRow(const std::string& run, const std::string& unit, const std::string
 }  // namespace
 
 void Note(const Run& run, const Sample& sample, Figures& figures) {
-  figures[run.unit].push_back(sample.value);
+  if (sample.value) figures[run.unit].push_back(*sample.value);
   for (const auto& [unit, value] : sample.each) figures[unit].push_back(value);
 }
 

@@ -17,8 +17,8 @@ inline nlohmann::json Task(const char* run, const Track& track, nlohmann::json m
 
 // What the peer measured, all of it per operation.
 inline Sample Asked(Peer& peer, const nlohmann::json& task) {
-  Sample sample{.value = 0, .each = peer.Ask(task.dump())};
-  sample.value = sample.each.extract("value").mapped();
+  Sample sample{.value = {}, .each = peer.Ask(task.dump())};
+  if (auto value = sample.each.extract("value")) sample.value = value.mapped();
   return sample;
 }
 

@@ -13,31 +13,32 @@ import sys
 import tempfile
 
 LIMITS = pathlib.Path(__file__).resolve().parent.parent / "bench/cost.json"
+CYCLE = "uncontended cycle, median"  # a run of zkrecipes-bench
 SHORT, LONG = 300, 1300  # cycles
 MORE_INSTRUCTIONS = 1.05
 MORE_ALLOCATIONS = 1
 
 
-def bench(program, servers, cycles, prefix, *more):
-    command = [*prefix, program, "--servers", servers, "--entrant", "ours", "--only", "uncontended", "--rounds", "1",
+def bench(program, servers, entrant, cycles, prefix, *more):
+    command = [*prefix, program, "--servers", servers, "--entrant", entrant, "--only", CYCLE, "--rounds", "1",
                "--scale", str(cycles / 1000), *more]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stderr
 
 
-def instructions(program, servers, folder):
+def instructions(program, servers, entrant, folder):
     def of(cycles):
-        said = bench(program, servers, cycles, ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/calls"])
+        said = bench(program, servers, entrant, cycles, ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/calls"])
         return int(re.search(r"Collected : (\d+)", said)[1])
     return (of(LONG) - of(SHORT)) / (LONG - SHORT)
 
 
-def allocations(program, servers, folder):
-    bench(program, servers, LONG, [], "--json", f"{folder}/figures")
+def allocations(program, servers, entrant, folder):
+    bench(program, servers, entrant, LONG, [], "--json", f"{folder}/figures")
     figures = json.loads(pathlib.Path(folder, "figures").read_text())
-    return figures["uncontended cycle, median"]["ours"]["allocations"][0]
+    return figures[CYCLE][entrant]["allocations"][0]
 
 
-def count(zkr, program):
+def count(zkr, program, entrant="ours"):
     with tempfile.TemporaryDirectory() as folder:
         ensemble = ["ensemble", "--dir", f"{folder}/servers"]
         started = subprocess.run([zkr, ensemble[0], "start", "--servers", "1", *ensemble[1:]],
@@ -45,8 +46,8 @@ def count(zkr, program):
         try:
             servers = started.stdout.strip()
             # The least of three: a reply that comes late costs another round of the loop.
-            return {"instructions": round(min(instructions(program, servers, folder) for _ in range(3))),
-                    "allocations": round(allocations(program, servers, folder), 1)}
+            return {"instructions": round(min(instructions(program, servers, entrant, folder) for _ in range(3))),
+                    "allocations": round(allocations(program, servers, entrant, folder), 1)}
         finally:
             subprocess.run([zkr, ensemble[0], "stop", *ensemble[1:]], check=True)
 
@@ -67,4 +68,5 @@ def main():
     return 1 if wrong else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
