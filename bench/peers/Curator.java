@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,8 +33,8 @@ public class Curator {
 
     Contestant(Map<String, String> task, String suffix, boolean readers) throws Exception {
       int session = Integer.parseInt(task.getOrDefault("session_ms", "40000"));
-      client = CuratorFrameworkFactory.newClient(
-          task.get("servers"), session, 15000, new ExponentialBackoffRetry(100, 5));
+      client = CuratorFrameworkFactory.builder().connectString(task.get("servers")).sessionTimeoutMs(session)
+          .retryPolicy(new ExponentialBackoffRetry(100, 5)).maxCloseWaitMs(1).build();
       client.start();
       client.blockUntilConnected();
       String path = task.get("path") + suffix;
@@ -120,8 +121,8 @@ public class Curator {
   static String cycles(Map<String, String> task) throws Exception {
     int clients = Integer.parseInt(task.get("clients")), locks = Integer.parseInt(task.get("locks"));
     boolean readers = task.get("readers").equals("true");
-    List<Contestant> contestants = new ArrayList<>();
-    for (int i = 0; i < clients; ++i) contestants.add(new Contestant(task, "-" + i % locks, readers));
+    List<Contestant> contestants = new ArrayList<>(Collections.nCopies(clients, null));
+    inParallel(clients, i -> contestants.set(i, new Contestant(task, "-" + i % locks, readers)));
     over = false;
     AtomicLong done = new AtomicLong();
     List<Thread> threads = new ArrayList<>();
@@ -142,7 +143,7 @@ public class Curator {
     double[] after = used();
     over = true;
     for (Thread thread : threads) thread.join();
-    contestants.parallelStream().forEach(Contestant::close);
+    for (Contestant contestant : contestants) start(contestant::close);  // seconds, but of waiting only
     return answer(cycles / seconds, before, after, Math.max(1, cycles));
   }
 
@@ -155,6 +156,16 @@ public class Curator {
   }
 
   interface Work { void run() throws Exception; }
+  interface WorkOfOne { void run(int i) throws Exception; }
+
+  static void inParallel(int n, WorkOfOne work) throws Exception {
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < n; ++i) {
+      int one = i;
+      threads.add(start(() -> work.run(one)));
+    }
+    for (Thread thread : threads) thread.join();
+  }
 
   static Thread start(Work work) {
     Thread thread = new Thread(() -> {
