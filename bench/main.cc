@@ -25,6 +25,7 @@ namespace {
 
 struct Options {
   int rounds = 5;
+  double minutes = 11;
   double scale = 1;
   bool quick = false;
   std::string only, entrant, servers, json, serve;
@@ -74,7 +75,11 @@ int MeasureAll(const Options& options, const std::string& servers) {
   All all;
   int samples = 0;
   const int rounds = options.quick ? 1 : options.rounds;
+  Clock::duration all_took = {}, last_took = {};
   for (int round = 0; round < rounds; ++round) {
+    if (all_took + last_took > std::chrono::duration<double, std::ratio<60>>(options.minutes))
+      break;
+    const auto begin = Clock::now();
     for (const Run& run : Runs()) {
       for (const Entrant& entrant : entrants) {
         if (!Wanted(run, entrant, options, round)) continue;
@@ -83,7 +88,10 @@ int MeasureAll(const Options& options, const std::string& servers) {
         Note(run, Measure(run, entrant, track), all[run.name][entrant.name]);
       }
     }
-    std::fprintf(stderr, "round %d of %d\n", round + 1, rounds);
+    last_took = Clock::now() - begin;
+    all_took += last_took;
+    std::fprintf(stderr, "round %d of %d: %.0f s\n", round + 1, rounds,
+                 std::chrono::duration<double>(last_took).count());
   }
   if (samples == 0) return std::fprintf(stderr, "no run is called that\n"), 1;
   if (!options.json.empty()) {
@@ -100,6 +108,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Measures the library beside a bare program with the same requests");
   app.add_option("--rounds", options.rounds, "how often everything is measured")
       ->check(CLI::PositiveNumber);
+  app.add_option("--minutes", options.minutes, "no round begins that would probably end later");
   app.add_option("--scale", options.scale, "how long a measurement takes")
       ->check(CLI::PositiveNumber);
   app.add_flag("--quick", options.quick, "one short round, without the runs that take long");

@@ -40,7 +40,8 @@ def measure(directory, arguments):
     subprocess.run([BIN / "zkrecipes-bench", "--json", file, *arguments], check=True)
     runs = json.loads(file.read_text())
     counts = {entrant: check_cost.count(BIN / "zkr", BIN / "zkrecipes-bench", entrant) for entrant in ("floor", "ours")}
-    return {"machine": before, "arguments": [a for a in arguments if a.startswith("--") and a != "--peer"], "counts": counts,
+    own = [a for i, a in enumerate(arguments) if "--peer" not in (a, arguments[i - 1] if i else "")]
+    return {"machine": before, "arguments": own, "counts": counts,
             "runs": runs}
 
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
 	"sort"
 	"strings"
 	"sync"
@@ -188,6 +189,7 @@ func hold(t task) answer {
 }
 
 func main() {
+	signal.Ignore(os.Interrupt) // the end of the input is the end, and what it started goes with it
 	greeting := "{}"
 	if len(os.Args) < 2 || os.Args[1] != "guest" {
 		servers := startServers()

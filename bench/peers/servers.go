@@ -17,7 +17,7 @@ import (
 	"go.etcd.io/etcd/clientv3"
 )
 
-// Three etcd servers on this machine. Their data is in memory, since ZooKeeper's are not synced to a disk either.
+// Three etcd servers on this machine. Their data is in memory, since ZooKeeper's is not synced to a disk either.
 type servers struct {
 	endpoints string // "127.0.0.1:20001,127.0.0.1:20002,127.0.0.1:20003"
 	directory string
