@@ -70,6 +70,13 @@ Sample Measure(const Run& run, const Entrant& entrant, Track track) {
   return sample;
 }
 
+bool Write(const std::string& path, const All& all) {
+  if (path.empty()) return true;
+  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "w"), &std::fclose);
+  if (file == nullptr) return std::perror(path.c_str()), false;
+  return std::fputs(nlohmann::json(all).dump(1).c_str(), file.get()) >= 0;
+}
+
 int MeasureAll(const Options& options, const std::string& servers) {
   const std::vector<Entrant> entrants = Entrants(options);
   All all;
@@ -88,17 +95,13 @@ int MeasureAll(const Options& options, const std::string& servers) {
         Note(run, Measure(run, entrant, track), all[run.name][entrant.name]);
       }
     }
+    if (!Write(options.json, all)) return 1;  // each round: what fails ends the program
     last_took = Clock::now() - begin;
     all_took += last_took;
     std::fprintf(stderr, "round %d of %d: %.0f s\n", round + 1, rounds,
                  std::chrono::duration<double>(last_took).count());
   }
   if (samples == 0) return std::fprintf(stderr, "no run is called that\n"), 1;
-  if (!options.json.empty()) {
-    std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(options.json.c_str(), "w"), &std::fclose);
-    if (file == nullptr) return std::perror(options.json.c_str()), 1;
-    std::fputs(nlohmann::json(all).dump(1).c_str(), file.get());
-  }
   PrintTable(all);
   return 0;
 }

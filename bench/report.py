@@ -36,9 +36,12 @@ def machine():
 
 def measure(directory, arguments):
     """The figures of a run of everything."""
-    before, file = machine(), directory / "figures.json"
-    subprocess.run([BIN / "zkrecipes-bench", "--json", file, *arguments], check=True)
+    before, file = machine(), directory / "rounds.json"
+    file.unlink(missing_ok=True)
+    if subprocess.run([BIN / "zkrecipes-bench", "--json", file, *arguments]).returncode != 0:
+        print("zkrecipes-bench failed; what follows is of the rounds before", file=sys.stderr)
     runs = json.loads(file.read_text())
+    file.unlink()
     counts = {entrant: check_cost.count(BIN / "zkr", BIN / "zkrecipes-bench", entrant) for entrant in ("floor", "ours")}
     own = [a for i, a in enumerate(arguments) if "--peer" not in (a, arguments[i - 1] if i else "")]
     return {"machine": before, "arguments": own, "counts": counts,
