@@ -84,8 +84,7 @@ def draw_speed(runs):
         return left + (right - left) * math.log(max(ratio, least) / least) / math.log(most / least)
 
     bottom = top + rows * len(names)
-    for tick, label in ((1 / 64, "1/64"), (1 / 32, "1/32"), (1 / 16, "1/16"), (1 / 8, "1/8"), (1 / 4, "1/4"), (1 / 2, "half as fast"), (1, "as fast"),
-                        (2, "twice")):
+    for tick, label in [*((1 / n, f"1/{n}") for n in (64, 32, 16, 8, 4)), (1 / 2, "half as fast"), (1, "as fast"), (2, "twice")]:
         svg.line(x(tick), top - 8, x(tick), bottom, "#8c959f" if tick == 1 else FAINT)
         svg.text(x(tick), bottom + 18, label, size=11, anchor="middle")
     for row, name in enumerate(names):

@@ -118,8 +118,8 @@ def failovers(data):
 def taken_on(data):
     m = data["machine"]
     yield (f"Taken on {m['date']}, on a {'virtual ' if m['virtual'] else ''}machine with {m['cores']} cores ({m['processor']}), "
-           f"{m['memory_gb']} GB; load before: {m['load_before']:.1f}. Arguments: `{' '.join(data['arguments']) or 'none'}`; "
-           f"{max(len(v) for v in data['runs'][CYCLE]['ours'].values()) if CYCLE in data['runs'] else 0} rounds.")
+           f"{m['memory_gb']} GB; load before: {m['load_before']:.1f}. Arguments: `{' '.join(data['arguments']) or 'none'}`; rounds: "
+           f"{max(len(v) for v in data['runs'][CYCLE]['ours'].values()) if CYCLE in data['runs'] else 0}.")
 
 
 SECTIONS = {"machine": taken_on, "speed": speeds, "cost": costs, "crowd": crowds, "failover": failovers}
