@@ -38,8 +38,7 @@ void ContenderRunner::Start(session::Session* session) {
     acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
     return;
   }
-  session_ = session;
-  if (!ReserveBudget()) return;
+  if (!FindRoom()) return;
   self_ = shared_from_this();
   BeginTelling();
   StartTimeout();
@@ -55,23 +54,33 @@ void ContenderRunner::BeginTelling() {
   telling_ = std::make_unique<Telling>(core_, acquisition_->path(), std::move(listeners));
 }
 
-bool ContenderRunner::ReserveBudget() {
+// In the session of the lease that it follows, if it follows one: the two must end together.
+bool ContenderRunner::FindRoom() {
   const queue::Candidacy& candidacy = acquisition_->candidacy();
   const size_t bytes = candidacy.parent.size() + 1 + kSuffixBytes +
                        queue::NodePrefix(candidacy.dialect, candidacy.named(),
                                          "00000000-0000-0000-0000-000000000000")
                            .size();
-  node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
-  own_watch_bytes_ = session_->watch_budget().Reserve(bytes + session::PathBudget::kPerWatch);
-  blocker_watch_bytes_ = session_->watch_budget().Reserve(
-      candidacy.parent.size() + 1 + queue::kLongestNodeName + session::PathBudget::kPerWatch);
-  if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
+  const size_t own_watch = bytes + session::PathBudget::kPerWatch;
+  const size_t blocker_watch =
+      candidacy.parent.size() + 1 + queue::kLongestNodeName + session::PathBudget::kPerWatch;
+  session::Sessions& sessions = core_->sessions();
+  const bool follows = !candidacy.follows.node.empty();
+  if (follows) session_ = sessions.Of(candidacy.follows.session);
+  if (session_ == nullptr) session_ = sessions.WithRoom(bytes, own_watch + blocker_watch);
+  if (session_ != nullptr) {
+    node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
+    own_watch_bytes_ = session_->watch_budget().Reserve(own_watch);
+    blocker_watch_bytes_ = session_->watch_budget().Reserve(blocker_watch);
+    if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
+  }
   session_ = nullptr;
-  acquisition_->Settle(absl::ResourceExhaustedError(
-      absl::StrCat("acquire ", acquisition_->path(),
-                   ": this client has too many contenders for one ZooKeeper session (",
-                   session::PathBudget::kLimit,
-                   " bytes of node or watch paths): use another client, or shorter paths")));
+  acquisition_->Settle(absl::ResourceExhaustedError(absl::StrCat(
+      "acquire ", acquisition_->path(), ": this client has too many contenders",
+      follows ? " in the session of the lease to go on from" : "", " (",
+      session::PathBudget::kLimit, " bytes of node or watch paths in ",
+      follows ? "it" : absl::StrCat("each of ", session::Sessions::kMost, " sessions"),
+      "): use another client, or shorter paths")));
   return false;
 }
 

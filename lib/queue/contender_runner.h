@@ -49,7 +49,7 @@ class ContenderRunner : public session::SessionListener,
   void OnClosing() override;
 
  private:
-  bool ReserveBudget();
+  bool FindRoom();
   bool Proven() const;
   bool lapses() const;
   LeaseTerms Terms() const;

@@ -33,8 +33,9 @@ void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn>
   turns_.push_back(std::move(turn));
   if (session_ == nullptr) {
     self_ = shared_from_this();
-    session_ = session;
-    session->Join(this);  // may end everything, or go on, at once
+    session::Session* const own = core_->sessions().Of(node_.session);
+    session_ = own != nullptr ? own : session;  // without its session the node is gone
+    session_->Join(this);  // may end everything, or go on, at once
   }
   GoOn();
 }

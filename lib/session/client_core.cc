@@ -27,23 +27,6 @@ session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::s
   return {MarginsOf(lease), std::move(root)};
 }
 
-std::optional<ClientState> StateAfter(session::Change change) {
-  switch (change) {
-    case session::Change::kTrouble:
-      return std::nullopt;
-    case session::Change::kConnected:
-      return ClientState::kConnected;
-    case session::Change::kSuspended:
-      return ClientState::kSuspended;
-    case session::Change::kExpired:
-      return ClientState::kExpired;
-    case session::Change::kFailed:
-    case session::Change::kClosed:
-      return ClientState::kClosed;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions options) {
@@ -85,38 +68,41 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
                               connected = std::move(connected)]() mutable {
     self->reactor_thread_.store(std::this_thread::get_id());
     self->connected_ = std::move(connected);
-    self->session_ = std::make_unique<session::Session>(
-        self->environment_.reactor, self->environment_.factory.get(), self->environment_.resolver,
-        session::Session::Options{
+    self->sessions_ = std::make_unique<session::Sessions>(
+        session::Sessions::Environment{self->environment_.reactor,
+                                       self->environment_.factory.get(),
+                                       self->environment_.resolver},
+        session::Sessions::Options{
             self->servers_, HandleOptionsOf(self->options_),
             HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root), self->stops_,
-            [core = self.get()](session::Change c) { core->OnChange(c); }});
-    if (self->options_.follow_config) {
-      self->follower_ = std::make_unique<session::ConfigFollower>(self->session_.get());
-      self->follower_->Start();
-    }
-    self->session_->Start();
+            self->options_.follow_config,
+            [core = self.get()](session::Change change, std::optional<ClientState> state) {
+              core->OnChange(change, state);
+            }});
+    self->sessions_->Start();
   });
 }
 
-void ClientCore::OnChange(session::Change change) {
-  session_id_.store(session_->id());
-  timeout_ms_.store(absl::ToInt64Milliseconds(session_->timeout()));
+void ClientCore::OnChange(session::Change change, std::optional<ClientState> state) {
+  const session::Session& first = *sessions_->first();
+  session_id_.store(first.id());
+  timeout_ms_.store(absl::ToInt64Milliseconds(first.timeout()));
+  const absl::Status trouble = sessions_->trouble();
   {
     base::MutexLock lock(mutex_);
-    trouble_ = std::string(session_->trouble().message());
-    if (session_->connected()) {
+    trouble_ = std::string(trouble.message());
+    if (sessions_->connected()) {
       cut_off_since_.reset();
     } else if (!cut_off_since_) {
       cut_off_since_ = Now();
     }
   }
-  if (const auto state = StateAfter(change)) feed_.Publish(*state);
+  if (state) feed_.Publish(*state);
   if (change == session::Change::kConnected) ReportConnected(absl::OkStatus());
-  // What this process lacks does not come by waiting: whoever waits for the first session is told.
+  // What this process lacks does not come by waiting: a call that waits for the first session is told.
   const bool hopeless =
-      change == session::Change::kFailed || absl::IsResourceExhausted(session_->trouble());
-  if (hopeless) ReportConnected(session_->trouble());
+      change == session::Change::kFailed || absl::IsResourceExhausted(trouble);
+  if (hopeless) ReportConnected(trouble);
   if (change == session::Change::kClosed) {
     ReportConnected(absl::FailedPreconditionError("the client is closed"));
   }
@@ -132,7 +118,7 @@ void ClientCore::Post(WithSession task) {
     if (!closed_) {
       // Under the mutex, so that the reactor's stop comes after it.
       environment_.reactor->Post([self = shared_from_this(), task = std::move(task)]() mutable {
-        std::move(task)(self->session_.get());
+        std::move(task)(self->sessions_ == nullptr ? nullptr : self->sessions_->first());
       });
       return;
     }
@@ -166,15 +152,14 @@ void ClientCore::Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
   }
   Post([self = shared_from_this()](session::Session* session) {
     if (session == nullptr || std::exchange(self->close_begun_, true)) return;
-    session->Close([self](absl::Status status) { self->OnClosed(std::move(status)); });
+    self->sessions_->Close([self](absl::Status status) { self->OnClosed(std::move(status)); });
   });
 }
 
 void ClientCore::OnClosed(absl::Status status) {
   // Not from inside the session's own call.
   environment_.reactor->Post([self = shared_from_this(), status = std::move(status)] {
-    self->follower_.reset();
-    self->session_.reset();
+    self->sessions_.reset();
     std::vector<std::shared_ptr<base::OneShot<absl::Status>>> waiters;
     {
       base::MutexLock lock(self->mutex_);
@@ -201,8 +186,8 @@ absl::Status ClientCore::SetServers(const std::string& servers) {
                                                    "\": a client's namespace stays as it is, \"",
                                                    servers_.namespace_root, "\""));
   }
-  Post([servers = std::move(list->servers)](session::Session* session) mutable {
-    if (session != nullptr) session->SetServers(std::move(servers));
+  Post([self = shared_from_this(), servers = std::move(list->servers)](session::Session* session) {
+    if (session != nullptr) self->sessions_->SetServers(servers);
   });
   return absl::OkStatus();
 }
@@ -211,8 +196,8 @@ absl::Status ClientCore::AddCredential(const std::string& digest) {
   if (absl::Status open = CheckOpen(); !open.ok()) return open;
   if (absl::Status valid = CheckDigestCredential(digest); !valid.ok()) return valid;
   has_users_.store(true);
-  Post([digest](session::Session* session) {
-    if (session != nullptr) session->AddCredential(digest);
+  Post([self = shared_from_this(), digest](session::Session* session) {
+    if (session != nullptr) self->sessions_->AddCredential(digest);
   });
   return absl::OkStatus();
 }

@@ -20,8 +20,8 @@
 #include "lib/base/process.h"
 #include "lib/base/seam.h"
 #include "lib/base/wait_observer.h"
-#include "lib/session/config_follower.h"
 #include "lib/session/session.h"
+#include "lib/session/sessions.h"
 #include "lib/session/state_feed.h"
 #include "lib/session/stop_requests.h"
 #include "lib/zk/handle.h"
@@ -63,10 +63,12 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // `connected` runs once, on the reactor: OK, or why there never will be a session.
   ZKRECIPES_SEAM void Start(absl::AnyInvocable<void(absl::Status) &&> connected);
 
-  // Runs `task` exactly once: on the reactor with the session, or with null once the client is closed.
+  // Runs `task` exactly once: on the reactor with the first session, or with null once the client is closed.
   // That is when the reactor's last task has begun, and from then on inline or on a thread that posts
   // at the same time. Always one task after another, in the order of posting.
   void Post(WithSession task);
+  // Only from such a task that was given a session.
+  session::Sessions& sessions() { return *sessions_; }
 
   // Starts closing, once. `closed` gets the outcome, even if that has long been known.
   ZKRECIPES_SEAM void Close(std::shared_ptr<base::OneShot<absl::Status>> closed);
@@ -121,7 +123,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   ClientCore(Environment environment, ClientOptions options, zk::ServerList servers,
              std::shared_ptr<Executor> notices);
   absl::Status CheckOpen() const;
-  void OnChange(session::Change change);
+  void OnChange(session::Change change, std::optional<ClientState> state);
   void OnClosed(absl::Status status);
   void ReportConnected(absl::Status status);
   void RunLate();
@@ -140,8 +142,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::atomic<int64_t> timeout_ms_ = 0;
 
   // On the reactor only.
-  std::unique_ptr<session::Session> session_;
-  std::unique_ptr<session::ConfigFollower> follower_;
+  std::unique_ptr<session::Sessions> sessions_;
   absl::AnyInvocable<void(absl::Status) &&> connected_;
   bool close_begun_ = false;
 

@@ -51,9 +51,10 @@ class PathBudget {
 
   // A reservation that is false if it does not fit.
   Reservation Reserve(size_t bytes) {
-    if (bytes > kLimit - *used_) return {};
+    if (!Fits(bytes)) return {};
     return Reservation(used_, bytes);
   }
+  bool Fits(size_t bytes) const { return bytes <= kLimit - *used_; }
   size_t used() const { return *used_; }
 
  private:

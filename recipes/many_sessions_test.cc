@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A client with more contenders than one ZooKeeper session may have.
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+
+#include "lib/session/client_core.h"
+#include "recipes/lock_fixture.h"
+#include "zkrecipes/guarded_write.h"
+#include "zkrecipes/read_write_lock.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class ManySessionsTest : public LockInMemoryTest {
+ protected:
+  // So long that one session has room for about five hundred that hold.
+  static std::string LongPath(int number) {
+    return absl::StrCat("/", std::string(500, 'x'), "/", number);
+  }
+
+  void SetUp() override {
+    memory::Start(simulation_, user_, {.servers = simulation_.servers() + "/" + std::string(450, 'n')});
+    subscription_ = user_.client->OnStateChange([this](ClientState s) { states_.push_back(s); });
+    simulation_.RunUntilIdle();
+    states_.clear();
+  }
+
+  std::vector<absl::StatusOr<Lease>> AcquireAll(int count) {
+    std::vector<absl::StatusOr<Lease>> answers;
+    for (int i = 0; i < count; ++i) {
+      Lock(user_.client, LongPath(i)).AcquireAsync({}, [&answers](absl::StatusOr<Lease> lease) {
+        answers.push_back(std::move(lease));
+      });
+      simulation_.RunUntilIdle();
+    }
+    EXPECT_THAT(answers, SizeIs(count));
+    return answers;
+  }
+  std::set<zk::SessionId> LiveSessions() {
+    std::set<zk::SessionId> sessions;
+    for (const ConnectionId id : model().connections()) sessions.insert(model().SessionOf(id));
+    return sessions;
+  }
+  zk::SessionId SecondSession() {
+    std::set<zk::SessionId> sessions = LiveSessions();
+    sessions.erase(user_.client->session_id());
+    EXPECT_THAT(sessions, SizeIs(1));
+    return *sessions.begin();
+  }
+  static int Believed(std::vector<absl::StatusOr<Lease>>& leases) {
+    int believed = 0;
+    for (auto& lease : leases) believed += lease.ok() && lease->believed() ? 1 : 0;
+    return believed;
+  }
+
+  LockUser user_;
+  std::vector<ClientState> states_;
+  Subscription subscription_;
+};
+
+constexpr int kInTwo = 600;  // contenders that hold: more than one session has room for
+
+TEST_F(ManySessionsTest, HoldWhatOneHasNoRoomFor) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  EXPECT_EQ(Believed(leases), kInTwo);
+  EXPECT_THAT(LiveSessions(), SizeIs(2));
+  EXPECT_THAT(states_, ElementsAre()) << "it was connected all the time";
+}
+
+TEST_F(ManySessionsTest, TakeBackTheirRoomBeforeThereIsAnother) {
+  for (int i = 0; i < 3; ++i) {
+    std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+    leases.clear();
+    simulation_.RunUntilIdle();
+    EXPECT_THAT(LiveSessions(), SizeIs(2));
+  }
+}
+
+TEST_F(ManySessionsTest, LoseTheirOwnLeasesOnly) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  ASSERT_TRUE(model().Expire(SecondSession(), simulation_.now()));
+  PassTime(absl::Seconds(5));
+  EXPECT_GT(Believed(leases), 50);
+  EXPECT_LT(Believed(leases), kInTwo);
+  EXPECT_THAT(states_, ::testing::Contains(ClientState::kExpired));
+  EXPECT_EQ(states_.back(), ClientState::kConnected) << "with a new session in its place";
+  leases.clear();
+  simulation_.RunUntilIdle();
+  leases = AcquireAll(kInTwo);
+  EXPECT_EQ(Believed(leases), kInTwo);
+}
+
+TEST_F(ManySessionsTest, AreConnectedTogetherOrTheClientIsSuspended) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  user_.host->BreakConnections();
+  simulation_.RunUntilIdle();
+  PassTime(absl::Seconds(2));
+  EXPECT_THAT(states_, ElementsAre(ClientState::kSuspended, ClientState::kConnected));
+  EXPECT_EQ(Believed(leases), kInTwo);
+}
+
+TEST_F(ManySessionsTest, CloseTogether) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  user_.client.reset();
+  PassTime(absl::Seconds(1));
+  EXPECT_THAT(LiveSessions(), SizeIs(0));
+  EXPECT_EQ(Believed(leases), 0);
+  for (int i = 0; i < kInTwo; ++i) {
+    EXPECT_THAT(model().committed().Children("/" + std::string(450, 'n') + LongPath(i)), SizeIs(0));
+  }
+  EXPECT_EQ(states_.back(), ClientState::kClosed);
+}
+
+TEST_F(ManySessionsTest, WriteUnderTheLeaseOfEach) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  std::vector<absl::Status> written;
+  for (auto& lease : leases) {
+    GuardedWriteAsync(*lease, {WriteOp::Create(absl::StrCat("/written-", written.size()), "")}, {},
+                      [&written](absl::Status status) { written.push_back(std::move(status)); });
+    simulation_.RunUntilIdle();
+  }
+  EXPECT_THAT(written, SizeIs(kInTwo));
+  EXPECT_THAT(written, Each(absl::OkStatus()));
+}
+
+// What follows a lease ends with it.
+TEST_F(ManySessionsTest, KeepAnUpgradeInTheSessionOfItsReader) {
+  std::vector<absl::StatusOr<Lease>> leases = AcquireAll(kInTwo);
+  leases.erase(leases.begin());  // there is room again in the first
+  std::optional<Lease> reading;
+  std::optional<Lease> writing;
+  ReadWriteLock lock(user_.client, LongPath(kInTwo));
+  lock.AcquireSharedAsync({}, [&](absl::StatusOr<Lease> lease) { reading = *std::move(lease); });
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(reading);
+  lock.UpgradeAsync(*reading, {},
+                    [&](absl::StatusOr<Lease> lease) { writing = *std::move(lease); });
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(writing);
+  EXPECT_TRUE(writing->believed());
+}
+
+TEST_F(ManySessionsTest, AreThirtyTwoAtMost) {
+  std::vector<absl::StatusOr<Lease>> answers = AcquireAll(20000);
+  EXPECT_THAT(LiveSessions(), SizeIs(32));
+  const absl::Status refused = answers.back().status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), StartsWith("acquire " + LongPath(19999)));
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
