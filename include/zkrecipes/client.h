@@ -22,6 +22,7 @@
 namespace [[gnu::visibility("default")]] zkrecipes {
 
 class EventListener;  // event_listener.h
+class EventLoop;      // event_loop.h
 
 namespace [[gnu::visibility("hidden")]] internal {
 class ClientCore;
@@ -81,12 +82,15 @@ struct ClientOptions {
   std::shared_ptr<Executor> executor = {};
   // Hears of all acquires and leases of this client (event_listener.h).
   std::shared_ptr<EventListener> listener = {};
+  // The I/O thread, shared with other clients (event_loop.h). Null: one of its own.
+  std::shared_ptr<EventLoop> loop = {};
 };
 
+// Of a client with several sessions: kConnected if all are; else as the last one that changed.
 enum class ClientState {
   kConnected,
-  kSuspended,  // connection lost; the session may still live, leases are kSuspect
-  kExpired,    // the session has expired, and every lease is lost; a new session follows
+  kSuspended,  // connection lost; the session may still live, its leases are kSuspect
+  kExpired,    // the session has expired, and its leases are lost; a new session follows
   kClosed,     // final
 };
 std::ostream& operator<<(std::ostream& out, ClientState state);
@@ -104,7 +108,10 @@ class [[nodiscard]] Subscription {
 };
 
 // A connection to an ensemble: a succession of sessions and one I/O thread. Share one per process.
-// Locks keep working across reconnections, and an expired session is replaced automatically.
+// Locks keep working across reconnections, and an expired session is replaced automatically. When its
+// contenders are more than a ZooKeeper session may have (512 KiB of paths in nodes, or in watches: some
+// 2,000 that wait or 4,000 that hold, with paths of 100 bytes), the client opens further sessions, up to
+// 32, each with a connection of its own, until it is closed. A lease ends with the session that it is of.
 // Callbacks take at most 128 threads, for all clients of the process together (executor.h).
 //
 // Thread-safe. Close, the blocking Connect and the destructor block. A client does not survive fork():
@@ -121,6 +128,7 @@ class Client {
   //   Unauthenticated     the server refused the credentials
   //   ResourceExhausted   no thread or file descriptor is available; the message says what and, of
   //                       descriptors, the limit. (A client that is connected tries on.)
+  //   FailedPrecondition  this is the I/O thread of options.loop
   // Waits without bound unless `wait` sets one.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});

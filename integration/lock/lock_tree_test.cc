@@ -174,33 +174,20 @@ TEST_F(LockRefusalTest, AReleaseThatTheAclForbidsSaysSoAndTheNodeGoesWithItsSess
   EXPECT_TRUE(Eventually([&] { return Tree(admin(), parent).empty(); }));
 }
 
-TEST_F(LockRefusalTest, ContendersBeyondTheSessionsBudgetAreRefusedUntilOthersLeave) {
+TEST_F(LockRefusalTest, ContendersBeyondASessionsBudgetTakeAnotherAndLeaveNothing) {
   auto client = NewClient();
   const std::string longest = path() + std::string(512 - path().size(), 'x');
   const auto in_queue = [&] { return admin().Do(zk::Get{longest}).stat.num_children; };
   std::stop_source stop;
   std::vector<Pending> pending;
-  for (int i = 0; i < 470; ++i) {
+  constexpr int kContenders = 470;  // a session has room for fewer
+  for (int i = 0; i < kContenders; ++i) {
     pending.emplace_back(client, longest, WaitOptions{.cancel = stop.get_token()});
   }
-  const absl::Status refused = pending.back().Get().status();
-  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted) << refused;
-  EXPECT_THAT(std::string(refused.message()), StartsWith("acquire " + longest + ": this client"));
-  EXPECT_TRUE(Eventually([&] {
-    const auto waiting = std::count_if(pending.begin(), pending.end(),
-                                       [](const Pending& p) { return !p.answered(); });
-    return in_queue() == waiting + 1;  // and the holder
-  }));
-  EXPECT_GT(in_queue(), 400);
+  EXPECT_TRUE(Eventually([&] { return in_queue() == kContenders; }));
   stop.request_stop();
   pending.clear();
   EXPECT_TRUE(Eventually([&] { return in_queue() == 0; }));
-  // The client has its budget back once it has read the answers.
-  EXPECT_TRUE(Eventually([&] {
-    const absl::Status status = Lock(client, longest).Acquire({kSoon}).status();
-    EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
-    return status.ok();
-  }));
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ absl::StatusOr<std::shared_ptr<Client>> Client::Connect(ClientOptions options,
 
 absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
     const std::shared_ptr<ClientCore>& core, const WaitOptions& wait) {
+  if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
   const base::BootTime deadline = core->Now() + wait.timeout;
   auto client = Wrap(core);
   auto connected = std::make_shared<StatusShot>();

@@ -11,6 +11,7 @@
 #include "lib/base/executor.h"
 #include "lib/session/client_options.h"
 #include "lib/zk/loop.h"
+#include "zkrecipes/event_loop.h"
 
 namespace zkrecipes::internal {
 namespace {
@@ -32,9 +33,16 @@ session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::s
 absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions options) {
   auto servers = CheckClientOptions(options);
   if (!servers.ok()) return servers.status();
-  auto loop = zk::Loop::Start();
-  if (!loop.ok()) return loop.status();
-  Environment environment{*loop, *loop, zk::SystemResolver(), [loop = *loop] { loop->Stop(); }};
+  std::shared_ptr<EventLoop> owner = std::exchange(options.loop, nullptr);
+  if (owner == nullptr) {
+    auto started = EventLoop::Start();
+    if (!started.ok()) return started.status();
+    owner = *std::move(started);
+  }
+  const std::shared_ptr<zk::Loop>& loop = EventLoopAccess::LoopOf(*owner);
+  Environment environment{loop, loop, zk::SystemResolver(),
+                          [owner = std::move(owner)]() mutable { owner.reset(); }};
+  environment.thread = loop->thread();
   return CreateIn(std::move(environment), std::move(options), *std::move(servers));
 }
 
@@ -58,6 +66,7 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
       feed_(options_.executor),
       stops_(std::make_shared<session::StopRequests>(std::move(notices))),
       has_users_(!options_.digest_credentials.empty()),
+      reactor_thread_(environment_.thread),
       timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)),
       cut_off_since_(Now()) {}
 

@@ -29,15 +29,18 @@
 #include "lib/zk/reactor.h"
 #include "lib/zk/resolver.h"
 #include "zkrecipes/client.h"
+#include "zkrecipes/event_loop.h"
 
 namespace zkrecipes::internal {
 
-// Where a client runs. `stop` ends the reactor once the session is closed.
+// Where a client runs. `stop` ends the reactor, unless others share it, once the session is closed.
 struct Environment {
   std::shared_ptr<zk::Reactor> reactor;
   std::shared_ptr<zk::HandleFactory> factory;
   std::shared_ptr<zk::Resolver> resolver;
   absl::AnyInvocable<void() &&> stop;
+  // The reactor's, if it is known already.
+  std::thread::id thread = {};
   // How often a blocking call reads the reactor's clock, which in a test stands still or jumps.
   absl::Duration clock_check = absl::Seconds(1);
   // How long a client's destructor waits for its session to end.
@@ -136,7 +139,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const zk::Namespace namespace_;
   session::StateFeed feed_;
   const std::shared_ptr<session::StopRequests> stops_;
-  std::atomic<std::thread::id> reactor_thread_{};
+  std::atomic<std::thread::id> reactor_thread_;
   std::atomic<int64_t> session_id_ = 0;
   std::atomic<bool> has_users_;
   std::atomic<int64_t> timeout_ms_ = 0;
@@ -155,6 +158,10 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::vector<std::shared_ptr<base::OneShot<absl::Status>>> close_waiters_ ABSL_GUARDED_BY(mutex_);
   std::optional<base::BootTime> cut_off_since_ ABSL_GUARDED_BY(mutex_);
   std::string trouble_ ABSL_GUARDED_BY(mutex_) = "the servers' names are not resolved yet";
+};
+
+struct EventLoopAccess {
+  static const std::shared_ptr<zk::Loop>& LoopOf(const EventLoop& loop) { return loop.loop_; }
 };
 
 // Access from the public Client to its core.

@@ -95,12 +95,14 @@ absl::Status CHandle::Open(const HandleOptions& options) {
 }
 
 void CHandle::SetServers(const NumericServers& servers) {
+  set_touched(true);
   rotation_.Replace(servers);
   removed_ = !rotation_.Has(rotation_.current());
 }
 
 void CHandle::AddCredential(const std::string& digest) {
   if (zh_ == nullptr || ended_) return;
+  set_touched(true);
   credentials_.push_back(digest);
   // During the handshake the C client would queue it, and after that once more with all the others.
   if (socket_state() != Socket::kHandshake) SendCredentials();

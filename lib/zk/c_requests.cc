@@ -140,6 +140,7 @@ void CHandle::Send(const Request& request, Done done) {
     const bool over = ended_ || zh_ == nullptr;
     return pending_.AnswerLater(std::move(done), over ? end_code_ : Code::kConnectionLoss);
   }
+  set_touched(true);
   const uint64_t id = pending_.Add(std::move(done));
   int rc;
   {

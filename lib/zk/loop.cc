@@ -62,8 +62,9 @@ class LoopImpl final : public Loop, public PollSet {
   absl::StatusOr<std::unique_ptr<Handle>> Open(const HandleOptions& options,
                                                HandleListener* listener) override;
   void Stop() override;
+  std::thread::id thread() const override { return thread_.load(); }
 
-  void Add(Pollable* pollable) override { pollables_.push_back(pollable); }
+  void Add(Pollable* pollable) override;
   void Remove(Pollable* pollable) override;
 
   void Run();
@@ -71,6 +72,7 @@ class LoopImpl final : public Loop, public PollSet {
  private:
   bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
   void Round();
+  void Drain();
   int Prepare();
   bool GoToSleep();
   void Awake();
@@ -92,8 +94,13 @@ class LoopImpl final : public Loop, public PollSet {
   bool stopped_ = false;
   std::vector<Task> running_;  // kept for its room: a round allocates nothing
   TimerQueue timers_;
-  std::vector<Pollable*> pollables_;  // null: removed during this round
-  std::vector<pollfd> polls_;         // the alarm's two, then one for each of pollables_
+  struct Slot {
+    Pollable* pollable = nullptr;  // null: removed during this round
+    base::BootTime until;          // when it is to be drained at the latest
+    pollfd poll{-1, 0, 0};         // poll skips -1
+  };
+  std::vector<Slot> slots_;    // any call of a pollable may add some
+  std::vector<pollfd> polls_;  // the alarm's two, then one for each slot that there was
 };
 
 void LoopImpl::Post(Task task) {
@@ -135,9 +142,15 @@ absl::StatusOr<std::unique_ptr<Handle>> LoopImpl::Open(const HandleOptions& opti
   return OpenCHandle(options, listener, this, this);
 }
 
+void LoopImpl::Add(Pollable* pollable) {
+  slots_.push_back({.pollable = pollable, .until = base::BootTime::InfiniteFuture()});
+}
+
 void LoopImpl::Remove(Pollable* pollable) {
   // The slot stays: a round is iterating over them.
-  std::replace(pollables_.begin(), pollables_.end(), pollable, static_cast<Pollable*>(nullptr));
+  for (Slot& slot : slots_) {
+    if (slot.pollable == pollable) slot.pollable = nullptr;
+  }
 }
 
 void LoopImpl::Run() {
@@ -148,9 +161,7 @@ void LoopImpl::Run() {
 }
 
 void LoopImpl::Round() {
-  for (size_t i = 0; i < pollables_.size(); ++i) {
-    if (pollables_[i] != nullptr) pollables_[i]->Drain();
-  }
+  Drain();
   const int timeout = Prepare();
   alarm_.RingAt(timers_.Next());
   const int ready = poll(polls_.data(), polls_.size(), GoToSleep() ? timeout : 0);
@@ -161,17 +172,35 @@ void LoopImpl::Round() {
   if (ready > 0) Ready();
 }
 
+void LoopImpl::Drain() {
+  const base::BootTime now = Now();
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].pollable == nullptr || now < slots_[i].until) continue;
+    slots_[i].pollable->set_touched(true);
+    slots_[i].pollable->Drain();
+  }
+}
+
 // Fills polls_; returns poll's timeout.
 int LoopImpl::Prepare() {
-  pollables_.erase(std::remove(pollables_.begin(), pollables_.end(), nullptr), pollables_.end());
+  std::erase_if(slots_, [](const Slot& slot) { return slot.pollable == nullptr; });
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Pollable* const pollable = slots_[i].pollable;
+    if (pollable == nullptr || !pollable->touched()) continue;
+    pollable->set_touched(false);
+    const Pollable::Interest interest = pollable->Prepare();
+    slots_[i].until = interest.until;
+    slots_[i].poll = {interest.fd, interest.events, 0};
+  }
   const auto alarms = alarm_.polls();
   polls_.assign(alarms.begin(), alarms.end());
   base::BootTime until = base::BootTime::InfiniteFuture();
-  for (size_t i = 0; i < pollables_.size(); ++i) {
-    Pollable::Interest interest;
-    if (pollables_[i] != nullptr) interest = pollables_[i]->Prepare();
-    polls_.push_back({interest.fd, interest.events, 0});  // poll skips -1
-    until = std::min(until, interest.until);
+  for (const Slot& slot : slots_) {
+    const bool gone = slot.pollable == nullptr;
+    polls_.push_back(gone ? pollfd{-1, 0, 0} : slot.poll);
+    if (gone) continue;
+    // Touched by another one's Prepare: this one comes in the next round.
+    until = std::min(until, slot.pollable->touched() ? base::BootTime() : slot.until);
   }
   if (until == base::BootTime::InfiniteFuture()) return -1;
   return ToPollTimeout(until - Now());
@@ -211,10 +240,12 @@ void LoopImpl::RunDueTimers() {
 }
 
 void LoopImpl::Ready() {
-  // Pollables added since then come after the polled ones.
+  // Slots added since then come after the polled ones.
   for (size_t i = 0; i + 2 < polls_.size(); ++i) {
     const short revents = polls_[i + 2].revents;
-    if (revents != 0 && pollables_[i] != nullptr) pollables_[i]->OnReady(revents);
+    if (revents == 0 || slots_[i].pollable == nullptr) continue;
+    slots_[i].until = base::BootTime();
+    slots_[i].pollable->OnReady(revents);
   }
 }
 

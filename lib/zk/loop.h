@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_ZK_LOOP_H_
 
 #include <memory>
+#include <thread>
 
 #include "absl/status/statusor.h"
 
@@ -12,9 +13,10 @@
 
 namespace zkrecipes::zk {
 
-// The production reactor: one thread that polls a handle's socket, an eventfd for posts and a
+// The production reactor: one thread that polls the sockets of its handles, an eventfd for posts and a
 // timerfd on CLOCK_BOOTTIME for timers (poll's own timeout does not count suspended time).
-// It is also a factory of handles of Apache's single-threaded C client, driven by this loop.
+// It is also a factory of handles of Apache's single-threaded C client, driven by this loop. A round costs a
+// poll of all sockets, and beyond that only the handles that have something to do.
 //
 //   round:  drain what the socket holds -> interest (pings, reconnects) -> flush -> poll
 //           -> posts -> due timers -> process -> drain -> flush
@@ -27,6 +29,9 @@ class Loop : public Reactor, public HandleFactory {
   // timers are destroyed without being run. Thread-safe, does not wait. The loop's objects live
   // until its thread has ended. Handles must be closed before that, by a task of the loop.
   virtual void Stop() = 0;
+
+  // Thread-safe. Until it has begun: none.
+  virtual std::thread::id thread() const = 0;
 };
 
 }  // namespace zkrecipes::zk

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_EVENT_LOOP_H_
+#define ZKRECIPES_EVENT_LOOP_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+#include "zkrecipes/version.h"
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+namespace [[gnu::visibility("hidden")]] zk {
+class Loop;
+}  // namespace zk
+namespace [[gnu::visibility("hidden")]] internal {
+struct EventLoopAccess;
+}  // namespace internal
+
+// An I/O thread for several clients (ClientOptions::loop): all their requests, replies, watches and timers
+// are handled there, one after another. Without it each client has a thread of its own. For a process with many clients,
+// of different namespaces, credentials or ensembles, say; otherwise one client is enough, however many
+// locks it has.
+//
+// Callbacks run on the clients' executors as ever, so they hold nothing up, except those of
+// InlineExecutor, which now hold up all of these clients. The thread ends once the EventLoop and all of
+// its clients are gone; any of them may go first, and none of that blocks. It does not survive fork():
+// see Client.
+class EventLoop {
+ public:
+  //   ResourceExhausted   no thread or file descriptor is available
+  // Does not block.
+  static absl::StatusOr<std::shared_ptr<EventLoop>> Start();
+
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+ private:
+  friend struct internal::EventLoopAccess;
+  explicit EventLoop(std::shared_ptr<zk::Loop> loop) : loop_(std::move(loop)) {}
+  const std::shared_ptr<zk::Loop> loop_;
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_EVENT_LOOP_H_

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/event_loop.h"
+
+#include "lib/zk/loop.h"
+
+namespace zkrecipes {
+
+absl::StatusOr<std::shared_ptr<EventLoop>> EventLoop::Start() {
+  auto loop = zk::Loop::Start();
+  if (!loop.ok()) return loop.status();
+  return std::shared_ptr<EventLoop>(new EventLoop(*std::move(loop)));
+}
+
+EventLoop::~EventLoop() { loop_->Stop(); }
+
+}  // namespace zkrecipes
