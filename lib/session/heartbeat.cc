@@ -9,21 +9,11 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/guid.h"
-#include "lib/base/random.h"
 
 namespace zkrecipes::session {
 namespace {
 
-constexpr int kBeatsPerTimeout = 10;
-constexpr absl::Duration kUnprovenPeriod = absl::Milliseconds(130);  // of beats, if it is shorter
-constexpr int kReadsPerTimeout = 5;
 constexpr int kOverdueFraction = 4;  // of the timeout, without a committed answer
-
-// Random, so that beats never fall into step with the leader's pings.
-absl::Duration Period(absl::Duration longest, uint64_t random_bits) {
-  const absl::Duration varied = longest * 2 / 5;
-  return longest - varied + base::Jittered(varied, random_bits);
-}
 
 // Answers that the quorum has committed. (A server may give other answers on its own.)
 bool Committed(const Heartbeat::Ticket& ticket, zk::Code code) {
@@ -49,7 +39,10 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   new_session ? NameBeat() : CheckValidity();
   bound_.Connected(began, now, timeout, new_session);
   connected_ = true;
-  if (new_session || validity_ == nullptr) NewValidities();
+  if (new_session || validity_ == nullptr) {
+    NewValidity();
+    NewEnduringValidity();
+  }
   for (SessionValidity* each : both()) each->SetConnected(true);
   if (new_session) {
     Prove();
@@ -58,7 +51,7 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
     for (SessionValidity* each : both()) each->Shorten(*bound_.deadline());
   }
   CheckValidity();
-  Busy() ? Beat() : ScheduleBeat();
+  Busy() ? SendRequest(/*beat=*/true) : ScheduleBeat();
 }
 
 void Heartbeat::OnDisconnected() {
@@ -77,23 +70,32 @@ void Heartbeat::OnExpired() {
 
 void Heartbeat::Stop() { stopped_ = true; }
 
-void Heartbeat::SetWanted(bool wanted) {
-  if (wanted == wanted_) return;
+void Heartbeat::SetNeed(const Need& need) {
+  const bool sooner = need.confirmed_life < confirmed_life_;
+  confirmed_life_ = need.confirmed_life;
+  if (need.proof == wanted_) {
+    if (sooner) ScheduleBeat();
+    return;
+  }
   const bool was_busy = Busy();
   const base::BootTime now = reactor_->Now();
-  wanted_ = wanted;
-  if (!wanted) wanted_until_ = now + timeout();
+  wanted_ = need.proof;
   if (validity_ == nullptr) return;
   // No lease rests on the current validity: a new one spares the next lease the early end of this
-  // one.
-  if (wanted && validity_->DeadlineAt(now) < now + timeout() / kOverdueFraction) {
+  // one, if there is less of it than a healthy session ever has.
+  const bool anew = wanted_ && validity_->DeadlineAt(now) < now + Pace().Least();
+  if (anew) {
     bound_.Restart();
-    NewValidities();
+    NewValidity();
+    // A lease that asks for no beats may rest on the other one, which does not end by itself.
+    if (enduring_.use_count() == 1) NewEnduringValidity();
   }
-  if (!wanted) validity_->GiveUpAt(base::BootTime::InfiniteFuture());
+  if (!wanted_) validity_->GiveUpAt(base::BootTime::InfiniteFuture());
   CheckValidity();
-  if (wanted && !was_busy) ScheduleBeat();
+  if (anew || sooner || (wanted_ && !was_busy)) ScheduleBeat();
 }
+
+void Heartbeat::LeaseIsOver() { wanted_until_ = reactor_->Now() + timeout(); }
 
 // ---- what the answers prove ----------------------------------------------------------------------
 
@@ -131,9 +133,10 @@ void Heartbeat::Prove() {
   const base::BootTime now = reactor_->Now();
   const bool was_unproven = validity_->At(now) == SessionValidity::State::kUnproven;
   bool in_time = true;
-  for (SessionValidity* each : both()) {
-    in_time &= each->Prove(*bound_.deadline(), now + timeout() / kOverdueFraction, now);
-  }
+  // Half of the reserve is left for the beats that use it: then they are overdue.
+  const base::BootTime overdue =
+      std::max(now + timeout() / kOverdueFraction, *bound_.deadline() + -(Pace().Reserve() / 2));
+  for (SessionValidity* each : both()) in_time &= each->Prove(*bound_.deadline(), overdue, now);
   if (!in_time) return;
   if (!was_unproven) return;
   CheckValidity();  // the end has moved from GiveUpAt to the deadline: move its timer as well
@@ -154,8 +157,7 @@ void Heartbeat::NewValidity() {
   if (wanted_) validity_->GiveUpAt(reactor_->Now() + timeout());
 }
 
-void Heartbeat::NewValidities() {
-  NewValidity();
+void Heartbeat::NewEnduringValidity() {
   enduring_ = std::make_shared<SessionValidity>(/*lapses=*/false);
   enduring_->SetConnected(connected_);
 }
@@ -168,6 +170,7 @@ void Heartbeat::CheckValidity() {
   if (validity_->At(reactor_->Now()) == SessionValidity::State::kLost) {
     bound_.Restart();
     NewValidity();
+    ScheduleBeat();
     owner_->OnLapsed();
   }
   ArmValidityTimer();
@@ -190,33 +193,60 @@ void Heartbeat::ArmValidityTimer() {
 
 bool Heartbeat::Busy() const { return wanted_ || reactor_->Now() < wanted_until_; }
 
-void Heartbeat::Beat() {
-  if (!connected_ || beating_ || stopped_) return;
-  beating_ = true;
-  const zk::Request request = Busy() ? CommittedBarrier() : zk::Get{beat_path_};
-  owner_->SendBeat(request, [this, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
-    if (alive.expired()) return;
-    beating_ = false;
-    UrgentBeat();
-    ScheduleBeat();
-  });
+BeatPace Heartbeat::Pace() const {
+  return {.timeout = timeout(),
+          .lifetime = bound_.lifetime(),
+          .longest_gap = bound_.longest_gap(),
+          .busy = Busy(),
+          .wanted = wanted_,
+          .deadline = bound_.deadline(),
+          .last_request = last_request_,
+          .last_beat = last_beat_,
+          .took = took_,
+          .confirmed_life = confirmed_life_,
+          .random_bits = random_bits_};
 }
 
+void Heartbeat::SendRequest(bool beat) {
+  if (!connected_ || on_its_way_ || stopped_) return;
+  on_its_way_ = true;
+  const base::BootTime now = last_request_ = reactor_->Now();
+  if (beat) last_beat_ = now;
+  if (beat || !Busy()) random_bits_ = reactor_->Random();
+  auto done = [this, beat, now, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
+    if (alive.expired()) return;
+    on_its_way_ = false;
+    if (beat) took_ = reactor_->Now() - now;
+    UrgentBeat();
+    ScheduleBeat();
+  };
+  if (beat) return owner_->SendBeat(CommittedBarrier(), std::move(done));
+  const zk::Get read{beat_path_};
+  Busy() ? owner_->SendBeat(read, std::move(done)) : owner_->SendIdleRead(read, std::move(done));
+}
+
+// The second beat of a proof follows the first at once.
 void Heartbeat::UrgentBeat() {
-  if (wanted_ && bound_.NextWriteHelps(reactor_->Now())) Beat();
+  const base::BootTime now = reactor_->Now();
+  if (Busy() && bound_.NextWriteHelps(now, Pace().Reserve())) SendRequest(/*beat=*/true);
+}
+
+void Heartbeat::SendWhatIsDue() {
+  const BeatPace::Planned next = Pace().Next();
+  // Something was proven meanwhile, or is needed less.
+  if (next.at > reactor_->Now()) return ScheduleBeat();
+  SendRequest(next.beat);
 }
 
 void Heartbeat::ScheduleBeat() {
-  if (!connected_ || beating_ || stopped_) return;
+  if (!connected_ || on_its_way_ || stopped_) return;
   if (beat_timer_ != 0) reactor_->Cancel(beat_timer_);
-  absl::Duration longest = timeout() / (Busy() ? kBeatsPerTimeout : kReadsPerTimeout);
-  if (wanted_ && !bound_.deadline().has_value()) longest = std::min(longest, kUnprovenPeriod);
-  beat_timer_ = reactor_->CallAt(reactor_->Now() + Period(longest, reactor_->Random()),
-                                 [this, alive = std::weak_ptr<char>(alive_)] {
-                                   if (alive.expired()) return;
-                                   beat_timer_ = 0;
-                                   Beat();
-                                 });
+  const base::BootTime at = std::max(Pace().Next().at, reactor_->Now());
+  beat_timer_ = reactor_->CallAt(at, [this, alive = std::weak_ptr<char>(alive_)] {
+    if (alive.expired()) return;
+    beat_timer_ = 0;
+    SendWhatIsDue();
+  });
 }
 
 }  // namespace zkrecipes::session

@@ -4,9 +4,12 @@
 #define ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "lib/session/machine/beat_pace.h"
 #include "lib/session/machine/expiry_bound.h"
 #include "lib/session/session_validity.h"
 #include "lib/zk/handle.h"
@@ -15,16 +18,20 @@
 namespace zkrecipes::session {
 
 // Keeps a session proven alive: listens to every answer, and sees to it that there are some. While a
-// contender has a node in the session, and one session timeout longer, it sends a beat every tenth of
-// the timeout: a CommittedBarrier. Otherwise a read, half as often, so that the next lease is proven
-// soon. At most one of them is on its way. It announces the end of a SessionValidity, once, and
-// begins the next one. On the reactor.
+// listener needs proof, and for a session timeout after a lease, it sends beats, which are
+// CommittedBarriers, and reads between them, at the times that BeatPace says. Otherwise a read now and then, so that the
+// next lease is proven soon. At most one of them is on its way. It announces the end of a
+// SessionValidity, once, and begins the next one. On the reactor.
 class Heartbeat {
  public:
   class Owner {
    public:
     virtual ~Owner() = default;
     virtual void SendBeat(const zk::Request& request, zk::Handle::Done done) = 0;
+    // Any read will do, if there is one that somebody wants an answer to; otherwise this one.
+    virtual void SendIdleRead(const zk::Request& read, zk::Handle::Done done) {
+      SendBeat(read, std::move(done));
+    }
     virtual void OnProven() = 0;  // validity() was unproven until now
     virtual void OnLapsed() = 0;  // the validity ended: leases granted in it are lost
   };
@@ -42,8 +49,16 @@ class Heartbeat {
   void OnConnected(base::BootTime began, absl::Duration timeout, bool new_session);
   void OnDisconnected();
   void OnExpired();
-  // Whether any contender has or wants a node in the session.
-  void SetWanted(bool wanted);
+  // What the session's listeners need of it.
+  struct Need {
+    bool proof = false;
+    // Some lease is believed only so long after the last confirmed write: lock-delay mode.
+    absl::Duration confirmed_life = absl::InfiniteDuration();
+  };
+  void SetNeed(const Need& need);
+  // A lease that needed proof has ended. Clients take turns, and the next one is proven at once if
+  // the session stays proven.
+  void LeaseIsOver();
   void Stop();  // no more beats: the session is being closed
 
   // A write that the quorum commits although it fails, with kNoNode: the delete of a node below one
@@ -72,11 +87,13 @@ class Heartbeat {
   void NameBeat();
   std::array<SessionValidity*, 2> both() const { return {validity_.get(), enduring_.get()}; }
   void NewValidity();
-  void NewValidities();
+  void NewEnduringValidity();
   void CheckValidity();
   void ArmValidityTimer();
   void Prove();
-  void Beat();
+  BeatPace Pace() const;
+  void SendRequest(bool beat);
+  void SendWhatIsDue();
   void UrgentBeat();
   void ScheduleBeat();
   bool Busy() const;
@@ -94,8 +111,13 @@ class Heartbeat {
   bool connected_ = false;
   bool stopped_ = false;
   bool wanted_ = false;
-  bool beating_ = false;  // a beat is under way
   base::BootTime wanted_until_;
+  absl::Duration confirmed_life_ = absl::InfiniteDuration();
+  bool on_its_way_ = false;  // a beat or a read
+  base::BootTime last_request_;
+  base::BootTime last_beat_;
+  absl::Duration took_;  // the last beat's answer
+  uint64_t random_bits_ = 0;
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId validity_timer_ = 0;
   base::BootTime validity_timer_at_;

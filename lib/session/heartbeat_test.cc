@@ -52,10 +52,11 @@ class FakeReactor : public zk::Reactor {
 class HeartbeatTest : public ::testing::Test, private Heartbeat::Owner {
  protected:
   HeartbeatTest() {
-    heartbeat_.SetWanted(true);
+    Need(true);
     Connect(/*new_session=*/true);
   }
 
+  void Need(bool proof) { heartbeat_.SetNeed({.proof = proof}); }
   void Connect(bool new_session) { heartbeat_.OnConnected(reactor_.Now(), kTimeout, new_session); }
   // As Session sends a request.
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override {
@@ -71,6 +72,17 @@ class HeartbeatTest : public ::testing::Test, private Heartbeat::Owner {
     sent_.erase(sent_.begin());
     heartbeat_.Answered(oldest.ticket, code);
     std::move(oldest.done)(zk::Reply{code});
+  }
+  bool BeatIsSent() const {
+    return !sent_.empty() && std::holds_alternative<zk::Delete>(sent_[0].request);
+  }
+  // Answers the reads before it.
+  void AwaitBeat() {
+    for (int i = 0; i < 1000 && !BeatIsSent(); ++i) {
+      if (!sent_.empty()) Answer(Code::kNoNode);
+      reactor_.Pass(kTimeout / 100);
+    }
+    ASSERT_TRUE(BeatIsSent());
   }
   std::string PathOfBeat() const {
     return std::get<zk::Delete>(heartbeat_.CommittedBarrier()).path;
@@ -110,15 +122,14 @@ TEST_F(HeartbeatTest, NamesTheMissingNodeAnewWhenAStrangerIsInItsWay) {
     const std::string before = PathOfBeat();
     Answer(code);
     EXPECT_NE(PathOfBeat(), before);
-    reactor_.Pass(kTimeout / 10);
-    ASSERT_THAT(sent_, SizeIs(1));
+    AwaitBeat();
     EXPECT_EQ(sent_[0].request, heartbeat_.CommittedBarrier());
   }
   for (const Code code : {Code::kNoNode, Code::kConnectionLoss}) {
     const std::string before = PathOfBeat();
     Answer(code);
     EXPECT_EQ(PathOfBeat(), before);
-    reactor_.Pass(kTimeout / 10);
+    AwaitBeat();
   }
 }
 
@@ -156,16 +167,49 @@ TEST_F(HeartbeatTest, KeepsTheSessionProvenWhileBeatsAreAnswered) {
   EXPECT_EQ(lapsed_, 1);
 }
 
+// Reads keep touches available, and cost no transaction.
+TEST_F(HeartbeatTest, SendsReadsAndNoBeatsWhileNoProofIsNeeded) {
+  Answer(Code::kNoNode);
+  Need(false);
+  int reads = 0;
+  for (int i = 0; i < 1000; ++i) {
+    reactor_.Pass(kTimeout / 100);
+    if (sent_.empty()) continue;
+    ASSERT_FALSE(BeatIsSent());
+    ++reads;
+    Answer(Code::kNoNode);
+  }
+  EXPECT_GE(reads, 50);
+  EXPECT_LE(reads, 63);
+}
+
+TEST_F(HeartbeatTest, BeatsOnForASessionTimeoutAfterALeaseSinceTheNextMayComeSoon) {
+  for (const bool held : {false, true}) {
+    Need(true);
+    AwaitBeat();
+    if (held) heartbeat_.LeaseIsOver();
+    Need(false);
+    int beats = 0;
+    for (int i = 0; i < 300; ++i) {
+      beats += BeatIsSent() ? 1 : 0;
+      if (!sent_.empty()) Answer(Code::kNoNode);
+      reactor_.Pass(kTimeout / 100);
+    }
+    EXPECT_LE(beats, held ? 8 : 1);
+    EXPECT_GE(beats, held ? 3 : 1) << "with the one that was on its way";
+  }
+}
+
 // A lease that is wanted now must not end with what is left of an old proof.
 TEST_F(HeartbeatTest, BeginsAnewForALeaseThatIsWantedWhenLittleTimeIsLeft) {
   const auto before = heartbeat_.validity();
-  heartbeat_.SetWanted(false);
+  Need(false);
   reactor_.Pass(kTimeout / 2);
-  heartbeat_.SetWanted(true);
+  Need(true);
   EXPECT_EQ(heartbeat_.validity(), before) << "enough is left";
-  heartbeat_.SetWanted(false);
+  Need(false);
   reactor_.Pass(kTimeout / 3);
-  heartbeat_.SetWanted(true);
+  Need(true);
   EXPECT_NE(heartbeat_.validity(), before);
   EXPECT_EQ(state(), SessionValidity::State::kUnproven);
 }

@@ -253,14 +253,18 @@ void Session::Join(SessionListener* listener) {
 void Session::Part(SessionListener* listener) {
   std::erase(listeners_, listener);
   ++parted_;
+  if (listener->HeldALease()) heartbeat_.LeaseIsOver();
   UpdateNeedForProof();
   CheckDrained();
 }
 
 void Session::UpdateNeedForProof() {
-  heartbeat_.SetWanted(
-      std::any_of(listeners_.begin(), listeners_.end(),
-                  [](const SessionListener* listener) { return listener->NeedsProof(); }));
+  Heartbeat::Need need;
+  for (const SessionListener* listener : listeners_) {
+    need.proof |= listener->NeedsProof();
+    need.confirmed_life = std::min(need.confirmed_life, listener->BelievesAWriteFor());
+  }
+  heartbeat_.SetNeed(need);
 }
 
 void Session::AnnounceEnded(bool expired) {
@@ -279,6 +283,37 @@ void Session::CheckDrained() {
 
 void Session::SendBeat(const zk::Request& request, zk::Handle::Done done) {
   Send(request, std::move(done));
+}
+
+// The read that keeps touches available answers a listener's question, if one has any; each of
+// several in its turn.
+void Session::SendIdleRead(const zk::Request& read, zk::Handle::Done done) {
+  SessionListener* const next = NextToLook();
+  if (next == nullptr) return Send(read, std::move(done));
+  const std::string path = next->LooksAt();
+  Send(zk::Get{path}, [this, next, path, alive = std::weak_ptr<char>(alive_),
+                       done = std::move(done)](const zk::Reply& reply) mutable {
+    if (!alive.expired()) Looked(next, path, reply.code);
+    std::move(done)(reply);
+  });
+}
+
+SessionListener* Session::NextToLook() {
+  for (size_t tried = 0; tried < listeners_.size(); ++tried) {
+    SessionListener* const next = listeners_[++looked_ % listeners_.size()];
+    if (!next->LooksAt().empty()) return next;
+  }
+  return nullptr;
+}
+
+// The listener may have left meanwhile, or look at another node.
+void Session::Looked(SessionListener* listener, const std::string& path, zk::Code code) {
+  const bool answered = code == zk::Code::kOk || code == zk::Code::kNoNode;
+  const bool is_there =
+      std::find(listeners_.begin(), listeners_.end(), listener) != listeners_.end();
+  if (answered && is_there && listener->LooksAt() == path) {
+    listener->OnLooked(code == zk::Code::kOk);
+  }
 }
 
 void Session::OnProven() {

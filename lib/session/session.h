@@ -32,8 +32,16 @@ namespace zkrecipes::session {
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  // False if it does not need the session to be proven alive.
+  // False if it does not need the session to be proven alive. If this changes while the listener is
+  // there, it says so by Session::NeedChanged.
   virtual bool NeedsProof() const { return true; }
+  // It has held a lease that needed proof, and parts.
+  virtual bool HeldALease() const { return false; }
+  // For how long it believes that the session lives after a confirmed write: lock-delay mode.
+  virtual absl::Duration BelievesAWriteFor() const { return absl::InfiniteDuration(); }
+  // A node that it would like to be looked at while the session sends reads and no beats; "": none.
+  virtual std::string LooksAt() const { return ""; }
+  virtual void OnLooked(bool /*there*/) {}
   // Leases granted in the current validity are over by now. Comes before OnExpired and OnLapsed, to
   // all listeners before any of them does more: only what must happen in time belongs here. It must
   // not join, part or send.
@@ -81,6 +89,8 @@ class Session : private Heartbeat::Owner {
 
   void Join(SessionListener* listener);  // OnFailed, OnClosing or OnConnected may come at once
   void Part(SessionListener* listener);
+  // What a listener needs is not what it was.
+  void NeedChanged() { UpdateNeedForProof(); }
   // Tells every listener of OnValidityEnded, in one batch of stop requests.
   void AnnounceEnded(bool expired);
 
@@ -138,6 +148,9 @@ class Session : private Heartbeat::Owner {
   void Announce(Change change);
   void Trouble(absl::Status why);
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
+  void SendIdleRead(const zk::Request& read, zk::Handle::Done done) override;
+  SessionListener* NextToLook();
+  void Looked(SessionListener* listener, const std::string& path, zk::Code code);
   void OnProven() override;
   void OnLapsed() override;
   void BeginEpoch(bool new_session);
@@ -178,6 +191,7 @@ class Session : private Heartbeat::Owner {
 
   std::vector<SessionListener*> listeners_;  // in the order of joining
   int parted_ = 0;                           // how many have left
+  size_t looked_ = 0;                        // which of them had its node looked at last
   Watchers watchers_;
   std::set<zk::Watch> left_behind_;  // unwanted, and perhaps still on the server
   PathBudget ephemeral_budget_;

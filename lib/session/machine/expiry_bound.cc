@@ -11,9 +11,7 @@ namespace {
 constexpr int kTouchesPerTimeout = 64;
 // How late a busy leader may be.
 constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
-// The fraction left when it becomes urgent to prove more, and the gain that is worth a write at
-// once.
-constexpr int kUrgentFraction = 10;
+// The gain that is worth a write at once.
 constexpr int kGainFraction = 20;
 
 }  // namespace
@@ -114,8 +112,8 @@ void ExpiryBound::AddTouch(base::BootTime sent, base::BootTime answered) {
   while (!touches_.empty() && touches_.front().sent + timeout_ < answered) touches_.pop_front();
 }
 
-bool ExpiryBound::NextWriteHelps(base::BootTime now) const {
-  if (shipped_.empty() || deadline_.value_or(now) - now > timeout_ / kUrgentFraction) return false;
+bool ExpiryBound::NextWriteHelps(base::BootTime now, absl::Duration little) const {
+  if (shipped_.empty() || deadline_.value_or(now) - now > little) return false;
   if (!deadline_.has_value() && heard_.has_value() && now < heard_->known_at + kLeadersDelay) {
     return false;
   }

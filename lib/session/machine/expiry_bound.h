@@ -68,11 +68,14 @@ class ExpiryBound {
 
   // nullopt: unproven.
   std::optional<base::BootTime> deadline() const { return deadline_; }
-  // True if little time is left, and a write that is sent now will gain some once it is answered.
-  bool NextWriteHelps(base::BootTime now) const;
+  // True if no more than `little` is left, and a write that is sent now will gain some once it is
+  // answered.
+  bool NextWriteHelps(base::BootTime now, absl::Duration little) const;
 
   absl::Duration timeout() const { return timeout_; }  // the smallest of the session
   absl::Duration PingGap() const;
+  absl::Duration longest_gap() const { return longest_gap_; }  // of pings, by this clock
+  absl::Duration lifetime() const { return lifetime_; }        // what a touch proves
 
  private:
   struct Touch {

@@ -233,14 +233,14 @@ TEST_F(ExpiryBoundTest, WithoutAPingGapTakesAQuarterOfTheTimeoutAndATenthOfASeco
 
 TEST_F(ExpiryBoundTest, AsksForAWriteAtOnceWhenThatProvesWhatIsUnproven) {
   TouchTwice();
-  EXPECT_FALSE(bound_.NextWriteHelps(At(3)));
+  EXPECT_FALSE(bound_.NextWriteHelps(At(3), absl::Seconds(1)));
   Write(3.2, 3.3);
-  EXPECT_TRUE(bound_.NextWriteHelps(At(3.3)));
+  EXPECT_TRUE(bound_.NextWriteHelps(At(3.3), absl::Seconds(1)));
   Write(3.3, 3.4);
-  EXPECT_FALSE(bound_.NextWriteHelps(At(3.4)));  // a moment has to pass
-  EXPECT_TRUE(bound_.NextWriteHelps(At(3.5)));
+  EXPECT_FALSE(bound_.NextWriteHelps(At(3.4), absl::Seconds(1)));  // a moment has to pass
+  EXPECT_TRUE(bound_.NextWriteHelps(At(3.5), absl::Seconds(1)));
   Write(3.5, 3.6);
-  EXPECT_FALSE(bound_.NextWriteHelps(At(3.6)));
+  EXPECT_FALSE(bound_.NextWriteHelps(At(3.6), absl::Seconds(1)));
 }
 
 }  // namespace
