@@ -22,6 +22,7 @@ struct AcquireOptions {
   // If set, instead of the client's LeaseOptions and ClientOptions.
   std::optional<bool> wait_for_proof = {};
   std::optional<LeaseOptions::EndsAt> ends_at = {};
+  std::optional<LeaseOptions::Beats> beats = {};
   std::optional<NameDialect> dialect = {};
   // Of the nodes that these acquires create: contenders, missing ancestors, the record below.
   std::optional<std::vector<Acl>> acl = {};

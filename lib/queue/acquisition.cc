@@ -40,12 +40,28 @@ absl::Status CheckPositive(const char* name, absl::Duration value) {
       absl::StrCat(name, " \"", absl::FormatDuration(value), "\": must be more than zero"));
 }
 
+// Without beats a lease's proof runs out, and so does what the last confirmed write is good for.
+absl::Status CheckBeats(const LeaseOptions& client, const queue::Candidacy& candidacy,
+                        const AcquireOptions& options) {
+  if (options.beats.value_or(client.beats) == LeaseOptions::Beats::kContinuous) {
+    return absl::OkStatus();
+  }
+  if (options.ends_at.value_or(client.ends_at) != LeaseOptions::EndsAt::kExpiry) {
+    return absl::InvalidArgumentError("beats on demand: need a lease that ends at the expiry");
+  }
+  if (options.lock_delay > absl::ZeroDuration() || candidacy.delays()) {
+    return absl::InvalidArgumentError("beats on demand: cannot be combined with a lock delay");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Check(const ClientCore& core, const std::string& path,
                    const queue::Candidacy& candidacy, const AcquireOptions& options,
                    const WaitOptions& wait) {
   for (const absl::Status& status :
        {zk::ValidatePath("path", path), CheckWaitOptions(wait),
         CheckLockDelay(core, candidacy.lock_delay), CheckLockDelay(core, options.lock_delay),
+        CheckBeats(core.options().lease, candidacy, options),
         CheckPositive("alive within", options.alive_within),
         CheckPositive("hold at most", options.hold_at_most)}) {
     if (!status.ok()) return status;
@@ -61,6 +77,7 @@ absl::Status Check(const ClientCore& core, const std::string& path,
 AcquireOptions WithDefaults(const ClientOptions& client, AcquireOptions options) {
   if (!options.wait_for_proof.has_value()) options.wait_for_proof = client.lease.wait_for_proof;
   if (!options.ends_at.has_value()) options.ends_at = client.lease.ends_at;
+  if (!options.beats.has_value()) options.beats = client.lease.beats;
   if (!options.dialect.has_value()) options.dialect = client.dialect;
   return options;
 }

@@ -102,7 +102,10 @@ void ContenderRunner::OnDisconnected() {
   On(event::Disconnected{});
 }
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
-void ContenderRunner::OnProven() { On(event::Proven{}); }
+void ContenderRunner::OnProven() {
+  proves_ = false;
+  On(event::Proven{});
+}
 void ContenderRunner::OnLapsed() {
   if (lapses()) On(event::Lapsed{});
 }
@@ -139,10 +142,15 @@ void ContenderRunner::OnClosing() {
 void ContenderRunner::On(const queue::Event& event) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   if (alive == nullptr) return;  // finished
+  const auto before = contender_.state();
   for (queue::Action& action : contender_.On(event)) {
     std::visit([this](auto& a) { Act(std::move(a)); }, action);
   }
-  acquisition_->set_in_front(contender_.lower().size());
+  const auto in_front = contender_.lower().size();
+  acquisition_->set_in_front(in_front);
+  const bool waits = contender_.state() == queue::Contender::State::kWatching;
+  if (waits && before != contender_.state()) nearness_ = queue::Nearness(in_front);
+  UpdateNeed();
   if (telling_ != nullptr) telling_->Look(contender_);
 }
 

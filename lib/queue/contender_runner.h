@@ -13,6 +13,7 @@
 #include "lib/queue/acquisition.h"
 #include "lib/queue/lease_state.h"
 #include "lib/queue/machine/contender.h"
+#include "lib/queue/machine/nearness.h"
 #include "lib/queue/rivals.h"
 #include "lib/queue/telling.h"
 #include "lib/queue/verification.h"
@@ -38,6 +39,11 @@ class ContenderRunner : public session::SessionListener,
   void Leave(Waiter waiter) override;
   void Verify(Waiter waiter) override;
 
+  bool NeedsProof() const override;
+  bool HeldALease() const override { return held_; }
+  absl::Duration BelievesAWriteFor() const override;
+  std::string LooksAt() const override;
+  void OnLooked(bool there) override;
   void OnValidityEnded(bool expired) override;
   void OnConnected() override;
   void OnDisconnected() override;
@@ -52,7 +58,10 @@ class ContenderRunner : public session::SessionListener,
   bool FindRoom();
   bool Proven() const;
   bool lapses() const;
+  bool beats_on_demand() const;
+  bool WaitsFarBack() const;
   LeaseTerms Terms() const;
+  void UpdateNeed();
   void CheckEnd();
   void LookAtLease();
   void BeginTelling();
@@ -86,6 +95,10 @@ class ContenderRunner : public session::SessionListener,
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<Acquisition> acquisition_;
   queue::Contender contender_;
+  queue::Nearness nearness_;  // of its turn, while it waits
+  bool needs_proof_ = true;   // what the session was told
+  bool held_ = false;         // ... a lease with Beats::kContinuous
+  bool proves_ = false;  // holds, and asked for a proof that is not there yet: Beats::kOnDemand
 
   session::Session* session_ = nullptr;  // null before Start, and once finished
   std::shared_ptr<ContenderRunner> self_;

@@ -45,6 +45,8 @@ void ContenderRunner::AskVerdict() {
   if (verifications_.empty() || !verifying_.empty()) return;
   if (lease_ == nullptr || !session_->connected()) return;
   verifying_.swap(verifications_);
+  proves_ = !Proven();
+  UpdateNeed();  // with beats on demand this is the demand
   queue::VerifyNode(*session_, contender_.node(), lease_->node_czxid(),
                     [self = self_](queue::Verdict verdict) { self->OnVerdict(verdict); });
 }
@@ -88,6 +90,15 @@ bool ContenderRunner::lapses() const {
   return acquisition_->options().ends_at == LeaseOptions::EndsAt::kDeadline;
 }
 
+bool ContenderRunner::beats_on_demand() const {
+  return acquisition_->options().beats == LeaseOptions::Beats::kOnDemand;
+}
+
+absl::Duration ContenderRunner::BelievesAWriteFor() const {
+  if (lease_ == nullptr) return absl::InfiniteDuration();
+  return Terms().lifetime.value_or(absl::InfiniteDuration());
+}
+
 // A lease may end before its session's validity does, by its own terms or in lock-delay mode.
 // Heartbeat announces only the latter, so this timer announces the former. It asks the lease.
 void ContenderRunner::CheckEnd() {
@@ -125,6 +136,9 @@ void ContenderRunner::Act(queue::Grant grant) {
   grant.epoch = epoch.value_or(0);
   lease_ = std::make_shared<LeaseState>(core_, session_->validity(lapses()), std::move(grant),
                                         weak_from_this(), Terms());
+  if (BelievesAWriteFor() != absl::InfiniteDuration()) session_->NeedChanged();
+  held_ = !beats_on_demand();
+  proves_ = !Proven();
   CheckEnd();
   // If it was settled before, the lease is dropped here, which makes this contender leave.
   if (!epoch.ok()) acquisition_->Settle(WithoutEpoch(epoch.status()));

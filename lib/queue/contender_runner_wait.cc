@@ -3,6 +3,7 @@
 // A contender's time limit, and what its user is told of those in front.
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/queue/contender_runner.h"
 #include "lib/zk/path.h"
@@ -16,6 +17,37 @@ constexpr int kLookFraction = 5;
 constexpr absl::Duration kLookAhead = absl::Seconds(1);
 
 }  // namespace
+
+// ---- what its session is asked for ---------------------------------------------------------------
+
+// A session is proven while a lease is held, and from shortly before a grant. Not while the contender
+// waits far from its turn: then the session sends reads, which look how near that is.
+bool ContenderRunner::NeedsProof() const {
+  if (lease_ != nullptr) return proves_ || !beats_on_demand();
+  return contender_.state() != queue::Contender::State::kLeaving && !WaitsFarBack();
+}
+
+bool ContenderRunner::WaitsFarBack() const {
+  return contender_.state() == queue::Contender::State::kWatching && !nearness_.near();
+}
+
+std::string ContenderRunner::LooksAt() const {
+  if (!WaitsFarBack()) return "";
+  const std::vector<std::string>& in_front = contender_.lower();
+  return zk::JoinPath(acquisition_->candidacy().parent,
+                      in_front[in_front.size() - nearness_.place()]);
+}
+
+void ContenderRunner::OnLooked(bool there) {
+  nearness_.OnLook(there);
+  UpdateNeed();
+}
+
+void ContenderRunner::UpdateNeed() {
+  if (session_ == nullptr) return;  // finished
+  const bool needs_it = NeedsProof();
+  if (std::exchange(needs_proof_, needs_it) != needs_it) session_->NeedChanged();
+}
 
 void ContenderRunner::StartTimeout() {
   if (acquisition_->deadline() == base::BootTime::InfiniteFuture()) return;

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What waiting and holding cost an ensemble: beats are transactions.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+
+#include "recipes/lock_fixture.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::HasSubstr;
+using State = Lease::State;
+using Users = std::vector<std::unique_ptr<LockUser>>;
+constexpr absl::Duration kTimeout = absl::Seconds(10);  // the default
+const AcquireOptions kOnDemand{.ends_at = LeaseOptions::EndsAt::kExpiry,
+                               .beats = LeaseOptions::Beats::kOnDemand};
+
+class BeatsTest : public LockInMemoryTest {
+ protected:
+  int64_t Transactions(absl::Duration in) {
+    const int64_t before = model().last_zxid(model().leader());
+    PassTime(in);
+    return model().last_zxid(model().leader()) - before;
+  }
+  Users StartWaiters(int count) {
+    Users users;
+    for (int i = 0; i < count; ++i) users.push_back(StartWaiter());
+    return users;
+  }
+  std::unique_ptr<LockUser> StartOnDemand() {
+    auto user = Start();
+    user->lock_options = kOnDemand;
+    Acquire(*user);
+    return user;
+  }
+  absl::StatusCode RefusalOf(const AcquireOptions& options) {
+    auto user = Start();
+    user->lock_options = options;
+    Acquire(*user);
+    return user->code();
+  }
+};
+
+TEST_F(BeatsTest, OnlyTheHolderAndTheOneThatIsNextInLineBeat) {
+  const Users users = StartWaiters(100);
+  PassTime(2 * kTimeout);
+  // Two beats in about 4.7 s for each of the two.
+  EXPECT_LE(Transactions(absl::Minutes(10)), 2 * 600 * 0.45);
+  EXPECT_EQ(users[0]->lease().state(), State::kHeld);
+}
+
+TEST_F(BeatsTest, AHolderCommitsLessThanOneInTwoSeconds) {
+  const auto holder = StartHolder();
+  PassTime(2 * kTimeout);
+  EXPECT_LE(Transactions(absl::Minutes(10)), 600 * 0.45);
+}
+
+TEST_F(BeatsTest, TheOneThatBecomesSecondBeginsToBeatAndItsGrantIsProvenAtOnce) {
+  Users users = StartWaiters(10);
+  for (size_t i = 0; i + 1 < users.size(); ++i) {
+    PassTime(kTimeout / 2);  // it looks once in a fifth
+    ASSERT_EQ(users[i]->lease().state(), State::kHeld) << i;
+    Release(*users[i]);
+    ASSERT_TRUE(users[i + 1]->result.has_value());
+    EXPECT_EQ(users[i + 1]->lease().state(), State::kHeld) << i + 1;
+    EXPECT_GT(users[i + 1]->lease().remaining(), absl::ZeroDuration());
+  }
+}
+
+// A queue that moves faster than its waiters look.
+TEST_F(BeatsTest, AGrantThatWasNotForeseenIsProvenSoon) {
+  Users users = StartWaiters(20);
+  PassTime(5 * kTimeout);
+  for (size_t i = 0; i + 1 < users.size(); ++i) {
+    Release(*users[i]);
+    ASSERT_TRUE(users[i + 1]->result.has_value());
+    PassTime(absl::Milliseconds(260));
+    EXPECT_EQ(users[i + 1]->lease().state(), State::kHeld) << i + 1;
+  }
+}
+
+TEST_F(BeatsTest, AQueueOfClientsThatTakeTurnsStaysProven) {
+  Users users = StartWaiters(5);
+  for (int round = 0; round < 100; ++round) {
+    LockUser& user = *users[round % users.size()];
+    ASSERT_TRUE(user.result.has_value()) << "round " << round;
+    ASSERT_EQ(user.lease().state(), State::kHeld) << "round " << round;
+    PassTime(absl::Milliseconds(500));
+    user.result.reset();
+    Acquire(user);
+  }
+}
+
+TEST_F(BeatsTest, AWaiterThatGivesUpLeavesNoBeatsBehind) {
+  const auto holder = StartHolder();
+  const auto second = StartWaiter();
+  const int64_t usual = Transactions(absl::Minutes(1));
+  Users users;
+  for (int i = 0; i < 50; ++i) users.push_back(StartWaiter({kTimeout}));
+  PassTime(kTimeout + absl::Seconds(1));
+  EXPECT_LE(Transactions(kTimeout), usual / 6 + 4);
+}
+
+TEST_F(BeatsTest, OneSessionLooksForEachOfItsWaitersInTurn) {
+  constexpr int kLocks = 3;
+  std::vector<Users> queues(kLocks);
+  LockUser waiter;
+  memory::Start(simulation_, waiter);
+  std::vector<std::optional<absl::StatusOr<Lease>>> won(kLocks);
+  const auto acquire = [&](const std::shared_ptr<Client>& client, int lock, auto& into) {
+    Lock(client, absl::StrCat("/many/", lock)).AcquireAsync({}, [&into](auto lease) {
+      into.emplace(std::move(lease));
+    });
+    simulation_.RunUntilIdle();
+  };
+  for (int lock = 0; lock < kLocks; ++lock) {
+    for (int i = 0; i < 2; ++i) {
+      queues[lock].push_back(Start());
+      acquire(queues[lock].back()->client, lock, queues[lock].back()->result);
+    }
+    acquire(waiter.client, lock, won[lock]);
+  }
+  PassTime(5 * kTimeout);
+  for (int lock = 0; lock < kLocks; ++lock) queues[lock][0]->result.reset();
+  PassTime(kTimeout);
+  queues[kLocks - 1][1]->result.reset();
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(won[kLocks - 1].has_value());
+  EXPECT_EQ((*won[kLocks - 1])->state(), State::kHeld);
+}
+
+// A lock delay as short as may be: a lease of it lives for an eighth of T after its last confirmed write.
+TEST_F(BeatsTest, AHolderBeatsAsOftenAsItsLockDelayNeeds) {
+  auto user = Start();
+  user->lock_options.lock_delay = absl::Seconds(1.6);
+  Acquire(*user);
+  for (int i = 0; i < 1000; ++i) {
+    PassTime(absl::Milliseconds(100));
+    ASSERT_EQ(user->lease().state(), State::kHeld) << i;
+  }
+  EXPECT_LE(Transactions(absl::Minutes(1)), 60 * 1.3);
+}
+
+TEST_F(BeatsTest, OnDemandNoneIsSentWhileTheLeaseIsHeld) {
+  const auto user = StartOnDemand();
+  EXPECT_EQ(user->lease().state(), State::kHeld);
+  EXPECT_EQ(Transactions(absl::Minutes(5)), 0);
+  EXPECT_EQ(user->lease().state(), State::kSuspect);
+  EXPECT_TRUE(user->lease().believed());
+  EXPECT_EQ(user->lease().remaining(), absl::ZeroDuration());
+  EXPECT_FALSE(user->lease().ended().stop_requested());
+}
+
+TEST_F(BeatsTest, OnDemandALeaseIsProvenAnewByVerify) {
+  const auto user = StartOnDemand();
+  for (int round = 0; round < 3; ++round) {
+    PassTime(absl::Minutes(5));
+    std::optional<absl::Status> verified;
+    user->lease().VerifyAsync({}, [&](absl::Status status) { verified = std::move(status); });
+    simulation_.RunUntilIdle();
+    EXPECT_EQ(verified, absl::OkStatus());
+    PassTime(absl::Milliseconds(400));
+    EXPECT_EQ(user->lease().state(), State::kHeld);
+    EXPECT_GT(user->lease().remaining(), absl::Seconds(1));
+    EXPECT_LE(Transactions(absl::Minutes(5)), 2) << "and it is silent again";
+  }
+}
+
+TEST_F(BeatsTest, OnDemandALeaseEndsWithItsSession) {
+  const auto user = StartOnDemand();
+  PassTime(absl::Minutes(1));
+  Expire(*user);
+  PassTime(absl::Seconds(5));
+  EXPECT_EQ(user->lease().state(), State::kLost);
+  EXPECT_TRUE(user->lease().ended().stop_requested());
+}
+
+TEST_F(BeatsTest, OnDemandNeedsALeaseThatEndsWithItsSessionAndNoLockDelay) {
+  EXPECT_EQ(RefusalOf({.beats = LeaseOptions::Beats::kOnDemand}),
+            absl::StatusCode::kInvalidArgument);
+  AcquireOptions delayed = kOnDemand;
+  delayed.lock_delay = kTimeout;
+  EXPECT_EQ(RefusalOf(delayed), absl::StatusCode::kInvalidArgument);
+}
+
+// The other lease's beats prove the session, which is one for both.
+TEST_F(BeatsTest, OnDemandALeaseIsProvenWhileAnotherOfItsClientNeedsBeats) {
+  const auto user = StartOnDemand();
+  std::optional<absl::StatusOr<Lease>> other;
+  PassTime(absl::Minutes(1));
+  Lock(user->client, "/other").AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
+    other.emplace(std::move(lease));
+  });
+  PassTime(absl::Minutes(1));
+  EXPECT_EQ((*other)->state(), State::kHeld);
+  EXPECT_EQ(user->lease().state(), State::kHeld);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
