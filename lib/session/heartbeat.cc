@@ -9,11 +9,16 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/guid.h"
+#include "lib/base/random.h"
 
 namespace zkrecipes::session {
 namespace {
 
 constexpr int kOverdueFraction = 4;  // of the timeout, without a committed answer
+
+double RandomShare(uint64_t random_bits) {
+  return absl::FDivDuration(base::Jittered(absl::Seconds(1), random_bits), absl::Seconds(1));
+}
 
 // Answers that the quorum has committed. (A server may give other answers on its own.)
 bool Committed(const Heartbeat::Ticket& ticket, zk::Code code) {
@@ -204,7 +209,7 @@ BeatPace Heartbeat::Pace() const {
           .last_beat = last_beat_,
           .took = took_,
           .confirmed_life = confirmed_life_,
-          .random_bits = random_bits_};
+          .share = share_};
 }
 
 void Heartbeat::SendRequest(bool beat) {
@@ -212,7 +217,7 @@ void Heartbeat::SendRequest(bool beat) {
   on_its_way_ = true;
   const base::BootTime now = last_request_ = reactor_->Now();
   if (beat) last_beat_ = now;
-  if (beat || !Busy()) random_bits_ = reactor_->Random();
+  if (beat || !Busy()) share_ = RandomShare(reactor_->Random());
   auto done = [this, beat, now, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
     if (alive.expired()) return;
     on_its_way_ = false;

@@ -4,7 +4,6 @@
 #define ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
 
 #include <array>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -117,7 +116,7 @@ class Heartbeat {
   base::BootTime last_request_;
   base::BootTime last_beat_;
   absl::Duration took_;  // the last beat's answer
-  uint64_t random_bits_ = 0;
+  double share_ = 1;     // of BeatPace
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId validity_timer_ = 0;
   base::BootTime validity_timer_at_;

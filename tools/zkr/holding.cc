@@ -26,8 +26,8 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 
-// Time reserved for killing: a tenth of the least that a healthy lease has left, and at most what a
-// busy machine needs.
+// Time reserved for killing: less than a fourth of the least that a healthy lease has left, and at most
+// what a busy machine needs.
 absl::Duration KillMargin(absl::Duration session_timeout) {
   return std::min(session_timeout / 40, absl::Milliseconds(200));
 }

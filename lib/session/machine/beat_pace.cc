@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "lib/base/random.h"
-
 namespace zkrecipes::session {
 namespace {
 
@@ -25,12 +23,12 @@ constexpr int kTouches = 4;
 constexpr int kTouchesPerTimeout = 40;
 constexpr int kTouchesPerTimeoutAtOtherTimes = 20;
 
-absl::Duration Varied(absl::Duration longest, uint64_t random_bits) {
-  const absl::Duration varied = longest * 2 / 5;
-  return longest - varied + base::Jittered(varied, random_bits);
-}
-
 }  // namespace
+
+absl::Duration BeatPace::Varied(absl::Duration longest) const {
+  const absl::Duration varied = longest * 2 / 5;
+  return longest - varied + varied * share;
+}
 
 absl::Duration BeatPace::Reserve() const {
   return std::max(timeout / kReserveFraction, kLeastReserve) + 2 * took;
@@ -51,18 +49,18 @@ absl::Duration BeatPace::ProofsApart() const {
 base::BootTime BeatPace::NextBeat() const {
   if (!deadline.has_value()) {
     const absl::Duration longest = timeout / kBeatsPerTimeout;
-    return last_beat + Varied(wanted ? std::min(longest, kUnprovenPeriod) : longest, random_bits);
+    return last_beat + Varied(wanted ? std::min(longest, kUnprovenPeriod) : longest);
   }
   const absl::Duration varied = Reserve() / 2;  // of which half stays
-  base::BootTime next = *deadline + -(Reserve() - varied + base::Jittered(varied, random_bits));
-  next = std::max(next, last_beat + Varied(ProofsApart(), random_bits));
+  base::BootTime next = *deadline + -(Reserve() - varied + varied * share);
+  next = std::max(next, last_beat + Varied(ProofsApart()));
   if (confirmed_life == absl::InfiniteDuration()) return next;
   const absl::Duration confirm = std::max(timeout / kBeatsPerTimeout, confirmed_life / 2);
-  return std::min(next, last_beat + Varied(confirm, random_bits));
+  return std::min(next, last_beat + Varied(confirm));
 }
 
 BeatPace::Planned BeatPace::Next() const {
-  if (!busy) return {last_request + Varied(timeout / kReadsPerTimeout, random_bits), false};
+  if (!busy) return {last_request + Varied(timeout / kReadsPerTimeout), false};
   const base::BootTime beat = NextBeat();
   if (!deadline.has_value()) return {beat, true};
   const absl::Duration apart = timeout / kTouchesPerTimeout;

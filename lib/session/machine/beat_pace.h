@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_SESSION_MACHINE_BEAT_PACE_H_
 #define ZKRECIPES_LIB_SESSION_MACHINE_BEAT_PACE_H_
 
-#include <cstdint>
 #include <optional>
 
 #include "absl/time/time.h"
@@ -36,8 +35,9 @@ struct BeatPace {
   absl::Duration took;  // the last beat's answer
   // A write has to be confirmed within this time after the last one: lock-delay mode.
   absl::Duration confirmed_life = absl::InfiniteDuration();
-  // Random, so that neither sessions nor beats and pings fall into step. Others after each beat.
-  uint64_t random_bits = 0;
+  // From a half to 1, at random, so that neither sessions nor beats and pings fall into step. Another one
+  // after each beat.
+  double share = 1;
 
   struct Planned {
     base::BootTime at;  // the past: now
@@ -50,6 +50,7 @@ struct BeatPace {
   absl::Duration Least() const;
 
  private:
+  absl::Duration Varied(absl::Duration longest) const;  // by up to a fifth less
   base::BootTime NextBeat() const;
   absl::Duration ProofsApart() const;
 };

@@ -54,7 +54,7 @@ class PacedSession {
     pace_.last_request = now_;
     if (beat) {
       pace_.last_beat = now_;
-      pace_.random_bits += 0x9e3779b97f4a7c15;
+      pace_.share = pace_.share > 0.9 ? pace_.share - 0.41 : pace_.share + 0.1;
     }
     const ExpiryBound::Request request = bound_.Sent(now_);
     now_ = now_ + kLatency;

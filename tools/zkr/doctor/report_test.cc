@@ -75,7 +75,7 @@ TEST(Timeouts, LeaveOfALeaseWhatTheDocumentSays) {
   struct Row {
     int timeout, most_ms, least_ms;
   };
-  for (const Row& row : {Row{2, 600, 400}, {6, 1900, 1300}, {10, 3200, 2200}}) {
+  for (const Row& row : {Row{2, 1000, 450}, {6, 3400, 640}, {10, 5700, 1070}}) {
     const LeaseLeft left = LeaseLeftOf(absl::Seconds(row.timeout));
     EXPECT_NEAR(static_cast<double>(absl::ToInt64Milliseconds(left.most)), row.most_ms, 60);
     EXPECT_NEAR(static_cast<double>(absl::ToInt64Milliseconds(left.least)), row.least_ms, 60);

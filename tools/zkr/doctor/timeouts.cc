@@ -43,12 +43,16 @@ LeaseLeft LeaseLeftOf(absl::Duration session_timeout) {
   const LeaseOptions options;
   const double rate = 1 + options.clock_rate_bound;
   const absl::Duration gap = session_timeout / 4 + absl::Milliseconds(100);
-  const absl::Duration beat = session_timeout / 10;
-  const absl::Duration most = session_timeout / rate - rate * gap - 3 * beat - options.slack;
+  const absl::Duration reserve = std::max(session_timeout / 7, absl::Milliseconds(600));
+  const absl::Duration most =
+      session_timeout / rate - rate * gap - session_timeout / 20 - options.slack;
+  // Where the reserve is out of reach there is a proof in every fifth of the timeout.
+  const absl::Duration least =
+      most - reserve < session_timeout / 5 ? most - session_timeout / 5 : reserve * 3 / 4;
   const auto whole = [](absl::Duration d) {
     return std::max(absl::ZeroDuration(), absl::Trunc(d, absl::Milliseconds(1)));
   };
-  return {whole(most), whole(most - beat)};
+  return {whole(most), whole(std::min(least, reserve * 3 / 4))};
 }
 
 std::string Short(absl::Duration duration) {

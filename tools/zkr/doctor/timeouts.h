@@ -30,7 +30,7 @@ struct Timeouts {
 Timeouts TimeoutsIn(const Facts& facts);
 
 // What is left of a healthy lease with a session timeout of T, by the default LeaseOptions: right after a
-// beat, and just before the next (docs/lease.md, "What is left of T").
+// proof, and just before the next (docs/lease.md, "What is left of T").
 struct LeaseLeft {
   absl::Duration most;
   absl::Duration least;
