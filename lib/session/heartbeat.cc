@@ -43,6 +43,7 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   const base::BootTime now = reactor_->Now();
   new_session ? NameBeat() : CheckValidity();
   bound_.Connected(began, now, timeout, new_session);
+  KeepPace();
   connected_ = true;
   if (new_session || validity_ == nullptr) {
     NewValidity();
@@ -88,7 +89,7 @@ void Heartbeat::SetNeed(const Need& need) {
   if (validity_ == nullptr) return;
   // No lease rests on the current validity: a new one spares the next lease the early end of this
   // one, if there is less of it than a healthy session ever has.
-  const bool anew = wanted_ && validity_->DeadlineAt(now) < now + Pace().Least();
+  const bool anew = wanted_ && validity_->DeadlineAt(now) < now + least_;
   if (anew) {
     bound_.Restart();
     NewValidity();
@@ -140,7 +141,7 @@ void Heartbeat::Prove() {
   bool in_time = true;
   // Half of the reserve is left for the beats that use it: then they are overdue.
   const base::BootTime overdue =
-      std::max(now + timeout() / kOverdueFraction, *bound_.deadline() + -(Pace().Reserve() / 2));
+      std::max(now + overdue_after_, *bound_.deadline() + -half_reserve_);
   for (SessionValidity* each : both()) in_time &= each->Prove(*bound_.deadline(), overdue, now);
   if (!in_time) return;
   if (!was_unproven) return;
@@ -212,6 +213,13 @@ BeatPace Heartbeat::Pace() const {
           .share = share_};
 }
 
+// What every answer and every acquire asks for.
+void Heartbeat::KeepPace() {
+  overdue_after_ = timeout() / kOverdueFraction;
+  half_reserve_ = Pace().Reserve() / 2;
+  least_ = Pace().Least();
+}
+
 void Heartbeat::SendRequest(bool beat) {
   if (!connected_ || on_its_way_ || stopped_) return;
   on_its_way_ = true;
@@ -221,7 +229,10 @@ void Heartbeat::SendRequest(bool beat) {
   auto done = [this, beat, now, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
     if (alive.expired()) return;
     on_its_way_ = false;
-    if (beat) took_ = reactor_->Now() - now;
+    if (beat) {
+      took_ = reactor_->Now() - now;
+      KeepPace();
+    }
     UrgentBeat();
     ScheduleBeat();
   };
@@ -233,7 +244,7 @@ void Heartbeat::SendRequest(bool beat) {
 // The second beat of a proof follows the first at once.
 void Heartbeat::UrgentBeat() {
   const base::BootTime now = reactor_->Now();
-  if (Busy() && bound_.NextWriteHelps(now, Pace().Reserve())) SendRequest(/*beat=*/true);
+  if (Busy() && bound_.NextWriteHelps(now, 2 * half_reserve_)) SendRequest(/*beat=*/true);
 }
 
 void Heartbeat::SendWhatIsDue() {

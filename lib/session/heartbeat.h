@@ -91,6 +91,7 @@ class Heartbeat {
   void ArmValidityTimer();
   void Prove();
   BeatPace Pace() const;
+  void KeepPace();
   void SendRequest(bool beat);
   void SendWhatIsDue();
   void UrgentBeat();
@@ -115,8 +116,9 @@ class Heartbeat {
   bool on_its_way_ = false;  // a beat or a read
   base::BootTime last_request_;
   base::BootTime last_beat_;
-  absl::Duration took_;  // the last beat's answer
-  double share_ = 1;     // of BeatPace
+  absl::Duration took_;                                  // the last beat's answer
+  absl::Duration overdue_after_, half_reserve_, least_;  // of the pace: see KeepPace
+  double share_ = 1;                                     // of BeatPace
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId validity_timer_ = 0;
   base::BootTime validity_timer_at_;
