@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_BASE_ONE_SHOT_H_
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -27,7 +28,14 @@ class OneShot {
     set_ = true;
     value_ = std::move(value);
     changed_.NotifyAll();
+    if (on_set_) on_set_();
     return true;
+  }
+
+  // Called once it is set, in Set, if it is not set yet. Null: no more, and not after this returns.
+  void OnSet(std::function<void()> on_set) {
+    MutexLock lock(mutex_);
+    on_set_ = std::move(on_set);
   }
 
   // Whether a wait would end at once; and makes one that goes on read its clock.
@@ -66,6 +74,7 @@ class OneShot {
   CondVar changed_;
   bool set_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<T> value_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> on_set_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace zkrecipes::base

@@ -112,10 +112,11 @@ Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
   auto answer = std::make_shared<base::OneShot<Answer>>();
   std::shared_ptr<Acquisition> acquisition(new Acquisition(
       core, path, candidacy, options, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
+  ClientCore::Drive drive(*core);
   acquisition->Begin(wait.cancel);
   // Normally the reactor's timer settles it; the caller's own deadline is for a reactor that is
   // stuck.
-  if (auto given = core->Await(*answer, acquisition->deadline_)) return *std::move(given);
+  if (auto given = drive.Await(*answer, acquisition->deadline_)) return *std::move(given);
   acquisition->TimeOut();
   return *core->Await(*answer, base::BootTime::InfiniteFuture());
 }

@@ -193,12 +193,16 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   if (!core_->InHomeProcess()) return may_block;
   const base::BootTime deadline = core_->Now() + wait.timeout;
   if (absl::Status lost = BeginRelease(); !lost.ok()) return lost;
-  auto answer = std::make_shared<base::OneShot<absl::Status>>();
-  Leave([answer](absl::Status status) { answer->Set(std::move(status)); });
   // The lease is released even if this call cannot wait for it.
-  if (!wrong_wait.ok()) return wrong_wait;
-  if (!may_block.ok()) return may_block;
-  if (auto status = core_->Await(*answer, deadline, wait.cancel)) return *std::move(status);
+  for (const absl::Status& wrong : {wrong_wait, may_block}) {
+    if (wrong.ok()) continue;
+    Leave(nullptr);
+    return wrong;
+  }
+  auto answer = std::make_shared<base::OneShot<absl::Status>>();
+  ClientCore::Drive drive(*core_);
+  Leave([answer](absl::Status status) { answer->Set(std::move(status)); });
+  if (auto status = drive.Await(*answer, deadline, wait.cancel)) return *std::move(status);
   return TooLate(wait, LateRelease());
 }
 

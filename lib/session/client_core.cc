@@ -33,6 +33,8 @@ session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::s
 absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions options) {
   auto servers = CheckClientOptions(options);
   if (!servers.ok()) return servers.status();
+  // The thread of a loop that others share is not lent: it may be at work for them.
+  const bool shared = options.loop != nullptr;
   std::shared_ptr<EventLoop> owner = std::exchange(options.loop, nullptr);
   if (owner == nullptr) {
     auto started = EventLoop::Start();
@@ -43,6 +45,7 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
   Environment environment{loop, loop, zk::SystemResolver(),
                           [owner = std::move(owner)]() mutable { owner.reset(); }};
   environment.thread = loop->thread();
+  if (!shared) environment.loop = loop;
   return CreateIn(std::move(environment), std::move(options), *std::move(servers));
 }
 
@@ -52,6 +55,8 @@ std::shared_ptr<ClientCore> ClientCore::CreateIn(Environment environment, Client
   if (options.executor == nullptr) {
     options.executor = base::SharedExecutor(base::Line::kCallbacks);
     notices = base::SharedExecutor(base::Line::kNotices);
+  } else {
+    environment.loop = nullptr;  // it may run callbacks inline, on the reactor
   }
   return std::shared_ptr<ClientCore>(new ClientCore(std::move(environment), std::move(options),
                                                     std::move(servers), std::move(notices)));
@@ -65,17 +70,32 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
       namespace_(servers_.namespace_root),
       feed_(options_.executor),
       stops_(std::make_shared<session::StopRequests>(std::move(notices))),
-      has_users_(!options_.digest_credentials.empty()),
       reactor_thread_(environment_.thread),
+      has_users_(!options_.digest_credentials.empty()),
       timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)),
       cut_off_since_(Now()) {}
 
 ClientCore::~ClientCore() = default;
 
+ClientCore::Drive::Drive(const ClientCore& core) : core_(core) {
+  const auto& loop = core.environment_.loop;
+  if (loop != nullptr && loop->TakeOver()) loop_ = loop;
+}
+
+void ClientCore::Drive::Wake() {
+  if (!loop_->OnThread()) loop_->Post([] {});
+}
+
+void ClientCore::Drive::End() {
+  if (loop_ != nullptr) std::exchange(loop_, nullptr)->GiveBack();
+}
+
 void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
   environment_.reactor->Post([self = shared_from_this(),
                               connected = std::move(connected)]() mutable {
-    self->reactor_thread_.store(std::this_thread::get_id());
+    if (self->reactor_thread_.load() == std::thread::id()) {
+      self->reactor_thread_.store(std::this_thread::get_id());
+    }
     self->connected_ = std::move(connected);
     self->sessions_ = std::make_unique<session::Sessions>(
         session::Sessions::Environment{self->environment_.reactor,

@@ -25,6 +25,7 @@
 #include "lib/session/state_feed.h"
 #include "lib/session/stop_requests.h"
 #include "lib/zk/handle.h"
+#include "lib/zk/loop.h"
 #include "lib/zk/path.h"
 #include "lib/zk/reactor.h"
 #include "lib/zk/resolver.h"
@@ -39,14 +40,16 @@ struct Environment {
   std::shared_ptr<zk::HandleFactory> factory;
   std::shared_ptr<zk::Resolver> resolver;
   absl::AnyInvocable<void() &&> stop;
-  // The reactor's, if it is known already.
-  std::thread::id thread = {};
   // How often a blocking call reads the reactor's clock, which in a test stands still or jumps.
   absl::Duration clock_check = absl::Seconds(1);
   // How long a client's destructor waits for its session to end.
   absl::Duration destructor_waits = absl::Seconds(1);
   // In a test that moves the clock: is told of blocking calls.
   std::shared_ptr<base::WaitObserver> waits = nullptr;
+  // The reactor, if threads that wait may run it themselves: no callback of a user's runs there.
+  std::shared_ptr<zk::Loop> loop = nullptr;
+  // The reactor's own, if it is known already.
+  std::thread::id thread = {};
 };
 
 // What a Client, its recipes and its leases share: the session, and the way onto its reactor.
@@ -86,7 +89,10 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::Status CheckMayBlock() const;
   // Not inline, lest zkrecipes::testing ask its own copy of what numbers the processes.
   bool InHomeProcess() const;
-  bool OnReactor() const { return reactor_thread_.load() == std::this_thread::get_id(); }
+  bool OnReactor() const {
+    return reactor_thread_.load() == std::this_thread::get_id() ||
+           (environment_.loop != nullptr && environment_.loop->OnThread());
+  }
 
   // Blocks until `shot` is set, `deadline` has passed or `cancel` is requested.
   template <typename T>
@@ -102,6 +108,40 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     }
     return shot.TakeBy([this] { return Now(); }, environment_.clock_check, deadline, cancel);
   }
+
+  // Begin one, ask, then Await: if it can be, the calling thread runs the loop from beginning to end,
+  // and neither the question nor the answer has to wake another thread. At most one on a thread.
+  class Drive {
+   public:
+    explicit Drive(const ClientCore& core);
+    ~Drive() { End(); }
+    Drive(const Drive&) = delete;
+    Drive& operator=(const Drive&) = delete;
+
+    // As ClientCore::Await. Once.
+    template <typename T>
+    std::optional<T> Await(base::OneShot<T>& shot, base::BootTime deadline,
+                           const std::stop_token& cancel = {}) {
+      if (loop_ != nullptr) {
+        // What another thread settles has to end the poll.
+        const auto wake = [this] { Wake(); };
+        shot.OnSet(wake);
+        const std::stop_callback on_cancel(cancel, wake);
+        loop_->RunUntil([&] { return shot.is_set() || cancel.stop_requested(); }, deadline);
+        shot.OnSet(nullptr);
+      }
+      End();
+      return core_.Await(shot, deadline, cancel);
+    }
+
+   private:
+    void Wake();
+    void End();
+
+    const ClientCore& core_;
+    std::shared_ptr<zk::Loop> loop_;  // null: the loop's own thread runs it
+  };
+
   // Blocks for `pause`. Returns false, early, once `deadline` has passed or `cancel` is requested.
   bool Pause(absl::Duration pause, base::BootTime deadline, const std::stop_token& cancel) const;
   absl::Duration destructor_waits() const { return environment_.destructor_waits; }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <stop_token>
@@ -125,6 +126,80 @@ TEST(ClientCore, NeverRunsTwoTasksAtOnceWhileItCloses) {
       ASSERT_TRUE(core->Await(*closed, core->Now() + kSoon).has_value());
     }
     EXPECT_EQ(ran, 2 * posted);
+  }
+}
+
+// ---- a thread that waits runs the loop itself ----------------------------------------------------
+
+struct OwnLoop {
+  explicit OwnLoop(std::shared_ptr<Executor> executor = nullptr) {
+    ClientOptions options;
+    options.executor = std::move(executor);
+    Environment environment{loop, loop, std::make_shared<NoAnswer>(),
+                            [loop = loop] { loop->Stop(); }};
+    environment.loop = loop;
+    core = ClientCore::CreateIn(std::move(environment), std::move(options), {});
+    core->Start([](const absl::Status&) {});
+  }
+  ~OwnLoop() {
+    auto closed = std::make_shared<base::OneShot<absl::Status>>();
+    core->Close(closed);
+    core->Await(*closed, base::BootTime::InfiniteFuture());
+  }
+  // Asks until the loop's thread was not in the middle of a round; returns the thread that answered.
+  std::thread::id Ask(const std::function<void()>& in_the_task = [] {}) {
+    auto answer = std::make_shared<base::OneShot<std::thread::id>>();
+    ClientCore::Drive drive(*core);
+    core->Post([&in_the_task, answer](session::Session*) {
+      in_the_task();
+      answer->Set(std::this_thread::get_id());
+    });
+    return *drive.Await(*answer, base::BootTime::InfiniteFuture());
+  }
+  void AskUntilItIsMine(const std::function<void()>& in_the_task = [] {}) {
+    while (Ask(in_the_task) != std::this_thread::get_id()) std::this_thread::yield();
+  }
+
+  std::shared_ptr<zk::Loop> loop = *zk::Loop::Start();
+  std::shared_ptr<ClientCore> core;
+};
+
+TEST(ClientCoreDrive, AnswersOnTheThreadThatWaits) {
+  OwnLoop own;
+  own.AskUntilItIsMine();
+  EXPECT_FALSE(own.core->OnReactor());
+}
+
+TEST(ClientCoreDrive, ForbidsToBlockInsideTheLoopOnThatThreadToo) {
+  OwnLoop own;
+  absl::Status inside;
+  own.AskUntilItIsMine([&] { inside = own.core->CheckMayBlock(); });
+  EXPECT_TRUE(absl::IsFailedPrecondition(inside)) << inside;
+  EXPECT_TRUE(own.core->CheckMayBlock().ok());
+}
+
+TEST(ClientCoreDrive, LeavesTheLoopAloneIfCallbacksMayRunThere) {
+  OwnLoop own(InlineExecutor());
+  for (int i = 0; i < 20; ++i) EXPECT_NE(own.Ask(), std::this_thread::get_id());
+}
+
+TEST(ClientCoreDrive, WaitsNoLongerThanUntilItsDeadline) {
+  OwnLoop own;
+  base::OneShot<int> never;
+  const base::BootTime deadline = own.core->Now() + absl::Milliseconds(10);
+  EXPECT_FALSE(ClientCore::Drive(*own.core).Await(never, deadline).has_value());
+  EXPECT_GE(own.core->Now(), deadline);
+}
+
+TEST(ClientCoreDrive, EndsWhenItIsCancelledOrAnotherThreadAnswers) {
+  OwnLoop own;
+  for (int i = 0; i < 200; ++i) {
+    base::OneShot<int> shot;
+    std::stop_source cancel;
+    ClientCore::Drive drive(*own.core);
+    std::jthread other([&] { i % 2 == 0 ? (void)cancel.request_stop() : (void)shot.Set(7); });
+    const auto got = drive.Await(shot, base::BootTime::InfiniteFuture(), cancel.get_token());
+    EXPECT_EQ(got.has_value(), i % 2 == 1);
   }
 }
 

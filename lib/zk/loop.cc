@@ -4,7 +4,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/base/block_signals.h"
 #include "lib/base/mutex.h"
 #include "lib/base/process.h"
 #include "lib/base/random.h"
@@ -27,23 +27,15 @@
 #include "lib/zk/pollable.h"
 #include "lib/zk/shortage.h"
 #include "lib/zk/timer_queue.h"
+#include "lib/zk/wake_timer.h"
 
 namespace zkrecipes::zk {
 namespace {
 
-// Threads that start meanwhile have all signals blocked: signals are for the user's threads.
-class BlockSignals {
- public:
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
+// How long the loop's thread leaves the turn to a caller that may be back soon. What comes from the
+// network meanwhile is that much late, timers and tasks are not. Longer than what lies between a release
+// and the next acquire; about what it takes to wake a thread.
+constexpr absl::Duration kCallerMayReturn = absl::Microseconds(100);
 
 int ToPollTimeout(absl::Duration wait) {
   const absl::Duration rounded_up = absl::Ceil(wait, absl::Milliseconds(1));
@@ -52,7 +44,7 @@ int ToPollTimeout(absl::Duration wait) {
 
 class LoopImpl final : public Loop, public PollSet {
  public:
-  bool ok() const { return alarm_.ok(); }
+  bool ok() const { return alarm_.ok() && wake_.ok(); }
 
   void Post(Task task) override;
   base::BootTime Now() override { return base::BootNow(); }
@@ -62,24 +54,31 @@ class LoopImpl final : public Loop, public PollSet {
   absl::StatusOr<std::unique_ptr<Handle>> Open(const HandleOptions& options,
                                                HandleListener* listener) override;
   void Stop() override;
-  std::thread::id thread() const override { return thread_.load(); }
+  std::thread::id thread() const override { return own_thread_; }
+  bool TakeOver() override;
+  void RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) override;
+  void GiveBack() override;
+  bool OnThread() const override { return std::this_thread::get_id() == thread_.load(); }
 
   void Add(Pollable* pollable) override;
   void Remove(Pollable* pollable) override;
 
   void Run();
+  void OwnThreadIs(std::thread::id id) { own_thread_ = id; }
 
  private:
   bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Round();
+  void LendTurn();
+  void BeginRound();
+  void EndRound(base::BootTime at_most);
   void Drain();
-  int Prepare();
+  void Prepare();
+  int Timeout();
   bool GoToSleep();
   void Awake();
   void RunPosted();
   void RunDueTimers();
   void Ready();
-  bool OnThread() const { return std::this_thread::get_id() == thread_.load(); }
 
   const base::HomeProcess home_;
   Alarm alarm_;
@@ -88,9 +87,16 @@ class LoopImpl final : public Loop, public PollSet {
   std::vector<Task> posted_ ABSL_GUARDED_BY(mutex_);
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
+  enum class Turn { kOwnThread, kCaller, kNobody };
+  Turn turn_ ABSL_GUARDED_BY(mutex_) = Turn::kOwnThread;
+  bool wanted_ ABSL_GUARDED_BY(mutex_) = false;  // by a caller that waits for `lent_`
+  base::CondVar lent_;
+  WakeTimer wake_;  // of the loop's own thread, while it has not got the turn
 
-  // The loop's thread.
-  std::atomic<std::thread::id> thread_{};
+  std::thread::id own_thread_;             // set once, before the loop is given out
+  std::atomic<std::thread::id> thread_{};  // that has the turn
+
+  // Of the thread that has the turn.
   bool stopped_ = false;
   std::vector<Task> running_;  // kept for its room: a round allocates nothing
   TimerQueue timers_;
@@ -101,6 +107,7 @@ class LoopImpl final : public Loop, public PollSet {
   };
   std::vector<Slot> slots_;    // any call of a pollable may add some
   std::vector<pollfd> polls_;  // the alarm's two, then one for each slot that there was
+  base::BootTime interest_until_;  // when a pollable wants to go on
 };
 
 void LoopImpl::Post(Task task) {
@@ -117,12 +124,13 @@ void LoopImpl::Stop() {
   if (Enqueue([this] { stopped_ = true; }, /*last=*/true)) alarm_.Ring();
 }
 
-// True if the loop's thread must be woken for the task.
+// True if the thread that has the turn must be woken for the task.
 bool LoopImpl::Enqueue(Task task, bool last) {
   base::MutexLock lock(mutex_);
   if (closed_) return false;  // a parameter outlives the lock: `task` is destroyed after it
   posted_.push_back(std::move(task));
   closed_ = last;
+  if (turn_ == Turn::kNobody) wake_.Set(base::BootTime());
   return std::exchange(asleep_, false);
 }
 
@@ -156,14 +164,78 @@ void LoopImpl::Remove(Pollable* pollable) {
 void LoopImpl::Run() {
   thread_ = std::this_thread::get_id();
   pthread_setname_np(pthread_self(), "zkrecipes-io");
-  while (!stopped_) Round();
+  while (!stopped_) {
+    BeginRound();
+    EndRound(base::BootTime::InfiniteFuture());
+    LendTurn();
+  }
   timers_ = TimerQueue();  // here, since destroying what a timer holds may use this loop
 }
 
-void LoopImpl::Round() {
+bool LoopImpl::TakeOver() {
+  if (!home_.IsThisProcess()) return false;
+  base::MutexLock lock(mutex_);
+  if (closed_ || wanted_ || turn_ == Turn::kCaller) return false;
+  if (turn_ == Turn::kNobody) {
+    turn_ = Turn::kCaller;
+    wake_.Clear();
+  } else {
+    // In the middle of a round it may be busy for long.
+    if (!std::exchange(asleep_, false)) return false;
+    wanted_ = true;
+    alarm_.Ring();
+    while (wanted_) lent_.Wait(mutex_);
+  }
+  thread_ = std::this_thread::get_id();
+  return true;
+}
+
+// Hands the turn to a caller that waits for it, and returns once it is back.
+void LoopImpl::LendTurn() {
+  {
+    base::MutexLock lock(mutex_);
+    if (!std::exchange(wanted_, false)) return;
+    turn_ = Turn::kCaller;
+    lent_.NotifyAll();
+  }
+  for (;;) {
+    wake_.Wait();
+    base::MutexLock lock(mutex_);
+    if (turn_ != Turn::kNobody) continue;  // a caller is back
+    turn_ = Turn::kOwnThread;
+    thread_ = std::this_thread::get_id();
+    return;
+  }
+}
+
+void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) {
+  assert(OnThread());
+  while (!stopped_) {
+    BeginRound();
+    // Here all that was asked for has been sent, and what had come is known.
+    if (over() || Now() >= deadline) return;
+    EndRound(deadline);
+  }
+}
+
+void LoopImpl::GiveBack() {
+  assert(OnThread());
+  const base::BootTime due = std::min(timers_.Next(), interest_until_);
+  const base::BootTime back = stopped_ ? base::BootTime() : Now() + kCallerMayReturn;
+  base::MutexLock lock(mutex_);
+  thread_ = std::thread::id();
+  turn_ = Turn::kNobody;
+  wake_.Set(posted_.empty() ? std::min(due, back) : base::BootTime());
+}
+
+void LoopImpl::BeginRound() {
   Drain();
-  const int timeout = Prepare();
-  alarm_.RingAt(timers_.Next());
+  Prepare();
+}
+
+void LoopImpl::EndRound(base::BootTime at_most) {
+  alarm_.RingAt(std::min(timers_.Next(), at_most));
+  const int timeout = Timeout();
   const int ready = poll(polls_.data(), polls_.size(), GoToSleep() ? timeout : 0);
   Awake();
   RunPosted();
@@ -181,8 +253,8 @@ void LoopImpl::Drain() {
   }
 }
 
-// Fills polls_; returns poll's timeout.
-int LoopImpl::Prepare() {
+// Fills polls_.
+void LoopImpl::Prepare() {
   std::erase_if(slots_, [](const Slot& slot) { return slot.pollable == nullptr; });
   for (size_t i = 0; i < slots_.size(); ++i) {
     Pollable* const pollable = slots_[i].pollable;
@@ -194,16 +266,21 @@ int LoopImpl::Prepare() {
   }
   const auto alarms = alarm_.polls();
   polls_.assign(alarms.begin(), alarms.end());
-  base::BootTime until = base::BootTime::InfiniteFuture();
+  interest_until_ = base::BootTime::InfiniteFuture();
   for (const Slot& slot : slots_) {
     const bool gone = slot.pollable == nullptr;
     polls_.push_back(gone ? pollfd{-1, 0, 0} : slot.poll);
     if (gone) continue;
     // Touched by another one's Prepare: this one comes in the next round.
-    until = std::min(until, slot.pollable->touched() ? base::BootTime() : slot.until);
+    const base::BootTime until = slot.pollable->touched() ? base::BootTime() : slot.until;
+    interest_until_ = std::min(interest_until_, until);
   }
-  if (until == base::BootTime::InfiniteFuture()) return -1;
-  return ToPollTimeout(until - Now());
+}
+
+// Of poll.
+int LoopImpl::Timeout() {
+  if (interest_until_ == base::BootTime::InfiniteFuture()) return -1;
+  return ToPollTimeout(interest_until_ - Now());
 }
 
 // False if there is work already. Decided under the mutex, so that a task posted later rings the
@@ -257,8 +334,10 @@ absl::StatusOr<std::shared_ptr<Loop>> Loop::Start() {
     return Shortage("cannot make the I/O loop's descriptors", errno);
   }
   try {
-    const BlockSignals block;
-    std::thread([loop] { loop->Run(); }).detach();
+    const base::BlockSignals block;
+    std::thread thread([loop] { loop->Run(); });
+    loop->OwnThreadIs(thread.get_id());
+    thread.detach();
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot start the I/O loop's thread: ", error.what()));

@@ -6,8 +6,10 @@
 #include <memory>
 #include <thread>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 
+#include "lib/base/boot_time.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
 
@@ -17,6 +19,17 @@ namespace zkrecipes::zk {
 // timerfd on CLOCK_BOOTTIME for timers (poll's own timeout does not count suspended time).
 // It is also a factory of handles of Apache's single-threaded C client, driven by this loop. A round costs a
 // poll of all sockets, and beyond that only the handles that have something to do.
+//
+// A thread that waits for an answer may run the rounds itself meanwhile, and so is woken by the answer
+// and not by another thread. One thread at a time does: it has the turn.
+//
+//                      TakeOver                         GiveBack
+//   the loop's thread ----------> the caller's thread ----------> nobody, for a tenth of a millisecond
+//          ^                                 ^ ------ TakeOver ------ |
+//          +--------------------------------------------------------- + (or at the next timer, ping or
+//                                                                        task of another thread)
+//
+// So a caller that takes over again and again wakes the loop's thread not even once.
 //
 //   round:  drain what the socket holds -> interest (pings, reconnects) -> flush -> poll
 //           -> posts -> due timers -> process -> drain -> flush
@@ -30,8 +43,19 @@ class Loop : public Reactor, public HandleFactory {
   // until its thread has ended. Handles must be closed before that, by a task of the loop.
   virtual void Stop() = 0;
 
-  // Thread-safe. Until it has begun: none.
+  // The loop's own. Thread-safe.
   virtual std::thread::id thread() const = 0;
+
+  // From here to GiveBack the calling thread has the turn. False, at once, if it has to leave the work to
+  // others: another caller has the turn, the loop's thread is in the middle of a round, or the loop has
+  // been stopped. It waits for nothing but for the loop's thread to wake up.
+  virtual bool TakeOver() = 0;
+  // Runs rounds until `over` (asked once a round) or `deadline`, or until the loop ends. To have it asked
+  // again, post a task. REQUIRES: the turn.
+  virtual void RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) = 0;
+  virtual void GiveBack() = 0;
+  // Whether the calling thread has the turn. Thread-safe.
+  virtual bool OnThread() const = 0;
 };
 
 }  // namespace zkrecipes::zk

@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 
+#include "lib/base/block_signals.h"
 #include "lib/base/random.h"
 #include "lib/zk/shortage.h"
 
@@ -114,6 +115,7 @@ class GetaddrinfoResolver : public Resolver {
     // The thread owns all that it touches: it may outlive this object, and main().
     auto shared_done = std::make_shared<Done>(std::move(done));
     try {
+      const base::BlockSignals block;
       std::thread([servers, shared_done] {
         std::move (*shared_done)(Resolved(LookUp(servers)));
       }).detach();
