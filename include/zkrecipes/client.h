@@ -112,6 +112,9 @@ class [[nodiscard]] Subscription {
 // contenders are more than a ZooKeeper session may have (512 KiB of paths in nodes, or in watches: some
 // 2,000 that wait or 4,000 that hold, with paths of 100 bytes), the client opens further sessions, up to
 // 32, each with a connection of its own, until it is closed. A lease ends with the session that it is of.
+// A thread that blocks in an acquire or a release does the I/O itself meanwhile, unless the client has an
+// executor of its own or shares its loop: it needs a stack of the usual size. (AcquireAsync leaves it to the I/O
+// thread.)
 // Callbacks take at most 128 threads, for all clients of the process together (executor.h).
 //
 // Thread-safe. Close, the blocking Connect and the destructor block. A client does not survive fork():

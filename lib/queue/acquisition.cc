@@ -25,9 +25,10 @@ absl::Status CheckLockDelay(const ClientCore& core, absl::Duration lock_delay) {
     return absl::InvalidArgumentError(absl::StrCat(
         "lock delay \"", absl::FormatDuration(lock_delay), "\": must be finite and not negative"));
   }
+  if (lock_delay == absl::ZeroDuration()) return absl::OkStatus();
   const absl::Duration least = core.session_timeout() / kLeastLifetimeFraction;
   const absl::Duration lifetime = MarginsOf(core.options().lease).LifetimeUnderDelay(lock_delay);
-  if (lock_delay == absl::ZeroDuration() || lifetime >= least) return absl::OkStatus();
+  if (lifetime >= least) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "lock delay \"", absl::FormatDuration(lock_delay), "\": a lease would be believed for ",
       absl::FormatDuration(lifetime), ", and it must be at least ", absl::FormatDuration(least),

@@ -210,6 +210,8 @@ void LoopImpl::LendTurn() {
 
 void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) {
   assert(OnThread());
+  // What the caller asks for leaves in the first round.
+  RunPosted();
   while (!stopped_) {
     BeginRound();
     // Here all that was asked for has been sent, and what had come is known.
