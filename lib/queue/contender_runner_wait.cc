@@ -33,9 +33,8 @@ bool ContenderRunner::WaitsFarBack() const {
 
 std::string ContenderRunner::LooksAt() const {
   if (!WaitsFarBack()) return "";
-  const std::vector<std::string>& in_front = contender_.lower();
   return zk::JoinPath(acquisition_->candidacy().parent,
-                      in_front[in_front.size() - nearness_.place()]);
+                      contender_.lower().at(nearness_.place()));
 }
 
 void ContenderRunner::OnLooked(bool there) {

@@ -35,7 +35,7 @@ void Telling::Look(const queue::Contender& contender) {
     Tell([path = path_](EventListener& to) { to.OnPlaceLost(path); });
   }
   if (contender.state() != queue::Contender::State::kWatching) return;
-  const std::vector<std::string>& lower = contender.lower();
+  const queue::InFront& lower = contender.lower();
   if (waits_for_ == lower.size() && behind_ == lower.back()) return;
   waits_for_ = lower.size();
   behind_ = lower.back();

@@ -59,6 +59,7 @@
 #include <vector>
 
 #include "lib/queue/machine/candidacy.h"
+#include "lib/queue/machine/in_front.h"
 #include "lib/zk/types.h"
 #include "zkrecipes/lease_end.h"
 
@@ -215,9 +216,8 @@ class Contender {
 
   State state() const { return state_; }
   const std::string& node() const { return node_; }  // full path, empty while not known
-  // The nodes known to be in front, in queue order; the last one is watched. Newcomers queue
-  // behind, so between two listings this only shrinks.
-  const std::vector<std::string>& lower() const { return lower_; }
+  // The nodes known to be in front; the nearest is watched.
+  const InFront& lower() const { return lower_; }
 
  private:
   class Transition;  // contender_transition.h: the transitions
@@ -233,7 +233,7 @@ class Contender {
   std::string node_;           // own node's full path, once known
   zk::Stat stat_;              // own node's
   std::string missing_;        // kMakingParents: the container being created
-  std::vector<std::string> lower_;
+  InFront lower_;
 
   // Outstanding requests. The state's main one (create, barrier, get, watch, delete) is sent, and
   // so answered, before its list.

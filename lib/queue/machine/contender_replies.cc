@@ -129,9 +129,9 @@ void Contender::Transition::Decide(const std::vector<std::string>& children) {
   // Without a sequence number it cannot be known which nodes are in front.
   if (!own.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
   if (SequenceExhausted(own->sequence)) return End(Outcome::kExhausted);
-  c_.lower_ = std::move(view.lower);
+  if (Follows() && HasWriter(view.lower)) return End(Outcome::kWriterQueued);
+  c_.lower_ = InFront(std::move(view.lower));
   if (c_.lower_.empty()) return Admit();
-  if (Follows() && HasWriter(c_.lower_)) return End(Outcome::kWriterQueued);
   c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchBlocker();
 }
 
