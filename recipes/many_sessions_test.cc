@@ -31,7 +31,8 @@ class ManySessionsTest : public LockInMemoryTest {
   }
 
   void SetUp() override {
-    memory::Start(simulation_, user_, {.servers = simulation_.servers() + "/" + std::string(450, 'n')});
+    memory::Start(simulation_, user_,
+                  {.servers = simulation_.servers() + "/" + std::string(450, 'n')});
     subscription_ = user_.client->OnStateChange([this](ClientState s) { states_.push_back(s); });
     simulation_.RunUntilIdle();
     states_.clear();

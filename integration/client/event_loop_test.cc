@@ -2,6 +2,8 @@
 //
 // Many clients on one I/O thread.
 
+#include "zkrecipes/event_loop.h"
+
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +18,6 @@
 #include "gmock/gmock.h"
 
 #include "integration/fixtures/client_fixture.h"
-#include "zkrecipes/event_loop.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -56,9 +57,9 @@ TEST_F(EventLoopTest, CarriesAHundredAndTwentyEightClientsWithOneThread) {
   for (size_t i = 0; i < clients.size(); ++i) {
     alone.emplace_back(clients[i], absl::StrCat(node_path(), "/", i));
     // Dropped at once: the next one's turn.
-    Lock(clients[i], node_path() + "/all").AcquireAsync({}, [&](const absl::StatusOr<Lease>& lease) {
-      had_it += lease.ok() ? 1 : 0;
-    });
+    Lock(clients[i], node_path() + "/all")
+        .AcquireAsync({},
+                      [&](const absl::StatusOr<Lease>& lease) { had_it += lease.ok() ? 1 : 0; });
   }
   std::vector<Lease> held;
   for (Pending& each : alone) held.push_back(*each.Get());

@@ -97,8 +97,10 @@ TEST_F(ManyLocksTest, AreHeldAndWaitedForThroughOneClientAndOutliveTheirServers)
   const double to_wait = SecondsUntil([&] { return Nodes() >= 2 * kLocks; });
   const double waiting_bytes = (HeapBytes() - heap) / kLocks - held_bytes;
   EXPECT_LE(Threads(), threads + 1) << "as many threads as with half of them";
-  printf("%d held after %.1f s, as many waiting after %.1f s more; bytes of ours: %.0f and %.0f each\n",
-         kLocks, to_hold, to_wait, held_bytes, waiting_bytes);
+  printf(
+      "%d held after %.1f s, as many waiting after %.1f s more; bytes of ours: %.0f and %.0f "
+      "each\n",
+      kLocks, to_hold, to_wait, held_bytes, waiting_bytes);
   for (int server = 0; server < 3; ++server) {
     ASSERT_EQ(members().Kill(server), absl::OkStatus());
     (void)Eventually([&] { return Held(held) < kLocks; }, absl::Seconds(2));  // it had some of ours

@@ -75,12 +75,12 @@ bool ContenderRunner::FindRoom() {
     if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
   }
   session_ = nullptr;
-  acquisition_->Settle(absl::ResourceExhaustedError(absl::StrCat(
-      "acquire ", acquisition_->path(), ": this client has too many contenders",
-      follows ? " in the session of the lease to go on from" : "", " (",
-      session::PathBudget::kLimit, " bytes of node or watch paths in ",
-      follows ? "it" : absl::StrCat("each of ", session::Sessions::kMost, " sessions"),
-      "): use another client, or shorter paths")));
+  acquisition_->Settle(absl::ResourceExhaustedError(
+      absl::StrCat("acquire ", acquisition_->path(), ": this client has too many contenders",
+                   follows ? " in the session of the lease to go on from" : "", " (",
+                   session::PathBudget::kLimit, " bytes of node or watch paths in ",
+                   follows ? "it" : absl::StrCat("each of ", session::Sessions::kMost, " sessions"),
+                   "): use another client, or shorter paths")));
   return false;
 }
 

@@ -33,8 +33,7 @@ bool ContenderRunner::WaitsFarBack() const {
 
 std::string ContenderRunner::LooksAt() const {
   if (!WaitsFarBack()) return "";
-  return zk::JoinPath(acquisition_->candidacy().parent,
-                      contender_.lower().at(nearness_.place()));
+  return zk::JoinPath(acquisition_->candidacy().parent, contender_.lower().at(nearness_.place()));
 }
 
 void ContenderRunner::OnLooked(bool there) {

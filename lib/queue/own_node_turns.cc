@@ -35,7 +35,7 @@ void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn>
     self_ = shared_from_this();
     session::Session* const own = core_->sessions().Of(node_.session);
     session_ = own != nullptr ? own : session;  // without its session the node is gone
-    session_->Join(this);  // may end everything, or go on, at once
+    session_->Join(this);                       // may end everything, or go on, at once
   }
   GoOn();
 }

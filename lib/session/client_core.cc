@@ -98,8 +98,7 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
     }
     self->connected_ = std::move(connected);
     self->sessions_ = std::make_unique<session::Sessions>(
-        session::Sessions::Environment{self->environment_.reactor,
-                                       self->environment_.factory.get(),
+        session::Sessions::Environment{self->environment_.reactor, self->environment_.factory.get(),
                                        self->environment_.resolver},
         session::Sessions::Options{
             self->servers_, HandleOptionsOf(self->options_),
@@ -129,8 +128,7 @@ void ClientCore::OnChange(session::Change change, std::optional<ClientState> sta
   if (state) feed_.Publish(*state);
   if (change == session::Change::kConnected) ReportConnected(absl::OkStatus());
   // What this process lacks does not come by waiting: a call that waits for the first session is told.
-  const bool hopeless =
-      change == session::Change::kFailed || absl::IsResourceExhausted(trouble);
+  const bool hopeless = change == session::Change::kFailed || absl::IsResourceExhausted(trouble);
   if (hopeless) ReportConnected(trouble);
   if (change == session::Change::kClosed) {
     ReportConnected(absl::FailedPreconditionError("the client is closed"));

@@ -105,8 +105,8 @@ class LoopImpl final : public Loop, public PollSet {
     base::BootTime until;          // when it is to be drained at the latest
     pollfd poll{-1, 0, 0};         // poll skips -1
   };
-  std::vector<Slot> slots_;    // any call of a pollable may add some
-  std::vector<pollfd> polls_;  // the alarm's two, then one for each slot that there was
+  std::vector<Slot> slots_;        // any call of a pollable may add some
+  std::vector<pollfd> polls_;      // the alarm's two, then one for each slot that there was
   base::BootTime interest_until_;  // when a pollable wants to go on
 };
 
