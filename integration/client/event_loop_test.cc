@@ -37,6 +37,7 @@ class EventLoopTest : public ClientTest {
  protected:
   void SetUp() override {
     ClientTest::SetUp();
+    (void)Connect()->Do(zk::Get{"/"});  // so the fixture's own thread has its name
     before_ = IoThreads();
     loop_ = *EventLoop::Start();
   }
@@ -51,7 +52,7 @@ class EventLoopTest : public ClientTest {
 
 TEST_F(EventLoopTest, CarriesAHundredAndTwentyEightClientsWithOneThread) {
   std::vector<std::shared_ptr<Client>> clients = Clients(128);
-  EXPECT_EQ(IoThreads(), before_ + 1);
+  EXPECT_LE(IoThreads(), before_ + 1);  // earlier tests' may go meanwhile
   std::vector<Pending> alone;
   std::atomic<int> had_it = 0;
   for (size_t i = 0; i < clients.size(); ++i) {
@@ -81,7 +82,7 @@ TEST_F(EventLoopTest, EndsWithTheLastOfThem) {
   loop_.reset();
   EXPECT_TRUE(Lock(clients[1], node_path()).Acquire({kSoon}).ok());
   clients.clear();
-  EXPECT_TRUE(Eventually([&] { return IoThreads() == before_; }));
+  EXPECT_TRUE(Eventually([&] { return IoThreads() <= before_; }));
 }
 
 // A handle with much to do leaves the others their turn, and so does one that nothing answers.

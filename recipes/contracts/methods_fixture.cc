@@ -8,6 +8,7 @@
 
 #include "recipes/contracts/scene_fixture.h"
 #include "testing/detached_coroutine.h"
+#include "zkrecipes/event_loop.h"
 #include "zkrecipes/fenced_file.h"
 #include "zkrecipes/fenced_http.h"
 #include "zkrecipes/fenced_object.h"
@@ -297,6 +298,7 @@ std::vector<Method> Methods() {
        Returns([](S s) { return BreakContender(*s.client, s.path, s.sequencer.token, s.wait); }),
        TakeLock},
 
+      {"EventLoop::Start", Returns([](S) { return EventLoop::Start(); })},
       {"Client::Close", Returns([](S s) { return s.client->Close(s.wait); })},
       {"Client::Connect", Returns([](S s) { return Client::Connect(Elsewhere(s), Briefly(s)); }),
        [](S) {}, /*endless=*/false, /*apart=*/true},
