@@ -62,7 +62,7 @@ absl::StatusOr<PutResult> PutResultOf(int http_status);
 //
 // Errors of all forms:
 //   DataLoss            the object is not one of this kind, or is damaged; it is not touched
-//   InvalidArgument     as the transport says
+//   InvalidArgument     as the transport says; or it gives no ETag: nothing is put without a condition
 //   PermissionDenied    as the transport says
 //   Unavailable         the store cannot be reached, or others were faster 64 times. A write may
 //                       have been made, or may still be, until the next write; another try

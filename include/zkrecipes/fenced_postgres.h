@@ -36,6 +36,13 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 //   GuardTable(connection, {"", "ledger"}, "ledger");
 //   ... BEGIN, ShowPass(connection, "ledger", pass), any statements, CommitFenced(connection)
 //
+// The trigger refuses every kind of write, COPY, MERGE, TRUNCATE and the cascades of another table's
+// foreign keys included. Those who can switch it off are not fenced: superusers (also by
+// session_replication_role), the table's owner, and what logical replication applies, which was fenced where it
+// was written. After PREPARE TRANSACTION later holders wait until it is committed or rolled back.
+// Who may show a pass can shut all others out by a huge token; at first every user may. To restrict that:
+//   REVOKE EXECUTE ON FUNCTION zkrecipes.show_pass FROM PUBLIC; GRANT EXECUTE ... TO holders
+//
 // At READ COMMITTED a statement that has waited for another transaction is judged by what that has left;
 // at REPEATABLE READ and SERIALIZABLE it fails (Aborted). Standbys lag, but refuse writes.
 //
@@ -99,8 +106,7 @@ std::string FencingSchema();
 
 // From now on, writes to the table demand a pass for `resource`. With a key column, each row is a
 // resource of its own, `resource` with the column's text behind it, such as "accounts/" and "7"; and
-// TRUNCATE demands a pass for `resource` itself. A partition is a table: guard it, too. Superusers can
-// switch triggers off.
+// TRUNCATE demands a pass for `resource` itself. A partition is a table: guard it, too.
 absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
                         const std::string& resource, const std::string& key_column = {});
 

@@ -55,7 +55,7 @@ class FloorStore {
       absl::FunctionRef<void(const std::string& key, const FencingFloor&)> each) = 0;
   // OK only if it will be loaded after any crash.
   virtual absl::Status Save(const std::string& key, const FencingFloor& floor) = 0;
-  // May be undone by a crash.
+  // OK only if it will not be loaded after any crash.
   virtual absl::Status Forget(const std::string& key) = 0;
 };
 

@@ -19,8 +19,9 @@ class Fence;
 class GateTable;
 }  // namespace internal
 
-// The floor of one key. Thread-safe; outlives its gate. Asking costs no lock, unless the pass raises the
-// floor: that happens once for each grant.
+// The floor of one key. Thread-safe; outlives its gate. Wait-free, also while another pass is being saved,
+// unless the pass raises the floor, which happens once for each grant (or comes in the instant in which
+// another one begins a new epoch).
 class FencingKey {
  public:
   // Admits the pass, or says why not. Blocks for the store when the floor is raised; its error means
@@ -57,7 +58,8 @@ class FencingGate {
   static absl::StatusOr<std::unique_ptr<FencingGate>> Open(FencingGateOptions options = {});
   ~FencingGate();
 
-  // The same as Of(key)->Admit(pass).
+  // The same as Of(key)->Admit(pass): finds the key under a lock that a sixteenth of the keys share. That
+  // waits for the disk only while another of them is folded.
   // Errors: as FencingKey::Admit
   absl::Status Admit(const std::string& key, const FencingPass& pass);
   // The store's error, if a floor must be folded to make room and cannot be saved.

@@ -64,6 +64,7 @@ class PostgresServer final : public Server {
     return process_->Start(
         {ProgramsFolder() + "postgres", "-D", Data(), "-k", process_->directory(), "-c",
          "listen_addresses=", "-c", absl::StrCat("fsync=", durable_ ? "on" : "off"), "-c",
+         "max_prepared_transactions=2", "-c",
          absl::StrCat("synchronous_commit=", durable_ ? "on" : "off")},
         [this] { return PQping(address().c_str()) == PQPING_OK; });
   }

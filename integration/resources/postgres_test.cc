@@ -195,13 +195,47 @@ TEST_F(PostgresTest, WhatNamesNothingIsAnInvalidArgument) {
 
 TEST_F(PostgresTest, AWriterThatForgotToShowItsPassIsRefused) {
   ASSERT_EQ(InTransaction(a, Pass(5), "INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
-  for (const char* sql : {"INSERT INTO guarded VALUES (2, 'x')", "UPDATE guarded SET note = 'y'",
-                          "DELETE FROM guarded", "TRUNCATE guarded"}) {
+  ASSERT_EQ(a.Do("CREATE VIEW shown AS SELECT * FROM guarded"), absl::OkStatus());
+  for (const char* sql :
+       {"INSERT INTO guarded VALUES (2, 'x')", "UPDATE guarded SET note = 'y'",
+        "DELETE FROM guarded", "TRUNCATE guarded",
+        "INSERT INTO guarded VALUES (1, 'y') ON CONFLICT (id) DO UPDATE SET note = 'y'",
+        "INSERT INTO guarded VALUES (1, 'y') ON CONFLICT DO NOTHING",
+        "COPY guarded (id) FROM PROGRAM 'echo 2'", "UPDATE shown SET note = 'y'",
+        "WITH gone AS (DELETE FROM guarded RETURNING id) SELECT * FROM gone",
+        "DO $$ BEGIN UPDATE guarded SET note = 'y'; END $$",
+        "MERGE INTO guarded USING ledger ON true WHEN MATCHED THEN DELETE"}) {
     const absl::Status status = a.Do(sql);
     EXPECT_EQ(status.code(), Code::kFailedPrecondition) << sql << ": " << status;
     EXPECT_THAT(status.message(), HasSubstr("no pass for guarded was shown"));
   }
   EXPECT_EQ(a.Ask("SELECT note FROM guarded"), "x");
+  EXPECT_EQ(a.Do("DROP VIEW shown"), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, AGuardedTableIsGuardedAlsoWhenItsRowsGoWithThoseOfAnother) {
+  ASSERT_EQ(a.Do("CREATE TABLE parents (id int PRIMARY KEY); INSERT INTO parents VALUES (1);"
+                 "ALTER TABLE guarded ADD FOREIGN KEY (id) REFERENCES parents ON DELETE CASCADE"),
+            absl::OkStatus());
+  ASSERT_EQ(InTransaction(a, Pass(5), "INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
+  EXPECT_EQ(a.Do("DELETE FROM parents").code(), Code::kFailedPrecondition);
+  EXPECT_EQ(a.Do("TRUNCATE parents CASCADE").code(), Code::kFailedPrecondition);
+  EXPECT_EQ(InTransaction(a, Pass(5), "DELETE FROM parents"), absl::OkStatus());
+  EXPECT_EQ(a.Ask("SELECT count(*) FROM guarded"), "0");
+  EXPECT_EQ(a.Do("DROP TABLE parents CASCADE"), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, APreparedTransactionKeepsLaterHoldersWaitingUntilItEnds) {
+  ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
+  ASSERT_EQ(ShowPass(a.get(), "guarded", Pass(5)), absl::OkStatus());
+  ASSERT_EQ(a.Do("INSERT INTO guarded VALUES (1, 'old')"), absl::OkStatus());
+  ASSERT_EQ(a.Do("PREPARE TRANSACTION 'two-phase'"), absl::OkStatus());
+  ASSERT_EQ(b.Do("SET lock_timeout = '200ms'"), absl::OkStatus());
+  EXPECT_EQ(InTransaction(b, Pass(6), "DELETE FROM guarded").code(), Code::kUnavailable);
+  EXPECT_EQ(b.Do("COMMIT PREPARED 'two-phase'"), absl::OkStatus());
+  EXPECT_EQ(InTransaction(b, Pass(4), "DELETE FROM guarded").code(), Code::kFailedPrecondition);
+  EXPECT_EQ(InTransaction(b, Pass(6), "UPDATE guarded SET note = 'new'"), absl::OkStatus());
+  EXPECT_EQ(a.Ask("SELECT note FROM guarded"), "new");
 }
 
 TEST_F(PostgresTest, AStaleTransactionLeavesNothing) {
@@ -284,6 +318,35 @@ TEST_F(PostgresTest, AUserNeedsNoRightToTheFloorsAndCannotForgeAPass) {
   ASSERT_EQ(user.Do("BEGIN"), absl::OkStatus());
   user.Ask("SELECT set_config('zkrecipes.shown_in', pg_current_xact_id()::text, true)");
   EXPECT_EQ(user.Do("DELETE FROM guarded").code(), Code::kFailedPrecondition);
+}
+
+TEST_F(PostgresTest, OnlyASuperuserOrTheTablesOwnerSwitchesTheTriggerOff) {
+  ASSERT_EQ(a.Do("DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;"
+                 "GRANT ALL ON guarded TO plain"),
+            absl::OkStatus());
+  Connection user(server()->address() + " user=plain");
+  for (const char* sql : {"SET session_replication_role = replica",
+                          "ALTER TABLE guarded DISABLE TRIGGER zkrecipes_fence",
+                          "DROP TRIGGER zkrecipes_fence ON guarded"}) {
+    EXPECT_EQ(user.Do(sql).code(), Code::kPermissionDenied) << sql;
+  }
+  // What the header says: whoever can do this is not fenced.
+  ASSERT_EQ(a.Do("SET session_replication_role = replica"), absl::OkStatus());
+  EXPECT_EQ(a.Do("INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
+}
+
+TEST_F(PostgresTest, WhoMayShowAPassCanBeRestricted) {
+  ASSERT_EQ(a.Do("DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;"
+                 "DO $$ BEGIN CREATE ROLE holders; EXCEPTION WHEN duplicate_object THEN END $$;"
+                 "REVOKE EXECUTE ON FUNCTION zkrecipes.show_pass FROM PUBLIC;"
+                 "GRANT EXECUTE ON FUNCTION zkrecipes.show_pass TO holders"),
+            absl::OkStatus());
+  ASSERT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus()) << "and it stays so";
+  Connection user(server()->address() + " user=plain");
+  EXPECT_EQ(InTransaction(user, Pass(1), "SELECT 1").code(), Code::kPermissionDenied);
+  ASSERT_EQ(a.Do("GRANT holders TO plain"), absl::OkStatus());
+  EXPECT_EQ(InTransaction(user, Pass(1), "SELECT 1"), absl::OkStatus());
+  EXPECT_EQ(a.Do("GRANT EXECUTE ON FUNCTION zkrecipes.show_pass TO PUBLIC"), absl::OkStatus());
 }
 
 TEST_F(PostgresTest, AFloorLoadedFromADumpShowsNoPass) {

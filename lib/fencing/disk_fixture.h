@@ -34,11 +34,16 @@ struct Platter {
 
 inline absl::Status Crash() { return absl::UnavailableError("crash"); }
 
+// What a crash leaves of bytes that were not synced: all, nothing, or zeros in their place, since the file's
+// length was on the disk before them.
+enum class Unsynced { kKept, kZero, kGone };
+
 // After the crash: what was synced for sure, and of the rest all or nothing.
-inline Platter After(const Platter& platter, bool names_kept, bool bytes_kept) {
+inline Platter After(const Platter& platter, bool names_kept, Unsynced bytes) {
   Platter after;
   for (const auto& [name, inode] : names_kept ? platter.names : platter.synced_names) {
-    const std::string text = bytes_kept ? inode->now : inode->synced;
+    std::string text = bytes == Unsynced::kKept ? inode->now : inode->synced;
+    if (bytes == Unsynced::kZero) text.resize(std::max(text.size(), inode->now.size()));
     after.names[name] = std::make_shared<Content>(Content{text, text});
   }
   after.synced_names = after.names;

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lib/base/mutex.h"
@@ -18,15 +20,16 @@ class SharedStore {
  public:
   explicit SharedStore(std::unique_ptr<FloorStore> store) : store_(std::move(store)) {}
   absl::Status Save(const std::string& key, const FencingFloor& floor);
-  void Forget(const std::string& key);
+  absl::Status Forget(const std::string& key);
 
  private:
   base::Mutex mutex_;
   const std::unique_ptr<FloorStore> store_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
-// One floor, saved before it is raised. Readers take a copy by a sequence lock: `version_` is odd while
-// the floor is being written.
+// One floor, saved before it is raised. What raises nothing is judged without a lock or a loop, also
+// while another pass is being saved. That needs no sequence lock: within an epoch both tokens only
+// grow, so the two that were read, in the right order, were there together at some moment of the call.
 class Fence {
  public:
   Fence(std::shared_ptr<SharedStore> store, std::string key, const FencingFloor& floor);
@@ -36,17 +39,26 @@ class Fence {
   void Restore(const FencingFloor& floor);
   // To at least `floor`. The store's error: it stays.
   absl::Status RaiseTo(const FencingFloor& floor);
+  // Each number is at least what it was when this was called.
   FencingFloor floor() const;
 
  private:
-  bool TryRead(FencingFloor& floor) const;
+  enum class First { kShared, kExclusive };
+
+  // Null: the pass raises the floor, or a new epoch is just beginning.
+  std::optional<absl::Status> JudgeUnraised(const FencingPass& pass) const;
+  // Null: a new epoch is just beginning.
+  std::optional<FencingFloor> Look(First first) const;
+  FencingFloor Locked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(const FencingFloor& floor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Save(const FencingFloor& floor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // In epoch_ while the tokens of another epoch are written.
+  static constexpr int64_t kBetween = std::numeric_limits<int64_t>::min();
 
   const std::shared_ptr<SharedStore> store_;
   const std::string key_;
   mutable base::Mutex mutex_;  // of writers
-  std::atomic<uint64_t> version_ = 0;
   std::atomic<int64_t> epoch_, exclusive_, shared_;
 };
 

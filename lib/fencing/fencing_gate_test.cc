@@ -3,7 +3,10 @@
 #include "zkrecipes/fencing_gate.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,6 +29,8 @@ class Memory : public FloorStore {
     std::map<std::string, FencingFloor> floors;
     int saves = 0;
     bool fails = false;
+    bool forget_fails = false;
+    std::function<void()> while_saving = [] {};
   };
   explicit Memory(Kept& kept) : kept_(kept) {}
   absl::Status Load(
@@ -36,10 +41,12 @@ class Memory : public FloorStore {
   absl::Status Save(const std::string& key, const FencingFloor& floor) override {
     if (kept_.fails) return absl::UnavailableError("the disk is full");
     ++kept_.saves;
+    kept_.while_saving();
     kept_.floors[key] = floor;
     return absl::OkStatus();
   }
   absl::Status Forget(const std::string& key) override {
+    if (kept_.forget_fails) return absl::UnavailableError("the disk is full");
     kept_.floors.erase(key);
     return absl::OkStatus();
   }
@@ -114,34 +121,112 @@ TEST(FencingGate, RestoredKeysMoreThanItHasRoomForAreFolded) {
     for (int64_t i = 1; i <= 1000; ++i) (void)gate->Admit(absl::StrCat(i), Holder(i));
   }
   const auto gate = GateOn(kept, 160);
-  for (int64_t i = 1001; i <= 1500; ++i) (void)gate->Admit(absl::StrCat(i), Holder(i));
+  for (int64_t i = 1001; i <= 4000; ++i) (void)gate->Admit(absl::StrCat(i), Holder(i));
   EXPECT_LE(gate->keys(), 160u);
   EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit("1000", Holder(999))));
 }
 
-// Each thread shows what it holds; a token that was admitted is never followed by an older one.
+// One that let go of a key that the store still has would, after a restart, go back to that old floor.
+TEST(FencingGate, KeepsAKeyThatTheStoreCannotForget) {
+  Memory::Kept kept;
+  kept.forget_fails = true;
+  const auto gate = GateOn(kept, 16);
+  std::map<std::string, int64_t> shown;
+  int refused = 0;
+  for (int64_t token = 1; token <= 200; ++token) {
+    const std::string key = absl::StrCat(token);
+    const absl::Status status = gate->Admit(key, Holder(token));
+    if (status.ok()) shown[key] = token;
+    if (absl::IsUnavailable(status)) ++refused;
+  }
+  EXPECT_EQ(shown.size(), 16u);
+  EXPECT_EQ(refused, 200 - 16);
+  kept.forget_fails = false;
+  // A key that was folded and is used again, by the holder whose token the common floor has.
+  const FencingToken common = gate->common_floor().exclusive;
+  for (const auto& [key, token] : shown) (void)gate->Admit(key, Holder(common.value()));
+  const auto again = GateOn(kept, 16);
+  for (const auto& [key, token] : shown) {
+    const int64_t old = std::max(token, common.value()) - 1;
+    if (old > 0) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(again->Admit(key, Holder(old)))) << key;
+    }
+  }
+}
+
+TEST(FencingGate, AKeyInUseNeverWaitsForAnothersPassToBeSaved) {
+  Memory::Kept kept;
+  const auto gate = GateOn(kept);
+  FencingKey key = *gate->Of("a");
+  ASSERT_EQ(key.Admit(Holder(7)), absl::OkStatus());
+  absl::Status known = absl::UnknownError(""), stale = known;
+  FencingFloor floor;
+  // Would wait for itself, if it took the lock.
+  kept.while_saving = [&] {
+    std::jthread other([&] {
+      known = key.Admit(Holder(7));
+      stale = key.Admit(Holder(6));
+      floor = key.floor();
+    });
+  };
+  EXPECT_EQ(key.Admit(Holder(8)), absl::OkStatus());
+  EXPECT_EQ(known, absl::OkStatus()) << "8 was not admitted yet";
+  EXPECT_TRUE(absl::IsFailedPrecondition(stale));
+  EXPECT_EQ(floor.exclusive, FencingToken(7));
+}
+
+// What threads have been told: nothing older may be admitted to a call that begins later.
+class Told {
+ public:
+  Told() = default;
+  Told(const Told& other) : exclusive(other.exclusive.load()), shared(other.shared.load()) {}
+  void Raise(const FencingPass& pass) {
+    std::atomic<int64_t>& told = pass.mode == GrantMode::kShared ? shared : exclusive;
+    const int64_t mine = InOrder(pass);
+    for (int64_t n = told.load(); n < mine && !told.compare_exchange_weak(n, mine);) {
+    }
+  }
+  bool Forbids(const FencingPass& pass) const {
+    const bool reader = pass.mode == GrantMode::kShared;
+    return InOrder(pass) < exclusive || (!reader && InOrder(pass) < shared);
+  }
+  // Epochs first.
+  static int64_t InOrder(const FencingPass& pass) {
+    return pass.epoch * 1'000'000 + pass.token.value();
+  }
+  std::atomic<int64_t> exclusive = 0, shared = 0;
+};
+
 TEST(FencingGate, OrdersWhatThreadsShowAtOnce) {
   const auto gate = GateFor(1000);
   std::vector<std::jthread> threads;
-  std::atomic<int64_t> newest = 0;
-  std::atomic<int> wrong = 0;
+  Told told;
+  std::atomic<int> wrong = 0, admitted = 0;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
+    threads.emplace_back([&, t] {
       FencingKey key = *gate->Of("a");
-      for (int64_t i = 1; i <= 20'000; ++i) {
-        const int64_t seen = newest.load();
-        const int64_t mine = std::max<int64_t>(seen + i % 3 - 1, 1);
-        const bool admitted = key.Admit(Holder(mine)).ok();
-        if (admitted && mine < seen) ++wrong;
-        if (!admitted) continue;
-        for (int64_t n = newest.load(); n < mine && !newest.compare_exchange_weak(n, mine);) {
-        }
+      for (int64_t i = 1; i <= 40'000; ++i) {
+        const FencingFloor near = key.floor();
+        FencingPass pass = Holder(std::max<int64_t>(
+            std::max(near.exclusive, near.shared).value() + (i * 7 + t) % 3 - 1, 1));
+        pass.epoch = near.epoch;
+        if ((i + t) % 3 == 0) pass.mode = GrantMode::kShared;
+        if (i % 1000 == 250 * t) pass = {.token = FencingToken(1), .epoch = near.epoch + 1};
+        const Told before = told;
+        if (!key.Admit(pass).ok()) continue;
+        ++admitted;
+        if (before.Forbids(pass)) ++wrong;
+        told.Raise(pass);
       }
     });
   }
   threads.clear();
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(gate->Of("a")->floor().exclusive.value(), newest.load());
+  EXPECT_GT(admitted, 20'000);
+  const FencingFloor floor = gate->Of("a")->floor();
+  EXPECT_GT(floor.epoch, 10);
+  EXPECT_EQ(Told::InOrder({.token = std::max(floor.exclusive, floor.shared), .epoch = floor.epoch}),
+            std::max(told.exclusive.load(), told.shared.load()));
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ absl::Status FloorFile::Save(const std::string& key, const FencingFloor& floor) 
         absl::StrCat("a key of ", key.size(), " bytes: must be at most ", kLongestFloorKey));
   }
   if (absl::Status status = Append(FloorRecord(key, floor)); !status.ok()) return status;
-  // The floor is safe already; what fails here is tried again with the next one.
-  if (records_ >= due_) (void)Rewrite();
+  // The floor is safe already. A rewrite reads the whole file, so one that fails is not tried each time.
+  if (records_ >= due_ && !Rewrite().ok()) due_ = records_ + spare_;
   return absl::OkStatus();
 }
 

@@ -2,6 +2,8 @@
 
 #include "lib/fencing/floor_log.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -68,6 +70,15 @@ bool MayBeTheLast(absl::string_view rest) {
   return length <= kLongestBody && rest.size() <= kFrame + length;
 }
 
+// What a crash leaves of a file that is just being made: a part of the header, with zeros behind it where the
+// file's length was on the disk before its bytes. No record was written yet.
+bool MayBeTheBeginning(absl::string_view text, absl::string_view header) {
+  if (text.size() > header.size() || text == header) return false;
+  const size_t written = std::min(text.find('\0'), text.size());
+  return absl::StartsWith(header, text.substr(0, written)) &&
+         text.find_first_not_of('\0', written) == absl::string_view::npos;
+}
+
 }  // namespace
 
 std::string FloorRecord(const std::string& key, const FencingFloor& floor) {
@@ -82,7 +93,7 @@ std::string ForgottenRecord(const std::string& key) {
 absl::StatusOr<FloorLog> ReadFloorLog(absl::string_view text) {
   FloorLog log;
   const absl::string_view header = kFloorLogHeader;
-  if (text.size() < header.size() && absl::StartsWith(header, text)) return log;
+  if (MayBeTheBeginning(text, header)) return log;
   if (!absl::StartsWith(text, header)) return absl::DataLossError("it is not a file of floors");
   log.end = header.size();
   while (log.end < text.size()) {

@@ -49,6 +49,10 @@ TEST(FloorLog, IsNoOtherFile) {
   EXPECT_TRUE(absl::IsDataLoss(ReadFloorLog("#!/bin/sh\n").status()));
   EXPECT_EQ(ReadFloorLog("")->end, 0u);
   EXPECT_EQ(ReadFloorLog("zkrecipes fl")->end, 0u);
+  const size_t header = sizeof(kFloorLogHeader) - 1;
+  EXPECT_EQ(ReadFloorLog("zkr" + std::string(header - 3, 0))->end, 0u) << "as a crash leaves it";
+  EXPECT_TRUE(absl::IsDataLoss(ReadFloorLog(std::string(header + 1, 0)).status()));
+  EXPECT_TRUE(absl::IsDataLoss(ReadFloorLog("zkr" + std::string(3, 0) + "s").status()));
 }
 
 }  // namespace

@@ -10,6 +10,9 @@
 namespace zkrecipes::internal {
 namespace {
 
+constexpr size_t kMostLooks = 64;
+constexpr int kMostFolds = 4;
+
 constexpr char kCommonKey[] = "";  // a user's key may be empty, too: see Stored
 
 // What a user's key is called in the store.
@@ -52,11 +55,13 @@ absl::StatusOr<std::shared_ptr<Fence>> GateTable::Of(const std::string& key) {
   return fence;
 }
 
-// Twice round the line at most: the first time every key may have been used. If a FencingKey is held of
-// each, the part grows.
+// So many at most for each new key, since the part is locked meanwhile, and a fold waits for the disk. Where
+// all of those that were looked at are in use the part grows, by one in kMostLooks; it shrinks again, as it
+// does when a store had more keys than there is room for. If a FencingKey is held of each, it grows for good.
 absl::Status GateTable::MakeRoom(Part& part) {
-  for (size_t tries = 2 * part.line.size(); tries > 0; --tries) {
-    if (part.slots.size() < max_keys_of_a_part_) break;
+  int folds = 0;
+  for (size_t looks = std::min(kMostLooks, 2 * part.line.size()); looks > 0; --looks) {
+    if (part.slots.size() < max_keys_of_a_part_ || folds == kMostFolds) break;
     const std::string key = std::move(part.line.front());
     part.line.pop_front();
     Slot& slot = part.slots[key];
@@ -68,15 +73,18 @@ absl::Status GateTable::MakeRoom(Part& part) {
       part.line.push_front(key);
       return status;
     }
+    ++folds;
   }
   return absl::OkStatus();
 }
 
-// The common floor first: a crash in between leaves both.
+// The common floor first: a crash in between leaves both. What the store still has of the key must be gone
+// before the common floor stands for it: a pass that this admits raises nothing, so nothing is saved, and a
+// restart would go back to the key's own, lower floor.
 absl::Status GateTable::Fold(Part& part, const std::string& key) {
   const auto it = part.slots.find(key);
   if (absl::Status status = common_.RaiseTo(it->second.fence->floor()); !status.ok()) return status;
-  store_->Forget(Stored(key));
+  if (absl::Status status = store_->Forget(Stored(key)); !status.ok()) return status;
   part.slots.erase(it);
   return absl::OkStatus();
 }

@@ -28,6 +28,11 @@ absl::Status TooManyTries() {
       absl::StrCat("a fenced object: in ", kTries, " tries no conditional put was done"));
 }
 
+// A put with an empty If-Match may be taken for one without a condition.
+absl::Status NoEtag() {
+  return absl::InvalidArgumentError("a fenced object: the transport gives no ETag of what it gets");
+}
+
 absl::StatusOr<FencedBody> Parsed(const absl::StatusOr<Object>& object) {
   if (!object.ok()) return object.status();
   auto body = internal::ReadFencedBody(object->body);
@@ -74,6 +79,7 @@ absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass
     const absl::StatusOr<Object> object = transport.Get();
     auto body = Parsed(object);
     if (!body.ok() || body->write == own) return body;
+    if (object->etag.empty()) return NoEtag();
     const FencingFloor floor = body->floor;
     if (absl::Status status = body->floor.Admit(pass); !status.ok()) return status;
     if (data == nullptr && body->floor == floor) return body;

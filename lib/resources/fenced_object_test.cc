@@ -144,6 +144,14 @@ TEST(FencedObjectTest, AStoreThatIgnoresConditionsIsFoundOutAndNeverWrittenTo) {
   EXPECT_TRUE(absl::IsDataLoss(In(store).Write(PassWith(1), "a")));
 }
 
+TEST(FencedObjectTest, NothingIsPutWithoutACondition) {
+  StoredObject store = ACreatedOne();
+  store.ignores_conditions = store.tells_no_etag = true;  // as of a request without If-Match
+  const size_t puts = store.puts.size();
+  EXPECT_TRUE(absl::IsInvalidArgument(In(store).Write(PassWith(7), "a")));
+  EXPECT_EQ(store.puts.size(), puts);
+}
+
 TEST(FencedObjectTest, WhatIsDamagedIsNotWritten) {
   StoredObject store{.body = "somebody's own"};
   EXPECT_TRUE(absl::IsDataLoss(In(store).Write(PassWith(1), "a")));

@@ -22,6 +22,7 @@ namespace zkrecipes::internal {
 struct StoredObject {
   std::optional<std::string> body = {};
   bool ignores_conditions = false;
+  bool tells_no_etag = false;
   std::vector<std::string> puts = {};            // the bodies of those that were done
   std::vector<std::function<void()>> late = {};  // requests that still are under way
 
@@ -61,7 +62,7 @@ class StoredObjectTransport : public ObjectTransport {
     const std::string etag = object_.etag();
     Arrive(after_get_);
     if (!body) return absl::NotFoundError("no such object");
-    return Object{*body, etag};
+    return Object{*body, object_.tells_no_etag ? "" : etag};
   }
   absl::StatusOr<PutResult> PutIfMatch(const std::string& body, const std::string& etag) override {
     return Put([&object = object_, body, etag] {
