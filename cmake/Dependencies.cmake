@@ -6,6 +6,14 @@ set(ZKRECIPES_PUBLIC_DEPENDENCIES absl::any_invocable absl::status absl::statuso
 set(ZKRECIPES_PRIVATE_DEPENDENCIES absl::flat_hash_map absl::flat_hash_set absl::hash absl::random_random
   absl::str_format Threads::Threads)
 
+# Only lib/zk's sources include its headers.
+set(ZKRECIPES_TLS_LIBRARY "")
+if(ZKRECIPES_WITH_TLS)
+  find_package(OpenSSL 3.0 REQUIRED GLOBAL)
+  set(ZKRECIPES_TLS_LIBRARY OpenSSL::SSL OpenSSL::Crypto)
+  list(APPEND ZKRECIPES_PRIVATE_DEPENDENCIES ${ZKRECIPES_TLS_LIBRARY})
+endif()
+
 include(cmake/zkrecipesAbsl.cmake)
 set(ZKRECIPES_ABSL_TARGETS ${ZKRECIPES_PUBLIC_DEPENDENCIES} ${ZKRECIPES_PRIVATE_DEPENDENCIES})
 list(FILTER ZKRECIPES_ABSL_TARGETS INCLUDE REGEX "^absl::")

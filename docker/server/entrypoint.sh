@@ -27,6 +27,17 @@ syncLimit=${ZK_SYNC_LIMIT:-6}
 tickTime=$tick
 ${ZK_EXTRA_CONFIG:-}
 CONFIG
+# Mounted there: PEM files, of which the server must be allowed to read its own, with its key.
+if [ -e "/tls/identity$id" ]; then
+  cat >>$config <<CONFIG
+serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
+secureClientPort=2281
+ssl.keyStore.location=/tls/identity$id
+ssl.keyStore.type=PEM
+ssl.trustStore.location=/tls/ca
+ssl.trustStore.type=PEM
+CONFIG
+fi
 peer=0
 for address in ${ZK_SERVERS:-}; do
   peer=$((peer + 1))
@@ -42,7 +53,7 @@ set -- java "-Xmx${ZK_HEAP_MB:-96}m" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -X
   -Dzookeeper.cnxTimeout=500 -Dzookeeper.fastleader.maxNotificationInterval=1000 \
   -Dorg.slf4j.simpleLogger.showDateTime=true -Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS \
   -Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn \
-  -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
+  -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/netty-codec.jar \
   org.apache.zookeeper.server.quorum.QuorumPeerMain $config
 [ "${ZK_MAX_LIFETIME_S:-0}" = 0 ] || set -- timeout --signal=KILL "$ZK_MAX_LIFETIME_S" "$@"
 exec "$@"

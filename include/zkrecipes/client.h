@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "zkrecipes/duration.h"
 #include "zkrecipes/executor.h"
 #include "zkrecipes/lease_options.h"
+#include "zkrecipes/tls_options.h"
 #include "zkrecipes/wait_options.h"
 
 namespace [[gnu::visibility("default")]] zkrecipes {
@@ -62,14 +64,17 @@ struct ClientOptions {
   // called with the members' addresses for clients, observers included, whenever a newer version of
   // /zookeeper/config is seen. Only for clients that reach the members at those addresses. The
   // list stays as it is where the config has no ports for clients (ZooKeeper before 3.5, or `clientPort=`
-  // in each zoo.cfg), where the client may not read it, and where a line of it makes no sense.
+  // in each zoo.cfg), where the client may not read it, and where a line of it makes no sense. Not with `tls`: the
+  // config has no secure ports.
   bool follow_config = false;
   // Requested timeout, 100 ms or more. The server clamps it to its own limits (by default 2 to 20
   // ticks).
   Duration session_timeout = absl::Seconds(10);
   // Each "user:password", for the digest scheme: the client has the rights of all of these users.
-  // ZooKeeper sends them in clear text.
+  // ZooKeeper sends them in clear text: see `tls`.
   std::vector<std::string> digest_credentials = {};
+  // Encrypts the connections, and makes sure of the servers (tls_options.h). `servers` then names their secure ports.
+  std::optional<TlsOptions> tls = {};
   // ACL of every node that the client creates. A contender needs read, create and delete: an ACL
   // whose entries together grant less is rejected.
   std::vector<Acl> acl = OpenAcl();
@@ -125,13 +130,14 @@ class Client {
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   Unavailable         no session within wait.timeout; the message says what each server did:
   //                       that it refused, did not answer in time, hung up during the handshake (as one
-  //                       without a quorum does), says something that is not ZooKeeper's, or that its
-  //                       name could not be resolved
+  //                       without a quorum does), says something that is not ZooKeeper's, has a certificate that is
+  //                       not accepted (and why), or that its name could not be resolved
   //   Cancelled           by wait.cancel
   //   Unauthenticated     the server refused the credentials
   //   ResourceExhausted   no thread or file descriptor is available; the message says what and, of
   //                       descriptors, the limit. (A client that is connected tries on.)
-  //   FailedPrecondition  this is the I/O thread of options.loop
+  //   FailedPrecondition  this is the I/O thread of options.loop; or options.tls is set, and this library was
+  //                       built without TLS
   // Waits without bound unless `wait` sets one.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
@@ -140,6 +146,7 @@ class Client {
   // connection, within its own timeout. OnStateChange begins with kSuspended.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   ResourceExhausted   no thread or file descriptor is available for the client itself
+  //   FailedPrecondition  options.tls is set, and this library was built without TLS
   // Credentials that the servers refuse close the client; calls then say Unauthenticated.
   static absl::StatusOr<std::shared_ptr<Client>> Create(ClientOptions options);
   // Does not block. `done` runs exactly once, on the options' executor, even for an invalid option.

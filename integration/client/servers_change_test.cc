@@ -164,11 +164,11 @@ TEST_F(NoQuorumTest, TheMessageTellsAServerWithoutAQuorumFromThoseThatAreDown) {
         {.servers = ensemble_->servers(), .session_timeout = absl::Seconds(1)}, {absl::Seconds(2)});
     return !client.ok() &&
            std::string(client.status().message())
-                   .find(absl::StrCat(ensemble_->server(0), " closed the connection during the ",
-                                      "handshake, as a server without a quorum does; ",
-                                      ensemble_->server(1), " refused the connection; ",
-                                      ensemble_->server(2), " refused the connection)")) !=
-               std::string::npos;
+                   .find(absl::StrCat(
+                       ensemble_->server(0), " closed the connection during the ",
+                       "handshake, as a server without a quorum or a port for TLS does; ",
+                       ensemble_->server(1), " refused the connection; ", ensemble_->server(2),
+                       " refused the connection)")) != std::string::npos;
   }));
 }
 

@@ -16,11 +16,13 @@
 namespace zkrecipes::internal {
 namespace {
 
-zk::HandleOptions HandleOptionsOf(const ClientOptions& options) {
+zk::HandleOptions HandleOptionsOf(const ClientOptions& options,
+                                  const std::shared_ptr<zk::TlsContext>& tls) {
   zk::HandleOptions handle;
   handle.session_timeout = options.session_timeout;
   handle.digest_credentials = options.digest_credentials;
   handle.acl = EntriesOf(options.acl);
+  handle.tls = tls;
   return handle;
 }
 
@@ -33,6 +35,12 @@ session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::s
 absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions options) {
   auto servers = CheckClientOptions(options);
   if (!servers.ok()) return servers.status();
+  std::shared_ptr<zk::TlsContext> tls;
+  if (options.tls.has_value()) {
+    auto opened = zk::TlsContext::Open(*options.tls);
+    if (!opened.ok()) return opened.status();
+    tls = *std::move(opened);
+  }
   // The thread of a loop that others share is not lent: it may be at work for them.
   const bool shared = options.loop != nullptr;
   std::shared_ptr<EventLoop> owner = std::exchange(options.loop, nullptr);
@@ -45,6 +53,7 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
   Environment environment{loop, loop, zk::SystemResolver(),
                           [owner = std::move(owner)]() mutable { owner.reset(); }};
   environment.thread = loop->thread();
+  environment.tls = std::move(tls);
   if (!shared) environment.loop = loop;
   return CreateIn(std::move(environment), std::move(options), *std::move(servers));
 }
@@ -101,7 +110,7 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
         session::Sessions::Environment{self->environment_.reactor, self->environment_.factory.get(),
                                        self->environment_.resolver},
         session::Sessions::Options{
-            self->servers_, HandleOptionsOf(self->options_),
+            self->servers_, HandleOptionsOf(self->options_, self->environment_.tls),
             HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root), self->stops_,
             self->options_.follow_config,
             [core = self.get()](session::Change change, std::optional<ClientState> state) {

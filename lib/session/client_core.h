@@ -29,6 +29,7 @@
 #include "lib/zk/path.h"
 #include "lib/zk/reactor.h"
 #include "lib/zk/resolver.h"
+#include "lib/zk/tls.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/event_loop.h"
 
@@ -50,6 +51,8 @@ struct Environment {
   std::shared_ptr<zk::Loop> loop = nullptr;
   // The reactor's own, if it is known already.
   std::thread::id thread = {};
+  // Of ClientOptions::tls. Null: no connection is encrypted.
+  std::shared_ptr<zk::TlsContext> tls = nullptr;
 };
 
 // What a Client, its recipes and its leases share: the session, and the way onto its reactor.

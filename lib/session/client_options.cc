@@ -40,6 +40,36 @@ absl::Status CheckCredentials(const ClientOptions& options) {
   return absl::OkStatus();
 }
 
+bool IsHost(const std::string& name) {
+  if (name.find(':') != std::string::npos) {
+    return name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
+  }
+  const auto list = zk::ParseServerList(name);
+  return list.ok() && list->servers.size() == 1 && list->servers.front().host == name;
+}
+
+// Of what stands in the options; the files are read later.
+absl::Status CheckTls(const ClientOptions& options) {
+  if (!options.tls.has_value()) return absl::OkStatus();
+  const TlsOptions& tls = *options.tls;
+  if (tls.ca_file.empty()) {
+    return absl::InvalidArgumentError("tls: ca_file must name the authorities' certificates");
+  }
+  if (tls.certificate_file.empty() != tls.key_file.empty()) {
+    return absl::InvalidArgumentError("tls: certificate_file and key_file go together");
+  }
+  if (!tls.server_name.empty() && !IsHost(tls.server_name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tls: server_name \"", absl::CHexEscape(tls.server_name),
+                     "\": must be a host's name or address, without a port"));
+  }
+  if (options.follow_config) {
+    return absl::InvalidArgumentError(
+        "follow_config: not with tls, since the ensemble's config has no secure ports");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckOwnerId(const std::string& id) {
   if (id.size() > kMaxOwnerId) {
     return absl::InvalidArgumentError(
@@ -106,7 +136,7 @@ absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options) 
   for (const absl::Status& status :
        {CheckTimeout(options.session_timeout), CheckCredentials(options),
         CheckAcl(options.acl, !options.digest_credentials.empty()), CheckOwnerId(options.owner_id),
-        CheckLease(options.lease)}) {
+        CheckLease(options.lease), CheckTls(options)}) {
     if (!status.ok()) return status;
   }
   return zk::ParseServerList(options.servers);

@@ -104,6 +104,37 @@ TEST(ClientOptions, TakeAnOwnerIdThatNodesCanCarry) {
   EXPECT_EQ(RefusalOfOwner("a\xff"), "owner id \"a\\xff\": must be UTF-8");
 }
 
+TEST(ClientOptions, TakeTlsWithAnAuthorityAndAWholeIdentity) {
+  ClientOptions options = Good();
+  options.tls = {.ca_file = "ca.pem"};
+  EXPECT_EQ(Refusal(options), "");
+  options.tls = {.ca_file = "ca.pem", .certificate_file = "c.pem", .key_file = "k.pem"};
+  EXPECT_EQ(Refusal(options), "");
+  options.tls->key_file = "";
+  EXPECT_EQ(Refusal(options), "tls: certificate_file and key_file go together");
+  options.tls = {.certificate_file = "c.pem", .key_file = "k.pem"};
+  EXPECT_EQ(Refusal(options), "tls: ca_file must name the authorities' certificates");
+}
+
+TEST(ClientOptions, TakeAServerNameThatIsAHosts) {
+  ClientOptions options = Good();
+  for (const char* good : {"zk.example", "10.0.0.1", "fd00::1"}) {
+    options.tls = {.ca_file = "ca.pem", .server_name = good};
+    EXPECT_EQ(Refusal(options), "");
+  }
+  for (const char* bad : {"zk1,zk2", "zk1/app", " zk1", "*.zk", "zk1:2281:"}) {
+    options.tls->server_name = bad;
+    EXPECT_THAT(Refusal(options), HasSubstr("tls: server_name \""));
+  }
+}
+
+TEST(ClientOptions, TakeNoListThatHasNoSecurePortsWithTls) {
+  ClientOptions options = Good();
+  options.tls = {.ca_file = "ca.pem"};
+  options.follow_config = true;
+  EXPECT_THAT(Refusal(options), HasSubstr("follow_config: not with tls"));
+}
+
 TEST(WaitOptions, MustNotBeNegative) {
   EXPECT_TRUE(CheckWaitOptions({}).ok());
   EXPECT_TRUE(CheckWaitOptions({absl::ZeroDuration()}).ok());

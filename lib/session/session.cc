@@ -129,13 +129,14 @@ void Session::AddCredential(const std::string& digest) {
 
 void Session::Act(const action::SetServers&) {
   report_.SetServers(resolved_);
-  handle_->SetServers(resolved_.addresses);
+  handle_->SetServers(resolved_);
 }
 
 void Session::Act(const action::OpenHandle&) {
   reached_.clear();
   report_.SetServers(resolved_);
   options_.handle.servers = resolved_.addresses;
+  options_.handle.listed = resolved_.listed;
   options_.handle.seed = reactor_->Random();
   listener_ = std::make_unique<HandleListener>(this);
   auto handle = factory_->Open(options_.handle, listener_.get());

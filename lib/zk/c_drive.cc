@@ -65,7 +65,7 @@ Pollable::Interest CHandle::Prepare() {
   const base::BootTime now = reactor_->Now();
   if (socket_state() == Socket::kNone) {
     if (now < pace_.next_attempt()) return {.until = pace_.next_attempt()};
-    BeginAttempt(now);
+    if (!BeginAttempt(now)) return {.until = pace_.next_attempt()};
   }
   Interest interest = AskInterest(now);
   // Without an established socket, unsent bytes belong to a connection that is gone.
@@ -74,18 +74,29 @@ Pollable::Interest CHandle::Prepare() {
   } else {
     boxes_.out.Flush();
   }
-  if (!boxes_.out.empty()) interest.events |= POLLOUT;
+  if (boxes_.out.blocked()) interest.events |= POLLOUT;
   // poll sees the socket, not the inbox.
   if (undrained_) interest.until = now;
   return interest;
 }
 
-void CHandle::BeginAttempt(base::BootTime now) {
+// False if none could be made: the next one is put off.
+bool CHandle::BeginAttempt(base::BootTime now) {
   boxes_.to_size = FromNumeric(rotation_.Next(), boxes_.to);
   removed_ = false;
   abandoned_ = Socket::kNone;
   attempt_began_ = now;
   attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
+  if (tls_ == nullptr) return true;
+  auto stream = tls_->Connect(HostsAt(listed_, rotation_.current()));
+  if (stream.ok()) {
+    boxes_.Through(std::make_unique<TlsSocket>(*std::move(stream)));
+    return true;
+  }
+  PutOff(absl::ZeroDuration());
+  listener_->OnTrouble(absl::UnavailableError(stream.status().message()));
+  listener_->OnDisconnected(++failed_attempts_);
+  return false;
 }
 
 Pollable::Interest CHandle::AskInterest(base::BootTime now) {

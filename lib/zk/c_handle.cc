@@ -64,6 +64,8 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       poll_set_(poll_set),
       acl_(options.acl),
       rotation_(options.servers),
+      listed_(options.listed),
+      tls_(options.tls),
       pending_(reactor),
       pace_(options.pace) {}
 
@@ -94,9 +96,10 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   return absl::OkStatus();
 }
 
-void CHandle::SetServers(const NumericServers& servers) {
+void CHandle::SetServers(const Resolution& servers) {
   set_touched(true);
-  rotation_.Replace(servers);
+  rotation_.Replace(servers.addresses);
+  listed_ = servers.listed;
   removed_ = !rotation_.Has(rotation_.current());
 }
 
@@ -155,9 +158,9 @@ void CHandle::Failed(Socket before, int rc) {
   boxes_.out.Drop();
   if (is_unrecoverable(zh_)) return End();
   const bool was_connected = before == Socket::kConnected;
-  const base::BootTime now = reactor_->Now();
-  const absl::Duration took = was_connected ? absl::ZeroDuration() : now - attempt_began_;
-  pace_.Failed(PaceTerms(), now, took, reactor_->Random());
+  const absl::Duration took =
+      was_connected ? absl::ZeroDuration() : reactor_->Now() - attempt_began_;
+  PutOff(took);
   if (const int error = TakeSocketError(); IsShortage(error)) {
     listener_->OnTrouble(Shortage("socket", error));
   } else {
@@ -165,6 +168,10 @@ void CHandle::Failed(Socket before, int rc) {
   }
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
+}
+
+void CHandle::PutOff(absl::Duration took) {
+  pace_.Failed(PaceTerms(), reactor_->Now(), took, reactor_->Random());
 }
 
 std::string CHandle::WhatItDid(Socket before, int rc) {
@@ -175,15 +182,30 @@ std::string CHandle::WhatItDid(Socket before, int rc) {
     refused_ = true;
     return refusal;
   }
+  if (std::string did = WhatItDidUnderTls(before, late); !did.empty()) return did;
   if (late == Socket::kHandshake) return "took the connection, but said nothing in time";
   if (late != Socket::kNone) return "did not answer in time";
   if (error == ECONNREFUSED) return "refused the connection";
   if (error != 0) return absl::StrCat("could not be reached (", strerror(error), ")");
   if (before == Socket::kConnected) return "closed the connection";
   if (before == Socket::kHandshake) {
-    return "closed the connection during the handshake, as a server without a quorum does";
+    return boxes_.tls != nullptr
+               ? "closed the connection during the handshake, as a server without a quorum does"
+               : "closed the connection during the handshake, as a server without a quorum or a "
+                 "port for TLS does";
   }
   return absl::StrCat("could not be tried (", CodeName(static_cast<Code>(rc)), ")");
+}
+
+// "" if it is nothing of TLS's.
+std::string CHandle::WhatItDidUnderTls(Socket before, Socket late) {
+  if (boxes_.tls == nullptr) return "";
+  if (!boxes_.tls->failure().empty()) return boxes_.tls->failure();
+  if (before != Socket::kHandshake || !boxes_.tls->shaking_hands()) return "";
+  if (late == Socket::kHandshake) {
+    return "took the connection, but did not end the TLS handshake in time";
+  }
+  return "closed the connection during the TLS handshake, as a port without TLS does";
 }
 
 void CHandle::End() {

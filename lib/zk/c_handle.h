@@ -42,7 +42,7 @@ class CHandle final : public Handle, public Pollable {
 
   void Send(const Request& request, Done done) override;
   void Close(bool patient) override;
-  void SetServers(const NumericServers& servers) override;
+  void SetServers(const Resolution& servers) override;
   void AddCredential(const std::string& digest) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return connected_ ? rotation_.current() : ""; }
@@ -86,14 +86,17 @@ class CHandle final : public Handle, public Pollable {
   enum class Socket { kNone, kConnecting, kHandshake, kConnected };
   // After a call that failed with `rc`, in state `before`.
   void Failed(Socket before, int rc);
+  // An attempt that took so long: the next one is put off.
+  void PutOff(absl::Duration took);
   std::string WhatItDid(Socket before, int rc);
+  std::string WhatItDidUnderTls(Socket before, Socket late);
   void SendCredentials();
   void End();
 
   // Driving (c_drive.cc)
   Socket socket_state() const;
   Socket Before() const;
-  void BeginAttempt(base::BootTime now);
+  bool BeginAttempt(base::BootTime now);
   ConnectPace::Terms PaceTerms() const;
   int Process(int events);
   Interest AskInterest(base::BootTime now);
@@ -109,6 +112,8 @@ class CHandle final : public Handle, public Pollable {
   PollSet* const poll_set_;
   const CAcl acl_;
   Rotation rotation_;
+  std::vector<ListedServer> listed_;  // with tls_
+  const std::shared_ptr<TlsContext> tls_;
 
   zhandle_t* zh_ = nullptr;
   Boxes boxes_;

@@ -8,9 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "lib/zk/inbox.h"
 #include "lib/zk/outbox.h"
+#include "lib/zk/tls_socket.h"
 
 namespace zkrecipes::zk {
 
@@ -18,6 +21,13 @@ namespace zkrecipes::zk {
 struct Boxes {
   Inbox in;
   Outbox out;
+  // What both go through, anew for each connection; null: no TLS.
+  std::unique_ptr<TlsSocket> tls;
+  void Through(std::unique_ptr<TlsSocket> next) {
+    in.Through(next.get());
+    out.Through(next.get());
+    tls = std::move(next);
+  }
   // To which server it connects, whatever address the C client has in mind: only so can the list
   // change under a handle, which keeps the session's watches. (zoo_set_servers takes servers for the
   // same that differ in their port, and closes the socket behind our back.) Family 0: as it likes.

@@ -145,7 +145,7 @@ TEST_F(ChangingServersTest, SaysOfEachServerWhatItDid) {
           closed + " refused the connection",
           silent.address() + " took the connection, but said nothing in time",
           hangs_up.address() + " closed the connection during the handshake, as a server "
-                               "without a quorum does",
+                               "without a quorum or a port for TLS does",
           mail.address() + " does not speak ZooKeeper: it says \"" + std::string(32, 'm') + "\""));
   EXPECT_THAT(diary_.attempts, ElementsAre(1, 2, 3, 4));
   a_.server.HangUp();
@@ -162,7 +162,7 @@ TEST_F(ChangingServersTest, TriesTwoServersInTurnUntilOneIsBackAndDoesNotSpin) {
   EXPECT_EQ(std::set<std::string>(diary_.failures.begin(), diary_.failures.end()).size(), 2u);
   EXPECT_GT(diary_.failures.size(), 5u);
   EXPECT_LT(diary_.failures.size(), 100u);
-  handle_->SetServers({first, a_.server.address()});
+  handle_->SetServers(NumericServers{first, a_.server.address()});
   EXPECT_TRUE(RunUntilConnected(1));
 }
 
@@ -181,7 +181,7 @@ TEST_F(ChangingServersTest, TheSessionGoesOnAtAnotherServerWithItsWatches) {
   EXPECT_EQ(handle_->server(), a_.server.address());
 
   // They differ in the port only, which is why zoo_set_servers would see no difference.
-  handle_->SetServers({b_.server.address()});
+  handle_->SetServers(NumericServers{b_.server.address()});
   ASSERT_TRUE(RunUntilConnected(2));
   EXPECT_EQ(handle_->server(), b_.server.address());
   EXPECT_THAT(a_.sessions, ElementsAre(0));
@@ -195,7 +195,7 @@ TEST_F(ChangingServersTest, TheSessionGoesOnAtAnotherServerWithItsWatches) {
 TEST_F(ChangingServersTest, AConnectionToAServerThatStaysInTheListIsLeftAlone) {
   Open({a_.server.address()});
   ASSERT_TRUE(RunUntilConnected(1));
-  handle_->SetServers({b_.server.address(), a_.server.address()});
+  handle_->SetServers(NumericServers{b_.server.address(), a_.server.address()});
   RunFor(absl::Seconds(1));
   EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(diary_.attempts, IsEmpty());
@@ -210,7 +210,7 @@ TEST_F(ChangingServersTest, AnAttemptAtARemovedServerEndsAtOnce) {
   Open({silent.address()});
   ASSERT_TRUE(RunUntil([&] { return silent.connections() > 0; }));
   const base::BootTime changed = driver_.Now();
-  handle_->SetServers({b_.server.address()});
+  handle_->SetServers(NumericServers{b_.server.address()});
   ASSERT_TRUE(RunUntilConnected(1));
   EXPECT_LT(driver_.Now() - changed, absl::Seconds(1)) << "it would have had 3.3 s";
 }
@@ -222,7 +222,7 @@ TEST_F(ChangingServersTest, ACredentialIsSentAtOnceAndOnEachLaterConnection) {
   EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("u:1", "v:2"));
   EXPECT_EQ(a_.types.back(), wire::kGetChildren) << "what is sent later comes later";
-  handle_->SetServers({b_.server.address()});
+  handle_->SetServers(NumericServers{b_.server.address()});
   ASSERT_TRUE(RunUntilConnected(2));
   EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(b_.credentials, testing::UnorderedElementsAre("u:1", "v:2"));

@@ -6,6 +6,7 @@
 
 #include "absl/hash/hash.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/zk/answers.h"
@@ -35,6 +36,9 @@ constexpr size_t kPathLength = 4;  // of a create, in front of the path
 // to 1 MiB (jute.maxbuffer), raised to some tens at most, but not a listing. Whatever begins with a
 // letter or a digit is longer.
 constexpr int32_t kLongestReply = 64 << 20;
+
+// How a port for TLS answers what is none: with an alert, of any version.
+constexpr char kTlsAlert[] = "\x15\x03";
 
 constexpr size_t kShown = 32;  // of what is no handshake, in a message
 
@@ -100,6 +104,7 @@ std::string Conversation::WrongStart(absl::string_view said) const {
     return absl::StrCat("it sends a reply of ", length, " bytes");
   }
   if (state_ == State::kHandshake && (length == kWelcome || length == kWelcome + 1)) return "";
+  if (absl::StartsWith(said, kTlsAlert)) return "it speaks TLS";
   return absl::StrCat("it says \"", absl::CHexEscape(said.substr(0, kShown)), "\"");
 }
 

@@ -15,6 +15,7 @@
 #include "lib/zk/connect_pace.h"
 #include "lib/zk/reactor.h"
 #include "lib/zk/resolver.h"
+#include "lib/zk/tls.h"
 #include "lib/zk/types.h"
 
 namespace zkrecipes::zk {
@@ -41,7 +42,8 @@ class HandleListener {
   // What `server`, one of the handle's, did when the connection or the attempt to connect ended: a
   // sentence without its subject, "refused the connection". Comes before an attempt's OnDisconnected.
   virtual void OnServerFailed(const std::string& /*server*/, const std::string& /*what*/) {}
-  // ResourceExhausted: no attempt could be made, as this process lacks descriptors or memory.
+  // No attempt could be made. ResourceExhausted: this process lacks descriptors or memory. Unavailable: a
+  // file of TlsOptions cannot be used.
   virtual void OnTrouble(const absl::Status& /*why*/) {}
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
@@ -50,12 +52,14 @@ class HandleListener {
 };
 
 struct HandleOptions {
-  NumericServers servers;                              // in the order in which they are tried
+  NumericServers servers;            // in the order in which they are tried
+  std::vector<ListedServer> listed;  // the names of their certificates, with `tls`
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
   std::vector<std::string> digest_credentials;         // each "user:password"
-  std::vector<AclEntry> acl;  // of the nodes that it creates, unless Create says
-  ConnectPace pace;           // of the handle before, which may have failed for a while
-  uint64_t seed = 0;          // chooses the first server (in memory; else the list is shuffled)
+  std::vector<AclEntry> acl;        // of the nodes that it creates, unless Create says
+  ConnectPace pace;                 // of the handle before, which may have failed for a while
+  std::shared_ptr<TlsContext> tls;  // null: connections are not encrypted
+  uint64_t seed = 0;  // chooses the first server (in memory; else the list is shuffled)
 };
 
 // One ZooKeeper session on one handle of a client library: the seam behind which the C client and
@@ -81,7 +85,7 @@ class Handle {
   // Attempts to connect go to these from now on. If the server of the current connection is not among
   // them, that connection is lost, and the session goes on at another: with its watches, as after any
   // loss. REQUIRES: not empty.
-  virtual void SetServers(const NumericServers& servers) = 0;
+  virtual void SetServers(const Resolution& servers) = 0;
   // "user:password", for the digest scheme. What is sent from now on has this user's rights as well,
   // on this and on later connections. OnEnded(kAuthFailed) if a server refuses it.
   virtual void AddCredential(const std::string& digest) = 0;

@@ -2,8 +2,6 @@
 
 #include "lib/zk/inbox.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/zk/jute_reader.h"
+#include "lib/zk/socket_calls.h"
 
 namespace zkrecipes::zk {
 namespace {
@@ -65,10 +64,9 @@ ssize_t Inbox::Fill(int fd) {
   }
   MakeRoom();
   const size_t room = capacity_ - end_;
-  ssize_t got;
-  do {
-    got = recv(fd, buffer_.get() + end_, room, MSG_DONTWAIT);
-  } while (got < 0 && errno == EINTR);
+  char* const at = buffer_.get() + end_;
+  const ssize_t got =
+      tls_ == nullptr ? ReceiveFromSocket(fd, at, room) : tls_->Receive(fd, at, room);
   if (got > 0) {
     end_ += static_cast<size_t>(got);
     drained_ = static_cast<size_t>(got) < room;

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 
 #include "lib/zk/conversation.h"
+#include "lib/zk/tls_socket.h"
 
 namespace zkrecipes::zk {
 
@@ -34,6 +35,9 @@ class Inbox {
   // Another socket: nothing was said on it yet.
   void Drop();
 
+  // What is received on the next connection comes through `tls`; null: as it is.
+  void Through(TlsSocket* tls) { tls_ = tls; }
+
   // "does not speak ZooKeeper: it says \"220 ...\"", once for each connection that ended so; otherwise
   // "".
   std::string TakeRefusal() { return std::exchange(refusal_, ""); }
@@ -46,6 +50,7 @@ class Inbox {
   absl::string_view said() const { return {buffer_.get() + begin_, end_ - begin_}; }
 
   Conversation conversation_;
+  TlsSocket* tls_ = nullptr;
   std::string refusal_;
   bool refused_ = false;
 

@@ -2,24 +2,16 @@
 
 #include "lib/zk/outbox.h"
 
-#include <sys/socket.h>
-
 #include <cerrno>
 
+#include "lib/zk/socket_calls.h"
+
 namespace zkrecipes::zk {
-namespace {
 
-ssize_t SendToSocket(int fd, const char* bytes, size_t size) {
-  ssize_t sent;
-  do {
-    sent = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
-  return sent;
+// send(), possibly through TLS.
+ssize_t Outbox::SendNow(const char* bytes, size_t size) {
+  return tls_ == nullptr ? SendToSocket(fd_, bytes, size) : tls_->Send(fd_, bytes, size);
 }
-
-bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
-
-}  // namespace
 
 ssize_t Outbox::Send(int fd, const char* bytes, size_t size) {
   if (!home_.IsThisProcess()) {
@@ -35,16 +27,16 @@ ssize_t Outbox::Send(int fd, const char* bytes, size_t size) {
 
 ssize_t Outbox::SendDirect(const char* bytes, size_t size) {
   while (!bytes_.empty()) {  // earlier bytes first
-    const ssize_t sent = SendToSocket(fd_, bytes_.data(), bytes_.size());
+    const ssize_t sent = SendNow(bytes_.data(), bytes_.size());
     if (sent < 0) return -1;
     bytes_.erase(0, static_cast<size_t>(sent));
   }
-  return SendToSocket(fd_, bytes, size);
+  return SendNow(bytes, size);
 }
 
 void Outbox::Flush() {
-  if (bytes_.empty() || !home_.IsThisProcess()) return;
-  const ssize_t sent = SendToSocket(fd_, bytes_.data(), bytes_.size());
+  if (empty() || fd_ < 0 || !home_.IsThisProcess()) return;
+  const ssize_t sent = SendNow(bytes_.data(), bytes_.size());
   if (sent < 0) {
     if (!WouldBlock(errno)) Drop();
     return;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lib/base/process.h"
+#include "lib/zk/tls_socket.h"
 
 namespace zkrecipes::zk {
 
@@ -29,7 +30,16 @@ class Outbox {
   void Flush();
   // Forgets what was not sent: its socket is closed, and its number may soon be another one's.
   void Drop() { bytes_.clear(); }
-  bool empty() const { return bytes_.empty(); }
+  // All has been sent.
+  bool empty() const { return bytes_.empty() && (tls_ == nullptr || !tls_->blocked()); }
+  // The socket has no room for what there is to send. (Without a handshake TLS has nothing to send.)
+  bool blocked() const { return tls_ == nullptr ? !bytes_.empty() : tls_->blocked(); }
+
+  // What is sent on the next connection goes through `tls`; null: as it is.
+  void Through(TlsSocket* tls) {
+    tls_ = tls;
+    fd_ = -1;  // it has something to say before anything was sent, but not on an old socket
+  }
 
   // For closing, where the C client waits for its last request to be sent and must not wait in
   // vain: from now on nothing is buffered, and errors are real.
@@ -39,11 +49,13 @@ class Outbox {
   int fd() const { return fd_; }
 
  private:
+  ssize_t SendNow(const char* bytes, size_t size);
   ssize_t SendDirect(const char* bytes, size_t size);
 
   const base::HomeProcess home_;
   int fd_ = -1;
   std::string bytes_;
+  TlsSocket* tls_ = nullptr;
   bool direct_ = false;
 };
 

@@ -126,6 +126,13 @@ class GetaddrinfoResolver : public Resolver {
   }
 };
 
+// "zk1" of "zk1:2181", "::1" of "[::1]:2181".
+std::string HostOf(const std::string& server) {
+  std::string host = server.substr(0, server.rfind(':'));
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  return bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
 }  // namespace
 
 std::string ToNumeric(const sockaddr& address, socklen_t size) {
@@ -143,11 +150,9 @@ std::string ToNumeric(const sockaddr& address, socklen_t size) {
 socklen_t FromNumeric(const std::string& numeric, sockaddr_storage& address) {
   const size_t colon = numeric.rfind(':');
   if (colon == std::string::npos || colon + 1 == numeric.size()) return 0;
-  std::string host = numeric.substr(0, colon);
-  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (bracketed) host = host.substr(1, host.size() - 2);
+  const std::string host = HostOf(numeric);
   addrinfo hints{};
-  hints.ai_family = bracketed ? AF_INET6 : AF_INET;
+  hints.ai_family = numeric.front() == '[' ? AF_INET6 : AF_INET;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
   addrinfo* found = nullptr;
@@ -156,6 +161,19 @@ socklen_t FromNumeric(const std::string& numeric, sockaddr_storage& address) {
   if (list == nullptr || list->ai_addrlen > sizeof(address)) return 0;
   memcpy(&address, list->ai_addr, list->ai_addrlen);
   return list->ai_addrlen;
+}
+
+std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
+                                 const std::string& address) {
+  std::vector<std::string> hosts;
+  for (const ListedServer& server : listed) {
+    const NumericServers& all = server.addresses;
+    if (std::find(all.begin(), all.end(), address) != all.end()) {
+      hosts.push_back(HostOf(server.name));
+    }
+  }
+  if (hosts.empty()) hosts.push_back(HostOf(address));
+  return hosts;
 }
 
 std::shared_ptr<Resolver> SystemResolver() { return std::make_shared<GetaddrinfoResolver>(); }

@@ -40,6 +40,10 @@ struct Resolution {
   std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing
 };
 
+// The names and addresses, without ports, under which servers at `address` are listed; at least its own.
+std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
+                                 const std::string& address);
+
 // Turns names into addresses, on a thread that may block in the system's resolver.
 class Resolver {
  public:

@@ -87,6 +87,8 @@ absl::Status CheckExtraConfig(const std::map<std::string, std::string>& extra) {
 // The manifest of zookeeper.jar names all that it needs except something behind slf4j.
 constexpr char kZooKeeper[] = "/usr/share/java/zookeeper.jar";
 constexpr char kLogger[] = "/usr/share/java/slf4j-simple.jar";
+// Debian's manifest forgets it: for extra_config with NettyServerCnxnFactory, which TLS takes.
+constexpr char kNettyCodec[] = "/usr/share/java/netty-codec.jar";
 
 bool IsProgram(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
@@ -117,8 +119,8 @@ std::vector<std::string> CommandOf(const LocalEnsembleOptions& options, const Se
       "-Dorg.slf4j.simpleLogger.showDateTime=true",
       "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
       "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn", "-cp",
-      absl::StrCat(kZooKeeper, ":", kLogger), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-      spec.ConfigPath()};
+      absl::StrCat(kZooKeeper, ":", kLogger, ":", kNettyCodec),
+      "org.apache.zookeeper.server.quorum.QuorumPeerMain", spec.ConfigPath()};
 }
 
 }  // namespace

@@ -99,8 +99,8 @@ void MemoryHandle::RetryLater(absl::Duration took) {
 zk::ConnectPace::Terms MemoryHandle::PaceTerms() const { return {timeout_, rotation_.size()}; }
 
 // The connection goes in a task of its own, as this may be a call from inside the listener.
-void MemoryHandle::SetServers(const zk::NumericServers& servers) {
-  rotation_.Replace(servers);
+void MemoryHandle::SetServers(const zk::Resolution& servers) {
+  rotation_.Replace(servers.addresses);
   if (rotation_.Has(server_)) return;
   host_->Post(Guarded([this, left = connection_] {
     if (connection_ == left) Break();

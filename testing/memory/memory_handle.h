@@ -32,7 +32,7 @@ class MemoryHandle final : public zk::Handle {
   void Send(const zk::Request& request, Done done) override;
   // Does not block: with `patient` the ensemble goes on until the session is closed, in no time.
   void Close(bool patient) override;
-  void SetServers(const zk::NumericServers& servers) override;
+  void SetServers(const zk::Resolution& servers) override;
   void AddCredential(const std::string& digest) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return server_; }

@@ -18,6 +18,11 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::s
   options.lease.wait_for_proof = true;  // CMD may be a command that must not run twice
   options.dialect = flags.dialect == "kazoo" ? NameDialect::kKazoo : NameDialect::kCurator;
   options.digest_credentials = flags.users;
+  const TlsOptions& tls = flags.tls;
+  for (const std::string& given :
+       {tls.ca_file, tls.certificate_file, tls.key_file, tls.crl_file, tls.server_name}) {
+    if (!given.empty()) options.tls = tls;
+  }
   return Client::Connect(std::move(options), {flags.session_timeout, std::move(cancel)});
 }
 

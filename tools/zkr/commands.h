@@ -11,6 +11,7 @@
 
 #include "tools/zkr/result.h"
 #include "tools/zkr/supervisor/command.h"
+#include "zkrecipes/tls_options.h"
 
 namespace zkrecipes::zkr {
 
@@ -20,6 +21,7 @@ struct GlobalFlags {
   absl::Duration session_timeout = absl::Seconds(10);
   std::string dialect = "curator";
   std::vector<std::string> users;  // of --digest-file, each "user:password"
+  TlsOptions tls;                  // in force if one of its options is given
   bool json = false;
   bool quiet = false;  // see narrator.h
   bool verbose = false;

@@ -17,6 +17,28 @@
 
 namespace zkrecipes::zkr {
 
+namespace {
+
+void AddTlsFlags(CLI::App& app, TlsOptions& tls) {
+  const auto add = [&app](const char* name, std::string& value, const char* help,
+                          const char* variable, const char* type) {
+    app.add_option(name, value, absl::StrCat(help, "\n(default: ", variable, ")"))
+        ->envname(variable)
+        ->type_name(type);
+  };
+  add("--tls-ca", tls.ca_file,
+      "Connect by TLS: the authorities of the servers' certificates, in PEM", "ZKR_TLS_CA", "FILE");
+  add("--tls-cert", tls.certificate_file, "zkr's own certificate, where servers ask for one",
+      "ZKR_TLS_CERT", "FILE");
+  add("--tls-key", tls.key_file, "The key of that", "ZKR_TLS_KEY", "FILE");
+  add("--tls-crl", tls.crl_file, "Lists of revoked certificates", "ZKR_TLS_CRL", "FILE");
+  add("--tls-server-name", tls.server_name,
+      "The name in all servers' certificates, if it is not the one they are listed by",
+      "ZKR_TLS_SERVER_NAME", "NAME");
+}
+
+}  // namespace
+
 void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
   app.add_option("--servers", flags.servers,
                  "The servers; optionally the node below which paths begin\n"
@@ -44,6 +66,7 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
       ->expected(1)
       ->envname("ZKR_DIGEST_FILE")
       ->type_name("FILE");
+  AddTlsFlags(app, flags.tls);
   auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not tell of waits and outages");
   app.add_flag("--verbose", flags.verbose, "Tell of them at once, not after a second")
       ->excludes(quiet);

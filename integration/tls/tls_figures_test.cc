@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What TLS costs: the same client on the plain and on the secure port of one server, in turns.
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gtest/gtest.h>
+
+#include "integration/fixtures/ensemble_fixture.h"
+#include "integration/tls/secure_ensemble.h"
+#include "lib/base/boot_time.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/lock.h"
+
+// glibc's own allocator, under the names that it keeps for programs which wrap it as this one does.
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_realloc(void* block, size_t size);
+}
+
+namespace {
+std::atomic<int64_t> allocations = 0;
+}
+
+extern "C" {
+void* malloc(size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(size);
+}
+void* realloc(void* block, size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(block, size);
+}
+}
+
+namespace zkrecipes::integration {
+namespace {
+
+// Counted by a tool that runs the program: ZKRECIPES_CYCLES=300 and 1300, ZKRECIPES_PORT=plain or secure.
+int CyclesOr(int usual) {
+  const char* cycles = std::getenv("ZKRECIPES_CYCLES");
+  return cycles == nullptr ? usual : std::atoi(cycles);
+}
+bool Wanted(bool secure) {
+  const char* port = std::getenv("ZKRECIPES_PORT");
+  return port == nullptr || (std::string(port) == "secure") == secure;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+class TlsFiguresTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto started = SecureEnsemble::Start(1);
+    ASSERT_TRUE(started.ok()) << started.status();
+    ensemble_ = *std::move(started);
+  }
+  std::shared_ptr<Client> Connect(bool secure) {
+    ClientOptions options{.servers = secure ? ensemble_->servers() : ensemble_->members().servers(),
+                          .session_timeout = absl::Seconds(60)};
+    if (secure) options.tls = ensemble_->options();
+    auto client = Client::Connect(options, {kSoon});
+    EXPECT_TRUE(client.ok()) << client.status();
+    return client.value_or(nullptr);
+  }
+  template <typename F>
+  static double MicrosecondsOf(F work) {
+    const base::BootTime began = base::BootNow();
+    work();
+    return absl::ToDoubleMicroseconds(base::BootNow() - began);
+  }
+
+  std::unique_ptr<SecureEnsemble> ensemble_;
+};
+
+TEST_F(TlsFiguresTest, OfAConnection) {
+  std::vector<double> took[2];
+  for (int i = 0; i < 60; ++i) {
+    for (const bool secure : {false, true}) {
+      const double each = MicrosecondsOf([&] { Connect(secure); });
+      if (i >= 10) took[secure].push_back(each);  // Java gets faster
+    }
+  }
+  std::printf("connect: plain %.2f ms, TLS %.2f ms\n", Median(took[0]) / 1000,
+              Median(took[1]) / 1000);
+}
+
+TEST_F(TlsFiguresTest, OfAnUncontendedCycle) {
+  constexpr int kRounds = 10;
+  const int cycles = CyclesOr(2000) / kRounds;
+  std::vector<double> ratios;
+  std::vector<double> took[2];
+  std::vector<double> allocated[2];
+  std::shared_ptr<Client> clients[2];
+  for (const bool secure : {false, true}) {
+    if (Wanted(secure)) clients[secure] = Connect(secure);
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    for (const bool secure : {false, true}) {
+      if (!Wanted(secure)) continue;
+      Lock lock(clients[secure], absl::StrCat("/figures", secure));
+      const int64_t before = allocations.load();
+      std::vector<double> each;
+      for (int i = 0; i < cycles; ++i) {
+        each.push_back(MicrosecondsOf([&] {
+          auto lease = lock.Acquire({kSoon});
+          ASSERT_TRUE(lease.ok()) << lease.status();
+          ASSERT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+        }));
+      }
+      took[secure].push_back(Median(each));
+      allocated[secure].push_back(static_cast<double>(allocations.load() - before) / cycles);
+    }
+    if (Wanted(false) && Wanted(true)) ratios.push_back(took[1].back() / took[0].back());
+  }
+  if (ratios.empty()) return;
+  std::printf("cycle: plain %.0f us, TLS %.0f us, ratio %.2f; allocations %.1f, %.1f\n",
+              Median(took[0]), Median(took[1]), Median(ratios), Median(allocated[0]),
+              Median(allocated[1]));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clients under TLS, on the secure ports of real servers.
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/servers/tcp_proxy.h"
+#include "integration/tls/secure_ensemble.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/lock.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TlsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto ensemble = SecureEnsemble::Start(3);
+    ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+    ensemble_ = ensemble->release();
+  }
+  static void TearDownTestSuite() { delete std::exchange(ensemble_, nullptr); }
+
+  void SetUp() override {
+    ASSERT_NE(ensemble_, nullptr);
+    for (int i = 0; i < ensemble().size(); ++i) {
+      if (ensemble().members().state(i) == testing::LocalEnsemble::MemberState::kDown) {
+        ASSERT_EQ(ensemble().members().Restart(i), absl::OkStatus());
+      }
+    }
+    ASSERT_EQ(ensemble().members().WaitForAll(kSoon), absl::OkStatus());
+    path_ = absl::StrCat("/tls/", ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  }
+
+  SecureEnsemble& ensemble() { return *ensemble_; }
+  ClientOptions Options() {
+    return {.servers = ensemble().servers(),
+            .session_timeout = absl::Seconds(20),
+            .tls = ensemble().options()};
+  }
+  // Why there is no session, after so long.
+  std::string Refusal(const ClientOptions& options,
+                      absl::Duration patience = absl::Milliseconds(1500)) {
+    const auto client = Client::Connect(options, {patience});
+    EXPECT_EQ(client.status().code(), absl::StatusCode::kUnavailable) << client.status();
+    return std::string(client.status().message());
+  }
+
+  static SecureEnsemble* ensemble_;
+  std::string path_;
+};
+
+SecureEnsemble* TlsTest::ensemble_ = nullptr;
+
+TEST_F(TlsTest, ALockIsHeldHandedOverAndReleased) {
+  auto client = Client::Connect(Options(), {kSoon});
+  ASSERT_TRUE(client.ok()) << client.status();
+  auto other = Client::Connect(Options(), {kSoon});
+  ASSERT_TRUE(other.ok()) << other.status();
+  auto lease = Lock(*client, path_).Acquire({kSoon});
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  Pending waiting(*other, path_);
+  EXPECT_FALSE(waiting.answered());
+  EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+  EXPECT_TRUE(waiting.Get().ok());
+}
+
+TEST_F(TlsTest, ALeaseAndAWatchOutliveTheirServer) {
+  ClientOptions options = Options();
+  auto client = Client::Connect(options, {kSoon});
+  ASSERT_TRUE(client.ok()) << client.status();
+  auto other = Client::Connect(options, {kSoon});
+  ASSERT_TRUE(other.ok()) << other.status();
+  auto lease = Lock(*client, path_).Acquire({kSoon});
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  Pending waiting(*other, path_);
+  for (int i = 0; i < ensemble().size(); ++i) {  // both have to move at least once
+    ASSERT_EQ(ensemble().members().Kill(i), absl::OkStatus());
+    ASSERT_EQ(ensemble().members().Restart(i), absl::OkStatus());
+    ASSERT_EQ(ensemble().members().WaitForAll(kSoon), absl::OkStatus());
+  }
+  EXPECT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
+  EXPECT_FALSE(waiting.answered());
+  EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+  EXPECT_TRUE(waiting.Get().ok());
+}
+
+TEST_F(TlsTest, AnExpiredSessionIsFollowedByAnother) {
+  ClientOptions options = Options();
+  options.session_timeout = absl::Seconds(2);
+  servers::TcpProxy proxy(absl::StrCat("127.0.0.1", ensemble().server(0).substr(9)));
+  options.servers = proxy.address();
+  auto client = Client::Connect(options, {kSoon});
+  ASSERT_TRUE(client.ok()) << client.status();
+  auto lease = Lock(*client, path_).Acquire({kSoon});
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const int64_t session = (*client)->session_id();
+  proxy.HoldEverything(true);
+  EXPECT_TRUE(Eventually([&] { return lease->ended().stop_requested(); }));
+  absl::SleepFor(absl::Seconds(3));
+  proxy.HoldEverything(false);
+  EXPECT_TRUE(Eventually([&] { return (*client)->session_id() != session; }));
+  EXPECT_TRUE(Lock(*client, path_).Acquire({kSoon}).ok());
+}
+
+TEST_F(TlsTest, TheFilesMayChangeUnderALease) {
+  ClientOptions options = Options();
+  const zk::TlsFiles& files = ensemble().files();
+  const zk::Identity first = ensemble().authority().Issue({.common_name = "first"});
+  options.tls->certificate_file = files.Write("changing", first.certificate);
+  options.tls->key_file = files.Write("changing_key", first.key);
+  servers::TcpProxy proxy(absl::StrCat("127.0.0.1", ensemble().server(1).substr(9)));
+  options.servers = proxy.address();
+  auto client = Client::Connect(options, {kSoon});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const States states(**client);
+  auto lease = Lock(*client, path_).Acquire({kSoon});
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const int64_t session = (*client)->session_id();
+
+  files.Write("changing_key", "no key");  // the connection stays
+  EXPECT_EQ(lease->Verify({kSoon}), absl::OkStatus());
+  proxy.ResetAll();
+  ASSERT_TRUE(states.Await(ClientState::kSuspended));
+  const auto refused = Lock(*client, path_).Acquire({absl::Seconds(2)}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("changing_key\": has no good private key"));
+
+  const zk::Identity second = ensemble().authority().Issue({.common_name = "second"});
+  files.Write("changing", second.certificate);
+  files.Write("changing_key", second.key);
+  EXPECT_EQ(lease->Verify({kSoon}), absl::OkStatus());
+  EXPECT_EQ((*client)->session_id(), session);
+  EXPECT_FALSE(lease->ended().stop_requested());
+}
+
+// ---- what is refused -----------------------------------------------------------------------------
+
+TEST_F(TlsTest, AnotherNameOrAddressIsSaid) {
+  ClientOptions options = Options();
+  options.servers = ensemble().server(0);
+  options.tls->server_name = "zk.example";
+  EXPECT_THAT(Refusal(options),
+              HasSubstr("has a certificate that is not for \"zk.example\" but for \"localhost\""));
+  options.tls->server_name = "10.0.0.1";
+  EXPECT_THAT(Refusal(options), HasSubstr("not for \"10.0.0.1\""));
+}
+
+TEST_F(TlsTest, AnUnknownAuthorityIsSaid) {
+  ClientOptions options = Options();
+  options.servers = ensemble().server(0);
+  options.tls->ca_file =
+      ensemble().files().Write("stranger", zk::TestAuthority("a stranger").certificate());
+  EXPECT_THAT(Refusal(options), HasSubstr("unable to get local issuer certificate"));
+}
+
+TEST_F(TlsTest, ARevokedServerIsSaidAndTheOthersServe) {
+  ClientOptions options = Options();
+  options.tls->crl_file =
+      ensemble().files().Write("crl", ensemble().authority().ListOfRevoked({ensemble().serial(0)}));
+  auto client = Client::Connect(options, {kSoon});
+  EXPECT_TRUE(client.ok()) << client.status();
+  options.servers = ensemble().server(0);
+  EXPECT_THAT(Refusal(options), HasSubstr("certificate revoked"));
+}
+
+TEST_F(TlsTest, AnExpiredServerIsSaid) {
+  const zk::Identity good = ensemble().authority().Issue();
+  ensemble().Certify(2, ensemble().authority().Issue({.until = -absl::Minutes(1)}));
+  ASSERT_EQ(ensemble().members().Restart(2), absl::OkStatus());
+  ASSERT_EQ(ensemble().members().WaitForAll(kSoon), absl::OkStatus());
+  ClientOptions options = Options();
+  options.servers = ensemble().server(2);
+  EXPECT_THAT(Refusal(options), HasSubstr("certificate has expired"));
+  ensemble().Certify(2, good);
+  ASSERT_EQ(ensemble().members().Restart(2), absl::OkStatus());
+}
+
+TEST_F(TlsTest, AClientWithoutTheRequiredCertificateIsSaid) {
+  ClientOptions options = Options();
+  options.servers = ensemble().server(0);
+  options.tls->certificate_file = options.tls->key_file = "";
+  EXPECT_THAT(Refusal(options), HasSubstr("(this client has no certificate)"));
+}
+
+TEST_F(TlsTest, APlainPortIsSaid) {
+  ClientOptions options = Options();
+  options.servers = absl::StrCat("localhost", ensemble().members().server(0).substr(9));
+  EXPECT_THAT(Refusal(options), HasSubstr("as a port without TLS does"));
+}
+
+TEST_F(TlsTest, ASecurePortThatIsSpokenToInPlainIsSaid) {
+  ClientOptions options = Options();
+  options.servers = ensemble().server(0);
+  options.tls.reset();
+  EXPECT_THAT(Refusal(options), HasSubstr("or a port for TLS does"));
+}
+
+TEST_F(TlsTest, AHandshakeThatStallsIsSaid) {
+  servers::TcpProxy proxy(absl::StrCat("127.0.0.1", ensemble().server(0).substr(9)));
+  proxy.HoldReplies(true);
+  ClientOptions options = Options();
+  options.servers = proxy.address();
+  options.session_timeout = absl::Seconds(3);
+  EXPECT_THAT(Refusal(options, absl::Seconds(2)),
+              HasSubstr("took the connection, but did not end the TLS handshake in time"));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration
