@@ -6,9 +6,10 @@ include(GoogleTest)
 # others are on a second core: so they begin first.
 set(ZKRECIPES_ON_SERVERS RESOURCE_LOCK ensemble COST 1000)
 
-# The properties of what goes into an installed library. Hidden is all that a public header does not show.
-set(ZKRECIPES_IN_LIBRARY POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
-  VISIBILITY_INLINES_HIDDEN ON)
+# The properties of what goes into an installed library, and of our own programs, which include the same headers. Hidden is
+# all that a public header does not show.
+set(ZKRECIPES_IN_PROGRAM CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+set(ZKRECIPES_IN_LIBRARY POSITION_INDEPENDENT_CODE ON ${ZKRECIPES_IN_PROGRAM})
 
 # What `./dev test` builds: all that its tests run. Those labelled `nightly` are run by `./dev nightly`, which builds all.
 add_custom_target(zkrecipes_tests COMMENT "The programs of the tests")
@@ -77,7 +78,7 @@ endfunction()
 function(zkrecipes_executable name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   add_executable(${name} ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  set_target_properties(${name} PROPERTIES ${ZKRECIPES_IN_PROGRAM} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   target_link_libraries(${name} PRIVATE zkrecipes_options zkrecipes_internal ${arg_LIBS})
   if("CLI11::CLI11" IN_LIST arg_LIBS)
     zkrecipes_precompile(${name} tool)
@@ -151,7 +152,7 @@ endfunction()
 function(zkrecipes_test_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   add_library(${name} STATIC ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  set_target_properties(${name} PROPERTIES ${ZKRECIPES_IN_PROGRAM})
   target_compile_definitions(${name} PRIVATE ZKRECIPES_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   target_link_libraries(${name} PUBLIC zkrecipes_internal ${arg_LIBS} PRIVATE zkrecipes_options)
   if("GTest::gtest" IN_LIST arg_LIBS)
@@ -168,7 +169,7 @@ function(zkrecipes_test_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   find_package(GTest REQUIRED)
   add_executable(${name} ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  set_target_properties(${name} PROPERTIES ${ZKRECIPES_IN_PROGRAM})
   target_compile_definitions(${name} PRIVATE ZKRECIPES_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   target_link_libraries(${name} PRIVATE zkrecipes_options zkrecipes_test_options zkrecipes_internal ${arg_LIBS}
     GTest::gmock_main)

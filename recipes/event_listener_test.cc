@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/base/executor_fixture.h"
+#include "lib/queue/acquisition.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
@@ -27,6 +28,11 @@ class Diary : public EventListener {
   void OnPlaceLost(const std::string& path) override { Note(path, " place lost"); }
   void OnGranted(const Sequencer& lease, absl::Duration after) override {
     Note(lease.path(), " granted after ", absl::FormatDuration(after));
+  }
+  void OnNotGranted(const std::string& path, const absl::Status& why,
+                    absl::Duration after) override {
+    Note(path, " not granted after ", absl::FormatDuration(after), ": ",
+         absl::StatusCodeToString(why.code()));
   }
   void OnSuspect(const Sequencer&) override { Note("suspect"); }
   void OnProven(const Sequencer&) override { Note("proven"); }
@@ -146,6 +152,73 @@ TEST_F(EventListenerTest, OfTheClientHearsOfAllItsAcquires) {
   user.lock_options.listener = diary_;
   Acquire(user);
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q granted after 0", "/locks/q granted after 0"));
+}
+
+TEST_F(EventListenerTest, HearsOfAcquiresThatEndWithoutALease) {
+  auto first = StartHolder();
+  auto user = StartTelling();
+  Acquire(*user, {absl::Seconds(3)});
+  PassTime(absl::Seconds(3));
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q queued behind 1: 0000000000",
+                                          "/locks/q not granted after 3s: DEADLINE_EXCEEDED"));
+  std::stop_source leave;
+  Acquire(*user, {.cancel = leave.get_token()});
+  leave.request_stop();
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q queued behind 1: 0000000000",
+                                          "/locks/q not granted after 0: CANCELLED"));
+  internal::AcquireAsync(*user->client, kPath, {.try_only = true}, user->lock_options, {},
+                         [](const absl::StatusOr<Lease>&) {});
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q not granted after 0: ALREADY_EXISTS"));
+}
+
+TEST_F(EventListenerTest, HearsThatAnAcquireEndsWithItsClient) {
+  auto first = StartHolder();
+  auto user = StartTelling();
+  Acquire(*user);
+  (void)diary_->Take();
+  user->client.reset();
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q not granted after 0: FAILED_PRECONDITION"));
+}
+
+class SessionReportTest : public LockInMemoryTest {
+ protected:
+  void Start(LockUser& user) {
+    memory::Start(simulation_, user, {.on_session_report = [this](const SessionReport& report) {
+                    reports_.push_back(report);
+                  }});
+  }
+  std::vector<SessionReport> Take() { return std::exchange(reports_, {}); }
+
+ private:
+  std::vector<SessionReport> reports_;
+};
+
+TEST_F(SessionReportTest, SaysWhatIsLeftOfTheDeadlineWhileALeaseIsHeldAndWhatIsUsed) {
+  LockUser user;
+  Start(user);
+  PassTime(absl::Minutes(1));
+  for (const SessionReport& report : Take()) {
+    EXPECT_EQ(report.session, user.client->session_id());
+    EXPECT_EQ(report.timeout, user.client->session_timeout());
+    EXPECT_EQ(report.least_left, std::nullopt) << "nothing is held";
+    EXPECT_EQ(report.node_bytes + report.watch_bytes, 0);
+  }
+  Acquire(user);
+  (void)Take();
+  PassTime(absl::Minutes(1));
+  std::optional<absl::Duration> least;
+  for (const SessionReport& report : Take()) {
+    EXPECT_GT(report.node_bytes, 0);
+    EXPECT_GT(report.watch_bytes, 0);
+    if (report.least_left) least = std::min(least.value_or(*report.least_left), *report.least_left);
+  }
+  ASSERT_TRUE(least.has_value());
+  EXPECT_GT(*least, absl::ZeroDuration());
+  EXPECT_LT(*least, user.client->session_timeout());
+  EXPECT_EQ(Take().size(), 0);
 }
 
 // Nothing is computed, posted or armed for it.

@@ -4,6 +4,7 @@
 #define ZKRECIPES_CLIENT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -18,6 +19,7 @@
 #include "zkrecipes/duration.h"
 #include "zkrecipes/executor.h"
 #include "zkrecipes/lease_options.h"
+#include "zkrecipes/session_report.h"
 #include "zkrecipes/tls_options.h"
 #include "zkrecipes/wait_options.h"
 
@@ -87,6 +89,9 @@ struct ClientOptions {
   std::shared_ptr<Executor> executor = {};
   // Hears of all acquires and leases of this client (event_listener.h).
   std::shared_ptr<EventListener> listener = {};
+  // Hears how its sessions are, in order, on the executor; the last call may come after the client has
+  // been destroyed. For metrics: what must come in time is asked of the lease itself.
+  std::function<void(const SessionReport&)> on_session_report = {};
   // The I/O thread, shared with other clients (event_loop.h). Null: one of its own.
   std::shared_ptr<EventLoop> loop = {};
 };

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 
 #include "zkrecipes/lease_end.h"
@@ -33,6 +34,9 @@ class EventListener {
   // The session has expired, and with it the place in the queue: the acquire goes on at the tail.
   virtual void OnPlaceLost(const std::string& path);
   virtual void OnGranted(const Sequencer& lease, absl::Duration after);
+  // The acquire has ended without a lease, with this status: the last call about it. Also if a lease was
+  // granted too late. Not for invalid arguments.
+  virtual void OnNotGranted(const std::string& path, const absl::Status& why, absl::Duration after);
 
   // The lease is kSuspect, and kHeld again. Looked at with every change of the connection, and every
   // eighth of the session timeout: what was shorter may be missed.

@@ -14,7 +14,7 @@ enum class LeaseEnd {
   kReleased,        // by this process
   kDeadlinePassed,  // remaining() ran out before the ensemble confirmed anything more
   kSessionExpired,  // so the ensemble has said
-  kNodeDeleted,     // by another client
+  kNodeDeleted,     // by another client, or with its session before that was heard to have expired
   kClientClosed,    // the client that acquired it was closed or destroyed
   kNotAlive,        // its holder did not say in time that it is alive: AcquireOptions::alive_within
   kHeldTooLong,     // AcquireOptions::hold_at_most

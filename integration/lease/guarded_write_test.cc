@@ -141,8 +141,9 @@ TEST_F(GuardedWriteOnServersTest, TakesTurnsWithProclamationsOfManyThreads) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 25; ++i) {
         EXPECT_EQ(GuardedWrite(*lease, {WriteOp::Set(Register(), "x")}, {kSoon}), absl::OkStatus());
-        if (t == 0)
+        if (t == 0) {
           EXPECT_EQ(election.Proclaim(*lease, absl::StrCat(i), {kSoon}), absl::OkStatus());
+        }
       }
     });
   }

@@ -104,8 +104,9 @@ class PostgresListings : public FencingListings {
  protected:
   PostgresListings() : server_(*StartPostgres(/*durable=*/false)) {
     connection_.reset(PQconnectdb(server_->address().c_str()));
-    Do("CREATE TABLE accounts (id int PRIMARY KEY, balance int); INSERT INTO accounts VALUES (7, "
-       "10)");
+    EXPECT_EQ(Do("CREATE TABLE accounts (id int PRIMARY KEY, balance int);"
+                 "INSERT INTO accounts VALUES (7, 10)"),
+              absl::OkStatus());
   }
   absl::Status Do(const std::string& sql) {
     const std::unique_ptr<PGresult, decltype(&PQclear)> result(

@@ -17,7 +17,7 @@ namespace resources {
 
 // What a writer shows with a write.
 struct Holder {
-  zkrecipes::FencingPass pass;
+  zkrecipes::FencingPass pass = {};
   const zkrecipes::Lease* lease = nullptr;  // for what is guarded in ZooKeeper itself
 };
 

@@ -81,9 +81,9 @@ class Run {
     if (!guard.ok()) return guard.status();
     guard_ = *std::move(guard);
     for (int i = 0; i < options_.writers; ++i) {
-      if (absl::Status status = StartWriter(); !status.ok()) return status;
+      status.Update(StartWriter());
     }
-    return absl::OkStatus();
+    return status;
   }
 
   // Stops a holder once, and lets it write on.

@@ -11,7 +11,7 @@
 namespace resources {
 namespace {
 
-constexpr int64_t kAttempts = 10'000;
+constexpr int kAttempts = 10'000;
 constexpr int kStops = 25;
 
 class ManyStaleWritersTest : public zkrecipes::integration::EnsembleTest {};

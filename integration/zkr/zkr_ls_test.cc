@@ -106,7 +106,7 @@ TEST_F(ZkrLsTest, WatchesTheQueueUntilItIsInterrupted) {
 
 TEST_F(ZkrLsTest, SaysThatItCannotPrint) {
   const Lease held = Acquired(other());
-  for (const std::string command : {"ls " + node_path(), "check " + held.sequencer().ToString()}) {
+  for (const std::string& command : {"ls " + node_path(), "check " + held.sequencer().ToString()}) {
     const testing::Answer answer =
         testing::RunToEnd({"sh", "-c",
                            absl::StrCat(ZKRECIPES_BIN_DIR "/zkr --servers ", servers(), " ",

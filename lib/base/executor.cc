@@ -136,7 +136,7 @@ std::shared_ptr<Pool> NewPool(PoolOptions options) {
 // Never destroyed: a thread may outlive the end of main. A forked child, which has none of the threads,
 // makes its own, and keeps its parent's reachable.
 struct SharedPools {
-  const HomeProcess home;
+  const HomeProcess home = {};
   const std::shared_ptr<Pool> callbacks = NewPool({});
   const std::shared_ptr<Pool> notices = NewPool({});
   const SharedPools* parents = nullptr;

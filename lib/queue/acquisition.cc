@@ -201,8 +201,17 @@ void Acquisition::Quit(absl::Status why) {
 // The first one wins, on whichever thread; only it may touch done_.
 bool Acquisition::Settle(Answer answer) {
   if (settled_.exchange(true)) return false;
+  if (!answer.ok()) {
+    base::MutexLock lock(mutex_);
+    refusal_ = answer.status();
+  }
   std::exchange(done_, nullptr)(std::move(answer));
   return true;
+}
+
+absl::Status Acquisition::refusal() const {
+  base::MutexLock lock(mutex_);
+  return refusal_;
 }
 
 absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,

@@ -46,6 +46,8 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   // Returns false if it has been answered already: then `answer` is dropped.
   bool Settle(Answer answer);
   bool settled() const { return settled_.load(); }
+  // Of an answer without a lease; OK before that, and after a grant.
+  absl::Status refusal() const;
   // Settles, and makes the contender leave the queue: AlreadyExists if it is known to be busy,
   // Unavailable without a connection, otherwise DeadlineExceeded.
   void TimeOut();
@@ -86,6 +88,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   mutable base::Mutex mutex_;
   std::optional<queue::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
   std::optional<std::stop_callback<GiveUp>> on_cancel_;
 };
 

@@ -38,9 +38,9 @@ void ContenderRunner::Start(session::Session* session) {
     acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
     return;
   }
-  if (!FindRoom()) return;
-  self_ = shared_from_this();
   BeginTelling();
+  if (!FindRoom()) return TellRefusal();
+  self_ = shared_from_this();
   StartTimeout();
   session_->Join(this);  // may end this contender at once
 }
@@ -52,6 +52,14 @@ void ContenderRunner::BeginTelling() {
   }
   if (listeners.empty()) return;
   telling_ = std::make_unique<Telling>(core_, acquisition_->path(), std::move(listeners));
+}
+
+// Once. A grant that is answered with a refusal, since it came too late, is told as one.
+void ContenderRunner::TellRefusal() {
+  if (telling_ == nullptr || told_refusal_) return;
+  const absl::Status why = acquisition_->refusal();
+  told_refusal_ = !why.ok();
+  if (told_refusal_) telling_->NotGranted(why);
 }
 
 // In the session of the lease that it follows, if it follows one: the two must end together.
@@ -151,7 +159,9 @@ void ContenderRunner::On(const queue::Event& event) {
   const bool waits = contender_.state() == queue::Contender::State::kWatching;
   if (waits && before != contender_.state()) nearness_ = queue::Nearness(in_front);
   UpdateNeed();
-  if (telling_ != nullptr) telling_->Look(contender_);
+  if (telling_ == nullptr) return;
+  telling_->Look(contender_);
+  TellRefusal();
 }
 
 // ---- the contender's actions ---------------------------------------------------------------------

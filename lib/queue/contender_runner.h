@@ -65,6 +65,7 @@ class ContenderRunner : public session::SessionListener,
   void CheckEnd();
   void LookAtLease();
   void BeginTelling();
+  void TellRefusal();
   void StartTimeout();
   void StartLastTimer();
   void Look();
@@ -104,6 +105,7 @@ class ContenderRunner : public session::SessionListener,
   std::shared_ptr<ContenderRunner> self_;
   std::shared_ptr<LeaseState> lease_;  // once granted
   std::unique_ptr<Telling> telling_;   // null: there is no listener
+  bool told_refusal_ = false;
   session::PathBudget::Reservation node_bytes_;
   session::PathBudget::Reservation own_watch_bytes_;
   session::PathBudget::Reservation blocker_watch_bytes_;

@@ -78,8 +78,8 @@ void ContenderRunner::Look() {
   if (!queued || !in_time || !session_->connected()) return;
   const std::string& parent = acquisition_->candidacy().parent;
   session_->Send(zk::GetChildren{parent}, [self = self_](const zk::Reply& reply) {
-    const bool queued = self->session_ != nullptr && !self->contender_.node().empty();
-    if (reply.code != zk::Code::kOk || !queued) return;
+    const bool has_node = self->session_ != nullptr && !self->contender_.node().empty();
+    if (reply.code != zk::Code::kOk || !has_node) return;
     const queue::Rivals rivals = self->RivalsIn(reply.children);
     self->acquisition_->Know(rivals);
     if (self->acquisition_->settled()) return;
@@ -101,6 +101,7 @@ void ContenderRunner::AnswerBusy() {
                       self->CancelTimeout();
                       const std::string& path = self->acquisition_->path();
                       self->acquisition_->Settle(queue::BusyStatus(path, known));
+                      self->TellRefusal();
                     });
 }
 

@@ -89,8 +89,8 @@ TEST(Owner, OfALeaderIsTheFirstLineEvenIfItLooksLikeJson) {
 }
 
 TEST(Owner, HasRoomForOneMarkBesideAllThatIsThere) {
-  const auto mark = [](const std::string& data, uint64_t mark) {
-    return WithMark(Dialect::kCurator, Mode::kExclusive, data, mark);
+  const auto mark = [](const std::string& data, uint64_t bits) {
+    return WithMark(Dialect::kCurator, Mode::kExclusive, data, bits);
   };
   const std::string data = OwnerData(Dialect::kCurator, Mode::kExclusive, kNamed);
   const std::string marked = data.substr(0, data.size() - 1) + R"(,"write":"000000000000002a"})";

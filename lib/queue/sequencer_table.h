@@ -28,9 +28,9 @@ class SequencerTable {
       : max_age_(max_age), max_entries_(max_entries) {}
 
   struct Known {
-    bool holds = false;        // false: it does not, for good
-    bool watched = false;      // an event will tell its end
-    base::BootTime confirmed;  // it held then, or later: when the question was sent
+    bool holds = false;             // false: it does not, for good
+    bool watched = false;           // an event will tell its end
+    base::BootTime confirmed = {};  // it held then, or later: when the question was sent
   };
   std::optional<Known> Get(const Sequencer& sequencer) const;
 

@@ -10,6 +10,8 @@ void EventListener::OnQueued(const std::string& /*path*/, int /*waits_for*/,
                              const std::string& /*behind*/) {}
 void EventListener::OnPlaceLost(const std::string& /*path*/) {}
 void EventListener::OnGranted(const Sequencer& /*lease*/, absl::Duration /*after*/) {}
+void EventListener::OnNotGranted(const std::string& /*path*/, const absl::Status& /*why*/,
+                                 absl::Duration /*after*/) {}
 void EventListener::OnSuspect(const Sequencer& /*lease*/) {}
 void EventListener::OnProven(const Sequencer& /*lease*/) {}
 void EventListener::OnHeldTooLong(const Sequencer& /*lease*/, absl::Duration /*held*/) {}
@@ -51,6 +53,12 @@ void Telling::Granted(std::shared_ptr<LeaseState> lease) {
     to.OnGranted(sequencer, after);
   });
   LookAtLease();
+}
+
+void Telling::NotGranted(const absl::Status& why) {
+  Tell([path = path_, why, after = core_->Now() - began_](EventListener& to) {
+    to.OnNotGranted(path, why, after);
+  });
 }
 
 void Telling::LookAtLease() {

@@ -28,6 +28,7 @@ class Telling {
 
   void Look(const queue::Contender& contender);
   void Granted(std::shared_ptr<LeaseState> lease);
+  void NotGranted(const absl::Status& why);
   // At the lease, of which nothing has been told if it was not Granted.
   void LookAtLease();
   void HeldTooLong();

@@ -105,7 +105,9 @@ TEST_F(FencedFileTest, AmongProcessesOnlyTheNewestWriteStays) {
       const auto read = FencedFile(path_).Read();
       ASSERT_TRUE(read.ok()) << read.status();
       int64_t token = 0;
-      if (!read->data.empty()) ASSERT_TRUE(absl::SimpleAtoi(read->data, &token)) << read->data;
+      if (!read->data.empty()) {
+        ASSERT_TRUE(absl::SimpleAtoi(read->data, &token)) << read->data;
+      }
       EXPECT_EQ(FencingToken(token), read->floor.exclusive);
       EXPECT_GE(token, seen) << "an older one wrote over a newer one";
       seen = token;

@@ -94,7 +94,9 @@ TEST(FencedObjectTest, AnOlderWriterNeverOverwritesANewerOneInAnyOrderAndWhateve
         ASSERT_EQ(In(store).Read()->data, "new");
         ASSERT_EQ(Puts(store, "new"), 1);
         ASSERT_LE(Puts(store, "old"), 1);
-        if (old_answer.ok()) ASSERT_EQ(Puts(store, "old"), 1);
+        if (old_answer.ok()) {
+          ASSERT_EQ(Puts(store, "old"), 1);
+        }
         refused += !old_answer.ok();
         ++runs;
       } while (turns.NextOrder());

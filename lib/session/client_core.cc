@@ -10,6 +10,7 @@
 
 #include "lib/base/executor.h"
 #include "lib/session/client_options.h"
+#include "lib/session/subscriber.h"
 #include "lib/zk/loop.h"
 #include "zkrecipes/event_loop.h"
 
@@ -28,6 +29,13 @@ zk::HandleOptions HandleOptionsOf(const ClientOptions& options,
 
 session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::string root) {
   return {MarginsOf(lease), std::move(root)};
+}
+
+std::function<void(const SessionReport&)> TellerOfReports(const ClientOptions& options) {
+  if (options.on_session_report == nullptr) return nullptr;
+  auto subscriber = std::make_shared<session::Subscriber<SessionReport>>(options.executor,
+                                                                         options.on_session_report);
+  return [subscriber](const SessionReport& report) { subscriber->Tell(report); };
 }
 
 }  // namespace
@@ -115,7 +123,8 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
             self->options_.follow_config,
             [core = self.get()](session::Change change, std::optional<ClientState> state) {
               core->OnChange(change, state);
-            }});
+            },
+            TellerOfReports(self->options_)});
     self->sessions_->Start();
   });
 }

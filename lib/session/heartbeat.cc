@@ -14,6 +14,7 @@
 namespace zkrecipes::session {
 namespace {
 
+constexpr int kReportsPerTimeout = 10;
 constexpr int kOverdueFraction = 4;  // of the timeout, without a committed answer
 
 double RandomShare(uint64_t random_bits) {
@@ -122,7 +123,12 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   const base::BootTime now = reactor_->Now();
   const bool committed = Committed(ticket, code);
   CheckValidity();  // first: an answer that comes too late must not revive what has lapsed
+  const std::optional<base::BootTime> before = bound_.deadline();
   bound_.Answered(ticket.request, now, committed);
+  if (wanted_ && before.has_value() && *before < *bound_.deadline()) {
+    least_left_ = std::min(least_left_.value_or(absl::InfiniteDuration()), *before - now);
+  }
+  Report(now - ticket.request.sent);
   if (!committed) return;
   for (SessionValidity* each : both()) each->Confirm(ticket.request.sent);
   if (bound_.deadline().has_value()) {
@@ -133,6 +139,13 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
     CheckValidity();
   }
   UrgentBeat();
+}
+
+void Heartbeat::Report(absl::Duration round_trip) {
+  const base::BootTime now = reactor_->Now();
+  if (now < next_report_) return;
+  next_report_ = now + timeout() / kReportsPerTimeout;
+  owner_->OnAnswered(round_trip, std::exchange(least_left_, std::nullopt));
 }
 
 void Heartbeat::Prove() {

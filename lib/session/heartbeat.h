@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,9 @@ class Heartbeat {
     virtual void SendIdleRead(const zk::Request& read, zk::Handle::Done done) {
       SendBeat(read, std::move(done));
     }
+    // A request has been answered: told of some, for SessionReport.
+    virtual void OnAnswered(absl::Duration /*round_trip*/,
+                            std::optional<absl::Duration> /*least_left*/) {}
     virtual void OnProven() = 0;  // validity() was unproven until now
     virtual void OnLapsed() = 0;  // the validity ended: leases granted in it are lost
   };
@@ -89,6 +93,7 @@ class Heartbeat {
   void NewEnduringValidity();
   void CheckValidity();
   void ArmValidityTimer();
+  void Report(absl::Duration round_trip);
   void Prove();
   BeatPace Pace() const;
   void KeepPace();
@@ -116,7 +121,9 @@ class Heartbeat {
   bool on_its_way_ = false;  // a beat or a read
   base::BootTime last_request_;
   base::BootTime last_beat_;
-  absl::Duration took_;                                  // the last beat's answer
+  absl::Duration took_;                       // the last beat's answer
+  std::optional<absl::Duration> least_left_;  // since the last report
+  base::BootTime next_report_;
   absl::Duration overdue_after_, half_reserve_, least_;  // of the pace: see KeepPace
   double share_ = 1;                                     // of BeatPace
   zk::Reactor::TimerId beat_timer_ = 0;

@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "zkrecipes/session_report.h"
+
 namespace zkrecipes::session {
 
 // How many bytes of paths one session may have in ephemeral nodes, or in watches. Beyond about 1 MB
@@ -15,7 +17,7 @@ namespace zkrecipes::session {
 // Requests are refused long before that. Not thread-safe; reservations may outlive the budget.
 class PathBudget {
  public:
-  static constexpr size_t kLimit = 512 * 1024;
+  static constexpr size_t kLimit = SessionReport::kMostBytes;
   // What a watch takes besides its path: a length field, when watches are set again.
   static constexpr size_t kPerWatch = 4;
 

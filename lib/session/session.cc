@@ -299,6 +299,16 @@ void Session::SendIdleRead(const zk::Request& read, zk::Handle::Done done) {
   });
 }
 
+void Session::OnAnswered(absl::Duration round_trip, std::optional<absl::Duration> least_left) {
+  if (options_.on_report == nullptr || id() == 0) return;
+  options_.on_report({.session = id(),
+                      .timeout = timeout_,
+                      .round_trip = round_trip,
+                      .least_left = least_left,
+                      .node_bytes = ephemeral_budget_.used(),
+                      .watch_bytes = watch_budget_.used()});
+}
+
 SessionListener* Session::NextToLook() {
   for (size_t tried = 0; tried < listeners_.size(); ++tried) {
     SessionListener* const next = listeners_[++looked_ % listeners_.size()];

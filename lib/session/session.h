@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_SESSION_SESSION_H_
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -24,6 +25,7 @@
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
 #include "lib/zk/resolver.h"
+#include "zkrecipes/session_report.h"
 
 namespace zkrecipes::session {
 
@@ -70,6 +72,7 @@ class Session : private Heartbeat::Owner {
     Heartbeat::Options heartbeat;
     std::shared_ptr<StopRequests> stops;
     absl::AnyInvocable<void(Change)> on_change;
+    std::function<void(const SessionReport&)> on_report = {};  // may be null
   };
 
   Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,
@@ -149,6 +152,7 @@ class Session : private Heartbeat::Owner {
   void Trouble(absl::Status why);
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
   void SendIdleRead(const zk::Request& read, zk::Handle::Done done) override;
+  void OnAnswered(absl::Duration round_trip, std::optional<absl::Duration> least_left) override;
   SessionListener* NextToLook();
   void Looked(SessionListener* listener, const std::string& path, zk::Code code);
   void OnProven() override;

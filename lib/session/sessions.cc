@@ -21,12 +21,21 @@ Session* Sessions::Add() {
   member.session = std::make_unique<Session>(
       environment_.reactor, environment_.factory, environment_.resolver,
       Session::Options{options_.servers, options_.handle, options_.heartbeat, options_.stops,
-                       [this, &member](Change change) { OnChange(member, change); }});
+                       [this, &member](Change change) { OnChange(member, change); },
+                       ReportsOf(static_cast<int>(members_.size()) - 1)});
   if (options_.follow_config) {
     member.follower = std::make_unique<ConfigFollower>(member.session.get());
     member.follower->Start();
   }
   return member.session.get();
+}
+
+std::function<void(const SessionReport&)> Sessions::ReportsOf(int index) const {
+  if (options_.on_report == nullptr) return nullptr;
+  return [index, &report = options_.on_report](SessionReport of_one) {
+    of_one.index = index;
+    report(of_one);
+  };
 }
 
 void Sessions::Start() { first()->Start(); }

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_SESSION_SESSIONS_H_
 #define ZKRECIPES_LIB_SESSION_SESSIONS_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,7 @@ class Sessions {
     // After every change; `state`: of all together, unless it is as before. kConnected: all are. The others: as
     // the last one that changed. A further session counts from its first connection on.
     absl::AnyInvocable<void(Change, std::optional<ClientState> state)> on_change;
+    std::function<void(const SessionReport&)> on_report = {};  // may be null
   };
 
   Sessions(Environment environment, Options options);
@@ -70,6 +72,7 @@ class Sessions {
   };
 
   Session* Add();
+  std::function<void(const SessionReport&)> ReportsOf(int index) const;
   void OnChange(Member& member, Change change);
   ClientState StateAfter(const Member& member, Change change) const;
   void OnClosed(absl::Status status);

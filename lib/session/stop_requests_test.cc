@@ -83,7 +83,9 @@ TEST_F(StopRequestsTest, TheStandbyGoesOnWhenACallbackBlocks) {
   Stop(100, [&](int i) {
     if (i < 3) steps_->RunAll();
     ++stopped;
-    if (i == 0) EXPECT_EQ(stopped, 100) << "the others need not wait for the first";
+    if (i == 0) {
+      EXPECT_EQ(stopped, 100) << "the others need not wait for the first";
+    }
   });
   steps_->RunAll();
   EXPECT_EQ(stopped, 100);

@@ -176,7 +176,9 @@ TEST_F(LoopTest, IsRunByACallerThatTakesItOverUntilItGivesItBack) {
     EXPECT_EQ(Ask(), me);
     loop_->GiveBack();
     EXPECT_FALSE(loop_->OnThread());
-    if (i % 3 == 0) EXPECT_NE(OnLoop([] { return std::this_thread::get_id(); }), me);
+    if (i % 3 == 0) {
+      EXPECT_NE(OnLoop([] { return std::this_thread::get_id(); }), me);
+    }
   }
 }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A service that shows Prometheus what becomes of its locks: metrics SERVERS PORT. Try it with
+// curl localhost:PORT/metrics; docs/metrics.md has the alerts and the dashboard.
+
+#include <prometheus/exposer.h>
+#include <prometheus/registry.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "zkrecipes/lock.h"
+#include "zkrecipes/prometheus_metrics.h"
+
+namespace {
+
+// Takes turns at the lock with the others, for a few milliseconds each.
+void Work(const std::shared_ptr<zkrecipes::Client>& client) {
+  const zkrecipes::Lock lock(client, "/locks/ledger");
+  while (true) {
+    auto lease = lock.Acquire({std::chrono::seconds(5)});
+    if (!lease.ok()) {
+      std::cerr << lease.status() << "\n";
+      if (absl::IsUnauthenticated(lease.status())) return;
+      continue;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    (void)std::move(*lease).Release();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return std::cerr << "usage: metrics SERVERS PORT\n", 64;
+  prometheus::Exposer exposer("127.0.0.1:" + std::string(argv[2]));
+  auto registry = std::make_shared<prometheus::Registry>();
+  exposer.RegisterCollectable(registry);
+
+  auto metrics = std::make_shared<zkrecipes::PrometheusMetrics>(registry);
+  auto client = zkrecipes::Client::Connect(
+      {.servers = argv[1], .listener = metrics, .on_session_report = metrics->SessionReports()},
+      {std::chrono::seconds(10)});
+  if (!client.ok()) return std::cerr << client.status() << "\n", 69;
+  const auto states = metrics->Follow(**client);
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < 3; ++i) workers.emplace_back(Work, *client);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_PROMETHEUS_METRICS_H_
+#define ZKRECIPES_PROMETHEUS_METRICS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "zkrecipes/client.h"
+#include "zkrecipes/event_listener.h"
+
+namespace prometheus {
+class Registry;  // prometheus-cpp's
+}
+
+namespace [[gnu::visibility("default")]] zkrecipes {
+
+namespace [[gnu::visibility("hidden")]] internal {
+class SessionSeries;
+}
+
+struct PrometheusOptions {
+  // The label `group` of a path: for each there are some 50 time series, so it must not have
+  // an unbounded number of values. Empty: the path without its last part ("/locks" of "/locks/ledger").
+  // Runs on the client's executor, and on several of its threads at once.
+  std::function<std::string(const std::string& path)> group = {};
+  // Beyond that, further groups are counted as the group "other".
+  int max_groups = 100;
+  // Upper bounds of the histograms' buckets, in seconds and ascending.
+  std::vector<double> wait_buckets = {.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300};
+  std::vector<double> hold_buckets = {.001, .01, .1, 1, 10, 60, 600, 3600};
+  // Labels of all series: to tell clients apart that share a registry.
+  std::map<std::string, std::string> labels = {};
+};
+
+// What becomes of a client's acquires, leases and sessions, as metrics in a registry of prometheus-cpp's
+// (link zkrecipes::prometheus). docs/metrics.md lists them, with alerts and a dashboard.
+//
+//   auto metrics = std::make_shared<PrometheusMetrics>(registry);
+//   auto client = Client::Connect({.servers = "zk1:2181",
+//                                  .listener = metrics,
+//                                  .on_session_report = metrics->SessionReports()});
+//   const Subscription states = metrics->Follow(**client);
+//
+// Thread-safe; does not block. One object may serve several clients: their counters add up, and gauges
+// tell of the one that changed last, so give each its own, with a label, if you need them apart.
+class PrometheusMetrics : public EventListener {
+ public:
+  // Throws what prometheus-cpp throws: std::invalid_argument for a label with an invalid name.
+  explicit PrometheusMetrics(std::shared_ptr<prometheus::Registry> registry,
+                             PrometheusOptions options = {});
+  ~PrometheusMetrics() override;
+
+  // For ClientOptions::on_session_report. May outlive this object.
+  std::function<void(const SessionReport&)> SessionReports() const;
+  // The client's state, until the subscription is destroyed.
+  Subscription Follow(Client& client) const;
+
+  void OnQueued(const std::string& path, int waits_for, const std::string& behind) override;
+  void OnPlaceLost(const std::string& path) override;
+  void OnGranted(const Sequencer& lease, absl::Duration after) override;
+  void OnNotGranted(const std::string& path, const absl::Status& why,
+                    absl::Duration after) override;
+  void OnSuspect(const Sequencer& lease) override;
+  void OnHeldTooLong(const Sequencer& lease, absl::Duration held) override;
+  void OnLost(const Sequencer& lease, LeaseEnd why) override;
+  void OnReleased(const Sequencer& lease, absl::Duration held) override;
+
+ private:
+  class Groups;
+
+  const std::shared_ptr<internal::SessionSeries> sessions_;
+  const std::unique_ptr<Groups> groups_;
+};
+
+}  // namespace zkrecipes
+
+#endif  // ZKRECIPES_PROMETHEUS_METRICS_H_

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/prometheus_metrics.h"
+
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+
+#include "lib/metrics/group_series.h"
+#include "lib/queue/machine/admission.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+namespace zkrecipes {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Sequencer Of(const std::string& path, const std::string& number = "0000000007") {
+  return {.token = FencingToken(12), .node = absl::StrCat(path, "/_c_x-lock-", number)};
+}
+
+class PrometheusMetricsTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> Lines() const {
+    return absl::StrSplit(prometheus::TextSerializer().Serialize(registry_->Collect()), '\n');
+  }
+  const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  const std::shared_ptr<PrometheusMetrics> metrics_ =
+      std::make_shared<PrometheusMetrics>(registry_);
+};
+
+TEST_F(PrometheusMetricsTest, CountsAcquiresByOutcomeAndGroup) {
+  metrics_->OnQueued("/locks/a", 3, "x");
+  EXPECT_THAT(Lines(), Contains("zkrecipes_queue_position{group=\"/locks\"} 3"));
+  metrics_->OnGranted(Of("/locks/a"), absl::Milliseconds(20));
+  metrics_->OnNotGranted("/locks/b", absl::DeadlineExceededError(""), absl::Seconds(1));
+  metrics_->OnNotGranted("/locks/b", absl::AlreadyExistsError(""), absl::Seconds(1));
+  metrics_->OnNotGranted("/c", absl::InternalError(""), absl::Seconds(1));
+  const auto lines = Lines();
+  const auto acquires = [](const std::string& labels, int n) {
+    return Contains(absl::StrCat("zkrecipes_acquires_total{", labels, "} ", n));
+  };
+  EXPECT_THAT(lines, acquires("group=\"/locks\",outcome=\"granted\"", 1));
+  EXPECT_THAT(lines, acquires("group=\"/locks\",outcome=\"timeout\"", 1));
+  EXPECT_THAT(lines, acquires("group=\"/locks\",outcome=\"busy\"", 1));
+  EXPECT_THAT(lines, acquires("group=\"/\",outcome=\"failed\"", 1));
+  EXPECT_THAT(lines, Contains("zkrecipes_queue_position{group=\"/locks\"} 0"));
+  EXPECT_THAT(lines, Contains("zkrecipes_wait_seconds_count{group=\"/locks\"} 1"));
+  EXPECT_THAT(lines, Contains("zkrecipes_sequence_headroom{group=\"/locks\"} 2146435064"));
+}
+
+TEST(SequenceHeadroom, EndsWhereContendersAreRefused) {
+  EXPECT_TRUE(queue::SequenceExhausted(internal::kSequenceEnd));
+  EXPECT_FALSE(queue::SequenceExhausted(internal::kSequenceEnd - 1));
+}
+
+TEST_F(PrometheusMetricsTest, KnowsHowManyLeasesAreHeldAndWhyTheyWereLost) {
+  for (int i = 0; i < 3; ++i) metrics_->OnGranted(Of("/locks/a"), absl::ZeroDuration());
+  metrics_->OnSuspect(Of("/locks/a"));
+  metrics_->OnLost(Of("/locks/a"), LeaseEnd::kSessionExpired);
+  metrics_->OnReleased(Of("/locks/a"), absl::Seconds(2));
+  const auto lines = Lines();
+  EXPECT_THAT(lines, Contains("zkrecipes_leases_held{group=\"/locks\"} 1"));
+  EXPECT_THAT(lines, Contains("zkrecipes_leases_suspect_total{group=\"/locks\"} 1"));
+  EXPECT_THAT(lines,
+              Contains("zkrecipes_leases_lost_total{group=\"/locks\",reason=\"expired\"} 1"));
+  EXPECT_THAT(lines, Contains("zkrecipes_hold_seconds_sum{group=\"/locks\"} 2"));
+}
+
+TEST_F(PrometheusMetricsTest, AUsersFunctionGroupsPathsAndTheNumberOfGroupsIsBounded) {
+  PrometheusMetrics metrics(registry_,
+                            {.group = [](const std::string& path) { return path.substr(0, 2); },
+                             .max_groups = 2,
+                             .labels = {{"client", "ledger"}}});
+  for (const char* path : {"/ab", "/ac", "/bc", "/cd", "/de"}) metrics.OnPlaceLost(path);
+  const auto lines = Lines();
+  const auto lost = [](const std::string& group, int n) {
+    return Contains(
+        absl::StrCat("zkrecipes_places_lost_total{client=\"ledger\",group=\"", group, "\"} ", n));
+  };
+  EXPECT_THAT(lines, lost("/a", 2));
+  EXPECT_THAT(lines, lost("/b", 1));
+  EXPECT_THAT(lines, lost("other", 2));
+}
+
+TEST_F(PrometheusMetricsTest, RemembersTheLowestMarginOfADeadline) {
+  const auto report = metrics_->SessionReports();
+  SessionReport one{.timeout = absl::Seconds(10), .round_trip = absl::Milliseconds(3)};
+  report(one);
+  EXPECT_THAT(Lines(), Not(Contains(HasSubstr("lowest_seconds{")))) << "there was none yet";
+  for (const int left : {5, 2, 4}) {
+    one.least_left = absl::Seconds(left);
+    report(one);
+  }
+  const auto lines = Lines();
+  EXPECT_THAT(lines, Contains("zkrecipes_deadline_margin_lowest_seconds 2"));
+  EXPECT_THAT(lines, Contains("zkrecipes_deadline_margin_ratio_count 3"));
+  EXPECT_THAT(lines, Contains("zkrecipes_deadline_margin_ratio_bucket{le=\"0.2\"} 1"));
+  EXPECT_THAT(lines, Contains("zkrecipes_session_round_trip_seconds_count 4"));
+  EXPECT_THAT(lines, Contains("zkrecipes_sessions 1"));
+}
+
+TEST_F(PrometheusMetricsTest, HearsWhatAClientDoes) {
+  zkrecipes::testing::InMemoryEnsemble ensemble({.manual = true});
+  auto client =
+      ensemble.Connect({.listener = metrics_, .on_session_report = metrics_->SessionReports()});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const Subscription states = metrics_->Follow(**client);
+  std::optional<absl::StatusOr<Lease>> lease;
+  Lock(*client, "/locks/ledger").AcquireAsync({}, [&](absl::StatusOr<Lease> granted) {
+    lease.emplace(std::move(granted));
+  });
+  ensemble.Advance(absl::Minutes(1));
+  ASSERT_TRUE(lease && lease->ok());
+  auto lines = Lines();
+  EXPECT_THAT(lines, Contains("zkrecipes_client_state{state=\"connected\"} 1"));
+  EXPECT_THAT(lines, Contains("zkrecipes_leases_held{group=\"/locks\"} 1"));
+  EXPECT_THAT(lines, Contains(HasSubstr("zkrecipes_deadline_margin_lowest_seconds ")));
+  EXPECT_THAT(lines, Not(Contains("zkrecipes_session_path_bytes{of=\"nodes\",session=\"0\"} 0")));
+  ensemble.Disconnect(**client);
+  ensemble.Advance(absl::Minutes(1));
+  lines = Lines();
+  EXPECT_THAT(lines, Contains("zkrecipes_client_state_changes_total{state=\"suspended\"} 1"));
+  EXPECT_THAT(lines, Contains("zkrecipes_leases_held{group=\"/locks\"} 0"));
+  EXPECT_THAT(lines,
+              Contains("zkrecipes_leases_lost_total{group=\"/locks\",reason=\"deadline\"} 1"));
+}
+
+}  // namespace
+}  // namespace zkrecipes
