@@ -87,16 +87,16 @@ class Heartbeat {
   std::array<SessionValidity*, 2> both() const { return {validity_.get(), enduring_.get()}; }
   void NewValidity();
   void NewEnduringValidity();
-  void CheckValidity();
-  void ArmValidityTimer();
-  void Prove();
-  BeatPace Pace() const;
+  void CheckValidity(base::BootTime now);
+  void SetValidityTimer(base::BootTime end);
+  void Prove(base::BootTime now);
+  BeatPace Pace(base::BootTime now) const;
   void KeepPace();
   void SendRequest(bool beat);
   void SendWhatIsDue();
-  void UrgentBeat();
+  void UrgentBeat(base::BootTime now);
   void ScheduleBeat();
-  bool Busy() const;
+  bool Busy(base::BootTime now) const;
   absl::Duration timeout() const { return bound_.timeout(); }
 
   zk::Reactor* const reactor_;
@@ -116,9 +116,9 @@ class Heartbeat {
   bool on_its_way_ = false;  // a beat or a read
   base::BootTime last_request_;
   base::BootTime last_beat_;
-  absl::Duration took_;                                  // the last beat's answer
-  absl::Duration overdue_after_, half_reserve_, least_;  // of the pace: see KeepPace
-  double share_ = 1;                                     // of BeatPace
+  absl::Duration took_;                                            // the last beat's answer
+  absl::Duration overdue_after_, reserve_, half_reserve_, least_;  // of the pace: see KeepPace
+  double share_ = 1;                                               // of BeatPace
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId validity_timer_ = 0;
   base::BootTime validity_timer_at_;
