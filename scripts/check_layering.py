@@ -18,7 +18,7 @@ RECIPES_MAY_TAKE = {"lib/zk/code.h", "lib/zk/path.h", "lib/zk/types.h"}
 PURE = {"lib/base/boot_time.h", "lib/zk/code.h", "lib/zk/path.h", "lib/zk/types.h", "zkrecipes/lease_end.h"}
 PURE_FOLDERS = ("lib/session/machine/", "lib/queue/machine/")
 IMPURE_STD = {"thread", "mutex", "shared_mutex", "condition_variable", "atomic", "chrono", "random", "future"}
-PURE_ABSL = {"absl/hash/hash.h", "absl/time/time.h"}
+PURE_ABSL = {"absl/container/inlined_vector.h", "absl/hash/hash.h", "absl/time/time.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD = re.compile(r"[a-z_]+\Z")

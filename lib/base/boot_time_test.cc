@@ -25,12 +25,16 @@ TEST(BootTime, AddsAndSubtractsDurations) {
   const BootTime t = BootTime::SinceBoot(absl::Seconds(5));
   EXPECT_EQ(t + absl::Seconds(2), BootTime::SinceBoot(absl::Seconds(7)));
   EXPECT_EQ((t + absl::Seconds(2)) - t, absl::Seconds(2));
+  EXPECT_EQ(t - absl::Seconds(2), BootTime::SinceBoot(absl::Seconds(3)));
 }
 
 TEST(BootTime, InfiniteFutureIsLaterThanAnyOtherAndStaysThere) {
   const BootTime never = BootTime::InfiniteFuture();
   EXPECT_LT(BootNow() + absl::Hours(1'000'000), never);
   EXPECT_EQ(never + absl::Seconds(-1), never);
+  EXPECT_EQ(never - absl::Seconds(1), never);
+  EXPECT_EQ(BootNow() - -absl::InfiniteDuration(), never);
+  EXPECT_LT(BootNow() - absl::InfiniteDuration(), BootTime());
   EXPECT_EQ(never - BootNow(), absl::InfiniteDuration());
 }
 

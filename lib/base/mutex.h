@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// std::mutex with clang's thread-safety annotations. (Debian's absl::Mutex makes ThreadSanitizer
-// report races that do not exist.) The condition variable waits on a std::condition_variable_any.
+// std::mutex and its condition variable with clang's thread-safety annotations. (Debian's absl::Mutex makes
+// ThreadSanitizer report races that do not exist.)
 
 #ifndef ZKRECIPES_LIB_BASE_MUTEX_H_
 #define ZKRECIPES_LIB_BASE_MUTEX_H_
@@ -20,6 +20,7 @@ class ABSL_LOCKABLE Mutex {
   void unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
 
  private:
+  friend class CondVar;
   std::mutex mutex_;
 };
 
@@ -39,16 +40,22 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 class CondVar {
  public:
   // REQUIRES: the caller holds `mutex`. Wakes spuriously: call it in a loop.
-  void Wait(Mutex& mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { cv_.wait(mutex); }
+  void Wait(Mutex& mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    std::unique_lock<std::mutex> held(mutex.mutex_, std::adopt_lock);
+    cv_.wait(held);
+    held.release();
+  }
   void WaitFor(Mutex& mutex, std::chrono::nanoseconds at_most)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    cv_.wait_for(mutex, at_most);
+    std::unique_lock<std::mutex> held(mutex.mutex_, std::adopt_lock);
+    cv_.wait_for(held, at_most);
+    held.release();
   }
   void NotifyAll() { cv_.notify_all(); }
   void NotifyOne() { cv_.notify_one(); }
 
  private:
-  std::condition_variable_any cv_;
+  std::condition_variable cv_;
 };
 
 }  // namespace zkrecipes::base

@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_BASE_ONE_SHOT_H_
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -39,10 +40,7 @@ class OneShot {
   }
 
   // Whether a wait would end at once; and makes one that goes on read its clock.
-  bool is_set() {
-    MutexLock lock(mutex_);
-    return set_;
-  }
+  bool is_set() const { return set_; }
   void Wake() {
     MutexLock lock(mutex_);
     changed_.NotifyAll();
@@ -72,7 +70,7 @@ class OneShot {
  private:
   Mutex mutex_;
   CondVar changed_;
-  bool set_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> set_ = false;  // changes under mutex_
   std::optional<T> value_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> on_set_ ABSL_GUARDED_BY(mutex_);
 };

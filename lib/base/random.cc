@@ -26,7 +26,10 @@ absl::Duration AnyUpTo(absl::Duration longest, uint64_t random_bits) {
 }
 
 absl::Duration Jittered(absl::Duration longest, uint64_t random_bits) {
-  return longest / 2 + AnyUpTo(longest / 2, random_bits);
+  constexpr double kTwiceTheRange = 36893488147419103232.0;
+  const auto nanos = static_cast<double>(absl::ToInt64Nanoseconds(longest));
+  const double share = 0.5 + static_cast<double>(random_bits) / kTwiceTheRange;
+  return absl::Nanoseconds(static_cast<int64_t>(nanos * share));
 }
 
 }  // namespace zkrecipes::base

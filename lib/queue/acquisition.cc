@@ -95,8 +95,8 @@ queue::Candidacy Complete(const ClientCore& core, const std::string& path,
   if (candidacy.data.empty()) {
     std::optional<int64_t> token;
     if (candidacy.takes_place()) token = candidacy.follows.token;
-    candidacy.data = queue::OwnerData(candidacy.dialect, candidacy.mode,
-                                      queue::ThisOwner(core.options().owner_id), token);
+    candidacy.data =
+        queue::ThisOwnersData(candidacy.dialect, candidacy.mode, core.options().owner_id, token);
   }
   return candidacy;
 }
@@ -111,8 +111,9 @@ Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
   }
   if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
   auto answer = std::make_shared<base::OneShot<Answer>>();
-  std::shared_ptr<Acquisition> acquisition(new Acquisition(
-      core, path, candidacy, options, wait, [answer](Answer a) { answer->Set(std::move(a)); }));
+  const auto acquisition =
+      std::make_shared<Acquisition>(OnlyHere(), core, path, candidacy, options, wait,
+                                    [answer](Answer a) { answer->Set(std::move(a)); });
   ClientCore::Drive drive(*core);
   acquisition->Begin(wait.cancel);
   // Normally the reactor's timer settles it; the caller's own deadline is for a reactor that is
@@ -128,12 +129,11 @@ void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const std::stri
   if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
     return std::move(done)(std::move(status));
   }
-  std::shared_ptr<Acquisition> acquisition(
-      new Acquisition(core, path, candidacy, options, wait, std::move(done)));
-  acquisition->Begin(wait.cancel);
+  std::make_shared<Acquisition>(OnlyHere(), core, path, candidacy, options, wait, std::move(done))
+      ->Begin(wait.cancel);
 }
 
-Acquisition::Acquisition(std::shared_ptr<ClientCore> core, std::string path,
+Acquisition::Acquisition(OnlyHere, std::shared_ptr<ClientCore> core, std::string path,
                          queue::Candidacy candidacy, const AcquireOptions& options,
                          const WaitOptions& wait, Done done)
     : core_(std::move(core)),
@@ -146,10 +146,8 @@ Acquisition::Acquisition(std::shared_ptr<ClientCore> core, std::string path,
 
 void Acquisition::Begin(const std::stop_token& cancel) {
   auto runner = std::make_shared<ContenderRunner>(core_, shared_from_this());
-  leave_ = [weak = std::weak_ptr<ContenderRunner>(runner)] {
-    if (const auto alive = weak.lock()) alive->Leave(nullptr);
-  };
-  core_->Post([runner](session::Session* session) { runner->Start(session); });
+  runner_ = runner;
+  core_->Post([runner = std::move(runner)](session::Session* session) { runner->Start(session); });
   // Last, because a stop that was requested already runs GiveUp inside this line.
   on_cancel_.emplace(cancel, GiveUp{weak_from_this()});
 }
@@ -195,7 +193,11 @@ void Acquisition::KnowBusy(queue::Rivals rivals) {
 }
 
 void Acquisition::Quit(absl::Status why) {
-  if (Settle(std::move(why))) leave_();
+  if (Settle(std::move(why))) LeaveQueue();
+}
+
+void Acquisition::LeaveQueue() {
+  if (const auto runner = runner_.lock()) runner->Leave(nullptr);
 }
 
 // The first one wins, on whichever thread; only it may touch done_.

@@ -4,7 +4,6 @@
 #define ZKRECIPES_LIB_QUEUE_ACQUISITION_H_
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -25,13 +24,21 @@
 
 namespace zkrecipes::internal {
 
+class ContenderRunner;
+
 // A user's request for the head of a queue. It is answered exactly once, by whichever comes first:
 // grant, refusal, timeout or cancellation. A grant that comes later is dropped, and thereby
 // released. `path` is the recipe's, as the user gave it. Thread-safe; does not block.
 class Acquisition : public std::enable_shared_from_this<Acquisition> {
+  struct OnlyHere {};  // its constructor is private, but for std::make_shared
+
  public:
   using Answer = absl::StatusOr<Lease>;
   using Done = absl::AnyInvocable<void(Answer) &&>;
+
+  Acquisition(OnlyHere, std::shared_ptr<ClientCore> core, std::string path,
+              queue::Candidacy candidacy, const AcquireOptions& options, const WaitOptions& wait,
+              Done done);
 
   // Blocks for the answer: the blocking form of all recipes.
   static Answer Wait(const std::shared_ptr<ClientCore>& core, const std::string& path,
@@ -68,10 +75,9 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
     void operator()() const;
   };
 
-  Acquisition(std::shared_ptr<ClientCore> core, std::string path, queue::Candidacy candidacy,
-              const AcquireOptions& options, const WaitOptions& wait, Done done);
   void Begin(const std::stop_token& cancel);
   void Quit(absl::Status why);
+  void LeaveQueue();
   absl::Status Late() const;
   std::string WaitedFor() const;
 
@@ -82,8 +88,8 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   const absl::Duration timeout_;
   const base::BootTime deadline_;
   std::atomic<bool> settled_ = false;
-  Done done_;                    // belongs to the caller that sets settled_
-  std::function<void()> leave_;  // set by Begin, before it can be called
+  Done done_;                              // belongs to the caller that sets settled_
+  std::weak_ptr<ContenderRunner> runner_;  // set by Begin
   std::atomic<size_t> in_front_ = 0;
   mutable base::Mutex mutex_;
   std::optional<queue::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked

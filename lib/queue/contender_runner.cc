@@ -170,20 +170,22 @@ void ContenderRunner::Act(const action::Send& send) {
   if (const auto* watch = std::get_if<zk::WatchNode>(&send.request)) {
     return SendWatch(send.op, watch->path);
   }
-  session_->Send(send.request, [self = self_, op = send.op](const zk::Reply& reply) {
+  session_->Send(send.request, [self = self_, op = send.op](zk::Reply&& reply) {
     if (self->acquisition_->candidacy().try_only && !reply.children.empty()) {
       self->rivals_ = self->RivalsIn(reply.children);
     }
-    self->On(event::Replied{op, reply, self->Proven()});
+    self->OnReply(op, std::move(reply));
   });
+}
+
+// Whether the session is proven is asked only if what follows depends on it.
+void ContenderRunner::OnReply(queue::OpId op, zk::Reply&& reply) {
+  On(event::Replied{op, std::move(reply), acquisition_->candidacy().wait_for_proof && Proven()});
 }
 
 void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
   watches_[path] = session_->Watch(
-      {path},
-      [self = self_, op](const zk::Reply& reply) {
-        self->On(event::Replied{op, reply, self->Proven()});
-      },
+      {path}, [self = self_, op](zk::Reply&& reply) { self->OnReply(op, std::move(reply)); },
       [self = self_, path](zk::WatchEvent what) {
         self->On(event::WatchFired{path, what, self->Proven()});
       });
@@ -196,15 +198,15 @@ void ContenderRunner::Act(const action::Unwatch& unwatch) {
   watches_.erase(it);
 }
 
-void ContenderRunner::OnAfter(absl::Duration pause, queue::Event event) {
+zk::Reactor::TimerId ContenderRunner::OnAfter(absl::Duration pause, queue::Event event) {
   zk::Reactor& reactor = *core_->reactor();
-  reactor.CallAt(reactor.Now() + pause, [weak = weak_from_this(), event = std::move(event)] {
+  return reactor.CallAt(reactor.Now() + pause, [weak = weak_from_this(), event = std::move(event)] {
     if (const auto self = weak.lock()) self->On(event);
   });
 }
 
-void ContenderRunner::OnAround(absl::Duration pause, queue::Event event) {
-  OnAfter(base::Jittered(pause, core_->reactor()->Random()), std::move(event));
+zk::Reactor::TimerId ContenderRunner::OnAround(absl::Duration pause, queue::Event event) {
+  return OnAfter(base::Jittered(pause, core_->reactor()->Random()), std::move(event));
 }
 
 void ContenderRunner::Act(const action::StartRetryTimer&) {
@@ -214,7 +216,7 @@ void ContenderRunner::Act(const action::StartRetryTimer&) {
 }
 
 void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
-  OnAround(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
+  own_watch_timer_ = OnAround(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
 }
 
 void ContenderRunner::Act(const action::StartLookTimer& start) {
@@ -251,11 +253,13 @@ void ContenderRunner::Act(const action::Finished& finished) {
   own_watch_bytes_ = {};
   blocker_watch_bytes_ = {};
   lease_ = nullptr;
+  // Most critical sections end before it: it would keep this object's memory.
+  if (own_watch_timer_ != 0) core_->reactor()->Cancel(own_watch_timer_);
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
 }
 
-void ContenderRunner::Answer(std::vector<Waiter>& waiting, const absl::Status& status) {
+void ContenderRunner::Answer(Waiters& waiting, const absl::Status& status) {
   for (Waiter& waiter : std::exchange(waiting, {})) std::move(waiter)(status);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 
 #include "lib/queue/acquisition.h"
@@ -57,6 +58,7 @@ class ContenderRunner : public session::SessionListener,
  private:
   bool FindRoom();
   bool Proven() const;
+  void OnReply(queue::OpId op, zk::Reply&& reply);
   bool lapses() const;
   bool beats_on_demand() const;
   bool WaitsFarBack() const;
@@ -88,10 +90,11 @@ class ContenderRunner : public session::SessionListener,
   void Act(const queue::action::Finished& finished);
   queue::Rivals RivalsIn(const std::vector<std::string>& children) const;
   void SendWatch(queue::OpId op, const std::string& path);
-  void OnAfter(absl::Duration pause, queue::Event event);
-  void OnAround(absl::Duration pause, queue::Event event);
+  zk::Reactor::TimerId OnAfter(absl::Duration pause, queue::Event event);
+  zk::Reactor::TimerId OnAround(absl::Duration pause, queue::Event event);
   void CancelTimeout();
-  static void Answer(std::vector<Waiter>& waiting, const absl::Status& status);
+  using Waiters = absl::InlinedVector<Waiter, 1>;
+  static void Answer(Waiters& waiting, const absl::Status& status);
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<Acquisition> acquisition_;
@@ -111,11 +114,12 @@ class ContenderRunner : public session::SessionListener,
   session::PathBudget::Reservation blocker_watch_bytes_;
   std::map<std::string, session::WatcherId> watches_;
   zk::Reactor::TimerId timeout_ = 0;  // until it looks, then until the deadline
-  queue::Rivals rivals_;              // of a try: as listed last
+  zk::Reactor::TimerId own_watch_timer_ = 0;
+  queue::Rivals rivals_;  // of a try: as listed last
   session::RetryPauses retry_pauses_;
-  std::vector<Waiter> releases_;
-  std::vector<Waiter> verifications_;  // wait for the next question
-  std::vector<Waiter> verifying_;      // wait for the answer to the one on its way
+  Waiters releases_;
+  Waiters verifications_;  // wait for the next question
+  Waiters verifying_;      // wait for the answer to the one on its way
 };
 
 }  // namespace zkrecipes::internal

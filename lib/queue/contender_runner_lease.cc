@@ -81,7 +81,8 @@ void ContenderRunner::OnVerdict(queue::Verdict verdict) {
 }
 
 bool ContenderRunner::Proven() const {
-  const auto validity = session_ == nullptr ? nullptr : session_->validity();
+  if (session_ == nullptr) return false;
+  session::SessionValidity* const validity = session_->validity().get();
   const base::BootTime now = core_->Now();
   return validity != nullptr && now < validity->DeadlineAt(now);
 }
@@ -103,6 +104,8 @@ absl::Duration ContenderRunner::BelievesAWriteFor() const {
 // Heartbeat announces only the latter, so this timer announces the former. It asks the lease.
 void ContenderRunner::CheckEnd() {
   if (lease_ == nullptr) return;
+  const base::BootTime end = lease_->ends_by();
+  if (end == base::BootTime::InfiniteFuture()) return;
   const Lease::State state = lease_->state();
   if (state == Lease::State::kReleased) return;  // leaving, and has no deadline any more
   if (state == Lease::State::kLost) {
@@ -110,8 +113,6 @@ void ContenderRunner::CheckEnd() {
     if (!lease_->stop_asked()) session_->AnnounceEnded(/*expired=*/false);
     return On(event::Lapsed{});
   }
-  const base::BootTime end = lease_->ends_by();
-  if (end == base::BootTime::InfiniteFuture()) return;
   core_->reactor()->CallAt(end, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->CheckEnd();
   });
@@ -138,7 +139,7 @@ void ContenderRunner::Act(queue::Grant grant) {
                                         weak_from_this(), Terms());
   if (BelievesAWriteFor() != absl::InfiniteDuration()) session_->NeedChanged();
   held_ = !beats_on_demand();
-  proves_ = !Proven();
+  proves_ = beats_on_demand() && !Proven();
   CheckEnd();
   // If it was settled before, the lease is dropped here, which makes this contender leave.
   if (!epoch.ok()) acquisition_->Settle(WithoutEpoch(epoch.status()));

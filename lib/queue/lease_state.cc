@@ -272,7 +272,10 @@ Lease::State LeaseState::OnClosed() {
 
 std::stop_token LeaseState::ended() {
   base::MutexLock lock(mutex_);
-  watched_ = true;
+  if (!ended_.stop_possible()) {
+    ended_ = std::stop_source();
+    if (stop_asked_) ended_.request_stop();
+  }
   return ended_.get_token();
 }
 
@@ -290,15 +293,14 @@ bool LeaseState::stop_asked() {
 }
 
 void LeaseState::RequestStop() {
+  std::stop_source ended(std::nostopstate);
   {
     base::MutexLock lock(mutex_);
     if (std::exchange(stop_asked_, true)) return;
-    if (!watched_) {  // no callback to run, so no thread to ask for
-      ended_.request_stop();
-      return;
-    }
+    ended = ended_;
   }
-  core_->stops().Add(ended_);
+  // Otherwise there is no callback to run, so no thread to ask for.
+  if (ended.stop_possible()) core_->stops().Add(std::move(ended));
 }
 
 }  // namespace zkrecipes::internal

@@ -116,13 +116,12 @@ class LeaseState {
   const std::weak_ptr<LeaseHolder> holder_;
   const LeaseTerms terms_;
   const base::BootTime hold_until_;
-  std::stop_source ended_;
-  LeaseHolder::Waiter release_;  // from Release until its answer has been returned
 
   base::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
   bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
-  bool watched_ ABSL_GUARDED_BY(mutex_) = false;  // ended() was called: there may be callbacks
+  // Without a state until ended() was called: there are no callbacks.
+  std::stop_source ended_ ABSL_GUARDED_BY(mutex_){std::nostopstate};
   LeaseEnd why_ ABSL_GUARDED_BY(mutex_) = LeaseEnd::kDeadlinePassed;
   base::BootTime alive_until_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<OwnNodeTurns> turns_ ABSL_GUARDED_BY(mutex_);

@@ -5,8 +5,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include <tuple>
-
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
@@ -50,16 +48,23 @@ std::string OwnerData(Dialect dialect, Mode mode, const OwnerInfo& owner,
   if (ShownAsRawId(dialect, mode) && !token.has_value()) {
     return owner.id.empty() ? absl::StrCat(owner.host, ":", owner.pid) : owner.id;
   }
-  if (token.has_value()) return JsonOf(owner, token);
+  return JsonOf(owner, token);
+}
+
+std::string ThisOwnersData(Dialect dialect, Mode mode, const std::string& id,
+                           std::optional<int64_t> token) {
+  if (ShownAsRawId(dialect, mode) || token.has_value()) {
+    return OwnerData(dialect, mode, ThisOwner(id), token);
+  }
   // Every acquire asks, and mostly for the same owner: building the text takes a tenth of an acquire.
   struct Last {
-    OwnerInfo owner;
+    std::string id;
+    pid_t pid;
     std::string text;
   };
   thread_local std::optional<Last> last;
-  const auto members = [](const OwnerInfo& o) { return std::tie(o.id, o.host, o.pid); };
-  if (!last.has_value() || members(last->owner) != members(owner)) {
-    last = {owner, JsonOf(owner, std::nullopt)};
+  if (!last.has_value() || last->id != id || last->pid != getpid()) {
+    last = {id, getpid(), JsonOf(ThisOwner(id), std::nullopt)};
   }
   return last->text;
 }

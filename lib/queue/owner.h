@@ -33,6 +33,9 @@ std::optional<std::string> WithMark(Dialect dialect, Mode mode, const std::strin
 
 // This process, with `id`.
 OwnerInfo ThisOwner(const std::string& id);
+// OwnerData of it. What it says of this machine may be as old as the first call with this `id` on the thread.
+std::string ThisOwnersData(Dialect dialect, Mode mode, const std::string& id,
+                           std::optional<int64_t> token = std::nullopt);
 
 }  // namespace zkrecipes::queue
 

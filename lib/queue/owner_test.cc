@@ -111,6 +111,9 @@ TEST(Owner, ThatIsShownAsARawIdHasNoRoomForAMark) {
 }
 
 TEST(Owner, IsThisProcess) {
+  EXPECT_EQ(ThisOwnersData(Dialect::kCurator, Mode::kExclusive, "me"),
+            OwnerData(Dialect::kCurator, Mode::kExclusive, ThisOwner("me")));
+  EXPECT_EQ(ThisOwnersData(Dialect::kKazoo, Mode::kExclusive, "me"), "me");
   const OwnerInfo owner = ThisOwner("me");
   EXPECT_EQ(owner.id, "me");
   EXPECT_EQ(owner.pid, getpid());

@@ -157,16 +157,9 @@ void ClientCore::ReportConnected(absl::Status status) {
   if (connected_) std::exchange(connected_, nullptr)(std::move(status));
 }
 
-void ClientCore::Post(WithSession task) {
+void ClientCore::PostLate(WithSession task) {
   {
     base::MutexLock lock(mutex_);
-    if (!closed_) {
-      // Under the mutex, so that the reactor's stop comes after it.
-      environment_.reactor->Post([self = shared_from_this(), task = std::move(task)]() mutable {
-        std::move(task)(self->sessions_ == nullptr ? nullptr : self->sessions_->first());
-      });
-      return;
-    }
     late_.push_back(std::move(task));
     if (std::exchange(late_has_runner_, true)) return;
   }

@@ -75,7 +75,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // Runs `task` exactly once: on the reactor with the first session, or with null once the client is closed.
   // That is when the reactor's last task has begun, and from then on inline or on a thread that posts
   // at the same time. Always one task after another, in the order of posting.
-  void Post(WithSession task);
+  template <typename Task>
+  void Post(Task task);
   // Only from such a task that was given a session.
   session::Sessions& sessions() { return *sessions_; }
 
@@ -172,6 +173,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   void OnChange(session::Change change, std::optional<ClientState> state);
   void OnClosed(absl::Status status);
   void ReportConnected(absl::Status status);
+  void PostLate(WithSession task);
   void RunLate();
   bool TakeLate(WithSession& task);
 
@@ -202,6 +204,21 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::optional<base::BootTime> cut_off_since_ ABSL_GUARDED_BY(mutex_);
   std::string trouble_ ABSL_GUARDED_BY(mutex_) = "the servers' names are not resolved yet";
 };
+
+template <typename Task>
+void ClientCore::Post(Task task) {
+  {
+    base::MutexLock lock(mutex_);
+    if (!closed_) {
+      // Under the mutex, so that the reactor's stop comes after it.
+      return environment_.reactor->Post(
+          [self = shared_from_this(), task = std::move(task)]() mutable {
+            std::move(task)(self->sessions_ == nullptr ? nullptr : self->sessions_->first());
+          });
+    }
+  }
+  PostLate(std::move(task));
+}
 
 struct EventLoopAccess {
   static const std::shared_ptr<zk::Loop>& LoopOf(const EventLoop& loop) { return loop.loop_; }

@@ -42,7 +42,7 @@ Heartbeat::~Heartbeat() = default;
 
 void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool new_session) {
   const base::BootTime now = reactor_->Now();
-  new_session ? NameBeat() : CheckValidity();
+  new_session ? NameBeat() : CheckValidity(now);
   bound_.Connected(began, now, timeout, new_session);
   KeepPace();
   connected_ = true;
@@ -52,13 +52,13 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   }
   for (SessionValidity* each : both()) each->SetConnected(true);
   if (new_session) {
-    Prove();
+    Prove(now);
   } else if (bound_.deadline().has_value()) {
     // This server may have granted a shorter timeout.
     for (SessionValidity* each : both()) each->Shorten(*bound_.deadline());
   }
-  CheckValidity();
-  Busy() ? SendRequest(/*beat=*/true) : ScheduleBeat();
+  CheckValidity(now);
+  Busy(now) ? SendRequest(/*beat=*/true) : ScheduleBeat();
 }
 
 void Heartbeat::OnDisconnected() {
@@ -84,8 +84,8 @@ void Heartbeat::SetNeed(const Need& need) {
     if (sooner) ScheduleBeat();
     return;
   }
-  const bool was_busy = Busy();
   const base::BootTime now = reactor_->Now();
+  const bool was_busy = Busy(now);
   wanted_ = need.proof;
   if (validity_ == nullptr) return;
   // No lease rests on the current validity: a new one spares the next lease the early end of this
@@ -98,7 +98,7 @@ void Heartbeat::SetNeed(const Need& need) {
     if (enduring_.use_count() == 1) NewEnduringValidity();
   }
   if (!wanted_) validity_->GiveUpAt(base::BootTime::InfiniteFuture());
-  CheckValidity();
+  CheckValidity(now);
   if (anew || sooner || (wanted_ && !was_busy)) ScheduleBeat();
 }
 
@@ -122,43 +122,39 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   if (!connected_ || !FromServer(code)) return;
   const base::BootTime now = reactor_->Now();
   const bool committed = Committed(ticket, code);
-  CheckValidity();  // first: an answer that comes too late must not revive what has lapsed
+  CheckValidity(now);  // first: an answer that comes too late must not revive what has lapsed
   const std::optional<base::BootTime> before = bound_.deadline();
   bound_.Answered(ticket.request, now, committed);
   if (wanted_ && before.has_value() && *before < *bound_.deadline()) {
     least_left_ = std::min(least_left_.value_or(absl::InfiniteDuration()), *before - now);
   }
-  Report(now - ticket.request.sent);
+  Report(now, now - ticket.request.sent);
   if (!committed) return;
   for (SessionValidity* each : both()) each->Confirm(ticket.request.sent);
   if (bound_.deadline().has_value()) {
-    Prove();
+    Prove(now);
   } else if (wanted_) {
     // One session timeout after the last sign of life.
     validity_->GiveUpAt(ticket.request.sent + timeout());
-    CheckValidity();
+    CheckValidity(now);
   }
-  UrgentBeat();
+  UrgentBeat(now);
 }
 
-void Heartbeat::Report(absl::Duration round_trip) {
-  const base::BootTime now = reactor_->Now();
+void Heartbeat::Report(base::BootTime now, absl::Duration round_trip) {
   if (now < next_report_) return;
   next_report_ = now + timeout() / kReportsPerTimeout;
   owner_->OnAnswered(round_trip, std::exchange(least_left_, std::nullopt));
 }
 
-void Heartbeat::Prove() {
-  const base::BootTime now = reactor_->Now();
-  const bool was_unproven = validity_->At(now) == SessionValidity::State::kUnproven;
-  bool in_time = true;
+void Heartbeat::Prove(base::BootTime now) {
+  const base::BootTime deadline = *bound_.deadline();
   // Half of the reserve is left for the beats that use it: then they are overdue.
-  const base::BootTime overdue =
-      std::max(now + overdue_after_, *bound_.deadline() + -half_reserve_);
-  for (SessionValidity* each : both()) in_time &= each->Prove(*bound_.deadline(), overdue, now);
-  if (!in_time) return;
-  if (!was_unproven) return;
-  CheckValidity();  // the end has moved from GiveUpAt to the deadline: move its timer as well
+  const base::BootTime overdue = std::max(now + overdue_after_, deadline - half_reserve_);
+  using Proved = SessionValidity::Proved;
+  const bool in_time = enduring_->Prove(deadline, overdue, now) != Proved::kTooLate;
+  if (validity_->Prove(deadline, overdue, now) != Proved::kFirst || !in_time) return;
+  CheckValidity(now);  // the end has moved from GiveUpAt to the deadline: move its timer as well
   owner_->OnProven();
 }
 
@@ -184,19 +180,20 @@ void Heartbeat::NewEnduringValidity() {
 // Announces the end of the validity when its time has come, once. What was granted in it stays
 // lost; new grants need a new one. Called before every change that could move the end: a process
 // that was stopped over a deadline must not move it before it has announced it.
-void Heartbeat::CheckValidity() {
+void Heartbeat::CheckValidity(base::BootTime now) {
   if (validity_ == nullptr) return;
-  if (validity_->At(reactor_->Now()) == SessionValidity::State::kLost) {
+  base::BootTime end = validity_->EndsAt(now);
+  if (end == base::BootTime()) {
     bound_.Restart();
     NewValidity();
     ScheduleBeat();
     owner_->OnLapsed();
+    end = validity_->EndsAt(now);
   }
-  ArmValidityTimer();
+  SetValidityTimer(end);
 }
 
-void Heartbeat::ArmValidityTimer() {
-  const base::BootTime end = validity_->ends_at();
+void Heartbeat::SetValidityTimer(base::BootTime end) {
   if (validity_timer_ != 0 && validity_timer_at_ == end) return;
   if (validity_timer_ != 0) reactor_->Cancel(std::exchange(validity_timer_, 0));
   if (end == base::BootTime::InfiniteFuture()) return;
@@ -204,19 +201,19 @@ void Heartbeat::ArmValidityTimer() {
   validity_timer_ = reactor_->CallAt(end, [this, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
     validity_timer_ = 0;
-    CheckValidity();
+    CheckValidity(reactor_->Now());
   });
 }
 
 // ---- beats ---------------------------------------------------------------------------------------
 
-bool Heartbeat::Busy() const { return wanted_ || reactor_->Now() < wanted_until_; }
+bool Heartbeat::Busy(base::BootTime now) const { return wanted_ || now < wanted_until_; }
 
-BeatPace Heartbeat::Pace() const {
+BeatPace Heartbeat::Pace(base::BootTime now) const {
   return {.timeout = timeout(),
           .lifetime = bound_.lifetime(),
           .longest_gap = bound_.longest_gap(),
-          .busy = Busy(),
+          .busy = Busy(now),
           .wanted = wanted_,
           .deadline = bound_.deadline(),
           .last_request = last_request_,
@@ -228,9 +225,11 @@ BeatPace Heartbeat::Pace() const {
 
 // What every answer and every acquire asks for.
 void Heartbeat::KeepPace() {
+  const BeatPace pace = Pace(reactor_->Now());
   overdue_after_ = timeout() / kOverdueFraction;
-  half_reserve_ = Pace().Reserve() / 2;
-  least_ = Pace().Least();
+  reserve_ = pace.Reserve();
+  half_reserve_ = reserve_ / 2;
+  least_ = pace.Least();
 }
 
 void Heartbeat::SendRequest(bool beat) {
@@ -238,39 +237,41 @@ void Heartbeat::SendRequest(bool beat) {
   on_its_way_ = true;
   const base::BootTime now = last_request_ = reactor_->Now();
   if (beat) last_beat_ = now;
-  if (beat || !Busy()) share_ = RandomShare(reactor_->Random());
+  if (beat || !Busy(now)) share_ = RandomShare(reactor_->Random());
   auto done = [this, beat, now, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
     if (alive.expired()) return;
     on_its_way_ = false;
+    const base::BootTime answered = reactor_->Now();
     if (beat) {
-      took_ = reactor_->Now() - now;
+      took_ = answered - now;
       KeepPace();
     }
-    UrgentBeat();
+    UrgentBeat(answered);
     ScheduleBeat();
   };
   if (beat) return owner_->SendBeat(CommittedBarrier(), std::move(done));
   const zk::Get read{beat_path_};
-  Busy() ? owner_->SendBeat(read, std::move(done)) : owner_->SendIdleRead(read, std::move(done));
+  Busy(now) ? owner_->SendBeat(read, std::move(done)) : owner_->SendIdleRead(read, std::move(done));
 }
 
 // The second beat of a proof follows the first at once.
-void Heartbeat::UrgentBeat() {
-  const base::BootTime now = reactor_->Now();
-  if (Busy() && bound_.NextWriteHelps(now, 2 * half_reserve_)) SendRequest(/*beat=*/true);
+void Heartbeat::UrgentBeat(base::BootTime now) {
+  if (Busy(now) && bound_.NextWriteHelps(now, reserve_)) SendRequest(/*beat=*/true);
 }
 
 void Heartbeat::SendWhatIsDue() {
-  const BeatPace::Planned next = Pace().Next();
+  const base::BootTime now = reactor_->Now();
+  const BeatPace::Planned next = Pace(now).Next();
   // Something was proven meanwhile, or is needed less.
-  if (next.at > reactor_->Now()) return ScheduleBeat();
+  if (next.at > now) return ScheduleBeat();
   SendRequest(next.beat);
 }
 
 void Heartbeat::ScheduleBeat() {
   if (!connected_ || on_its_way_ || stopped_) return;
   if (beat_timer_ != 0) reactor_->Cancel(beat_timer_);
-  const base::BootTime at = std::max(Pace().Next().at, reactor_->Now());
+  const base::BootTime now = reactor_->Now();
+  const base::BootTime at = std::max(Pace(now).Next().at, now);
   beat_timer_ = reactor_->CallAt(at, [this, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
     beat_timer_ = 0;

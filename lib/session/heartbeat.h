@@ -91,17 +91,17 @@ class Heartbeat {
   std::array<SessionValidity*, 2> both() const { return {validity_.get(), enduring_.get()}; }
   void NewValidity();
   void NewEnduringValidity();
-  void CheckValidity();
-  void ArmValidityTimer();
-  void Report(absl::Duration round_trip);
-  void Prove();
-  BeatPace Pace() const;
+  void CheckValidity(base::BootTime now);
+  void SetValidityTimer(base::BootTime end);
+  void Report(base::BootTime now, absl::Duration round_trip);
+  void Prove(base::BootTime now);
+  BeatPace Pace(base::BootTime now) const;
   void KeepPace();
   void SendRequest(bool beat);
   void SendWhatIsDue();
-  void UrgentBeat();
+  void UrgentBeat(base::BootTime now);
   void ScheduleBeat();
-  bool Busy() const;
+  bool Busy(base::BootTime now) const;
   absl::Duration timeout() const { return bound_.timeout(); }
 
   zk::Reactor* const reactor_;
@@ -124,8 +124,8 @@ class Heartbeat {
   absl::Duration took_;                       // the last beat's answer
   std::optional<absl::Duration> least_left_;  // since the last report
   base::BootTime next_report_;
-  absl::Duration overdue_after_, half_reserve_, least_;  // of the pace: see KeepPace
-  double share_ = 1;                                     // of BeatPace
+  absl::Duration overdue_after_, reserve_, half_reserve_, least_;  // of the pace: see KeepPace
+  double share_ = 1;                                               // of BeatPace
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId validity_timer_ = 0;
   base::BootTime validity_timer_at_;

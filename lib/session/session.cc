@@ -293,9 +293,9 @@ void Session::SendIdleRead(const zk::Request& read, zk::Handle::Done done) {
   if (next == nullptr) return Send(read, std::move(done));
   const std::string path = next->LooksAt();
   Send(zk::Get{path}, [this, next, path, alive = std::weak_ptr<char>(alive_),
-                       done = std::move(done)](const zk::Reply& reply) mutable {
+                       done = std::move(done)](zk::Reply&& reply) mutable {
     if (!alive.expired()) Looked(next, path, reply.code);
-    std::move(done)(reply);
+    std::move(done)(std::move(reply));
   });
 }
 

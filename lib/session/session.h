@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -100,7 +101,7 @@ class Session : private Heartbeat::Owner {
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
   // Null without a session. See Heartbeat.
-  std::shared_ptr<SessionValidity> validity(bool lapses = true) const {
+  const std::shared_ptr<SessionValidity>& validity(bool lapses = true) const {
     return heartbeat_.validity(lapses);
   }
   const ExpiryMargins& margins() const { return options_.heartbeat.margins; }
@@ -118,7 +119,9 @@ class Session : private Heartbeat::Owner {
   // See Heartbeat.
   zk::Request CommittedBarrier() const { return heartbeat_.CommittedBarrier(); }
   // See zk::Handle::Send. Without a connection: kConnectionLoss.
-  void Send(const zk::Request& request, zk::Handle::Done done);
+  // (A template, since `done` in another callable would be another piece of memory a request.)
+  template <typename Done>
+  void Send(const zk::Request& request, Done done);
 
   // Sends a WatchNode or a WatchExists; `set` gets its reply, and once it is armed `fired` is called
   // at most once. All watches end without a call when the session expires.
@@ -168,6 +171,7 @@ class Session : private Heartbeat::Owner {
   void ForEachListener(F f);
   // Runs `task` on the reactor, later, unless this Session is gone by then. Thread-safe.
   void PostGuarded(zk::Reactor::Task task);
+  void AnswerLost(zk::Handle::Done done);
   zk::Reactor::Task Guarded(zk::Reactor::Task task);
 
   const std::shared_ptr<zk::Reactor> reactor_;
@@ -207,6 +211,19 @@ class Session : private Heartbeat::Owner {
 };
 
 // Iterates over a copy, because a listener may meanwhile join or part, itself or another one.
+template <typename Done>
+void Session::Send(const zk::Request& request, Done done) {
+  if (handle_ == nullptr) return AnswerLost(std::move(done));
+  handle_->Send(request,
+                [this, alive = std::weak_ptr<char>(alive_), sent = heartbeat_.Sent(request),
+                 done = std::move(done)](zk::Reply&& reply) mutable {
+                  // First, so that `done` finds what this answer proves.
+                  if (!alive.expired()) heartbeat_.Answered(sent, reply.code);
+                  std::move(done)(std::move(reply));
+                  if (!alive.expired()) CheckDrained();
+                });
+}
+
 template <typename F>
 void Session::ForEachListener(F f) {
   const std::vector<SessionListener*> now = listeners_;

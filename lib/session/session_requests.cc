@@ -8,23 +8,11 @@
 
 namespace zkrecipes::session {
 
-void Session::Send(const zk::Request& request, zk::Handle::Done done) {
-  if (handle_ == nullptr) {
-    reactor_->Post([done = std::move(done)]() mutable {
-      zk::Reply lost;
-      lost.code = zk::Code::kConnectionLoss;
-      std::move(done)(lost);
-    });
-    return;
-  }
-  handle_->Send(request,
-                [this, alive = std::weak_ptr<char>(alive_), sent = heartbeat_.Sent(request),
-                 done = std::move(done)](const zk::Reply& reply) mutable {
-                  // First, so that `done` finds what this answer proves.
-                  if (!alive.expired()) heartbeat_.Answered(sent, reply.code);
-                  std::move(done)(reply);
-                  if (!alive.expired()) CheckDrained();
-                });
+// As a handle that is not connected does.
+void Session::AnswerLost(zk::Handle::Done done) {
+  reactor_->Post([done = std::move(done)]() mutable {
+    std::move(done)(zk::Reply{.code = zk::Code::kConnectionLoss});
+  });
 }
 
 WatcherId Session::Watch(const zk::Watch& watch, zk::Handle::Done set,
@@ -33,12 +21,12 @@ WatcherId Session::Watch(const zk::Watch& watch, zk::Handle::Done set,
   const zk::SessionId session = this->id();
   const bool exists = watch.kind == zk::WatchKind::kExists;
   Send(exists ? zk::Request(zk::WatchExists{watch.path}) : zk::WatchNode{watch.path},
-       [this, id, watch, session, exists, set = std::move(set)](const zk::Reply& reply) mutable {
+       [this, id, watch, session, exists, set = std::move(set)](zk::Reply&& reply) mutable {
          const bool armed =
              reply.code == zk::Code::kOk || (exists && reply.code == zk::Code::kNoNode);
          // A reply for an earlier session is ignored: its watchers were cleared.
          if (session == this->id() && watchers_.OnReply(id, watch, armed)) RemoveServerWatch(watch);
-         std::move(set)(reply);
+         std::move(set)(std::move(reply));
        });
   return id;
 }

@@ -3,16 +3,17 @@
 #include "lib/session/session_validity.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace zkrecipes::session {
 
-bool SessionValidity::Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now) {
+SessionValidity::Proved SessionValidity::Prove(base::BootTime deadline, base::BootTime overdue,
+                                               base::BootTime now) {
   base::MutexLock lock(mutex_);
-  if (LostAt(now)) return false;
-  proven_ = true;
+  if (LostAt(now)) return Proved::kTooLate;
   deadline_ = std::max(deadline_, deadline);
   overdue_ = std::max(overdue_, overdue);
-  return true;
+  return std::exchange(proven_, true) ? Proved::kMore : Proved::kFirst;
 }
 
 void SessionValidity::Confirm(base::BootTime sent) {
@@ -63,18 +64,18 @@ base::BootTime SessionValidity::DeadlineAt(base::BootTime now, Lifetime lifetime
   return lifetime.has_value() ? std::min(proven, confirmed_ + *lifetime) : proven;
 }
 
-base::BootTime SessionValidity::ends_at() {
+base::BootTime SessionValidity::EndsAt(base::BootTime now) {
   base::MutexLock lock(mutex_);
-  return lost_ ? base::BootTime() : EndsAt();
+  return LostAt(now) ? base::BootTime() : EndLocked();
 }
 
-base::BootTime SessionValidity::EndsAt() const {
+base::BootTime SessionValidity::EndLocked() const {
   if (!lapses_) return base::BootTime::InfiniteFuture();
   return proven_ ? deadline_ : give_up_;
 }
 
 bool SessionValidity::LostAt(base::BootTime now) {
-  lost_ |= now >= EndsAt();
+  lost_ |= now >= EndLocked();
   return lost_;
 }
 

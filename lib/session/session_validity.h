@@ -40,9 +40,10 @@ class SessionValidity {
   // `lapses` false: only Expire ends it; it is suspect from its deadline on. (EndsAt::kExpiry)
   explicit SessionValidity(bool lapses) : lapses_(lapses) {}
 
+  enum class Proved { kTooLate, kFirst, kMore };
   // The ensemble cannot have expired the session before `deadline`; more should be proven before
-  // `overdue`. Returns false if it is too late: it has ended.
-  bool Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now);
+  // `overdue`. kTooLate: it has ended. kFirst: it was unproven until now.
+  Proved Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now);
   // A write sent at `sent` was committed: the session was alive then.
   void Confirm(base::BootTime sent);
   // Ends it then if it is still unproven.
@@ -57,12 +58,13 @@ class SessionValidity {
   State At(base::BootTime now, Lifetime lifetime = std::nullopt);
   // Until when a lease is believed unless more is proven; the past if it is not believed at `now`.
   base::BootTime DeadlineAt(base::BootTime now, Lifetime lifetime = std::nullopt);
-  // When it will end by itself unless something is proven before that.
-  base::BootTime ends_at();
+  // When it will end by itself unless something is proven before that; BootTime() if it has ended by
+  // `now`, for good.
+  base::BootTime EndsAt(base::BootTime now);
 
  private:
   State AtLocked(base::BootTime now, Lifetime lifetime) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  base::BootTime EndsAt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  base::BootTime EndLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool LostAt(base::BootTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const bool lapses_;

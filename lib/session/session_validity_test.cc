@@ -8,6 +8,7 @@ namespace zkrecipes::session {
 namespace {
 
 using State = SessionValidity::State;
+using Proved = SessionValidity::Proved;
 
 base::BootTime At(double seconds) {
   return base::BootTime::SinceBoot(absl::Seconds(1000) + absl::Seconds(seconds));
@@ -16,7 +17,7 @@ base::BootTime At(double seconds) {
 class SessionValidityTest : public ::testing::Test {
  protected:
   bool Prove(double deadline, double overdue, double now) {
-    return validity_.Prove(At(deadline), At(overdue), At(now));
+    return validity_.Prove(At(deadline), At(overdue), At(now)) != Proved::kTooLate;
   }
   SessionValidity validity_{/*lapses=*/true};
 };
@@ -24,15 +25,16 @@ class SessionValidityTest : public ::testing::Test {
 TEST_F(SessionValidityTest, IsUnprovenAtFirstAndPromisesNothing) {
   EXPECT_EQ(validity_.At(At(0)), State::kUnproven);
   EXPECT_LT(validity_.DeadlineAt(At(0)), At(-500));
-  EXPECT_EQ(validity_.ends_at(), base::BootTime::InfiniteFuture());
+  EXPECT_EQ(validity_.EndsAt(At(0)), base::BootTime::InfiniteFuture());
 }
 
 TEST_F(SessionValidityTest, IsOverWhenNothingCouldBeProvenInTime) {
   validity_.GiveUpAt(At(10));
-  EXPECT_EQ(validity_.ends_at(), At(10));
+  EXPECT_EQ(validity_.EndsAt(At(9)), At(10));
   EXPECT_EQ(validity_.At(At(9.999)), State::kUnproven);
-  EXPECT_EQ(validity_.At(At(10)), State::kLost);
-  EXPECT_FALSE(Prove(20, 12, 10));
+  EXPECT_EQ(validity_.EndsAt(At(10)), base::BootTime());
+  EXPECT_EQ(validity_.At(At(9)), State::kLost) << "for good";
+  EXPECT_FALSE(Prove(20, 12, 9));
 }
 
 TEST_F(SessionValidityTest, IsBelievedUntilItsDeadline) {
@@ -110,10 +112,10 @@ TEST(SessionValidity, ThatDoesNotLapseIsSuspectFromItsDeadlineOnAndEndsWithItsSe
   SessionValidity validity(/*lapses=*/false);
   validity.GiveUpAt(At(1));
   EXPECT_EQ(validity.At(At(2)), State::kUnproven);
-  EXPECT_TRUE(validity.Prove(At(10), At(20), At(3)));
+  EXPECT_EQ(validity.Prove(At(10), At(20), At(3)), Proved::kFirst);
   EXPECT_EQ(validity.At(At(11)), State::kSuspect);
-  EXPECT_EQ(validity.ends_at(), base::BootTime::InfiniteFuture());
-  EXPECT_TRUE(validity.Prove(At(18), At(20), At(12)));
+  EXPECT_EQ(validity.EndsAt(At(11)), base::BootTime::InfiniteFuture());
+  EXPECT_EQ(validity.Prove(At(18), At(20), At(12)), Proved::kMore);
   EXPECT_EQ(validity.At(At(12)), State::kBelieved);
   validity.Expire();
   EXPECT_EQ(validity.At(At(12)), State::kLost);

@@ -35,6 +35,8 @@ struct Operation {
   const char* name;
   Form form;
 };
+constexpr int32_t kCreate2 = 15;
+constexpr int32_t kCreateContainer = 19;
 // All that c_requests.cc sends.
 constexpr Operation kOperations[] = {
     {2, "delete", Form::kNothing},
@@ -43,9 +45,9 @@ constexpr Operation kOperations[] = {
     {5, "setData", Form::kStat},
     {6, "getACL", Form::kAclAndStat},
     {8, "getChildren", Form::kNames},
-    {15, "create2", Form::kPathAndStat},
+    {kCreate2, "create2", Form::kPathAndStat},
     {18, "removeWatches", Form::kNothing},
-    {19, "createContainer", Form::kPathAndStat},
+    {kCreateContainer, "createContainer", Form::kPathAndStat},
 };
 
 const Operation* Find(int32_t type) {
@@ -125,10 +127,7 @@ std::string WrongAnswer(int32_t type, absl::string_view body) {
   return absl::StrCat("its answer to ", operation->name, " ", wrong);
 }
 
-bool IsCreate(int32_t type) {
-  const Operation* operation = Find(type);
-  return operation != nullptr && operation->form == Form::kPathAndStat;
-}
+bool IsCreate(int32_t type) { return type == kCreate2 || type == kCreateContainer; }
 
 std::string WrongEvent(absl::string_view body) {
   JuteReader reader(body);

@@ -55,6 +55,7 @@ void CHandle::Drain() {
   for (int i = 0; i < kMaxDrain; ++i) {
     if (Process(ZOOKEEPER_READ) != ZOK) return;  // one reply at a time
     if (std::exchange(write_due_, false) && Process(ZOOKEEPER_WRITE) != ZOK) return;
+    if (!boxes_.in.MayHaveMore()) return;
   }
   undrained_ = true;
 }

@@ -20,8 +20,8 @@ uint64_t FromContext(const void* context) { return reinterpret_cast<uint64_t>(co
 }  // namespace
 
 struct Completions {
-  static void Answer(const void* context, const Reply& reply) {
-    CHandle::Current()->pending_.Answer(FromContext(context), reply);
+  static void Answer(const void* context, Reply&& reply) {
+    CHandle::Current()->pending_.Answer(FromContext(context), std::move(reply));
   }
 
   static void Nothing(int rc, const void* context) {
@@ -32,7 +32,7 @@ struct Completions {
     Reply reply{.code = static_cast<Code>(rc)};
     if (path != nullptr) reply.path = path;
     if (stat != nullptr) reply.stat = FromC(*stat);
-    Answer(context, reply);
+    Answer(context, std::move(reply));
   }
 
   static void Stated(int rc, const ::Stat* stat, const void* context) {
@@ -43,20 +43,20 @@ struct Completions {
     Reply reply{.code = static_cast<Code>(rc)};
     if (value != nullptr && size > 0) reply.data.assign(value, static_cast<size_t>(size));
     if (stat != nullptr) reply.stat = FromC(*stat);
-    Answer(context, reply);
+    Answer(context, std::move(reply));
   }
 
   static void Children(int rc, const String_vector* names, const void* context) {
     Reply reply{.code = static_cast<Code>(rc)};
     if (names != nullptr) reply.children.assign(names->data, names->data + names->count);
-    Answer(context, reply);
+    Answer(context, std::move(reply));
   }
 
   static void Acl(int rc, ACL_vector* acl, ::Stat* stat, const void* context) {
     Reply reply{.code = static_cast<Code>(rc)};
     if (acl != nullptr) reply.acl = FromC(*acl);
     if (stat != nullptr) reply.stat = FromC(*stat);
-    Answer(context, reply);
+    Answer(context, std::move(reply));
   }
 
   // The results that the C client has filled in live until here.
@@ -69,7 +69,7 @@ struct Completions {
         reply.codes.push_back(rc == ZOK ? Code::kOk : static_cast<Code>(one.err));
       }
     }
-    Answer(context, reply);
+    Answer(context, std::move(reply));
   }
 
   static void Watched(int rc, const String_vector* /*names*/, const void* context) {

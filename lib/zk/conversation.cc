@@ -3,6 +3,7 @@
 #include "lib/zk/conversation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/escaping.h"
@@ -61,15 +62,15 @@ void Conversation::Asked(absl::string_view bytes) {
 // As far as it is known from what has come of it.
 size_t Conversation::HeadSize() const {
   if (state_ == State::kSilent) return kHandshakeHead;
+  if (head_.size() < kRequestHead) return kRequestHead;
   JuteReader reader(head_);
-  reader.Bytes(kLength + 4);
+  const int32_t size = reader.Int();
+  reader.Int();  // the xid
   const int32_t type = reader.Int();
-  if (reader.ok() && type == kMultiType) {
-    return kLength + static_cast<size_t>(JuteReader(head_).Int());
-  }
-  if (!reader.ok() || !IsCreate(type)) return kRequestHead;
-  const int32_t path_size = reader.Int();
-  return kRequestHead + kPathLength + (reader.ok() ? static_cast<size_t>(path_size) : 0);
+  if (type == kMultiType) return kLength + static_cast<size_t>(size);
+  if (!IsCreate(type)) return kRequestHead;
+  constexpr size_t kUpToPath = kRequestHead + kPathLength;
+  return kUpToPath + (head_.size() < kUpToPath ? 0 : static_cast<size_t>(reader.Int()));
 }
 
 void Conversation::Begun() {
@@ -134,7 +135,7 @@ std::string Conversation::Hear(absl::string_view frame) {
 
 std::string Conversation::HearReply(int32_t xid, int32_t error, absl::string_view body) {
   if (asked_.empty()) return absl::StrCat("it answers request ", xid, ", but none was asked");
-  const Request request = asked_.front();
+  const Request request = std::move(asked_.front());
   if (xid != request.xid) {
     return absl::StrCat("it answers request ", xid, " instead of ", request.xid);
   }

@@ -68,7 +68,7 @@ struct HandleOptions {
 // Everything, destruction included, happens in tasks of the reactor it was made with.
 class Handle {
  public:
-  using Done = absl::AnyInvocable<void(const Reply&) &&>;
+  using Done = absl::AnyInvocable<void(Reply&&) &&>;
   virtual ~Handle() = default;
 
   // Sends at once, in order. `done` runs exactly once, later (never inside Send), whatever happens:

@@ -36,6 +36,10 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
   return static_cast<ssize_t>(taken);
 }
 
+bool Inbox::MayHaveMore() {
+  return accepted_ > 0 || FindFrame() || refused_ || !std::exchange(drained_, false);
+}
+
 // True if there is a whole frame, and it is an answer.
 bool Inbox::FindFrame() {
   if (refused_ || said().size() < kLength) return false;

@@ -29,6 +29,10 @@ class Inbox {
   // server said was refused.
   ssize_t Recv(int fd, char* bytes, size_t size);
 
+  // Whether Recv has anything to give, or to say, or does not know. If not, the next one looks again what the
+  // socket holds.
+  bool MayHaveMore();
+
   // What the C client has sent on this connection.
   void Asked(absl::string_view bytes) { conversation_.Asked(bytes); }
 

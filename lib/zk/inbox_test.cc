@@ -127,6 +127,28 @@ TEST_F(InboxTest, TakesAReplyThatIsLargerThanItsBuffer) {
   EXPECT_EQ(read, all);
 }
 
+TEST_F(InboxTest, KnowsWhenItHasGivenAllThatHadCome) {
+  Establish();
+  for (int xid = 1; xid <= 3; ++xid) Ask(xid, wire::kDelete);
+  Say(wire::Frame(wire::Reply(1)) + wire::Frame(wire::Reply(2)));
+  EXPECT_EQ(Read(100).size(), 20u);
+  EXPECT_TRUE(inbox_.MayHaveMore());
+  EXPECT_EQ(Read(100).size(), 20u);
+  EXPECT_FALSE(inbox_.MayHaveMore());
+  Say(wire::Frame(wire::Reply(3)));
+  EXPECT_EQ(Read(100).size(), 20u) << "looks again what the socket holds";
+}
+
+TEST_F(InboxTest, MayHaveARefusalToTell) {
+  Establish();
+  Ask(1, wire::kDelete);
+  Say(wire::Frame(wire::Reply(1)) + wire::Frame(wire::Reply(2)));
+  EXPECT_EQ(Read(100).size(), 20u);
+  EXPECT_TRUE(inbox_.MayHaveMore());
+  EXPECT_EQ(Read(100), "");
+  EXPECT_EQ(error_, EPROTO);
+}
+
 TEST_F(InboxTest, RefusesAWrongFrameAndAllThatFollows) {
   Establish();
   Ask(1, wire::kDelete);

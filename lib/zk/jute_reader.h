@@ -3,8 +3,11 @@
 #ifndef ZKRECIPES_LIB_ZK_JUTE_READER_H_
 #define ZKRECIPES_LIB_ZK_JUTE_READER_H_
 
+#include <endian.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "absl/strings/string_view.h"
 
@@ -16,8 +19,8 @@ class JuteReader {
  public:
   explicit JuteReader(absl::string_view bytes) : rest_(bytes) {}
 
-  int32_t Int() { return static_cast<int32_t>(Number(4)); }
-  int64_t Long() { return static_cast<int64_t>(Number(8)); }
+  int32_t Int() { return static_cast<int32_t>(be32toh(Number<uint32_t>())); }
+  int64_t Long() { return static_cast<int64_t>(be64toh(Number<uint64_t>())); }
   absl::string_view Bytes(size_t size) {
     if (size > rest_.size()) Fail();
     if (!ok_) return "";
@@ -46,9 +49,11 @@ class JuteReader {
   absl::string_view rest() const { return rest_; }
 
  private:
-  uint64_t Number(size_t size) {
-    uint64_t number = 0;
-    for (const char c : Bytes(size)) number = number << 8 | static_cast<uint8_t>(c);
+  template <typename T>
+  T Number() {
+    T number = 0;
+    const absl::string_view bytes = Bytes(sizeof(T));
+    if (bytes.size() == sizeof(T)) memcpy(&number, bytes.data(), sizeof(T));
     return number;
   }
 

@@ -37,9 +37,12 @@ namespace {
 // and the next acquire; about what it takes to wake a thread.
 constexpr absl::Duration kCallerMayReturn = absl::Microseconds(100);
 
+// Rounded up.
 int ToPollTimeout(absl::Duration wait) {
-  const absl::Duration rounded_up = absl::Ceil(wait, absl::Milliseconds(1));
-  return static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(rounded_up), 0, INT_MAX));
+  constexpr int64_t kMillisecond = 1'000'000;
+  const int64_t nanos = std::max<int64_t>(absl::ToInt64Nanoseconds(wait), 0);
+  const int64_t rounded_up = nanos / kMillisecond + (nanos % kMillisecond != 0);
+  return static_cast<int>(std::min<int64_t>(rounded_up, INT_MAX));
 }
 
 class LoopImpl final : public Loop, public PollSet {
@@ -69,13 +72,13 @@ class LoopImpl final : public Loop, public PollSet {
  private:
   bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
   void LendTurn();
-  void BeginRound();
   void EndRound(base::BootTime at_most);
   void Drain();
+  bool AnyTouched() const;
   void Prepare();
   int Timeout();
   bool GoToSleep();
-  void Awake();
+  void TakePosted();
   void RunPosted();
   void RunDueTimers();
   void Ready();
@@ -103,6 +106,7 @@ class LoopImpl final : public Loop, public PollSet {
   struct Slot {
     Pollable* pollable = nullptr;  // null: removed during this round
     base::BootTime until;          // when it is to be drained at the latest
+    bool drained = false;          // since its last Prepare
     pollfd poll{-1, 0, 0};         // poll skips -1
   };
   std::vector<Slot> slots_;        // any call of a pollable may add some
@@ -165,7 +169,8 @@ void LoopImpl::Run() {
   thread_ = std::this_thread::get_id();
   pthread_setname_np(pthread_self(), "zkrecipes-io");
   while (!stopped_) {
-    BeginRound();
+    Drain();
+    Prepare();
     EndRound(base::BootTime::InfiniteFuture());
     LendTurn();
   }
@@ -211,10 +216,13 @@ void LoopImpl::LendTurn() {
 void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) {
   assert(OnThread());
   // What the caller asks for leaves in the first round.
+  TakePosted();
   RunPosted();
   while (!stopped_) {
-    BeginRound();
-    // Here all that was asked for has been sent, and what had come is known.
+    Drain();
+    // If nothing is to be sent, pings and reconnects can wait for the round that comes next, on whichever thread.
+    if (over() && !AnyTouched()) return;
+    Prepare();
     if (over() || Now() >= deadline) return;
     EndRound(deadline);
   }
@@ -230,16 +238,12 @@ void LoopImpl::GiveBack() {
   wake_.Set(posted_.empty() ? std::min(due, back) : base::BootTime());
 }
 
-void LoopImpl::BeginRound() {
-  Drain();
-  Prepare();
-}
-
 void LoopImpl::EndRound(base::BootTime at_most) {
   alarm_.RingAt(std::min(timers_.Next(), at_most));
   const int timeout = Timeout();
   const int ready = poll(polls_.data(), polls_.size(), GoToSleep() ? timeout : 0);
-  Awake();
+  TakePosted();
+  alarm_.Read(polls_[0], polls_[1]);
   RunPosted();
   if (stopped_) return;
   RunDueTimers();
@@ -250,9 +254,16 @@ void LoopImpl::Drain() {
   const base::BootTime now = Now();
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].pollable == nullptr || now < slots_[i].until) continue;
-    slots_[i].pollable->set_touched(true);
+    slots_[i].until = base::BootTime::InfiniteFuture();
+    slots_[i].drained = true;
     slots_[i].pollable->Drain();
   }
+}
+
+bool LoopImpl::AnyTouched() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return slot.pollable != nullptr && slot.pollable->touched();
+  });
 }
 
 // Fills polls_.
@@ -260,7 +271,8 @@ void LoopImpl::Prepare() {
   std::erase_if(slots_, [](const Slot& slot) { return slot.pollable == nullptr; });
   for (size_t i = 0; i < slots_.size(); ++i) {
     Pollable* const pollable = slots_[i].pollable;
-    if (pollable == nullptr || !pollable->touched()) continue;
+    if (pollable == nullptr) continue;
+    if (!std::exchange(slots_[i].drained, false) && !pollable->touched()) continue;
     pollable->set_touched(false);
     const Pollable::Interest interest = pollable->Prepare();
     slots_[i].until = interest.until;
@@ -293,20 +305,14 @@ bool LoopImpl::GoToSleep() {
   return asleep_;
 }
 
-void LoopImpl::Awake() {
-  {
-    base::MutexLock lock(mutex_);
-    asleep_ = false;
-  }
-  alarm_.Read(polls_[0], polls_[1]);
+// From here on the thread is not asleep: tasks that are posted later are for the next round, and ring no alarm.
+void LoopImpl::TakePosted() {
+  base::MutexLock lock(mutex_);
+  asleep_ = false;
+  running_.swap(posted_);
 }
 
-// Runs the tasks that were posted before it began.
 void LoopImpl::RunPosted() {
-  {
-    base::MutexLock lock(mutex_);
-    running_.swap(posted_);
-  }
   // Each goes before the next one runs: what it holds may be waited for.
   for (Task& task : running_) std::exchange(task, nullptr)();
   running_.clear();

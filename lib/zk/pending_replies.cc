@@ -2,27 +2,27 @@
 
 #include "lib/zk/pending_replies.h"
 
-#include <iterator>
-#include <map>
+#include <utility>
 
 namespace zkrecipes::zk {
 
 uint64_t PendingReplies::Add(Handle::Done done) {
-  sent_.emplace(next_id_, std::move(done));
-  return next_id_++;
+  sent_.push_back(std::move(done));
+  ++pending_;
+  return front_id_ + sent_.size() - 1;
 }
 
 Handle::Done PendingReplies::Take(uint64_t id) {
-  const auto it = sent_.find(id);
-  if (it == sent_.end()) return nullptr;
-  Handle::Done done = std::move(it->second);
-  sent_.erase(it);
+  if (id < front_id_ || id - front_id_ >= sent_.size()) return nullptr;
+  Handle::Done done = std::exchange(sent_[id - front_id_], nullptr);
+  if (done != nullptr) --pending_;
+  for (; !sent_.empty() && sent_.front() == nullptr; ++front_id_) sent_.pop_front();
   return done;
 }
 
-void PendingReplies::Answer(uint64_t id, const Reply& reply) {
+void PendingReplies::Answer(uint64_t id, Reply&& reply) {
   // Taken out first, since `done` may send the next request.
-  if (Handle::Done done = Take(id); done != nullptr) std::move(done)(reply);
+  if (Handle::Done done = Take(id); done != nullptr) std::move(done)(std::move(reply));
 }
 
 void PendingReplies::AnswerLater(Handle::Done done, Code code) {
@@ -38,11 +38,13 @@ void PendingReplies::AnswerLater(uint64_t id, Code code) {
 
 void PendingReplies::AnswerAll(Code code) {
   // In the order of sending.
-  std::map<uint64_t, Handle::Done> sent(std::make_move_iterator(sent_.begin()),
-                                        std::make_move_iterator(sent_.end()));
-  sent_.clear();
+  std::deque<Handle::Done> sent = std::exchange(sent_, {});
+  front_id_ += sent.size();
+  pending_ = 0;
   AnswerThese(*later_);
-  for (auto& [id, done] : sent) std::move(done)(Reply{.code = code});
+  for (Handle::Done& done : sent) {
+    if (done != nullptr) std::exchange(done, nullptr)(Reply{.code = code});
+  }
 }
 
 void PendingReplies::AnswerThese(std::deque<Later>& later) {

@@ -8,8 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
 #include "lib/zk/types.h"
@@ -28,7 +26,7 @@ class PendingReplies {
   uint64_t Add(Handle::Done done);
 
   // No effect if it has been answered.
-  void Answer(uint64_t id, const Reply& reply);
+  void Answer(uint64_t id, Reply&& reply);
 
   // The request was not sent: a task of the reactor answers it, because `done` never runs inside
   // Send. The task runs even if this object is destroyed first.
@@ -38,7 +36,7 @@ class PendingReplies {
   // Answers everything that is pending at this moment, before it returns.
   void AnswerAll(Code code);
 
-  int size() const { return static_cast<int>(sent_.size() + later_->size()); }
+  int size() const { return pending_ + static_cast<int>(later_->size()); }
 
  private:
   using Later = std::pair<Handle::Done, Code>;
@@ -46,8 +44,9 @@ class PendingReplies {
   static void AnswerThese(std::deque<Later>& later);
 
   Reactor* const reactor_;
-  uint64_t next_id_ = 1;
-  absl::flat_hash_map<uint64_t, Handle::Done> sent_;
+  std::deque<Handle::Done> sent_;                   // null: answered; the front is not
+  uint64_t front_id_ = 1;                           // of the front; the others follow
+  int pending_ = 0;                                 // of sent_
   const std::shared_ptr<std::deque<Later>> later_;  // shared with the posted task
 };
 

@@ -214,7 +214,7 @@ struct MemoryHandle::Receiving {
     handle.seen_zxid_ = std::max(handle.seen_zxid_, answer.zxid);
     auto call = handle.watch_calls_.extract(answer.id);
     if (!call.empty()) handle.NoteWatch(call.mapped(), answer.reply.code);
-    handle.pending_.Answer(answer.id, answer.reply);
+    handle.pending_.Answer(answer.id, zk::Reply(answer.reply));
   }
 };
 

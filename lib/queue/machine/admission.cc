@@ -10,12 +10,13 @@
 namespace zkrecipes::queue {
 namespace {
 
-using Ranked = std::vector<std::pair<int32_t, std::string>>;  // by sequence number
+using Ranked = std::vector<std::pair<int32_t, absl::string_view>>;  // by sequence number
 
-std::vector<std::string> InOrder(Ranked ranked) {
+std::vector<absl::string_view> InOrder(Ranked ranked) {
   std::sort(ranked.begin(), ranked.end());
-  std::vector<std::string> names;
-  for (auto& entry : ranked) names.push_back(std::move(entry.second));
+  std::vector<absl::string_view> names;
+  names.reserve(ranked.size());
+  for (const auto& [sequence, name] : ranked) names.push_back(name);
   return names;
 }
 
@@ -27,6 +28,7 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
                     const std::string& own_name, const std::string& ignored) {
   QueueView view;
   const std::optional<NodeName> own = ParseNodeName(own_name);
+  if (own) view.sequence = own->sequence;
   Ranked lower;
   for (const std::string& child : children) {
     if (child == own_name) {
@@ -46,8 +48,8 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
   return view;
 }
 
-bool HasWriter(const std::vector<std::string>& lower) {
-  return std::any_of(lower.begin(), lower.end(), [](const std::string& name) {
+bool HasWriter(const std::vector<absl::string_view>& lower) {
+  return std::any_of(lower.begin(), lower.end(), [](absl::string_view name) {
     return ParseNodeName(name)->mode != Mode::kShared;
   });
 }
@@ -66,7 +68,8 @@ std::vector<std::string> NodesOf(const std::vector<std::string>& children,
     const std::optional<NodeName> name = ParseNodeName(child);
     if (name && name->guid == guid) own.emplace_back(name->sequence, child);
   }
-  return InOrder(std::move(own));
+  const std::vector<absl::string_view> ordered = InOrder(std::move(own));
+  return {ordered.begin(), ordered.end()};
 }
 
 bool SequenceExhausted(int32_t sequence) {

@@ -4,8 +4,11 @@
 #define ZKRECIPES_LIB_QUEUE_MACHINE_ADMISSION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "absl/strings/string_view.h"
 
 #include "lib/queue/machine/node_name.h"
 
@@ -13,9 +16,12 @@ namespace zkrecipes::queue {
 
 // The queue as one contender sees it in a listing of the parent's children.
 struct QueueView {
-  bool listed = false;             // its own node is among the children
-  bool ignored_listed = false;     // and so is the node that it ignores
-  std::vector<std::string> lower;  // the nodes that block it, in queue order: the last is watched
+  std::optional<int32_t> sequence;  // of its own name
+  bool listed = false;              // its own node is among the children
+  bool ignored_listed = false;      // and so is the node that it ignores
+  // The nodes that block it, in queue order: the last is watched. They are the children's own text, which has
+  // to stay where it is.
+  std::vector<absl::string_view> lower;
 };
 
 // The admission rules, one line each: which nodes does a contender of `mode` wait for? A reader
@@ -26,7 +32,7 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
                     const std::string& own_name, const std::string& ignored = "");
 
 // Whether any of these, in the order of a QueueView, is not a reader.
-bool HasWriter(const std::vector<std::string>& lower);
+bool HasWriter(const std::vector<absl::string_view>& lower);
 
 // Whether a contender that joined now, at the tail, would have to wait.
 bool TailMustWait(const std::vector<std::string>& children, Mode mode);

@@ -37,7 +37,8 @@ std::string LockerOf(char guid, int32_t n) {
 
 std::vector<std::string> InFrontOf(const std::string& own, std::vector<std::string> children) {
   children.push_back(own);
-  return ViewQueue(children, ParseNodeName(own)->mode, own).lower;
+  const QueueView view = ViewQueue(children, ParseNodeName(own)->mode, own);
+  return {view.lower.begin(), view.lower.end()};
 }
 
 // ---- ViewQueue ---------------------------------------------------------------------------------

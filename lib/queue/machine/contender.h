@@ -58,6 +58,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/in_front.h"
 #include "lib/zk/types.h"
@@ -185,7 +187,7 @@ using Action =
     std::variant<action::Send, action::Unwatch, action::StartRetryTimer, action::StartOwnWatchTimer,
                  action::StartLookTimer, action::StartDelayTimer, Grant, action::LeaseLost,
                  action::LeaveRefused, action::Finished>;
-using Actions = std::vector<Action>;
+using Actions = absl::InlinedVector<Action, 2>;  // as many as a flight; most events have fewer
 
 // ---- The machine -------------------------------------------------------------------------------
 

@@ -122,15 +122,14 @@ void Contender::Transition::OnResolved(const std::vector<std::string>& children)
 // with no blocker in front. A listing without the own node proves nothing about the queue.
 void Contender::Transition::Decide(const std::vector<std::string>& children) {
   const std::string name = zk::NodeName(c_.node_);
-  QueueView view = ViewQueue(children, c_.candidacy_.mode, name, c_.candidacy_.follows.node);
+  const QueueView view = ViewQueue(children, c_.candidacy_.mode, name, c_.candidacy_.follows.node);
   if (!view.listed) return OwnNodeGone();
   if (Follows() && !view.ignored_listed) return End(Outcome::kFollowedLost);
-  const std::optional<NodeName> own = ParseNodeName(name);
   // Without a sequence number it cannot be known which nodes are in front.
-  if (!own.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
-  if (SequenceExhausted(own->sequence)) return End(Outcome::kExhausted);
+  if (!view.sequence.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
+  if (SequenceExhausted(*view.sequence)) return End(Outcome::kExhausted);
   if (Follows() && HasWriter(view.lower)) return End(Outcome::kWriterQueued);
-  c_.lower_ = InFront(std::move(view.lower));
+  c_.lower_ = InFront(view.lower);
   if (c_.lower_.empty()) return Admit();
   c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchBlocker();
 }

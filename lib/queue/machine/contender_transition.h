@@ -104,7 +104,6 @@ class Contender::Transition {
   std::string BlockerPath() const;
   template <typename A>
   void Do(A action) {
-    if (actions_.empty()) actions_.reserve(2);  // as many as a flight; most events have fewer
     actions_.emplace_back(std::move(action));
   }
 

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace zkrecipes::queue {
 
 // The nodes in front of a contender, as a listing has shown them: how many, and the names of those 1, 2,
@@ -19,10 +21,8 @@ class InFront {
  public:
   InFront() = default;
   // In queue order: the nearest is the last.
-  explicit InFront(std::vector<std::string> names) : size_(names.size()) {
-    for (size_t place = 1; place <= size_; place *= 2) {
-      kept_.push_back(std::move(names[size_ - place]));
-    }
+  explicit InFront(const std::vector<absl::string_view>& names) : size_(names.size()) {
+    for (size_t place = 1; place <= size_; place *= 2) kept_.emplace_back(names[size_ - place]);
   }
 
   size_t size() const { return size_; }

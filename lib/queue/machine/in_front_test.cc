@@ -16,7 +16,7 @@ using ::testing::SizeIs;
 InFront Of(int count) {
   std::vector<std::string> names;
   for (int i = count; i > 0; --i) names.push_back(std::to_string(i));  // places ahead
-  return InFront(names);
+  return InFront({names.begin(), names.end()});
 }
 
 TEST(InFrontTest, KeepsTheNamesOneTwoFourEightPlacesAhead) {

@@ -52,7 +52,7 @@ base::BootTime BeatPace::NextBeat() const {
     return last_beat + Varied(wanted ? std::min(longest, kUnprovenPeriod) : longest);
   }
   const absl::Duration varied = Reserve() / 2;  // of which half stays
-  base::BootTime next = *deadline + -(Reserve() - varied + varied * share);
+  base::BootTime next = *deadline - (Reserve() - varied + varied * share);
   next = std::max(next, last_beat + Varied(ProofsApart()));
   if (confirmed_life == absl::InfiniteDuration()) return next;
   const absl::Duration confirm = std::max(timeout / kBeatsPerTimeout, confirmed_life / 2);
@@ -64,13 +64,13 @@ BeatPace::Planned BeatPace::Next() const {
   const base::BootTime beat = NextBeat();
   if (!deadline.has_value()) return {beat, true};
   const absl::Duration apart = timeout / kTouchesPerTimeout;
-  const base::BootTime first = beat + -(longest_gap + kTouches * apart + 2 * took);
+  const base::BootTime first = beat - (longest_gap + kTouches * apart + 2 * took);
   // Proofs follow each other so fast that the touches of the next but one come before the next.
   const bool all_the_time = first < last_beat;
   const base::BootTime touch = all_the_time
                                    ? last_request + timeout / kTouchesPerTimeoutAtOtherTimes
                                    : std::max(first, last_request + apart);
-  const base::BootTime until = all_the_time ? beat : beat + -longest_gap;
+  const base::BootTime until = all_the_time ? beat : beat - longest_gap;
   return touch < until ? Planned{touch, false} : Planned{beat, true};
 }
 

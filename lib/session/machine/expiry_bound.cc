@@ -51,6 +51,7 @@ void ExpiryBound::Connected(base::BootTime began, base::BootTime now, absl::Dura
 void ExpiryBound::SetTimeout(absl::Duration timeout) {
   timeout_ = timeout;
   lifetime_ = margins_.Lifetime(timeout);
+  touches_apart_ = timeout / kTouchesPerTimeout;
   longest_gap_ = PingGap() * (1 + margins_.clock_rate_bound);
 }
 
@@ -97,7 +98,7 @@ bool ExpiryBound::WasNotEnding(const Request& request, base::BootTime now) const
 // Every touch answered a ping gap before this write has been sent to the leader by the time of its
 // answer, except perhaps the last one, which a server may drop: so the one before it counts.
 void ExpiryBound::Ship(const Request& request) {
-  const base::BootTime by = request.sent + -longest_gap_;
+  const base::BootTime by = request.sent - longest_gap_;
   while (touches_.size() > 2 && touches_[2].answered <= by) touches_.pop_front();
   if (touches_.size() > 1 && touches_[1].answered <= by) {
     shipped_.push_back({sent_, touches_[0].sent});
@@ -105,8 +106,7 @@ void ExpiryBound::Ship(const Request& request) {
 }
 
 void ExpiryBound::AddTouch(base::BootTime sent, base::BootTime answered) {
-  const absl::Duration apart = timeout_ / kTouchesPerTimeout;
-  if (!touches_.empty() && sent - touches_.back().sent < apart) return;
+  if (!touches_.empty() && sent < touches_.back().sent + touches_apart_) return;
   touches_.push_back({sent, answered});
   // It would prove nothing any more.
   while (!touches_.empty() && touches_.front().sent + timeout_ < answered) touches_.pop_front();

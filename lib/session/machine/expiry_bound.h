@@ -102,6 +102,7 @@ class ExpiryBound {
   absl::Duration lifetime_ = absl::InfiniteDuration();  // the margins' of timeout_
   // The ping gap on a leader's clock that is slower than this one.
   absl::Duration longest_gap_ = absl::InfiniteDuration();
+  absl::Duration touches_apart_ = absl::InfiniteDuration();  // at least
   uint64_t connection_ = 0;
   uint64_t sent_ = 0;  // requests, ever
   base::BootTime began_;
