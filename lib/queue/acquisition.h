@@ -56,7 +56,6 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
 
   base::BootTime deadline() const { return deadline_; }
   const std::string& path() const { return path_; }
-  const queue::Candidacy& candidacy() const { return candidacy_; }
   // With what the client's options say where the recipe's do not.
   const AcquireOptions& options() const { return options_; }
 
@@ -66,9 +65,9 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
     void operator()() const;
   };
 
-  Acquisition(std::shared_ptr<ClientCore> core, std::string path, queue::Candidacy candidacy,
-              const AcquireOptions& options, const WaitOptions& wait, Done done);
-  void Begin(const std::stop_token& cancel);
+  Acquisition(std::shared_ptr<ClientCore> core, std::string path, const AcquireOptions& options,
+              const WaitOptions& wait, Done done);
+  void Begin(queue::Candidacy candidacy, const std::stop_token& cancel);
   void Quit(absl::Status why);
   absl::Status Late() const;
   std::string WaitedFor() const;
@@ -76,7 +75,6 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   const std::shared_ptr<ClientCore> core_;
   const std::string path_;
   const AcquireOptions options_;
-  const queue::Candidacy candidacy_;
   const absl::Duration timeout_;
   const base::BootTime deadline_;
   std::atomic<bool> settled_ = false;
@@ -84,7 +82,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   std::function<void()> leave_;  // set by Begin, before it can be called
   std::atomic<size_t> in_front_ = 0;
   mutable base::Mutex mutex_;
-  std::optional<queue::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked
+  std::unique_ptr<queue::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<std::stop_callback<GiveUp>> on_cancel_;
 };
