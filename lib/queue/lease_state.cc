@@ -60,7 +60,7 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
       terms_(terms),
       hold_until_(core_->Now() + terms.hold_at_most),
       alive_until_(core_->Now() + terms.alive_within) {
-  grant_.node = std::string();  // the sequencer has it
+  std::string().swap(grant_.node);  // the sequencer has it
 }
 
 OwnNodeTurns& LeaseState::turns() {

@@ -17,6 +17,9 @@ ssize_t SendToSocket(int fd, const char* bytes, size_t size) {
   return sent;
 }
 
+// Of what a burst of requests once took.
+constexpr size_t kMostKept = 64 * 1024;
+
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 }  // namespace
@@ -50,6 +53,7 @@ void Outbox::Flush() {
     return;
   }
   bytes_.erase(0, static_cast<size_t>(sent));
+  if (bytes_.empty() && bytes_.capacity() > kMostKept) std::string().swap(bytes_);
 }
 
 }  // namespace zkrecipes::zk
