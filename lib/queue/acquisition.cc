@@ -112,10 +112,10 @@ Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
   if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
   auto answer = std::make_shared<base::OneShot<Answer>>();
   const auto acquisition =
-      std::make_shared<Acquisition>(OnlyHere(), core, path, candidacy, options, wait,
+      std::make_shared<Acquisition>(OnlyHere(), core, path, options, wait,
                                     [answer](Answer a) { answer->Set(std::move(a)); });
   ClientCore::Drive drive(*core);
-  acquisition->Begin(wait.cancel);
+  acquisition->Begin(candidacy, wait.cancel);
   // Normally the reactor's timer settles it; the caller's own deadline is for a reactor that is
   // stuck.
   if (auto given = drive.Await(*answer, acquisition->deadline_)) return *std::move(given);
@@ -129,23 +129,22 @@ void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const std::stri
   if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
     return std::move(done)(std::move(status));
   }
-  std::make_shared<Acquisition>(OnlyHere(), core, path, candidacy, options, wait, std::move(done))
-      ->Begin(wait.cancel);
+  std::make_shared<Acquisition>(OnlyHere(), core, path, options, wait, std::move(done))
+      ->Begin(candidacy, wait.cancel);
 }
 
 Acquisition::Acquisition(OnlyHere, std::shared_ptr<ClientCore> core, std::string path,
-                         queue::Candidacy candidacy, const AcquireOptions& options,
-                         const WaitOptions& wait, Done done)
+                         const AcquireOptions& options, const WaitOptions& wait, Done done)
     : core_(std::move(core)),
       path_(std::move(path)),
       options_(WithDefaults(core_->options(), options)),
-      candidacy_(Complete(*core_, path_, std::move(candidacy), options_)),
       timeout_(wait.timeout),
       deadline_(core_->Now() + wait.timeout),
       done_(std::move(done)) {}
 
-void Acquisition::Begin(const std::stop_token& cancel) {
-  auto runner = std::make_shared<ContenderRunner>(core_, shared_from_this());
+void Acquisition::Begin(queue::Candidacy candidacy, const std::stop_token& cancel) {
+  auto runner = std::make_shared<ContenderRunner>(
+      core_, shared_from_this(), Complete(*core_, path_, std::move(candidacy), options_));
   runner_ = runner;
   core_->Post([runner = std::move(runner)](session::Session* session) { runner->Start(session); });
   // Last, because a stop that was requested already runs GiveUp inside this line.
@@ -167,7 +166,7 @@ absl::Status Acquisition::Late() const {
   if (busy_) return queue::BusyStatus(path_, *rivals_);
   const auto cut_off = core_->CutOff();
   std::string why = WaitedFor();
-  if (rivals_) why = absl::StrCat(": ", queue::Describe(*rivals_));
+  if (rivals_ != nullptr) why = absl::StrCat(": ", queue::Describe(*rivals_));
   if (cut_off) why = absl::StrCat(": ", *cut_off);
   return absl::Status(
       cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
@@ -183,13 +182,13 @@ std::string Acquisition::WaitedFor() const {
 
 void Acquisition::Know(queue::Rivals rivals) {
   base::MutexLock lock(mutex_);
-  rivals_ = std::move(rivals);
+  rivals_ = std::make_unique<queue::Rivals>(std::move(rivals));
 }
 
 void Acquisition::KnowBusy(queue::Rivals rivals) {
   base::MutexLock lock(mutex_);
   busy_ = true;
-  rivals_ = std::move(rivals);
+  rivals_ = std::make_unique<queue::Rivals>(std::move(rivals));
 }
 
 void Acquisition::Quit(absl::Status why) {

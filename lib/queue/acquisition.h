@@ -65,7 +65,6 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
 
   base::BootTime deadline() const { return deadline_; }
   const std::string& path() const { return path_; }
-  const queue::Candidacy& candidacy() const { return candidacy_; }
   // With what the client's options say where the recipe's do not.
   const AcquireOptions& options() const { return options_; }
 
@@ -75,7 +74,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
     void operator()() const;
   };
 
-  void Begin(const std::stop_token& cancel);
+  void Begin(queue::Candidacy candidacy, const std::stop_token& cancel);
   void Quit(absl::Status why);
   void LeaveQueue();
   absl::Status Late() const;
@@ -84,7 +83,6 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   const std::shared_ptr<ClientCore> core_;
   const std::string path_;
   const AcquireOptions options_;
-  const queue::Candidacy candidacy_;
   const absl::Duration timeout_;
   const base::BootTime deadline_;
   std::atomic<bool> settled_ = false;
@@ -92,7 +90,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   std::weak_ptr<ContenderRunner> runner_;  // set by Begin
   std::atomic<size_t> in_front_ = 0;
   mutable base::Mutex mutex_;
-  std::optional<queue::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked
+  std::unique_ptr<queue::Rivals> rivals_ ABSL_GUARDED_BY(mutex_);  // once it has looked
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
   std::optional<std::stop_callback<GiveUp>> on_cancel_;

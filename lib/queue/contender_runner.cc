@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/guid.h"
 #include "lib/base/random.h"
 #include "lib/queue/end_status.h"
 
@@ -28,10 +27,11 @@ constexpr size_t kSuffixBytes = 11;  // "-2147483648"
 }  // namespace
 
 ContenderRunner::ContenderRunner(std::shared_ptr<ClientCore> core,
-                                 std::shared_ptr<Acquisition> acquisition)
+                                 std::shared_ptr<Acquisition> acquisition,
+                                 queue::Candidacy candidacy)
     : core_(std::move(core)),
       acquisition_(std::move(acquisition)),
-      contender_(acquisition_->candidacy()) {}
+      contender_(std::move(candidacy)) {}
 
 void ContenderRunner::Start(session::Session* session) {
   if (session == nullptr) {
@@ -64,11 +64,11 @@ void ContenderRunner::TellRefusal() {
 
 // In the session of the lease that it follows, if it follows one: the two must end together.
 bool ContenderRunner::FindRoom() {
-  const queue::Candidacy& candidacy = acquisition_->candidacy();
-  const size_t bytes = candidacy.parent.size() + 1 + kSuffixBytes +
-                       queue::NodePrefix(candidacy.dialect, candidacy.named(),
-                                         "00000000-0000-0000-0000-000000000000")
-                           .size();
+  const queue::Candidacy& candidacy = contender_.candidacy();
+  const size_t bytes =
+      candidacy.parent.size() + 1 + kSuffixBytes +
+      queue::NodePrefix(candidacy.dialect, candidacy.named(), std::string(queue::kGuidBytes, '0'))
+          .size();
   const size_t own_watch = bytes + session::PathBudget::kPerWatch;
   const size_t blocker_watch =
       candidacy.parent.size() + 1 + queue::kLongestNodeName + session::PathBudget::kPerWatch;
@@ -100,7 +100,7 @@ void ContenderRunner::OnConnected() {
   retry_pauses_.Reset();
   session_->ReadEpoch();  // if it could not be read before
   const uint64_t high = core_->reactor()->Random();
-  On(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
+  On(event::Connected{session_->id(), queue::ToGuid(high, core_->reactor()->Random())});
   if (telling_ != nullptr) telling_->LookAtLease();
   AskVerdict();
 }
@@ -171,8 +171,8 @@ void ContenderRunner::Act(const action::Send& send) {
     return SendWatch(send.op, watch->path);
   }
   session_->Send(send.request, [self = self_, op = send.op](zk::Reply&& reply) {
-    if (self->acquisition_->candidacy().try_only && !reply.children.empty()) {
-      self->rivals_ = self->RivalsIn(reply.children);
+    if (self->candidacy().try_only && !reply.children.empty()) {
+      self->rivals_ = std::make_unique<queue::Rivals>(self->RivalsIn(reply.children));
     }
     self->OnReply(op, std::move(reply));
   });
@@ -180,33 +180,37 @@ void ContenderRunner::Act(const action::Send& send) {
 
 // Whether the session is proven is asked only if what follows depends on it.
 void ContenderRunner::OnReply(queue::OpId op, zk::Reply&& reply) {
-  On(event::Replied{op, std::move(reply), acquisition_->candidacy().wait_for_proof && Proven()});
+  On(event::Replied{op, std::move(reply), candidacy().wait_for_proof && Proven()});
 }
 
 void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
-  watches_[path] = session_->Watch(
+  WatcherOf(path) = session_->Watch(
       {path}, [self = self_, op](zk::Reply&& reply) { self->OnReply(op, std::move(reply)); },
-      [self = self_, path](zk::WatchEvent what) {
+      [self = self_](const std::string& path, zk::WatchEvent what) {
         self->On(event::WatchFired{path, what, self->Proven()});
       });
 }
 
-void ContenderRunner::Act(const action::Unwatch& unwatch) {
-  const auto it = watches_.find(unwatch.path);
-  if (it == watches_.end()) return;
-  session_->Unwatch(it->second);
-  watches_.erase(it);
+session::WatcherId& ContenderRunner::WatcherOf(const std::string& path) {
+  return path == contender_.node() ? own_watch_ : blocker_watch_;
 }
 
-zk::Reactor::TimerId ContenderRunner::OnAfter(absl::Duration pause, queue::Event event) {
+void ContenderRunner::Act(const action::Unwatch& unwatch) {
+  session_->Unwatch({unwatch.path}, WatcherOf(unwatch.path));
+}
+
+// The timer keeps the one event, and not a queue::Event, in which each would take as much as the largest.
+template <typename E>
+zk::Reactor::TimerId ContenderRunner::OnAfter(absl::Duration pause, E event) {
   zk::Reactor& reactor = *core_->reactor();
-  return reactor.CallAt(reactor.Now() + pause, [weak = weak_from_this(), event = std::move(event)] {
+  return reactor.CallAt(reactor.Now() + pause, [weak = weak_from_this(), event] {
     if (const auto self = weak.lock()) self->On(event);
   });
 }
 
-zk::Reactor::TimerId ContenderRunner::OnAround(absl::Duration pause, queue::Event event) {
-  return OnAfter(base::Jittered(pause, core_->reactor()->Random()), std::move(event));
+template <typename E>
+zk::Reactor::TimerId ContenderRunner::OnAround(absl::Duration pause, E event) {
+  return OnAfter(base::Jittered(pause, core_->reactor()->Random()), event);
 }
 
 void ContenderRunner::Act(const action::StartRetryTimer&) {
@@ -225,7 +229,7 @@ void ContenderRunner::Act(const action::StartLookTimer& start) {
 
 // Without jitter: the holder before relies on all of it.
 void ContenderRunner::Act(const action::StartDelayTimer& start) {
-  OnAfter(acquisition_->candidacy().lock_delay, event::DelayOver{start.op});
+  OnAfter(candidacy().lock_delay, event::DelayOver{start.op});
 }
 
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
@@ -241,7 +245,7 @@ void ContenderRunner::Act(const action::Finished& finished) {
   } else {
     CancelTimeout();
     if (lost || !acquisition_->settled()) {
-      why = queue::EndStatus(finished, acquisition_->path(), acquisition_->candidacy().parent);
+      why = queue::EndStatus(finished, acquisition_->path(), candidacy().parent);
       acquisition_->Settle(why);
     }
   }

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_QUEUE_CONTENDER_RUNNER_H_
 #define ZKRECIPES_LIB_QUEUE_CONTENDER_RUNNER_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,7 +30,8 @@ class ContenderRunner : public session::SessionListener,
                         public LeaseHolder,
                         public std::enable_shared_from_this<ContenderRunner> {
  public:
-  ContenderRunner(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition);
+  ContenderRunner(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition,
+                  queue::Candidacy candidacy);
 
   // `session`: null if the client is closed.
   void Start(session::Session* session);
@@ -88,10 +88,14 @@ class ContenderRunner : public session::SessionListener,
   void Act(const queue::action::LeaseLost& lost);
   void Act(const queue::action::LeaveRefused& refused);
   void Act(const queue::action::Finished& finished);
+  const queue::Candidacy& candidacy() const { return contender_.candidacy(); }
+  session::WatcherId& WatcherOf(const std::string& path);
   queue::Rivals RivalsIn(const std::vector<std::string>& children) const;
   void SendWatch(queue::OpId op, const std::string& path);
-  zk::Reactor::TimerId OnAfter(absl::Duration pause, queue::Event event);
-  zk::Reactor::TimerId OnAround(absl::Duration pause, queue::Event event);
+  template <typename E>
+  zk::Reactor::TimerId OnAfter(absl::Duration pause, E event);
+  template <typename E>
+  zk::Reactor::TimerId OnAround(absl::Duration pause, E event);
   void CancelTimeout();
   using Waiters = absl::InlinedVector<Waiter, 1>;
   static void Answer(Waiters& waiting, const absl::Status& status);
@@ -112,10 +116,11 @@ class ContenderRunner : public session::SessionListener,
   session::PathBudget::Reservation node_bytes_;
   session::PathBudget::Reservation own_watch_bytes_;
   session::PathBudget::Reservation blocker_watch_bytes_;
-  std::map<std::string, session::WatcherId> watches_;
-  zk::Reactor::TimerId timeout_ = 0;  // until it looks, then until the deadline
+  session::WatcherId own_watch_ = 0;      // the latest on its own node
+  session::WatcherId blocker_watch_ = 0;  // ... on another
+  zk::Reactor::TimerId timeout_ = 0;      // until it looks, then until the deadline
   zk::Reactor::TimerId own_watch_timer_ = 0;
-  queue::Rivals rivals_;  // of a try: as listed last
+  std::unique_ptr<queue::Rivals> rivals_;  // of a try: as listed last
   session::RetryPauses retry_pauses_;
   Waiters releases_;
   Waiters verifications_;  // wait for the next question

@@ -155,7 +155,7 @@ void ContenderRunner::Act(queue::Grant grant) {
 }
 
 LeaseTerms ContenderRunner::Terms() const {
-  const queue::Candidacy& candidacy = acquisition_->candidacy();
+  const queue::Candidacy& candidacy = contender_.candidacy();
   const AcquireOptions& options = acquisition_->options();
   LeaseTerms terms;
   // After a reader nothing waits, so a delay makes no promise to it.

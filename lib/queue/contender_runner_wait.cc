@@ -33,7 +33,7 @@ bool ContenderRunner::WaitsFarBack() const {
 
 std::string ContenderRunner::LooksAt() const {
   if (!WaitsFarBack()) return "";
-  return zk::JoinPath(acquisition_->candidacy().parent, contender_.lower().at(nearness_.place()));
+  return zk::JoinPath(candidacy().parent, contender_.lower().at(nearness_.place()));
 }
 
 void ContenderRunner::OnLooked(bool there) {
@@ -49,7 +49,7 @@ void ContenderRunner::UpdateNeed() {
 
 void ContenderRunner::StartTimeout() {
   if (acquisition_->deadline() == base::BootTime::InfiniteFuture()) return;
-  if (acquisition_->candidacy().try_only) return StartLastTimer();
+  if (candidacy().try_only) return StartLastTimer();
   const absl::Duration left = acquisition_->deadline() - core_->Now();
   const absl::Duration ahead = std::min(left / kLookFraction, kLookAhead);
   timeout_ = core_->reactor()->CallAt(core_->Now() + (left - ahead), [self = self_] {
@@ -76,27 +76,27 @@ void ContenderRunner::Look() {
   const bool queued = state == State::kWatching || state == State::kListing;
   const bool in_time = core_->Now() < acquisition_->deadline();
   if (!queued || !in_time || !session_->connected()) return;
-  const std::string& parent = acquisition_->candidacy().parent;
+  const std::string& parent = candidacy().parent;
   session_->Send(zk::GetChildren{parent}, [self = self_](const zk::Reply& reply) {
     const bool has_node = self->session_ != nullptr && !self->contender_.node().empty();
     if (reply.code != zk::Code::kOk || !has_node) return;
     const queue::Rivals rivals = self->RivalsIn(reply.children);
     self->acquisition_->Know(rivals);
     if (self->acquisition_->settled()) return;
-    queue::ReadHeadOf(*self->session_, self->acquisition_->candidacy().parent, rivals,
+    queue::ReadHeadOf(*self->session_, self->candidacy().parent, rivals,
                       [self](queue::Rivals known) { self->acquisition_->Know(std::move(known)); });
   });
 }
 
 queue::Rivals ContenderRunner::RivalsIn(const std::vector<std::string>& children) const {
-  return queue::RivalsIn(children, zk::NodeName(contender_.node()),
-                         acquisition_->candidacy().follows.node);
+  return queue::RivalsIn(children, zk::NodeName(contender_.node()), candidacy().follows.node);
 }
 
 // The contender has finished: only its user waits, for the holder's name or for the deadline.
 void ContenderRunner::AnswerBusy() {
-  acquisition_->KnowBusy(rivals_);
-  queue::ReadHeadOf(*session_, acquisition_->candidacy().parent, rivals_,
+  const queue::Rivals rivals = rivals_ == nullptr ? queue::Rivals() : *rivals_;
+  acquisition_->KnowBusy(rivals);
+  queue::ReadHeadOf(*session_, candidacy().parent, rivals,
                     [self = shared_from_this()](const queue::Rivals& known) {
                       self->CancelTimeout();
                       const std::string& path = self->acquisition_->path();

@@ -59,13 +59,16 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
       holder_(std::move(holder)),
       terms_(terms),
       hold_until_(core_->Now() + terms.hold_at_most),
-      alive_until_(core_->Now() + terms.alive_within) {}
+      alive_until_(core_->Now() + terms.alive_within) {
+  std::string().swap(grant_.node);  // the sequencer has it
+}
 
 OwnNodeTurns& LeaseState::turns() {
   base::MutexLock lock(mutex_);
   if (turns_ == nullptr) {
     turns_ = std::make_shared<OwnNodeTurns>(
-        core_, queue::OwnNode{grant_.node, grant_.czxid, grant_.session, 0, grant_.data});
+        core_, queue::OwnNode{core_->name_space().ToServer(sequencer_.node), grant_.czxid,
+                              grant_.session, 0, grant_.data});
   }
   return *turns_;
 }

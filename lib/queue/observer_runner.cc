@@ -75,7 +75,7 @@ void ObserverRunner::Fail(absl::Status why) {
 void ObserverRunner::Stop() {
   const std::shared_ptr<ObserverRunner> alive = std::move(self_);
   if (session_ == nullptr) return;
-  for (const auto& [op, watching] : watches_) session_->Unwatch(watching.id);
+  for (const auto& [op, watching] : watches_) session_->Unwatch(watching.watch, watching.id);
   watches_.clear();
   std::exchange(session_, nullptr)->Part(this);
 }
@@ -118,13 +118,14 @@ void ObserverRunner::Act(const action::Watch& watch) {
                      "session (", session::PathBudget::kLimit, " bytes of paths)")));
   }
   Watching& watching = watches_[watch.op];
+  watching.watch = watch.watch;
   watching.bytes = std::move(bytes);
   watching.id = session_->Watch(
       watch.watch,
       [self = self_, op = watch.op](const zk::Reply& reply) {
         self->On(event::Replied{op, reply});
       },
-      [self = self_, op = watch.op](zk::WatchEvent what) {
+      [self = self_, op = watch.op](const std::string&, zk::WatchEvent what) {
         self->watches_.erase(op);
         self->On(event::Fired{op, what});
       });
@@ -133,7 +134,7 @@ void ObserverRunner::Act(const action::Watch& watch) {
 void ObserverRunner::Act(const action::Unwatch& unwatch) {
   const auto it = watches_.find(unwatch.op);
   if (it == watches_.end()) return;
-  session_->Unwatch(it->second.id);
+  session_->Unwatch(it->second.watch, it->second.id);
   watches_.erase(it);
 }
 

@@ -42,6 +42,7 @@ class ObserverRunner : public session::SessionListener,
  private:
   using Subscriber = session::Subscriber<News>;
   struct Watching {
+    zk::Watch watch;
     session::WatcherId id = 0;
     session::PathBudget::Reservation bytes;
   };

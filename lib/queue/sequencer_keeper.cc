@@ -13,6 +13,10 @@ void TellAll(std::vector<SequencerKeeper::Done> all,
   for (SequencerKeeper::Done& done : all) std::move(done)(answer);
 }
 
+zk::Watch WatchOf(const Sequencer& sequencer) {
+  return {sequencer.name_space + sequencer.node, zk::WatchKind::kNode};
+}
+
 }  // namespace
 
 std::shared_ptr<SequencerKeeper> SequencerKeeper::Start(std::shared_ptr<ClientCore> core,
@@ -85,15 +89,15 @@ void SequencerKeeper::Send(const Sequencer& sequencer, std::vector<Done> asked) 
 
 // Without room for another watch the answer is remembered just for as long as it is young.
 void SequencerKeeper::Watch(const Sequencer& sequencer, Question& question) {
-  const std::string node = sequencer.name_space + sequencer.node;
+  const zk::Watch watch = WatchOf(sequencer);
   const auto watching = std::make_shared<Watching>();
-  watching->bytes = session_->watch_budget().Reserve(node.size() + session::PathBudget::kPerWatch);
+  watching->bytes =
+      session_->watch_budget().Reserve(watch.path.size() + session::PathBudget::kPerWatch);
   if (!watching->bytes) return;
   question.watching = watching;
   watching->id = session_->Watch(
-      {node, zk::WatchKind::kNode},
-      [watching](const zk::Reply& reply) { watching->armed = reply.code == zk::Code::kOk; },
-      [weak = weak_from_this(), sequencer, watching](zk::WatchEvent event) {
+      watch, [watching](const zk::Reply& reply) { watching->armed = reply.code == zk::Code::kOk; },
+      [weak = weak_from_this(), sequencer, watching](const std::string&, zk::WatchEvent event) {
         if (const auto self = weak.lock()) self->OnFired(sequencer, watching, event);
       });
 }
@@ -133,7 +137,7 @@ std::optional<absl::StatusOr<SequencerKeeper::Held>> SequencerKeeper::Settle(
   if (watched) {
     watches_[sequencer] = watching;
   } else if (watching != nullptr) {
-    session_->Unwatch(watching->id);
+    session_->Unwatch(WatchOf(sequencer), watching->id);
   }
   if (holds) {
     Unwatch(table_.PutHolding(sequencer, question.sent, watched));
@@ -151,7 +155,7 @@ void SequencerKeeper::Unwatch(const std::optional<Sequencer>& evicted) {
   if (!evicted.has_value()) return;
   const auto kept = watches_.find(*evicted);
   if (kept == watches_.end()) return;
-  session_->Unwatch(kept->second->id);
+  session_->Unwatch(WatchOf(*evicted), kept->second->id);
   watches_.erase(kept);
 }
 
@@ -197,13 +201,14 @@ void SequencerKeeper::End(absl::Status why) {
   ended_ = std::move(why);
   table_.Clear();
   for (auto& [sequencer, question] : std::exchange(questions_, {})) {
-    if (question->watching != nullptr) session_->Unwatch(question->watching->id);
+    if (question->watching != nullptr)
+      session_->Unwatch(WatchOf(sequencer), question->watching->id);
     TellAll(std::move(question->asked), ended_);
     TellAll(std::move(question->joined), ended_);
   }
   for (auto& [sequencer, done] : std::exchange(await_renewal_, {})) std::move(done)(ended_);
   for (auto& [sequencer, watching] : std::exchange(watches_, {})) {
-    session_->Unwatch(watching->id);
+    session_->Unwatch(WatchOf(sequencer), watching->id);
   }
   if (session_ != nullptr) std::exchange(session_, nullptr)->Part(this);
 }

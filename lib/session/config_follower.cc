@@ -29,7 +29,7 @@ void ConfigFollower::Watch() {
         const bool armed = reply.code == zk::Code::kOk || reply.code == zk::Code::kNoNode;
         if (guarded() && !armed) watched_ = false;
       },
-      [this, guarded](zk::WatchEvent) {
+      [this, guarded](const std::string&, zk::WatchEvent) {
         if (!guarded()) return;
         Watch();
         Read();

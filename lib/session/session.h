@@ -125,10 +125,9 @@ class Session : private Heartbeat::Owner {
 
   // Sends a WatchNode or a WatchExists; `set` gets its reply, and once it is armed `fired` is called
   // at most once. All watches end without a call when the session expires.
-  WatcherId Watch(const zk::Watch& watch, zk::Handle::Done set,
-                  absl::AnyInvocable<void(zk::WatchEvent) &&> fired);
-  // `fired` will not be called after this.
-  void Unwatch(WatcherId id);
+  WatcherId Watch(const zk::Watch& watch, zk::Handle::Done set, Watchers::Fired fired);
+  // `fired` will not be called after this. Takes what Watch took and gave; unknown ids are ignored.
+  void Unwatch(const zk::Watch& watch, WatcherId id);
 
   PathBudget& ephemeral_budget() { return ephemeral_budget_; }
   PathBudget& watch_budget() { return watch_budget_; }

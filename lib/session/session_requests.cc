@@ -15,8 +15,7 @@ void Session::AnswerLost(zk::Handle::Done done) {
   });
 }
 
-WatcherId Session::Watch(const zk::Watch& watch, zk::Handle::Done set,
-                         absl::AnyInvocable<void(zk::WatchEvent) &&> fired) {
+WatcherId Session::Watch(const zk::Watch& watch, zk::Handle::Done set, Watchers::Fired fired) {
   const WatcherId id = watchers_.Add(watch, std::move(fired));
   const zk::SessionId session = this->id();
   const bool exists = watch.kind == zk::WatchKind::kExists;
@@ -31,9 +30,8 @@ WatcherId Session::Watch(const zk::Watch& watch, zk::Handle::Done set,
   return id;
 }
 
-void Session::Unwatch(WatcherId id) {
-  zk::Watch watch;
-  if (watchers_.Remove(id, &watch)) RemoveServerWatch(watch);
+void Session::Unwatch(const zk::Watch& watch, WatcherId id) {
+  if (watchers_.Remove(watch, id)) RemoveServerWatch(watch);
 }
 
 // Repeated until answered: the client library sets the watch again after each reconnection.

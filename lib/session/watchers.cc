@@ -9,7 +9,7 @@ namespace zkrecipes::session {
 WatcherId Watchers::Add(const zk::Watch& watch, Fired fired) {
   const WatcherId id = next_++;
   table_.Add(watch, id);
-  watchers_[id] = Watcher{watch, std::move(fired)};
+  watchers_.emplace(id, std::move(fired));
   return id;
 }
 
@@ -18,21 +18,17 @@ bool Watchers::OnReply(WatcherId id, const zk::Watch& watch, bool armed) {
   return table_.OnReply(watch, id, armed);
 }
 
-bool Watchers::Remove(WatcherId id, zk::Watch* watch) {
-  const auto it = watchers_.find(id);
-  if (it == watchers_.end()) return false;
-  *watch = it->second.watch;
-  watchers_.erase(it);
-  return table_.Remove(*watch, id);
+bool Watchers::Remove(const zk::Watch& watch, WatcherId id) {
+  return watchers_.erase(id) > 0 && table_.Remove(watch, id);
 }
 
 void Watchers::Fire(const std::string& path, zk::WatchEvent event) {
   for (const WatcherId id : table_.Fire(path, event)) {
     const auto it = watchers_.find(id);
     if (it == watchers_.end()) continue;  // removed by a callback before it
-    auto fired = std::move(it->second.fired);
+    Fired fired = std::move(it->second);
     watchers_.erase(it);
-    std::move(fired)(event);
+    std::move(fired)(path, event);
   }
 }
 

@@ -16,15 +16,16 @@ namespace zkrecipes::session {
 // The callbacks of the session's watches: WatchTable with callbacks. On the reactor.
 class Watchers {
  public:
-  using Fired = absl::AnyInvocable<void(zk::WatchEvent) &&>;
+  // With the path that was watched.
+  using Fired = absl::AnyInvocable<void(const std::string& path, zk::WatchEvent) &&>;
 
   // `fired` is called at most once, after its request was answered and armed it.
   WatcherId Add(const zk::Watch& watch, Fired fired);
   // True if no watcher shares that watch any more: send RemoveWatches.
   [[nodiscard]] bool OnReply(WatcherId id, const zk::Watch& watch, bool armed);
-  // `fired` will not be called after this. `watch` is set to what it was; it is untouched if the id
-  // is unknown. Returns the same as OnReply.
-  [[nodiscard]] bool Remove(WatcherId id, zk::Watch* watch);
+  // `fired` will not be called after this. `watch` as it was added; unknown ids are ignored. Returns the
+  // same as OnReply.
+  [[nodiscard]] bool Remove(const zk::Watch& watch, WatcherId id);
   // A watcher shares that watch, or is about to.
   bool Has(const zk::Watch& watch) const { return table_.Has(watch); }
   void Fire(const std::string& path, zk::WatchEvent event);
@@ -32,13 +33,8 @@ class Watchers {
   void Clear();
 
  private:
-  struct Watcher {
-    zk::Watch watch;
-    Fired fired;
-  };
-
   WatchTable table_;
-  std::unordered_map<WatcherId, Watcher> watchers_;
+  std::unordered_map<WatcherId, Fired> watchers_;
   WatcherId next_ = 1;
 };
 

@@ -7,6 +7,12 @@
 #include "lib/zk/socket_calls.h"
 
 namespace zkrecipes::zk {
+namespace {
+
+// Of what a burst of requests once took.
+constexpr size_t kMostKept = 64 * 1024;
+
+}  // namespace
 
 // send(), possibly through TLS.
 ssize_t Outbox::SendNow(const char* bytes, size_t size) {
@@ -42,6 +48,7 @@ void Outbox::Flush() {
     return;
   }
   bytes_.erase(0, static_cast<size_t>(sent));
+  if (bytes_.empty() && bytes_.capacity() > kMostKept) std::string().swap(bytes_);
 }
 
 }  // namespace zkrecipes::zk

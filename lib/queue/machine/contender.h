@@ -216,6 +216,7 @@ class Contender {
   // Total: any event may come in any state. After kDone nothing has an effect.
   Actions On(const Event& event);
 
+  const Candidacy& candidacy() const { return candidacy_; }
   State state() const { return state_; }
   const std::string& node() const { return node_; }  // full path, empty while not known
   // The nodes known to be in front; the nearest is watched.

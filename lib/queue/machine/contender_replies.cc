@@ -65,7 +65,8 @@ void Contender::Transition::OnListReply(const zk::Reply& reply) {
 }
 
 void Contender::Transition::OnParentMade(Code code) {
-  const std::string made = c_.missing_;
+  const std::string made = std::move(c_.missing_);
+  c_.missing_.clear();
   if (code == Code::kNoNode && !IsTopLevel(made)) return MakeParent(zk::ParentPath(made));
   if (code != Code::kOk && code != Code::kNodeExists) return Refuse(code, "create", made);
   if (made == c_.candidacy_.parent) return Join();

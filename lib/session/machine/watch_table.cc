@@ -4,27 +4,45 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace zkrecipes::session {
+namespace {
+
+template <typename Ids>
+void Insert(Ids& ids, WatcherId id) {
+  const auto at = std::lower_bound(ids.begin(), ids.end(), id);
+  if (at == ids.end() || *at != id) ids.insert(at, id);
+}
+
+template <typename Ids>
+bool Erase(Ids& ids, WatcherId id) {
+  const auto at = std::lower_bound(ids.begin(), ids.end(), id);
+  if (at == ids.end() || *at != id) return false;
+  ids.erase(at);
+  return true;
+}
+
+}  // namespace
 
 void WatchTable::Add(const zk::Watch& watch, WatcherId id) {
   Entry& entry = entries_[watch];
-  entry.in_flight.insert(id);
-  entry.interested.insert(id);
+  Insert(entry.in_flight, id);
+  Insert(entry.interested, id);
 }
 
 bool WatchTable::OnReply(const zk::Watch& watch, WatcherId id, bool armed) {
   const auto it = entries_.find(watch);
-  if (it == entries_.end() || it->second.in_flight.erase(id) == 0) return false;
+  if (it == entries_.end() || !Erase(it->second.in_flight, id)) return false;
   Entry& entry = it->second;
   entry.on_server |= armed;
-  if (!armed) entry.interested.erase(id);
+  if (!armed) (void)Erase(entry.interested, id);
   return Tidy(watch, entry);
 }
 
 bool WatchTable::Remove(const zk::Watch& watch, WatcherId id) {
   const auto it = entries_.find(watch);
-  if (it == entries_.end() || it->second.interested.erase(id) == 0) return false;
+  if (it == entries_.end() || !Erase(it->second.interested, id)) return false;
   return Tidy(watch, it->second);
 }
 
@@ -44,7 +62,10 @@ void WatchTable::Fire(const zk::Watch& watch, std::vector<WatcherId>& fired) {
   std::vector<WatcherId> now;
   std::set_difference(entry.interested.begin(), entry.interested.end(), entry.in_flight.begin(),
                       entry.in_flight.end(), std::back_inserter(now));
-  for (const WatcherId id : now) entry.interested.erase(id);
+  Entry::Ids rest;
+  std::set_intersection(entry.interested.begin(), entry.interested.end(), entry.in_flight.begin(),
+                        entry.in_flight.end(), std::back_inserter(rest));
+  entry.interested = std::move(rest);
   (void)Tidy(watch, entry);  // there is no watch left on the server to remove
   fired.insert(fired.end(), now.begin(), now.end());
 }

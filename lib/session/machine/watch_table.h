@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
+
+#include "absl/container/inlined_vector.h"
 
 #include "lib/zk/types.h"
 
@@ -48,8 +49,10 @@ class WatchTable {
 
  private:
   struct Entry {
-    std::set<WatcherId> in_flight;  // request not answered, including those of watchers that left
-    std::set<WatcherId> interested;
+    // In order, and without heap for one or two, as most are.
+    using Ids = absl::InlinedVector<WatcherId, 2>;
+    Ids in_flight;  // request not answered, including those of watchers that left
+    Ids interested;
     bool on_server = false;
 
     friend bool operator==(const Entry&, const Entry&) = default;
