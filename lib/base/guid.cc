@@ -2,16 +2,15 @@
 
 #include "lib/base/guid.h"
 
+#include <cstdint>
+
 #include "lib/base/random.h"
 
 namespace zkrecipes::base {
 
 std::string NewGuid() {
-  const uint64_t high = RandomBits();
-  return ToGuid(high, RandomBits());
-}
-
-std::string ToGuid(uint64_t high, uint64_t low) {
+  uint64_t high = RandomBits();
+  uint64_t low = RandomBits();
   high = (high & ~uint64_t{0xf000}) | 0x4000;                // version 4
   low = (low & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);  // variant 1
   constexpr char kDigits[] = "0123456789abcdef";

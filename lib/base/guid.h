@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_BASE_GUID_H_
 #define ZKRECIPES_LIB_BASE_GUID_H_
 
-#include <cstdint>
 #include <string>
 
 namespace zkrecipes::base {
@@ -11,8 +10,6 @@ namespace zkrecipes::base {
 // A random version-4 UUID from the kernel, so that neither a fork nor a cloned virtual machine
 // repeats one: "1b4e28ba-2fa1-41d2-883f-0016d3cca427". Thread-safe.
 std::string NewGuid();
-// A UUID made of the given bits, six of which are overwritten.
-std::string ToGuid(uint64_t high, uint64_t low);
 
 }  // namespace zkrecipes::base
 

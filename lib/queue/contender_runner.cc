@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/guid.h"
 #include "lib/base/random.h"
 #include "lib/queue/end_status.h"
 
@@ -57,10 +56,10 @@ void ContenderRunner::BeginTelling() {
 // In the session of the lease that it follows, if it follows one: the two must end together.
 bool ContenderRunner::FindRoom() {
   const queue::Candidacy& candidacy = acquisition_->candidacy();
-  const size_t bytes = candidacy.parent.size() + 1 + kSuffixBytes +
-                       queue::NodePrefix(candidacy.dialect, candidacy.named(),
-                                         "00000000-0000-0000-0000-000000000000")
-                           .size();
+  const size_t bytes =
+      candidacy.parent.size() + 1 + kSuffixBytes +
+      queue::NodePrefix(candidacy.dialect, candidacy.named(), std::string(queue::kGuidBytes, '0'))
+          .size();
   const size_t own_watch = bytes + session::PathBudget::kPerWatch;
   const size_t blocker_watch =
       candidacy.parent.size() + 1 + queue::kLongestNodeName + session::PathBudget::kPerWatch;
@@ -92,7 +91,7 @@ void ContenderRunner::OnConnected() {
   retry_pauses_.Reset();
   session_->ReadEpoch();  // if it could not be read before
   const uint64_t high = core_->reactor()->Random();
-  On(event::Connected{session_->id(), base::ToGuid(high, core_->reactor()->Random())});
+  On(event::Connected{session_->id(), queue::ToGuid(high, core_->reactor()->Random())});
   if (telling_ != nullptr) telling_->LookAtLease();
   AskVerdict();
 }

@@ -15,6 +15,8 @@ namespace {
 
 constexpr absl::string_view kProtected = "_c_";  // Curator's mark of a name that carries a guid
 
+constexpr size_t kDigits = 10;  // of the number
+
 struct Marker {
   Dialect dialect;
   Mode mode;
@@ -33,21 +35,35 @@ constexpr Marker kMarkers[] = {
     {Dialect::kKazoo, Mode::kLeader, "__lock__"},
 };
 
-bool MayBeInGuid(char c) { return c == '-' || absl::ascii_isxdigit(static_cast<unsigned char>(c)); }
+// 32 hexadecimal digits, with dashes anywhere.
+bool IsUuid(absl::string_view text) {
+  size_t digits = 0;
+  for (const char c : text) {
+    if (c == '-') continue;
+    if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) return false;
+    ++digits;
+  }
+  return digits == 32;
+}
 
-// 32 hexadecimal digits, with dashes anywhere. REQUIRES: MayBeInGuid, all of it.
+bool IsShortGuid(absl::string_view text) {
+  return text.size() >= 8 && text.size() <= 32 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return absl::ascii_isdigit(c) || absl::ascii_islower(c);
+         });
+}
+
 bool IsGuid(absl::string_view text) {
   if (text.size() > kLongestGuid) return false;
-  return text.size() - std::count(text.begin(), text.end(), '-') == 32;
+  return IsShortGuid(text) || IsUuid(text);
 }
 
 // Accepts only the form that the server writes, "%010d", so that no two names are one contender's.
 // Past 2147483647 the server continues from -2147483648.
 std::optional<int32_t> ParseSequence(absl::string_view digits) {
-  constexpr size_t kWidth = 10;
   const bool negative = absl::ConsumePrefix(&digits, "-");
-  const bool full = digits.size() == kWidth && !(negative && digits[0] == '0');
-  if (!full && !(negative && digits.size() == kWidth - 1)) return std::nullopt;
+  const bool full = digits.size() == kDigits && !(negative && digits[0] == '0');
+  if (!full && !(negative && digits.size() == kDigits - 1)) return std::nullopt;
   int64_t value = 0;
   for (const char c : digits) {
     if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return std::nullopt;
@@ -59,18 +75,32 @@ std::optional<int32_t> ParseSequence(absl::string_view digits) {
   return sequence;
 }
 
-// `run`: how many characters at the beginning of `name` may be in a guid. A marker has others, so it
-// begins there, or with a dash before.
-std::optional<NodeName> ParseAs(const Marker& marker, absl::string_view name, size_t run) {
-  const size_t at = run - (marker.text[0] == '-' ? 1 : 0);
-  if (at > run || !absl::StartsWith(name.substr(at), marker.text)) return std::nullopt;
-  if (!IsGuid(name.substr(0, at))) return std::nullopt;
-  const auto sequence = ParseSequence(name.substr(at + marker.text.size()));
+// The last `width` characters are the number; what is before is the marker's, and a GUID.
+std::optional<NodeName> ParseAs(Dialect dialect, absl::string_view name, size_t width) {
+  if (name.size() < width) return std::nullopt;
+  const auto sequence = ParseSequence(name.substr(name.size() - width));
   if (!sequence.has_value()) return std::nullopt;
-  return NodeName{marker.dialect, marker.mode, std::string(name.substr(0, at)), *sequence};
+  name.remove_suffix(width);
+  for (const Marker& marker : kMarkers) {
+    if (marker.dialect != dialect || !absl::ConsumeSuffix(&name, marker.text)) continue;
+    if (!IsGuid(name)) return std::nullopt;
+    return NodeName{marker.dialect, marker.mode, std::string(name), *sequence};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
+
+std::string ToGuid(uint64_t high, uint64_t low) {
+  constexpr char kAlphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
+  std::string guid(kGuidBytes, '\0');
+  for (size_t i = 0; i < kGuidBytes; ++i) {
+    uint64_t& bits = i < 12 ? high : low;
+    guid[i] = kAlphabet[bits % 32];
+    bits /= 32;
+  }
+  return guid;
+}
 
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid) {
   for (const Marker& marker : kMarkers) {
@@ -87,12 +117,9 @@ std::string SequenceSuffix(absl::string_view name) {
 std::optional<NodeName> ParseNodeName(absl::string_view name) {
   const Dialect dialect =
       absl::ConsumePrefix(&name, kProtected) ? Dialect::kCurator : Dialect::kKazoo;
-  const size_t run = std::find_if_not(name.begin(), name.end(), MayBeInGuid) - name.begin();
-  for (const Marker& marker : kMarkers) {
-    if (marker.dialect != dialect) continue;
-    if (auto parsed = ParseAs(marker, name, run)) return parsed;
-  }
-  return std::nullopt;
+  // A negative number has a digit less, unless it needs all ten.
+  if (auto parsed = ParseAs(dialect, name, kDigits)) return parsed;
+  return ParseAs(dialect, name, kDigits + 1);
 }
 
 }  // namespace zkrecipes::queue

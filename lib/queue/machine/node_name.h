@@ -8,7 +8,11 @@
 //   kazoo      <guid>__lock__N        <guid>__rlock__N     <guid>__lock__N      <guid>__lock__N
 //
 // N is the sequence suffix that the server appends: "%010d" of a signed 32-bit number.
-// (go-zookeeper writes Curator's names with 32 hex digits as guid.)
+//
+// The GUID is for finding a node again whose create was not answered; it has to be unique in one
+// queue at one time, and every waiter reads all of them. So ours are short (ToGuid). Others write a
+// UUID: Curator with its dashes, kazoo and go-zookeeper without. Read are UUIDs, and
+// 8 to 32 digits and lower-case letters, so that the length may change again. See ADR 41.
 
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_NODE_NAME_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_NODE_NAME_H_
@@ -34,12 +38,17 @@ struct NodeName {
   friend bool operator==(const NodeName&, const NodeName&) = default;
 };
 
+// Of 75 random bits: 15 of the characters 0-9 and a-z without i, l, o, u. No marker can occur in it, since
+// each begins and ends with a dash or an underscore.
+std::string ToGuid(uint64_t high, uint64_t low);
+inline constexpr size_t kGuidBytes = 15;
+
 // The name of a sequential node as given to the create: everything before the suffix.
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid);
 
 // Of a name that ParseNodeName accepts, in bytes: what is watched is counted in them. A stranger may
 // create nodes with longer names; they are no contenders.
-inline constexpr size_t kLongestGuid = 36;  // with its dashes
+inline constexpr size_t kLongestGuid = 36;  // a UUID with its dashes
 inline constexpr size_t kLongestNodeName = 3 + kLongestGuid + 9 + 11;
 
 // The number as the server wrote it. REQUIRES: ParseNodeName(name) has a value.

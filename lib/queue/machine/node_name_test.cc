@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <random>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -45,6 +46,17 @@ TEST(NodeName, ReadsAGuidWithoutDashesAsKazooAndGoWriteIt) {
             (NodeName{Dialect::kCurator, Mode::kExclusive, guid, 12}));
   EXPECT_EQ(ParseNodeName(guid + "__lock__0000000012"),
             (NodeName{Dialect::kKazoo, Mode::kExclusive, guid, 12}));
+}
+
+// So that the next change of our own names' length is no danger to a fleet of two versions.
+TEST(NodeName, ReadsShortGuidsOfAnyLength) {
+  for (const std::string& guid : {ToGuid(1, 2), std::string("01234567"), std::string(32, 'z'),
+                                  std::string("lock0000000007latch")}) {
+    EXPECT_EQ(ParseNodeName("_c_" + guid + "-lock-0000000012"),
+              (NodeName{Dialect::kCurator, Mode::kExclusive, guid, 12}));
+    EXPECT_EQ(ParseNodeName(guid + "__rlock__0000000012"),
+              (NodeName{Dialect::kKazoo, Mode::kShared, guid, 12}));
+  }
 }
 
 TEST(NodeName, WritesEveryCuratorPrefix) {
@@ -97,15 +109,43 @@ TEST(NodeName, IgnoresANameWithoutAGuid) {
   for (const char* guid :
        {"", "g", "not-a-guid", "1b4e28ba-2fa1-41d2-883f-0016d3cca42",
         "1b4e28ba-2fa1-41d2-883f-0016d3cca4270", "1b4e28ba-2fa1-41d2-883f-0016d3cca42g",
-        "1b4e28ba_2fa1_41d2_883f_0016d3cca427"}) {
+        "1b4e28ba_2fa1_41d2_883f_0016d3cca427", "0123456", "012345678901234567890123456789012",
+        "0123456789abcdX", "0123456789-abcd", "0123456789_abcd"}) {
     EXPECT_EQ(ParseNodeName(absl::StrCat("_c_", guid, "-lock-0000000007")), std::nullopt) << guid;
     EXPECT_EQ(ParseNodeName(absl::StrCat(guid, "__lock__0000000007")), std::nullopt) << guid;
   }
 }
 
+// The GUID is all that is random in a name. Each marker of every library begins and ends with a character
+// that it cannot have, so none occurs by chance, across its ends either.
+TEST(NodeName, WritesNoMarkerByChance) {
+  const std::set<char> markers = {'-', '_'};
+  for (const char* marker :
+       {"-lock-", "-latch-", "-__READ__", "-__WRIT__", "__lock__", "__rlock__"}) {
+    EXPECT_TRUE(markers.contains(marker[0]) && markers.contains(*std::string(marker).rbegin()));
+  }
+  std::set<char> seen;
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string guid = ToGuid(random(), random());
+    EXPECT_EQ(guid.size(), kGuidBytes);
+    seen.insert(guid.begin(), guid.end());
+  }
+  EXPECT_EQ(std::string(seen.begin(), seen.end()), "0123456789abcdefghjkmnpqrstvwxyz");
+}
+
+TEST(NodeName, HasAllOfItsRandomBits) {
+  std::set<std::string> guids = {ToGuid(0, 0)};
+  for (int bit = 0; bit < 60; ++bit)
+    EXPECT_TRUE(guids.insert(ToGuid(uint64_t{1} << bit, 0)).second);
+  for (int bit = 0; bit < 15; ++bit)
+    EXPECT_TRUE(guids.insert(ToGuid(0, uint64_t{1} << bit)).second);
+}
+
 // ---- properties --------------------------------------------------------------------------------
 
 std::string RandomGuid(std::mt19937_64& random) {
+  if (random() % 2 == 0) return ToGuid(random(), random());
   return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", random() & 0xffffffff, random() & 0xffff,
                          random() & 0xfff, random() & 0xfff, random() & 0xffffffffffff);
 }
@@ -134,8 +174,9 @@ TEST(NodeName, NeverTakesADamagedNameForAnotherContender) {
   const std::string alphabet = "0123456789abcdef-_clokrLATCHREADWI \xff";
   for (int i = 0; i < 50000; ++i) {
     const auto mode = static_cast<Mode>(random() % 4);
-    std::string name = OnServer(NodePrefix(static_cast<Dialect>(random() % 2), mode, kGuid),
-                                static_cast<int32_t>(random() % 1000));
+    std::string name =
+        OnServer(NodePrefix(static_cast<Dialect>(random() % 2), mode, RandomGuid(random)),
+                 static_cast<int32_t>(random() % 1000));
     for (uint64_t damage = 1 + random() % 3; damage > 0; --damage) {
       const size_t at = random() % name.size();
       const char c = alphabet[random() % alphabet.size()];
