@@ -98,6 +98,27 @@ TEST_F(AcquireOptionsTest, NameALeadersNodeAsALocksForCuratorsLeaderSelector) {
   EXPECT_EQ((*leader)->sequencer().mode, GrantMode::kLeader);
 }
 
+TEST_F(AcquireOptionsTest, NameALocksNodeAsTheRecipeOfCuratorsThatSharesThePath) {
+  auto user = StartHolder({.marker = NodeMarker::kWriter});
+  EXPECT_THAT(Queue(), ElementsAre(HasSubstr("-__WRIT__")));
+  EXPECT_EQ(user->lease().sequencer().mode, GrantMode::kExclusive);
+  Release(*user);
+  user->lock_options.marker = NodeMarker::kLatch;
+  Acquire(*user);
+  EXPECT_THAT(Queue(), ElementsAre(HasSubstr("-latch-")));
+}
+
+TEST_F(AcquireOptionsTest, NameNoOtherRecipesNodes) {
+  const auto user = Start();
+  const AcquireOptions options = {.marker = NodeMarker::kLock};
+  Answer reader, leader;
+  ReadWriteLock(user->client, kPath, options).AcquireSharedAsync({}, Into(reader));
+  LeaderElection(user->client, kPath, {.acquire = options}).CampaignAsync({}, Into(leader));
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(reader->status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(leader->status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(AcquireOptionsTest, BreakNoRuleUnheard) {
   ExpectRefused({.acl = std::vector<Acl>{}}, "acl: must not be empty");
   ExpectRefused({.acl = CreatorOnlyAcl()}, "needs digest credentials");

@@ -9,6 +9,7 @@
 #include "lib/base/backoff.h"
 #include "lib/queue/acquisition.h"
 #include "lib/queue/ask.h"
+#include "lib/queue/grant_mode.h"
 #include "lib/queue/leader_node.h"
 #include "lib/queue/lease_state.h"
 #include "lib/queue/observer_runner.h"
@@ -33,10 +34,15 @@ absl::StatusOr<queue::Candidacy> Of(const Client& client, const LeaderElectionOp
         queue::OwnerData(queue::Dialect::kCurator, queue::Mode::kLeader,
                          queue::ThisOwner(ClientAccess::Core(client)->options().owner_id));
   }
+  if (options.acquire.marker.has_value()) {
+    return absl::InvalidArgumentError(
+        "marker: an election's is LeaderElectionOptions::marker, that of its acquire must be "
+        "unset");
+  }
   if (absl::Status rule = queue::CheckCandidate(candidate); !rule.ok()) return rule;
   return queue::Candidacy{.mode = queue::Mode::kLeader,
                           .data = queue::CandidateData(candidate.id, candidate.value),
-                          .named_as_lock = options.marker == NodeMarker::kLock};
+                          .named_as = queue::ModeNamed(options.marker)};
 }
 
 // Whether this lease (null: moved from) may proclaim, as far as this process knows.

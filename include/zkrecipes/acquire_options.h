@@ -24,6 +24,14 @@ struct AcquireOptions {
   std::optional<LeaseOptions::EndsAt> ends_at = {};
   std::optional<LeaseOptions::Beats> beats = {};
   std::optional<NameDialect> dialect = {};
+  // What a Lock's nodes are called in Curator's dialect, so that the recipe of Curator's that shares the path
+  // sees them; unset: kLock (docs/interoperability.md). For a Lock only: a ReadWriteLock's names are fixed,
+  // and an election has LeaderElectionOptions::marker.
+  std::optional<NodeMarker> marker = {};
+  // An acquire that sees contenders of another library which would not wait for its node is refused with
+  // FailedPrecondition, which names them. Set this if they exclude each other all the same: a kazoo Lock
+  // with extra_lock_patterns, for example.
+  bool beside_blind = false;
   // Of the nodes that these acquires create: contenders, missing ancestors, the record below.
   std::optional<std::vector<Acl>> acl = {};
 

@@ -58,6 +58,14 @@ enum class NameDialect {
   kKazoo,    // required on paths shared with kazoo: a kazoo Lock ignores Curator's names
 };
 
+// What a node is called in Curator's dialect. Each recipe of Curator's looks for its own only; ours look for
+// all. (In the kazoo dialect there is one name for all.)
+enum class NodeMarker {
+  kLatch,   // as LeaderLatch's
+  kLock,    // as InterProcessMutex's and LeaderSelector's
+  kWriter,  // as the writer's of InterProcessReadWriteLock
+};
+
 struct ClientOptions {
   // "zk1:2181,zk2:2181,[::1]:2181/namespace": the servers, and optionally a node below which all
   // paths of this client lie. Host names are resolved again for every session.

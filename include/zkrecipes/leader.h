@@ -20,12 +20,6 @@ struct Candidate {
   std::string value = {};
 };
 
-// What a candidate's node is called (in the kazoo dialect there is one name for all).
-enum class NodeMarker {
-  kLatch,  // as Curator's LeaderLatch does
-  kLock,   // as Curator's LeaderSelector does: on a path shared with it
-};
-
 // The candidate at the head of an election's queue: from before its own process knows that it leads
 // until its session is seen to have expired. Only the candidate's own lease says whether it still
 // believes it leads.

@@ -56,13 +56,20 @@ absl::Status CheckBeats(const LeaseOptions& client, const queue::Candidacy& cand
   return absl::OkStatus();
 }
 
+absl::Status CheckMarker(const queue::Candidacy& candidacy, const AcquireOptions& options) {
+  const bool names_are_fixed =
+      candidacy.mode == queue::Mode::kShared || candidacy.mode == queue::Mode::kSharedWriter;
+  if (!options.marker.has_value() || !names_are_fixed) return absl::OkStatus();
+  return absl::InvalidArgumentError("marker: a ReadWriteLock's names are fixed");
+}
+
 absl::Status Check(const ClientCore& core, const std::string& path,
                    const queue::Candidacy& candidacy, const AcquireOptions& options,
                    const WaitOptions& wait) {
   for (const absl::Status& status :
        {zk::ValidatePath("path", path), CheckWaitOptions(wait),
         CheckLockDelay(core, candidacy.lock_delay), CheckLockDelay(core, options.lock_delay),
-        CheckBeats(core.options().lease, candidacy, options),
+        CheckBeats(core.options().lease, candidacy, options), CheckMarker(candidacy, options),
         CheckPositive("alive within", options.alive_within),
         CheckPositive("hold at most", options.hold_at_most)}) {
     if (!status.ok()) return status;
@@ -88,6 +95,8 @@ queue::Candidacy Complete(const ClientCore& core, const std::string& path,
                           queue::Candidacy candidacy, const AcquireOptions& options) {
   candidacy.parent = core.name_space().ToServer(path);
   if (*options.dialect == NameDialect::kKazoo) candidacy.dialect = queue::Dialect::kKazoo;
+  if (options.marker.has_value()) candidacy.named_as = queue::ModeNamed(*options.marker);
+  candidacy.beside_blind = options.beside_blind;
   candidacy.wait_for_proof |= *options.wait_for_proof;
   const absl::Duration lock_delay = options.lock_delay;
   if (lock_delay > absl::ZeroDuration()) candidacy.lock_delay = lock_delay;
@@ -95,8 +104,8 @@ queue::Candidacy Complete(const ClientCore& core, const std::string& path,
   if (candidacy.data.empty()) {
     std::optional<int64_t> token;
     if (candidacy.takes_place()) token = candidacy.follows.token;
-    candidacy.data =
-        queue::ThisOwnersData(candidacy.dialect, candidacy.mode, core.options().owner_id, token);
+    candidacy.data = queue::ThisOwnersData(candidacy.dialect, candidacy.named(),
+                                           core.options().owner_id, token);
   }
   return candidacy;
 }

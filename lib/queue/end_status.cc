@@ -2,9 +2,29 @@
 
 #include "lib/queue/end_status.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include "lib/queue/machine/blind.h"
 
 namespace zkrecipes::queue {
+namespace {
+
+constexpr size_t kNamed = 3;
+
+// What strangers wrote is in names that ParseNodeName accepts, so nothing of it needs to be escaped.
+std::string Blind(const std::vector<std::string>& names) {
+  const size_t shown = std::min(kNamed, names.size());
+  std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
+  if (names.size() > shown) absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  return absl::StrCat("refused beside ", text, ", of ", MakerOf(names.front()),
+                      ", which would not wait for this node, so that both would hold: ",
+                      RemedyFor(names.front()), "; or set beside_blind (docs/interoperability.md)");
+}
+
+}  // namespace
 
 absl::Status EndStatus(const action::Finished& finished, const std::string& path,
                        const std::string& server_path) {
@@ -24,6 +44,8 @@ absl::Status EndStatus(const action::Finished& finished, const std::string& path
     case Outcome::kWriterQueued:
       return absl::FailedPreconditionError(absl::StrCat(
           what, "another writer is queued: release the shared lease and queue behind it"));
+    case Outcome::kBlind:
+      return absl::FailedPreconditionError(absl::StrCat(what, Blind(finished.blind)));
     case Outcome::kForeignOwner:
       return absl::InternalError(
           absl::StrCat(what, "the server gave this contender's node to another session"));

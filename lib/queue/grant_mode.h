@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_QUEUE_GRANT_MODE_H_
 
 #include "lib/queue/machine/node_name.h"
+#include "zkrecipes/client.h"
 #include "zkrecipes/sequencer.h"
 
 namespace zkrecipes::queue {
@@ -12,6 +13,12 @@ namespace zkrecipes::queue {
 inline GrantMode GrantModeOf(Mode mode) {
   if (mode == Mode::kShared) return GrantMode::kShared;
   return mode == Mode::kLeader ? GrantMode::kLeader : GrantMode::kExclusive;
+}
+
+// The mode whose contenders' nodes are named so.
+inline Mode ModeNamed(NodeMarker marker) {
+  if (marker == NodeMarker::kWriter) return Mode::kSharedWriter;
+  return marker == NodeMarker::kLatch ? Mode::kLeader : Mode::kExclusive;
 }
 
 }  // namespace zkrecipes::queue

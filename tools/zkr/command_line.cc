@@ -111,6 +111,8 @@ class CommandLine {
     command->add_option("--candidate", elect_.candidate, "This candidate's name, shown to all")
         ->required()
         ->type_name("NAME");
+    command->add_flag("--as-lock", elect_.as_lock,
+                      "Beside Curator's LeaderSelector: name the node as a lock's");
     command->add_flag("--once", elect_.once, "Campaign and run CMD only once");
     AddCommandFlags(*command, elect_.command, "The election: a path such as /elections/scheduler");
     command->callback([this, command] {

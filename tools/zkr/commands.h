@@ -34,6 +34,7 @@ struct CommandFlags {
   absl::Duration grace = absl::Seconds(5);
   std::string probe;  // a shell command; empty: none
   absl::Duration alive_within = absl::Seconds(30);
+  bool beside_blind = false;  // AcquireOptions::beside_blind
   int status_fd = -1;  // -1: none. Otherwise open, and never CMD's unless it is a standard stream
   GuardKind guard = GuardKind::kAuto;
 };
@@ -51,6 +52,7 @@ struct LockFlags {
 struct ElectFlags {
   CommandFlags command;
   std::string candidate;
+  bool as_lock = false;  // named as a LeaderSelector's of Curator
   bool once = false;
 };
 

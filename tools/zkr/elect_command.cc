@@ -73,8 +73,10 @@ class Election {
         !left.ok()) {
       return left;
     }
-    const LeaderElectionOptions options = {.candidate = {.id = flags_.candidate},
-                                           .acquire = OptionsOf(flags_.command)};
+    const LeaderElectionOptions options = {
+        .marker = flags_.as_lock ? NodeMarker::kLock : NodeMarker::kLatch,
+        .candidate = {.id = flags_.candidate},
+        .acquire = OptionsOf(flags_.command)};
     const LeaderElection election(holding_.client, flags_.command.path, options);
     auto lease = election.Campaign({.cancel = cancel});
     if (lease.ok()) holding_.lease = *std::move(lease);

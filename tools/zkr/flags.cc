@@ -85,6 +85,8 @@ void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& 
   AddDuration(command, "--alive-within", flags.alive_within,
               "See --probe, which runs four times in this time (30s)")
       ->needs(probe);
+  command.add_flag("--beside-blind", flags.beside_blind,
+                   "Also beside other libraries' contenders that do not see this one");
   AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
             "Write one JSON object to this descriptor at the end");
   const std::map<std::string, GuardKind> kinds = {

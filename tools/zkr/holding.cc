@@ -114,6 +114,7 @@ Outcome RunCommand(Supervisor& supervisor, const CommandFlags& flags, Holding& h
 
 AcquireOptions OptionsOf(const CommandFlags& flags) {
   AcquireOptions options;
+  options.beside_blind = flags.beside_blind;
   if (!flags.probe.empty()) options.alive_within = flags.alive_within;
   return options;
 }

@@ -6,6 +6,7 @@
 #define ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +39,8 @@ struct Candidacy {
   Followed follows = {};  // a reader's node of this session, or a writer's whose place is taken
   std::string data = {};  // of the node; Acquisition replaces "" by the process's own: see owner.h
   bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
-  bool named_as_lock = false;  // a leader's node is named as a lock's
+  std::optional<Mode> named_as = {};  // its node is named as this mode's; nullopt: as its own's
+  bool beside_blind = false;  // do not refuse beside those that do not see its node: blind.h
 
   // Filled in by Acquisition, from the path that the user gave and from the options.
   std::string parent = {};  // the recipe's path, as the server knows it
@@ -47,7 +49,7 @@ struct Candidacy {
 
   std::vector<zk::AclEntry> acl = {};  // of the nodes that it creates; empty: the client's
 
-  Mode named() const { return named_as_lock ? Mode::kExclusive : mode; }
+  Mode named() const { return named_as.value_or(mode); }
   bool delays() const { return lock_delay > absl::ZeroDuration(); }
   // A downgrade: its node has the number of the writer's that it follows.
   bool takes_place() const { return !follows.node.empty() && mode == Mode::kShared; }
@@ -56,7 +58,7 @@ struct Candidacy {
   template <typename H>
   friend H AbslHashValue(H h, const Candidacy& c) {
     return H::combine(std::move(h), c.mode, c.lock_delay, c.follows, c.data, c.try_only,
-                      c.named_as_lock, c.parent, c.dialect, c.wait_for_proof, c.acl);
+                      c.named_as, c.beside_blind, c.parent, c.dialect, c.wait_for_proof, c.acl);
   }
 };
 

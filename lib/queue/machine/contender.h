@@ -84,6 +84,7 @@ enum class Outcome {
   kForeignOwner,  // the server gave the node to another session
   kFollowedLost,  // the lease that it follows is lost or released
   kWriterQueued,  // an upgrade: another writer is in front
+  kBlind,         // other libraries' contenders do not see its node (blind.h)
 };
 
 // ---- Events ------------------------------------------------------------------------------------
@@ -174,11 +175,12 @@ struct Finished {
   zk::Code code = zk::Code::kOk;  // kRefused: the server's answer,
   std::string what;               // to which request,
   std::string path;               // on which path
+  std::vector<std::string> blind = {};  // kBlind: these
 
   friend bool operator==(const Finished&, const Finished&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Finished& f) {
-    return H::combine(std::move(h), f.outcome, f.code, f.what, f.path);
+    return H::combine(std::move(h), f.outcome, f.code, f.what, f.path, f.blind);
   }
 };
 }  // namespace action

@@ -128,7 +128,9 @@ TEST(Contender, ListsAgainBehindAWriterSinceAReaderMayHaveTakenItsPlace) {
 
 TEST(Contender, ListsAgainBehindAKazooNodeSinceItMayBeAWriters) {
   const std::string kazoo = std::string(32, '0') + "__lock__0000000001";
-  Script script;
+  Candidacy lock = Lock();
+  lock.beside_blind = true;
+  Script script(lock);
   script.IsProven().Joins(3, {kazoo, Mine(3)});
   script.Expect("create a, list, own timer, watch other1").Ok();
   script.WatchesItself().Deleted(kazoo).Expect("list");

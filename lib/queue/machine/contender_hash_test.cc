@@ -69,7 +69,8 @@ TEST(ContenderHash, DependsOnEveryFieldOfTheCandidacy) {
         +[](Candidacy& s) { s.dialect = Dialect::kKazoo; }, +[](Candidacy& s) { s.data = "x"; },
         +[](Candidacy& s) { s.try_only = true; },
         +[](Candidacy& s) { s.lock_delay = absl::Seconds(1); },
-        +[](Candidacy& s) { s.named_as_lock = true; },
+        +[](Candidacy& s) { s.named_as = Mode::kExclusive; },
+        +[](Candidacy& s) { s.beside_blind = true; },
         +[](Candidacy& s) {
           s.acl = {{31, "world", "anyone"}};
         },

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/queue/machine/admission.h"
+#include "lib/queue/machine/blind.h"
 #include "lib/queue/machine/contender_transition.h"
 #include "lib/zk/path.h"
 
@@ -52,6 +53,7 @@ void Contender::Transition::OnListReply(const zk::Reply& reply) {
   }
   switch (c_.state_) {
     case State::kProbing:
+      if (RefusesBeside(reply.children)) return;
       return TailMustWait(reply.children, c_.candidacy_.mode) ? End(Outcome::kBusy) : Join();
     case State::kResolving:
       return OnResolved(reply.children);
@@ -129,10 +131,20 @@ void Contender::Transition::Decide(const std::vector<std::string>& children) {
   // Without a sequence number it cannot be known which nodes are in front.
   if (!view.sequence.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
   if (SequenceExhausted(*view.sequence)) return End(Outcome::kExhausted);
+  if (RefusesBeside(children)) return;
   if (Follows() && HasWriter(view.lower)) return End(Outcome::kWriterQueued);
   c_.lower_ = InFront(view.lower);
   if (c_.lower_.empty()) return Admit();
   c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchBlocker();
+}
+
+// Ends the contender beside others that would hold while it does.
+bool Contender::Transition::RefusesBeside(const std::vector<std::string>& children) {
+  if (c_.candidacy_.beside_blind) return false;
+  c_.end_.blind = BlindAmong(children, c_.candidacy_.dialect, c_.candidacy_.named());
+  if (c_.end_.blind.empty()) return false;
+  End(Outcome::kBlind);
+  return true;
 }
 
 void Contender::Transition::Admit() {

@@ -66,6 +66,7 @@ class Contender::Transition {
   void OnBarrier(zk::Code code);
   void OnResolved(const std::vector<std::string>& children);
   void Decide(const std::vector<std::string>& children);
+  bool RefusesBeside(const std::vector<std::string>& children);
   void Admit();
   void GrantOnceProven();
   void Grant();

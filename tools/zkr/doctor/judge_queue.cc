@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/queue/machine/blind.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
@@ -74,6 +75,14 @@ class QueueJudge {
           "delete the record when the path no longer uses that mode");
     }
     if (others.empty()) return;
+    if (std::ranges::count(others, queue::kSemaphoreLeases) > 0) {
+      Add(kFinding, "semaphore",
+          absl::StrCat("Curator's InterProcessSemaphoreMutex or InterProcessSemaphoreV2 keeps its "
+                       "nodes in the"
+                       " child ",
+                       queue::kSemaphoreLeases, ", where no contender sees them: both may hold"),
+          "give the semaphore a path of its own");
+    }
     Add(kFinding, "foreign-children",
         absl::StrCat(others.size(), others.size() == 1 ? " child is" : " children are",
                      " no contender: ", NameSome(others),
@@ -82,7 +91,8 @@ class QueueJudge {
   }
 
   void JudgeNames() {
-    Names curator, kazoo, leaders, locks, unread;
+    Names curator, kazoo, leaders, locks, plain, read_write, unread;
+    bool curators = false;
     std::map<std::pair<std::string, std::int64_t>, Names> by_guid;
     for (const NodeFacts& node : path_.queue) {
       const auto name = queue::ParseNodeName(node.name);
@@ -91,6 +101,10 @@ class QueueJudge {
       // kazoo's names do not say whether they are of a lock or of an election.
       if (!is_kazoo) {
         (name->mode == queue::Mode::kLeader ? leaders : locks).push_back(node.name);
+        if (name->mode != queue::Mode::kLeader) {
+          (name->mode == queue::Mode::kExclusive ? plain : read_write).push_back(node.name);
+        }
+        curators |= queue::LibraryOf(*name) == queue::Library::kCurator;
       }
       if (!node.stat) unread.push_back(node.name);
       if (node.stat) by_guid[{name->guid, node.stat->ephemeral_owner}].push_back(node.name);
@@ -101,6 +115,13 @@ class QueueJudge {
           absl::StrCat("candidates of an election (", NameSome(leaders),
                        ") and contenders for a lock (", NameSome(locks), ") are in one queue"),
           "give the election and the lock paths of their own");
+    }
+    if (curators && !plain.empty() && !read_write.empty()) {
+      Add(kFinding, "recipes-mixed",
+          absl::StrCat("a lock's contenders (", NameSome(plain), ") and a read/write lock's (",
+                       NameSome(read_write), ") are in one queue; Curator's ignore each other"),
+          "let our Lock write NodeMarker::kWriter (zkr lock --exclusive), or use paths of their "
+          "own");
     }
     for (const auto& [owner, names] : by_guid) {
       if (names.size() < 2) continue;

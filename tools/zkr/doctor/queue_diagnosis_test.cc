@@ -69,6 +69,23 @@ TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
           {"an election in a lock",
            [](Facts&, PathFacts& p) { p.queue.push_back(Contender(kLeaders)); },
            {"!recipes-mixed /q"}},
+          {"Curator's lock and read/write lock",
+           [](Facts&, PathFacts& p) {
+             p.queue.push_back(
+                 Contender("_c_4b4e28ba-2fa1-41d2-883f-0016d3cca427-__WRIT__0000000009"));
+           },
+           {"!recipes-mixed /q"}},
+          {"our lock and read/write lock",
+           [](Facts&, PathFacts& p) {
+             p.queue = {Contender("_c_7k2m9qz4x1v8b3n-lock-0000000008"),
+                        Contender("_c_8k2m9qz4x1v8b3n-__WRIT__0000000009")};
+           },
+           {}},
+          {"Curator's semaphore",
+           [](Facts&, PathFacts& p) {
+             p.others = {"leases", "locks"};
+           },
+           {"!semaphore /q", "!foreign-children /q"}},
           {"one that cannot be read",
            [](Facts&, PathFacts& p) { p.queue[0] = {.name = kFirst}; },
            {"contenders-unreadable /q"}},

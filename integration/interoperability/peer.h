@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process of another library's, on the same servers: peers/CuratorPeer.java, peers/kazoo_peer.py. It says
+// "ready", then reads commands, a line each:
+//   make ID RECIPE PATH   a participant; its commands are carried out one after the other
+//   acquire ID            "granted ID"
+//   release ID            "released ID"
+//   count ID              "counted ID N": its own list of who participates
+//   rounds ID             takes turns for ever, and tells its history: "invoke TIME", "grant TIME NODE TOKEN SESSION",
+//                         "release TIME", "released TIME STATUS", "failed TIME STATUS". One a process
+// What fails is "failed ID WHY". It ends with its input.
+
+#ifndef ZKRECIPES_INTEGRATION_INTEROPERABILITY_PEER_H_
+#define ZKRECIPES_INTEGRATION_INTEROPERABILITY_PEER_H_
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+
+#include "lib/base/mutex.h"
+#include "testing/local/server_process.h"
+
+namespace zkrecipes::integration {
+
+enum class PeerKind { kCurator, kKazoo };
+
+class Peer {
+ public:
+  // Returns once it is connected, or fails the test.
+  Peer(PeerKind kind, const std::string& servers,
+       absl::Duration session_timeout = absl::Seconds(10));
+  ~Peer();
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  // Makes a participant, and returns its ID.
+  std::string Make(const std::string& recipe, const std::string& path);
+  void Tell(const std::string& command);
+  // Whether it says this line, which has not been awaited before.
+  bool Hears(const std::string& line, absl::Duration patience = absl::Seconds(30));
+  bool HasSaid(const std::string& line) const;
+  std::vector<std::string> lines() const;
+  testing::ServerProcess& process() { return process_; }
+
+ private:
+  void Read(int from);
+
+  testing::ServerProcess process_;
+  int to_ = -1;
+  int made_ = 0;
+  mutable base::Mutex mutex_;
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
+  std::thread reader_;
+};
+
+}  // namespace zkrecipes::integration
+
+#endif  // ZKRECIPES_INTEGRATION_INTEROPERABILITY_PEER_H_

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/machine/blind.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace zkrecipes::queue {
+namespace {
+
+constexpr size_t kUuidWithDashes = 36;
+constexpr size_t kUuidWithout = 32;
+
+// Modes whose names one recipe of Curator looks for.
+enum class Family { kLock, kReadWrite, kLatch };
+
+Family FamilyOf(Mode mode) {
+  if (mode == Mode::kLeader) return Family::kLatch;
+  return mode == Mode::kExclusive ? Family::kLock : Family::kReadWrite;
+}
+
+bool IsBlindTo(const std::string& child, Dialect dialect, Mode named) {
+  if (child == kSemaphoreLeases) return true;
+  const std::optional<NodeName> other = ParseNodeName(child);
+  if (!other.has_value()) return false;
+  if (named == Mode::kShared && other->mode == Mode::kShared) return false;  // readers share
+  switch (LibraryOf(*other)) {
+    case Library::kOurs:
+      return false;
+    case Library::kKazoo:
+      return dialect != Dialect::kKazoo;
+    case Library::kCurator:
+      return dialect != Dialect::kCurator || FamilyOf(other->mode) != FamilyOf(named);
+  }
+  return false;
+}
+
+}  // namespace
+
+Library LibraryOf(const NodeName& name) {
+  const bool dashes = name.guid.find('-') != std::string::npos;
+  if (name.dialect == Dialect::kCurator && dashes && name.guid.size() == kUuidWithDashes) {
+    return Library::kCurator;
+  }
+  if (name.dialect == Dialect::kKazoo && !dashes && name.guid.size() == kUuidWithout) {
+    return Library::kKazoo;
+  }
+  return Library::kOurs;
+}
+
+std::vector<std::string> BlindAmong(const std::vector<std::string>& children, Dialect dialect,
+                                    Mode named) {
+  std::vector<std::string> blind;
+  std::copy_if(children.begin(), children.end(), std::back_inserter(blind),
+               [&](const std::string& child) { return IsBlindTo(child, dialect, named); });
+  return blind;
+}
+
+std::string MakerOf(const std::string& blind) {
+  const std::optional<NodeName> name = ParseNodeName(blind);
+  if (!name.has_value()) return "Curator's InterProcessSemaphoreMutex";
+  if (name->dialect == Dialect::kKazoo) return "kazoo's";
+  switch (FamilyOf(name->mode)) {
+    case Family::kLock:
+      return "Curator's InterProcessMutex or LeaderSelector";
+    case Family::kReadWrite:
+      return "Curator's InterProcessReadWriteLock";
+    case Family::kLatch:
+      return "Curator's LeaderLatch";
+  }
+  return "";
+}
+
+std::string RemedyFor(const std::string& blind) {
+  const std::optional<NodeName> name = ParseNodeName(blind);
+  if (!name.has_value()) return "use another path";
+  if (name->dialect == Dialect::kKazoo) return "write kazoo's names (NameDialect::kKazoo)";
+  const std::string dialect = "write Curator's names with ";
+  switch (FamilyOf(name->mode)) {
+    case Family::kLock:
+      return dialect + "NodeMarker::kLock";
+    case Family::kReadWrite:
+      return dialect + "NodeMarker::kWriter, or use a ReadWriteLock";
+    case Family::kLatch:
+      return dialect + "NodeMarker::kLatch";
+  }
+  return "";
+}
+
+}  // namespace zkrecipes::queue
