@@ -149,8 +149,9 @@ class Client {
   //   Unauthenticated     the server refused the credentials
   //   ResourceExhausted   no thread or file descriptor is available; the message says what and, of
   //                       descriptors, the limit. (A client that is connected tries on.)
-  //   FailedPrecondition  this is the I/O thread of options.loop; or options.tls is set, and this library was
-  //                       built without TLS
+  //   FailedPrecondition  this is the I/O thread of options.loop; options.tls is set, and this library was
+  //                       built without TLS; or the server is ClickHouse Keeper, where no lease can be
+  //                       proven (docs/servers.md)
   // Waits without bound unless `wait` sets one.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
@@ -160,7 +161,8 @@ class Client {
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   ResourceExhausted   no thread or file descriptor is available for the client itself
   //   FailedPrecondition  options.tls is set, and this library was built without TLS
-  // Credentials that the servers refuse close the client; calls then say Unauthenticated.
+  // Credentials that the servers refuse close the client; calls then say Unauthenticated. So does
+  // ClickHouse Keeper in their place: FailedPrecondition.
   static absl::StatusOr<std::shared_ptr<Client>> Create(ClientOptions options);
   // Does not block. `done` runs exactly once, on the options' executor, even for an invalid option.
   // Takes a thread of its own until then.

@@ -81,6 +81,7 @@ class LeaderElection {
   //   InvalidArgument     the lease is not a leader's lease of this path and client; the path or the
   //                       timeout; the value is too long
   //   PermissionDenied    the node's ACL has no write permission for this client
+  //   ResourceExhausted   a quota, or the server throttled the request; the value is not set
   //   DeadlineExceeded, Unavailable, Cancelled   (as for Lock) the value may have been set, or may
   //                       yet be, unless another one is proclaimed
   //   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O thread

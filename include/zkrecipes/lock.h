@@ -45,13 +45,14 @@ using LockOptions = AcquireOptions;
 //                       record, /zkrecipes/epoch, which every client must be able to read
 //   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
 //                       belongs to the parent process; a blocking form is called on the client's
-//                       I/O thread; the epoch's record is no number; contenders of another library are
-//                       queued that do not see this one's node, so that both would hold: the message
-//                       names them, and what to do (AcquireOptions::marker, dialect, beside_blind).
-//                       Seen only in listings that the acquire makes: a holder is not told of
-//                       those that come later
-//   ResourceExhausted   too many contenders in this client, a quota, or the path's sequence
-//                       numbers are nearly used up; the message says what to do
+//                       I/O thread; the epoch's record is no number; the server is ClickHouse Keeper;
+//                       contenders of another library are queued that do not see this one's node, so that
+//                       both would hold: the message names them, and what to do
+//                       (AcquireOptions::marker, dialect, beside_blind). Seen only in listings that the
+//                       acquire makes: a holder is not told of those that come later
+//   ResourceExhausted   too many contenders in this client, a quota, the path's sequence
+//                       numbers are nearly used up, or the server throttled the read of the epoch's
+//                       record; the message says what to do
 //   Unauthenticated     the server refused the client's credentials
 // A lost connection or session is not an error: the wait goes on, in a new session from the tail of
 // the queue.

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <cstdlib>
+#include <string>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "integration/two_worlds/world.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes::integration {
 namespace {
+
+// ZKRECIPES_TEST_VERSION: which servers the model is like; 3.8 if it is not set.
+testing::ServerVersion Version() {
+  const char* wanted = std::getenv("ZKRECIPES_TEST_VERSION");  // NOLINT(concurrency-mt-unsafe)
+  const std::string version = wanted == nullptr ? "3.8" : wanted;
+  if (version == "3.10") return testing::ServerVersion::kZooKeeper310;
+  if (version == "3.9") return testing::ServerVersion::kZooKeeper39;
+  EXPECT_EQ(version, "3.8") << "ZKRECIPES_TEST_VERSION is 3.8, 3.9 or 3.10";
+  return testing::ServerVersion::kZooKeeper38;
+}
 
 class MemoryWorld : public World {
  public:
@@ -43,7 +57,8 @@ class MemoryWorld : public World {
 
  private:
   const std::string root_ = "/worlds";
-  testing::InMemoryEnsemble ensemble_{{.container_check_interval = absl::Seconds(1)}};
+  testing::InMemoryEnsemble ensemble_{
+      {.version = Version(), .container_check_interval = absl::Seconds(1)}};
 };
 
 }  // namespace

@@ -12,16 +12,19 @@ void ReadBehindBarrier(session::Session& session, const std::string& node,
   const auto barrier = std::make_shared<zk::Code>(zk::Code::kConnectionLoss);
   session.Send(session.CommittedBarrier(),
                [barrier](const zk::Reply& reply) { *barrier = reply.code; });
-  session.Send(zk::Get{node}, [&session, node, barrier,
-                               done = std::move(done)](const zk::Reply& reply) mutable {
-    const bool refused = *barrier != zk::Code::kNoNode && !zk::OutcomeUnknown(*barrier);
-    // A stranger was in the barrier's way, and the next one has another name.
-    if (refused && session.connected()) {
-      return ReadBehindBarrier(session, node, std::move(done));
-    }
-    const bool known = *barrier == zk::Code::kNoNode && !zk::OutcomeUnknown(reply.code);
-    std::move(done)(known ? std::optional(reply) : std::nullopt);
-  });
+  session.Send(zk::Get{node},
+               [&session, node, barrier, done = std::move(done)](const zk::Reply& reply) mutable {
+                 const auto no_answer = [](zk::Code code) {
+                   return zk::OutcomeUnknown(code) || code == zk::Code::kThrottled;
+                 };
+                 const bool refused = *barrier != zk::Code::kNoNode && !no_answer(*barrier);
+                 // A stranger was in the barrier's way, and the next one has another name.
+                 if (refused && session.connected()) {
+                   return ReadBehindBarrier(session, node, std::move(done));
+                 }
+                 const bool known = *barrier == zk::Code::kNoNode && !no_answer(reply.code);
+                 std::move(done)(known ? std::optional(reply) : std::nullopt);
+               });
 }
 
 void VerifyNode(session::Session& session, const std::string& node, int64_t czxid,

@@ -28,6 +28,8 @@ class Session::HandleListener : public zk::HandleListener {
 
   void OnConnected(zk::SessionId id, absl::Duration negotiated, base::BootTime began) override {
     if (session_ == nullptr) return;
+    // Nothing that a lease rests on holds there: neither that session nor any other is used.
+    if (session_->handle_->OnKeeper()) return OnEnded(zk::Code::kKeeper);
     session_->timeout_ = negotiated;
     session_->began_ = began;
     session_->reached_.insert(session_->handle_->server());

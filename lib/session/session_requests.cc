@@ -7,6 +7,11 @@
 #include "lib/session/session.h"
 
 namespace zkrecipes::session {
+namespace {
+
+constexpr int kThrottledPauses = 10;  // of a session timeout: what was throttled is asked for again
+
+}  // namespace
 
 // As a handle that is not connected does.
 void Session::AnswerLost(zk::Handle::Done done) {
@@ -34,7 +39,8 @@ void Session::Unwatch(const zk::Watch& watch, WatcherId id) {
   if (watchers_.Remove(watch, id)) RemoveServerWatch(watch);
 }
 
-// Repeated until answered: the client library sets the watch again after each reconnection.
+// Repeated until answered: the client library sets the watch again after each reconnection. An answer that
+// a server has too much to do is none.
 void Session::RemoveServerWatch(const zk::Watch& watch) {
   left_behind_.insert(watch);
   if (!connected()) return;
@@ -42,7 +48,13 @@ void Session::RemoveServerWatch(const zk::Watch& watch) {
   // left behind; but it may itself be closed after this Session.
   Send(zk::RemoveWatches{watch.path, watch.kind},
        [this, alive = std::weak_ptr<char>(alive_), watch](const zk::Reply& reply) {
-         if (!alive.expired() && !zk::OutcomeUnknown(reply.code)) left_behind_.erase(watch);
+         if (alive.expired()) return;
+         if (reply.code == zk::Code::kThrottled) {
+           reactor_->CallAt(reactor_->Now() + timeout_ / kThrottledPauses,
+                            Guarded([this] { RemoveWatchesLeftBehind(); }));
+         } else if (!zk::OutcomeUnknown(reply.code)) {
+           left_behind_.erase(watch);
+         }
        });
 }
 

@@ -108,11 +108,23 @@ std::string WrongWelcome(absl::string_view frame, int64_t asked_session) {
   if (!read_only.empty() && read_only[0] != '\0') return "it offers a read-only session";
   if (session == 0 && asked_session != 0) return "";
   if (session == 0) return "it grants no session";
-  if (asked_session != 0 && session != asked_session) return "it grants another client's session";
+  // ClickHouse Keeper does so whenever one is asked for; the C client then takes its own for expired.
+  if (asked_session != 0 && session != asked_session && !IsKeepersWelcome(frame)) {
+    return "it grants another client's session";
+  }
   if (timeout_ms < kShortestTimeoutMs || timeout_ms >= kLongestTimeoutMs) {
     return absl::StrCat("it grants a session timeout of ", timeout_ms, " ms");
   }
   return "";
+}
+
+bool IsKeepersWelcome(absl::string_view frame) {
+  JuteReader reader(frame);
+  reader.Bytes(8);  // its protocol's version, the session timeout
+  const bool granted = reader.Long() != 0;
+  const absl::string_view password = reader.Buffer();
+  return reader.ok() && granted && password.size() == kPasswordSize &&
+         std::all_of(password.begin(), password.end(), [](char c) { return c == '\0'; });
 }
 
 std::string WrongAnswer(int32_t type, absl::string_view body) {

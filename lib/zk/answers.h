@@ -18,6 +18,10 @@ namespace zkrecipes::zk {
 // answer to another one says that it has expired.
 std::string WrongWelcome(absl::string_view frame, int64_t asked_session);
 
+// Whether that answer comes from ClickHouse Keeper, which grants a session whose password is all zeros:
+// it never takes one up again, but answers with another one. ZooKeeper's passwords are random.
+bool IsKeepersWelcome(absl::string_view frame);
+
 // What follows a reply's header (xid, zxid, error) if there is no error. `type` is ZooKeeper's number
 // of the operation that was asked; none passes that this library does not send.
 std::string WrongAnswer(int32_t type, absl::string_view body);

@@ -46,6 +46,7 @@ class CHandle final : public Handle, public Pollable {
   void AddCredential(const std::string& digest) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return connected_ ? rotation_.current() : ""; }
+  bool OnKeeper() const override { return boxes_.in.with_keeper(); }
   ConnectPace pace() const override { return pace_; }
 
   void Drain() override;

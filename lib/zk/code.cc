@@ -48,6 +48,10 @@ constexpr Entry kEntries[] = {
     {Code::kNoWatcher, "ZNOWATCHER", absl::StatusCode::kNotFound, "no such watch"},
     {Code::kQuotaExceeded, "ZQUOTAEXCEEDED", kExhausted, "quota exceeded"},
     {Code::kThrottled, "ZTHROTTLEDOP", kExhausted, "server throttled the request"},
+    {Code::kKeeper, "CLICKHOUSE_KEEPER", kPrecondition,
+     "the server is ClickHouse Keeper, which may end a session before its timeout, and takes none "
+     "up "
+     "again: no lease can be proven there, so there are none (docs/servers.md)"},
 };
 
 const Entry* Find(Code code) {

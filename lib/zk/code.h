@@ -36,6 +36,9 @@ enum class Code : int {
   kNoWatcher = -121,
   kQuotaExceeded = -125,
   kThrottled = -127,
+
+  // Our own: a handle is connected to ClickHouse Keeper (docs/servers.md), or to a server that is like it.
+  kKeeper = -1000,
 };
 
 // "ZCONNECTIONLOSS" and so on; the number for codes that are not listed above.
@@ -49,7 +52,7 @@ bool OutcomeUnknown(Code code);
 //   Unavailable         connection lost, session moved or closing, timed out: outcome unknown
 //   PermissionDenied    the ACL refuses it           Unauthenticated     credentials refused
 //   NotFound            no such node                 AlreadyExists       node exists
-//   FailedPrecondition  ephemeral parent, not empty, wrong version
+//   FailedPrecondition  ephemeral parent, not empty, wrong version; the server is ClickHouse Keeper
 //   ResourceExhausted   quota, throttled             InvalidArgument     arguments or ACL refused
 //   Aborted             session expired              Internal            everything else
 absl::Status ToStatus(Code code, absl::string_view operation, absl::string_view path);

@@ -112,6 +112,7 @@ std::string Conversation::WrongStart(absl::string_view said) const {
 std::string Conversation::Hear(absl::string_view frame) {
   if (state_ != State::kEstablished) {
     state_ = State::kEstablished;
+    with_keeper_ = IsKeepersWelcome(frame);
     return WrongWelcome(frame, asked_session_);
   }
   JuteReader reader(frame);

@@ -34,6 +34,9 @@ class Conversation {
   // The next whole frame, without its length.
   std::string Hear(absl::string_view frame);
 
+  // It is with ClickHouse Keeper: see IsKeepersWelcome.
+  bool with_keeper() const { return with_keeper_; }
+
  private:
   enum class State { kSilent, kHandshake, kEstablished };
   struct Request {
@@ -53,6 +56,7 @@ class Conversation {
 
   State state_ = State::kSilent;
   int64_t asked_session_ = 0;
+  bool with_keeper_ = false;
 
   // The request that is being sent: what matters of it is kept, the rest is counted.
   std::string head_;

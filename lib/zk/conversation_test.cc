@@ -214,6 +214,17 @@ TEST_F(ConversationTest, RefusesAWelcomeThatCannotBe) {
   EXPECT_EQ(HearWelcome(with(36, "\1")), "it offers a read-only session");
 }
 
+TEST_F(ConversationTest, KnowsClickHouseKeeperByItsEmptyPassword) {
+  EXPECT_EQ(HearWelcome(wire::Welcome(kSession)), "");
+  EXPECT_FALSE(talk_.with_keeper());
+  EXPECT_EQ(HearWelcome(wire::Welcome(0, 0), kSession), "") << "expired: ZooKeeper's is empty, too";
+  EXPECT_FALSE(talk_.with_keeper());
+  EXPECT_EQ(HearWelcome(wire::KeepersWelcome(kSession)), "");
+  EXPECT_TRUE(talk_.with_keeper());
+  EXPECT_EQ(HearWelcome(wire::KeepersWelcome(9), kSession), "") << "it takes no session up again";
+  EXPECT_TRUE(talk_.with_keeper());
+}
+
 TEST_F(ConversationTest, ShowsTheBeginningOfWhatIsNoWelcome) {
   Ask(wire::Handshake());
   EXPECT_EQ(talk_.WrongStart("220 mail.example.org ESMTP ready for everyone"),

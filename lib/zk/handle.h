@@ -93,6 +93,8 @@ class Handle {
   virtual int pending() const = 0;  // requests not answered yet
   // The server that it is connected to; "" if it is not.
   virtual std::string server() const = 0;
+  // That server is ClickHouse Keeper, or one that is like it (docs/servers.md).
+  virtual bool OnKeeper() const = 0;
   // How it goes on trying to connect: for the next handle.
   virtual ConnectPace pace() const = 0;
 };

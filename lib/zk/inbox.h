@@ -36,6 +36,8 @@ class Inbox {
   // What the C client has sent on this connection.
   void Asked(absl::string_view bytes) { conversation_.Asked(bytes); }
 
+  bool with_keeper() const { return conversation_.with_keeper(); }
+
   // Another socket: nothing was said on it yet.
   void Drop();
 

@@ -24,10 +24,12 @@ namespace {
 struct Connecting : HandleListener {
   void OnConnected(SessionId, absl::Duration, base::BootTime) override { on_connected(); }
   void OnDisconnected(int) override {}
-  void OnEnded(Code) override {}
-  void OnWatch(const std::string&, WatchEvent) override {}
+  void OnEnded(Code code) override { ended = code; }
+  void OnWatch(const std::string&, WatchEvent) override { on_watch(); }
 
-  std::function<void()> on_connected;
+  std::function<void()> on_connected = [] {};
+  std::function<void()> on_watch = [] {};
+  Code ended = Code::kOk;
 };
 
 // A server that welcomes the client, keeps what it asks, and says yes to it, except to a get.
@@ -43,6 +45,7 @@ class RequestsOnTheWireTest : public testing::Test {
   void TearDown() override { handle_->Close(/*patient=*/false); }
 
   std::string Answer(int number, const std::string& frame) {
+    if (number == 0 && keeper_) return wire::Frame(wire::KeepersWelcome(++keepers_session_));
     if (number == 0) return wire::Frame(wire::Welcome(/*session=*/77));
     JuteReader reader(frame);
     const int32_t xid = reader.Int();
@@ -74,6 +77,8 @@ class RequestsOnTheWireTest : public testing::Test {
     return code.value_or(Code::kSystemError);
   }
 
+  bool keeper_ = false;
+  int64_t keepers_session_ = 0;
   std::vector<std::pair<int32_t, std::string>> asked_;  // the operation, and the whole frame
   std::string multi_;                                   // the answer to one
   ScriptedServer server_{[this](int number, const std::string& f) { return Answer(number, f); }};
@@ -108,6 +113,27 @@ TEST_F(RequestsOnTheWireTest, WatchesAreSetAgainInTheRoundOfTheWelcome) {
   EXPECT_EQ(asked_[0].first, wire::kSetWatches);
 }
 
+// From ZooKeeper 3.9 on an event says which zxid it is of. Another event of the same change may be lost
+// with the connection: it comes again only if the change is not counted as seen.
+TEST_F(RequestsOnTheWireTest, TheZxidOfAnEventDoesNotCountAsSeen) {
+  int connected = 0;
+  int fired = 0;
+  listener_.on_connected = [&] { ++connected; };
+  listener_.on_watch = [&] { ++fired; };
+  ASSERT_TRUE(RunUntil([&] { return connected == 1; }));
+  for (const char* path : {"/a", "/b"}) EXPECT_EQ(Ask(WatchNode{path}), Code::kOk);  // at 100
+  server_.SayToAll(wire::Frame(absl::StrCat(wire::Int(-1), wire::Long(500), wire::Int(0),
+                                            wire::Int(4), wire::Int(3), wire::String("/a"))));
+  ASSERT_TRUE(RunUntil([&] { return fired == 1; }));
+  server_.HangUp();
+  asked_.clear();
+  ASSERT_TRUE(RunUntil([&] { return connected == 2; }));
+  server_.Step();
+  ASSERT_EQ(asked_.size(), 1u);
+  ASSERT_EQ(asked_[0].first, wire::kSetWatches);
+  EXPECT_EQ(asked_[0].second.substr(8, 8), wire::Long(100));
+}
+
 TEST_F(RequestsOnTheWireTest, AWatchIsTakenOffByTheKindThatItIsOf) {
   bool connected = false;
   listener_.on_connected = [&] { connected = true; };
@@ -121,6 +147,25 @@ TEST_F(RequestsOnTheWireTest, AWatchIsTakenOffByTheKindThatItIsOf) {
   // ZooKeeper's numbers: 1 children, 2 data.
   EXPECT_EQ(asked_[0].second.substr(8), wire::String("/a") + wire::Int(1));
   EXPECT_EQ(asked_[1].second.substr(8), wire::String("/b") + wire::Int(2));
+}
+
+TEST_F(RequestsOnTheWireTest, SaysThatItIsOnKeeperAndThatItsSessionEndedWhenItComesBack) {
+  keeper_ = true;
+  int connected = 0;
+  listener_.on_connected = [&] { ++connected; };
+  ASSERT_TRUE(RunUntil([&] { return connected == 1; }));
+  EXPECT_TRUE(handle_->OnKeeper());
+  server_.HangUp();
+  ASSERT_TRUE(RunUntil([&] { return listener_.ended != Code::kOk; }));
+  EXPECT_EQ(listener_.ended, Code::kSessionExpired);
+  EXPECT_EQ(connected, 1);
+}
+
+TEST_F(RequestsOnTheWireTest, IsNotOnKeeperWhereSessionsHavePasswords) {
+  bool connected = false;
+  listener_.on_connected = [&] { connected = true; };
+  ASSERT_TRUE(RunUntil([&] { return connected; }));
+  EXPECT_FALSE(handle_->OnKeeper());
 }
 
 class MultiOnTheWireTest : public RequestsOnTheWireTest {

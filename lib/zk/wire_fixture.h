@@ -65,6 +65,10 @@ inline std::string Welcome(int64_t session, int32_t timeout_ms = 10'000) {
   return absl::StrCat(Int(0), Int(timeout_ms), Long(session), String(std::string(16, 'p')),
                       std::string(1, '\0'));
 }
+// ClickHouse Keeper's: an empty password, and not a word about being read-only.
+inline std::string KeepersWelcome(int64_t session, int32_t timeout_ms = 10'000) {
+  return absl::StrCat(Int(0), Int(timeout_ms), Long(session), String(std::string(16, '\0')));
+}
 inline std::string Reply(int32_t xid, const std::string& body = "", int32_t error = 0) {
   return absl::StrCat(Int(xid), Long(100), Int(error), body);
 }

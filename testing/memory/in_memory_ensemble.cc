@@ -26,12 +26,27 @@ using memory::Simulation;
 
 constexpr auto kCallbackWait = std::chrono::seconds(1);
 
+memory::ServerTraits TraitsOf(ServerVersion version) {
+  switch (version) {
+    case ServerVersion::kZooKeeper38:
+      return {};
+    case ServerVersion::kZooKeeper39:
+      return memory::ServerTraits::ZooKeeper39();
+    case ServerVersion::kZooKeeper310:
+      return memory::ServerTraits::ZooKeeper310();
+    case ServerVersion::kClickHouseKeeper:
+      return memory::ServerTraits::ClickHouseKeeper();
+  }
+  return {};
+}
+
 memory::ModelOptions ModelOf(const InMemoryEnsembleOptions& options) {
   return {.servers = options.servers,
           .tick = options.tick,
           .min_session_timeout = options.min_session_timeout,
           .max_session_timeout = options.max_session_timeout,
-          .container_check_interval = options.container_check_interval};
+          .container_check_interval = options.container_check_interval,
+          .traits = TraitsOf(options.version)};
 }
 
 // No step of AdvanceUntil is longer than this part of its bound, lest that be reached while a thread is

@@ -235,10 +235,18 @@ bool ModelEnsemble::OperatorSetsAcl(const std::string& path, std::vector<zk::Acl
   return OperatorChanges(path, {.acl = std::move(acl)}, /*acl=*/true);
 }
 
+// Whether the node is a container to be deleted, if it is as empty as now at `now`.
+bool ModelEnsemble::IsReapable(const Node& node, base::BootTime now) const {
+  if (!node.container || node.children > 0) return false;
+  const absl::Duration longest = options_.traits.longest_unused_container;
+  return node.cversion > 0 || (longest < absl::InfiniteDuration() &&
+                               now.since_boot() - absl::Milliseconds(node.ctime_ms) > longest);
+}
+
 void ModelEnsemble::ReapContainers(base::BootTime now) {
   std::vector<std::string> empty;
   for (const auto& [path, node] : prepared_.nodes()) {
-    if (node.container && node.children == 0 && node.cversion > 0) empty.push_back(path);
+    if (IsReapable(node, now)) empty.push_back(path);
   }
   for (const std::string& path : empty) (void)OperatorDeletes(path, now);
 }

@@ -187,7 +187,9 @@ struct MemoryHandle::Receiving {
 
   void operator()(const wire::Welcome& welcome) {
     MemoryHandle& h = handle;
+    if (h.session_ != 0 && h.session_ != welcome.session) return h.End();  // as the C client does
     h.connected_ = true;
+    h.on_keeper_ = welcome.keepers;
     h.session_ = welcome.session;
     h.timeout_ = welcome.timeout;
     h.failed_attempts_ = 0;
@@ -206,6 +208,7 @@ struct MemoryHandle::Receiving {
     const auto used_up = [&fired](const auto& watch) {
       return watch.first.path == fired.path && zk::Fires(fired.what, watch.first.kind);
     };
+    // `zxid`, if it has one, does not count as seen: events of the same change may be on their way still.
     if (std::erase_if(handle.registered_, used_up) == 0) return;
     handle.listener_->OnWatch(fired.path, fired.what);
   }

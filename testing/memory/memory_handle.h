@@ -36,6 +36,7 @@ class MemoryHandle final : public zk::Handle {
   void AddCredential(const std::string& digest) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return server_; }
+  bool OnKeeper() const override { return on_keeper_; }
   zk::ConnectPace pace() const override { return pace_; }
 
   // ---- For the Host ------------------------------------------------------------------------------
@@ -77,6 +78,7 @@ class MemoryHandle final : public zk::Handle {
   std::string server_;  // of the connection, or of the one before
   int failed_attempts_ = 0;
   bool connected_ = false;
+  bool on_keeper_ = false;
   bool ended_ = false;
   bool closed_ = false;
   zk::Code end_code_ = zk::Code::kSessionExpired;

@@ -19,6 +19,7 @@
 #include "lib/base/boot_time.h"
 #include "lib/zk/types.h"
 #include "testing/memory/model_parts.h"
+#include "testing/memory/server_traits.h"
 #include "testing/memory/tree.h"
 #include "testing/memory/wire.h"
 
@@ -35,9 +36,10 @@ struct ModelOptions {
   // Sessions end as early as ZooKeeper may end them, not at the next tick, and a moment after it
   // was decided: see CloseDue.
   bool hostile_expiry = false;
+  ServerTraits traits = {};
 };
 
-// The behaviour of a ZooKeeper 3.8 ensemble as a value: it copies, compares and hashes; it has no
+// The behaviour of a ZooKeeper ensemble, 3.8 unless its traits say otherwise, as a value: it copies, compares and hashes; it has no
 // clock, no thread and no callback. The caller decides what happens next: a request is read by its
 // server, the oldest proposal is committed, a server applies the next transaction, time passes, or
 // something breaks. Whatever has not happened yet is data: messages on the wires, proposals that no
@@ -121,6 +123,11 @@ class ModelEnsemble {
   void SetPingGap(absl::Duration gap, base::BootTime now);
   // From now on followers note only every second request of a session as a sign of life.
   void set_loses_touches(bool loses) { loses_touches_ = loses; }
+  // Somebody sets the servers' clocks forward. Matters only if sessions expire by them.
+  void SetWallClockForward(absl::Duration by);
+  // No request is throttled or shed any more. Whether any could have been.
+  bool refused_some() const { return counted_ > 0; }
+  void RefuseNothing() { options_.traits.throttled_of = options_.traits.shed_of = 0; }
   // Without a session: neither ACL nor owner matter. False: ZooKeeper refuses it.
   bool OperatorDeletes(const std::string& path, base::BootTime now);
   bool OperatorCreates(const std::string& path, Node node, base::BootTime now);
@@ -178,6 +185,7 @@ class ModelEnsemble {
   void ForgetTouches(int server);
 
   // Sessions and time (sessions.cc)
+  void Touch(const Connection& connection, const ToServer& message, base::BootTime now);
   void Touch(zk::SessionId session, int server, base::BootTime now);
   void Ping(base::BootTime now);
   void Collect(Session& session, int server, base::BootTime when);
@@ -186,6 +194,7 @@ class ModelEnsemble {
   base::BootTime Bucket(base::BootTime time) const;
   base::BootTime DeadlineOf(const Session& session) const;
   absl::Duration Negotiated(absl::Duration asked) const;
+  bool IsReapable(const Node& node, base::BootTime now) const;
   void TrimLog();
 
   // A server at work (server.cc)
@@ -193,6 +202,7 @@ class ModelEnsemble {
   void ApplyDelete(int number, const std::string& path, int64_t zxid);
   void ApplyClose(int number, const Transaction& txn);
   void AnswerOrigin(int number, const Transaction& txn);
+  bool Refuses(ConnectionId id, const ToServer& message);
   void Fire(int number, const std::string& path, zk::WatchEvent what);
 
   // The leader (leader.cc)
@@ -225,6 +235,7 @@ class ModelEnsemble {
   zk::SessionId last_session_ = 0x1000;
   ConnectionId last_connection_ = 0;
   base::BootTime next_reaping_;
+  uint64_t counted_ = 0;  // requests, if one of a number is throttled or shed
   bool loses_touches_ = false;
   absl::Duration ping_gap_;
   base::BootTime last_ping_;
@@ -232,8 +243,8 @@ class ModelEnsemble {
 
   auto Tie() const {
     return std::tie(servers_, leader_, epoch_, counter_, log_, log_begin_, outstanding_, prepared_,
-                    last_session_, last_connection_, next_reaping_, loses_touches_, ping_gap_,
-                    last_ping_, next_ping_);
+                    last_session_, last_connection_, next_reaping_, counted_, loses_touches_,
+                    ping_gap_, last_ping_, next_ping_);
   }
   auto Maps() const { return std::tie(prepared_sequences_, sessions_, connections_); }
   template <typename H, typename Map>

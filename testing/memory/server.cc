@@ -73,11 +73,49 @@ void ModelEnsemble::Execute(ConnectionId id, base::BootTime now) {
   Connection& connection = connections_.at(id);
   const ToServer message = std::move(connection.to_server.front());
   connection.to_server.pop_front();
-  Touch(connection.session, connection.server, now);
-  std::visit(Executing{*this, id, connection, now}, message);
+  Touch(connection, message, now);
+  if (!Refuses(id, message)) std::visit(Executing{*this, id, connection, now}, message);
   // A client that has hung up is noticed when everything it sent was read.
   if (!connection.client_open && connection.to_server.empty()) CloseServerEnd(connection);
   ForgetIfClosed(id);
+}
+
+// A server that has too much to do, or does not know the request. True: it is seen to.
+bool ModelEnsemble::Refuses(ConnectionId id, const ToServer& message) {
+  const ServerTraits& traits = options_.traits;
+  const auto* call = std::get_if<wire::Call>(&message);
+  if (call == nullptr) return false;
+  Connection& connection = connections_.at(id);
+  const bool counts = traits.throttled_of > 0 || traits.shed_of > 0;
+  if (counts) ++counted_;
+  const auto is_due = [this](int of) {
+    return of > 0 && counted_ % static_cast<uint64_t>(of) == 0;
+  };
+  const bool unknown = !traits.has_create2 && std::holds_alternative<zk::Create>(call->request);
+  if (unknown || is_due(traits.shed_of)) {
+    CloseServerEnd(connection);
+    return true;
+  }
+  if (!is_due(traits.throttled_of)) return false;
+  if (IsWrite(message)) {  // answered in its turn
+    ++connection.unapplied;
+    Propose({.session = connection.session,
+             .connection = id,
+             .call = call->id,
+             .error = zk::Code::kThrottled});
+  } else {
+    connection.to_client.emplace_back(
+        wire::Answer{call->id, last_zxid(connection.server), Failure(zk::Code::kThrottled)});
+  }
+  return true;
+}
+
+// A request is a sign of life.
+void ModelEnsemble::Touch(const Connection& connection, const ToServer& message,
+                          base::BootTime now) {
+  if (options_.traits.reads_touch) return Touch(connection.session, connection.server, now);
+  const bool logged = IsWrite(message) || std::holds_alternative<wire::Ping>(message);
+  if (logged && Reaches(connection.server)) Touch(connection.session, leader_, now);
 }
 
 void ModelEnsemble::Finish(ConnectionId id, base::BootTime now) {
@@ -99,7 +137,7 @@ void ModelEnsemble::Executing::operator()(const wire::Hello& hello) {
     connection.digest_ids.push_back(DigestId(credentials));
   }
   connection.acl = hello.acl;
-  if (hello.session != 0) return Resume(hello);
+  if (hello.session != 0 && model.options_.traits.resumes_sessions) return Resume(hello);
   connection.session = ++model.last_session_;
   Session& session = model.sessions_[connection.session];
   session.timeout = model.Negotiated(hello.timeout);
@@ -272,7 +310,8 @@ void ModelEnsemble::Fire(int number, const std::string& path, zk::WatchEvent wha
       if (zk::Fires(what, kind)) fired += connection.watches.erase({path, kind});
     }
     if (fired > 0 && connection.client_open) {
-      connection.to_client.emplace_back(wire::Fired{path, what});
+      const int64_t zxid = options_.traits.zxid_in_events ? servers_[Index(number)].zxid : -1;
+      connection.to_client.emplace_back(wire::Fired{path, what, zxid});
     }
   }
 }
@@ -285,7 +324,8 @@ void ModelEnsemble::AnswerOrigin(int number, const Transaction& txn) {
   if (txn.error == zk::Code::kSessionMoved) return DropUnread(it->first);
   if (!connection.client_open) return;
   if (txn.kind == Transaction::Kind::kOpenSession) {
-    connection.to_client.emplace_back(wire::Welcome{txn.session, txn.timeout});
+    connection.to_client.emplace_back(
+        wire::Welcome{txn.session, txn.timeout, options_.traits.says_it_is_keeper});
     return;
   }
   zk::Reply reply = Failure(txn.error);

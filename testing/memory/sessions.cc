@@ -11,7 +11,13 @@
 namespace zkrecipes::testing::memory {
 
 absl::Duration ModelEnsemble::Negotiated(absl::Duration asked) const {
-  return std::clamp(asked, options_.min_session_timeout, options_.max_session_timeout);
+  return std::max(options_.traits.shortest_timeout,
+                  std::clamp(asked, options_.min_session_timeout, options_.max_session_timeout));
+}
+
+void ModelEnsemble::SetWallClockForward(absl::Duration by) {
+  if (!options_.traits.expires_by_wall_clock) return;
+  for (auto& [id, session] : sessions_) session.deadline = session.deadline + -by;
 }
 
 // Expiry is looked for once a tick: never early, late by up to a tick.
@@ -158,9 +164,7 @@ base::BootTime ModelEnsemble::NextDeadline() const {
     if (!session.closing && !session.due) next = std::min(next, DeadlineOf(session));
   }
   for (const auto& [path, node] : prepared_.nodes()) {
-    if (node.container && node.children == 0 && node.cversion > 0) {
-      next = std::min(next, next_reaping_);
-    }
+    if (IsReapable(node, base::BootTime::InfiniteFuture())) next = std::min(next, next_reaping_);
   }
   return next;
 }

@@ -111,8 +111,9 @@ struct Call {
 struct Welcome {
   zk::SessionId session = 0;
   absl::Duration timeout;  // as negotiated
+  bool keepers = false;    // its password is all zeros
 
-  auto Tie() const { return std::tie(session, timeout); }
+  auto Tie() const { return std::tie(session, timeout, keepers); }
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 
@@ -122,8 +123,9 @@ struct Pong : Bare {};     // of a Ping or SetWatches
 struct Fired {
   std::string path;
   zk::WatchEvent what = zk::WatchEvent::kDeleted;
+  int64_t zxid = -1;  // of the change; -1: it does not say
 
-  auto Tie() const { return std::tie(path, what); }
+  auto Tie() const { return std::tie(path, what, zxid); }
   friend bool operator==(const Fired&, const Fired&) = default;
 };
 

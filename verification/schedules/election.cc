@@ -174,7 +174,8 @@ void Election::CheckRefusal(const Call& call, const absl::Status& status) const 
   const bool explained = (absl::IsAborted(status) && !leads) ||
                          absl::IsUnavailable(status) ||  // the connection was lost time and again
                          (closed_.count(call.core) > 0 && absl::IsFailedPrecondition(status)) ||
-                         (denied_ && absl::IsPermissionDenied(status));
+                         (denied_ && absl::IsPermissionDenied(status)) ||
+                         (model_.refused_some() && absl::IsResourceExhausted(status));
   if (!explained) break_("unexpected answer", "a proclamation: " + status.ToString());
 }
 

@@ -17,7 +17,8 @@ using testing::memory::ConnectionId;
 
 LockWorld::LockWorld(const LockWorldOptions& options)
     : options_(options),
-      simulation_({.keep_history = true, .hostile_expiry = true}, options.seed),
+      simulation_({.keep_history = true, .hostile_expiry = true, .traits = options.servers},
+                  options.seed),
       history_(kLockPath),
       slots_(static_cast<size_t>(options.slots)),
       tenant_(model()),

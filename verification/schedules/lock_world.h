@@ -71,6 +71,7 @@ struct LockWorldOptions {
   bool election = false;                             // leaders instead of locks
   bool writes = false;                               // holders write to a register
   LeaseOptions lease = {};
+  testing::memory::ServerTraits servers = {};
 };
 
 // Why a schedule is wrong. README.md lists the rules. A schedule is shrunk as long as it breaks the

@@ -91,6 +91,7 @@ void LockWorld::EndQuietly() {
 }
 
 void LockWorld::MendEverything() {
+  model().RefuseNothing();
   model().set_loses_touches(false);
   model().SetPingGap(model().options().tick / 2, now());
   for (int i = 0; i < servers(); ++i) {

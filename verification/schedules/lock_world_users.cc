@@ -205,7 +205,8 @@ void LockWorld::CheckError(size_t slot, const Bid& bid, const absl::Status& stat
       (bid.closed && absl::IsFailedPrecondition(status)) ||
       (bid.deleted && absl::IsAborted(status)) ||
       (tenant_.has_denied() && absl::IsPermissionDenied(status)) ||
-      (options_.next_sequence != 0 && absl::IsResourceExhausted(status)) ||
+      ((options_.next_sequence != 0 || options_.servers.throttled_of > 0) &&
+       absl::IsResourceExhausted(status)) ||
       MayNotGoUpOrDown(bid, status);
   if (!explained) {
     Break("unexpected answer", absl::StrCat("slot ", slot, ": ", status.ToString()));

@@ -112,7 +112,8 @@ void Register::CheckRefusal(const Attempt& write, const absl::Status& status) co
   }
   const bool explained = (absl::IsAborted(status) && !holds) || absl::IsUnavailable(status) ||
                          (closed_.count(write.core) > 0 && absl::IsFailedPrecondition(status)) ||
-                         (denied_ && absl::IsPermissionDenied(status));
+                         (denied_ && absl::IsPermissionDenied(status)) ||
+                         (model_.refused_some() && absl::IsResourceExhausted(status));
   if (!explained) {
     break_("unexpected answer", absl::StrCat(NameOf(write.number), ": ", status.ToString()));
   }

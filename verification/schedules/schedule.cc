@@ -14,6 +14,25 @@
 #include "verification/explore/shrink.h"
 
 namespace zkrecipes::schedules {
+namespace {
+
+using testing::memory::ServerTraits;
+
+ServerTraits ServersFor(uint64_t seed) {
+  switch (seed / kWeatherNames.size() % 5) {
+    case 2:
+      return ServerTraits::ZooKeeper39();
+    case 3:
+      return ServerTraits::ZooKeeper310();
+    case 4:
+      return {.throttled_of = 7, .shed_of = 31};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   std::mt19937_64 random(seed ^ 0x5eed);
   const auto below = [&random](uint64_t n) { return static_cast<int>(random() % n); };
@@ -38,6 +57,7 @@ LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
     options.next_sequence = std::numeric_limits<int32_t>::max() - below(3);
   // A third of all of them, whatever they are about, and without moving what the others are.
   options.writes = seed / kWeatherNames.size() % 3 == 1;
+  options.servers = ServersFor(seed);
   return options;
 }
 

@@ -18,8 +18,13 @@
 
 namespace zkrecipes::testing {
 
+// Whose behaviour is modelled, each as it is configured by default: docs/servers.md says in what they
+// differ. No client is given a session by ClickHouse Keeper: Connect fails with FailedPrecondition.
+enum class ServerVersion { kZooKeeper38, kZooKeeper39, kZooKeeper310, kClickHouseKeeper };
+
 struct InMemoryEnsembleOptions {
   int servers = 3;
+  ServerVersion version = ServerVersion::kZooKeeper38;
   // ZooKeeper's own settings. A session expires up to one tick late.
   Duration tick = absl::Milliseconds(500);
   Duration min_session_timeout = absl::Seconds(1);

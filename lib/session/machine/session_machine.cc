@@ -91,7 +91,7 @@ class SessionMachine::Transition {
     m_.connected_ = false;
     CloseHandle();
     if (had_session) LoseSession();
-    if (e.why == zk::Code::kAuthFailed) {
+    if (e.why == zk::Code::kAuthFailed || e.why == zk::Code::kKeeper) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
       return Do(action::AnnounceFailed{e.why});
     }

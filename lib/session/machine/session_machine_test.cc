@@ -138,6 +138,13 @@ TEST(SessionMachine, LosesItsSessionWhenItsCredentialsAreRefusedLater) {
             "close handle, expired, failed ZAUTHFAILED");
 }
 
+TEST(SessionMachine, GivesUpForGoodOnClickHouseKeeper) {
+  SessionScript s = Connecting();
+  EXPECT_EQ(s.On({event::HandleEnded{zk::Code::kKeeper}}),
+            "close handle, failed CLICKHOUSE_KEEPER");
+  EXPECT_EQ(s.state(), State::kFailed);
+}
+
 // ---- other servers -----------------------------------------------------------------------------
 
 TEST(SessionMachine, GivesItsHandleTheChangedServersOnceTheyAreResolved) {
