@@ -80,8 +80,9 @@ struct ClientOptions {
   // Requested timeout, 100 ms or more. The server clamps it to its own limits (by default 2 to 20
   // ticks).
   Duration session_timeout = absl::Seconds(10);
-  // Each "user:password", for the digest scheme: the client has the rights of all of these users.
-  // ZooKeeper sends them in clear text: see `tls`.
+  // Each "user:password", for the digest scheme: the client has the rights of all of these users. They are sent
+  // as they are: see `tls`. The library's own copies are overwritten once they are not needed any more
+  // (docs/security.md).
   std::vector<std::string> digest_credentials = {};
   // Encrypts the connections, and makes sure of the servers (tls_options.h). `servers` then names their secure ports.
   std::optional<TlsOptions> tls = {};
@@ -208,6 +209,14 @@ class Client {
   //   InvalidArgument     names the rule, and never the credential
   //   FailedPrecondition  the client is closed, or belongs to the parent process
   absl::Status AddDigestCredential(const std::string& user_password);
+
+  // Replaces all users, as for a new password: add the new one, let the ACLs name it, then set it alone. If one
+  // of those before is not in the list, the connection is made anew, since a server takes no rights away from
+  // one that has them: the session goes on, and leases are kSuspect for a moment, as after any lost connection.
+  //   InvalidArgument     names the rule, and never the credential; or there is none, and
+  //                       ClientOptions::acl needs one
+  //   FailedPrecondition  the client is closed, or belongs to the parent process
+  absl::Status SetDigestCredentials(std::vector<std::string> all);
 
   // Calls `callback` for every change, in order, on the executor. The first call reports the
   // current state. Calls of one subscription never overlap; by the time one runs, the state may

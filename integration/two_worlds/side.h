@@ -38,7 +38,8 @@ class MemorySide : private zk::HandleListener {
     zk::HandleOptions handle;
     handle.servers = {"0", "1", "2"};
     handle.session_timeout = options.timeout;
-    handle.digest_credentials = options.credentials;
+    std::vector<std::string> credentials = options.credentials;
+    handle.digest_credentials = base::TakeSecrets(credentials);
     handle.acl = options.acl;
     OnHost([&] { handle_ = *host_->Open(handle, this); });
     EXPECT_TRUE(connected_);

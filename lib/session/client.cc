@@ -35,6 +35,7 @@ std::shared_ptr<Client> internal::ClientAccess::Wrap(std::shared_ptr<ClientCore>
 
 absl::StatusOr<std::shared_ptr<Client>> Client::Connect(ClientOptions options,
                                                         const WaitOptions& wait) {
+  const internal::WipeCredentials wipe(options);
   if (absl::Status status = internal::CheckWaitOptions(wait); !status.ok()) return status;
   auto core = ClientCore::Create(std::move(options));
   if (!core.ok()) return core.status();
@@ -58,6 +59,7 @@ absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
 }
 
 absl::StatusOr<std::shared_ptr<Client>> Client::Create(ClientOptions options) {
+  const internal::WipeCredentials wipe(options);
   auto core = ClientCore::Create(std::move(options));
   if (!core.ok()) return core.status();
   (*core)->Start([](const absl::Status&) {});
@@ -118,6 +120,10 @@ absl::Status Client::Close(const WaitOptions& wait) {
 }
 
 absl::Status Client::SetServers(const std::string& servers) { return core_->SetServers(servers); }
+
+absl::Status Client::SetDigestCredentials(std::vector<std::string> all) {
+  return core_->SetCredentials(std::move(all));
+}
 
 absl::Status Client::AddDigestCredential(const std::string& user_password) {
   return core_->AddCredential(user_password);

@@ -17,11 +17,11 @@
 namespace zkrecipes::internal {
 namespace {
 
-zk::HandleOptions HandleOptionsOf(const ClientOptions& options,
+zk::HandleOptions HandleOptionsOf(const ClientOptions& options, base::Secrets credentials,
                                   const std::shared_ptr<zk::TlsContext>& tls) {
   zk::HandleOptions handle;
   handle.session_timeout = options.session_timeout;
-  handle.digest_credentials = options.digest_credentials;
+  handle.digest_credentials = std::move(credentials);
   handle.acl = EntriesOf(options.acl);
   handle.tls = tls;
   return handle;
@@ -41,6 +41,7 @@ std::function<void(const SessionReport&)> TellerOfReports(const ClientOptions& o
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions options) {
+  const WipeCredentials wipe(options);
   auto servers = CheckClientOptions(options);
   if (!servers.ok()) return servers.status();
   std::shared_ptr<zk::TlsContext> tls;
@@ -88,7 +89,8 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
       feed_(options_.executor),
       stops_(std::make_shared<session::StopRequests>(std::move(notices))),
       reactor_thread_(environment_.thread),
-      has_users_(!options_.digest_credentials.empty()),
+      credentials_(base::TakeSecrets(options_.digest_credentials)),
+      has_users_(!credentials_.empty()),
       timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)),
       cut_off_since_(Now()) {}
 
@@ -118,7 +120,9 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
         session::Sessions::Environment{self->environment_.reactor, self->environment_.factory.get(),
                                        self->environment_.resolver},
         session::Sessions::Options{
-            self->servers_, HandleOptionsOf(self->options_, self->environment_.tls),
+            self->servers_,
+            HandleOptionsOf(self->options_, std::exchange(self->credentials_, {}),
+                            self->environment_.tls),
             HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root), self->stops_,
             self->options_.follow_config,
             [core = self.get()](session::Change change, std::optional<ClientState> state) {
@@ -234,8 +238,22 @@ absl::Status ClientCore::AddCredential(const std::string& digest) {
   if (absl::Status open = CheckOpen(); !open.ok()) return open;
   if (absl::Status valid = CheckDigestCredential(digest); !valid.ok()) return valid;
   has_users_.store(true);
-  Post([self = shared_from_this(), digest](session::Session* session) {
-    if (session != nullptr) self->sessions_->AddCredential(digest);
+  Post([self = shared_from_this(), credential = base::Secret(digest)](session::Session* session) {
+    if (session != nullptr) self->sessions_->AddCredential(credential);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ClientCore::SetCredentials(std::vector<std::string> all) {
+  absl::Status valid = CheckOpen();
+  for (const std::string& one : all) valid.Update(CheckDigestCredential(one));
+  valid.Update(CheckAcl(options_.acl, !all.empty()));
+  base::Secrets credentials = base::TakeSecrets(all);
+  if (!valid.ok()) return valid;
+  has_users_.store(!credentials.empty());
+  Post([self = shared_from_this(),
+        credentials = std::move(credentials)](session::Session* session) mutable {
+    if (session != nullptr) self->sessions_->SetCredentials(std::move(credentials));
   });
   return absl::OkStatus();
 }

@@ -86,6 +86,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // See Client.
   absl::Status SetServers(const std::string& servers);
   absl::Status AddCredential(const std::string& digest);
+  absl::Status SetCredentials(std::vector<std::string> all);
   bool has_users() const { return has_users_.load(); }
 
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
@@ -186,6 +187,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const std::shared_ptr<session::StopRequests> stops_;
   std::atomic<std::thread::id> reactor_thread_;
   std::atomic<int64_t> session_id_ = 0;
+  base::Secrets credentials_;  // until Start: the sessions have them then
   std::atomic<bool> has_users_;
   std::atomic<int64_t> timeout_ms_ = 0;
 

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "lib/base/seam.h"
+#include "lib/base/secret.h"
 #include "lib/session/machine/expiry_bound.h"
 #include "lib/zk/server_list.h"
 #include "lib/zk/types.h"
@@ -19,6 +20,18 @@ namespace zkrecipes::internal {
 
 // The servers that valid options name; InvalidArgument names the option and the rule it breaks.
 ZKRECIPES_SEAM absl::StatusOr<zk::ServerList> CheckClientOptions(const ClientOptions& options);
+
+// Overwrites what is left of the credentials when it goes.
+class WipeCredentials {
+ public:
+  explicit WipeCredentials(ClientOptions& options) : options_(options) {}
+  ~WipeCredentials() { base::Wipe(options_.digest_credentials); }
+  WipeCredentials(const WipeCredentials&) = delete;
+  WipeCredentials& operator=(const WipeCredentials&) = delete;
+
+ private:
+  ClientOptions& options_;
+};
 
 // InvalidArgument, never with the credential, unless it is "user:password".
 absl::Status CheckDigestCredential(const std::string& text);

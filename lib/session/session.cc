@@ -122,11 +122,9 @@ void Session::SetServers(std::vector<zk::ServerAddress> servers) {
   On(event::ServersChanged{static_cast<int>(options_.servers.servers.size())});
 }
 
-void Session::AddCredential(const std::string& digest) {
-  std::vector<std::string>& all = options_.handle.digest_credentials;
-  if (std::find(all.begin(), all.end(), digest) != all.end()) return;
-  all.push_back(digest);
-  if (handle_ != nullptr) handle_->AddCredential(digest);
+void Session::SetCredentials(const base::Secrets& all) {
+  options_.handle.digest_credentials = all;
+  if (handle_ != nullptr) handle_->SetCredentials(all);
 }
 
 void Session::Act(const action::SetServers&) {

@@ -88,8 +88,8 @@ class Session : private Heartbeat::Owner {
 
   // Replaces the servers, and in time those of the current connection: see zk::Handle::SetServers.
   void SetServers(std::vector<zk::ServerAddress> servers);
-  // "user:password", for this session and those that follow: see zk::Handle::AddCredential.
-  void AddCredential(const std::string& digest);
+  // For this session and those that follow: see zk::Handle::SetCredentials.
+  void SetCredentials(const base::Secrets& all);
 
   void Join(SessionListener* listener);  // OnFailed, OnClosing or OnConnected may come at once
   void Part(SessionListener* listener);

@@ -83,10 +83,18 @@ void Sessions::SetServers(const std::vector<zk::ServerAddress>& servers) {
   for (const auto& member : members_) member->session->SetServers(servers);
 }
 
-void Sessions::AddCredential(const std::string& digest) {
-  std::vector<std::string>& all = options_.handle.digest_credentials;
-  if (std::find(all.begin(), all.end(), digest) == all.end()) all.push_back(digest);
-  for (const auto& member : members_) member->session->AddCredential(digest);
+void Sessions::SetCredentials(base::Secrets all) {
+  options_.handle.digest_credentials = std::move(all);
+  for (const auto& member : members_) {
+    member->session->SetCredentials(options_.handle.digest_credentials);
+  }
+}
+
+void Sessions::AddCredential(const base::Secret& credential) {
+  base::Secrets all = options_.handle.digest_credentials;
+  if (std::find(all.begin(), all.end(), credential) != all.end()) return;
+  all.push_back(credential);
+  SetCredentials(std::move(all));
 }
 
 void Sessions::OnChange(Member& member, Change change) {

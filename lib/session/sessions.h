@@ -62,7 +62,8 @@ class Sessions {
   absl::Status trouble() const;
 
   void SetServers(const std::vector<zk::ServerAddress>& servers);
-  void AddCredential(const std::string& digest);
+  void SetCredentials(base::Secrets all);
+  void AddCredential(const base::Secret& credential);
 
  private:
   struct Member {

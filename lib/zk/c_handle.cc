@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -20,8 +21,10 @@ namespace {
 
 thread_local CHandle* current_handle = nullptr;
 
-void NoAuthCompletion(int /*rc*/, const void* /*data*/) {
-  // A refusal arrives as a session event as well.
+std::string BigEndian(size_t number) {
+  std::string bytes;
+  for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(number >> shift));
+  return bytes;
 }
 
 // Done once for the process's private copy of the C client.
@@ -91,7 +94,6 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   if (zh_ == nullptr) return OpenError(errno);
   zoo_set_servers_resolution_delay(zh_, -1);  // never: the session resolves names itself
   credentials_ = options.digest_credentials;
-  SendCredentials();
   poll_set_->Add(this);
   return absl::OkStatus();
 }
@@ -103,22 +105,33 @@ void CHandle::SetServers(const Resolution& servers) {
   removed_ = !rotation_.Has(rotation_.current());
 }
 
-void CHandle::AddCredential(const std::string& digest) {
-  if (zh_ == nullptr || ended_) return;
+void CHandle::SetCredentials(const base::Secrets& all) {
+  const base::Secrets before = std::exchange(credentials_, all);
+  if (!connected_ || ended_) return;  // Connected sends them
   set_touched(true);
-  credentials_.push_back(digest);
-  // During the handshake the C client would queue it, and after that once more with all the others.
-  if (socket_state() != Socket::kHandshake) SendCredentials();
+  const auto without = [](const base::Secrets& some, const base::Secret& one) {
+    return std::find(some.begin(), some.end(), one) == some.end();
+  };
+  for (const base::Secret& one : before) removed_ |= without(all, one);
+  if (removed_) return;
+  for (const base::Secret& one : all) {
+    if (without(before, one)) SendCredential(one);
+  }
 }
 
-// The C client keeps them, for later connections as well. Between two connections it takes none.
-void CHandle::SendCredentials() {
-  const Callbacks callbacks(this);
-  const Call call(this);
-  std::erase_if(credentials_, [this](const std::string& digest) {
-    return zoo_add_auth(zh_, "digest", digest.data(), static_cast<int>(digest.size()),
-                        NoAuthCompletion, nullptr) == ZOK;
-  });
+// Not by zoo_add_auth: the C client would keep them, send them for good, and leave copies in memory that it
+// frees. Its answer goes to the C client, which ends the session if it is a refusal.
+void CHandle::SendCredential(const base::Secret& credential) {
+  constexpr absl::string_view kScheme = "digest";
+  const absl::string_view text = credential.text();
+  const std::string head =
+      absl::StrCat(BigEndian(static_cast<uint32_t>(-4)), BigEndian(ZOO_SETAUTH_OP), BigEndian(0),
+                   BigEndian(kScheme.size()), kScheme, BigEndian(text.size()));
+  for (const absl::string_view part :
+       {absl::string_view(BigEndian(head.size() + text.size())), absl::string_view(head), text}) {
+    boxes_.out.SendSecret(part);
+    boxes_.in.Asked(part);
+  }
 }
 
 CHandle::~CHandle() {
@@ -140,7 +153,8 @@ void CHandle::Connected() {
   connected_ = true;
   write_due_ = true;
   failed_attempts_ = 0;
-  if (!credentials_.empty()) SendCredentials();
+  // In front of the C client's first packets, which set the watches again.
+  for (const base::Secret& credential : credentials_) SendCredential(credential);
   // After a server that first granted a session and then made no sense, this is no success yet.
   if (!std::exchange(refused_, false)) pace_ = {};
   listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)),

@@ -43,7 +43,7 @@ class CHandle final : public Handle, public Pollable {
   void Send(const Request& request, Done done) override;
   void Close(bool patient) override;
   void SetServers(const Resolution& servers) override;
-  void AddCredential(const std::string& digest) override;
+  void SetCredentials(const base::Secrets& all) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return connected_ ? rotation_.current() : ""; }
   bool OnKeeper() const override { return boxes_.in.with_keeper(); }
@@ -91,7 +91,7 @@ class CHandle final : public Handle, public Pollable {
   void PutOff(absl::Duration took);
   std::string WhatItDid(Socket before, int rc);
   std::string WhatItDidUnderTls(Socket before, Socket late);
-  void SendCredentials();
+  void SendCredential(const base::Secret& credential);
   void End();
 
   // Driving (c_drive.cc)
@@ -127,12 +127,13 @@ class CHandle final : public Handle, public Pollable {
   bool connected_ = false;
   bool ended_ = false;
   Code end_code_ = Code::kSessionExpired;
-  bool write_due_ = false;            // just connected: the C client holds back its first packets
-  bool undrained_ = false;            // the inbox may hold more than was processed
-  bool refused_ = false;              // the latest connection ended with what is no answer
-  bool removed_ = false;              // the socket's server is in the list no more
+  bool write_due_ = false;  // just connected: the C client holds back its first packets
+  bool undrained_ = false;  // the inbox may hold more than was processed
+  bool refused_ = false;    // the latest connection ended with what is no answer
+  bool removed_ =
+      false;  // the socket's server, or a credential that was sent on it, counts no more
   Socket abandoned_ = Socket::kNone;  // how far the attempt came that ran out of its time
-  std::vector<std::string> credentials_;  // that the C client does not know yet
+  base::Secrets credentials_;
   int failed_attempts_ = 0;
   int callbacks_ = 0;
   base::BootTime attempt_began_;

@@ -84,7 +84,7 @@ class ChangingServersTest : public testing::Test {
   void Open(const NumericServers& servers, std::vector<std::string> credentials = {}) {
     HandleOptions options;
     options.servers = servers;
-    options.digest_credentials = std::move(credentials);
+    options.digest_credentials = base::TakeSecrets(credentials);
     auto handle = driver_.Open(options, &diary_);
     ASSERT_TRUE(handle.ok()) << handle.status();
     handle_ = *std::move(handle);
@@ -218,23 +218,45 @@ TEST_F(ChangingServersTest, AnAttemptAtARemovedServerEndsAtOnce) {
 TEST_F(ChangingServersTest, ACredentialIsSentAtOnceAndOnEachLaterConnection) {
   Open({a_.server.address()}, {"u:1"});
   ASSERT_TRUE(RunUntilConnected(1));
-  handle_->AddCredential("v:2");
+  handle_->SetCredentials({base::Secret("u:1"), base::Secret("v:2")});
   EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("u:1", "v:2"));
   EXPECT_EQ(a_.types.back(), wire::kGetChildren) << "what is sent later comes later";
   handle_->SetServers(NumericServers{b_.server.address()});
   ASSERT_TRUE(RunUntilConnected(2));
   EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
-  EXPECT_THAT(b_.credentials, testing::UnorderedElementsAre("u:1", "v:2"));
+  EXPECT_THAT(b_.credentials, ElementsAre("u:1", "v:2"));
 }
 
-// When the C client takes none.
+TEST_F(ChangingServersTest, ACredentialThatIsTakenAwayEndsTheConnectionAndIsNotSentAgain) {
+  Open({a_.server.address()}, {"u:1", "v:2"});
+  ASSERT_TRUE(RunUntilConnected(1));
+  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  handle_->SetCredentials({base::Secret("v:2"), base::Secret("w:3")});
+  ASSERT_TRUE(RunUntilConnected(2));
+  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_THAT(a_.credentials, ElementsAre("u:1", "v:2", "v:2", "w:3"));
+  EXPECT_THAT(a_.sessions, ElementsAre(0, kTheSession)) << "the session goes on";
+}
+
+TEST_F(ChangingServersTest, CredentialsAreSentInFrontOfTheWatchesThatAreSetAgain) {
+  Open({a_.server.address()}, {"u:1"});
+  ASSERT_TRUE(RunUntilConnected(1));
+  EXPECT_EQ(AnswerTo(WatchNode{"/a"}), Code::kOk);
+  a_.types.clear();
+  a_.server.HangUp();
+  ASSERT_TRUE(RunUntilConnected(2));
+  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  ASSERT_GE(a_.types.size(), 2u);
+  EXPECT_EQ(a_.types.front(), wire::kSetAuth);
+}
+
 TEST_F(ChangingServersTest, ACredentialThatComesBetweenTwoConnectionsIsSentOnTheNext) {
   Open({a_.server.address()});
   ASSERT_TRUE(RunUntilConnected(1));
   a_.server.HangUp();
   ASSERT_TRUE(RunUntil([this] { return !diary_.attempts.empty(); }));
-  handle_->AddCredential("v:2");
+  handle_->SetCredentials({base::Secret("v:2")});
   ASSERT_TRUE(RunUntilConnected(2));
   EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("v:2"));
@@ -245,7 +267,7 @@ TEST_F(ChangingServersTest, ACredentialThatComesDuringAHandshakeIsSentAfterItOnc
   a_.welcomes = false;
   Open({a_.server.address()});
   ASSERT_TRUE(RunUntil([this] { return !a_.sessions.empty(); }));
-  handle_->AddCredential("v:2");
+  handle_->SetCredentials({base::Secret("v:2")});
   RunFor(absl::Milliseconds(500));
   EXPECT_THAT(a_.types, IsEmpty());
   a_.server.SayToAll(wire::Frame(wire::Welcome(kTheSession)));

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
+#include "lib/base/secret.h"
 #include "lib/zk/connect_pace.h"
 #include "lib/zk/reactor.h"
 #include "lib/zk/resolver.h"
@@ -55,10 +56,10 @@ struct HandleOptions {
   NumericServers servers;            // in the order in which they are tried
   std::vector<ListedServer> listed;  // the names of their certificates, with `tls`
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
-  std::vector<std::string> digest_credentials;         // each "user:password"
-  std::vector<AclEntry> acl;        // of the nodes that it creates, unless Create says
-  ConnectPace pace;                 // of the handle before, which may have failed for a while
-  std::shared_ptr<TlsContext> tls;  // null: connections are not encrypted
+  base::Secrets digest_credentials;  // each "user:password"
+  std::vector<AclEntry> acl;         // of the nodes that it creates, unless Create says
+  ConnectPace pace;                  // of the handle before, which may have failed for a while
+  std::shared_ptr<TlsContext> tls;   // null: connections are not encrypted
   uint64_t seed = 0;  // chooses the first server (in memory; else the list is shuffled)
 };
 
@@ -86,9 +87,11 @@ class Handle {
   // them, that connection is lost, and the session goes on at another: with its watches, as after any
   // loss. REQUIRES: not empty.
   virtual void SetServers(const Resolution& servers) = 0;
-  // "user:password", for the digest scheme. What is sent from now on has this user's rights as well,
-  // on this and on later connections. OnEnded(kAuthFailed) if a server refuses it.
-  virtual void AddCredential(const std::string& digest) = 0;
+  // Each "user:password", for the digest scheme: what is sent from now on has the rights of these users, on
+  // this and on later connections. If one of those before is not among them the connection is lost, since a
+  // server takes no rights away: the session goes on, as after any loss. OnEnded(kAuthFailed) if a server
+  // refuses one.
+  virtual void SetCredentials(const base::Secrets& all) = 0;
 
   virtual int pending() const = 0;  // requests not answered yet
   // The server that it is connected to; "" if it is not.

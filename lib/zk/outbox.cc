@@ -3,7 +3,9 @@
 #include "lib/zk/outbox.h"
 
 #include <cerrno>
+#include <utility>
 
+#include "lib/base/secret.h"
 #include "lib/zk/socket_calls.h"
 
 namespace zkrecipes::zk {
@@ -27,15 +29,37 @@ ssize_t Outbox::Send(int fd, const char* bytes, size_t size) {
   if (fd != fd_) Drop();
   fd_ = fd;
   if (direct_) return SendDirect(bytes, size);
-  bytes_.append(bytes, size);
+  Append({bytes, size});
   return static_cast<ssize_t>(size);
+}
+
+void Outbox::SendSecret(absl::string_view bytes) {
+  if (!home_.IsThisProcess()) return;
+  secret_ = true;
+  Append(bytes);
+}
+
+void Outbox::Append(absl::string_view bytes) {
+  if (secret_ && bytes_.size() + bytes.size() > bytes_.capacity()) {
+    std::string larger;
+    larger.reserve(2 * (bytes_.size() + bytes.size()));
+    larger.append(bytes_);
+    base::Wipe(bytes_);
+    bytes_ = std::move(larger);
+  }
+  bytes_.append(bytes.data(), bytes.size());
+}
+
+void Outbox::Remove(size_t size) {
+  bytes_.erase(0, size);
+  if (bytes_.empty() && std::exchange(secret_, false)) base::Wipe(bytes_);
 }
 
 ssize_t Outbox::SendDirect(const char* bytes, size_t size) {
   while (!bytes_.empty()) {  // earlier bytes first
     const ssize_t sent = SendNow(bytes_.data(), bytes_.size());
     if (sent < 0) return -1;
-    bytes_.erase(0, static_cast<size_t>(sent));
+    Remove(static_cast<size_t>(sent));
   }
   return SendNow(bytes, size);
 }
@@ -47,7 +71,7 @@ void Outbox::Flush() {
     if (!WouldBlock(errno)) Drop();
     return;
   }
-  bytes_.erase(0, static_cast<size_t>(sent));
+  Remove(static_cast<size_t>(sent));
   if (bytes_.empty() && bytes_.capacity() > kMostKept) std::string().swap(bytes_);
 }
 

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/strings/string_view.h"
+
 #include "lib/base/process.h"
 #include "lib/zk/tls_socket.h"
 
@@ -23,13 +25,21 @@ namespace zkrecipes::zk {
 // Not thread-safe: for the thread of the loop.
 class Outbox {
  public:
+  Outbox() = default;
+  ~Outbox() { Drop(); }
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
   // Replaces send(): takes everything. In direct mode it sends, and fails as send() does.
   ssize_t Send(int fd, const char* bytes, size_t size);
+
+  // To the socket of the latest Send. Nothing of it stays in memory once it is sent or dropped.
+  void SendSecret(absl::string_view bytes);
 
   // Sends what the socket accepts and keeps the rest; drops it all if the socket is dead.
   void Flush();
   // Forgets what was not sent: its socket is closed, and its number may soon be another one's.
-  void Drop() { bytes_.clear(); }
+  void Drop() { Remove(bytes_.size()); }
   // All has been sent.
   bool empty() const { return bytes_.empty() && (tls_ == nullptr || !tls_->blocked()); }
   // The socket has no room for what there is to send. (Without a handshake TLS has nothing to send.)
@@ -50,12 +60,15 @@ class Outbox {
 
  private:
   ssize_t SendNow(const char* bytes, size_t size);
+  void Append(absl::string_view bytes);
+  void Remove(size_t size);
   ssize_t SendDirect(const char* bytes, size_t size);
 
   const base::HomeProcess home_;
   int fd_ = -1;
   std::string bytes_;
   TlsSocket* tls_ = nullptr;
+  bool secret_ = false;  // there is something secret in bytes_, or in its room
   bool direct_ = false;
 };
 

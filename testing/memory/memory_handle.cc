@@ -32,6 +32,12 @@ bool IsRefused(const zk::Request& request) {
   return path != "/" && !IsFormatted(sequential ? path + "0" : path);
 }
 
+std::vector<std::string> Texts(const base::Secrets& secrets) {
+  std::vector<std::string> texts;
+  for (const base::Secret& secret : secrets) texts.emplace_back(secret.text());
+  return texts;
+}
+
 }  // namespace
 
 MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::HandleOptions& options,
@@ -76,7 +82,7 @@ void MemoryHandle::Connect() {
   if (host_->network_ != Host::Network::kDown) {
     connection_ =
         ensemble_->Connect(server, wire::Hello{session_, options_.session_timeout, seen_zxid_,
-                                               options_.digest_credentials, options_.acl});
+                                               Texts(options_.digest_credentials), options_.acl});
   }
   if (connection_ == 0) return FailAttempt("refused the connection");
   host_->CallAt(began_ + pace_.AttemptLimit(PaceTerms()), Guarded([this, attempt = connection_] {
@@ -98,18 +104,31 @@ void MemoryHandle::RetryLater(absl::Duration took) {
 
 zk::ConnectPace::Terms MemoryHandle::PaceTerms() const { return {timeout_, rotation_.size()}; }
 
-// The connection goes in a task of its own, as this may be a call from inside the listener.
 void MemoryHandle::SetServers(const zk::Resolution& servers) {
   rotation_.Replace(servers.addresses);
-  if (rotation_.Has(server_)) return;
+  if (!rotation_.Has(server_)) BreakLater();
+}
+
+// The connection goes in a task of its own, as this may be a call from inside the listener.
+void MemoryHandle::BreakLater() {
   host_->Post(Guarded([this, left = connection_] {
     if (connection_ == left) Break();
   }));
 }
 
-void MemoryHandle::AddCredential(const std::string& digest) {
-  options_.digest_credentials.push_back(digest);
-  if (connection_ != 0) ensemble_->Send(connection_, wire::Credential{digest});
+void MemoryHandle::SetCredentials(const base::Secrets& all) {
+  const base::Secrets before = std::exchange(options_.digest_credentials, all);
+  if (connection_ == 0) return;
+  const auto without = [](const base::Secrets& some, const base::Secret& one) {
+    return std::find(some.begin(), some.end(), one) == some.end();
+  };
+  for (const base::Secret& one : before) {
+    if (without(all, one)) return BreakLater();
+  }
+  for (const base::Secret& one : all) {
+    if (without(before, one))
+      ensemble_->Send(connection_, wire::Credential{std::string(one.text())});
+  }
 }
 
 void MemoryHandle::HangUp() {

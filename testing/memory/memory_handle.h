@@ -33,7 +33,7 @@ class MemoryHandle final : public zk::Handle {
   // Does not block: with `patient` the ensemble goes on until the session is closed, in no time.
   void Close(bool patient) override;
   void SetServers(const zk::Resolution& servers) override;
-  void AddCredential(const std::string& digest) override;
+  void SetCredentials(const base::Secrets& all) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return server_; }
   bool OnKeeper() const override { return on_keeper_; }
@@ -43,7 +43,8 @@ class MemoryHandle final : public zk::Handle {
 
   bool HasNews() const;
   void Deliver();  // the next message, or that the connection is lost. REQUIRES: HasNews()
-  void Break();    // the connection goes now
+  void BreakLater();
+  void Break();  // the connection goes now
   bool connected() const { return connected_; }
   ConnectionId connection() const { return connection_; }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 
+#include "lib/base/secret.h"
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::zkr {
@@ -40,14 +42,12 @@ absl::StatusOr<std::string> ReadAll(const std::string& file) {
   return text;
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadAll(file);
-  if (!text.ok()) return text.status();
+absl::StatusOr<std::vector<std::string>> UsersIn(const std::string& text, const std::string& file) {
   std::vector<std::string> users;
+  // What moved would leave itself behind.
+  users.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1);
   int number = 0;
-  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
     if (line.empty()) continue;
     const std::size_t colon = line.find(':');
@@ -57,6 +57,16 @@ absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file
     users.emplace_back(line);
   }
   if (users.empty()) return Wrong(file, "names no user");
+  return users;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file) {
+  absl::StatusOr<std::string> text = ReadAll(file);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<std::vector<std::string>> users = UsersIn(*text, file);
+  base::Wipe(*text);
   return users;
 }
 

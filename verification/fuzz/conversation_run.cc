@@ -53,7 +53,7 @@ class ConversationRun : private zk::HandleListener {
   bool Open() {
     zk::HandleOptions options;
     options.servers = {"127.0.0.1:2181"};
-    if (dice_.OneIn(3)) options.digest_credentials = {"user:password"};
+    if (dice_.OneIn(3)) options.digest_credentials = {base::Secret("user:password")};
     auto handle = driver_.Open(options, this);
     if (!handle.ok()) return false;
     handle_ = *std::move(handle);
