@@ -37,8 +37,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   using Done = absl::AnyInvocable<void(Answer) &&>;
 
   Acquisition(OnlyHere, std::shared_ptr<ClientCore> core, std::string path,
-              queue::Candidacy candidacy, const AcquireOptions& options, const WaitOptions& wait,
-              Done done);
+              const AcquireOptions& options, const WaitOptions& wait, Done done);
 
   // Blocks for the answer: the blocking form of all recipes.
   static Answer Wait(const std::shared_ptr<ClientCore>& core, const std::string& path,

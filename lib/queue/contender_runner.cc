@@ -186,8 +186,8 @@ void ContenderRunner::OnReply(queue::OpId op, zk::Reply&& reply) {
 void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
   WatcherOf(path) = session_->Watch(
       {path}, [self = self_, op](zk::Reply&& reply) { self->OnReply(op, std::move(reply)); },
-      [self = self_](const std::string& path, zk::WatchEvent what) {
-        self->On(event::WatchFired{path, what, self->Proven()});
+      [self = self_](const std::string& fired, zk::WatchEvent what) {
+        self->On(event::WatchFired{fired, what, self->Proven()});
       });
 }
 
