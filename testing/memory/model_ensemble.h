@@ -197,7 +197,7 @@ class ModelEnsemble {
   bool IsReapable(const Node& node, base::BootTime now) const;
   void TrimLog();
 
-  // A server at work (server.cc)
+  // A server at work (server.cc, applying.cc)
   void ApplyChange(int number, const Transaction& change);
   void ApplyDelete(int number, const std::string& path, int64_t zxid);
   void ApplyClose(int number, const Transaction& txn);
