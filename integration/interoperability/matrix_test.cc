@@ -81,10 +81,9 @@ class MatrixTest : public ClientTest {
       for (const auto& [recipe, cell] : row.theirs) {
         SCOPED_TRACE(absl::StrCat(row.ours.name, " beside ", recipe));
         path_ = absl::StrCat(node_path(), "-", ++cells_);
-        const bool counts_own =
-            kind == PeerKind::kCurator &&
-            (recipe == std::string("read") ||
-             (recipe == std::string("write") && row.ours.kind == Kind::kReader));
+        const bool counts_own = kind == PeerKind::kCurator &&
+                                (recipe == std::string("read") || (recipe == std::string("write") &&
+                                                                   row.ours.kind == Kind::kReader));
         counted_ = counts_own ? 1 : 2;
         Try(row.ours, peer, peer.Make(recipe, path_), cell);
         if (HasFailure()) return;
@@ -108,7 +107,8 @@ class MatrixTest : public ClientTest {
     ASSERT_TRUE(QueueHas(2)) << "ours does not list theirs";
     EXPECT_FALSE(waits->answered());
     peer.Tell("count " + id);
-    EXPECT_TRUE(peer.Hears(absl::StrCat("counted ", id, " ", counted_))) << "theirs does not list ours";
+    EXPECT_TRUE(peer.Hears(absl::StrCat("counted ", id, " ", counted_)))
+        << "theirs does not list ours";
     EXPECT_FALSE(waits->answered());
     peer.Tell("release " + id);
     EXPECT_TRUE(waits->Get().ok());

@@ -166,7 +166,8 @@ TEST_F(TreeInAWorld, ContendersOfOtherLibrariesAreWaitedFor) {
         "_c_" + guid + "-latch-", plain + "__lock__", plain + "__rlock__"}) {
     const std::string node = absl::StrFormat("%s/%s%010d", path(), name, number);
     ASSERT_TRUE(world().Create(node));
-    Pending waiter = Queued(client_, 2);
+    Pending waiter(client_, path(), {}, {.beside_blind = true});
+    ASSERT_TRUE(AwaitQueue(2));
     world().Pass(absl::Milliseconds(50));
     EXPECT_FALSE(waiter.answered()) << name;
     EXPECT_EQ(Queue()[0], node);

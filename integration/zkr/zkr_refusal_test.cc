@@ -54,6 +54,20 @@ TEST_F(ZkrRefusalTest, SaysThatNoEnsembleAnswers) {
                    "127.0.0.1:1");
 }
 
+TEST_F(ZkrRefusalTest, SaysWhoseContendersDoNotSeeIt) {
+  const Lease first = Acquired(other());  // makes the path
+  const std::string writer =
+      node_path() + "/_c_2f9c1d3e-5a77-4c0b-9d4e-0b6b7f0e9a11-__WRIT__0000000009";
+  auto curator = Connect();
+  ASSERT_EQ(curator->Do(zk::Create{writer, "", zk::CreateMode::kEphemeral}).code, zk::Code::kOk);
+  ExpectRefused({"lock", node_path(), "--status-fd", "3", "--", "echo", "ran"}, 64, "usage",
+                {"-__WRIT__0000000009", "InterProcessReadWriteLock", "docs/interoperability.md"});
+  ExpectRefused({"elect", node_path(), "--candidate", "a", "--status-fd", "3", "--", "echo", "ran"},
+                64, "usage", {"-__WRIT__0000000009"});
+  ExpectRefused({"lock", node_path(), "--try", "--beside-blind", "--status-fd", "3", "--", "echo"},
+                75, "not_acquired", {"is locked"});
+}
+
 TEST_F(ZkrRefusalTest, SaysThatPermissionIsDenied) {
   // The parent of all tests' paths is everybody's, whichever test makes it.
   const Lease beside = Acquired(other(), node_path() + "-beside");

@@ -60,6 +60,7 @@ void Contender::Transition::OnListReply(const zk::Reply& reply) {
     case State::kJoining:
     case State::kAdopting:
     case State::kListing:
+      if (RefusesBeside(reply.children)) return;
       return Decide(reply.children);
     default:
       return;
@@ -131,7 +132,6 @@ void Contender::Transition::Decide(const std::vector<std::string>& children) {
   // Without a sequence number it cannot be known which nodes are in front.
   if (!view.sequence.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
   if (SequenceExhausted(*view.sequence)) return End(Outcome::kExhausted);
-  if (RefusesBeside(children)) return;
   if (Follows() && HasWriter(view.lower)) return End(Outcome::kWriterQueued);
   c_.lower_ = InFront(view.lower);
   if (c_.lower_.empty()) return Admit();

@@ -35,17 +35,26 @@ Recipe ReadWriteRecipe(const ReadWriteLock& lock, Event::Mode mode) {
 
 Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const std::string& path,
                   Event::Mode mode) {
-  if (kind == "read_write") return ReadWriteRecipe(ReadWriteLock(context.client, path), mode);
+  const WorkerOptions& options = context.options;
+  AcquireOptions acquire{.beside_blind = options.beside_blind};
+  if (kind == "read_write") {
+    return ReadWriteRecipe(ReadWriteLock(context.client, path, acquire), mode);
+  }
   if (kind == "election") {
-    const LeaderElection election(context.client, path, {.id = context.options.name});
+    const LeaderElection election(context.client, path,
+                                  {.marker = options.marker.value_or(NodeMarker::kLatch),
+                                   .candidate = {.id = options.name},
+                                   .acquire = acquire});
     Recipe recipe = Bind(election, &LeaderElection::Campaign, &LeaderElection::TryCampaign,
                          &LeaderElection::CampaignAsync);
     recipe.proclaim = std::bind_front(&LeaderElection::Proclaim, election);
     return recipe;
   }
   const absl::Duration delay =
-      kind == "lock_delay" ? context.options.session_timeout : absl::ZeroDuration();
-  const Lock lock(context.client, path, {.lock_delay = delay});
+      kind == "lock_delay" ? options.session_timeout : absl::ZeroDuration();
+  acquire.lock_delay = delay;
+  acquire.marker = options.marker;
+  const Lock lock(context.client, path, acquire);
   Recipe recipe = Bind(lock, &Lock::Acquire, &Lock::TryAcquire, &Lock::AcquireAsync);
   recipe.lock_delay = delay;
   return recipe;

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <iostream>
 #include <list>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -49,6 +50,7 @@ absl::Status Live(const WorkerOptions& options, Recorder& recorder, ResourceClie
   client_options.servers = options.servers;
   client_options.session_timeout = options.session_timeout;
   client_options.owner_id = options.name;
+  client_options.dialect = options.dialect;
   client_options.lease.wait_for_proof = options.seed % 4 == 0;
   auto client = Client::Connect(std::move(client_options), {.cancel = stop});
   if (!client.ok()) return client.status();
@@ -114,11 +116,22 @@ int main(int argc, char** argv) {
   app.add_option("--recipes", options.recipes, "which it mixes")
       ->delimiter(',')
       ->check(CLI::IsMember(std::set<std::string>{"lock", "lock_delay", "read_write", "election"}));
+  const std::map<std::string, NameDialect> dialects = {{"curator", NameDialect::kCurator},
+                                                       {"kazoo", NameDialect::kKazoo}};
+  app.add_option("--dialect", options.dialect, "of the names")
+      ->transform(CLI::CheckedTransformer(dialects));
+  const std::map<std::string, NodeMarker> markers = {
+      {"latch", NodeMarker::kLatch}, {"lock", NodeMarker::kLock}, {"writer", NodeMarker::kWriter}};
+  std::string marker;
+  app.add_option("--marker", marker, "of locks and elections: latch, lock, writer")
+      ->check(CLI::IsMember(markers));
+  app.add_flag("--beside-blind", options.beside_blind, "AcquireOptions::beside_blind");
   app.add_option("--loops", options.loops, "threads that take turns")->check(CLI::PositiveNumber);
   app.add_option("--session-timeout", session_timeout_ms, "in milliseconds")
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "what it chooses by");
   CLI11_PARSE(app, argc, argv);
   options.session_timeout = absl::Milliseconds(session_timeout_ms);
+  if (!marker.empty()) options.marker = markers.at(marker);
   return zkrecipes::history::RunWorker(options);
 }

@@ -37,6 +37,9 @@ struct WorkerOptions {
   int paths = 2;  // of each recipe: "/soak/lock-0", "/soak/lock-1", "/soak/read_write-0", ...
   // "lock_delay" is a lock with a lock_delay of one session timeout.
   std::vector<std::string> recipes = {"lock", "lock_delay", "read_write", "election"};
+  NameDialect dialect = NameDialect::kCurator;
+  std::optional<NodeMarker> marker = {};  // of locks and elections
+  bool beside_blind = false;
   int loops = 3;  // threads that take turns, on one client
   absl::Duration session_timeout = absl::Seconds(4);
   uint64_t seed = 1;
