@@ -19,7 +19,7 @@ struct SessionReport {
 
   int index = 0;        // which of the client's sessions, from 0 to 31: stays when it is replaced
   int64_t session = 0;  // its id
-  absl::Duration timeout = {};  // as negotiated
+  absl::Duration timeout = {};     // as negotiated
   absl::Duration round_trip = {};  // of the request that was answered
   // The least that was left of the deadline that leases rest on, when it was extended since the last
   // report. None: nothing was extended, or no lease needed it.

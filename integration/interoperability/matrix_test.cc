@@ -145,7 +145,9 @@ class MatrixTest : public ClientTest {
     }
     peer.Tell("release " + id);
     EXPECT_TRUE(peer.Hears("released " + id));
-    if (cell == Cell::kDoesNotUnrefused) EXPECT_TRUE(second->Get().ok());
+    if (cell == Cell::kDoesNotUnrefused) {
+      EXPECT_TRUE(second->Get().ok());
+    }
   }
 
   std::shared_ptr<Client> client_;

@@ -104,8 +104,8 @@ queue::Candidacy Complete(const ClientCore& core, const std::string& path,
   if (candidacy.data.empty()) {
     std::optional<int64_t> token;
     if (candidacy.takes_place()) token = candidacy.follows.token;
-    candidacy.data = queue::ThisOwnersData(candidacy.dialect, candidacy.named(),
-                                           core.options().owner_id, token);
+    candidacy.data =
+        queue::ThisOwnersData(candidacy.dialect, candidacy.named(), core.options().owner_id, token);
   }
   return candidacy;
 }
@@ -120,9 +120,8 @@ Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
   }
   if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
   auto answer = std::make_shared<base::OneShot<Answer>>();
-  const auto acquisition =
-      std::make_shared<Acquisition>(OnlyHere(), core, path, options, wait,
-                                    [answer](Answer a) { answer->Set(std::move(a)); });
+  const auto acquisition = std::make_shared<Acquisition>(
+      OnlyHere(), core, path, options, wait, [answer](Answer a) { answer->Set(std::move(a)); });
   ClientCore::Drive drive(*core);
   acquisition->Begin(candidacy, wait.cancel);
   // Normally the reactor's timer settles it; the caller's own deadline is for a reactor that is

@@ -56,10 +56,10 @@ struct HandleOptions {
   NumericServers servers;            // in the order in which they are tried
   std::vector<ListedServer> listed;  // the names of their certificates, with `tls`
   absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
-  base::Secrets digest_credentials;  // each "user:password"
-  std::vector<AclEntry> acl;         // of the nodes that it creates, unless Create says
-  ConnectPace pace;                  // of the handle before, which may have failed for a while
-  std::shared_ptr<TlsContext> tls;   // null: connections are not encrypted
+  base::Secrets digest_credentials;                    // each "user:password"
+  std::vector<AclEntry> acl;        // of the nodes that it creates, unless Create says
+  ConnectPace pace;                 // of the handle before, which may have failed for a while
+  std::shared_ptr<TlsContext> tls;  // null: connections are not encrypted
   uint64_t seed = 0;  // chooses the first server (in memory; else the list is shuffled)
 };
 

@@ -51,7 +51,7 @@ constexpr const char* kList[] = {
     "/zkrecipes-missing-@",
     "/zkrecipes-missing-@/beat",
 };
-constexpr size_t kContenders = 9;  // the first ones
+constexpr size_t kContenders = 9;            // the first ones
 constexpr char kGuid[] = "0123456789abcde";  // as of ours: others refuse us (blind.h)
 
 std::string Listed(size_t which) {

@@ -57,8 +57,8 @@ struct Candidacy {
   friend bool operator==(const Candidacy&, const Candidacy&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const Candidacy& c) {
-    return H::combine(std::move(h), c.mode, c.lock_delay, c.follows, c.data, c.try_only,
-                      c.named_as, c.beside_blind, c.parent, c.dialect, c.wait_for_proof, c.acl);
+    return H::combine(std::move(h), c.mode, c.lock_delay, c.follows, c.data, c.try_only, c.named_as,
+                      c.beside_blind, c.parent, c.dialect, c.wait_for_proof, c.acl);
   }
 };
 

@@ -172,9 +172,9 @@ struct LeaveRefused {
 // The last action: nothing of this contender is left on the server.
 struct Finished {
   Outcome outcome = Outcome::kNone;
-  zk::Code code = zk::Code::kOk;  // kRefused: the server's answer,
-  std::string what;               // to which request,
-  std::string path;               // on which path
+  zk::Code code = zk::Code::kOk;        // kRefused: the server's answer,
+  std::string what;                     // to which request,
+  std::string path;                     // on which path
   std::vector<std::string> blind = {};  // kBlind: these
 
   friend bool operator==(const Finished&, const Finished&) = default;

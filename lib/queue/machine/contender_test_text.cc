@@ -70,8 +70,8 @@ const char* TextOf(LeaseEnd why) {
 }
 
 const char* TextOf(Outcome outcome) {
-  constexpr const char* kTexts[] = {"none",          "left",         "busy",      "lost",
-                                    "node deleted",  "refused",      "exhausted", "foreign owner",
+  constexpr const char* kTexts[] = {"none",          "left",          "busy",      "lost",
+                                    "node deleted",  "refused",       "exhausted", "foreign owner",
                                     "followed lost", "writer queued", "blind"};
   return kTexts[static_cast<int>(outcome)];
 }

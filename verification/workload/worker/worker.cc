@@ -116,12 +116,14 @@ int main(int argc, char** argv) {
   app.add_option("--recipes", options.recipes, "which it mixes")
       ->delimiter(',')
       ->check(CLI::IsMember(std::set<std::string>{"lock", "lock_delay", "read_write", "election"}));
-  const std::map<std::string, NameDialect> dialects = {{"curator", NameDialect::kCurator},
-                                                       {"kazoo", NameDialect::kKazoo}};
+  const std::map<std::string, zkrecipes::NameDialect> dialects = {
+      {"curator", zkrecipes::NameDialect::kCurator}, {"kazoo", zkrecipes::NameDialect::kKazoo}};
   app.add_option("--dialect", options.dialect, "of the names")
       ->transform(CLI::CheckedTransformer(dialects));
-  const std::map<std::string, NodeMarker> markers = {
-      {"latch", NodeMarker::kLatch}, {"lock", NodeMarker::kLock}, {"writer", NodeMarker::kWriter}};
+  const std::map<std::string, zkrecipes::NodeMarker> markers = {
+      {"latch", zkrecipes::NodeMarker::kLatch},
+      {"lock", zkrecipes::NodeMarker::kLock},
+      {"writer", zkrecipes::NodeMarker::kWriter}};
   std::string marker;
   app.add_option("--marker", marker, "of locks and elections: latch, lock, writer")
       ->check(CLI::IsMember(markers));
