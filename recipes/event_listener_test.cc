@@ -13,6 +13,7 @@
 #include "lib/base/executor_fixture.h"
 #include "lib/queue/acquisition.h"
 #include "recipes/lock_fixture.h"
+#include "testing/memory/digest.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -47,6 +48,7 @@ class Diary : public EventListener {
   void OnReleased(const Sequencer&, absl::Duration held) override {
     Note("released after ", absl::FormatDuration(held));
   }
+  void OnOpenParent(const std::string& path) override { Note(path, " has an open parent"); }
   std::vector<std::string> Take() { return std::exchange(notes_, {}); }
 
  private:
@@ -219,6 +221,40 @@ TEST_F(SessionReportTest, SaysWhatIsLeftOfTheDeadlineWhileALeaseIsHeldAndWhatIsU
   EXPECT_GT(*least, absl::ZeroDuration());
   EXPECT_LT(*least, user.client->session_timeout());
   EXPECT_EQ(Take().size(), 0);
+}
+
+class ClosedAclTest : public EventListenerTest {
+ protected:
+  void SetUp() override {
+    EventListenerTest::SetUp();
+    memory::Start(
+        simulation_, user_,
+        {.digest_credentials = {"me:secret"}, .acl = CreatorOnlyAcl(), .listener = diary_});
+    ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  }
+  std::vector<std::string> AcquireAndRelease() {
+    Acquire(user_);
+    Release(user_);
+    return diary_->Take();
+  }
+  LockUser user_;
+};
+
+TEST_F(ClosedAclTest, HearsOnceThatStrangersMayTakeTheLockByTheParentsAcl) {
+  ASSERT_TRUE(model().OperatorCreates("/locks/q", {}, simulation_.now()));
+  EXPECT_THAT(AcquireAndRelease(), ::testing::Contains("/locks/q has an open parent"));
+  EXPECT_THAT(AcquireAndRelease(), ElementsAre("/locks/q granted after 0", "released after 0"));
+}
+
+TEST_F(ClosedAclTest, HearsNothingOfAParentThatTheAcquireHasMade) {
+  EXPECT_THAT(AcquireAndRelease(), ElementsAre("/locks/q granted after 0", "released after 0"));
+}
+
+TEST_F(ClosedAclTest, HearsNothingOfAParentThatLetsStrangersLook) {
+  const std::vector<zk::AclEntry> mine = {{kAllPermissions, "digest", DigestId("me:secret")},
+                                          {kRead | kCreate, "world", "anyone"}};
+  ASSERT_TRUE(model().OperatorCreates("/locks/q", {.acl = mine}, simulation_.now()));
+  EXPECT_THAT(AcquireAndRelease(), ElementsAre("/locks/q granted after 0", "released after 0"));
 }
 
 // Nothing is computed, posted or armed for it.

@@ -217,6 +217,38 @@ TEST_F(ServersChangeTest, AUserThatIsAddedHasItsRightsFromThenOn) {
   EXPECT_EQ(acquired("/locks/c"), absl::StatusCode::kOk) << "in the next session";
 }
 
+TEST_F(ServersChangeTest, APasswordIsReplacedWhileALeaseIsHeld) {
+  const auto user = StartWith({.digest_credentials = {"me:old"}, .acl = CreatorOnlyAcl()});
+  ASSERT_TRUE(model().OperatorCreates("/locks", {}, simulation_.now()));
+  user->Acquire();
+  simulation_.RunUntilIdle();
+  ASSERT_TRUE(user->lease().believed());
+  EXPECT_EQ(user->client->SetDigestCredentials({}).code(), absl::StatusCode::kInvalidArgument)
+      << "the client's ACL needs one";
+  ASSERT_EQ(user->client->SetDigestCredentials({"me:old", "me:new"}), absl::OkStatus());
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(user->lease().state(), Lease::State::kHeld) << "nobody was taken away";
+  const std::vector<zk::AclEntry> both = {{31, "digest", DigestId("me:old")},
+                                          {31, "digest", DigestId("me:new")}};
+  ASSERT_TRUE(model().OperatorSetsAcl(kQueue, both));
+  ASSERT_EQ(user->client->SetDigestCredentials({"me:new"}), absl::OkStatus());
+  PassTime(kMoment);
+  EXPECT_EQ(user->lease().state(), Lease::State::kHeld) << "on another connection";
+  // What is made now has the new password's hash, and no other.
+  const auto acquire = [&](LockUser& as) {
+    absl::Status status = absl::UnknownError("no answer");
+    Lock(as.client, "/locks/next").AcquireAsync({}, [&](const absl::StatusOr<Lease>& lease) {
+      status = lease.status();
+    });
+    simulation_.RunUntilIdle();
+    return status.code();
+  };
+  EXPECT_EQ(acquire(*user), absl::StatusCode::kOk);
+  EXPECT_EQ(acquire(*StartWith({.digest_credentials = {"me:old"}})),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(acquire(*StartWith({.digest_credentials = {"me:new"}})), absl::StatusCode::kOk);
+}
+
 // ---- follow_config -----------------------------------------------------------------------------------
 
 TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {

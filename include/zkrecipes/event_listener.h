@@ -49,6 +49,12 @@ class EventListener {
   virtual void OnLost(const Sequencer& lease, LeaseEnd why);
   // Its node is gone.
   virtual void OnReleased(const Sequencer& lease, absl::Duration held);
+
+  // The acquire's ACL keeps strangers out, but not that of the path's node, which was there before: every client
+  // may delete its children, or change its ACL, so any can take the lock from its holder. Looked at with a
+  // client's first grant on a path, by a read more; told once. Paths of an open ACL are not looked at: there
+  // all is as the user has chosen. `zkr doctor` tells of both, each time.
+  virtual void OnOpenParent(const std::string& path);
 };
 
 }  // namespace zkrecipes

@@ -8,6 +8,7 @@
 
 #include "lib/base/random.h"
 #include "lib/queue/end_status.h"
+#include "lib/session/client_options.h"
 
 namespace zkrecipes::internal {
 namespace {
@@ -51,7 +52,10 @@ void ContenderRunner::BeginTelling() {
     if (listener != nullptr) listeners.push_back(listener);
   }
   if (listeners.empty()) return;
-  telling_ = std::make_unique<Telling>(core_, acquisition_->path(), std::move(listeners));
+  std::vector<zk::AclEntry> acl = acquisition_->candidacy().acl;
+  if (acl.empty()) acl = EntriesOf(core_->options().acl);
+  telling_ =
+      std::make_unique<Telling>(core_, acquisition_->path(), std::move(acl), std::move(listeners));
 }
 
 // Once. A grant that is answered with a refusal, since it came too late, is told as one.

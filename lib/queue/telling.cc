@@ -2,7 +2,10 @@
 
 #include "lib/queue/telling.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "zkrecipes/client.h"
 
 namespace zkrecipes {
 
@@ -17,12 +20,25 @@ void EventListener::OnProven(const Sequencer& /*lease*/) {}
 void EventListener::OnHeldTooLong(const Sequencer& /*lease*/, absl::Duration /*held*/) {}
 void EventListener::OnLost(const Sequencer& /*lease*/, LeaseEnd /*why*/) {}
 void EventListener::OnReleased(const Sequencer& /*lease*/, absl::Duration /*held*/) {}
+void EventListener::OnOpenParent(const std::string& /*path*/) {}
 
 namespace internal {
+namespace {
 
-Telling::Telling(std::shared_ptr<ClientCore> core, std::string path, Listeners listeners)
+// Whether every client may delete the children of a node with this ACL, or give itself the right to.
+bool StrangersMayTake(const std::vector<zk::AclEntry>& acl) {
+  return std::any_of(acl.begin(), acl.end(), [](const zk::AclEntry& entry) {
+    return entry.scheme == "world" && (entry.permissions & (kDelete | kAdmin)) != 0;
+  });
+}
+
+}  // namespace
+
+Telling::Telling(std::shared_ptr<ClientCore> core, std::string path, std::vector<zk::AclEntry> acl,
+                 Listeners listeners)
     : core_(std::move(core)),
       path_(std::move(path)),
+      acl_(std::move(acl)),
       subscriber_(std::make_shared<session::Subscriber<News>>(
           core_->executor(),
           [listeners = std::move(listeners)](const News& news) {
@@ -53,6 +69,20 @@ void Telling::Granted(std::shared_ptr<LeaseState> lease) {
     to.OnGranted(sequencer, after);
   });
   LookAtLease();
+  LookAtParent();
+}
+
+// What the server does not show, or does not answer, is looked at again with the next grant.
+void Telling::LookAtParent() {
+  if (StrangersMayTake(acl_) || core_->HasLookedAt(path_)) return;
+  core_->sessions().first()->Send(
+      zk::GetAcl{core_->name_space().ToServer(path_)},
+      [core = core_, path = path_, subscriber = subscriber_](const zk::Reply& reply) {
+        if (reply.code != zk::Code::kOk || core->HasLookedAt(path)) return;
+        core->LookedAt(path);
+        if (!StrangersMayTake(reply.acl)) return;
+        subscriber->Tell([path](EventListener& to) { to.OnOpenParent(path); });
+      });
 }
 
 void Telling::NotGranted(const absl::Status& why) {

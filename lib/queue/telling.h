@@ -23,8 +23,9 @@ class Telling {
  public:
   using Listeners = std::vector<std::shared_ptr<EventListener>>;
 
-  // `listeners`: not empty.
-  Telling(std::shared_ptr<ClientCore> core, std::string path, Listeners listeners);
+  // `listeners`: not empty. `acl`: of the nodes that the acquire makes.
+  Telling(std::shared_ptr<ClientCore> core, std::string path, std::vector<zk::AclEntry> acl,
+          Listeners listeners);
 
   void Look(const queue::Contender& contender);
   void Granted(std::shared_ptr<LeaseState> lease);
@@ -37,10 +38,12 @@ class Telling {
  private:
   using News = std::function<void(EventListener&)>;
   void Tell(News news) { subscriber_->Tell(std::move(news)); }
+  void LookAtParent();
   absl::Duration held() const { return core_->Now() - granted_; }
 
   const std::shared_ptr<ClientCore> core_;
   const std::string path_;
+  const std::vector<zk::AclEntry> acl_;
   const std::shared_ptr<session::Subscriber<News>> subscriber_;
   const base::BootTime began_;
 

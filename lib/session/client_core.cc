@@ -258,6 +258,12 @@ absl::Status ClientCore::SetCredentials(std::vector<std::string> all) {
   return absl::OkStatus();
 }
 
+void ClientCore::LookedAt(const std::string& path) {
+  constexpr size_t kMost = 10'000;
+  if (looked_at_.size() >= kMost) looked_at_.clear();
+  looked_at_.insert(path);
+}
+
 absl::Status ClientCore::CheckOpen() const {
   if (!InHomeProcess()) {
     return absl::FailedPreconditionError("the client belongs to the parent process");

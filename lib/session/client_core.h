@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
@@ -88,6 +89,10 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::Status AddCredential(const std::string& digest);
   absl::Status SetCredentials(std::vector<std::string> all);
   bool has_users() const { return has_users_.load(); }
+
+  // Paths of which the ACL has been looked at; forgotten when they are too many. Only on the reactor.
+  bool HasLookedAt(const std::string& path) const { return looked_at_.contains(path); }
+  void LookedAt(const std::string& path);
 
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
@@ -195,6 +200,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::unique_ptr<session::Sessions> sessions_;
   absl::AnyInvocable<void(absl::Status) &&> connected_;
   bool close_begun_ = false;
+  absl::flat_hash_set<std::string> looked_at_;
 
   mutable base::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;           // the reactor takes no more tasks

@@ -318,6 +318,8 @@ std::vector<Method> Methods() {
       {"Client::SetServers", Returns([](S s) { return s.client->SetServers(s.servers); })},
       {"Client::AddDigestCredential",
        Returns([](S s) { return s.client->AddDigestCredential(s.text); })},
+      {"Client::SetDigestCredentials",
+       Returns([](S s) { return s.client->SetDigestCredentials({s.text}); })},
 
       {"FencingFloor::Admit", Returns([](S s) {
          FencingFloor floor = {.exclusive = FencingToken(1)};
