@@ -230,7 +230,7 @@ TEST_F(ServersChangeTest, APasswordIsReplacedWhileALeaseIsHeld) {
   EXPECT_EQ(user->lease().state(), Lease::State::kHeld) << "nobody was taken away";
   const std::vector<zk::AclEntry> both = {{31, "digest", DigestId("me:old")},
                                           {31, "digest", DigestId("me:new")}};
-  ASSERT_TRUE(model().OperatorSetsAcl(kQueue, both));
+  ASSERT_TRUE(model().OperatorSetsAcl(kPath, both));
   ASSERT_EQ(user->client->SetDigestCredentials({"me:new"}), absl::OkStatus());
   PassTime(kMoment);
   EXPECT_EQ(user->lease().state(), Lease::State::kHeld) << "on another connection";

@@ -52,7 +52,7 @@ void ContenderRunner::BeginTelling() {
     if (listener != nullptr) listeners.push_back(listener);
   }
   if (listeners.empty()) return;
-  std::vector<zk::AclEntry> acl = acquisition_->candidacy().acl;
+  std::vector<zk::AclEntry> acl = candidacy().acl;
   if (acl.empty()) acl = EntriesOf(core_->options().acl);
   telling_ =
       std::make_unique<Telling>(core_, acquisition_->path(), std::move(acl), std::move(listeners));
