@@ -343,6 +343,62 @@ TEST_F(ZkrDoctorTest, InfersTheTickWhereConfIsClosedAndFindsServersOfTwoEnsemble
   const Report both = Examine({"--servers", absl::StrCat(servers(), ",", (*one)->servers())});
   EXPECT_EQ(both.status, 1);
   EXPECT_THAT(both.findings, ElementsAre("several-ensembles", "timeouts-differ"));
+  Plant(absl::StrCat("_c_", kGuid, "-lock-"), zk::CreateMode::kEphemeralSequential);
+  EXPECT_THAT(
+      Examine({node_path(), "--servers", absl::StrCat(servers(), ",", (*one)->servers())}).findings,
+      Contains("servers-disagree"));
+}
+
+// A holder that hangs, with waiters behind it: the report says who, since when, from where, whether it is
+// alive, who waits, and the command that frees the lock.
+TEST_F(ZkrDoctorTest, ExplainsAStuckLock) {
+  auto holder = NewClient({.owner_id = "job"});
+  const Lease held = Acquired(holder);
+  const Pending first(other(), node_path());
+  ASSERT_TRUE(AwaitQueue(2));
+  const Pending second(other(), node_path());
+  ASSERT_TRUE(AwaitQueue(3));
+  const absl::Time begin = absl::Now();
+  const Report report = ExamineQueue();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(20));  // four times what it may take
+  const json& lock = report.all["lock"];
+  ASSERT_EQ(lock["holders"].size(), 1u) << report.all;
+  const json& owner = lock["holders"][0];
+  EXPECT_EQ(owner["token"], held.token().value());
+  EXPECT_EQ(owner["owner"]["id"], "job");
+  EXPECT_EQ(owner["owner"]["pid"], getpid());
+  EXPECT_FALSE(owner["process"].is_null());
+  EXPECT_EQ(owner["life"], "alive") << owner;
+  EXPECT_THAT(owner["from"].get<std::string>(), HasSubstr("127.0.0.1:"));
+  EXPECT_EQ(lock["waiters"], 2);
+  EXPECT_EQ(lock["next"].size(), 2u);
+  std::vector<std::string> free = lock["break"];
+  free.erase(free.begin());
+  EXPECT_EQ(Start(free)->Wait(), 0);
+  EXPECT_TRUE(AwaitQueue(2));
+}
+
+TEST_F(ZkrDoctorTest, ExplainsALockWhoseHolderIsStopped) {
+  auto zkr = StartLock(Holding("echo up >&9; exec sleep 1000"), {"--session-timeout", "10s"});
+  ASSERT_TRUE(life_.WaitFor("up"));
+  zkr->Signal(SIGSTOP);
+  json holder;
+  EXPECT_TRUE(Eventually(  // for the second half of its timeout
+      [&] {
+        holder = ExamineQueue().all["lock"]["holders"][0];
+        return holder["life"] == "silent";
+      },
+      absl::Seconds(12)))
+      << holder;
+  EXPECT_EQ(holder["process"], "is stopped");
+  zkr->Signal(SIGKILL);
+}
+
+TEST_F(ZkrDoctorTest, FindsASessionNearItsBudget) {
+  for (int i = 0; i < 100; ++i) {
+    Plant(absl::StrCat(std::string(4100, 'x'), i), zk::CreateMode::kEphemeral);
+  }
+  EXPECT_THAT(Examine({}).findings, ElementsAre("session-near-budget"));
 }
 
 // What doctor opens to ask, it closes.

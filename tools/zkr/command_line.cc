@@ -187,6 +187,17 @@ class CommandLine {
                      "The highest token, and its epoch (0), that any resource has seen: was the "
                      "ensemble set back?")
         ->type_name("TOKEN[@EPOCH]");
+    auto* plan = command->add_flag("--plan", doctor_.plan,
+                                   "Ask no server: say what --session-timeout and these lead to");
+    AddDuration(*command, "--tick", doctor_.tick, "With --plan: the servers' tickTime (2s)")
+        ->needs(plan);
+    command->add_option("--sync-limit", doctor_.sync_limit, "With --plan: their syncLimit (5)")
+        ->needs(plan)
+        ->check(CLI::Range(1, 1000).description(""))
+        ->type_name("N");
+    AddDuration(*command, "--pause", doctor_.pause,
+                "With --plan: the longest pause that shall cost no lease")
+        ->needs(plan);
   }
 
   void AddEnsemble() {

@@ -67,8 +67,12 @@ struct EpochFlags {
 };
 
 struct DoctorFlags {
-  std::string path;  // empty: none
-  std::string seen;  // "TOKEN" or "TOKEN@EPOCH"; empty: none
+  std::string path;   // empty: none
+  std::string seen;   // "TOKEN" or "TOKEN@EPOCH"; empty: none
+  bool plan = false;  // asks no server: what follows from the timeout and these
+  absl::Duration tick = absl::Seconds(2);
+  int sync_limit = 5;
+  absl::Duration pause = absl::ZeroDuration();
 };
 
 struct LsFlags {

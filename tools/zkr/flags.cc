@@ -14,6 +14,7 @@
 
 #include "tools/zkr/credentials.h"
 #include "tools/zkr/options.h"
+#include "tools/zkr/result.h"
 
 namespace zkrecipes::zkr {
 
@@ -68,6 +69,14 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
       ->type_name("FILE");
   AddTlsFlags(app, flags.tls);
   auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not tell of waits and outages");
+  app.add_option_function<std::string>(
+         "--log-format",
+         [](const std::string& format) {
+           if (format == "json") LogAsJson();
+         },
+         "How diagnostics on stderr are written: as text, or one JSON object a line")
+      ->check(CLI::IsMember({"text", "json"}).description(""))
+      ->type_name("text|json");
   app.add_flag("--verbose", flags.verbose, "Tell of them at once, not after a second")
       ->excludes(quiet);
 }

@@ -82,7 +82,8 @@ Asks each server by itself, then looks at PATH or, without one, at the servers' 
 what somebody should see to, with what to do; note is worth knowing, and true of healthy ensembles,
 too. What cannot be known is unknown: the tick, syncLimit and voters are, unless the servers'
 4lw.commands.whitelist has conf and mntr. Opens sessions and closes them; changes nothing. A server that does not answer
-costs a second.
+costs a second. A stuck lock: of PATH it says who holds it, since when, from where and whether that lives, who waits, and
+how to break it. --plan is a calculator, and asks no server.
 
 Exit status: 0 nothing found, notes at most; 1 something to do; 69 no server grants a session; 71 the
 report could not be written; 77 PATH may not be read; 64 bad arguments. The global options (see

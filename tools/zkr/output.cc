@@ -127,6 +127,12 @@ std::string CheckedText(const std::string& sequencer, bool holds, bool json) {
   return holds ? "holds\n" : "does not hold\n";
 }
 
+std::string LogJson(absl::Time time, const std::string& message, const std::string& code) {
+  return Line({{"time", absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone())},
+               {"message", message},
+               {"code", code.empty() ? ordered_json() : ordered_json(code)}});
+}
+
 std::string EpochText(std::int64_t epoch, bool json) {
   return json ? Line({{"epoch", epoch}}) : absl::StrCat(epoch, "\n");
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 #include "testing/local/detached_ensemble.h"
 #include "zkrecipes/contenders.h"
@@ -46,6 +47,9 @@ std::string StartedJson(const std::string& directory, const std::string& servers
 std::string StoppedJson(const std::string& directory, int stopped);
 std::string StatusText(const testing::DetachedStatus& status);
 std::string StatusJson(const std::string& directory, const testing::DetachedStatus& status);
+
+// A diagnostic: {"time": ..., "message": ..., "code": "UNAVAILABLE"}; `code` empty: none, shown as null.
+std::string LogJson(absl::Time time, const std::string& message, const std::string& code);
 
 // `token` 0: none, shown as null.
 std::string ResultJson(const std::string& word, int status, std::int64_t token);

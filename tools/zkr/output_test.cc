@@ -32,5 +32,12 @@ TEST(Table, CutsWhatIsTooLong) {
   EXPECT_EQ(table.substr(0, table.find('\n')), std::string(72, 'x') + "...  1");
 }
 
+TEST(LogJson, IsOneObjectOnOneLine) {
+  EXPECT_EQ(LogJson(absl::UnixEpoch(), "a\n\"b\"\xff", "UNAVAILABLE"),
+            "{\"time\":\"1970-01-01T00:00:00+00:00\",\"message\":\"a\\n\\\"b\\\"\ufffd\","
+            "\"code\":\"UNAVAILABLE\"}\n");
+  EXPECT_NE(LogJson(absl::UnixEpoch(), "a", "").find("\"code\":null"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace zkrecipes::zkr

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +13,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 
 #include "tools/zkr/output.h"
 
@@ -38,9 +40,24 @@ ExitCode ExitCodeFor(const absl::Status& status) {
   }
 }
 
-void Complain(const std::string& message) { std::fprintf(stderr, "zkr: %s\n", message.c_str()); }
+namespace {
+
+std::atomic<bool> log_as_json = false;
+
+// One write, so that lines of several threads do not mix.
+void Log(const std::string& message, const std::string& code) {
+  const std::string line =
+      log_as_json ? LogJson(absl::Now(), message, code) : "zkr: " + message + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+}  // namespace
+
+void LogAsJson() { log_as_json = true; }
+
+void Complain(const std::string& message) { Log(message, ""); }
 void Complain(const absl::Status& status) {
-  Complain(std::string(status.message()));
+  Log(std::string(status.message()), absl::StatusCodeToString(status.code()));
   if (ExitCodeFor(status) != kDenied) return;
   Complain("name a user who may: --digest-file FILE or ZKR_DIGEST_FILE, one user:password a line");
 }

@@ -36,7 +36,8 @@ enum ExitCode {
 // kUnavailable.
 ExitCode ExitCodeFor(const absl::Status& status);
 
-// "zkr: ..." to stderr.
+// "zkr: ..." to stderr, or one object a line (LogJson) after LogAsJson, for the whole process.
+void LogAsJson();
 void Complain(const std::string& message);
 void Complain(const absl::Status& status);
 

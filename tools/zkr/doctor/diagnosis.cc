@@ -26,6 +26,7 @@ Findings Diagnose(const Facts& facts) {
   Append(JudgeServers(facts), found);
   Append(JudgeTimeouts(facts), found);
   Append(JudgeEpoch(facts), found);
+  Append(JudgeSessions(facts), found);
   for (const PathFacts& path : facts.paths) {
     Append(JudgeQueue(facts, path), found);
     Append(JudgeAcls(facts, path), found);

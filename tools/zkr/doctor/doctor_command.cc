@@ -5,15 +5,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 #include "lib/zk/server_list.h"
 #include "tools/zkr/client.h"
 #include "tools/zkr/commands.h"
 #include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/doctor/look.h"
+#include "tools/zkr/doctor/plan.h"
 #include "tools/zkr/doctor/probe.h"
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/epoch.h"
+#include "zkrecipes/contenders.h"
 
 namespace zkrecipes::zkr {
 namespace {
@@ -34,6 +37,20 @@ absl::Status LookAtEpoch(Client& client, Facts& facts) {
   return absl::OkStatus();
 }
 
+// Who holds and who waits, and their processes as far as they are of this machine.
+absl::Status LookAtQueue(Client& client, const std::string& path, Facts& facts) {
+  auto contenders = ListContenders(client, path, {kLongestWait});
+  if (!contenders.ok()) return contenders.status();
+  facts.contenders = *std::move(contenders);
+  for (const ContenderInfo& contender : facts.contenders) {
+    if (contender.owner.host != facts.machine.host) continue;
+    if (auto process = LookAtProcess(contender.owner.pid)) {
+      facts.machine.processes[contender.owner.pid] = *std::move(process);
+    }
+  }
+  return absl::OkStatus();
+}
+
 // With PATH what is there; otherwise the namespace's root, if there is one.
 absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Facts& facts) {
   GlobalFlags flags = global;
@@ -47,6 +64,13 @@ absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Fact
   if (!looked.ok()) return looked.status();
   const bool missing = !looked->exists;
   facts.machine = LookAtThisMachine();
+  // Also of a path that this server does not show: another one may.
+  if (!path.empty()) {
+    facts.disagreements = CompareServers(flags, facts.servers, path, {kLongestWait});
+  }
+  if (!path.empty() && looked->listed) {
+    if (absl::Status seen = LookAtQueue(**client, path, facts); !seen.ok()) return seen;
+  }
   facts.paths.push_back(*std::move(looked));
   if (path.empty() || !missing) return absl::OkStatus();
   auto ancestor = LookAtAncestor(**client, path, {kLongestWait});
@@ -54,9 +78,23 @@ absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Fact
   return ancestor.status();
 }
 
+int RunPlan(const GlobalFlags& global, const DoctorFlags& flags) {
+  const auto short_of = [](absl::Duration d) { return d < absl::Milliseconds(1); };
+  if (short_of(flags.tick) || flags.tick > absl::Hours(1)) {
+    return Refuse(absl::InvalidArgumentError("--tick: must be between 1ms and 1h"));
+  }
+  if (short_of(global.session_timeout) || flags.pause > absl::Hours(1)) {
+    return Refuse(absl::InvalidArgumentError(
+        "--session-timeout must be 1ms or more, --pause an hour at most"));
+  }
+  const PlanInput input{global.session_timeout, flags.tick, flags.sync_limit, flags.pause};
+  return Print(global.json ? PlanJson(input) : PlanText(input)) ? kDone : kInternal;
+}
+
 }  // namespace
 
 int RunDoctor(const GlobalFlags& global, const DoctorFlags& flags) {
+  if (flags.plan) return RunPlan(global, flags);
   const std::string& path = flags.path;
   if (!path.empty()) {
     if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
@@ -64,7 +102,7 @@ int RunDoctor(const GlobalFlags& global, const DoctorFlags& flags) {
   if (global.servers.empty()) return Refuse(Connect(global).status());  // says so
   const auto list = zk::ParseServerList(global.servers);
   if (!list.ok()) return Refuse(list.status());
-  Facts facts{.asked = global.session_timeout, .dialect = global.dialect};
+  Facts facts{.asked = global.session_timeout, .dialect = global.dialect, .now = absl::Now()};
   if (!flags.seen.empty()) {
     const auto seen = ParseSeen(flags.seen);
     if (!seen.ok()) return Refuse(seen.status());

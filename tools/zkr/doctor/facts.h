@@ -4,6 +4,7 @@
 #define ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/time/time.h"
 
 #include "lib/zk/types.h"
+#include "zkrecipes/contenders.h"
 #include "zkrecipes/fencing_pass.h"
 
 namespace zkrecipes::zkr {
@@ -30,6 +32,21 @@ struct ServerWords {
   std::optional<std::int64_t> zxid = {};  // the last one that it has applied
 };
 
+// A session that is connected to a server, as cons shows it.
+struct ConnectionFacts {
+  std::string from = {};        // "10.0.0.7:53422"
+  absl::Duration timeout = {};  // of the session
+  absl::Duration silent = {};   // since the server last answered it
+  std::int64_t since_ms = 0;    // when it connected, by the server's wall clock
+};
+using Connections = std::map<std::int64_t, ConnectionFacts>;  // by session
+
+// The server's wall clock less this machine's, and by how much that may be wrong.
+struct ClockOffset {
+  absl::Duration ahead = {};
+  absl::Duration error = {};
+};
+
 // The session timeouts that a server grants.
 struct Grants {
   absl::Duration asked = {};    // for the timeout that was asked for
@@ -45,6 +62,12 @@ struct ServerFacts {
   ServerWords words = {};
   std::optional<Grants> grants = {};  // nullopt: it grants no session
   std::string trouble = {};           // why it is not reachable, or grants none; in our own words
+  // nullopt: the server is not open to cons, wchs or dump. Of dump, which the leader is asked for: bytes
+  // of ephemeral nodes' paths, by session.
+  std::optional<Connections> connections = {};
+  std::optional<ClockOffset> clock = {};
+  std::optional<std::int64_t> watches = {};
+  std::optional<std::map<std::int64_t, std::int64_t>> ephemeral_bytes = {};
 };
 
 // One child of the path, or the path's own node.
@@ -76,6 +99,18 @@ constexpr std::size_t kMostData = 4096;
 struct ThisMachine {
   std::string host = {};
   std::vector<std::int64_t> pids = {};  // sorted; empty: not known
+  struct Process {
+    std::string name = {};
+    char state = '?';  // as ps shows it
+  };
+  std::map<std::int64_t, Process> processes = {};  // those that hold or wait for the path
+};
+
+// A contender that one server shows and another does not, though that one has applied later writes.
+struct Disagreement {
+  std::string node = {};
+  std::string shown_by = {};
+  std::string missing_at = {};
 };
 
 struct Facts {
@@ -86,6 +121,9 @@ struct Facts {
   std::vector<ServerFacts> servers = {};
   std::vector<PathFacts> paths =
       {};  // none, the namespace's root, or PATH and perhaps its ancestor
+  std::vector<ContenderInfo> contenders = {};  // of PATH, in the queue's order
+  std::vector<Disagreement> disagreements = {};
+  absl::Time now = {};  // by this machine's wall clock
   ThisMachine machine = {};
   std::optional<std::int64_t> epoch = {};  // of the ensemble
   std::string epoch_trouble = {};          // why it cannot be read, though there is a session

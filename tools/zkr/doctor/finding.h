@@ -27,6 +27,7 @@ using Findings = std::vector<Finding>;
 Findings JudgeServers(const Facts& facts);
 Findings JudgeTimeouts(const Facts& facts);
 Findings JudgeEpoch(const Facts& facts);
+Findings JudgeSessions(const Facts& facts);  // their budgets, the servers' clocks and views
 Findings JudgeQueue(const Facts& facts, const PathFacts& path);
 Findings JudgeAcls(const Facts& facts, const PathFacts& path);
 

@@ -14,6 +14,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
 #include "tools/zkr/doctor/finding.h"
+#include "tools/zkr/doctor/rate.h"
 #include "tools/zkr/numbers.h"
 #include "tools/zkr/output.h"
 
@@ -21,6 +22,8 @@ namespace zkrecipes::zkr {
 namespace {
 
 using enum Finding::Kind;
+constexpr std::int64_t kFewDays = 14;
+
 using Names = std::vector<std::string>;
 
 class QueueJudge {
@@ -55,11 +58,15 @@ class QueueJudge {
           "choose another path, or end the session that owns the node");
     }
     const Numbers numbers = NumbersOf(*path_.node.stat);
-    if (numbers.Judge() == Numbers::State::kPlenty) return;
+    const auto days = DaysLeft(path_, facts_.now);
+    const bool soon = days && *days < kFewDays;
+    if (numbers.Judge() == Numbers::State::kPlenty && !soon) return;
     const bool out = numbers.Judge() == Numbers::State::kUsedUp;
     Add(kFinding, out ? "numbers-used-up" : "numbers-running-out",
         absl::StrCat(numbers.used, " of ", Numbers::kAll, " sequence numbers are used",
-                     out ? ": new contenders are refused" : ""),
+                     out    ? ": new contenders are refused"
+                     : days ? absl::StrCat(", the rest in ", *days, " days at the present rate")
+                            : ""),
         "when the queue is empty, delete the path's node: the next one begins at 0");
   }
 

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 #include "lib/queue/ask.h"
 #include "lib/queue/machine/node_name.h"
@@ -152,6 +154,18 @@ ThisMachine LookAtThisMachine() {
   }
   std::ranges::sort(machine.pids);
   return machine;
+}
+
+std::optional<ThisMachine::Process> LookAtProcess(std::int64_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  const std::size_t begin = line.find('(');
+  const std::size_t end = line.rfind(") ");  // a name may have brackets
+  if (begin == std::string::npos || end == std::string::npos || end + 2 >= line.size()) {
+    return std::nullopt;
+  }
+  return ThisMachine::Process{line.substr(begin + 1, end - begin - 1), line[end + 2]};
 }
 
 }  // namespace zkrecipes::zkr

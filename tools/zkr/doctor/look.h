@@ -3,10 +3,15 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_LOOK_H_
 #define ZKRECIPES_TOOLS_ZKR_DOCTOR_LOOK_H_
 
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
+#include "tools/zkr/commands.h"
 #include "tools/zkr/doctor/facts.h"
 #include "zkrecipes/client.h"
 
@@ -27,6 +32,22 @@ absl::StatusOr<PathFacts> LookAtNamespace(Client& client, const WaitOptions& wai
 
 // "" if the client has none.
 std::string NamespaceOf(Client& client);
+
+// Which contenders of `path` some of the servers show and others do not, though these have applied later
+// writes: each is asked by a session of its own, behind a committed write. A queue that moves is no
+// disagreement: what is missing was shown before and after. Servers that do not answer are left out.
+std::vector<Disagreement> CompareServers(const GlobalFlags& flags,
+                                         const std::vector<ServerFacts>& servers,
+                                         const std::string& path, const WaitOptions& wait);
+
+// What follows from three such rounds, by server: `then` was asked when all of `before` had answered, and
+// `after` likewise. Pure.
+using ServersShow = std::map<std::string, std::set<std::string>>;
+std::vector<Disagreement> Disagreements(const ServersShow& before, const ServersShow& then,
+                                        const ServersShow& after);
+
+// nullopt: there is none, or /proc does not show it.
+std::optional<ThisMachine::Process> LookAtProcess(std::int64_t pid);
 
 // Its host's name as owners write it, and the processes that /proc shows.
 ThisMachine LookAtThisMachine();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -59,8 +60,14 @@ bool Say(const base::UniqueFd& fd, const std::string& bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
-// The timeout of a new session, which is ended again.
-absl::StatusOr<absl::Duration> Granted(const std::string& address, absl::Duration asked) {
+struct Opened {
+  std::int64_t session = 0;
+  absl::Duration granted = {};
+};
+
+// A new session, which is ended again once `meanwhile` has had a look at it.
+absl::StatusOr<Opened> Open(const std::string& address, absl::Duration asked,
+                            const std::function<void(const Opened&)>& meanwhile) {
   const absl::Time deadline = absl::Now() + kPatience;
   const base::UniqueFd fd = testing::Dial(address, deadline);
   const auto asked_ms =
@@ -77,19 +84,38 @@ absl::StatusOr<absl::Duration> Granted(const std::string& address, absl::Duratio
   }
   zk::JuteReader reader(*frame);
   reader.Int();  // the protocol's version
-  const absl::Duration granted = absl::Milliseconds(reader.Int());
-  if (Say(fd, Farewell())) Receive(fd, 4, deadline).IgnoreError();
-  return granted;
+  Opened opened;
+  opened.granted = absl::Milliseconds(reader.Int());
+  opened.session = reader.Long();
+  if (meanwhile) meanwhile(opened);
+  if (Say(fd, Farewell())) Receive(fd, 4, absl::Now() + kPatience).IgnoreError();
+  return opened;
 }
 
-absl::StatusOr<Grants> GrantsOf(const std::string& address, absl::Duration asked) {
+// Who is connected, and what the server's clock says: by a session of our own, whose beginning cons tells.
+void LookAtConnections(ServerFacts& server, const Opened& own, absl::Time asked) {
+  const absl::Time granted = absl::Now();
+  const auto cons = testing::FourLetterWord(server.address, "cons", kPatience);
+  server.connections = ReadCons(cons.value_or(""), own.session);
+  if (!server.connections) return;
+  const absl::Time theirs = absl::FromUnixMillis(server.connections->at(own.session).since_ms);
+  const absl::Duration took = granted - asked;
+  server.clock = {theirs - (asked + took / 2), took / 2 + absl::Milliseconds(1)};
+  server.connections->erase(own.session);
+}
+
+absl::StatusOr<Grants> GrantsOf(ServerFacts& facts, absl::Duration asked) {
   Grants grants;
+  const absl::Time begin = absl::Now();
+  const auto look = [&](const Opened& own) { LookAtConnections(facts, own, begin); };
   for (const auto& [field, timeout] :
        {std::pair{&grants.asked, asked}, std::pair{&grants.least, absl::Milliseconds(1)},
         std::pair{&grants.longest, kLongest}}) {
-    const auto granted = Granted(address, timeout);
-    if (!granted.ok()) return granted.status();
-    *field = *granted;
+    const bool first = field == &grants.asked;
+    const auto opened =
+        first ? Open(facts.address, timeout, look) : Open(facts.address, timeout, {});
+    if (!opened.ok()) return opened.status();
+    *field = opened->granted;
   }
   return grants;
 }
@@ -107,7 +133,7 @@ void Probe(ServerFacts& server, absl::Duration asked) {
     server.trouble = absl::StrCat("nothing comes within ", absl::FormatDuration(kPatience));
     return;
   }
-  const auto grants = GrantsOf(server.address, asked);
+  const auto grants = GrantsOf(server, asked);
   server.reachable = srvr.ok() || grants.ok();
   if (grants.ok()) server.grants = *grants;
   if (!grants.ok()) server.trouble = ReasonOf(srvr.ok() ? grants.status() : srvr.status());
@@ -117,6 +143,11 @@ void Probe(ServerFacts& server, absl::Duration asked) {
   // One that is closed to a word says so, which reads as nothing.
   ReadConf(testing::FourLetterWord(server.address, "conf", kPatience).value_or(""), server.words);
   ReadMntr(testing::FourLetterWord(server.address, "mntr", kPatience).value_or(""), server.words);
+  server.watches =
+      ReadWchs(testing::FourLetterWord(server.address, "wchs", kPatience).value_or(""));
+  if (server.words.mode != "leader" && server.words.mode != "standalone") return;
+  server.ephemeral_bytes =
+      ReadDump(testing::FourLetterWord(server.address, "dump", kPatience).value_or(""));
 }
 
 // The server once for each of its addresses, or once with the reason why it has none.

@@ -14,9 +14,13 @@ namespace zkrecipes::zkr {
 // of servers where names are long.
 std::string ReportText(const Facts& facts, const Findings& findings);
 
+// Who holds the lock and who waits, whether the holder lives, and how to break it; "" if nobody does. Part
+// of ReportText.
+std::string LockText(const Facts& facts);
+
 // One object on one line:
 //   {"findings": [{"what", "about", "why", "do"}], "notes": [likewise], "servers": [...],
-//    "session": {...}, "epoch": {"now", "zxid"}, "path": {...}}
+//    "session": {...}, "epoch": {"now", "zxid"}, "path": {...}, "lock": {...}}
 // What is not known is null, and so is "path" if there is none.
 std::string ReportJson(const Facts& facts, const Findings& findings);
 

@@ -3,9 +3,13 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 
 #include "tools/zkr/doctor/acl.h"
+#include "tools/zkr/doctor/life.h"
+#include "tools/zkr/doctor/rate.h"
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/doctor/timeouts.h"
 #include "tools/zkr/numbers.h"
@@ -14,6 +18,8 @@ namespace zkrecipes::zkr {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr std::size_t kMostWaiters = 3;
 
 template <typename T>
 ordered_json OrNull(const std::optional<T>& value) {
@@ -40,20 +46,25 @@ ordered_json FindingsJson(const Findings& findings, Finding::Kind kind) {
 }
 
 ordered_json ServerJson(const ServerFacts& server) {
-  return {{"server", server.name},
-          {"address", server.address.empty() ? ordered_json() : ordered_json(server.address)},
-          {"reachable", server.reachable},
-          {"grants_sessions", server.grants.has_value()},
-          {"trouble", server.trouble.empty() ? ordered_json() : ordered_json(server.trouble)},
-          {"mode", OrNull(server.words.mode)},
-          {"version", OrNull(server.words.version)},
-          {"min_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::least))},
-          {"max_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::longest))},
-          {"tick_ms", OrNull(server.words.tick)},
-          {"init_limit", OrNull(server.words.init_limit)},
-          {"sync_limit", OrNull(server.words.sync_limit)},
-          {"voters", OrNull(server.words.voters)},
-          {"voters_in_sync", OrNull(server.words.in_sync)}};
+  return {
+      {"server", server.name},
+      {"address", server.address.empty() ? ordered_json() : ordered_json(server.address)},
+      {"reachable", server.reachable},
+      {"grants_sessions", server.grants.has_value()},
+      {"trouble", server.trouble.empty() ? ordered_json() : ordered_json(server.trouble)},
+      {"mode", OrNull(server.words.mode)},
+      {"version", OrNull(server.words.version)},
+      {"min_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::least))},
+      {"max_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::longest))},
+      {"tick_ms", OrNull(server.words.tick)},
+      {"init_limit", OrNull(server.words.init_limit)},
+      {"sync_limit", OrNull(server.words.sync_limit)},
+      {"voters", OrNull(server.words.voters)},
+      {"voters_in_sync", OrNull(server.words.in_sync)},
+      {"connections",
+       server.connections ? ordered_json(server.connections->size()) : ordered_json()},
+      {"watches", OrNull(server.watches)},
+      {"clock_ahead_ms", OrNull(server.clock ? std::optional(server.clock->ahead) : std::nullopt)}};
 }
 
 ordered_json SessionJson(const Facts& facts) {
@@ -81,7 +92,51 @@ ordered_json AclJson(const NodeFacts& node) {
   return entries;
 }
 
-ordered_json PathJson(const PathFacts& path) {
+ordered_json HolderJson(const Facts& facts, const ContenderInfo& c) {
+  const Life life = LifeOf(facts, c.session);
+  const auto process = facts.machine.processes.find(c.owner.pid);
+  const bool here = process != facts.machine.processes.end() && c.owner.host == facts.machine.host;
+  std::optional<absl::Duration> silent, timeout;
+  ordered_json from, server;
+  if (life.connection) {
+    silent = life.connection->silent;
+    timeout = life.connection->timeout;
+    from = life.connection->from;
+    server = life.server;
+  }
+  return {{"token", c.token.value()},
+          {"node", c.node},
+          {"mode", ToString(c.mode)},
+          {"owner", {{"id", c.owner.id}, {"host", c.owner.host}, {"pid", c.owner.pid}}},
+          {"since", absl::FormatTime(absl::RFC3339_full, c.since, absl::UTCTimeZone())},
+          {"session", absl::StrFormat("0x%x", static_cast<std::uint64_t>(c.session))},
+          {"life", Word(life.state)},
+          {"silent_ms", OrNull(silent)},
+          {"timeout_ms", OrNull(timeout)},
+          {"from", from},
+          {"server", server},
+          {"process", here ? ordered_json(ProcessWord(process->second.state)) : ordered_json()}};
+}
+
+// null: there is no holder.
+ordered_json LockJson(const Facts& facts) {
+  ordered_json holders = ordered_json::array(), waiting = ordered_json::array();
+  for (const ContenderInfo& c : facts.contenders) {
+    if (c.holds || waiting.size() < kMostWaiters) {
+      (c.holds ? holders : waiting).push_back(HolderJson(facts, c));
+    }
+  }
+  if (holders.empty()) return {};
+  const std::size_t behind = facts.contenders.size() - holders.size();
+  const std::int64_t token = holders[0]["token"];
+  ordered_json command = {"zkr", "break", facts.paths.front().path, "--token", absl::StrCat(token)};
+  return {{"holders", std::move(holders)},
+          {"waiters", behind},
+          {"next", std::move(waiting)},
+          {"break", token == 0 ? ordered_json() : std::move(command)}};
+}
+
+ordered_json PathJson(const Facts& facts, const PathFacts& path) {
   const bool is_queue = path.kind == PathFacts::Kind::kQueue;
   const bool queue_known = path.listed && is_queue;
   std::optional<Numbers> numbers;
@@ -93,6 +148,7 @@ ordered_json PathJson(const PathFacts& path) {
       {"other_children", queue_known ? ordered_json(path.others.size()) : ordered_json()},
       {"numbers_used", numbers ? ordered_json(numbers->used) : ordered_json()},
       {"numbers_left", numbers ? ordered_json(numbers->left()) : ordered_json()},
+      {"days_left", is_queue ? OrNull(DaysLeft(path, facts.now)) : ordered_json()},
       {"acl", AclJson(path.node)}};
 }
 
@@ -107,7 +163,8 @@ std::string ReportJson(const Facts& facts, const Findings& findings) {
       {"servers", std::move(servers)},
       {"session", SessionJson(facts)},
       {"epoch", {{"now", OrNull(facts.epoch)}, {"zxid", OrNull(HighestZxid(facts))}}},
-      {"path", facts.paths.empty() ? ordered_json() : PathJson(facts.paths.front())}};
+      {"path", facts.paths.empty() ? ordered_json() : PathJson(facts, facts.paths.front())},
+      {"lock", LockJson(facts)}};
   return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

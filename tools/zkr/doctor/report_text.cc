@@ -7,9 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 
 #include "tools/zkr/doctor/acl.h"
+#include "tools/zkr/doctor/paragraph.h"
+#include "tools/zkr/doctor/rate.h"
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/doctor/timeouts.h"
 #include "tools/zkr/numbers.h"
@@ -17,26 +18,6 @@
 
 namespace zkrecipes::zkr {
 namespace {
-
-constexpr std::size_t kWidth = 100;
-constexpr std::size_t kIndent = 10;  // of the sentences
-
-// `label`, then `text` in lines that begin below its own beginning.
-std::string Paragraph(const std::string& label, const std::string& text) {
-  std::string out;
-  std::string line = label + std::string(kIndent - std::min(kIndent, label.size()), ' ');
-  bool empty = true;
-  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    if (!empty && line.size() + 1 + word.size() > kWidth) {
-      absl::StrAppend(&out, line, "\n");
-      line = std::string(kIndent, ' ');
-      empty = true;
-    }
-    absl::StrAppend(&line, empty ? "" : " ", word);
-    empty = false;
-  }
-  return absl::StrCat(out, line, "\n");
-}
 
 template <typename T>
 std::string Known(const std::optional<T>& value) {
@@ -114,7 +95,7 @@ std::string AclText(const NodeFacts& node) {
   return absl::StrCat("acl ", entries.empty() ? "none" : NameSome(entries));
 }
 
-std::string PathText(const PathFacts& path) {
+std::string PathText(const Facts& facts, const PathFacts& path) {
   using enum PathFacts::Kind;
   const bool is_queue = path.kind == kQueue;
   const char* const label = is_queue ? "path" : path.kind == kNamespace ? "namespace" : "below";
@@ -128,7 +109,11 @@ std::string PathText(const PathFacts& path) {
   }
   if (path.node.stat && is_queue) {
     const Numbers numbers = NumbersOf(*path.node.stat);
-    absl::StrAppend(&text, numbers.used, " of ", Numbers::kAll, " sequence numbers used; ");
+    absl::StrAppend(&text, numbers.used, " of ", Numbers::kAll, " sequence numbers used");
+    if (const auto days = DaysLeft(path, facts.now)) {
+      absl::StrAppend(&text, ", the rest in ", *days, " days at the present rate");
+    }
+    absl::StrAppend(&text, "; ");
   }
   return Paragraph(label, text + AclText(path.node));
 }
@@ -143,7 +128,8 @@ std::string CountText(std::ptrdiff_t findings) {
 std::string ReportText(const Facts& facts, const Findings& findings) {
   std::string text = absl::StrCat(ServersText(facts), "\n", QuorumText(facts), SessionText(facts),
                                   EpochLine(facts));
-  for (const PathFacts& path : facts.paths) text += PathText(path);
+  for (const PathFacts& path : facts.paths) text += PathText(facts, path);
+  text += LockText(facts);
   text += "\n";
   for (const Finding& f : findings) {
     const char* const label = f.kind == Finding::Kind::kFinding ? "FINDING" : "note";

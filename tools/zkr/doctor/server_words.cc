@@ -2,7 +2,9 @@
 
 #include "tools/zkr/doctor/server_words.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -75,6 +77,72 @@ void ReadMntr(absl::string_view answer, ServerWords& words) {
   if (followers && absl::SimpleAtoi(*followers, &number) && number >= 0 && number < kHighest) {
     words.in_sync = number + 1;
   }
+}
+
+namespace {
+
+// The digits behind `key` in a line of cons.
+std::optional<std::int64_t> FieldOf(absl::string_view line, absl::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == absl::string_view::npos) return std::nullopt;
+  line.remove_prefix(at + key.size());
+  const absl::string_view digits = line.substr(0, line.find_first_of(",)"));
+  std::int64_t number = 0;
+  std::uint64_t session = 0;
+  if (absl::SimpleAtoi(digits, &number)) return number;
+  if (!absl::SimpleHexAtoi(digits, &session)) return std::nullopt;
+  return static_cast<std::int64_t>(session);
+}
+
+}  // namespace
+
+std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_session) {
+  Connections found;
+  std::map<std::int64_t, std::int64_t> answered_ms;
+  for (absl::string_view line : absl::StrSplit(answer, '\n')) {
+    const auto session = FieldOf(line, ",sid=");
+    const auto answered = FieldOf(line, ",lresp=");
+    if (!session || !answered) continue;
+    line = absl::StripLeadingAsciiWhitespace(line);
+    absl::ConsumePrefix(&line, "/");
+    answered_ms[*session] = *answered;
+    found[*session] = {std::string(line.substr(0, line.find("]("))),
+                       absl::Milliseconds(FieldOf(line, ",to=").value_or(0)),
+                       {},
+                       FieldOf(line, ",est=").value_or(0)};
+    std::string& from = found[*session].from;
+    from = from.substr(0, from.rfind('['));
+  }
+  if (!answered_ms.contains(own_session)) return std::nullopt;
+  for (auto& [session, connection] : found) {
+    const std::int64_t ago = answered_ms[own_session] - answered_ms[session];
+    connection.silent = std::max(absl::ZeroDuration(), absl::Milliseconds(ago));
+  }
+  return found;
+}
+
+std::optional<std::int64_t> ReadWchs(absl::string_view answer) {
+  std::int64_t number = 0;
+  const auto text = ValueOf(answer, "Total watches:");
+  if (!text || !absl::SimpleAtoi(*text, &number) || number < 0) return std::nullopt;
+  return number;
+}
+
+std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view answer) {
+  if (!absl::StrContains(answer, "Sessions with Ephemerals")) return std::nullopt;
+  std::map<std::int64_t, std::int64_t> bytes;
+  std::int64_t* owner = nullptr;  // of the paths that follow
+  for (absl::string_view line : absl::StrSplit(answer, '\n')) {
+    std::uint64_t session = 0;
+    if (absl::ConsumePrefix(&line, "\t/")) {
+      if (owner != nullptr) *owner += static_cast<std::int64_t>(line.size()) + 1;
+    } else if (absl::ConsumeSuffix(&line, ":") && absl::SimpleHexAtoi(line, &session)) {
+      owner = &bytes[static_cast<std::int64_t>(session)];
+    } else {
+      owner = nullptr;
+    }
+  }
+  return bytes;
 }
 
 bool ServesNobody(absl::string_view answer) {

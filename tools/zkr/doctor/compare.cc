@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/queue/ask.h"
+#include "lib/queue/machine/node_name.h"
+#include "lib/session/client_core.h"
+#include "tools/zkr/client.h"
+#include "tools/zkr/doctor/look.h"
+
+namespace zkrecipes::zkr {
+namespace {
+
+using Names = std::set<std::string>;
+
+// The contenders that the client's server shows behind a committed write.
+absl::StatusOr<Names> NamesAt(Client& client, const std::string& path, const WaitOptions& wait) {
+  internal::ClientCore& core = *internal::ClientAccess::Core(client);
+  const std::string node = core.name_space().ToServer(path);
+  return internal::AskUntilAnswered<Names>(core, "list " + path, wait, [&](auto done) {
+    return [node, done = std::move(done)](session::Session& session) mutable {
+      session.Send(session.CommittedBarrier(), [](const zk::Reply&) {});
+      session.Send(zk::GetChildren{node},
+                   [node, done = std::move(done)](const zk::Reply& reply) mutable {
+                     if (reply.code != zk::Code::kOk && reply.code != zk::Code::kNoNode) {
+                       return std::move(done)(zk::ToStatus(reply.code, "list", node));
+                     }
+                     Names names;
+                     for (const std::string& child : reply.children) {
+                       if (queue::ParseNodeName(child)) names.insert(child);
+                     }
+                     std::move(done)(std::move(names));
+                   });
+    };
+  });
+}
+
+using Clients = std::map<std::string, std::shared_ptr<Client>>;
+
+ServersShow Ask(const Clients& clients, const std::string& path, const WaitOptions& wait) {
+  ServersShow round;
+  for (const auto& [name, client] : clients) {
+    auto names = NamesAt(*client, path, wait);
+    if (names.ok()) round[name] = *std::move(names);
+  }
+  return round;
+}
+
+bool AllSame(const ServersShow& round) {
+  return std::ranges::all_of(
+      round, [&](const auto& server) { return server.second == round.begin()->second; });
+}
+
+}  // namespace
+
+std::vector<Disagreement> CompareServers(const GlobalFlags& flags,
+                                         const std::vector<ServerFacts>& servers,
+                                         const std::string& path, const WaitOptions& wait) {
+  const std::size_t slash = flags.servers.find('/');
+  Clients clients;
+  for (const ServerFacts& server : servers) {
+    if (!server.grants) continue;
+    GlobalFlags one = flags;
+    one.servers = server.address + (slash == std::string::npos ? "" : flags.servers.substr(slash));
+    auto client = Connect(one);
+    if (client.ok()) clients[server.name] = *std::move(client);
+  }
+  const ServersShow before = Ask(clients, path, wait);
+  if (AllSame(before)) return {};
+  const ServersShow then = Ask(clients, path, wait);
+  return Disagreements(before, then, Ask(clients, path, wait));
+}
+
+}  // namespace zkrecipes::zkr

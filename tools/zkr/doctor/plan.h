@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_PLAN_H_
+#define ZKRECIPES_TOOLS_ZKR_DOCTOR_PLAN_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace zkrecipes::zkr {
+
+// What is planned: a session timeout, the servers' settings, and the longest pause of a holder, its machine
+// or its link that shall cost no lease.
+struct PlanInput {
+  absl::Duration session_timeout = absl::Seconds(10);
+  absl::Duration tick = absl::Seconds(2);
+  int sync_limit = 5;
+  absl::Duration pause = absl::ZeroDuration();
+};
+
+// What follows from it (docs/lease.md, docs/operations.md). Pure.
+struct Plan {
+  absl::Duration granted;     // what servers with their default limits grant: 2 to 20 ticks
+  absl::Duration lease_most;  // left right after a proof, without answers
+  absl::Duration lease_least;
+  // The lock of a holder that has crashed or is cut off is free after a time between these.
+  absl::Duration failover_least;
+  absl::Duration failover_most;
+  absl::Duration silent_server;  // syncLimit ticks: after that a silent leader is given up
+  bool pause_fits;
+  // The least timeout, in whole seconds, of which a lease outlasts the pause whenever it begins.
+  absl::Duration timeout_for_pause;
+  bool limits_fit;  // and it lies within 20 ticks
+};
+Plan PlanFor(const PlanInput& input);
+
+std::string PlanText(const PlanInput& input);
+std::string PlanJson(const PlanInput& input);
+
+}  // namespace zkrecipes::zkr
+
+#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_PLAN_H_
