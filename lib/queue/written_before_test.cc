@@ -65,6 +65,10 @@ const Written kWritten[] = {
      Mode::kLeader,
      0,
      {"me", "", 0}},
+    // Of short names (ADR 41).
+    {"_c_0a1b2c3d4e5f6g7-lock-0000000003", R"({"host":"vm","pid":17})",
+     "zkr1:exclusive:22:/c/a/_c_0a1b2c3d4e5f6g7-lock-0000000003", Dialect::kCurator,
+     Mode::kExclusive, 3, {"", "vm", 17}},
     // docs/znode_layout.md: an owner's id, a downgraded lease, a guarded write, a field of the future.
     {"_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000007",
      R"({"host":"db7","id":"backup","pid":4711})",
@@ -140,7 +144,7 @@ TEST(WrittenBefore, QueuesWithTodaysNodes) {
       "0000000011";
   std::vector<std::string> children = {mine};
   for (const Written& w : kWritten) children.emplace_back(w.name);
-  EXPECT_EQ(HeadOf({children[0], children[6]}), children[6]);
+  EXPECT_EQ(HeadOf({mine, kWritten[6].name}), kWritten[6].name);
   EXPECT_TRUE(TailMustWait({children[1]}, Mode::kExclusive));
 }
 
