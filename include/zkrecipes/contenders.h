@@ -30,13 +30,13 @@ struct ContenderInfo {
   GrantMode mode = GrantMode::kExclusive;
   bool holds = false;
   // These are 0, and owner and since empty, if the node's ACL does not let this client read it.
-  FencingToken token;  // that a grant of this node carries
+  FencingToken token = {};  // that a grant of this node carries
   int64_t node_czxid = 0;
-  std::string node;     // its name, relative to the path
-  int64_t session = 0;  // the session that owns it
-  OwnerInfo owner;
+  std::string node = {};  // its name, relative to the path
+  int64_t session = 0;    // the session that owns it
+  OwnerInfo owner = {};
   NameDialect dialect = NameDialect::kCurator;
-  absl::Time since;  // creation time, by the server's wall clock
+  absl::Time since = {};  // creation time, by the server's wall clock
 };
 
 // The queue of a recipe's path, in order. A snapshot, which may be stale when it is read. A path

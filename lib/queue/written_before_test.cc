@@ -66,9 +66,13 @@ const Written kWritten[] = {
      0,
      {"me", "", 0}},
     // Of short names (ADR 41).
-    {"_c_0a1b2c3d4e5f6g7-lock-0000000003", R"({"host":"vm","pid":17})",
-     "zkr1:exclusive:22:/c/a/_c_0a1b2c3d4e5f6g7-lock-0000000003", Dialect::kCurator,
-     Mode::kExclusive, 3, {"", "vm", 17}},
+    {"_c_0a1b2c3d4e5f6g7-lock-0000000003",
+     R"({"host":"vm","pid":17})",
+     "zkr1:exclusive:22:/c/a/_c_0a1b2c3d4e5f6g7-lock-0000000003",
+     Dialect::kCurator,
+     Mode::kExclusive,
+     3,
+     {"", "vm", 17}},
     // docs/znode_layout.md: an owner's id, a downgraded lease, a guarded write, a field of the future.
     {"_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000007",
      R"({"host":"db7","id":"backup","pid":4711})",

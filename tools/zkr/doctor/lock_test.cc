@@ -2,6 +2,7 @@
 //
 // A stuck lock, told to people and to programs; and what is found beside it.
 
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -64,7 +65,8 @@ TEST(Life, IsWhatAllServersSayOfASession) {
 
 TEST(StuckLock, IsExplainedToPeople) {
   const Facts facts = Stuck();
-  const std::string text = LockText(facts);
+  // Wherever its lines are broken.
+  const std::string text = absl::StrReplaceAll(LockText(facts), {{"\n          ", " "}});
   EXPECT_THAT(text, HasSubstr("lock      held by job@db7:4711 (exclusive), in the queue since "));
   EXPECT_THAT(text, HasSubstr("12m ago; token 100\n"));
   EXPECT_THAT(text, HasSubstr("its session 0x7 is alive: last heard of 1s ago, from 10.0.0.7:999"));

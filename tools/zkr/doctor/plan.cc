@@ -14,11 +14,12 @@ namespace {
 
 constexpr int kLeastTicks = 2;
 constexpr int kMostTicks = 20;
-constexpr absl::Duration kLongest = absl::Hours(24);
+constexpr absl::Duration kLongestTimeout = absl::Hours(24);
 
 absl::Duration TimeoutFor(absl::Duration pause) {
   absl::Duration timeout = absl::Seconds(1);
-  while (LeaseLeftOf(timeout).least < pause && timeout < kLongest) timeout += absl::Seconds(1);
+  while (LeaseLeftOf(timeout).least < pause && timeout < kLongestTimeout)
+    timeout += absl::Seconds(1);
   return timeout;
 }
 
