@@ -104,6 +104,8 @@ int RunWorker(const WorkerOptions& options) {
 }  // namespace zkrecipes::history
 
 int main(int argc, char** argv) {
+  using zkrecipes::NameDialect;
+  using zkrecipes::NodeMarker;
   zkrecipes::history::WorkerOptions options;
   int64_t session_timeout_ms = absl::ToInt64Milliseconds(options.session_timeout);
   CLI::App app("takes turns with zkrecipes, and records what it sees", "zkrecipes-worker");
