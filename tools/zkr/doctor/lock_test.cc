@@ -68,12 +68,12 @@ TEST(StuckLock, IsExplainedToPeople) {
   // Wherever its lines are broken.
   const std::string text = absl::StrReplaceAll(LockText(facts), {{"\n          ", " "}});
   EXPECT_THAT(text, HasSubstr("lock      held by job@db7:4711 (exclusive), in the queue since "));
-  EXPECT_THAT(text, HasSubstr("12m ago; token 100\n"));
+  EXPECT_THAT(text, HasSubstr("12m ago; token 100 its"));
   EXPECT_THAT(text, HasSubstr("its session 0x7 is alive: last heard of 1s ago, from 10.0.0.7:999"));
   EXPECT_THAT(text, HasSubstr("(java) is stopped"));
   EXPECT_THAT(text, HasSubstr("waiting   8: job@db7:4712 since "));
   EXPECT_THAT(text, HasSubstr("; and 5 more\n"));
-  EXPECT_THAT(text, HasSubstr("to break  zkr break /q --token 100\n"));
+  EXPECT_THAT(text, HasSubstr("to break  zkr break /q --token 100 deletes"));
 }
 
 TEST(StuckLock, IsExplainedToPrograms) {
