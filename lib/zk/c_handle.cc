@@ -127,8 +127,8 @@ void CHandle::SendCredential(const base::Secret& credential) {
   const std::string head =
       absl::StrCat(BigEndian(static_cast<uint32_t>(-4)), BigEndian(ZOO_SETAUTH_OP), BigEndian(0),
                    BigEndian(kScheme.size()), kScheme, BigEndian(text.size()));
-  for (const absl::string_view part :
-       {absl::string_view(BigEndian(head.size() + text.size())), absl::string_view(head), text}) {
+  const std::string size = BigEndian(head.size() + text.size());
+  for (const absl::string_view part : {absl::string_view(size), absl::string_view(head), text}) {
     boxes_.out.SendSecret(part);
     boxes_.in.Asked(part);
   }
