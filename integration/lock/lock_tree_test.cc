@@ -29,8 +29,8 @@ using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 using zk::Code;
 
-constexpr char kCuratorNode[] = "_c_[0-9a-f-]*-lock-[0-9]*";
-constexpr char kKazooNode[] = "[0-9a-f-]*__lock__[0-9]*";
+constexpr char kCuratorNode[] = "_c_[0-9a-z]*-lock-[0-9]*";
+constexpr char kKazooNode[] = "[0-9a-z]*__lock__[0-9]*";
 
 class LockTreeTest : public ClientTest {};
 
