@@ -32,7 +32,8 @@ class ZooKeeperRegister final : public Register {
   absl::Status WriteUnchecked(const std::string& value) override {
     return Ask(zk::SetData{path_, value, -1}).status();
   }
-  absl::StatusOr<std::string> Read() override { return Ask(zk::Get{path_}); }
+  // Behind a barrier: this client's server may lag behind that of the lease's client, which wrote.
+  absl::StatusOr<std::string> Read() override { return Ask(zk::Get{path_}, /*barrier=*/true); }
 
   absl::Status Create() {
     const absl::Status status = Ask(zk::Create{path_, "", zk::CreateMode::kPersistent}).status();
@@ -41,10 +42,12 @@ class ZooKeeperRegister final : public Register {
 
  private:
   // The data of the answer.
-  absl::StatusOr<std::string> Ask(const zk::Request& request) {
+  absl::StatusOr<std::string> Ask(const zk::Request& request, bool barrier = false) {
     using Answer = absl::StatusOr<std::string>;
-    const auto ask = [&request](absl::AnyInvocable<void(Answer) &&> done) {
-      return [request, done = std::move(done)](zkrecipes::session::Session& session) mutable {
+    const auto ask = [&request, barrier](absl::AnyInvocable<void(Answer) &&> done) {
+      return [request, barrier,
+              done = std::move(done)](zkrecipes::session::Session& session) mutable {
+        if (barrier) session.Send(session.CommittedBarrier(), [](const zk::Reply&) {});
         session.Send(request, [request, done = std::move(done)](const zk::Reply& reply) mutable {
           if (reply.code == zk::Code::kOk) return std::move(done)(reply.data);
           std::move(done)(
