@@ -245,7 +245,7 @@ const Pairing kPairings[] = {
      "election-0"},
 };
 INSTANTIATE_TEST_SUITE_P(Beside, TogetherTest, ::testing::ValuesIn(kPairings),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& pairing) { return std::string(pairing.param.name); });
 
 // The judge would see two holders.
 TEST_F(RoundsTest, ShowsTwoHoldersWhereOursIsNotSeen) {
