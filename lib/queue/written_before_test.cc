@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names, data and sequencers as zkr 0.1.0 wrote them on a real server (24 November 2026), kept as they
-// are: processes of several versions are in one queue while a service is upgraded. A row that fails
-// says that today's code no longer reads what runs out there. Rows are added, never changed.
+// Names and sequencers as zkr 0.1.0 wrote them on a real server (24 November 2026), kept as they are, and
+// data of nodes after what `zkr ls --json` said of it: processes of several versions are in one queue while
+// a service is upgraded. A row that fails says that today's code no longer reads what runs out there. Rows
+// are added, never changed. (The row with a short name is of the form that follows, and was not recorded.)
 
 #include <optional>
 #include <string>
