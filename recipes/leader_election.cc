@@ -30,9 +30,8 @@ using StatusDone = absl::AnyInvocable<void(absl::Status) &&>;
 absl::StatusOr<queue::Candidacy> Of(const Client& client, const LeaderElectionOptions& options) {
   Candidate candidate = options.candidate;
   if (candidate.id.empty()) {
-    candidate.id =
-        queue::OwnerData(queue::Dialect::kCurator, queue::Mode::kLeader,
-                         queue::ThisOwner(ClientAccess::Core(client)->options().owner_id));
+    candidate.id = queue::ThisOwnersData(queue::Dialect::kCurator, queue::Mode::kLeader,
+                                         ClientAccess::Core(client)->options().owner_id);
   }
   if (options.acquire.marker.has_value()) {
     return absl::InvalidArgumentError(
