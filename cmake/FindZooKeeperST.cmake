@@ -11,4 +11,4 @@ mark_as_advanced(ZooKeeperST_ARCHIVE ZooKeeperST_INCLUDE_DIR)
 
 find_package_handle_standard_args(ZooKeeperST
   REQUIRED_VARS ZooKeeperST_ARCHIVE ZooKeeperST_INCLUDE_DIR
-  REASON_FAILURE_MESSAGE "install libzookeeper-st-dev (on Debian: ./dev install)")
+  REASON_FAILURE_MESSAGE "install libzookeeper-st-dev (on Debian: ./dev apt-install)")

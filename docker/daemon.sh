@@ -13,7 +13,7 @@ as_root=()
 ((EUID == 0)) || as_root=(sudo)
 
 start() {
-  command -v dockerd >/dev/null || { say "no dockerd: ./dev install"; return 1; }
+  command -v dockerd >/dev/null || { say "no dockerd: ./dev apt-install"; return 1; }
   say "no docker daemon answers: starting one"
   # A session of its own: what ends the command on a terminal must not end the daemon under another's feet.
   "${as_root[@]}" setsid sh -c 'echo $$ >"$1.pid"; exec timeout 4h dockerd --group "$2" >"$1.log" 2>&1' \

@@ -131,7 +131,7 @@ def defaults():
 def main():
     names, tell = [argument for argument in sys.argv[1:] if argument != "--stories"], "--stories" in sys.argv
     if not shutil.which("z3"):
-        sys.exit("check_proofs.py: z3 is missing: ./dev install")
+        sys.exit("check_proofs.py: z3 is missing: ./dev apt-install")
     proofs = [PROOFS / f"{name}.smt2" for name in names] or sorted(PROOFS.glob("*.smt2"))
     wrong, needed = list(defaults()), 0
     with concurrent.futures.ThreadPoolExecutor() as pool:

@@ -60,7 +60,7 @@ quietly cmake --build "$work/copied/out"
 echo "pkg-config"
 mkdir "$work/pkg_config"
 PKG_CONFIG_PATH=$libdir/pkgconfig quietly make -C "$here/pkg_config" OUT="$work/pkg_config"
-"$work/pkg_config/consumer"
+for program in "$work"/pkg_config/*; do "$program"; done
 
 echo "add_subdirectory"
 configure "$here/add_subdirectory" add_subdirectory
@@ -81,7 +81,7 @@ cmake_minimum_required(VERSION 3.25)
 project(component LANGUAGES CXX)
 find_package(zkrecipes REQUIRED COMPONENTS testing typewriter)
 PROJECT
-refused "this zkrecipes was built without typewriter" "$work/component"
+refused "this zkrecipes was built or installed without typewriter" "$work/component"
 
 echo "a project with an absl and an install(EXPORT) of its own"
 configure "$here/own_absl" own_absl -DOWN_ABSL=theirs -DZKRECIPES_SOURCE="$here/../../.."
