@@ -42,6 +42,7 @@ enum Permission : int32_t {
   kAdmin = 16,
   kAllPermissions = 31,
 };
+// An entry of an ACL: what a user may do with a node.
 struct Acl {
   int32_t permissions = kAllPermissions;
   std::string scheme = "world";
@@ -66,6 +67,7 @@ enum class NodeMarker {
   kWriter,  // as the writer's of InterProcessReadWriteLock
 };
 
+// How a client connects, and what its recipes have in common.
 struct ClientOptions {
   // "zk1:2181,zk2:2181,[::1]:2181/namespace": the servers, and optionally a node below which all
   // paths of this client lie. Host names are resolved again for every session.

@@ -25,6 +25,7 @@ struct OwnerInfo {
   int64_t pid = 0;
 };
 
+// One contender of a queue, as ListContenders found it.
 struct ContenderInfo {
   int position = 0;  // in the queue, from 0
   GrantMode mode = GrantMode::kExclusive;

@@ -27,6 +27,7 @@ enum class PutResult {
 // For the status of an error see FencedObject: what is returned here is passed on.
 class ObjectTransport {
  public:
+  // An object as the store has it.
   struct Object {
     std::string body = {};
     std::string etag = {};  // as the store gives it, quotes and all

@@ -39,6 +39,7 @@ struct RedisCommand {
   std::vector<std::string> command = {};  // its words
 };
 
+// Frees a reply of hiredis.
 struct RedisReplyDeleter {
   void operator()(redisReply* reply) const;
 };

@@ -36,6 +36,7 @@ class FencingKey {
   std::shared_ptr<internal::Fence> fence_;
 };
 
+// How much a gate remembers, and where it is kept.
 struct FencingGateOptions {
   // How many keys have a floor of their own. Beyond that, the floors of keys that were not used for
   // longest fold into one that is common to all keys without their own: it is the highest of them. So a

@@ -27,6 +27,7 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
+// What belongs to the candidates of one LeaderElection.
 struct LeaderElectionOptions {
   NodeMarker marker = NodeMarker::kLatch;
   Candidate candidate = {};
@@ -36,6 +37,7 @@ struct LeaderElectionOptions {
 // What a leader does: see LeaderElection::RunWhileLeading.
 using LeadershipWork = absl::AnyInvocable<void(const Lease& lease, std::stop_token end)>;
 
+// How RunWhileLeading begins, ends and rests.
 struct RunOptions {
   // Return once work has run, instead of campaigning again.
   bool once = false;

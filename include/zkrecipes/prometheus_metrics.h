@@ -22,6 +22,7 @@ namespace [[gnu::visibility("hidden")]] internal {
 class SessionSeries;
 }
 
+// How paths and durations are grouped.
 struct PrometheusOptions {
   // The label `group` of a path: for each there are some 50 time series, so it must not have
   // an unbounded number of values. Empty: the path without its last part ("/locks" of "/locks/ledger").

@@ -22,6 +22,7 @@ namespace [[gnu::visibility("hidden")]] internal {
 class SequencerKeeper;
 }  // namespace internal
 
+// How old answers may be, and how many are remembered.
 struct SequencerCacheOptions {
   // How old the answer "it holds" may be. More than zero, finite, and well above a round trip with a
   // write: an answer that is older when it comes is asked for again.

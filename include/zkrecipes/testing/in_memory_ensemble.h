@@ -22,6 +22,7 @@ namespace zkrecipes::testing {
 // differ. No client is given a session by ClickHouse Keeper: Connect fails with FailedPrecondition.
 enum class ServerVersion { kZooKeeper38, kZooKeeper39, kZooKeeper310, kClickHouseKeeper };
 
+// What is modelled, and with which settings.
 struct InMemoryEnsembleOptions {
   int servers = 3;
   ServerVersion version = ServerVersion::kZooKeeper38;

@@ -16,6 +16,7 @@
 
 namespace zkrecipes::testing {
 
+// How many servers there are, with which settings, and where.
 struct LocalEnsembleOptions {
   // How many servers: 1 to 9. One server runs in ZooKeeper's standalone mode.
   int servers = 3;
