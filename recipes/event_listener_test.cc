@@ -27,7 +27,8 @@ class Diary : public EventListener {
     Note(path, " queued behind ", waits_for, ": ", behind.substr(behind.rfind('-') + 1));
   }
   void OnPlaceLost(const std::string& path) override { Note(path, " place lost"); }
-  void OnGranted(const Sequencer& lease, absl::Duration after) override {
+  void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override {
+    session_ = session;
     Note(lease.path(), " granted after ", absl::FormatDuration(after));
   }
   void OnNotGranted(const std::string& path, const absl::Status& why,
@@ -49,6 +50,7 @@ class Diary : public EventListener {
     Note("released after ", absl::FormatDuration(held));
   }
   void OnOpenParent(const std::string& path) override { Note(path, " has an open parent"); }
+  int64_t session() const { return session_; }
   std::vector<std::string> Take() { return std::exchange(notes_, {}); }
 
  private:
@@ -57,6 +59,7 @@ class Diary : public EventListener {
     notes_.push_back(absl::StrCat(parts...));
   }
   std::vector<std::string> notes_;
+  int64_t session_ = 0;
 };
 
 class EventListenerTest : public LockInMemoryTest {
@@ -83,6 +86,7 @@ TEST_F(EventListenerTest, HearsOfAWaitAndOfWhatComesOfIt) {
   PassTime(absl::Seconds(5));
   Release(*first);
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q granted after 5s"));
+  EXPECT_EQ(diary_->session(), user->client->session_id());
   PassTime(absl::Seconds(2));
   Release(*user);
   EXPECT_THAT(diary_->Take(), ElementsAre("released after 2s"));

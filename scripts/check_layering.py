@@ -9,7 +9,7 @@ import re
 import sys
 
 # A folder may include itself, those before it, and the public headers whose sources lie at or below it.
-LAYERS = ["lib/base", "lib/zk", "lib/session", "lib/queue", "lib/fencing", "lib/resources", "lib/metrics", "recipes"]
+LAYERS = ["lib/base", "lib/zk", "lib/session", "lib/queue", "lib/fencing", "lib/resources", "lib/log", "lib/metrics", "recipes"]
 # These stand on top of the library, and each may include those before it.
 TOP = ["testing", "tools", "demo", "bench", "examples", "integration", "verification"]
 # A recipe that needs more of lib/zk than its vocabulary shows that the queue lacks a feature.

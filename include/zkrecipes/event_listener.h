@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_EVENT_LISTENER_H_
 #define ZKRECIPES_EVENT_LISTENER_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -33,7 +34,8 @@ class EventListener {
   virtual void OnQueued(const std::string& path, int waits_for, const std::string& behind);
   // The session has expired, and with it the place in the queue: the acquire goes on at the tail.
   virtual void OnPlaceLost(const std::string& path);
-  virtual void OnGranted(const Sequencer& lease, absl::Duration after);
+  // `session`: the id of the session that the lease is of, as the servers' logs have it.
+  virtual void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after);
   // The acquire has ended without a lease, with this status: the last call about it. Also if a lease was
   // granted too late. Not for invalid arguments.
   virtual void OnNotGranted(const std::string& path, const absl::Status& why, absl::Duration after);

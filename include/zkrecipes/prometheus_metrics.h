@@ -62,7 +62,7 @@ class PrometheusMetrics : public EventListener {
 
   void OnQueued(const std::string& path, int waits_for, const std::string& behind) override;
   void OnPlaceLost(const std::string& path) override;
-  void OnGranted(const Sequencer& lease, absl::Duration after) override;
+  void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override;
   void OnNotGranted(const std::string& path, const absl::Status& why,
                     absl::Duration after) override;
   void OnSuspect(const Sequencer& lease) override;

@@ -7,10 +7,13 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "nlohmann/json.hpp"
 #include <gmock/gmock.h>
 
 #include "integration/fixtures/ensemble_fixture.h"
@@ -74,6 +77,39 @@ TEST_F(ExamplesTest, AHundredCoroutinesHaveTheirTurns) {
   auto program = Start("coroutine");
   EXPECT_EQ(program->Wait(), 0);
   EXPECT_EQ(program->Out(), "100 entries, each with a larger token than the one before\n");
+}
+
+TEST_F(ExamplesTest, AServicesLoggerHearsOfItsLock) {
+  auto program = Start("logs");
+  ASSERT_TRUE(Says(*program, "info: released"));
+  for (const char* event :
+       {"session session=0x", "client reason=connected", "granted /examples/logged token="}) {
+    EXPECT_THAT(program->Out(), HasSubstr(std::string("service: info: ") + event));
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return program->Err().find(R"("event":"released","path":"/examples/logged")") !=
+           std::string::npos;
+  })) << program->Err();
+}
+
+// Of each line the span.
+TEST_F(ExamplesTest, AWaitAndItsHoldAreSpansOfOneTrace) {
+  auto program = Start("traces");
+  EXPECT_EQ(program->Wait(), 0);
+  std::map<std::string, nlohmann::json> spans;  // by name, "" where it was in vain
+  std::istringstream lines(program->Out());
+  for (std::string line; std::getline(lines, line);) {
+    const auto span = nlohmann::json::parse(line)["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
+    spans[span["status"]["code"] == 1 ? span["name"] : ""] = span;
+    EXPECT_EQ(span["attributes"][0]["value"]["stringValue"], "/examples/traced");
+    EXPECT_LE(std::stoll(std::string(span["startTimeUnixNano"])),
+              std::stoll(std::string(span["endTimeUnixNano"])));
+  }
+  ASSERT_EQ(spans.size(), 3u) << program->Out();
+  EXPECT_EQ(spans["wait"]["traceId"], spans["hold"]["traceId"]);
+  EXPECT_EQ(spans["wait"]["spanId"], spans["hold"]["parentSpanId"]);
+  EXPECT_EQ(spans["wait"]["attributes"][1], spans["hold"]["attributes"][1]);
+  EXPECT_THAT(std::string(spans[""]["status"]["message"]), HasSubstr("DEADLINE_EXCEEDED"));
 }
 
 #ifdef ZKRECIPES_WITH_ASIO

@@ -65,7 +65,8 @@ void PrometheusMetrics::OnQueued(const std::string& path, int waits_for,
   groups_->Of(path).Queued(waits_for);
 }
 void PrometheusMetrics::OnPlaceLost(const std::string& path) { groups_->Of(path).PlaceLost(); }
-void PrometheusMetrics::OnGranted(const Sequencer& lease, absl::Duration after) {
+void PrometheusMetrics::OnGranted(const Sequencer& lease, int64_t /*session*/,
+                                  absl::Duration after) {
   groups_->Of(lease.path()).Granted(lease, after);
 }
 void PrometheusMetrics::OnNotGranted(const std::string& path, const absl::Status& why,

@@ -42,7 +42,7 @@ class PrometheusMetricsTest : public ::testing::Test {
 TEST_F(PrometheusMetricsTest, CountsAcquiresByOutcomeAndGroup) {
   metrics_->OnQueued("/locks/a", 3, "x");
   EXPECT_THAT(Lines(), Contains("zkrecipes_queue_position{group=\"/locks\"} 3"));
-  metrics_->OnGranted(Of("/locks/a"), absl::Milliseconds(20));
+  metrics_->OnGranted(Of("/locks/a"), 1, absl::Milliseconds(20));
   metrics_->OnNotGranted("/locks/b", absl::DeadlineExceededError(""), absl::Seconds(1));
   metrics_->OnNotGranted("/locks/b", absl::AlreadyExistsError(""), absl::Seconds(1));
   metrics_->OnNotGranted("/c", absl::InternalError(""), absl::Seconds(1));
@@ -65,7 +65,7 @@ TEST(SequenceHeadroom, EndsWhereContendersAreRefused) {
 }
 
 TEST_F(PrometheusMetricsTest, KnowsHowManyLeasesAreHeldAndWhyTheyWereLost) {
-  for (int i = 0; i < 3; ++i) metrics_->OnGranted(Of("/locks/a"), absl::ZeroDuration());
+  for (int i = 0; i < 3; ++i) metrics_->OnGranted(Of("/locks/a"), 1, absl::ZeroDuration());
   metrics_->OnSuspect(Of("/locks/a"));
   metrics_->OnLost(Of("/locks/a"), LeaseEnd::kSessionExpired);
   metrics_->OnReleased(Of("/locks/a"), absl::Seconds(2));

@@ -12,7 +12,8 @@ namespace zkrecipes {
 void EventListener::OnQueued(const std::string& /*path*/, int /*waits_for*/,
                              const std::string& /*behind*/) {}
 void EventListener::OnPlaceLost(const std::string& /*path*/) {}
-void EventListener::OnGranted(const Sequencer& /*lease*/, absl::Duration /*after*/) {}
+void EventListener::OnGranted(const Sequencer& /*lease*/, int64_t /*session*/,
+                              absl::Duration /*after*/) {}
 void EventListener::OnNotGranted(const std::string& /*path*/, const absl::Status& /*why*/,
                                  absl::Duration /*after*/) {}
 void EventListener::OnSuspect(const Sequencer& /*lease*/) {}
@@ -65,9 +66,8 @@ void Telling::Look(const queue::Contender& contender) {
 void Telling::Granted(std::shared_ptr<LeaseState> lease) {
   lease_ = std::move(lease);
   granted_ = core_->Now();
-  Tell([sequencer = lease_->sequencer(), after = granted_ - began_](EventListener& to) {
-    to.OnGranted(sequencer, after);
-  });
+  Tell([sequencer = lease_->sequencer(), session = lease_->session(),
+        after = granted_ - began_](EventListener& to) { to.OnGranted(sequencer, session, after); });
   LookAtLease();
   LookAtParent();
 }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_LOG_LOG_WRITER_H_
+#define ZKRECIPES_LIB_LOG_LOG_WRITER_H_
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "lib/base/boot_time.h"
+#include "lib/base/mutex.h"
+#include "lib/log/log_rate.h"
+#include "zkrecipes/log_listener.h"
+
+namespace zkrecipes::internal {
+
+// Hands records to the user's sink, as many as may be. Thread-safe; the sink is called without a lock.
+class LogWriter {
+ public:
+  using Clock = std::function<base::BootTime()>;
+  explicit LogWriter(LogOptions options, Clock clock = base::BootNow);
+
+  bool Wants(LogLevel level) const { return level >= options_.least && options_.sink != nullptr; }
+  // REQUIRES: Wants(record.level).
+  void Write(LogRecord record);
+
+  void OnReport(const SessionReport& report);
+  void OnState(ClientState state);
+
+ private:
+  void TellOwed();
+  bool IsNew(const SessionReport& report);
+
+  const LogOptions options_;
+  const Clock clock_;
+  base::Mutex mutex_;
+  LogRate rate_ ABSL_GUARDED_BY(mutex_);
+  // The last session of each index: with one client per listener, what is current.
+  std::map<int, int64_t> sessions_ ABSL_GUARDED_BY(mutex_);
+};
+
+// How serious an event is, where it depends on nothing else.
+LogLevel LevelOf(LogEvent event);
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_LOG_LOG_WRITER_H_
