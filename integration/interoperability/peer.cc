@@ -29,7 +29,9 @@ Peer::Peer(PeerKind kind, const std::string& servers, absl::Duration session_tim
   posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
   std::vector<std::string> words = {kind == PeerKind::kCurator ? ZKRECIPES_PEERS_DIR "/curator-peer"
-                                                               : "/usr/bin/python3"};
+                                    : kind == PeerKind::kKazoo ? "/usr/bin/python3"
+                                                               : ZKRECIPES_BIN_DIR
+                                        "/zkrecipes-peer"};
   if (kind == PeerKind::kKazoo) words.emplace_back(ZKRECIPES_PEERS_SOURCE_DIR "/kazoo_peer.py");
   words.push_back(servers);
   words.push_back(absl::StrCat(absl::ToInt64Milliseconds(session_timeout)));

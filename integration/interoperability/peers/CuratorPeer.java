@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
@@ -136,6 +137,25 @@ public class CuratorPeer {
     }
   }
 
+  // Looks at its lock for ever: "look TIME PLAIN TOLD", whether isAcquiredInThisProcess says so, and whether, besides, no
+  // listener was told SUSPENDED or LOST since.
+  static void believe(String path) throws Exception {
+    AtomicBoolean told = new AtomicBoolean();
+    client.getConnectionStateListenable().addListener((unused, state) -> {
+      if (!state.isConnected()) told.set(true);
+    });
+    InterProcessMutex mutex = new InterProcessMutex(client, path);
+    note("invoke", "");
+    mutex.acquire();
+    note("grant", own(path));
+    for (;;) {
+      long at = System.nanoTime();
+      boolean plain = mutex.isAcquiredInThisProcess();
+      say("look " + at + " " + plain + " " + (plain && !told.get()));
+      Thread.sleep(5);
+    }
+  }
+
   interface Work { void run() throws Exception; }
 
   // A recipe's calls come from one thread: Curator's locks belong to the thread that acquired them.
@@ -173,6 +193,7 @@ public class CuratorPeer {
         case "acquire": run(threads.get(id), id, () -> { recipe.acquire(); say("granted " + id); }); break;
         case "release": run(threads.get(id), id, () -> { recipe.release(); say("released " + id); }); break;
         case "count": run(threads.get(id), id, () -> say("counted " + id + " " + recipe.participants())); break;
+        case "believe": run(threads.get(id), id, () -> believe(paths.get(id))); break;
         case "rounds": run(threads.get(id), id, () -> rounds(recipe, paths.get(id))); break;
         default: say("failed " + id + " unknown");
       }

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from kazoo.client import KazooClient
+from kazoo.client import KazooClient, KazooState
 from kazoo.retry import KazooRetry
 
 logging.basicConfig(level=logging.CRITICAL)
@@ -92,6 +92,21 @@ def rounds(name, path):
             note("released", "UNAVAILABLE: " + repr(error))
 
 
+def believe(path):
+    """Looks at its lock for ever: "look TIME PLAIN TOLD", whether is_acquired says so, and whether, besides, no listener
+    was told SUSPENDED or LOST since."""
+    told = threading.Event()
+    client.add_listener(lambda state: state != KazooState.CONNECTED and told.set() or None)
+    lock = client.Lock(path, "kazoo")
+    note("invoke")
+    lock.acquire()
+    note("grant", own(path))
+    while True:
+        at, plain = time.monotonic_ns(), lock.is_acquired
+        say("look", at, str(plain).lower(), str(plain and not told.is_set()).lower())
+        time.sleep(0.005)
+
+
 def serve(name, path, tasks):
     recipe = MAKERS[name](path)
     for verb, number in iter(tasks.get, None):
@@ -104,6 +119,8 @@ def serve(name, path, tasks):
                 say("released", number)
             elif verb == "count":
                 say("counted", number, len(recipe.contenders()))
+            elif verb == "believe":
+                believe(path)
             else:
                 rounds(name, path)
         except Exception as error:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does what README.md tells a newcomer to do: runs the commands of "The command", and builds the first screen's program
+"""Does what README.md tells a newcomer to do (and the plan of docs/operations.md): runs the commands of "The command", and builds the first screen's program
 against the installed library, with the README's own lines of CMake, and runs it on that ensemble.
 
 usage: check.py BUILD_DIR. (`./dev demo` and `./dev test` are what CI runs anyway.)
@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
@@ -58,8 +59,18 @@ def run_commands(build, program, work):
     return run("bash", "-c", script, cwd=work, env={**os.environ, "TMPDIR": str(work)})
 
 
+def check_plan(build):
+    """What docs/operations.md shows of a command that needs no server is what that prints."""
+    page = (ROOT / "docs/operations.md").read_text()
+    command, shown = re.search(r"^    \$ (zkr doctor --plan .*)\n((?:    .*\n)+)", page, re.M).groups()
+    printed = run(build / "bin" / command.split()[0], *command.split()[1:])
+    if printed.strip() != textwrap.dedent(shown).strip():
+        sys.exit(f"docs/operations.md shows of {command}\n{shown}but it prints\n{printed}")
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
+    check_plan(build)
     with tempfile.TemporaryDirectory() as directory:
         work = pathlib.Path(directory)
         output = run_commands(build, build_program(build, work), work)
