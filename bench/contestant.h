@@ -27,6 +27,9 @@ class Contestant {
 };
 
 std::unique_ptr<Contestant> ConnectOurs(const Place& place);
+// With the metrics of docs/metrics.md; with a log in which nothing is written.
+std::unique_ptr<Contestant> ConnectMetered(const Place& place);
+std::unique_ptr<Contestant> ConnectLogged(const Place& place);
 // The same requests sent by a bare program on the single-threaded C client, which the thread that
 // waits drives: what ZooKeeper and its client cost without any library.
 std::unique_ptr<Contestant> ConnectFloor(const Place& place);

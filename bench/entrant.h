@@ -16,7 +16,7 @@ struct Entrant {
   std::string name;
   std::unique_ptr<Contestant> (*connect)(const Place&) = nullptr;
   std::unique_ptr<Crowd> (*gather)(const Place&, std::shared_ptr<Turns>) = nullptr;
-  std::string guest;  // the command of another process, which serves as a peer does
+  std::string guest = {};  // the command of another process, which serves as a peer does
   std::shared_ptr<Peer> peer = nullptr;
 
   bool is_zookeepers() const { return peer == nullptr || peer->servers().empty(); }

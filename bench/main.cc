@@ -39,8 +39,13 @@ std::vector<Entrant> OwnEntrants() {
           {"ours", ConnectOurs, GatherOurs, self + "ours"}};
 }
 
+// "log" and "metrics" only when they are named: for scripts/check_cost.py.
 std::vector<Entrant> Entrants(const Options& options) {
   std::vector<Entrant> all = OwnEntrants();
+  if (options.entrant == "log") all.push_back({.name = "log", .connect = ConnectLogged});
+#ifdef ZKRECIPES_WITH_PROMETHEUS
+  if (options.entrant == "metrics") all.push_back({.name = "metrics", .connect = ConnectMetered});
+#endif
   for (const std::string& peer : options.peers) {
     const size_t equals = peer.find('=');
     const std::string name = peer.substr(0, equals), command = peer.substr(equals + 1);

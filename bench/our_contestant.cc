@@ -6,8 +6,15 @@
 #include <optional>
 #include <utility>
 
+#ifdef ZKRECIPES_WITH_PROMETHEUS
+#include <prometheus/registry.h>
+
+#include "zkrecipes/prometheus_metrics.h"
+#endif
+
 #include "bench/contestant.h"
 #include "zkrecipes/lock.h"
+#include "zkrecipes/log_listener.h"
 #include "zkrecipes/read_write_lock.h"
 
 namespace bench {
@@ -22,16 +29,17 @@ T OrEnd(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-std::shared_ptr<zkrecipes::Client> ConnectTo(const Place& place) {
-  return OrEnd(zkrecipes::Client::Connect(
-      {.servers = place.servers, .session_timeout = absl::Milliseconds(place.session_ms)},
-      {absl::Seconds(60)}));
+std::shared_ptr<zkrecipes::Client> ConnectTo(const Place& place,
+                                             zkrecipes::ClientOptions options = {}) {
+  options.servers = place.servers;
+  options.session_timeout = absl::Milliseconds(place.session_ms);
+  return OrEnd(zkrecipes::Client::Connect(std::move(options), {absl::Seconds(60)}));
 }
 
 class Ours : public Contestant {
  public:
-  explicit Ours(const Place& place)
-      : client_(ConnectTo(place)),
+  explicit Ours(const Place& place, zkrecipes::ClientOptions options = {})
+      : client_(ConnectTo(place, std::move(options))),
         lock_(client_, place.path),
         both_(client_, place.path),
         readers_(place.readers) {}
@@ -94,6 +102,23 @@ class OurCrowd : public Crowd {
 
 std::unique_ptr<Contestant> ConnectOurs(const Place& place) {
   return std::make_unique<Ours>(place);
+}
+
+#ifdef ZKRECIPES_WITH_PROMETHEUS
+std::unique_ptr<Contestant> ConnectMetered(const Place& place) {
+  const auto metrics =
+      std::make_shared<zkrecipes::PrometheusMetrics>(std::make_shared<prometheus::Registry>());
+  return std::make_unique<Ours>(
+      place, zkrecipes::ClientOptions{.listener = metrics,
+                                      .on_session_report = metrics->SessionReports()});
+}
+#endif
+
+std::unique_ptr<Contestant> ConnectLogged(const Place& place) {
+  const auto log = std::make_shared<zkrecipes::LogListener>(
+      zkrecipes::LogOptions{.least = zkrecipes::LogLevel::kWarning});
+  return std::make_unique<Ours>(
+      place, zkrecipes::ClientOptions{.listener = log, .on_session_report = log->SessionReports()});
 }
 
 std::unique_ptr<Crowd> GatherOurs(const Place& place, std::shared_ptr<Turns> turns) {

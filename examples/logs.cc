@@ -8,18 +8,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <syncstream>
 
 #include "zkrecipes/lock.h"
 #include "zkrecipes/log_listener.h"
 
 namespace {
 
-// Stands for the logger that the service has. Like most, it may be called by several threads at once.
+// Stands for the logger that the service has.
 class ServicesLogger {
  public:
   void Write(std::string_view level, std::string_view text) const {
-    std::osyncstream(std::cout) << "service: " << level << ": " << text << std::endl;
+    std::cout << "service: " << level << ": " << text << std::endl;
   }
 };
 

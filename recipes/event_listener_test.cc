@@ -261,6 +261,39 @@ TEST_F(ClosedAclTest, HearsNothingOfAParentThatLetsStrangersLook) {
   EXPECT_THAT(AcquireAndRelease(), ElementsAre("/locks/q granted after 0", "released after 0"));
 }
 
+class PromptDiary : public Diary {
+ public:
+  bool AtOnce() const override { return true; }
+};
+
+TEST_F(EventListenerTest, ThatIsToldAtOnceCostsNoTaskEither) {
+  const auto executor = std::make_shared<base::StepExecutor>();
+  const auto prompt = std::make_shared<PromptDiary>();
+  LockUser user;
+  memory::Start(simulation_, user, {.executor = executor, .listener = prompt});
+  user.Acquire();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(executor->given(), 1) << "the answer";
+  EXPECT_THAT(prompt->Take(), ElementsAre("/locks/q granted after 0"));
+  executor->RunAll();
+  user.host->set_network(Host::Network::kDown);
+  PassTime(absl::Minutes(1));
+  EXPECT_THAT(prompt->Take(),
+              ElementsAre("suspect", "lost: its session could not be proven to be alive in time"));
+}
+
+TEST_F(EventListenerTest, BesideOneThatIsToldAtOnceHearsTheSame) {
+  const auto prompt = std::make_shared<PromptDiary>();
+  LockUser user;
+  memory::Start(simulation_, user, {.listener = prompt});
+  user.lock_options.listener = diary_;
+  Acquire(user);
+  PassTime(absl::Seconds(2));
+  Release(user);
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q granted after 0", "released after 2s"));
+  EXPECT_THAT(prompt->Take(), ElementsAre("/locks/q granted after 0", "released after 2s"));
+}
+
 // Nothing is computed, posted or armed for it.
 TEST_F(EventListenerTest, CostsNoTaskWhenThereIsNone) {
   const auto executor = std::make_shared<base::StepExecutor>();

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves that an acquire and release cost no more than bench/cost.json says.
 
-usage: check_cost.py ZKR BENCH [--fix]; --fix writes what was counted. Counted, not timed: the noise of a machine does not
-change it. Instructions are those in user space of one uncontended cycle, by valgrind: a long run's less a short run's.
+usage: check_cost.py ZKR BENCH [--fix] [--without-metrics]; --fix writes what was counted. Counted, not timed: the noise of a machine does not
+change it. The same with listeners: the metrics, and a log in which nothing is written. Instructions are those in user space of one uncontended cycle, by valgrind: a long run's less a short run's.
 Context switches are the voluntary ones of a cycle of 32 clients that share a lock. They do depend on what else the machine
 does, so what is held is the floor's in the same run, with a margin: two threads that wake each other make twice as many.
 """
@@ -17,6 +17,7 @@ import tempfile
 LIMITS = pathlib.Path(__file__).resolve().parent.parent / "bench/cost.json"
 CYCLE = "uncontended cycle, median"  # a run of zkrecipes-bench
 SHORT, LONG = 300, 1300  # cycles
+LISTENERS = ("metrics", "log")
 MORE_INSTRUCTIONS = 1.05
 MORE_ALLOCATIONS = 1
 CONTENDED = "32 clients on one lock"
@@ -50,7 +51,7 @@ def switches(program, servers, folder):
     return min(ours / floor for ours, floor in zip(figures["ours"]["switches"], figures["floor"]["switches"]))
 
 
-def count(zkr, program, entrant="ours"):
+def count(zkr, program, entrant="ours", listeners=()):
     with tempfile.TemporaryDirectory() as folder:
         ensemble = ["ensemble", "--dir", f"{folder}/servers"]
         started = subprocess.run([zkr, ensemble[0], "start", "--servers", "1", *ensemble[1:]],
@@ -60,6 +61,7 @@ def count(zkr, program, entrant="ours"):
             # The least of three: a reply that comes late costs another round of the loop.
             return {"instructions": round(min(instructions(program, servers, entrant, folder) for _ in range(3))),
                     "allocations": round(allocations(program, servers, entrant, folder), 1),
+                    **{name: round(instructions(program, servers, name, folder)) for name in listeners},
                     "switches of the floor's": round(switches(program, servers, folder), 2)}
         finally:
             subprocess.run([zkr, ensemble[0], "stop", *ensemble[1:]], check=True)
@@ -67,15 +69,17 @@ def count(zkr, program, entrant="ours"):
 
 def main():
     zkr, program = sys.argv[1:3]
-    counted = count(zkr, program)
+    listeners = LISTENERS[1:] if "--without-metrics" in sys.argv else LISTENERS
+    counted = count(zkr, program, listeners=listeners)
     if "--fix" in sys.argv:
-        kept = {name: counted[name] for name in ("instructions", "allocations")}
+        kept = {name: counted[name] for name in ("instructions", "allocations", *LISTENERS)}
         LIMITS.write_text(json.dumps(kept, indent=1) + "\n")
     known = json.loads(LIMITS.read_text())
     print(f"a cycle: {counted}; known: {known}")
     wrong = []
-    if counted["instructions"] > known["instructions"] * MORE_INSTRUCTIONS:
-        wrong.append(f"more than {MORE_INSTRUCTIONS} times the instructions")
+    for name in ("instructions", *listeners):
+        if counted[name] > known[name] * MORE_INSTRUCTIONS:
+            wrong.append(f"more than {MORE_INSTRUCTIONS} times the instructions ({name})")
     if counted["allocations"] > known["allocations"] + MORE_ALLOCATIONS:
         wrong.append(f"more than {MORE_ALLOCATIONS} more allocation")
     if counted["switches of the floor's"] > SWITCHES_OF_FLOOR:

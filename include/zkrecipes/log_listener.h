@@ -27,6 +27,9 @@ struct LogOptions {
   // 1 or more.
   int most = 20;
   Duration per = absl::Seconds(1);
+  // Where the sink is called. Null: the library's own (executor.h). A sink that blocks holds up the records behind
+  // it, which are kept meanwhile, and nothing else.
+  std::shared_ptr<Executor> executor = {};
 };
 
 // What becomes of a client's acquires, leases and sessions, as records for a log.
@@ -41,7 +44,7 @@ struct LogOptions {
 //
 //   LogListener({.sink = [logger](const LogRecord& record) { logger->Write(ToText(record)); }})
 //
-// Thread-safe; blocks only as the sink does. One object may serve several clients: they share the rates.
+// Thread-safe; does not block. One object may serve several clients: they share the rates, and the sink.
 class LogListener : public EventListener {
  public:
   explicit LogListener(LogOptions options = {});
@@ -52,6 +55,7 @@ class LogListener : public EventListener {
   // The client's state, until the subscription is destroyed.
   Subscription Follow(Client& client) const;
 
+  bool AtOnce() const override;  // true: what is left out costs no task
   void OnQueued(const std::string& path, int waits_for, const std::string& behind) override;
   void OnPlaceLost(const std::string& path) override;
   void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override;

@@ -56,7 +56,7 @@ struct LogRecord {
   int64_t dropped = 0;
 };
 
-// Where records go. Called on the client's executor, by several threads at once.
+// Where records go. Called in order, one at a time, on LogOptions::executor.
 using LogSink = std::function<void(const LogRecord&)>;
 
 // Without an end of line; each is one line, whatever is in the texts.
@@ -67,8 +67,7 @@ std::string ToText(const LogRecord& record);
 std::string ToJson(const LogRecord& record);
 
 enum class LogFormat { kText, kJson };
-// Writes each record as one line, with the time and the level. Blocks while stderr does, which takes a thread of
-// the executor.
+// Writes each record as one line, with the time and the level. Blocks while stderr does.
 LogSink LogToStderr(LogFormat format = LogFormat::kText);
 
 }  // namespace zkrecipes

@@ -26,7 +26,7 @@ class SessionSeries;
 struct PrometheusOptions {
   // The label `group` of a path: for each there are some 50 time series, so it must not have
   // an unbounded number of values. Empty: the path without its last part ("/locks" of "/locks/ledger").
-  // Runs on the client's executor, and on several of its threads at once.
+  // Runs on the client's I/O thread (EventListener::AtOnce): it must be quick.
   std::function<std::string(const std::string& path)> group = {};
   // Beyond that, further groups are counted as the group "other".
   int max_groups = 100;
@@ -60,6 +60,7 @@ class PrometheusMetrics : public EventListener {
   // The client's state, until the subscription is destroyed.
   Subscription Follow(Client& client) const;
 
+  bool AtOnce() const override;
   void OnQueued(const std::string& path, int waits_for, const std::string& behind) override;
   void OnPlaceLost(const std::string& path) override;
   void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override;

@@ -44,6 +44,8 @@ Subscription LogListener::Follow(Client& client) const {
   return client.OnStateChange([writer = writer_](ClientState state) { writer->OnState(state); });
 }
 
+bool LogListener::AtOnce() const { return true; }
+
 void LogListener::OnQueued(const std::string& path, int waits_for, const std::string& behind) {
   if (!writer_->Wants(LogLevel::kDebug)) return;
   LogRecord record = RecordOf(LogEvent::kQueued, path);

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "lib/base/executor.h"
+
 namespace zkrecipes::internal {
 namespace {
 
@@ -52,6 +54,15 @@ LogLevel LevelOf(LogEvent event) {
 LogWriter::LogWriter(LogOptions options, Clock clock)
     : options_(std::move(options)),
       clock_(std::move(clock)),
+      kept_(std::make_shared<session::Subscriber<Kept>>(
+          options_.executor ? options_.executor : base::SharedExecutor(base::Line::kCallbacks),
+          [sink = options_.sink](const Kept& kept) {
+            LogRecord record = kept.record;
+            record.path = kept.path;
+            record.node = kept.node;
+            record.reason = kept.reason;
+            sink(record);
+          })),
       rate_(std::max(options_.most, 1), options_.per) {}
 
 void LogWriter::Write(LogRecord record) {
@@ -62,7 +73,7 @@ void LogWriter::Write(LogRecord record) {
     record.dropped = *dropped;
   }
   record.time = std::chrono::system_clock::now();
-  options_.sink(record);
+  kept_->Tell(Kept(record));
 }
 
 bool LogWriter::IsNew(const SessionReport& report) {

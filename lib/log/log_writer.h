@@ -5,16 +5,20 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
 #include "lib/log/log_rate.h"
+#include "lib/session/subscriber.h"
 #include "zkrecipes/log_listener.h"
 
 namespace zkrecipes::internal {
 
-// Hands records to the user's sink, as many as may be. Thread-safe; the sink is called without a lock.
+// Hands records to the user's sink, as many as may be. Thread-safe; the sink is called without a lock, on the
+// executor.
 class LogWriter {
  public:
   using Clock = std::function<base::BootTime()>;
@@ -28,11 +32,17 @@ class LogWriter {
   void OnState(ClientState state);
 
  private:
+  struct Kept {
+    explicit Kept(const LogRecord& r) : record(r), path(r.path), node(r.node), reason(r.reason) {}
+    LogRecord record;  // its texts are void
+    std::string path, node, reason;
+  };
   void TellOwed();
   bool IsNew(const SessionReport& report);
 
   const LogOptions options_;
   const Clock clock_;
+  const std::shared_ptr<session::Subscriber<Kept>> kept_;
   base::Mutex mutex_;
   LogRate rate_ ABSL_GUARDED_BY(mutex_);
   // The last session of each index: with one client per listener, what is current.

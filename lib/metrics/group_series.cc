@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/strings/numbers.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 
 namespace zkrecipes::internal {
@@ -33,7 +33,11 @@ Family<prometheus::Histogram>& Histograms(prometheus::Registry& registry, const 
 int64_t SequenceOf(absl::string_view node) {
   constexpr size_t kDigits = 10;
   int64_t number = 0;
-  if (node.size() > kDigits) (void)absl::SimpleAtoi(node.substr(node.size() - kDigits), &number);
+  if (node.size() < kDigits) return 0;
+  for (const char c : node.substr(node.size() - kDigits)) {
+    if (!absl::ascii_isdigit(c)) return 0;  // a negative number, far beyond the end
+    number = 10 * number + (c - '0');
+  }
   return number;
 }
 
@@ -118,6 +122,7 @@ GroupSeries::GroupSeries(GroupFamilies& families, const std::string& group)
                          "exhausted", "failed"})),
       reasons_(ByLabel(families.losses, labels_, "reason",
                        {"deadline", "expired", "deleted", "closed", "not_alive", "held_too_long"})),
+      grants_(*outcomes_.at("granted")),
       places_lost_(families.places_lost.Add(labels_)),
       suspects_(families.suspects.Add(labels_)),
       held_too_long_(families.held_too_long.Add(labels_)),
@@ -136,7 +141,7 @@ GroupSeries::Counters GroupSeries::ByLabel(Family<Counter>& family,
 }
 
 void GroupSeries::Granted(const Sequencer& lease, absl::Duration after) {
-  outcomes_.at("granted")->Increment();
+  grants_.Increment();
   wait_.Observe(absl::ToDoubleSeconds(after));
   held_.Increment();
   position_.Set(0);

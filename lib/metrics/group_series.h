@@ -72,6 +72,7 @@ class GroupSeries {
   // All are there from the beginning: an increase from nothing to one would not be seen.
   const Counters outcomes_;
   const Counters reasons_;
+  prometheus::Counter& grants_;
   prometheus::Counter& places_lost_;
   prometheus::Counter& suspects_;
   prometheus::Counter& held_too_long_;

@@ -2,9 +2,11 @@
 
 #include "zkrecipes/prometheus_metrics.h"
 
+#include <cstring>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 
 #include "lib/base/mutex.h"
 #include "lib/metrics/group_series.h"
@@ -13,9 +15,10 @@
 namespace zkrecipes {
 namespace {
 
-std::string Parent(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+absl::string_view Parent(absl::string_view path) {
+  const void* const slash = memrchr(path.data(), '/', path.size());  // absl's rfind is slow
+  if (slash == nullptr || slash == path.data()) return "/";
+  return path.substr(0, static_cast<const char*>(slash) - path.data());
 }
 
 }  // namespace
@@ -27,16 +30,24 @@ class PrometheusMetrics::Groups {
       : families_(std::move(registry), options), options_(std::move(options)) {}
 
   internal::GroupSeries& Of(const std::string& path) {
-    std::string name = options_.group == nullptr ? Parent(path) : options_.group(path);
+    return options_.group == nullptr ? Named(Parent(path)) : Named(options_.group(path));
+  }
+  internal::GroupSeries& Of(const Sequencer& lease) {
+    return options_.group == nullptr ? Named(Parent(Parent(lease.node))) : Of(lease.path());
+  }
+
+ private:
+  internal::GroupSeries& Named(absl::string_view name) {
     base::MutexLock lock(mutex_);
     if (const auto it = groups_.find(name); it != groups_.end()) return *it->second;
     if (groups_.size() >= static_cast<size_t>(options_.max_groups)) name = "other";
     auto& group = groups_[name];
-    if (group == nullptr) group = std::make_unique<internal::GroupSeries>(families_, name);
+    if (group == nullptr) {
+      group = std::make_unique<internal::GroupSeries>(families_, std::string(name));
+    }
     return *group;
   }
 
- private:
   internal::GroupFamilies families_;
   const PrometheusOptions options_;
   base::Mutex mutex_;
@@ -60,6 +71,7 @@ Subscription PrometheusMetrics::Follow(Client& client) const {
       [sessions = sessions_](ClientState state) { sessions->OnState(state); });
 }
 
+bool PrometheusMetrics::AtOnce() const { return true; }
 void PrometheusMetrics::OnQueued(const std::string& path, int waits_for,
                                  const std::string& /*behind*/) {
   groups_->Of(path).Queued(waits_for);
@@ -67,21 +79,21 @@ void PrometheusMetrics::OnQueued(const std::string& path, int waits_for,
 void PrometheusMetrics::OnPlaceLost(const std::string& path) { groups_->Of(path).PlaceLost(); }
 void PrometheusMetrics::OnGranted(const Sequencer& lease, int64_t /*session*/,
                                   absl::Duration after) {
-  groups_->Of(lease.path()).Granted(lease, after);
+  groups_->Of(lease).Granted(lease, after);
 }
 void PrometheusMetrics::OnNotGranted(const std::string& path, const absl::Status& why,
                                      absl::Duration /*after*/) {
   groups_->Of(path).NotGranted(why);
 }
-void PrometheusMetrics::OnSuspect(const Sequencer& lease) { groups_->Of(lease.path()).Suspect(); }
+void PrometheusMetrics::OnSuspect(const Sequencer& lease) { groups_->Of(lease).Suspect(); }
 void PrometheusMetrics::OnHeldTooLong(const Sequencer& lease, absl::Duration /*held*/) {
-  groups_->Of(lease.path()).HeldTooLong();
+  groups_->Of(lease).HeldTooLong();
 }
 void PrometheusMetrics::OnLost(const Sequencer& lease, LeaseEnd why) {
-  groups_->Of(lease.path()).Lost(why);
+  groups_->Of(lease).Lost(why);
 }
 void PrometheusMetrics::OnReleased(const Sequencer& lease, absl::Duration held) {
-  groups_->Of(lease.path()).Released(held);
+  groups_->Of(lease).Released(held);
 }
 
 }  // namespace zkrecipes

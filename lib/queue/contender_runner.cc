@@ -40,7 +40,10 @@ void ContenderRunner::Start(session::Session* session) {
     return;
   }
   BeginTelling();
-  if (!FindRoom()) return TellRefusal();
+  if (!FindRoom()) {
+    if (telling_ != nullptr) telling_->LookAtRefusal();
+    return;
+  }
   self_ = shared_from_this();
   StartTimeout();
   session_->Join(this);  // may end this contender at once
@@ -52,18 +55,7 @@ void ContenderRunner::BeginTelling() {
     if (listener != nullptr) listeners.push_back(listener);
   }
   if (listeners.empty()) return;
-  std::vector<zk::AclEntry> acl = candidacy().acl;
-  if (acl.empty()) acl = EntriesOf(core_->options().acl);
-  telling_ =
-      std::make_unique<Telling>(core_, acquisition_->path(), std::move(acl), std::move(listeners));
-}
-
-// Once. A grant that is answered with a refusal, since it came too late, is told as one.
-void ContenderRunner::TellRefusal() {
-  if (telling_ == nullptr || told_refusal_) return;
-  const absl::Status why = acquisition_->refusal();
-  told_refusal_ = !why.ok();
-  if (told_refusal_) telling_->NotGranted(why);
+  telling_ = std::make_unique<Telling>(core_, acquisition_, listeners);
 }
 
 // In the session of the lease that it follows, if it follows one: the two must end together.
@@ -112,6 +104,9 @@ void ContenderRunner::OnConnected() {
 void ContenderRunner::OnDisconnected() {
   if (telling_ != nullptr) telling_->LookAtLease();
   On(event::Disconnected{});
+}
+void ContenderRunner::OnLook() {
+  if (telling_ != nullptr) telling_->LookAtLease();
 }
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
 void ContenderRunner::OnProven() {
@@ -165,7 +160,7 @@ void ContenderRunner::On(const queue::Event& event) {
   UpdateNeed();
   if (telling_ == nullptr) return;
   telling_->Look(contender_);
-  TellRefusal();
+  telling_->LookAtRefusal();
 }
 
 // ---- the contender's actions ---------------------------------------------------------------------
@@ -241,7 +236,7 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 }
 
 void ContenderRunner::Act(const action::Finished& finished) {
-  if (telling_ != nullptr) telling_->Ended();
+  TellEnd();
   const bool lost = finished.outcome == Outcome::kLost;
   absl::Status why;
   if (finished.outcome == Outcome::kBusy && !acquisition_->settled()) {

@@ -51,6 +51,7 @@ class ContenderRunner : public session::SessionListener,
   void OnExpired() override;
   void OnLapsed() override;
   void OnProven() override;
+  void OnLook() override;
   void OnEpochUnreadable(const absl::Status& why) override;
   void OnFailed(const absl::Status& why) override;
   void OnClosing() override;
@@ -65,9 +66,8 @@ class ContenderRunner : public session::SessionListener,
   LeaseTerms Terms() const;
   void UpdateNeed();
   void CheckEnd();
-  void LookAtLease();
   void BeginTelling();
-  void TellRefusal();
+  void TellEnd();
   void StartTimeout();
   void StartLastTimer();
   void Look();
@@ -112,7 +112,6 @@ class ContenderRunner : public session::SessionListener,
   std::shared_ptr<ContenderRunner> self_;
   std::shared_ptr<LeaseState> lease_;  // once granted
   std::unique_ptr<Telling> telling_;   // null: there is no listener
-  bool told_refusal_ = false;
   session::PathBudget::Reservation node_bytes_;
   session::PathBudget::Reservation own_watch_bytes_;
   session::PathBudget::Reservation blocker_watch_bytes_;

@@ -17,7 +17,6 @@ namespace action = queue::action;
 namespace event = queue::event;
 
 // How often a lease is looked at for its listeners.
-constexpr int kLooksPerTimeout = 8;
 
 }  // namespace
 
@@ -118,15 +117,6 @@ void ContenderRunner::CheckEnd() {
   });
 }
 
-void ContenderRunner::LookAtLease() {
-  if (lease_ == nullptr) return;
-  telling_->LookAtLease();
-  zk::Reactor& reactor = *core_->reactor();
-  reactor.CallAt(reactor.Now() + session_->timeout() / kLooksPerTimeout, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->LookAtLease();
-  });
-}
-
 void ContenderRunner::Act(queue::Grant grant) {
   CancelTimeout();
   retry_pauses_.Reset();
@@ -145,8 +135,8 @@ void ContenderRunner::Act(queue::Grant grant) {
   if (!epoch.ok()) acquisition_->Settle(WithoutEpoch(epoch.status()));
   const bool heard = acquisition_->Settle(LeaseMaker::Make(lease_));
   if (telling_ == nullptr || !heard) return;
-  telling_->Granted(lease_);
-  LookAtLease();
+  telling_->Granted(lease_, candidacy().acl);
+  session_->WantLooks(true);
   const AcquireOptions& options = acquisition_->options();
   if (options.end_when_over || options.hold_at_most == absl::InfiniteDuration()) return;
   core_->reactor()->CallAt(core_->Now() + options.hold_at_most, [weak = weak_from_this()] {
@@ -169,7 +159,11 @@ LeaseTerms ContenderRunner::Terms() const {
 
 void ContenderRunner::Act(const action::LeaseLost& lost) {
   lease_->OnLost(lost.why);
-  if (telling_ != nullptr) telling_->Ended();
+  TellEnd();
+}
+
+void ContenderRunner::TellEnd() {
+  if (telling_ != nullptr && telling_->Ended()) session_->WantLooks(false);
 }
 
 void ContenderRunner::OnValidityEnded(bool expired) {

@@ -101,7 +101,7 @@ void ContenderRunner::AnswerBusy() {
                       self->CancelTimeout();
                       const std::string& path = self->acquisition_->path();
                       self->acquisition_->Settle(queue::BusyStatus(path, known));
-                      self->TellRefusal();
+                      if (self->telling_ != nullptr) self->telling_->LookAtRefusal();
                     });
 }
 

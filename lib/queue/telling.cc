@@ -9,6 +9,7 @@
 
 namespace zkrecipes {
 
+bool EventListener::AtOnce() const { return false; }
 void EventListener::OnQueued(const std::string& /*path*/, int /*waits_for*/,
                              const std::string& /*behind*/) {}
 void EventListener::OnPlaceLost(const std::string& /*path*/) {}
@@ -27,66 +28,90 @@ namespace internal {
 namespace {
 
 // Whether every client may delete the children of a node with this ACL, or give itself the right to.
-bool StrangersMayTake(const std::vector<zk::AclEntry>& acl) {
-  return std::any_of(acl.begin(), acl.end(), [](const zk::AclEntry& entry) {
+template <typename Entry>
+bool StrangersMayTake(const std::vector<Entry>& acl) {
+  return std::any_of(acl.begin(), acl.end(), [](const Entry& entry) {
     return entry.scheme == "world" && (entry.permissions & (kDelete | kAdmin)) != 0;
   });
 }
 
 }  // namespace
 
-Telling::Telling(std::shared_ptr<ClientCore> core, std::string path, std::vector<zk::AclEntry> acl,
-                 Listeners listeners)
-    : core_(std::move(core)),
-      path_(std::move(path)),
-      acl_(std::move(acl)),
-      subscriber_(std::make_shared<session::Subscriber<News>>(
-          core_->executor(),
-          [listeners = std::move(listeners)](const News& news) {
-            for (const auto& listener : listeners) news(*listener);
-          })),
-      began_(core_->Now()) {}
+Telling::Telling(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition,
+                 const Listeners& listeners)
+    : core_(std::move(core)), acquisition_(std::move(acquisition)), began_(core_->Now()) {
+  Listeners others;
+  for (const auto& listener : listeners)
+    (listener->AtOnce() ? at_once_ : others).push_back(listener);
+  if (others.empty()) return;
+  later_ = std::make_shared<Later>(core_->executor(), [others](const News& news) {
+    for (const auto& listener : others) news(*listener);
+  });
+}
+
+template <typename F>
+void Telling::TellOfLease(F news) {
+  for (const auto& listener : at_once_) news(*listener, lease_->sequencer());
+  if (later_ == nullptr) return;
+  later_->Tell([news, lease = lease_->sequencer()](EventListener& to) { news(to, lease); });
+}
+
+template <typename F>
+void Telling::TellOfPath(F news) {
+  for (const auto& listener : at_once_) news(*listener, acquisition_->path());
+  if (later_ == nullptr) return;
+  later_->Tell([news, path = acquisition_->path()](EventListener& to) { news(to, path); });
+}
 
 void Telling::Look(const queue::Contender& contender) {
   const bool had_node = std::exchange(has_node_, !contender.node().empty());
   if (had_node && !has_node_) {
     waits_for_ = 0;
-    Tell([path = path_](EventListener& to) { to.OnPlaceLost(path); });
+    TellOfPath([](EventListener& to, const std::string& path) { to.OnPlaceLost(path); });
   }
   if (contender.state() != queue::Contender::State::kWatching) return;
   const queue::InFront& lower = contender.lower();
   if (waits_for_ == lower.size() && behind_ == lower.back()) return;
   waits_for_ = lower.size();
   behind_ = lower.back();
-  Tell([path = path_, n = static_cast<int>(waits_for_), behind = behind_](EventListener& to) {
-    to.OnQueued(path, n, behind);
-  });
+  TellOfPath([n = static_cast<int>(waits_for_), behind = behind_](
+                 EventListener& to, const std::string& path) { to.OnQueued(path, n, behind); });
 }
 
-void Telling::Granted(std::shared_ptr<LeaseState> lease) {
-  lease_ = std::move(lease);
+void Telling::Granted(std::shared_ptr<LeaseState> granted, const std::vector<zk::AclEntry>& acl) {
+  lease_ = std::move(granted);
+  answered_ = true;
   granted_ = core_->Now();
-  Tell([sequencer = lease_->sequencer(), session = lease_->session(),
-        after = granted_ - began_](EventListener& to) { to.OnGranted(sequencer, session, after); });
+  TellOfLease(
+      [session = lease_->session(), after = granted_ - began_](
+          EventListener& to, const Sequencer& lease) { to.OnGranted(lease, session, after); });
   LookAtLease();
-  LookAtParent();
+  LookAtParent(acl);
 }
 
 // What the server does not show, or does not answer, is looked at again with the next grant.
-void Telling::LookAtParent() {
-  if (StrangersMayTake(acl_) || core_->HasLookedAt(path_)) return;
+void Telling::LookAtParent(const std::vector<zk::AclEntry>& acl) {
+  const bool open = acl.empty() ? StrangersMayTake(core_->options().acl) : StrangersMayTake(acl);
+  if (open || core_->HasLookedAt(acquisition_->path())) return;
   core_->sessions().first()->Send(
-      zk::GetAcl{core_->name_space().ToServer(path_)},
-      [core = core_, path = path_, subscriber = subscriber_](const zk::Reply& reply) {
+      zk::GetAcl{core_->name_space().ToServer(acquisition_->path())},
+      [core = core_, path = acquisition_->path(), at_once = at_once_,
+       later = later_](const zk::Reply& reply) {
         if (reply.code != zk::Code::kOk || core->HasLookedAt(path)) return;
         core->LookedAt(path);
         if (!StrangersMayTake(reply.acl)) return;
-        subscriber->Tell([path](EventListener& to) { to.OnOpenParent(path); });
+        for (const auto& listener : at_once) listener->OnOpenParent(path);
+        if (later == nullptr) return;
+        later->Tell([path](EventListener& to) { to.OnOpenParent(path); });
       });
 }
 
-void Telling::NotGranted(const absl::Status& why) {
-  Tell([path = path_, why, after = core_->Now() - began_](EventListener& to) {
+void Telling::LookAtRefusal() {
+  if (answered_ || !acquisition_->settled()) return;
+  const absl::Status why = acquisition_->refusal();
+  answered_ = !why.ok();
+  if (!answered_) return;
+  TellOfPath([why, after = core_->Now() - began_](EventListener& to, const std::string& path) {
     to.OnNotGranted(path, why, after);
   });
 }
@@ -95,28 +120,28 @@ void Telling::LookAtLease() {
   if (lease_ == nullptr) return;
   const Lease::State now = lease_->state();
   if (now == Lease::State::kSuspect && !std::exchange(suspect_, true)) {
-    Tell([sequencer = lease_->sequencer()](EventListener& to) { to.OnSuspect(sequencer); });
+    TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnSuspect(lease); });
   }
   if (now == Lease::State::kHeld && std::exchange(suspect_, false)) {
-    Tell([sequencer = lease_->sequencer()](EventListener& to) { to.OnProven(sequencer); });
+    TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnProven(lease); });
   }
 }
 
 void Telling::HeldTooLong() {
   if (lease_ == nullptr || lease_->end_reason().has_value()) return;
-  Tell([sequencer = lease_->sequencer(), held = held()](EventListener& to) {
-    to.OnHeldTooLong(sequencer, held);
+  TellOfLease([held = held()](EventListener& to, const Sequencer& lease) {
+    to.OnHeldTooLong(lease, held);
   });
 }
 
-void Telling::Ended() {
-  if (lease_ == nullptr) return;
-  const Sequencer sequencer = lease_->sequencer();
+bool Telling::Ended() {
+  if (lease_ == nullptr) return false;
   const LeaseEnd why = lease_->end_reason().value_or(LeaseEnd::kReleased);
-  lease_ = nullptr;
-  Tell([sequencer, why, held = held()](EventListener& to) {
-    why == LeaseEnd::kReleased ? to.OnReleased(sequencer, held) : to.OnLost(sequencer, why);
+  TellOfLease([why, held = held()](EventListener& to, const Sequencer& lease) {
+    why == LeaseEnd::kReleased ? to.OnReleased(lease, held) : to.OnLost(lease, why);
   });
+  lease_ = nullptr;
+  return true;
 }
 
 }  // namespace internal

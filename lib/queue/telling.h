@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+
+#include "lib/queue/acquisition.h"
 #include "lib/queue/lease_state.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/session/client_core.h"
@@ -18,36 +21,46 @@ namespace zkrecipes::internal {
 
 // Tells listeners what becomes of one acquire and of its lease. It looks at the contender and at the
 // lease after whatever may have changed them, and tells what has. On the reactor; the listeners are
-// called on the executor, in order.
+// called there, or on the executor, in order.
 class Telling {
  public:
-  using Listeners = std::vector<std::shared_ptr<EventListener>>;
+  using Listeners = absl::InlinedVector<std::shared_ptr<EventListener>, 2>;
 
-  // `listeners`: not empty. `acl`: of the nodes that the acquire makes.
-  Telling(std::shared_ptr<ClientCore> core, std::string path, std::vector<zk::AclEntry> acl,
-          Listeners listeners);
+  // `listeners`: not empty.
+  Telling(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition,
+          const Listeners& listeners);
 
   void Look(const queue::Contender& contender);
-  void Granted(std::shared_ptr<LeaseState> lease);
-  void NotGranted(const absl::Status& why);
+  // `acl`: of the nodes that the acquire makes; empty: the client's.
+  void Granted(std::shared_ptr<LeaseState> lease, const std::vector<zk::AclEntry>& acl);
+  // If the acquire has been refused: once. A grant that is answered with a refusal, since it came too late, is
+  // told as one.
+  void LookAtRefusal();
   // At the lease, of which nothing has been told if it was not Granted.
   void LookAtLease();
   void HeldTooLong();
-  void Ended();
+  // False if there was no lease, or its end has been told.
+  bool Ended();
 
  private:
   using News = std::function<void(EventListener&)>;
-  void Tell(News news) { subscriber_->Tell(std::move(news)); }
-  void LookAtParent();
+  using Later = session::Subscriber<News>;
+  // What is told later must not keep the lease, so it takes a copy of what names it.
+  template <typename F>  // void(EventListener&, const Sequencer&)
+  void TellOfLease(F news);
+  template <typename F>  // void(EventListener&, const std::string& path)
+  void TellOfPath(F news);
+  void LookAtParent(const std::vector<zk::AclEntry>& acl);
   absl::Duration held() const { return core_->Now() - granted_; }
 
   const std::shared_ptr<ClientCore> core_;
-  const std::string path_;
-  const std::vector<zk::AclEntry> acl_;
-  const std::shared_ptr<session::Subscriber<News>> subscriber_;
+  const std::shared_ptr<Acquisition> acquisition_;
+  Listeners at_once_;
+  std::shared_ptr<Later> later_;  // null: there is no other listener
   const base::BootTime began_;
 
   bool has_node_ = false;
+  bool answered_ = false;  // and told so
   size_t waits_for_ = 0;
   std::string behind_;
   std::shared_ptr<LeaseState> lease_;  // until its end is told

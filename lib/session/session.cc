@@ -12,6 +12,8 @@
 namespace zkrecipes::session {
 namespace {
 
+constexpr int kLooksPerTimeout = 8;
+
 // An answer may be partial, or a rotating choice of the servers: only if it has none that this session
 // was ever connected to, they have moved.
 bool Moved(const zk::NumericServers& to, const std::set<std::string>& reached) {
@@ -242,6 +244,21 @@ void Session::Trouble(absl::Status why) {
 }
 
 // ---- listeners -------------------------------------------------------------------------------------
+
+void Session::WantLooks(bool wanted) {
+  looks_wanted_ += wanted ? 1 : -1;
+  if (wanted && !looking_) StartLooks();
+}
+
+void Session::StartLooks() {
+  looking_ = true;
+  reactor_->CallAt(reactor_->Now() + timeout_ / kLooksPerTimeout, Guarded([this] {
+                     looking_ = false;
+                     if (looks_wanted_ == 0) return;
+                     StartLooks();
+                     ForEachListener([](SessionListener* listener) { listener->OnLook(); });
+                   }));
+}
 
 void Session::Join(SessionListener* listener) {
   listeners_.push_back(listener);

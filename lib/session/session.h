@@ -45,6 +45,8 @@ class SessionListener {
   // A node that it would like to be looked at while the session sends reads and no beats; "": none.
   virtual std::string LooksAt() const { return ""; }
   virtual void OnLooked(bool /*there*/) {}
+  // Every eighth of the session timeout while any listener wants it: Session::WantLooks.
+  virtual void OnLook() {}
   // Leases granted in the current validity are over by now. Comes before OnExpired and OnLapsed, to
   // all listeners before any of them does more: only what must happen in time belongs here. It must
   // not join, part or send.
@@ -95,6 +97,8 @@ class Session : private Heartbeat::Owner {
   void Part(SessionListener* listener);
   // What a listener needs is not what it was.
   void NeedChanged() { UpdateNeedForProof(); }
+  // A listener wants OnLook, or no longer does. One timer for all: a short lease pays for none.
+  void WantLooks(bool wanted);
   // Tells every listener of OnValidityEnded, in one batch of stop requests.
   void AnnounceEnded(bool expired);
 
@@ -164,6 +168,7 @@ class Session : private Heartbeat::Owner {
   bool SilentForTimeout() const;
   void UpdateNeedForProof();
   void CheckDrained();
+  void StartLooks();
   void RemoveServerWatch(const zk::Watch& watch);
   void RemoveWatchesLeftBehind();
   template <typename F>
@@ -198,6 +203,8 @@ class Session : private Heartbeat::Owner {
 
   std::vector<SessionListener*> listeners_;  // in the order of joining
   int parted_ = 0;                           // how many have left
+  int looks_wanted_ = 0;                     // how many of them want OnLook
+  bool looking_ = false;                     // its timer runs
   size_t looked_ = 0;                        // which of them had its node looked at last
   Watchers watchers_;
   std::set<zk::Watch> left_behind_;  // unwanted, and perhaps still on the server
