@@ -79,17 +79,18 @@ else()
 endif()
 
 # dev
-if(archives)
-  zkrecipes_export("" dev ${archives})
+if(ZKRECIPES_BUILD_STATIC)
+  zkrecipes_export(Static dev zkrecipes_static)
 endif()
 install(DIRECTORY include/zkrecipes DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h"
   PATTERN testing EXCLUDE)
 zkrecipes_pc(zkrecipes zkrecipes dev)
 foreach(adapter need IN ZIP_LISTS adapters ZKRECIPES_ADAPTERS_NEED)
+  zkrecipes_export(-${adapter}- dev zkrecipes_${adapter})
   zkrecipes_pc(zkrecipes-adapter zkrecipes-${adapter} dev)
 endforeach()
 configure_package_config_file(cmake/zkrecipesConfig.cmake.in zkrecipesConfig.cmake
-  INSTALL_DESTINATION ${package_dir} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 # Before 1.0 a minor release may break the API.
 write_basic_package_version_file(zkrecipesConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/zkrecipesConfig.cmake ${PROJECT_BINARY_DIR}/zkrecipesConfigVersion.cmake
