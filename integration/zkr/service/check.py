@@ -55,14 +55,28 @@ def unit_text():
     return found[0]
 
 
-def check_keys(text):
+def parsed(text):
     unit = configparser.ConfigParser(strict=True, interpolation=None)
     unit.optionxform = str
     unit.read_string(text)
+    return unit
+
+
+def check_keys(text):
+    unit = parsed(text)
     for section, keys in NEEDED.items():
         for key, value in keys.items():
             if not re.fullmatch(value, unit[section].get(key, "")):
                 sys.exit(f"docs/zkr.md: [{section}] {key}={unit[section].get(key)} is not {value}")
+
+
+def check_package(text):
+    """The unit of the Debian package has its election and command from a file, and all else from the document."""
+    own = {"Environment", "EnvironmentFile", "ExecStart"}
+    document, package = ({key: value for key, value in parsed(unit)["Service"].items() if key not in own}
+                         for unit in (text, (ROOT / "packaging/debian/zkr-elect@.service").read_text()))
+    if document != package:
+        sys.exit(f"docs/zkr.md and packaging/debian/zkr-elect@.service differ:\n{document}\n{package}")
 
 
 def check_by_systemd(text, directory):
@@ -78,6 +92,7 @@ def check_by_systemd(text, directory):
 def check_text():
     text = unit_text()
     check_keys(text)
+    check_package(text)
     if not shutil.which("systemd-analyze"):
         return print("the keys are right; there is no systemd-analyze to ask")
     with tempfile.TemporaryDirectory() as directory:
