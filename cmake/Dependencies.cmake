@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the library links. Public: what include/zkrecipes includes. zkrecipes.pc and the package config repeat this.
 find_package(Threads REQUIRED)
+if(NOT TARGET nlohmann_json::nlohmann_json)
+  find_package(nlohmann_json REQUIRED)  # its headers, and only to build
+endif()
 
 set(ZKRECIPES_PUBLIC_DEPENDENCIES absl::any_invocable absl::status absl::statusor absl::strings absl::time)
 set(ZKRECIPES_PRIVATE_DEPENDENCIES absl::flat_hash_map absl::flat_hash_set absl::hash absl::random_random

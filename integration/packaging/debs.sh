@@ -20,7 +20,7 @@ inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONT
 # get WORDS: packages, or files with patterns.
 get() { quietly inside sh -c 'apt-get install -y --no-install-recommends '"$*"; }
 
-"$here/../../packaging/deb.sh" "$build/package"
+"$here/../../dev" package "$build/package"
 "$here/../../scripts/debian_root.sh" "$root"
 mount -t proc proc "$root/proc"
 cp "$build"/package/*.deb "$root/root"
