@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves that every relative link of the documents leads to a file, and that CONTRIBUTING's answers are where it says.
+"""Proves that every relative link of the documents leads to a file, or to a heading of one, and that CONTRIBUTING's answers are where it says.
 
 usage: check_links.py [--fix]; prints what is wrong and exits 1 if there is something. An answer is a table cell such as
 `lib/queue/lease.cc:42` `Lease::token`: that line of that file has that text. --fix puts the numbers right.
 """
+import collections
+import functools
 import pathlib
 import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)]*))?\)")
 ANSWER = re.compile(r"`([\w./-]+):(\d+)` `([^`]+)`")
 
 
@@ -21,10 +23,27 @@ def documents():
     return [ROOT / name for name in listed.stdout.split()]
 
 
+@functools.cache
+def anchors(document):
+    """Of the headings, as GitHub makes them. (A line of a listing may pass for a heading: that does no harm.)"""
+    made, seen = set(), collections.Counter()
+    for heading in re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        made.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return made
+
+
 def broken_links(document):
-    for link in LINK.findall(document.read_text()):
-        if "://" not in link and not (document.parent / link).exists():
+    for link, anchor in LINK.findall(document.read_text()):
+        there = document.parent / link if link else document
+        if "://" in link:
+            continue
+        if not there.exists():
             yield f"{document.relative_to(ROOT)}: no file {link}"
+        elif anchor and there.suffix == ".md" and anchor not in anchors(there.resolve()):
+            yield f"{document.relative_to(ROOT)}: no heading {link}#{anchor}"
 
 
 def right_answer(path, line, text):

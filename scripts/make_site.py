@@ -42,11 +42,13 @@ def page(path, files, out):
             return found[0]
         there = os.path.normpath(os.path.join(os.path.dirname(path), target))
         there = f"{there}/README.md" if f"{there}/README.md" in files else there
-        if there not in files:  # a folder: its list
-            to = out / f"source/{there}.txt"
-            to.parent.mkdir(parents=True, exist_ok=True)
-            to.write_text("\n".join(name for name in files if name.startswith(f"{there}/")))
+        if there not in files:  # a folder: its list; or nothing, as mkdocs will say
             goal = f"source/{there}.txt"
+            inside = [name for name in files if name.startswith(f"{there}/")]
+            if not inside:
+                return found[0]
+            (out / goal).parent.mkdir(parents=True, exist_ok=True)
+            (out / goal).write_text("\n".join(inside))
         else:
             goal = place(there)
             if not there.endswith(".md"):
