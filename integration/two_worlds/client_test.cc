@@ -186,8 +186,8 @@ TEST_F(ExitInAWorld, AClientThatGoesWithoutAConnectionLeavesWhatItHasToItsSessio
 }
 
 TEST_F(ExitInAWorld, TheWatchesOfAClientGoWithIt) {
-  auto client = NewClient({.session_timeout = absl::Seconds(1)});
-  auto other = NewClient({.session_timeout = absl::Seconds(1)});
+  auto client = NewClient({.session_timeout = absl::Seconds(6)});
+  auto other = NewClient({.session_timeout = absl::Seconds(6)});
   const Lease lease = Acquired(client);
   Pending waiter = Queued(other, 2);
   ASSERT_TRUE(AwaitWatches(3));  // each its own node, and one the other's
