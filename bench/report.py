@@ -108,6 +108,29 @@ def crowds(data):
     return table(["", "hand-offs a second", "bytes a hand-off", "ms to queue one more", "kB of memory a waiter"], rows())
 
 
+def drains(data):
+    runs = data["runs"]
+    def rows():
+        for name in [n for n in plot.CROWD if plot.CROWD[n] >= 1000 and n in runs]:
+            for entrant in plot.present(runs, [name]):
+                of = runs[name][entrant]
+                yield [f"{plot.CROWD[name]:,} waiters, {plot.ENTRANTS[entrant][0]}", median(of.get("s to drain", [])),
+                       *(median(of.get(f"{unit}, quarter {n}", [])) for unit in ("/s", "bytes") for n in (1, 4))]
+    return table(["", "s in all", "a second: first quarter", "last quarter", "bytes each: first quarter", "last quarter"],
+                 rows())
+
+
+def holdings(data):
+    runs = data["runs"]
+    def rows():
+        for name, label in plot.HELD.items():
+            for entrant in plot.present(runs, [name]):
+                of = runs[name][entrant]
+                yield [f"{plot.ENTRANTS[entrant][0]}, {label}",
+                       *(median(of.get(unit, [])) for unit in ("requests/s", "bytes/s"))]
+    return table(["a lock that is held, sessions of 10 s", "requests a second", "bytes a second, pings included"], rows())
+
+
 def failovers(data):
     of = data["runs"].get("failover after kill -9", {})
     return table(["sessions of 4 s", "from the kill to the next grant, ms", "from the session's end, ms"],
@@ -122,7 +145,8 @@ def taken_on(data):
            f"{max(len(v) for v in data['runs'][CYCLE]['ours'].values()) if CYCLE in data['runs'] else 0}.")
 
 
-SECTIONS = {"machine": taken_on, "speed": speeds, "cost": costs, "crowd": crowds, "failover": failovers}
+SECTIONS = {"machine": taken_on, "speed": speeds, "cost": costs, "crowd": crowds, "drain": drains, "held": holdings,
+            "failover": failovers}
 
 
 def main():

@@ -41,9 +41,15 @@ Run Waiting(int waiters, std::string name, int most_rounds, bool quick) {
   return {std::move(name), "/s", sample, 0, most_rounds, quick, false};
 }
 
+Run Idle(std::string name, bool beats) {
+  const auto sample = [=](const Entrant& entrant, const Track& track) {
+    return Holding(entrant, track, beats);
+  };
+  return {std::move(name), "requests/s", sample, 0, 1, true, false};
+}
+
 }  // namespace
 
-// A lease's own beats, on and off, will be runs here, too.
 const std::vector<Run>& Runs() {
   static const std::vector<Run> runs = {
       Repeated("uncontended cycle, median", Cycle, 1000, 400),
@@ -60,6 +66,8 @@ const std::vector<Run>& Runs() {
       OnTheWire("uncontended cycle, wire", Cycle),
       OnTheWire("hand-over, wire", HandOver),
       {"failover after kill -9", "ms", Failover, 0, 3, false},
+      Idle("a held lock, with beats", true),
+      Idle("a held lock, beats on demand", false),
       Waiting(1000, "1,000 waiters on one lock", 3, true),
       Waiting(10'000, "10,000 waiters on one lock", 1, false),
   };

@@ -22,6 +22,8 @@ Sample Wire(Sample (*sample)(const Entrant&, const Track&, int turns), const Ent
 // From the SIGKILL of a holder's process to the next grant, in milliseconds.
 Sample Failover(const Entrant& entrant, const Track& track);
 constexpr int kFailoverSessionMs = 4000;
+// Requests a second, but pings, of a client that holds a lock and does nothing.
+Sample Holding(const Entrant& entrant, const Track& track, bool beats);
 // Hand-offs a second while so many wait, in 100 sessions.
 Sample Crowded(const Entrant& entrant, const Track& track, int waiters);
 

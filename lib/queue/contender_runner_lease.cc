@@ -16,8 +16,6 @@ namespace {
 namespace action = queue::action;
 namespace event = queue::event;
 
-// How often a lease is looked at for its listeners.
-
 }  // namespace
 
 void ContenderRunner::Leave(Waiter waiter) {
