@@ -77,8 +77,7 @@ Sample Crowded(const Entrant& entrant, const Track& track, int waiters) {
     sample.each["bytes, quarter " + std::to_string(quarter)] = BytesEach(last, now);
     last = now;
   }
-  sample.each["s to drain"] =
-      std::chrono::duration<double>(last.when - released.when).count();
+  sample.each["s to drain"] = std::chrono::duration<double>(last.when - released.when).count();
   return sample;
 }
 

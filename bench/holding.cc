@@ -13,7 +13,7 @@
 namespace bench {
 namespace {
 
-constexpr int kSessions = 50;
+constexpr int kClients = 50;
 constexpr int kSessionMs = 10'000;
 
 }  // namespace
@@ -22,7 +22,7 @@ Sample Holding(const Entrant& entrant, const Track& track, bool beats) {
   Proxy proxy(track.servers, std::chrono::microseconds(0));
   std::vector<std::unique_ptr<Crowd>> holders;
   std::vector<std::shared_ptr<Turns>> turns;
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kClients; ++i) {
     const std::string path = track.path + "-" + std::to_string(i);
     turns.push_back(std::make_shared<Turns>(1));  // the first is the last, and keeps the lock
     holders.push_back(entrant.gather({proxy.servers(), path, kSessionMs, false, beats}, turns[i]));
@@ -38,7 +38,7 @@ Sample Holding(const Entrant& entrant, const Track& track, bool beats) {
   const auto begin = Clock::now();
   std::this_thread::sleep_for(std::chrono::duration<double>(10 * track.scale));
   const std::chrono::duration<double> took = Clock::now() - begin;
-  const double each = kSessions * took.count();
+  const double each = kClients * took.count();
   const Traffic traffic = proxy.traffic();
   return {static_cast<double>(traffic.requests - traffic_before.requests) / each,
           {{"bytes/s", static_cast<double>(traffic.bytes - traffic_before.bytes) / each},
