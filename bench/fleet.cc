@@ -34,6 +34,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr absl::Duration kSessionTimeout = absl::Seconds(30);
+// Of one process: proofs of its leases queue at the servers behind what is asked for at the same time.
+constexpr int kAtOnce = 200;
 constexpr double kPatience = 300, kNoticed = 5;  // seconds
 
 template <typename T>
@@ -62,14 +64,8 @@ class Holders {
     }
     const Counts before = Counts::Now();
     const double heap = Allocated();
-    for (size_t i = 0; i < leases_.size(); ++i) {
-      const zkrecipes::Lock lock(clients_[i % clients_.size()],
-                                 absl::StrCat(std::string(task.at("path")), "/", i));
-      lock.AcquireAsync({}, [this, i](absl::StatusOr<zkrecipes::Lease> lease) {
-        leases_[i] = std::make_unique<zkrecipes::Lease>(OrEnd(std::move(lease)));
-        ++granted_;
-      });
-    }
+    path_ = task.at("path");
+    for (int i = 0; i < kAtOnce; ++i) AcquireNext();
     while (granted_ < static_cast<int>(leases_.size())) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -87,9 +83,22 @@ class Holders {
   }
 
  private:
+  void AcquireNext() {
+    const size_t i = next_++;
+    if (i >= leases_.size()) return;
+    const zkrecipes::Lock lock(clients_[i % clients_.size()], absl::StrCat(path_, "/", i));
+    lock.AcquireAsync({}, [this, i](absl::StatusOr<zkrecipes::Lease> lease) {
+      leases_[i] = std::make_unique<zkrecipes::Lease>(OrEnd(std::move(lease)));
+      ++granted_;
+      AcquireNext();
+    });
+  }
+
   const std::shared_ptr<zkrecipes::EventLoop> loop_ = OrEnd(zkrecipes::EventLoop::Start());
   std::vector<std::shared_ptr<zkrecipes::Client>> clients_;
   std::vector<std::unique_ptr<zkrecipes::Lease>> leases_;
+  std::string path_;
+  std::atomic<size_t> next_ = 0;
   std::atomic<int> granted_ = 0;
 };
 
