@@ -24,6 +24,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/counts.h"
+#include "bench/or_end.h"
 #include "bench/peer.h"
 #include "zkrecipes/event_loop.h"
 #include "zkrecipes/lock.h"
@@ -37,13 +38,6 @@ constexpr absl::Duration kSessionTimeout = absl::Seconds(30);
 // Of one process: proofs of its leases queue at the servers behind what is asked for at the same time.
 constexpr int kAtOnce = 200;
 constexpr double kPatience = 300, kNoticed = 5;  // seconds
-
-template <typename T>
-T OrEnd(absl::StatusOr<T> result) {
-  if (result.ok()) return *std::move(result);
-  std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
-  std::exit(1);
-}
 
 double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();

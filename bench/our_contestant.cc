@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -13,21 +12,13 @@
 #endif
 
 #include "bench/contestant.h"
+#include "bench/or_end.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/log_listener.h"
 #include "zkrecipes/read_write_lock.h"
 
 namespace bench {
 namespace {
-
-template <typename T>
-T OrEnd(absl::StatusOr<T> result) {
-  if (!result.ok()) {
-    std::fprintf(stderr, "ours: %s\n", result.status().ToString().c_str());
-    std::exit(1);
-  }
-  return *std::move(result);
-}
 
 std::shared_ptr<zkrecipes::Client> ConnectTo(const Place& place,
                                              zkrecipes::ClientOptions options = {}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+//
 // `zkr doctor`: what is wrong with a path and its queue.
 
 #include <sys/wait.h>

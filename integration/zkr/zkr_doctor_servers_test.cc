@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+//
 // `zkr doctor`: what is wrong with servers.
 
 #include <poll.h>

@@ -47,7 +47,7 @@ Subscription LogListener::Follow(Client& client) const {
 bool LogListener::AtOnce() const { return true; }
 
 void LogListener::OnQueued(const std::string& path, int waits_for, const std::string& behind) {
-  if (!writer_->Wants(LogLevel::kDebug)) return;
+  if (!writer_->Wants(LogEvent::kQueued)) return;
   LogRecord record = RecordOf(LogEvent::kQueued, path);
   record.waits_for = waits_for;
   record.node = behind;
@@ -55,11 +55,11 @@ void LogListener::OnQueued(const std::string& path, int waits_for, const std::st
 }
 
 void LogListener::OnPlaceLost(const std::string& path) {
-  if (writer_->Wants(LogLevel::kWarning)) writer_->Write(RecordOf(LogEvent::kPlaceLost, path));
+  if (writer_->Wants(LogEvent::kPlaceLost)) writer_->Write(RecordOf(LogEvent::kPlaceLost, path));
 }
 
 void LogListener::OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) {
-  if (!writer_->Wants(LogLevel::kInfo)) return;
+  if (!writer_->Wants(LogEvent::kGranted)) return;
   LogRecord record = RecordOf(LogEvent::kGranted, lease);
   record.session = session;
   record.lasted = absl::ToChronoNanoseconds(after);
@@ -79,22 +79,22 @@ void LogListener::OnNotGranted(const std::string& path, const absl::Status& why,
 }
 
 void LogListener::OnSuspect(const Sequencer& lease) {
-  if (writer_->Wants(LogLevel::kWarning)) writer_->Write(RecordOf(LogEvent::kSuspect, lease));
+  if (writer_->Wants(LogEvent::kSuspect)) writer_->Write(RecordOf(LogEvent::kSuspect, lease));
 }
 
 void LogListener::OnProven(const Sequencer& lease) {
-  if (writer_->Wants(LogLevel::kInfo)) writer_->Write(RecordOf(LogEvent::kProven, lease));
+  if (writer_->Wants(LogEvent::kProven)) writer_->Write(RecordOf(LogEvent::kProven, lease));
 }
 
 void LogListener::OnHeldTooLong(const Sequencer& lease, absl::Duration held) {
-  if (!writer_->Wants(LogLevel::kWarning)) return;
+  if (!writer_->Wants(LogEvent::kHeldTooLong)) return;
   LogRecord record = RecordOf(LogEvent::kHeldTooLong, lease);
   record.lasted = absl::ToChronoNanoseconds(held);
   writer_->Write(record);
 }
 
 void LogListener::OnLost(const Sequencer& lease, LeaseEnd why) {
-  if (!writer_->Wants(LogLevel::kError)) return;
+  if (!writer_->Wants(LogEvent::kLost)) return;
   std::ostringstream text;
   text << why;
   const std::string reason = text.str();
@@ -104,14 +104,14 @@ void LogListener::OnLost(const Sequencer& lease, LeaseEnd why) {
 }
 
 void LogListener::OnReleased(const Sequencer& lease, absl::Duration held) {
-  if (!writer_->Wants(LogLevel::kInfo)) return;
+  if (!writer_->Wants(LogEvent::kReleased)) return;
   LogRecord record = RecordOf(LogEvent::kReleased, lease);
   record.lasted = absl::ToChronoNanoseconds(held);
   writer_->Write(record);
 }
 
 void LogListener::OnOpenParent(const std::string& path) {
-  if (writer_->Wants(LogLevel::kWarning)) writer_->Write(RecordOf(LogEvent::kOpenParent, path));
+  if (writer_->Wants(LogEvent::kOpenParent)) writer_->Write(RecordOf(LogEvent::kOpenParent, path));
 }
 
 }  // namespace zkrecipes

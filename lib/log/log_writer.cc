@@ -83,7 +83,7 @@ bool LogWriter::IsNew(const SessionReport& report) {
 
 void LogWriter::OnReport(const SessionReport& report) {
   TellOwed();
-  if (!IsNew(report) || !Wants(LogLevel::kInfo)) return;
+  if (!IsNew(report) || !Wants(LogEvent::kSession)) return;
   Write({.event = LogEvent::kSession,
          .session = report.session,
          .lasted = absl::ToChronoNanoseconds(report.timeout)});

@@ -17,6 +17,9 @@
 
 namespace zkrecipes::internal {
 
+// How serious an event is, where it depends on nothing else.
+LogLevel LevelOf(LogEvent event);
+
 // Hands records to the user's sink, as many as may be. Thread-safe; the sink is called without a lock, on the
 // executor.
 class LogWriter {
@@ -25,6 +28,7 @@ class LogWriter {
   explicit LogWriter(LogOptions options, Clock clock = base::BootNow);
 
   bool Wants(LogLevel level) const { return level >= options_.least && options_.sink != nullptr; }
+  bool Wants(LogEvent event) const { return Wants(LevelOf(event)); }
   // REQUIRES: Wants(record.level).
   void Write(LogRecord record);
 
@@ -48,9 +52,6 @@ class LogWriter {
   // The last session of each index: with one client per listener, what is current.
   std::map<int, int64_t> sessions_ ABSL_GUARDED_BY(mutex_);
 };
-
-// How serious an event is, where it depends on nothing else.
-LogLevel LevelOf(LogEvent event);
 
 }  // namespace zkrecipes::internal
 

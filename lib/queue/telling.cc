@@ -42,25 +42,28 @@ Telling::Telling(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> 
     : core_(std::move(core)), acquisition_(std::move(acquisition)), began_(core_->Now()) {
   Listeners others;
   for (const auto& listener : listeners)
-    (listener->AtOnce() ? at_once_ : others).push_back(listener);
+    (listener->AtOnce() ? audience_.at_once : others).push_back(listener);
   if (others.empty()) return;
-  later_ = std::make_shared<Later>(core_->executor(), [others](const News& news) {
+  audience_.later = std::make_shared<Later>(core_->executor(), [others](const News& news) {
     for (const auto& listener : others) news(*listener);
   });
 }
 
+template <typename F, typename Of>
+void Telling::Audience::Tell(F news, const Of& of) const {
+  for (const auto& listener : at_once) news(*listener, of);
+  if (later == nullptr) return;
+  later->Tell([news, of](EventListener& to) { news(to, of); });
+}
+
 template <typename F>
 void Telling::TellOfLease(F news) {
-  for (const auto& listener : at_once_) news(*listener, lease_->sequencer());
-  if (later_ == nullptr) return;
-  later_->Tell([news, lease = lease_->sequencer()](EventListener& to) { news(to, lease); });
+  audience_.Tell(news, lease_->sequencer());
 }
 
 template <typename F>
 void Telling::TellOfPath(F news) {
-  for (const auto& listener : at_once_) news(*listener, acquisition_->path());
-  if (later_ == nullptr) return;
-  later_->Tell([news, path = acquisition_->path()](EventListener& to) { news(to, path); });
+  audience_.Tell(news, acquisition_->path());
 }
 
 void Telling::Look(const queue::Contender& contender) {
@@ -95,14 +98,11 @@ void Telling::LookAtParent(const std::vector<zk::AclEntry>& acl) {
   if (open || core_->HasLookedAt(acquisition_->path())) return;
   core_->sessions().first()->Send(
       zk::GetAcl{core_->name_space().ToServer(acquisition_->path())},
-      [core = core_, path = acquisition_->path(), at_once = at_once_,
-       later = later_](const zk::Reply& reply) {
+      [core = core_, path = acquisition_->path(), audience = audience_](const zk::Reply& reply) {
         if (reply.code != zk::Code::kOk || core->HasLookedAt(path)) return;
         core->LookedAt(path);
         if (!StrangersMayTake(reply.acl)) return;
-        for (const auto& listener : at_once) listener->OnOpenParent(path);
-        if (later == nullptr) return;
-        later->Tell([path](EventListener& to) { to.OnOpenParent(path); });
+        audience.Tell([](EventListener& to, const std::string& of) { to.OnOpenParent(of); }, path);
       });
 }
 

@@ -45,7 +45,14 @@ class Telling {
  private:
   using News = std::function<void(EventListener&)>;
   using Later = session::Subscriber<News>;
-  // What is told later must not keep the lease, so it takes a copy of what names it.
+  struct Audience {
+    // `of`: what names the lease or the path. What is told later takes a copy of it, so as not to keep the lease.
+    template <typename F, typename Of>  // void(EventListener&, const Of&)
+    void Tell(F news, const Of& of) const;
+
+    Listeners at_once;
+    std::shared_ptr<Later> later;  // null: there is no other listener
+  };
   template <typename F>  // void(EventListener&, const Sequencer&)
   void TellOfLease(F news);
   template <typename F>  // void(EventListener&, const std::string& path)
@@ -55,8 +62,7 @@ class Telling {
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<Acquisition> acquisition_;
-  Listeners at_once_;
-  std::shared_ptr<Later> later_;  // null: there is no other listener
+  Audience audience_;
   const base::BootTime began_;
 
   bool has_node_ = false;

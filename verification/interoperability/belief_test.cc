@@ -4,7 +4,6 @@
 // faults, judged by the history checker with ZooKeeper's own log. Prints the table of docs/report.md.
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "integration/servers/local_servers.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/checker.h"
+#include "verification/interoperability/peer_history.h"
 #include "verification/workload/recorder.h"
 
 namespace zkrecipes::integration {
@@ -46,15 +46,9 @@ struct Case {
   Fault fault;
 };
 
-int64_t MonotonicNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
-
 // What a peer said, as its history.
 std::vector<Event> HistoryOf(const Peer& peer, const std::string& who, Asked asked) {
-  const int64_t boot_less_monotonic = history::Now() - MonotonicNow();
+  const int64_t boot_less_monotonic = BootLessMonotonic();
   std::vector<Event> events;
   Event event{.who = who, .path = kPath, .attempt = 1};
   for (const std::string& line : peer.lines()) {
@@ -62,12 +56,7 @@ std::vector<Event> HistoryOf(const Peer& peer, const std::string& who, Asked ask
     if (words.size() < 3 || !absl::SimpleAtoi(words[1], &event.at)) continue;
     event.at += boot_less_monotonic;
     if (words[0] == "invoke") event.what = What::kInvoke;
-    if (words[0] == "grant") {
-      event.what = What::kGrant;
-      event.node = words.at(2);
-      EXPECT_TRUE(absl::SimpleAtoi(words.at(3), &event.token));
-      EXPECT_TRUE(absl::SimpleAtoi(words.at(4), &event.session));
-    }
+    if (words[0] == "grant") ReadGrant(words, event);
     if (words[0] == "look") {
       event.what = What::kBelief;
       event.state = words.at(static_cast<size_t>(asked)) == "true" ? "held" : "lost";
@@ -88,9 +77,7 @@ class BeliefTest : public ::testing::TestWithParam<Case> {
     own_server_ = (*leader + 1) % 3;
     others_ = absl::StrCat(servers_->server(*leader), ",", servers_->server((*leader + 2) % 3));
   }
-  static bool IsGranted(const Peer& peer) {
-    return std::ranges::any_of(peer.lines(), [](const auto& l) { return l.starts_with("grant "); });
-  }
+  static bool IsGranted(const Peer& peer) { return GrantsOf(peer) > 0; }
   static std::unique_ptr<Peer> Believing(PeerKind kind, const std::string& servers) {
     auto peer = std::make_unique<Peer>(kind, servers, kSession);
     peer->Tell("believe " + peer->Make(kind == PeerKind::kKazoo ? "lock" : "mutex", kPath));

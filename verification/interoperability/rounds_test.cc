@@ -4,7 +4,6 @@
 // server's death; judged by the history checker with ZooKeeper's own log.
 
 #include <algorithm>
-#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "integration/servers/local_servers.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/run_directory.h"
+#include "verification/interoperability/peer_history.h"
 #include "verification/workload/crew.h"
 
 namespace zkrecipes::integration {
@@ -46,18 +46,10 @@ struct Pairing {
   const char* child = "lock-0";
 };
 
-int64_t GrantsIn(const std::vector<Event>& events) {
-  return std::ranges::count(events, What::kGrant, &Event::what);
-}
-int64_t GrantsIn(const std::vector<std::string>& lines) {
-  return std::ranges::count_if(lines,
-                               [](const std::string& line) { return line.starts_with("grant "); });
-}
-
-int64_t MonotonicNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+int64_t GrantsOf(const std::vector<Event>& events, char initial) {
+  return std::ranges::count_if(events, [initial](const Event& event) {
+    return event.what == What::kGrant && event.who[0] == initial;
+  });
 }
 
 // One part of the run, played by one process after another.
@@ -94,7 +86,7 @@ class Participant {
   }
   const std::vector<Event>& events() const { return events_; }
   int64_t grants() const {
-    return GrantsIn(events_) + (peer_ == nullptr ? 0 : GrantsIn(peer_->lines()));
+    return GrantsOf(events_, who_[0]) + (peer_ == nullptr ? 0 : GrantsOf(*peer_));
   }
 
  private:
@@ -102,7 +94,7 @@ class Participant {
     events_.push_back({.at = at, .who = who_, .what = what});
   }
   void Translate() {
-    const int64_t boot_less_monotonic = history::Now() - MonotonicNow();
+    const int64_t boot_less_monotonic = BootLessMonotonic();
     Event attempt{.who = who_, .path = path_};
     if (pairing_.reader) attempt.mode = Event::Mode::kShared;
     for (const std::string& line : peer_->lines()) {
@@ -115,10 +107,7 @@ class Participant {
         attempt.attempt = ++attempts_;
         attempt.what = What::kInvoke;
       } else if (words[0] == "grant") {
-        attempt.what = What::kGrant;
-        attempt.node = words.at(2);
-        ASSERT_TRUE(absl::SimpleAtoi(words.at(3), &attempt.token));
-        ASSERT_TRUE(absl::SimpleAtoi(words.at(4), &attempt.session));
+        ReadGrant(words, attempt);
       } else if (attempt.node.empty()) {
         continue;  // what it had was gone before it could say what
       } else {     // what theirs answers is not under test
@@ -170,12 +159,6 @@ class RoundsTest : public ::testing::Test {
       ASSERT_TRUE(servers::Heal(*servers_, absl::Seconds(60)).ok());
       rest();
     }
-  }
-
-  static int64_t GrantsOf(const std::vector<Event>& events, char initial) {
-    return std::ranges::count_if(events, [initial](const Event& event) {
-      return event.what == What::kGrant && event.who[0] == initial;
-    });
   }
 
   // A whole run, and what the judge finds in it.

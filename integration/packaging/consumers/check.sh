@@ -3,15 +3,8 @@
 # Installs a finished build to a prefix of its own and builds and runs the consumer projects beside this script.
 # usage: check.sh BUILD_DIR
 set -euo pipefail
-build=$(realpath "$1")
-here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() { echo "FAIL: $*" >&2; exit 1; }
-
-# quietly COMMAND...: its output only if it fails.
-quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$*"; }; }
+# shellcheck source=integration/packaging/consumers/common.sh
+. "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/common.sh"
 
 # configure SOURCE OUT [ARGUMENT...]: a consumer project into $work/OUT.
 configure() {

@@ -3,13 +3,9 @@
 # Installs a finished build component by component, each into a prefix of its own; and a build in which nothing is built yet.
 # usage: components.sh BUILD_DIR
 set -euo pipefail
-build=$(realpath "$1")
-here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=integration/packaging/consumers/common.sh
+. "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/common.sh"
 
-fail() { echo "FAIL: $*" >&2; exit 1; }
-quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$*"; }; }
 # files PREFIX: all but the license, which each component has.
 files() { (cd "$1" && find . ! -type d ! -name LICENSE | sort); }
 
