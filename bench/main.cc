@@ -25,7 +25,7 @@ namespace {
 
 struct Options {
   int rounds = 5;
-  double minutes = 11;
+  double minutes = 20;
   double scale = 1;
   bool quick = false;
   std::string only, entrant, servers, json, serve;

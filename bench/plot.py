@@ -79,13 +79,14 @@ def draw_speed(runs):
     rows, left, right, top = 34, 230, 700, 84
     svg = Svg(760, top + rows * len(names) + 40, "Speed, beside a bare C client that sends the same requests")
     svg.legend(left, 54, [e for e in present(runs, names) if e != "floor"])
-    least, most = 1 / 64, 2
+    least, most = 1 / 64, 4
 
     def x(ratio):
         return left + (right - left) * math.log(max(ratio, least) / least) / math.log(most / least)
 
     bottom = top + rows * len(names)
-    for tick, label in [*((1 / n, f"1/{n}") for n in (64, 32, 16, 8, 4)), (1 / 2, "half as fast"), (1, "as fast"), (2, "twice")]:
+    ticks = [*((1 / n, f"1/{n}") for n in (64, 32, 16, 8, 4)), (1 / 2, "half as fast"), (1, "as fast"), (2, "twice"), (4, "4 times")]
+    for tick, label in ticks:
         svg.line(x(tick), top - 8, x(tick), bottom, "#8c959f" if tick == 1 else FAINT)
         svg.text(x(tick), bottom + 18, label, size=11, anchor="middle")
     for row, name in enumerate(names):

@@ -2,9 +2,10 @@
 # How the folders declare what they build. Sources are listed one by one, never globbed.
 include(GoogleTest)
 
-# The properties of a test that has servers of its own. One such test runs at a time, and they are longer in all than the
-# others are on a second core: so they begin first.
+# The properties of a test that has servers of its own. One such test runs at a time, beside one of those that mostly wait (for
+# sessions that expire, servers that come back). They are longer in all than the others are on a second core: so they begin first.
 set(ZKRECIPES_ON_SERVERS RESOURCE_LOCK ensemble COST 1000)
+set(ZKRECIPES_ON_SERVERS_WAITING RESOURCE_LOCK waiting_ensemble COST 1000)
 
 # The properties of what goes into an installed library, and of our own programs, which include the same headers. Hidden is
 # all that a public header does not show.
@@ -106,16 +107,16 @@ function(zkrecipes_unit_test name)
     PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SERIAL] [SANITIZE] [NIGHTLY] [NO_SERVERS])
+# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SERIAL] [SANITIZE] [NIGHTLY] [NO_SERVERS | WAITS])
 #   Needs real servers. One ctest test for the whole program, labelled `integration`, so that its suites can share
-#   an ensemble; one such test runs at a time beside the unit tests. SERIAL: nothing else runs meanwhile.
+#   an ensemble; see ZKRECIPES_ON_SERVERS. SERIAL: nothing else runs meanwhile.
 #   SANITIZE: `./dev asan` and `./dev tsan` run it too. NIGHTLY: only `./dev nightly` does.
-#   NO_SERVERS: it runs beside one that has an ensemble.
+#   NO_SERVERS: it runs beside those that have an ensemble. WAITS: it has one, and mostly waits.
 function(zkrecipes_integration_test name)
   if(NOT ZKRECIPES_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;SANITIZE;NIGHTLY;NO_SERVERS" "TIMEOUT" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;SANITIZE;NIGHTLY;NO_SERVERS;WAITS" "TIMEOUT" "SOURCES;LIBS")
   zkrecipes_test_program(${name} SOURCES ${arg_SOURCES} LIBS zkrecipes::testing ${arg_LIBS})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
@@ -140,7 +141,9 @@ function(zkrecipes_integration_test name)
   set_tests_properties(${name} PROPERTIES
     SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests[.]\n(\\[  SKIPPED \\] [^\n]*\n)+$")
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} COST 1000)
-  if(NOT arg_NO_SERVERS)
+  if(arg_WAITS)
+    set_tests_properties(${name} PROPERTIES ${ZKRECIPES_ON_SERVERS_WAITING})
+  elseif(NOT arg_NO_SERVERS)
     set_tests_properties(${name} PROPERTIES ${ZKRECIPES_ON_SERVERS})
   endif()
   if(arg_SERIAL)
