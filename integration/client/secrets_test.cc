@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -109,9 +110,25 @@ std::vector<std::string> Places(const Password& password) {
 
 class SecretsTest : public ClientTest {
  protected:
+  // With the parent of all paths open to everybody, whichever test makes it.
+  void SetUp() override {
+    ClientTest::SetUp();
+    if (HasFatalFailure()) return;
+    everybody_ = NewClient({});
+    beside_ = Acquired(everybody_, node_path() + "-beside");
+  }
+  void TearDown() override {
+    beside_.reset();
+    everybody_ = nullptr;
+    ClientTest::TearDown();
+  }
   // All that is said: answers, and what is written to stdout and stderr.
   void Note(const absl::Status& status) { absl::StrAppend(&said_, status.ToString(), "\n"); }
   std::string said_;
+
+ private:
+  std::shared_ptr<Client> everybody_;
+  std::optional<Lease> beside_;
 };
 
 TEST_F(SecretsTest, NoneIsLeftInMemoryOrInAMessage) {
