@@ -125,7 +125,7 @@ void ContenderRunner::Act(queue::Grant grant) {
   grant.epoch = epoch.value_or(0);
   lease_ = std::make_shared<LeaseState>(core_, session_->validity(lapses()), std::move(grant),
                                         weak_from_this(), Terms());
-  if (BelievesAWriteFor() != absl::InfiniteDuration()) session_->NeedChanged();
+  if (BelievesAWriteFor() != absl::InfiniteDuration()) session_->NeedChanged(this);
   held_ = !beats_on_demand();
   proves_ = beats_on_demand() && !Proven();
   CheckEnd();

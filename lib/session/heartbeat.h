@@ -11,6 +11,7 @@
 
 #include "lib/session/machine/beat_pace.h"
 #include "lib/session/machine/expiry_bound.h"
+#include "lib/session/needs.h"
 #include "lib/session/session_validity.h"
 #include "lib/zk/handle.h"
 #include "lib/zk/reactor.h"
@@ -52,13 +53,7 @@ class Heartbeat {
   void OnConnected(base::BootTime began, absl::Duration timeout, bool new_session);
   void OnDisconnected();
   void OnExpired();
-  // What the session's listeners need of it.
-  struct Need {
-    bool proof = false;
-    // Some lease is believed only so long after the last confirmed write: lock-delay mode.
-    absl::Duration confirmed_life = absl::InfiniteDuration();
-  };
-  void SetNeed(const Need& need);
+  void SetNeed(const Need& need);  // of all listeners together
   // A lease that needed proof has ended. Clients take turns, and the next one is proven at once if
   // the session stays proven.
   void LeaseIsOver();

@@ -262,7 +262,7 @@ void Session::StartLooks() {
 
 void Session::Join(SessionListener* listener) {
   listeners_.push_back(listener);
-  UpdateNeedForProof();
+  NeedChanged(listener);
   if (!failed_.ok()) return listener->OnFailed(failed_);
   if (closing_) return listener->OnClosing();
   if (connected()) listener->OnConnected();
@@ -272,17 +272,17 @@ void Session::Part(SessionListener* listener) {
   std::erase(listeners_, listener);
   ++parted_;
   if (listener->HeldALease()) heartbeat_.LeaseIsOver();
-  UpdateNeedForProof();
+  Count(listener, {});
   CheckDrained();
 }
 
-void Session::UpdateNeedForProof() {
-  Heartbeat::Need need;
-  for (const SessionListener* listener : listeners_) {
-    need.proof |= listener->NeedsProof();
-    need.confirmed_life = std::min(need.confirmed_life, listener->BelievesAWriteFor());
-  }
-  heartbeat_.SetNeed(need);
+void Session::NeedChanged(SessionListener* listener) {
+  Count(listener, {listener->NeedsProof(), listener->BelievesAWriteFor()});
+}
+
+void Session::Count(SessionListener* listener, const Need& need) {
+  needs_.Replace(std::exchange(listener->counted_, need), need);
+  heartbeat_.SetNeed(needs_.all());
 }
 
 void Session::AnnounceEnded(bool expired) {

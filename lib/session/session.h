@@ -19,6 +19,7 @@
 #include "lib/session/epoch_record.h"
 #include "lib/session/heartbeat.h"
 #include "lib/session/machine/session_machine.h"
+#include "lib/session/needs.h"
 #include "lib/session/path_budget.h"
 #include "lib/session/server_report.h"
 #include "lib/session/stop_requests.h"
@@ -35,8 +36,8 @@ namespace zkrecipes::session {
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  // False if it does not need the session to be proven alive. If this changes while the listener is
-  // there, it says so by Session::NeedChanged.
+  // False if it does not need the session to be proven alive. If this, or BelievesAWriteFor, changes while
+  // the listener is there, it says so by Session::NeedChanged.
   virtual bool NeedsProof() const { return true; }
   // It has held a lease that needed proof, and parts.
   virtual bool HeldALease() const { return false; }
@@ -60,6 +61,10 @@ class SessionListener {
   virtual void OnEpochUnreadable(const absl::Status& /*why*/) {}
   virtual void OnFailed(const absl::Status& why) = 0;  // there will be no session any more
   virtual void OnClosing() = 0;                        // leave, then part
+
+ private:
+  friend class Session;
+  Need counted_;  // by its session: what it said last
 };
 
 // kTrouble: still no connection; see Session::trouble().
@@ -95,8 +100,7 @@ class Session : private Heartbeat::Owner {
 
   void Join(SessionListener* listener);  // OnFailed, OnClosing or OnConnected may come at once
   void Part(SessionListener* listener);
-  // What a listener needs is not what it was.
-  void NeedChanged() { UpdateNeedForProof(); }
+  void NeedChanged(SessionListener* listener);
   // A listener wants OnLook, or no longer does. One timer for all: a short lease pays for none.
   void WantLooks(bool wanted);
   // Tells every listener of OnValidityEnded, in one batch of stop requests.
@@ -166,7 +170,7 @@ class Session : private Heartbeat::Owner {
   void BeginEpoch(bool new_session);
   void OnEpoch(const zk::Reply& reply);
   bool SilentForTimeout() const;
-  void UpdateNeedForProof();
+  void Count(SessionListener* listener, const Need& need);
   void CheckDrained();
   void StartLooks();
   void RemoveServerWatch(const zk::Watch& watch);
@@ -203,6 +207,7 @@ class Session : private Heartbeat::Owner {
 
   std::vector<SessionListener*> listeners_;  // in the order of joining
   int parted_ = 0;                           // how many have left
+  Needs needs_;                              // of them
   int looks_wanted_ = 0;                     // how many of them want OnLook
   bool looking_ = false;                     // its timer runs
   size_t looked_ = 0;                        // which of them had its node looked at last
