@@ -57,6 +57,20 @@ TEST_F(WaitInMemoryTest, AnAcquireAndAHandOverTakeNoTime) {
   EXPECT_EQ(simulation_.now(), began);
 }
 
+// Each would keep the memory of its contender: for session timeouts on end, at thousands of waits a second.
+TEST_F(WaitInMemoryTest, LeavesNoTimer) {
+  auto first = StartHolder();
+  auto second = StartWaiter();
+  auto third = Start();
+  const size_t before = third->host->timers();
+  Acquire(*third);
+  Release(*first);
+  Release(*second);
+  ASSERT_TRUE(third->holds());
+  Release(*third);
+  EXPECT_EQ(third->host->timers(), before);
+}
+
 TEST_F(WaitInMemoryTest, ATimeoutRunsOnceHoweverOftenTheWaiterIsWoken) {
   auto holder = StartHolder();
   std::vector<std::unique_ptr<LockUser>> before;

@@ -93,7 +93,7 @@ class Half {
   std::string Text(const zk::Reply& reply) const {
     const auto zxid = zxids_.find(reply.stat.czxid);
     const auto owner = sessions_.find(reply.stat.ephemeral_owner);
-    std::vector<std::string> children = reply.children;
+    std::vector<std::string> children(reply.children.begin(), reply.children.end());
     std::sort(children.begin(), children.end());
     return absl::StrFormat(
         "%s %s #%d owner %d, cversion %d, children %d [%s] \"%s\" acl [%s] codes [%s]",

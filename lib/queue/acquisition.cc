@@ -253,7 +253,7 @@ absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::
   if (&state->core() != &core) return wrong("belongs to another client than this one on");
   const Sequencer& sequencer = state->sequencer();
   if (sequencer.path() != path) return wrong("is of another path than");
-  const std::string node = zk::NodeName(sequencer.node);
+  const std::string node(zk::NodeName(sequencer.node));
   const std::optional<queue::NodeName> name = queue::ParseNodeName(node);
   // kazoo has one name for both kinds of exclusive nodes.
   const bool fits =

@@ -61,10 +61,9 @@ void ContenderRunner::BeginTelling() {
 // In the session of the lease that it follows, if it follows one: the two must end together.
 bool ContenderRunner::FindRoom() {
   const queue::Candidacy& candidacy = contender_.candidacy();
-  const size_t bytes =
-      candidacy.parent.size() + 1 + kSuffixBytes +
-      queue::NodePrefix(candidacy.dialect, candidacy.named(), std::string(queue::kGuidBytes, '0'))
-          .size();
+  const size_t bytes = candidacy.parent.size() + 1 + kSuffixBytes +
+                       queue::NodePrefix(candidacy.dialect, candidacy.named(), "").size() +
+                       queue::kGuidBytes;
   const size_t own_watch = bytes + session::PathBudget::kPerWatch;
   const size_t blocker_watch =
       candidacy.parent.size() + 1 + queue::kLongestNodeName + session::PathBudget::kPerWatch;
@@ -146,11 +145,11 @@ void ContenderRunner::OnClosing() {
   On(event::Leave{});
 }
 
-void ContenderRunner::On(const queue::Event& event) {
+void ContenderRunner::On(queue::Event&& event) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   if (alive == nullptr) return;  // finished
   const auto before = contender_.state();
-  for (queue::Action& action : contender_.On(event)) {
+  for (queue::Action& action : contender_.On(std::move(event))) {
     std::visit([this](auto& a) { Act(std::move(a)); }, action);
   }
   const auto in_front = contender_.lower().size();
@@ -165,9 +164,9 @@ void ContenderRunner::On(const queue::Event& event) {
 
 // ---- the contender's actions ---------------------------------------------------------------------
 
-void ContenderRunner::Act(const action::Send& send) {
-  if (const auto* watch = std::get_if<zk::WatchNode>(&send.request)) {
-    return SendWatch(send.op, watch->path);
+void ContenderRunner::Act(action::Send&& send) {
+  if (auto* watch = std::get_if<zk::WatchNode>(&send.request)) {
+    return SendWatch(send.op, std::move(watch->path));
   }
   session_->Send(send.request, [self = self_, op = send.op](zk::Reply&& reply) {
     if (self->candidacy().try_only && !reply.children.empty()) {
@@ -182,9 +181,11 @@ void ContenderRunner::OnReply(queue::OpId op, zk::Reply&& reply) {
   On(event::Replied{op, std::move(reply), candidacy().wait_for_proof && Proven()});
 }
 
-void ContenderRunner::SendWatch(queue::OpId op, const std::string& path) {
-  WatcherOf(path) = session_->Watch(
-      {path}, [self = self_, op](zk::Reply&& reply) { self->OnReply(op, std::move(reply)); },
+void ContenderRunner::SendWatch(queue::OpId op, std::string path) {
+  session::WatcherId& watcher = WatcherOf(path);
+  watcher = session_->Watch(
+      {std::move(path)},
+      [self = self_, op](zk::Reply&& reply) { self->OnReply(op, std::move(reply)); },
       [self = self_](const std::string& fired, zk::WatchEvent what) {
         self->On(event::WatchFired{fired, what, self->Proven()});
       });
@@ -201,10 +202,15 @@ void ContenderRunner::Act(const action::Unwatch& unwatch) {
 // The timer keeps the one event, and not a queue::Event, in which each would take as much as the largest.
 template <typename E>
 zk::Reactor::TimerId ContenderRunner::OnAfter(absl::Duration pause, E event) {
+  struct Due {
+    void operator()() {
+      if (const auto self = runner.lock()) self->On(event);
+    }
+    std::weak_ptr<ContenderRunner> runner;
+    [[no_unique_address]] E event;  // most are empty: then no memory is needed
+  };
   zk::Reactor& reactor = *core_->reactor();
-  return reactor.CallAt(reactor.Now() + pause, [weak = weak_from_this(), event] {
-    if (const auto self = weak.lock()) self->On(event);
-  });
+  return reactor.CallAt(reactor.Now() + pause, Due{weak_from_this(), event});
 }
 
 template <typename E>
@@ -223,7 +229,8 @@ void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
 }
 
 void ContenderRunner::Act(const action::StartLookTimer& start) {
-  OnAround(session_->timeout() * kTimeoutsPerLook, event::LookDue{start.op});
+  core_->reactor()->Cancel(look_timer_);
+  look_timer_ = OnAround(session_->timeout() * kTimeoutsPerLook, event::LookDue{start.op});
 }
 
 // Without jitter: the holder before relies on all of it.
@@ -256,8 +263,8 @@ void ContenderRunner::Act(const action::Finished& finished) {
   own_watch_bytes_ = {};
   blocker_watch_bytes_ = {};
   lease_ = nullptr;
-  // Most critical sections end before it: it would keep this object's memory.
-  if (own_watch_timer_ != 0) core_->reactor()->Cancel(own_watch_timer_);
+  // Most critical sections, and most waits, end before these: they would keep this object's memory.
+  for (const auto timer : {own_watch_timer_, look_timer_}) core_->reactor()->Cancel(timer);
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
 }

@@ -77,8 +77,8 @@ class ContenderRunner : public session::SessionListener,
   absl::Status VerifyStatus(absl::StatusCode code, const char* why) const;
   absl::Status LeaseIsOver() const;
   absl::Status WithoutEpoch(const absl::Status& why) const;
-  void On(const queue::Event& event);
-  void Act(const queue::action::Send& send);
+  void On(queue::Event&& event);
+  void Act(queue::action::Send&& send);
   void Act(const queue::action::Unwatch& unwatch);
   void Act(const queue::action::StartRetryTimer&);
   void Act(const queue::action::StartOwnWatchTimer&);
@@ -90,8 +90,8 @@ class ContenderRunner : public session::SessionListener,
   void Act(const queue::action::Finished& finished);
   const queue::Candidacy& candidacy() const { return contender_.candidacy(); }
   session::WatcherId& WatcherOf(const std::string& path);
-  queue::Rivals RivalsIn(const std::vector<std::string>& children) const;
-  void SendWatch(queue::OpId op, const std::string& path);
+  queue::Rivals RivalsIn(const zk::Names& children) const;
+  void SendWatch(queue::OpId op, std::string path);
   template <typename E>
   zk::Reactor::TimerId OnAfter(absl::Duration pause, E event);
   template <typename E>
@@ -119,6 +119,7 @@ class ContenderRunner : public session::SessionListener,
   session::WatcherId blocker_watch_ = 0;  // ... on another
   zk::Reactor::TimerId timeout_ = 0;      // until it looks, then until the deadline
   zk::Reactor::TimerId own_watch_timer_ = 0;
+  zk::Reactor::TimerId look_timer_ = 0;
   std::unique_ptr<queue::Rivals> rivals_;  // of a try: as listed last
   session::RetryPauses retry_pauses_;
   Waiters releases_;

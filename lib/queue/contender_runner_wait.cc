@@ -88,7 +88,7 @@ void ContenderRunner::Look() {
   });
 }
 
-queue::Rivals ContenderRunner::RivalsIn(const std::vector<std::string>& children) const {
+queue::Rivals ContenderRunner::RivalsIn(const zk::Names& children) const {
   return queue::RivalsIn(children, zk::NodeName(contender_.node()), candidacy().follows.node);
 }
 

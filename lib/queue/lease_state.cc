@@ -55,13 +55,11 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
       validity_(std::move(validity)),
       grant_(std::move(grant)),
       sequencer_{queue::GrantModeOf(grant_.mode), FencingToken(grant_.token),
-                 core_->name_space().ToUser(grant_.node), core_->name_space().root()},
+                 core_->name_space().ToUser(std::move(grant_.node)), core_->name_space().root()},
       holder_(std::move(holder)),
       terms_(terms),
       hold_until_(core_->Now() + terms.hold_at_most),
-      alive_until_(core_->Now() + terms.alive_within) {
-  std::string().swap(grant_.node);  // the sequencer has it
-}
+      alive_until_(core_->Now() + terms.alive_within) {}
 
 OwnNodeTurns& LeaseState::turns() {
   base::MutexLock lock(mutex_);

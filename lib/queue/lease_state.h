@@ -111,7 +111,7 @@ class LeaseState {
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<session::SessionValidity> validity_;
-  queue::Grant grant_;         // but for its node; does not change
+  queue::Grant grant_;         // but for its node, which the sequencer has; does not change
   const Sequencer sequencer_;  // the grant, as the user sees it
   const std::weak_ptr<LeaseHolder> holder_;
   const LeaseTerms terms_;

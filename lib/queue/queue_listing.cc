@@ -102,8 +102,8 @@ void ReadQueue(session::Session& session, const std::string& parent,
       reading->error = zk::ToStatus(reply.code, "list", parent);
       return reading->Finish();
     }
-    for (const std::string& child : reply.children) {
-      if (ParseNodeName(child)) reading->nodes.push_back(ListedNode{child, "", {}});
+    for (const absl::string_view child : reply.children) {
+      if (ParseNodeName(child)) reading->nodes.push_back(ListedNode{std::string(child), "", {}});
     }
     ReadNodes(session, parent, reading);
   });

@@ -33,19 +33,18 @@ std::string Process(const ListedNode& node) {
 
 }  // namespace
 
-Rivals RivalsIn(const std::vector<std::string>& children, const std::string& own_name,
-                const std::string& ignored) {
+Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::string_view ignored) {
   Rivals rivals;
   const std::optional<NodeName> own = ParseNodeName(own_name);
   std::optional<int32_t> lowest;
-  for (const std::string& child : children) {
+  for (const absl::string_view child : children) {
     const std::optional<NodeName> other = ParseNodeName(child);
     if (!other || child == own_name || child == ignored) continue;
     if (own && other->sequence > own->sequence) continue;
     ++rivals.count;
     if (lowest && *lowest <= other->sequence) continue;
     lowest = other->sequence;
-    rivals.head.name = child;
+    rivals.head.name = std::string(child);
   }
   return rivals;
 }

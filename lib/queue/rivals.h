@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 #include "lib/queue/machine/listed_node.h"
 #include "lib/session/session.h"
@@ -25,8 +25,7 @@ struct Rivals {
 
 // Pure. Those in front of the node `own_name`, which may be empty: then it is at the tail. `ignored`
 // is the node that an upgrade or a downgrade follows; it may be empty.
-Rivals RivalsIn(const std::vector<std::string>& children, const std::string& own_name,
-                const std::string& ignored);
+Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::string_view ignored);
 
 // Pure: "held by ledger-7 (host web3, pid 4711), in the queue since 2026-11-23T14:02:11Z", since nothing
 // on the server says when a waiter became the holder. What strangers wrote is escaped.

@@ -35,7 +35,7 @@ absl::StatusOr<Standing> Judge(const Sequencer& sequencer, const Hearing& hearin
   if (listed != zk::Code::kOk && listed != zk::Code::kNoNode) {
     return zk::ToStatus(listed, "list", sequencer.path());
   }
-  const std::string own = zk::NodeName(sequencer.node);
+  const absl::string_view own = zk::NodeName(sequencer.node);
   const auto name = ParseNodeName(own);
   if (!name.has_value() || node.code == zk::Code::kNoNode) return Standing::kGone;
   if (node.code == zk::Code::kNoAuth) {

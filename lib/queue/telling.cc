@@ -76,7 +76,7 @@ void Telling::Look(const queue::Contender& contender) {
   const queue::InFront& lower = contender.lower();
   if (waits_for_ == lower.size() && behind_ == lower.back()) return;
   waits_for_ = lower.size();
-  behind_ = lower.back();
+  behind_ = std::string(lower.back());
   TellOfPath([n = static_cast<int>(waits_for_), behind = behind_](
                  EventListener& to, const std::string& path) { to.OnQueued(path, n, behind); });
 }

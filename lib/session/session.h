@@ -133,7 +133,7 @@ class Session : private Heartbeat::Owner {
 
   // Sends a WatchNode or a WatchExists; `set` gets its reply, and once it is armed `fired` is called
   // at most once. All watches end without a call when the session expires.
-  WatcherId Watch(const zk::Watch& watch, zk::Handle::Done set, Watchers::Fired fired);
+  WatcherId Watch(zk::Watch watch, zk::Handle::Done set, Watchers::Fired fired);
   // `fired` will not be called after this. Takes what Watch took and gave; unknown ids are ignored.
   void Unwatch(const zk::Watch& watch, WatcherId id);
 

@@ -20,18 +20,19 @@ void Session::AnswerLost(zk::Handle::Done done) {
   });
 }
 
-WatcherId Session::Watch(const zk::Watch& watch, zk::Handle::Done set, Watchers::Fired fired) {
+WatcherId Session::Watch(zk::Watch watch, zk::Handle::Done set, Watchers::Fired fired) {
   const WatcherId id = watchers_.Add(watch, std::move(fired));
   const zk::SessionId session = this->id();
   const bool exists = watch.kind == zk::WatchKind::kExists;
-  Send(exists ? zk::Request(zk::WatchExists{watch.path}) : zk::WatchNode{watch.path},
-       [this, id, watch, session, exists, set = std::move(set)](zk::Reply&& reply) mutable {
-         const bool armed =
-             reply.code == zk::Code::kOk || (exists && reply.code == zk::Code::kNoNode);
-         // A reply for an earlier session is ignored: its watchers were cleared.
-         if (session == this->id() && watchers_.OnReply(id, watch, armed)) RemoveServerWatch(watch);
-         std::move(set)(std::move(reply));
-       });
+  zk::Request request = zk::WatchNode{watch.path};
+  if (exists) request = zk::WatchExists{watch.path};
+  Send(request, [this, id, watch = std::move(watch), session, exists,
+                 set = std::move(set)](zk::Reply&& reply) mutable {
+    const bool armed = reply.code == zk::Code::kOk || (exists && reply.code == zk::Code::kNoNode);
+    // A reply for an earlier session is ignored: its watchers were cleared.
+    if (session == this->id() && watchers_.OnReply(id, watch, armed)) RemoveServerWatch(watch);
+    std::move(set)(std::move(reply));
+  });
   return id;
 }
 

@@ -48,7 +48,7 @@ struct Completions {
 
   static void Children(int rc, const String_vector* names, const void* context) {
     Reply reply{.code = static_cast<Code>(rc)};
-    if (names != nullptr) reply.children.assign(names->data, names->data + names->count);
+    if (names != nullptr) reply.children = Names(names->data, names->data + names->count);
     Answer(context, std::move(reply));
   }
 

@@ -206,7 +206,7 @@ TEST_F(HostileServerTest, AGoodServerIsHeardAndSoAreItsStrayEvents) {
   }));
   Open({&server});
   EXPECT_TRUE(RunUntil([this] { return !replies_.empty(); }));
-  EXPECT_EQ(replies_[0].children, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(replies_[0].children, (Names{"a", "b"}));
   EXPECT_THAT(listener_.watches, testing::IsEmpty()) << "nothing was watched there";
   EXPECT_THAT(listener_.refusals, testing::IsEmpty());
 }

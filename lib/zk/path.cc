@@ -13,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
 namespace zkrecipes::zk {
@@ -62,7 +61,9 @@ std::string BrokenCharacterRule(absl::string_view text) {
 
 std::string BrokenComponentRule(absl::string_view path) {
   if (absl::EndsWith(path, "/")) return "must not end with a slash";
-  for (absl::string_view component : absl::StrSplit(path.substr(1), '/')) {
+  while (absl::ConsumePrefix(&path, "/")) {
+    const absl::string_view component = path.substr(0, path.find('/'));
+    path.remove_prefix(component.size());
     if (component.empty()) return "must not have an empty component (a double slash)";
     if (component == "." || component == "..") {
       return absl::StrCat("must not have a component \"", component, "\"");
@@ -120,7 +121,7 @@ std::string ParentPath(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string NodeName(const std::string& path) {
+absl::string_view NodeName(absl::string_view path) {
   // Faster than rfind, which compares one character after the other.
   const void* const slash = memrchr(path.data(), '/', path.size());
   if (slash == nullptr) return path;
@@ -128,7 +129,7 @@ std::string NodeName(const std::string& path) {
 }
 
 std::string JoinPath(const std::string& parent, absl::string_view name) {
-  return absl::StrCat(parent == "/" ? "" : parent, "/", name);
+  return absl::StrCat(parent == "/" ? absl::string_view() : parent, "/", name);
 }
 
 Namespace::Namespace(std::string root) : root_(std::move(root)) {}
@@ -137,9 +138,11 @@ std::string Namespace::ToServer(const std::string& path) const {
   return path == "/" && !root_.empty() ? root_ : root_ + path;
 }
 
-std::string Namespace::ToUser(const std::string& server_path) const {
+std::string Namespace::ToUser(std::string server_path) const {
   assert(absl::StartsWith(server_path, root_));
-  return server_path == root_ ? "/" : server_path.substr(root_.size());
+  if (server_path == root_) return "/";
+  server_path.erase(0, root_.size());
+  return server_path;
 }
 
 }  // namespace zkrecipes::zk

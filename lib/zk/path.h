@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -30,8 +31,8 @@ bool IsUtf8(absl::string_view text);
 
 // "/a/b" of "/a/b/c"; "/" of "/a". REQUIRES: path is absolute and not the root.
 std::string ParentPath(const std::string& path);
-// "c" of "/a/b/c".
-std::string NodeName(const std::string& path);
+// "c" of "/a/b/c", where it is in it.
+absl::string_view NodeName(absl::string_view path ABSL_ATTRIBUTE_LIFETIME_BOUND);
 std::string JoinPath(const std::string& parent, absl::string_view name);
 
 // The part of the tree in which a client works. Not left to the C client's chroot, which frees
@@ -45,7 +46,7 @@ class Namespace {
   // "/ns/a" for "/a".
   std::string ToServer(const std::string& path) const;
   // "/a" for "/ns/a". REQUIRES: the path lies in the namespace.
-  std::string ToUser(const std::string& server_path) const;
+  std::string ToUser(std::string server_path) const;
   const std::string& root() const { return root_; }
 
  private:

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_ZK_TIMER_QUEUE_H_
 #define ZKRECIPES_LIB_ZK_TIMER_QUEUE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -50,6 +51,8 @@ class TimerQueue {
     }
     return nullptr;
   }
+
+  size_t size() const { return tasks_.size(); }
 
   // Every timer added so far is older than this.
   Reactor::TimerId Mark() const { return next_id_; }

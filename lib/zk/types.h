@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lib/zk/code.h"
+#include "lib/zk/names.h"
 
 namespace zkrecipes::zk {
 
@@ -132,11 +133,11 @@ const std::string& PathOf(const Request& request);  // Multi: of the first opera
 // Fields that the request does not ask for keep their defaults; after a failure all do.
 struct Reply {
   Code code = Code::kOk;
-  std::string path{};                   // Create
-  Stat stat{};                          // Create, SetData, Get, WatchExists, GetAcl
-  std::string data{};                   // Get
-  std::vector<std::string> children{};  // GetChildren: unordered
-  std::vector<AclEntry> acl{};          // GetAcl
+  std::string path{};           // Create
+  Stat stat{};                  // Create, SetData, Get, WatchExists, GetAcl
+  std::string data{};           // Get
+  Names children{};             // GetChildren: unordered
+  std::vector<AclEntry> acl{};  // GetAcl
   // Multi, also if it failed: kOk of those before the one that failed, and kRuntimeInconsistency of
   // those after it. Empty if no server said so.
   std::vector<Code> codes{};

@@ -90,6 +90,7 @@ class Host final : public zk::Reactor,
   void Deliver();
   // When the next timer is due, by the simulation's clock.
   base::BootTime NextTimer() const;
+  size_t timers() const { return timers_.size(); }  // that are not due yet, nor cancelled
 
   // ---- Conditions --------------------------------------------------------------------------------
 

@@ -61,7 +61,8 @@ class ModelClient {
   // What its server answers without anything else going on.
   std::vector<std::string> Children(const std::string& path) {
     Ask(zk::GetChildren{path});
-    return Answers().back().children;
+    const zk::Names children = Answers().back().children;
+    return {children.begin(), children.end()};
   }
   zk::Reply Create(const std::string& path, zk::CreateMode mode = zk::CreateMode::kPersistent) {
     return Call(zk::Create{path, "data", mode});

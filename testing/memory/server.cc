@@ -232,7 +232,7 @@ zk::Reply ModelEnsemble::Executing::Read(const zk::Request& request) {
     reply.stat = StatOf(*node);
     reply.acl = ShownAcl(node->acl, connection.digest_ids);
   } else if (std::holds_alternative<zk::GetChildren>(request)) {
-    reply.children = seen.Children(path);
+    reply.children = zk::Names(seen.Children(path));
   } else {
     connection.watches.insert({path, zk::WatchKind::kNode});
   }

@@ -157,7 +157,7 @@ void MachineWorld::Follow(int contestant) {
   Contestant& c = contestants_[contestant];
   queue::Candidacy spec = c.spec;
   spec.mode = *c.then;
-  spec.follows = {zk::NodeName(c.node), c.session, c.token};
+  spec.follows = {std::string(zk::NodeName(c.node)), c.session, c.token};
   c.follower = static_cast<int>(contestants_.size());
   Enter(c.client, {std::move(spec)}, contestant);
 }

@@ -143,10 +143,10 @@ void MachineWorld::Enter(int client, const NamedSet::Role& role, int followed) {
   if (clients_[client].up) OnConnected(static_cast<int>(contestants_.size()) - 1);
 }
 
-void MachineWorld::On(int contestant, const queue::Event& event) {
+void MachineWorld::On(int contestant, queue::Event event) {
   if (std::holds_alternative<queue::event::Expired>(event))
     contestants_[contestant].delayed = false;
-  for (const queue::Action& action : contestants_[contestant].machine.On(event)) {
+  for (const queue::Action& action : contestants_[contestant].machine.On(std::move(event))) {
     if (contestants_[contestant].finished) Violate("did something after it was finished");
     std::visit(Doing{*this, contestant}, action);
   }

@@ -166,7 +166,7 @@ class MachineWorld {
   // Once granted it may be upgraded or downgraded to `then`, by another contestant, whose `followed`
   // it is.
   void Enter(int client, const NamedSet::Role& role, int followed = -1);
-  void On(int contestant, const queue::Event& event);
+  void On(int contestant, queue::Event event);
   void OnAll(int client, const queue::Event& event);
   void OnConnected(int contestant);
   void Violate(std::string what);
@@ -221,7 +221,7 @@ class MachineWorld {
   std::string violation_;
   // What a contestant is being told: a listing's children, an event, or the reply to a write. No
   // part of the state.
-  const std::vector<std::string>* listing_ = nullptr;
+  const zk::Names* listing_ = nullptr;
   bool by_event_ = false;
   bool by_write_ = false;
 

@@ -85,7 +85,7 @@ class ConversationRun : private zk::HandleListener {
       if (std::exchange(*answered, true)) Violate("a request was answered twice");
       --pending_;
       if (reply.code == zk::Code::kOk) ++good_, ++tally_.good;
-      for (const std::string& name : reply.children) {
+      for (const absl::string_view name : reply.children) {
         if (name.size() > 4000) Violate("a name that nobody has said");
       }
     });

@@ -24,13 +24,13 @@ bool Blocks(Mode lower, Mode mine) { return mine != Mode::kShared || lower != Mo
 
 }  // namespace
 
-QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
-                    const std::string& own_name, const std::string& ignored) {
+QueueView ViewQueue(const zk::Names& children, Mode mode, absl::string_view own_name,
+                    absl::string_view ignored) {
   QueueView view;
   const std::optional<NodeName> own = ParseNodeName(own_name);
   if (own) view.sequence = own->sequence;
   Ranked lower;
-  for (const std::string& child : children) {
+  for (const absl::string_view child : children) {
     if (child == own_name) {
       view.listed = true;
       continue;
@@ -41,6 +41,7 @@ QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
     }
     const std::optional<NodeName> other = ParseNodeName(child);
     if (other && own && other->sequence < own->sequence && Blocks(other->mode, mode)) {
+      if (lower.empty()) lower.reserve(children.size());
       lower.emplace_back(other->sequence, child);
     }
   }
@@ -54,17 +55,16 @@ bool HasWriter(const std::vector<absl::string_view>& lower) {
   });
 }
 
-bool TailMustWait(const std::vector<std::string>& children, Mode mode) {
-  return std::any_of(children.begin(), children.end(), [mode](const std::string& child) {
+bool TailMustWait(const zk::Names& children, Mode mode) {
+  return std::any_of(children.begin(), children.end(), [mode](absl::string_view child) {
     const std::optional<NodeName> other = ParseNodeName(child);
     return other && Blocks(other->mode, mode);
   });
 }
 
-std::vector<std::string> NodesOf(const std::vector<std::string>& children,
-                                 const std::string& guid) {
+std::vector<std::string> NodesOf(const zk::Names& children, const std::string& guid) {
   Ranked own;
-  for (const std::string& child : children) {
+  for (const absl::string_view child : children) {
     const std::optional<NodeName> name = ParseNodeName(child);
     if (name && name->guid == guid) own.emplace_back(name->sequence, child);
   }
@@ -77,14 +77,14 @@ bool SequenceExhausted(int32_t sequence) {
   return sequence < 0 || sequence >= std::numeric_limits<int32_t>::max() - kReserve;
 }
 
-std::string HeadOf(const std::vector<std::string>& children) {
+std::string HeadOf(const zk::Names& children) {
   std::string head;
   std::optional<int32_t> lowest;
-  for (const std::string& child : children) {
+  for (const absl::string_view child : children) {
     const std::optional<NodeName> name = ParseNodeName(child);
     if (!name || (lowest.has_value() && name->sequence >= *lowest)) continue;
     lowest = name->sequence;
-    head = child;
+    head = std::string(child);
   }
   return head;
 }

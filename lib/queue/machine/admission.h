@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 
 #include "lib/queue/machine/node_name.h"
+#include "lib/zk/names.h"
 
 namespace zkrecipes::queue {
 
@@ -28,20 +29,20 @@ struct QueueView {
 // waits for lower writers of any kind; any other contender for every lower one. The order is that
 // of the signed sequence suffixes, never of the text. Children that are not contenders are ignored,
 // and so is `ignored`.
-QueueView ViewQueue(const std::vector<std::string>& children, Mode mode,
-                    const std::string& own_name, const std::string& ignored = "");
+QueueView ViewQueue(const zk::Names& children, Mode mode, absl::string_view own_name,
+                    absl::string_view ignored = "");
 
 // Whether any of these, in the order of a QueueView, is not a reader.
 bool HasWriter(const std::vector<absl::string_view>& lower);
 
 // Whether a contender that joined now, at the tail, would have to wait.
-bool TailMustWait(const std::vector<std::string>& children, Mode mode);
+bool TailMustWait(const zk::Names& children, Mode mode);
 
 // The first in the queue; empty if no child is a contender.
-std::string HeadOf(const std::vector<std::string>& children);
+std::string HeadOf(const zk::Names& children);
 
 // The contenders among the children that carry this guid, in queue order.
-std::vector<std::string> NodesOf(const std::vector<std::string>& children, const std::string& guid);
+std::vector<std::string> NodesOf(const zk::Names& children, const std::string& guid);
 
 // The server's counter is a signed 32-bit number that sticks when it overflows: then names repeat
 // and order is lost. New contenders are refused this close to the end, while the queue still works.

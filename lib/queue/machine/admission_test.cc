@@ -35,7 +35,7 @@ std::string LockerOf(char guid, int32_t n) {
   return Node(Dialect::kCurator, Mode::kExclusive, n, guid);
 }
 
-std::vector<std::string> InFrontOf(const std::string& own, std::vector<std::string> children) {
+std::vector<std::string> InFrontOf(const std::string& own, zk::Names children) {
   children.push_back(own);
   const QueueView view = ViewQueue(children, ParseNodeName(own)->mode, own);
   return {view.lower.begin(), view.lower.end()};
@@ -109,7 +109,8 @@ TEST(Admission, AgreesWithItselfInEveryOrderOfTheListing) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 50; ++i) {
     for (size_t n = children.size(); n > 1; --n) std::swap(children[n - 1], children[random() % n]);
-    EXPECT_THAT(ViewQueue(children, Mode::kSharedWriter, Writer(7)).lower,
+    const zk::Names listed(children);
+    EXPECT_THAT(ViewQueue(listed, Mode::kSharedWriter, Writer(7)).lower,
                 ElementsAre(Reader(2), KazooLocker(3), Locker(4)));
   }
 }
@@ -147,8 +148,8 @@ TEST(Admission, LetsANewcomerPassReadersAndForeignChildren) {
 // ---- NodesOf -----------------------------------------------------------------------------------
 
 TEST(Admission, FindsTheNodesOfAGuidInQueueOrder) {
-  const std::vector<std::string> children = {LockerOf('a', 9), LockerOf('b', 2), LockerOf('a', 3),
-                                             "config", std::string(32, 'a')};
+  const zk::Names children = {LockerOf('a', 9), LockerOf('b', 2), LockerOf('a', 3), "config",
+                              std::string(32, 'a')};
   EXPECT_THAT(NodesOf(children, std::string(32, 'a')),
               ElementsAre(LockerOf('a', 3), LockerOf('a', 9)));
   EXPECT_THAT(NodesOf(children, std::string(32, 'c')), IsEmpty());

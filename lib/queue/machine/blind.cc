@@ -19,7 +19,7 @@ Family FamilyOf(Mode mode) {
   return mode == Mode::kExclusive ? Family::kLock : Family::kReadWrite;
 }
 
-bool IsBlindTo(const std::string& child, Dialect dialect, Mode named) {
+bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
   if (child == kSemaphoreLeases) return true;
   const std::optional<NodeName> other = ParseNodeName(child);
   if (!other.has_value()) return false;
@@ -48,11 +48,11 @@ Library LibraryOf(const NodeName& name) {
   return Library::kOurs;
 }
 
-std::vector<std::string> BlindAmong(const std::vector<std::string>& children, Dialect dialect,
-                                    Mode named) {
+std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, Mode named) {
   std::vector<std::string> blind;
-  std::copy_if(children.begin(), children.end(), std::back_inserter(blind),
-               [&](const std::string& child) { return IsBlindTo(child, dialect, named); });
+  for (const absl::string_view child : children) {
+    if (IsBlindTo(child, dialect, named)) blind.emplace_back(child);
+  }
   return blind;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/queue/machine/node_name.h"
+#include "lib/zk/names.h"
 
 namespace zkrecipes::queue {
 
@@ -28,8 +29,7 @@ Library LibraryOf(const NodeName& name);
 
 // Which of the children are another library's, and exclude, by their own rules, a contender of `mode`, whose
 // node is named as `named` is in `dialect`, but do not see it. In the children's order.
-std::vector<std::string> BlindAmong(const std::vector<std::string>& children, Dialect dialect,
-                                    Mode named);
+std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, Mode named);
 
 // For messages: what made the child, as far as its name says, and what would make it see us.
 // "-__WRIT__ is written by Curator's InterProcessReadWriteLock". REQUIRES: of BlindAmong.

@@ -26,7 +26,7 @@ const std::string kOurLock = "_c_7k2m9qz4x1v8b3n-lock-0000000008";
 const std::string kOurWriter = "_c_7k2m9qz4x1v8b3n-__WRIT__0000000009";
 const std::string kOursInKazoos = "7k2m9qz4x1v8b3n__lock__0000000010";
 
-const std::vector<std::string> kAllNames = {
+const zk::Names kAllNames = {
     kCuratorsMutex, kCuratorsWriter, kCuratorsReader, kCuratorsLatch, kKazoos, kKazooReader,
     kGos,           kOurLock,        kOurWriter,      kOursInKazoos,  "locks", "config"};
 

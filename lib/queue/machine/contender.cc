@@ -18,7 +18,7 @@ bool NoAnswer(Code code) {
 
 }  // namespace
 
-Actions Contender::On(const Event& event) {
+Actions Contender::On(Event&& event) {
   Actions actions;
   if (state_ != State::kDone) std::visit(Transition(*this, actions), event);
   return actions;
@@ -54,7 +54,7 @@ void Contender::Transition::operator()(const event::Expired&) {
   c_ = std::move(anew);
 }
 
-void Contender::Transition::operator()(const event::Replied& e) {
+void Contender::Transition::operator()(event::Replied& e) {
   if (e.op == 0) return;
   proven_ = e.proven;
   if (e.op == c_.own_watch_op_) return OnOwnWatchReply(e.reply.code);

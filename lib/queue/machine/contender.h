@@ -215,8 +215,8 @@ class Contender {
 
   explicit Contender(Candidacy candidacy) : candidacy_(std::move(candidacy)) {}
 
-  // Total: any event may come in any state. After kDone nothing has an effect.
-  Actions On(const Event& event);
+  // Total: any event may come in any state. After kDone nothing has an effect. The event is used up.
+  Actions On(Event&& event);
 
   const Candidacy& candidacy() const { return candidacy_; }
   State state() const { return state_; }

@@ -21,7 +21,7 @@ const std::string kReader1 = OtherOf(Mode::kShared, 1);
 const std::string kReader3 = OtherOf(Mode::kShared, 3);
 
 // Its node is 5, among `children`; what it does then is still to be expected.
-Script Upgrading(const std::vector<std::string>& children) {
+Script Upgrading(const zk::Names& children) {
   Script script(Upgrade());
   script.Connected().Created(5).Expect("create a, list, own timer").Listed(children);
   return script;

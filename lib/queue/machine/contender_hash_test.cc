@@ -30,7 +30,7 @@ Event Created(OpId op, const std::string& name = kMine, int64_t czxid = 1005) {
                         {.path = "/a/b/c/" + name, .stat = {.czxid = czxid, .ephemeral_owner = 7}}};
 }
 
-Event Listed(OpId op, const std::vector<std::string>& children) {
+Event Listed(OpId op, const zk::Names& children) {
   return event::Replied{op, {.children = children}};
 }
 
@@ -40,7 +40,7 @@ Candidacy Asked() { return {.parent = "/a/b/c"}; }
 
 Contender After(const std::vector<Event>& events, const Candidacy& candidacy = Asked()) {
   Contender contender(candidacy);
-  for (const Event& event : events) (void)contender.On(event);
+  for (const Event& event : events) (void)contender.On(Event(event));
   return contender;
 }
 

@@ -26,7 +26,7 @@ void Contender::Transition::ReadRecord() {
 }
 
 void Contender::Transition::OnRecord(const zk::Reply& reply) {
-  const std::string own = zk::NodeName(c_.node_);
+  const std::string own(zk::NodeName(c_.node_));
   if (reply.code == Code::kNoNode) {
     if (!LeavesName()) return GrantOnceProven();
     return Mark(zk::Create{RecordPath(), own, zk::CreateMode::kPersistent, c_.candidacy_.acl});

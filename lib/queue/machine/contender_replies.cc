@@ -22,7 +22,7 @@ bool IsTopLevel(const std::string& path) { return path.find('/', 1) == std::stri
 
 }  // namespace
 
-void Contender::Transition::OnMainReply(const zk::Reply& reply) {
+void Contender::Transition::OnMainReply(zk::Reply& reply) {
   switch (c_.state_) {
     case State::kMakingParents:
       return OnParentMade(reply.code);
@@ -76,9 +76,9 @@ void Contender::Transition::OnParentMade(Code code) {
   MakeParent(NextBelow(made, c_.candidacy_.parent));
 }
 
-void Contender::Transition::OnCreated(const zk::Reply& reply) {
+void Contender::Transition::OnCreated(zk::Reply& reply) {
   if (reply.code == Code::kOk) {
-    c_.node_ = reply.path;
+    c_.node_ = std::move(reply.path);
     return OnNodeKnown(reply.stat);
   }
   c_.list_op_ = 0;
@@ -110,7 +110,7 @@ void Contender::Transition::OnBarrier(Code code) {
   RefuseToResolve(code, "delete below");
 }
 
-void Contender::Transition::OnResolved(const std::vector<std::string>& children) {
+void Contender::Transition::OnResolved(const zk::Names& children) {
   const std::vector<std::string> own = NodesOf(children, c_.guid_);
   if (own.empty()) {
     // Not there behind the barrier: that create will never be executed. Same guid, another try.
@@ -124,8 +124,8 @@ void Contender::Transition::OnResolved(const std::vector<std::string>& children)
 
 // The way to a grant (KnowsItIsFirst is the only other one): a listing that shows the own node,
 // with no blocker in front. A listing without the own node proves nothing about the queue.
-void Contender::Transition::Decide(const std::vector<std::string>& children) {
-  const std::string name = zk::NodeName(c_.node_);
+void Contender::Transition::Decide(const zk::Names& children) {
+  const absl::string_view name = zk::NodeName(c_.node_);
   const QueueView view = ViewQueue(children, c_.candidacy_.mode, name, c_.candidacy_.follows.node);
   if (!view.listed) return OwnNodeGone();
   if (Follows() && !view.ignored_listed) return End(Outcome::kFollowedLost);
@@ -139,7 +139,7 @@ void Contender::Transition::Decide(const std::vector<std::string>& children) {
 }
 
 // Ends the contender beside others that would hold while it does.
-bool Contender::Transition::RefusesBeside(const std::vector<std::string>& children) {
+bool Contender::Transition::RefusesBeside(const zk::Names& children) {
   if (c_.candidacy_.beside_blind) return false;
   c_.end_.blind = BlindAmong(children, c_.candidacy_.dialect, c_.candidacy_.named());
   if (c_.end_.blind.empty()) return false;
@@ -172,8 +172,10 @@ bool Contender::Transition::KnowsItIsFirst() const {
 void Contender::Transition::Grant() {
   c_.state_ = State::kHeld;
   const int64_t token = c_.candidacy_.takes_place() ? c_.candidacy_.follows.token : c_.stat_.czxid;
+  // It creates no other node.
+  std::string data = std::exchange(c_.candidacy_.data, {});
   Do(queue::Grant{token, c_.node_, c_.stat_.czxid, c_.session_, c_.candidacy_.mode,
-                  c_.candidacy_.data});
+                  std::move(data)});
 }
 
 void Contender::Transition::OnWatchSet(Code code) {

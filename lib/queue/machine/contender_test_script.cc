@@ -23,8 +23,8 @@ testing::ScopedTrace Trace(Where where) { return {where.file, where.line, "said 
 
 Script::~Script() { EXPECT_EQ(TextOf(unexpected_), "") << "at the end of the story"; }
 
-Script& Script::On(const Event& event) {
-  for (Action& action : machine_.On(event)) {
+Script& Script::On(Event event) {
+  for (Action& action : machine_.On(std::move(event))) {
     if (const auto* send = std::get_if<action::Send>(&action)) {
       outstanding_.push_back(*send);
       last_request_ = send->request;
@@ -86,11 +86,9 @@ Script& Script::CreatedFor(zk::SessionId owner, int32_t n) {
   return Reply(reply);
 }
 
-Script& Script::Listed(const std::vector<std::string>& children) {
-  return Reply({.children = children});
-}
+Script& Script::Listed(const zk::Names& children) { return Reply({.children = children}); }
 
-Script& Script::ListedTooEarly(const std::vector<std::string>& children) {
+Script& Script::ListedTooEarly(const zk::Names& children) {
   stale_.push_back(outstanding_.back().op);
   outstanding_.pop_back();
   return On(event::Replied{stale_.back(), {.children = children}});

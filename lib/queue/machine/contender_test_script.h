@@ -65,11 +65,11 @@ class Script {
   Script& Expired() { return LosesReplies(event::Expired{}); }
   Script& Reconnects() { return Disconnected().Connected(session_); }
   // Connects; create and listing are answered: node `n`, among `children`.
-  Script& Joins(int32_t n, const std::vector<std::string>& children) {
+  Script& Joins(int32_t n, const zk::Names& children) {
     return Connected().Created(n).Listed(children);
   }
   // Connects again, to find its lost node: the barrier is answered, and the listing behind it.
-  Script& LooksForItsNode(const std::vector<std::string>& children) {
+  Script& LooksForItsNode(const zk::Names& children) {
     return Connected().Fails(zk::Code::kNoNode).Listed(children);
   }
   Script& Leave() { return On(event::Leave{}); }
@@ -90,14 +90,14 @@ class Script {
   // Answers to the oldest request that is outstanding. (A node that is not sequential has its number.)
   Script& Created(int32_t n);
   Script& CreatedFor(zk::SessionId owner, int32_t n);
-  Script& Listed(const std::vector<std::string>& children);
+  Script& Listed(const zk::Names& children);
   Script& Got(zk::SessionId owner, int32_t n);
   Script& Record(const std::string& data, int32_t version);
   Script& Recorded(int32_t version) { return Record("", version); }
   Script& Ok() { return Fails(zk::Code::kOk); }
   Script& Fails(zk::Code code);
   // To the youngest: as no server does it.
-  Script& ListedTooEarly(const std::vector<std::string>& children);
+  Script& ListedTooEarly(const zk::Names& children);
 
   Script& Expect(const std::string& actions, Where where = Where::Caller());
   // Watches its own node, 3, and is answered.
@@ -114,7 +114,7 @@ class Script {
   const zk::Request& last_request() const { return last_request_; }
 
  private:
-  Script& On(const Event& event);
+  Script& On(Event event);
   Script& LosesReplies(const Event& event);  // what is outstanding will not be answered
   Script& Reply(zk::Reply reply);
 

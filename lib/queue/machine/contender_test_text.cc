@@ -21,7 +21,7 @@ std::string Label(const std::string& path) {
 
 // The first letter of the guid in a node's prefix or in a barrier's name.
 std::string GuidLetter(const std::string& path) {
-  const std::string name = zk::NodeName(path);
+  const std::string name(zk::NodeName(path));
   for (size_t at = 0; at + 32 <= name.size(); ++at) {
     if (name.substr(at, 32) == GuidOf(name[at])) return name.substr(at, 1);
   }

@@ -5,7 +5,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/queue/machine/contender.h"
 
@@ -22,7 +21,7 @@ class Contender::Transition {
   void operator()(const event::Connected& e);
   void operator()(const event::Disconnected& e);
   void operator()(const event::Expired& e);
-  void operator()(const event::Replied& e);
+  void operator()(event::Replied& e);
   void operator()(const event::WatchFired& e);
   void operator()(const event::Leave& e);
   void operator()(const event::Lapsed& e);
@@ -57,16 +56,16 @@ class Contender::Transition {
   OpId Send(zk::Request request);
 
   // contender_replies.cc: what a reply of the state's main request or of its list means.
-  void OnMainReply(const zk::Reply& reply);
+  void OnMainReply(zk::Reply& reply);
   void OnListReply(const zk::Reply& reply);
   void OnParentMade(zk::Code code);
-  void OnCreated(const zk::Reply& reply);
+  void OnCreated(zk::Reply& reply);
   void OnStat(const zk::Reply& reply);
   void OnNodeKnown(const zk::Stat& stat);
   void OnBarrier(zk::Code code);
-  void OnResolved(const std::vector<std::string>& children);
-  void Decide(const std::vector<std::string>& children);
-  bool RefusesBeside(const std::vector<std::string>& children);
+  void OnResolved(const zk::Names& children);
+  void Decide(const zk::Names& children);
+  bool RefusesBeside(const zk::Names& children);
   void Admit();
   void GrantOnceProven();
   void Grant();

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <string>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+
+#include "lib/zk/names.h"
 
 namespace zkrecipes::queue {
 
@@ -22,24 +24,25 @@ class InFront {
   InFront() = default;
   // In queue order: the nearest is the last.
   explicit InFront(const std::vector<absl::string_view>& names) : size_(names.size()) {
-    for (size_t place = 1; place <= size_; place *= 2) kept_.emplace_back(names[size_ - place]);
+    for (size_t place = 1; place <= size_; place *= 2) kept_.push_back(names[size_ - place]);
   }
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   // The nearest. REQUIRES: !empty()
-  const std::string& back() const { return kept_.front(); }
+  absl::string_view back() const { return kept_.front(); }
   // The one `place` places ahead, a power of two, or the farthest that is known. REQUIRES: !empty()
-  const std::string& at(size_t place) const {
-    return kept_[std::min(kept_.size() - 1, static_cast<size_t>(std::countr_zero(place)))];
+  absl::string_view at(size_t place) const {
+    return *std::next(kept_.begin(),
+                      std::min(static_cast<int>(kept_.size()) - 1, std::countr_zero(place)));
   }
   // The nearest has gone. Another listing comes before the next one goes.
   void pop_back() {
-    kept_.erase(kept_.begin());
+    kept_.pop_front();
     size_ = kept_.empty() ? 0 : size_ - 1;
   }
   // From the nearest on.
-  const std::vector<std::string>& kept() const { return kept_; }
+  const zk::Names& kept() const { return kept_; }
 
   friend bool operator==(const InFront&, const InFront&) = default;
   template <typename H>
@@ -49,7 +52,7 @@ class InFront {
 
  private:
   size_t size_ = 0;
-  std::vector<std::string> kept_;
+  zk::Names kept_;
 };
 
 }  // namespace zkrecipes::queue

@@ -52,11 +52,11 @@ class ObserverTest : public ::testing::Test {
   }
   std::string Connect() { return On(event::Connected{}); }
   // Connects, and what it asks for is answered.
-  std::string See(std::vector<std::string> children) {
+  std::string See(zk::Names children) {
     Connect();
     return Listed(std::move(children));
   }
-  std::string Listed(std::vector<std::string> children) {
+  std::string Listed(zk::Names children) {
     return On(event::Replied{asked_, {.children = std::move(children)}});
   }
   std::string Answered(Code code) { return On(event::Replied{asked_, {.code = code}}); }

@@ -9,14 +9,12 @@
 namespace zkrecipes::session {
 namespace {
 
-template <typename Ids>
-void Insert(Ids& ids, WatcherId id) {
+void Insert(WatcherIds& ids, WatcherId id) {
   const auto at = std::lower_bound(ids.begin(), ids.end(), id);
   if (at == ids.end() || *at != id) ids.insert(at, id);
 }
 
-template <typename Ids>
-bool Erase(Ids& ids, WatcherId id) {
+bool Erase(WatcherIds& ids, WatcherId id) {
   const auto at = std::lower_bound(ids.begin(), ids.end(), id);
   if (at == ids.end() || *at != id) return false;
   ids.erase(at);
@@ -46,28 +44,26 @@ bool WatchTable::Remove(const zk::Watch& watch, WatcherId id) {
   return Tidy(watch, it->second);
 }
 
-std::vector<WatcherId> WatchTable::Fire(const std::string& path, zk::WatchEvent event) {
-  std::vector<WatcherId> fired;
+WatcherIds WatchTable::Fire(const std::string& path, zk::WatchEvent event) {
+  WatcherIds fired;
   for (const zk::WatchKind kind : {zk::WatchKind::kNode, zk::WatchKind::kExists}) {
     if (zk::Fires(event, kind)) Fire({path, kind}, fired);
   }
   return fired;
 }
 
-void WatchTable::Fire(const zk::Watch& watch, std::vector<WatcherId>& fired) {
+void WatchTable::Fire(const zk::Watch& watch, WatcherIds& fired) {
   const auto it = entries_.find(watch);
   if (it == entries_.end()) return;
   Entry& entry = it->second;
   entry.on_server = false;
-  std::vector<WatcherId> now;
   std::set_difference(entry.interested.begin(), entry.interested.end(), entry.in_flight.begin(),
-                      entry.in_flight.end(), std::back_inserter(now));
-  Entry::Ids rest;
+                      entry.in_flight.end(), std::back_inserter(fired));
+  WatcherIds rest;
   std::set_intersection(entry.interested.begin(), entry.interested.end(), entry.in_flight.begin(),
                         entry.in_flight.end(), std::back_inserter(rest));
   entry.interested = std::move(rest);
   (void)Tidy(watch, entry);  // there is no watch left on the server to remove
-  fired.insert(fired.end(), now.begin(), now.end());
 }
 
 bool WatchTable::Tidy(const zk::Watch& watch, Entry& entry) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "absl/container/inlined_vector.h"
 
@@ -15,6 +14,8 @@
 namespace zkrecipes::session {
 
 using WatcherId = uint64_t;
+// Without heap for one or two, as most are.
+using WatcherIds = absl::InlinedVector<WatcherId, 2>;
 
 // The watchers of this session, by kind of watch and node. The server knows at most one watch of a
 // kind for a (session, path), however many watchers share it; it is removed only with the last of
@@ -39,7 +40,7 @@ class WatchTable {
   // The server's watches that `event` fires are used up: the watchers returned are told, and
   // removed. A watcher whose request is not answered yet is not: the reply will say whether it has
   // a watch.
-  std::vector<WatcherId> Fire(const std::string& path, zk::WatchEvent event);
+  WatcherIds Fire(const std::string& path, zk::WatchEvent event);
 
   // The session has expired, and its watches with it.
   void Clear() { entries_.clear(); }
@@ -49,10 +50,9 @@ class WatchTable {
 
  private:
   struct Entry {
-    // In order, and without heap for one or two, as most are.
-    using Ids = absl::InlinedVector<WatcherId, 2>;
-    Ids in_flight;  // request not answered, including those of watchers that left
-    Ids interested;
+    // In order.
+    WatcherIds in_flight;  // request not answered, including those of watchers that left
+    WatcherIds interested;
     bool on_server = false;
 
     friend bool operator==(const Entry&, const Entry&) = default;
@@ -64,7 +64,7 @@ class WatchTable {
 
   // Drops the entry when no watcher is left in it; true if the server's watch must go with it.
   bool Tidy(const zk::Watch& watch, Entry& entry);
-  void Fire(const zk::Watch& watch, std::vector<WatcherId>& fired);
+  void Fire(const zk::Watch& watch, WatcherIds& fired);
 
   std::map<zk::Watch, Entry> entries_;
 

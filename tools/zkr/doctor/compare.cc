@@ -32,8 +32,8 @@ absl::StatusOr<Names> NamesAt(Client& client, const std::string& path, const Wai
                        return std::move(done)(zk::ToStatus(reply.code, "list", node));
                      }
                      Names names;
-                     for (const std::string& child : reply.children) {
-                       if (queue::ParseNodeName(child)) names.insert(child);
+                     for (const absl::string_view child : reply.children) {
+                       if (queue::ParseNodeName(child)) names.emplace(child);
                      }
                      std::move(done)(std::move(names));
                    });

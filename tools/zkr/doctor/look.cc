@@ -74,12 +74,12 @@ void AskNode(session::Session& session, const SharedLook& look, const std::strin
 }
 
 void AskChildren(session::Session& session, const SharedLook& look, const std::string& path,
-                 const std::vector<std::string>& children) {
-  for (const std::string& child : children) {
+                 const zk::Names& children) {
+  for (const absl::string_view child : children) {
     if (!queue::ParseNodeName(child)) {
-      look->facts.others.push_back(child);
+      look->facts.others.emplace_back(child);
     } else if (look->facts.queue.size() < kMostRead) {
-      look->facts.queue.push_back({.name = child});
+      look->facts.queue.push_back({.name = std::string(child)});
     } else {
       ++look->facts.unread;
     }
