@@ -91,8 +91,8 @@ AcquireOptions WithDefaults(const ClientOptions& client, AcquireOptions options)
 }
 
 // Adds what the recipe does not know: the path on the server, and what the options say.
-queue::Candidacy Complete(const ClientCore& core, const std::string& path,
-                          queue::Candidacy candidacy, const AcquireOptions& options) {
+void Complete(const ClientCore& core, const std::string& path, const AcquireOptions& options,
+              queue::Candidacy& candidacy) {
   candidacy.parent = core.name_space().ToServer(path);
   if (*options.dialect == NameDialect::kKazoo) candidacy.dialect = queue::Dialect::kKazoo;
   if (options.marker.has_value()) candidacy.named_as = queue::ModeNamed(*options.marker);
@@ -107,7 +107,6 @@ queue::Candidacy Complete(const ClientCore& core, const std::string& path,
     candidacy.data =
         queue::ThisOwnersData(candidacy.dialect, candidacy.named(), core.options().owner_id, token);
   }
-  return candidacy;
 }
 
 }  // namespace
@@ -151,8 +150,8 @@ Acquisition::Acquisition(OnlyHere, std::shared_ptr<ClientCore> core, std::string
       done_(std::move(done)) {}
 
 void Acquisition::Begin(queue::Candidacy candidacy, const std::stop_token& cancel) {
-  auto runner = std::make_shared<ContenderRunner>(
-      core_, shared_from_this(), Complete(*core_, path_, std::move(candidacy), options_));
+  Complete(*core_, path_, options_, candidacy);
+  auto runner = std::make_shared<ContenderRunner>(core_, shared_from_this(), std::move(candidacy));
   runner_ = runner;
   core_->Post([runner = std::move(runner)](session::Session* session) { runner->Start(session); });
   // Last, because a stop that was requested already runs GiveUp inside this line.

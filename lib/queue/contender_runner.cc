@@ -23,13 +23,12 @@ constexpr int kOwnWatchFraction = 10;
 // How rarely a waiter looks whether its blocker is still there: see StartLookTimer. Spread out by
 // OnAround, so that the waiters of a long queue do not look all at once.
 constexpr int kTimeoutsPerLook = 4;
-constexpr size_t kSuffixBytes = 11;  // "-2147483648"
 
 }  // namespace
 
 ContenderRunner::ContenderRunner(std::shared_ptr<ClientCore> core,
                                  std::shared_ptr<Acquisition> acquisition,
-                                 queue::Candidacy candidacy)
+                                 queue::Candidacy&& candidacy)
     : core_(std::move(core)),
       acquisition_(std::move(acquisition)),
       contender_(std::move(candidacy)) {}
@@ -61,9 +60,8 @@ void ContenderRunner::BeginTelling() {
 // In the session of the lease that it follows, if it follows one: the two must end together.
 bool ContenderRunner::FindRoom() {
   const queue::Candidacy& candidacy = contender_.candidacy();
-  const size_t bytes = candidacy.parent.size() + 1 + kSuffixBytes +
-                       queue::NodePrefix(candidacy.dialect, candidacy.named(), "").size() +
-                       queue::kGuidBytes;
+  const size_t bytes =
+      candidacy.parent.size() + 1 + queue::NodeBytes(candidacy.dialect, candidacy.named());
   const size_t own_watch = bytes + session::PathBudget::kPerWatch;
   const size_t blocker_watch =
       candidacy.parent.size() + 1 + queue::kLongestNodeName + session::PathBudget::kPerWatch;

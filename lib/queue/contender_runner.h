@@ -31,7 +31,7 @@ class ContenderRunner : public session::SessionListener,
                         public std::enable_shared_from_this<ContenderRunner> {
  public:
   ContenderRunner(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition,
-                  queue::Candidacy candidacy);
+                  queue::Candidacy&& candidacy);
 
   // `session`: null if the client is closed.
   void Start(session::Session* session);

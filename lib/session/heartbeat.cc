@@ -130,15 +130,18 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   }
   Report(now, now - ticket.request.sent);
   if (!committed) return;
-  for (SessionValidity* each : both()) each->Confirm(ticket.request.sent);
-  if (bound_.deadline().has_value()) {
-    Prove(now);
-  } else if (wanted_) {
-    // One session timeout after the last sign of life.
-    validity_->GiveUpAt(ticket.request.sent + timeout());
-    CheckValidity(now);
-  }
+  bound_.deadline().has_value() ? Prove(now, ticket.request.sent)
+                                : Confirm(now, ticket.request.sent);
   UrgentBeat(now);
+}
+
+// A write that proves nothing yet.
+void Heartbeat::Confirm(base::BootTime now, base::BootTime sent) {
+  for (SessionValidity* each : both()) each->Confirm(sent);
+  if (!wanted_) return;
+  // One session timeout after the last sign of life.
+  validity_->GiveUpAt(sent + timeout());
+  CheckValidity(now);
 }
 
 void Heartbeat::Report(base::BootTime now, absl::Duration round_trip) {
@@ -147,13 +150,14 @@ void Heartbeat::Report(base::BootTime now, absl::Duration round_trip) {
   owner_->OnAnswered(round_trip, std::exchange(least_left_, std::nullopt));
 }
 
-void Heartbeat::Prove(base::BootTime now) {
+void Heartbeat::Prove(base::BootTime now, base::BootTime confirmed) {
   const base::BootTime deadline = *bound_.deadline();
   // Half of the reserve is left for the beats that use it: then they are overdue.
   const base::BootTime overdue = std::max(now + overdue_after_, deadline - half_reserve_);
   using Proved = SessionValidity::Proved;
-  const bool in_time = enduring_->Prove(deadline, overdue, now) != Proved::kTooLate;
-  if (validity_->Prove(deadline, overdue, now) != Proved::kFirst || !in_time) return;
+  const bool in_time = enduring_->Prove(deadline, overdue, now, confirmed) != Proved::kTooLate;
+  const Proved proved = validity_->Prove(deadline, overdue, now, confirmed);
+  if (proved != Proved::kFirst || !in_time) return;
   CheckValidity(now);  // the end has moved from GiveUpAt to the deadline: move its timer as well
   owner_->OnProven();
 }

@@ -89,7 +89,8 @@ class Heartbeat {
   void CheckValidity(base::BootTime now);
   void SetValidityTimer(base::BootTime end);
   void Report(base::BootTime now, absl::Duration round_trip);
-  void Prove(base::BootTime now);
+  void Prove(base::BootTime now, base::BootTime confirmed = {});
+  void Confirm(base::BootTime now, base::BootTime sent);
   BeatPace Pace(base::BootTime now) const;
   void KeepPace();
   void SendRequest(bool beat);

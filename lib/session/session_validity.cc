@@ -8,8 +8,9 @@
 namespace zkrecipes::session {
 
 SessionValidity::Proved SessionValidity::Prove(base::BootTime deadline, base::BootTime overdue,
-                                               base::BootTime now) {
+                                               base::BootTime now, base::BootTime confirmed) {
   base::MutexLock lock(mutex_);
+  confirmed_ = std::max(confirmed_, confirmed);
   if (LostAt(now)) return Proved::kTooLate;
   deadline_ = std::max(deadline_, deadline);
   overdue_ = std::max(overdue_, overdue);

@@ -42,8 +42,9 @@ class SessionValidity {
 
   enum class Proved { kTooLate, kFirst, kMore };
   // The ensemble cannot have expired the session before `deadline`; more should be proven before
-  // `overdue`. kTooLate: it has ended. kFirst: it was unproven until now.
-  Proved Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now);
+  // `overdue`. kTooLate: it has ended. kFirst: it was unproven until now. `confirmed`: as Confirm.
+  Proved Prove(base::BootTime deadline, base::BootTime overdue, base::BootTime now,
+               base::BootTime confirmed = {});
   // A write sent at `sent` was committed: the session was alive then.
   void Confirm(base::BootTime sent);
   // Ends it then if it is still unproven.

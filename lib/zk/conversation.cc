@@ -50,19 +50,21 @@ void Conversation::Asked(absl::string_view bytes) {
     const size_t skipped = std::min(rest_, bytes.size());
     rest_ -= skipped;
     bytes.remove_prefix(skipped);
-    const size_t taken = std::min(HeadSize() - head_.size(), bytes.size());
+    const size_t taken = std::min(wanted_ - head_.size(), bytes.size());
     head_.append(bytes.data(), taken);
     bytes.remove_prefix(taken);
-    if (head_.size() < HeadSize()) continue;
+    if (head_.size() < wanted_) continue;
+    wanted_ = HeadSize();
+    if (head_.size() < wanted_) continue;
     Begun();
     head_.clear();
+    wanted_ = kRequestHead;
   }
 }
 
-// As far as it is known from what has come of it.
+// As far as it is known from what has come of it: a request's number and type, at least.
 size_t Conversation::HeadSize() const {
   if (state_ == State::kSilent) return kHandshakeHead;
-  if (head_.size() < kRequestHead) return kRequestHead;
   JuteReader reader(head_);
   const int32_t size = reader.Int();
   reader.Int();  // the xid

@@ -60,6 +60,7 @@ class Conversation {
 
   // The request that is being sent: what matters of it is kept, the rest is counted.
   std::string head_;
+  size_t wanted_ = 0;  // of it, as far as that is known
   size_t rest_ = 0;
 
   std::deque<Request> asked_;  // the oldest first: they are answered in order

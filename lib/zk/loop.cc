@@ -174,7 +174,8 @@ void LoopImpl::Run() {
     EndRound(base::BootTime::InfiniteFuture());
     LendTurn();
   }
-  timers_ = TimerQueue();  // here, since destroying what a timer holds may use this loop
+  // Here, since destroying what a timer holds may use this loop, and these.
+  const TimerQueue dropped = std::exchange(timers_, TimerQueue());
 }
 
 bool LoopImpl::TakeOver() {

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <utility>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 
 #include "lib/base/boot_time.h"
@@ -30,7 +30,10 @@ class TimerQueue {
   void Cancel(Reactor::TimerId id) {
     const auto found = when_.find(id);
     if (found == when_.end()) return;
-    tasks_.erase({found->second, id});
+    const auto task = tasks_.find({found->second, id});
+    // Destroyed last: what it holds may come back here.
+    const Reactor::Task cancelled = std::move(task->second);
+    tasks_.erase(task);
     when_.erase(found);
   }
 
@@ -59,7 +62,7 @@ class TimerQueue {
 
  private:
   Reactor::TimerId next_id_ = 1;
-  std::map<std::pair<base::BootTime, Reactor::TimerId>, Reactor::Task> tasks_;
+  absl::btree_map<std::pair<base::BootTime, Reactor::TimerId>, Reactor::Task> tasks_;
   absl::flat_hash_map<Reactor::TimerId, base::BootTime> when_;
 };
 

@@ -91,7 +91,7 @@ void Host::Stop() {
   if (std::exchange(closed_, true)) return;
   tasks_.emplace_back([this] {
     stopped_ = true;
-    timers_ = zk::TimerQueue();
+    const zk::TimerQueue dropped = std::exchange(timers_, zk::TimerQueue());
   });
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kUuidWithDashes = 36;
 constexpr size_t kUuidWithout = 32;
+constexpr size_t kSequenceBytes = 10;  // at least
 
 // Modes whose names one recipe of Curator looks for.
 enum class Family { kLock, kReadWrite, kLatch };
@@ -21,6 +22,7 @@ Family FamilyOf(Mode mode) {
 
 bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
   if (child == kSemaphoreLeases) return true;
+  if (child.size() < kUuidWithout + kSequenceBytes) return false;  // as all of ours
   const std::optional<NodeName> other = ParseNodeName(child);
   if (!other.has_value()) return false;
   if (named == Mode::kShared && other->mode == Mode::kShared) return false;  // readers share

@@ -35,6 +35,17 @@ constexpr Marker kMarkers[] = {
     {Dialect::kKazoo, Mode::kLeader, "__lock__"},
 };
 
+absl::string_view BeforeGuid(Dialect dialect) {
+  return dialect == Dialect::kCurator ? kProtected : "";
+}
+
+absl::string_view MarkerOf(Dialect dialect, Mode mode) {
+  return std::ranges::find_if(
+             kMarkers,
+             [&](const Marker& marker) { return marker.dialect == dialect && marker.mode == mode; })
+      ->text;
+}
+
 // 32 hexadecimal digits, with dashes anywhere.
 bool IsUuid(absl::string_view text) {
   size_t digits = 0;
@@ -103,11 +114,12 @@ std::string ToGuid(uint64_t high, uint64_t low) {
 }
 
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid) {
-  for (const Marker& marker : kMarkers) {
-    if (marker.dialect != dialect || marker.mode != mode) continue;
-    return absl::StrCat(dialect == Dialect::kCurator ? kProtected : "", guid, marker.text);
-  }
-  return "";
+  return absl::StrCat(BeforeGuid(dialect), guid, MarkerOf(dialect, mode));
+}
+
+size_t NodeBytes(Dialect dialect, Mode mode) {
+  return BeforeGuid(dialect).size() + kGuidBytes + MarkerOf(dialect, mode).size() +
+         kLongestSequence;
 }
 
 std::string SequenceSuffix(absl::string_view name) {

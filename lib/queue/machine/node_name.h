@@ -17,6 +17,7 @@
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_NODE_NAME_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_NODE_NAME_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,10 +47,14 @@ inline constexpr size_t kGuidBytes = 15;
 // The name of a sequential node as given to the create: everything before the suffix.
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid);
 
+// Of the whole name, at most, with a GUID from ToGuid.
+size_t NodeBytes(Dialect dialect, Mode mode);
+
 // Of a name that ParseNodeName accepts, in bytes: what is watched is counted in them. A stranger may
 // create nodes with longer names; they are no contenders.
-inline constexpr size_t kLongestGuid = 36;  // a UUID with its dashes
-inline constexpr size_t kLongestNodeName = 3 + kLongestGuid + 9 + 11;
+inline constexpr size_t kLongestGuid = 36;      // a UUID with its dashes
+inline constexpr size_t kLongestSequence = 11;  // "-2147483648"
+inline constexpr size_t kLongestNodeName = 3 + kLongestGuid + 9 + kLongestSequence;
 
 // The number as the server wrote it. REQUIRES: ParseNodeName(name) has a value.
 std::string SequenceSuffix(absl::string_view name);
