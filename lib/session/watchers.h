@@ -4,8 +4,8 @@
 #define ZKRECIPES_LIB_SESSION_WATCHERS_H_
 
 #include <string>
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 
 #include "lib/session/machine/watch_table.h"
@@ -34,7 +34,7 @@ class Watchers {
 
  private:
   WatchTable table_;
-  std::unordered_map<WatcherId, Fired> watchers_;
+  absl::flat_hash_map<WatcherId, Fired> watchers_;
   WatcherId next_ = 1;
 };
 

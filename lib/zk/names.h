@@ -47,12 +47,14 @@ class Names {
   Names(It begin, It end) {
     size_t bytes = 0;
     for (It it = begin; it != end; ++it) bytes += absl::string_view(*it).size() + 1;
-    text_.reserve(bytes);
+    reserve(bytes);
     for (It it = begin; it != end; ++it) push_back(*it);
   }
   Names(std::initializer_list<absl::string_view> names) : Names(names.begin(), names.end()) {}
   explicit Names(const std::vector<std::string>& names) : Names(names.begin(), names.end()) {}
 
+  // Room for all of them, each with a byte more.
+  void reserve(size_t bytes) { text_.reserve(bytes); }
   void push_back(absl::string_view name) {
     text_.append(name.data(), name.size());
     text_.push_back('\0');

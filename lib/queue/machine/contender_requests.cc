@@ -27,9 +27,9 @@ void Contender::Transition::Probe() {
 
 void Contender::Transition::Join() {
   c_.state_ = State::kJoining;
-  const std::string prefix = NodePrefix(c_.candidacy_.dialect, c_.candidacy_.named(), c_.guid_);
-  zk::Create create{zk::JoinPath(c_.candidacy_.parent, prefix), c_.candidacy_.data,
-                    zk::CreateMode::kEphemeralSequential, c_.candidacy_.acl};
+  const Candidacy& c = c_.candidacy_;
+  zk::Create create{NodePrefix(c.dialect, c.named(), c_.guid_, c.parent), c.data,
+                    zk::CreateMode::kEphemeralSequential, c.acl};
   if (c_.candidacy_.takes_place()) {
     create.path += SequenceSuffix(c_.candidacy_.follows.node);
     create.mode = zk::CreateMode::kEphemeral;

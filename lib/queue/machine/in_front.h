@@ -24,6 +24,8 @@ class InFront {
   InFront() = default;
   // In queue order: the nearest is the last.
   explicit InFront(const std::vector<absl::string_view>& names) : size_(names.size()) {
+    if (size_ > 0)
+      kept_.reserve(static_cast<size_t>(std::bit_width(size_)) * (names.back().size() + 1));
     for (size_t place = 1; place <= size_; place *= 2) kept_.push_back(names[size_ - place]);
   }
 

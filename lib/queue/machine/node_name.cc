@@ -113,8 +113,10 @@ std::string ToGuid(uint64_t high, uint64_t low) {
   return guid;
 }
 
-std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid) {
-  return absl::StrCat(BeforeGuid(dialect), guid, MarkerOf(dialect, mode));
+std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid,
+                       absl::string_view parent) {
+  const char* const slash = parent.empty() ? "" : "/";
+  return absl::StrCat(parent, slash, BeforeGuid(dialect), guid, MarkerOf(dialect, mode));
 }
 
 size_t NodeBytes(Dialect dialect, Mode mode) {

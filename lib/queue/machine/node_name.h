@@ -44,8 +44,10 @@ struct NodeName {
 std::string ToGuid(uint64_t high, uint64_t low);
 inline constexpr size_t kGuidBytes = 15;
 
-// The name of a sequential node as given to the create: everything before the suffix.
-std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid);
+// The name of a sequential node as given to the create: everything before the suffix. Its path, if `parent` is
+// its parent's.
+std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid,
+                       absl::string_view parent = "");
 
 // Of the whole name, at most, with a GUID from ToGuid.
 size_t NodeBytes(Dialect dialect, Mode mode);
