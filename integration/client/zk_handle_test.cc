@@ -148,7 +148,8 @@ TEST_F(ZkHandleTest, SeesItsOwnCreateInAListingSentBehindIt) {
     std::future<Reply> listed;
     created = session_->Send(Create{Child("n-"), "", CreateMode::kEphemeralSequential});
     listed = session_->Send(GetChildren{node_path()});
-    EXPECT_THAT(listed.get().children, ::testing::Contains(zk::NodeName(created.get().path)));
+    EXPECT_THAT(listed.get().children,
+                ::testing::Contains(std::string(zk::NodeName(created.get().path))));
   }
 }
 

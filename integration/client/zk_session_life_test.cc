@@ -109,7 +109,8 @@ TEST_F(ZkSessionLifeTest, ReportsAsLostWhatIsSentIntoADeadSocketAndNeverSendsItA
                             "connected"));
   }
   session->Do(Delete{Child("barrier")});
-  const zk::Names children = session->Do(GetChildren{node_path()}).children;
+  const zk::Names listed = session->Do(GetChildren{node_path()}).children;
+  const std::vector<std::string> children(listed.begin(), listed.end());
   EXPECT_THAT(children, Not(Contains(StartsWith("late-")))) << "they were never on the wire";
   EXPECT_EQ(children.size(), 10u) << "each that was on the server is there once";
 }

@@ -269,7 +269,8 @@ void Session::Join(SessionListener* listener) {
 }
 
 void Session::Part(SessionListener* listener) {
-  std::erase(listeners_, listener);
+  const auto at = std::find(listeners_.begin(), listeners_.end(), listener);
+  if (at != listeners_.end()) listeners_.erase(at);
   ++parted_;
   if (listener->HeldALease()) heartbeat_.LeaseIsOver();
   Count(listener, {});
