@@ -70,18 +70,22 @@ class LoopImpl final : public Loop, public PollSet {
   void OwnThreadIs(std::thread::id id) { own_thread_ = id; }
 
  private:
+  enum class Turn { kOwnThread, kCaller, kNobody };
+  using Polls = std::vector<
+      pollfd>;  // the alarm's two, the own thread's wake_, then one for each slot that there was
+
   bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
-  void LendTurn();
-  void EndRound(base::BootTime at_most);
+  void AwaitTurn();
+  bool EndRound(Turn mine, Polls& polls, base::BootTime at_most);
   void Drain();
   bool AnyTouched() const;
-  void Prepare();
+  void Prepare(Polls& polls, const pollfd& wake);
   int Timeout();
   bool GoToSleep();
-  void TakePosted();
+  bool TakePosted(Turn mine);
   void RunPosted();
   void RunDueTimers();
-  void Ready();
+  void Ready(const Polls& polls);
 
   const base::HomeProcess home_;
   Alarm alarm_;
@@ -90,11 +94,8 @@ class LoopImpl final : public Loop, public PollSet {
   std::vector<Task> posted_ ABSL_GUARDED_BY(mutex_);
   bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
-  enum class Turn { kOwnThread, kCaller, kNobody };
   Turn turn_ ABSL_GUARDED_BY(mutex_) = Turn::kOwnThread;
-  bool wanted_ ABSL_GUARDED_BY(mutex_) = false;  // by a caller that waits for `lent_`
-  base::CondVar lent_;
-  WakeTimer wake_;  // of the loop's own thread, while it has not got the turn
+  WakeTimer wake_;  // of the loop's own thread, when the turn goes and while it is gone
 
   std::thread::id own_thread_;             // set once, before the loop is given out
   std::atomic<std::thread::id> thread_{};  // that has the turn
@@ -110,8 +111,10 @@ class LoopImpl final : public Loop, public PollSet {
     pollfd poll{-1, 0, 0};         // poll skips -1
   };
   std::vector<Slot> slots_;        // any call of a pollable may add some
-  std::vector<pollfd> polls_;      // the alarm's two, then one for each slot that there was
+  Polls callers_polls_;            // in its rounds
   base::BootTime interest_until_;  // when a pollable wants to go on
+
+  Polls own_polls_;  // of the loop's own thread, which may still be in poll when the turn has gone
 };
 
 void LoopImpl::Post(Task task) {
@@ -170,9 +173,8 @@ void LoopImpl::Run() {
   pthread_setname_np(pthread_self(), "zkrecipes-io");
   while (!stopped_) {
     Drain();
-    Prepare();
-    EndRound(base::BootTime::InfiniteFuture());
-    LendTurn();
+    Prepare(own_polls_, wake_.poll());
+    if (!EndRound(Turn::kOwnThread, own_polls_, base::BootTime::InfiniteFuture())) AwaitTurn();
   }
   // Here, since destroying what a timer holds may use this loop, and these.
   const TimerQueue dropped = std::exchange(timers_, TimerQueue());
@@ -181,34 +183,27 @@ void LoopImpl::Run() {
 bool LoopImpl::TakeOver() {
   if (!home_.IsThisProcess()) return false;
   base::MutexLock lock(mutex_);
-  if (closed_ || wanted_ || turn_ == Turn::kCaller) return false;
+  if (closed_ || turn_ == Turn::kCaller) return false;
   if (turn_ == Turn::kNobody) {
-    turn_ = Turn::kCaller;
     wake_.Clear();
   } else {
-    // In the middle of a round it may be busy for long.
+    // In the middle of a round it may be busy for long. Asleep, it touches nothing before it has seen that the turn is gone.
     if (!std::exchange(asleep_, false)) return false;
-    wanted_ = true;
-    alarm_.Ring();
-    while (wanted_) lent_.Wait(mutex_);
+    wake_.Set(base::BootTime());  // else it would wake up with the caller's answer
   }
+  turn_ = Turn::kCaller;
   thread_ = std::this_thread::get_id();
   return true;
 }
 
-// Hands the turn to a caller that waits for it, and returns once it is back.
-void LoopImpl::LendTurn() {
-  {
-    base::MutexLock lock(mutex_);
-    if (!std::exchange(wanted_, false)) return;
-    turn_ = Turn::kCaller;
-    lent_.NotifyAll();
-  }
+// Returns once the turn is back.
+void LoopImpl::AwaitTurn() {
   for (;;) {
     wake_.Wait();
     base::MutexLock lock(mutex_);
-    if (turn_ != Turn::kNobody) continue;  // a caller is back
+    if (turn_ != Turn::kNobody) continue;  // a caller has it
     turn_ = Turn::kOwnThread;
+    wake_.Clear();  // it may have been set once more since
     thread_ = std::this_thread::get_id();
     return;
   }
@@ -217,15 +212,15 @@ void LoopImpl::LendTurn() {
 void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) {
   assert(OnThread());
   // What the caller asks for leaves in the first round.
-  TakePosted();
+  TakePosted(Turn::kCaller);
   RunPosted();
   while (!stopped_) {
     Drain();
     // If nothing is to be sent, pings and reconnects can wait for the round that comes next, on whichever thread.
     if (over() && !AnyTouched()) return;
-    Prepare();
+    Prepare(callers_polls_, {-1, 0, 0});
     if (over() || Now() >= deadline) return;
-    EndRound(deadline);
+    EndRound(Turn::kCaller, callers_polls_, deadline);
   }
 }
 
@@ -239,16 +234,18 @@ void LoopImpl::GiveBack() {
   wake_.Set(posted_.empty() ? std::min(due, back) : base::BootTime());
 }
 
-void LoopImpl::EndRound(base::BootTime at_most) {
+// False if a caller has taken the turn meanwhile: what poll saw is seen again by the one that has it.
+bool LoopImpl::EndRound(Turn mine, Polls& polls, base::BootTime at_most) {
   alarm_.RingAt(std::min(timers_.Next(), at_most));
   const int timeout = Timeout();
-  const int ready = poll(polls_.data(), polls_.size(), GoToSleep() ? timeout : 0);
-  TakePosted();
-  alarm_.Read(polls_[0], polls_[1]);
+  const int ready = poll(polls.data(), polls.size(), GoToSleep() ? timeout : 0);
+  if (!TakePosted(mine)) return false;
+  alarm_.Read(polls[0], polls[1]);
   RunPosted();
-  if (stopped_) return;
+  if (stopped_) return true;
   RunDueTimers();
-  if (ready > 0) Ready();
+  if (ready > 0) Ready(polls);
+  return true;
 }
 
 void LoopImpl::Drain() {
@@ -267,8 +264,7 @@ bool LoopImpl::AnyTouched() const {
   });
 }
 
-// Fills polls_.
-void LoopImpl::Prepare() {
+void LoopImpl::Prepare(Polls& polls, const pollfd& wake) {
   std::erase_if(slots_, [](const Slot& slot) { return slot.pollable == nullptr; });
   for (size_t i = 0; i < slots_.size(); ++i) {
     Pollable* const pollable = slots_[i].pollable;
@@ -280,11 +276,11 @@ void LoopImpl::Prepare() {
     slots_[i].poll = {interest.fd, interest.events, 0};
   }
   const auto alarms = alarm_.polls();
-  polls_.assign(alarms.begin(), alarms.end());
+  polls.assign({alarms[0], alarms[1], wake});
   interest_until_ = base::BootTime::InfiniteFuture();
   for (const Slot& slot : slots_) {
     const bool gone = slot.pollable == nullptr;
-    polls_.push_back(gone ? pollfd{-1, 0, 0} : slot.poll);
+    polls.push_back(gone ? pollfd{-1, 0, 0} : slot.poll);
     if (gone) continue;
     // Touched by another one's Prepare: this one comes in the next round.
     const base::BootTime until = slot.pollable->touched() ? base::BootTime() : slot.until;
@@ -307,10 +303,13 @@ bool LoopImpl::GoToSleep() {
 }
 
 // From here on the thread is not asleep: tasks that are posted later are for the next round, and ring no alarm.
-void LoopImpl::TakePosted() {
+// False if the turn is not `mine` any more.
+bool LoopImpl::TakePosted(Turn mine) {
   base::MutexLock lock(mutex_);
+  if (turn_ != mine) return false;
   asleep_ = false;
   running_.swap(posted_);
+  return true;
 }
 
 void LoopImpl::RunPosted() {
@@ -325,10 +324,10 @@ void LoopImpl::RunDueTimers() {
   while (Task task = timers_.TakeDue(now, mark)) std::move(task)();
 }
 
-void LoopImpl::Ready() {
+void LoopImpl::Ready(const Polls& polls) {
   // Slots added since then come after the polled ones.
-  for (size_t i = 0; i + 2 < polls_.size(); ++i) {
-    const short revents = polls_[i + 2].revents;
+  for (size_t i = 0; i + 3 < polls.size(); ++i) {
+    const short revents = polls[i + 3].revents;
     if (revents == 0 || slots_[i].pollable == nullptr) continue;
     slots_[i].until = base::BootTime();
     slots_[i].pollable->OnReady(revents);

@@ -48,7 +48,7 @@ class Loop : public Reactor, public HandleFactory {
 
   // From here to GiveBack the calling thread has the turn. False, at once, if it has to leave the work to
   // others: another caller has the turn, the loop's thread is in the middle of a round, or the loop has
-  // been stopped. It waits for nothing but for the loop's thread to wake up.
+  // been stopped. Does not wait: the loop's thread, asleep in poll, is woken, and then leaves all alone.
   virtual bool TakeOver() = 0;
   // Runs rounds until `over` (asked once a round) or `deadline`, or until the loop ends. To have it asked
   // again, post a task. REQUIRES: the turn.

@@ -2,8 +2,10 @@
 
 #include "lib/zk/loop.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -194,6 +196,30 @@ TEST_F(LoopTest, GoesOnByItselfWithWhatACallerLeavesBehind) {
   loop_->GiveBack();
   EXPECT_NE(task->get_future().get(), me);
   EXPECT_NE(timer->get_future().get(), me);
+}
+
+// The loop's thread is left in poll when the turn goes: what woke it must not keep it awake.
+TEST_F(LoopTest, SleepsAgainWhenTheTurnHasComeBack) {
+  clockid_t used;
+  OnLoop([&used] { return pthread_getcpuclockid(pthread_self(), &used); });
+  const auto processor_time = [&used] {
+    timespec time{};
+    clock_gettime(used, &time);
+    return absl::DurationFromTimespec(time);
+  };
+  for (int i = 0; i < 100; ++i) {
+    TakeOver();
+    Ask();
+    loop_->GiveBack();
+    if (i % 3 == 0) OnLoop([] {});
+  }
+  auto later = std::make_shared<std::promise<void>>();
+  OnLoop([&] {
+    loop_->CallAt(loop_->Now() + absl::Milliseconds(100), [later] { later->set_value(); });
+  });
+  const absl::Duration before = processor_time();
+  later->get_future().wait();
+  EXPECT_LT(processor_time() - before, absl::Milliseconds(20));
 }
 
 TEST_F(LoopTest, RunsTimersAndOthersTasksDuringACallersTurn) {

@@ -3,6 +3,8 @@
 #ifndef ZKRECIPES_LIB_ZK_WAKE_TIMER_H_
 #define ZKRECIPES_LIB_ZK_WAKE_TIMER_H_
 
+#include <poll.h>
+
 #include "lib/base/boot_time.h"
 
 namespace zkrecipes::zk {
@@ -22,6 +24,8 @@ class WakeTimer {
   void Set(base::BootTime when);
   void Clear();
   void Wait();
+  // For a poll that is to end then, too. Wait resets it.
+  pollfd poll() const { return {timer_, POLLIN, 0}; }
 
  private:
   const int timer_;
