@@ -15,7 +15,7 @@ namespace {
 
 using testing::memory::Node;
 
-// @ is a guid, ~ a thousand dashes.
+// @ is a guid, ~ a thousand dashes: in a UUID, where they may be anywhere.
 constexpr const char* kList[] = {
     // Contenders, by their names: in front of everybody, in between, and behind.
     "/q/_c_@-lock-0000000000",
@@ -33,7 +33,7 @@ constexpr const char* kList[] = {
     "/q/_c_@-lock-4294967295",
     "/q/_c_@-lock-99999999999999999999",
     "/q/_c_@-lock-0000000000 ",
-    "/q/_c_@~-lock-0000000000",
+    "/q/_c_00112233445566778899aabbccddeeff~-lock-0000000000",
     "/q/-lock-0000000000",
     "/q/lock-0000000001",
     "/q/_c_@-latch-00000000x0",
