@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   const std::string explorer = argc > 1 ? argv[1] : "";
   if (explorer == "explore") return FindViolation() ? 0 : 1;
   if (explorer != "schedules") return std::cerr << "no explorer: " << explorer << "\n", 2;
-  zkrecipes::schedules::Search search{.schedules = 30000, .find = true};
+  zkrecipes::schedules::Search search{.schedules = 60000, .find = true};
   if (argc > 2 && !zkrecipes::schedules::ParseWeather(argv[2], search.weathers)) {
     return std::cerr << "no weather: " << argv[2] << "\n", 2;
   }
