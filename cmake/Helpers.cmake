@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How the folders declare what they build. Sources are listed one by one, never globbed.
 include(GoogleTest)
+include(cmake/zkrecipesNeeds.cmake)
 
 # The properties of a test that has servers of its own. One such test runs at a time, beside one of those that mostly wait (for
 # sessions that expire, servers that come back). They are longer in all than the others are on a second core: so they begin first.
@@ -55,19 +56,23 @@ function(zkrecipes_testing_library)
 endfunction()
 
 # zkrecipes_adapter(postgres SOURCES a.cc ... NEEDS libpq): the installed zkrecipes::postgres, beside the library, since it links
-#   what most users do without. NEEDS: a module of pkg-config's, which zkrecipesConfig.cmake finds under the same name.
+#   what most users do without. NEEDS: a module of pkg-config's, which zkrecipesConfig.cmake finds likewise.
 function(zkrecipes_adapter name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NEEDS" "SOURCES")
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(zkrecipes_${arg_NEEDS} REQUIRED QUIET IMPORTED_TARGET GLOBAL ${arg_NEEDS})
-  # hiredis' is -D_FILE_OFFSET_BITS=64, with which no precompiled header fits.
-  set_property(TARGET PkgConfig::zkrecipes_${arg_NEEDS} PROPERTY INTERFACE_COMPILE_OPTIONS)
+  zkrecipes_find_need(${arg_NEEDS})
+  if(NOT TARGET zkrecipes::need_${arg_NEEDS})
+    message(FATAL_ERROR "zkrecipes::${name} needs ${arg_NEEDS}, which is not found (by pkg-config; in vcpkg by its CMake package)")
+  endif()
+  if(TARGET PkgConfig::zkrecipes_${arg_NEEDS})
+    # hiredis' is -D_FILE_OFFSET_BITS=64, with which no precompiled header fits.
+    set_property(TARGET PkgConfig::zkrecipes_${arg_NEEDS} PROPERTY INTERFACE_COMPILE_OPTIONS)
+  endif()
   add_library(zkrecipes_${name} STATIC ${arg_SOURCES})
   add_library(zkrecipes::${name} ALIAS zkrecipes_${name})
   set_target_properties(zkrecipes_${name} PROPERTIES EXPORT_NAME ${name} ${ZKRECIPES_IN_LIBRARY} UNITY_BUILD OFF)
   target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   # Installed, it takes whichever of the static and shared library its user takes.
-  zkrecipes_as_installed(library zkrecipes::zkrecipes PkgConfig::zkrecipes_${arg_NEEDS})
+  zkrecipes_as_installed(library zkrecipes::zkrecipes zkrecipes::need_${arg_NEEDS})
   zkrecipes_as_installed(private ${ZKRECIPES_PRIVATE_DEPENDENCIES})
   target_link_libraries(zkrecipes_${name} PUBLIC ${library} PRIVATE $<BUILD_INTERFACE:zkrecipes_options> ${private})
   zkrecipes_precompile(zkrecipes_${name} layer)

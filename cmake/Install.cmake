@@ -94,7 +94,7 @@ configure_package_config_file(cmake/zkrecipesConfig.cmake.in zkrecipesConfig.cma
 # Before 1.0 a minor release may break the API.
 write_basic_package_version_file(zkrecipesConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/zkrecipesConfig.cmake ${PROJECT_BINARY_DIR}/zkrecipesConfigVersion.cmake
-  cmake/zkrecipesAbsl.cmake DESTINATION ${package_dir} COMPONENT dev)
+  cmake/zkrecipesAbsl.cmake cmake/zkrecipesNeeds.cmake DESTINATION ${package_dir} COMPONENT dev)
 
 # testing
 zkrecipes_component(testing zkrecipes_testing zkrecipes_testing_parts)

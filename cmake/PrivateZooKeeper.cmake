@@ -15,10 +15,11 @@ set(ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT ${private_dir}/rcpzk.o)
 set(rename_script ${CMAKE_CURRENT_LIST_DIR}/RenameZooKeeper.cmake)
 add_custom_command(
   OUTPUT ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT} ${private_dir}/include/zookeeper_renamed.h
-  COMMAND ${CMAKE_COMMAND} -DARCHIVE=${ZooKeeperST_ARCHIVE} -DHEADERS=${ZooKeeperST_INCLUDE_DIR}
+  COMMAND ${CMAKE_COMMAND} "-DARCHIVES=${ZooKeeperST_ARCHIVES}" -DHEADERS=${ZooKeeperST_INCLUDE_DIR}
     -DWORK=${private_dir} -DAR=${CMAKE_AR} -DNM=${CMAKE_NM} -DLD=${CMAKE_LINKER} -DOBJCOPY=${ZKRECIPES_OBJCOPY}
+    -DTLS=${ZKRECIPES_WITH_TLS}
     -P ${rename_script}
-  DEPENDS ${rename_script} ${ZooKeeperST_ARCHIVE}
+  DEPENDS ${rename_script} ${ZooKeeperST_ARCHIVES}
   COMMENT "Renaming the ZooKeeper client's symbols" VERBATIM)
 add_custom_target(zkrecipes_private_zookeeper
   DEPENDS ${ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT} ${private_dir}/include/zookeeper_renamed.h)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run at build time (cmake -P) by PrivateZooKeeper.cmake, with ARCHIVE, HEADERS, WORK, AR, NM, LD, OBJCOPY.
+# Run at build time (cmake -P) by PrivateZooKeeper.cmake, with ARCHIVES, HEADERS, WORK, AR, NM, LD, OBJCOPY, TLS.
 # Makes WORK/rcpzk.o and WORK/include/zookeeper_renamed.h.
 cmake_minimum_required(VERSION 3.25)
 set(redirected_calls send recv socket connect getsockopt srandom)  # libc's, used by the client
@@ -12,13 +12,25 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK}/objects)
 file(MAKE_DIRECTORY ${WORK}/objects ${WORK}/include)
-run(${AR} x ${ARCHIVE})
-run(${NM} --defined-only --extern-only --format=posix ${ARCHIVE})
+foreach(archive IN LISTS ARCHIVES)
+  get_filename_component(name ${archive} NAME_WE)  # objects of two archives may have one name
+  file(MAKE_DIRECTORY ${WORK}/objects/${name})
+  execute_process(COMMAND ${AR} x ${archive} WORKING_DIRECTORY ${WORK}/objects/${name} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+run(${NM} --defined-only --extern-only --format=posix ${ARCHIVES})
 string(REGEX MATCHALL "[A-Za-z_][A-Za-z0-9_]* [A-Z] " lines "${out}")
 string(REGEX REPLACE " [A-Z] " "" defined "${lines}")
 list(REMOVE_DUPLICATES defined)
 if(NOT "zookeeper_init" IN_LIST defined)
-  message(FATAL_ERROR "${ARCHIVE} does not define zookeeper_init: is it the client's static library?")
+  message(FATAL_ERROR "${ARCHIVES} does not define zookeeper_init: is it the client's static library?")
+endif()
+if("zoo_create" IN_LIST defined)
+  message(FATAL_ERROR "${ARCHIVES} is the multi-threaded client; zkrecipes takes the single-threaded one: libzookeeper-st-dev on "
+    "Debian, the port zookeeper without its feature sync in vcpkg")
+endif()
+run(${NM} --undefined-only --format=posix ${ARCHIVES})
+if(out MATCHES "\nSSL_" AND NOT TLS)
+  message(FATAL_ERROR "${ARCHIVES} was built with OpenSSL, so it needs ZKRECIPES_WITH_TLS")
 endif()
 
 # The map for the objects. A redirected name that the object itself defines gets the plain prefix there.
@@ -35,7 +47,7 @@ foreach(name IN LISTS redirected_uses)
 endforeach()
 file(WRITE ${WORK}/uses.map "${common}")
 
-file(GLOB objects ${WORK}/objects/*.o)
+file(GLOB objects ${WORK}/objects/*/*.o)
 foreach(object IN LISTS objects)
   run(${NM} --defined-only --extern-only --format=posix ${object})
   set(map ${WORK}/uses.map)

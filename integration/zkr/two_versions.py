@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two versions of zkr queue for one lock, as while a service is upgraded one process at a time: the oldest whose names of nodes today's
 share (ADR 41), built from the history, and this build's. Never two hold it at once, it goes round in the order of the queue, and
-tokens grow, though holders of each version are killed.
+tokens grow, though holders of each version are killed. Builds from before it are not tested, as they do not queue with today's: they take
+a contender with a short name for a stranger's node, and go past it (docs/operations.md, Upgrades). There was no release of them.
 
 usage: two_versions.py BUILD_DIR [--old ZKR]; 77 (skipped) where the history is not there.
 """
