@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows docs/tutorial.md: saves its listings, runs its commands in one shell, and looks for what it says they print.
 
-usage: check.py BUILD_DIR | --bare ROOT. With BUILD_DIR its library and zkr are installed instead of the page's first commands.
-With --bare all is done in the root directory of a bare Debian, as root.
+usage: check.py BUILD_DIR | --bare. With BUILD_DIR its library and zkr are installed instead of the page's first commands. With
+--bare all is done in a bare Debian, made for it, with processes of its own; 77 (skipped) where none can be made.
 """
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = (CHECKOUT / "docs/tutorial.md").read_text()
-BARE = "env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive"
+# All that is started there ends with the shell.
+BARE = ("unshare --pid --fork --kill-child --mount-proc={root}/proc chroot {root} env -i HOME=/root "
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive")
 
 
 def blocks(head):
@@ -55,20 +58,24 @@ def on_a_build(build, work):
 
 
 def in_a_bare(root):
-    files = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, check=True).stdout
+    subprocess.run([CHECKOUT / "scripts/debian_root.sh", root], check=True)
+    files = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=CHECKOUT,
+                           capture_output=True, check=True).stdout
     (root / "src").mkdir()
     packed = subprocess.run(["tar", "-C", CHECKOUT, "--null", "-T", "-", "-c"], input=files, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-C", root / "src", "-x"], input=packed, check=True)
     save_listings(root / "steps")
-    return follow("cd /src\n" + blocks("sh")[0], "/steps", ["chroot", root, *BARE.split()], {})
+    return follow("cd /src\n" + blocks("sh")[0], "/steps", BARE.format(root=root).split(), {})
 
 
 def main():
-    if sys.argv[1] == "--bare":
-        wrong = in_a_bare(pathlib.Path(sys.argv[2]))
-    else:
-        with tempfile.TemporaryDirectory() as directory:
-            wrong = on_a_build(sys.argv[1], pathlib.Path(directory))
+    bare = sys.argv[1] == "--bare"
+    if bare and (os.geteuid() != 0 or not shutil.which("debootstrap")):
+        print("[  SKIPPED ] a bare Debian needs root and debootstrap (./dev apt-install nightly)")
+        return 77
+    with tempfile.TemporaryDirectory() as directory:
+        work = pathlib.Path(directory)
+        wrong = in_a_bare(work / "root") if bare else on_a_build(sys.argv[1], work)
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 
