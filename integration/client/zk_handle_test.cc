@@ -148,8 +148,8 @@ TEST_F(ZkHandleTest, SeesItsOwnCreateInAListingSentBehindIt) {
     std::future<Reply> listed;
     created = session_->Send(Create{Child("n-"), "", CreateMode::kEphemeralSequential});
     listed = session_->Send(GetChildren{node_path()});
-    EXPECT_THAT(listed.get().children,
-                ::testing::Contains(std::string(zk::NodeName(created.get().path))));
+    const std::string node = created.get().path;  // the matcher looks at it
+    EXPECT_THAT(listed.get().children, ::testing::Contains(zk::NodeName(node)));
   }
 }
 
