@@ -104,7 +104,6 @@ class ContenderRunner : public session::SessionListener,
   const std::shared_ptr<Acquisition> acquisition_;
   queue::Contender contender_;
   queue::Nearness nearness_;  // of its turn, while it waits
-  bool needs_proof_ = true;   // what the session was told
   bool held_ = false;         // ... a lease with Beats::kContinuous
   bool proves_ = false;  // holds, and asked for a proof that is not there yet: Beats::kOnDemand
 

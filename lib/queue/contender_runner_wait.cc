@@ -42,9 +42,7 @@ void ContenderRunner::OnLooked(bool there) {
 }
 
 void ContenderRunner::UpdateNeed() {
-  if (session_ == nullptr) return;  // finished
-  const bool needs_it = NeedsProof();
-  if (std::exchange(needs_proof_, needs_it) != needs_it) session_->NeedChanged(this);
+  if (session_ != nullptr) session_->NeedChanged(this);  // null: finished
 }
 
 void ContenderRunner::StartTimeout() {

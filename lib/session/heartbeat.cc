@@ -130,8 +130,11 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   }
   Report(now, now - ticket.request.sent);
   if (!committed) return;
-  bound_.deadline().has_value() ? Prove(now, ticket.request.sent)
-                                : Confirm(now, ticket.request.sent);
+  if (bound_.deadline().has_value()) {
+    Prove(now, ticket.request.sent);
+  } else {
+    Confirm(now, ticket.request.sent);
+  }
   UrgentBeat(now);
 }
 

@@ -282,6 +282,7 @@ void Session::NeedChanged(SessionListener* listener) {
 }
 
 void Session::Count(SessionListener* listener, const Need& need) {
+  if (listener->counted_ == need) return;
   needs_.Replace(std::exchange(listener->counted_, need), need);
   heartbeat_.SetNeed(needs_.all());
 }

@@ -37,7 +37,7 @@ class SessionListener {
  public:
   virtual ~SessionListener() = default;
   // False if it does not need the session to be proven alive. If this, or BelievesAWriteFor, changes while
-  // the listener is there, it says so by Session::NeedChanged.
+  // the listener is there, it says so by Session::NeedChanged: whenever it may have.
   virtual bool NeedsProof() const { return true; }
   // It has held a lease that needed proof, and parts.
   virtual bool HeldALease() const { return false; }

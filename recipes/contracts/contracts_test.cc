@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -58,9 +59,10 @@ std::optional<absl::Status> CallOnAThread(Scene& scene, const Situation& situati
     caller = std::jthread([&] { method.call(scene, done); });
   }
   // Most calls need none of the ensemble's time: none passes before they have begun.
-  for (int i = 0; i < 50 && !shot->is_set(); ++i) {
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
+  std::promise<void> answered;
+  shot->OnSet([&answered] { answered.set_value(); });
+  if (!shot->is_set()) answered.get_future().wait_for(std::chrono::milliseconds(5));
+  shot->OnSet(nullptr);
   situation.meanwhile(scene);
   if (method.endless) {
     scene.ensemble.Advance(absl::Minutes(1));
