@@ -2,11 +2,9 @@
 //
 // What TLS costs: the same client on the plain and on the secure port of one server, in turns.
 
-#include <malloc.h>
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
+#include "bench/counts.h"
 #include "integration/fixtures/ensemble_fixture.h"
 #include "integration/tls/secure_ensemble.h"
 #include "lib/base/boot_time.h"
@@ -25,27 +24,6 @@
 #include "lib/zk/tls_fixture.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lock.h"
-
-// glibc's own allocator, under the names that it keeps for programs which wrap it as this one does.
-extern "C" {
-void* __libc_malloc(size_t size);
-void* __libc_realloc(void* block, size_t size);
-}
-
-namespace {
-std::atomic<int64_t> allocations = 0;
-}
-
-extern "C" {
-void* malloc(size_t size) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(size);
-}
-void* realloc(void* block, size_t size) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_realloc(block, size);
-}
-}
 
 namespace zkrecipes::integration {
 namespace {
@@ -153,7 +131,7 @@ TEST_F(TlsFiguresTest, OfAnUncontendedCycle) {
     for (const bool secure : {false, true}) {
       if (!Wanted(secure)) continue;
       Lock lock(clients[secure], absl::StrCat("/figures", secure));
-      const int64_t before = allocations.load();
+      const bench::Counts before = bench::Counts::Now();
       std::vector<double> each;
       for (int i = 0; i < cycles; ++i) {
         each.push_back(MicrosecondsOf([&] {
@@ -163,7 +141,8 @@ TEST_F(TlsFiguresTest, OfAnUncontendedCycle) {
         }));
       }
       took[secure].push_back(Median(each));
-      allocated[secure].push_back(static_cast<double>(allocations.load() - before) / cycles);
+      const bench::Counts used = bench::Counts::Now() - before;
+      allocated[secure].push_back(static_cast<double>(used.allocations) / cycles);
     }
     if (Wanted(false) && Wanted(true)) ratios.push_back(took[1].back() / took[0].back());
   }
