@@ -192,7 +192,12 @@ public class CuratorPeer {
       switch (words[0]) {
         case "acquire": run(threads.get(id), id, () -> { recipe.acquire(); say("granted " + id); }); break;
         case "release": run(threads.get(id), id, () -> { recipe.release(); say("released " + id); }); break;
-        case "count": run(threads.get(id), id, () -> say("counted " + id + " " + recipe.participants())); break;
+        case "count":
+          run(threads.get(id), id, () -> {
+            client.sync().forPath(paths.get(id));  // its server may lag behind the other side's
+            say("counted " + id + " " + recipe.participants());
+          });
+          break;
         case "believe": run(threads.get(id), id, () -> believe(paths.get(id))); break;
         case "rounds": run(threads.get(id), id, () -> rounds(recipe, paths.get(id))); break;
         default: say("failed " + id + " unknown");

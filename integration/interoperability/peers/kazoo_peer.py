@@ -118,6 +118,7 @@ def serve(name, path, tasks):
                 recipe.release()
                 say("released", number)
             elif verb == "count":
+                client.sync(path)  # its server may lag behind the other side's
                 say("counted", number, len(recipe.contenders()))
             elif verb == "believe":
                 believe(path)
