@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/commits.h"
 #include "bench/proxy.h"
 #include "bench/runs.h"
 #include "bench/serve.h"
@@ -28,15 +29,17 @@ struct Options {
   double minutes = 20;
   double scale = 1;
   bool quick = false;
-  std::string only, entrant, servers, json, serve;
+  std::string only, entrant, servers, json, serve, commits;
   std::vector<std::string> peers;  // "kazoo=python3 kazoo.py"
 };
 
+std::string Self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
 // The first is what the others are compared with.
 std::vector<Entrant> OwnEntrants() {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string() + " --serve ";
-  return {{"floor", ConnectFloor, GatherFloor, self + "floor"},
-          {"ours", ConnectOurs, GatherOurs, self + "ours"}};
+  const std::string serve = Self() + " --serve ";
+  return {{"floor", ConnectFloor, GatherFloor, serve + "floor"},
+          {"ours", ConnectOurs, GatherOurs, serve + "ours"}};
 }
 
 // "log" and "metrics" only when they are named: for scripts/check_cost.py.
@@ -84,6 +87,7 @@ bool Write(const std::string& path, const All& all) {
 
 int MeasureAll(const Options& options, const std::string& servers) {
   const std::vector<Entrant> entrants = Entrants(options);
+  const Peer commits(Self() + " --commits " + servers);  // not in this process, which is counted
   All all;
   int samples = 0;
   const int rounds = options.quick ? 1 : options.rounds;
@@ -126,10 +130,12 @@ int Main(int argc, char** argv) {
   app.add_option("--servers", options.servers, "an ensemble, instead of three servers of its own");
   app.add_option("--json", options.json, "a file for every figure");
   app.add_option("--serve", options.serve, "be a peer: FLOOR or OURS")->group("");
+  app.add_option("--commits", options.commits, "SERVERS on which to commit")->group("");
   CLI11_PARSE(app, argc, argv);
   for (const Entrant& entrant : OwnEntrants()) {
     if (entrant.name == options.serve) return Serve(entrant);
   }
+  if (!options.commits.empty()) return KeepCommitting(options.commits);
   if (!options.servers.empty()) return MeasureAll(options, options.servers);
   const auto ensemble = zkrecipes::testing::LocalEnsemble::Start(
       {.max_session_timeout = absl::Hours(1), .max_heap_megabytes = 256});
