@@ -43,7 +43,10 @@ class BootTime {
   friend absl::Duration operator-(BootTime a, BootTime b) {
     if (a.nanos_ == kForever) return absl::InfiniteDuration();
     if (b.nanos_ == kForever) return -absl::InfiniteDuration();
-    return absl::Nanoseconds(a.nanos_) - absl::Nanoseconds(b.nanos_);
+    int64_t difference = 0;
+    const bool fits = !__builtin_sub_overflow(a.nanos_, b.nanos_, &difference);
+    return fits ? absl::Nanoseconds(difference)
+                : absl::Nanoseconds(a.nanos_) - absl::Nanoseconds(b.nanos_);
   }
   friend auto operator<=>(BootTime, BootTime) = default;
 

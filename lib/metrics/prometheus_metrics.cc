@@ -2,10 +2,11 @@
 
 #include "zkrecipes/prometheus_metrics.h"
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 
 #include "lib/base/mutex.h"
@@ -37,22 +38,30 @@ class PrometheusMetrics::Groups {
   }
 
  private:
+  using ByName = absl::node_hash_map<std::string, std::unique_ptr<internal::GroupSeries>>;
+
   internal::GroupSeries& Named(absl::string_view name) {
+    const ByName::value_type* const last = last_.load(std::memory_order_acquire);
+    if (last != nullptr && last->first == name) return *last->second;
     base::MutexLock lock(mutex_);
-    if (const auto it = groups_.find(name); it != groups_.end()) return *it->second;
-    if (groups_.size() >= static_cast<size_t>(options_.max_groups)) name = "other";
-    auto& group = groups_[name];
-    if (group == nullptr) {
-      group = std::make_unique<internal::GroupSeries>(families_, std::string(name));
+    auto at = groups_.find(name);
+    if (at == groups_.end()) {
+      if (groups_.size() >= static_cast<size_t>(options_.max_groups)) name = "other";
+      at = groups_.try_emplace(name).first;
+      if (at->second == nullptr) {
+        at->second = std::make_unique<internal::GroupSeries>(families_, std::string(name));
+      }
     }
-    return *group;
+    last_.store(&*at, std::memory_order_release);
+    return *at->second;
   }
 
   internal::GroupFamilies families_;
   const PrometheusOptions options_;
   base::Mutex mutex_;
-  absl::flat_hash_map<std::string, std::unique_ptr<internal::GroupSeries>> groups_
-      ABSL_GUARDED_BY(mutex_);
+  ByName groups_ ABSL_GUARDED_BY(mutex_);  // nothing is erased
+  // What was asked for last: an acquire asks twice, and few services have many groups.
+  std::atomic<const ByName::value_type*> last_ = nullptr;
 };
 
 PrometheusMetrics::PrometheusMetrics(std::shared_ptr<prometheus::Registry> registry,

@@ -146,7 +146,8 @@ Acquisition::Acquisition(OnlyHere, std::shared_ptr<ClientCore> core, std::string
       path_(std::move(path)),
       options_(WithDefaults(core_->options(), options)),
       timeout_(wait.timeout),
-      deadline_(core_->Now() + wait.timeout),
+      began_(core_->Now()),
+      deadline_(began_ + wait.timeout),
       done_(std::move(done)) {}
 
 void Acquisition::Begin(queue::Candidacy candidacy, const std::stop_token& cancel) {

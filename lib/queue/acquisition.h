@@ -62,6 +62,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   void Know(queue::Rivals rivals);
   void KnowBusy(queue::Rivals rivals);
 
+  base::BootTime began() const { return began_; }
   base::BootTime deadline() const { return deadline_; }
   const std::string& path() const { return path_; }
   // With what the client's options say where the recipe's do not.
@@ -83,6 +84,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   const std::string path_;
   const AcquireOptions options_;
   const absl::Duration timeout_;
+  const base::BootTime began_;
   const base::BootTime deadline_;
   std::atomic<bool> settled_ = false;
   Done done_;                              // belongs to the caller that sets settled_

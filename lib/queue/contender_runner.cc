@@ -38,7 +38,7 @@ void ContenderRunner::Start(session::Session* session) {
     acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
     return;
   }
-  BeginTelling();
+  telling_ = Telling::Begin(*core_, *acquisition_);
   if (!FindRoom()) {
     if (telling_ != nullptr) telling_->LookAtRefusal();
     return;
@@ -46,15 +46,6 @@ void ContenderRunner::Start(session::Session* session) {
   self_ = shared_from_this();
   StartTimeout();
   session_->Join(this);  // may end this contender at once
-}
-
-void ContenderRunner::BeginTelling() {
-  Telling::Listeners listeners;
-  for (const auto& listener : {acquisition_->options().listener, core_->options().listener}) {
-    if (listener != nullptr) listeners.push_back(listener);
-  }
-  if (listeners.empty()) return;
-  telling_ = std::make_unique<Telling>(core_, acquisition_, listeners);
 }
 
 // In the session of the lease that it follows, if it follows one: the two must end together.
@@ -155,9 +146,7 @@ void ContenderRunner::On(queue::Event&& event) {
   const bool waits = contender_.state() == queue::Contender::State::kWatching;
   if (waits && before != contender_.state()) nearness_ = queue::Nearness(in_front);
   UpdateNeed();
-  if (telling_ == nullptr) return;
-  telling_->Look(contender_);
-  telling_->LookAtRefusal();
+  if (telling_ != nullptr) telling_->Look(contender_);
 }
 
 // ---- the contender's actions ---------------------------------------------------------------------

@@ -66,7 +66,6 @@ class ContenderRunner : public session::SessionListener,
   LeaseTerms Terms() const;
   void UpdateNeed();
   void CheckEnd();
-  void BeginTelling();
   void TellEnd();
   void StartTimeout();
   void StartLastTimer();

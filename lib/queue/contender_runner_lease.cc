@@ -133,7 +133,7 @@ void ContenderRunner::Act(queue::Grant grant) {
   if (!epoch.ok()) acquisition_->Settle(WithoutEpoch(epoch.status()));
   const bool heard = acquisition_->Settle(LeaseMaker::Make(lease_));
   if (telling_ == nullptr || !heard) return;
-  telling_->Granted(lease_, candidacy().acl);
+  telling_->Granted(*lease_, candidacy().acl);
   session_->WantLooks(true);
   const AcquireOptions& options = acquisition_->options();
   if (options.end_when_over || options.hold_at_most == absl::InfiniteDuration()) return;

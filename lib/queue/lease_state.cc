@@ -58,8 +58,9 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
                  core_->name_space().ToUser(std::move(grant_.node)), core_->name_space().root()},
       holder_(std::move(holder)),
       terms_(terms),
-      hold_until_(core_->Now() + terms.hold_at_most),
-      alive_until_(core_->Now() + terms.alive_within) {}
+      granted_(core_->Now()),
+      hold_until_(granted_ + terms.hold_at_most),
+      alive_until_(granted_ + terms.alive_within) {}
 
 OwnNodeTurns& LeaseState::turns() {
   base::MutexLock lock(mutex_);

@@ -65,6 +65,7 @@ class LeaseState {
   FencingPass pass() const { return {sequencer_.token, sequencer_.mode, grant_.epoch}; }
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
+  base::BootTime granted() const { return granted_; }
 
   bool stop_asked();
 
@@ -115,6 +116,7 @@ class LeaseState {
   const Sequencer sequencer_;  // the grant, as the user sees it
   const std::weak_ptr<LeaseHolder> holder_;
   const LeaseTerms terms_;
+  const base::BootTime granted_;
   const base::BootTime hold_until_;
 
   base::Mutex mutex_;

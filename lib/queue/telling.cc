@@ -31,22 +31,32 @@ namespace {
 template <typename Entry>
 bool StrangersMayTake(const std::vector<Entry>& acl) {
   return std::any_of(acl.begin(), acl.end(), [](const Entry& entry) {
-    return entry.scheme == "world" && (entry.permissions & (kDelete | kAdmin)) != 0;
+    return (entry.permissions & (kDelete | kAdmin)) != 0 && entry.scheme == "world";
   });
 }
 
 }  // namespace
 
-Telling::Telling(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition,
-                 const Listeners& listeners)
-    : core_(std::move(core)), acquisition_(std::move(acquisition)), began_(core_->Now()) {
-  Listeners others;
-  for (const auto& listener : listeners)
-    (listener->AtOnce() ? audience_.at_once : others).push_back(listener);
-  if (others.empty()) return;
-  audience_.later = std::make_shared<Later>(core_->executor(), [others](const News& news) {
-    for (const auto& listener : others) news(*listener);
-  });
+std::unique_ptr<Telling> Telling::Begin(ClientCore& core, Acquisition& acquisition) {
+  const auto& of_acquire = acquisition.options().listener;
+  const auto& of_client = core.options().listener;
+  if (of_acquire == nullptr && of_client == nullptr) return nullptr;
+  std::unique_ptr<Telling> telling(new Telling(core, acquisition));
+  std::vector<std::shared_ptr<EventListener>> others;
+  for (const auto* listener : {&of_acquire, &of_client}) {
+    if (*listener == nullptr) continue;
+    if ((*listener)->AtOnce()) {
+      telling->audience_.at_once.push_back(listener->get());
+    } else {
+      others.push_back(*listener);
+    }
+  }
+  if (others.empty()) return telling;
+  telling->audience_.later =
+      std::make_shared<Later>(core.executor(), [others = std::move(others)](const News& news) {
+        for (const auto& listener : others) news(*listener);
+      });
+  return telling;
 }
 
 template <typename F, typename Of>
@@ -63,17 +73,15 @@ void Telling::TellOfLease(F news) {
 
 template <typename F>
 void Telling::TellOfPath(F news) {
-  audience_.Tell(news, acquisition_->path());
+  audience_.Tell(news, acquisition_.path());
 }
 
-void Telling::Look(const queue::Contender& contender) {
-  const bool had_node = std::exchange(has_node_, !contender.node().empty());
-  if (had_node && !has_node_) {
-    waits_for_ = 0;
-    TellOfPath([](EventListener& to, const std::string& path) { to.OnPlaceLost(path); });
-  }
-  if (contender.state() != queue::Contender::State::kWatching) return;
-  const queue::InFront& lower = contender.lower();
+void Telling::TellOfPlaceLost() {
+  waits_for_ = 0;
+  TellOfPath([](EventListener& to, const std::string& path) { to.OnPlaceLost(path); });
+}
+
+void Telling::LookInFront(const queue::InFront& lower) {
   if (waits_for_ == lower.size() && behind_ == lower.back()) return;
   waits_for_ = lower.size();
   behind_ = std::string(lower.back());
@@ -81,24 +89,24 @@ void Telling::Look(const queue::Contender& contender) {
                  EventListener& to, const std::string& path) { to.OnQueued(path, n, behind); });
 }
 
-void Telling::Granted(std::shared_ptr<LeaseState> granted, const std::vector<zk::AclEntry>& acl) {
-  lease_ = std::move(granted);
+void Telling::Granted(LeaseState& granted, const std::vector<zk::AclEntry>& acl) {
+  lease_ = &granted;
   answered_ = true;
-  granted_ = core_->Now();
   TellOfLease(
-      [session = lease_->session(), after = granted_ - began_](
+      [session = granted.session(), after = granted.granted() - acquisition_.began()](
           EventListener& to, const Sequencer& lease) { to.OnGranted(lease, session, after); });
-  LookAtLease();
   LookAtParent(acl);
 }
 
 // What the server does not show, or does not answer, is looked at again with the next grant.
 void Telling::LookAtParent(const std::vector<zk::AclEntry>& acl) {
-  const bool open = acl.empty() ? StrangersMayTake(core_->options().acl) : StrangersMayTake(acl);
-  if (open || core_->HasLookedAt(acquisition_->path())) return;
-  core_->sessions().first()->Send(
-      zk::GetAcl{core_->name_space().ToServer(acquisition_->path())},
-      [core = core_, path = acquisition_->path(), audience = audience_](const zk::Reply& reply) {
+  const bool open = acl.empty() ? StrangersMayTake(core_.options().acl) : StrangersMayTake(acl);
+  if (open || core_.HasLookedAt(acquisition_.path())) return;
+  core_.sessions().first()->Send(
+      zk::GetAcl{core_.name_space().ToServer(acquisition_.path())},
+      [core = core_.shared_from_this(), acquisition = acquisition_.shared_from_this(),
+       audience = audience_](const zk::Reply& reply) {
+        const std::string& path = acquisition->path();
         if (reply.code != zk::Code::kOk || core->HasLookedAt(path)) return;
         core->LookedAt(path);
         if (!StrangersMayTake(reply.acl)) return;
@@ -106,14 +114,13 @@ void Telling::LookAtParent(const std::vector<zk::AclEntry>& acl) {
       });
 }
 
-void Telling::LookAtRefusal() {
-  if (answered_ || !acquisition_->settled()) return;
-  const absl::Status why = acquisition_->refusal();
+void Telling::TellOfRefusal() {
+  const absl::Status why = acquisition_.refusal();
   answered_ = !why.ok();
   if (!answered_) return;
-  TellOfPath([why, after = core_->Now() - began_](EventListener& to, const std::string& path) {
-    to.OnNotGranted(path, why, after);
-  });
+  TellOfPath(
+      [why, after = core_.Now() - acquisition_.began()](
+          EventListener& to, const std::string& path) { to.OnNotGranted(path, why, after); });
 }
 
 void Telling::LookAtLease() {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -24,18 +25,23 @@ namespace zkrecipes::internal {
 // called there, or on the executor, in order.
 class Telling {
  public:
-  using Listeners = absl::InlinedVector<std::shared_ptr<EventListener>, 2>;
+  // Null: nothing listens. The core and the acquisition must live longer.
+  static std::unique_ptr<Telling> Begin(ClientCore& core, Acquisition& acquisition);
 
-  // `listeners`: not empty.
-  Telling(std::shared_ptr<ClientCore> core, std::shared_ptr<Acquisition> acquisition,
-          const Listeners& listeners);
-
-  void Look(const queue::Contender& contender);
-  // `acl`: of the nodes that the acquire makes; empty: the client's.
-  void Granted(std::shared_ptr<LeaseState> lease, const std::vector<zk::AclEntry>& acl);
+  // After each event of the contender, few of which change anything that is told.
+  void Look(const queue::Contender& contender) {
+    const bool had_node = std::exchange(has_node_, !contender.node().empty());
+    if (had_node && !has_node_) TellOfPlaceLost();
+    if (contender.state() == queue::Contender::State::kWatching) LookInFront(contender.lower());
+    LookAtRefusal();
+  }
+  // `lease` must live until the end is told. `acl`: of the nodes that the acquire makes; empty: the client's.
+  void Granted(LeaseState& lease, const std::vector<zk::AclEntry>& acl);
   // If the acquire has been refused: once. A grant that is answered with a refusal, since it came too late, is
   // told as one.
-  void LookAtRefusal();
+  void LookAtRefusal() {
+    if (!answered_ && acquisition_.settled()) TellOfRefusal();
+  }
   // At the lease, of which nothing has been told if it was not Granted.
   void LookAtLease();
   void HeldTooLong();
@@ -50,27 +56,30 @@ class Telling {
     template <typename F, typename Of>  // void(EventListener&, const Of&)
     void Tell(F news, const Of& of) const;
 
-    Listeners at_once;
+    absl::InlinedVector<EventListener*, 2>
+        at_once;                   // the core's and the acquisition's options own them
     std::shared_ptr<Later> later;  // null: there is no other listener
   };
+  Telling(ClientCore& core, Acquisition& acquisition) : core_(core), acquisition_(acquisition) {}
   template <typename F>  // void(EventListener&, const Sequencer&)
   void TellOfLease(F news);
   template <typename F>  // void(EventListener&, const std::string& path)
   void TellOfPath(F news);
+  void TellOfPlaceLost();
+  void LookInFront(const queue::InFront& lower);
+  void TellOfRefusal();
   void LookAtParent(const std::vector<zk::AclEntry>& acl);
-  absl::Duration held() const { return core_->Now() - granted_; }
+  absl::Duration held() const { return core_.Now() - lease_->granted(); }
 
-  const std::shared_ptr<ClientCore> core_;
-  const std::shared_ptr<Acquisition> acquisition_;
+  ClientCore& core_;
+  Acquisition& acquisition_;
   Audience audience_;
-  const base::BootTime began_;
 
   bool has_node_ = false;
   bool answered_ = false;  // and told so
   size_t waits_for_ = 0;
   std::string behind_;
-  std::shared_ptr<LeaseState> lease_;  // until its end is told
-  base::BootTime granted_;
+  LeaseState* lease_ = nullptr;  // until its end is told
   bool suspect_ = false;
 };
 
