@@ -60,6 +60,10 @@ class WorldTest : public ::testing::Test {
     return Queued(Ask(client), place);
   }
 
+  // Makes path() a node that stays. A container that is empty may go at any moment, and then a contender's
+  // create is answered first, with NoNode, before there is a node: not in a test that holds answers back.
+  void KeepPath() { EXPECT_TRUE(world().Create(world().root()) && world().Create(path())); }
+
   // Calls on `client` after this one see all that was committed before: its server may lag.
   void CatchUp(const std::shared_ptr<Client>& client) {
     const Lease lease = Acquired(client, path() + "-barrier");
