@@ -138,7 +138,10 @@ int Main(int argc, char** argv) {
   if (!options.commits.empty()) return KeepCommitting(options.commits);
   if (!options.servers.empty()) return MeasureAll(options, options.servers);
   const auto ensemble = zkrecipes::testing::LocalEnsemble::Start(
-      {.max_session_timeout = absl::Hours(1), .max_heap_megabytes = 256});
+      // The bare client's parents stay, too: ours are containers, which servers clear away once empty.
+      {.max_session_timeout = absl::Hours(1),
+       .container_check_interval = absl::Hours(1),
+       .max_heap_megabytes = 256});
   if (!ensemble.ok()) return std::cerr << ensemble.status() << "\n", 1;
   return MeasureAll(options, (*ensemble)->servers());
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -66,14 +67,15 @@ TEST_F(ClientConnectTest, BadOptionsAreRefusedBeforeAnyNetworkUse) {
 
 TEST_F(ClientConnectTest, WithoutAnEnsembleItIsUnavailableAndSaysWhatWasTried) {
   const SilentServer silent;
-  const std::pair<std::string, std::string> cases[] = {
-      {"127.0.0.1:1", "127.0.0.1:1 refused the connection"},
-      {silent.address(), "no server has answered yet"}};
-  for (const auto& [server, why] : cases) {
-    const Connected client = Client::Connect({.servers = server}, {absl::Milliseconds(300)});
+  const std::tuple<std::string, absl::Duration, std::string> cases[] = {
+      {"127.0.0.1:1", absl::Seconds(2),
+       "no session within 2s (127.0.0.1:1 refused the connection)"},
+      {silent.address(), absl::Milliseconds(300),
+       "no session within 300ms (no server has answered yet)"}};
+  for (const auto& [server, patience, why] : cases) {
+    const Connected client = Client::Connect({.servers = server}, {patience});
     EXPECT_EQ(client.status().code(), StatusCode::kUnavailable);
-    EXPECT_EQ(Message(client),
-              absl::StrCat("connect to ", server, ": no session within 300ms (", why, ")"));
+    EXPECT_EQ(Message(client), absl::StrCat("connect to ", server, ": ", why));
   }
   const Connected hasty = Client::Connect({.servers = servers()}, {absl::ZeroDuration()});
   EXPECT_EQ(hasty.status().code(), StatusCode::kUnavailable);
@@ -96,12 +98,11 @@ class MailServer {
 
 TEST_F(ClientConnectTest, AServerThatDoesNotSpeakZooKeeperIsNamedWithWhatItSays) {
   const MailServer mail;
-  const Connected client = Client::Connect({.servers = mail.address()}, {absl::Milliseconds(500)});
+  const Connected client = Client::Connect({.servers = mail.address()}, {absl::Seconds(2)});
   EXPECT_EQ(client.status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(
-      Message(client),
-      absl::StrCat("connect to ", mail.address(), ": no session within 500ms (", mail.address(),
-                   " does not speak ZooKeeper: it says \"", mail.greeting.substr(0, 32), "\")"));
+  EXPECT_EQ(Message(client), absl::StrCat("connect to ", mail.address(), ": no session within 2s (",
+                                          mail.address(), " does not speak ZooKeeper: it says \"",
+                                          mail.greeting.substr(0, 32), "\")"));
 }
 
 TEST_F(ClientConnectTest, AServerThatDoesNotSpeakZooKeeperDoesNotHideTheOthers) {

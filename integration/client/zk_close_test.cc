@@ -98,12 +98,16 @@ TEST_F(ZkCloseTest, SaysNothingMoreToTheListener) {
 TEST_F(ZkCloseTest, EndsTheSessionAtOnceWhenNothingIsPending) {
   auto observer = Connect();
   CreateParent(*observer);
-  for (int i = 0; i < 20; ++i) {
-    const bool patient = i % 2 == 0;
-    auto session = Connect();
-    const std::string path = CreateEphemeral(*session);
-    EXPECT_LT(session->Close(patient), kNoWait) << patient;
-    EXPECT_LT(UntilGone(*observer, path), kNoWait) << patient;
+  for (const bool patient : {false, true}) {
+    int slow = 0;
+    for (int i = 0; i < 10; ++i) {
+      auto session = Connect();
+      const std::string path = CreateEphemeral(*session);
+      const bool closed_late = session->Close(patient) >= kNoWait;
+      const bool gone_late = UntilGone(*observer, path) >= kNoWait;
+      if (closed_late || gone_late) ++slow;
+    }
+    EXPECT_LE(slow, 1) << "one may fall into a stall of the machine; patient: " << patient;
   }
 }
 
@@ -115,9 +119,7 @@ TEST_F(ZkCloseTest, SendsWhatTheSameTaskSentBefore) {
     handle.Send(Create{Child("kept"), "", CreateMode::kPersistent}, [](const zk::Reply&) {});
     handle.Close(/*patient=*/true);
   });
-  Code code = Code::kNoNode;
-  for (int i = 0; i < 100 && code != Code::kOk; ++i) code = observer->Do(Get{Child("kept")}).code;
-  EXPECT_EQ(code, Code::kOk);
+  EXPECT_TRUE(Eventually([&] { return observer->Do(Get{Child("kept")}).code == Code::kOk; }));
 }
 
 TEST_F(ZkCloseTest, WaitsForASilentServerOnlyWhenPatientAndNotForLong) {

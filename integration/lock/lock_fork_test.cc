@@ -26,7 +26,7 @@ constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 class LockForkTest : public ClientTest {};
 
 TEST_F(LockForkTest, AChildThatReplacesOrDestroysLeasesLockAndClientDisturbsNothing) {
-  auto client = NewClient({.session_timeout = absl::Seconds(5)});
+  auto client = NewClient();
   std::optional<States> states(std::in_place, *client);
   ASSERT_TRUE(states->Await(ClientState::kConnected));
   const int64_t session = client->session_id();

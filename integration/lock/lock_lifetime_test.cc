@@ -75,8 +75,8 @@ TEST_F(LockLifetimeTest, AnswersComeOnTheExecutorAndNeverInline) {
   std::atomic<int> answers = 0;
   std::atomic<int> elsewhere = 0;
   const auto count = [&](const absl::StatusOr<Lease>&) {
-    ++answers;
     if (!executor->IsThisThread()) ++elsewhere;
+    ++answers;  // last: the test may end then
   };
   std::stop_source stopped;
   stopped.request_stop();
@@ -158,7 +158,7 @@ TEST_F(LockLifetimeTest, ALeaseMovesAndTheTargetOfAMoveIsReleased) {
 
 // ---- Losses that LossInAWorld cannot play ---------------------------------------------------------
 
-constexpr absl::Duration kShortSession = absl::Seconds(2);
+constexpr absl::Duration kShortSession = absl::Seconds(5);
 
 class LockLossTest : public ClientTest {};
 
@@ -189,9 +189,11 @@ TEST_F(LockLossTest, AHolderThatIsCutOffLosesItsLeaseAndTheNextIsGranted) {
   proxy.HoldEverything(false);
   ASSERT_TRUE(AwaitQueue(*other, 2));
   EXPECT_FALSE(again.answered());
-  EXPECT_TRUE(Eventually([&] { return states.seen().size() == 4; }));
-  EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kSuspended,
-                                         ClientState::kExpired, ClientState::kConnected));
+  EXPECT_TRUE(Eventually([&] { return states.seen().size() >= 4; }));
+  std::vector<ClientState> seen = states.seen();
+  seen.resize(4);  // what comes after that is another matter
+  EXPECT_THAT(seen, ElementsAre(ClientState::kConnected, ClientState::kSuspended,
+                                ClientState::kExpired, ClientState::kConnected));
 }
 
 TEST_F(LockLossTest, AReleaseThatIsNotConfirmedInTimeGoesOnInTheBackground) {

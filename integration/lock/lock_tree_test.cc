@@ -79,7 +79,8 @@ class LockRefusalTest : public ClientTest {
  protected:
   void SetUp() override {
     ClientTest::SetUp();
-    admin_ = Connect({.credentials = {"alice:secret"}});
+    // So long that no ping of its own is counted.
+    admin_ = Connect({.timeout = absl::Minutes(1), .credentials = {"alice:secret"}});
     CreateParent(*admin_);
     before_ = Tree(*admin_);
   }
@@ -171,7 +172,7 @@ TEST_F(LockRefusalTest, AReleaseThatTheAclForbidsSaysSoAndTheNodeGoesWithItsSess
   const std::string parent = Child("no-delete");
   auto maker = Connect({.acl = {{kRead | kCreate, "world", "anyone"}}});
   ASSERT_EQ(maker->Do(zk::Create{parent, "", zk::CreateMode::kPersistent}).code, Code::kOk);
-  auto client = NewClient({.session_timeout = absl::Seconds(1)});
+  auto client = NewClient({.session_timeout = absl::Seconds(4)});
   Lease lease = Acquired(client, parent);
   const absl::Status status = std::move(lease).Release({kSoon});
   EXPECT_EQ(status.code(), StatusCode::kPermissionDenied) << status;

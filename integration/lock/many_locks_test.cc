@@ -24,7 +24,7 @@ namespace zkrecipes::integration {
 namespace {
 
 constexpr int kLocks = 10000;
-constexpr absl::Duration kTimeout = absl::Seconds(30);
+constexpr absl::Duration kTimeout = absl::Minutes(1);
 constexpr absl::Duration kLong = absl::Minutes(3);
 
 int64_t Threads() {

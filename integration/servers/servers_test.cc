@@ -53,11 +53,6 @@ class ServersTest : public integration::EnsembleTest {
     ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
     EnsembleTest::SetUp();
   }
-  int Leader() {
-    const absl::StatusOr<int> leader = members().Leader();
-    EXPECT_TRUE(leader.ok()) << leader.status();
-    return leader.value_or(0);
-  }
   bool Answers(int i) { return ensemble().FourLetterWord(i, "ruok").ok(); }
   // A quorum is enough for a node; the others hear of it a moment later.
   bool AllHave(const std::string& node) {

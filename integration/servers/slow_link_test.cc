@@ -155,9 +155,10 @@ TEST_F(SlowLinkTest, AConnectionToAClosedPortIsReset) {
   const UniqueFd fd = SocketIn(a_, SOCK_STREAM);
   LimitPatience(fd);
   const sockaddr_in address = AddressOf(b_);
-  // The link itself accepts.
-  EXPECT_EQ(connect(fd.get(), Generic(address), sizeof(address)), 0);
-  EXPECT_TRUE(Hear(fd, 1).empty());
+  // The link itself accepts. The reset may even come before this thread knows.
+  if (connect(fd.get(), Generic(address), sizeof(address)) == 0) {
+    EXPECT_TRUE(Hear(fd, 1).empty());
+  }
   EXPECT_EQ(errno, ECONNRESET);
 }
 

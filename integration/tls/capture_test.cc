@@ -5,9 +5,12 @@
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <netpacket/packet.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -16,6 +19,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include <gmock/gmock.h>
 
@@ -51,8 +55,16 @@ class Capture {
     }
     return std::unique_ptr<Capture>(new Capture(std::move(socket)));
   }
+  // All that travelled before this call.
   std::string Stop() {
     stopped_ = true;
+    const base::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_in nobody = {};
+    nobody.sin_family = AF_INET;
+    nobody.sin_port = htons(9);  // to discard
+    nobody.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)sendto(socket.get(), last_.data(), last_.size(), 0,
+                 reinterpret_cast<const sockaddr*>(&nobody), sizeof nobody);
     thread_.join();
     return std::move(bytes_);
   }
@@ -60,18 +72,22 @@ class Capture {
  private:
   explicit Capture(base::UniqueFd socket)
       : socket_(std::move(socket)), thread_([this] { Run(); }) {}
-  // Reads on until there is nothing left.
+  // Reads on until Stop's packet: what others do on the device may never end. If that packet is lost,
+  // until there is nothing left.
   void Run() {
     std::vector<char> frame(1 << 17);
     while (true) {
       const bool last = stopped_;
       const ssize_t got = recv(socket_.get(), frame.data(), frame.size(), 0);
-      if (got > 0) bytes_.append(frame.data(), static_cast<size_t>(got));
       if (got <= 0 && last) return;
+      const absl::string_view packet(frame.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+      bytes_.append(packet.data(), packet.size());
+      if (absl::StrContains(packet, last_)) return;
     }
   }
 
   const base::UniqueFd socket_;
+  const std::string last_ = absl::StrCat("the end of the capture of process ", getpid());
   std::atomic<bool> stopped_ = false;
   std::string bytes_;
   std::thread thread_;

@@ -31,9 +31,9 @@ class ZkrTlsTest : public ::testing::Test {
   void SetUp() override { ASSERT_NE(ensemble_, nullptr); }
 
   static std::string File(const std::string& name) { return ensemble_->files().path(name); }
-  static Words Zkr(const Words& words) {
+  static Words Zkr(const Words& words, const std::string& session_timeout = "2s") {
     return testing::Joined({{absl::StrCat(ZKRECIPES_BIN_DIR, "/zkr"), "--servers",
-                             ensemble_->servers(), "--session-timeout", "2s"},
+                             ensemble_->servers(), "--session-timeout", session_timeout},
                             words});
   }
 
@@ -44,13 +44,14 @@ SecureEnsemble* ZkrTlsTest::ensemble_ = nullptr;
 
 TEST_F(ZkrTlsTest, RunsACommandUnderALock) {
   testing::Program zkr(Zkr({"--tls-ca", File("ca"), "--tls-cert", File("certificate"), "--tls-key",
-                            File("key"), "lock", "/zkr", "--", "echo", "ran"}));
+                            File("key"), "lock", "/zkr", "--", "echo", "ran"},
+                           "20s"));
   EXPECT_EQ(zkr.Wait(), 0) << zkr.Err();
   EXPECT_EQ(zkr.Out(), "ran\n");
 }
 
 TEST_F(ZkrTlsTest, TakesTheFilesFromTheEnvironment) {
-  testing::Program zkr(Zkr({"lock", "/zkr", "--", "echo", "ran"}),
+  testing::Program zkr(Zkr({"lock", "/zkr", "--", "echo", "ran"}, "20s"),
                        {.environment = {{"ZKR_TLS_CA", File("ca")},
                                         {"ZKR_TLS_CERT", File("certificate")},
                                         {"ZKR_TLS_KEY", File("key")}}});

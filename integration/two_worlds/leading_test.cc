@@ -163,7 +163,7 @@ TEST_F(WorkInAWorld, ThatIsStoppedLeavesNoNodeAndTheOtherWorks) {
 }
 
 TEST_F(WorkInAWorld, OfACutOffLeaderIsToldAndRunsAgainOnceItIsBack) {
-  auto client = NewClient({.session_timeout = absl::Seconds(2)});
+  auto client = NewClient({.session_timeout = absl::Seconds(6)});
   WorkThread worker(Election(client, "one"));
   EXPECT_TRUE(AwaitWork(worker));
   world().Disconnect(*client);
@@ -205,7 +205,7 @@ TEST_F(WorkInAWorld, ThatIsStoppedWithoutAConnectionLeavesNoNodeOnceThereIsOne) 
 }
 
 TEST_F(WorkInAWorld, WhoseNodeIsDeletedStopsAndWaitsForTheNext) {
-  auto client = NewClient({.session_timeout = absl::Seconds(2)});
+  auto client = NewClient({.session_timeout = absl::Seconds(20)});
   WorkThread first(Election(client, "one"));
   EXPECT_TRUE(AwaitWork(first));
   WorkThread second(Election(client, "two"));

@@ -93,14 +93,14 @@ TEST_F(ElectionInAWorld, AnEndWithoutAConnectionLeavesNoWatchEither) {
   const Lease lease = Elected(Election(client_, "a"));
   Told told(Election(observing));
   ASSERT_TRUE(AwaitTold(told, {"a="}));
+  const States states(*observing);
   world().Disconnect(*observing);
-  world().Pass(absl::Milliseconds(100));
+  EXPECT_TRUE(AwaitState(states, ClientState::kSuspended));
   told.End();
   world().Reconnect(*observing);
-  EXPECT_TRUE(world().Await(
-      [&] { return observing->session_id() != 0 && Election(client_).CurrentLeader().ok(); }));
-  world().Pass(absl::Seconds(2));
-  EXPECT_TRUE(AwaitWatches(0));
+  EXPECT_TRUE(AwaitState(states, ClientState::kConnected));
+  EXPECT_TRUE(AwaitLeader(observing, "a"));  // asked for after the watch was taken off
+  EXPECT_EQ(world().Watches(), 0);
 }
 
 TEST_F(ElectionInAWorld, AClosedClientIsTheObserversLastNews) {
@@ -229,6 +229,7 @@ TEST_F(ObserversInAWorld, AndCandidatesMayUseAnOpenPathBelowOneThatIsClosedToThe
   std::optional<Lease> leading = Elected({opener, open});
   LeaderElection election(other, open, {.id = "other"});
   auto second = Campaigning(election);
+  ASSERT_TRUE(world().Await([&] { return world().Paths(open).size() == 2; }));
   leading.reset();
   leading = Granted(second);
   EXPECT_EQ(TextOf(election.CurrentLeader()), "other=");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <utility>
@@ -68,9 +69,9 @@ class ServerWorld : public World {
   bool ChangeLeader() override {
     servers::Servers* members = ensemble_.members();
     if (members == nullptr) return false;
-    const absl::StatusOr<int> leader = members->Leader();
-    EXPECT_TRUE(leader.ok()) << leader.status();
-    EXPECT_EQ(members->Kill(leader.value_or(0)), absl::OkStatus());
+    int leader = -1;
+    EXPECT_TRUE(Eventually([&] { return (leader = members->Leader().value_or(-1)) >= 0; }));
+    EXPECT_EQ(members->Kill(std::max(leader, 0)), absl::OkStatus());
     EXPECT_EQ(ensemble_.WaitForQuorum(kSoon), absl::OkStatus());
     EXPECT_EQ(ensemble_.Heal(), absl::OkStatus());
     return true;
@@ -83,7 +84,7 @@ class ServerWorld : public World {
     return admin_->Do(zk::Delete{path}).code == zk::Code::kOk;
   }
   std::vector<std::string> Paths(const std::string& path) override { return Tree(*admin_, path); }
-  int64_t Watches() override { return *ensemble_.WatchCount(); }
+  int64_t Watches() override { return ensemble_.WatchCount().value_or(-1); }
 
   void Pass(absl::Duration time) override { absl::SleepFor(time); }
   bool Await(const std::function<bool()>& condition) override { return Eventually(condition); }

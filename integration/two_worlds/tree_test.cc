@@ -76,7 +76,7 @@ TEST_F(TreeInAWorld, TokensGrowThoughThePathIsDeletedAndItsNumbersBeginAgain) {
 }
 
 TEST_F(TreeInAWorld, TheWholeQueueMayBeDeletedAndTheNextBeginsAnew) {
-  auto client = NewClient({.session_timeout = absl::Seconds(2)});
+  auto client = NewClient({.session_timeout = absl::Seconds(10)});
   Lease lease = Acquired(client);
   Pending waiter = Queued(client, 2);
   const auto queue = Queue();
@@ -135,6 +135,8 @@ TEST_F(TreeInAWorld, AClientWithSeveralUsersCredentialsHasTheRightsOfEach) {
   EXPECT_TRUE(IsBusy(Lock(both, path()).TryAcquire().status()));
   ExpectRefused(bob, path(), StatusCode::kPermissionDenied, path());
   const std::string shared = path() + "-shared";
+  // Empty, it could go and be made anew with the rights of one of them.
+  const Lease stays = Acquired(both, shared + "/below");
   EXPECT_EQ(Acquired(both, shared).Release({kSoon}), absl::OkStatus());
   EXPECT_EQ(Acquired(alice, shared).Release({kSoon}), absl::OkStatus());
   EXPECT_EQ(Acquired(bob, shared).Release({kSoon}), absl::OkStatus());

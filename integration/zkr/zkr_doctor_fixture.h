@@ -39,8 +39,13 @@ class ZkrDoctorTest : public ZkrTest {
     for (const nlohmann::json& f : report.all["notes"]) report.notes.insert(f["what"]);
     return report;
   }
+  // Once more if it took long: what the servers answer late is found missing.
   Report Examine(const std::vector<std::string>& arguments) {
-    return ReportOf(StartDoctor(arguments));
+    for (int attempt = 1;; ++attempt) {
+      const base::BootTime begin = base::BootNow();
+      const Report report = ReportOf(StartDoctor(arguments));
+      if (attempt == 5 || base::BootNow() - begin < absl::Seconds(1)) return report;
+    }
   }
   Report ExamineQueue() { return Examine({node_path()}); }
 

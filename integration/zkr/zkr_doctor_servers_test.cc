@@ -39,7 +39,7 @@ TEST_F(ZkrDoctorTest, NamesAServerThatIsDeadOrSilent) {
   for (const auto disturb : {&servers::Servers::Pause, &servers::Servers::Kill}) {
     ASSERT_TRUE((members().*disturb)(follower).ok());
     const absl::Time begin = absl::Now();
-    const Report report = Examine({});
+    const Report report = ReportOf(StartDoctor({}));
     EXPECT_LT(absl::Now() - begin, absl::Seconds(20));  // four times what it may take
     EXPECT_EQ(report.status, 1);
     EXPECT_THAT(report.findings, ElementsAre("server-unreachable"));

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -80,9 +82,17 @@ class ZkrEpochTest : public ::testing::TestWithParam<int> {
     return testing::RunToEnd(
         testing::Joined({{ZKRECIPES_BIN_DIR "/zkr", "--servers", ensemble_->servers()}, words}));
   }
-  // The finding of `zkr doctor` with this word; null if there is none.
+  // The finding of `zkr doctor` with this word; null if there is none. Servers have a second for each
+  // answer: a look that took longer fell into a stall of the machine, in which it may have missed some,
+  // and another is taken.
   json Found(const std::vector<std::string>& words, const std::string& what) {
-    const json report = json::parse(Run(testing::Joined({{"doctor", "--json"}, words})).out);
+    Answer answer;
+    for (int i = 0; i < 5; ++i) {
+      const absl::Time begin = absl::Now();
+      answer = Run(testing::Joined({{"doctor", "--json"}, words}));
+      if (absl::Now() - begin < absl::Seconds(1)) break;
+    }
+    const json report = json::parse(answer.out);
     for (const json& finding : report["findings"]) {
       if (finding["what"] == what) return finding;
     }
@@ -108,9 +118,16 @@ TEST_P(ZkrEpochTest, AfterARestoreAGateRefusesTheTokensThatRepeatUntilTheEpochIs
   const std::string seen = absl::StrCat(lost.token.ToString(), "@", lost.epoch);
   EXPECT_EQ(Found({"--seen", seen}, "set-back"), json());
 
-  Restore();
-  const auto survivor = NewClient();
-  const FencingPass again = PassOfAGrant(survivor);
+  // Tokens count elections, too: where the servers need one more now than after the backup, tokens do
+  // not repeat, and the backup is restored again.
+  std::shared_ptr<Client> survivor;
+  FencingPass again = lost;
+  for (int i = 0; i < 5 && again.token >= lost.token; ++i) {
+    survivor.reset();
+    Restore();
+    survivor = NewClient();
+    again = PassOfAGrant(survivor);
+  }
   EXPECT_LT(again.token, lost.token);
   const absl::Status backwards = gate->Admit(kEpochLock, again);
   EXPECT_TRUE(absl::IsFailedPrecondition(backwards)) << backwards;

@@ -35,7 +35,7 @@ TEST_F(ZkrHealthTest, AProbeThatHangsIsNoSuccess) {
 
 TEST_F(ZkrHealthTest, ACommandWhoseProbeSucceedsRunsOn) {
   auto zkr =
-      StartLock("sleep 5", {"--probe", "test -n \"$ZKR_FENCING_TOKEN\"", "--alive-within", "2s"});
+      StartLock("sleep 8", {"--probe", "test -n \"$ZKR_FENCING_TOKEN\"", "--alive-within", "6s"});
   EXPECT_EQ(zkr->Wait(), 0);
   EXPECT_THAT(zkr->Err(), IsEmpty());
 }

@@ -15,6 +15,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 
 #include "tools/zkr/supervisor/cgroup.h"
@@ -77,6 +81,13 @@ bool LifeLine::WaitUntilCut() {
     Read();
     return cut_;
   });
+}
+
+std::string WithoutConnecting(const std::string& said) {
+  const std::vector<absl::string_view> kept = absl::StrSplit(
+      said, '\n',
+      [](absl::string_view line) { return !absl::StartsWith(line, "zkr: connecting to "); });
+  return absl::StrJoin(kept, "\n");
 }
 
 Program::Program(const std::vector<std::string>& argv, const ProgramOptions& options) {

@@ -60,6 +60,10 @@ class LifeLine {
   bool cut_ = false;
 };
 
+// Without the lines in which zkr says that it is still connecting: it does once that takes a second, as
+// in a stall of the machine.
+std::string WithoutConnecting(const std::string& said);
+
 struct ProgramOptions {
   std::map<std::string, std::string> environment = {};
   std::function<void()> in_child = nullptr;  // called before the exec
@@ -83,7 +87,7 @@ class Program {
   bool IsRunning();
 
   std::string Out() const { return ReadFile(dir_ / "out"); }
-  std::string Err() const { return ReadFile(dir_ / "err"); }
+  std::string Err() const { return WithoutConnecting(ReadFile(dir_ / "err")); }
 
  private:
   bool Reap();

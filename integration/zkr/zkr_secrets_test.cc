@@ -57,10 +57,13 @@ class ZkrSecretsTest : public ZkrTest {
     ASSERT_TRUE(life.WaitFor("up")) << zkr.Err();
     EXPECT_THAT(ShownByPs("lock " + node_path()), Not(IsEmpty()));
     EXPECT_THAT(ShownByPs(kPassword), IsEmpty());
-    const pid_t command = testing::DescendantOf(zkr.pid(), "sleep");
-    ASSERT_NE(command, 0);
+    pid_t command = 0;  // sh says "up" before it becomes that
+    ASSERT_TRUE(Eventually([&] {
+      command = testing::DescendantOf(zkr.pid(), "sleep");
+      return command != 0;
+    }));
     for (const pid_t pid : {zkr.pid(), command}) {
-      EXPECT_TRUE(Shows(pid, "ZKR_SERVERS")) << pid;
+      EXPECT_TRUE(Eventually([&] { return Shows(pid, "ZKR_SERVERS"); })) << pid;
       EXPECT_FALSE(Shows(pid, kPassword)) << testing::NameOf(pid);
     }
     zkr.Signal(SIGTERM);

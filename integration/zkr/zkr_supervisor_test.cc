@@ -94,7 +94,8 @@ TEST_P(Supervised, EndsWhatTheCommandLeavesBehindBeforeItReturns) {
 
 TEST_P(Supervised, LetsWhatIsAboutToEndFinish) {
   const std::string late = dir_ / "late";
-  Program program(Shell("(sleep 0.1; echo done > " + late + ") & exit 0"));
+  // Until CMD has been waited for, it is there.
+  Program program(Shell("(while [ -e /proc/$$ ]; do :; done; echo done > " + late + ") & exit 0"));
   EXPECT_EQ(program.Wait(), 0);
   EXPECT_EQ(ReadFile(late), "done\n");
 }
