@@ -52,7 +52,7 @@ class BeatsTest : public LockInMemoryTest {
 };
 
 TEST_F(BeatsTest, OnlyTheHolderAndTheOneThatIsNextInLineBeat) {
-  const Users users = StartWaiters(100);
+  const Users users = StartWaiters(30);
   PassTime(2 * kTimeout);
   // Two beats in about 4.7 s for each of the two.
   EXPECT_LE(Transactions(absl::Minutes(10)), 2 * 600 * 0.45);
