@@ -30,7 +30,6 @@ TEST_F(LockFiguresTest, AnAcquireTakesTwoRequestsAndAReleaseOneWithALockDelayFou
     Lock lock(client, node_path(), options);
     // Makes the parent and the record. A dropped lease's requests could come later than the next count.
     EXPECT_TRUE((*lock.Acquire({kSoon})).Release({kSoon}).ok());
-    SettledPackets();
     std::optional<Lease> lease;
     EXPECT_EQ(PacketsOf([&] { lease = *lock.Acquire({kSoon}); }), acquire);
     EXPECT_GT(lease->remaining(), absl::ZeroDuration());
@@ -110,7 +109,6 @@ TEST_F(LockFiguresTest, AReleaseAmongTwoHundredWakesOneWaiter) {
   std::vector<Pending> waiting;
   for (int i = 1; i < kContenders; ++i) waiting.emplace_back(clients[i % kClients], node_path());
   ASSERT_TRUE(AwaitQueue(*clients[0], kContenders));
-  SettledPackets();
   const int64_t packets = PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); });
   EXPECT_EQ(packets, 2);  // the holder's delete, and the list of the waiter that was woken
   const auto answered = [](const Pending& waiter) { return waiter.answered(); };

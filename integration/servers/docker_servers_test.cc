@@ -82,11 +82,7 @@ TEST_F(DockerServersTest, AMemberCutOffFromTheOthersServesNobodyUntilItIsMended)
   ASSERT_TRUE(servers.ok()) << servers.status();
   const auto network = NetworkOf(**servers);
   ASSERT_NE(network, nullptr);
-  int leader = -1;
-  ASSERT_TRUE(Eventually([&] {  // one that is slow to say so is not seen to lead
-    leader = (*servers)->Leader().value_or(-1);
-    return leader >= 0;
-  }));
+  const int leader = integration::LeaderOf(**servers);
   for (int i = 0; i < (*servers)->size(); ++i) {
     if (i == leader) continue;
     const Host other = (*servers)->host(i);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
 #include <list>
 #include <map>
 #include <utility>
@@ -69,9 +68,7 @@ class ServerWorld : public World {
   bool ChangeLeader() override {
     servers::Servers* members = ensemble_.members();
     if (members == nullptr) return false;
-    int leader = -1;
-    EXPECT_TRUE(Eventually([&] { return (leader = members->Leader().value_or(-1)) >= 0; }));
-    EXPECT_EQ(members->Kill(std::max(leader, 0)), absl::OkStatus());
+    EXPECT_EQ(members->Kill(LeaderOf(*members)), absl::OkStatus());
     EXPECT_EQ(ensemble_.WaitForQuorum(kSoon), absl::OkStatus());
     EXPECT_EQ(ensemble_.Heal(), absl::OkStatus());
     return true;

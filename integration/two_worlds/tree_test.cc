@@ -42,11 +42,6 @@ class TreeInAWorld : public WorldTest {
     const auto paths = world().Paths(world().root());
     return std::find(paths.begin(), paths.end(), path) == paths.end();
   }
-  // As an operator makes it, with a parent that stays.
-  void MakePath() {
-    ASSERT_TRUE(world().Create(world().root()));
-    ASSERT_TRUE(world().Create(path()));
-  }
 };
 
 TEST_F(TreeInAWorld, ParentsAreMadeAndGoWhenTheyAreEmpty) {
@@ -149,7 +144,7 @@ TEST_F(TreeInAWorld, AnAclThatTheServerDoesNotUnderstandIsRefused) {
 }
 
 TEST_F(TreeInAWorld, ForeignChildrenAreIgnoredButTakeANumber) {
-  MakePath();
+  KeepPath();
   for (const char* name : {"readme", "lock-0000000000", "_c_not-a-guid", "-0000000001"}) {
     ASSERT_TRUE(world().Create(path() + "/" + name));
   }
@@ -161,7 +156,7 @@ TEST_F(TreeInAWorld, ForeignChildrenAreIgnoredButTakeANumber) {
 }
 
 TEST_F(TreeInAWorld, ContendersOfOtherLibrariesAreWaitedFor) {
-  MakePath();
+  KeepPath();
   const std::string guid = "0f8fad5b-d9cb-469f-a165-70867728950e";
   const std::string plain = "0f8fad5bd9cb469fa16570867728950e";
   int number = 0;

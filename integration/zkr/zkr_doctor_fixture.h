@@ -11,6 +11,7 @@
 #include "nlohmann/json.hpp"
 
 #include "integration/fixtures/raw_client.h"
+#include "integration/fixtures/stall.h"
 #include "integration/zkr/zkr_fixture.h"
 
 namespace zkrecipes::integration {
@@ -39,13 +40,9 @@ class ZkrDoctorTest : public ZkrTest {
     for (const nlohmann::json& f : report.all["notes"]) report.notes.insert(f["what"]);
     return report;
   }
-  // Once more if it took long: what the servers answer late is found missing.
+  // What servers answer late, in a stall, is found missing.
   Report Examine(const std::vector<std::string>& arguments) {
-    for (int attempt = 1;; ++attempt) {
-      const base::BootTime begin = base::BootNow();
-      const Report report = ReportOf(StartDoctor(arguments));
-      if (attempt == 5 || base::BootNow() - begin < absl::Seconds(1)) return report;
-    }
+    return Undisturbed([&] { return ReportOf(StartDoctor(arguments)); });
   }
   Report ExamineQueue() { return Examine({node_path()}); }
 

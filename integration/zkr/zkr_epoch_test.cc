@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "integration/fixtures/stall.h"
 #include "integration/fixtures/zk_fixture.h"
 #include "integration/zkr/zkr_process.h"
 #include "testing/local/server_files.h"
@@ -82,17 +81,12 @@ class ZkrEpochTest : public ::testing::TestWithParam<int> {
     return testing::RunToEnd(
         testing::Joined({{ZKRECIPES_BIN_DIR "/zkr", "--servers", ensemble_->servers()}, words}));
   }
-  // The finding of `zkr doctor` with this word; null if there is none. Servers have a second for each
-  // answer: a look that took longer fell into a stall of the machine, in which it may have missed some,
-  // and another is taken.
+  // The finding of `zkr doctor` with this word; null if there is none. What servers answer late, in a stall,
+  // is found missing.
   json Found(const std::vector<std::string>& words, const std::string& what) {
-    Answer answer;
-    for (int i = 0; i < 5; ++i) {
-      const absl::Time begin = absl::Now();
-      answer = Run(testing::Joined({{"doctor", "--json"}, words}));
-      if (absl::Now() - begin < absl::Seconds(1)) break;
-    }
-    const json report = json::parse(answer.out);
+    const json report = json::parse(Undisturbed([&] {
+                                      return Run(testing::Joined({{"doctor", "--json"}, words}));
+                                    }).out);
     for (const json& finding : report["findings"]) {
       if (finding["what"] == what) return finding;
     }

@@ -80,6 +80,13 @@ class Supervised : public ::testing::TestWithParam<std::string> {
   void LoseTheLock() { std::ofstream(lock_ + ".loss") << "lost"; }
   void DoubtTheLock() { std::ofstream(lock_ + ".doubt") << "?"; }
   void ConfirmTheLock() { std::remove((lock_ + ".doubt").c_str()); }
+  // As the test found it: held, and nothing on the life line.
+  void Renew() {
+    ConfirmTheLock();
+    std::remove((lock_ + ".loss").c_str());
+    std::remove(life_.path().c_str());
+    life_ = LifeLine(life_.path());
+  }
 
   // With a grandchild in a session of its own.
   static constexpr char kTree[] = "(setsid sleep 1000 &); echo ready >&9; sleep 1000";
