@@ -179,6 +179,21 @@ TEST_F(EventListenerTest, HearsOfAcquiresThatEndWithoutALease) {
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q not granted after 0: ALREADY_EXISTS"));
 }
 
+// Its node cannot be deleted yet, and then goes with the session.
+TEST_F(EventListenerTest, HearsNothingOfAnAcquireThatHasEndedWithoutALease) {
+  auto first = StartHolder();
+  auto user = StartTelling();
+  Acquire(*user, {absl::Seconds(3)});
+  (void)diary_->Take();
+  user->host->set_network(Host::Network::kDown);
+  PassTime(absl::Seconds(5));
+  EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q not granted after 3s: UNAVAILABLE"));
+  PassTime(absl::Minutes(1));
+  user->host->set_network(Host::Network::kUp);
+  PassTime(absl::Minutes(1));
+  EXPECT_THAT(diary_->Take(), IsEmpty());
+}
+
 TEST_F(EventListenerTest, HearsThatAnAcquireEndsWithItsClient) {
   auto first = StartHolder();
   auto user = StartTelling();
@@ -263,7 +278,7 @@ TEST_F(ClosedAclTest, HearsNothingOfAParentThatLetsStrangersLook) {
 
 class PromptDiary : public Diary {
  public:
-  bool AtOnce() const override { return true; }
+  EventListener* AtOnce(const std::string& /*path*/) override { return this; }
 };
 
 TEST_F(EventListenerTest, ThatIsToldAtOnceCostsNoTaskEither) {
@@ -280,6 +295,33 @@ TEST_F(EventListenerTest, ThatIsToldAtOnceCostsNoTaskEither) {
   PassTime(absl::Minutes(1));
   EXPECT_THAT(prompt->Take(),
               ElementsAre("suspect", "lost: its session could not be proven to be alive in time"));
+}
+
+// Of one path at once, of the others on the executor.
+class DiaryWithAnother : public Diary {
+ public:
+  EventListener* AtOnce(const std::string& path) override {
+    return path == "/locks/q" ? &of_q_ : nullptr;
+  }
+  Diary& of_q() { return of_q_; }
+
+ private:
+  Diary of_q_;
+};
+
+TEST_F(EventListenerTest, MayKeepAnotherForSomePaths) {
+  const auto both = std::make_shared<DiaryWithAnother>();
+  LockUser user;
+  memory::Start(simulation_, user, {.listener = both});
+  Acquire(user);
+  Release(user);
+  EXPECT_THAT(both->of_q().Take(), ElementsAre("/locks/q granted after 0", "released after 0"));
+  EXPECT_THAT(both->Take(), IsEmpty());
+  const Lock other(user.client, "/locks/r");
+  other.AcquireAsync({}, [](absl::StatusOr<Lease> lease) { EXPECT_TRUE(lease.ok()); });
+  simulation_.RunUntilIdle();
+  EXPECT_THAT(both->Take(), ElementsAre("/locks/r granted after 0", "released after 0"));
+  EXPECT_THAT(both->of_q().Take(), IsEmpty());
 }
 
 TEST_F(EventListenerTest, BesideOneThatIsToldAtOnceHearsTheSame) {

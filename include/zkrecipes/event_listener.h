@@ -18,7 +18,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // a client (ClientOptions::listener) or for some (AcquireOptions::listener); with both, both hear.
 // Without one nothing is computed.
 //
-// Calls run on the client's executor (unless AtOnce), without a lock of the library held. Those about one
+// Calls run on the client's executor (but for AtOnce), without a lock of the library held. Those about one
 // acquire come in order and never overlap; those about different ones may overlap. They come after the fact, by the
 // time it takes a thread to wake up, so what must come in time is asked of the lease itself. `path` is
 // the recipe's, as the user gave it; times are measured by a clock that also counts suspended time.
@@ -29,11 +29,13 @@ class EventListener {
   EventListener& operator=(const EventListener&) = delete;
   virtual ~EventListener() = default;
 
-  // True: calls come at once, on the thread that does the client's I/O (which may be one that waits for an
-  // acquire). That spares the way to the executor, which is dearer than what most listeners do; but until such a
-  // call returns nothing is sent or read: it must take microseconds, never block, and call nothing of the library.
-  // Asked with each acquire. False if not overridden.
-  virtual bool AtOnce() const;
+  // What hears of the acquires on `path` at once, on the thread that does the client's I/O (which may be one that
+  // waits for an acquire): this listener, or another that it keeps as long as it lives, such as one for a group of
+  // paths. That spares the way to the executor, which is dearer than what most listeners do; but until such a call
+  // returns nothing is sent or read: it must take microseconds, never block, and call nothing of the library.
+  // Likewise this one, which is asked with each acquire. Null (if not overridden): calls come to this listener, on
+  // the executor.
+  virtual EventListener* AtOnce(const std::string& path);
 
   // The acquire waits for `waits_for` nodes, of which `behind` is the next. Again whenever it has
   // looked and either has changed: at the latest when `behind` is gone.

@@ -55,7 +55,8 @@ class LogListener : public EventListener {
   // The client's state, until the subscription is destroyed.
   Subscription Follow(Client& client) const;
 
-  bool AtOnce() const override;  // true: what is left out costs no task
+  EventListener* AtOnce(
+      const std::string& path) override;  // this one: what is left out costs no task
   void OnQueued(const std::string& path, int waits_for, const std::string& behind) override;
   void OnPlaceLost(const std::string& path) override;
   void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override;

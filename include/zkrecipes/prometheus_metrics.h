@@ -60,7 +60,8 @@ class PrometheusMetrics : public EventListener {
   // The client's state, until the subscription is destroyed.
   Subscription Follow(Client& client) const;
 
-  bool AtOnce() const override;
+  // The one of the path's group.
+  EventListener* AtOnce(const std::string& path) override;
   void OnQueued(const std::string& path, int waits_for, const std::string& behind) override;
   void OnPlaceLost(const std::string& path) override;
   void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override;

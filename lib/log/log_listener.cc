@@ -44,7 +44,7 @@ Subscription LogListener::Follow(Client& client) const {
   return client.OnStateChange([writer = writer_](ClientState state) { writer->OnState(state); });
 }
 
-bool LogListener::AtOnce() const { return true; }
+EventListener* LogListener::AtOnce(const std::string& /*path*/) { return this; }
 
 void LogListener::OnQueued(const std::string& path, int waits_for, const std::string& behind) {
   if (!writer_->Wants(LogEvent::kQueued)) return;

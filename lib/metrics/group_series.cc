@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 
 namespace zkrecipes::internal {
@@ -23,21 +22,16 @@ Family<Gauge>& Gauges(prometheus::Registry& registry, const char* name, const ch
 }
 Family<prometheus::Histogram>& Histograms(prometheus::Registry& registry, const char* name,
                                           const char* help) {
-  return prometheus::BuildHistogram()
-      .Name(name)
-      .Help(help)
-
-      .Register(registry);
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
+// Of a contender's node, which ends with ten digits.
 int64_t SequenceOf(absl::string_view node) {
   constexpr size_t kDigits = 10;
-  int64_t number = 0;
   if (node.size() < kDigits) return 0;
-  for (const char c : node.substr(node.size() - kDigits)) {
-    if (!absl::ascii_isdigit(c)) return 0;  // a negative number, far beyond the end
-    number = 10 * number + (c - '0');
-  }
+  int64_t number = 0;
+  for (size_t i = node.size() - kDigits; i < node.size(); ++i)
+    number = 10 * number + (node[i] - '0');
   return number;
 }
 
@@ -140,7 +134,13 @@ GroupSeries::Counters GroupSeries::ByLabel(Family<Counter>& family,
   return counters;
 }
 
-void GroupSeries::Granted(const Sequencer& lease, absl::Duration after) {
+void GroupSeries::OnQueued(const std::string& /*path*/, int waits_for,
+                           const std::string& /*behind*/) {
+  position_.Set(waits_for);
+}
+void GroupSeries::OnPlaceLost(const std::string& /*path*/) { places_lost_.Increment(); }
+
+void GroupSeries::OnGranted(const Sequencer& lease, int64_t /*session*/, absl::Duration after) {
   grants_.Increment();
   wait_.Observe(absl::ToDoubleSeconds(after));
   held_.Increment();
@@ -148,17 +148,23 @@ void GroupSeries::Granted(const Sequencer& lease, absl::Duration after) {
   headroom_.Set(static_cast<double>(kSequenceEnd - SequenceOf(lease.node)));
 }
 
-void GroupSeries::NotGranted(const absl::Status& why) {
+void GroupSeries::OnNotGranted(const std::string& /*path*/, const absl::Status& why,
+                               absl::Duration /*after*/) {
   position_.Set(0);
   outcomes_.at(OutcomeOf(why))->Increment();
 }
 
-void GroupSeries::Lost(LeaseEnd why) {
+void GroupSeries::OnSuspect(const Sequencer& /*lease*/) { suspects_.Increment(); }
+void GroupSeries::OnHeldTooLong(const Sequencer& /*lease*/, absl::Duration /*held*/) {
+  held_too_long_.Increment();
+}
+
+void GroupSeries::OnLost(const Sequencer& /*lease*/, LeaseEnd why) {
   held_.Decrement();
   reasons_.at(ReasonOf(why))->Increment();
 }
 
-void GroupSeries::Released(absl::Duration held) {
+void GroupSeries::OnReleased(const Sequencer& /*lease*/, absl::Duration held) {
   held_.Decrement();
   hold_.Observe(absl::ToDoubleSeconds(held));
 }

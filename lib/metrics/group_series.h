@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
+#include "zkrecipes/event_listener.h"
 #include "zkrecipes/lease_end.h"
 #include "zkrecipes/prometheus_metrics.h"
 #include "zkrecipes/sequencer.h"
@@ -49,18 +50,19 @@ struct GroupFamilies {
 };
 
 // The series of one group of paths. Thread-safe.
-class GroupSeries {
+class GroupSeries : public EventListener {
  public:
   GroupSeries(GroupFamilies& families, const std::string& group);
 
-  void Queued(int waits_for) { position_.Set(waits_for); }
-  void PlaceLost() { places_lost_.Increment(); }
-  void Granted(const Sequencer& lease, absl::Duration after);
-  void NotGranted(const absl::Status& why);
-  void Suspect() { suspects_.Increment(); }
-  void HeldTooLong() { held_too_long_.Increment(); }
-  void Lost(LeaseEnd why);
-  void Released(absl::Duration held);
+  void OnQueued(const std::string& path, int waits_for, const std::string& behind) override;
+  void OnPlaceLost(const std::string& path) override;
+  void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override;
+  void OnNotGranted(const std::string& path, const absl::Status& why,
+                    absl::Duration after) override;
+  void OnSuspect(const Sequencer& lease) override;
+  void OnHeldTooLong(const Sequencer& lease, absl::Duration held) override;
+  void OnLost(const Sequencer& lease, LeaseEnd why) override;
+  void OnReleased(const Sequencer& lease, absl::Duration held) override;
 
  private:
   using Counters = std::map<std::string, prometheus::Counter*>;

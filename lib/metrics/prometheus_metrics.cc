@@ -33,9 +33,7 @@ class PrometheusMetrics::Groups {
   internal::GroupSeries& Of(const std::string& path) {
     return options_.group == nullptr ? Named(Parent(path)) : Named(options_.group(path));
   }
-  internal::GroupSeries& Of(const Sequencer& lease) {
-    return options_.group == nullptr ? Named(Parent(Parent(lease.node))) : Of(lease.path());
-  }
+  internal::GroupSeries& Of(const Sequencer& lease) { return Of(lease.path()); }
 
  private:
   using ByName = absl::node_hash_map<std::string, std::unique_ptr<internal::GroupSeries>>;
@@ -60,7 +58,7 @@ class PrometheusMetrics::Groups {
   const PrometheusOptions options_;
   base::Mutex mutex_;
   ByName groups_ ABSL_GUARDED_BY(mutex_);  // nothing is erased
-  // What was asked for last: an acquire asks twice, and few services have many groups.
+  // What was asked for last: few services have many groups.
   std::atomic<const ByName::value_type*> last_ = nullptr;
 };
 
@@ -80,29 +78,31 @@ Subscription PrometheusMetrics::Follow(Client& client) const {
       [sessions = sessions_](ClientState state) { sessions->OnState(state); });
 }
 
-bool PrometheusMetrics::AtOnce() const { return true; }
+EventListener* PrometheusMetrics::AtOnce(const std::string& path) { return &groups_->Of(path); }
+// From a listener that passes on what it hears.
 void PrometheusMetrics::OnQueued(const std::string& path, int waits_for,
-                                 const std::string& /*behind*/) {
-  groups_->Of(path).Queued(waits_for);
+                                 const std::string& behind) {
+  groups_->Of(path).OnQueued(path, waits_for, behind);
 }
-void PrometheusMetrics::OnPlaceLost(const std::string& path) { groups_->Of(path).PlaceLost(); }
-void PrometheusMetrics::OnGranted(const Sequencer& lease, int64_t /*session*/,
-                                  absl::Duration after) {
-  groups_->Of(lease).Granted(lease, after);
+void PrometheusMetrics::OnPlaceLost(const std::string& path) {
+  groups_->Of(path).OnPlaceLost(path);
+}
+void PrometheusMetrics::OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) {
+  groups_->Of(lease).OnGranted(lease, session, after);
 }
 void PrometheusMetrics::OnNotGranted(const std::string& path, const absl::Status& why,
-                                     absl::Duration /*after*/) {
-  groups_->Of(path).NotGranted(why);
+                                     absl::Duration after) {
+  groups_->Of(path).OnNotGranted(path, why, after);
 }
-void PrometheusMetrics::OnSuspect(const Sequencer& lease) { groups_->Of(lease).Suspect(); }
-void PrometheusMetrics::OnHeldTooLong(const Sequencer& lease, absl::Duration /*held*/) {
-  groups_->Of(lease).HeldTooLong();
+void PrometheusMetrics::OnSuspect(const Sequencer& lease) { groups_->Of(lease).OnSuspect(lease); }
+void PrometheusMetrics::OnHeldTooLong(const Sequencer& lease, absl::Duration held) {
+  groups_->Of(lease).OnHeldTooLong(lease, held);
 }
 void PrometheusMetrics::OnLost(const Sequencer& lease, LeaseEnd why) {
-  groups_->Of(lease).Lost(why);
+  groups_->Of(lease).OnLost(lease, why);
 }
 void PrometheusMetrics::OnReleased(const Sequencer& lease, absl::Duration held) {
-  groups_->Of(lease).Released(held);
+  groups_->Of(lease).OnReleased(lease, held);
 }
 
 }  // namespace zkrecipes

@@ -93,6 +93,15 @@ TEST_F(PrometheusMetricsTest, AUsersFunctionGroupsPathsAndTheNumberOfGroupsIsBou
   EXPECT_THAT(lines, lost("other", 2));
 }
 
+TEST_F(PrometheusMetricsTest, IsTheGroupsForAnAcquireAndCountsWhatIsPassedOnToItBeside) {
+  EventListener* const locks = metrics_->AtOnce("/locks/a");
+  EXPECT_EQ(metrics_->AtOnce("/locks/b"), locks);
+  EXPECT_NE(metrics_->AtOnce("/jobs/a"), locks);
+  locks->OnPlaceLost("/locks/a");
+  metrics_->OnPlaceLost("/locks/a");
+  EXPECT_THAT(Lines(), Contains("zkrecipes_places_lost_total{group=\"/locks\"} 2"));
+}
+
 TEST_F(PrometheusMetricsTest, RemembersTheLowestMarginOfADeadline) {
   const auto report = metrics_->SessionReports();
   SessionReport one{.timeout = absl::Seconds(10), .round_trip = absl::Milliseconds(3)};

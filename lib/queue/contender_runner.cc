@@ -38,9 +38,9 @@ void ContenderRunner::Start(session::Session* session) {
     acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
     return;
   }
-  telling_ = Telling::Begin(*core_, *acquisition_);
+  if (Telling::Wanted(*core_, *acquisition_)) telling_.emplace(*core_, *acquisition_);
   if (!FindRoom()) {
-    if (telling_ != nullptr) telling_->LookAtRefusal();
+    if (telling_) telling_->LookAtRefusal();
     return;
   }
   self_ = shared_from_this();
@@ -85,16 +85,16 @@ void ContenderRunner::OnConnected() {
   session_->ReadEpoch();  // if it could not be read before
   const uint64_t high = core_->reactor()->Random();
   On(event::Connected{session_->id(), queue::ToGuid(high, core_->reactor()->Random())});
-  if (telling_ != nullptr) telling_->LookAtLease();
+  if (telling_) telling_->LookAtLease();
   AskVerdict();
 }
 
 void ContenderRunner::OnDisconnected() {
-  if (telling_ != nullptr) telling_->LookAtLease();
+  if (telling_) telling_->LookAtLease();
   On(event::Disconnected{});
 }
 void ContenderRunner::OnLook() {
-  if (telling_ != nullptr) telling_->LookAtLease();
+  if (telling_) telling_->LookAtLease();
 }
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
 void ContenderRunner::OnProven() {
@@ -146,7 +146,7 @@ void ContenderRunner::On(queue::Event&& event) {
   const bool waits = contender_.state() == queue::Contender::State::kWatching;
   if (waits && before != contender_.state()) nearness_ = queue::Nearness(in_front);
   UpdateNeed();
-  if (telling_ != nullptr) telling_->Look(contender_);
+  if (telling_) telling_->Look(contender_);
 }
 
 // ---- the contender's actions ---------------------------------------------------------------------

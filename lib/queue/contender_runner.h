@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_QUEUE_CONTENDER_RUNNER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -109,7 +110,7 @@ class ContenderRunner : public session::SessionListener,
   session::Session* session_ = nullptr;  // null before Start, and once finished
   std::shared_ptr<ContenderRunner> self_;
   std::shared_ptr<LeaseState> lease_;  // once granted
-  std::unique_ptr<Telling> telling_;   // null: there is no listener
+  std::optional<Telling> telling_;     // if there is a listener
   session::PathBudget::Reservation node_bytes_;
   session::PathBudget::Reservation own_watch_bytes_;
   session::PathBudget::Reservation blocker_watch_bytes_;

@@ -132,7 +132,7 @@ void ContenderRunner::Act(queue::Grant grant) {
   // If it was settled before, the lease is dropped here, which makes this contender leave.
   if (!epoch.ok()) acquisition_->Settle(WithoutEpoch(epoch.status()));
   const bool heard = acquisition_->Settle(LeaseMaker::Make(lease_));
-  if (telling_ == nullptr || !heard) return;
+  if (!telling_ || !heard) return;
   telling_->Granted(*lease_, candidacy().acl);
   session_->WantLooks(true);
   const AcquireOptions& options = acquisition_->options();
@@ -161,7 +161,7 @@ void ContenderRunner::Act(const action::LeaseLost& lost) {
 }
 
 void ContenderRunner::TellEnd() {
-  if (telling_ != nullptr && telling_->Ended()) session_->WantLooks(false);
+  if (telling_ && telling_->Ended()) session_->WantLooks(false);
 }
 
 void ContenderRunner::OnValidityEnded(bool expired) {

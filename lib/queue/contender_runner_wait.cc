@@ -99,7 +99,7 @@ void ContenderRunner::AnswerBusy() {
                       self->CancelTimeout();
                       const std::string& path = self->acquisition_->path();
                       self->acquisition_->Settle(queue::BusyStatus(path, known));
-                      if (self->telling_ != nullptr) self->telling_->LookAtRefusal();
+                      if (self->telling_) self->telling_->LookAtRefusal();
                     });
 }
 

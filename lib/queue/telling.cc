@@ -2,14 +2,14 @@
 
 #include "lib/queue/telling.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "lib/session/client_options.h"
 #include "zkrecipes/client.h"
 
 namespace zkrecipes {
 
-bool EventListener::AtOnce() const { return false; }
+EventListener* EventListener::AtOnce(const std::string& /*path*/) { return nullptr; }
 void EventListener::OnQueued(const std::string& /*path*/, int /*waits_for*/,
                              const std::string& /*behind*/) {}
 void EventListener::OnPlaceLost(const std::string& /*path*/) {}
@@ -25,43 +25,30 @@ void EventListener::OnReleased(const Sequencer& /*lease*/, absl::Duration /*held
 void EventListener::OnOpenParent(const std::string& /*path*/) {}
 
 namespace internal {
-namespace {
 
-// Whether every client may delete the children of a node with this ACL, or give itself the right to.
-template <typename Entry>
-bool StrangersMayTake(const std::vector<Entry>& acl) {
-  return std::any_of(acl.begin(), acl.end(), [](const Entry& entry) {
-    return (entry.permissions & (kDelete | kAdmin)) != 0 && entry.scheme == "world";
-  });
-}
-
-}  // namespace
-
-std::unique_ptr<Telling> Telling::Begin(ClientCore& core, Acquisition& acquisition) {
-  const auto& of_acquire = acquisition.options().listener;
-  const auto& of_client = core.options().listener;
-  if (of_acquire == nullptr && of_client == nullptr) return nullptr;
-  std::unique_ptr<Telling> telling(new Telling(core, acquisition));
+Telling::Telling(ClientCore& core, Acquisition& acquisition)
+    : core_(core), acquisition_(acquisition) {
+  const std::array listeners = {&acquisition.options().listener, &core.options().listener};
   std::vector<std::shared_ptr<EventListener>> others;
-  for (const auto* listener : {&of_acquire, &of_client}) {
-    if (*listener == nullptr) continue;
-    if ((*listener)->AtOnce()) {
-      telling->audience_.at_once.push_back(listener->get());
-    } else {
-      others.push_back(*listener);
-    }
+  for (size_t i = 0; i < listeners.size(); ++i) {
+    const auto& listener = *listeners[i];
+    if (listener == nullptr) continue;
+    EventListener*& prompt = audience_.at_once[i];
+    prompt = listener->AtOnce(acquisition.path());
+    if (prompt == nullptr) others.push_back(listener);
   }
-  if (others.empty()) return telling;
-  telling->audience_.later =
+  if (others.empty()) return;
+  audience_.later =
       std::make_shared<Later>(core.executor(), [others = std::move(others)](const News& news) {
         for (const auto& listener : others) news(*listener);
       });
-  return telling;
 }
 
 template <typename F, typename Of>
 void Telling::Audience::Tell(F news, const Of& of) const {
-  for (const auto& listener : at_once) news(*listener, of);
+  for (EventListener* const listener : at_once) {
+    if (listener != nullptr) news(*listener, of);
+  }
   if (later == nullptr) return;
   later->Tell([news, of](EventListener& to) { news(to, of); });
 }
@@ -95,13 +82,12 @@ void Telling::Granted(LeaseState& granted, const std::vector<zk::AclEntry>& acl)
   TellOfLease(
       [session = granted.session(), after = granted.granted() - acquisition_.began()](
           EventListener& to, const Sequencer& lease) { to.OnGranted(lease, session, after); });
-  LookAtParent(acl);
+  const bool open = acl.empty() ? core_.open_to_strangers() : StrangersMayTake(acl);
+  if (!open && !core_.HasLookedAt(acquisition_.path())) LookAtParent();
 }
 
 // What the server does not show, or does not answer, is looked at again with the next grant.
-void Telling::LookAtParent(const std::vector<zk::AclEntry>& acl) {
-  const bool open = acl.empty() ? StrangersMayTake(core_.options().acl) : StrangersMayTake(acl);
-  if (open || core_.HasLookedAt(acquisition_.path())) return;
+void Telling::LookAtParent() {
   core_.sessions().first()->Send(
       zk::GetAcl{core_.name_space().ToServer(acquisition_.path())},
       [core = core_.shared_from_this(), acquisition = acquisition_.shared_from_this(),
@@ -123,8 +109,7 @@ void Telling::TellOfRefusal() {
           EventListener& to, const std::string& path) { to.OnNotGranted(path, why, after); });
 }
 
-void Telling::LookAtLease() {
-  if (lease_ == nullptr) return;
+void Telling::LookWhetherProven() {
   const Lease::State now = lease_->state();
   if (now == Lease::State::kSuspect && !std::exchange(suspect_, true)) {
     TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnSuspect(lease); });

@@ -91,6 +91,7 @@ ClientCore::ClientCore(Environment environment, ClientOptions options, zk::Serve
       reactor_thread_(environment_.thread),
       credentials_(base::TakeSecrets(options_.digest_credentials)),
       has_users_(!credentials_.empty()),
+      open_to_strangers_(StrangersMayTake(EntriesOf(options_.acl))),
       timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)),
       cut_off_since_(Now()) {}
 

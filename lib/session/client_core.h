@@ -89,6 +89,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::Status AddCredential(const std::string& digest);
   absl::Status SetCredentials(std::vector<std::string> all);
   bool has_users() const { return has_users_.load(); }
+  // Every client may take a lock from its holder, unless an acquire has an ACL of its own.
+  bool open_to_strangers() const { return open_to_strangers_; }
 
   // Paths of which the ACL has been looked at; forgotten when they are too many. Only on the reactor.
   bool HasLookedAt(const std::string& path) const { return looked_at_.contains(path); }
@@ -194,6 +196,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::atomic<int64_t> session_id_ = 0;
   base::Secrets credentials_;  // until Start: the sessions have them then
   std::atomic<bool> has_users_;
+  const bool open_to_strangers_;
   std::atomic<int64_t> timeout_ms_ = 0;
 
   // On the reactor only.

@@ -2,6 +2,7 @@
 
 #include "lib/session/client_options.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -125,6 +126,12 @@ std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls) {
   entries.reserve(acls.size());
   for (const Acl& acl : acls) entries.push_back({acl.permissions, acl.scheme, acl.id});
   return entries;
+}
+
+bool StrangersMayTake(const std::vector<zk::AclEntry>& acl) {
+  return std::any_of(acl.begin(), acl.end(), [](const zk::AclEntry& entry) {
+    return (entry.permissions & (kDelete | kAdmin)) != 0 && entry.scheme == "world";
+  });
 }
 
 absl::Status CheckDigestCredential(const std::string& text) {
