@@ -256,8 +256,4 @@ void ContenderRunner::Act(const action::Finished& finished) {
   self_ = nullptr;  // On holds another reference until it returns
 }
 
-void ContenderRunner::Answer(Waiters& waiting, const absl::Status& status) {
-  for (Waiter& waiter : std::exchange(waiting, {})) std::move(waiter)(status);
-}
-
 }  // namespace zkrecipes::internal

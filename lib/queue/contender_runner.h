@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -97,8 +98,10 @@ class ContenderRunner : public session::SessionListener,
   template <typename E>
   zk::Reactor::TimerId OnAround(absl::Duration pause, E event);
   void CancelTimeout();
-  using Waiters = absl::InlinedVector<Waiter, 1>;
-  static void Answer(Waiters& waiting, const absl::Status& status);
+  template <typename Waiters>
+  static void Answer(Waiters& waiting, const absl::Status& status) {
+    for (Waiter& waiter : std::exchange(waiting, Waiters())) std::move(waiter)(status);
+  }
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<Acquisition> acquisition_;
@@ -121,9 +124,9 @@ class ContenderRunner : public session::SessionListener,
   zk::Reactor::TimerId look_timer_ = 0;
   std::unique_ptr<queue::Rivals> rivals_;  // of a try: as listed last
   session::RetryPauses retry_pauses_;
-  Waiters releases_;
-  Waiters verifications_;  // wait for the next question
-  Waiters verifying_;      // wait for the answer to the one on its way
+  absl::InlinedVector<Waiter, 1> releases_;
+  std::vector<Waiter> verifications_;  // wait for the next question; few ask
+  std::vector<Waiter> verifying_;      // wait for the answer to the one on its way
 };
 
 }  // namespace zkrecipes::internal

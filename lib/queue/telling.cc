@@ -69,11 +69,13 @@ void Telling::TellOfPlaceLost() {
 }
 
 void Telling::LookInFront(const queue::InFront& lower) {
-  if (waits_for_ == lower.size() && behind_ == lower.back()) return;
-  waits_for_ = lower.size();
+  const int in_front = static_cast<int>(lower.size());
+  if (waits_for_ == in_front && behind_ == lower.back()) return;
+  waits_for_ = in_front;
   behind_ = std::string(lower.back());
-  TellOfPath([n = static_cast<int>(waits_for_), behind = behind_](
-                 EventListener& to, const std::string& path) { to.OnQueued(path, n, behind); });
+  TellOfPath([n = in_front, behind = behind_](EventListener& to, const std::string& path) {
+    to.OnQueued(path, n, behind);
+  });
 }
 
 void Telling::Granted(LeaseState& granted, const std::vector<zk::AclEntry>& acl) {

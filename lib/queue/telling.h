@@ -83,10 +83,10 @@ class Telling {
 
   bool has_node_ = false;
   bool answered_ = false;  // and told so
-  size_t waits_for_ = 0;
+  bool suspect_ = false;
+  int waits_for_ = 0;
   std::string behind_;
   LeaseState* lease_ = nullptr;  // until its end is told
-  bool suspect_ = false;
 };
 
 }  // namespace zkrecipes::internal
