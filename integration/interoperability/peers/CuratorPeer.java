@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -73,7 +74,8 @@ public class CuratorPeer {
       });
       selector.setId("curator");
       selector.start();
-      leads.await();
+      // An attempt that lost its connection is over, and says nothing.
+      while (!leads.await(1, TimeUnit.SECONDS)) selector.requeue();
     }
     public void release() throws Exception {
       over.countDown();
