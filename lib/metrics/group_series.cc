@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 
 namespace zkrecipes::internal {
@@ -25,13 +26,14 @@ Family<prometheus::Histogram>& Histograms(prometheus::Registry& registry, const 
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
-// Of a contender's node, which ends with ten digits.
 int64_t SequenceOf(absl::string_view node) {
   constexpr size_t kDigits = 10;
-  if (node.size() < kDigits) return 0;
   int64_t number = 0;
-  for (size_t i = node.size() - kDigits; i < node.size(); ++i)
-    number = 10 * number + (node[i] - '0');
+  if (node.size() < kDigits) return 0;
+  for (const char c : node.substr(node.size() - kDigits)) {
+    if (!absl::ascii_isdigit(c)) return 0;  // a negative number, far beyond the end
+    number = 10 * number + (c - '0');
+  }
   return number;
 }
 
