@@ -173,8 +173,8 @@ TEST_F(EventListenerTest, HearsOfAcquiresThatEndWithoutALease) {
   simulation_.RunUntilIdle();
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q queued behind 1: 0000000000",
                                           "/locks/q not granted after 0: CANCELLED"));
-  internal::AcquireAsync(*user->client, kPath, {.try_only = true}, user->lock_options, {},
-                         [](const absl::StatusOr<Lease>&) {});
+  internal::AcquireAsync(internal::PathQueue::Of(*user->client, kPath, user->lock_options),
+                         {.try_only = true}, {}, [](const absl::StatusOr<Lease>&) {});
   simulation_.RunUntilIdle();
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q not granted after 0: ALREADY_EXISTS"));
 }

@@ -42,7 +42,7 @@ class GivingUpInMemoryTest : public LockInMemoryTest {
     return user;
   }
   static void Begin(LockUser& user, const Candidacy& candidacy, const WaitOptions& wait = {}) {
-    Acquisition::Start(internal::ClientAccess::Core(*user.client), kPath, candidacy, wait,
+    Acquisition::Start(internal::PathQueue::Of(*user.client, kPath), candidacy, wait,
                        [&user](Acquisition::Answer answer) {
                          ++user.answers;
                          user.result.emplace(std::move(answer));

@@ -110,26 +110,28 @@ LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
 
 LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
                                const LeaderElectionOptions& options)
-    : client_(std::move(client)), path_(std::move(path)), options_(options) {}
+    : client_(std::move(client)),
+      path_(std::move(path)),
+      options_(options),
+      queue_(internal::PathQueue::Of(*client_, path_, options.acquire)) {}
 
 absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) const {
   const auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
-  return internal::Acquire(*client_, path_, *candidacy, options_.acquire, wait);
+  return internal::Acquisition::Wait(queue_, *candidacy, wait);
 }
 
 absl::StatusOr<Lease> LeaderElection::TryCampaign(const WaitOptions& wait) const {
   const auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
-  return internal::TryAcquire(*client_, path_, *candidacy, options_.acquire, wait);
+  return internal::TryAcquire(queue_, *candidacy, wait);
 }
 
 void LeaderElection::CampaignAsync(WaitOptions wait,
                                    absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
   const auto candidacy = Of(*client_, options_);
   if (candidacy.ok()) {
-    return internal::AcquireAsync(*client_, path_, *candidacy, options_.acquire, wait,
-                                  std::move(done));
+    return internal::AcquireAsync(queue_, *candidacy, wait, std::move(done));
   }
   internal::OnExecutor(*ClientAccess::Core(*client_), std::move(done))(candidacy.status());
 }
@@ -203,8 +205,7 @@ absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& w
   auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
   candidacy->wait_for_proof = wait_for_proof;
-  absl::StatusOr<Lease> lease =
-      internal::Acquire(*client_, path_, *candidacy, options_.acquire, {.cancel = stop});
+  absl::StatusOr<Lease> lease = internal::Acquisition::Wait(queue_, *candidacy, {.cancel = stop});
   if (!lease.ok()) return lease.status();
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };

@@ -7,20 +7,24 @@
 #include "lib/queue/acquisition.h"
 
 namespace zkrecipes {
+
 Lock::Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& options)
-    : client_(std::move(client)), path_(std::move(path)), options_(options) {}
+    : client_(std::move(client)),
+      queue_(internal::PathQueue::Of(*client_, std::move(path), options)) {}
+
+const std::string& Lock::path() const { return queue_->path; }
 
 absl::StatusOr<Lease> Lock::Acquire(const WaitOptions& wait) const {
-  return internal::Acquire(*client_, path_, {}, options_, wait);
+  return internal::Acquisition::Wait(queue_, {}, wait);
 }
 
 absl::StatusOr<Lease> Lock::TryAcquire(const WaitOptions& wait) const {
-  return internal::TryAcquire(*client_, path_, {}, options_, wait);
+  return internal::TryAcquire(queue_, {}, wait);
 }
 
 void Lock::AcquireAsync(WaitOptions wait,
                         absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
-  internal::AcquireAsync(*client_, path_, {}, options_, wait, std::move(done));
+  internal::AcquireAsync(queue_, {}, wait, std::move(done));
 }
 
 LeaseAwaitable Lock::CoAcquire(Duration timeout, std::stop_token cancel) const {

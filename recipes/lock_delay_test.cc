@@ -116,8 +116,7 @@ TEST_F(LockDelayTest, ATryWaitsForTheDelayToo) {
   auto second = StartDelayed();
   std::optional<absl::StatusOr<Lease>> tried;
   internal::Acquisition::Start(
-      internal::ClientAccess::Core(*second->client), kPath,
-      {.lock_delay = kDelay, .try_only = true}, {},
+      internal::PathQueue::Of(*second->client, kPath), {.lock_delay = kDelay, .try_only = true}, {},
       [&](internal::Acquisition::Answer answer) { tried.emplace(std::move(answer)); });
   PassTime(kDelay - absl::Seconds(1));
   EXPECT_FALSE(tried.has_value());

@@ -20,56 +20,58 @@ queue::Candidacy Writer() { return {.mode = queue::Mode::kSharedWriter}; }
 
 ReadWriteLock::ReadWriteLock(std::shared_ptr<Client> client, std::string path,
                              const ReadWriteLockOptions& options)
-    : client_(std::move(client)), path_(std::move(path)), options_(options) {}
+    : client_(std::move(client)),
+      queue_(internal::PathQueue::Of(*client_, std::move(path), options)) {}
+
+const std::string& ReadWriteLock::path() const { return queue_->path; }
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireShared(const WaitOptions& wait) const {
-  return internal::Acquire(*client_, path_, Reader(), options_, wait);
+  return internal::Acquisition::Wait(queue_, Reader(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireExclusive(const WaitOptions& wait) const {
-  return internal::Acquire(*client_, path_, Writer(), options_, wait);
+  return internal::Acquisition::Wait(queue_, Writer(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::TryAcquireShared(const WaitOptions& wait) const {
-  return internal::TryAcquire(*client_, path_, Reader(), options_, wait);
+  return internal::TryAcquire(queue_, Reader(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::TryAcquireExclusive(const WaitOptions& wait) const {
-  return internal::TryAcquire(*client_, path_, Writer(), options_, wait);
+  return internal::TryAcquire(queue_, Writer(), wait);
 }
 
 void ReadWriteLock::AcquireSharedAsync(WaitOptions wait, Done done) const {
-  internal::AcquireAsync(*client_, path_, Reader(), options_, wait, std::move(done));
+  internal::AcquireAsync(queue_, Reader(), wait, std::move(done));
 }
 
 void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, Done done) const {
-  internal::AcquireAsync(*client_, path_, Writer(), options_, wait, std::move(done));
+  internal::AcquireAsync(queue_, Writer(), wait, std::move(done));
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) const {
-  return internal::Follow(*client_, path_, shared, queue::Mode::kShared, Writer(), options_, wait);
+  return internal::Follow(queue_, shared, queue::Mode::kShared, Writer(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) const {
-  return internal::Follow(*client_, path_, exclusive, queue::Mode::kSharedWriter, Reader(),
-                          options_, wait);
+  return internal::Follow(queue_, exclusive, queue::Mode::kSharedWriter, Reader(), wait);
 }
 
 void ReadWriteLock::UpgradeAsync(Lease& shared, WaitOptions wait, Done done) const {
-  internal::FollowAsync(*client_, path_, LeaseMaker::StateOf(shared), queue::Mode::kShared,
-                        Writer(), options_, wait, std::move(done));
+  internal::FollowAsync(queue_, LeaseMaker::StateOf(shared), queue::Mode::kShared, Writer(), wait,
+                        std::move(done));
 }
 
 void ReadWriteLock::DowngradeAsync(Lease& exclusive, WaitOptions wait, Done done) const {
-  internal::FollowAsync(*client_, path_, LeaseMaker::StateOf(exclusive), queue::Mode::kSharedWriter,
-                        Reader(), options_, wait, std::move(done));
+  internal::FollowAsync(queue_, LeaseMaker::StateOf(exclusive), queue::Mode::kSharedWriter,
+                        Reader(), wait, std::move(done));
 }
 
 LeaseAwaitable ReadWriteLock::CoUpgrade(Lease& shared, Duration timeout,
                                         std::stop_token cancel) const {
   return {[lock = *this, old = LeaseMaker::StateOf(shared)](const WaitOptions& wait, Done done) {
-            internal::FollowAsync(*lock.client_, lock.path_, old, queue::Mode::kShared, Writer(),
-                                  lock.options_, wait, std::move(done));
+            internal::FollowAsync(lock.queue_, old, queue::Mode::kShared, Writer(), wait,
+                                  std::move(done));
           },
           {timeout, std::move(cancel)}};
 }
@@ -77,8 +79,8 @@ LeaseAwaitable ReadWriteLock::CoUpgrade(Lease& shared, Duration timeout,
 LeaseAwaitable ReadWriteLock::CoDowngrade(Lease& exclusive, Duration timeout,
                                           std::stop_token cancel) const {
   return {[lock = *this, old = LeaseMaker::StateOf(exclusive)](const WaitOptions& wait, Done done) {
-            internal::FollowAsync(*lock.client_, lock.path_, old, queue::Mode::kSharedWriter,
-                                  Reader(), lock.options_, wait, std::move(done));
+            internal::FollowAsync(lock.queue_, old, queue::Mode::kSharedWriter, Reader(), wait,
+                                  std::move(done));
           },
           {timeout, std::move(cancel)}};
 }

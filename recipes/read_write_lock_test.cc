@@ -21,7 +21,7 @@ class ChangeInMemoryTest : public LockInMemoryTest {
  protected:
   static void Ask(LockUser& process, const Candidacy& candidacy,
                   std::optional<Acquisition::Answer>& answer) {
-    Acquisition::Start(internal::ClientAccess::Core(*process.client), kPath, candidacy, {},
+    Acquisition::Start(internal::PathQueue::Of(*process.client, kPath), candidacy, {},
                        [&](Acquisition::Answer a) { answer.emplace(std::move(a)); });
   }
 };
@@ -35,7 +35,7 @@ TEST_F(ChangeInMemoryTest, AnUpgradeThatBeginsBetweenTwoSessionsEnds) {
   ASSERT_TRUE(reading.has_value() && reading->ok());
   const Lease shared = **std::move(reading);
   const auto upgrade =
-      internal::GoingOnFrom(*internal::ClientAccess::Core(*process->client), kPath,
+      internal::GoingOnFrom(*internal::PathQueue::Of(*process->client, kPath),
                             internal::LeaseMaker::StateOf(shared).get(), queue::Mode::kShared,
                             {.mode = queue::Mode::kSharedWriter});
   ASSERT_TRUE(upgrade.ok());

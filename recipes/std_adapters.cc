@@ -109,14 +109,13 @@ class Adapter {
   Adapter(std::shared_ptr<Client> client, std::string path, queue::Mode exclusive,
           const AcquireOptions& options)
       : client_(std::move(client)),
-        path_(std::move(path)),
-        exclusive_(exclusive),
-        options_(options) {}
+        queue_(PathQueue::Of(*client_, std::move(path), options)),
+        exclusive_(exclusive) {}
 
   void Lock(bool shared) {
     ExpectFree();
     refusals_.Pause();
-    auto lease = Acquire(*client_, path_, CandidacyFor(shared), options_, {});
+    auto lease = Acquisition::Wait(queue_, CandidacyFor(shared), {});
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));
   }
@@ -124,8 +123,7 @@ class Adapter {
   bool TryLock(bool shared) {
     ExpectFree();
     const base::BootTime begin = base::BootNow();
-    auto result =
-        TryAcquire(*client_, path_, CandidacyFor(shared), options_, {client_->session_timeout()});
+    auto result = TryAcquire(queue_, CandidacyFor(shared), {client_->session_timeout()});
     if (result.ok()) {
       leases_.Put(*std::move(result));
       return true;
@@ -137,7 +135,7 @@ class Adapter {
 
   bool TryLockFor(bool shared, absl::Duration timeout) {
     ExpectFree();
-    auto lease = Acquire(*client_, path_, CandidacyFor(shared), options_, {timeout});
+    auto lease = Acquisition::Wait(queue_, CandidacyFor(shared), {timeout});
     const absl::Status& status = lease.status();
     if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) return false;
     if (!lease.ok()) Throw(lease.status());
@@ -151,7 +149,7 @@ class Adapter {
   }
 
   const Lease& lease() const { return leases_.Get(); }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return queue_->path; }
   bool InHomeProcess() const { return home_.IsThisProcess(); }
 
  private:
@@ -162,7 +160,7 @@ class Adapter {
     }
     if (leases_.Has()) {
       throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                              "lock " + path_ + ": this thread has it already");
+                              "lock " + path() + ": this thread has it already");
     }
   }
   queue::Candidacy CandidacyFor(bool shared) const {
@@ -171,9 +169,8 @@ class Adapter {
 
   const base::HomeProcess home_;
   const std::shared_ptr<Client> client_;
-  const std::string path_;
+  const Queue queue_;
   const queue::Mode exclusive_;
-  const AcquireOptions options_;
   Refusals refusals_;
   LeasesByThread leases_;
 };

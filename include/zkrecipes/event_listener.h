@@ -18,7 +18,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // a client (ClientOptions::listener) or for some (AcquireOptions::listener); with both, both hear.
 // Without one nothing is computed.
 //
-// Calls run on the client's executor (but for AtOnce), without a lock of the library held. Those about one
+// Calls run on the client's executor (but see AtOnce), without a lock of the library held. Those about one
 // acquire come in order and never overlap; those about different ones may overlap. They come after the fact, by the
 // time it takes a thread to wake up, so what must come in time is asked of the lease itself. `path` is
 // the recipe's, as the user gave it; times are measured by a clock that also counts suspended time.
@@ -29,12 +29,12 @@ class EventListener {
   EventListener& operator=(const EventListener&) = delete;
   virtual ~EventListener() = default;
 
-  // What hears of the acquires on `path` at once, on the thread that does the client's I/O (which may be one that
-  // waits for an acquire): this listener, or another that it keeps as long as it lives, such as one for a group of
-  // paths. That spares the way to the executor, which is dearer than what most listeners do; but until such a call
-  // returns nothing is sent or read: it must take microseconds, never block, and call nothing of the library.
-  // Likewise this one, which is asked with each acquire. Null (if not overridden): calls come to this listener, on
-  // the executor.
+  // What hears of the acquires of a recipe on `path` at once, on the thread that does the client's I/O (which may be
+  // one that waits for an acquire): this listener, or another that it keeps as long as it lives, such as one for a
+  // group of paths. That spares the way to the executor, which is dearer than what most listeners do; but until such
+  // a call returns nothing is sent or read: it must take microseconds, never block, and call nothing of the library.
+  // Asked when a recipe is constructed, on the thread that does. Null (if not overridden): calls come to this
+  // listener, on the executor.
   virtual EventListener* AtOnce(const std::string& path);
 
   // The acquire waits for `waits_for` nodes, of which `behind` is the next. Again whenever it has
@@ -48,8 +48,8 @@ class EventListener {
   // granted too late. Not for invalid arguments.
   virtual void OnNotGranted(const std::string& path, const absl::Status& why, absl::Duration after);
 
-  // The lease is kSuspect, and kHeld again. Looked at with every change of the connection, and every
-  // eighth of the session timeout: what was shorter may be missed.
+  // The lease is kSuspect, and kHeld again. Looked at with every change of the connection, and every eighth of the
+  // session timeout once the lease is older than about a tenth of it: what was shorter may be missed.
   virtual void OnSuspect(const Sequencer& lease);
   virtual void OnProven(const Sequencer& lease);
   // AcquireOptions::hold_at_most is over, and the lease goes on.

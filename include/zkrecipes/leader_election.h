@@ -27,6 +27,10 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
+namespace [[gnu::visibility("hidden")]] internal {
+struct PathQueue;
+}
+
 // What belongs to the candidates of one LeaderElection.
 struct LeaderElectionOptions {
   NodeMarker marker = NodeMarker::kLatch;
@@ -141,6 +145,7 @@ class LeaderElection {
   std::shared_ptr<Client> client_;
   std::string path_;
   LeaderElectionOptions options_;
+  std::shared_ptr<const internal::PathQueue> queue_;
 };
 
 }  // namespace zkrecipes

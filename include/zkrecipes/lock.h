@@ -21,6 +21,10 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
+namespace [[gnu::visibility("hidden")]] internal {
+struct PathQueue;
+}
+
 using LockOptions = AcquireOptions;
 
 // An exclusive lock, FIFO: held by the contender whose znode is first in the path's queue. Each
@@ -81,12 +85,11 @@ class Lock {
   LeaseAwaitable CoAcquire(Duration timeout = absl::InfiniteDuration(),
                            std::stop_token cancel = {}) const;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const;
 
  private:
   std::shared_ptr<Client> client_;
-  std::string path_;
-  LockOptions options_;
+  std::shared_ptr<const internal::PathQueue> queue_;
 };
 
 }  // namespace zkrecipes

@@ -26,7 +26,7 @@ class SessionSeries;
 struct PrometheusOptions {
   // The label `group` of a path: for each there are some 50 time series, so it must not have
   // an unbounded number of values. Empty: the path without its last part ("/locks" of "/locks/ledger").
-  // Runs on the client's I/O thread (EventListener::AtOnce): it must be quick.
+  // Runs when a recipe is constructed, on the thread that does: several may at once.
   std::function<std::string(const std::string& path)> group = {};
   // Beyond that, further groups are counted as the group "other".
   int max_groups = 100;

@@ -21,6 +21,10 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
+namespace [[gnu::visibility("hidden")]] internal {
+struct PathQueue;
+}
+
 using ReadWriteLockOptions = AcquireOptions;
 
 // A lock that many readers hold at once, or one writer. FIFO: first come, first served, so a queued
@@ -84,12 +88,11 @@ class ReadWriteLock {
   LeaseAwaitable CoDowngrade(Lease& exclusive, Duration timeout = absl::InfiniteDuration(),
                              std::stop_token cancel = {}) const;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const;
 
  private:
   std::shared_ptr<Client> client_;
-  std::string path_;
-  ReadWriteLockOptions options_;
+  std::shared_ptr<const internal::PathQueue> queue_;
 };
 
 }  // namespace zkrecipes

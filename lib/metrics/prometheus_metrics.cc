@@ -2,11 +2,9 @@
 
 #include "zkrecipes/prometheus_metrics.h"
 
-#include <atomic>
-#include <cstring>
 #include <utility>
 
-#include "absl/container/node_hash_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 
 #include "lib/base/mutex.h"
@@ -17,9 +15,8 @@ namespace zkrecipes {
 namespace {
 
 absl::string_view Parent(absl::string_view path) {
-  const void* const slash = memrchr(path.data(), '/', path.size());  // absl's rfind is slow
-  if (slash == nullptr || slash == path.data()) return "/";
-  return path.substr(0, static_cast<const char*>(slash) - path.data());
+  const size_t slash = path.rfind('/');
+  return slash == absl::string_view::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
 }  // namespace
@@ -36,11 +33,7 @@ class PrometheusMetrics::Groups {
   internal::GroupSeries& Of(const Sequencer& lease) { return Of(lease.path()); }
 
  private:
-  using ByName = absl::node_hash_map<std::string, std::unique_ptr<internal::GroupSeries>>;
-
   internal::GroupSeries& Named(absl::string_view name) {
-    const ByName::value_type* const last = last_.load(std::memory_order_acquire);
-    if (last != nullptr && last->first == name) return *last->second;
     base::MutexLock lock(mutex_);
     auto at = groups_.find(name);
     if (at == groups_.end()) {
@@ -50,16 +43,15 @@ class PrometheusMetrics::Groups {
         at->second = std::make_unique<internal::GroupSeries>(families_, std::string(name));
       }
     }
-    last_.store(&*at, std::memory_order_release);
     return *at->second;
   }
 
   internal::GroupFamilies families_;
   const PrometheusOptions options_;
   base::Mutex mutex_;
-  ByName groups_ ABSL_GUARDED_BY(mutex_);  // nothing is erased
-  // What was asked for last: few services have many groups.
-  std::atomic<const ByName::value_type*> last_ = nullptr;
+  // Nothing is erased.
+  absl::flat_hash_map<std::string, std::unique_ptr<internal::GroupSeries>> groups_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 PrometheusMetrics::PrometheusMetrics(std::shared_ptr<prometheus::Registry> registry,

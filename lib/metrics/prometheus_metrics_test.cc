@@ -59,6 +59,29 @@ TEST_F(PrometheusMetricsTest, CountsAcquiresByOutcomeAndGroup) {
   EXPECT_THAT(lines, Contains("zkrecipes_sequence_headroom{group=\"/locks\"} 2146435064"));
 }
 
+TEST_F(PrometheusMetricsTest, ReadsTheSequenceNumberOfANode) {
+  const auto number_of = [this](const std::string& number) {
+    metrics_->OnGranted(Of("/locks/a", number), 1, absl::ZeroDuration());
+    for (const auto& family : registry_->Collect()) {
+      if (family.name != "zkrecipes_sequence_headroom") continue;
+      return internal::kSequenceEnd - static_cast<int64_t>(family.metric.at(0).gauge.value);
+    }
+    return int64_t{-1};
+  };
+  EXPECT_EQ(number_of("0000000000"), 0);
+  EXPECT_EQ(number_of("2147483647"), 2147483647);
+  EXPECT_EQ(number_of("1234567890"), 1234567890);
+  EXPECT_EQ(number_of("0908070605"), 908070605);
+  EXPECT_EQ(number_of("-000000001"), 0) << "far beyond the end, where nothing is granted";
+  for (const char wrong : {'/', ':', ' ', '\xb5'}) {
+    for (size_t at = 0; at < 10; ++at) {
+      std::string number = "1111111111";
+      number[at] = wrong;
+      EXPECT_EQ(number_of(number), 0) << number;
+    }
+  }
+}
+
 TEST(SequenceHeadroom, EndsWhereContendersAreRefused) {
   EXPECT_TRUE(queue::SequenceExhausted(internal::kSequenceEnd));
   EXPECT_FALSE(queue::SequenceExhausted(internal::kSequenceEnd - 1));

@@ -35,19 +35,10 @@ absl::Status CheckLockDelay(const ClientCore& core, absl::Duration lock_delay) {
       ", an eighth of the session timeout"));
 }
 
-absl::Status CheckPositive(const char* name, absl::Duration value) {
-  if (value > absl::ZeroDuration()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " \"", absl::FormatDuration(value), "\": must be more than zero"));
-}
-
 // Without beats a lease's proof runs out, and so does what the last confirmed write is good for.
-absl::Status CheckBeats(const LeaseOptions& client, const queue::Candidacy& candidacy,
-                        const AcquireOptions& options) {
-  if (options.beats.value_or(client.beats) == LeaseOptions::Beats::kContinuous) {
-    return absl::OkStatus();
-  }
-  if (options.ends_at.value_or(client.ends_at) != LeaseOptions::EndsAt::kExpiry) {
+absl::Status CheckBeats(const queue::Candidacy& candidacy, const AcquireOptions& options) {
+  if (options.beats == LeaseOptions::Beats::kContinuous) return absl::OkStatus();
+  if (options.ends_at != LeaseOptions::EndsAt::kExpiry) {
     return absl::InvalidArgumentError("beats on demand: need a lease that ends at the expiry");
   }
   if (options.lock_delay > absl::ZeroDuration() || candidacy.delays()) {
@@ -63,15 +54,16 @@ absl::Status CheckMarker(const queue::Candidacy& candidacy, const AcquireOptions
   return absl::InvalidArgumentError("marker: a ReadWriteLock's names are fixed");
 }
 
-absl::Status Check(const ClientCore& core, const std::string& path,
-                   const queue::Candidacy& candidacy, const AcquireOptions& options,
+// What PathQueue::rule does not know: the candidacy, the wait, and what changes while the client lives.
+absl::Status Check(const PathQueue& queue, const queue::Candidacy& candidacy,
                    const WaitOptions& wait) {
+  const ClientCore& core = *queue.core;
+  const AcquireOptions& options = queue.options;
+  if (!queue.rule.ok()) return queue.rule;
   for (const absl::Status& status :
-       {zk::ValidatePath("path", path), CheckWaitOptions(wait),
-        CheckLockDelay(core, candidacy.lock_delay), CheckLockDelay(core, options.lock_delay),
-        CheckBeats(core.options().lease, candidacy, options), CheckMarker(candidacy, options),
-        CheckPositive("alive within", options.alive_within),
-        CheckPositive("hold at most", options.hold_at_most)}) {
+       {CheckWaitOptions(wait), CheckLockDelay(core, candidacy.lock_delay),
+        CheckLockDelay(core, options.lock_delay), CheckBeats(candidacy, options),
+        CheckMarker(candidacy, options)}) {
     if (!status.ok()) return status;
   }
   if (options.acl.has_value()) {
@@ -81,19 +73,11 @@ absl::Status Check(const ClientCore& core, const std::string& path,
   return core.CheckMayBlock();
 }
 
-// The recipe's options, with the client's where they say nothing.
-AcquireOptions WithDefaults(const ClientOptions& client, AcquireOptions options) {
-  if (!options.wait_for_proof.has_value()) options.wait_for_proof = client.lease.wait_for_proof;
-  if (!options.ends_at.has_value()) options.ends_at = client.lease.ends_at;
-  if (!options.beats.has_value()) options.beats = client.lease.beats;
-  if (!options.dialect.has_value()) options.dialect = client.dialect;
-  return options;
-}
-
 // Adds what the recipe does not know: the path on the server, and what the options say.
-void Complete(const ClientCore& core, const std::string& path, const AcquireOptions& options,
-              queue::Candidacy& candidacy) {
-  candidacy.parent = core.name_space().ToServer(path);
+void Complete(const PathQueue& queue, queue::Candidacy& candidacy) {
+  const ClientCore& core = *queue.core;
+  const AcquireOptions& options = queue.options;
+  candidacy.parent = core.name_space().ToServer(queue.path);
   if (*options.dialect == NameDialect::kKazoo) candidacy.dialect = queue::Dialect::kKazoo;
   if (options.marker.has_value()) candidacy.named_as = queue::ModeNamed(*options.marker);
   candidacy.beside_blind = options.beside_blind;
@@ -111,50 +95,46 @@ void Complete(const ClientCore& core, const std::string& path, const AcquireOpti
 
 }  // namespace
 
-Acquisition::Answer Acquisition::Wait(const std::shared_ptr<ClientCore>& core,
-                                      const std::string& path, const queue::Candidacy& candidacy,
-                                      const WaitOptions& wait, const AcquireOptions& options) {
-  if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
+Acquisition::Answer Acquisition::Wait(const Queue& queue, const queue::Candidacy& candidacy,
+                                      const WaitOptions& wait) {
+  const ClientCore& core = *queue->core;
+  if (absl::Status status = Check(*queue, candidacy, wait); !status.ok()) return status;
+  if (absl::Status status = core.CheckMayBlock(); !status.ok()) return status;
   auto answer = std::make_shared<base::OneShot<Answer>>();
   const auto acquisition = std::make_shared<Acquisition>(
-      OnlyHere(), core, path, options, wait, [answer](Answer a) { answer->Set(std::move(a)); });
-  ClientCore::Drive drive(*core);
+      OnlyHere(), queue, wait, [answer](Answer a) { answer->Set(std::move(a)); });
+  ClientCore::Drive drive(core);
   acquisition->Begin(candidacy, wait.cancel);
   // Normally the reactor's timer settles it; the caller's own deadline is for a reactor that is
   // stuck.
   if (auto given = drive.Await(*answer, acquisition->deadline_)) return *std::move(given);
   acquisition->TimeOut();
-  return *core->Await(*answer, base::BootTime::InfiniteFuture());
+  return *core.Await(*answer, base::BootTime::InfiniteFuture());
 }
 
-void Acquisition::Start(const std::shared_ptr<ClientCore>& core, const std::string& path,
-                        const queue::Candidacy& candidacy, const WaitOptions& wait, Done done,
-                        const AcquireOptions& options) {
-  if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
+void Acquisition::Start(const Queue& queue, const queue::Candidacy& candidacy,
+                        const WaitOptions& wait, Done done) {
+  if (absl::Status status = Check(*queue, candidacy, wait); !status.ok()) {
     return std::move(done)(std::move(status));
   }
-  std::make_shared<Acquisition>(OnlyHere(), core, path, options, wait, std::move(done))
+  std::make_shared<Acquisition>(OnlyHere(), queue, wait, std::move(done))
       ->Begin(candidacy, wait.cancel);
 }
 
-Acquisition::Acquisition(OnlyHere, std::shared_ptr<ClientCore> core, std::string path,
-                         const AcquireOptions& options, const WaitOptions& wait, Done done)
-    : core_(std::move(core)),
-      path_(std::move(path)),
-      options_(WithDefaults(core_->options(), options)),
+Acquisition::Acquisition(OnlyHere, Queue queue, const WaitOptions& wait, Done done)
+    : queue_(std::move(queue)),
       timeout_(wait.timeout),
-      began_(core_->Now()),
+      began_(queue_->core->Now()),
       deadline_(began_ + wait.timeout),
       done_(std::move(done)) {}
 
 void Acquisition::Begin(queue::Candidacy candidacy, const std::stop_token& cancel) {
-  Complete(*core_, path_, options_, candidacy);
-  auto runner = std::make_shared<ContenderRunner>(core_, shared_from_this(), std::move(candidacy));
+  Complete(*queue_, candidacy);
+  auto runner =
+      std::make_shared<ContenderRunner>(queue_->core, shared_from_this(), std::move(candidacy));
   runner_ = runner;
-  core_->Post([runner = std::move(runner)](session::Session* session) { runner->Start(session); });
+  queue_->core->Post(
+      [runner = std::move(runner)](session::Session* session) { runner->Start(session); });
   // Last, because a stop that was requested already runs GiveUp inside this line.
   on_cancel_.emplace(cancel, GiveUp{weak_from_this()});
 }
@@ -163,7 +143,7 @@ void Acquisition::GiveUp::operator()() const {
   const auto self = acquisition.lock();
   if (self == nullptr) return;
   self->Quit(absl::CancelledError(
-      absl::StrCat("acquire ", self->path_, ": cancelled", self->WaitedFor(),
+      absl::StrCat("acquire ", self->path(), ": cancelled", self->WaitedFor(),
                    "; its node, if it has one, is deleted in the background")));
 }
 
@@ -171,14 +151,14 @@ void Acquisition::TimeOut() { Quit(Late()); }
 
 absl::Status Acquisition::Late() const {
   base::MutexLock lock(mutex_);
-  if (busy_) return queue::BusyStatus(path_, *rivals_);
-  const auto cut_off = core_->CutOff();
+  if (busy_) return queue::BusyStatus(path(), *rivals_);
+  const auto cut_off = queue_->core->CutOff();
   std::string why = WaitedFor();
   if (rivals_ != nullptr) why = absl::StrCat(": ", queue::Describe(*rivals_));
   if (cut_off) why = absl::StrCat(": ", *cut_off);
   return absl::Status(
       cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
-      absl::StrCat("acquire ", path_, ": not granted within ", absl::FormatDuration(timeout_), why,
+      absl::StrCat("acquire ", path(), ": not granted within ", absl::FormatDuration(timeout_), why,
                    "; its node, if it has one, is deleted in the background"));
 }
 
@@ -223,34 +203,26 @@ absl::Status Acquisition::refusal() const {
   return refusal_;
 }
 
-absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,
-                              const queue::Candidacy& candidacy, const AcquireOptions& options,
-                              const WaitOptions& wait) {
-  return Acquisition::Wait(ClientAccess::Core(client), path, candidacy, wait, options);
-}
-
-absl::StatusOr<Lease> TryAcquire(const Client& client, const std::string& path,
-                                 queue::Candidacy candidacy, const AcquireOptions& options,
+absl::StatusOr<Lease> TryAcquire(const Queue& queue, queue::Candidacy candidacy,
                                  const WaitOptions& wait) {
   candidacy.try_only = true;
-  return Acquire(client, path, candidacy, options, wait);
+  return Acquisition::Wait(queue, candidacy, wait);
 }
 
-void AcquireAsync(const Client& client, const std::string& path, const queue::Candidacy& candidacy,
-                  const AcquireOptions& options, const WaitOptions& wait,
+void AcquireAsync(const Queue& queue, const queue::Candidacy& candidacy, const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
-  const auto& core = ClientAccess::Core(client);
-  Acquisition::Start(core, path, candidacy, wait, OnExecutor(*core, std::move(done)), options);
+  Acquisition::Start(queue, candidacy, wait, OnExecutor(*queue->core, std::move(done)));
 }
 
-absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
-                                             LeaseState* state, queue::Mode from,
-                                             queue::Candidacy candidacy) {
+absl::StatusOr<queue::Candidacy> GoingOnFrom(const PathQueue& queue, LeaseState* state,
+                                             queue::Mode from, queue::Candidacy candidacy) {
+  const std::string& path = queue.path;
   const auto wrong = [&](const char* rule) {
     return absl::InvalidArgumentError(absl::StrCat("the lease to go on from ", rule, " ", path));
   };
   if (state == nullptr) return wrong("was moved from: another one is needed on");
-  if (&state->core() != &core) return wrong("belongs to another client than this one on");
+  if (&state->core() != queue.core.get())
+    return wrong("belongs to another client than this one on");
   const Sequencer& sequencer = state->sequencer();
   if (sequencer.path() != path) return wrong("is of another path than");
   const std::string node(zk::NodeName(sequencer.node));
@@ -268,32 +240,25 @@ absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::
   return candidacy;
 }
 
-absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Lease& lease,
-                             queue::Mode from, queue::Candidacy candidacy,
-                             const AcquireOptions& options, const WaitOptions& wait) {
-  const auto& core = ClientAccess::Core(client);
-  if (absl::Status status = Check(*core, path, candidacy, options, wait); !status.ok()) {
-    return status;
-  }
-  auto going_on =
-      GoingOnFrom(*core, path, LeaseMaker::StateOf(lease).get(), from, std::move(candidacy));
+absl::StatusOr<Lease> Follow(const Queue& queue, Lease& lease, queue::Mode from,
+                             queue::Candidacy candidacy, const WaitOptions& wait) {
+  if (absl::Status status = Check(*queue, candidacy, wait); !status.ok()) return status;
+  auto going_on = GoingOnFrom(*queue, LeaseMaker::StateOf(lease).get(), from, std::move(candidacy));
   if (!going_on.ok()) return going_on.status();
-  absl::StatusOr<Lease> next = Acquire(client, path, *going_on, options, wait);
+  absl::StatusOr<Lease> next = Acquisition::Wait(queue, *going_on, wait);
   // Only now: until then the old lease keeps other writers out.
   if (next.ok()) (void)Lease(std::move(lease));  // dropped, which releases it
   return next;
 }
 
-void FollowAsync(const Client& client, const std::string& path, std::shared_ptr<LeaseState> lease,
-                 queue::Mode from, queue::Candidacy candidacy, const AcquireOptions& options,
-                 const WaitOptions& wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
-  const auto& core = ClientAccess::Core(client);
-  auto going_on = GoingOnFrom(*core, path, lease.get(), from, std::move(candidacy));
-  absl::Status wrong =
-      going_on.ok() ? Check(*core, path, *going_on, options, wait) : going_on.status();
-  if (!wrong.ok()) return OnExecutor(*core, std::move(done))(std::move(wrong));
+void FollowAsync(const Queue& queue, std::shared_ptr<LeaseState> lease, queue::Mode from,
+                 queue::Candidacy candidacy, const WaitOptions& wait,
+                 absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
+  auto going_on = GoingOnFrom(*queue, lease.get(), from, std::move(candidacy));
+  absl::Status wrong = going_on.ok() ? Check(*queue, *going_on, wait) : going_on.status();
+  if (!wrong.ok()) return OnExecutor(*queue->core, std::move(done))(std::move(wrong));
   AcquireAsync(
-      client, path, *going_on, options, wait,
+      queue, *going_on, wait,
       [lease = std::move(lease), done = std::move(done)](absl::StatusOr<Lease> next) mutable {
         if (next.ok()) lease->Abandon();
         std::move(done)(std::move(next));

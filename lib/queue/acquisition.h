@@ -16,6 +16,7 @@
 #include "lib/queue/async_call.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/node_name.h"
+#include "lib/queue/path_queue.h"
 #include "lib/queue/rivals.h"
 #include "lib/session/client_core.h"
 #include "zkrecipes/acquire_options.h"
@@ -25,10 +26,11 @@
 namespace zkrecipes::internal {
 
 class ContenderRunner;
+using Queue = std::shared_ptr<const PathQueue>;
 
 // A user's request for the head of a queue. It is answered exactly once, by whichever comes first:
 // grant, refusal, timeout or cancellation. A grant that comes later is dropped, and thereby
-// released. `path` is the recipe's, as the user gave it. Thread-safe; does not block.
+// released. Thread-safe; does not block.
 class Acquisition : public std::enable_shared_from_this<Acquisition> {
   struct OnlyHere {};  // its constructor is private, but for std::make_shared
 
@@ -36,18 +38,15 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   using Answer = absl::StatusOr<Lease>;
   using Done = absl::AnyInvocable<void(Answer) &&>;
 
-  Acquisition(OnlyHere, std::shared_ptr<ClientCore> core, std::string path,
-              const AcquireOptions& options, const WaitOptions& wait, Done done);
+  Acquisition(OnlyHere, Queue queue, const WaitOptions& wait, Done done);
 
   // Blocks for the answer: the blocking form of all recipes.
-  static Answer Wait(const std::shared_ptr<ClientCore>& core, const std::string& path,
-                     const queue::Candidacy& candidacy, const WaitOptions& wait,
-                     const AcquireOptions& options = {});
+  static Answer Wait(const Queue& queue, const queue::Candidacy& candidacy,
+                     const WaitOptions& wait);
 
   // `done` runs once, on any thread, perhaps inline.
-  static void Start(const std::shared_ptr<ClientCore>& core, const std::string& path,
-                    const queue::Candidacy& candidacy, const WaitOptions& wait, Done done,
-                    const AcquireOptions& options = {});
+  static void Start(const Queue& queue, const queue::Candidacy& candidacy, const WaitOptions& wait,
+                    Done done);
 
   // Returns false if it has been answered already: then `answer` is dropped.
   bool Settle(Answer answer);
@@ -64,9 +63,9 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
 
   base::BootTime began() const { return began_; }
   base::BootTime deadline() const { return deadline_; }
-  const std::string& path() const { return path_; }
-  // With what the client's options say where the recipe's do not.
-  const AcquireOptions& options() const { return options_; }
+  const PathQueue& queue() const { return *queue_; }
+  const std::string& path() const { return queue_->path; }
+  const AcquireOptions& options() const { return queue_->options; }
 
  private:
   struct GiveUp {
@@ -80,9 +79,7 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
   absl::Status Late() const;
   std::string WaitedFor() const;
 
-  const std::shared_ptr<ClientCore> core_;
-  const std::string path_;
-  const AcquireOptions options_;
+  const Queue queue_;
   const absl::Duration timeout_;
   const base::BootTime began_;
   const base::BootTime deadline_;
@@ -98,34 +95,27 @@ class Acquisition : public std::enable_shared_from_this<Acquisition> {
 };
 
 // The forms in which recipes offer it. `done` runs once, on the client's executor.
-absl::StatusOr<Lease> Acquire(const Client& client, const std::string& path,
-                              const queue::Candidacy& candidacy, const AcquireOptions& options,
-                              const WaitOptions& wait);
-absl::StatusOr<Lease> TryAcquire(const Client& client, const std::string& path,
-                                 queue::Candidacy candidacy, const AcquireOptions& options,
+absl::StatusOr<Lease> TryAcquire(const Queue& queue, queue::Candidacy candidacy,
                                  const WaitOptions& wait);
-void AcquireAsync(const Client& client, const std::string& path, const queue::Candidacy& candidacy,
-                  const AcquireOptions& options, const WaitOptions& wait,
+void AcquireAsync(const Queue& queue, const queue::Candidacy& candidacy, const WaitOptions& wait,
                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
 // `candidacy` as it follows `lease` (null: moved from): completed with what its contender has to know
 // of that lease. Errors: those that Follow adds to Acquire's. Does not block.
-absl::StatusOr<queue::Candidacy> GoingOnFrom(const ClientCore& core, const std::string& path,
-                                             LeaseState* lease, queue::Mode from,
-                                             queue::Candidacy candidacy);
+absl::StatusOr<queue::Candidacy> GoingOnFrom(const PathQueue& queue, LeaseState* lease,
+                                             queue::Mode from, queue::Candidacy candidacy);
 
 // Follows `lease` with another mode: the lease is released once the answer is OK, and unchanged
-// otherwise. Errors besides Acquire's: InvalidArgument (it is not a lease of this client, of `path`
-// and of the mode `from`), Aborted (it is lost or released), FailedPrecondition (an upgrade: a
+// otherwise. Errors besides Acquire's: InvalidArgument (it is not a lease of this client, of the
+// path and of the mode `from`), Aborted (it is lost or released), FailedPrecondition (an upgrade: a
 // writer is in front).
-absl::StatusOr<Lease> Follow(const Client& client, const std::string& path, Lease& lease,
-                             queue::Mode from, queue::Candidacy candidacy,
-                             const AcquireOptions& options, const WaitOptions& wait);
+absl::StatusOr<Lease> Follow(const Queue& queue, Lease& lease, queue::Mode from,
+                             queue::Candidacy candidacy, const WaitOptions& wait);
 
 // The same without blocking: `lease` (null: moved from) is released just before `done` is told OK.
-void FollowAsync(const Client& client, const std::string& path, std::shared_ptr<LeaseState> lease,
-                 queue::Mode from, queue::Candidacy candidacy, const AcquireOptions& options,
-                 const WaitOptions& wait, absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
+void FollowAsync(const Queue& queue, std::shared_ptr<LeaseState> lease, queue::Mode from,
+                 queue::Candidacy candidacy, const WaitOptions& wait,
+                 absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done);
 
 }  // namespace zkrecipes::internal
 

@@ -38,7 +38,7 @@ void ContenderRunner::Start(session::Session* session) {
     acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
     return;
   }
-  if (Telling::Wanted(*core_, *acquisition_)) telling_.emplace(*core_, *acquisition_);
+  if (acquisition_->queue().has_listeners()) telling_.emplace(*core_, *acquisition_);
   if (!FindRoom()) {
     if (telling_) telling_->LookAtRefusal();
     return;
@@ -170,6 +170,8 @@ void ContenderRunner::OnReply(queue::OpId op, zk::Reply&& reply) {
 
 void ContenderRunner::SendWatch(queue::OpId op, std::string path) {
   session::WatcherId& watcher = WatcherOf(path);
+  // A lease that is old enough for this is looked at, too: until the contender has finished.
+  if (telling_ && &watcher == &own_watch_ && own_watch_ == 0) session_->WantLooks(true);
   watcher = session_->Watch(
       {std::move(path)},
       [self = self_, op](zk::Reply&& reply) { self->OnReply(op, std::move(reply)); },
@@ -230,7 +232,7 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 }
 
 void ContenderRunner::Act(const action::Finished& finished) {
-  TellEnd();
+  if (telling_) telling_->Ended();
   const bool lost = finished.outcome == Outcome::kLost;
   absl::Status why;
   if (finished.outcome == Outcome::kBusy && !acquisition_->settled()) {
@@ -252,6 +254,7 @@ void ContenderRunner::Act(const action::Finished& finished) {
   lease_ = nullptr;
   // Most critical sections, and most waits, end before these: they would keep this object's memory.
   for (const auto timer : {own_watch_timer_, look_timer_}) core_->reactor()->Cancel(timer);
+  if (telling_ && own_watch_ != 0) session_->WantLooks(false);
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
 }

@@ -68,7 +68,6 @@ class ContenderRunner : public session::SessionListener,
   LeaseTerms Terms() const;
   void UpdateNeed();
   void CheckEnd();
-  void TellEnd();
   void StartTimeout();
   void StartLastTimer();
   void Look();

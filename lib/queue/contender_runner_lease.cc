@@ -134,7 +134,6 @@ void ContenderRunner::Act(queue::Grant grant) {
   const bool heard = acquisition_->Settle(LeaseMaker::Make(lease_));
   if (!telling_ || !heard) return;
   telling_->Granted(*lease_, candidacy().acl);
-  session_->WantLooks(true);
   const AcquireOptions& options = acquisition_->options();
   if (options.end_when_over || options.hold_at_most == absl::InfiniteDuration()) return;
   core_->reactor()->CallAt(core_->Now() + options.hold_at_most, [weak = weak_from_this()] {
@@ -157,11 +156,7 @@ LeaseTerms ContenderRunner::Terms() const {
 
 void ContenderRunner::Act(const action::LeaseLost& lost) {
   lease_->OnLost(lost.why);
-  TellEnd();
-}
-
-void ContenderRunner::TellEnd() {
-  if (telling_ && telling_->Ended()) session_->WantLooks(false);
+  if (telling_) telling_->Ended();
 }
 
 void ContenderRunner::OnValidityEnded(bool expired) {

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_QUEUE_LEASE_STATE_H_
 #define ZKRECIPES_LIB_QUEUE_LEASE_STATE_H_
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -120,7 +121,8 @@ class LeaseState {
   const base::BootTime hold_until_;
 
   base::Mutex mutex_;
-  Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
+  // Changed under the mutex. Once it is not kGranted it stays what it is.
+  std::atomic<Phase> phase_ = Phase::kGranted;
   bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
   // Without a state until ended() was called: there are no callbacks.
   std::stop_source ended_ ABSL_GUARDED_BY(mutex_){std::nostopstate};

@@ -28,25 +28,17 @@ namespace internal {
 
 Telling::Telling(ClientCore& core, Acquisition& acquisition)
     : core_(core), acquisition_(acquisition) {
-  const std::array listeners = {&acquisition.options().listener, &core.options().listener};
-  std::vector<std::shared_ptr<EventListener>> others;
-  for (size_t i = 0; i < listeners.size(); ++i) {
-    const auto& listener = *listeners[i];
-    if (listener == nullptr) continue;
-    EventListener*& prompt = audience_.at_once[i];
-    prompt = listener->AtOnce(acquisition.path());
-    if (prompt == nullptr) others.push_back(listener);
-  }
-  if (others.empty()) return;
-  audience_.later =
-      std::make_shared<Later>(core.executor(), [others = std::move(others)](const News& news) {
-        for (const auto& listener : others) news(*listener);
-      });
+  const auto& listeners = acquisition.queue().later;
+  if (listeners.empty()) return;
+  later_ = std::make_shared<Later>(core.executor(), [listeners](const News& news) {
+    for (const auto& listener : listeners) news(*listener);
+  });
 }
 
 template <typename F, typename Of>
-void Telling::Audience::Tell(F news, const Of& of) const {
-  for (EventListener* const listener : at_once) {
+void Telling::Tell(const PathQueue& queue, const std::shared_ptr<Later>& later, F news,
+                   const Of& of) {
+  for (EventListener* const listener : queue.at_once) {
     if (listener != nullptr) news(*listener, of);
   }
   if (later == nullptr) return;
@@ -55,12 +47,12 @@ void Telling::Audience::Tell(F news, const Of& of) const {
 
 template <typename F>
 void Telling::TellOfLease(F news) {
-  audience_.Tell(news, lease_->sequencer());
+  Tell(acquisition_.queue(), later_, news, lease_->sequencer());
 }
 
 template <typename F>
 void Telling::TellOfPath(F news) {
-  audience_.Tell(news, acquisition_.path());
+  Tell(acquisition_.queue(), later_, news, acquisition_.path());
 }
 
 void Telling::TellOfPlaceLost() {
@@ -93,12 +85,14 @@ void Telling::LookAtParent() {
   core_.sessions().first()->Send(
       zk::GetAcl{core_.name_space().ToServer(acquisition_.path())},
       [core = core_.shared_from_this(), acquisition = acquisition_.shared_from_this(),
-       audience = audience_](const zk::Reply& reply) {
+       later = later_](const zk::Reply& reply) {
         const std::string& path = acquisition->path();
         if (reply.code != zk::Code::kOk || core->HasLookedAt(path)) return;
         core->LookedAt(path);
         if (!StrangersMayTake(reply.acl)) return;
-        audience.Tell([](EventListener& to, const std::string& of) { to.OnOpenParent(of); }, path);
+        Tell(
+            acquisition->queue(), later,
+            [](EventListener& to, const std::string& of) { to.OnOpenParent(of); }, path);
       });
 }
 
@@ -128,14 +122,13 @@ void Telling::HeldTooLong() {
   });
 }
 
-bool Telling::Ended() {
-  if (lease_ == nullptr) return false;
+void Telling::Ended() {
+  if (lease_ == nullptr) return;
   const LeaseEnd why = lease_->end_reason().value_or(LeaseEnd::kReleased);
   TellOfLease([why, held = held()](EventListener& to, const Sequencer& lease) {
     why == LeaseEnd::kReleased ? to.OnReleased(lease, held) : to.OnLost(lease, why);
   });
   lease_ = nullptr;
-  return true;
 }
 
 }  // namespace internal

@@ -25,10 +25,7 @@ namespace zkrecipes::internal {
 // one for each acquire took a third of what all listening costs.
 class Telling {
  public:
-  static bool Wanted(const ClientCore& core, const Acquisition& acquisition) {
-    return acquisition.options().listener != nullptr || core.options().listener != nullptr;
-  }
-  // REQUIRES: Wanted. The core and the acquisition must live longer.
+  // REQUIRES: its queue has listeners. The core and the acquisition must live longer.
   Telling(ClientCore& core, Acquisition& acquisition);
 
   // After each event of the contender, few of which change anything that is told.
@@ -51,21 +48,16 @@ class Telling {
     if (lease_ != nullptr) LookWhetherProven();
   }
   void HeldTooLong();
-  // False if there was no lease, or its end has been told.
-  bool Ended();
+  // Nothing if there was no lease, or its end has been told.
+  void Ended();
 
  private:
   using News = std::function<void(EventListener&)>;
   using Later = session::Subscriber<News>;
-  struct Audience {
-    // `of`: what names the lease or the path. What is told later takes a copy of it, so as not to keep the lease.
-    template <typename F, typename Of>  // void(EventListener&, const Of&)
-    void Tell(F news, const Of& of) const;
-
-    // Or null. The acquisition's and the core's options own them.
-    std::array<EventListener*, 2> at_once = {};
-    std::shared_ptr<Later> later;  // null: there is no other listener
-  };
+  // `of`: what names the lease or the path. What is told later takes a copy of it, so as not to keep the lease.
+  template <typename F, typename Of>  // void(EventListener&, const Of&)
+  static void Tell(const PathQueue& queue, const std::shared_ptr<Later>& later, F news,
+                   const Of& of);
   template <typename F>  // void(EventListener&, const Sequencer&)
   void TellOfLease(F news);
   template <typename F>  // void(EventListener&, const std::string& path)
@@ -79,7 +71,7 @@ class Telling {
 
   ClientCore& core_;
   Acquisition& acquisition_;
-  Audience audience_;
+  std::shared_ptr<Later> later_;  // null: all listeners hear at once
 
   bool has_node_ = false;
   bool answered_ = false;  // and told so

@@ -75,10 +75,11 @@ std::optional<queue::Candidacy> LockWorld::GoingOn(size_t slot) const {
   const Bid& from = *slots_[slot];
   const Mode mode = from.candidacy.mode;
   if (mode == Mode::kExclusive || mode == Mode::kLeader) return std::nullopt;
-  auto going_on = internal::GoingOnFrom(
-      *from.core, kLockPath, internal::LeaseMaker::StateOf(*from.lease).get(), mode,
-      {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared,
-       .lock_delay = options_.lock_delay});
+  auto going_on =
+      internal::GoingOnFrom(internal::PathQueue(from.core, kLockPath),
+                            internal::LeaseMaker::StateOf(*from.lease).get(), mode,
+                            {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared,
+                             .lock_delay = options_.lock_delay});
   return going_on.ok() ? std::optional(*going_on) : std::nullopt;  // its lease has ended
 }
 
@@ -108,7 +109,8 @@ void LockWorld::Start(size_t slot, const std::shared_ptr<Bid>& bid) {
   WaitOptions wait;
   if (bid->brief) wait.timeout = kBrief;
   wait.cancel = bid->cancel.get_token();
-  Acquisition::Start(bid->core, kLockPath, bid->candidacy, wait,
+  const auto queue = std::make_shared<const internal::PathQueue>(bid->core, kLockPath);
+  Acquisition::Start(queue, bid->candidacy, wait,
                      internal::OnExecutor<Acquisition::Answer>(
                          *bid->core, [this, slot, bid](Acquisition::Answer answer) {
                            OnAnswer(slot, bid, std::move(answer));
