@@ -16,8 +16,8 @@ set(ZKRECIPES_IN_LIBRARY POSITION_INDEPENDENT_CODE ON ${ZKRECIPES_IN_PROGRAM})
 # What `./dev test` builds: all that its tests run. Those labelled `nightly` are run by `./dev nightly`, which builds all.
 add_custom_target(zkrecipes_tests COMMENT "The programs of the tests")
 
-# zkrecipes_compile_alone(a.cc ...): names in their unnamed namespaces stand in other sources of the folder, too, so a unity
-#   build (`./dev` makes one: CMAKE_UNITY_BUILD) does not join them.
+# zkrecipes_compile_alone(a.cc ...): their names stand in other sources of the folder, too, so a unity build (`./dev` makes one:
+#   CMAKE_UNITY_BUILD) does not join them.
 function(zkrecipes_compile_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
@@ -27,8 +27,11 @@ endfunction()
 function(zkrecipes_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   add_library(zkrecipes_${name} OBJECT ${arg_SOURCES})
-  # Each source an object of its own, also in a unity build: a planted bug replaces one.
-  set_target_properties(zkrecipes_${name} PROPERTIES ${ZKRECIPES_IN_LIBRARY} UNITY_BUILD OFF)
+  set_target_properties(zkrecipes_${name} PROPERTIES ${ZKRECIPES_IN_LIBRARY})
+  if(ZKRECIPES_MUTANTS)
+    # Each source an object of its own, also in a unity build: a planted bug replaces one.
+    set_target_properties(zkrecipes_${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   target_include_directories(zkrecipes_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(zkrecipes_${name} PRIVATE zkrecipes_options zkrecipes_dependencies ${arg_LIBS})
   zkrecipes_precompile(zkrecipes_${name} layer)

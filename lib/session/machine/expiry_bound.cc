@@ -8,7 +8,7 @@ namespace zkrecipes::session {
 namespace {
 
 // Touches closer than this fraction of the timeout count as one: leaving some out is always safe.
-constexpr int kTouchesPerTimeout = 64;
+constexpr int kTouchesCountedPerTimeout = 64;
 // How late a busy leader may be.
 constexpr absl::Duration kLeadersDelay = absl::Milliseconds(100);
 // The gain that is worth a write at once.
@@ -51,7 +51,7 @@ void ExpiryBound::Connected(base::BootTime began, base::BootTime now, absl::Dura
 void ExpiryBound::SetTimeout(absl::Duration timeout) {
   timeout_ = timeout;
   lifetime_ = margins_.Lifetime(timeout);
-  touches_apart_ = timeout / kTouchesPerTimeout;
+  touches_apart_ = timeout / kTouchesCountedPerTimeout;
   longest_gap_ = PingGap() * (1 + margins_.clock_rate_bound);
 }
 
