@@ -29,7 +29,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 
 namespace [[gnu::visibility("hidden")]] internal {
 struct PathQueue;
-}
+}  // namespace internal
 
 // What belongs to the candidates of one LeaderElection.
 struct LeaderElectionOptions {

@@ -23,7 +23,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 
 namespace [[gnu::visibility("hidden")]] internal {
 struct PathQueue;
-}
+}  // namespace internal
 
 using ReadWriteLockOptions = AcquireOptions;
 

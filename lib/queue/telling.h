@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_QUEUE_TELLING_H_
 #define ZKRECIPES_LIB_QUEUE_TELLING_H_
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <string>
