@@ -111,9 +111,10 @@ LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
 LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
                                const LeaderElectionOptions& options)
     : client_(std::move(client)),
-      path_(std::move(path)),
       options_(options),
-      queue_(internal::PathQueue::Of(*client_, path_, options.acquire)) {}
+      queue_(internal::PathQueue::Of(*client_, std::move(path), options.acquire)) {}
+
+const std::string& LeaderElection::path() const { return queue_->path; }
 
 absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) const {
   const auto candidacy = Of(*client_, options_);
@@ -148,22 +149,22 @@ absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& val
   const auto& core = ClientAccess::Core(*client_);
   const auto& state = internal::LeaseMaker::StateOf(lease);
   for (const absl::Status& status :
-       {internal::CheckQuestion(*core, path_, wait), queue::CheckValue(value),
-        CheckLease(state.get(), *core, path_)}) {
+       {internal::CheckQuestion(*core, path(), wait), queue::CheckValue(value),
+        CheckLease(state.get(), *core, path())}) {
     if (!status.ok()) return status;
   }
-  return internal::WriteOwnNode(state, ProclamationOf(path_, value), wait);
+  return internal::WriteOwnNode(state, ProclamationOf(path(), value), wait);
 }
 
 void LeaderElection::ProclaimAsync(const Lease& lease, std::string value, WaitOptions wait,
                                    StatusDone done) const {
-  ProclaimBy(internal::LeaseMaker::StateOf(lease), ClientAccess::Core(*client_), path_, value, wait,
-             std::move(done));
+  ProclaimBy(internal::LeaseMaker::StateOf(lease), ClientAccess::Core(*client_), path(), value,
+             wait, std::move(done));
 }
 
 StatusAwaitable LeaderElection::CoProclaim(const Lease& lease, std::string value, Duration timeout,
                                            std::stop_token cancel) const {
-  return {[client = client_, path = path_, state = internal::LeaseMaker::StateOf(lease),
+  return {[client = client_, path = path(), state = internal::LeaseMaker::StateOf(lease),
            value = std::move(value)](const WaitOptions& wait, StatusDone done) {
             ProclaimBy(state, ClientAccess::Core(*client), path, value, wait, std::move(done));
           },
@@ -173,16 +174,16 @@ StatusAwaitable LeaderElection::CoProclaim(const Lease& lease, std::string value
 absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) const {
   using Head = std::optional<queue::ListedNode>;
   const auto& core = ClientAccess::Core(*client_);
-  if (absl::Status status = internal::CheckQuestion(*core, path_, wait); !status.ok()) {
+  if (absl::Status status = internal::CheckQuestion(*core, path(), wait); !status.ok()) {
     return status;
   }
-  const std::string parent = core->name_space().ToServer(path_);
+  const std::string parent = core->name_space().ToServer(path());
   const auto ask = [&parent](absl::AnyInvocable<void(absl::StatusOr<Head>) &&> done) {
     return [parent, done = std::move(done)](session::Session& session) mutable {
       queue::ReadHead(session, parent, std::move(done));
     };
   };
-  auto head = internal::AskUntilAnswered<Head>(*core, "leader of " + path_, wait, ask);
+  auto head = internal::AskUntilAnswered<Head>(*core, "leader of " + path(), wait, ask);
   if (!head.ok()) return head.status();
   if (!head->has_value()) return std::nullopt;
   return queue::DescribeLeader(**head);
@@ -190,12 +191,12 @@ absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOp
 
 absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(
     const WaitOptions& wait) const {
-  return ListContenders(*client_, path_, wait);
+  return ListContenders(*client_, path(), wait);
 }
 
 Subscription LeaderElection::Observe(
     absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) const {
-  return internal::ObserverRunner::Observe(ClientAccess::Core(*client_), path_,
+  return internal::ObserverRunner::Observe(ClientAccess::Core(*client_), path(),
                                            std::move(callback));
 }
 

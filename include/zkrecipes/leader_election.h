@@ -136,14 +136,13 @@ class LeaderElection {
   absl::Status RunWhileLeading(std::stop_token stop, LeadershipWork work,
                                const RunOptions& options = {}) const;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const;
 
  private:
   absl::Status Lead(const std::stop_token& stop, LeadershipWork& work, bool wait_for_proof,
                     bool& worked) const;
 
   std::shared_ptr<Client> client_;
-  std::string path_;
   LeaderElectionOptions options_;
   std::shared_ptr<const internal::PathQueue> queue_;
 };

@@ -45,7 +45,7 @@ std::optional<int64_t> EightDigits(const char* text) {
 int64_t SequenceOf(absl::string_view node) {
   constexpr size_t kDigits = 10;
   if (node.size() < kDigits) return 0;
-  const char* const number = node.end() - kDigits;
+  const char* const number = node.data() + node.size() - kDigits;
   const auto last = EightDigits(number + 2);
   const bool digits = last && absl::ascii_isdigit(number[0]) && absl::ascii_isdigit(number[1]);
   if (!digits) return 0;

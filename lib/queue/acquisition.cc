@@ -221,8 +221,8 @@ absl::StatusOr<queue::Candidacy> GoingOnFrom(const PathQueue& queue, LeaseState*
     return absl::InvalidArgumentError(absl::StrCat("the lease to go on from ", rule, " ", path));
   };
   if (state == nullptr) return wrong("was moved from: another one is needed on");
-  if (&state->core() != queue.core.get())
-    return wrong("belongs to another client than this one on");
+  const bool ours = &state->core() == queue.core.get();
+  if (!ours) return wrong("belongs to another client than this one on");
   const Sequencer& sequencer = state->sequencer();
   if (sequencer.path() != path) return wrong("is of another path than");
   const std::string node(zk::NodeName(sequencer.node));

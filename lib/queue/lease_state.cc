@@ -282,7 +282,7 @@ std::stop_token LeaseState::ended() {
 }
 
 std::optional<LeaseEnd> LeaseState::end_reason() {
-  if (phase_ == Phase::kReleased) return LeaseEnd::kReleased;  // most are, and it needs no lock
+  if (released()) return LeaseEnd::kReleased;  // as most are
   base::MutexLock lock(mutex_);
   const Lease::State now = StateLocked();
   if (now == Lease::State::kReleased) return LeaseEnd::kReleased;

@@ -105,6 +105,8 @@ class LeaseState {
   std::string LateVerify() const;
   std::string LateRelease() const;
   void Leave(LeaseHolder::Waiter waiter);
+  // Needs no lock: a lease that was released stays so.
+  bool released() const ABSL_NO_THREAD_SAFETY_ANALYSIS { return phase_ == Phase::kReleased; }
   Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<LeaseEnd> EndedByTerms(base::BootTime now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -121,8 +123,7 @@ class LeaseState {
   const base::BootTime hold_until_;
 
   base::Mutex mutex_;
-  // Changed under the mutex. Once it is not kGranted it stays what it is.
-  std::atomic<Phase> phase_ = Phase::kGranted;
+  std::atomic<Phase> phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
   bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
   // Without a state until ended() was called: there are no callbacks.
   std::stop_source ended_ ABSL_GUARDED_BY(mutex_){std::nostopstate};
