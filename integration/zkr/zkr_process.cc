@@ -43,7 +43,7 @@ bool MayMakePidNamespace() {
 std::string WhyNoGuard(const std::string& kind) {
   if (kind == "isolate" && !MayMakePidNamespace()) return kNoPidNamespace;
   if (kind != "cgroup") return "";
-  const zkr::Cgroup cgroup = zkr::Cgroup::Make();
+  const zkr::supervisor::Cgroup cgroup = zkr::supervisor::Cgroup::Make();
   cgroup.Remove();
   return cgroup.valid() ? "" : "this machine lets us make no cgroup of version 2";
 }
@@ -161,7 +161,8 @@ bool IsPending(pid_t pid, int signal) {
 }
 
 pid_t DescendantOf(pid_t root, const std::string& name) {
-  const std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), root);
+  const std::vector<pid_t> all =
+      zkr::supervisor::Descendants(zkr::supervisor::ListProcesses(), root);
   const auto found = std::ranges::find(all, name, NameOf);
   return found == all.end() ? 0 : *found;
 }

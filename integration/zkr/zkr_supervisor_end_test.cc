@@ -220,7 +220,8 @@ TEST_P(Strangers, AreNeitherKilledNorWaitedFor) {
   auto program = StartBeside(kBystander, Holding("echo ready >&9; " + UntilGo() + "exit 4"));
   ASSERT_TRUE(strangers_.WaitFor("there"));
   ASSERT_TRUE(life_.WaitFor("ready"));
-  for (const pid_t pid : zkr::Descendants(zkr::ListProcesses(), program->pid())) {
+  for (const pid_t pid :
+       zkr::supervisor::Descendants(zkr::supervisor::ListProcesses(), program->pid())) {
     if (NameOf(pid) == "sleep") bystanders_.push_back(pid);
   }
   Go();

@@ -54,7 +54,8 @@ TEST_P(Supervised, ASignalToTheWholeTreeReachesTheCommandOnce) {
     const std::string file = dir_ / (zkr_first ? "first" : "last");
     Program program(Driver("30s", "1h", {"python3", "-c", kCountsSigterms, file}));
     ASSERT_TRUE(Eventually([&] { return ReadFile(file) == "ready"; }));
-    std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), program.pid());
+    std::vector<pid_t> all =
+        zkr::supervisor::Descendants(zkr::supervisor::ListProcesses(), program.pid());
     ASSERT_GE(all.size(), 3u);  // guard, runner, CMD
     all.insert(zkr_first ? all.begin() : all.end(), program.pid());
     for (const pid_t pid : all) kill(pid, SIGTERM);
@@ -67,7 +68,8 @@ TEST_P(Supervised, WhatReachesTheWholeTreeLeavesItsRestTimeToEnd) {
       "(trap 'echo asked >&9; sleep 0.3; echo done >&9; exit' TERM; echo up >&9; "
       "while :; do sleep 0.01; done) & while :; do sleep 0.01; done",
       "30s", "1h", "up");
-  std::vector<pid_t> all = zkr::Descendants(zkr::ListProcesses(), program->pid());
+  std::vector<pid_t> all =
+      zkr::supervisor::Descendants(zkr::supervisor::ListProcesses(), program->pid());
   all.push_back(program->pid());  // which hears of CMD's end and of the signal in any order
   for (const pid_t pid : all) kill(pid, SIGTERM);
   EXPECT_EQ(program->Wait(), 1000 + SIGTERM);
@@ -100,7 +102,8 @@ TEST_P(Supervised, ASignalThatComesWithTheCommandsEndEndsZkr) {
   program->Signal(SIGSTOP);
   Go();
   ASSERT_TRUE(Eventually([&] {  // the guard is left, or is a zombie
-    return zkr::Descendants(zkr::ListProcesses(), program->pid()).size() <= 1;
+    return zkr::supervisor::Descendants(zkr::supervisor::ListProcesses(), program->pid()).size() <=
+           1;
   }));
   program->Signal(SIGTERM);
   program->Signal(SIGCONT);

@@ -182,7 +182,7 @@ TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
   ASSERT_TRUE(life.WaitFor("ready"));
   const pid_t init = DescendantOf(program.pid(), "zkr-supervise");
   const auto zombies = [&] {
-    return std::ranges::count_if(zkr::ListProcesses(),
+    return std::ranges::count_if(zkr::supervisor::ListProcesses(),
                                  [&](const auto& p) { return p.parent == init && p.zombie; });
   };
   // As `docker exec` does: into the namespace, where the process's orphans are PID 1's.
@@ -190,7 +190,7 @@ TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
   EXPECT_EQ(RunToEnd({"nsenter", "-t", std::to_string(init), "-p", "sh", "-c", orphan}).status, 0);
   ASSERT_TRUE(Eventually([&] { return ReadFile(dir / "orphan") != ""; }));
   EXPECT_TRUE(Eventually([&] {
-    const auto all = zkr::ListProcesses();
+    const auto all = zkr::supervisor::ListProcesses();
     return std::ranges::none_of(
         all, [&](const auto& p) { return p.parent == init && NameOf(p.pid) == "sleep"; });
   }));

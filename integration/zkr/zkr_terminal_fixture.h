@@ -68,9 +68,10 @@ class PtySession {
   bool WaitForForeground(const std::string& name) {
     const auto is_there = [&] {
       const pid_t foreground = tcgetpgrp(master_.get());
-      return std::ranges::any_of(zkr::ListProcesses(), [&](const zkr::ProcessInfo& process) {
-        return process.group == foreground && NameOf(process.pid) == name;
-      });
+      return std::ranges::any_of(
+          zkr::supervisor::ListProcesses(), [&](const zkr::supervisor::ProcessInfo& process) {
+            return process.group == foreground && NameOf(process.pid) == name;
+          });
     };
     return Eventually(is_there, kScreenPatience);
   }

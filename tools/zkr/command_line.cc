@@ -18,7 +18,8 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 
-#include "tools/zkr/commands.h"
+#include "tools/zkr/commands/commands.h"
+#include "tools/zkr/doctor/doctor_command.h"
 #include "tools/zkr/flags.h"
 #include "tools/zkr/help.h"
 #include "tools/zkr/manual.h"
@@ -50,7 +51,7 @@ class CommandLine {
     AddLock();
     AddElect();
     AddPathCommand("observe", "Show who leads, and every change", kObserveHelp,
-                   "The election: a path such as /elections/scheduler", RunObserve);
+                   "The election: a path such as /elections/scheduler", commands::RunObserve);
     AddLs();
     AddCheck();
     AddBreak();
@@ -101,7 +102,7 @@ class CommandLine {
       }
       if (!lock_.hold) FinishCommand(*command, cmd_, lock_.command);
       FinishStatusFd(lock_.command);
-      exit_code_ = RunLock(global_, lock_);
+      exit_code_ = commands::RunLock(global_, lock_);
     });
   }
 
@@ -118,13 +119,13 @@ class CommandLine {
     command->callback([this, command] {
       FinishCommand(*command, cmd_, elect_.command);
       FinishStatusFd(elect_.command);
-      exit_code_ = RunElect(global_, elect_);
+      exit_code_ = commands::RunElect(global_, elect_);
     });
   }
 
   void AddPathCommand(const std::string& name, const std::string& what, const std::string& footer,
                       const std::string& path_help,
-                      int (*run)(const GlobalFlags&, const std::string&)) {
+                      int (*run)(const commands::GlobalFlags&, const std::string&)) {
     AddPath(*AddQuestion(name, what, footer, [this, run] { return run(global_, path_); }), path_,
             path_help);
   }
@@ -143,14 +144,14 @@ class CommandLine {
 
   void AddLs() {
     CLI::App* command = AddQuestion("ls", "Show who holds a lock and who waits for it", kLsHelp,
-                                    [this] { return RunLs(global_, ls_); });
+                                    [this] { return commands::RunLs(global_, ls_); });
     AddPath(*command, ls_.path, "The lock: a path such as /locks/backup");
     command->add_flag("--watch", ls_.watch, "Show every change, until interrupted");
   }
 
   void AddCheck() {
     AddQuestion("check", "Ask whether the holder of a sequencer still holds", kCheckHelp,
-                [this] { return RunCheck(global_, sequencer_); })
+                [this] { return commands::RunCheck(global_, sequencer_); })
         ->add_option("SEQUENCER", sequencer_, "As CMD finds it in ZKR_SEQUENCER")
         ->required()
         ->type_name("");
@@ -158,7 +159,7 @@ class CommandLine {
 
   void AddBreak() {
     CLI::App* command = AddQuestion("break", "Delete one contender", kBreakHelp,
-                                    [this] { return RunBreak(global_, break_); });
+                                    [this] { return commands::RunBreak(global_, break_); });
     AddPath(*command, break_.path, "The lock: a path such as /locks/backup");
     command->add_option("--token", break_.token, "The contender's token, as `zkr ls` shows it")
         ->required()
@@ -167,7 +168,7 @@ class CommandLine {
 
   void AddEpoch() {
     CLI::App* command = AddQuestion("epoch", "Show or raise the ensemble's epoch", kEpochHelp,
-                                    [this] { return RunEpoch(global_, epoch_); });
+                                    [this] { return commands::RunEpoch(global_, epoch_); });
     auto* raise = command->add_flag("--raise", epoch_.raise,
                                     "Raise it: the ensemble was set back to an older state");
     command
@@ -178,8 +179,9 @@ class CommandLine {
   }
 
   void AddDoctor() {
-    CLI::App* command = AddQuestion("doctor", "Say what is wrong with servers, timeouts and a lock",
-                                    kDoctorHelp, [this] { return RunDoctor(global_, doctor_); });
+    CLI::App* command =
+        AddQuestion("doctor", "Say what is wrong with servers, timeouts and a lock", kDoctorHelp,
+                    [this] { return doctor::RunDoctor(global_, doctor_); });
     command->add_option("PATH", doctor_.path, "A lock or an election to look at as well")
         ->type_name("");
     command
@@ -212,16 +214,18 @@ class CommandLine {
       command->callback([this, run] { exit_code_ = run(global_, ensemble_); });
       return command;
     };
-    CLI::App* start = add(
-        "start", "Start the servers, or those that are down; print their addresses", StartEnsemble);
+    CLI::App* start =
+        add("start", "Start the servers, or those that are down; print their addresses",
+            commands::StartEnsemble);
     start->add_option("--servers", ensemble_.servers, "How many: 1 to 9 (3 if not given)")
         ->check(CLI::Range(1, 9));
     start
         ->add_option("--port", ensemble_.port,
                      "The first server's; the others have the next ones (any that are free)")
         ->check(CLI::Range(1, 65535));
-    add("stop", "Stop the servers and remove their files", StopEnsemble);
-    add("status", "Show each server's pid and mode; fail if there is no quorum", ShowEnsemble);
+    add("stop", "Stop the servers and remove their files", commands::StopEnsemble);
+    add("status", "Show each server's pid and mode; fail if there is no quorum",
+        commands::ShowEnsemble);
   }
 
   void AddManual() {
@@ -273,14 +277,14 @@ class CommandLine {
   Words words_;
   std::optional<Words> cmd_;
   CLI::App app_{"ZooKeeper recipes from the command line", "zkr"};
-  GlobalFlags global_;
-  LockFlags lock_;
-  ElectFlags elect_;
-  EnsembleFlags ensemble_;
-  LsFlags ls_;
-  BreakFlags break_;
-  EpochFlags epoch_;
-  DoctorFlags doctor_;
+  commands::GlobalFlags global_;
+  commands::LockFlags lock_;
+  commands::ElectFlags elect_;
+  commands::EnsembleFlags ensemble_;
+  commands::LsFlags ls_;
+  commands::BreakFlags break_;
+  commands::EpochFlags epoch_;
+  doctor::DoctorFlags doctor_;
   std::string shell_;
   std::string path_;  // of observe
   std::string sequencer_;

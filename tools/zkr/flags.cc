@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "tools/zkr/credentials.h"
+#include "tools/zkr/commands/credentials.h"
 #include "tools/zkr/options.h"
 #include "tools/zkr/result.h"
 
@@ -40,7 +40,7 @@ void AddTlsFlags(CLI::App& app, TlsOptions& tls) {
 
 }  // namespace
 
-void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
+void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
   app.add_option("--servers", flags.servers,
                  "The servers; optionally the node below which paths begin\n"
                  "(default: ZKR_SERVERS)")
@@ -56,7 +56,7 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
       });
   app.add_flag("--json", flags.json, "Print JSON");
   const auto read_users = [&flags](const CLI::results_t& files) {
-    absl::StatusOr<std::vector<std::string>> users = ReadCredentials(files.back());
+    absl::StatusOr<std::vector<std::string>> users = commands::ReadCredentials(files.back());
     if (!users.ok()) RefuseUsage("--digest-file", std::string(users.status().message()));
     flags.users = *std::move(users);
     return true;
@@ -81,7 +81,8 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
       ->excludes(quiet);
 }
 
-void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& path_help) {
+void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
+                     const std::string& path_help) {
   command.formatter(std::make_shared<CommandHelp>());
   AddPath(command, flags.path, path_help);
   AddDuration(command, "--grace", flags.grace,
@@ -98,8 +99,10 @@ void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& 
                    "Also beside other libraries' contenders that do not see this one");
   AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
             "Write one JSON object to this descriptor at the end");
-  const std::map<std::string, GuardKind> kinds = {
-      {"auto", GuardKind::kAuto}, {"cgroup", GuardKind::kCgroup}, {"process", GuardKind::kProcess}};
+  const std::map<std::string, supervisor::GuardKind> kinds = {
+      {"auto", supervisor::GuardKind::kAuto},
+      {"cgroup", supervisor::GuardKind::kCgroup},
+      {"process", supervisor::GuardKind::kProcess}};
   auto* guard =
       command
           .add_option("--guard", flags.guard,
@@ -109,13 +112,13 @@ void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& 
           ->transform(CLI::CheckedTransformer(kinds).description(""));
   command
       .add_flag_callback(
-          "--isolate", [&flags] { flags.guard = GuardKind::kIsolate; },
+          "--isolate", [&flags] { flags.guard = supervisor::GuardKind::kIsolate; },
           "Run CMD in a PID namespace with a /proc of its own (root)")
       ->excludes(guard);
 }
 
 void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,
-                   CommandFlags& flags) {
+                   commands::CommandFlags& flags) {
   if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
@@ -125,7 +128,7 @@ void FinishCommand(const CLI::App& command, const std::optional<std::vector<std:
   flags.command = *cmd;
 }
 
-void FinishStatusFd(const CommandFlags& flags) {
+void FinishStatusFd(const commands::CommandFlags& flags) {
   if (flags.status_fd < 0) return;
   if (fcntl(flags.status_fd, F_GETFD) < 0) {
     RefuseUsage("--status-fd", absl::StrCat(flags.status_fd, " is not open"));

@@ -11,19 +11,20 @@
 
 #include "CLI/CLI.hpp"
 
-#include "tools/zkr/commands.h"
+#include "tools/zkr/commands/commands.h"
 
 namespace zkrecipes::zkr {
 
-void AddGlobalFlags(CLI::App& app, GlobalFlags& flags);
+void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags);
 
 // Of a command that runs CMD.
-void AddCommandFlags(CLI::App& command, CommandFlags& flags, const std::string& path_help);
+void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
+                     const std::string& path_help);
 
 // Checks that need the whole command line. `cmd`: the words after the first "--", if there is one.
 void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,
-                   CommandFlags& flags);
-void FinishStatusFd(const CommandFlags& flags);
+                   commands::CommandFlags& flags);
+void FinishStatusFd(const commands::CommandFlags& flags);
 
 }  // namespace zkrecipes::zkr
 

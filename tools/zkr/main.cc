@@ -5,7 +5,7 @@
 #include "tools/zkr/supervisor/process.h"
 
 int main(int argc, char** argv) {
-  zkrecipes::zkr::OccupyStandardStreams();
-  zkrecipes::zkr::BeInitIfFirst();
+  zkrecipes::zkr::supervisor::OccupyStandardStreams();
+  zkrecipes::zkr::supervisor::BeInitIfFirst();
   return zkrecipes::zkr::RunCommandLine({argv + 1, argv + argc});
 }

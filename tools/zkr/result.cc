@@ -92,14 +92,14 @@ int Refuse(const absl::Status& status) {
   return absl::IsDeadlineExceeded(status) ? kUnavailable : ExitCodeFor(status);
 }
 
-Result ResultOf(const Outcome& outcome, std::int64_t token) {
+Result ResultOf(const supervisor::Outcome& outcome, std::int64_t token) {
   if (outcome.lost) return {"lost", kLost, token};
   switch (outcome.end) {
-    case Outcome::End::kExited:
+    case supervisor::Outcome::End::kExited:
       return {"ran", outcome.code, token};
-    case Outcome::End::kKilled:
+    case supervisor::Outcome::End::kKilled:
       return {"ran", kSignalBase + outcome.code, token};
-    case Outcome::End::kNotRun:
+    case supervisor::Outcome::End::kNotRun:
       break;
   }
   if (outcome.ShortOfResources()) return {"unavailable", kCannotRun, token};

@@ -65,7 +65,7 @@ struct Result {
 };
 
 // Of a CMD that was started while `token` was held.
-Result ResultOf(const Outcome& outcome, std::int64_t token);
+Result ResultOf(const supervisor::Outcome& outcome, std::int64_t token);
 
 // Of a call that failed before CMD was started. `conflict_status`: for a lock not acquired.
 Result ResultOf(const absl::Status& error, int conflict_status);

@@ -25,9 +25,9 @@ std::string Written(const Result& result) {
 }
 
 TEST(Result, OfACommandIsItsOwnStatus) {
-  EXPECT_EQ(Written(ResultOf({.end = Outcome::End::kExited, .code = 75}, 42)),
+  EXPECT_EQ(Written(ResultOf({.end = supervisor::Outcome::End::kExited, .code = 75}, 42)),
             "{\"result\":\"ran\",\"status\":75,\"token\":42}\n");
-  EXPECT_EQ(ResultOf({.end = Outcome::End::kKilled, .code = SIGTERM}, 42).status, 143);
+  EXPECT_EQ(ResultOf({.end = supervisor::Outcome::End::kKilled, .code = SIGTERM}, 42).status, 143);
 }
 
 TEST(Result, OfSomethingUsedUpHasACodeOfItsOwn) {
@@ -37,16 +37,17 @@ TEST(Result, OfSomethingUsedUpHasACodeOfItsOwn) {
 }
 
 TEST(Result, OfALossIsALossWhateverTheCommandSaid) {
-  const Result result = ResultOf({.end = Outcome::End::kExited, .code = 0, .lost = true}, 42);
+  const Result result =
+      ResultOf({.end = supervisor::Outcome::End::kExited, .code = 0, .lost = true}, 42);
   EXPECT_STREQ(result.word, "lost");
   EXPECT_EQ(result.status, 70);
 }
 
 TEST(Result, TellsACommandThatIsNotFoundFromOneThatSaysSo) {
-  const Result result = ResultOf({.end = Outcome::End::kNotRun, .code = ENOENT}, 42);
+  const Result result = ResultOf({.end = supervisor::Outcome::End::kNotRun, .code = ENOENT}, 42);
   EXPECT_STREQ(result.word, "usage");
   EXPECT_EQ(result.status, 127);
-  EXPECT_EQ(ResultOf({.end = Outcome::End::kNotRun, .code = EACCES}, 42).status, 126);
+  EXPECT_EQ(ResultOf({.end = supervisor::Outcome::End::kNotRun, .code = EACCES}, 42).status, 126);
 }
 
 TEST(Result, OfAFailureHasNoToken) {

@@ -9,7 +9,7 @@
 
 #include "tools/zkr/output.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 template <typename Condition>
@@ -61,4 +61,4 @@ std::string EntryText(const zk::AclEntry& entry) {
                       letters.empty() ? "-" : letters);
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -9,7 +9,7 @@
 
 #include "lib/zk/types.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 using Acl = std::vector<zk::AclEntry>;
 
@@ -32,6 +32,6 @@ std::string PermissionNames(std::int32_t permissions);
 // "digest:me:x cdrwa", as ZooKeeper's own shell names permissions; made printable.
 std::string EntryText(const zk::AclEntry& entry);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_ACL_H_

@@ -11,10 +11,10 @@
 #include "lib/queue/ask.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/session/client_core.h"
-#include "tools/zkr/client.h"
+#include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/look.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using Names = std::set<std::string>;
@@ -59,16 +59,16 @@ bool AllSame(const ServersShow& round) {
 
 }  // namespace
 
-std::vector<Disagreement> CompareServers(const GlobalFlags& flags,
+std::vector<Disagreement> CompareServers(const commands::GlobalFlags& flags,
                                          const std::vector<ServerFacts>& servers,
                                          const std::string& path, const WaitOptions& wait) {
   const std::size_t slash = flags.servers.find('/');
   Clients clients;
   for (const ServerFacts& server : servers) {
     if (!server.grants) continue;
-    GlobalFlags one = flags;
+    commands::GlobalFlags one = flags;
     one.servers = server.address + (slash == std::string::npos ? "" : flags.servers.substr(slash));
-    auto client = Connect(one);
+    auto client = commands::Connect(one);
     if (client.ok()) clients[server.name] = *std::move(client);
   }
   const ServersShow before = Ask(clients, path, wait);
@@ -77,4 +77,4 @@ std::vector<Disagreement> CompareServers(const GlobalFlags& flags,
   return Disagreements(before, then, Ask(clients, path, wait));
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -10,7 +10,7 @@
 #include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/output.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 constexpr std::ptrdiff_t kMostNamed = 5;
@@ -52,4 +52,4 @@ std::string NameSome(const std::vector<std::string>& names) {
   return size <= kMostNamed ? some : absl::StrCat(some, " and ", size - kMostNamed, " more");
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

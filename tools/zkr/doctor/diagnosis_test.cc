@@ -8,7 +8,7 @@
 #include "tools/zkr/doctor/facts_fixture.h"
 #include "tools/zkr/doctor/finding.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using ::testing::ElementsAre;
@@ -222,4 +222,4 @@ TEST(NameSome, NamesFiveAtMostAndMakesThemPrintable) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

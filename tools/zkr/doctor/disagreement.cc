@@ -7,7 +7,7 @@
 
 #include "tools/zkr/doctor/look.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 std::vector<Disagreement> Disagreements(const ServersShow& before, const ServersShow& then,
                                         const ServersShow& after) {
@@ -26,4 +26,4 @@ std::vector<Disagreement> Disagreements(const ServersShow& before, const Servers
   return found;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tools/zkr/doctor/doctor_command.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,24 +10,23 @@
 #include "absl/time/clock.h"
 
 #include "lib/zk/server_list.h"
-#include "tools/zkr/client.h"
-#include "tools/zkr/commands.h"
+#include "tools/zkr/commands/client.h"
+#include "tools/zkr/commands/epoch.h"
 #include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/doctor/look.h"
 #include "tools/zkr/doctor/plan.h"
 #include "tools/zkr/doctor/probe.h"
 #include "tools/zkr/doctor/report.h"
-#include "tools/zkr/epoch.h"
 #include "zkrecipes/contenders.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 // For a session and for what is asked in it, each.
 constexpr absl::Duration kLongestWait = absl::Seconds(5);
 
 absl::Status LookAtEpoch(Client& client, Facts& facts) {
-  const auto epoch = AskEpoch(client, {kLongestWait});
+  const auto epoch = commands::AskEpoch(client, {kLongestWait});
   if (epoch.ok()) {
     facts.epoch = *epoch;
     return absl::OkStatus();
@@ -52,10 +53,11 @@ absl::Status LookAtQueue(Client& client, const std::string& path, Facts& facts) 
 }
 
 // With PATH what is there; otherwise the namespace's root, if there is one.
-absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Facts& facts) {
-  GlobalFlags flags = global;
+absl::Status LookAtTree(const commands::GlobalFlags& global, const std::string& path,
+                        Facts& facts) {
+  commands::GlobalFlags flags = global;
   flags.session_timeout = std::min(flags.session_timeout, kLongestWait);
-  const auto client = Connect(flags);
+  const auto client = commands::Connect(flags);
   if (!client.ok()) return client.status();
   if (absl::Status asked = LookAtEpoch(**client, facts); !asked.ok()) return asked;
   if (path.empty() && NamespaceOf(**client).empty()) return absl::OkStatus();
@@ -78,7 +80,7 @@ absl::Status LookAtTree(const GlobalFlags& global, const std::string& path, Fact
   return ancestor.status();
 }
 
-int RunPlan(const GlobalFlags& global, const DoctorFlags& flags) {
+int RunPlan(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   const auto short_of = [](absl::Duration d) { return d < absl::Milliseconds(1); };
   if (short_of(flags.tick) || flags.tick > absl::Hours(1)) {
     return Refuse(absl::InvalidArgumentError("--tick: must be between 1ms and 1h"));
@@ -93,18 +95,19 @@ int RunPlan(const GlobalFlags& global, const DoctorFlags& flags) {
 
 }  // namespace
 
-int RunDoctor(const GlobalFlags& global, const DoctorFlags& flags) {
+int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   if (flags.plan) return RunPlan(global, flags);
   const std::string& path = flags.path;
   if (!path.empty()) {
-    if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
+    if (const absl::Status checked = commands::CheckPath(path); !checked.ok())
+      return Refuse(checked);
   }
-  if (global.servers.empty()) return Refuse(Connect(global).status());  // says so
+  if (global.servers.empty()) return Refuse(commands::Connect(global).status());  // says so
   const auto list = zk::ParseServerList(global.servers);
   if (!list.ok()) return Refuse(list.status());
   Facts facts{.asked = global.session_timeout, .dialect = global.dialect, .now = absl::Now()};
   if (!flags.seen.empty()) {
-    const auto seen = ParseSeen(flags.seen);
+    const auto seen = commands::ParseSeen(flags.seen);
     if (!seen.ok()) return Refuse(seen.status());
     facts.seen = *seen;
   }
@@ -130,4 +133,4 @@ int RunDoctor(const GlobalFlags& global, const DoctorFlags& flags) {
   return found ? kNo : kDone;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

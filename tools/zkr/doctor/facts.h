@@ -15,7 +15,7 @@
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/fencing_pass.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // What `zkr doctor` has seen. Nothing here is judged yet; nullopt: not known.
 
@@ -133,6 +133,6 @@ struct Facts {
 // Of the servers that grant sessions.
 std::optional<std::int64_t> HighestZxid(const Facts& facts);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_H_

@@ -10,7 +10,7 @@
 #include "tools/zkr/doctor/facts.h"
 #include "tools/zkr/doctor/finding.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // What three good servers with ZooKeeper's own defaults show, and a queue of two; a test changes what it is
 // about.
@@ -59,6 +59,6 @@ inline std::vector<std::string> Summary(const Findings& findings) {
   return lines;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_FIXTURE_H_

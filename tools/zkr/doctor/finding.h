@@ -8,7 +8,7 @@
 
 #include "tools/zkr/doctor/facts.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // One thing that an operator should know. Texts that others have written are made printable, and
 // bounded, before they get in here; those of the command line are shown as they are.
@@ -37,6 +37,6 @@ Findings Diagnose(const Facts& facts);
 // "a, b, c and 2 more": at most five of them, made printable.
 std::string NameSome(const std::vector<std::string>& names);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_FINDING_H_

@@ -11,7 +11,7 @@
 #include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/output.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using enum Finding::Kind;
@@ -112,4 +112,4 @@ Findings JudgeAcls(const Facts& facts, const PathFacts& path) {
   return found;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

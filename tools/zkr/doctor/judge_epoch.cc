@@ -7,7 +7,7 @@
 #include "lib/session/epoch_record.h"
 #include "tools/zkr/doctor/finding.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using enum Finding::Kind;
@@ -54,4 +54,4 @@ Findings JudgeEpoch(const Facts& facts) {
            "after a restore raise the epoch, whatever this says"}};
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

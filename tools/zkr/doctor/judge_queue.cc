@@ -13,12 +13,12 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
+#include "tools/zkr/commands/numbers.h"
 #include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/doctor/rate.h"
-#include "tools/zkr/numbers.h"
 #include "tools/zkr/output.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using enum Finding::Kind;
@@ -57,13 +57,13 @@ class QueueJudge {
       Add(kFinding, "path-ephemeral", "is an ephemeral node, which can have no children",
           "choose another path, or end the session that owns the node");
     }
-    const Numbers numbers = NumbersOf(*path_.node.stat);
+    const commands::Numbers numbers = commands::NumbersOf(*path_.node.stat);
     const auto days = DaysLeft(path_, facts_.now);
     const bool soon = days && *days < kFewDays;
-    if (numbers.Judge() == Numbers::State::kPlenty && !soon) return;
-    const bool out = numbers.Judge() == Numbers::State::kUsedUp;
+    if (numbers.Judge() == commands::Numbers::State::kPlenty && !soon) return;
+    const bool out = numbers.Judge() == commands::Numbers::State::kUsedUp;
     Add(kFinding, out ? "numbers-used-up" : "numbers-running-out",
-        absl::StrCat(numbers.used, " of ", Numbers::kAll, " sequence numbers are used",
+        absl::StrCat(numbers.used, " of ", commands::Numbers::kAll, " sequence numbers are used",
                      out    ? ": new contenders are refused"
                      : days ? absl::StrCat(", the rest in ", *days, " days at the present rate")
                             : ""),
@@ -213,4 +213,4 @@ Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
   return QueueJudge(facts, path).Judge();
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

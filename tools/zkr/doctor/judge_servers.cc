@@ -13,7 +13,7 @@
 #include "tools/zkr/doctor/timeouts.h"
 #include "tools/zkr/output.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using enum Finding::Kind;
@@ -127,4 +127,4 @@ Findings JudgeServers(const Facts& facts) {
   return found;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

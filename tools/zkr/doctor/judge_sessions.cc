@@ -10,7 +10,7 @@
 #include "tools/zkr/doctor/timeouts.h"
 #include "tools/zkr/output.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using enum Finding::Kind;
@@ -66,4 +66,4 @@ Findings JudgeSessions(const Facts& facts) {
   return found;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -5,7 +5,7 @@
 #include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/doctor/timeouts.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using enum Finding::Kind;
@@ -88,4 +88,4 @@ Findings JudgeTimeouts(const Facts& facts) {
   return found;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

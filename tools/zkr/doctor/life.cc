@@ -2,7 +2,7 @@
 
 #include "tools/zkr/doctor/life.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 Life LifeOf(const Facts& facts, std::int64_t session) {
   using enum Life::State;
@@ -59,4 +59,4 @@ const char* ProcessWord(char state) {
   }
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

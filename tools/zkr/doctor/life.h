@@ -9,7 +9,7 @@
 
 #include "tools/zkr/doctor/facts.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // What is known of the life of a session that owns a contender. Pure. That a session lives says nothing of
 // its process's work: a process that hangs may keep it.
@@ -33,6 +33,6 @@ const char* Word(Life::State state);
 // The state of a process, as ps shows it: "stopped", "sleeping", ...
 const char* ProcessWord(char state);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_LIFE_H_

@@ -17,7 +17,7 @@
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/doctor/server_words.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using nlohmann::json;
@@ -205,4 +205,4 @@ TEST(Plan, SaysWhatATimeoutGivesAndWhichOneAPauseNeeds) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

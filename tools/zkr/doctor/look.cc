@@ -18,7 +18,7 @@
 #include "lib/session/client_core.h"
 #include "lib/zk/path.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using Done = absl::AnyInvocable<void(absl::StatusOr<PathFacts>) &&>;
@@ -168,4 +168,4 @@ std::optional<ThisMachine::Process> LookAtProcess(std::int64_t pid) {
   return ThisMachine::Process{line.substr(begin + 1, end - begin - 1), line[end + 2]};
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

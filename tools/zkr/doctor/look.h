@@ -11,11 +11,11 @@
 
 #include "absl/status/statusor.h"
 
-#include "tools/zkr/commands.h"
+#include "tools/zkr/commands/commands.h"
 #include "tools/zkr/doctor/facts.h"
 #include "zkrecipes/client.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // What is at `path` and, one level, below it. A snapshot of the client's server. Two round trips. Blocks
 // as ListContenders does; what the ACLs do not show is no error.
@@ -36,7 +36,7 @@ std::string NamespaceOf(Client& client);
 // Which contenders of `path` some of the servers show and others do not, though these have applied later
 // writes: each is asked by a session of its own, behind a committed write. A queue that moves is no
 // disagreement: what is missing was shown before and after. Servers that do not answer are left out.
-std::vector<Disagreement> CompareServers(const GlobalFlags& flags,
+std::vector<Disagreement> CompareServers(const commands::GlobalFlags& flags,
                                          const std::vector<ServerFacts>& servers,
                                          const std::string& path, const WaitOptions& wait);
 
@@ -52,6 +52,6 @@ std::optional<ThisMachine::Process> LookAtProcess(std::int64_t pid);
 // Its host's name as owners write it, and the processes that /proc shows.
 ThisMachine LookAtThisMachine();
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_LOOK_H_

@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -32,4 +32,4 @@ std::string Paragraph(const std::string& label, const std::string& text) {
   return absl::StrCat(out, line, "\n");
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

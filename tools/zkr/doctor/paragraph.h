@@ -5,11 +5,11 @@
 
 #include <string>
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // `label`, then `text` in lines of at most 100 columns that begin below its own beginning.
 std::string Paragraph(const std::string& label, const std::string& text);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_PARAGRAPH_H_

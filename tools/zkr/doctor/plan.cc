@@ -9,7 +9,7 @@
 #include "tools/zkr/doctor/paragraph.h"
 #include "tools/zkr/doctor/timeouts.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 constexpr int kLeastTicks = 2;
@@ -90,4 +90,4 @@ std::string PlanJson(const PlanInput& input) {
                       ms(plan.timeout_for_pause), "}\n");
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

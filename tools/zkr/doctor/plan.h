@@ -7,7 +7,7 @@
 
 #include "absl/time/time.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // What is planned: a session timeout, the servers' settings, and the longest pause of a holder, its machine
 // or its link that shall cost no lease.
@@ -37,6 +37,6 @@ Plan PlanFor(const PlanInput& input);
 std::string PlanText(const PlanInput& input);
 std::string PlanJson(const PlanInput& input);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_PLAN_H_

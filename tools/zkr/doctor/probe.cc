@@ -28,7 +28,7 @@
 #include "testing/local/quorum.h"
 #include "tools/zkr/doctor/server_words.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 // What the C client can ask for.
@@ -192,4 +192,4 @@ std::vector<ServerFacts> ProbeServers(const std::vector<zk::ServerAddress>& serv
   return facts;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

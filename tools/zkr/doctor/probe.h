@@ -10,7 +10,7 @@
 #include "lib/zk/server_list.h"
 #include "tools/zkr/doctor/facts.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // Asks each server by itself, all at the same time: srvr, conf, mntr, cons, wchs, and of the leader dump; and
 // for three sessions, which it ends at once: of `asked`, of 1 ms and of the longest timeout. A name with several addresses is as many
@@ -20,6 +20,6 @@ std::vector<ServerFacts> ProbeServers(const std::vector<zk::ServerAddress>& serv
                                       absl::Duration asked);
 constexpr absl::Duration kPatience = absl::Seconds(1);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_PROBE_H_

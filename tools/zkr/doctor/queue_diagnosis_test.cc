@@ -5,11 +5,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tools/zkr/commands/numbers.h"
 #include "tools/zkr/doctor/facts_fixture.h"
 #include "tools/zkr/doctor/finding.h"
-#include "tools/zkr/numbers.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using ::testing::HasSubstr;
@@ -125,18 +125,18 @@ zk::Stat After(std::int64_t created, int children) {
 TEST(Numbers, AreThoseOfAllThatWasEverCreated) {
   for (const std::int64_t created : {0L, 1L, 7L, (1L << 30) - 1, 1L << 30, (1L << 31) - 1}) {
     for (const int children : {0, 1, 2, 1000}) {
-      EXPECT_EQ(NumbersOf(After(created, children)).used, created) << children;
+      EXPECT_EQ(commands::NumbersOf(After(created, children)).used, created) << children;
     }
   }
 }
 
 TEST(Numbers, RunOutBeforeTheyAreUsedUp) {
-  using enum Numbers::State;
-  EXPECT_EQ(Numbers{0}.Judge(), kPlenty);
-  EXPECT_EQ(Numbers{1'900'000'000}.Judge(), kPlenty);
-  EXPECT_EQ(Numbers{1'950'000'000}.Judge(), kRunningOut);
-  EXPECT_EQ(Numbers{Numbers::kAll - (1 << 20)}.Judge(), kUsedUp);
-  EXPECT_EQ(Numbers{Numbers::kAll - 1}.Judge(), kUsedUp);
+  using enum commands::Numbers::State;
+  EXPECT_EQ(commands::Numbers{0}.Judge(), kPlenty);
+  EXPECT_EQ(commands::Numbers{1'900'000'000}.Judge(), kPlenty);
+  EXPECT_EQ(commands::Numbers{1'950'000'000}.Judge(), kRunningOut);
+  EXPECT_EQ(commands::Numbers{commands::Numbers::kAll - (1 << 20)}.Judge(), kUsedUp);
+  EXPECT_EQ(commands::Numbers{commands::Numbers::kAll - 1}.Judge(), kUsedUp);
 }
 
 TEST(JudgeQueue, FindsNumbersNearTheirEnd) {
@@ -235,4 +235,4 @@ TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "lib/queue/machine/node_name.h"
-#include "tools/zkr/numbers.h"
+#include "tools/zkr/commands/numbers.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 constexpr absl::Duration kLeastSpan = absl::Minutes(1);
@@ -23,7 +23,7 @@ struct Made {
 
 std::optional<std::int64_t> DaysLeft(const PathFacts& path, absl::Time now) {
   if (!path.node.stat || path.node.stat->ctime_ms <= 0) return std::nullopt;
-  const Numbers numbers = NumbersOf(*path.node.stat);
+  const commands::Numbers numbers = commands::NumbersOf(*path.node.stat);
   Made first{path.node.stat->ctime_ms, 0};
   Made last{absl::ToUnixMillis(now), numbers.used};
   std::vector<Made> made;
@@ -45,4 +45,4 @@ std::optional<std::int64_t> DaysLeft(const PathFacts& path, absl::Time now) {
   return static_cast<std::int64_t>(days);
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

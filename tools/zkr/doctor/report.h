@@ -8,7 +8,7 @@
 #include "tools/zkr/doctor/facts.h"
 #include "tools/zkr/doctor/finding.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // What was seen, then what is to be known of it. Lines have at most 100 characters, except for the table
 // of servers where names are long.
@@ -24,6 +24,6 @@ std::string LockText(const Facts& facts);
 // What is not known is null, and so is "path" if there is none.
 std::string ReportJson(const Facts& facts, const Findings& findings);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_REPORT_H_

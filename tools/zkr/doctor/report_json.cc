@@ -7,14 +7,14 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 
+#include "tools/zkr/commands/numbers.h"
 #include "tools/zkr/doctor/acl.h"
 #include "tools/zkr/doctor/life.h"
 #include "tools/zkr/doctor/rate.h"
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/doctor/timeouts.h"
-#include "tools/zkr/numbers.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using nlohmann::ordered_json;
@@ -139,8 +139,8 @@ ordered_json LockJson(const Facts& facts) {
 ordered_json PathJson(const Facts& facts, const PathFacts& path) {
   const bool is_queue = path.kind == PathFacts::Kind::kQueue;
   const bool queue_known = path.listed && is_queue;
-  std::optional<Numbers> numbers;
-  if (path.node.stat && is_queue) numbers = NumbersOf(*path.node.stat);
+  std::optional<commands::Numbers> numbers;
+  if (path.node.stat && is_queue) numbers = commands::NumbersOf(*path.node.stat);
   return {
       {"path", path.path},
       {"exists", path.exists},
@@ -168,4 +168,4 @@ std::string ReportJson(const Facts& facts, const Findings& findings) {
   return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -14,7 +14,7 @@
 #include "tools/zkr/doctor/timeouts.h"
 #include "tools/zkr/output.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 constexpr std::size_t kMostHolders = 5;  // readers hold together
@@ -109,4 +109,4 @@ std::string LockText(const Facts& facts) {
                           "first, or see to it that what the lock guards checks tokens");
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

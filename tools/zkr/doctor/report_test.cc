@@ -11,7 +11,7 @@
 #include "tools/zkr/doctor/server_words.h"
 #include "tools/zkr/doctor/timeouts.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 using nlohmann::json;
@@ -136,4 +136,4 @@ TEST(Report, IsOneObjectInWhichWhatIsUnknownIsNull) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -8,15 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "tools/zkr/commands/numbers.h"
 #include "tools/zkr/doctor/acl.h"
 #include "tools/zkr/doctor/paragraph.h"
 #include "tools/zkr/doctor/rate.h"
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/doctor/timeouts.h"
-#include "tools/zkr/numbers.h"
 #include "tools/zkr/output.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 template <typename T>
@@ -108,8 +108,8 @@ std::string PathText(const Facts& facts, const PathFacts& path) {
                     path.others.size() == 1 ? " other child; " : " other children; ");
   }
   if (path.node.stat && is_queue) {
-    const Numbers numbers = NumbersOf(*path.node.stat);
-    absl::StrAppend(&text, numbers.used, " of ", Numbers::kAll, " sequence numbers used");
+    const commands::Numbers numbers = commands::NumbersOf(*path.node.stat);
+    absl::StrAppend(&text, numbers.used, " of ", commands::Numbers::kAll, " sequence numbers used");
     if (const auto days = DaysLeft(path, facts.now)) {
       absl::StrAppend(&text, ", the rest in ", *days, " days at the present rate");
     }
@@ -139,4 +139,4 @@ std::string ReportText(const Facts& facts, const Findings& findings) {
   return text + CountText(std::ranges::count(findings, Finding::Kind::kFinding, &Finding::kind));
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 constexpr std::int32_t kCloseSession = -11;
@@ -159,4 +159,4 @@ std::string Handshake(std::int32_t timeout_ms) {
 
 std::string Farewell() { return Frame(Int(/*xid=*/1) + Int(kCloseSession)); }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -12,7 +12,7 @@
 
 #include "tools/zkr/doctor/facts.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // Reads the answers to four letter words, as servers from 3.4 on give them. Pure. What is not understood
 // stays unknown.
@@ -33,6 +33,6 @@ bool ServesNobody(absl::string_view answer);
 std::string Handshake(std::int32_t timeout_ms);
 std::string Farewell();
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_SERVER_WORDS_H_

@@ -6,7 +6,7 @@
 
 #include "zkrecipes/lease_options.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 namespace {
 
 template <typename T>
@@ -61,4 +61,4 @@ std::string Short(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, unit));
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor

@@ -10,7 +10,7 @@
 
 #include "tools/zkr/doctor/facts.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::doctor {
 
 // What the servers' facts say about a session. Pure. nullopt: not known.
 struct Timeouts {
@@ -40,6 +40,6 @@ LeaseLeft LeaseLeftOf(absl::Duration session_timeout);
 // "2.2s", "500ms", "1m0s": to a tenth where there are seconds.
 std::string Short(absl::Duration duration);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_TIMEOUTS_H_

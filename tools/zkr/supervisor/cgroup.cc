@@ -22,7 +22,7 @@
 #include "lib/base/unique_fd.h"
 #include "tools/zkr/supervisor/process_tree.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 bool Write(const std::string& file, absl::string_view text) {
@@ -115,4 +115,4 @@ void Cgroup::Remove() const {
   for (auto it = all.rbegin(); it != all.rend(); ++it) rmdir(it->c_str());
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

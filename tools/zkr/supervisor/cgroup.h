@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // A control group (version 2) that holds CMD and whatever it starts, so that the kernel kills all of
 // it in one step: also what forks faster than /proc is read, and what has another user's rights.
@@ -40,6 +40,6 @@ class Cgroup {
   std::string directory_;
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_CGROUP_H_

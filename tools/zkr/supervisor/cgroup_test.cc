@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 constexpr char kMounts[] =
@@ -64,4 +64,4 @@ TEST(Cgroup, KillsWhatJoinedItAndLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 struct Header {
@@ -109,4 +109,4 @@ std::optional<Message> Channel::Receive() const {
   return message;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -13,7 +13,7 @@
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // What zkr, the guard, the runner and CMD's process before its exec tell each other.
 enum class MessageKind : std::int32_t {
@@ -100,6 +100,6 @@ struct ChannelPair {
   Channel other;
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_CHANNEL_H_

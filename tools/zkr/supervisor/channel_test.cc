@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 TEST(Channel, DeliversWholeMessagesInOrder) {
@@ -82,4 +82,4 @@ TEST(Channel, NeverBlocksInTrySend) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // How CMD's tree is kept together. Only kIsolate changes what CMD sees of the machine.
 enum class GuardKind {
@@ -27,6 +27,6 @@ struct Command {
   bool again = false;         // it may be run any number of times, one after another
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_COMMAND_H_

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 using base::BootTime;
@@ -51,4 +51,4 @@ BootTime Ending::kill_at() const {
 
 BootTime Ending::ask_at() const { return deadline_ + -limits_.margin + -share_; }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -7,7 +7,7 @@
 
 #include "lib/base/boot_time.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // What is known of a lock at one moment.
 struct Hold {
@@ -73,6 +73,6 @@ class Ending {
   base::BootTime next_look_;
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_ENDING_H_

@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 using base::BootTime;
@@ -186,4 +186,4 @@ TEST(Ending, LooksAgainWhileMostIsLeft) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -18,7 +18,7 @@
 #include "tools/zkr/supervisor/process_tree.h"
 #include "tools/zkr/supervisor/runner.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 void Guard::Main(Setup setup) {
   Guard guard(std::move(setup));
@@ -151,4 +151,4 @@ bool Guard::WaitsForAnotherStart() {
   return setup_.command->again && !zkr_is_gone_ && setup_.to_zkr.Send({MessageKind::kTreeEnded});
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

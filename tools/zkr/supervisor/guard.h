@@ -15,7 +15,7 @@
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // The process that makes sure that CMD does not outlive the lock, whatever happens to zkr. It is
 // forked before zkr has threads, has none itself, talks to no server and ignores every signal that
@@ -82,6 +82,6 @@ class Guard {
   base::UniqueFd runner_guarded_;  // its end tells the runner that the guard is gone
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_GUARD_H_

@@ -11,7 +11,7 @@
 
 #include "lib/base/boot_time.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 using base::BootNow;
@@ -92,4 +92,4 @@ TEST_F(GuardTest, RunsNothingAfterTheDeadline) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

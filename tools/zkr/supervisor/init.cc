@@ -9,7 +9,7 @@
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/signals.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 // Ends this process once `child` has ended.
@@ -40,4 +40,4 @@ void BeInitIfFirst() {
   }
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

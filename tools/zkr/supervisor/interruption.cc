@@ -13,7 +13,7 @@
 
 #include "tools/zkr/supervisor/signals.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 // The signals that would have ended the process by default.
@@ -68,4 +68,4 @@ void Interruption::TakeSignal() {
   stop_.request_stop();
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

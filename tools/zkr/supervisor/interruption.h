@@ -12,7 +12,7 @@
 
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // While it lives, a signal that asks this process to end (SIGTERM, SIGINT, SIGHUP, ...) requests
 // token() to stop instead, and Ctrl-Z stops the process as usual. For the time when zkr has signals
@@ -44,6 +44,6 @@ class Interruption {
   std::thread watcher_;
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_INTERRUPTION_H_

@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 std::int64_t Nanoseconds(base::BootTime time) {
@@ -36,4 +36,4 @@ bool LossWatch::WasLostBefore(base::BootTime time) const {
   return lost_at_ns_ <= Nanoseconds(time);
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -11,7 +11,7 @@
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // Turns a stop_token into something that poll can wait for, and remembers when it was stopped: CMD
 // may have ended before the loss although both become known at the same moment.
@@ -32,6 +32,6 @@ class LossWatch {
   std::stop_callback<std::function<void()>> callback_;  // last: it uses the others
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_LOSS_WATCH_H_

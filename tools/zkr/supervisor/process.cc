@@ -10,7 +10,7 @@
 
 #include <cstdlib>
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 Pipe ClosingPipe() {
   int fds[2];
@@ -63,4 +63,4 @@ bool MountOwnProc() {
          mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

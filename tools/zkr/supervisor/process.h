@@ -10,7 +10,7 @@
 
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 struct Pipe {
   base::UniqueFd read_end;
@@ -56,6 +56,6 @@ class NextForkInPidNamespace {
 // stays shared with the machine as it was, so that what CMD mounts is mounted for all.
 bool MountOwnProc();
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_PROCESS_H_

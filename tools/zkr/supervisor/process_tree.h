@@ -11,7 +11,7 @@
 
 #include "tools/zkr/supervisor/cgroup.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 struct ProcessInfo {
   pid_t pid = 0;
@@ -53,6 +53,6 @@ std::vector<pid_t> OwnDescendants();
 // is read.
 void KillTree(const Cgroup& cgroup);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_PROCESS_TREE_H_

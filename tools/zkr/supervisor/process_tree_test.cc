@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 using ::testing::ElementsAre;
@@ -107,4 +107,4 @@ TEST(ListProcesses, PassesOverAProcessThatEndsWhileItIsRead) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

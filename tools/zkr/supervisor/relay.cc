@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 using base::BootTime;
 
@@ -47,4 +47,4 @@ BootTime Relay::next() const {
   return held_back_.empty() ? BootTime::InfiniteFuture() : held_back_.front().until;
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -10,7 +10,7 @@
 #include "lib/base/boot_time.h"
 #include "tools/zkr/supervisor/signals.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // Decides which of zkr's signals the runner passes on to CMD: each that asks it to end, once.
 //
@@ -51,6 +51,6 @@ class Relay {
   std::vector<Noted> own_;
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_RELAY_H_

@@ -17,7 +17,7 @@
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/process_tree.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 using base::BootNow;
@@ -183,4 +183,4 @@ int Runner::MillisecondsToTimer() const {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -17,7 +17,7 @@
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // CMD's parent: a process of its own between the guard and CMD. It starts CMD, reports to zkr what
 // becomes of it, passes signals on to its process group, and reaps whatever CMD leaves behind.
@@ -78,6 +78,6 @@ class Runner {
   base::BootTime phase_end_ = base::BootTime::InfiniteFuture();
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_RUNNER_H_

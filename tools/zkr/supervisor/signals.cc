@@ -7,7 +7,7 @@
 
 #include <ctime>
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 sigset_t AllButFaults() {
@@ -87,4 +87,4 @@ bool StopOwnJob(bool whole_group) {
   return TakePending(resume);
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -11,7 +11,7 @@
 
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // Blocks in this thread, and so in those it starts later, every signal that another process may send.
 // The ones that report a fault of this process (SIGSEGV, SIGABRT, ...) are left alone.
@@ -70,6 +70,6 @@ inline int NextSignal(const base::UniqueFd& signal_fd) { return NextSentSignal(s
 // REQUIRES: SIGTSTP and SIGCONT are blocked in every thread.
 bool StopOwnJob(bool whole_group);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SIGNALS_H_

@@ -27,7 +27,7 @@
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 absl::Duration ParseOrZero(const std::string& text) {
@@ -108,10 +108,10 @@ int Main(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 int main(int argc, char** argv) {
-  zkrecipes::zkr::OccupyStandardStreams();
-  zkrecipes::zkr::BeInitIfFirst();
-  return zkrecipes::zkr::Main({argv + 1, argv + argc});
+  zkrecipes::zkr::supervisor::OccupyStandardStreams();
+  zkrecipes::zkr::supervisor::BeInitIfFirst();
+  return zkrecipes::zkr::supervisor::Main({argv + 1, argv + argc});
 }

@@ -16,7 +16,7 @@
 
 #include "tools/zkr/supervisor/guard.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 using base::BootNow;
 using base::BootTime;
@@ -142,4 +142,4 @@ void Supervisor::GiveUp(const char* why) {
   SendSignal(SIGCONT);  // a stopped process reacts only to this and SIGKILL
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -26,7 +26,7 @@
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // What CMD's life depends on.
 struct WhileHeld {
@@ -151,6 +151,6 @@ class Supervisor {
 // group before, such as a `bash -c` that runs zkr in a loop: the terminal would have done so.
 void EndBy(int signal, bool typed);
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_SUPERVISOR_H_

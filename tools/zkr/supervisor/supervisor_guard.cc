@@ -16,7 +16,7 @@
 #include "tools/zkr/supervisor/process_tree.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 namespace {
 
 using base::BootNow;
@@ -121,4 +121,4 @@ void Supervisor::EndGuard() {
   now_.complain_at = BootTime::InfiniteFuture();
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

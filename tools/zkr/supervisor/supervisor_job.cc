@@ -12,7 +12,7 @@
 #include "tools/zkr/supervisor/relay.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 using base::BootNow;
 
@@ -157,4 +157,4 @@ void EndBy(int signal, bool typed) {
   raise(signal);
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

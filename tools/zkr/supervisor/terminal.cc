@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 Terminal Terminal::OpenControlling() {
   Terminal terminal;
@@ -39,4 +39,4 @@ void Terminal::RestoreModes() const {
   if (modes_) tcsetattr(fd_.get(), TCSANOW, &*modes_);
 }
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor

@@ -10,7 +10,7 @@
 
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::zkr {
+namespace zkrecipes::zkr::supervisor {
 
 // The controlling terminal of this process. If there is none, every call does nothing and returns
 // false or 0. Survives a fork: the child has the same terminal.
@@ -37,6 +37,6 @@ class Terminal {
   std::optional<termios> modes_;
 };
 
-}  // namespace zkrecipes::zkr
+}  // namespace zkrecipes::zkr::supervisor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_SUPERVISOR_TERMINAL_H_

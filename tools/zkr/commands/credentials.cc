@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/commands/credentials.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+
+#include "lib/base/secret.h"
+#include "lib/base/unique_fd.h"
+
+namespace zkrecipes::zkr::commands {
+namespace {
+
+constexpr std::size_t kMost = 64 << 10;
+
+absl::Status Wrong(const std::string& file, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(file, ": ", what));
+}
+
+absl::StatusOr<std::string> ReadAll(const std::string& file) {
+  const base::UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return Wrong(file, std::strerror(errno));
+  std::string text(kMost + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = read(fd.get(), text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Wrong(file, std::strerror(errno));
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
+  if (size > kMost) return Wrong(file, "is larger than 64 KiB");
+  return text;
+}
+
+absl::StatusOr<std::vector<std::string>> UsersIn(const std::string& text, const std::string& file) {
+  std::vector<std::string> users;
+  // What moved would leave itself behind.
+  users.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1);
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    if (line.empty()) continue;
+    const std::size_t colon = line.find(':');
+    if (colon == 0 || colon == absl::string_view::npos || line.back() == '\r') {
+      return Wrong(file, absl::StrCat("line ", number, " is not user:password"));
+    }
+    users.emplace_back(line);
+  }
+  if (users.empty()) return Wrong(file, "names no user");
+  return users;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file) {
+  absl::StatusOr<std::string> text = ReadAll(file);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<std::vector<std::string>> users = UsersIn(*text, file);
+  base::Wipe(*text);
+  return users;
+}
+
+}  // namespace zkrecipes::zkr::commands

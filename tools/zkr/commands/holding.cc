@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/commands/holding.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/boot_time.h"
+#include "tools/zkr/commands/client.h"
+#include "tools/zkr/commands/health.h"
+#include "tools/zkr/supervisor/interruption.h"
+#include "tools/zkr/supervisor/process.h"
+
+namespace zkrecipes::zkr::commands {
+namespace {
+
+using base::BootNow;
+using base::BootTime;
+
+// Time reserved for killing: less than a fourth of the least that a healthy lease has left, and at most
+// what a busy machine needs.
+absl::Duration KillMargin(absl::Duration session_timeout) {
+  return std::min(session_timeout / 40, absl::Milliseconds(200));
+}
+
+// What a release gets to leave this machine when the user has no patience.
+constexpr absl::Duration kAMoment = absl::Milliseconds(200);
+
+// Beats cannot prove the lease of a session with a shorter timeout: docs/lease.md.
+constexpr absl::Duration kShortestTimeout = absl::Milliseconds(400);
+
+absl::Status CheckLeasesCanBeProven(absl::Duration session_timeout) {
+  if (session_timeout >= kShortestTimeout) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the session timeout of ", absl::FormatDuration(session_timeout),
+                   " is too short: below ", absl::FormatDuration(kShortestTimeout),
+                   " no lease can be proven for long, and CMD runs only while it is"));
+}
+
+std::vector<std::string> EnvironmentOf(const CommandFlags& flags, const Lease& lease) {
+  return {absl::StrCat("ZKR_FENCING_TOKEN=", lease.token().ToString()),
+          absl::StrCat("ZKR_FENCING_EPOCH=", lease.pass().epoch),
+          absl::StrCat("ZKR_SEQUENCER=", lease.sequencer().ToString()),
+          absl::StrCat("ZKR_PATH=", flags.path), absl::StrCat("ZKR_NODE=", lease.node())};
+}
+
+supervisor::Hold HoldOf(const Lease& lease, const std::optional<Health>& health) {
+  const bool well = !health.has_value() || !health->InDoubt();
+  return {well && lease.state() == Lease::State::kHeld, lease.remaining()};
+}
+
+absl::Duration TimeUntil(BootTime time) { return std::max(time - BootNow(), absl::ZeroDuration()); }
+
+Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
+                 const std::function<Ended(supervisor::Supervisor&)>& hold) {
+  const absl::Status path_checked = CheckPath(flags.path);
+  auto supervisor =
+      supervisor::Supervisor::Prepare({flags.command, flags.grace, flags.guard, held, again});
+  if (!path_checked.ok()) {
+    Complain(path_checked);
+    return {ResultOf(path_checked, kNotAcquired)};
+  }
+  if (!supervisor.ok()) {
+    Complain(supervisor.status());
+    return {{"unavailable", kCannotRun}};
+  }
+  if (flags.status_fd != STDIN_FILENO) supervisor::DetachStandardStreams({STDIN_FILENO});
+  if (flags.status_fd != STDOUT_FILENO) supervisor::DetachStandardStreams({STDOUT_FILENO});
+  return hold(**supervisor);
+}
+
+}  // namespace
+
+absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding) {
+  const Late teller(global, [&global](const std::stop_token&) {
+    Complain(absl::StrCat("connecting to ", global.servers));
+  });
+  auto client = Connect(global, std::move(cancel));
+  if (!client.ok()) return client.status();
+  holding.client = *std::move(client);
+  holding.outages = std::make_unique<OutageTeller>(global, *holding.client);
+  return CheckLeasesCanBeProven(holding.client->session_timeout());
+}
+
+supervisor::Outcome RunCommand(supervisor::Supervisor& supervisor, const CommandFlags& flags,
+                               Holding& holding) {
+  const Lease& lease = *holding.lease;
+  const std::vector<std::string> environment = EnvironmentOf(flags, lease);
+  std::optional<Health> health;
+  if (!flags.probe.empty()) {
+    (void)lease.StillAlive();  // the grant may be a while ago
+    health.emplace(Health::Options{flags.probe, environment, flags.alive_within},
+                   [&lease] { (void)lease.StillAlive(); });
+  }
+  const supervisor::Outcome outcome =
+      supervisor.Run({.environment = environment,
+                      .lost = lease.ended(),
+                      .hold = [&] { return HoldOf(lease, health); },
+                      .margin = KillMargin(holding.client->session_timeout())});
+  holding.in_a_hurry = outcome.later != 0 || outcome.lost;
+  if (outcome.lost) {
+    Complain(absl::StrCat("the ", supervisor.held(), " was lost while ", flags.command[0], " ran"));
+  } else if (outcome.end == supervisor::Outcome::End::kNotRun) {
+    Complain(absl::StrCat("cannot run ", flags.command[0], ": ", std::strerror(outcome.code)));
+  }
+  return outcome;
+}
+
+AcquireOptions OptionsOf(const CommandFlags& flags) {
+  AcquireOptions options;
+  options.beside_blind = flags.beside_blind;
+  if (!flags.probe.empty()) options.alive_within = flags.alive_within;
+  return options;
+}
+
+Waited WaitInterruptibly(const std::function<absl::Status(const std::stop_token&)>& wait) {
+  supervisor::Interruption interruption;
+  if (!interruption.status().ok()) return {interruption.status()};
+  absl::Status status = wait(interruption.token());
+  return {std::move(status), interruption.End()};
+}
+
+int Release(Holding& holding, absl::Duration at_most, bool was_lost) {
+  if (!holding.lease) return 0;
+  if (holding.in_a_hurry) at_most = std::min(at_most, kAMoment);
+  const auto [released, signal] = WaitInterruptibly([&](const std::stop_token& cancel) {
+    return std::move(*holding.lease).Release({at_most, cancel});
+  });
+  holding.lease.reset();
+  holding.in_a_hurry |= signal != 0;
+  if (!released.ok() && !was_lost && !holding.in_a_hurry) Complain(released);
+  return signal;
+}
+
+int LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
+  const BootTime until = BootNow() + at_most;
+  int signal = Release(holding, at_most, was_lost);
+  holding.outages = nullptr;
+  if (!holding.client) return signal;
+  // A signal that cut the release short hurries this, too.
+  const absl::Duration left = std::min(TimeUntil(until), holding.in_a_hurry ? kAMoment : at_most);
+  const Waited closed = WaitInterruptibly([&](const std::stop_token& cancel) {
+    return holding.client->Close({left, cancel});
+  });
+  if (signal == 0) signal = closed.signal;
+  // Its destructor would wait again, and this process is about to end.
+  if (!closed.status.ok()) new std::shared_ptr<Client>(holding.client);
+  holding.client = nullptr;
+  return signal;
+}
+
+Ended EndedBy(const supervisor::Outcome& outcome, std::int64_t token, int later) {
+  const Result result = ResultOf(outcome, token);
+  if (later == 0) later = outcome.later;
+  if (later != 0) return {result, later};
+  return {result, outcome.lost ? 0 : outcome.signal, outcome.typed};
+}
+
+int EndAs(const Ended& ended, int status_fd) {
+  if (status_fd >= 0 && !WriteResult(status_fd, ended.result)) {
+    Complain(absl::StrCat("cannot write to the --status-fd: ", std::strerror(errno)));
+  }
+  supervisor::EndBy(ended.signal, ended.typed);
+  return ended.result.status;
+}
+
+int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
+               const std::function<Ended(supervisor::Supervisor&)>& hold) {
+  return EndAs(HoldAndRun(flags, held, again, hold), flags.status_fd);
+}
+
+}  // namespace zkrecipes::zkr::commands

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/zkr/commands/narrator.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "tools/zkr/output.h"
+
+namespace zkrecipes::zkr::commands {
+namespace {
+
+// False if `stop` came before.
+bool SleepFor(absl::Duration time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, absl::ToChronoNanoseconds(time), [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace
+
+Late::Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell) {
+  if (flags.quiet) return;
+  const absl::Duration patience = flags.verbose ? absl::ZeroDuration() : absl::Seconds(1);
+  try {
+    thread_ = std::jthread([patience, tell = std::move(tell)](std::stop_token stop) {
+      if (SleepFor(patience, stop)) tell(stop);
+    });
+  } catch (const std::system_error&) {
+  }
+}
+
+OutageTeller::OutageTeller(const GlobalFlags& flags, Client& client)
+    : flags_(flags), states_(client.OnStateChange([this](ClientState state) { On(state); })) {}
+
+void OutageTeller::On(ClientState state) {
+  late_.reset();
+  if (state == ClientState::kConnected) {
+    base::MutexLock lock(mutex_);
+    if (std::exchange(told_, false)) Complain("connected again");
+  } else if (state == ClientState::kSuspended) {
+    late_.emplace(flags_, [this](const std::stop_token&) {
+      base::MutexLock lock(mutex_);
+      if (!std::exchange(told_, true)) Complain("connection lost");
+    });
+  }
+}
+
+std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>& queue,
+                       std::int64_t session) {
+  const auto own = std::find_if(queue.begin(), queue.end(),
+                                [&](const ContenderInfo& c) { return c.session == session; });
+  if (own == queue.end() || own == queue.begin()) return "";
+  const ContenderInfo& holder = queue.front();
+  return absl::StrCat("waiting for ", path, ": ", own - queue.begin(), " in front, the next is ",
+                      Printable(OwnerText((own - 1)->owner)), "; held by ",
+                      Printable(OwnerText(holder.owner)), " since ",
+                      absl::FormatTime("%Y-%m-%d %H:%M:%S", holder.since, absl::LocalTimeZone()));
+}
+
+Late WaitTeller(const GlobalFlags& flags, std::shared_ptr<Client> client, const std::string& path) {
+  return Late(flags, [client = std::move(client), path](const std::stop_token& stop) {
+    do {
+      const auto queue = ListContenders(*client, path, {absl::Seconds(5), stop});
+      if (!queue.ok()) continue;
+      const std::string why = WhyItWaits(path, *queue, client->session_id());
+      if (!why.empty() && !stop.stop_requested()) return Complain(why);
+    } while (SleepFor(absl::Seconds(1), stop));  // it may not have a node yet
+  });
+}
+
+}  // namespace zkrecipes::zkr::commands

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_TOOLS_ZKR_COMMANDS_NARRATOR_H_
+#define ZKRECIPES_TOOLS_ZKR_COMMANDS_NARRATOR_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "lib/base/mutex.h"
+#include "tools/zkr/commands/commands.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/contenders.h"
+
+namespace zkrecipes::zkr::commands {
+
+// Tells people on stderr why nothing happens: a wait or an outage that lasts for over a second is
+// told once; with --quiet it is not, with --verbose at once. A narrator that gets no thread is silent.
+
+// Calls `tell` on a thread of its own, if it lives that long. Its destructor stops the token that
+// `tell` gets, and waits until it has returned.
+class Late {
+ public:
+  Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell);
+
+ private:
+  std::jthread thread_;
+};
+
+// While it lives, tells of `client`'s outages, and when each is over.
+class OutageTeller {
+ public:
+  OutageTeller(const GlobalFlags& flags, Client& client);
+
+ private:
+  void On(ClientState state);
+
+  const GlobalFlags& flags_;
+  base::Mutex mutex_;
+  bool told_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<Late> late_;  // of an outage that is under way; the subscription's callbacks only
+  Subscription states_;       // last: its callbacks use the others
+};
+
+// "waiting for /locks/a: 2 in front, the next is job@host:17; held by job@host:12 since 10:03:07".
+// `session`: the waiter's. Empty if its node is not among them, or is first.
+std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>& queue,
+                       std::int64_t session);
+
+// For as long as `client` waits in the queue of `path`.
+Late WaitTeller(const GlobalFlags& flags, std::shared_ptr<Client> client, const std::string& path);
+
+}  // namespace zkrecipes::zkr::commands
+
+#endif  // ZKRECIPES_TOOLS_ZKR_COMMANDS_NARRATOR_H_
