@@ -14,14 +14,15 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// Hears what becomes of acquires and of their leases: for logs and metrics. Set it for all acquires of
-// a client (ClientOptions::listener) or for some (AcquireOptions::listener); with both, both hear.
-// Without one nothing is computed.
+// Receives the events of acquires and of their leases, for logs and metrics. Set it for all
+// acquires of a client (ClientOptions::listener) or for some (AcquireOptions::listener); with both,
+// both receive them. Without a listener nothing is computed.
 //
-// Calls run on the client's executor (but see AtOnce), without a lock of the library held. Those about one
-// acquire come in order and never overlap; those about different ones may overlap. They come after the fact, by the
-// time it takes a thread to wake up, so what must come in time is asked of the lease itself. `path` is
-// the recipe's, as the user gave it; times are measured by a clock that also counts suspended time.
+// Calls run on the client's executor (but see AtOnce), without a lock of the library held. The
+// calls about one acquire come in order and never overlap; those about different acquires may
+// overlap. An event arrives after the fact, later by the time that a thread takes to wake up; ask
+// the lease itself for what must be known in time. `path` is the recipe's, as the user gave it;
+// times are measured by a clock that also counts suspended time.
 class EventListener {
  public:
   EventListener() = default;
@@ -29,27 +30,31 @@ class EventListener {
   EventListener& operator=(const EventListener&) = delete;
   virtual ~EventListener() = default;
 
-  // What hears of the acquires of a recipe on `path` at once, on the thread that does the client's I/O (which may be
-  // one that waits for an acquire): this listener, or another that it keeps as long as it lives, such as one for a
-  // group of paths. That spares the way to the executor, which is dearer than what most listeners do; but until such
-  // a call returns nothing is sent or read: it must take microseconds, never block, and call nothing of the library.
-  // Asked when a recipe is constructed, on the thread that does. Null (if not overridden): calls come to this
-  // listener, on the executor.
+  // The listener that is called at once, in place of this one, for a recipe on `path`: on the
+  // thread that does the client's I/O, which may be one that waits for an acquire. It is this
+  // listener, or another that this one keeps as long as it lives, such as one for a group of paths.
+  // A call at once is spared the way to the executor, which costs more than most listeners do. But
+  // nothing is sent or read until it returns: it must take microseconds, never block, and call
+  // nothing of the library. Asked when a recipe is constructed, on the thread that constructs it.
+  // Null (if not overridden): this listener is called, on the executor.
+  //
+  // A call below that is not overridden passes the event on to what AtOnce returns.
   virtual EventListener* AtOnce(const std::string& path);
 
-  // The acquire waits for `waits_for` nodes, of which `behind` is the next. Again whenever it has
-  // looked and either has changed: at the latest when `behind` is gone.
+  // The acquire waits for `waits_for` nodes; `behind` is its predecessor. Comes again when the
+  // acquire finds that either has changed: at the latest when `behind` is gone.
   virtual void OnQueued(const std::string& path, int waits_for, const std::string& behind);
   // The session has expired, and with it the place in the queue: the acquire goes on at the tail.
   virtual void OnPlaceLost(const std::string& path);
-  // `session`: the id of the session that the lease is of, as the servers' logs have it.
+  // `session`: the id of the lease's session, as the servers' logs have it.
   virtual void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after);
-  // The acquire has ended without a lease, with this status: the last call about it. Also if a lease was
-  // granted too late. Not for invalid arguments.
+  // The acquire has ended without a lease, with this status: the last call about it. Also if a
+  // lease was granted too late. Not for invalid arguments.
   virtual void OnNotGranted(const std::string& path, const absl::Status& why, absl::Duration after);
 
-  // The lease is kSuspect, and kHeld again. Looked at with every change of the connection, and every eighth of the
-  // session timeout once the lease is older than about a tenth of it: what was shorter may be missed.
+  // The lease is kSuspect, and kHeld again. The state is checked with every change of the
+  // connection, and every eighth of the session timeout once the lease is older than about a tenth
+  // of it: shorter spells may be missed.
   virtual void OnSuspect(const Sequencer& lease);
   virtual void OnProven(const Sequencer& lease);
   // AcquireOptions::hold_at_most is over, and the lease goes on.
@@ -57,13 +62,14 @@ class EventListener {
 
   // One of these is the last call about a lease. `why` is not kReleased.
   virtual void OnLost(const Sequencer& lease, LeaseEnd why);
-  // Its node is gone.
+  // The lease's node is gone.
   virtual void OnReleased(const Sequencer& lease, absl::Duration held);
 
-  // The acquire's ACL keeps strangers out, but not that of the path's node, which was there before: every client
-  // may delete its children, or change its ACL, so any can take the lock from its holder. Looked at with a
-  // client's first grant on a path, by a read more; told once. Paths of an open ACL are not looked at: there
-  // all is as the user has chosen. `zkr doctor` tells of both, each time.
+  // The acquire's ACL keeps strangers out, but the ACL of the path's node, which existed before,
+  // does not: every client may delete its children, or change its ACL, and so take the lock from
+  // its holder. Checked with a client's first grant on a path, at the cost of a read; reported
+  // once. Paths of acquires with an open ACL are not checked: that is the user's choice. `zkr
+  // doctor` reports both, each time.
   virtual void OnOpenParent(const std::string& path);
 };
 

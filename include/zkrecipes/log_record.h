@@ -13,8 +13,8 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// What LogListener (log_listener.h) tells of, and how to write it. Needs std alone: a logger's own code may
-// include this without absl.
+// The records of a LogListener (log_listener.h), and how to write them. Needs std alone: a logger's
+// own code may include this without absl.
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 std::string ToString(LogLevel level);  // "debug", "info", "warning", "error"
@@ -36,24 +36,23 @@ enum class LogEvent {
 };
 std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "client"
 
-// What is not known, or means nothing for the event, is empty or 0. Texts live as long as the sink's call.
+// A field that is not known, or means nothing for the event, is empty or 0. Texts live as long as
+// the sink's call.
 struct LogRecord {
   LogEvent event = LogEvent::kQueued;
   LogLevel level = LogLevel::kInfo;
-  std::chrono::system_clock::time_point time = {};  // when it is told
+  std::chrono::system_clock::time_point time = {};  // of the event
   std::string_view path = {};                       // the recipe's
-  // The fencing token: the zxid of the transaction that made the lease's node, under which the servers' logs
-  // have it. (After a Downgrade, of the node of the lease before.)
+  // The fencing token: the zxid of the transaction that made the lease's node, by which the
+  // servers' logs name it. (After a Downgrade, that of the earlier lease's node.)
   int64_t token = 0;
-  std::string_view node = {};  // the lease's; kQueued: the next in front
-  int64_t session = 0;  // the session's id: of kGranted, which has the token, too, and kSession
-  int waits_for = 0;    // kQueued: so many nodes
-  // kGranted, kNotGranted: since the acquire began. kReleased, kHeldTooLong: since the grant. kSession: the
-  // negotiated timeout.
+  std::string_view node = {};  // the lease's; kQueued: the predecessor's
+  int64_t session = 0;         // the session's id: kGranted and kSession
+  int waits_for = 0;           // kQueued: how many nodes
+  // kGranted, kNotGranted: since the acquire began. kReleased, kHeldTooLong: since the grant.
+  // kSession: the negotiated timeout.
   std::chrono::nanoseconds lasted = {};
   std::string_view reason = {};  // kLost, kNotGranted: why; kClient: the state
-  // Records of this event that were left out since the last one that was written.
-  int64_t dropped = 0;
 };
 
 // Where records go. Called in order, one at a time, on LogOptions::executor.
@@ -62,8 +61,9 @@ using LogSink = std::function<void(const LogRecord&)>;
 // Without an end of line; each is one line, whatever is in the texts.
 //   lost /locks/a token=4294967302 node=... reason="..."
 std::string ToText(const LogRecord& record);
-//   {"time":"2026-11-24T03:00:00.123+00:00","level":"error","event":"lost","path":"/locks/a","token":4294967302,...}
-// What is empty or 0 is left out; `session` is as the servers write it, "0x1000...", and `lasted` in seconds.
+//   {"time":"2026-11-24T03:00:00.123+00:00","level":"error","event":"lost","path":"/locks/a",...}
+// Fields that are empty or 0 are left out; `session` is as the servers write it, "0x1000...", and
+// `lasted` is in seconds.
 std::string ToJson(const LogRecord& record);
 
 enum class LogFormat { kText, kJson };

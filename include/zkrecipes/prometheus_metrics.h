@@ -24,11 +24,12 @@ class SessionSeries;
 
 // How paths and durations are grouped.
 struct PrometheusOptions {
-  // The label `group` of a path: for each there are some 50 time series, so it must not have
-  // an unbounded number of values. Empty: the path without its last part ("/locks" of "/locks/ledger").
-  // Runs when a recipe is constructed, on the thread that does: several may at once.
+  // Gives the label `group` of a path. Each group has some 50 time series, so the number of groups
+  // must be bounded. Empty: the path without its last part ("/locks" of "/locks/ledger"). Runs when
+  // a recipe is constructed, on the thread that constructs it: on several threads at once, if need
+  // be.
   std::function<std::string(const std::string& path)> group = {};
-  // Beyond that, further groups are counted as the group "other".
+  // Further groups are counted together, as the group "other".
   int max_groups = 100;
   // Upper bounds of the histograms' buckets, in seconds and ascending.
   std::vector<double> wait_buckets = {.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300};
@@ -37,8 +38,9 @@ struct PrometheusOptions {
   std::map<std::string, std::string> labels = {};
 };
 
-// What becomes of a client's acquires, leases and sessions, as metrics in a registry of prometheus-cpp's
-// (link zkrecipes::prometheus). docs/metrics.md lists them, with alerts and a dashboard.
+// Counts what happens to a client's acquires, leases and sessions, in a registry of
+// prometheus-cpp's (link zkrecipes::prometheus). docs/metrics.md lists the metrics, with alerts and
+// a dashboard.
 //
 //   auto metrics = std::make_shared<PrometheusMetrics>(registry);
 //   auto client = Client::Connect({.servers = "zk1:2181",
@@ -46,11 +48,12 @@ struct PrometheusOptions {
 //                                  .on_session_report = metrics->SessionReports()});
 //   const Subscription states = metrics->Follow(**client);
 //
-// Thread-safe; does not block. One object may serve several clients: their counters add up, and gauges
-// tell of the one that changed last, so give each its own, with a label, if you need them apart.
+// Thread-safe; does not block. One object may serve several clients: their counters add up, and a
+// gauge shows the client that changed last. Give each client its own object, with a label, to tell
+// them apart.
 class PrometheusMetrics : public EventListener {
  public:
-  // Throws what prometheus-cpp throws: std::invalid_argument for a label with an invalid name.
+  // Throws as prometheus-cpp does: std::invalid_argument for a label with an invalid name.
   explicit PrometheusMetrics(std::shared_ptr<prometheus::Registry> registry,
                              PrometheusOptions options = {});
   ~PrometheusMetrics() override;
@@ -60,17 +63,7 @@ class PrometheusMetrics : public EventListener {
   // The client's state, until the subscription is destroyed.
   Subscription Follow(Client& client) const;
 
-  // The one of the path's group.
-  EventListener* AtOnce(const std::string& path) override;
-  void OnQueued(const std::string& path, int waits_for, const std::string& behind) override;
-  void OnPlaceLost(const std::string& path) override;
-  void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override;
-  void OnNotGranted(const std::string& path, const absl::Status& why,
-                    absl::Duration after) override;
-  void OnSuspect(const Sequencer& lease) override;
-  void OnHeldTooLong(const Sequencer& lease, absl::Duration held) override;
-  void OnLost(const Sequencer& lease, LeaseEnd why) override;
-  void OnReleased(const Sequencer& lease, absl::Duration held) override;
+  EventListener* AtOnce(const std::string& path) override;  // the listener of the path's group
 
  private:
   class Groups;

@@ -2,34 +2,148 @@
 
 #include "zkrecipes/log_listener.h"
 
+#include <chrono>
+#include <map>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "lib/log/log_writer.h"
+#include "lib/base/executor.h"
+#include "lib/session/subscriber.h"
 
 namespace zkrecipes {
 namespace {
 
-// What nobody has to look into: the caller asked for it, or was answered.
-bool IsExpected(const absl::Status& why) {
-  return absl::IsAlreadyExists(why) || absl::IsDeadlineExceeded(why) || absl::IsCancelled(why);
+LogRecord RecordOf(LogEvent event, LogLevel level, std::string_view path) {
+  return {.event = event, .level = level, .path = path};
 }
 
-LogRecord RecordOf(LogEvent event, std::string_view path) {
-  return {.event = event, .level = internal::LevelOf(event), .path = path};
-}
-
-LogRecord RecordOf(LogEvent event, const Sequencer& lease) {
+LogRecord RecordOf(LogEvent event, LogLevel level, const Sequencer& lease) {
   const std::string_view node = lease.node;
-  LogRecord record = RecordOf(event, node.substr(0, node.rfind('/')));
+  LogRecord record = RecordOf(event, level, node.substr(0, node.rfind('/')));
   record.token = lease.token.value();
   record.node = node;
   return record;
 }
 
+// The caller asked for these outcomes, or was answered: nobody has to look into them.
+bool IsExpected(const absl::Status& why) {
+  return absl::IsAlreadyExists(why) || absl::IsDeadlineExceeded(why) || absl::IsCancelled(why);
+}
+
+LogLevel LevelOf(ClientState state) {
+  if (state == ClientState::kSuspended) return LogLevel::kWarning;
+  return state == ClientState::kExpired ? LogLevel::kError : LogLevel::kInfo;
+}
+
+template <typename Value>
+std::string TextOf(Value value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
 }  // namespace
+
+namespace internal {
+
+// Is called at once, on the thread that does the client's I/O: it copies what is to be written, and
+// the executor calls the sink, which may block.
+class LogWriter : public EventListener {
+ public:
+  explicit LogWriter(LogOptions options)
+      : least_(options.least),
+        kept_(std::make_shared<session::Subscriber<Kept>>(
+            options.executor ? options.executor : base::SharedExecutor(base::Line::kCallbacks),
+            [sink = std::move(options.sink)](const Kept& kept) {
+              LogRecord record = kept.record;
+              record.path = kept.path;
+              record.node = kept.node;
+              record.reason = kept.reason;
+              if (sink) sink(record);
+            })) {}
+
+  void OnQueued(const std::string& path, int waits_for, const std::string& behind) override {
+    LogRecord record = RecordOf(LogEvent::kQueued, LogLevel::kDebug, path);
+    record.waits_for = waits_for;
+    record.node = behind;
+    Write(record);
+  }
+  void OnPlaceLost(const std::string& path) override {
+    Write(RecordOf(LogEvent::kPlaceLost, LogLevel::kWarning, path));
+  }
+  void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override {
+    LogRecord record = RecordOf(LogEvent::kGranted, LogLevel::kInfo, lease);
+    record.session = session;
+    record.lasted = absl::ToChronoNanoseconds(after);
+    Write(record);
+  }
+  void OnNotGranted(const std::string& path, const absl::Status& why,
+                    absl::Duration after) override {
+    const std::string reason = why.ToString();
+    LogRecord record = RecordOf(LogEvent::kNotGranted,
+                                IsExpected(why) ? LogLevel::kInfo : LogLevel::kWarning, path);
+    record.lasted = absl::ToChronoNanoseconds(after);
+    record.reason = reason;
+    Write(record);
+  }
+  void OnSuspect(const Sequencer& lease) override {
+    Write(RecordOf(LogEvent::kSuspect, LogLevel::kWarning, lease));
+  }
+  void OnProven(const Sequencer& lease) override {
+    Write(RecordOf(LogEvent::kProven, LogLevel::kInfo, lease));
+  }
+  void OnHeldTooLong(const Sequencer& lease, absl::Duration held) override {
+    LogRecord record = RecordOf(LogEvent::kHeldTooLong, LogLevel::kWarning, lease);
+    record.lasted = absl::ToChronoNanoseconds(held);
+    Write(record);
+  }
+  void OnLost(const Sequencer& lease, LeaseEnd why) override {
+    const std::string reason = TextOf(why);
+    LogRecord record = RecordOf(LogEvent::kLost, LogLevel::kError, lease);
+    record.reason = reason;
+    Write(record);
+  }
+  void OnReleased(const Sequencer& lease, absl::Duration held) override {
+    LogRecord record = RecordOf(LogEvent::kReleased, LogLevel::kInfo, lease);
+    record.lasted = absl::ToChronoNanoseconds(held);
+    Write(record);
+  }
+  void OnOpenParent(const std::string& path) override {
+    Write(RecordOf(LogEvent::kOpenParent, LogLevel::kWarning, path));
+  }
+
+  void OnNewSession(const SessionReport& report) {
+    Write({.event = LogEvent::kSession,
+           .session = report.session,
+           .lasted = absl::ToChronoNanoseconds(report.timeout)});
+  }
+  void OnState(ClientState state) {
+    const std::string reason = TextOf(state);
+    Write({.event = LogEvent::kClient, .level = LevelOf(state), .reason = reason});
+  }
+
+ private:
+  // A record whose texts outlive the event that it was made of.
+  struct Kept {
+    explicit Kept(const LogRecord& r) : record(r), path(r.path), node(r.node), reason(r.reason) {}
+    LogRecord record;  // its texts are void
+    std::string path, node, reason;
+  };
+
+  void Write(LogRecord record) {
+    // Before any copy is made: a listener that leaves out most records costs next to nothing.
+    if (record.level < least_) return;
+    record.time = std::chrono::system_clock::now();
+    kept_->Tell(Kept(record));
+  }
+
+  const LogLevel least_;
+  const std::shared_ptr<session::Subscriber<Kept>> kept_;
+};
+
+}  // namespace internal
 
 LogListener::LogListener(LogOptions options)
     : writer_(std::make_shared<internal::LogWriter>(std::move(options))) {}
@@ -37,81 +151,20 @@ LogListener::LogListener(LogOptions options)
 LogListener::~LogListener() = default;
 
 std::function<void(const SessionReport&)> LogListener::SessionReports() const {
-  return [writer = writer_](const SessionReport& report) { writer->OnReport(report); };
+  // The latest session of each index. Of this function's client alone: clients count their sessions
+  // from 0 on, each by itself.
+  std::map<int, int64_t> latest;
+  return [writer = writer_, latest](const SessionReport& report) mutable {
+    // A session is reported several times in its timeout, and written once. The calls come in order.
+    const int64_t before = std::exchange(latest[report.index], report.session);
+    if (before != report.session) writer->OnNewSession(report);
+  };
 }
 
 Subscription LogListener::Follow(Client& client) const {
   return client.OnStateChange([writer = writer_](ClientState state) { writer->OnState(state); });
 }
 
-EventListener* LogListener::AtOnce(const std::string& /*path*/) { return this; }
-
-void LogListener::OnQueued(const std::string& path, int waits_for, const std::string& behind) {
-  if (!writer_->Wants(LogEvent::kQueued)) return;
-  LogRecord record = RecordOf(LogEvent::kQueued, path);
-  record.waits_for = waits_for;
-  record.node = behind;
-  writer_->Write(record);
-}
-
-void LogListener::OnPlaceLost(const std::string& path) {
-  if (writer_->Wants(LogEvent::kPlaceLost)) writer_->Write(RecordOf(LogEvent::kPlaceLost, path));
-}
-
-void LogListener::OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) {
-  if (!writer_->Wants(LogEvent::kGranted)) return;
-  LogRecord record = RecordOf(LogEvent::kGranted, lease);
-  record.session = session;
-  record.lasted = absl::ToChronoNanoseconds(after);
-  writer_->Write(record);
-}
-
-void LogListener::OnNotGranted(const std::string& path, const absl::Status& why,
-                               absl::Duration after) {
-  const LogLevel level = IsExpected(why) ? LogLevel::kInfo : LogLevel::kWarning;
-  if (!writer_->Wants(level)) return;
-  const std::string reason = why.ToString();
-  LogRecord record = RecordOf(LogEvent::kNotGranted, path);
-  record.level = level;
-  record.lasted = absl::ToChronoNanoseconds(after);
-  record.reason = reason;
-  writer_->Write(record);
-}
-
-void LogListener::OnSuspect(const Sequencer& lease) {
-  if (writer_->Wants(LogEvent::kSuspect)) writer_->Write(RecordOf(LogEvent::kSuspect, lease));
-}
-
-void LogListener::OnProven(const Sequencer& lease) {
-  if (writer_->Wants(LogEvent::kProven)) writer_->Write(RecordOf(LogEvent::kProven, lease));
-}
-
-void LogListener::OnHeldTooLong(const Sequencer& lease, absl::Duration held) {
-  if (!writer_->Wants(LogEvent::kHeldTooLong)) return;
-  LogRecord record = RecordOf(LogEvent::kHeldTooLong, lease);
-  record.lasted = absl::ToChronoNanoseconds(held);
-  writer_->Write(record);
-}
-
-void LogListener::OnLost(const Sequencer& lease, LeaseEnd why) {
-  if (!writer_->Wants(LogEvent::kLost)) return;
-  std::ostringstream text;
-  text << why;
-  const std::string reason = text.str();
-  LogRecord record = RecordOf(LogEvent::kLost, lease);
-  record.reason = reason;
-  writer_->Write(record);
-}
-
-void LogListener::OnReleased(const Sequencer& lease, absl::Duration held) {
-  if (!writer_->Wants(LogEvent::kReleased)) return;
-  LogRecord record = RecordOf(LogEvent::kReleased, lease);
-  record.lasted = absl::ToChronoNanoseconds(held);
-  writer_->Write(record);
-}
-
-void LogListener::OnOpenParent(const std::string& path) {
-  if (writer_->Wants(LogEvent::kOpenParent)) writer_->Write(RecordOf(LogEvent::kOpenParent, path));
-}
+EventListener* LogListener::AtOnce(const std::string& /*path*/) { return writer_.get(); }
 
 }  // namespace zkrecipes

@@ -2,6 +2,8 @@
 
 #include "zkrecipes/log_listener.h"
 
+#include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,13 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "lib/log/log_writer.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace zkrecipes {
 namespace {
 
+using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
@@ -26,14 +28,11 @@ const Sequencer kLease = {.token = FencingToken(12), .node = "/locks/a/_c_x-lock
 
 class LogListenerTest : public ::testing::Test {
  protected:
-  // An hour: no test takes as long.
-  LogOptions Options(LogLevel least = LogLevel::kDebug, int most = 100) {
+  LogOptions Options(LogLevel least = LogLevel::kDebug) {
     return {
         .sink =
             [this](const LogRecord& r) { lines_.push_back(ToString(r.level) + " " + ToText(r)); },
         .least = least,
-        .most = most,
-        .per = absl::Hours(1),
         .executor = InlineExecutor()};
   }
   std::vector<std::string> Take() { return std::exchange(lines_, {}); }
@@ -41,7 +40,7 @@ class LogListenerTest : public ::testing::Test {
   std::vector<std::string> lines_;
 };
 
-TEST_F(LogListenerTest, TellsEachEventWithWhatItKnows) {
+TEST_F(LogListenerTest, WritesEachEventWithItsFields) {
   LogListener log(Options());
   log.OnQueued("/locks/a", 3, "/locks/a/x");
   log.OnPlaceLost("/locks/a");
@@ -64,7 +63,7 @@ TEST_F(LogListenerTest, TellsEachEventWithWhatItKnows) {
                                   "warning open_parent /locks/a"));
 }
 
-TEST_F(LogListenerTest, WhatACallerAskedForIsNoWarning) {
+TEST_F(LogListenerTest, AnOutcomeThatTheCallerAskedForIsNoWarning) {
   LogListener log(Options(LogLevel::kWarning));
   for (const auto& why : {absl::AlreadyExistsError("busy"), absl::DeadlineExceededError("late"),
                           absl::CancelledError("left")}) {
@@ -77,34 +76,29 @@ TEST_F(LogListenerTest, WhatACallerAskedForIsNoWarning) {
                                   "reason=\"UNAVAILABLE: no server\""));
 }
 
-TEST_F(LogListenerTest, TellsWhatWasDropped) {
-  base::BootTime now = base::BootTime::SinceBoot(absl::Hours(1));
-  internal::LogWriter writer(Options(LogLevel::kInfo, /*most=*/2), [&now] { return now; });
-  for (int i = 0; i < 10; ++i) writer.Write({.event = LogEvent::kGranted, .path = "/a"});
-  EXPECT_THAT(Take(), ElementsAre("info granted /a", "info granted /a"));
-  now = now + absl::Hours(1);
-  writer.Write({.event = LogEvent::kGranted, .path = "/a"});
-  EXPECT_THAT(Take(), ElementsAre("info granted /a dropped=8"));
+TEST_F(LogListenerTest, WritesEachSessionOnce) {
+  const auto report = LogListener(Options()).SessionReports();
+  report({.session = 0x1f, .timeout = absl::Seconds(10)});
+  report({.session = 0x1f, .timeout = absl::Seconds(10)});
+  report({.index = 1, .session = 0x2f, .timeout = absl::Seconds(10)});
+  report({.session = 0x3f, .timeout = absl::Seconds(10)});
+  EXPECT_THAT(Take(), ElementsAre("info session session=0x1f lasted=10.000000s",
+                                  "info session session=0x2f lasted=10.000000s",
+                                  "info session session=0x3f lasted=10.000000s"));
 }
 
-// A burst may be the last there is: a session's report then tells how much was left out of it.
-TEST_F(LogListenerTest, ASessionsReportTellsWhatNoOtherRecordDoes) {
-  base::BootTime now = base::BootTime::SinceBoot(absl::Hours(1));
-  internal::LogWriter writer(Options(LogLevel::kInfo, /*most=*/2), [&now] { return now; });
-  const SessionReport report = {.session = 0x1f, .timeout = absl::Seconds(10)};
-  writer.OnReport(report);
-  EXPECT_THAT(Take(), ElementsAre("info session session=0x1f lasted=10.000000s"));
-  for (int i = 0; i < 10; ++i) {
-    writer.Write({.event = LogEvent::kLost, .level = LogLevel::kError, .path = "/a"});
-  }
-  (void)Take();
-  writer.OnReport(report);
-  EXPECT_THAT(Take(), IsEmpty());
-  now = now + absl::Hours(1);
-  writer.OnReport(report);
-  EXPECT_THAT(Take(), ElementsAre("error lost dropped=8"));
-  writer.OnReport(report);
-  EXPECT_THAT(Take(), IsEmpty());
+TEST_F(LogListenerTest, ASinkLimitsItsRateAsTheHeaderShows) {
+  std::map<LogEvent, int> written;
+  std::chrono::system_clock::time_point begun;
+  LogListener log({.sink =
+                       [&](const LogRecord& record) {
+                         if (record.time >= begun + 1h) begun = record.time, written.clear();
+                         if (++written[record.event] <= 2) lines_.push_back(ToText(record));
+                       },
+                   .executor = InlineExecutor()});
+  for (int i = 0; i < 100; ++i) log.OnPlaceLost("/a");
+  log.OnOpenParent("/a");
+  EXPECT_THAT(Take(), ElementsAre("place_lost /a", "place_lost /a", "open_parent /a"));
 }
 
 TEST_F(LogListenerTest, HearsWhatAClientDoes) {

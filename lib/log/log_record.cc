@@ -14,6 +14,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// In the order of the enumerations.
+constexpr const char* kLevelNames[] = {"debug", "info", "warning", "error"};
+constexpr const char* kEventNames[] = {"queued",      "granted",     "released", "proven",
+                                       "not_granted", "place_lost",  "suspect",  "held_too_long",
+                                       "lost",        "open_parent", "session",  "client"};
+
 double Seconds(const LogRecord& record) {
   return std::chrono::duration<double>(record.lasted).count();
 }
@@ -31,7 +37,8 @@ std::string TimeText(const LogRecord& record) {
                           absl::UTCTimeZone());
 }
 
-// A value that other processes may have written must not end the line, or look like another field.
+// Other processes choose the names of nodes, and a status may quote them: no text may end the line
+// or look like another field.
 std::string Quoted(std::string_view text) {
   constexpr std::string_view kSpecial = "\" \\=";
   bool plain = !text.empty();
@@ -45,49 +52,8 @@ std::string Quoted(std::string_view text) {
 
 }  // namespace
 
-std::string ToString(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return "debug";
-    case LogLevel::kWarning:
-      return "warning";
-    case LogLevel::kError:
-      return "error";
-    case LogLevel::kInfo:
-      break;
-  }
-  return "info";
-}
-
-std::string ToString(LogEvent event) {
-  switch (event) {
-    case LogEvent::kGranted:
-      return "granted";
-    case LogEvent::kReleased:
-      return "released";
-    case LogEvent::kProven:
-      return "proven";
-    case LogEvent::kNotGranted:
-      return "not_granted";
-    case LogEvent::kPlaceLost:
-      return "place_lost";
-    case LogEvent::kSuspect:
-      return "suspect";
-    case LogEvent::kHeldTooLong:
-      return "held_too_long";
-    case LogEvent::kLost:
-      return "lost";
-    case LogEvent::kOpenParent:
-      return "open_parent";
-    case LogEvent::kSession:
-      return "session";
-    case LogEvent::kClient:
-      return "client";
-    case LogEvent::kQueued:
-      break;
-  }
-  return "queued";
-}
+std::string ToString(LogLevel level) { return kLevelNames[static_cast<size_t>(level)]; }
+std::string ToString(LogEvent event) { return kEventNames[static_cast<size_t>(event)]; }
 
 std::string ToText(const LogRecord& record) {
   std::string text = ToString(record.event);
@@ -98,7 +64,6 @@ std::string ToText(const LogRecord& record) {
   if (!record.node.empty()) absl::StrAppend(&text, " node=", Quoted(record.node));
   if (record.lasted.count() != 0) absl::StrAppendFormat(&text, " lasted=%.6fs", Seconds(record));
   if (!record.reason.empty()) absl::StrAppend(&text, " reason=", Quoted(record.reason));
-  if (record.dropped != 0) absl::StrAppend(&text, " dropped=", record.dropped);
   return text;
 }
 
@@ -113,7 +78,6 @@ std::string ToJson(const LogRecord& record) {
   if (!record.node.empty()) json["node"] = record.node;
   if (record.lasted.count() != 0) json["lasted"] = Seconds(record);
   if (!record.reason.empty()) json["reason"] = record.reason;
-  if (record.dropped != 0) json["dropped"] = record.dropped;
   return Dump(json);
 }
 
@@ -123,7 +87,8 @@ LogSink LogToStderr(LogFormat format) {
                                  ? absl::StrCat(ToJson(record), "\n")
                                  : absl::StrCat(TimeText(record), " ", ToString(record.level), " ",
                                                 ToText(record), "\n");
-    (void)std::fwrite(line.data(), 1, line.size(), stderr);  // one write: stderr has no buffer
+    // In one call: stderr has no buffer, so lines of other threads could come in between two.
+    (void)std::fwrite(line.data(), 1, line.size(), stderr);
   };
 }
 

@@ -27,8 +27,8 @@ TEST(LogRecord, TextHasWhatIsKnown) {
   EXPECT_EQ(ToText(Granted()),
             "granted /locks/a token=4294967302 session=0x1000a5b1e2c0001 "
             "node=/locks/a/_c_x-lock-0000000007 lasted=0.020000s");
-  EXPECT_EQ(ToText({.event = LogEvent::kLost, .path = "/a", .reason = "by hand", .dropped = 3}),
-            "lost /a reason=\"by hand\" dropped=3");
+  EXPECT_EQ(ToText({.event = LogEvent::kLost, .path = "/a", .reason = "by hand"}),
+            "lost /a reason=\"by hand\"");
 }
 
 TEST(LogRecord, JsonIsOneObjectOfTheSameFields) {

@@ -13,7 +13,6 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 
-#include "lib/metrics/group_series.h"
 #include "lib/queue/machine/admission.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
@@ -59,32 +58,28 @@ TEST_F(PrometheusMetricsTest, CountsAcquiresByOutcomeAndGroup) {
   EXPECT_THAT(lines, Contains("zkrecipes_sequence_headroom{group=\"/locks\"} 2146435064"));
 }
 
-TEST_F(PrometheusMetricsTest, ReadsTheSequenceNumberOfANode) {
-  const auto number_of = [this](const std::string& number) {
+class SequenceHeadroomTest : public PrometheusMetricsTest {
+ protected:
+  // After a grant of the node with this number.
+  int64_t HeadroomAt(const std::string& number) {
     metrics_->OnGranted(Of("/locks/a", number), 1, absl::ZeroDuration());
     for (const auto& family : registry_->Collect()) {
       if (family.name != "zkrecipes_sequence_headroom") continue;
-      return internal::kSequenceEnd - static_cast<int64_t>(family.metric.at(0).gauge.value);
+      return static_cast<int64_t>(family.metric.at(0).gauge.value);
     }
-    return int64_t{-1};
-  };
-  EXPECT_EQ(number_of("0000000000"), 0);
-  EXPECT_EQ(number_of("2147483647"), 2147483647);
-  EXPECT_EQ(number_of("1234567890"), 1234567890);
-  EXPECT_EQ(number_of("0908070605"), 908070605);
-  EXPECT_EQ(number_of("-000000001"), 0) << "far beyond the end, where nothing is granted";
-  for (const char wrong : {'/', ':', ' ', '\xb5'}) {
-    for (size_t at = 0; at < 10; ++at) {
-      std::string number = "1111111111";
-      number[at] = wrong;
-      EXPECT_EQ(number_of(number), 0) << number;
-    }
+    return -1;
   }
-}
+};
 
-TEST(SequenceHeadroom, EndsWhereContendersAreRefused) {
-  EXPECT_TRUE(queue::SequenceExhausted(internal::kSequenceEnd));
-  EXPECT_FALSE(queue::SequenceExhausted(internal::kSequenceEnd - 1));
+TEST_F(SequenceHeadroomTest, EndsWhereContendersAreRefused) {
+  const int64_t end = HeadroomAt("0000000000");
+  EXPECT_TRUE(queue::SequenceExhausted(end));
+  EXPECT_FALSE(queue::SequenceExhausted(end - 1));
+  EXPECT_EQ(HeadroomAt("1234567890"), end - 1234567890);
+  EXPECT_EQ(HeadroomAt("2147483647"), end - 2147483647);
+  for (const char* wrong : {"-000000001", " 000000001", "11111x1111", "111111111\xb5"}) {
+    EXPECT_EQ(HeadroomAt(wrong), end) << wrong;
+  }
 }
 
 TEST_F(PrometheusMetricsTest, KnowsHowManyLeasesAreHeldAndWhyTheyWereLost) {

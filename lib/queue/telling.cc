@@ -10,19 +10,51 @@
 namespace zkrecipes {
 
 EventListener* EventListener::AtOnce(const std::string& /*path*/) { return nullptr; }
-void EventListener::OnQueued(const std::string& /*path*/, int /*waits_for*/,
-                             const std::string& /*behind*/) {}
-void EventListener::OnPlaceLost(const std::string& /*path*/) {}
-void EventListener::OnGranted(const Sequencer& /*lease*/, int64_t /*session*/,
-                              absl::Duration /*after*/) {}
-void EventListener::OnNotGranted(const std::string& /*path*/, const absl::Status& /*why*/,
-                                 absl::Duration /*after*/) {}
-void EventListener::OnSuspect(const Sequencer& /*lease*/) {}
-void EventListener::OnProven(const Sequencer& /*lease*/) {}
-void EventListener::OnHeldTooLong(const Sequencer& /*lease*/, absl::Duration /*held*/) {}
-void EventListener::OnLost(const Sequencer& /*lease*/, LeaseEnd /*why*/) {}
-void EventListener::OnReleased(const Sequencer& /*lease*/, absl::Duration /*held*/) {}
-void EventListener::OnOpenParent(const std::string& /*path*/) {}
+
+namespace {
+
+// Passes an event of `path` on to the listener that is called at once in place of `listener`.
+template <typename... Parameters, typename... Arguments>
+void PassOn(EventListener& listener, const std::string& path,
+            void (EventListener::*event)(Parameters...), const Arguments&... arguments) {
+  EventListener* const other = listener.AtOnce(path);
+  // A listener that is called at once itself, and does not override the call, leaves the event out.
+  if (other != nullptr && other != &listener) (other->*event)(arguments...);
+}
+
+}  // namespace
+
+void EventListener::OnQueued(const std::string& path, int waits_for, const std::string& behind) {
+  PassOn(*this, path, &EventListener::OnQueued, path, waits_for, behind);
+}
+void EventListener::OnPlaceLost(const std::string& path) {
+  PassOn(*this, path, &EventListener::OnPlaceLost, path);
+}
+void EventListener::OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) {
+  PassOn(*this, lease.path(), &EventListener::OnGranted, lease, session, after);
+}
+void EventListener::OnNotGranted(const std::string& path, const absl::Status& why,
+                                 absl::Duration after) {
+  PassOn(*this, path, &EventListener::OnNotGranted, path, why, after);
+}
+void EventListener::OnSuspect(const Sequencer& lease) {
+  PassOn(*this, lease.path(), &EventListener::OnSuspect, lease);
+}
+void EventListener::OnProven(const Sequencer& lease) {
+  PassOn(*this, lease.path(), &EventListener::OnProven, lease);
+}
+void EventListener::OnHeldTooLong(const Sequencer& lease, absl::Duration held) {
+  PassOn(*this, lease.path(), &EventListener::OnHeldTooLong, lease, held);
+}
+void EventListener::OnLost(const Sequencer& lease, LeaseEnd why) {
+  PassOn(*this, lease.path(), &EventListener::OnLost, lease, why);
+}
+void EventListener::OnReleased(const Sequencer& lease, absl::Duration held) {
+  PassOn(*this, lease.path(), &EventListener::OnReleased, lease, held);
+}
+void EventListener::OnOpenParent(const std::string& path) {
+  PassOn(*this, path, &EventListener::OnOpenParent, path);
+}
 
 namespace internal {
 
