@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The listings of docs/fencing.md, run: scripts/check_listings.py finds each of them here or in an example.
+// The listings of docs/fencing.md, run: scripts/check_docs.py finds each of them here or in an example.
 
 #include <hiredis/hiredis.h>
 #include <libpq-fe.h>
