@@ -15,9 +15,7 @@ import tempfile
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = (CHECKOUT / "docs/tutorial.md").read_text()
-# All that is started there ends with the shell.
-BARE = ("unshare --pid --fork --kill-child --mount-proc={root}/proc chroot {root} env -i HOME=/root "
-        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive")
+IN_BARE_DEBIAN = [CHECKOUT / "scripts/in_bare_debian.sh", "bookworm"]
 
 
 def blocks(head):
@@ -58,14 +56,10 @@ def on_a_build(build, work):
 
 
 def in_a_bare(root):
-    subprocess.run([CHECKOUT / "scripts/debian_root.sh", root], check=True)
-    files = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=CHECKOUT,
-                           capture_output=True, check=True).stdout
-    (root / "src").mkdir()
-    packed = subprocess.run(["tar", "-C", CHECKOUT, "--null", "-T", "-", "-c"], input=files, capture_output=True, check=True).stdout
-    subprocess.run(["tar", "-C", root / "src", "-x"], input=packed, check=True)
+    environment = {"KEEP_ROOT": str(root)}
+    subprocess.run([*IN_BARE_DEBIAN, "true"], env={**os.environ, **environment}, check=True)
     save_listings(root / "steps")
-    return follow("cd /src\n" + blocks("sh")[0], "/steps", BARE.format(root=root).split(), {})
+    return follow("cd /src\n" + blocks("sh")[0], "/steps", IN_BARE_DEBIAN, environment)
 
 
 def main():
