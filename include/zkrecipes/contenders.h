@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 // Whether the grant that `sequencer` names still holds its lock, as the ensemble's quorum knows it at
 // some moment during this call: for a resource that is handed sequencers and can keep no floor of
 // tokens. `client` may be of any process, in any namespace. Blocks for one round trip with a write,
-// of three requests, and retries when the connection is lost. For one who asks often: SequencerCache.
+// of three requests, and retries when the connection is lost.
 //   InvalidArgument   the sequencer is empty, or breaks a rule of Sequencer::Parse
 //   PermissionDenied  the ACL does not let this client read the node, so nothing is known
 // Errors: as ListContenders, too.

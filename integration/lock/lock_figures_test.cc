@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 
 #include "integration/fixtures/figures_fixture.h"
+#include "zkrecipes/contenders.h"
 #include "zkrecipes/read_write_lock.h"
 
 namespace zkrecipes::integration {
@@ -35,6 +36,15 @@ TEST_F(LockFiguresTest, AnAcquireTakesTwoRequestsAndAReleaseOneWithALockDelayFou
     EXPECT_GT(lease->remaining(), absl::ZeroDuration());
     EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(std::move(*lease).Release({kSoon}).ok()); }), release);
   }
+}
+
+TEST_F(LockFiguresTest, ACheckOfASequencerTakesThreeRequests) {
+  auto holder = NewQuietClient();
+  const Lease lease = Acquired(holder);
+  auto resource = NewQuietClient();
+  SettledPackets();
+  EXPECT_EQ(PacketsOf([&] { EXPECT_TRUE(*CheckSequencer(*resource, lease.sequencer(), {kSoon})); }),
+            3);
 }
 
 TEST_F(LockFiguresTest, AWaiterTakesFourRequestsUntilItIsGranted) {

@@ -13,7 +13,7 @@
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/forked_child.h"
 #include "testing/detached_coroutine.h"
-#include "zkrecipes/sequencer_cache.h"
+#include "zkrecipes/contenders.h"
 #include "zkrecipes/std_adapters.h"
 
 namespace zkrecipes::integration {
@@ -36,12 +36,9 @@ TEST_F(LockForkTest, AChildThatReplacesOrDestroysLeasesLockAndClientDisturbsNoth
   std::optional<Pending> waiter(std::in_place, client, node_path());
   auto observer = NewClient();
   ASSERT_TRUE(AwaitQueue(*observer, 2));
-  std::optional<SequencerCache> cache(std::in_place, client);
-  EXPECT_TRUE(*cache->Check(lease->sequencer(), {kSoon}));
 
   RunInForkedChild([&] {
-    EXPECT_EQ(cache->Check(lease->sequencer()).status().code(), kPrecondition);
-    cache.reset();
+    EXPECT_EQ(CheckSequencer(*client, lease->sequencer()).status().code(), kPrecondition);
     *lease = std::move(other);
     lease.reset();
     waiter.reset();
@@ -59,7 +56,7 @@ TEST_F(LockForkTest, AChildThatReplacesOrDestroysLeasesLockAndClientDisturbsNoth
   EXPECT_EQ(client->session_id(), session);
   EXPECT_THAT(states->seen(), ElementsAre(ClientState::kConnected));
   EXPECT_FALSE(waiter->answered());
-  EXPECT_TRUE(*cache->Check(lease->sequencer(), {kSoon}));
+  EXPECT_TRUE(*CheckSequencer(*client, lease->sequencer(), {kSoon}));
   EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
   EXPECT_TRUE(waiter->Get().ok());
 }

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 
 #include "integration/resources/stores.h"
+#include "zkrecipes/contenders.h"
 #include "zkrecipes/fenced_file.h"
 #include "zkrecipes/fenced_http.h"
 #include "zkrecipes/fenced_object.h"
@@ -22,7 +23,6 @@
 #include "zkrecipes/fencing_gate.h"
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/lock.h"
-#include "zkrecipes/sequencer_cache.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
 namespace resources {
@@ -44,7 +44,6 @@ using zkrecipes::Lock;
 using zkrecipes::ObjectTransport;
 using zkrecipes::PutResult;
 using zkrecipes::Sequencer;
-using zkrecipes::SequencerCache;
 using zkrecipes::WriteOp;
 
 // A lease whose session has expired without its client's knowledge, and its successor's. Each listing is run
@@ -235,11 +234,10 @@ TEST_F(FencingListings, WhatIsKeptInZooKeeper) {
 TEST_F(FencingListings, AServiceThatAsks) {
   const std::string request = new_->sequencer().ToString();
   const std::string old_request = old_.sequencer().ToString();
-  const SequencerCache holders(client_, {.max_age = absl::Milliseconds(500)});
   const auto serve = [&](const std::string& text) -> absl::Status {
     const absl::StatusOr<Sequencer> sequencer = Sequencer::Parse(text);
     if (!sequencer.ok()) return sequencer.status();
-    const absl::StatusOr<bool> holds = holders.Check(*sequencer);
+    const absl::StatusOr<bool> holds = CheckSequencer(*client_, *sequencer);
     if (!holds.ok()) return holds.status();
     return *holds ? absl::OkStatus() : absl::FailedPreconditionError("it no longer holds");
   };

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "integration/two_worlds/world_fixture.h"
-#include "zkrecipes/sequencer_cache.h"
+#include "zkrecipes/contenders.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -76,34 +76,6 @@ TEST_P(QueueInAWorld, ASequencerIsCheckedAgainstTheQuorum) {
   EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
   EXPECT_FALSE(check(sequencer));
   EXPECT_EQ(CheckSequencer(*other, Sequencer()).status().code(), StatusCode::kInvalidArgument);
-}
-
-// The cache's client need not ask again: its watch tells.
-TEST_P(QueueInAWorld, ACacheOfSequencersHearsOfTheEndAndOfTheNextHolder) {
-  const auto [holder, other, resource] = NewClients<3>();
-  const SequencerCache cache(resource, {.max_age = absl::Minutes(10)});
-  Lease lease = Acquired(holder);
-  auto waiter = Queued(other, 2);
-  const Sequencer sequencer = lease.sequencer();
-  EXPECT_TRUE(*cache.Check(sequencer));
-  EXPECT_TRUE(*cache.Check(sequencer));
-  EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
-  const Lease next = Granted(waiter);
-  EXPECT_TRUE(world().Await([&] { return !*cache.Check(sequencer); }));
-  EXPECT_TRUE(*cache.Check(next.sequencer()));
-  EXPECT_EQ(cache.size(), 2u);
-}
-
-TEST_P(QueueInAWorld, ACacheOfSequencersHearsOfTheEndAlsoAfterAReconnection) {
-  const auto [holder, resource] = NewClients<2>();
-  const SequencerCache cache(resource, {.max_age = absl::Minutes(10)});
-  Lease lease = Acquired(holder);
-  const Sequencer sequencer = lease.sequencer();
-  EXPECT_TRUE(*cache.Check(sequencer));
-  world().Disconnect(*resource);
-  EXPECT_EQ(std::move(lease).Release(), absl::OkStatus());
-  world().Reconnect(*resource);
-  EXPECT_TRUE(world().Await([&] { return !*cache.Check(sequencer); }));
 }
 
 TEST_P(QueueInAWorld, AnOperatorBreaksOneContenderByItsToken) {

@@ -54,16 +54,12 @@ absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                      internal::CheckWaitOptions(wait), core.CheckMayBlock()}) {
     if (!status.ok()) return status;
   }
-  using queue::Standing;
-  const auto ask = [&sequencer](absl::AnyInvocable<void(absl::StatusOr<Standing>) &&> done) {
+  const auto ask = [&sequencer](absl::AnyInvocable<void(absl::StatusOr<bool>) &&> done) {
     return [sequencer, done = std::move(done)](session::Session& session) mutable {
       queue::AskStanding(session, sequencer, std::move(done));
     };
   };
-  const auto standing =
-      internal::AskUntilAnswered<Standing>(core, "check " + sequencer.node, wait, ask);
-  if (!standing.ok()) return standing.status();
-  return *standing == Standing::kHolds;
+  return internal::AskUntilAnswered<bool>(core, "check " + sequencer.node, wait, ask);
 }
 
 absl::Status BreakContender(Client& client, const std::string& path, FencingToken token,

@@ -28,8 +28,8 @@ bool SameMode(Mode mode, GrantMode granted) {
   return (GrantModeOf(mode) == GrantMode::kShared) == (granted == GrantMode::kShared);
 }
 
-absl::StatusOr<Standing> Judge(const Sequencer& sequencer, const Hearing& hearing,
-                               const zk::Reply& node) {
+absl::StatusOr<bool> Judge(const Sequencer& sequencer, const Hearing& hearing,
+                           const zk::Reply& node) {
   if (!hearing.confirmed) return absl::UnavailableError("the quorum has confirmed nothing");
   const zk::Code listed = hearing.listing.code;
   if (listed != zk::Code::kOk && listed != zk::Code::kNoNode) {
@@ -37,7 +37,7 @@ absl::StatusOr<Standing> Judge(const Sequencer& sequencer, const Hearing& hearin
   }
   const absl::string_view own = zk::NodeName(sequencer.node);
   const auto name = ParseNodeName(own);
-  if (!name.has_value() || node.code == zk::Code::kNoNode) return Standing::kGone;
+  if (!name.has_value() || node.code == zk::Code::kNoNode) return false;
   if (node.code == zk::Code::kNoAuth) {
     return absl::PermissionDeniedError(
         absl::StrCat("check ", sequencer.node, ": its ACL does not let this client read it"));
@@ -45,10 +45,10 @@ absl::StatusOr<Standing> Judge(const Sequencer& sequencer, const Hearing& hearin
   if (node.code != zk::Code::kOk) return zk::ToStatus(node.code, "get", sequencer.node);
   const int64_t token = TokenIn(name->mode, node.data).value_or(node.stat.czxid);
   if (token != sequencer.token.value() || !SameMode(name->mode, sequencer.mode)) {
-    return Standing::kGone;
+    return false;
   }
   const QueueView view = ViewQueue(hearing.listing.children, name->mode, own);
-  return view.listed && view.lower.empty() ? Standing::kHolds : Standing::kWaits;
+  return view.listed && view.lower.empty();
 }
 
 }  // namespace
@@ -62,15 +62,13 @@ absl::Status CheckSequencerForm(const Sequencer& sequencer) {
 }
 
 void AskStanding(session::Session& session, const Sequencer& sequencer,
-                 absl::AnyInvocable<void(absl::StatusOr<Standing>) &&> done,
-                 absl::FunctionRef<void()> watch) {
+                 absl::AnyInvocable<void(absl::StatusOr<bool>) &&> done) {
   const auto hearing = std::make_shared<Hearing>();
   session.Send(session.CommittedBarrier(), [hearing](const zk::Reply& reply) {
     hearing->confirmed = reply.code == zk::Code::kNoNode;
   });
   session.Send(zk::GetChildren{sequencer.name_space + sequencer.path()},
                [hearing](const zk::Reply& reply) { hearing->listing = reply; });
-  watch();
   session.Send(zk::Get{sequencer.name_space + sequencer.node},
                [hearing, sequencer, done = std::move(done)](const zk::Reply& reply) mutable {
                  std::move(done)(Judge(sequencer, *hearing, reply));

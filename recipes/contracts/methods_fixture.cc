@@ -14,7 +14,6 @@
 #include "zkrecipes/fenced_object.h"
 #include "zkrecipes/fencing_gate.h"
 #include "zkrecipes/guarded_write.h"
-#include "zkrecipes/sequencer_cache.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -286,14 +285,6 @@ std::vector<Method> Methods() {
       {"ListContenders", Returns([](S s) { return ListContenders(*s.client, s.path, s.wait); })},
       {"CheckSequencer",
        Returns([](S s) { return CheckSequencer(*s.client, s.sequencer, s.wait); }), TakeLock},
-      {"SequencerCache::Check",
-       Returns([](S s) { return SequencerCache(s.client).Check(s.sequencer, s.wait); }), TakeLock},
-      {"SequencerCache::CheckAsync", CallsBack([](S s, auto done) {
-         const auto cache = std::make_shared<SequencerCache>(s.client);
-         s.kept = cache;
-         cache->CheckAsync(s.sequencer, s.wait, std::move(done));
-       }),
-       TakeLock},
       {"BreakContender",
        Returns([](S s) { return BreakContender(*s.client, s.path, s.sequencer.token, s.wait); }),
        TakeLock},
