@@ -25,7 +25,6 @@ option(ZKRECIPES_WITH_TLS "Connections by TLS, which needs OpenSSL; without, a c
 option(ZKRECIPES_WITH_POSTGRES "Build zkrecipes::postgres, which needs libpq" OFF)
 option(ZKRECIPES_WITH_REDIS "Build zkrecipes::redis, which needs hiredis" OFF)
 option(ZKRECIPES_WITH_PROMETHEUS "Build zkrecipes::prometheus, which needs prometheus-cpp" OFF)
-option(ZKRECIPES_MUTANTS "Test that the explorers find planted bugs" ON)
 set(ZKRECIPES_SANITIZE "" CACHE STRING "address,undefined | thread | empty")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

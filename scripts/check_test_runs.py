@@ -46,7 +46,7 @@ def uncompiled(build):
 def table(nightly):
     rooms = collections.defaultdict(set)
     for name, room in nightly.items():
-        rooms["the project" if room == "." else room].add(re.sub(r"^((?:explore|schedules)\.finds?)\..*", r"\1.*", name))
+        rooms["the project" if room == "." else room].add(name)
     return HEAD + "".join(f"| {room} | {', '.join(f'`{name}`' for name in sorted(names))} |\n" for room, names in sorted(rooms.items()))
 
 

@@ -1,49 +1,168 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""planted_bugs.py [BUILD]: has random schedules look for each planted bug, and writes into the table of
-docs/track_record.md in which schedule they found it. To be run after a change of what schedules do, or of the library."""
+"""Plants bugs into a copy of the tree, one after another, and reports whether what has to find each one does.
 
+usage: planted_bugs.py [--check | --table] [NAME...]   (all, if none is named)
+
+A bug is a patch, verification/mutants/NAME.patch. Its first line says what the bug is, its second what has to find it:
+`Found by: explore, schedules in WEATHER` (one or both), or `Found by: PROGRAM TEST`. The copy is build/planted, with a
+build folder of its own. The exit status is 1 if a bug is not found.
+
+  --check  only prove that each patch applies; builds nothing
+  --table  also write into docs/track_record.md which random schedule finds each bug
+"""
 import pathlib
 import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+COPY = ROOT / "build" / "planted"
 PAGE = ROOT / "docs" / "track_record.md"
 HEAD = "| planted bug | schedule |"
+SCHEDULES = ["zkrecipes-schedules", "--find", "--schedules", "60000"]
+# Margins of leases that are left out (docs/lease.md): bugs without a patch.
+MARGINS = {"no_rate_bound": ["--rate-bound", "0"], "no_ping_gap": ["--ping-gap", "1ns"]}
+
+# A unity build would compile nine sources with the one that a bug is planted in.
+ALONE = "set_target_properties(zkrecipes_zk zkrecipes_session zkrecipes_queue zkrecipes_recipes PROPERTIES UNITY_BUILD OFF)\n"
 
 
-def bug(command):
-    """The bug that a test's `command` looks for, as the table calls it."""
-    planted = re.search(r"/mutant_(\w+)", command)
-    if planted:
-        return planted.group(1)
-    return "clock_rate_bound 0" if "rate-bound" in command else "ping_gap 1 ns"
+class Bug:
+    """A planted bug: the source that it is in, and each command that has to find it."""
+
+    def __init__(self, name):
+        self.name, self.patch, self.source = name, None, None
+        if name in MARGINS:
+            self.finders = [SCHEDULES + ["--weather", "edge"] + MARGINS[name]]
+            return
+        self.patch = ROOT / "verification" / "mutants" / f"{name}.patch"
+        text = self.patch.read_text()
+        self.source = re.search(r"^\+\+\+ b/(\S+)", text, re.M)[1]
+        found_by = text.splitlines()[1]
+        test = re.match(r"Found by: (\w+_test) (\S+)$", found_by)
+        explorers = re.match(
+            r"Found by: (?=explore|schedules)(explore)?(?:, )?(?:(schedules)(?: in (\w+))?)?(?=$|\.)", found_by)
+        if test:
+            self.finders = [[test[1], f"--gtest_filter={test[2]}"]]
+        elif explorers:
+            explore, schedules, weather = explorers.groups()
+            self.finders = [["zkrecipes-explore", "--find"]] if explore else []
+            self.finders += [SCHEDULES + (["--weather", weather] if weather else [])] if schedules else []
+        else:
+            sys.exit(f"{self.patch}: the second line has to say what finds the bug")
 
 
-def measure(build):
-    log = subprocess.run(["ctest", "--test-dir", build, "-V", "-R", r"^schedules\.find\."], capture_output=True, text=True).stdout
-    bugs = {number: bug(command) for number, command in re.findall(r"^(\d+): Test command: (.*)", log, re.M)}
-    return {bugs[number]: int(where) for number, where in re.findall(r"^(\d+): found in schedule (\d+)", log, re.M)}
+def apply(patch, tree, *options):
+    return subprocess.run(["patch", "--batch", "--forward", "--strip=1", f"--directory={tree}", f"--input={patch}",
+                           "--reject-file=-", "--no-backup-if-mismatch", *options], capture_output=True, text=True)
 
 
-def main():
-    found = measure(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build")
+def check(bugs):
+    """Names the patches that no longer apply."""
+    wrong = [(bug, done) for bug in bugs if bug.patch and (done := apply(bug.patch, ROOT, "--dry-run")).returncode]
+    for bug, done in wrong:
+        print(f"{bug.patch.relative_to(ROOT)} does not apply any more; plant the same bug again:\n{done.stdout}")
+    return not wrong
+
+
+def files(tree):
+    """Paths of the files of a tree, relative to it, without what git and builds put there."""
+    return {path.relative_to(tree) for top in tree.iterdir() if not re.match(r"build|\.git$", top.name)
+            for path in ([top] if top.is_file() else top.rglob("*")) if path.is_file()}
+
+
+def restore():
+    """Makes COPY what ROOT is. Only what differs is written, so only that is compiled again."""
+    COPY.mkdir(parents=True, exist_ok=True)
+    here = files(ROOT)
+    for gone in files(COPY) - here:
+        (COPY / gone).unlink()
+    for path in here:
+        content, target = (ROOT / path).read_bytes(), COPY / path
+        if path.as_posix() == "CMakeLists.txt":
+            content += ALONE.encode()
+        if not target.exists() or target.read_bytes() != content:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            target.chmod((ROOT / path).stat().st_mode)
+
+
+def build(programs):
+    return subprocess.run(["cmake", "--build", COPY / "build", "--target", *programs], capture_output=True, text=True)
+
+
+def found(finder):
+    """Whether the command finds the bug that is planted, and what it printed."""
+    program = next(path for path in (COPY / "build").rglob(finder[0]) if path.is_file())
+    try:
+        done = subprocess.run([program, *finder[1:]], capture_output=True, text=True, timeout=240)
+    except subprocess.TimeoutExpired:
+        return False, "not within four minutes"
+    if "--find" in finder:  # they succeed if they find something
+        return done.returncode == 0, done.stdout
+    return "FAILED TEST" in done.stdout, done.stdout
+
+
+def seek(bug):
+    """Plants, builds and runs; yields (finder, whether it found the bug, what it printed)."""
+    source = COPY / bug.source if bug.source else None
+    before = source.read_bytes() if source else b""
+    try:
+        if bug.patch and (done := apply(bug.patch, COPY)).returncode:
+            yield "patch", False, done.stdout
+        elif (done := build([finder[0] for finder in bug.finders])).returncode:
+            yield "build", False, done.stdout
+        else:
+            for finder in bug.finders:
+                yield finder[0], *found(finder)
+    finally:
+        if source:
+            source.write_bytes(before)
+
+
+def write_table(schedules):
+    """Writes the number of the schedule that found each bug into PAGE."""
     listed = set()
 
     def cell(match):
-        names = match.group(1).split(", ")
+        names = match[1].split(", ")
         listed.update(names)
-        if names[0] not in found:
-            return match.group(0)
-        return f"| {match.group(1)} | " + f"{found[names[0]]:,} |".replace(",", " ")
+        return f"| {match[1]} | " + f"{schedules[names[0]]:,} |".replace(",", " ") if names[0] in schedules else match[0]
 
     before, head, table = PAGE.read_text().partition(HEAD)
-    table = re.sub(r"\| ([a-z][\w, ]*\w) \| ([\d ]+) \|", cell, table)
-    PAGE.write_text(before + head + table)
-    missing = set(found) - listed
-    if missing:
-        sys.exit(f"not in the table of {PAGE.name}: {', '.join(sorted(missing))}")
+    PAGE.write_text(before + head + re.sub(r"\| ([a-z][\w, ]*\w) \| ([\d ]+) \|", cell, table))
+    for name in sorted(set(schedules) - listed):
+        print(f"{name}: not in the table of {PAGE.name}")
+
+
+def main():
+    options = {word for word in sys.argv[1:] if word.startswith("--")}
+    names = [word for word in sys.argv[1:] if not word.startswith("--")]
+    if options - {"--check", "--table"}:
+        sys.exit(__doc__)
+    every = sorted(path.stem for path in (ROOT / "verification" / "mutants").glob("*.patch"))
+    bugs = [Bug(name) for name in names or every + list(MARGINS)]
+    if "--check" in options:
+        sys.exit(0 if check(bugs) else 1)
+    restore()
+    programs = {finder[0] for bug in bugs for finder in bug.finders}
+    subprocess.run(["./dev", "build", *sorted(programs)], cwd=COPY, check=True)
+    missed, schedules = [], {}
+    for bug in bugs:
+        for finder, yes, printed in seek(bug):
+            where = re.search(r"^found in schedule (\d+)", printed, re.M)
+            if where and "schedules" in finder:
+                schedules[bug.name] = int(where[1])
+            print(f"{bug.name}: {'found' if yes else 'NOT FOUND'} by {finder}"
+                  + (f", in schedule {where[1]}" if where else ""), flush=True)
+            if not yes:
+                print(printed[-2000:])
+                missed.append(bug.name)
+    if "--table" in options:
+        write_table(schedules)
+    print(f"{len(bugs) - len(set(missed))} of {len(bugs)} planted bugs found")
+    sys.exit(1 if missed else 0)
 
 
 main()

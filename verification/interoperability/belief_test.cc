@@ -19,11 +19,10 @@
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/ensemble_fixture.h"
-#include "integration/interoperability/peer.h"
 #include "integration/servers/local_servers.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/checker.h"
-#include "verification/interoperability/peer_history.h"
+#include "verification/interoperability/peer.h"
 #include "verification/workload/recorder.h"
 
 namespace zkrecipes::integration {

@@ -17,11 +17,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "integration/interoperability/peer.h"
 #include "integration/servers/local_servers.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/run_directory.h"
-#include "verification/interoperability/peer_history.h"
+#include "verification/interoperability/peer.h"
 #include "verification/workload/crew.h"
 
 namespace zkrecipes::integration {

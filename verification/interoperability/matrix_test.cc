@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/client_fixture.h"
-#include "integration/interoperability/peer.h"
+#include "verification/interoperability/peer.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/read_write_lock.h"

@@ -12,9 +12,10 @@
 //                         "false". One a process
 // What fails is "failed ID WHY". It ends with its input.
 
-#ifndef ZKRECIPES_INTEGRATION_INTEROPERABILITY_PEER_H_
-#define ZKRECIPES_INTEGRATION_INTEROPERABILITY_PEER_H_
+#ifndef ZKRECIPES_VERIFICATION_INTEROPERABILITY_PEER_H_
+#define ZKRECIPES_VERIFICATION_INTEROPERABILITY_PEER_H_
 
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,6 +25,7 @@
 
 #include "lib/base/mutex.h"
 #include "testing/local/server_process.h"
+#include "verification/checker/event.h"
 
 namespace zkrecipes::integration {
 
@@ -58,6 +60,13 @@ class Peer {
   std::thread reader_;
 };
 
+// Add this to a peer's times, which are CLOCK_MONOTONIC's, for those of the events.
+int64_t BootLessMonotonic();
+// `words`: "grant TIME NODE TOKEN SESSION". Fails the test if they are not.
+void ReadGrant(const std::vector<std::string>& words, history::Event& event);
+// How many grants it has told of.
+int64_t GrantsOf(const Peer& peer);
+
 }  // namespace zkrecipes::integration
 
-#endif  // ZKRECIPES_INTEGRATION_INTEROPERABILITY_PEER_H_
+#endif  // ZKRECIPES_VERIFICATION_INTEROPERABILITY_PEER_H_

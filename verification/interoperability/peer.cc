@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "integration/interoperability/peer.h"
+#include "verification/interoperability/peer.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -8,12 +8,15 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/ensemble_fixture.h"
+#include "verification/workload/recorder.h"
 
 namespace zkrecipes::integration {
 
@@ -101,6 +104,25 @@ bool Peer::Hears(const std::string& line, absl::Duration patience) {
 std::vector<std::string> Peer::lines() const {
   base::MutexLock lock(mutex_);
   return lines_;
+}
+
+int64_t BootLessMonotonic() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return history::Now() - (now.tv_sec * 1'000'000'000 + now.tv_nsec);
+}
+
+void ReadGrant(const std::vector<std::string>& words, history::Event& event) {
+  event.what = history::Event::What::kGrant;
+  event.node = words.at(2);
+  EXPECT_TRUE(absl::SimpleAtoi(words.at(3), &event.token));
+  EXPECT_TRUE(absl::SimpleAtoi(words.at(4), &event.session));
+}
+
+int64_t GrantsOf(const Peer& peer) {
+  const std::vector<std::string> lines = peer.lines();
+  return std::ranges::count_if(lines,
+                               [](const std::string& line) { return line.starts_with("grant "); });
 }
 
 }  // namespace zkrecipes::integration
