@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 // of three requests, and retries when the connection is lost.
 //   InvalidArgument   the sequencer is empty, or breaks a rule of Sequencer::Parse
 //   PermissionDenied  the ACL does not let this client read the node, so nothing is known
-// Errors: as ListContenders, too.
+// Other errors: those of ListContenders.
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait = {});
 
@@ -67,7 +67,7 @@ absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
 // deleted.
 //   NotFound          no contender has this token; or its node cannot be read
 //   PermissionDenied  the ACL forbids the deletion
-// Errors: as ListContenders, too.
+// Other errors: those of ListContenders.
 absl::Status BreakContender(Client& client, const std::string& path, FencingToken token,
                             const WaitOptions& wait = {});
 

@@ -33,7 +33,7 @@ class FileOnDisk;
 // before its rename. There a write that was frozen so long between judging and renaming may replace
 // a newer one: where that cannot be excluded, use a FencedObject, a database or an HTTP service.
 //
-// Errors of all forms:
+// Errors of each call:
 //   DataLoss            the file is not one of this kind, or is damaged; it is not touched
 //   InvalidArgument     the path is empty
 //   Unavailable         the disk failed, or another process has been writing for ten seconds: the
@@ -60,7 +60,7 @@ class FencedFile {
 
   // Reads, and raises the floor as a Write does: what is read can no longer be changed by an older
   // holder. A new holder that goes on from the data begins with this, not with Read.
-  // Errors: as Write
+  // Errors: those of Write.
   absl::StatusOr<std::string> Claim(const FencingPass& pass);
 
   //   NotFound            there is no such file: it was never created, or is gone with its floor

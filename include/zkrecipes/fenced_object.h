@@ -61,7 +61,7 @@ absl::StatusOr<PutResult> PutResultOf(int http_status);
 // Create admits a holder that is out of date. To be rid of the data, write empty data, and keep the
 // object.
 //
-// Errors of all forms:
+// Errors of each call:
 //   DataLoss            the object is not one of this kind, or is damaged; it is not touched
 //   InvalidArgument     as the transport says; or it gives no ETag: nothing is put without a condition
 //   PermissionDenied    as the transport says
@@ -90,7 +90,7 @@ class FencedObject {
 
   // Reads, and raises the floor as a Write does: what is read can no longer be changed by an older
   // holder. A new holder that goes on from the data begins with this, not with Read.
-  // Errors: as Write
+  // Errors: those of Write.
   absl::StatusOr<std::string> Claim(const FencingPass& pass);
 
   //   NotFound            there is no such object: it was never created, or is gone with its floor

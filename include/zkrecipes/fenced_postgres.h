@@ -49,7 +49,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // Each call blocks for the server and runs inside the caller's transaction, if there is one. Nothing is
 // kept between calls; a connection is for one thread at a time.
 //
-// Errors of all forms, of which PostgresStatus tells those of the caller's own statements:
+// Errors of each call, and of the caller's own statements as PostgresStatus gives them:
 //   FailedPrecondition  stale: the message names the floor. Or no pass was shown (the trigger)
 //   Aborted             another transaction was in the way (a serialization failure, a deadlock), or
 //                       this one has failed before: roll back, and it may be tried again

@@ -42,8 +42,7 @@ struct FencedData {
 };
 
 // Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time. The
-// gate passes any error on; those of OpenFloorFile's:
-// Errors of all forms:
+// gate passes any error on to its caller. The store of OpenFloorFile gives:
 //   Unavailable         the file cannot be read or written: the message says why. Another try may
 //                       succeed
 //   InvalidArgument     Save: a key of more than 4096 bytes

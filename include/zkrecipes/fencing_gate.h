@@ -26,7 +26,7 @@ class FencingKey {
  public:
   // Admits the pass, or says why not. Blocks for the store when the floor is raised; its error means
   // that the pass is not admitted.
-  // Errors: as FencingFloor::Admit, FloorStore
+  // Errors: those of FencingFloor::Admit, and of the store.
   absl::Status Admit(const FencingPass& pass);
   FencingFloor floor() const;
 
@@ -54,17 +54,15 @@ struct FencingGateOptions {
 // raised the floor must not act after it. Thread-safe.
 class FencingGate {
  public:
-  // Loads the store.
-  // Errors: as FloorStore
+  // Loads the store, and passes its errors on.
   static absl::StatusOr<std::unique_ptr<FencingGate>> Open(FencingGateOptions options = {});
   ~FencingGate();
 
   // The same as Of(key)->Admit(pass): finds the key under a lock that a sixteenth of the keys share. That
   // waits for the disk only while another of them is folded.
-  // Errors: as FencingKey::Admit
+  // Errors: those of FencingKey::Admit.
   absl::Status Admit(const std::string& key, const FencingPass& pass);
   // The store's error, if a floor must be folded to make room and cannot be saved.
-  // Errors: as FloorStore
   absl::StatusOr<FencingKey> Of(const std::string& key);
 
   size_t keys() const;                // with a floor of their own

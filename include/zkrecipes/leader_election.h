@@ -69,10 +69,10 @@ class LeaderElection {
   LeaderElection(std::shared_ptr<Client> client, std::string path,
                  const LeaderElectionOptions& options);
 
-  // These are Lock's Acquire, TryAcquire and AcquireAsync. Errors: as Lock, and
-  //   InvalidArgument     also for the candidate's id or value
+  // Campaigns are Lock's acquires, under the names of an election. Errors: those of Lock, with
+  // InvalidArgument also for the candidate's id or value.
   absl::StatusOr<Lease> Campaign(const WaitOptions& wait = {}) const;
-  // Also AlreadyExists (IsBusy) if another candidate is in the way. Errors: as Campaign.
+  // AlreadyExists (IsBusy) if another candidate is in the way.
   absl::StatusOr<Lease> TryCampaign(const WaitOptions& wait = {}) const;
   void CampaignAsync(WaitOptions wait,
                      absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
@@ -104,10 +104,10 @@ class LeaderElection {
                              std::stop_token cancel = {}) const;
 
   // nullopt if the queue is empty or the path does not exist. Blocks for two round trips, and
-  // retries when the connection is lost. A snapshot. Errors: as ListContenders.
+  // retries when the connection is lost. A snapshot. Errors: those of ListContenders.
   absl::StatusOr<std::optional<Leader>> CurrentLeader(const WaitOptions& wait = {}) const;
 
-  // The queue, in order; owner.id is the candidate's id. Errors: as ListContenders.
+  // The queue, in order; owner.id is the candidate's id. Errors: those of ListContenders.
   absl::StatusOr<std::vector<ContenderInfo>> Candidates(const WaitOptions& wait = {}) const;
 
   // Reports the current leader, and every change: to another leader, another value, or no leader

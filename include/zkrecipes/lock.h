@@ -35,7 +35,7 @@ using LockOptions = AcquireOptions;
 // All forms need the ACL permissions read, create and delete on the path's node, which is created (as a
 // container, with its ancestors) if it does not exist.
 //
-// Errors of all forms:
+// Errors of each form of acquire:
 //   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...), the timeout or an
 //                       option
 //   DeadlineExceeded,   gave up in time: the lock is not held. The node in the queue is deleted in

@@ -36,7 +36,7 @@ using ReadWriteLockOptions = AcquireOptions;
 // holders after it. Tokens do not order readers that hold the lock together.
 //
 // Thread-safe and stateless, like Lock: not re-entrant, and constructing one does no I/O.
-// Semantics and ACL permissions are those of Lock (lock.h). Errors of all forms: as Lock.
+// Semantics, ACL permissions and errors are those of Lock (lock.h).
 class ReadWriteLock {
  public:
   // REQUIRES: client is not null. An invalid path is reported by each call below.

@@ -40,7 +40,7 @@ class [[nodiscard]] RecursiveLease {
 
   // Gives up this hold. The owner's last one deletes the node and waits for the confirmation; the
   // others return at once.
-  // Errors: as Lease::Release.
+  // Errors: those of Lease::Release.
   absl::Status Release(const WaitOptions& wait = {}) &&;
 
  private:
@@ -68,11 +68,11 @@ class [[nodiscard]] RecursiveLease {
 //
 // Thread-safe. Owners may change threads. Constructing one does no I/O.
 //
-// Errors of all forms: as Lock, and
-//   InvalidArgument     also: the owner is empty
-//   FailedPrecondition  also: the owner is acquiring the lock already, on another thread: what does
+// Its errors are those of Lock, and these, which concern the owner:
+//   InvalidArgument     the owner's name is empty
+//   FailedPrecondition  the owner is acquiring the lock already, on another thread: a task that does
 //                       two things at once is two owners
-//   Aborted             also: the lease that this owner holds is lost. No new one is acquired until it
+//   Aborted             the lease that this owner holds is lost. The owner gets no new one until it
 //                       has given up all of its holds: its outer section must not go on
 class RecursiveLock {
  public:

@@ -18,7 +18,13 @@
 namespace zkrecipes::testing {
 namespace {
 
-// ---- How the forms of a function are called ------------------------------------------------------
+Codes With(Codes codes, const Codes& more) {
+  codes.insert(more.begin(), more.end());
+  return codes;
+}
+
+// ---- How the forms of a function are called
+// ------------------------------------------------------
 
 absl::Status StatusOf(absl::Status status) { return status; }
 template <typename T>
@@ -52,7 +58,8 @@ std::function<void(Scene&, Done)> Awaits(Call call) {
   return [call](Scene& scene, const Done& done) { (void)Await(call(scene), done); };
 }
 
-// ---- The leases that they are called with --------------------------------------------------------
+// ---- The leases that they are called with
+// --------------------------------------------------------
 
 void Keep(Scene& scene, absl::StatusOr<Lease> lease) {
   if (!lease.ok()) return;
@@ -163,200 +170,237 @@ void Observe(Scene& scene, const Done& done) {
   scene.kept = std::make_shared<Kept>(scene, done);
 }
 
+Method Endless(Method method) {
+  method.endless = true;
+  return method;
+}
+Method Apart(Method method) {
+  method.apart = true;
+  return method;
+}
+
 }  // namespace
 
-// One row a function: its name, how it is called and with which lease.
+// One row a function: its name, the codes that it may give, how it is called and with which lease.
 std::vector<Method> Methods() {
   using S = Scene&;
+  using enum absl::StatusCode;
+  const Codes wait = {kInvalidArgument, kFailedPrecondition, kDeadlineExceeded, kCancelled};
+  const Codes ask = With(wait, {kUnavailable, kPermissionDenied, kUnauthenticated});
+  const Codes acquire = With(ask, {kAborted, kResourceExhausted});
+  const Codes attempt = With(acquire, {kAlreadyExists});
+  const Codes write = With(attempt, {kNotFound, kInternal});
+  const Codes verify = With(wait, {kUnavailable, kAborted});
+  const Codes release = With(wait, {kAborted, kPermissionDenied});
+  const Codes create = {kInvalidArgument, kFailedPrecondition, kResourceExhausted};
+  const Codes connect = With(create, {kCancelled, kUnavailable, kUnauthenticated});
+  const Codes change = {kInvalidArgument, kFailedPrecondition};
+  const Codes observe = With(create, {kPermissionDenied, kUnauthenticated});
+  const Codes judge = {kInvalidArgument, kFailedPrecondition};
+  const Codes load = {kUnavailable};
+  const Codes save = {kUnavailable, kInvalidArgument};
+  const Codes judge_and_save = With(judge, save);
+  const Codes file_read = {kInvalidArgument, kNotFound, kUnavailable, kDataLoss};
+  const Codes file_write = With(file_read, {kFailedPrecondition});
+  const Codes file_create = {kInvalidArgument, kAlreadyExists, kUnavailable, kDataLoss};
+  const Codes transport = {kPermissionDenied, kUnimplemented};
+  const Codes parse = {kInvalidArgument};
   return {
-      {"Lock::Acquire", Returns([](S s) { return s.lock().Acquire(s.wait); })},
-      {"Lock::TryAcquire", Returns([](S s) { return s.lock().TryAcquire(s.wait); })},
-      {"Lock::AcquireAsync",
+      {"Lock::Acquire", acquire, Returns([](S s) { return s.lock().Acquire(s.wait); })},
+      {"Lock::TryAcquire", attempt, Returns([](S s) { return s.lock().TryAcquire(s.wait); })},
+      {"Lock::AcquireAsync", acquire,
        CallsBack([](S s, auto done) { s.lock().AcquireAsync(s.wait, std::move(done)); })},
-      {"Lock::CoAcquire",
+      {"Lock::CoAcquire", acquire,
        Awaits([](S s) { return s.lock().CoAcquire(s.wait.timeout, s.wait.cancel); })},
 
-      {"RecursiveLock::Acquire",
+      {"RecursiveLock::Acquire", acquire,
        Returns([](S s) { return s.recursive->Acquire(s.owner, s.wait); })},
-      {"RecursiveLock::TryAcquire",
+      {"RecursiveLock::TryAcquire", attempt,
        Returns([](S s) { return s.recursive->TryAcquire(s.owner, s.wait); })},
-      {"RecursiveLock::AcquireAsync", CallsBack([](S s, auto done) {
+      {"RecursiveLock::AcquireAsync", acquire, CallsBack([](S s, auto done) {
          s.recursive->AcquireAsync(s.owner, s.wait, std::move(done));
        }),
        TakeHold},
-      {"RecursiveLease::Release", Returns([](S s) { return (*std::move(s.hold)).Release(s.wait); }),
-       TakeHold},
+      {"RecursiveLease::Release", release,
+       Returns([](S s) { return (*std::move(s.hold)).Release(s.wait); }), TakeHold},
 
-      {"ReadWriteLock::AcquireShared",
+      {"ReadWriteLock::AcquireShared", acquire,
        Returns([](S s) { return s.read_write_lock().AcquireShared(s.wait); })},
-      {"ReadWriteLock::AcquireExclusive",
+      {"ReadWriteLock::AcquireExclusive", acquire,
        Returns([](S s) { return s.read_write_lock().AcquireExclusive(s.wait); })},
-      {"ReadWriteLock::TryAcquireShared",
+      {"ReadWriteLock::TryAcquireShared", attempt,
        Returns([](S s) { return s.read_write_lock().TryAcquireShared(s.wait); })},
-      {"ReadWriteLock::TryAcquireExclusive",
+      {"ReadWriteLock::TryAcquireExclusive", attempt,
        Returns([](S s) { return s.read_write_lock().TryAcquireExclusive(s.wait); })},
-      {"ReadWriteLock::AcquireSharedAsync", CallsBack([](S s, auto done) {
+      {"ReadWriteLock::AcquireSharedAsync", acquire, CallsBack([](S s, auto done) {
          s.read_write_lock().AcquireSharedAsync(s.wait, std::move(done));
        })},
-      {"ReadWriteLock::AcquireExclusiveAsync", CallsBack([](S s, auto done) {
+      {"ReadWriteLock::AcquireExclusiveAsync", acquire, CallsBack([](S s, auto done) {
          s.read_write_lock().AcquireExclusiveAsync(s.wait, std::move(done));
        })},
-      {"ReadWriteLock::CoAcquireShared", Awaits([](S s) {
+      {"ReadWriteLock::CoAcquireShared", acquire, Awaits([](S s) {
          return s.read_write_lock().CoAcquireShared(s.wait.timeout, s.wait.cancel);
        })},
-      {"ReadWriteLock::CoAcquireExclusive", Awaits([](S s) {
+      {"ReadWriteLock::CoAcquireExclusive", acquire, Awaits([](S s) {
          return s.read_write_lock().CoAcquireExclusive(s.wait.timeout, s.wait.cancel);
        })},
-      {"ReadWriteLock::Upgrade",
+      {"ReadWriteLock::Upgrade", acquire,
        Returns([](S s) { return s.read_write_lock().Upgrade(*s.lease, s.wait); }), TakeShared},
-      {"ReadWriteLock::Downgrade",
+      {"ReadWriteLock::Downgrade", acquire,
        Returns([](S s) { return s.read_write_lock().Downgrade(*s.lease, s.wait); }), TakeExclusive},
 
-      {"ReadWriteLock::UpgradeAsync", CallsBack([](S s, auto done) {
+      {"ReadWriteLock::UpgradeAsync", acquire, CallsBack([](S s, auto done) {
          s.read_write_lock().UpgradeAsync(*s.lease, s.wait, std::move(done));
        }),
        TakeShared},
-      {"ReadWriteLock::DowngradeAsync", CallsBack([](S s, auto done) {
+      {"ReadWriteLock::DowngradeAsync", acquire, CallsBack([](S s, auto done) {
          s.read_write_lock().DowngradeAsync(*s.lease, s.wait, std::move(done));
        }),
        TakeExclusive},
-      {"ReadWriteLock::CoUpgrade", Awaits([](S s) {
+      {"ReadWriteLock::CoUpgrade", acquire, Awaits([](S s) {
          return s.read_write_lock().CoUpgrade(*s.lease, s.wait.timeout, s.wait.cancel);
        }),
        TakeShared},
-      {"ReadWriteLock::CoDowngrade", Awaits([](S s) {
+      {"ReadWriteLock::CoDowngrade", acquire, Awaits([](S s) {
          return s.read_write_lock().CoDowngrade(*s.lease, s.wait.timeout, s.wait.cancel);
        }),
        TakeExclusive},
 
-      {"LeaderElection::Campaign", Returns([](S s) { return s.election().Campaign(s.wait); })},
-      {"LeaderElection::TryCampaign",
+      {"LeaderElection::Campaign", acquire,
+       Returns([](S s) { return s.election().Campaign(s.wait); })},
+      {"LeaderElection::TryCampaign", attempt,
        Returns([](S s) { return s.election().TryCampaign(s.wait); })},
-      {"LeaderElection::CampaignAsync",
+      {"LeaderElection::CampaignAsync", acquire,
        CallsBack([](S s, auto done) { s.election().CampaignAsync(s.wait, std::move(done)); })},
-      {"LeaderElection::CoCampaign",
+      {"LeaderElection::CoCampaign", acquire,
        Awaits([](S s) { return s.election().CoCampaign(s.wait.timeout, s.wait.cancel); })},
-      {"LeaderElection::Proclaim", Returns([](S s) {
+      {"LeaderElection::Proclaim", acquire, Returns([](S s) {
          return s.election().Proclaim(*s.lease, s.candidate.value + "!", s.wait);
        }),
        TakeLeadership},
-      {"LeaderElection::ProclaimAsync", CallsBack([](S s, auto done) {
+      {"LeaderElection::ProclaimAsync", acquire, CallsBack([](S s, auto done) {
          s.election().ProclaimAsync(*s.lease, s.candidate.value + "!", s.wait, std::move(done));
        }),
        TakeLeadership},
-      {"LeaderElection::CoProclaim", Awaits([](S s) {
+      {"LeaderElection::CoProclaim", acquire, Awaits([](S s) {
          return s.election().CoProclaim(*s.lease, s.candidate.value + "!", s.wait.timeout,
                                         s.wait.cancel);
        }),
        TakeLeadership},
-      {"LeaderElection::CurrentLeader",
+      {"LeaderElection::CurrentLeader", ask,
        Returns([](S s) { return s.election().CurrentLeader(s.wait); })},
-      {"LeaderElection::Candidates", Returns([](S s) { return s.election().Candidates(s.wait); })},
-      {"LeaderElection::Observe", Observe, [](S) {}, /*endless=*/true},
-      {"LeaderElection::RunWhileLeading",
-       Returns([](S s) { return s.election().RunWhileLeading(s.wait.cancel, Work, Once()); }),
-       [](S) {}, /*endless=*/true},
+      {"LeaderElection::Candidates", ask,
+       Returns([](S s) { return s.election().Candidates(s.wait); })},
+      Endless({"LeaderElection::Observe", observe, Observe}),
+      Endless({"LeaderElection::RunWhileLeading",
+               With(observe, {kDeadlineExceeded, kAborted, kInternal}), Returns([](S s) {
+                 return s.election().RunWhileLeading(s.wait.cancel, Work, Once());
+               })}),
 
-      {"Lease::Verify", Returns([](S s) { return s.lease->Verify(s.wait); }), TakeLock},
-      {"Lease::Release", Returns([](S s) { return std::move(*s.lease).Release(s.wait); }),
+      {"Lease::Verify", verify, Returns([](S s) { return s.lease->Verify(s.wait); }), TakeLock},
+      {"Lease::Release", release, Returns([](S s) { return std::move(*s.lease).Release(s.wait); }),
        TakeLock},
 
-      {"Lease::VerifyAsync",
+      {"Lease::VerifyAsync", verify,
        CallsBack([](S s, auto done) { s.lease->VerifyAsync(s.wait, std::move(done)); }), TakeLock},
-      {"Lease::ReleaseAsync",
+      {"Lease::ReleaseAsync", release,
        CallsBack([](S s, auto done) { std::move(*s.lease).ReleaseAsync(s.wait, std::move(done)); }),
        TakeLock},
-      {"Lease::CoVerify",
+      {"Lease::CoVerify", verify,
        Awaits([](S s) { return s.lease->CoVerify(s.wait.timeout, s.wait.cancel); }), TakeLock},
-      {"Lease::CoRelease",
+      {"Lease::CoRelease", release,
        Awaits([](S s) { return std::move(*s.lease).CoRelease(s.wait.timeout, s.wait.cancel); }),
        TakeLock},
 
-      {"GuardedWrite", Returns([](S s) { return GuardedWrite(*s.lease, OpsOf(s), s.wait); }),
+      {"GuardedWrite", write, Returns([](S s) { return GuardedWrite(*s.lease, OpsOf(s), s.wait); }),
        TakeLock},
-      {"GuardedWriteAsync", CallsBack([](S s, auto done) {
+      {"GuardedWriteAsync", write, CallsBack([](S s, auto done) {
          GuardedWriteAsync(*s.lease, OpsOf(s), s.wait, std::move(done));
        }),
        TakeLock},
-      {"CoGuardedWrite", Awaits([](S s) {
+      {"CoGuardedWrite", write, Awaits([](S s) {
          return CoGuardedWrite(*s.lease, OpsOf(s), s.wait.timeout, s.wait.cancel);
        }),
        TakeLock},
-      {"ListContenders", Returns([](S s) { return ListContenders(*s.client, s.path, s.wait); })},
-      {"CheckSequencer",
+      {"ListContenders", ask,
+       Returns([](S s) { return ListContenders(*s.client, s.path, s.wait); })},
+      {"CheckSequencer", ask,
        Returns([](S s) { return CheckSequencer(*s.client, s.sequencer, s.wait); }), TakeLock},
-      {"BreakContender",
+      {"BreakContender", With(ask, {kNotFound}),
        Returns([](S s) { return BreakContender(*s.client, s.path, s.sequencer.token, s.wait); }),
        TakeLock},
 
-      {"EventLoop::Start", Returns([](S) { return EventLoop::Start(); })},
-      {"Client::Close", Returns([](S s) { return s.client->Close(s.wait); })},
-      {"Client::Connect", Returns([](S s) { return Client::Connect(Elsewhere(s), Briefly(s)); }),
-       [](S) {}, /*endless=*/false, /*apart=*/true},
-      {"Client::Create", Returns([](S s) { return Client::Create(Elsewhere(s)); }), [](S) {},
-       /*endless=*/false, /*apart=*/true},
-      {"Client::ConnectAsync", CallsBack([](S s, auto done) {
-         Client::ConnectAsync(Elsewhere(s), Briefly(s), std::move(done));
-       }),
-       [](S) {}, /*endless=*/false, /*apart=*/true},
-      {"InMemoryEnsemble::Connect",
-       Returns([](S s) { return s.ensemble.Connect(s.options, s.wait); }), [](S) {},
-       /*endless=*/false, /*apart=*/true},
-      {"InMemoryEnsemble::CreateClient",
-       Returns([](S s) { return s.ensemble.CreateClient(s.options); }), [](S) {},
-       /*endless=*/false, /*apart=*/true},
+      {"EventLoop::Start", {kResourceExhausted}, Returns([](S) { return EventLoop::Start(); })},
+      {"Client::Close", wait, Returns([](S s) { return s.client->Close(s.wait); })},
+      Apart({"Client::Connect", connect,
+             Returns([](S s) { return Client::Connect(Elsewhere(s), Briefly(s)); })}),
+      Apart({"Client::Create", create, Returns([](S s) { return Client::Create(Elsewhere(s)); })}),
+      Apart({"Client::ConnectAsync", connect, CallsBack([](S s, auto done) {
+               Client::ConnectAsync(Elsewhere(s), Briefly(s), std::move(done));
+             })}),
+      Apart({"InMemoryEnsemble::Connect", connect,
+             Returns([](S s) { return s.ensemble.Connect(s.options, s.wait); })}),
+      Apart({"InMemoryEnsemble::CreateClient", create,
+             Returns([](S s) { return s.ensemble.CreateClient(s.options); })}),
 
-      {"Client::SetServers", Returns([](S s) { return s.client->SetServers(s.servers); })},
-      {"Client::AddDigestCredential",
+      {"Client::SetServers", change, Returns([](S s) { return s.client->SetServers(s.servers); })},
+      {"Client::AddDigestCredential", change,
        Returns([](S s) { return s.client->AddDigestCredential(s.text); })},
-      {"Client::SetDigestCredentials",
+      {"Client::SetDigestCredentials", change,
        Returns([](S s) { return s.client->SetDigestCredentials({s.text}); })},
 
-      {"FencingFloor::Admit", Returns([](S s) {
+      {"FencingFloor::Admit", judge, Returns([](S s) {
          FencingFloor floor = {.exclusive = FencingToken(1)};
          return floor.Admit(PassOf(s));
        })},
-      {"FencingGate::Open", Returns([](S) { return FencingGate::Open(); })},
-      {"FencingGate::Of", Returns([](S s) { return (*FencingGate::Open())->Of(s.path); })},
-      {"FencingGate::Admit",
+      {"FencingGate::Open", load, Returns([](S) { return FencingGate::Open(); })},
+      {"FencingGate::Of", save, Returns([](S s) { return (*FencingGate::Open())->Of(s.path); })},
+      {"FencingGate::Admit", judge_and_save,
        Returns([](S s) { return (*FencingGate::Open())->Admit(s.path, PassOf(s)); })},
-      {"FencingKey::Admit",
+      {"FencingKey::Admit", judge_and_save,
        Returns([](S s) { return (*FencingGate::Open())->Of(s.path)->Admit(PassOf(s)); })},
-      {"OpenFloorFile", InAFolder([](S, const std::string& path) { return OpenFloorFile(path); })},
-      {"FloorStore::Load", WithStore([](S, FloorStore& store) {
+      {"OpenFloorFile",
+       {kFailedPrecondition, kUnavailable, kDataLoss},
+       InAFolder([](S, const std::string& path) { return OpenFloorFile(path); })},
+      {"FloorStore::Load", load, WithStore([](S, FloorStore& store) {
          return store.Load([](const std::string&, const FencingFloor&) {});
        })},
-      {"FloorStore::Save", WithStore([](S s, FloorStore& store) {
+      {"FloorStore::Save", save, WithStore([](S s, FloorStore& store) {
          return store.Save(std::string(5000, 'k') + s.path, {});
        })},
-      {"FloorStore::Forget",
+      {"FloorStore::Forget", load,
        WithStore([](S s, FloorStore& store) { return store.Forget(s.path); })},
 
-      {"FencedFile::Create", WithFile([](S, FencedFile& file) { return file.Create(); })},
-      {"FencedFile::Write",
+      {"FencedFile::Create", file_create,
+       WithFile([](S, FencedFile& file) { return file.Create(); })},
+      {"FencedFile::Write", file_write,
        WithFile([](S s, FencedFile& file) { return file.Write(PassOf(s), s.text); })},
-      {"FencedFile::Claim", WithFile([](S s, FencedFile& file) { return file.Claim(PassOf(s)); })},
-      {"FencedFile::Read", WithFile([](S, FencedFile& file) { return file.Read(); })},
+      {"FencedFile::Claim", file_write,
+       WithFile([](S s, FencedFile& file) { return file.Claim(PassOf(s)); })},
+      {"FencedFile::Read", file_read, WithFile([](S, FencedFile& file) { return file.Read(); })},
 
-      {"FencedObject::Create", WithObject([](S, FencedObject& object) { return object.Create(); })},
-      {"FencedObject::Write",
+      {"FencedObject::Create", With(file_create, transport),
+       WithObject([](S, FencedObject& object) { return object.Create(); })},
+      {"FencedObject::Write", With(file_write, transport),
        WithObject([](S s, FencedObject& object) { return object.Write(PassOf(s), s.text); })},
-      {"FencedObject::Claim",
+      {"FencedObject::Claim", With(file_write, transport),
        WithObject([](S s, FencedObject& object) { return object.Claim(PassOf(s)); })},
-      {"FencedObject::Read", WithObject([](S, FencedObject& object) { return object.Read(); })},
-      {"ObjectTransport::Get", Returns([](S) { return AnObject()->Get(); })},
-      {"ObjectTransport::PutIfMatch",
-       Returns([](S s) { return AnObject()->PutIfMatch(s.text, "0"); })},
-      {"ObjectTransport::PutIfAbsent",
-       Returns([](S s) { return AnObject()->PutIfAbsent(s.text); })},
-      {"PutResultOf", Returns([](S) { return PutResultOf(400); })},
+      {"FencedObject::Read", With(file_read, transport),
+       WithObject([](S, FencedObject& object) { return object.Read(); })},
+      {"PutResultOf", {kInvalidArgument, kPermissionDenied, kUnimplemented}, Returns([](S) {
+         return PutResultOf(400);
+       })},
 
-      {"ParseFencingTokenHeader", Returns([](S s) { return ParseFencingTokenHeader(s.text); })},
-      {"ParseFencingFloorHeader", Returns([](S s) { return ParseFencingFloorHeader(s.text); })},
-      {"CheckHttpAnswer", Returns([](S s) { return CheckHttpAnswer(412, s.text); })},
+      {"ParseFencingTokenHeader", parse,
+       Returns([](S s) { return ParseFencingTokenHeader(s.text); })},
+      {"ParseFencingFloorHeader", parse,
+       Returns([](S s) { return ParseFencingFloorHeader(s.text); })},
+      {"CheckHttpAnswer", {kFailedPrecondition}, Returns([](S s) {
+         return CheckHttpAnswer(412, s.text);
+       })},
 
-      {"FencingToken::Parse", Returns([](S s) { return FencingToken::Parse(s.text); })},
-      {"Sequencer::Parse", Returns([](S s) { return Sequencer::Parse(s.text); })},
+      {"FencingToken::Parse", parse, Returns([](S s) { return FencingToken::Parse(s.text); })},
+      {"Sequencer::Parse", parse, Returns([](S s) { return Sequencer::Parse(s.text); })},
   };
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -57,9 +58,12 @@ struct Scene {
 
 using Done = std::function<void(absl::Status)>;  // of its calls the first counts
 
+using Codes = std::set<absl::StatusCode>;
+
 // A function of the public API. To add one, add a row to methods_fixture.cc.
 struct Method {
-  std::string name;  // as HeaderContract has it
+  std::string name;
+  Codes gives;  // beside OK: the codes that its header explains to the reader
   // Calls it; `done` gets its status, now or later.
   std::function<void(Scene&, Done)> call;
   // Takes the lease that it is called with, or nothing.

@@ -85,13 +85,13 @@ class InMemoryEnsemble {
   // "memory-0:2181,memory-1:2181,memory-2:2181": add "/namespace" for a client in a namespace.
   std::string servers() const;
 
-  // Like Client::Connect. Errors: as Client::Connect. An empty `options.servers` means servers(). If
-  // `manual`, fails with Unavailable when connecting needs time to pass.
+  // As Client::Connect, with its errors. An empty `options.servers` means servers(). If `manual`,
+  // fails with Unavailable when connecting needs time to pass.
   absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options = {},
                                                   const WaitOptions& wait = {});
 
-  // Like Client::Create. Errors: as Client::Create. A client for which no server can be reached until
-  // Reconnect, as for a service that starts before its ensemble.
+  // As Client::Create, with its errors. The client can reach no server until Reconnect, as that of a
+  // service that starts before its ensemble.
   absl::StatusOr<std::shared_ptr<Client>> CreateClient(ClientOptions options = {});
 
   // ---- Time ----------------------------------------------------------------------------------------
