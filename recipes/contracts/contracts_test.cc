@@ -26,8 +26,7 @@ namespace {
 
 using StatusShot = base::OneShot<absl::Status>;
 
-// ---- A call in a situation
-// -----------------------------------------------------------------------
+// ---- A call in a situation ------------------------------------------------------------
 
 std::optional<absl::Status> CallOnAThread(Scene& scene, const Situation& situation,
                                           const Method& method) {
@@ -84,8 +83,7 @@ std::optional<absl::Status> Call(const Situation& situation, const Method& metho
   return CallOnAThread(scene, situation, method);
 }
 
-// ---- The tests
-// -----------------------------------------------------------------------------------
+// ---- The tests ------------------------------------------------------------------------
 
 class ContractsTest : public ::testing::TestWithParam<Situation> {};
 

@@ -23,8 +23,7 @@ Codes With(Codes codes, const Codes& more) {
   return codes;
 }
 
-// ---- How the forms of a function are called
-// ------------------------------------------------------
+// ---- How the forms of a function are called -------------------------------------------
 
 absl::Status StatusOf(absl::Status status) { return status; }
 template <typename T>
@@ -58,8 +57,7 @@ std::function<void(Scene&, Done)> Awaits(Call call) {
   return [call](Scene& scene, const Done& done) { (void)Await(call(scene), done); };
 }
 
-// ---- The leases that they are called with
-// --------------------------------------------------------
+// ---- The leases that they are called with ---------------------------------------------
 
 void Keep(Scene& scene, absl::StatusOr<Lease> lease) {
   if (!lease.ok()) return;
