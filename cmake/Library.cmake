@@ -47,7 +47,7 @@ if(ZKRECIPES_BUILD_TESTS AND ZKRECIPES_BUILD_STATIC AND ZKRECIPES_BUILD_SHARED)
   set_tests_properties(symbols PROPERTIES LABELS unit TIMEOUT 60)
 endif()
 
-# For our own programs and tests: the library and rooted includes such as "lib/zk/code.h".
+# For our own programs and tests: the library and rooted includes such as "lib/zk/seam/code.h".
 add_library(zkrecipes_internal INTERFACE)
 target_include_directories(zkrecipes_internal INTERFACE ${PROJECT_SOURCE_DIR})
 target_link_libraries(zkrecipes_internal INTERFACE zkrecipes::zkrecipes zkrecipes_dependencies)

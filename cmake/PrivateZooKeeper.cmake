@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Our private copy of the single-threaded ZooKeeper client: one object file whose every name starts with rcpzk_, so
 # that a program may use libzookeeper_mt beside us. `--wrap` would act on the user's whole link, so the calls that we
-# redirect (lib/zk/c_hooks.cc says why each) are renamed in the same pass. Sets
+# redirect (lib/zk/c_client/c_hooks.cc says why each) are renamed in the same pass. Sets
 #   ZKRECIPES_PRIVATE_ZOOKEEPER_OBJECT   the object; it joins libzkrecipes.{a,so}
 #   zkrecipes_zookeeper_headers          for the one source that includes zookeeper.h, after zookeeper_renamed.h
 #   zookeeper_mt_runtime                 for the one test that uses the multi-threaded client directly

@@ -150,7 +150,7 @@ TEST_F(ServersChangeTest, AListIsCheckedAndTheNamespaceStays) {
 }
 
 // Keeps each question until the test answers it.
-class SlowResolver : public zk::Resolver {
+class SlowResolver : public zk::loop::Resolver {
  public:
   void Resolve(const std::vector<zk::ServerAddress>& /*servers*/, Done done) override {
     questions.push_back(std::move(done));

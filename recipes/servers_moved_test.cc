@@ -20,7 +20,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::Not;
 
-class ScriptedResolver : public zk::Resolver {
+class ScriptedResolver : public zk::loop::Resolver {
  public:
   void Resolve(const std::vector<zk::ServerAddress>& /*servers*/, Done done) override {
     ++questions;

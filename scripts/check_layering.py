@@ -9,13 +9,16 @@ import re
 import sys
 
 # A folder may include itself, those before it, and the public headers whose sources lie at or below it.
-LAYERS = ["lib/base", "lib/zk", "lib/session", "lib/queue", "lib/fencing", "lib/resources", "lib/log", "lib/metrics", "recipes"]
+LAYERS = ["lib/base",
+          # The rooms of lib/zk: the seam knows none of the others, and only the loop opens handles of the C client.
+          "lib/zk/seam", "lib/zk/tls", "lib/zk/wire", "lib/zk/c_client", "lib/zk/loop",
+          "lib/session", "lib/queue", "lib/fencing", "lib/resources", "lib/log", "lib/metrics", "recipes"]
 # These stand on top of the library, and each may include those before it.
 TOP = ["testing", "tools", "demo", "bench", "examples", "integration", "verification"]
 # A recipe that needs more of lib/zk than its vocabulary shows that the queue lacks a feature.
-RECIPES_MAY_TAKE = {"lib/zk/code.h", "lib/zk/path.h", "lib/zk/types.h"}
+RECIPES_MAY_TAKE = {"lib/zk/seam/code.h", "lib/zk/seam/path.h", "lib/zk/seam/types.h"}
 # Values, without a thread, a clock, a mutex or a reactor: what a machine may include besides its own folder.
-PURE = {"lib/base/boot_time.h", "lib/zk/code.h", "lib/zk/names.h", "lib/zk/path.h", "lib/zk/types.h", "zkrecipes/lease_end.h"}
+PURE = {"lib/base/boot_time.h", "lib/zk/seam/code.h", "lib/zk/seam/names.h", "lib/zk/seam/path.h", "lib/zk/seam/types.h", "zkrecipes/lease_end.h"}
 PURE_FOLDERS = ("lib/session/machine/", "lib/queue/machine/")
 IMPURE_STD = {"thread", "mutex", "shared_mutex", "condition_variable", "atomic", "chrono", "random", "future"}
 PURE_ABSL = {"absl/container/inlined_vector.h", "absl/hash/hash.h", "absl/time/time.h"}
@@ -62,10 +65,10 @@ def complaint(file, quote, included, floors):
     if re.fullmatch(r"(zookeeper/)?(zookeeper\w*|proto|recordio)\.h|zookeeper\.jute\.h", included):
         # The exceptions are the test that uses the multi-threaded client beside ours, and what the library is measured by.
         others = ("lib/zk/", "integration/", "bench/")
-        allowed = file == "lib/zk/c_api.h" or (file.startswith(others) and file.endswith(".cc"))
-        return None if allowed else "only lib/zk/c_api.h and sources of lib/zk and bench may include ZooKeeper's headers"
-    if included.startswith("lib/zk/c_") and not re.match(r"lib/zk/(c_|[^/]*\.cc\Z)", file):
-        return "headers named lib/zk/c_* may include zookeeper.h, so they stay inside lib/zk's sources"
+        allowed = file == "lib/zk/c_client/c_api.h" or (file.startswith(others) and file.endswith(".cc"))
+        return None if allowed else "only lib/zk/c_client/c_api.h and sources of lib/zk and bench may include ZooKeeper's headers"
+    if re.match(r"lib/zk/c_client/c_(?!client\.h)", included) and not file.startswith("lib/zk/c_client/"):
+        return "headers named c_* may include zookeeper.h, so they stay inside lib/zk/c_client; its door is c_client.h"
     test = OF_A_TEST.search(file)
     if file.startswith(PURE_FOLDERS) and not test:
         return machine_complaint(file, quote, included)
@@ -82,13 +85,13 @@ def complaint(file, quote, included, floors):
         return f"{included} is made above {own}" if high else None
     target = folder_of(included)
     if target is None:
-        return 'includes are rooted, such as "lib/zk/code.h" or "zkrecipes/lock.h"'
+        return 'includes are rooted, such as "lib/zk/seam/code.h" or "zkrecipes/lock.h"'
     if test and target == "testing":
         return None
     order = LAYERS + TOP
     if order.index(target) > order.index(own):
         return f"{own} is below {target}"
-    if own == "recipes" and target == "lib/zk" and included not in RECIPES_MAY_TAKE and not test:
+    if own == "recipes" and target.startswith("lib/zk/") and included not in RECIPES_MAY_TAKE and not test:
         return "recipes never make raw ZooKeeper calls"
     return None
 

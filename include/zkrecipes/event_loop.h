@@ -12,11 +12,9 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-namespace [[gnu::visibility("hidden")]] zk {
-class Loop;
-}  // namespace zk
 namespace [[gnu::visibility("hidden")]] internal {
 struct EventLoopAccess;
+class Loop;
 }  // namespace internal
 
 // An I/O thread for several clients (ClientOptions::loop): all their requests, replies, watches and timers
@@ -40,8 +38,8 @@ class EventLoop {
 
  private:
   friend struct internal::EventLoopAccess;
-  explicit EventLoop(std::shared_ptr<zk::Loop> loop) : loop_(std::move(loop)) {}
-  const std::shared_ptr<zk::Loop> loop_;
+  explicit EventLoop(std::shared_ptr<internal::Loop> loop) : loop_(std::move(loop)) {}
+  const std::shared_ptr<internal::Loop> loop_;
 };
 
 }  // namespace zkrecipes

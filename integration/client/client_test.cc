@@ -18,7 +18,7 @@
 #include "integration/fixtures/recording_executor.h"
 #include "integration/fixtures/silent_server.h"
 #include "lib/base/one_shot.h"
-#include "lib/zk/scripted_server_fixture.h"
+#include "lib/zk/c_client/scripted_server_fixture.h"
 #include "testing/local/server_files.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/local_ensemble.h"
@@ -89,7 +89,7 @@ class MailServer {
   const std::string& address() const { return address_; }
 
  private:
-  zk::ScriptedServer server_{[](int, const std::string&) { return ""; }, greeting};
+  zk::c_client::ScriptedServer server_{[](int, const std::string&) { return ""; }, greeting};
   const std::string address_ = server_.address();
   const std::jthread serving_{[this](const std::stop_token& stop) {
     for (; !stop.stop_requested(); absl::SleepFor(absl::Milliseconds(1))) server_.Step();

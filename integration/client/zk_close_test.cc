@@ -218,7 +218,7 @@ TEST_F(ZkProcessTest, RunsSeveralLoopsAtOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([this, t] {
-      auto loop = zk::Loop::Start();
+      auto loop = internal::Loop::Start();
       ASSERT_TRUE(loop.ok()) << loop.status();
       for (int i = 0; i < 5; ++i) {
         ZkSession session(*loop, {.servers = servers()});

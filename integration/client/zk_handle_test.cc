@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/fixtures/zk_fixture.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::integration {
 namespace {

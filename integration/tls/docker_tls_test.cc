@@ -17,7 +17,7 @@
 
 #include "integration/fixtures/ensemble_fixture.h"
 #include "integration/servers/docker_servers.h"
-#include "lib/zk/tls_fixture.h"
+#include "lib/zk/tls/tls_fixture.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lock.h"
 
@@ -32,16 +32,16 @@ TEST(DockerTlsTest, ALeaseOutlivesItsServerOnTheSecurePortsOfContainers) {
   if (ensemble == nullptr || std::string(ensemble) != "docker") {
     GTEST_SKIP() << "this test is about containers: ./dev test --docker runs it";
   }
-  const zk::TlsFiles files;
-  zk::TestAuthority authority;
+  const zk::tls::TlsFiles files;
+  zk::tls::TestAuthority authority;
   chmod(files.path("").c_str(), 0755);
   files.Write("ca", authority.certificate());
   // Which addresses they get is not known yet.
   for (int i = 1; i <= 3; ++i) {
-    const zk::Identity identity = authority.Issue({.names = "DNS:zk.example"});
+    const zk::tls::Identity identity = authority.Issue({.names = "DNS:zk.example"});
     files.Write(absl::StrCat("identity", i), identity.key + identity.certificate);
   }
-  const zk::Identity own = authority.Issue({.names = ""});
+  const zk::tls::Identity own = authority.Issue({.names = ""});
   ClientOptions options{.session_timeout = absl::Seconds(20),
                         .tls = TlsOptions{.ca_file = files.path("ca"),
                                           .certificate_file = files.Write("own", own.certificate),

@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<SecureEnsemble>> SecureEnsemble::Start(int server
   secure->files_.Write("ca", secure->authority_.certificate());
   secure->serials_.resize(servers);
   for (int i = 0; i < servers; ++i) secure->Certify(i, secure->authority_.Issue());
-  const zk::Identity client = secure->authority_.Issue({.common_name = "a client"});
+  const zk::tls::Identity client = secure->authority_.Issue({.common_name = "a client"});
   secure->files_.Write("certificate", client.certificate);
   secure->files_.Write("key", client.key);
   auto ensemble = testing::LocalEnsemble::Start({.servers = servers, .java = secure->WriteJava()});
@@ -56,7 +56,7 @@ std::string SecureEnsemble::WriteJava() const {
   return path;
 }
 
-void SecureEnsemble::Certify(int i, const zk::Identity& identity) {
+void SecureEnsemble::Certify(int i, const zk::tls::Identity& identity) {
   serials_[i] = identity.serial;
   files_.Write(absl::StrCat("identity", i + 1), identity.key + identity.certificate);
 }

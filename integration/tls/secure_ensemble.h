@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "lib/zk/tls_fixture.h"
+#include "lib/zk/tls/tls_fixture.h"
 #include "zkrecipes/testing/local_ensemble.h"
 #include "zkrecipes/tls_options.h"
 
@@ -30,18 +30,18 @@ class SecureEnsemble {
 
   // What a client needs.
   TlsOptions options() const;
-  zk::TestAuthority& authority() { return authority_; }
-  const zk::TlsFiles& files() const { return files_; }
+  zk::tls::TestAuthority& authority() { return authority_; }
+  const zk::tls::TlsFiles& files() const { return files_; }
   long serial(int i) const { return serials_[i]; }
   // The member has another certificate from its next start on.
-  void Certify(int i, const zk::Identity& identity);
+  void Certify(int i, const zk::tls::Identity& identity);
 
  private:
   explicit SecureEnsemble(std::vector<int> ports) : ports_(std::move(ports)) {}
   std::string WriteJava() const;
 
-  const zk::TlsFiles files_;
-  zk::TestAuthority authority_{"the authority of an ensemble"};
+  const zk::tls::TlsFiles files_;
+  zk::tls::TestAuthority authority_{"the authority of an ensemble"};
   const std::vector<int> ports_;
   std::vector<long> serials_;
   std::unique_ptr<testing::LocalEnsemble> ensemble_;

@@ -20,8 +20,8 @@
 #include "integration/fixtures/ensemble_fixture.h"
 #include "integration/tls/secure_ensemble.h"
 #include "lib/base/boot_time.h"
-#include "lib/zk/tls.h"
-#include "lib/zk/tls_fixture.h"
+#include "lib/zk/tls/tls.h"
+#include "lib/zk/tls/tls_fixture.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/lock.h"
 
@@ -88,17 +88,17 @@ double ProcessorMicroseconds() {
 
 // With a certificate of 256 bits on either side, and without the server's part.
 TEST(TlsHandshakeFigures, OfTheClientsComputing) {
-  const zk::TlsFiles files;
-  zk::TestAuthority authority;
-  const zk::Identity own = authority.Issue();
+  const zk::tls::TlsFiles files;
+  zk::tls::TestAuthority authority;
+  const zk::tls::Identity own = authority.Issue();
   const TlsOptions options{.ca_file = files.Write("ca", authority.certificate()),
                            .certificate_file = files.Write("own", own.certificate),
                            .key_file = files.Write("key", own.key)};
-  auto context = zk::TlsContext::Open(options);
+  auto context = zk::tls::TlsContext::Open(options);
   ASSERT_TRUE(context.ok()) << context.status();
   std::vector<double> took;
   for (int i = 0; i < 200; ++i) {
-    zk::TlsServerEnd server(authority.Issue(), {.client_authority = authority.certificate()});
+    zk::tls::TlsServerEnd server(authority.Issue(), {.client_authority = authority.certificate()});
     double began = ProcessorMicroseconds();
     double sum = 0;
     auto stream = (*context)->Connect({"localhost"});
@@ -111,7 +111,7 @@ TEST(TlsHandshakeFigures, OfTheClientsComputing) {
       (*stream)->Sent((*stream)->unsent().size());
       (*stream)->Hear(answer);
     }
-    ASSERT_EQ((*stream)->state(), zk::TlsStream::State::kEstablished) << (*stream)->failure();
+    ASSERT_EQ((*stream)->state(), zk::tls::TlsStream::State::kEstablished) << (*stream)->failure();
     took.push_back(sum + ProcessorMicroseconds() - began);
   }
   std::printf("handshake: the client computes for %.0f us\n", Median(took));

@@ -122,8 +122,8 @@ TEST_F(TlsTest, AnExpiredSessionIsFollowedByAnother) {
 
 TEST_F(TlsTest, TheFilesMayChangeUnderALease) {
   ClientOptions options = Options();
-  const zk::TlsFiles& files = ensemble().files();
-  const zk::Identity first = ensemble().authority().Issue({.common_name = "first"});
+  const zk::tls::TlsFiles& files = ensemble().files();
+  const zk::tls::Identity first = ensemble().authority().Issue({.common_name = "first"});
   options.tls->certificate_file = files.Write("changing", first.certificate);
   options.tls->key_file = files.Write("changing_key", first.key);
   servers::TcpProxy proxy(absl::StrCat("127.0.0.1", ensemble().server(1).substr(9)));
@@ -143,7 +143,7 @@ TEST_F(TlsTest, TheFilesMayChangeUnderALease) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("changing_key\": has no good private key"));
 
-  const zk::Identity second = ensemble().authority().Issue({.common_name = "second"});
+  const zk::tls::Identity second = ensemble().authority().Issue({.common_name = "second"});
   files.Write("changing", second.certificate);
   files.Write("changing_key", second.key);
   EXPECT_EQ(lease->Verify({kSoon}), absl::OkStatus());
@@ -166,7 +166,7 @@ TEST_F(TlsTest, AnUnknownAuthorityIsSaid) {
   ClientOptions options = Options();
   options.servers = ensemble().server(0);
   options.tls->ca_file =
-      ensemble().files().Write("stranger", zk::TestAuthority("a stranger").certificate());
+      ensemble().files().Write("stranger", zk::tls::TestAuthority("a stranger").certificate());
   ExpectRefusal(options, "unable to get local issuer certificate");
 }
 
@@ -181,7 +181,7 @@ TEST_F(TlsTest, ARevokedServerIsSaidAndTheOthersServe) {
 }
 
 TEST_F(TlsTest, AnExpiredServerIsSaid) {
-  const zk::Identity good = ensemble().authority().Issue();
+  const zk::tls::Identity good = ensemble().authority().Issue();
   ensemble().Certify(2, ensemble().authority().Issue({.until = -absl::Minutes(1)}));
   ASSERT_EQ(ensemble().members().Restart(2), absl::OkStatus());
   ASSERT_EQ(ensemble().members().WaitForAll(kSoon), absl::OkStatus());

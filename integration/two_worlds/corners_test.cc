@@ -10,7 +10,7 @@
 
 #include "integration/two_worlds/world_fixture.h"
 #include "lib/session/client_core.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
 

@@ -26,7 +26,7 @@ class ServerWorld : public World {
       : ensemble_(SharedEnsemble::Get()),
         root_(absl::StrFormat("/worlds-%016x", absl::Uniform<uint64_t>(random_))) {
     EXPECT_EQ(ensemble_.Heal(), absl::OkStatus());
-    auto loop = zk::Loop::Start();
+    auto loop = internal::Loop::Start();
     EXPECT_TRUE(loop.ok()) << loop.status();
     loop_ = *std::move(loop);
     admin_ = std::make_unique<ZkSession>(loop_, ZkSession::Options{.servers = servers()});
@@ -94,7 +94,7 @@ class ServerWorld : public World {
   SharedEnsemble& ensemble_;
   absl::BitGen random_;
   const std::string root_;
-  std::shared_ptr<zk::Loop> loop_;
+  std::shared_ptr<internal::Loop> loop_;
   std::unique_ptr<ZkSession> admin_;
   std::list<Network> networks_;
   std::map<const Client*, const Network*> network_of_;

@@ -17,7 +17,7 @@
 #include "integration/fixtures/raw_client.h"
 #include "integration/fixtures/zk_fixture.h"
 #include "integration/servers/tcp_proxy.h"
-#include "lib/zk/handle.h"
+#include "lib/zk/seam/handle.h"
 #include "testing/memory/simulation.h"
 
 namespace zkrecipes::integration {
@@ -144,7 +144,7 @@ class ServerSide {
   }
 
   TcpProxy proxy_{Server()};
-  const std::shared_ptr<zk::Loop> loop_ = *zk::Loop::Start();
+  const std::shared_ptr<internal::Loop> loop_ = *internal::Loop::Start();
   std::optional<ZkSession> session_;
   int connections_ = 0;
 };

@@ -200,7 +200,7 @@ TEST_P(ZkrEpochCommandTest, EndsWithTheStatusOfWhatWentWrong) {
 }
 
 TEST_P(ZkrEpochCommandTest, ARecordThatIsNoNumberIsSaidAndNothingIsGranted) {
-  const std::shared_ptr<zk::Loop> loop = *zk::Loop::Start();
+  const std::shared_ptr<internal::Loop> loop = *internal::Loop::Start();
   {
     ZkSession session(loop, {.servers = ensemble_->servers()});
     ASSERT_TRUE(session.WaitUntilConnected());

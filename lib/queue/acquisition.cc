@@ -11,7 +11,7 @@
 #include "lib/queue/lease_state.h"
 #include "lib/queue/owner.h"
 #include "lib/session/client_options.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::internal {
 namespace {

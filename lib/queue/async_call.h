@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 
 #include "lib/session/client_core.h"
-#include "lib/zk/reactor.h"
+#include "lib/zk/seam/reactor.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::internal {

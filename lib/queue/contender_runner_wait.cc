@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/queue/contender_runner.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::internal {
 namespace {

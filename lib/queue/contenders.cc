@@ -14,7 +14,7 @@
 #include "lib/queue/standing.h"
 #include "lib/session/client_core.h"
 #include "lib/session/client_options.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes {
 namespace {

@@ -15,7 +15,7 @@
 #include "lib/queue/own_node_writing.h"
 #include "lib/queue/write_status.h"
 #include "lib/session/client_options.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes {
 namespace {

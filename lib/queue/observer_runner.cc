@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/leader_node.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::internal {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
 #include "lib/queue/write_status.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::internal {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/session/client_options.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::internal {
 namespace {

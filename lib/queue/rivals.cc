@@ -11,7 +11,7 @@
 
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 
 #include "lib/queue/machine/node_name.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes {
 namespace {

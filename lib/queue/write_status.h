@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 
 #include "lib/queue/machine/own_node_write.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::internal {
 

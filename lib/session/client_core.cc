@@ -11,14 +11,14 @@
 #include "lib/base/executor.h"
 #include "lib/session/client_options.h"
 #include "lib/session/subscriber.h"
-#include "lib/zk/loop.h"
+#include "lib/zk/loop/loop.h"
 #include "zkrecipes/event_loop.h"
 
 namespace zkrecipes::internal {
 namespace {
 
 zk::HandleOptions HandleOptionsOf(const ClientOptions& options, base::Secrets credentials,
-                                  const std::shared_ptr<zk::TlsContext>& tls) {
+                                  const std::shared_ptr<zk::tls::TlsContext>& tls) {
   zk::HandleOptions handle;
   handle.session_timeout = options.session_timeout;
   handle.digest_credentials = std::move(credentials);
@@ -44,9 +44,9 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
   const WipeCredentials wipe(options);
   auto servers = CheckClientOptions(options);
   if (!servers.ok()) return servers.status();
-  std::shared_ptr<zk::TlsContext> tls;
+  std::shared_ptr<zk::tls::TlsContext> tls;
   if (options.tls.has_value()) {
-    auto opened = zk::TlsContext::Open(*options.tls);
+    auto opened = zk::tls::TlsContext::Open(*options.tls);
     if (!opened.ok()) return opened.status();
     tls = *std::move(opened);
   }
@@ -58,8 +58,8 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
     if (!started.ok()) return started.status();
     owner = *std::move(started);
   }
-  const std::shared_ptr<zk::Loop>& loop = EventLoopAccess::LoopOf(*owner);
-  Environment environment{loop, loop, zk::SystemResolver(),
+  const std::shared_ptr<internal::Loop>& loop = EventLoopAccess::LoopOf(*owner);
+  Environment environment{loop, loop, zk::loop::SystemResolver(),
                           [owner = std::move(owner)]() mutable { owner.reset(); }};
   environment.thread = loop->thread();
   environment.tls = std::move(tls);

@@ -25,12 +25,12 @@
 #include "lib/session/sessions.h"
 #include "lib/session/state_feed.h"
 #include "lib/session/stop_requests.h"
-#include "lib/zk/handle.h"
-#include "lib/zk/loop.h"
-#include "lib/zk/path.h"
-#include "lib/zk/reactor.h"
-#include "lib/zk/resolver.h"
-#include "lib/zk/tls.h"
+#include "lib/zk/loop/loop.h"
+#include "lib/zk/loop/resolver.h"
+#include "lib/zk/seam/handle.h"
+#include "lib/zk/seam/path.h"
+#include "lib/zk/seam/reactor.h"
+#include "lib/zk/tls/tls.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/event_loop.h"
 
@@ -40,7 +40,7 @@ namespace zkrecipes::internal {
 struct Environment {
   std::shared_ptr<zk::Reactor> reactor;
   std::shared_ptr<zk::HandleFactory> factory;
-  std::shared_ptr<zk::Resolver> resolver;
+  std::shared_ptr<zk::loop::Resolver> resolver;
   absl::AnyInvocable<void() &&> stop;
   // How often a blocking call reads the reactor's clock, which in a test stands still or jumps.
   absl::Duration clock_check = absl::Seconds(1);
@@ -49,11 +49,11 @@ struct Environment {
   // In a test that moves the clock: is told of blocking calls.
   std::shared_ptr<base::WaitObserver> waits = nullptr;
   // The reactor, if threads that wait may run it themselves: no callback of a user's runs there.
-  std::shared_ptr<zk::Loop> loop = nullptr;
+  std::shared_ptr<internal::Loop> loop = nullptr;
   // The reactor's own, if it is known already.
   std::thread::id thread = {};
   // Of ClientOptions::tls. Null: no connection is encrypted.
-  std::shared_ptr<zk::TlsContext> tls = nullptr;
+  std::shared_ptr<zk::tls::TlsContext> tls = nullptr;
 };
 
 // What a Client, its recipes and its leases share: the session, and the way onto its reactor.
@@ -151,7 +151,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     void End();
 
     const ClientCore& core_;
-    std::shared_ptr<zk::Loop> loop_;  // null: the loop's own thread runs it
+    std::shared_ptr<internal::Loop> loop_;  // null: the loop's own thread runs it
   };
 
   // Blocks for `pause`. Returns false, early, once `deadline` has passed or `cancel` is requested.
@@ -232,7 +232,7 @@ void ClientCore::Post(Task task) {
 }
 
 struct EventLoopAccess {
-  static const std::shared_ptr<zk::Loop>& LoopOf(const EventLoop& loop) { return loop.loop_; }
+  static const std::shared_ptr<internal::Loop>& LoopOf(const EventLoop& loop) { return loop.loop_; }
 };
 
 // Access from the public Client to its core.

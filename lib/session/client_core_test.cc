@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/zk/loop.h"
+#include "lib/zk/loop/loop.h"
 
 namespace zkrecipes::internal {
 namespace {
@@ -39,7 +39,7 @@ class StepReactor : public zk::Reactor {
   std::deque<Task> tasks_;
 };
 
-class NoAnswer : public zk::Resolver {
+class NoAnswer : public zk::loop::Resolver {
  public:
   void Resolve(const std::vector<zk::ServerAddress>&, Done) override {}
 };
@@ -95,7 +95,7 @@ TEST(ClientCore, NeverRunsTwoTasksAtOnceWhileItCloses) {
   constexpr int kRounds = 300;
   constexpr auto kSoon = absl::Seconds(20);
   for (int round = 0; round < kRounds; ++round) {
-    auto loop = zk::Loop::Start();
+    auto loop = internal::Loop::Start();
     ASSERT_TRUE(loop.ok()) << loop.status();
     const auto core = NewCore(*loop, [loop = *loop] { loop->Stop(); });
     int ran = 0;
@@ -160,7 +160,7 @@ struct OwnLoop {
     while (Ask(in_the_task) != std::this_thread::get_id()) std::this_thread::yield();
   }
 
-  std::shared_ptr<zk::Loop> loop = *zk::Loop::Start();
+  std::shared_ptr<internal::Loop> loop = *internal::Loop::Start();
   std::shared_ptr<ClientCore> core;
 };
 

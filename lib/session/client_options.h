@@ -12,8 +12,8 @@
 #include "lib/base/seam.h"
 #include "lib/base/secret.h"
 #include "lib/session/machine/expiry_bound.h"
-#include "lib/zk/server_list.h"
-#include "lib/zk/types.h"
+#include "lib/zk/seam/server_list.h"
+#include "lib/zk/seam/types.h"
 #include "zkrecipes/client.h"
 
 namespace zkrecipes::internal {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "lib/zk/ensemble_config.h"
+#include "lib/zk/seam/ensemble_config.h"
 
 namespace zkrecipes::session {
 

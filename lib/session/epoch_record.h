@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::session {
 

@@ -2,12 +2,12 @@
 
 #include "zkrecipes/event_loop.h"
 
-#include "lib/zk/loop.h"
+#include "lib/zk/loop/loop.h"
 
 namespace zkrecipes {
 
 absl::StatusOr<std::shared_ptr<EventLoop>> EventLoop::Start() {
-  auto loop = zk::Loop::Start();
+  auto loop = internal::Loop::Start();
   if (!loop.ok()) return loop.status();
   return std::shared_ptr<EventLoop>(new EventLoop(*std::move(loop)));
 }

@@ -13,8 +13,8 @@
 #include "lib/session/machine/expiry_bound.h"
 #include "lib/session/needs.h"
 #include "lib/session/session_validity.h"
-#include "lib/zk/handle.h"
-#include "lib/zk/reactor.h"
+#include "lib/zk/seam/handle.h"
+#include "lib/zk/seam/reactor.h"
 
 namespace zkrecipes::session {
 

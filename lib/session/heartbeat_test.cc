@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/zk/timer_queue.h"
+#include "lib/zk/loop/timer_queue.h"
 
 namespace zkrecipes::session {
 namespace {
@@ -45,7 +45,7 @@ class FakeReactor : public zk::Reactor {
  private:
   base::BootTime now_ = base::BootTime::SinceBoot(absl::Seconds(1000));
   uint64_t random_ = 0;
-  zk::TimerQueue timers_;
+  zk::loop::TimerQueue timers_;
 };
 
 // A connected session whose server is the test: it sees the requests and answers them.

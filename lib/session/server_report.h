@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/zk/resolver.h"
+#include "lib/zk/loop/resolver.h"
 
 namespace zkrecipes::session {
 

@@ -63,7 +63,7 @@ class Session::HandleListener : public zk::HandleListener {
 };
 
 Session::Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,
-                 std::shared_ptr<zk::Resolver> resolver, Options options)
+                 std::shared_ptr<zk::loop::Resolver> resolver, Options options)
     : reactor_(std::move(reactor)),
       factory_(factory),
       resolver_(std::move(resolver)),

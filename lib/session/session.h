@@ -24,9 +24,9 @@
 #include "lib/session/server_report.h"
 #include "lib/session/stop_requests.h"
 #include "lib/session/watchers.h"
-#include "lib/zk/handle.h"
-#include "lib/zk/reactor.h"
-#include "lib/zk/resolver.h"
+#include "lib/zk/loop/resolver.h"
+#include "lib/zk/seam/handle.h"
+#include "lib/zk/seam/reactor.h"
 #include "zkrecipes/session_report.h"
 
 namespace zkrecipes::session {
@@ -84,7 +84,7 @@ class Session : private Heartbeat::Owner {
   };
 
   Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factory,
-          std::shared_ptr<zk::Resolver> resolver, Options options);
+          std::shared_ptr<zk::loop::Resolver> resolver, Options options);
   ~Session() override;
 
   void Start();
@@ -184,7 +184,7 @@ class Session : private Heartbeat::Owner {
 
   const std::shared_ptr<zk::Reactor> reactor_;
   zk::HandleFactory* const factory_;
-  const std::shared_ptr<zk::Resolver> resolver_;
+  const std::shared_ptr<zk::loop::Resolver> resolver_;
   Options options_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 

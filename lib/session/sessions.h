@@ -30,7 +30,7 @@ class Sessions {
   struct Environment {
     std::shared_ptr<zk::Reactor> reactor;
     zk::HandleFactory* factory;
-    std::shared_ptr<zk::Resolver> resolver;
+    std::shared_ptr<zk::loop::Resolver> resolver;
   };
   struct Options {
     zk::ServerList servers;

@@ -9,7 +9,7 @@
 #include "absl/functional/any_invocable.h"
 
 #include "lib/session/machine/watch_table.h"
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::session {
 

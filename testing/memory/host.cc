@@ -91,7 +91,7 @@ void Host::Stop() {
   if (std::exchange(closed_, true)) return;
   tasks_.emplace_back([this] {
     stopped_ = true;
-    const zk::TimerQueue dropped = std::exchange(timers_, zk::TimerQueue());
+    const zk::loop::TimerQueue dropped = std::exchange(timers_, zk::loop::TimerQueue());
   });
 }
 
@@ -107,7 +107,7 @@ void Host::Abandon() {
   // Destroyed after the lock is given up: what a task holds may call us.
   std::deque<Task> tasks;
   std::deque<Task> callbacks;
-  const zk::TimerQueue timers = std::exchange(timers_, zk::TimerQueue());
+  const zk::loop::TimerQueue timers = std::exchange(timers_, zk::loop::TimerQueue());
   base::MutexLock lock(mutex_);
   closed_ = true;
   tasks.swap(tasks_);

@@ -15,10 +15,10 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
-#include "lib/zk/handle.h"
-#include "lib/zk/reactor.h"
-#include "lib/zk/resolver.h"
-#include "lib/zk/timer_queue.h"
+#include "lib/zk/loop/resolver.h"
+#include "lib/zk/loop/timer_queue.h"
+#include "lib/zk/seam/handle.h"
+#include "lib/zk/seam/reactor.h"
 #include "testing/memory/model_ensemble.h"
 #include "zkrecipes/executor.h"
 
@@ -46,7 +46,7 @@ class Clock {
 // everything else is for the simulation's thread.
 class Host final : public zk::Reactor,
                    public zk::HandleFactory,
-                   public zk::Resolver,
+                   public zk::loop::Resolver,
                    public Executor {
  public:
   enum class Network {
@@ -131,7 +131,7 @@ class Host final : public zk::Reactor,
   double rate_ ABSL_GUARDED_BY(mutex_) = 1.0;
 
   bool stopped_ = false;
-  zk::TimerQueue timers_;
+  zk::loop::TimerQueue timers_;
   std::vector<MemoryHandle*> handles_;
   bool paused_ = false;
   Network network_ = Network::kUp;

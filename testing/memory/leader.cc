@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 #include "testing/memory/digest.h"
 #include "testing/memory/model_ensemble.h"
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/zk/connect_pace.h"
-#include "lib/zk/handle.h"
-#include "lib/zk/pending_replies.h"
-#include "lib/zk/rotation.h"
+#include "lib/zk/seam/connect_pace.h"
+#include "lib/zk/seam/handle.h"
+#include "lib/zk/seam/pending_replies.h"
+#include "lib/zk/seam/rotation.h"
 #include "testing/memory/model_ensemble.h"
 
 namespace zkrecipes::testing::memory {

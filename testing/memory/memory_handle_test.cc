@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contract of lib/zk/handle.h, kept by the handle to the ensemble in memory.
+// The contract of lib/zk/seam/handle.h, kept by the handle to the ensemble in memory.
 
 #include "testing/memory/memory_handle.h"
 

@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 #include "testing/memory/model_parts.h"
 #include "testing/memory/server_traits.h"
 #include "testing/memory/tree.h"

@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 #include "testing/memory/tree.h"
 #include "testing/memory/wire.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 #include "testing/memory/digest.h"
 #include "testing/memory/model_ensemble.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::testing::memory {
 

@@ -15,7 +15,7 @@
 
 #include "absl/time/time.h"
 
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::testing::memory {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 #include "verification/explore/machine_world.h"
 
 namespace zkrecipes::explore {

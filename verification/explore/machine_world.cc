@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 
 #include "lib/queue/machine/node_name.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::explore {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/zk/handle_driver_fixture.h"
+#include "lib/zk/c_client/handle_driver_fixture.h"
 #include "verification/fuzz/hostile_server.h"
 #include "verification/fuzz/memory_socket.h"
 
@@ -144,7 +144,7 @@ class ConversationRun : private zk::HandleListener {
   Dice dice_;
   const bool honest_;
   HostileServer server_;
-  zk::HandleDriver driver_{[this](int, short events) { return Poll(events); }};
+  zk::c_client::HandleDriver driver_{[this](int, short events) { return Poll(events); }};
   std::unique_ptr<zk::Handle> handle_;
   bool connected_ = false;
   bool ended_ = false;

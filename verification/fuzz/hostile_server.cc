@@ -6,8 +6,8 @@
 #include <climits>
 #include <utility>
 
-#include "lib/zk/jute_reader.h"
-#include "lib/zk/wire_fixture.h"
+#include "lib/zk/wire/jute_reader.h"
+#include "lib/zk/wire/wire_fixture.h"
 
 namespace zkrecipes::fuzz {
 namespace {
@@ -37,7 +37,8 @@ std::string HostileServer::Hear(std::string& from_client) {
   std::string said;
   size_t heard = 0;
   while (from_client.size() - heard >= 4) {
-    const size_t size = static_cast<size_t>(zk::JuteReader(from_client.substr(heard, 4)).Int());
+    const size_t size =
+        static_cast<size_t>(zk::wire::JuteReader(from_client.substr(heard, 4)).Int());
     if (from_client.size() - heard - 4 < size) break;
     std::string frame = wire::Frame(Answer(absl::string_view(from_client).substr(heard + 4, size)));
     heard += 4 + size;
@@ -55,7 +56,7 @@ std::string HostileServer::StrayEvent() {
 }
 
 std::string HostileServer::Answer(absl::string_view request) {
-  zk::JuteReader reader(request);
+  zk::wire::JuteReader reader(request);
   if (!std::exchange(welcomed_, true)) {
     reader.Bytes(16);
     const int64_t asked = reader.Long();
@@ -171,7 +172,7 @@ std::string HostileServer::Spoil(std::string frame) {
     }
     case 12: {  // another request's answer
       const int32_t types[] = {2, 3, 4, 6, 8, 14, 15};
-      const int32_t xid = zk::JuteReader(body).Int();
+      const int32_t xid = zk::wire::JuteReader(body).Int();
       return wire::Frame(AnswerTo(xid, types[dice_->Roll(std::size(types))], Path()));
     }
     default:

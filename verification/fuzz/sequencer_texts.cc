@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 #include "zkrecipes/sequencer.h"
 
 namespace zkrecipes::fuzz {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/queue/machine/node_name.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::schedules {
 

@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 
 #include "lib/queue/machine/node_name.h"
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue {
 

@@ -62,7 +62,7 @@
 
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/in_front.h"
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 #include "zkrecipes/lease_end.h"
 
 namespace zkrecipes::queue {

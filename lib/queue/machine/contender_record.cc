@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lib/queue/machine/contender_transition.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue {
 

@@ -6,7 +6,7 @@
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/blind.h"
 #include "lib/queue/machine/contender_transition.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue {
 namespace {

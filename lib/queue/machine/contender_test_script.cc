@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include <gtest/gtest.h>
 
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "lib/queue/machine/contender_test_script.h"
 #include "lib/queue/machine/node_name.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue {
 namespace {

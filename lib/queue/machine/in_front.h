@@ -12,7 +12,7 @@
 
 #include "absl/strings/string_view.h"
 
-#include "lib/zk/names.h"
+#include "lib/zk/seam/names.h"
 
 namespace zkrecipes::queue {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue {
 

@@ -3,7 +3,7 @@
 #include "lib/queue/machine/observer.h"
 
 #include "lib/queue/machine/admission.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue::observing {
 namespace {

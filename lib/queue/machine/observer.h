@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lib/queue/machine/listed_node.h"
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue::observing {
 

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue {
 

@@ -9,7 +9,7 @@
 
 #include "absl/container/inlined_vector.h"
 
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::session {
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::zkr::commands {
 

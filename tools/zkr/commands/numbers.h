@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 
 #include "lib/queue/machine/admission.h"
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 #include "zkrecipes/client.h"
 
 namespace zkrecipes::zkr::commands {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::zkr::doctor {
 

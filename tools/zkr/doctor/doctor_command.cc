@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
-#include "lib/zk/server_list.h"
+#include "lib/zk/seam/server_list.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/epoch.h"
 #include "tools/zkr/doctor/finding.h"

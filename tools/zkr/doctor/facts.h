@@ -11,7 +11,7 @@
 
 #include "absl/time/time.h"
 
-#include "lib/zk/types.h"
+#include "lib/zk/seam/types.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/fencing_pass.h"
 

@@ -16,7 +16,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/owner.h"
 #include "lib/session/client_core.h"
-#include "lib/zk/path.h"
+#include "lib/zk/seam/path.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {

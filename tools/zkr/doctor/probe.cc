@@ -21,9 +21,9 @@
 #include "absl/time/clock.h"
 
 #include "lib/base/one_shot.h"
-#include "lib/zk/answers.h"
-#include "lib/zk/jute_reader.h"
-#include "lib/zk/resolver.h"
+#include "lib/zk/loop/resolver.h"
+#include "lib/zk/wire/answers.h"
+#include "lib/zk/wire/jute_reader.h"
 #include "testing/local/dial.h"
 #include "testing/local/quorum.h"
 #include "tools/zkr/doctor/server_words.h"
@@ -75,14 +75,15 @@ absl::StatusOr<Opened> Open(const std::string& address, absl::Duration asked,
   if (!fd.valid() || !Say(fd, Handshake(asked_ms))) return Failed(errno);
   const auto length = Receive(fd, 4, deadline);
   if (!length.ok()) return length.status();
-  const std::int32_t size = zk::JuteReader(*length).Int();
+  const std::int32_t size = zk::wire::JuteReader(*length).Int();
   if (size < 0 || size > 1024) return absl::UnavailableError("it does not speak ZooKeeper");
   const auto frame = Receive(fd, static_cast<std::size_t>(size), deadline);
   if (!frame.ok()) return frame.status();
-  if (const std::string wrong = zk::WrongWelcome(*frame, /*asked_session=*/0); !wrong.empty()) {
+  if (const std::string wrong = zk::wire::WrongWelcome(*frame, /*asked_session=*/0);
+      !wrong.empty()) {
     return absl::UnavailableError(wrong);
   }
-  zk::JuteReader reader(*frame);
+  zk::wire::JuteReader reader(*frame);
   reader.Int();  // the protocol's version
   Opened opened;
   opened.granted = absl::Milliseconds(reader.Int());
@@ -156,7 +157,8 @@ std::vector<ServerFacts> Resolved(const zk::ServerAddress& server) {
   const std::string name = absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
   using Answer = absl::StatusOr<zk::Resolution>;
   const auto shot = std::make_shared<base::OneShot<Answer>>();
-  zk::SystemResolver()->Resolve({server}, [shot](Answer answer) { shot->Set(std::move(answer)); });
+  zk::loop::SystemResolver()->Resolve({server},
+                                      [shot](Answer answer) { shot->Set(std::move(answer)); });
   const auto answer = shot->Take(base::BootNow() + kPatience);
   if (!answer) return {{.name = name, .trouble = "its name is not resolved in time"}};
   if (!answer->ok()) return {{.name = name, .trouble = std::string(answer->status().message())}};

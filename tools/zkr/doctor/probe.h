@@ -7,7 +7,7 @@
 
 #include "absl/time/time.h"
 
-#include "lib/zk/server_list.h"
+#include "lib/zk/seam/server_list.h"
 #include "tools/zkr/doctor/facts.h"
 
 namespace zkrecipes::zkr::doctor {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/base/shortage.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/unique_fd.h"
+
+namespace zkrecipes::base {
+
+bool IsShortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+absl::Status Shortage(absl::string_view what, int error) {
+  std::string message = absl::StrCat(what, ": ", strerror(error));
+  rlimit limit{};
+  if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    absl::StrAppend(&message, " (this process may have ", limit.rlim_cur,
+                    " descriptors: RLIMIT_NOFILE, ulimit -n)");
+  }
+  return absl::ResourceExhaustedError(message);
+}
+
+int SocketShortage() {
+  const base::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return socket.get() < 0 && IsShortage(errno) ? errno : 0;
+}
+
+}  // namespace zkrecipes::base

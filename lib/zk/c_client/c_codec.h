@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Converts between the C client's types and the seam's. Pure.
+
+#ifndef ZKRECIPES_LIB_ZK_C_CLIENT_C_CODEC_H_
+#define ZKRECIPES_LIB_ZK_C_CLIENT_C_CODEC_H_
+
+#include <string>
+#include <vector>
+
+#include "lib/zk/c_client/c_api.h"
+#include "lib/zk/seam/types.h"
+
+namespace zkrecipes::zk::c_client {
+
+// A server in the form that zookeeper_init takes. It splits it at its last colon and does not know
+// brackets: "[::1]:2181" becomes "::1:2181".
+std::string ToHost(const std::string& server);
+
+int ToCMode(CreateMode mode);
+
+Stat FromC(const ::Stat& stat);
+
+std::vector<AclEntry> FromC(const ACL_vector& acl);
+
+// An ACL in the C client's form. Empty means all permissions for every client.
+class CAcl {
+ public:
+  explicit CAcl(std::vector<AclEntry> entries);
+  CAcl(const CAcl&) = delete;
+  CAcl& operator=(const CAcl&) = delete;
+  const ACL_vector* get() const { return &vector_; }
+
+ private:
+  std::vector<AclEntry> entries_;  // own the strings that acls_ points to
+  std::vector<ACL> acls_;
+  ACL_vector vector_;
+};
+
+}  // namespace zkrecipes::zk::c_client
+
+#endif  // ZKRECIPES_LIB_ZK_C_CLIENT_C_CODEC_H_

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CHandle under the loop. docs/adr/0003 says why this copy of the C client is driven by ours.
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/zk/c_client/c_handle.h"
+
+namespace zkrecipes::zk::c_client {
+namespace {
+
+// A bound on one round, however fast the server sends.
+constexpr int kMaxDrain = 64;
+
+}  // namespace
+
+CHandle::Socket CHandle::socket_state() const {
+  const int state = zoo_state(zh_);
+  if (state == ZOO_CONNECTED_STATE) return Socket::kConnected;
+  if (state == ZOO_ASSOCIATING_STATE) return Socket::kHandshake;
+  if (state == ZOO_CONNECTING_STATE) return Socket::kConnecting;
+  return Socket::kNone;
+}
+
+// The connection counts once its listener knows of it.
+CHandle::Socket CHandle::Before() const {
+  return connected_ ? Socket::kConnected : std::min(socket_state(), Socket::kHandshake);
+}
+
+ConnectPace::Terms CHandle::PaceTerms() const {
+  return {absl::Milliseconds(zoo_recv_timeout(zh_)), rotation_.size()};
+}
+
+int CHandle::Process(int events) {
+  const Socket before = Before();
+  int rc;
+  {
+    const Call call(this);
+    rc = zookeeper_process(zh_, events);
+  }
+  if (rc != ZOK && rc != ZNOTHING) Failed(before, rc);
+  return rc;
+}
+
+void CHandle::Drain() {
+  const Callbacks callbacks(this);
+  undrained_ = false;
+  // Reading before the handshake is sent would leak the C client's buffer.
+  if (ended_ || socket_state() < Socket::kHandshake) return;
+  for (int i = 0; i < kMaxDrain; ++i) {
+    if (Process(ZOOKEEPER_READ) != ZOK) return;  // one reply at a time
+    if (std::exchange(write_due_, false) && Process(ZOOKEEPER_WRITE) != ZOK) return;
+    if (!boxes_.in.MayHaveMore()) return;
+  }
+  undrained_ = true;
+}
+
+Pollable::Interest CHandle::Prepare() {
+  const Callbacks callbacks(this);
+  if (ended_) return {};
+  const base::BootTime now = reactor_->Now();
+  if (socket_state() == Socket::kNone) {
+    if (now < pace_.next_attempt()) return {.until = pace_.next_attempt()};
+    if (!BeginAttempt(now)) return {.until = pace_.next_attempt()};
+  }
+  Interest interest = AskInterest(now);
+  // Without an established socket, unsent bytes belong to a connection that is gone.
+  if (socket_state() < Socket::kHandshake) {
+    boxes_.out.Drop();
+  } else {
+    boxes_.out.Flush();
+  }
+  if (boxes_.out.blocked()) interest.events |= POLLOUT;
+  // poll sees the socket, not the inbox.
+  if (undrained_) interest.until = now;
+  return interest;
+}
+
+// False if none could be made: the next one is put off.
+bool CHandle::BeginAttempt(base::BootTime now) {
+  boxes_.to_size = FromNumeric(rotation_.Next(), boxes_.to);
+  removed_ = false;
+  abandoned_ = Socket::kNone;
+  attempt_began_ = now;
+  attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
+  if (tls_ == nullptr) return true;
+  auto stream = tls_->Connect(HostsAt(listed_, rotation_.current()));
+  if (stream.ok()) {
+    boxes_.Through(std::make_unique<wire::TlsSocket>(*std::move(stream)));
+    return true;
+  }
+  PutOff(absl::ZeroDuration());
+  listener_->OnTrouble(absl::UnavailableError(stream.status().message()));
+  listener_->OnDisconnected(++failed_attempts_);
+  return false;
+}
+
+Pollable::Interest CHandle::AskInterest(base::BootTime now) {
+  const Socket before = Before();
+  int fd = -1;
+  int events = 0;
+  timeval wait{};
+  int rc;
+  {
+    const Call call(this);
+    rc = zookeeper_interest(zh_, &fd, &events, &wait);
+    // The C client wants to pause after a round of failures; pace_ has already done so.
+    if (rc == ZOK && fd == -1) rc = zookeeper_interest(zh_, &fd, &events, &wait);
+  }
+  if (rc != ZOK) {
+    Failed(before, rc);
+    // A descriptor that it may have returned is closed already.
+    return ended_ ? Interest() : Interest{.until = connected_ ? now : pace_.next_attempt()};
+  }
+  Interest interest;
+  interest.fd = fd;
+  if (events & ZOOKEEPER_READ) interest.events |= POLLIN;
+  if (events & ZOOKEEPER_WRITE) interest.events |= POLLOUT;
+  interest.until = now + absl::DurationFromTimeval(wait);
+  if (!connected_) {
+    interest.until = std::min(interest.until, attempt_until_);
+    AbandonLateAttempt(fd, now);
+  }
+  if (removed_) LeaveRemovedServer(fd);
+  return interest;
+}
+
+void CHandle::AbandonLateAttempt(int fd, base::BootTime now) {
+  if (now < attempt_until_) return;
+  abandoned_ = socket_state();
+  shutdown(fd, SHUT_RDWR);  // poll reports it, and the C client finds it dead
+  attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
+}
+
+void CHandle::LeaveRemovedServer(int fd) {
+  removed_ = false;
+  shutdown(fd, SHUT_RDWR);
+}
+
+void CHandle::OnReady(short revents) {
+  const Callbacks callbacks(this);
+  if (ended_) return;
+  if (revents & POLLOUT) {
+    boxes_.out.Flush();
+    Process(ZOOKEEPER_WRITE);
+  } else if (socket_state() == Socket::kConnecting) {
+    Process(ZOOKEEPER_READ);  // reports the error; Drain skips a socket that is not connected
+  }
+}
+
+}  // namespace zkrecipes::zk::c_client

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/c_client/c_handle.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/die.h"
+#include "lib/base/shortage.h"
+#include "lib/zk/c_client/c_client.h"
+
+namespace zkrecipes::zk::c_client {
+namespace {
+
+thread_local CHandle* current_handle = nullptr;
+
+std::string BigEndian(size_t number) {
+  std::string bytes;
+  for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<char>(number >> shift));
+  return bytes;
+}
+
+// Done once for the process's private copy of the C client.
+void ConfigureCClient() {
+  static const bool configured = [] {
+    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // its log uses static buffers without a lock
+    zoo_deterministic_conn_order(1);                   // we shuffle; it would reseed random()
+    return true;
+  }();
+  (void)configured;
+}
+
+absl::Status OpenError(int error) {
+  if (base::IsShortage(error)) return base::Shortage("zookeeper_init", error);
+  return absl::InternalError(absl::StrCat("zookeeper_init: ", strerror(error)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Handle>> OpenCHandle(const HandleOptions& options,
+                                                    HandleListener* listener, Reactor* reactor,
+                                                    PollSet* poll_set) {
+  auto handle = std::make_unique<CHandle>(options, listener, reactor, poll_set);
+  if (absl::Status status = handle->Open(options); !status.ok()) return status;
+  return handle;
+}
+
+CHandle::Call::Call(CHandle* handle) : outer_(current_handle), through_boxes_(&handle->boxes_) {
+  current_handle = handle;
+}
+
+CHandle::Call::~Call() { current_handle = outer_; }
+
+CHandle* CHandle::Current() { return current_handle; }
+
+CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor* reactor,
+                 PollSet* poll_set)
+    : listener_(listener),
+      reactor_(reactor),
+      poll_set_(poll_set),
+      acl_(options.acl),
+      rotation_(options.servers),
+      listed_(options.listed),
+      tls_(options.tls),
+      pending_(reactor),
+      pace_(options.pace) {}
+
+absl::Status CHandle::Open(const HandleOptions& options) {
+  ConfigureCClient();
+  const Call call(this);
+  const auto on_event = [](zhandle_t*, int type, int state, const char* path, void*) {
+    if (type == ZOO_SESSION_EVENT) {
+      Current()->OnSessionEvent(state);
+    } else {
+      Current()->OnWatchEvent(type, path);
+    }
+  };
+  for (const std::string& server : options.servers) {
+    sockaddr_storage address;
+    if (FromNumeric(server, address) > 0) continue;
+    return absl::InternalError(absl::StrCat("\"", server, "\" is no numeric address"));
+  }
+  const auto timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(options.session_timeout));
+  errno = 0;
+  zh_ = zookeeper_init(ToHost(options.servers.front()).c_str(), on_event, timeout_ms, nullptr,
+                       nullptr, ZOO_NO_LOG_CLIENTENV);
+  if (zh_ == nullptr) return OpenError(errno);
+  zoo_set_servers_resolution_delay(zh_, -1);  // never: the session resolves names itself
+  credentials_ = options.digest_credentials;
+  poll_set_->Add(this);
+  return absl::OkStatus();
+}
+
+void CHandle::SetServers(const Resolution& servers) {
+  set_touched(true);
+  rotation_.Replace(servers.addresses);
+  listed_ = servers.listed;
+  removed_ = !rotation_.Has(rotation_.current());
+}
+
+void CHandle::SetCredentials(const base::Secrets& all) {
+  const base::Secrets before = std::exchange(credentials_, all);
+  if (!connected_ || ended_) return;  // Connected sends them
+  set_touched(true);
+  const auto without = [](const base::Secrets& some, const base::Secret& one) {
+    return std::find(some.begin(), some.end(), one) == some.end();
+  };
+  for (const base::Secret& one : before) removed_ |= without(all, one);
+  if (removed_) return;
+  for (const base::Secret& one : all) {
+    if (without(before, one)) SendCredential(one);
+  }
+}
+
+// Not by zoo_add_auth: the C client would keep them, send them for good, and leave copies in memory that it
+// frees. Its answer goes to the C client, which ends the session if it is a refusal.
+void CHandle::SendCredential(const base::Secret& credential) {
+  constexpr absl::string_view kScheme = "digest";
+  const absl::string_view text = credential.text();
+  const std::string head =
+      absl::StrCat(BigEndian(static_cast<uint32_t>(-4)), BigEndian(ZOO_SETAUTH_OP), BigEndian(0),
+                   BigEndian(kScheme.size()), kScheme, BigEndian(text.size()));
+  const std::string size = BigEndian(head.size() + text.size());
+  for (const absl::string_view part : {absl::string_view(size), absl::string_view(head), text}) {
+    boxes_.out.SendSecret(part);
+    boxes_.in.Asked(part);
+  }
+}
+
+CHandle::~CHandle() {
+  if (!home_.IsThisProcess()) return;
+  if (callbacks_ > 0) base::Die("a handle was destroyed inside one of its own callbacks");
+  Close(/*patient=*/false);
+}
+
+void CHandle::OnSessionEvent(int state) {
+  // Uses the event's state: zoo_state() still says "connected" while a loss is reported.
+  if (state == ZOO_CONNECTED_STATE) {
+    Connected();
+  } else {
+    Lost();
+  }
+}
+
+void CHandle::Connected() {
+  connected_ = true;
+  write_due_ = true;
+  failed_attempts_ = 0;
+  // In front of the C client's first packets, which set the watches again.
+  for (const base::Secret& credential : credentials_) SendCredential(credential);
+  // After a server that first granted a session and then made no sense, this is no success yet.
+  if (!std::exchange(refused_, false)) pace_ = {};
+  listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)),
+                         attempt_began_);
+}
+
+void CHandle::Lost() {
+  boxes_.out.Drop();
+  if (!std::exchange(connected_, false) || is_unrecoverable(zh_)) return;
+  listener_->OnDisconnected(0);
+}
+
+void CHandle::Failed(Socket before, int rc) {
+  if (connected_) return;  // only this call failed
+  boxes_.out.Drop();
+  if (is_unrecoverable(zh_)) return End();
+  const bool was_connected = before == Socket::kConnected;
+  const absl::Duration took =
+      was_connected ? absl::ZeroDuration() : reactor_->Now() - attempt_began_;
+  PutOff(took);
+  if (const int error = TakeSocketError(); base::IsShortage(error)) {
+    listener_->OnTrouble(base::Shortage("socket", error));
+  } else {
+    listener_->OnServerFailed(rotation_.current(), WhatItDid(before, rc));
+  }
+  // Lost has reported the loss of a connection; this is for attempts that never had one.
+  if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
+}
+
+void CHandle::PutOff(absl::Duration took) {
+  pace_.Failed(PaceTerms(), reactor_->Now(), took, reactor_->Random());
+}
+
+std::string CHandle::WhatItDid(Socket before, int rc) {
+  const int error = TakeConnectError();
+  Socket late = std::exchange(abandoned_, Socket::kNone);
+  if (rc == ZOPERATIONTIMEOUT) late = before;  // the C client's own limit came first
+  if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
+    refused_ = true;
+    return refusal;
+  }
+  if (std::string did = WhatItDidUnderTls(before, late); !did.empty()) return did;
+  if (late == Socket::kHandshake) return "took the connection, but said nothing in time";
+  if (late != Socket::kNone) return "did not answer in time";
+  if (error == ECONNREFUSED) return "refused the connection";
+  if (error != 0) return absl::StrCat("could not be reached (", strerror(error), ")");
+  if (before == Socket::kConnected) return "closed the connection";
+  if (before == Socket::kHandshake) {
+    return boxes_.tls != nullptr
+               ? "closed the connection during the handshake, as a server without a quorum does"
+               : "closed the connection during the handshake, as a server without a quorum or a "
+                 "port for TLS does";
+  }
+  return absl::StrCat("could not be tried (", CodeName(static_cast<Code>(rc)), ")");
+}
+
+// "" if it is nothing of TLS's.
+std::string CHandle::WhatItDidUnderTls(Socket before, Socket late) {
+  if (boxes_.tls == nullptr) return "";
+  if (!boxes_.tls->failure().empty()) return boxes_.tls->failure();
+  if (before != Socket::kHandshake || !boxes_.tls->shaking_hands()) return "";
+  if (late == Socket::kHandshake) {
+    return "took the connection, but did not end the TLS handshake in time";
+  }
+  return "closed the connection during the TLS handshake, as a port without TLS does";
+}
+
+void CHandle::End() {
+  if (std::exchange(ended_, true)) return;
+  end_code_ = zoo_state(zh_) == ZOO_AUTH_FAILED_STATE ? Code::kAuthFailed : Code::kSessionExpired;
+  // In a task of its own: after the answers that are under way, and where Close is allowed.
+  reactor_->Post([alive = std::weak_ptr(alive_), this] {
+    if (alive.lock() != nullptr && zh_ != nullptr) listener_->OnEnded(end_code_);
+  });
+}
+
+void CHandle::OnWatchEvent(int type, const char* path) {
+  WatchEvent event = WatchEvent::kNodeData;
+  if (type == ZOO_DELETED_EVENT) event = WatchEvent::kDeleted;
+  if (type == ZOO_CHILD_EVENT) event = WatchEvent::kChanged;
+  listener_->OnWatch(path, event);
+}
+
+void CHandle::Close(bool patient) {
+  if (zh_ == nullptr) return;
+  if (callbacks_ > 0) base::Die("a handle was closed inside one of its own callbacks");
+  const Callbacks callbacks(this);
+  poll_set_->Remove(this);
+  if (connected_) PrepareToClose(patient);
+  connected_ = false;
+  if (!ended_) end_code_ = Code::kClosing;
+  {
+    const Call call(this);
+    zookeeper_close(std::exchange(zh_, nullptr));  // answers what is pending with ZCLOSING
+  }
+  pending_.AnswerAll(end_code_);
+}
+
+void CHandle::PrepareToClose(bool patient) {
+  boxes_.out.Flush();
+  boxes_.out.SetDirect();
+  if (patient) return;
+  // The C client would wait up to 3 s to send and 1.5 s for an answer. Once the socket is shut down
+  // for reading, it does not wait for the answer; if not even the request fits, it must not wait at
+  // all.
+  pollfd writable{boxes_.out.fd(), POLLOUT, 0};
+  const bool fits = boxes_.out.empty() && poll(&writable, 1, 0) == 1;
+  shutdown(boxes_.out.fd(), fits ? SHUT_RD : SHUT_RDWR);
+}
+
+}  // namespace zkrecipes::zk::c_client

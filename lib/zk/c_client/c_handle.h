@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_C_CLIENT_C_HANDLE_H_
+#define ZKRECIPES_LIB_ZK_C_CLIENT_C_HANDLE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/base/process.h"
+#include "lib/zk/c_client/c_api.h"
+#include "lib/zk/c_client/c_codec.h"
+#include "lib/zk/c_client/c_hooks.h"
+#include "lib/zk/c_client/pollable.h"
+#include "lib/zk/seam/connect_pace.h"
+#include "lib/zk/seam/handle.h"
+#include "lib/zk/seam/pending_replies.h"
+#include "lib/zk/seam/rotation.h"
+
+namespace zkrecipes::zk::c_client {
+
+// One zhandle_t of our private copy of the C client.
+//
+//   no socket --Prepare--> connecting --connected, session kept--> connected_
+//      ^                       |                                       |
+//      |      (pace_)          | fails: OnDisconnected(n)              | lost: OnDisconnected(0),
+//      +-----------------------+---------------------------------------+       failed replies
+//                              |                                       |
+//                              +---> ended_: OnEnded, driven no more <-+
+//
+// It alone chooses the server of each attempt; the C client gets any address, and is led elsewhere (Boxes).
+// The C client's callbacks: one watcher function, and one completion for each form of reply, to
+// which the request's number in pending_ is all the context (c_requests.cc).
+class CHandle final : public Handle, public Pollable {
+ public:
+  CHandle(const HandleOptions& options, HandleListener* listener, Reactor* reactor,
+          PollSet* poll_set);
+  ~CHandle() override;  // closes impatiently if Close was not called; leaks in a forked child
+  absl::Status Open(const HandleOptions& options);
+
+  void Send(const Request& request, Done done) override;
+  void Close(bool patient) override;
+  void SetServers(const Resolution& servers) override;
+  void SetCredentials(const base::Secrets& all) override;
+  int pending() const override { return pending_.size(); }
+  std::string server() const override { return connected_ ? rotation_.current() : ""; }
+  bool OnKeeper() const override { return boxes_.in.with_keeper(); }
+  ConnectPace pace() const override { return pace_; }
+
+  void Drain() override;
+  Interest Prepare() override;
+  void OnReady(short revents) override;
+
+ private:
+  // Wraps every call of the C client: what it sends and receives goes through our boxes, its
+  // completions come to us.
+  class Call {
+   public:
+    explicit Call(CHandle* handle);
+    ~Call();
+
+   private:
+    CHandle* const outer_;
+    BoxScope through_boxes_;
+  };
+  // While one lives, callbacks may be running, and Close is forbidden.
+  class Callbacks {
+   public:
+    explicit Callbacks(CHandle* handle) : handle_(handle) { ++handle_->callbacks_; }
+    ~Callbacks() { --handle_->callbacks_; }
+
+   private:
+    CHandle* const handle_;
+  };
+  friend struct Completions;  // the C client's callbacks
+  struct Issue;               // sends one request
+
+  static CHandle* Current();
+
+  // Session (c_handle.cc)
+  void OnSessionEvent(int state);
+  void OnWatchEvent(int type, const char* path);
+  void Connected();
+  void Lost();
+  enum class Socket { kNone, kConnecting, kHandshake, kConnected };
+  // After a call that failed with `rc`, in state `before`.
+  void Failed(Socket before, int rc);
+  // An attempt that took so long: the next one is put off.
+  void PutOff(absl::Duration took);
+  std::string WhatItDid(Socket before, int rc);
+  std::string WhatItDidUnderTls(Socket before, Socket late);
+  void SendCredential(const base::Secret& credential);
+  void End();
+
+  // Driving (c_drive.cc)
+  Socket socket_state() const;
+  Socket Before() const;
+  bool BeginAttempt(base::BootTime now);
+  ConnectPace::Terms PaceTerms() const;
+  int Process(int events);
+  Interest AskInterest(base::BootTime now);
+  void AbandonLateAttempt(int fd, base::BootTime now);
+  void LeaveRemovedServer(int fd);
+
+  // Closing (c_handle.cc)
+  void PrepareToClose(bool patient);
+
+  const base::HomeProcess home_;
+  HandleListener* const listener_;
+  Reactor* const reactor_;
+  PollSet* const poll_set_;
+  const CAcl acl_;
+  Rotation rotation_;
+  std::vector<ListedServer> listed_;  // with tls_
+  const std::shared_ptr<tls::TlsContext> tls_;
+
+  zhandle_t* zh_ = nullptr;
+  Boxes boxes_;
+  PendingReplies pending_;
+  std::map<uint64_t, std::vector<zoo_op_result_t>> multis_;  // of requests that are on their way
+  ConnectPace pace_;
+  // Dies with the handle: tells a posted task that there is nothing left to do.
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+
+  bool connected_ = false;
+  bool ended_ = false;
+  Code end_code_ = Code::kSessionExpired;
+  bool write_due_ = false;  // just connected: the C client holds back its first packets
+  bool undrained_ = false;  // the inbox may hold more than was processed
+  bool refused_ = false;    // the latest connection ended with what is no answer
+  bool removed_ =
+      false;  // the socket's server, or a credential that was sent on it, counts no more
+  Socket abandoned_ = Socket::kNone;  // how far the attempt came that ran out of its time
+  base::Secrets credentials_;
+  int failed_attempts_ = 0;
+  int callbacks_ = 0;
+  base::BootTime attempt_began_;
+  base::BootTime attempt_until_;  // the current attempt is given up then
+};
+
+}  // namespace zkrecipes::zk::c_client
+
+#endif  // ZKRECIPES_LIB_ZK_C_CLIENT_C_HANDLE_H_

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole C client against servers that are none, or wrong.
+
+#include <poll.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/zk/c_client/handle_driver_fixture.h"
+#include "lib/zk/c_client/scripted_server_fixture.h"
+#include "lib/zk/wire/jute_reader.h"
+#include "lib/zk/wire/wire_fixture.h"
+
+namespace zkrecipes::zk::c_client {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kGranted = 77;
+
+struct Witness : HandleListener {
+  void OnConnected(SessionId, absl::Duration, base::BootTime) override { ++connected; }
+  void OnDisconnected(int) override {}
+  void OnServerFailed(const std::string& server, const std::string& what) override {
+    failures.push_back(absl::StrCat(server, " ", what));
+    if (absl::StrContains(what, "does not speak ZooKeeper")) refusals.push_back(failures.back());
+  }
+  void OnEnded(Code) override { ended = true; }
+  void OnWatch(const std::string& path, WatchEvent) override { watches.push_back(path); }
+
+  int connected = 0;
+  bool ended = false;
+  std::vector<std::string> refusals;
+  std::vector<std::string> failures;  // those included
+  std::vector<std::string> watches;
+};
+
+int32_t XidOf(const std::string& frame) { return wire::JuteReader(frame).Int(); }
+
+// Welcomes whoever connects, and then says what `answer` makes of a request.
+ScriptedServer::Script Welcoming(std::function<std::string(const std::string& frame)> answer) {
+  return [answer = std::move(answer)](int number, const std::string& frame) {
+    return number == 0 ? wire::Frame(wire::Welcome(kGranted)) : answer(frame);
+  };
+}
+
+// As a good server answers a getChildren.
+std::string Good(const std::string& frame) {
+  return wire::Frame(wire::Reply(XidOf(frame), wire::Names({"a", "b"})));
+}
+
+class HostileServerTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    if (handle_ != nullptr) handle_->Close(/*patient=*/false);
+  }
+
+  void Open(const std::vector<ScriptedServer*>& servers) {
+    servers_ = servers;
+    HandleOptions options;
+    for (const ScriptedServer* server : servers) options.servers.push_back(server->address());
+    auto handle = driver_.Open(options, &listener_);
+    ASSERT_TRUE(handle.ok()) << handle.status();
+    handle_ = *std::move(handle);
+  }
+
+  // Sends a getChildren whenever there is a new connection. Rounds until `done`: false if the client
+  // has not come that far though its socket was ready so often, so that it only spins.
+  bool RunUntil(const std::function<bool()>& done, int ready = 100) {
+    for (ready_ = 0; ready_ < ready && !done();) {
+      driver_.Round();
+      if (listener_.connected > std::exchange(asked_, listener_.connected)) {
+        handle_->Send(GetChildren{"/"}, [this](const Reply& r) { replies_.push_back(r); });
+      }
+    }
+    return done();
+  }
+  bool RunUntilRefused() {
+    return RunUntil([this] { return !listener_.refusals.empty(); });
+  }
+  std::string refusal() const {
+    return listener_.refusals.empty() ? "" : listener_.refusals.front();
+  }
+
+  short Poll(int fd, short events) {
+    for (ScriptedServer* server : servers_) server->Step();
+    pollfd one{fd, events, 0};
+    if (poll(&one, 1, /*timeout=*/1) > 0) ++ready_;
+    return one.revents;
+  }
+
+  Witness listener_;
+  HandleDriver driver_{[this](int fd, short events) { return Poll(fd, events); }};
+  std::vector<ScriptedServer*> servers_;
+  std::unique_ptr<Handle> handle_;
+  std::vector<Reply> replies_;
+  int asked_ = 0;
+  int ready_ = 0;
+};
+
+TEST_F(HostileServerTest, ABannerIsNoHandshake) {
+  ScriptedServer mail(
+      [](int, const std::string&) { return ""; },
+      "220 mail.example.org ESMTP Postfix, and more than forty-one bytes of it\r\n");
+  Open({&mail});
+  ASSERT_TRUE(RunUntilRefused());
+  EXPECT_EQ(
+      refusal(),
+      mail.address() + " does not speak ZooKeeper: it says \"220 mail.example.org ESMTP Postf\"");
+  EXPECT_EQ(listener_.connected, 0);
+  mail.Step();
+  EXPECT_EQ(mail.open(), 0u) << "the connection is dropped";
+}
+
+TEST_F(HostileServerTest, NorIsTheAnswerOfAWebServer) {
+  ScriptedServer web([](int, const std::string&) { return "HTTP/1.1 400 Bad Request\r\n\r\n"; });
+  Open({&web});
+  ASSERT_TRUE(RunUntilRefused());
+  EXPECT_THAT(refusal(),
+              HasSubstr(" does not speak ZooKeeper: it says \"HTTP/1.1 400 Bad Request"));
+}
+
+struct Wrong {
+  const char* what;
+  std::function<std::string(const std::string& frame)> answer;
+  const char* refusal;
+};
+
+// What a server that has granted a session may say to a getChildren.
+const std::vector<Wrong>& WrongAnswers() {
+  using wire::Frame, wire::Int, wire::Names, wire::Reply, wire::String;
+  static const std::vector<Wrong> answers = {
+      {"unsolicited", [](auto& f) { return Good(f) + Frame(Reply(99)); }, "but none was asked"},
+      {"out of order", [](auto& f) { return Frame(Reply(XidOf(f) + 1, Names({}))); }, "instead of"},
+      {"negative length", [](auto&) { return Int(-1) + "more"; }, "a reply of -1 bytes"},
+      {"giant length", [](auto&) { return Int(INT32_MAX) + "more"; },
+       "a reply of 2147483647 bytes"},
+      {"empty", [](auto&) { return Int(0); }, "a reply of 0 bytes"},
+      {"header cut", [](auto& f) { return Frame(Int(XidOf(f))); }, "a reply of 4 bytes"},
+      {"trailing garbage", [](auto& f) { return Frame(Reply(XidOf(f), Names({"a"}) + "zz")); },
+       "getChildren is too long"},
+      {"truncated", [](auto& f) { return Frame(Reply(XidOf(f), Int(3) + String("a"))); },
+       "cut short"},
+      {"negative count", [](auto& f) { return Frame(Reply(XidOf(f), Int(-7))); },
+       "impossible lengths"},
+      {"giant count", [](auto& f) { return Frame(Reply(XidOf(f), Int(INT32_MAX))); }, "cut short"},
+      {"negative name", [](auto& f) { return Frame(Reply(XidOf(f), Int(1) + Int(-1))); },
+       "lengths"},
+      {"session's event", [](auto&) { return Frame(wire::Event(-1, "", -112)); }, "has type -1"},
+      {"event cut", [](auto&) { return Frame(Reply(-1, Int(1))); }, "watch event is cut short"},
+      {"credentials", [](auto&) { return Frame(Reply(wire::kAuthXid, "", -115)); },
+       "was sent none"},
+  };
+  return answers;
+}
+
+class WrongAnswerTest : public HostileServerTest, public testing::WithParamInterface<size_t> {};
+
+TEST_P(WrongAnswerTest, EndsTheConnectionAndIsTold) {
+  const Wrong& wrong = WrongAnswers()[GetParam()];
+  SCOPED_TRACE(wrong.what);
+  ScriptedServer server(Welcoming(wrong.answer));
+  Open({&server});
+  ASSERT_TRUE(RunUntilRefused());
+  EXPECT_THAT(refusal(), HasSubstr(server.address() + " does not speak ZooKeeper: "));
+  EXPECT_THAT(refusal(), HasSubstr(wrong.refusal));
+  server.Step();
+  EXPECT_EQ(server.open(), 0u) << "the connection is dropped";
+  driver_.RunPosted();
+  ASSERT_EQ(replies_.size(), 1u) << "the request is answered, once";
+  const bool answered_before = std::string(wrong.what) == "unsolicited";
+  EXPECT_EQ(replies_[0].code, answered_before ? Code::kOk : Code::kConnectionLoss);
+  EXPECT_FALSE(listener_.ended);
+}
+
+TEST_P(WrongAnswerTest, DoesNotKeepTheClientFromTheNextServer) {
+  ScriptedServer hostile(Welcoming(WrongAnswers()[GetParam()].answer));
+  ScriptedServer good(Welcoming(Good));
+  Open({&hostile, &good, &hostile});
+  EXPECT_TRUE(RunUntil([&] { return good.connections() > 0 && replies_.size() > 1; }));
+  EXPECT_EQ(replies_.back().code, Code::kOk);
+  EXPECT_FALSE(listener_.ended);
+}
+
+TEST_P(WrongAnswerTest, IsMetAgainOnlyAfterPausesThatGrow) {
+  ScriptedServer server(Welcoming(WrongAnswers()[GetParam()].answer));
+  Open({&server});
+  const base::BootTime begin = driver_.Now();
+  EXPECT_TRUE(RunUntil([&] { return driver_.Now() - begin > absl::Seconds(3); }, /*ready=*/1000));
+  EXPECT_LE(server.connections(), 25);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, WrongAnswerTest, testing::Range(size_t{0}, WrongAnswers().size()));
+
+TEST_F(HostileServerTest, AGoodServerIsHeardAndSoAreItsStrayEvents) {
+  ScriptedServer server(Welcoming([](const std::string& frame) {
+    return wire::Frame(wire::Event(4, "/elsewhere")) + Good(frame);
+  }));
+  Open({&server});
+  EXPECT_TRUE(RunUntil([this] { return !replies_.empty(); }));
+  EXPECT_EQ(replies_[0].children, (Names{"a", "b"}));
+  EXPECT_THAT(listener_.watches, testing::IsEmpty()) << "nothing was watched there";
+  EXPECT_THAT(listener_.refusals, testing::IsEmpty());
+}
+
+TEST_F(HostileServerTest, ABurstOfRepliesIsHandledThoughPollSeesAnEmptySocket) {
+  constexpr int kBurst = 350;  // more than a round handles, and less than fills the inbox
+  std::string held;
+  int asked = 0;
+  ScriptedServer server(Welcoming([&](const std::string& frame) {
+    held += Good(frame);
+    return ++asked == kBurst + 1 ? held : "";
+  }));
+  Open({&server});
+  ASSERT_TRUE(RunUntil([this] { return listener_.connected > 0; }));
+  for (int i = 0; i < kBurst; ++i) {
+    handle_->Send(GetChildren{"/"}, [this](const Reply& r) { replies_.push_back(r); });
+  }
+  const base::BootTime begin = driver_.Now();
+  EXPECT_TRUE(RunUntil([this] { return replies_.size() == kBurst + 1; }));
+  EXPECT_LT(driver_.Now() - begin, absl::Milliseconds(150)) << "it slept beside a full inbox";
+}
+
+}  // namespace
+}  // namespace zkrecipes::zk::c_client

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/loop/loop.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/block_signals.h"
+#include "lib/base/mutex.h"
+#include "lib/base/process.h"
+#include "lib/base/random.h"
+#include "lib/base/shortage.h"
+#include "lib/zk/c_client/c_client.h"
+#include "lib/zk/c_client/pollable.h"
+#include "lib/zk/loop/alarm.h"
+#include "lib/zk/loop/timer_queue.h"
+#include "lib/zk/loop/wake_timer.h"
+
+namespace zkrecipes::zk::loop {
+namespace {
+
+// How long the loop's thread leaves the turn to a caller that may be back soon. What comes from the
+// network meanwhile is that much late, timers and tasks are not. Longer than what lies between a release
+// and the next acquire; about what it takes to wake a thread.
+constexpr absl::Duration kCallerMayReturn = absl::Microseconds(100);
+
+// Rounded up.
+int ToPollTimeout(absl::Duration wait) {
+  constexpr int64_t kMillisecond = 1'000'000;
+  const int64_t nanos = std::max<int64_t>(absl::ToInt64Nanoseconds(wait), 0);
+  const int64_t rounded_up = nanos / kMillisecond + (nanos % kMillisecond != 0);
+  return static_cast<int>(std::min<int64_t>(rounded_up, INT_MAX));
+}
+
+class LoopImpl final : public internal::Loop, public c_client::PollSet {
+ public:
+  bool ok() const { return alarm_.ok() && wake_.ok(); }
+
+  void Post(Task task) override;
+  base::BootTime Now() override { return base::BootNow(); }
+  uint64_t Random() override { return base::RandomBits(); }
+  TimerId CallAt(base::BootTime when, Task task) override;
+  void Cancel(TimerId id) override;
+  absl::StatusOr<std::unique_ptr<Handle>> Open(const HandleOptions& options,
+                                               HandleListener* listener) override;
+  void Stop() override;
+  std::thread::id thread() const override { return own_thread_; }
+  bool TakeOver() override;
+  void RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) override;
+  void GiveBack() override;
+  bool OnThread() const override { return std::this_thread::get_id() == thread_.load(); }
+
+  void Add(c_client::Pollable* pollable) override;
+  void Remove(c_client::Pollable* pollable) override;
+
+  void Run();
+  void OwnThreadIs(std::thread::id id) { own_thread_ = id; }
+
+ private:
+  enum class Turn { kOwnThread, kCaller, kNobody };
+  using Polls = std::vector<
+      pollfd>;  // the alarm's two, the own thread's wake_, then one for each slot that there was
+
+  bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
+  void AwaitTurn();
+  bool EndRound(Turn mine, Polls& polls, base::BootTime at_most);
+  void Drain();
+  bool AnyTouched() const;
+  void Prepare(Polls& polls, const pollfd& wake);
+  int Timeout();
+  bool GoToSleep();
+  bool TakePosted(Turn mine);
+  void RunPosted();
+  void RunDueTimers();
+  void Ready(const Polls& polls);
+
+  const base::HomeProcess home_;
+  Alarm alarm_;
+
+  base::Mutex mutex_;
+  std::vector<Task> posted_ ABSL_GUARDED_BY(mutex_);
+  bool asleep_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // takes no more tasks
+  Turn turn_ ABSL_GUARDED_BY(mutex_) = Turn::kOwnThread;
+  WakeTimer wake_;  // of the loop's own thread, when the turn goes and while it is gone
+
+  std::thread::id own_thread_;             // set once, before the loop is given out
+  std::atomic<std::thread::id> thread_{};  // that has the turn
+
+  // Of the thread that has the turn.
+  bool stopped_ = false;
+  std::vector<Task> running_;  // kept for its room: a round allocates nothing
+  TimerQueue timers_;
+  struct Slot {
+    c_client::Pollable* pollable = nullptr;  // null: removed during this round
+    base::BootTime until;                    // when it is to be drained at the latest
+    bool drained = false;                    // since its last Prepare
+    pollfd poll{-1, 0, 0};                   // poll skips -1
+  };
+  std::vector<Slot> slots_;        // any call of a pollable may add some
+  Polls callers_polls_;            // in its rounds
+  base::BootTime interest_until_;  // when a pollable wants to go on
+
+  Polls own_polls_;  // of the loop's own thread, which may still be in poll when the turn has gone
+};
+
+void LoopImpl::Post(Task task) {
+  // In a forked child the mutex may be held for ever, by a thread that is not there.
+  if (!home_.IsThisProcess()) {
+    base::Leak(std::make_shared<Task>(std::move(task)));
+    return;
+  }
+  if (Enqueue(std::move(task), /*last=*/false)) alarm_.Ring();
+}
+
+void LoopImpl::Stop() {
+  if (!home_.IsThisProcess()) return;
+  if (Enqueue([this] { stopped_ = true; }, /*last=*/true)) alarm_.Ring();
+}
+
+// True if the thread that has the turn must be woken for the task.
+bool LoopImpl::Enqueue(Task task, bool last) {
+  base::MutexLock lock(mutex_);
+  if (closed_) return false;  // a parameter outlives the lock: `task` is destroyed after it
+  posted_.push_back(std::move(task));
+  closed_ = last;
+  if (turn_ == Turn::kNobody) wake_.Set(base::BootTime());
+  return std::exchange(asleep_, false);
+}
+
+Reactor::TimerId LoopImpl::CallAt(base::BootTime when, Task task) {
+  assert(OnThread());
+  return timers_.Add(when, std::move(task));
+}
+
+void LoopImpl::Cancel(TimerId id) {
+  assert(OnThread());
+  timers_.Cancel(id);
+}
+
+absl::StatusOr<std::unique_ptr<Handle>> LoopImpl::Open(const HandleOptions& options,
+                                                       HandleListener* listener) {
+  assert(OnThread());
+  return c_client::OpenCHandle(options, listener, this, this);
+}
+
+void LoopImpl::Add(c_client::Pollable* pollable) {
+  slots_.push_back({.pollable = pollable, .until = base::BootTime::InfiniteFuture()});
+}
+
+void LoopImpl::Remove(c_client::Pollable* pollable) {
+  // The slot stays: a round is iterating over them.
+  for (Slot& slot : slots_) {
+    if (slot.pollable == pollable) slot.pollable = nullptr;
+  }
+}
+
+void LoopImpl::Run() {
+  thread_ = std::this_thread::get_id();
+  pthread_setname_np(pthread_self(), "zkrecipes-io");
+  while (!stopped_) {
+    Drain();
+    Prepare(own_polls_, wake_.poll());
+    if (!EndRound(Turn::kOwnThread, own_polls_, base::BootTime::InfiniteFuture())) AwaitTurn();
+  }
+  // Here, since destroying what a timer holds may use this loop, and these.
+  const TimerQueue dropped = std::exchange(timers_, TimerQueue());
+}
+
+bool LoopImpl::TakeOver() {
+  if (!home_.IsThisProcess()) return false;
+  base::MutexLock lock(mutex_);
+  if (closed_ || turn_ == Turn::kCaller) return false;
+  if (turn_ == Turn::kNobody) {
+    wake_.Clear();
+  } else {
+    // In the middle of a round it may be busy for long. Asleep, it touches nothing before it has seen that the turn is gone.
+    if (!std::exchange(asleep_, false)) return false;
+    wake_.Set(base::BootTime());  // else it would wake up with the caller's answer
+  }
+  turn_ = Turn::kCaller;
+  thread_ = std::this_thread::get_id();
+  return true;
+}
+
+// Returns once the turn is back.
+void LoopImpl::AwaitTurn() {
+  for (;;) {
+    wake_.Wait();
+    base::MutexLock lock(mutex_);
+    if (turn_ != Turn::kNobody) continue;  // a caller has it
+    turn_ = Turn::kOwnThread;
+    wake_.Clear();  // it may have been set once more since
+    thread_ = std::this_thread::get_id();
+    return;
+  }
+}
+
+void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) {
+  assert(OnThread());
+  // What the caller asks for leaves in the first round.
+  TakePosted(Turn::kCaller);
+  RunPosted();
+  while (!stopped_) {
+    Drain();
+    // If nothing is to be sent, pings and reconnects can wait for the round that comes next, on whichever thread.
+    if (over() && !AnyTouched()) return;
+    Prepare(callers_polls_, {-1, 0, 0});
+    if (over() || Now() >= deadline) return;
+    EndRound(Turn::kCaller, callers_polls_, deadline);
+  }
+}
+
+void LoopImpl::GiveBack() {
+  assert(OnThread());
+  const base::BootTime due = std::min(timers_.Next(), interest_until_);
+  const base::BootTime back = stopped_ ? base::BootTime() : Now() + kCallerMayReturn;
+  base::MutexLock lock(mutex_);
+  thread_ = std::thread::id();
+  turn_ = Turn::kNobody;
+  wake_.Set(posted_.empty() ? std::min(due, back) : base::BootTime());
+}
+
+// False if a caller has taken the turn meanwhile: what poll saw is seen again by the one that has it.
+bool LoopImpl::EndRound(Turn mine, Polls& polls, base::BootTime at_most) {
+  alarm_.RingAt(std::min(timers_.Next(), at_most));
+  const int timeout = Timeout();
+  const int ready = poll(polls.data(), polls.size(), GoToSleep() ? timeout : 0);
+  if (!TakePosted(mine)) return false;
+  alarm_.Read(polls[0], polls[1]);
+  RunPosted();
+  if (stopped_) return true;
+  RunDueTimers();
+  if (ready > 0) Ready(polls);
+  return true;
+}
+
+void LoopImpl::Drain() {
+  const base::BootTime now = Now();
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].pollable == nullptr || now < slots_[i].until) continue;
+    slots_[i].until = base::BootTime::InfiniteFuture();
+    slots_[i].drained = true;
+    slots_[i].pollable->Drain();
+  }
+}
+
+bool LoopImpl::AnyTouched() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return slot.pollable != nullptr && slot.pollable->touched();
+  });
+}
+
+void LoopImpl::Prepare(Polls& polls, const pollfd& wake) {
+  std::erase_if(slots_, [](const Slot& slot) { return slot.pollable == nullptr; });
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    c_client::Pollable* const pollable = slots_[i].pollable;
+    if (pollable == nullptr) continue;
+    if (!std::exchange(slots_[i].drained, false) && !pollable->touched()) continue;
+    pollable->set_touched(false);
+    const c_client::Pollable::Interest interest = pollable->Prepare();
+    slots_[i].until = interest.until;
+    slots_[i].poll = {interest.fd, interest.events, 0};
+  }
+  const auto alarms = alarm_.polls();
+  polls.assign({alarms[0], alarms[1], wake});
+  interest_until_ = base::BootTime::InfiniteFuture();
+  for (const Slot& slot : slots_) {
+    const bool gone = slot.pollable == nullptr;
+    polls.push_back(gone ? pollfd{-1, 0, 0} : slot.poll);
+    if (gone) continue;
+    // Touched by another one's Prepare: this one comes in the next round.
+    const base::BootTime until = slot.pollable->touched() ? base::BootTime() : slot.until;
+    interest_until_ = std::min(interest_until_, until);
+  }
+}
+
+// Of poll.
+int LoopImpl::Timeout() {
+  if (interest_until_ == base::BootTime::InfiniteFuture()) return -1;
+  return ToPollTimeout(interest_until_ - Now());
+}
+
+// False if there is work already. Decided under the mutex, so that a task posted later rings the
+// alarm.
+bool LoopImpl::GoToSleep() {
+  base::MutexLock lock(mutex_);
+  asleep_ = posted_.empty();
+  return asleep_;
+}
+
+// From here on the thread is not asleep: tasks that are posted later are for the next round, and ring no alarm.
+// False if the turn is not `mine` any more.
+bool LoopImpl::TakePosted(Turn mine) {
+  base::MutexLock lock(mutex_);
+  if (turn_ != mine) return false;
+  asleep_ = false;
+  running_.swap(posted_);
+  return true;
+}
+
+void LoopImpl::RunPosted() {
+  // Each goes before the next one runs: what it holds may be waited for.
+  for (Task& task : running_) std::exchange(task, nullptr)();
+  running_.clear();
+}
+
+void LoopImpl::RunDueTimers() {
+  const base::BootTime now = Now();
+  const TimerId mark = timers_.Mark();
+  while (Task task = timers_.TakeDue(now, mark)) std::move(task)();
+}
+
+void LoopImpl::Ready(const Polls& polls) {
+  // Slots added since then come after the polled ones.
+  for (size_t i = 0; i + 3 < polls.size(); ++i) {
+    const short revents = polls[i + 3].revents;
+    if (revents == 0 || slots_[i].pollable == nullptr) continue;
+    slots_[i].until = base::BootTime();
+    slots_[i].pollable->OnReady(revents);
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::zk::loop
+
+namespace zkrecipes::internal {
+
+absl::StatusOr<std::shared_ptr<Loop>> Loop::Start() {
+  auto loop = std::make_shared<zk::loop::LoopImpl>();
+  if (!loop->ok()) {
+    return base::Shortage("cannot make the I/O loop's descriptors", errno);
+  }
+  try {
+    const base::BlockSignals block;
+    std::thread thread([loop] { loop->Run(); });
+    loop->OwnThreadIs(thread.get_id());
+    thread.detach();
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot start the I/O loop's thread: ", error.what()));
+  }
+  return std::shared_ptr<Loop>(std::move(loop));
+}
+
+}  // namespace zkrecipes::internal

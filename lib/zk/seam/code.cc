@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/seam/code.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace zkrecipes::zk::inline seam {
+namespace {
+
+struct Entry {
+  Code code;
+  const char* name;
+  absl::StatusCode status;
+  const char* meaning;
+};
+
+constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
+constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr absl::StatusCode kPrecondition = absl::StatusCode::kFailedPrecondition;
+constexpr absl::StatusCode kExhausted = absl::StatusCode::kResourceExhausted;
+
+constexpr Entry kEntries[] = {
+    {Code::kOk, "ZOK", absl::StatusCode::kOk, "ok"},
+    {Code::kSystemError, "ZSYSTEMERROR", kUnavailable, "system error, outcome unknown"},
+    {Code::kRuntimeInconsistency, "ZRUNTIMEINCONSISTENCY", kUnavailable,
+     "reply lost, outcome unknown"},
+    {Code::kDataInconsistency, "ZDATAINCONSISTENCY", kInternal, "data inconsistency"},
+    {Code::kConnectionLoss, "ZCONNECTIONLOSS", kUnavailable, "connection lost, outcome unknown"},
+    {Code::kMarshallingError, "ZMARSHALLINGERROR", kInternal, "request could not be encoded"},
+    {Code::kUnimplemented, "ZUNIMPLEMENTED", kInternal, "the server does not know this operation"},
+    {Code::kOperationTimeout, "ZOPERATIONTIMEOUT", kUnavailable, "no answer, outcome unknown"},
+    {Code::kBadArguments, "ZBADARGUMENTS", kInvalid, "arguments refused"},
+    {Code::kInvalidState, "ZINVALIDSTATE", kInternal, "handle in the wrong state"},
+    {Code::kNoNode, "ZNONODE", absl::StatusCode::kNotFound, "no such node"},
+    {Code::kNoAuth, "ZNOAUTH", absl::StatusCode::kPermissionDenied, "refused by the node's ACL"},
+    {Code::kBadVersion, "ZBADVERSION", kPrecondition, "node has another version"},
+    {Code::kNoChildrenForEphemerals, "ZNOCHILDRENFOREPHEMERALS", kPrecondition,
+     "the parent is an ephemeral node, which cannot have children"},
+    {Code::kNodeExists, "ZNODEEXISTS", absl::StatusCode::kAlreadyExists, "node exists already"},
+    {Code::kNotEmpty, "ZNOTEMPTY", kPrecondition, "node has children"},
+    {Code::kSessionExpired, "ZSESSIONEXPIRED", absl::StatusCode::kAborted, "session expired"},
+    {Code::kInvalidAcl, "ZINVALIDACL", kInvalid, "ACL refused"},
+    {Code::kAuthFailed, "ZAUTHFAILED", absl::StatusCode::kUnauthenticated, "credentials refused"},
+    {Code::kClosing, "ZCLOSING", kUnavailable, "session is closing, outcome unknown"},
+    {Code::kSessionMoved, "ZSESSIONMOVED", kUnavailable,
+     "session moved to another server, outcome unknown"},
+    {Code::kNoWatcher, "ZNOWATCHER", absl::StatusCode::kNotFound, "no such watch"},
+    {Code::kQuotaExceeded, "ZQUOTAEXCEEDED", kExhausted, "quota exceeded"},
+    {Code::kThrottled, "ZTHROTTLEDOP", kExhausted, "server throttled the request"},
+    {Code::kKeeper, "CLICKHOUSE_KEEPER", kPrecondition,
+     "the server is ClickHouse Keeper, which may end a session before its timeout, and takes none "
+     "up "
+     "again: no lease can be proven there, so there are none (docs/servers.md)"},
+};
+
+const Entry* Find(Code code) {
+  for (const Entry& entry : kEntries) {
+    if (entry.code == code) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string CodeName(Code code) {
+  const Entry* entry = Find(code);
+  return entry != nullptr ? entry->name : absl::StrCat(static_cast<int>(code));
+}
+
+bool OutcomeUnknown(Code code) {
+  switch (code) {
+    case Code::kSystemError:
+    case Code::kRuntimeInconsistency:
+    case Code::kConnectionLoss:
+    case Code::kOperationTimeout:
+    case Code::kClosing:
+    case Code::kSessionMoved:
+      return true;
+    default:
+      return false;
+  }
+}
+
+absl::Status ToStatus(Code code, absl::string_view operation, absl::string_view path) {
+  const Entry* entry = Find(code);
+  const absl::StatusCode status = entry != nullptr ? entry->status : kInternal;
+  const char* meaning = entry != nullptr ? entry->meaning : "unexpected answer";
+  return absl::Status(status,
+                      absl::StrCat(operation, " ", path, ": ", meaning, " (", CodeName(code), ")"));
+}
+
+}  // namespace zkrecipes::zk::inline seam

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/seam/connect_pace.h"
+
+#include <algorithm>
+
+#include "lib/base/backoff.h"
+#include "lib/base/random.h"
+
+namespace zkrecipes::zk::inline seam {
+
+absl::Duration ConnectPace::AttemptLimit(const Terms& terms) const {
+  const absl::Duration third = terms.session_timeout / 3;
+  const absl::Duration first = std::clamp(third, absl::Seconds(1), absl::Seconds(5));
+  const base::Backoff limits({.first = first, .longest = std::max(first, 2 * third)});
+  return limits.LimitAfter(2 * (late_ / std::max(terms.servers, 1)));  // two doublings a round
+}
+
+absl::Duration ConnectPace::PauseLimit(const Terms& terms, base::BootTime now) const {
+  const absl::Duration t = terms.session_timeout;
+  const bool may_save_session = failures_ == 0 || now - first_failed_ < t;
+  const base::Backoff limits({.first = t / 50, .longest = may_save_session ? t / 10 : t / 3});
+  return limits.LimitAfter(failures_);
+}
+
+void ConnectPace::Failed(const Terms& terms, base::BootTime now, absl::Duration took,
+                         uint64_t random_bits) {
+  const absl::Duration limit = PauseLimit(terms, now);
+  if (took >= AttemptLimit(terms)) ++late_;
+  if (failures_ == 0) first_failed_ = now;
+  next_attempt_ = now + (failures_ == 0 ? base::AnyUpTo(limit, random_bits)
+                                        : base::Jittered(limit, random_bits));
+  ++failures_;
+}
+
+}  // namespace zkrecipes::zk::inline seam

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_SEAM_HANDLE_H_
+#define ZKRECIPES_LIB_ZK_SEAM_HANDLE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include "lib/base/boot_time.h"
+#include "lib/base/secret.h"
+#include "lib/zk/seam/connect_pace.h"
+#include "lib/zk/seam/reactor.h"
+#include "lib/zk/seam/servers.h"
+#include "lib/zk/seam/types.h"
+
+namespace zkrecipes::zk::tls {
+class TlsContext;
+}  // namespace zkrecipes::zk::tls
+
+namespace zkrecipes::zk::inline seam {
+
+// Follows one handle. Called on the reactor, never from inside a call to the handle.
+// Calls come in the order of the server's answers: a watch event of a change precedes any
+// reply that shows the change. On a loss OnDisconnected comes first, then the failed replies.
+//
+//        OnConnected          OnDisconnected
+//   (new) ---------> connected <-----------> suspended
+//     |                                          |
+//     +--------------- OnEnded ------------------+     (expired or refused; the last call)
+class HandleListener {
+ public:
+  virtual ~HandleListener() = default;
+  // On the first connection and after each reconnection within the same session. `negotiated` is
+  // the session timeout that the server granted. `began` is a time before this attempt to connect
+  // began: the ensemble heard from the session then or later. The session's watches are in force
+  // again.
+  virtual void OnConnected(SessionId session, absl::Duration negotiated, base::BootTime began) = 0;
+  // The connection is lost, or a first attempt failed (then it was never connected). The handle
+  // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
+  virtual void OnDisconnected(int attempt) = 0;
+  // What `server`, one of the handle's, did when the connection or the attempt to connect ended: a
+  // sentence without its subject, "refused the connection". Comes before an attempt's OnDisconnected.
+  virtual void OnServerFailed(const std::string& /*server*/, const std::string& /*what*/) {}
+  // No attempt could be made. ResourceExhausted: this process lacks descriptors or memory. Unavailable: a
+  // file of TlsOptions cannot be used.
+  virtual void OnTrouble(const absl::Status& /*why*/) {}
+  // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
+  virtual void OnEnded(Code why) = 0;
+  // The session's watches on `path` that `event` fires are used up. One call, even for both kinds.
+  virtual void OnWatch(const std::string& path, WatchEvent event) = 0;
+};
+
+struct HandleOptions {
+  NumericServers servers;            // in the order in which they are tried
+  std::vector<ListedServer> listed;  // the names of their certificates, with `tls`
+  absl::Duration session_timeout = absl::Seconds(10);  // requested; the server may clamp it
+  base::Secrets digest_credentials;                    // each "user:password"
+  std::vector<AclEntry> acl;             // of the nodes that it creates, unless Create says
+  ConnectPace pace;                      // of the handle before, which may have failed for a while
+  std::shared_ptr<tls::TlsContext> tls;  // null: connections are not encrypted
+  uint64_t seed = 0;  // chooses the first server (in memory; else the list is shuffled)
+};
+
+// One ZooKeeper session on one handle of a client library: the seam behind which the C client and
+// the in-memory ensemble are interchangeable.
+//
+// Everything, destruction included, happens in tasks of the reactor it was made with.
+class Handle {
+ public:
+  using Done = absl::AnyInvocable<void(Reply&&) &&>;
+  virtual ~Handle() = default;
+
+  // Sends at once, in order. `done` runs exactly once, later (never inside Send), whatever happens:
+  // reply, loss, expiry or close. While not connected, the request is not sent, and is answered
+  // with kConnectionLoss.
+  virtual void Send(const Request& request, Done done) = 0;
+
+  // Ends the session if connected, and answers everything that is pending with kClosing before it
+  // returns. Wait until nothing is pending first, so that the session really ends.
+  // May block (up to 4.5 s when the server does not answer), so never from inside a callback of
+  // this handle; if `patient` is false, it sends the close and does not wait for the answer.
+  virtual void Close(bool patient) = 0;
+
+  // Attempts to connect go to these from now on. If the server of the current connection is not among
+  // them, that connection is lost, and the session goes on at another: with its watches, as after any
+  // loss. REQUIRES: not empty.
+  virtual void SetServers(const Resolution& servers) = 0;
+  // Each "user:password", for the digest scheme: what is sent from now on has the rights of these users, on
+  // this and on later connections. If one of those before is not among them the connection is lost, since a
+  // server takes no rights away: the session goes on, as after any loss. OnEnded(kAuthFailed) if a server
+  // refuses one.
+  virtual void SetCredentials(const base::Secrets& all) = 0;
+
+  virtual int pending() const = 0;  // requests not answered yet
+  // The server that it is connected to; "" if it is not.
+  virtual std::string server() const = 0;
+  // That server is ClickHouse Keeper, or one that is like it (docs/servers.md).
+  virtual bool OnKeeper() const = 0;
+  // How it goes on trying to connect: for the next handle.
+  virtual ConnectPace pace() const = 0;
+};
+
+class HandleFactory {
+ public:
+  virtual ~HandleFactory() = default;
+  // Starts connecting. `listener` must outlive the handle. Fails (ResourceExhausted, Internal)
+  // only when the process lacks descriptors or memory.
+  virtual absl::StatusOr<std::unique_ptr<Handle>> Open(const HandleOptions& options,
+                                                       HandleListener* listener) = 0;
+};
+
+}  // namespace zkrecipes::zk::inline seam
+
+#endif  // ZKRECIPES_LIB_ZK_SEAM_HANDLE_H_

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_SEAM_SERVER_LIST_H_
+#define ZKRECIPES_LIB_ZK_SEAM_SERVER_LIST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace zkrecipes::zk::inline seam {
+
+struct ServerAddress {
+  std::string host;  // a name, an IPv4 address, or an IPv6 address without its brackets
+  uint16_t port = 0;
+  friend bool operator==(const ServerAddress&, const ServerAddress&) = default;
+};
+
+struct ServerList {
+  std::vector<ServerAddress> servers;  // in the order given, never empty
+  std::string namespace_root;          // "" or "/a/b"
+};
+
+// Parses "zk1:2181,[::1]:2182,zk3/namespace" (port 2181 where none is given; a namespace "/" is the
+// whole tree; blanks around a part are forgiven, blank parts are not). No network use.
+// InvalidArgument names the list, the offending part and the rule.
+absl::StatusOr<ServerList> ParseServerList(const std::string& text);
+
+}  // namespace zkrecipes::zk::inline seam
+
+#endif  // ZKRECIPES_LIB_ZK_SEAM_SERVER_LIST_H_

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/seam/servers.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+
+namespace zkrecipes::zk::inline seam {
+namespace {
+
+// "zk1" of "zk1:2181", "::1" of "[::1]:2181".
+std::string HostOf(const std::string& server) {
+  std::string host = server.substr(0, server.rfind(':'));
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  return bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
+}  // namespace
+
+std::string ToNumeric(const sockaddr& address, socklen_t size) {
+  if (address.sa_family != AF_INET && address.sa_family != AF_INET6) return "";
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getnameinfo(&address, size, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  if (address.sa_family == AF_INET) return absl::StrCat(host, ":", port);
+  return absl::StrCat("[", host, "]:", port);
+}
+
+socklen_t FromNumeric(const std::string& numeric, sockaddr_storage& address) {
+  const size_t colon = numeric.rfind(':');
+  if (colon == std::string::npos || colon + 1 == numeric.size()) return 0;
+  const std::string host = HostOf(numeric);
+  addrinfo hints{};
+  hints.ai_family = numeric.front() == '[' ? AF_INET6 : AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), numeric.c_str() + colon + 1, &hints, &found);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(error == 0 ? found : nullptr,
+                                                                &freeaddrinfo);
+  if (list == nullptr || list->ai_addrlen > sizeof(address)) return 0;
+  memcpy(&address, list->ai_addr, list->ai_addrlen);
+  return list->ai_addrlen;
+}
+
+std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
+                                 const std::string& address) {
+  std::vector<std::string> hosts;
+  for (const ListedServer& server : listed) {
+    const NumericServers& all = server.addresses;
+    if (std::find(all.begin(), all.end(), address) != all.end()) {
+      hosts.push_back(HostOf(server.name));
+    }
+  }
+  if (hosts.empty()) hosts.push_back(HostOf(address));
+  return hosts;
+}
+
+NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed) {
+  absl::flat_hash_set<std::string> seen;
+  const auto repeated = [&seen](const std::string& a) { return !seen.insert(a).second; };
+  addresses.erase(std::remove_if(addresses.begin(), addresses.end(), repeated), addresses.end());
+  std::mt19937_64 random(seed);
+  std::shuffle(addresses.begin(), addresses.end(), random);
+  return addresses;
+}
+
+}  // namespace zkrecipes::zk::inline seam

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_SEAM_SERVERS_H_
+#define ZKRECIPES_LIB_ZK_SEAM_SERVERS_H_
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zkrecipes::zk::inline seam {
+
+// Numeric addresses, "127.0.0.1:2181" and "[::1]:2181", in the order in which they are tried.
+using NumericServers = std::vector<std::string>;
+
+// One of them; "" for an address of another family.
+std::string ToNumeric(const sockaddr& address, socklen_t size);
+// The other way round: the size of `address`, or 0 if the text is none. No lookup.
+socklen_t FromNumeric(const std::string& numeric, sockaddr_storage& address);
+
+// What became of one server of a list.
+struct ListedServer {
+  std::string name;          // as it was listed: "zk1:2181"
+  NumericServers addresses;  // none: `error` says why
+  std::string error;
+};
+struct Resolution {
+  Resolution() = default;
+  Resolution(NumericServers all)
+      : addresses(std::move(all)) {}  // NOLINT(google-explicit-constructor)
+
+  NumericServers addresses;          // of all of them, each once, shuffled
+  std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing
+};
+
+// The names and addresses, without ports, under which servers at `address` are listed; at least its own.
+std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
+                                 const std::string& address);
+
+// Removes duplicates and shuffles from `seed`, so that clients spread over the servers.
+NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed);
+
+}  // namespace zkrecipes::zk::inline seam
+
+#endif  // ZKRECIPES_LIB_ZK_SEAM_SERVERS_H_

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/wire/answers.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+#include "lib/zk/seam/code.h"
+#include "lib/zk/wire/jute_reader.h"
+
+namespace zkrecipes::zk::wire {
+namespace {
+
+constexpr size_t kPasswordSize = 16;  // of a session
+constexpr int32_t kConnected = 3;
+constexpr int32_t kCreatedEvent = 1;
+constexpr int32_t kChildEvent = 4;
+
+// A server grants 2 to 20 of its ticks. With less than this the C client, which gives a connection up
+// after two thirds, would do nothing but reconnect; with more, it multiplies past the end of an int.
+constexpr int32_t kShortestTimeoutMs = 10;
+constexpr int32_t kLongestTimeoutMs = 1 << 30;
+
+// Each name costs the C client and us some eighty bytes, however short it is: sixty-four megabytes of
+// names without letters would become more than a gigabyte.
+constexpr int32_t kMostNames = 1 << 20;
+
+enum class Form { kNothing, kStat, kPathAndStat, kDataAndStat, kNames, kAclAndStat };
+
+struct Operation {
+  int32_t type;
+  const char* name;
+  Form form;
+};
+constexpr int32_t kCreate2 = 15;
+constexpr int32_t kCreateContainer = 19;
+// All that c_requests.cc sends.
+constexpr Operation kOperations[] = {
+    {2, "delete", Form::kNothing},
+    {3, "exists", Form::kStat},
+    {4, "getData", Form::kDataAndStat},
+    {5, "setData", Form::kStat},
+    {6, "getACL", Form::kAclAndStat},
+    {8, "getChildren", Form::kNames},
+    {kCreate2, "create2", Form::kPathAndStat},
+    {18, "removeWatches", Form::kNothing},
+    {kCreateContainer, "createContainer", Form::kPathAndStat},
+};
+
+const Operation* Find(int32_t type) {
+  const auto* found = std::find_if(std::begin(kOperations), std::end(kOperations),
+                                   [type](const Operation& o) { return o.type == type; });
+  return found == std::end(kOperations) ? nullptr : found;
+}
+
+// A wrong count ends at the end of the frame, at the latest.
+int32_t ReadCount(JuteReader& reader) {
+  const int32_t count = reader.Int();
+  if (count < 0 || count > kMostNames) reader.Fail();
+  return count;
+}
+
+void ReadNames(JuteReader& reader) {
+  const int32_t count = ReadCount(reader);
+  for (int32_t i = 0; i < count && reader.ok(); ++i) reader.String();
+}
+
+void ReadAcl(JuteReader& reader) {
+  const int32_t count = ReadCount(reader);
+  for (int32_t i = 0; i < count && reader.ok(); ++i) {
+    reader.Int();     // the permissions
+    reader.String();  // the scheme
+    reader.String();  // the id
+  }
+}
+
+void Read(Form form, JuteReader& reader) {
+  if (form == Form::kNames) return ReadNames(reader);
+  if (form == Form::kAclAndStat) ReadAcl(reader);
+  if (form == Form::kPathAndStat) reader.String();
+  if (form == Form::kDataAndStat) reader.Buffer();
+  if (form != Form::kNothing) reader.Bytes(kStatSize);
+}
+
+// What is wrong with what `reader` has read up to here.
+std::string WrongEnd(const JuteReader& reader) {
+  if (!reader.ok()) return "is cut short or has impossible lengths";
+  return reader.rest().empty() ? "" : "is too long";
+}
+
+}  // namespace
+
+std::string WrongWelcome(absl::string_view frame, int64_t asked_session) {
+  JuteReader reader(frame);
+  const int32_t protocol = reader.Int();
+  const int32_t timeout_ms = reader.Int();
+  const int64_t session = reader.Long();
+  if (protocol != 0) return absl::StrCat("its protocol has version ", protocol);
+  const absl::string_view password = reader.Buffer();
+  // Servers before 3.4 do not say whether they are read-only.
+  const absl::string_view read_only = reader.rest();
+  if (!reader.ok() || password.size() != kPasswordSize || read_only.size() > 1) {
+    return "its handshake has impossible lengths";
+  }
+  if (!read_only.empty() && read_only[0] != '\0') return "it offers a read-only session";
+  if (session == 0 && asked_session != 0) return "";
+  if (session == 0) return "it grants no session";
+  // ClickHouse Keeper does so whenever one is asked for; the C client then takes its own for expired.
+  if (asked_session != 0 && session != asked_session && !IsKeepersWelcome(frame)) {
+    return "it grants another client's session";
+  }
+  if (timeout_ms < kShortestTimeoutMs || timeout_ms >= kLongestTimeoutMs) {
+    return absl::StrCat("it grants a session timeout of ", timeout_ms, " ms");
+  }
+  return "";
+}
+
+bool IsKeepersWelcome(absl::string_view frame) {
+  JuteReader reader(frame);
+  reader.Bytes(8);  // its protocol's version, the session timeout
+  const bool granted = reader.Long() != 0;
+  const absl::string_view password = reader.Buffer();
+  return reader.ok() && granted && password.size() == kPasswordSize &&
+         std::all_of(password.begin(), password.end(), [](char c) { return c == '\0'; });
+}
+
+std::string WrongAnswer(int32_t type, absl::string_view body) {
+  const Operation* operation = Find(type);
+  if (operation == nullptr) {
+    return absl::StrCat("it answers operation ", type, ", which was never asked");
+  }
+  JuteReader reader(body);
+  Read(operation->form, reader);
+  const std::string wrong = WrongEnd(reader);
+  if (wrong.empty()) return "";
+  return absl::StrCat("its answer to ", operation->name, " ", wrong);
+}
+
+bool IsCreate(int32_t type) { return type == kCreate2 || type == kCreateContainer; }
+
+std::string WrongEvent(absl::string_view body) {
+  JuteReader reader(body);
+  const int32_t type = reader.Int();
+  const int32_t state = reader.Int();
+  const absl::string_view path = reader.String();
+  if (const std::string wrong = WrongEnd(reader); !wrong.empty()) {
+    return absl::StrCat("its watch event ", wrong);
+  }
+  if (type < kCreatedEvent || type > kChildEvent) {
+    return absl::StrCat("its watch event has type ", type);
+  }
+  if (state != kConnected) return absl::StrCat("its watch event has state ", state);
+  if (!absl::StartsWith(path, "/")) return "its watch event has no path";
+  return "";
+}
+
+std::string WrongError(int32_t code) {
+  for (const Code own :
+       {Code::kConnectionLoss, Code::kOperationTimeout, Code::kInvalidState, Code::kClosing}) {
+    if (code == static_cast<int32_t>(own)) {
+      return absl::StrCat("it reports ", CodeName(own), ", which only a client does");
+    }
+  }
+  return code > 0 ? absl::StrCat("it reports an error ", code) : "";
+}
+
+}  // namespace zkrecipes::zk::wire

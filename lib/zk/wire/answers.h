@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a server's frames have to look like, without their length. Each function returns "", or what
+// is wrong. Pure.
+
+#ifndef ZKRECIPES_LIB_ZK_WIRE_ANSWERS_H_
+#define ZKRECIPES_LIB_ZK_WIRE_ANSWERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace zkrecipes::zk::wire {
+
+// The answer to a handshake that asked for a session, or for a new one (0). A session of 0 in
+// answer to another one says that it has expired.
+std::string WrongWelcome(absl::string_view frame, int64_t asked_session);
+
+// Whether that answer comes from ClickHouse Keeper, which grants a session whose password is all zeros:
+// it never takes one up again, but answers with another one. ZooKeeper's passwords are random.
+bool IsKeepersWelcome(absl::string_view frame);
+
+// What follows a reply's header (xid, zxid, error) if there is no error. `type` is ZooKeeper's number
+// of the operation that was asked; none passes that this library does not send.
+std::string WrongAnswer(int32_t type, absl::string_view body);
+
+// Whether the operation's request begins with the path of the node to make, and its answer with that of
+// the node that was made.
+bool IsCreate(int32_t type);
+
+// czxid, mzxid, ctime, mtime, three versions, owner, two sizes, pzxid.
+inline constexpr size_t kStatSize = 68;
+
+// Of several operations at once, whose answers look as multi_frames.h says.
+inline constexpr int32_t kMultiType = 14;
+
+// What follows the header of a watch event.
+std::string WrongEvent(absl::string_view body);
+
+// The error of a reply, not 0. Some codes a client only gives to itself: a server that sends one would
+// be believed to be gone, while it is not.
+std::string WrongError(int32_t code);
+
+}  // namespace zkrecipes::zk::wire
+
+#endif  // ZKRECIPES_LIB_ZK_WIRE_ANSWERS_H_

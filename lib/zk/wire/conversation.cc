@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/wire/conversation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+#include "lib/zk/wire/answers.h"
+#include "lib/zk/wire/jute_reader.h"
+#include "lib/zk/wire/multi_frames.h"
+
+namespace zkrecipes::zk::wire {
+namespace {
+
+// The reserved numbers of what is not an answer to a numbered request.
+constexpr int32_t kEventXid = -1;
+constexpr int32_t kPingXid = -2;
+constexpr int32_t kCredentialsXid = -4;
+constexpr int32_t kSetWatchesXid = -8;
+
+constexpr size_t kLength = 4;
+constexpr int32_t kReplyHeader = 16;  // xid, zxid, error
+constexpr int32_t kWelcome = 36;      // and a byte more, from 3.4 on
+
+// What of a request is read: its length, then xid and type; of the handshake, what lies before the
+// session, and the session.
+constexpr size_t kRequestHead = kLength + 8;
+constexpr size_t kHandshakeHead = kLength + 16 + 8;
+constexpr size_t kPathLength = 4;  // of a create, in front of the path
+
+// A listing of a million children with names of sixty bytes. Servers limit a request and a node's data
+// to 1 MiB (jute.maxbuffer), raised to some tens at most, but not a listing. Whatever begins with a
+// letter or a digit is longer.
+constexpr int32_t kLongestReply = 64 << 20;
+
+// How a port for TLS answers what is none: with an alert, of any version.
+constexpr char kTlsAlert[] = "\x15\x03";
+
+constexpr size_t kShown = 32;  // of what is no handshake, in a message
+
+}  // namespace
+
+void Conversation::Asked(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t skipped = std::min(rest_, bytes.size());
+    rest_ -= skipped;
+    bytes.remove_prefix(skipped);
+    const size_t taken = std::min(wanted_ - head_.size(), bytes.size());
+    head_.append(bytes.data(), taken);
+    bytes.remove_prefix(taken);
+    if (head_.size() < wanted_) continue;
+    wanted_ = HeadSize();
+    if (head_.size() < wanted_) continue;
+    Begun();
+    head_.clear();
+    wanted_ = kRequestHead;
+  }
+}
+
+// As far as it is known from what has come of it: a request's number and type, at least.
+size_t Conversation::HeadSize() const {
+  if (state_ == State::kSilent) return kHandshakeHead;
+  JuteReader reader(head_);
+  const int32_t size = reader.Int();
+  reader.Int();  // the xid
+  const int32_t type = reader.Int();
+  if (type == kMultiType) return kLength + static_cast<size_t>(size);
+  if (!IsCreate(type)) return kRequestHead;
+  constexpr size_t kUpToPath = kRequestHead + kPathLength;
+  return kUpToPath + (head_.size() < kUpToPath ? 0 : static_cast<size_t>(reader.Int()));
+}
+
+void Conversation::Begun() {
+  JuteReader reader(head_);
+  rest_ = kLength + static_cast<size_t>(reader.Int()) - head_.size();
+  if (state_ == State::kSilent) {
+    state_ = State::kHandshake;
+    reader.Bytes(16);
+    asked_session_ = reader.Long();
+    return;
+  }
+  const int32_t xid = reader.Int();
+  const int32_t type = reader.Int();
+  if (xid == kPingXid) {
+    ++pings_;
+  } else if (xid == kCredentialsXid) {
+    ++credentials_;
+  } else if (xid == kSetWatchesXid) {
+    ++set_watches_;
+  } else if (type == kMultiType) {
+    asked_.push_back({.xid = xid, .type = type, .together = ReadMulti(reader.rest())});
+  } else {
+    const absl::string_view path = IsCreate(type) ? reader.String() : "";
+    asked_.push_back({xid, type, path.size(), absl::HashOf(path)});
+  }
+}
+
+std::string Conversation::WrongStart(absl::string_view said) const {
+  const int32_t length = JuteReader(said).Int();
+  if (state_ == State::kEstablished) {
+    if (length >= kReplyHeader && length <= kLongestReply) return "";
+    return absl::StrCat("it sends a reply of ", length, " bytes");
+  }
+  if (state_ == State::kHandshake && (length == kWelcome || length == kWelcome + 1)) return "";
+  if (absl::StartsWith(said, kTlsAlert)) return "it speaks TLS";
+  return absl::StrCat("it says \"", absl::CHexEscape(said.substr(0, kShown)), "\"");
+}
+
+std::string Conversation::Hear(absl::string_view frame) {
+  if (state_ != State::kEstablished) {
+    state_ = State::kEstablished;
+    with_keeper_ = IsKeepersWelcome(frame);
+    return WrongWelcome(frame, asked_session_);
+  }
+  JuteReader reader(frame);
+  const int32_t xid = reader.Int();
+  reader.Long();  // the zxid may be any
+  const int32_t error = reader.Int();
+  if (!reader.ok()) return "it sends a reply without a header";
+  switch (xid) {
+    case kEventXid:
+      return WrongEvent(reader.rest());
+    case kPingXid:
+      return HearOwn(pings_, "a ping", reader.rest());
+    case kCredentialsXid:
+      return HearOwn(credentials_, "credentials", reader.rest());
+    case kSetWatchesXid:
+      return HearOwn(set_watches_, "setWatches", reader.rest());
+    default:
+      return HearReply(xid, error, reader.rest());
+  }
+}
+
+std::string Conversation::HearReply(int32_t xid, int32_t error, absl::string_view body) {
+  if (asked_.empty()) return absl::StrCat("it answers request ", xid, ", but none was asked");
+  const Request request = std::move(asked_.front());
+  if (xid != request.xid) {
+    return absl::StrCat("it answers request ", xid, " instead of ", request.xid);
+  }
+  asked_.pop_front();
+  return HearOutcome(request, error, body);
+}
+
+std::string Conversation::HearOutcome(const Request& request, int32_t error,
+                                      absl::string_view body) {
+  // Whatever follows an error is read by no client.
+  if (error != 0) return WrongError(error);
+  if (request.type == kMultiType) return WrongMultiAnswer(request.together, body);
+  std::string wrong = WrongAnswer(request.type, body);
+  if (!wrong.empty() || !IsCreate(request.type)) return wrong;
+  const absl::string_view made = JuteReader(body).String();
+  const bool asked = made.size() >= request.path_size &&
+                     absl::HashOf(made.substr(0, request.path_size)) == request.path_hash;
+  return asked ? "" : "it has made another node than it was asked for";
+}
+
+std::string Conversation::HearOwn(int& asked, const char* what, absl::string_view body) {
+  if (asked == 0) return absl::StrCat("it answers ", what, ", but was sent none");
+  --asked;
+  if (body.empty()) return "";
+  return absl::StrCat("its answer to ", what, " is too long");
+}
+
+}  // namespace zkrecipes::zk::wire

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/wire/inbox.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/zk/wire/jute_reader.h"
+#include "lib/zk/wire/socket_calls.h"
+
+namespace zkrecipes::zk::wire {
+namespace {
+
+constexpr size_t kUsualCapacity = 16 << 10;
+constexpr size_t kLength = 4;
+
+}  // namespace
+
+ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
+  while (accepted_ == 0 && !FindFrame()) {
+    if (refused_) {
+      errno = EPROTO;
+      return -1;
+    }
+    const ssize_t got = Fill(fd);
+    if (got <= 0) return got;
+  }
+  const size_t taken = std::min(size, accepted_);
+  memcpy(bytes, buffer_.get() + begin_, taken);
+  begin_ += taken;
+  accepted_ -= taken;
+  return static_cast<ssize_t>(taken);
+}
+
+bool Inbox::MayHaveMore() {
+  return accepted_ > 0 || FindFrame() || refused_ || !std::exchange(drained_, false);
+}
+
+// True if there is a whole frame, and it is an answer.
+bool Inbox::FindFrame() {
+  if (refused_ || said().size() < kLength) return false;
+  std::string wrong = conversation_.WrongStart(said());
+  if (!wrong.empty()) return Refuse(wrong);
+  const size_t size = kLength + static_cast<size_t>(JuteReader(said()).Int());
+  if (said().size() < size) return false;
+  wrong = conversation_.Hear(said().substr(kLength, size - kLength));
+  if (!wrong.empty()) return Refuse(wrong);
+  accepted_ = size;
+  return true;
+}
+
+bool Inbox::Refuse(const std::string& why) {
+  refused_ = true;
+  refusal_ = absl::StrCat("does not speak ZooKeeper: ", why);
+  return false;
+}
+
+// As recv(): how much the socket held.
+ssize_t Inbox::Fill(int fd) {
+  // Whatever has come since then, poll will report.
+  if (std::exchange(drained_, false)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  MakeRoom();
+  const size_t room = capacity_ - end_;
+  char* const at = buffer_.get() + end_;
+  const ssize_t got =
+      tls_ == nullptr ? ReceiveFromSocket(fd, at, room) : tls_->Receive(fd, at, room);
+  if (got > 0) {
+    end_ += static_cast<size_t>(got);
+    drained_ = static_cast<size_t>(got) < room;
+  }
+  return got;
+}
+
+// Grows by what has come, not by what a length announces; shrinks once a large reply is taken.
+void Inbox::MakeRoom() {
+  const size_t kept = said().size();
+  const size_t wanted = kept < kUsualCapacity ? kUsualCapacity
+                        : kept < capacity_    ? capacity_
+                                              : 2 * capacity_;
+  if (wanted == capacity_) {
+    if (begin_ > 0) memmove(buffer_.get(), buffer_.get() + begin_, kept);
+  } else {
+    auto larger = std::make_unique_for_overwrite<char[]>(wanted);
+    if (kept > 0) memcpy(larger.get(), buffer_.get() + begin_, kept);
+    buffer_ = std::move(larger);
+    capacity_ = wanted;
+  }
+  begin_ = 0;
+  end_ = kept;
+}
+
+void Inbox::Drop() {
+  conversation_ = Conversation();
+  refusal_.clear();
+  refused_ = false;
+  begin_ = end_ = accepted_ = 0;
+  drained_ = false;
+}
+
+}  // namespace zkrecipes::zk::wire

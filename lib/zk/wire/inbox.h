@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_ZK_WIRE_INBOX_H_
+#define ZKRECIPES_LIB_ZK_WIRE_INBOX_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+
+#include "lib/zk/wire/conversation.h"
+#include "lib/zk/wire/tls_socket.h"
+
+namespace zkrecipes::zk::wire {
+
+// Stands between the socket of one handle and the C client's recv(), for two reasons:
+// - The C client believes what it reads. Here it gets whole frames only, and only those that are an
+//   answer to what it has asked; at the first other one the connection ends.
+// - It reads each reply in two pieces, and then finds out that there is no other. Here one read
+//   fetches all that the socket holds.
+// Not thread-safe: for the thread of the loop.
+class Inbox {
+ public:
+  // Replaces recv(). At most to the end of a frame; EAGAIN without a whole one; EPROTO once what the
+  // server said was refused.
+  ssize_t Recv(int fd, char* bytes, size_t size);
+
+  // Whether Recv has anything to give, or to say, or does not know. If not, the next one looks again what the
+  // socket holds.
+  bool MayHaveMore();
+
+  // What the C client has sent on this connection.
+  void Asked(absl::string_view bytes) { conversation_.Asked(bytes); }
+
+  bool with_keeper() const { return conversation_.with_keeper(); }
+
+  // Another socket: nothing was said on it yet.
+  void Drop();
+
+  // What is received on the next connection comes through `tls`; null: as it is.
+  void Through(TlsSocket* tls) { tls_ = tls; }
+
+  // "does not speak ZooKeeper: it says \"220 ...\"", once for each connection that ended so; otherwise
+  // "".
+  std::string TakeRefusal() { return std::exchange(refusal_, ""); }
+
+ private:
+  bool FindFrame();
+  bool Refuse(const std::string& why);
+  ssize_t Fill(int fd);
+  void MakeRoom();
+  absl::string_view said() const { return {buffer_.get() + begin_, end_ - begin_}; }
+
+  Conversation conversation_;
+  TlsSocket* tls_ = nullptr;
+  std::string refusal_;
+  bool refused_ = false;
+
+  std::unique_ptr<char[]> buffer_;
+  size_t capacity_ = 0;
+  size_t begin_ = 0;  // what the C client has not taken yet: [begin_, end_)
+  size_t end_ = 0;
+  size_t accepted_ = 0;   // the rest of the frame that the C client is taking
+  bool drained_ = false;  // the latest read left nothing in the socket
+};
+
+}  // namespace zkrecipes::zk::wire
+
+#endif  // ZKRECIPES_LIB_ZK_WIRE_INBOX_H_

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/wire/outbox.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "lib/base/secret.h"
+#include "lib/zk/wire/socket_calls.h"
+
+namespace zkrecipes::zk::wire {
+namespace {
+
+// Of what a burst of requests once took.
+constexpr size_t kMostKept = 64 * 1024;
+
+}  // namespace
+
+// send(), possibly through TLS.
+ssize_t Outbox::SendNow(const char* bytes, size_t size) {
+  return tls_ == nullptr ? SendToSocket(fd_, bytes, size) : tls_->Send(fd_, bytes, size);
+}
+
+ssize_t Outbox::Send(int fd, const char* bytes, size_t size) {
+  if (!home_.IsThisProcess()) {
+    errno = EAGAIN;
+    return -1;
+  }
+  if (fd != fd_) Drop();
+  fd_ = fd;
+  if (direct_) return SendDirect(bytes, size);
+  Append({bytes, size});
+  return static_cast<ssize_t>(size);
+}
+
+void Outbox::SendSecret(absl::string_view bytes) {
+  if (!home_.IsThisProcess()) return;
+  secret_ = true;
+  Append(bytes);
+}
+
+void Outbox::Append(absl::string_view bytes) {
+  if (secret_ && bytes_.size() + bytes.size() > bytes_.capacity()) {
+    std::string larger;
+    larger.reserve(2 * (bytes_.size() + bytes.size()));
+    larger.append(bytes_);
+    base::Wipe(bytes_);
+    bytes_ = std::move(larger);
+  }
+  bytes_.append(bytes.data(), bytes.size());
+}
+
+void Outbox::Remove(size_t size) {
+  bytes_.erase(0, size);
+  if (bytes_.empty() && std::exchange(secret_, false)) base::Wipe(bytes_);
+}
+
+ssize_t Outbox::SendDirect(const char* bytes, size_t size) {
+  while (!bytes_.empty()) {  // earlier bytes first
+    const ssize_t sent = SendNow(bytes_.data(), bytes_.size());
+    if (sent < 0) return -1;
+    Remove(static_cast<size_t>(sent));
+  }
+  return SendNow(bytes, size);
+}
+
+void Outbox::Flush() {
+  if (empty() || fd_ < 0 || !home_.IsThisProcess()) return;
+  const ssize_t sent = SendNow(bytes_.data(), bytes_.size());
+  if (sent < 0) {
+    if (!WouldBlock(errno)) Drop();
+    return;
+  }
+  Remove(static_cast<size_t>(sent));
+  if (bytes_.empty() && bytes_.capacity() > kMostKept) std::string().swap(bytes_);
+}
+
+}  // namespace zkrecipes::zk::wire
