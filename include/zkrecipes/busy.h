@@ -9,9 +9,9 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// Whether this is the answer of a try (TryAcquire, TryCampaign, ...) that found another contender in
-// its way: AlreadyExists. No other call about a
-// lock gives that code (GuardedWrite does, for a node that is to be created).
+// Whether a try (TryAcquire, TryCampaign, ...) found another contender in its way: AlreadyExists.
+// No other call of a recipe returns that code. (GuardedWrite does, for a node that it should
+// create.)
 inline bool IsBusy(const absl::Status& status) { return absl::IsAlreadyExists(status); }
 
 }  // namespace zkrecipes

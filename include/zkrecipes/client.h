@@ -48,7 +48,8 @@ struct Acl {
   std::string scheme = "world";
   std::string id = "anyone";
 };
-// All permissions for every client (the default), or only for clients with one of the same credentials.
+// All permissions for every client (the default), or only for clients with one of the same
+// credentials.
 std::vector<Acl> OpenAcl();
 std::vector<Acl> CreatorOnlyAcl();
 
@@ -59,34 +60,35 @@ enum class NameDialect {
   kKazoo,    // required on paths shared with kazoo: a kazoo Lock ignores Curator's names
 };
 
-// What a node is called in Curator's dialect. Each recipe of Curator's looks for its own only; ours look for
-// all. (In the kazoo dialect there is one name for all.)
+// The name of a node in Curator's dialect. Each of Curator's recipes recognises only its own; ours
+// recognise all. (The kazoo dialect has one name for all.)
 enum class NodeMarker {
-  kLatch,   // as LeaderLatch's
-  kLock,    // as InterProcessMutex's and LeaderSelector's
-  kWriter,  // as the writer's of InterProcessReadWriteLock
+  kLatch,   // LeaderLatch
+  kLock,    // InterProcessMutex, LeaderSelector
+  kWriter,  // the writer of InterProcessReadWriteLock
 };
 
-// How a client connects, and what its recipes have in common.
+// How a client connects, and the defaults of its recipes.
 struct ClientOptions {
   // "zk1:2181,zk2:2181,[::1]:2181/namespace": the servers, and optionally a node below which all
   // paths of this client lie. Host names are resolved again for every session.
   std::string servers = {};
-  // Keeps the list as the ensemble's own, which `zkCli reconfig` changes: as if Client::SetServers were
-  // called with the members' addresses for clients, observers included, whenever a newer version of
-  // /zookeeper/config is seen. Only for clients that reach the members at those addresses. The
-  // list stays as it is where the config has no ports for clients (ZooKeeper before 3.5, or `clientPort=`
-  // in each zoo.cfg), where the client may not read it, and where a line of it makes no sense. Not with `tls`: the
-  // config has no secure ports.
+  // Follows the ensemble's own list, which `zkCli reconfig` changes: whenever a newer version of
+  // /zookeeper/config is seen, the client behaves as if Client::SetServers were called with the
+  // members' addresses for clients, observers included. The client must reach the members at those
+  // addresses. The list stays as it is where the config has no ports for clients (ZooKeeper before
+  // 3.5, or `clientPort=` in each zoo.cfg), where the client may not read the config, and where a
+  // line of the config makes no sense. Not with `tls`: the config has no secure ports.
   bool follow_config = false;
   // Requested timeout, 100 ms or more. The server clamps it to its own limits (by default 2 to 20
   // ticks).
   Duration session_timeout = absl::Seconds(10);
-  // Each "user:password", for the digest scheme: the client has the rights of all of these users. They are sent
-  // as they are: see `tls`. The library's own copies are overwritten once they are not needed any more
-  // (docs/security.md).
+  // Each "user:password", for the digest scheme: the client has the rights of all of these users.
+  // They are sent in clear text unless `tls` is set. The library overwrites its copies once they
+  // are no longer needed (docs/security.md).
   std::vector<std::string> digest_credentials = {};
-  // Encrypts the connections, and makes sure of the servers (tls_options.h). `servers` then names their secure ports.
+  // Encrypts the connections and authenticates the servers (tls_options.h). `servers` then lists
+  // their secure ports.
   std::optional<TlsOptions> tls = {};
   // ACL of every node that the client creates. A contender needs read, create and delete: an ACL
   // whose entries together grant less is rejected.
@@ -98,16 +100,17 @@ struct ClientOptions {
   LeaseOptions lease = {};
   // Where callbacks run. Null selects the library's own executor (see executor.h).
   std::shared_ptr<Executor> executor = {};
-  // Hears of all acquires and leases of this client (event_listener.h).
+  // Receives the events of all acquires and leases of this client (event_listener.h).
   std::shared_ptr<EventListener> listener = {};
-  // Hears how its sessions are, in order, on the executor; the last call may come after the client has
-  // been destroyed. For metrics: what must come in time is asked of the lease itself.
+  // Receives reports on the client's sessions, in order, on the executor; the last call may come
+  // after the client has been destroyed. For metrics: where time matters, ask the lease itself.
   std::function<void(const SessionReport&)> on_session_report = {};
   // The I/O thread, shared with other clients (event_loop.h). Null: one of its own.
   std::shared_ptr<EventLoop> loop = {};
 };
 
-// Of a client with several sessions: kConnected if all are; else as the last one that changed.
+// For a client with several sessions: kConnected if all are connected, otherwise the state of the
+// session that changed last.
 enum class ClientState {
   kConnected,
   kSuspended,  // connection lost; the session may still live, its leases are kSuspect
@@ -116,9 +119,9 @@ enum class ClientState {
 };
 std::ostream& operator<<(std::ostream& out, ClientState state);
 
-// Ends a subscription when destroyed. After that the callback does not run again, and is not still
-// running either, unless it is the callback itself that destroyed the Subscription: the destructor
-// blocks while another thread runs it.
+// Ends a subscription when destroyed. Afterwards the callback neither runs nor starts again: the
+// destructor blocks while another thread runs the callback. The callback itself may destroy the
+// Subscription.
 class [[nodiscard]] Subscription {
  public:
   Subscription() = default;
@@ -129,46 +132,47 @@ class [[nodiscard]] Subscription {
 };
 
 // A connection to an ensemble: a succession of sessions and one I/O thread. Share one per process.
-// Locks keep working across reconnections, and an expired session is replaced automatically. When its
-// contenders are more than a ZooKeeper session may have (512 KiB of paths in nodes, or in watches: some
-// 2,000 that wait or 4,000 that hold, with paths of 100 bytes), the client opens further sessions, up to
-// 32, each with a connection of its own, until it is closed. A lease ends with the session that it is of.
-// A thread that blocks in an acquire or a release does the I/O itself meanwhile, unless the client has an
-// executor of its own or shares its loop: it needs a stack of the usual size. (AcquireAsync leaves it to the I/O
-// thread.)
-// Callbacks take at most 128 threads, for all clients of the process together (executor.h).
+// Locks keep working across reconnections, and an expired session is replaced automatically. A
+// ZooKeeper session bears 512 KiB of paths in nodes, and as much in watches: about 2,000 waiting or
+// 4,000 held locks with paths of 100 bytes. For more contenders the client opens further sessions,
+// up to 32, each with a connection of its own, until it is closed. A lease ends with its session.
 //
-// Thread-safe. Close, the blocking Connect and the destructor block. A client does not survive fork():
-// in the child every call fails with FailedPrecondition and nothing is sent.
+// A thread that blocks in an acquire or a release does the client's I/O meanwhile, and needs a
+// stack of the usual size; AcquireAsync leaves the I/O to the I/O thread. So does a client that has
+// an executor of its own or shares its loop. Callbacks take at most 128 threads for all clients of
+// the process together (executor.h).
+//
+// Thread-safe. Close, the blocking Connect and the destructor block. A client does not survive
+// fork(): in the child every call fails with FailedPrecondition and nothing is sent.
 class Client {
  public:
   // Connects, and waits for the first session.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
-  //   Unavailable         no session within wait.timeout; the message says what each server did:
-  //                       that it refused, did not answer in time, hung up during the handshake (as one
-  //                       without a quorum does), says something that is not ZooKeeper's, has a certificate that is
-  //                       not accepted (and why), or that its name could not be resolved
+  //   Unavailable         no session within wait.timeout; for each server the message says that it
+  //                       refused, did not answer in time, hung up during the handshake (as a
+  //                       server without a quorum does), does not speak ZooKeeper's protocol, has
+  //                       an unacceptable certificate (and why), or that its name was not resolved
   //   Cancelled           by wait.cancel
   //   Unauthenticated     the server refused the credentials
-  //   ResourceExhausted   no thread or file descriptor is available; the message says what and, of
-  //                       descriptors, the limit. (A client that is connected tries on.)
-  //   FailedPrecondition  this is the I/O thread of options.loop; options.tls is set, and this library was
-  //                       built without TLS; or the server is ClickHouse Keeper, where no lease can be
-  //                       proven (docs/servers.md)
+  //   ResourceExhausted   no thread or file descriptor is available; the message says which, and
+  //                       the limit of descriptors. (A client that was connected keeps trying.)
+  //   FailedPrecondition  this is the I/O thread of options.loop; options.tls is set, and this
+  //                       library was built without TLS; or the server is ClickHouse Keeper, where
+  //                       no lease can be proven (docs/servers.md)
   // Waits without bound unless `wait` sets one.
   static absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options,
                                                          const WaitOptions& wait = {});
-  // A client that connects in the background, for a service that starts while its ensemble is down.
-  // Does not block. Every call waits for the first session as it would for one after a lost
-  // connection, within its own timeout. OnStateChange begins with kSuspended.
+  // Creates a client that connects in the background, for a service that starts while its ensemble
+  // is down. Does not block. Every call then waits for the first session, within its own timeout.
+  // OnStateChange begins with kSuspended.
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   ResourceExhausted   no thread or file descriptor is available for the client itself
   //   FailedPrecondition  options.tls is set, and this library was built without TLS
-  // Credentials that the servers refuse close the client; calls then say Unauthenticated. So does
-  // ClickHouse Keeper in their place: FailedPrecondition.
+  // Credentials that the servers refuse close the client; calls then return Unauthenticated.
+  // ClickHouse Keeper also closes the client; calls then return FailedPrecondition.
   static absl::StatusOr<std::shared_ptr<Client>> Create(ClientOptions options);
   // Does not block. `done` runs exactly once, on the options' executor, even for an invalid option.
-  // Takes a thread of its own until then.
+  // Uses a thread of its own until then.
   static void ConnectAsync(
       ClientOptions options, WaitOptions wait,
       absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&> done);
@@ -191,30 +195,32 @@ class Client {
   //   FailedPrecondition on the client's own I/O thread, or in a forked child; nothing is closed
   absl::Status Close(const WaitOptions& wait = {});
 
-  // Replaces the list of servers while the client runs. The same syntax as ClientOptions::servers; the
-  // client's namespace stays, and may be repeated or left out. Does not block: names are resolved in the
-  // background, even those of the same list, and until one of them is found nothing changes. Then
+  // Replaces the list of servers while the client runs. Same syntax as ClientOptions::servers; the
+  // client's namespace stays, and may be repeated or left out. Does not block: names are resolved
+  // in the background, also those of an unchanged list. Nothing changes until one of them is found.
+  // Then
   // - the next attempts to connect go to the new servers only;
-  // - a connection to a server that is still in the list stays as it is (there is no rebalancing);
-  // - any other connection is given up, and the same session goes on at a new server, with its leases and
-  //   watches: as after any lost connection, leases are kSuspect for a moment.
-  // A session whose new servers do not answer for its timeout is given up. The servers must be of the
-  // same ensemble: one that does not know the session ends it, and so its leases.
+  // - a connection to a server that is still in the list stays (there is no rebalancing);
+  // - any other connection is given up, and the same session continues at a new server, with its
+  //   leases and watches: as after any lost connection, leases are kSuspect for a moment.
+  // A session whose new servers do not answer for its timeout is given up. The servers must belong
+  // to the same ensemble: a server that does not know the session ends it, and its leases.
   //   InvalidArgument     names the list and the rule it breaks, or the other namespace
   //   FailedPrecondition  the client is closed, or belongs to the parent process
   absl::Status SetServers(const std::string& servers);
 
-  // Adds a user, "user:password", as one of ClientOptions::digest_credentials: for this session and
-  // those that follow. Does not block. What the client sends after this call has the user's rights as
-  // well; a request that is under way, and a call that has been refused, is not tried again. Whether the
-  // server takes the credential is not told: one that refuses it closes the client, as in Create.
+  // Adds a user, "user:password", to ClientOptions::digest_credentials, for this session and those
+  // that follow. Does not block. Later requests have the user's rights as well; requests under way
+  // and refused calls are not tried again. The call does not report whether the server accepts the
+  // credential: a server that refuses it closes the client, as in Create.
   //   InvalidArgument     names the rule, and never the credential
   //   FailedPrecondition  the client is closed, or belongs to the parent process
   absl::Status AddDigestCredential(const std::string& user_password);
 
-  // Replaces all users, as for a new password: add the new one, let the ACLs name it, then set it alone. If one
-  // of those before is not in the list, the connection is made anew, since a server takes no rights away from
-  // one that has them: the session goes on, and leases are kSuspect for a moment, as after any lost connection.
+  // Replaces all users. For a new password: add the new user, let the ACLs name it, then set it
+  // alone. If a former user is not in the list, the client reconnects, since a server takes no
+  // rights away from a connection: the session goes on, and leases are kSuspect for a moment, as
+  // after any lost connection.
   //   InvalidArgument     names the rule, and never the credential; or there is none, and
   //                       ClientOptions::acl needs one
   //   FailedPrecondition  the client is closed, or belongs to the parent process

@@ -12,21 +12,21 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// A parameter or option that is a length of time: takes absl's and the standard library's.
+// A parameter or option that is a length of time; converts from absl's and the standard library's.
 //
 //   lock.Acquire({.timeout = absl::Seconds(5)});
 //   lock.Acquire({.timeout = std::chrono::seconds(5)});   // or 5s, with its literals
 class Duration {
  public:
   constexpr Duration(absl::Duration value) : value_(value) {}  // NOLINT: implicit
-  // More than absl's range is infinite, such as std::chrono::hours::max().
+  // A value beyond absl's range, such as std::chrono::hours::max(), becomes infinite.
   template <typename Rep, typename Period>
   Duration(std::chrono::duration<Rep, Period> value)  // NOLINT: implicit
       : value_(absl::Seconds(Period::num) * value.count() / Period::den) {}
 
   constexpr operator absl::Duration() const { return value_; }  // NOLINT: implicit
 
-  // Against absl's it compares by itself.
+  // A comparison with absl::Duration uses the conversion above.
   template <std::same_as<Duration> T>
   friend constexpr auto operator==(T a, T b) {
     return a.value_ == b.value_;

@@ -17,15 +17,15 @@ struct EventLoopAccess;
 class Loop;
 }  // namespace internal
 
-// An I/O thread for several clients (ClientOptions::loop): all their requests, replies, watches and timers
-// are handled there, one after another. Without it each client has a thread of its own. For a process with many clients,
-// of different namespaces, credentials or ensembles, say; otherwise one client is enough, however many
-// locks it has.
+// An I/O thread of the library's for several clients (ClientOptions::loop): it handles all their
+// requests, replies, watches and timers, one after another. Without it each client has a thread of
+// its own. For processes with many clients, for example of different namespaces, credentials or
+// ensembles; otherwise one client is enough, however many locks it has.
 //
-// Callbacks run on the clients' executors as ever, so they hold nothing up, except those of
-// InlineExecutor, which now hold up all of these clients. The thread ends once the EventLoop and all of
-// its clients are gone; any of them may go first, and none of that blocks. It does not survive fork():
-// see Client.
+// Callbacks run on the clients' executors as usual, so they hold nothing up, except those of
+// InlineExecutor, which hold up all of these clients. The thread ends once the EventLoop and all of
+// its clients are gone; any of them may go first, without blocking. It does not survive fork(): see
+// Client.
 class EventLoop {
  public:
   //   ResourceExhausted   no thread or file descriptor is available

@@ -11,11 +11,10 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// Bounds one call. The call returns on whichever comes first, whatever the network does:
-// DeadlineExceeded or, where it asks the ensemble and there is no connection, Unavailable after
-// `timeout`; Cancelled after a stop request. The timeout is converted once,
-// on entry, to a deadline on a clock that also counts suspended time; retries never restart it.
-// A negative timeout is an InvalidArgument.
+// Bounds one call. Whatever the network does, the call returns after `timeout` (DeadlineExceeded,
+// or Unavailable if it asks the ensemble and there is no connection) or after a stop request
+// (Cancelled), whichever comes first. On entry the timeout becomes a deadline on a clock that also
+// counts suspended time; retries never restart it. A negative timeout is an InvalidArgument.
 struct WaitOptions {
   Duration timeout = absl::InfiniteDuration();
   std::stop_token cancel = {};
