@@ -31,7 +31,7 @@ struct ContenderInfo {
   GrantMode mode = GrantMode::kExclusive;
   bool holds = false;
   // These are 0, and owner and since empty, if the node's ACL does not let this client read it.
-  FencingToken token = {};  // that a grant of this node carries
+  FencingToken token = {};  // of a grant of this node
   int64_t node_czxid = 0;
   std::string node = {};  // its name, relative to the path
   int64_t session = 0;    // the session that owns it
@@ -40,31 +40,32 @@ struct ContenderInfo {
   absl::Time since = {};  // creation time, by the server's wall clock
 };
 
-// The queue of a recipe's path, in order. A snapshot, which may be stale when it is read. A path
-// that does not exist has an empty queue; children that are not contenders are left out. Blocks for
-// two round trips, and retries when the connection is lost.
+// Lists the queue of a recipe's path, in order. A snapshot, which may already be stale. A path that
+// does not exist has an empty queue; children that are not contenders are left out. Blocks for two
+// round trips, and retries when the connection is lost.
 //   InvalidArgument     the path or the timeout
-//   DeadlineExceeded, Unavailable, Cancelled   not answered in time; Unavailable: without a connection
+//   DeadlineExceeded, Unavailable, Cancelled   not answered in time; Unavailable: without a
+//                                              connection
 //   PermissionDenied    the ACL does not let this client read the path
 //   Unauthenticated     the server refused the client's credentials
-//   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O thread
+//   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O
+//                       thread
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait = {});
 
-// Whether the grant that `sequencer` names still holds its lock, as the ensemble's quorum knows it at
-// some moment during this call: for a resource that is handed sequencers and can keep no floor of
-// tokens. `client` may be of any process, in any namespace. Blocks for one round trip with a write,
-// of three requests, and retries when the connection is lost.
+// Whether the grant that `sequencer` names still holds its lock, as the ensemble's quorum knows it
+// at some moment during this call: for a resource that receives sequencers and can keep no floor of
+// tokens. `client` may be of any process, in any namespace. Blocks for one round trip of three
+// requests, one of them a write, and retries when the connection is lost.
 //   InvalidArgument   the sequencer is empty, or breaks a rule of Sequencer::Parse
 //   PermissionDenied  the ACL does not let this client read the node, so nothing is known
 // Other errors: those of ListContenders.
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait = {});
 
-// Deletes the node of the one contender of `path` whose token this is, and nothing else: its lease is
-// lost, or it leaves the queue. For operators: the process behind it may go on for a while. Blocks for
-// three round trips, and retries when the connection is lost; after a timeout the node may have been
-// deleted.
+// Deletes the node of the contender of `path` that has this token: its lease is lost, or it leaves
+// the queue. For operators: the process behind it may go on for a while. Blocks for three round
+// trips, and retries when the connection is lost; after a timeout the node may have been deleted.
 //   NotFound          no contender has this token; or its node cannot be read
 //   PermissionDenied  the ACL forbids the deletion
 // Other errors: those of ListContenders.

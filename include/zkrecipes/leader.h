@@ -11,7 +11,7 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// What a candidate publishes in its node. Every client that the ACL admits can read it.
+// A candidate publishes this in its node. Every client that the ACL admits can read it.
 struct Candidate {
   // If empty: ClientOptions::owner_id, or else "host:pid". No line breaks, UTF-8, at most 512
   // bytes.
@@ -20,13 +20,13 @@ struct Candidate {
   std::string value = {};
 };
 
-// The candidate at the head of an election's queue: from before its own process knows that it leads
-// until its session is seen to have expired. Only the candidate's own lease says whether it still
-// believes it leads.
+// The candidate at the head of an election's queue. It is reported from before its own process
+// knows that it leads, until its node is gone. Only the candidate's own lease says whether it still
+// believes that it leads.
 struct Leader {
   OwnerInfo owner;     // owner.id is the candidate's id
   std::string value;   // as last proclaimed
-  FencingToken token;  // its lease's token: the term
+  FencingToken token;  // of its lease: the term
   std::string node;    // its name, relative to the path
   int64_t session = 0;
 };

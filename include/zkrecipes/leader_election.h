@@ -31,26 +31,26 @@ namespace [[gnu::visibility("hidden")]] internal {
 struct PathQueue;
 }  // namespace internal
 
-// What belongs to the candidates of one LeaderElection.
+// Options of the candidates of one LeaderElection.
 struct LeaderElectionOptions {
   NodeMarker marker = NodeMarker::kLatch;
   Candidate candidate = {};
   AcquireOptions acquire = {};
 };
 
-// What a leader does: see LeaderElection::RunWhileLeading.
+// The work of a leader: see LeaderElection::RunWhileLeading.
 using LeadershipWork = absl::AnyInvocable<void(const Lease& lease, std::stop_token end)>;
 
 // How RunWhileLeading begins, ends and rests.
 struct RunOptions {
-  // Return once work has run, instead of campaigning again.
+  // RunWhileLeading returns once work has run, instead of campaigning again.
   bool once = false;
   // Work begins only once its lease is proven (Lease::State::kHeld). Otherwise it may begin under
   // one that is kUnproven, for which remaining() is zero.
   bool wait_for_proof = true;
-  // Between campaigns, so that work that returns at once does not spin: a random time between half a
-  // limit and the whole limit. The limit is `first_pause`, and doubles up to `longest_pause` while
-  // campaign and work together take less time than the limit.
+  // The pause between campaigns is a random time between half a limit and the whole limit, so that
+  // work that returns at once does not spin. The limit is `first_pause`, and doubles up to
+  // `longest_pause` while campaign and work together take less time than the limit.
   Duration first_pause = absl::Milliseconds(100);
   Duration longest_pause = absl::Seconds(10);
 };
@@ -59,9 +59,10 @@ struct RunOptions {
 // then the next one leads. The lease is the leadership and its token is the term: terms of a path
 // increase. To resign, release the lease.
 //
-// Thread-safe and stateless, like Lock: not re-entrant, and constructing one does no I/O. Needs the
+// Thread-safe and stateless, like Lock: not re-entrant, and the constructor does no I/O. Needs the
 // ACL permissions that Lock needs (lock.h), and write for Proclaim. Curator's LeaderLatch (with
-// NodeMarker::kLock, its LeaderSelector; in the kazoo dialect, a kazoo Election) joins the same queue.
+// NodeMarker::kLock, its LeaderSelector; in the kazoo dialect, a kazoo Election) joins the same
+// queue.
 class LeaderElection {
  public:
   // REQUIRES: client is not null. An invalid path or candidate is reported by the calls below.
@@ -81,20 +82,21 @@ class LeaderElection {
                             std::stop_token cancel = {}) const;
 
   // Changes the value in the leader's node; the id stays. Wakes no candidate. Blocks for one round
-  // trip, and retries over reconnections until the outcome is known. Calls take turns: the
-  // later one wins. A call never undoes one that began after it had returned.
+  // trip, and retries over reconnections until the outcome is known. Calls take turns: the later
+  // one wins. A call that has returned never undoes a later one.
   //   Aborted             the lease is lost or released, or its node is gone; the value is not set
-  //   InvalidArgument     the lease is not a leader's lease of this path and client; the path or the
-  //                       timeout; the value is too long
+  //   InvalidArgument     the lease is not a leader's lease of this path and client; the path or
+  //                       the timeout; the value is too long
   //   PermissionDenied    the node's ACL has no write permission for this client
   //   ResourceExhausted   a quota, or the server throttled the request; the value is not set
   //   DeadlineExceeded, Unavailable, Cancelled   (as for Lock) the value may have been set, or may
   //                       yet be, unless another one is proclaimed
-  //   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O thread
+  //   FailedPrecondition  the client is closed, or belongs to the parent process; this is its I/O
+  //                       thread
   //   Unauthenticated     the server refused the client's credentials
   absl::Status Proclaim(const Lease& lease, const std::string& value,
                         const WaitOptions& wait = {}) const;
-  // Does not block; `done` runs once, on the client's executor. The lease may be moved, or go,
+  // Does not block; `done` runs once, on the client's executor. The lease may be moved or destroyed
   // meanwhile.
   void ProclaimAsync(const Lease& lease, std::string value, WaitOptions wait,
                      absl::AnyInvocable<void(absl::Status) &&> done) const;
@@ -103,8 +105,8 @@ class LeaderElection {
                              Duration timeout = absl::InfiniteDuration(),
                              std::stop_token cancel = {}) const;
 
-  // nullopt if the queue is empty or the path does not exist. Blocks for two round trips, and
-  // retries when the connection is lost. A snapshot. Errors: those of ListContenders.
+  // The leader, or nullopt if the queue is empty or the path does not exist. A snapshot. Blocks for
+  // two round trips, and retries when the connection is lost. Errors: those of ListContenders.
   absl::StatusOr<std::optional<Leader>> CurrentLeader(const WaitOptions& wait = {}) const;
 
   // The queue, in order; owner.id is the candidate's id. Errors: those of ListContenders.
@@ -113,23 +115,23 @@ class LeaderElection {
   // Reports the current leader, and every change: to another leader, another value, or no leader
   // (nullopt). Calls run on the client's executor, in order, and never overlap. The latest state is
   // always reported; earlier ones may be skipped, and none is reported twice in a row. Lost
-  // connections and sessions are not reported; what changed meanwhile is, once it is known. Reports
-  // show what the connected server knows, which may lag a moment. While there is a leader, only its
-  // node is watched.
+  // connections and sessions are not reported; changes made meanwhile are, once the client is
+  // connected again. The connected server may lag a moment. While there is a leader, only its node
+  // is watched.
   // An error is the last call: PermissionDenied (the path or the leader's node may not be read),
   // InvalidArgument, ResourceExhausted (too many watches in this client), Unauthenticated, or
   // FailedPrecondition (the client is closed). Does not block; does not keep the client alive.
   Subscription Observe(
       absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) const;
 
-  // Until `stop`, in a loop: campaigns, runs work(lease, end) on this thread while leading, and
-  // releases the lease when work returns. `end` is signalled when work should return: the lease has
-  // ended, or `stop` was requested. The loop goes on after a lost lease, session or connection, and
-  // after another client deleted this candidate's node. Blocks; `options` says how the rounds go.
-  //   OK                  stopped, or `options.once` and work has run: nothing of this candidate is
-  //                       left, or its place in the queue is given up in the background
-  //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within the
-  //                       session timeout; the deletion goes on in the background
+  // In a loop until `stop`: campaigns, runs work(lease, end) on this thread while leading, and
+  // releases the lease when work returns. `end` requests that work return: the lease has ended, or
+  // `stop` was requested. The loop goes on after a lost lease, session or connection, and after
+  // another client deleted this candidate's node. Blocks.
+  //   OK                  stopped, or `options.once` and work has run: this candidate's node is
+  //                       gone, or its place in the queue is given up in the background
+  //   DeadlineExceeded    stopped or `once`, but the last lease's release was not confirmed within
+  //                       the session timeout; the deletion goes on in the background
   //   Aborted             `once`, and the lease was lost while work ran
   //   InvalidArgument, PermissionDenied, Unauthenticated, FailedPrecondition, ResourceExhausted,
   //   Internal            as for Campaign: another campaign would not help

@@ -28,12 +28,12 @@ struct PathQueue;
 using LockOptions = AcquireOptions;
 
 // An exclusive lock, FIFO: held by the contender whose znode is first in the path's queue. Each
-// waiter watches only the one before it.
+// waiter watches only its predecessor.
 //
 // Thread-safe and stateless: any number of Locks may name one path. Not re-entrant: a second
-// Acquire queues behind the first (recursive_lock.h has one that is). Constructing one does no I/O.
-// All forms need the ACL permissions read, create and delete on the path's node, which is created (as a
-// container, with its ancestors) if it does not exist.
+// Acquire queues behind the first (recursive_lock.h has a re-entrant lock). The constructor does no
+// I/O. All forms need the ACL permissions read, create and delete on the path's node. If the node
+// does not exist, it is created as a container, with its ancestors.
 //
 // Errors of each form of acquire:
 //   InvalidArgument     the path (absolute, no empty, "." or ".." part, ...), the timeout or an
@@ -42,21 +42,23 @@ using LockOptions = AcquireOptions;
 //   Unavailable,        the background, until that is confirmed or its session has expired.
 //   Cancelled           Unavailable: at the deadline there was no connection; the message says for
 //                       how long, and what the servers did. DeadlineExceeded: there was one; the
-//                       message says behind how many it was, who holds the lock (id, host, pid) and
-//                       since when that process queues. It asks for that up to a second before
+//                       message says how many contenders were in front, who holds the lock (id,
+//                       host, pid) and since when that process queues. The call queries this up to
+//                       one second before the deadline
 //   Aborted             another client deleted the node while it was queued
-//   PermissionDenied    the ACL of the path refuses this client's credentials; or that of the epoch's
-//                       record, /zkrecipes/epoch, which every client must be able to read
+//   PermissionDenied    the ACL of the path refuses this client's credentials, or the ACL of the
+//                       epoch's record does, /zkrecipes/epoch, which every client must be able to
+//                       read
 //   FailedPrecondition  the path cannot have children (it is ephemeral); the client is closed, or
 //                       belongs to the parent process; a blocking form is called on the client's
-//                       I/O thread; the epoch's record is no number; the server is ClickHouse Keeper;
-//                       contenders of another library are queued that do not see this one's node, so that
-//                       both would hold: the message names them, and what to do
-//                       (AcquireOptions::marker, dialect, beside_blind). Seen only in listings that the
-//                       acquire makes: a holder is not told of those that come later
+//                       I/O thread; the epoch's record is no number; the server is ClickHouse
+//                       Keeper; or the queue has contenders of another library that ignore this
+//                       contender's node, so that both would hold: the message names them and the
+//                       remedy (AcquireOptions::marker, dialect, beside_blind). The acquire checks
+//                       its own listings; a holder is not notified of later strangers
 //   ResourceExhausted   too many contenders in this client, a quota, the path's sequence
 //                       numbers are nearly used up, or the server throttled the read of the epoch's
-//                       record; the message says what to do
+//                       record; the message names the remedy
 //   Unauthenticated     the server refused the client's credentials
 // A lost connection or session is not an error: the wait goes on, in a new session from the tail of
 // the queue.
@@ -68,12 +70,12 @@ class Lock {
   // Waits until the lock is granted.
   absl::StatusOr<Lease> Acquire(const WaitOptions& wait = {}) const;
 
-  // AlreadyExists (IsBusy) if another contender is in the way.
-  // Reads the queue first, so a busy lock takes no place in the queue and costs two reads, the
-  // second for the message, which says who holds it; if the lock then turns out to be contended
-  // after all, leaves the queue again. The reads go to this client's server, where a lock that has
-  // just been released may still look busy. `wait` bounds the network, not the contention: if the
-  // second read takes too long, the answer comes without it.
+  // AlreadyExists (IsBusy) if another contender is in the way. The message says who holds the lock.
+  // Reads the queue first, so a try of a busy lock does not queue; it costs two reads, the second
+  // for the message. If the lock turns out to be contended after that, the try leaves the queue
+  // again. The reads go to this client's server, where a lock that has just been released may still
+  // look busy. `wait` bounds the network, not the contention: if the second read takes too long,
+  // the message does without it.
   absl::StatusOr<Lease> TryAcquire(const WaitOptions& wait = {}) const;
 
   // Does not block. `done` runs exactly once, on the client's executor. If the executor destroys it
@@ -81,7 +83,7 @@ class Lock {
   void AcquireAsync(WaitOptions wait,
                     absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;
 
-  // The same for `co_await lock.CoAcquire()`: see awaitable.h.
+  // For `co_await lock.CoAcquire()`: see awaitable.h.
   LeaseAwaitable CoAcquire(Duration timeout = absl::InfiniteDuration(),
                            std::stop_token cancel = {}) const;
 

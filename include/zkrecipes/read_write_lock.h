@@ -27,15 +27,14 @@ struct PathQueue;
 
 using ReadWriteLockOptions = AcquireOptions;
 
-// A lock that many readers hold at once, or one writer. FIFO: first come, first served, so a queued
-// writer holds back the readers behind it, and no contender starves. A reader watches the nearest
-// writer before it, a writer the next contender before it. A Lock on the same path queues as a
-// writer.
+// A lock that many readers hold at once, or one writer. FIFO: a queued writer holds back the
+// readers behind it, and no contender starves. A reader watches the nearest writer in front, a
+// writer the next contender in front. A Lock on the same path queues as a writer.
 //
 // A writer's token is larger than those of all holders before it, and smaller than those of all
 // holders after it. Tokens do not order readers that hold the lock together.
 //
-// Thread-safe and stateless, like Lock: not re-entrant, and constructing one does no I/O.
+// Thread-safe and stateless, like Lock: not re-entrant, and the constructor does no I/O.
 // Semantics, ACL permissions and errors are those of Lock (lock.h).
 class ReadWriteLock {
  public:
@@ -46,7 +45,8 @@ class ReadWriteLock {
   absl::StatusOr<Lease> AcquireShared(const WaitOptions& wait = {}) const;
   absl::StatusOr<Lease> AcquireExclusive(const WaitOptions& wait = {}) const;
 
-  // AlreadyExists (IsBusy) if another contender is in the way. For a reader, a queued writer is, too.
+  // AlreadyExists (IsBusy) if another contender is in the way. A queued writer is in a reader's
+  // way.
   absl::StatusOr<Lease> TryAcquireShared(const WaitOptions& wait = {}) const;
   absl::StatusOr<Lease> TryAcquireExclusive(const WaitOptions& wait = {}) const;
 
@@ -61,22 +61,21 @@ class ReadWriteLock {
   LeaseAwaitable CoAcquireExclusive(Duration timeout = absl::InfiniteDuration(),
                                     std::stop_token cancel = {}) const;
 
-  // Change from reading to writing, and back, with no other writer in between. `shared`, or
-  // `exclusive`, is a lease of this lock from this client. On OK it is released (in the
-  // background); otherwise it is unchanged. Aborted if it is lost meanwhile; InvalidArgument if it
-  // belongs to another path, mode or client. Neither call queues again in a new session.
+  // These change from reading to writing, and back, with no other writer in between. `shared`, or
+  // `exclusive`, is a lease of this lock from this client. On OK it is released in the background;
+  // otherwise it is unchanged. Aborted if it is lost meanwhile; InvalidArgument if it belongs to
+  // another path, mode or client. Neither call queues again in a new session.
   //
-  // An upgrade waits for the other readers to leave. If a writer is already queued (another upgrade
-  // counts), it fails at once with FailedPrecondition, since that writer waits for this reader. Its
-  // token is larger than any before.
+  // An upgrade waits for the other readers to leave. It fails at once with FailedPrecondition if a
+  // writer is already queued (another upgrade counts), since that writer waits for this reader. The
+  // new token is larger than any before.
   absl::StatusOr<Lease> Upgrade(Lease& shared, const WaitOptions& wait = {}) const;
   // A downgrade takes the writer's place in the queue and keeps its token: queued writers stay
   // behind it, and readers before the next writer are let in. It waits only for the network.
   absl::StatusOr<Lease> Downgrade(Lease& exclusive, const WaitOptions& wait = {}) const;
 
-  // The same without blocking. The old lease may be moved meanwhile; once it is released, state() is
-  // kReleased for the variable that holds it. (Its destruction releases it, too: keep it until the
-  // answer.)
+  // The same without blocking. Keep the old lease until the answer, since its destruction would
+  // release it; it may be moved meanwhile. Once it is released, its state() is kReleased.
   // `done` runs once, on the client's executor.
   void UpgradeAsync(Lease& shared, WaitOptions wait,
                     absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const;

@@ -22,8 +22,8 @@ class LeasesByOwner;
 struct OwnedLease;
 }  // namespace internal
 
-// One of an owner's holds on a RecursiveLock. All of them share one Lease: its node, token and
-// deadline. The last one to go releases it.
+// One of an owner's holds on a RecursiveLock. All holds of an owner share one Lease, with its node,
+// token and deadline. The last one releases the Lease.
 //
 // Const methods are thread-safe. Only Release blocks. In a forked child it is inert, as a Lease is.
 class [[nodiscard]] RecursiveLease {
@@ -34,8 +34,8 @@ class [[nodiscard]] RecursiveLease {
   // Gives up this hold. The owner's last one releases the lease, in the background; never blocks.
   ~RecursiveLease();
 
-  // The lease that the owner's holds share. Valid as long as this object; a moved-from one's is a
-  // moved-from lease.
+  // The lease that the owner's holds share. Valid as long as this object. A moved-from object gives
+  // a moved-from lease.
   const Lease& lease() const;
 
   // Gives up this hold. The owner's last one deletes the node and waits for the confirmation; the
@@ -50,28 +50,27 @@ class [[nodiscard]] RecursiveLease {
   std::shared_ptr<internal::OwnedLease> owned_;  // null when moved from
 };
 
-// A Lock that the owner of it may acquire again: the second time is granted at once, without a
-// request, and counted. An owner is a name that the user gives to what holds the lock: a task, a
-// request, a thread. Different owners queue for the lock like other contenders, also within one
-// process.
+// A Lock that its owner may acquire again: a repeated acquire is granted at once, without a
+// request, and counted. An owner is a name that the user gives to the holder: a task, a request, a
+// thread. Different owners queue for the lock like other contenders, also within one process.
 //
-// Prefer Lock. That a second acquire waits for the first is how one learns of the bug that most of
-// them are: a function that takes a lock which its caller has, and believes that it begins with
-// nothing half done, and that what it has written when it ends is seen by others. Here it begins in
-// the middle of its caller's work, under its caller's token and what is left of its deadline, and
-// when it ends the lock is still held. RecursiveLock is for code that knows this, such as a
-// tree of operations each of which may also be called alone.
+// Prefer Lock. Most repeated acquires are bugs: a function takes a lock that its caller holds, and
+// assumes that nothing is half done when it begins, and that others see its result when it ends.
+// With a Lock the second acquire waits, which shows the bug. Here the function begins in the middle
+// of its caller's work, under its caller's token and the rest of its deadline, and when it ends the
+// lock is still held. RecursiveLock is for code that allows for this, such as a tree of operations
+// each of which may also be called alone.
 //
-// Copies share their owners: an owner has to acquire again on the same object, or a copy of it. Two
-// that are made separately for one path queue behind each other, and an owner of both waits for
-// itself.
+// Copies share their owners: an owner must acquire again on the same object, or a copy of it.
+// Objects constructed separately for one path queue behind each other, and an owner of both would
+// wait for itself.
 //
-// Thread-safe. Owners may change threads. Constructing one does no I/O.
+// Thread-safe. Owners may change threads. The constructor does no I/O.
 //
 // Its errors are those of Lock, and these, which concern the owner:
 //   InvalidArgument     the owner's name is empty
-//   FailedPrecondition  the owner is acquiring the lock already, on another thread: a task that does
-//                       two things at once is two owners
+//   FailedPrecondition  the owner is already acquiring the lock, on another thread: work that runs in
+//                       parallel needs two owners
 //   Aborted             the lease that this owner holds is lost. The owner gets no new one until it
 //                       has given up all of its holds: its outer section must not go on
 class RecursiveLock {
@@ -100,7 +99,7 @@ class RecursiveLock {
   std::shared_ptr<internal::LeasesByOwner> owners_;
 };
 
-// A name for the calling thread, as an owner: another one than any thread of this process has had.
+// A name for the calling thread, as an owner. No other thread of this process ever gets it.
 std::string OwnerOfThisThread();
 
 }  // namespace zkrecipes

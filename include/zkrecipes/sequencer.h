@@ -12,7 +12,7 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// What a grant is of.
+// The mode of a grant.
 enum class GrantMode { kExclusive, kShared, kLeader };
 std::string ToString(GrantMode mode);  // "exclusive", "shared", "leader"
 std::ostream& operator<<(std::ostream& out, GrantMode mode);
@@ -23,8 +23,8 @@ std::ostream& operator<<(std::ostream& out, GrantMode mode);
 //   zkr1:exclusive:4294967302:/locks/a/_c_...-lock-0000000007
 //   zkr1:exclusive:4294967302:/team//locks/a/_c_...-lock-0000000007     in the namespace /team
 //
-// A later version of this library reads what this one writes. What it cannot read it refuses, and
-// never takes for something else.
+// A later version of this library reads what this one writes. It refuses a text that it cannot
+// read.
 struct Sequencer {
   GrantMode mode = GrantMode::kExclusive;
   FencingToken token = {};
