@@ -26,7 +26,8 @@ class Awaited;
 template <typename T>
 using AsyncStart = absl::AnyInvocable<void(WaitOptions, absl::AnyInvocable<void(T) &&>) &&>;
 
-// Lives in the frame of the waiting coroutine. Defined for the answers named at the end of this file.
+// Lives in the frame of the waiting coroutine. Defined for the answers named at the end of this
+// file.
 template <typename T>
 class Awaiter {
  public:
@@ -48,29 +49,27 @@ class Awaiter {
 }  // namespace internal
 
 // A call for coroutines of any task type that accepts foreign awaitables, by the standard's
-// protocol. One whose promise has an await_transform that rejects them, such as asio::awaitable,
-// needs an adapter: for asio, examples/async_acquire.h; examples/asio.cc uses it.
+// protocol. A task type whose promise has an await_transform that rejects them, such as
+// asio::awaitable, needs an adapter: for asio, examples/async_acquire.h; examples/asio.cc uses it.
 //
 //   absl::StatusOr<zkrecipes::Lease> lease = co_await lock.CoAcquire(absl::Seconds(30));
 //   absl::Status released = co_await std::move(*lease).CoRelease(absl::Seconds(30));
 //
-// Nothing happens until it is awaited, which it may be only once. From then on CoX is the XAsync that
-// takes a callback, with the same errors. Timeout and cancellation mean the same
-// as in WaitOptions. (They are separate parameters because g++ 12 destroys a braced temporary
-// inside a co_await twice.)
+// The call begins when it is awaited, which may happen only once. From then on CoX behaves like
+// XAsync, with the same errors. Timeout and cancellation mean the same as in WaitOptions. (They are
+// separate parameters because g++ 12 destroys a braced temporary inside a co_await twice.)
 //
 // The coroutine is resumed on the client's executor, with no lock of the library held, and may
 // block there as a callback may. If the executor runs the completion inside the co_await itself (as
 // InlineExecutor does for errors that need no network), the coroutine continues without being
 // suspended.
 //
-// Destroying the suspended coroutine cancels the call and does not block. An acquire: the node is
-// deleted in the background, and a lease that is granted nevertheless is released. A release goes on
-// in the background. As with every coroutine, a
-// frame must not be destroyed while it is being resumed; the process is aborted if that is
-// detected. So destroy it on the one thread that the client's executor uses, or use `cancel` and
-// let it end by itself. A coroutine whose completion was dropped by the executor is never resumed,
-// and must be destroyed.
+// Destroying the suspended coroutine cancels the call and does not block. After an acquire the node
+// is deleted in the background, and a lease that is granted nevertheless is released. A release
+// goes on in the background. As with every coroutine, a frame must not be destroyed while it is
+// being resumed; the library aborts the process if it detects this. So destroy it on the one thread
+// that the client's executor uses, or use `cancel` and let it end by itself. A coroutine whose
+// completion the executor dropped is never resumed, and must be destroyed.
 template <typename T>
 class [[nodiscard]] Awaitable {
  public:

@@ -17,17 +17,18 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// What a resource has seen. It only grows: epochs first, then tokens.
+// The highest passes that a resource has seen. It only grows: epochs first, then tokens.
 struct FencingFloor {
-  // Restoring an old backup of the ensemble sets its tokens back. Then its operators raise the epoch,
-  // and a pass of the new epoch is admitted whatever its token; one of an older epoch is refused.
+  // Restoring an old backup of the ensemble sets its tokens back. Its operators then raise the
+  // epoch: a pass of the new epoch is admitted with any token, and a pass of an older epoch is
+  // refused.
   int64_t epoch = 0;
   FencingToken exclusive = {};  // the highest that an exclusive holder or a leader has shown
   FencingToken shared = {};     // the highest that a reader has shown
 
   // The rule, for a resource that keeps its floor by itself. OK: admitted, and the floor is raised.
-  // Equal is admitted, since one holder has many operations. An exclusive pass must be at least every
-  // token seen; a reader's at least every exclusive one.
+  // An equal token is admitted, since one holder has many operations. An exclusive token must be at
+  // least every token seen; a reader's at least every exclusive one.
   //   FailedPrecondition  the pass is stale: its holder has lost the lock. The floor stays.
   //   InvalidArgument     the pass has no token
   absl::Status Admit(const FencingPass& pass);
@@ -35,32 +36,32 @@ struct FencingFloor {
   friend bool operator==(const FencingFloor&, const FencingFloor&) = default;
 };
 
-// What a FencedFile or a FencedObject holds.
+// The content of a FencedFile or a FencedObject.
 struct FencedData {
   std::string data = {};
   FencingFloor floor = {};
 };
 
 // Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time. The
-// gate passes any error on to its caller. The store of OpenFloorFile gives:
+// gate passes any error on to its caller. OpenFloorFile's store returns:
 //   Unavailable         the file cannot be read or written: the message says why. Another try may
 //                       succeed
 //   InvalidArgument     Save: a key of more than 4096 bytes
 class FloorStore {
  public:
   virtual ~FloorStore() = default;
-  // Everything that was saved and not forgotten, once each; in any order.
+  // Calls `each` once for every key that was saved and not forgotten, in any order.
   virtual absl::Status Load(
       absl::FunctionRef<void(const std::string& key, const FencingFloor&)> each) = 0;
-  // OK only if it will be loaded after any crash.
+  // OK only if the floor will be loaded after any crash.
   virtual absl::Status Save(const std::string& key, const FencingFloor& floor) = 0;
-  // OK only if it will not be loaded after any crash.
+  // OK only if the key will not be loaded after any crash.
   virtual absl::Status Forget(const std::string& key) = 0;
 };
 
-// A store in one file, which is created if it does not exist. Saves are appended and synced, and the
-// file is rewritten when most of it is out of date. It survives a crash at any moment. One process at a
-// time may open it.
+// A store in one file, which is created if it does not exist. Saves are appended and synced, and
+// the file is rewritten when most of it is out of date. It survives a crash at any moment. Only one
+// process at a time may open it.
 //   DataLoss            the file is not one of this kind, or is damaged; it is not touched
 //   FailedPrecondition  another process has it open
 //   Unavailable         the file cannot be opened, read or written: the message says why

@@ -19,13 +19,13 @@ class Fence;
 class GateTable;
 }  // namespace internal
 
-// The floor of one key. Thread-safe; outlives its gate. Wait-free, also while another pass is being saved,
-// unless the pass raises the floor, which happens once for each grant (or comes in the instant in which
-// another one begins a new epoch).
+// The floor of one key. Thread-safe; may outlive its gate. Admit is wait-free, also while another
+// pass is being saved, unless its pass raises the floor, which happens once for each grant (or
+// arrives in the instant in which another pass begins a new epoch).
 class FencingKey {
  public:
-  // Admits the pass, or says why not. Blocks for the store when the floor is raised; its error means
-  // that the pass is not admitted.
+  // Admits the pass, or says why not. Blocks for the store when the floor is raised; an error of the
+  // store means that the pass is not admitted.
   // Errors: those of FencingFloor::Admit, and of the store.
   absl::Status Admit(const FencingPass& pass);
   FencingFloor floor() const;
@@ -36,37 +36,37 @@ class FencingKey {
   std::shared_ptr<internal::Fence> fence_;
 };
 
-// How much a gate remembers, and where it is kept.
+// How many floors a gate keeps, and where.
 struct FencingGateOptions {
-  // How many keys have a floor of their own. Beyond that, the floors of keys that were not used for
-  // longest fold into one that is common to all keys without their own: it is the highest of them. So a
-  // holder may be refused, though it still holds, if its first operation on a key, or the first one
-  // after as many other keys have been used, comes with a token below the common floor. It acquires
-  // again. A key that a FencingKey is held of is never folded.
+  // How many keys have a floor of their own. Beyond that, the floors of the keys that were unused
+  // for longest fold into a common floor for all keys without their own: the highest of them. So a
+  // holder that still holds may be refused, if its first operation on a key, or the first one after
+  // max_keys other keys were used, has a token below the common floor. It must then acquire again.
+  // A key with a living FencingKey is never folded.
   size_t max_keys = 1'000'000;
   // Null: floors live as long as the gate.
   std::unique_ptr<FloorStore> store = {};
 };
 
-// The resource's half of fencing, for a service that guards many things, each with a lock of its own: it
-// remembers for each key what it has been shown, and refuses what is older. Show it the pass inside the
-// operation, under whatever makes the operation atomic: a pass that was admitted before another one
-// raised the floor must not act after it. Thread-safe.
+// The resource's side of fencing, for a service that guards many things, each with a lock of its
+// own. It keeps the highest pass for each key, and refuses older ones. Show it the pass inside the
+// operation, under the mutex that makes the operation atomic: a pass that was admitted before
+// another one raised the floor must not act after it. Thread-safe.
 class FencingGate {
  public:
   // Loads the store, and passes its errors on.
   static absl::StatusOr<std::unique_ptr<FencingGate>> Open(FencingGateOptions options = {});
   ~FencingGate();
 
-  // The same as Of(key)->Admit(pass): finds the key under a lock that a sixteenth of the keys share. That
-  // waits for the disk only while another of them is folded.
+  // The same as Of(key)->Admit(pass). Finds the key under a mutex that a sixteenth of the keys
+  // share, and waits for the disk there only while another of these keys is folded.
   // Errors: those of FencingKey::Admit.
   absl::Status Admit(const std::string& key, const FencingPass& pass);
-  // The store's error, if a floor must be folded to make room and cannot be saved.
+  // Fails with the store's error if a floor must be folded to make room and cannot be saved.
   absl::StatusOr<FencingKey> Of(const std::string& key);
 
-  size_t keys() const;                // with a floor of their own
-  FencingFloor common_floor() const;  // of all others
+  size_t keys() const;                // that have a floor of their own
+  FencingFloor common_floor() const;  // of all other keys
 
  private:
   explicit FencingGate(std::unique_ptr<internal::GateTable> table);

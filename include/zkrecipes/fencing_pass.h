@@ -10,12 +10,12 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// What a holder shows a resource with each operation: Lease::pass().
+// A holder shows this to a resource with each operation: Lease::pass().
 struct FencingPass {
   FencingToken token = {};
   GrantMode mode = GrantMode::kExclusive;
-  // How often the ensemble has been set back to an older state, as its operators count (`zkr epoch`):
-  // see epoch of FencingFloor. A lease's is the one that its session read when it began.
+  // How often the ensemble has been set back to an older state, as its operators count (`zkr
+  // epoch`): see FencingFloor::epoch. A lease has the epoch that its session read when it began.
   int64_t epoch = 0;
 
   friend bool operator==(const FencingPass&, const FencingPass&) = default;

@@ -18,7 +18,7 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 
 // The czxid of the znode that won. A path's tokens increase from grant to grant, across sessions,
 // changes of leader and deletion of the parent. Pass the token to the guarded resource with every
-// write, and have the resource reject any token lower than the highest it has seen: only that stops
+// write, and have the resource reject any token lower than the highest it has seen: only this stops
 // an owner that does not know yet that it has lost the lock. Restoring an old backup of the
 // ensemble sets tokens back.
 class FencingToken {
@@ -35,7 +35,7 @@ class FencingToken {
   friend std::ostream& operator<<(std::ostream& out, FencingToken token) {
     return out << token.value_;
   }
-  // absl::StrFormat("%v"), absl::StrCat (of abseil versions that have them). For fmt: fmt::streamed.
+  // For absl::StrFormat("%v") and absl::StrCat, where Abseil has them. For fmt: fmt::streamed.
   template <typename Sink>
   friend void AbslStringify(Sink& sink, FencingToken token) {
     sink.Append(token.ToString());

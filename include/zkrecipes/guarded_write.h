@@ -20,15 +20,16 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// One change of the tree. Paths lie within the client's namespace, and follow the rules of a recipe's.
+// One change of the tree. Paths lie within the client's namespace, and follow the rules of a
+// recipe's path.
 struct WriteOp {
   enum class Kind { kCreate, kSet, kDelete };
   static constexpr int32_t kAnyVersion = -1;
 
   Kind kind = Kind::kSet;
   std::string path = {};
-  std::string data = {};          // not of kDelete
-  int32_t version = kAnyVersion;  // not of kCreate: the node must have it
+  std::string data = {};          // not for kDelete
+  int32_t version = kAnyVersion;  // not for kCreate: the node must have this version
 
   // A persistent node, with the client's ACL. Its parent must exist.
   static WriteOp Create(std::string path, std::string data) {
@@ -43,48 +44,52 @@ struct WriteOp {
   }
 };
 
-// Commits all of `ops`, in order, or none, as one transaction that fails if the lease's node is gone:
-// so nothing of it can happen once another contender has been granted the lock, however late it arrives.
-// This rests on ZooKeeper alone, and on no assumption about clocks: what is kept in ZooKeeper needs no
-// fencing token. (A reader's lease guards against writers, not against other readers. With an upgrade the
-// lease before stays until the new one is granted, and may write until then.)
+// Commits all of `ops`, in order, or none, as one transaction that fails if the lease's node is
+// gone. So no operation takes effect once another contender has been granted the lock, however late
+// the transaction arrives. This rests on ZooKeeper alone, and on no assumption about clocks: data
+// in ZooKeeper needs no fencing token. (A reader's lease guards against writers, not against other
+// readers. During an upgrade the former lease stays until the new one is granted, and may write
+// until then.)
 //
-// An answer that is lost with its connection is resolved: the lease's node tells whether the
-// transaction was committed, and if it was not, it is sent again while the lease is believed. So OK
-// means committed once, and a failure that nothing was; an answer of which that is not known, such as that of
-// a call that gave up too early, says so in its message, and MayBeWritten(status) is true.
+// If the answer is lost with its connection, the lease's node shows whether the transaction was
+// committed; if it was not, it is sent again while the lease is believed. So OK means committed
+// once, and a failure means that nothing was committed. Where this is not known, as after a call
+// that gave up early, the message says so, and MayBeWritten(status) is true.
 //
-// Each transaction sets the data of the lease's node, too, with a mark in it by which it is known again:
-// its content stays readable for all (docs/adr/0034 says what cannot be marked). Writes of one lease, and a
-// leader's proclamations, take turns.
+// To be recognised, each transaction also sets a mark in the data of the lease's node. The data
+// stays readable for all (docs/adr/0034 lists nodes that cannot be marked). Writes of one lease,
+// and a leader's proclamations, take turns.
 //
 // One request; blocks for the answer, and over reconnections.
 //   Aborted             the lease is lost or released
-//   AlreadyExists, NotFound   an operation's node, or not its parent; the message names the operation
+//   AlreadyExists       the node of a create exists; the message names the operation
+//   NotFound            an operation's node, or the parent of a create, does not exist; likewise
 //   FailedPrecondition  an operation's node has another version or children, or its parent is an
-//                       ephemeral node; or: the lease is moved from, the client is closed or belongs to the
-//                       parent process, this is its I/O thread
-//   PermissionDenied    an ACL refuses an operation, or to write the lease's own node
+//                       ephemeral node; or the lease is moved from, the client is closed or belongs
+//                       to the parent process, or this is its I/O thread
+//   PermissionDenied    an ACL refuses an operation, or the write of the lease's own node
 //   ResourceExhausted   a quota, or the server throttled the request
-//   InvalidArgument     the timeout; no operation, a bad path, the lease's own node, a negative version;
-//                       more than a million bytes, with the paths: a server takes no more
-//   Unavailable         the connection was lost four times before an answer came, or there is none in
-//                       time; or another client has written over the mark in the lease's node
+//   InvalidArgument     the timeout; no operation, a bad path, the lease's own node, a negative
+//                       version; or more than a million bytes, paths included, which servers refuse
+//   Unavailable         the connection was lost four times before an answer came, or there is none
+//                       in time; or another client has written over the mark in the lease's node
 //   DeadlineExceeded, Cancelled   not known in time
 //   Unauthenticated     the server refused the client's credentials
 //   Internal            the server does not know such transactions
 absl::Status GuardedWrite(const Lease& lease, std::vector<WriteOp> ops,
                           const WaitOptions& wait = {});
-// Does not block. `done` runs once, on the client's executor; inline for a moved-from Lease and in a
-// forked child. The lease may be moved, or go, meanwhile.
+// Does not block. `done` runs once, on the client's executor; inline for a moved-from Lease and in
+// a forked child. The lease may be moved or destroyed meanwhile.
 void GuardedWriteAsync(const Lease& lease, std::vector<WriteOp> ops, WaitOptions wait,
                        absl::AnyInvocable<void(absl::Status) &&> done);
-// For co_await: see awaitable.h. (Make `ops` before: g++ 12 takes no braces inside a co_await.)
+// For co_await: see awaitable.h. (Construct `ops` before: g++ 12 allows no braces inside a
+// co_await.)
 StatusAwaitable CoGuardedWrite(const Lease& lease, std::vector<WriteOp> ops,
                                Duration timeout = absl::InfiniteDuration(),
                                std::stop_token cancel = {});
 
-// Of GuardedWrite's status, other than OK: whether it may have been committed all the same, or may yet be.
+// Whether a GuardedWrite that returned this status, other than OK, may have been committed, or may
+// yet be.
 bool MayBeWritten(const absl::Status& status);
 
 }  // namespace zkrecipes

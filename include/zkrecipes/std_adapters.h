@@ -21,9 +21,8 @@
 //   std::unique_lock lock(mutex);
 //   Write(mutex.lease().token(), entry);
 //
-// This is the only header of the library that throws. Where the others return an absl::Status, it
-// throws a std::system_error of std::generic_category(), whose what() begins with that status. By
-// std::errc:
+// Only this header of the library throws. Where the others return an absl::Status, it throws a
+// std::system_error of std::generic_category(), whose what() begins with that status. By std::errc:
 //
 //   invalid_argument            the path or the options (InvalidArgument)
 //   timed_out                   a try: no answer from the ensemble within a session timeout
@@ -33,7 +32,8 @@
 //                               client's credentials (Unauthenticated)
 //   state_not_recoverable       the client is closed, the path cannot have children, this is the
 //                               client's I/O thread, or a forked child (FailedPrecondition)
-//   resource_unavailable_try_again   too many contenders, a quota, or the path's sequence numbers are
+//   resource_unavailable_try_again   too many contenders, a quota, or the path's sequence numbers
+//                                    are
 //                               nearly used up (ResourceExhausted)
 //   io_error                    anything else
 //   resource_deadlock_would_occur   the calling thread already holds this mutex, or lost it and
@@ -61,7 +61,7 @@ class AdapterBase {
   // False if another contender holds it or queues for it. Blocks for a round trip or two, at most
   // for the client's session timeout.
   bool try_lock() { return TryLock(Mode::kExclusive); }
-  // False if it was not acquired in time, for whatever reason. Zero or less: the same as try_lock.
+  // False if it was not acquired in time, for any reason. Zero or less: the same as try_lock.
   template <typename Rep, typename Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& timeout) {
     return TryLockFor(Mode::kExclusive, ToAbsl(timeout));
@@ -72,11 +72,10 @@ class AdapterBase {
     return TryLockFor(Mode::kExclusive, Until(point));
   }
 
-  // Releases the mutex; does not block, and does not fail. The request is sent at once, and retried
-  // in the background until the node is gone or its session has expired, so a dead network does not
-  // hold up the caller; the client's next request is sent after it. A mutex that was lost is simply
-  // forgotten.
-  // REQUIRES: the calling thread holds it.
+  // Releases the mutex; does not block, and does not fail, even without a network. The request is
+  // sent at once, before the client's next one, and retried in the background until the node is
+  // gone or its session has expired. A mutex that was lost is forgotten. REQUIRES: the calling
+  // thread holds it.
   void unlock() noexcept;
 
   // The lease behind the mutex that the calling thread holds: its token, for the guarded resource,
@@ -90,14 +89,14 @@ class AdapterBase {
   enum class Mode { kExclusive, kShared };
 
   explicit AdapterBase(std::shared_ptr<Adapter> adapter);
-  // Releases in the background whatever any thread still holds.
+  // Releases in the background the leases that any thread still holds.
   ~AdapterBase();
 
   void Lock(Mode mode);
   bool TryLock(Mode mode);
   bool TryLockFor(Mode mode, absl::Duration timeout);
 
-  // A double can hold any duration, at the price of its last digits.
+  // A double can hold any duration, with fewer digits.
   template <typename Rep, typename Period>
   static absl::Duration ToAbsl(const std::chrono::duration<Rep, Period>& duration) {
     return absl::Seconds(std::chrono::duration<double>(duration).count());
