@@ -17,21 +17,20 @@ namespace [[gnu::visibility("hidden")]] internal {
 class FileOnDisk;
 }  // namespace internal
 
-// A file that refuses a holder which is out of date: its floor and its data are replaced in one
-// step, by a rename. After a crash at any moment it is what it was, or what was written, and whole.
-// Many processes may have it open, each with its own pass. Thread-safe; every call blocks for the
-// disk.
+// A file that refuses a stale holder: its floor and its data are replaced in one step, by a rename.
+// After a crash at any moment the file has the old or the new content, complete. Many processes may
+// have it open, each with its own pass. Thread-safe; every call blocks for the disk.
 //
-// The file is one line with the floor, then the data: `tail -n +2 FILE` shows these. It has mode
-// 0600, so its processes run as one user. `PATH.new` beside it is what is being written, and the
-// writer's lock (flock); a process that is stopped in the middle of a write makes the
-// others wait, and fail after ten seconds, but never lets an older one through. A process that
-// writes the path without this class is not fenced; a file that was deleted has lost its floor.
+// The file is one line with the floor, followed by the data (`tail -n +2 FILE`). It has mode 0600,
+// so all processes must run as one user. A writer writes and locks (flock) `PATH.new` beside it. A
+// process that is stopped in the middle of a write makes the others wait, and fail after ten
+// seconds, but never lets a stale one through. A process that writes the path without this class is
+// not fenced; a file that was deleted has lost its floor.
 //
-// On NFS the lock must be the server's (NFSv4, without `local_lock` or `nolock`), and a client that
-// does not reach the server for its lease time (90 s by default) loses it, without being told
-// before its rename. There a write that was frozen so long between judging and renaming may replace
-// a newer one: where that cannot be excluded, use a FencedObject, a database or an HTTP service.
+// On NFS the lock must be the server's (NFSv4, without `local_lock` or `nolock`). A client that
+// does not reach the server for the server's lease time (90 s by default) loses the lock without
+// notice, so a write that was frozen for so long between check and rename may replace a newer one.
+// Where this cannot be excluded, use a FencedObject, a database or an HTTP service.
 //
 // Errors of each call:
 //   DataLoss            the file is not one of this kind, or is damaged; it is not touched
@@ -46,20 +45,20 @@ class FencedFile {
   FencedFile(FencedFile&&) noexcept;
   FencedFile& operator=(FencedFile&&) noexcept;
 
-  // With no data and a floor that admits every pass. Once, when the system is set up, and not at
-  // each start: where the file should be and is not, such as under a disk that is not mounted, a
-  // new one would admit a holder that is out of date.
-  //   AlreadyExists       there is one: it is not touched, nor read
+  // Creates the file, with no data and a floor that admits every pass. Call it once, when the
+  // system is set up, and not at each start: where an existing file is missing, for example because
+  // a disk is not mounted, a new one would admit a stale holder.
+  //   AlreadyExists       the file exists; it is neither changed nor read
   absl::Status Create();
 
-  // Replaces the data, on the disk when it returns.
+  // Replaces the data; they are on the disk when it returns.
   //   FailedPrecondition  the pass is stale: its holder has lost the lock
   //   InvalidArgument     the pass has no token
   //   NotFound            there is no such file: it was never created, or is gone with its floor
   absl::Status Write(const FencingPass& pass, const std::string& data);
 
-  // Reads, and raises the floor as a Write does: what is read can no longer be changed by an older
-  // holder. A new holder that goes on from the data begins with this, not with Read.
+  // Reads the data, and raises the floor as a Write does, so that no older holder can change the
+  // data any more. A new holder that goes on from the data begins with this, not with Read.
   // Errors: those of Write.
   absl::StatusOr<std::string> Claim(const FencingPass& pass);
 

@@ -14,8 +14,9 @@
 #include "zkrecipes/fencing_floor.h"
 #include "zkrecipes/fencing_gate.h"
 
-// Fencing over HTTP, whatever library speaks it: what a client sends, what a service answers.
-// Functions of text, except AdmitRequest. examples/fenced_http.cc is a service that uses them.
+// Fencing over HTTP, with any HTTP library: the headers of a client's requests and of a service's
+// answers. All but AdmitRequest are functions of text. examples/fenced_http.cc is a service that
+// uses them.
 //
 //   PUT /ledger/7
 //   Fencing-Token: 4294967302; epoch=1; mode=shared
@@ -27,13 +28,13 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 inline constexpr char kFencingTokenHeader[] = "Fencing-Token";
 inline constexpr char kFencingFloorHeader[] = "Fencing-Floor";
 
-// The value of Fencing-Token: the token, then what is not the default (epoch 0, mode exclusive). So
-// the token alone, "4294967302", is an exclusive holder's.
+// The value of Fencing-Token: the token, then the epoch and the mode where they differ from 0 and
+// exclusive. A token alone, "4294967302", is an exclusive holder's.
 std::string ToHttpHeader(const FencingPass& pass);
-// As ToHttpHeader writes it; the parameters in any order, and with or without a space after the
-// semicolon.
+// Reads a value that ToHttpHeader wrote, with the parameters in any order, and with or without a
+// space after the semicolon.
 //   InvalidArgument     anything else, such as " 7", "7,8", "7; epoch=-1" or a parameter that this
-//                       version does not know: it may change what the others mean
+//                       version does not know, since it may change the meaning of the others
 absl::StatusOr<FencingPass> ParseFencingTokenHeader(const std::string& value);
 
 // The value of Fencing-Floor: the exclusive token, then epoch and shared if not 0.
@@ -41,30 +42,29 @@ std::string ToHttpHeader(const FencingFloor& floor);
 //   InvalidArgument     as ParseFencingTokenHeader
 absl::StatusOr<FencingFloor> ParseFencingFloorHeader(const std::string& value);
 
-// What the service answers instead of doing what is asked.
+// The service's answer to a request that it refuses.
 struct HttpRefusal {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};  // text/plain: why
 };
 
-// The service's side: shows the gate the pass that a request came with. `values` are those of all
-// its Fencing-Token headers. Null: admitted. Otherwise
-//   412  the pass is stale; Fencing-Floor says what it had to be
+// The service's side: shows the gate the pass of a request. `values` are the values of all its
+// Fencing-Token headers. Null: admitted. Otherwise
+//   412  the pass is stale; Fencing-Floor has the floor
 //   428  there is no Fencing-Token
 //   400  there are two, it is malformed, or its token is 0
 //   503  the gate's store failed: another try may succeed
 // Call it inside the operation, under the mutex that makes the operation on that key atomic, and
-// not in a filter before it: between the two a newer holder could raise the floor and write.
+// not in a filter before it: in between, a newer holder could raise the floor and write.
 // Authenticate before: a client that shows a huge token shuts all others out.
 std::optional<HttpRefusal> AdmitRequest(FencingGate& gate, const std::string& key,
                                         const std::vector<std::string>& values);
-// The same, for a key that is at hand.
+// The same, for a FencingKey.
 std::optional<HttpRefusal> AdmitRequest(FencingKey& key, const std::vector<std::string>& values);
 
 // The client's side: whether an answer refuses the pass. `floor` is the value of its Fencing-Floor,
-// or "". OK for every answer that has not this meaning, also for a 412 of another condition
-// (If-Match): the caller judges it as any other.
+// or "". OK for every other answer, also for a 412 of another condition (If-Match).
 //   FailedPrecondition  the pass is stale: its holder has lost the lock. The message names the
 //                       floor
 absl::Status CheckHttpAnswer(int status, const std::string& floor);

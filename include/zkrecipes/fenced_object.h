@@ -13,71 +13,68 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// What became of a conditional write.
+// The result of a conditional write.
 enum class PutResult {
   kDone,
   kNotDone,  // its condition did not hold, or another write was under way: nothing was written
-  kUnknown,  // no answer: it may have been done, or may still be
+  kUnknown,  // no answer: it may have been written, or may still be
 };
 
-// One object of a store with conditional writes, such as S3's, over whatever client the user has. A
-// client that sends a request again by itself does no harm. Called by the threads that call the
-// FencedObject.
-//
-// For the status of an error see FencedObject: what is returned here is passed on.
+// One object of a store with conditional writes, such as S3's, over the user's own client. A client
+// that repeats requests by itself does no harm. Called by the threads that call the FencedObject,
+// which passes on the statuses of these methods.
 class ObjectTransport {
  public:
   // An object as the store has it.
   struct Object {
     std::string body = {};
-    std::string etag = {};  // as the store gives it, quotes and all
+    std::string etag = {};  // as the store returns it, with quotes
   };
   virtual ~ObjectTransport() = default;
-  // The latest, not from a cache. NotFound: there is no such object.
+  // Reads the latest version, not a cached one. NotFound: there is no such object.
   virtual absl::StatusOr<Object> Get() = 0;
-  // If the object has this etag: S3's `If-Match: ETAG`.
+  // Writes if the object has this etag: S3's `If-Match: ETAG`.
   virtual absl::StatusOr<PutResult> PutIfMatch(const std::string& body,
                                                const std::string& etag) = 0;
-  // If there is none: S3's `If-None-Match: *`.
+  // Writes if there is no object: S3's `If-None-Match: *`.
   virtual absl::StatusOr<PutResult> PutIfAbsent(const std::string& body) = 0;
 };
 
-// What S3's answer to a conditional PutObject means; `http_status` 0: there was none.
+// The meaning of S3's answer to a conditional PutObject; `http_status` 0: there was no answer.
 //   InvalidArgument     another 4xx: the request is wrong
 //   PermissionDenied    401 and 403
 //   Unimplemented       501: the store has no conditional writes
 absl::StatusOr<PutResult> PutResultOf(int http_status);
 
-// An object that refuses a holder which is out of date: its floor is in its body, in front of the
-// data, so both are replaced in one step, unless they changed since they were read. Many processes
-// may use it, each with its own pass. Thread-safe if the transport is; blocks for the transport:
-// two requests a write, more if another writes at the same time.
+// An object that refuses a stale holder. The body has the floor in front of the data, so both are
+// replaced in one step, unless they changed since they were read. Many processes may use it, each
+// with its own pass. Thread-safe if the transport is; blocks for the transport: two requests a
+// write, more if another process writes at the same time.
 //
-// The store must honour the conditions. Some that speak S3's protocol ignore them, and so fence
-// nothing: Create finds out. Whoever puts without a condition is not fenced; a bucket policy that
-// demands s3:if-match refuses such requests.
+// The store must honour conditions. Some stores that speak S3's protocol ignore them, and so fence
+// nothing; Create detects this. A client that puts without a condition is not fenced; a bucket
+// policy that demands s3:if-match refuses such requests.
 //
-// Never delete the object, not by a lifecycle rule either: with it goes its floor, and the next
-// Create admits a holder that is out of date. To be rid of the data, write empty data, and keep the
-// object.
+// Never delete the object, not even by a lifecycle rule: its floor would be lost, and the next
+// Create would admit a stale holder. To remove the data, write empty data, and keep the object.
 //
 // Errors of each call:
 //   DataLoss            the object is not one of this kind, or is damaged; it is not touched
-//   InvalidArgument     as the transport says; or it gives no ETag: nothing is put without a condition
-//   PermissionDenied    as the transport says
-//   Unavailable         the store cannot be reached, or others were faster 64 times. A write may
-//                       have been made, or may still be, until the next write; another try
-//                       of the same holder does no harm
+//   InvalidArgument     from the transport; or it returned no ETag: nothing is put unconditionally
+//   PermissionDenied    from the transport
+//   Unavailable         the store cannot be reached, or other writers were faster 64 times. The
+//                       data may have been written, or may yet be, until the next write; another
+//                       try by the same holder does no harm
 //   Unimplemented       the store has no conditional writes
 class FencedObject {
  public:
-  // Not null.
+  // REQUIRES: transport is not null.
   explicit FencedObject(std::unique_ptr<ObjectTransport> transport);
 
-  // With no data and a floor that admits every pass. Once, when the system is set up, and not at
-  // each start: see above. Tries first whether the store honours conditions; in one that does not,
-  // the object is then one that nothing here writes to.
-  //   AlreadyExists       there is one: it is not touched, nor read
+  // Creates the object, with no data and a floor that admits every pass. Call it once, when the
+  // system is set up, and not at each start: see above. It first tries whether the store honours
+  // conditions; where the store does not, it leaves an object that this class never writes to.
+  //   AlreadyExists       the object exists; it is neither changed nor read
   //   Unimplemented       the store ignores a condition: it cannot fence
   absl::Status Create();
 
@@ -88,8 +85,8 @@ class FencedObject {
   //   NotFound            there is no such object: it was never created, or is gone with its floor
   absl::Status Write(const FencingPass& pass, const std::string& data);
 
-  // Reads, and raises the floor as a Write does: what is read can no longer be changed by an older
-  // holder. A new holder that goes on from the data begins with this, not with Read.
+  // Reads the data, and raises the floor as a Write does, so that no older holder can change the
+  // data any more. A new holder that goes on from the data begins with this, not with Read.
   // Errors: those of Write.
   absl::StatusOr<std::string> Claim(const FencingPass& pass);
 

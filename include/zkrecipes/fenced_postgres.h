@@ -17,45 +17,49 @@ struct pg_result;  // libpq's PGresult
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// Fencing in PostgreSQL 14 or later, over the caller's own libpq connections (link zkrecipes::postgres).
-// The floor changes in one transaction with the data: what is rolled back has raised no floor. Two forms:
+// Fencing in PostgreSQL 14 or later, over the caller's own libpq connections (link
+// zkrecipes::postgres). The floor changes in one transaction with the data: a rollback also takes
+// back the raised floor. There are two forms:
 //
-// Columns: each guarded row has its floor beside its data, and each statement checks it. It costs
-// next to nothing, and protects from writers that use it. A deleted row takes its floor along: mark rows as
-// deleted instead.
+// Columns: each guarded row has its floor beside its data, and each statement checks it. This costs
+// next to nothing, and protects from writers that use it. A deleted row loses its floor: mark rows
+// as deleted instead.
 //
 //   AddFenceColumns(connection, {"", "ledger"});
 //   UpdateFenced(connection, {{"", "ledger"}, {{"id", "7"}}, {{"balance", "12"}}}, pass);
 //
-// Trigger: the schema `zkrecipes` has a table of floors, and a guarded table takes writes only in a
-// transaction that has shown a pass. That refuses every stale writer, also one that forgot to ask. Other
-// transactions of the resource wait from ShowPass to the end of this one; for how long, if its process
-// stands still, idle_in_transaction_session_timeout says: set it.
+// Trigger: the schema `zkrecipes` has a table of floors, and a guarded table accepts writes only in
+// a transaction that has shown a pass. This refuses every stale writer, also one that shows no
+// pass. Other transactions of the resource wait from ShowPass to the end of this transaction: set
+// idle_in_transaction_session_timeout, in case its process stands still.
 //
 //   PQexec(connection, FencingSchema().c_str());
 //   GuardTable(connection, {"", "ledger"}, "ledger");
 //   ... BEGIN, ShowPass(connection, "ledger", pass), any statements, CommitFenced(connection)
 //
-// The trigger refuses every kind of write, COPY, MERGE, TRUNCATE and the cascades of another table's
-// foreign keys included. Those who can switch it off are not fenced: superusers (also by
-// session_replication_role), the table's owner, and what logical replication applies, which was fenced where it
-// was written. After PREPARE TRANSACTION later holders wait until it is committed or rolled back.
-// Who may show a pass can shut all others out by a huge token; at first every user may. To restrict that:
+// The trigger refuses every kind of write, including COPY, MERGE, TRUNCATE and the cascades of
+// another table's foreign keys. It does not fence superusers (who can also set
+// session_replication_role) and the table's owner, who can disable it, nor logical replication,
+// whose changes were fenced where they were made. After PREPARE TRANSACTION later holders wait
+// until it is committed or rolled back. A user who may show a pass can shut all others out by a
+// huge token. At first every user may; to restrict it:
 //   REVOKE EXECUTE ON FUNCTION zkrecipes.show_pass FROM PUBLIC; GRANT EXECUTE ... TO holders
 //
-// At READ COMMITTED a statement that has waited for another transaction is judged by what that has left;
-// at REPEATABLE READ and SERIALIZABLE it fails (Aborted). Standbys lag, but refuse writes.
+// At READ COMMITTED a statement that has waited for another transaction is judged by the floor that
+// this transaction left; at REPEATABLE READ and SERIALIZABLE it fails (Aborted). Standbys lag, but
+// refuse writes.
 //
-// Each call blocks for the server and runs inside the caller's transaction, if there is one. Nothing is
-// kept between calls; a connection is for one thread at a time.
+// Each call blocks for the server and runs inside the caller's transaction, if there is one. The
+// library keeps nothing between calls; only one thread at a time may use a connection.
 //
 // Errors of each call, and of the caller's own statements as PostgresStatus gives them:
 //   FailedPrecondition  stale: the message names the floor. Or no pass was shown (the trigger)
-//   Aborted             another transaction was in the way (a serialization failure, a deadlock), or
-//                       this one has failed before: roll back, and it may be tried again
-//   Unavailable         the connection is lost, or the server cannot serve: it shuts down, has no room, is
-//                       a standby. After a lost connection it is not known whether a COMMIT, or a
-//                       statement outside a transaction, was done: try it again with the same pass
+//   Aborted             another transaction was in the way (a serialization failure, a deadlock),
+//                       or this one has failed before: roll back, and it may be tried again
+//   Unavailable         the connection is lost, or the server cannot serve: it shuts down, is full,
+//                       or is a standby. After a lost connection it is not known whether a COMMIT,
+//                       or a statement outside a transaction, was done: try it again with the same
+//                       pass
 //   InvalidArgument     the pass has no token; a name or key is missing; the server refuses the
 //                       statement: its message
 //   PermissionDenied    to this user
@@ -71,41 +75,44 @@ struct PostgresValue {
   std::optional<std::string> text = {};  // as PostgreSQL reads the column's type; nullopt is NULL
 };
 
-// Which row, and what to write there.
+// A row by its key, and the values to write there.
 struct PostgresRow {
   PostgresTable table = {};
   std::vector<PostgresValue> key = {};
   std::vector<PostgresValue> set = {};
 };
 
-// Adds fence_epoch, fence and fence_shared, all bigint, unless they are there: see FencingFloor.
+// Adds the columns fence_epoch, fence and fence_shared, all bigint, if they are missing: see
+// FencingFloor.
 absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table);
 
-// Writes to one row. NotFound if there is none.
+// Writes to one row. NotFound if there is no such row.
 absl::Status UpdateFenced(pg_conn* connection, const PostgresRow& row, const FencingPass& pass);
-// Inserts the row if there is none. The key needs a unique index.
+// Writes to one row, or inserts it if there is none. The key needs a unique index.
 absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const FencingPass& pass);
 
-// For an UPDATE of one's own: text without parameters.
-//   "UPDATE ledger SET balance = balance - 5, " + clauses.set + " WHERE id = 7 AND " + clauses.where
+// For an UPDATE statement of the caller's: text without parameters.
+//   "UPDATE ledger SET balance = balance - 5, " + clauses.set +
+//       " WHERE id = 7 AND " + clauses.where
 struct FencedClauses {
   std::string set = {};
   std::string where = {};
 };
-// `alias`: the table's in the statement, if another table there has columns of these names.
+// `alias`: of the table in the statement, if another table there has columns of these names.
 absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::string& alias = {});
-// FailedPrecondition also if the statement found no row: its WHERE does not say which condition failed.
+// FailedPrecondition also if the statement found no row: its WHERE does not show which condition
+// failed.
 absl::Status FencedOutcome(const pg_result* result);
 
 // ---- Trigger -----------------------------------------------------------------------------------
 
-// SQL that makes the schema `zkrecipes`, and may run again. Its user owns the floors, and other
-// users write them only through `zkrecipes.show_pass(resource, epoch, token, reader)`, which is also how a
-// program in another language shows a pass.
+// SQL that creates the schema `zkrecipes`, and may run again. The user who runs it owns the floors.
+// Other users write them only through `zkrecipes.show_pass(resource, epoch, token, reader)`, by
+// which a program in another language shows a pass, too.
 std::string FencingSchema();
 
 // From now on, writes to the table demand a pass for `resource`. With a key column, each row is a
-// resource of its own, `resource` with the column's text behind it, such as "accounts/" and "7"; and
+// resource of its own, named `resource` followed by the column's text, such as "accounts/" and "7";
 // TRUNCATE demands a pass for `resource` itself. A partition is a table: guard it, too.
 absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
                         const std::string& resource, const std::string& key_column = {});

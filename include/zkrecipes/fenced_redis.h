@@ -16,26 +16,27 @@ struct redisReply;
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// Fencing in Redis 5 or later, over the caller's own hiredis connections (link zkrecipes::redis). A script
-// compares the pass with a floor and runs the command in one step: nothing comes between, and replicas
-// and the append-only file get both or neither.
+// Fencing in Redis 5 or later, over the caller's own hiredis connections (link zkrecipes::redis). A
+// script compares the pass with a floor and runs the command in one step; replicas and the
+// append-only file get both or neither.
 //
-//   RunFenced(context, {"{ledger}:floor", {"{ledger}:balance"}, {"SET", "{ledger}:balance", "12"}}, pass);
+//   RunFenced(context,
+//             {"{ledger}:floor", {"{ledger}:balance"}, {"SET", "{ledger}:balance", "12"}}, pass);
 //
-// It protects from writers that use it: Redis can demand it of the others only by its ACLs.
+// It protects from writers that use it; Redis can force others to use it only by its ACLs.
 //
-// What a failover loses: a primary answers before its replicas have the write. One that is promoted may
-// lack the last writes, floor and data alike, and then admits a holder that the lost floor would have
-// refused, after a newer one was told OK. WAIT makes that rarer, and does not rule it out: it
-// reports after the fact, and the replica that is promoted may be another. The same holds for a restart
-// from a snapshot, or from an append-only file without `appendfsync always`. Where that is too much, keep the floor in
-// another store. A floor must not go before its data: give it no expiry, and set maxmemory-policy to
-// noeviction or one of volatile-*.
+// A failover may lose writes, since a primary answers before its replicas have them. A promoted
+// replica may lack the last writes, floor and data alike, and then admits a holder that the lost
+// floor would have refused, after a newer holder got an OK. WAIT makes this rarer, but does not
+// exclude it: it reports after the fact, and another replica may be promoted. A restart from a
+// snapshot, or from an append-only file without `appendfsync always`, may lose writes, too. If that
+// is not acceptable, keep the floor in another store. A floor must not vanish before its data: give
+// it no expiry, and set maxmemory-policy to noeviction or one of volatile-*.
 struct RedisCommand {
-  // A hash that this library keeps (epoch, exclusive, shared: see FencingFloor). In a cluster, all keys
-  // are in its slot: give them a common {tag}.
+  // The key of a hash that this library writes (epoch, exclusive, shared: see FencingFloor). In a
+  // cluster all keys must be in its slot: give them a common {tag}.
   std::string floor = {};
-  std::vector<std::string> keys = {};     // what the command touches, for a cluster and for ACLs
+  std::vector<std::string> keys = {};     // of the command, for a cluster and for ACLs
   std::vector<std::string> command = {};  // its words
 };
 
@@ -45,16 +46,17 @@ struct RedisReplyDeleter {
 };
 using RedisReply = std::unique_ptr<redisReply, RedisReplyDeleter>;
 
-// Runs the command if the pass is admitted, and gives what it answers. Blocks for the server (see
-// redisSetTimeout); one thread at a time may use a connection. hiredis lets a lost connection raise SIGPIPE:
-// a program that uses it ignores that signal.
+// Runs the command if the pass is admitted, and returns its reply. Blocks for the server (see
+// redisSetTimeout); only one thread at a time may use a connection. A lost connection raises
+// SIGPIPE in hiredis: ignore that signal.
 //   FailedPrecondition  stale: the message names the floor
-//   InvalidArgument     the pass has no token; no floor or command is named; the keys are of different
-//                       slots; Redis refuses the command: its message. The floor may have been raised
+//   InvalidArgument     the pass has no token; no floor or command is named; the keys are of
+//                       different slots; Redis refuses the command: its message. The floor may have
+//                       been raised
 //   PermissionDenied    to this user
-//   Unavailable         the connection is lost, or the time is up: it must be made anew, and it is not
-//                       known whether the command was run. Or the server cannot serve: it loads, is a
-//                       replica or full, or another one has the slot (MOVED)
+//   Unavailable         the connection is lost, or timed out: connect again; it is not known
+//                       whether the command was run. Or the server cannot serve: it loads, is a
+//                       replica, is full, or another one has the slot (MOVED)
 absl::StatusOr<RedisReply> RunFenced(redisContext* context, const RedisCommand& command,
                                      const FencingPass& pass);
 

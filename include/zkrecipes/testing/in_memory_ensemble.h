@@ -18,11 +18,11 @@
 
 namespace zkrecipes::testing {
 
-// Whose behaviour is modelled, each as it is configured by default: docs/servers.md says in what they
-// differ. No client is given a session by ClickHouse Keeper: Connect fails with FailedPrecondition.
+// The modelled server, in its default configuration: docs/servers.md lists the differences.
+// ClickHouse Keeper gives no client a session: Connect fails with FailedPrecondition.
 enum class ServerVersion { kZooKeeper38, kZooKeeper39, kZooKeeper310, kClickHouseKeeper };
 
-// What is modelled, and with which settings.
+// The model and its settings.
 struct InMemoryEnsembleOptions {
   int servers = 3;
   ServerVersion version = ServerVersion::kZooKeeper38;
@@ -54,13 +54,14 @@ struct InMemoryEnsembleOptions {
 //   EXPECT_EQ(lease->state(), Lease::State::kLost);     // it reconnected, and was told
 //
 // Time moves only in Advance and AdvanceUntil: pings, timeouts, pauses and expiry follow the
-// ensemble's clock. What needs no time happens by itself, on a thread of the ensemble's (unless
-// `manual`), so blocking code works on any thread. WaitOptions::timeout counts the ensemble's time.
+// ensemble's clock. Requests and answers need no time, and run on a thread of the ensemble's
+// (unless `manual`), so blocking code works on any thread. WaitOptions::timeout counts the
+// ensemble's time.
 //
-// Every method first lets everything happen that needs no time to pass. It returns when nothing of
-// that kind is left, when threads that wait in the library for no more have left it, and when
-// callbacks on the library's own executor have returned (it waits at most one second of real time
-// for one that blocks).
+// Every method first handles all events that need no time to pass. It returns when no such event is
+// left, when threads whose wait in the library is over have left it, and when callbacks on the
+// library's own executor have returned (it waits at most one second of real time for a callback
+// that blocks).
 //
 //   to lose a lease          Expire(client), AdvanceUntil([&] { return !lease.believed(); });
 //                            or, without a word from the ensemble, Disconnect(client) and the same
@@ -73,8 +74,8 @@ struct InMemoryEnsembleOptions {
 // examples/ has four services with such tests.
 //
 // Thread-safe (not when `manual`). The destructor closes every client, as Client::Close does, and
-// blocks until that is done, which takes no real time. A
-// method that takes a client does nothing if the client is closed or belongs to another ensemble.
+// blocks until that is done, which takes no real time. A method that takes a client does nothing if
+// the client is closed or belongs to another ensemble.
 class InMemoryEnsemble {
  public:
   explicit InMemoryEnsemble(const InMemoryEnsembleOptions& options = {});
@@ -85,25 +86,24 @@ class InMemoryEnsemble {
   // "memory-0:2181,memory-1:2181,memory-2:2181": add "/namespace" for a client in a namespace.
   std::string servers() const;
 
-  // As Client::Connect, with its errors. An empty `options.servers` means servers(). If `manual`,
-  // fails with Unavailable when connecting needs time to pass.
+  // Like Client::Connect, with its errors. An empty `options.servers` means servers(). If `manual`,
+  // it fails with Unavailable when connecting needs time to pass.
   absl::StatusOr<std::shared_ptr<Client>> Connect(ClientOptions options = {},
                                                   const WaitOptions& wait = {});
 
-  // As Client::Create, with its errors. The client can reach no server until Reconnect, as that of a
-  // service that starts before its ensemble.
+  // Like Client::Create, with its errors, for a service that starts before its ensemble: the client
+  // reaches no server until Reconnect.
   absl::StatusOr<std::shared_ptr<Client>> CreateClient(ClientOptions options = {});
 
-  // ---- Time ----------------------------------------------------------------------------------------
+  // ---- Time ------------------------------------------------------------------------------------
 
   // Advances the clock step by step, through everything that becomes due.
   void Advance(Duration by);
-  // Advances the clock by small steps until `predicate` is true, at most by `at_most`. Returns whether
-  // it became true. For code with threads of its own: time does not run past a thread that waits in
-  // the library, and stands while another one runs. Threads that sleep or wait elsewhere are left real
-  // time to go on, the more the longer it takes: almost none at first, and two seconds in all if what
-  // is waited for never comes.
-  // `predicate` runs on this thread, often, and not again once it was true.
+  // Advances the clock by small steps until `predicate` is true, at most by `at_most`. Returns
+  // whether it became true. For code with threads of its own: time does not run past a thread that
+  // waits in the library, and stands still while another thread runs. Threads that sleep or wait
+  // elsewhere get real time to go on, almost none at first, and two seconds in all if the predicate
+  // never becomes true. `predicate` runs on this thread, often, and not again once it was true.
   //
   //   std::thread worker([&] { service.Run(); });
   //   ensemble.Expire(*client);
@@ -113,7 +113,7 @@ class InMemoryEnsemble {
   absl::Duration Elapsed();
   void RunUntilIdle();
 
-  // ---- What can go wrong -----------------------------------------------------------------------------
+  // ---- Faults ----------------------------------------------------------------------------------
 
   // The client's network breaks: its connection is lost, and no server can be reached. Its session
   // lives on until the ensemble has heard nothing from it for the session timeout.
@@ -121,15 +121,15 @@ class InMemoryEnsemble {
   // The network works again. The client notices on its next attempt: within a tenth
   // of its session timeout, or a third if it was away for longer than that timeout.
   void Reconnect(const Client& client);
-  // Like Disconnect, but the client is not told: nothing arrives any more, in either direction.
+  // Like Disconnect, but the client is not notified: nothing arrives any more, in either direction.
   // Ends with Reconnect.
   void Silence(const Client& client);
-  // What the client sends arrives, the answers do not: Reconnect delivers them late, Disconnect
+  // The client's requests arrive, but the answers do not: Reconnect delivers them late, Disconnect
   // loses them.
   void HoldReplies(const Client& client);
   // The ensemble ends the client's session, as it does after too long a silence: its nodes are gone
   // at once, and the connection is closed. The client learns why when it reconnects, which it tries
-  // within a fiftieth of its session timeout.
+  // to do within a fiftieth of its session timeout.
   void Expire(const Client& client);
   // The client's process is paused while its clock runs on: it sends and reads nothing until
   // Resume. (The test's own threads, and their calls on a Lease, go on.)
@@ -145,7 +145,8 @@ class InMemoryEnsemble {
   bool Delete(const std::string& path);
   // A persistent node. False if it exists already, or its parent does not or is ephemeral.
   bool Create(const std::string& path, const std::string& data = "");
-  // From now on contenders of `path` are refused: ResourceExhausted. False if there is no such node.
+  // From now on contenders of `path` are refused (ResourceExhausted). False if there is no such
+  // node.
   bool UseUpNumbers(const std::string& path);
   // All nodes but the root, sorted.
   std::vector<std::string> Paths();

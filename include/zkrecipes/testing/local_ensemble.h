@@ -57,8 +57,8 @@ struct LocalEnsembleOptions {
 // `zookeeper` and `default-jre-headless`. Listens only on 127.0.0.1, unless told otherwise, on free
 // ports.
 //
-// The servers never outlive the process that started them, even one that is killed with SIGKILL: a
-// guard process notices when the other end of its socket closes, and kills them. A child forked
+// The servers never outlive the process that started them, even if it is killed with SIGKILL: a
+// guard process notices that the other end of its socket closes, and kills them. A child forked
 // without exec holds that end open, so the servers then live as long as the child does; in such a
 // child the destructor does nothing.
 //
@@ -79,11 +79,9 @@ class LocalEnsemble {
   // `start_timeout`. If a free port is taken in the meantime, starts again with other ports.
   //   InvalidArgument     an option is out of range; the message names it
   //   FailedPrecondition  Java or ZooKeeper's server is missing (the message names the packages),
-  //                       or
-  //                       the directory is not empty
+  //                       or the directory is not empty
   //   DeadlineExceeded    not all serve within `start_timeout`; the message ends with the last
-  //                       lines
-  //                       of a log
+  //                       lines of a log
   //   Unavailable         a server ended by itself; the message ends in the same way
   static absl::StatusOr<std::unique_ptr<LocalEnsemble>> Start(LocalEnsembleOptions options = {});
 
