@@ -19,9 +19,9 @@ struct SessionReport {
   // another session.
   static constexpr size_t kMostBytes = 512 * 1024;
 
-  int index = 0;        // of the session in the client, 0 to 31: stays when it is replaced
-  int64_t session = 0;  // its id
-  absl::Duration timeout = {};     // as negotiated
+  int index = 0;                // of the session in the client, 0 to 31: stays when it is replaced
+  int64_t session = 0;          // its id
+  absl::Duration timeout = {};  // as negotiated
   absl::Duration round_trip = {};  // of the request that was answered
   // The least time that leases had left when their deadline was extended, since the last report.
   // None: it was not extended, or no lease needed it.
