@@ -42,8 +42,8 @@ struct FencedData {
   FencingFloor floor = {};
 };
 
-// Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time. The
-// gate passes any error on to its caller. OpenFloorFile's store returns:
+// Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time.
+// The gate passes any error on to its caller. OpenFloorFile's store returns:
 //   Unavailable         the file cannot be read or written: the message says why. Another try may
 //                       succeed
 //   InvalidArgument     Save: a key of more than 4096 bytes

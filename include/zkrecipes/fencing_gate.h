@@ -24,8 +24,8 @@ class GateTable;
 // arrives in the instant in which another pass begins a new epoch).
 class FencingKey {
  public:
-  // Admits the pass, or says why not. Blocks for the store when the floor is raised; an error of the
-  // store means that the pass is not admitted.
+  // Admits the pass, or says why not. Blocks for the store when the floor is raised; an error of
+  // the store means that the pass is not admitted.
   // Errors: those of FencingFloor::Admit, and of the store.
   absl::Status Admit(const FencingPass& pass);
   FencingFloor floor() const;

@@ -69,8 +69,8 @@ class [[nodiscard]] RecursiveLease {
 //
 // Its errors are those of Lock, and these, which concern the owner:
 //   InvalidArgument     the owner's name is empty
-//   FailedPrecondition  the owner is already acquiring the lock, on another thread: work that runs in
-//                       parallel needs two owners
+//   FailedPrecondition  the owner is already acquiring the lock, on another thread: work that runs
+//                       in parallel needs two owners
 //   Aborted             the lease that this owner holds is lost. The owner gets no new one until it
 //                       has given up all of its holds: its outer section must not go on
 class RecursiveLock {

@@ -111,8 +111,8 @@ class LocalEnsemble {
   absl::Status Resume(int i);
 
   // Restarts a member (a running one is stopped first) and blocks until it answers on its port, at
-  // most `start_timeout`. It may not have joined a quorum yet. DeadlineExceeded and Unavailable mean
-  // what they do for Start.
+  // most `start_timeout`. It may not have joined a quorum yet. DeadlineExceeded and Unavailable
+  // mean what they do for Start.
   absl::Status Restart(int i);
 
   // The member that leads, or the only one. Blocks up to half a second per member that does not
