@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants bugs into a copy of the tree, one after another, and reports whether what has to find each one does.
 
-usage: planted_bugs.py [--check | --table] [NAME...]   (all, if none is named)
+usage: planted_bugs.py [--check] [NAME...]   (all, if none is named)
 
 A bug is a patch, verification/mutants/NAME.patch. Its first line says what the bug is, its second what has to find it:
 `Found by: explore, schedules in WEATHER` (one or both), or `Found by: PROGRAM TEST`. The copy is build/planted, with a
 build folder of its own. The exit status is 1 if a bug is not found.
 
   --check  only prove that each patch applies; builds nothing
-  --table  also write into docs/track_record.md which random schedule finds each bug
 """
 import pathlib
 import re
@@ -18,8 +17,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPY = ROOT / "build" / "planted"
-PAGE = ROOT / "docs" / "track_record.md"
-HEAD = "| planted bug | schedule |"
 SCHEDULES = ["zkrecipes-schedules", "--find", "--schedules", "60000"]
 # Margins of leases that are left out (docs/lease.md): bugs without a patch.
 MARGINS = {"no_rate_bound": ["--rate-bound", "0"], "no_ping_gap": ["--ping-gap", "1ns"]}
@@ -121,25 +118,10 @@ def seek(bug):
             source.write_bytes(before)
 
 
-def write_table(schedules):
-    """Writes the number of the schedule that found each bug into PAGE."""
-    listed = set()
-
-    def cell(match):
-        names = match[1].split(", ")
-        listed.update(names)
-        return f"| {match[1]} | " + f"{schedules[names[0]]:,} |".replace(",", " ") if names[0] in schedules else match[0]
-
-    before, head, table = PAGE.read_text().partition(HEAD)
-    PAGE.write_text(before + head + re.sub(r"\| ([a-z][\w, ]*\w) \| ([\d ]+) \|", cell, table))
-    for name in sorted(set(schedules) - listed):
-        print(f"{name}: not in the table of {PAGE.name}")
-
-
 def main():
     options = {word for word in sys.argv[1:] if word.startswith("--")}
     names = [word for word in sys.argv[1:] if not word.startswith("--")]
-    if options - {"--check", "--table"}:
+    if options - {"--check"}:
         sys.exit(__doc__)
     every = sorted(path.stem for path in (ROOT / "verification" / "mutants").glob("*.patch"))
     bugs = [Bug(name) for name in names or every + list(MARGINS)]
@@ -148,19 +130,15 @@ def main():
     restore()
     programs = {finder[0] for bug in bugs for finder in bug.finders}
     subprocess.run(["./dev", "build", *sorted(programs)], cwd=COPY, check=True)
-    missed, schedules = [], {}
+    missed = []
     for bug in bugs:
         for finder, yes, printed in seek(bug):
             where = re.search(r"^found in schedule (\d+)", printed, re.M)
-            if where and "schedules" in finder:
-                schedules[bug.name] = int(where[1])
             print(f"{bug.name}: {'found' if yes else 'NOT FOUND'} by {finder}"
                   + (f", in schedule {where[1]}" if where else ""), flush=True)
             if not yes:
                 print(printed[-2000:])
                 missed.append(bug.name)
-    if "--table" in options:
-        write_table(schedules)
     print(f"{len(bugs) - len(set(missed))} of {len(bugs)} planted bugs found")
     sys.exit(1 if missed else 0)
 
