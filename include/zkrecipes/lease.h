@@ -28,7 +28,7 @@ class LeaseState;
 struct LeaseMaker;
 }  // namespace internal
 
-// A win, as a value: carries the fencing token and tells when it ends. Owning the Lease is
+// A win, as a value: carries the fencing token and gives notice of its end. Owning the Lease is
 // holding the lock; recipes keep no "am I locked?" state of their own.
 //
 //   kUnproven --> kHeld <---------------> kSuspect
@@ -37,31 +37,32 @@ struct LeaseMaker;
 //       +-----------+--- Release or destruction -> kReleased
 //
 // Until remaining() runs out, no other contender can have been granted the lock, even if this
-// client's server is cut off from its ensemble. This rests on writes that the quorum committed and on
-// two assumptions about machines (lease_options.h): a bound on clock rates, and one on the gap between
-// the leader's pings. The token rests on no assumption: a resource that checks it is safe in any case.
+// client's server is cut off from its ensemble. This rests on writes that the quorum committed and
+// on two assumptions about machines (lease_options.h): a bound on clock rates, and a bound on the
+// gap between the leader's pings. The token rests on no assumption: a resource that checks it is
+// safe in any case.
 //
 // state() and remaining() read the clock, so they are exact. ended() is a notice: it is sent when
-// remaining() runs out, and comes later by the time it takes two threads to wake up and to run the
-// callbacks of the client's other leases that end then. LeaseOptions::slack, which is subtracted from
-// remaining() beforehand, is there for that. Its 10 ms are enough for 4,000 leases with short
-// callbacks, on a machine with a processor to spare; on a busy one, and in a process that is paused,
-// the notice comes later. Ask state() or remaining() before each act that must not come too late.
+// remaining() runs out, and arrives once two threads have woken up and the callbacks of the
+// client's other leases that end then have run. LeaseOptions::slack, which is subtracted from
+// remaining(), covers this delay: its 10 ms are enough for 4,000 leases with short callbacks, on a
+// machine with a processor to spare. On a busy machine, and in a process that is paused, the notice
+// comes later. Ask believed() before each act that must not come too late.
 //
-//   kUnproven  granted, but not yet known to be safe for any time ahead: remaining() is zero.
-//              Occurs for a moment after a reconnection or idleness, and while the quorum does not
-//              answer. Lost if that lasts for the session timeout.
+//   kUnproven  granted, but not yet proven: remaining() is zero. Occurs for a moment after a
+//              reconnection or idleness, and while the quorum does not answer. Lost if that lasts
+//              for the session timeout.
 //   kHeld      proven by a write that was committed a moment ago
-//   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven, as long as
-//              remaining() is positive: with EndsAt::kExpiry (lease_options.h) it may run out
-//   kLost      see LeaseEnd. Final, whatever is learned later.
+//   kSuspect   the connection is lost or the quorum's next answer is overdue; still proven while
+//              remaining() is positive, which may run out with EndsAt::kExpiry (lease_options.h)
+//   kLost      see LeaseEnd. Final, whatever the ensemble says later.
 //   kReleased  by this process
 //
-// A lease needs its client: closing or destroying that ends it (kLost, kClientClosed), so a service
-// keeps the client for as long as it leads.
+// Closing or destroying the client ends its leases (kLost, kClientClosed), so keep the client for
+// as long as a lease is held.
 //
-// Const methods are thread-safe. Only Verify and Release block; their other forms do not. In a forked
-// child a Lease is inert: its state is kLost, and it sends nothing.
+// Const methods are thread-safe. Only Verify and Release block; their other forms do not. In a
+// forked child a Lease is inert: its state is kLost, and it sends nothing.
 class [[nodiscard]] Lease {
  public:
   enum class State { kUnproven, kHeld, kSuspect, kLost, kReleased };
@@ -78,25 +79,26 @@ class [[nodiscard]] Lease {
   // Lease.
   State state() const;
   // The question to ask before each act: may this process believe that it holds the lock? True in
-  // kHeld and kSuspect: as long as remaining() is positive, or, with EndsAt::kExpiry, until the
-  // ensemble says that the session has expired.
+  // kHeld and kSuspect: while remaining() is positive or, with EndsAt::kExpiry, until the ensemble
+  // says that the session has expired.
   bool believed() const;
 
   FencingToken token() const;
-  // What to show a resource that has a FencingGate (fencing_gate.h), with each operation: the token, the
-  // mode, and the ensemble's epoch. Without a token for a moved-from Lease.
+  // Show this to the guarded resource with each operation (fencing_gate.h): the token, the mode,
+  // and the ensemble's epoch. It has no token for a moved-from Lease.
   FencingPass pass() const;
-  // How long from now no other contender can be granted the lock, even if nothing more is heard
-  // from the ensemble. Zero while unproven, and once lost or released.
+  // The time from now during which no other contender can be granted the lock, even if the ensemble
+  // never answers again. Zero while unproven, and once lost or released.
   absl::Duration remaining() const;
-  // Stop is requested once, when the lease is lost or released, on the client's executor; end_reason()
-  // says which. Leases that end at once share a task there, but a callback that blocks holds up no
-  // other's if the executor has another thread (executor.h). The stop_token outlives the Lease.
+  // Stop is requested once, when the lease is lost or released, on the client's executor;
+  // end_reason() says which. Leases that end together share a task there, but a callback that
+  // blocks does not hold up the others if the executor has another thread (executor.h). The
+  // stop_token outlives the Lease.
   std::stop_token ended() const;
   // nullopt until the lease has ended. kClientClosed in a forked child.
   std::optional<LeaseEnd> end_reason() const;
-  // For AcquireOptions::alive_within: the work under this lease goes on. Returns believed(). Does not
-  // block, and costs no request. Without that option it changes nothing.
+  // Says that the work under this lease goes on, for AcquireOptions::alive_within. Returns
+  // believed(). Does not block, and costs no request. Without that option it has no other effect.
   bool StillAlive() const;
   // The znode behind the lease, within the client's namespace.
   const std::string& node() const;
@@ -110,18 +112,18 @@ class [[nodiscard]] Lease {
   //   InvalidArgument   the timeout
   //   FailedPrecondition   the lease is moved from; a forked child; Verify: the client's I/O thread
   absl::Status Verify(const WaitOptions& wait = {}) const;
-  // Does not block. `done` runs once, on the client's executor; inline for a moved-from Lease and in a
-  // forked child. The Lease may be moved, or go, meanwhile.
+  // Does not block. `done` runs once, on the client's executor; inline for a moved-from Lease and
+  // in a forked child. The Lease may be moved or destroyed meanwhile.
   void VerifyAsync(WaitOptions wait, absl::AnyInvocable<void(absl::Status) &&> done) const;
   // For co_await: see awaitable.h.
   StatusAwaitable CoVerify(Duration timeout = absl::InfiniteDuration(),
                            std::stop_token cancel = {}) const;
 
   // Deletes the node and waits for the confirmation; blocks. The Lease is kReleased from then on,
-  // whatever the status, unless it had been lost. It may be released again, to wait on for the same
-  // deletion: that gives the same statuses, and OK once the node is gone.
+  // whatever the status, unless it had been lost. Release may be called again to wait for the same
+  // deletion: it returns the same statuses, and OK once the node is gone.
   //   OK                the node is gone, and the lease was not known to be lost before
-  //   Aborted           the lease had been lost before (the message says why); nothing is left
+  //   Aborted           the lease had been lost before (the message says why); its node is gone
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has expired
   //   PermissionDenied  the ACL forbids it: the node stays until its session ends
@@ -129,10 +131,10 @@ class [[nodiscard]] Lease {
   //   FailedPrecondition   the lease is moved from, a forked child: nothing is done. Release on the
   //                     client's I/O thread: released, and not waited for
   absl::Status Release(const WaitOptions& wait = {}) &&;
-  // Does not block: releases at once, and only the wait for the confirmation is asynchronous. `done` as
-  // in VerifyAsync.
+  // Does not block: releases at once, and only the wait for the confirmation is asynchronous.
+  // `done` runs as in VerifyAsync.
   void ReleaseAsync(WaitOptions wait, absl::AnyInvocable<void(absl::Status) &&> done) &&;
-  // For co_await, and nothing is released before that: see awaitable.h.
+  // For co_await, which begins the release: see awaitable.h.
   StatusAwaitable CoRelease(Duration timeout = absl::InfiniteDuration(),
                             std::stop_token cancel = {}) &&;
 

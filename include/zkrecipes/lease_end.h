@@ -13,10 +13,10 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 enum class LeaseEnd {
   kReleased,        // by this process
   kDeadlinePassed,  // remaining() ran out before the ensemble confirmed anything more
-  kSessionExpired,  // so the ensemble has said
+  kSessionExpired,  // the ensemble has reported this
   kNodeDeleted,     // by another client, or with its session before that was heard to have expired
   kClientClosed,    // the client that acquired it was closed or destroyed
-  kNotAlive,        // its holder did not say in time that it is alive: AcquireOptions::alive_within
+  kNotAlive,        // no StillAlive in time: AcquireOptions::alive_within
   kHeldTooLong,     // AcquireOptions::hold_at_most
 };
 std::ostream& operator<<(std::ostream& out, LeaseEnd end);
