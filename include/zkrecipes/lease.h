@@ -123,7 +123,7 @@ class [[nodiscard]] Lease {
   // whatever the status, unless it had been lost. Release may be called again to wait for the same
   // deletion: it returns the same statuses, and OK once the node is gone.
   //   OK                the node is gone, and the lease was not known to be lost before
-  //   Aborted           the lease had been lost before (the message says why); its node is gone
+  //   Aborted           the lease had been lost before (the message says why)
   //   DeadlineExceeded, Cancelled   not confirmed in time: the deletion goes on in the background,
   //                     until it is confirmed or the session has expired
   //   PermissionDenied  the ACL forbids it: the node stays until its session ends

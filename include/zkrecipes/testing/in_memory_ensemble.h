@@ -51,7 +51,7 @@ struct InMemoryEnsembleOptions {
 //   ensemble.Expire(**client);
 //   EXPECT_EQ(lease->state(), Lease::State::kSuspect);  // its connection was closed
 //   ensemble.Advance(absl::Seconds(1));
-//   EXPECT_EQ(lease->state(), Lease::State::kLost);     // it reconnected, and was told
+//   EXPECT_EQ(lease->state(), Lease::State::kLost);     // it reconnected, and learned of it
 //
 // Time moves only in Advance and AdvanceUntil: pings, timeouts, pauses and expiry follow the
 // ensemble's clock. Requests and answers need no time, and run on a thread of the ensemble's
