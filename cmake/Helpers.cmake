@@ -8,6 +8,9 @@ include(cmake/zkrecipesNeeds.cmake)
 set(ZKRECIPES_ON_SERVERS RESOURCE_LOCK ensemble COST 1000)
 set(ZKRECIPES_ON_SERVERS_WAITING RESOURCE_LOCK waiting_ensemble COST 1000)
 
+# Before the command of a test that starts processes: none outlives it, however it ends.
+set(ZKRECIPES_LEAVING_NOTHING ${PROJECT_SOURCE_DIR}/cmake/leave_nothing.sh)
+
 # The properties of what goes into an installed library, and of our own programs, which include the same headers. Hidden is
 # all that a public header does not show.
 set(ZKRECIPES_IN_PROGRAM CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
@@ -108,26 +111,21 @@ function(zkrecipes_unit_test name)
     PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
 
-# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SERIAL] [SANITIZE] [NIGHTLY] [NO_SERVERS | WAITS])
+# zkrecipes_integration_test(name SOURCES a_test.cc ... [LIBS ...] [TIMEOUT seconds] [SANITIZE]
+#   [NIGHTLY] [NIGHTLY_TESTS pattern] [NO_SERVERS | WAITS])
 #   Needs real servers. One ctest test for the whole program, labelled `integration`, so that its suites can share
-#   an ensemble; see ZKRECIPES_ON_SERVERS. SERIAL: nothing else runs meanwhile.
-#   SANITIZE: `./dev asan` and `./dev tsan` run it too. NIGHTLY: only `./dev nightly` does.
+#   an ensemble; see ZKRECIPES_ON_SERVERS.
+#   SANITIZE: `./dev asan` and `./dev tsan` run it too. NIGHTLY: only `./dev nightly` does. NIGHTLY_TESTS: so it does
+#   with those of its tests that match gtest's pattern, as another ctest test: <name>.nightly.
 #   NO_SERVERS: it runs beside those that have an ensemble. WAITS: it has one, and mostly waits.
 function(zkrecipes_integration_test name)
   if(NOT ZKRECIPES_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;SANITIZE;NIGHTLY;NO_SERVERS;WAITS" "TIMEOUT" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZE;NIGHTLY;NO_SERVERS;WAITS" "TIMEOUT;NIGHTLY_TESTS" "SOURCES;LIBS")
   zkrecipes_test_program(${name} SOURCES ${arg_SOURCES} LIBS zkrecipes::testing ${arg_LIBS})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
-  endif()
-  set(labels integration)
-  if(arg_SANITIZE)
-    list(APPEND labels sanitize)
-  endif()
-  if(arg_NIGHTLY)
-    list(APPEND labels nightly)
   endif()
   if(ZKRECIPES_SANITIZE AND NOT arg_SANITIZE)  # not run there, so not built there
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -136,20 +134,33 @@ function(zkrecipes_integration_test name)
   if(NOT arg_NIGHTLY)
     add_dependencies(zkrecipes_tests ${name})
   endif()
-  add_test(NAME ${name} COMMAND ${name})
-  # Skipped for ctest is a program of which no test was run, none failed and some were skipped; scripts/check_skips.py counts
-  # the skips in others, too. gtest's list of failures would come after that of the skips.
-  set_tests_properties(${name} PROPERTIES
-    SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests[.]\n(\\[  SKIPPED \\] [^\n]*\n)+$")
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} COST 1000)
-  if(arg_WAITS)
-    set_tests_properties(${name} PROPERTIES ${ZKRECIPES_ON_SERVERS_WAITING})
-  elseif(NOT arg_NO_SERVERS)
-    set_tests_properties(${name} PROPERTIES ${ZKRECIPES_ON_SERVERS})
+  set(command ${ZKRECIPES_LEAVING_NOTHING} $<TARGET_FILE:${name}>)
+  set(tests ${name})
+  if(arg_NIGHTLY_TESTS)
+    add_test(NAME ${name} COMMAND ${command} --gtest_filter=-${arg_NIGHTLY_TESTS})
+    add_test(NAME ${name}.nightly COMMAND ${command} --gtest_filter=${arg_NIGHTLY_TESTS})
+    list(APPEND tests ${name}.nightly)
+  else()
+    add_test(NAME ${name} COMMAND ${command})
   endif()
-  if(arg_SERIAL)
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
-  endif()
+  foreach(test IN LISTS tests)
+    set(labels integration)
+    if(arg_NIGHTLY OR test MATCHES "[.]nightly$")
+      list(APPEND labels nightly)
+    elseif(arg_SANITIZE)
+      list(APPEND labels sanitize)
+    endif()
+    # Skipped for ctest is a program of which no test was run, none failed and some were skipped; scripts/check_skips.py
+    # counts the skips in others, too. gtest's list of failures would come after that of the skips.
+    set_tests_properties(${test} PROPERTIES
+      SKIP_REGULAR_EXPRESSION "\\[  PASSED  \\] 0 tests[.]\n(\\[  SKIPPED \\] [^\n]*\n)+$")
+    set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} COST 1000)
+    if(arg_WAITS)
+      set_tests_properties(${test} PROPERTIES ${ZKRECIPES_ON_SERVERS_WAITING})
+    elseif(NOT arg_NO_SERVERS)
+      set_tests_properties(${test} PROPERTIES ${ZKRECIPES_ON_SERVERS})
+    endif()
+  endforeach()
 endfunction()
 
 # zkrecipes_test_library(name SOURCES a.cc ... [LIBS ...]): what several test programs share. LIBS are theirs, too.

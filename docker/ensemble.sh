@@ -4,6 +4,8 @@
 # Starts the ensemble of docker-compose.yml under this name, with the variables that it takes, and ends it, its volumes
 # included, once standard input is closed or the time is over. So it ends with whoever holds the other end, however that ends.
 set -uo pipefail
+# cmake/leave_nothing.sh, by which tests run, leaves it the time that it needs to end the ensemble.
+[[ -z ${ZKRECIPES_TEST_RUN:-} ]] || exec env -u ZKRECIPES_TEST_RUN "${BASH_SOURCE[0]}" "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 
 project=$1 seconds=$2

@@ -17,6 +17,7 @@
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/recording_executor.h"
 #include "integration/fixtures/silent_server.h"
+#include "integration/fixtures/stall.h"
 #include "lib/base/one_shot.h"
 #include "lib/zk/c_client/scripted_server_fixture.h"
 #include "testing/local/server_files.h"
@@ -34,6 +35,10 @@ class ClientConnectTest : public ClientTest {
  protected:
   static std::string Message(const Connected& client) {
     return std::string(client.status().message());
+  }
+  // On a machine that stands still until the patience ends, there is no attempt to tell of.
+  static Connected ConnectUndisturbed(const std::string& servers, absl::Duration patience) {
+    return Undisturbed([&] { return Client::Connect({.servers = servers}, {patience}); });
   }
 };
 
@@ -73,7 +78,7 @@ TEST_F(ClientConnectTest, WithoutAnEnsembleItIsUnavailableAndSaysWhatWasTried) {
       {silent.address(), absl::Milliseconds(300),
        "no session within 300ms (no server has answered yet)"}};
   for (const auto& [server, patience, why] : cases) {
-    const Connected client = Client::Connect({.servers = server}, {patience});
+    const Connected client = ConnectUndisturbed(server, patience);
     EXPECT_EQ(client.status().code(), StatusCode::kUnavailable);
     EXPECT_EQ(Message(client), absl::StrCat("connect to ", server, ": ", why));
   }
@@ -98,7 +103,7 @@ class MailServer {
 
 TEST_F(ClientConnectTest, AServerThatDoesNotSpeakZooKeeperIsNamedWithWhatItSays) {
   const MailServer mail;
-  const Connected client = Client::Connect({.servers = mail.address()}, {absl::Seconds(2)});
+  const Connected client = ConnectUndisturbed(mail.address(), absl::Seconds(2));
   EXPECT_EQ(client.status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(Message(client), absl::StrCat("connect to ", mail.address(), ": no session within 2s (",
                                           mail.address(), " does not speak ZooKeeper: it says \"",

@@ -7,7 +7,7 @@ build=$(realpath "$1")
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 work=$(mktemp -d)
 zkr=$build/bin/zkr
-name=zkrecipes-image-$$
+name=zkrecipes-image-${ZKRECIPES_TEST_RUN:-$$}
 fail() { echo "FAIL: $*" >&2; exit 1; }
 finish() {
   docker kill "$name" >/dev/null 2>&1 || true

@@ -172,7 +172,7 @@ TEST_F(LockRefusalTest, AReleaseThatTheAclForbidsSaysSoAndTheNodeGoesWithItsSess
   const std::string parent = Child("no-delete");
   auto maker = Connect({.acl = {{kRead | kCreate, "world", "anyone"}}});
   ASSERT_EQ(maker->Do(zk::Create{parent, "", zk::CreateMode::kPersistent}).code, Code::kOk);
-  auto client = NewClient({.session_timeout = absl::Seconds(4)});
+  auto client = NewClient({.session_timeout = absl::Seconds(8)});
   Lease lease = Acquired(client, parent);
   const absl::Status status = std::move(lease).Release({kSoon});
   EXPECT_EQ(status.code(), StatusCode::kPermissionDenied) << status;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "gmock/gmock.h"
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
@@ -163,6 +164,23 @@ TEST_F(ServersTest, AMembersHostIsWhereItListens) {
     ASSERT_TRUE(addresses.ok()) << addresses.status();
     EXPECT_NE(addresses->find(host.address + "/"), std::string::npos) << *addresses;
   }
+}
+
+// ---- how the fixtures read what servers say of themselves -----------------------------------------
+
+TEST(FourLetterAnswers, ConnectionsTellSessionsFromTheWordItself) {
+  EXPECT_THAT(
+      integration::ParseConnections(
+          " /127.0.0.1:42074[1](queued=0,recved=12,sent=11,sid=0x2000011a5c80001,lop=GETD,"
+          "est=1700000000000,to=30000,lcxid=0x1f,lzxid=0x100000005,lresp=1,llat=0)\n"
+          " /127.0.0.1:42080[0](queued=0,recved=1,sent=0)\n\n"),
+      ::testing::ElementsAre(::testing::Pair(0u, 1), ::testing::Pair(0x2000011a5c80001u, 12)));
+}
+
+TEST(FourLetterAnswers, MonitorIsAMapOfTexts) {
+  EXPECT_THAT(integration::ParseMonitor("zk_version\t3.8.0-x, built\nzk_packets_received\t17\n"),
+              ::testing::ElementsAre(::testing::Pair("zk_packets_received", "17"),
+                                     ::testing::Pair("zk_version", "3.8.0-x, built")));
 }
 
 }  // namespace

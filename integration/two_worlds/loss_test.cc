@@ -21,8 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr absl::Duration kShort = absl::Seconds(2);
-
 class LossInAWorld : public RecipeTest {
  protected:
   // A holder to whose lease `trouble` happens loses it, and the waiter behind is granted after it.
@@ -227,7 +225,7 @@ TEST_P(LossInAWorld, ASessionThatHeldAndWaitedLosesItsLeaseAndOneOfItsWaitsIsGra
 }
 
 TEST_P(LossInAWorld, AHolderThatIsCutOffLosesItsLeaseWhenItsTimeoutIsOver) {
-  ExpectLostAndTheNextGranted({.session_timeout = kShort},
+  ExpectLostAndTheNextGranted({.session_timeout = absl::Seconds(5)},
                               "its session could not be proven to be alive",
                               [this](auto& holder, auto&) { world().Disconnect(holder); });
 }

@@ -46,6 +46,7 @@ class MemoryWorld : public World {
   int64_t Watches() override { return static_cast<int64_t>(ensemble_.watches()); }
 
   void Pass(absl::Duration time) override { ensemble_.Advance(time); }
+  absl::Duration Now() override { return ensemble_.Elapsed(); }
   bool Await(const std::function<bool()>& condition) override {
     const absl::Duration until = ensemble_.Elapsed() + absl::Minutes(1);
     while (!condition()) {

@@ -84,6 +84,7 @@ class ServerWorld : public World {
   int64_t Watches() override { return ensemble_.WatchCount().value_or(-1); }
 
   void Pass(absl::Duration time) override { absl::SleepFor(time); }
+  absl::Duration Now() override { return base::BootNow().since_boot(); }
   bool Await(const std::function<bool()>& condition) override { return Eventually(condition); }
 
  private:

@@ -57,6 +57,8 @@ class World {
   // ---- Time --------------------------------------------------------------------------------------
 
   virtual void Pass(absl::Duration time) = 0;
+  // The time since some moment before the test.
+  virtual absl::Duration Now() = 0;
   // Lets time pass until `condition` is true; false if that takes more than a minute.
   virtual bool Await(const std::function<bool()>& condition) = 0;
 };

@@ -10,8 +10,8 @@
 
 #include "gmock/gmock.h"
 
-#include "integration/election/candidates.h"
 #include "integration/fixtures/figures_fixture.h"
+#include "integration/lock/candidates.h"
 
 namespace zkrecipes::integration {
 namespace {

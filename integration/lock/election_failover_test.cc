@@ -9,9 +9,9 @@
 
 #include "gmock/gmock.h"
 
-#include "integration/election/candidates.h"
 #include "integration/fixtures/forked_child.h"
 #include "integration/fixtures/stall.h"
+#include "integration/lock/candidates.h"
 
 namespace zkrecipes::integration {
 namespace {

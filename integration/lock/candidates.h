@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_INTEGRATION_ELECTION_CANDIDATES_H_
-#define ZKRECIPES_INTEGRATION_ELECTION_CANDIDATES_H_
+#ifndef ZKRECIPES_INTEGRATION_LOCK_CANDIDATES_H_
+#define ZKRECIPES_INTEGRATION_LOCK_CANDIDATES_H_
 
 #include <memory>
 #include <utility>
@@ -27,4 +27,4 @@ class CandidatesTest : public Fixture {
 
 }  // namespace zkrecipes::integration
 
-#endif  // ZKRECIPES_INTEGRATION_ELECTION_CANDIDATES_H_
+#endif  // ZKRECIPES_INTEGRATION_LOCK_CANDIDATES_H_

@@ -25,7 +25,7 @@
 namespace zkrecipes::integration {
 namespace {
 
-constexpr absl::Duration kTimeout = absl::Seconds(10);
+constexpr absl::Duration kSessionTimeout = absl::Seconds(10);
 
 int Parameter(const char* name, int otherwise) {
   int value = 0;
@@ -55,7 +55,7 @@ class BeatsFiguresTest : public ClientTest {
     Contending contending;
     // Not by NewClient, which takes a timeout of 10 s for none.
     contending.client = *Client::Connect(
-        {.servers = ensemble().server(i % ensemble().size()), .session_timeout = kTimeout},
+        {.servers = ensemble().server(i % ensemble().size()), .session_timeout = kSessionTimeout},
         {kSoon});
     contending.pending = std::make_unique<Pending>(contending.client, PathOf(queue));
     return contending;
@@ -82,9 +82,9 @@ TEST_F(BeatsFiguresTest, HoldersAndThoseNextInLineBeatAndTheOthersDoNot) {
   }
   std::vector<Contending> waiters;
   for (int i = 0; i < waiting; ++i) waiters.push_back(Start(i, i % queues));
-  absl::SleepFor(2 * kTimeout);
+  absl::SleepFor(2 * kSessionTimeout);
 
-  const absl::Duration watched = 3 * kTimeout;
+  const absl::Duration watched = 3 * kSessionTimeout;
   const int64_t before = Transactions();
   const auto packets = ensemble().PacketsReceived();
   absl::SleepFor(watched);
@@ -95,7 +95,7 @@ TEST_F(BeatsFiguresTest, HoldersAndThoseNextInLineBeatAndTheOthersDoNot) {
   std::vector<absl::Duration> hand_overs;
   Contending* from = &holders[0];
   for (int i = 0; i < 12 && i * queues < waiting; ++i) {
-    absl::SleepFor(kTimeout / 3);
+    absl::SleepFor(kSessionTimeout / 3);
     Contending* to = &waiters[static_cast<size_t>(i) * queues];
     hand_overs.push_back(HandOver(*from, *to));
     from = to;
