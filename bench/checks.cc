@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a service asks before each act, and what a resource asks before each write: nanoseconds a call. Google Benchmark's
-// options apply; `threads` in a name says how many ask at once.
+// What a service asks before each act, and what a resource asks before each write: nanoseconds a
+// call. Google Benchmark's options apply; `threads` in a name says how many ask at once.
 
 #include <benchmark/benchmark.h>
 

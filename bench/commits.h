@@ -7,9 +7,9 @@
 
 namespace bench {
 
-// A peer without tasks: writes twenty times a second until standard input ends. A member of an ensemble
-// of 3.8.0 may keep an answer back until anything else is committed (ZOOKEEPER-4537), and the session of
-// a single client may end before that. Returns the program's exit status.
+// A peer without tasks: writes twenty times a second until standard input ends. A member of an
+// ensemble of 3.8.0 may keep an answer back until anything else is committed (ZOOKEEPER-4537), and
+// the session of a single client may end before that. Returns the program's exit status.
 int KeepCommitting(const std::string& servers);
 
 }  // namespace bench

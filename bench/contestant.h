@@ -35,8 +35,8 @@ std::unique_ptr<Contestant> ConnectLogged(const Place& place);
 // waits drives: what ZooKeeper and its client cost without any library.
 std::unique_ptr<Contestant> ConnectFloor(const Place& place);
 
-// One client with many waiters for one lock. Each releases the lock as soon as it is granted, and is
-// counted; the one that makes the count `most` keeps it. Whatever fails ends the program.
+// One client with many waiters for one lock. Each releases the lock as soon as it is granted, and
+// is counted; the one that makes the count `most` keeps it. Whatever fails ends the program.
 struct Turns {
   explicit Turns(int m) : most(m) {}
   const int most;

@@ -43,7 +43,8 @@ double BytesEach(const Mark& from, const Mark& to) {
 
 }  // namespace
 
-// Some hand-offs at the full length of the queue are timed, and then all others, a quarter at a time.
+// Some hand-offs at the full length of the queue are timed, and then all others, a quarter at a
+// time.
 Sample Crowded(const Entrant& entrant, const Track& track, int waiters) {
   Proxy proxy(track.servers, std::chrono::microseconds(0));
   const Place place = {proxy.servers(), track.path};

@@ -35,7 +35,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr absl::Duration kSessionTimeout = absl::Seconds(30);
-// Of one process: proofs of its leases queue at the servers behind what is asked for at the same time.
+// Of one process: proofs of its leases queue at the servers behind what is asked for at the same
+// time.
 constexpr int kAtOnce = 200;
 constexpr double kPatience = 300, kNoticed = 5;  // seconds
 
@@ -43,7 +44,7 @@ double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// ---- one process ----------------------------------------------------------------------------------
+// ---- one process --------------------------------------------------------------------------------
 
 // Clients that share a loop, each with its own session, and their leases.
 class Holders {
@@ -107,7 +108,7 @@ int ServeHolders() {
   std::_Exit(0);  // the sessions end by themselves
 }
 
-// ---- all of them ----------------------------------------------------------------------------------
+// ---- all of them --------------------------------------------------------------------------------
 
 using Answers = std::map<std::string, double>;
 
@@ -141,7 +142,8 @@ class Fleet {
   std::vector<std::unique_ptr<Peer>> peers_;
 };
 
-// Requests and pings that came in, by server; a server that does not answer, or has begun anew, has none yet.
+// Requests and pings that came in, by server; a server that does not answer, or has begun anew, has
+// none yet.
 std::vector<int64_t> Packets(zkrecipes::testing::LocalEnsemble& ensemble) {
   std::vector<int64_t> packets(static_cast<size_t>(ensemble.size()));
   for (int i = 0; i < ensemble.size(); ++i) {

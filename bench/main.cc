@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures the library beside a bare program with the same requests, on the same servers in the same
-// run: one round is every run of every entrant, and ratios are taken within a round.
+// Measures the library beside a bare program with the same requests, on the same servers in the
+// same run: one round is every run of every entrant, and ratios are taken within a round.
 
 #include <algorithm>
 #include <chrono>
@@ -138,7 +138,8 @@ int Main(int argc, char** argv) {
   if (!options.commits.empty()) return KeepCommitting(options.commits);
   if (!options.servers.empty()) return MeasureAll(options, options.servers);
   const auto ensemble = zkrecipes::testing::LocalEnsemble::Start(
-      // The bare client's parents stay, too: ours are containers, which servers clear away once empty.
+      // The bare client's parents stay, too: ours are containers, which servers clear away once
+      // empty.
       {.max_session_timeout = absl::Hours(1),
        .container_check_interval = absl::Hours(1),
        .max_heap_megabytes = 256});

@@ -19,7 +19,8 @@
 
 namespace bench {
 
-// Another process, which ends when its standard input does. What fails ends the program. One thread.
+// Another process, which ends when its standard input does. What fails ends the program. One
+// thread.
 class Peer {
  public:
   explicit Peer(const std::string& command);  // of a shell; returns once it has greeted

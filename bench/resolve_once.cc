@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bare program is spared what the C client does for nothing: it resolves its servers' names, and
-// seeds a generator to shuffle them, each time before it polls. That is more than half of its
+// The bare program is spared what the C client does for nothing: it resolves its servers' names,
+// and seeds a generator to shuffle them, each time before it polls. That is more than half of its
 // instructions. (The library does it once a connection.)
 
 #include <dlfcn.h>

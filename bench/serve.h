@@ -7,8 +7,8 @@
 
 namespace bench {
 
-// Answers tasks on standard input as a peer does, until it ends. Knows "hold" only: what it takes to
-// be killed. Returns the program's exit status.
+// Answers tasks on standard input as a peer does, until it ends. Knows "hold" only: what it takes
+// to be killed. Returns the program's exit status.
 int Serve(const Entrant& entrant);
 
 }  // namespace bench

@@ -18,8 +18,8 @@ using All = std::map<std::string, OfEntrants>;
 
 void Note(const Run& run, const Sample& sample, Figures& figures);
 
-// To standard output, a row an entrant, run and unit: the medians, and the ratio to the floor's figure of the same
-// round, of which the median and the extremes.
+// To standard output, a row an entrant, run and unit: the medians, and the ratio to the floor's
+// figure of the same round, of which the median and the extremes.
 void PrintTable(const All& all);
 
 }  // namespace bench

@@ -4,7 +4,8 @@
 //
 //   absl::StatusOr<zkrecipes::Lease> lease = co_await AsyncAcquire(lock, 30s, asio::use_awaitable);
 //
-// (asio::awaitable accepts only awaitables of asio's own, so lock.CoAcquire() does not compile in one.)
+// (asio::awaitable accepts only awaitables of asio's own, so lock.CoAcquire() does not compile in
+// one.)
 
 #ifndef ZKRECIPES_EXAMPLES_ASYNC_ACQUIRE_H_
 #define ZKRECIPES_EXAMPLES_ASYNC_ACQUIRE_H_
@@ -15,9 +16,9 @@
 
 #include "zkrecipes/lock.h"
 
-// The answer comes on the handler's executor, and the handler's cancellation slot, if any, cancels the
-// wait. The operation counts as work: context.run() does not return before the answer. A context that
-// was stopped must not be destroyed before it.
+// The answer comes on the handler's executor, and the handler's cancellation slot, if any, cancels
+// the wait. The operation counts as work: context.run() does not return before the answer. A
+// context that was stopped must not be destroyed before it.
 template <typename Token>
 auto AsyncAcquire(zkrecipes::Lock lock, zkrecipes::Duration timeout, Token&& token) {
   auto initiate = [lock = std::move(lock), timeout](auto handler) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Locks in coroutines: a hundred of them wait without needing a thread each. Any task type will
-// do that accepts foreign awaitables (asio's does not: asio.cc); this one is the smallest possible.
+// do that accepts foreign awaitables (asio's does not: async_acquire.h); this one is the smallest
+// possible.
 //
 //   coroutine SERVERS      or ZKR_SERVERS; "127.0.0.1:2181"
 

@@ -22,7 +22,7 @@ using zkrecipes::Lease;
 using zkrecipes::Lock;
 using zkrecipes::testing::InMemoryEnsemble;
 
-// ---- the service ---------------------------------------------------------------------------------
+// ---- the service --------------------------------------------------------------------------------
 
 // Where the entries go. Refuses what is older than what it has been shown.
 class Ledger {
@@ -65,7 +65,7 @@ class LedgerService {
   std::optional<Lease> lease_;
 };
 
-// ---- its tests -----------------------------------------------------------------------------------
+// ---- its tests ----------------------------------------------------------------------------------
 
 class LedgerServiceTest : public testing::Test {
  protected:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A job that runs on one machine at a time: waits for its lock, works, and stops when the lock is lost.
+// A job that runs on one machine at a time: waits for its lock, works, and stops when the lock is
+// lost.
 //
 //   lock SERVERS      or ZKR_SERVERS; "127.0.0.1:2181"
 

@@ -50,7 +50,7 @@ class Awaiter {
 
 // A call for coroutines of any task type that accepts foreign awaitables, by the standard's
 // protocol. A task type whose promise has an await_transform that rejects them, such as
-// asio::awaitable, needs an adapter: for asio, examples/async_acquire.h; examples/asio.cc uses it.
+// asio::awaitable, needs an adapter: for asio, examples/async_acquire.h.
 //
 //   absl::StatusOr<zkrecipes::Lease> lease = co_await lock.CoAcquire(absl::Seconds(30));
 //   absl::Status released = co_await std::move(*lease).CoRelease(absl::Seconds(30));

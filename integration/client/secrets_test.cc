@@ -32,7 +32,8 @@ using ::testing::HasSubstr;
 
 constexpr uint8_t kMask = 0x5a;
 
-// A password that stands nowhere in this program: what is searched for must not be found where it is kept.
+// A password that stands nowhere in this program: what is searched for must not be found where it
+// is kept.
 class Password {
  public:
   explicit constexpr Password(const char* masked, size_t size) : masked_(masked), size_(size) {}
@@ -180,8 +181,9 @@ TEST_F(SecretsTest, NoneIsLeftInMemoryOrInAMessage) {
   for (const Password& password : kPasswords) EXPECT_FALSE(password.IsIn(said_)) << said_;
 }
 
-// So long that what frees or reuses its memory leaves some of it: each piece is searched for. A piece is longer than a register,
-// of which the dynamic linker saves those that copied the password last.
+// So long that what frees or reuses its memory leaves some of it: each piece is searched for. A
+// piece is longer than a register, of which the dynamic linker saves those that copied the password
+// last.
 TEST_F(SecretsTest, NoneIsLeftOfAClientThatNeverConnects) {
   constexpr size_t kPiece = 80;
   std::array<char, 10 * kPiece> masked;

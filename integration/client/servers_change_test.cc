@@ -88,7 +88,7 @@ TEST_F(ServersChangeOnServersTest, WithoutASessionTheMessageSaysWhatEachServerDi
   EXPECT_THAT(said, HasSubstr(mute.address() + " took the connection, but said nothing in time"));
 }
 
-// ---- follow_config -------------------------------------------------------------------------------
+// ---- follow_config ------------------------------------------------------------------------------
 
 // Three servers of its own that may be reconfigured, by anybody.
 class FollowConfigTest : public ::testing::Test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Closing a handle: every request is answered once, sessions really end, nothing blocks for long. And
-// what a process has of its handles: forks, programs that it executes, several loops.
+// Closing a handle: every request is answered once, sessions really end, nothing blocks for long.
+// And what a process has of its handles: forks, programs that it executes, several loops.
 
 #include <unistd.h>
 
@@ -177,7 +177,7 @@ TEST_F(ZkCloseTest, LeavesTheLoopToTheOtherHandles) {
   EXPECT_EQ(kept->journal().Count("disconnected 0"), 0);
 }
 
-// ---- Handles and their process: fork, exec, several loops ------------------------------------------
+// ---- Handles and their process: fork, exec, several loops ---------------------------------------
 
 using ZkProcessTest = ZkTest;
 

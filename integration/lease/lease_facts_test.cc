@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts about real servers that lease deadlines rest on: what a beat (the deletion of a child of
-// a node that never exists) proves about its session, and what reads and `sync` do not prove.
+// The facts about real servers that lease deadlines rest on: what a beat (the deletion of a child
+// of a node that never exists) proves about its session, and what reads and `sync` do not prove.
 
 #include <chrono>
 #include <future>

@@ -173,14 +173,14 @@ TEST_F(LeaseFiguresTest, FourThousandLeasesThatEndAtOnceAreAllToldByAFewThreads)
   proxy.HoldEverything(false);
 }
 
-// ---- How many leases outlive the loss of a connection, a server or the leader ------------------------
+// ---- How many leases outlive the loss of a connection, a server or the leader -------------------
 // Their sessions survive; the question is how often that is proven in time.
 
 class LeaseReconnectTest : public LeaseTest, public ::testing::WithParamInterface<absl::Duration> {
  protected:
   static absl::Duration timeout() { return GetParam(); }
-  // How many of `runs` leases are held for longer than had been proven before `trouble`, which strikes
-  // between any two beats. The others must be known to be lost.
+  // How many of `runs` leases are held for longer than had been proven before `trouble`, which
+  // strikes between any two beats. The others must be known to be lost.
   template <typename Trouble, typename Mend>
   int Count(int runs, const std::shared_ptr<Client>& client, Trouble trouble, Mend mend) {
     int outlived = 0;

@@ -28,8 +28,8 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 
-// Two contenders for one lock, the holder on a follower, the other on the leader; and what each is told
-// once the follower is cut off.
+// Two contenders for one lock, the holder on a follower, the other on the leader; and what each is
+// told once the follower is cut off.
 class Rivals {
  public:
   struct Grant {
@@ -74,9 +74,9 @@ class LeasePartitionTest : public LeaseTest, public ::testing::WithParamInterfac
     std::unique_ptr<Rivals> rivals;
     BootTime at;
   };
-  // Cuts the holder's server off at a random moment between two beats and two pings, before or after
-  // the proof that opening the session gave has run out. With other rivals if the lease ends before,
-  // in a stall of the machine.
+  // Cuts the holder's server off at a random moment between two beats and two pings, before or
+  // after the proof that opening the session gave has run out. With other rivals if the lease ends
+  // before, in a stall of the machine.
   Cut CutOffHolder(int follower, const LeaseOptions& lease = {}) {
     for (int attempt = 1;; ++attempt) {
       auto rivals = std::make_unique<Rivals>(
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Timeouts, LeasePartitionTest,
                          ::testing::Values(absl::Seconds(2), absl::Seconds(6)),
                          [](const auto& test) { return absl::FormatDuration(test.param); });
 
-// ---- Lease::Verify, and how soon holders and waiters learn that an operator deleted their nodes ----
+// ---- Lease::Verify, and how soon holders and waiters learn that an operator deleted their nodes -
 
 using absl::StatusCode;
 

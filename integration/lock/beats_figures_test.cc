@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients that hold and clients that wait cost an ensemble, and how soon the next one's lease is proven.
-// ZKRECIPES_BEATS_HOLDING and ZKRECIPES_BEATS_WAITING say how many clients there are of each, and
-// ZKRECIPES_BEATS_QUEUES behind how many of the holders the others wait.
+// What clients that hold and clients that wait cost an ensemble, and how soon the next one's lease
+// is proven. ZKRECIPES_BEATS_HOLDING and ZKRECIPES_BEATS_WAITING say how many clients there are of
+// each, and ZKRECIPES_BEATS_QUEUES behind how many of the holders the others wait.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a death costs an election on a real ensemble: time. Times are printed; the bounds are those of docs/design.md.
+// What a death costs an election on a real ensemble: time. Times are printed; the bounds are those
+// of docs/design.md.
 
 #include <csignal>
 #include <iostream>
@@ -20,8 +21,8 @@ constexpr absl::Duration kSession = absl::Seconds(4);
 
 using ElectionFailoverTest = CandidatesTest<ClientTest>;
 
-// The leader's last sign of life precedes the kill; its session expires at a tick, and the next leader
-// is told at once.
+// The leader's last sign of life precedes the kill; its session expires at a tick, and the next
+// leader is told at once.
 TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeadersDeath) {
   const absl::Duration took = Undisturbed([this] {
     ForkedChild leader([this](Line& line) {

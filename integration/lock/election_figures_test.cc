@@ -18,8 +18,8 @@ namespace {
 
 using ElectionFiguresTest = CandidatesTest<FiguresTest>;
 
-// No herd: a resignation wakes one candidate, and the leader's observers. The next term is two round
-// trips away: the delete, and the list by the candidate that it woke.
+// No herd: a resignation wakes one candidate, and the leader's observers. The next term is two
+// round trips away: the delete, and the list by the candidate that it woke.
 TEST_F(ElectionFiguresTest, AResignationAmongAHundredIsTwoRequestsAndThreeForEachObserver) {
   constexpr int kCandidates = 100;
   constexpr int kClients = 10;

@@ -29,7 +29,8 @@ TEST_F(LockFiguresTest, AnAcquireTakesTwoRequestsAndAReleaseOneWithALockDelayFou
   for (const auto& [options, acquire, release] :
        {Case{{}, 2, 1}, Case{{.lock_delay = absl::Hours(1)}, 2 + 2, 1 + 1}}) {
     Lock lock(client, node_path(), options);
-    // Makes the parent and the record. A dropped lease's requests could come later than the next count.
+    // Makes the parent and the record. A dropped lease's requests could come later than the next
+    // count.
     EXPECT_TRUE((*lock.Acquire({kSoon})).Release({kSoon}).ok());
     std::optional<Lease> lease;
     EXPECT_EQ(PacketsOf([&] { lease = *lock.Acquire({kSoon}); }), acquire);
@@ -61,8 +62,8 @@ TEST_F(LockFiguresTest, AWaiterTakesFourRequestsUntilItIsGranted) {
   EXPECT_EQ(handing_over, 1 + 1 + 1);  // the holder's delete, the waiter's list and delete
 }
 
-// create2, list, watch, delete; one takes the watch off; a list and a get for the message, which are
-// sent a fifth of the timeout before its end.
+// create2, list, watch, delete; one takes the watch off; a list and a get for the message, which
+// are sent a fifth of the timeout before its end.
 TEST_F(LockFiguresTest, AWaiterThatTimesOutTakesFourRequestsOneForItsWatchAndTwoForItsMessage) {
   auto holder = NewQuietClient();
   auto waiter = NewQuietClient();

@@ -156,7 +156,7 @@ TEST_F(LockLifetimeTest, ALeaseMovesAndTheTargetOfAMoveIsReleased) {
   EXPECT_EQ(std::move(second).Release().code(), StatusCode::kFailedPrecondition);
 }
 
-// ---- Losses that LossInAWorld cannot play ---------------------------------------------------------
+// ---- Losses that LossInAWorld cannot play -------------------------------------------------------
 
 constexpr absl::Duration kShortSession = absl::Seconds(5);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a lock leaves in the tree while it is held, as docs/znode_layout.md says: names, data, ACLs,
-// containers. And what it refuses: the status says why, the message names the input, and the tree stays
-// as it was.
+// containers. And what it refuses: the status says why, the message names the input, and the tree
+// stays as it was.
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ten thousand locks held and ten thousand waited for through one client, and its servers die one after the
-// other. A nightly test, with figures.
+// Ten thousand locks held and ten thousand waited for through one client, and its servers die one
+// after the other. A nightly test, with figures.
 
 #include <malloc.h>
 

@@ -79,23 +79,14 @@ TEST_F(ExamplesTest, AHundredCoroutinesHaveTheirTurns) {
   EXPECT_EQ(program->Out(), "100 entries, each with a larger token than the one before\n");
 }
 
-TEST_F(ExamplesTest, AServicesLoggerHearsOfItsLock) {
-  auto program = Start("logs");
-  ASSERT_TRUE(Says(*program, "info: released"));
-  for (const char* event :
-       {"session session=0x", "client reason=connected", "granted /examples/logged token="}) {
-    EXPECT_THAT(program->Out(), HasSubstr(std::string("service: info: ") + event));
-  }
-  EXPECT_TRUE(Eventually([&] {
-    return program->Err().find(R"("event":"released","path":"/examples/logged")") !=
-           std::string::npos;
-  })) << program->Err();
-}
-
-// Of each line the span.
-TEST_F(ExamplesTest, AWaitAndItsHoldAreSpansOfOneTrace) {
-  auto program = Start("traces");
+// Each line of standard output is a span.
+TEST_F(ExamplesTest, AServicesLoggerHearsOfItsLockAndAWaitAndItsHoldAreSpansOfOneTrace) {
+  auto program = Start("events");
   EXPECT_EQ(program->Wait(), 0);
+  for (const char* event : {"session session=0x", "client reason=connected",
+                            "granted /examples/traced token=", "released /examples/traced "}) {
+    EXPECT_THAT(program->Err(), HasSubstr(std::string("service: info: ") + event));
+  }
   std::map<std::string, nlohmann::json> spans;  // by name, "" where it was in vain
   std::istringstream lines(program->Out());
   for (std::string line; std::getline(lines, line);) {
@@ -112,62 +103,14 @@ TEST_F(ExamplesTest, AWaitAndItsHoldAreSpansOfOneTrace) {
   EXPECT_THAT(std::string(spans[""]["status"]["message"]), HasSubstr("DEADLINE_EXCEEDED"));
 }
 
-#ifdef ZKRECIPES_WITH_ASIO
-TEST_F(ExamplesTest, AsioWorksWithTheTokenAndReleases) {
-  auto program = Start("asio");
-  EXPECT_EQ(program->Wait(), 0);
-  EXPECT_THAT(program->Out(), MatchesRegex("step 1 with token [0-9]+\nstep 2 with token [0-9]+\n"
-                                           "step 3 with token [0-9]+\nreleased\n"));
-}
-#endif
-
-// Candidates that write one report.
-class LeaderExampleTest : public ExamplesTest {
- protected:
-  void SetUp() override {
-    ExamplesTest::SetUp();
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-    EXPECT_EQ(Start("leader", {"--create", Report()})->Wait(), 0);
-    EXPECT_EQ(Start("leader", {"--create", Report()})->Wait(), 1) << "there is one";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string Report() const { return folder_ + "/report"; }
-
- private:
-  std::string folder_ = (std::filesystem::temp_directory_path() / "zkr-leader-XXXXXX").string();
-};
-
-TEST_F(LeaderExampleTest, HandsOverWhenItIsTerminated) {
-  auto first = Start("leader", {"a", Report()});
-  ASSERT_TRUE(Says(*first, "job in term"));
-  auto second = Start("leader", {"b", Report()});
-  first->Signal(SIGTERM);
-  EXPECT_EQ(first->Wait(), 0);
-  EXPECT_THAT(first->Out(), ContainsRegex("handing over\n$"));
-  ASSERT_TRUE(Says(*second, "job in term"));
-  const auto term = NumberBehind(*second, "leading in term ");
-  EXPECT_GT(term, NumberBehind(*first, "leading in term "));
-  second->Signal(SIGINT);
-  EXPECT_EQ(second->Wait(), 0);
-  EXPECT_EQ(FencedFile(Report()).Read()->data, "done in term " + std::to_string(term) + "\n");
-}
-
-TEST_F(LeaderExampleTest, IsReplacedWhenItIsKilled) {
-  auto first = Start("leader", {"a", Report()});
-  ASSERT_TRUE(Says(*first, "job in term"));
-  auto second = Start("leader", {"b", Report()});
-  first->Signal(SIGKILL);
-  EXPECT_TRUE(Says(*second, "leading in term"));
-}
-
 // An instance of the service, as its users see it.
 class Instance {
  public:
   Instance(std::unique_ptr<Program> program) : program_(std::move(program)) {
     Eventually([&] { return program_->Out().find('\n') != std::string::npos; });
-    const std::string out = program_->Out();
-    EXPECT_THAT(out, MatchesRegex("listening on 127.0.0.1:[0-9]+\n"));
-    address_ = out.substr(out.rfind(' ') + 1, out.size() - out.rfind(' ') - 2);
+    const std::string out = program_->Out(), line = out.substr(0, out.find('\n'));
+    EXPECT_THAT(line, MatchesRegex("listening on 127.0.0.1:[0-9]+"));
+    address_ = line.substr(line.rfind(' ') + 1);
   }
 
   const std::string& address() const { return address_; }
@@ -193,10 +136,52 @@ class Instance {
   std::string address_;
 };
 
-TEST_F(ExamplesTest, EveryInstanceOfAServiceKnowsItsLeader) {
-  Instance first(Start("embedded_service", {"a", "0"}));
+// Instances of a service of which one writes the report.
+class LeaderExampleTest : public ExamplesTest {
+ protected:
+  void SetUp() override {
+    ExamplesTest::SetUp();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    EXPECT_EQ(Start("leader", {"--create", Report()})->Wait(), 0);
+    EXPECT_EQ(Start("leader", {"--create", Report()})->Wait(), 1) << "there is one";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string Report() const { return folder_ + "/report"; }
+  std::unique_ptr<Program> Lead(const std::string& name) {
+    return Start("leader", {name, "0", Report()});
+  }
+
+ private:
+  std::string folder_ = (std::filesystem::temp_directory_path() / "zkr-leader-XXXXXX").string();
+};
+
+TEST_F(LeaderExampleTest, HandsOverWhenItIsTerminated) {
+  auto first = Lead("a");
+  ASSERT_TRUE(Says(*first, "job in term"));
+  auto second = Lead("b");
+  first->Signal(SIGTERM);
+  EXPECT_EQ(first->Wait(), 0);
+  EXPECT_THAT(first->Out(), ContainsRegex("handing over\n$"));
+  ASSERT_TRUE(Says(*second, "job in term"));
+  const auto term = NumberBehind(*second, "leading in term ");
+  EXPECT_GT(term, NumberBehind(*first, "leading in term "));
+  second->Signal(SIGINT);
+  EXPECT_EQ(second->Wait(), 0);
+  EXPECT_EQ(FencedFile(Report()).Read()->data, "done in term " + std::to_string(term) + "\n");
+}
+
+TEST_F(LeaderExampleTest, IsReplacedWhenItIsKilled) {
+  auto first = Lead("a");
+  ASSERT_TRUE(Says(*first, "job in term"));
+  auto second = Lead("b");
+  first->Signal(SIGKILL);
+  EXPECT_TRUE(Says(*second, "leading in term"));
+}
+
+TEST_F(LeaderExampleTest, EveryInstanceOfAServiceKnowsItsLeader) {
+  Instance first(Lead("a"));
   ASSERT_TRUE(first.Tells("this one leads"));
-  Instance second(Start("embedded_service", {"b", "0"}));
+  Instance second(Lead("b"));
   EXPECT_EQ(first.Health(), 200);
   EXPECT_EQ(second.Health(), 200);
   ASSERT_TRUE(second.Tells("leader a\naddress " + first.address() + "\nterm "));
@@ -205,6 +190,18 @@ TEST_F(ExamplesTest, EveryInstanceOfAServiceKnowsItsLeader) {
   EXPECT_TRUE(second.Tells("leader b\naddress " + second.address() + "\nterm "));
   EXPECT_TRUE(second.Tells("this one leads"));
   EXPECT_EQ(second.Terminate(), 0);
+}
+
+TEST_F(LeaderExampleTest, AServiceWithoutAnEnsembleIsNotHealthyUntilItIsBack) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  Instance instance(Lead("a"));
+  ASSERT_TRUE(instance.BecomesHealthy(true));
+  for (int i = 0; i < members().size(); ++i) ASSERT_TRUE(members().Stop(i).ok());
+  EXPECT_TRUE(instance.BecomesHealthy(false));
+  ASSERT_TRUE(ensemble().Heal().ok());
+  EXPECT_TRUE(instance.BecomesHealthy(true));
+  EXPECT_TRUE(instance.Tells("this one leads"));
+  EXPECT_EQ(instance.Terminate(), 0);
 }
 
 // A holder that writes to the fenced service: the status of the answer.
@@ -241,18 +238,6 @@ TEST_F(ExamplesTest, AFencedServiceRefusesTheHolderBeforeAlsoAfterItsRestart) {
   EXPECT_EQ(Put(service, older, "stale"), 412);
   EXPECT_EQ(Put(service, newer, "c"), 200);
   std::filesystem::remove_all(folder);
-}
-
-TEST_F(ExamplesTest, AServiceWithoutAnEnsembleIsNotHealthyUntilItIsBack) {
-  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
-  Instance instance(Start("embedded_service", {"a", "0"}));
-  ASSERT_TRUE(instance.BecomesHealthy(true));
-  for (int i = 0; i < members().size(); ++i) ASSERT_TRUE(members().Stop(i).ok());
-  EXPECT_TRUE(instance.BecomesHealthy(false));
-  ASSERT_TRUE(ensemble().Heal().ok());
-  EXPECT_TRUE(instance.BecomesHealthy(true));
-  EXPECT_TRUE(instance.Tells("this one leads"));
-  EXPECT_EQ(instance.Terminate(), 0);
 }
 
 }  // namespace

@@ -115,8 +115,8 @@ std::vector<std::string> DockerProject::Command(const LocalEnsembleOptions& opti
   }
   // The servers end by themselves even if the process that should end them is killed.
   command.push_back(absl::StrCat("ZK_MAX_LIFETIME_S=", limited ? seconds + 60 : 0));
-  // No child of ours: what kills this process with all its children must leave that one. Nor may the
-  // daemon end before it.
+  // No child of ours: what kills this process with all its children must leave that one. Nor may
+  // the daemon end before it.
   command.insert(command.end(),
                  {"setsid", "--fork", ZKRECIPES_DOCKER_DIR "/daemon.sh",
                   ZKRECIPES_DOCKER_DIR "/ensemble.sh", name_, absl::StrCat(seconds)});
@@ -148,7 +148,7 @@ std::string DockerProject::LogPath() const {
 
 std::string DockerProject::LogTail() const { return testing::TailOf(LogPath(), 20); }
 
-// ---- servers -------------------------------------------------------------------------------------
+// ---- servers ------------------------------------------------------------------------------------
 
 DockerServers::DockerServers(std::unique_ptr<DockerProject> project, absl::Duration start_timeout,
                              Reach reach)

@@ -55,8 +55,8 @@ class DockerProject {
 };
 
 // Three servers in containers, on a bridge of docker's: docker/docker-compose.yml. A member that is
-// down has no network either: a request to its published port is refused, one to its address gets no
-// answer.
+// down has no network either: a request to its published port is refused, one to its address gets
+// no answer.
 //
 // Not thread-safe. Calls take some tenths of a second, since each runs docker's command.
 //
@@ -75,8 +75,9 @@ class DockerServers : public Servers {
     int prefix;
   };
 
-  // Starts them and blocks until all serve, at most `start_timeout`. REQUIRES: three servers; of the
-  // options `directory`, `keep_directory`, `java` and what places members elsewhere mean nothing.
+  // Starts them and blocks until all serve, at most `start_timeout`. REQUIRES: three servers; of
+  // the options `directory`, `keep_directory`, `java` and what places members elsewhere mean
+  // nothing.
   //   FailedPrecondition  no docker here, no daemon that answers, or no image
   //   DeadlineExceeded    not all serve after `start_timeout`
   //   Unavailable         docker could not start them; the message ends with what it printed

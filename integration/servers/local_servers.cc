@@ -36,9 +36,9 @@ bool SetSize(int fd, const std::string& size) {
 
 constexpr char kDelayFile[] = "fsync_delay";
 
-// Writes a script for LocalEnsembleOptions::java, in `directory`, and returns its path. It knows the
-// members by the directories they run in: `settings` are a member's shell assignments, of `net` and
-// `disk`.
+// Writes a script for LocalEnsembleOptions::java, in `directory`, and returns its path. It knows
+// the members by the directories they run in: `settings` are a member's shell assignments, of `net`
+// and `disk`.
 absl::StatusOr<std::string> WriteMemberJava(const std::string& directory,
                                             const std::vector<std::string>& settings) {
   const std::string path = directory + "/java";
@@ -107,7 +107,7 @@ absl::Status Disk::Resize(const std::string& size) {
   return Failed("cannot change the size of a file system in memory");
 }
 
-// ---- servers -------------------------------------------------------------------------------------
+// ---- servers ------------------------------------------------------------------------------------
 
 absl::StatusOr<std::unique_ptr<LocalServers>> LocalServers::Launch(
     Network& network, testing::LocalEnsembleOptions options) {

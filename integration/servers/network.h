@@ -46,9 +46,9 @@ class Network {
   // Undoes all Drops of packets that go from or to the host. Nothing to undo is no error.
   absl::Status Mend(const Host& host);
 
-  // From now on traffic on TCP connections that the host makes is this slow; a default Slowness ends
-  // it. Each call resets the connections that the host has made, at the latest when they next send
-  // something.
+  // From now on traffic on TCP connections that the host makes is this slow; a default Slowness
+  // ends it. Each call resets the connections that the host has made, at the latest when they next
+  // send something.
   absl::Status Slow(const Host& host, const Slowness& slowness);
 
  private:

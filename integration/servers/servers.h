@@ -36,8 +36,8 @@ class Servers {
   virtual absl::Status Pause(int i) = 0;
   virtual absl::Status Resume(int i) = 0;
 
-  // The disk that a member logs its transactions on. Unimplemented where it has none of its own that
-  // is ours to spoil: in containers, say.
+  // The disk that a member logs its transactions on. Unimplemented where it has none of its own
+  // that is ours to spoil: in containers, say.
   virtual absl::Status FillDisk(int i);  // it has no more room
   virtual absl::Status FreeDisk(int i);  // it has room again; a member that ended stays down
   virtual absl::Status SlowDisk(int i, absl::Duration each_sync);  // zero: no longer
@@ -53,9 +53,9 @@ class Servers {
 };
 
 // Resumes the paused members, starts those that are down, waits until all serve and a write is
-// committed. Does what a supervisor or an operator would: a member that does not serve within half of
-// `timeout` is started again, and so is a leader that commits nothing, twice at most. One that stood
-// still together with its followers, and leads on when all go on, may be stuck for ever
+// committed. Does what a supervisor or an operator would: a member that does not serve within half
+// of `timeout` is started again, and so is a leader that commits nothing, twice at most. One that
+// stood still together with its followers, and leads on when all go on, may be stuck for ever
 // (ZooKeeper 3.8; docs/track_record.md).
 absl::Status Heal(Servers& servers, absl::Duration timeout);
 

@@ -166,7 +166,7 @@ TEST_F(ServersTest, AMembersHostIsWhereItListens) {
   }
 }
 
-// ---- how the fixtures read what servers say of themselves -----------------------------------------
+// ---- how the fixtures read what servers say of themselves ---------------------------------------
 
 TEST(FourLetterAnswers, ConnectionsTellSessionsFromTheWordItself) {
   EXPECT_THAT(

@@ -90,7 +90,7 @@ bool SlowPipe::Deliver(base::BootTime now) {
   return true;
 }
 
-// ---- the proxy -----------------------------------------------------------------------------------
+// ---- the proxy ----------------------------------------------------------------------------------
 
 TcpProxy::TcpProxy(const std::string& server) : TcpProxy(SocketAddress(server), {}) {}
 

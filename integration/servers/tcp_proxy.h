@@ -64,17 +64,17 @@ class SlowPipe {
   bool ended_ = false;
 };
 
-// A port of 127.0.0.1 whose connections are led on, and can misbehave as networks do. What is said on
-// one arrives whole and in order. A connection is accepted at once, whatever becomes of it farther on.
-// One thread, which never blocks on a connection. Thread-safe.
+// A port of 127.0.0.1 whose connections are led on, and can misbehave as networks do. What is said
+// on one arrives whole and in order. A connection is accepted at once, whatever becomes of it
+// farther on. One thread, which never blocks on a connection. Thread-safe.
 class TcpProxy {
  public:
   // Marks the sockets that lead on (SO_MARK): these are not to be redirected.
   static constexpr int kMark = 0x7a6b;
 
   explicit TcpProxy(const std::string& server);  // "127.0.0.1:2181"
-  // In a network namespace, for connections that the kernel redirects there: each is led on to where
-  // it was going, and is this slow.
+  // In a network namespace, for connections that the kernel redirects there: each is led on to
+  // where it was going, and is this slow.
   //   Internal  the namespace is gone or not ours to enter
   static absl::StatusOr<std::unique_ptr<TcpProxy>> OfRedirected(
       const std::string& network_namespace, const Slowness& slowness);

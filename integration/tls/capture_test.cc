@@ -72,8 +72,8 @@ class Capture {
  private:
   explicit Capture(base::UniqueFd socket)
       : socket_(std::move(socket)), thread_([this] { Run(); }) {}
-  // Reads on until Stop's packet: what others do on the device may never end. If that packet is lost,
-  // until there is nothing left.
+  // Reads on until Stop's packet: what others do on the device may never end. If that packet is
+  // lost, until there is nothing left.
   void Run() {
     std::vector<char> frame(1 << 17);
     while (true) {

@@ -12,7 +12,8 @@
 namespace zkrecipes::integration {
 namespace {
 
-// For LocalEnsembleOptions::java: gives a member, known by the directory that it runs in, what it has of its own.
+// For LocalEnsembleOptions::java: gives a member, known by the directory that it runs in, what it
+// has of its own.
 constexpr char kJava[] = R"(#!/bin/sh
 member=${PWD##*/server}
 shift_ports() { shift "$member"; echo "$1"; }

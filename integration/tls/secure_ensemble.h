@@ -17,8 +17,9 @@
 
 namespace zkrecipes::integration {
 
-// Real servers, each with a secure port beside its plain one, where it asks for a certificate of its clients. The
-// certificates are those of an authority of their own; each server's is for "localhost" and 127.0.0.1.
+// Real servers, each with a secure port beside its plain one, where it asks for a certificate of
+// its clients. The certificates are those of an authority of their own; each server's is for
+// "localhost" and 127.0.0.1.
 class SecureEnsemble {
  public:
   static absl::StatusOr<std::unique_ptr<SecureEnsemble>> Start(int servers);

@@ -51,7 +51,8 @@ class TlsTest : public ::testing::Test {
             .session_timeout = absl::Seconds(20),
             .tls = ensemble().options()};
   }
-  // There is no session, and these words say why; at first a server that is busy may answer too late.
+  // There is no session, and these words say why; at first a server that is busy may answer too
+  // late.
   static void ExpectRefusal(const ClientOptions& options, const std::string& words,
                             absl::Duration patience = absl::Milliseconds(1500)) {
     absl::Status said;
@@ -153,7 +154,7 @@ TEST_F(TlsTest, TheFilesMayChangeUnderALease) {
   EXPECT_FALSE(lease->ended().stop_requested());
 }
 
-// ---- what is refused -----------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------
 
 TEST_F(TlsTest, AnotherNameOrAddressIsSaid) {
   ClientOptions options = Options();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Leader election, in every world: what LossInAWorld and QueueInAWorld, which are for elections too, leave
-// open. Who leads, also as other libraries' suites play it (docs/peers.md), and the value that a leader
-// proclaims.
+// Leader election, in every world: what LossInAWorld and QueueInAWorld, which are for elections
+// too, leave open. Who leads, also as other libraries' suites play it (docs/peers.md), and the
+// value that a leader proclaims.
 
 #include <algorithm>
 #include <array>
@@ -172,7 +172,7 @@ TEST_F(ElectionInAWorld, ABadCandidateOrPathIsRefusedByEveryForm) {
   EXPECT_TRUE(AwaitTold(Told(nowhere), {"INVALID_ARGUMENT"}));
 }
 
-// ---- Proclaim ------------------------------------------------------------------------------------
+// ---- Proclaim -----------------------------------------------------------------------------------
 
 TEST_F(ElectionInAWorld, AProclamationChangesTheValueAndKeepsTheId) {
   const Lease lease = Elected(Election(client_, "a", "1"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LeaderElection::RunWhileLeading, also as other libraries' suites play it (docs/peers.md), in every world.
+// LeaderElection::RunWhileLeading, also as other libraries' suites play it (docs/peers.md), in
+// every world.
 
 #include <atomic>
 #include <semaphore>
@@ -17,8 +18,8 @@ namespace {
 
 using absl::StatusCode;
 
-// A thread in RunWhileLeading. Its work lasts until the lease is lost or it is told to stop; while it
-// is brief, the work returns at once.
+// A thread in RunWhileLeading. Its work lasts until the lease is lost or it is told to stop; while
+// it is brief, the work returns at once.
 class WorkThread {
  public:
   explicit WorkThread(LeaderElection election, const RunOptions& options = {})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of a lock or an election while nothing goes wrong, and that of a lock with a lock delay, in every world.
+// The queue of a lock or an election while nothing goes wrong, and that of a lock with a lock
+// delay, in every world.
 
 #include <array>
 #include <future>
@@ -215,7 +216,7 @@ TEST_P(QueueInAWorld, AWaiterBehindOneThatGaveUpStillGetsItsTurnAndNotBefore) {
   EXPECT_TRUE(Answer(waiter).ok());
 }
 
-// ---- Lock-delay mode: the contender behind a holder that vanished waits the lock delay ------------------
+// ---- Lock-delay mode: the contender behind a holder that vanished waits the lock delay ----------
 
 constexpr absl::Duration kDelay = absl::Seconds(4);
 

@@ -22,8 +22,8 @@
 
 namespace zkrecipes::integration {
 
-// One session at the seam of lib/zk: MemorySide's with the model, ServerSide's with a real server. For
-// one thread. The destructors end the session. Both have:
+// One session at the seam of lib/zk: MemorySide's with the model, ServerSide's with a real server.
+// For one thread. The destructors end the session. Both have:
 //
 //   Do        sends a request and returns its reply. REQUIRES: not between Break and Restore
 //   Events    what the watches reported, in order: "deleted /a", "changed /a", "data /a"

@@ -196,7 +196,7 @@ TEST_F(StdAdaptersInAWorld, ScopedLocksOfTwoDoNotGetIntoEachOthersWay) {
   }
 }
 
-// ---- When something goes wrong --------------------------------------------------------------------
+// ---- When something goes wrong ------------------------------------------------------------------
 
 TEST_F(StdAdaptersInAWorld, AHolderIsToldOfTheLossAndUnlocksAllTheSameAndOthersMayHaveIt) {
   std::unique_lock lock(mutex_);

@@ -54,7 +54,7 @@ class World {
   // How many watches the servers hold.
   virtual int64_t Watches() = 0;
 
-  // ---- Time --------------------------------------------------------------------------------------
+  // ---- Time -------------------------------------------------------------------------------------
 
   virtual void Pass(absl::Duration time) = 0;
   // The time since some moment before the test.

@@ -60,8 +60,9 @@ class WorldTest : public ::testing::Test {
     return Queued(Ask(client), place);
   }
 
-  // Makes path() a node that stays. A container that is empty may go at any moment, and then a contender's
-  // create is answered first, with NoNode, before there is a node: not in a test that holds answers back.
+  // Makes path() a node that stays. A container that is empty may go at any moment, and then a
+  // contender's create is answered first, with NoNode, before there is a node: not in a test that
+  // holds answers back.
   void KeepPath() { EXPECT_TRUE(world().Create(world().root()) && world().Create(path())); }
 
   // Calls on `client` after this one see all that was committed before: its server may lag.

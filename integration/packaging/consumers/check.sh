@@ -43,9 +43,8 @@ for kind in static shared; do
 done
 
 echo "find_package: the examples, copied"
-mkdir -p "$work/copied/examples"
+mkdir "$work/copied"
 cp "$here/examples/CMakeLists.txt" "$here"/../../../examples/*.cc "$work/copied"
-cp "$here"/../../../examples/*.h "$work/copied/examples"
 rm "$work/copied"/*_test.cc
 configure "$work/copied" copied/out
 quietly cmake --build "$work/copied/out"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service that uses the installed library. Needs no server: the bad address is refused before any use.
+// A service that uses the installed library. Needs no server: the bad address is refused before any
+// use.
 #include <iostream>
 
 #include "zkrecipes/client.h"

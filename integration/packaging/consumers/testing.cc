@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service's own tests: on real servers, of which none is needed here since the bad option is refused before any start; and
-// on the model of them in memory.
+// A service's own tests: on real servers, of which none is needed here since the bad option is
+// refused before any start; and on the model of them in memory.
 #include <iostream>
 
 #include "zkrecipes/client.h"

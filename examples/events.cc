@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Spans of a lock for OpenTelemetry: traces SERVERS, or ZKR_SERVERS. A wait and the hold that comes of it are one trace. Each
-// line is OTLP/JSON, as the collector's receiver `otlpjsonfile` reads it, or as it is posted to :4318/v1/traces.
+// What a client hears of its acquires and leases, as the log of the service's own logger and as
+// spans for OpenTelemetry: events SERVERS, or ZKR_SERVERS. A wait and the hold that comes of it are
+// one trace. Each line of standard output is OTLP/JSON, as the collector's receiver `otlpjsonfile`
+// reads it, or as it is posted to :4318/v1/traces.
 
-#include <chrono>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -13,11 +15,18 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "zkrecipes/event_listener.h"
 #include "zkrecipes/lock.h"
+#include "zkrecipes/log_listener.h"
 
 namespace {
+
+// Stands for the logger that the service has.
+void WriteToServicesLog(std::string_view level, std::string_view text) {
+  std::cerr << "service: " << level << ": " << text << std::endl;
+}
 
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
@@ -105,17 +114,27 @@ class Spans : public zkrecipes::EventListener {
 
 int main(int argc, char** argv) {
   const char* servers = argc > 1 ? argv[1] : std::getenv("ZKR_SERVERS");
-  if (servers == nullptr) return std::cerr << "usage: traces SERVERS\n", 2;
-  const auto spans = std::make_shared<Spans>();
-  auto client =
-      zkrecipes::Client::Connect({.servers = servers, .listener = spans}, {absl::Seconds(10)});
+  if (servers == nullptr) return std::cerr << "usage: events SERVERS\n", 2;
+  std::atomic<bool> released = false;
+  const auto log = std::make_shared<zkrecipes::LogListener>(
+      zkrecipes::LogOptions{.sink = [&released](const zkrecipes::LogRecord& record) {
+        WriteToServicesLog(ToString(record.level), ToText(record));
+        if (record.event == zkrecipes::LogEvent::kReleased) released = true;
+      }});
+  auto client = zkrecipes::Client::Connect(
+      {.servers = servers, .listener = log, .on_session_report = log->SessionReports()},
+      {absl::Seconds(10)});
   if (!client.ok()) return std::cerr << client.status() << "\n", 1;
+  const auto states = log->Follow(**client);
 
-  const zkrecipes::Lock lock(*client, "/examples/traced");
+  const auto spans = std::make_shared<Spans>();  // of this one lock
+  const zkrecipes::Lock lock(*client, "/examples/traced", {.listener = spans});
   auto lease = lock.Acquire({absl::Seconds(30)});
   if (!lease.ok()) return std::cerr << lease.status() << "\n", 1;
   (void)lock.Acquire({absl::Milliseconds(100)});  // in vain: it is held
   (void)std::move(*lease).Release();
   // Events are told a moment after the fact; a service lives longer than this.
-  for (int i = 0; i < 1000 && spans->written() < 3; ++i) absl::SleepFor(absl::Milliseconds(10));
+  for (int i = 0; i < 1000 && !(released && spans->written() == 3); ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
 }
