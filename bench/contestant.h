@@ -16,7 +16,6 @@ struct Place {
   std::string path;  // of the lock
   int session_ms = 40'000;
   bool readers = false;  // it is a read/write lock; kShared is of such a one only
-  bool beats = true;     // ... while it is held; without, it is proven on demand
 };
 
 // One client with a session of its own, and one lock. One thread. Whatever fails ends the program.

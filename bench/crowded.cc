@@ -8,7 +8,7 @@
 
 #include "bench/counts.h"
 #include "bench/proxy.h"
-#include "bench/samples.h"
+#include "bench/runs.h"
 #include "bench/witness.h"
 
 namespace bench {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/counts.h"
-#include "bench/samples.h"
+#include "bench/runs.h"
 #include "bench/task.h"
 
 namespace bench {

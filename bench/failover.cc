@@ -4,7 +4,7 @@
 #include <optional>
 #include <thread>
 
-#include "bench/samples.h"
+#include "bench/runs.h"
 #include "bench/task.h"
 #include "bench/witness.h"
 

@@ -8,17 +8,17 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "bench/commits.h"
+#include "bench/guests.h"
 #include "bench/proxy.h"
 #include "bench/runs.h"
-#include "bench/serve.h"
-#include "bench/table.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace bench {
@@ -32,6 +32,51 @@ struct Options {
   std::string only, entrant, servers, json, serve, commits;
   std::vector<std::string> peers;  // "kazoo=python3 kazoo.py"
 };
+
+// ---- the table ------------------------------------------------------------------------------------
+
+// A number each round: of a unit; of an entrant; of a run.
+using Figures = std::map<std::string, std::vector<double>>;
+using OfEntrants = std::map<std::string, Figures>;
+using All = std::map<std::string, OfEntrants>;
+
+void PrintRow(const std::string& run, const std::string& unit, const std::string& entrant,
+              const std::vector<double>& values, const std::vector<double>& floor) {
+  std::printf("| %-29s | %-26s | %-8s | %10.1f |", run.c_str(), unit.c_str(), entrant.c_str(),
+              Median(values));
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(values.size(), floor.size()); ++i) {
+    if (floor[i] != 0) ratios.push_back(values[i] / floor[i]);
+  }
+  if (ratios.empty()) return std::puts("       |              |"), void();
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  std::printf(" %5.2f | %.2f to %.2f |\n", Median(ratios), *least, *most);
+}
+
+void Note(const Run& run, const Sample& sample, Figures& figures) {
+  if (sample.value) figures[run.unit].push_back(*sample.value);
+  for (const auto& [unit, value] : sample.each) figures[unit].push_back(value);
+}
+
+// To standard output, a row an entrant, run and unit: the medians, and the ratio to the floor's
+// figure of the same round, of which the median and the extremes.
+void PrintTable(const All& all) {
+  std::puts("| run | unit | entrant | median | of the floor's | rounds |");
+  std::puts("| --- | --- | --- | --- | --- | --- |");
+  for (const Run& run : Runs()) {
+    if (!all.contains(run.name)) continue;
+    for (const auto& [entrant, figures] : all.at(run.name)) {
+      for (const auto& [unit, values] : figures) {
+        const OfEntrants& others = all.at(run.name);
+        const bool compared = others.contains("floor") && others.at("floor").contains(unit);
+        PrintRow(run.name, unit, entrant, values,
+                 compared ? others.at("floor").at(unit) : std::vector<double>{});
+      }
+    }
+  }
+}
+
+// ---- the measurement ------------------------------------------------------------------------------
 
 std::string Self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 

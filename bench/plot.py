@@ -18,7 +18,7 @@ SPEED = ["uncontended cycle, median", "hand-over to a waiter, median", "2 client
          "uncontended cycle at 5 ms", "hand-over at 5 ms", "8 clients on one lock at 5 ms"]
 CROWD = {"2 clients on one lock": 2, "8 clients on one lock": 8, "32 clients on one lock": 32, "128 clients on one lock": 128,
          "1,000 waiters on one lock": 1000, "10,000 waiters on one lock": 10000}
-HELD = {"a held lock, with beats": "with beats", "a held lock, beats on demand": "beats on demand"}
+HELD = "a held lock, with beats"
 COSTS = [("uncontended cycle, median", "cpu us", "processor, µs"), ("uncontended cycle, median", "switches", "context switches"),
          ("32 clients on one lock", "cpu us", "processor, µs"), ("32 clients on one lock", "switches", "context switches")]
 

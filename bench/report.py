@@ -121,14 +121,10 @@ def drains(data):
 
 
 def holdings(data):
-    runs = data["runs"]
-    def rows():
-        for name, label in plot.HELD.items():
-            for entrant in plot.present(runs, [name]):
-                of = runs[name][entrant]
-                yield [f"{plot.ENTRANTS[entrant][0]}, {label}",
-                       *(median(of.get(unit, [])) for unit in ("requests/s", "bytes/s"))]
-    return table(["a lock that is held, sessions of 10 s", "requests a second", "bytes a second, pings included"], rows())
+    of = data["runs"].get(plot.HELD, {})
+    return table(["a lock that is held, sessions of 10 s", "requests a second", "bytes a second, pings included"],
+                 ([plot.ENTRANTS[e][0], *(median(of[e].get(unit, [])) for unit in ("requests/s", "bytes/s"))]
+                  for e in plot.present(data["runs"], [plot.HELD])))
 
 
 def failovers(data):

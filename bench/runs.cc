@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "bench/samples.h"
-
 namespace bench {
 namespace {
 
@@ -41,13 +39,6 @@ Run Waiting(int waiters, std::string name, int most_rounds, bool quick) {
   return {std::move(name), "/s", sample, 0, most_rounds, quick, false};
 }
 
-Run Idle(std::string name, bool beats) {
-  const auto sample = [=](const Entrant& entrant, const Track& track) {
-    return Holding(entrant, track, beats);
-  };
-  return {std::move(name), "requests/s", sample, 0, 1, true, false};
-}
-
 }  // namespace
 
 const std::vector<Run>& Runs() {
@@ -66,8 +57,7 @@ const std::vector<Run>& Runs() {
       OnTheWire("uncontended cycle, wire", Cycle),
       OnTheWire("hand-over, wire", HandOver),
       {"failover after kill -9", "ms", Failover, 0, 3, false},
-      Idle("a held lock, with beats", true),
-      Idle("a held lock, beats on demand", false),
+      {"a held lock, with beats", "requests/s", Holding, 0, 1, true, false},
       Waiting(1000, "1,000 waiters on one lock", 3, true),
       Waiting(10'000, "10,000 waiters on one lock", 1, false),
   };

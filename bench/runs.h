@@ -6,13 +6,26 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/entrant.h"
+#include "bench/contestant.h"
+#include "bench/peer.h"
 
 namespace bench {
+
+// What is measured: in this process, or by a peer, a process of its own that speaks with this one.
+struct Entrant {
+  std::string name;
+  std::unique_ptr<Contestant> (*connect)(const Place&) = nullptr;
+  std::unique_ptr<Crowd> (*gather)(const Place&, std::shared_ptr<Turns>) = nullptr;
+  std::string guest = {};  // the command of another process, which serves as a peer does
+  std::shared_ptr<Peer> peer = nullptr;
+
+  bool is_zookeepers() const { return peer == nullptr || peer->servers().empty(); }
+};
 
 inline double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -42,6 +55,26 @@ struct Run {
 };
 
 const std::vector<Run>& Runs();
+
+// ---- what runs do --------------------------------------------------------------------------------
+
+// One client, which waits for nobody: the median of a cycle in microseconds.
+Sample Cycle(const Entrant& entrant, const Track& track, int cycles);
+// From the call that releases to the waiter's return: the median in microseconds.
+Sample HandOver(const Entrant& entrant, const Track& track, int turns);
+// Cycles a second of so many clients in all, spread over the locks. With `readers`, nine of ten
+// acquires are shared.
+Sample Cycles(const Entrant& entrant, const Track& track, int clients, int locks, bool readers);
+// Bytes that a turn of `sample` sends and receives, and how many requests that is.
+Sample Wire(Sample (*sample)(const Entrant&, const Track&, int turns), const Entrant& entrant,
+            const Track& track);
+// From the SIGKILL of a holder's process to the next grant, in milliseconds.
+Sample Failover(const Entrant& entrant, const Track& track);
+constexpr int kFailoverSessionMs = 4000;
+// Requests a second, but pings, of a client that holds a lock and does nothing.
+Sample Holding(const Entrant& entrant, const Track& track);
+// Hand-offs a second while so many wait, in 100 sessions.
+Sample Crowded(const Entrant& entrant, const Track& track, int waiters);
 
 }  // namespace bench
 

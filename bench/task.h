@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/entrant.h"
 #include "bench/runs.h"
 
 namespace bench {

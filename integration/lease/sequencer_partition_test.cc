@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A resource checks sequencers on a server that is cut off from the ensemble, while the lock goes to
-// another client.
+// A resource checks sequencers on a server that is cut off from the ensemble, while the lock goes
+// to another client.
 
 #include <memory>
 #include <string>

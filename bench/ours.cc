@@ -24,10 +24,6 @@ std::shared_ptr<zkrecipes::Client> ConnectTo(const Place& place,
                                              zkrecipes::ClientOptions options = {}) {
   options.servers = place.servers;
   options.session_timeout = absl::Milliseconds(place.session_ms);
-  if (!place.beats) {
-    options.lease.ends_at = zkrecipes::LeaseOptions::EndsAt::kExpiry;
-    options.lease.beats = zkrecipes::LeaseOptions::Beats::kOnDemand;
-  }
   return OrEnd(zkrecipes::Client::Connect(std::move(options), {absl::Seconds(60)}));
 }
 

@@ -8,7 +8,7 @@
 
 #include "bench/counts.h"
 #include "bench/proxy.h"
-#include "bench/samples.h"
+#include "bench/runs.h"
 
 namespace bench {
 namespace {
@@ -18,14 +18,14 @@ constexpr int kSessionMs = 10'000;
 
 }  // namespace
 
-Sample Holding(const Entrant& entrant, const Track& track, bool beats) {
+Sample Holding(const Entrant& entrant, const Track& track) {
   Proxy proxy(track.servers, std::chrono::microseconds(0));
   std::vector<std::unique_ptr<Crowd>> holders;
   std::vector<std::shared_ptr<Turns>> turns;
   for (int i = 0; i < kClients; ++i) {
     const std::string path = track.path + "-" + std::to_string(i);
     turns.push_back(std::make_shared<Turns>(1));  // the first is the last, and keeps the lock
-    holders.push_back(entrant.gather({proxy.servers(), path, kSessionMs, false, beats}, turns[i]));
+    holders.push_back(entrant.gather({proxy.servers(), path, kSessionMs}, turns[i]));
     holders[i]->Add();
   }
   for (const auto& each : turns) {
@@ -43,6 +43,26 @@ Sample Holding(const Entrant& entrant, const Track& track, bool beats) {
   return {static_cast<double>(traffic.requests - traffic_before.requests) / each,
           {{"bytes/s", static_cast<double>(traffic.bytes - traffic_before.bytes) / each},
            {"cpu us/s, with the proxy's", (Counts::Now() - counts_before).cpu_us / each}}};
+}
+
+// Connecting, and what else a sample does once, is the same in a short and a long one.
+Sample Wire(Sample (*sample)(const Entrant&, const Track&, int turns), const Entrant& entrant,
+            const Track& track) {
+  constexpr int kFew = 20, kMany = 60;
+  Proxy proxy(track.servers, std::chrono::microseconds(0));
+  const auto passes = [&](int turns) {
+    const Traffic before = proxy.traffic();
+    sample(entrant, {proxy.servers(), track.path + "-" + std::to_string(turns)}, turns);
+    const Traffic after = proxy.traffic();
+    return Traffic{after.requests - before.requests, after.bytes - before.bytes};
+  };
+  const Traffic few = passes(kFew), many = passes(kMany);
+  constexpr double kMore = kMany - kFew;
+  Sample each{static_cast<double>(many.bytes - few.bytes) / kMore, {}};
+  if (entrant.is_zookeepers()) {
+    each.each["requests"] = static_cast<double>(many.requests - few.requests) / kMore;
+  }
+  return each;
 }
 
 }  // namespace bench

@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "bench/commits.h"
+#include "bench/guests.h"
 
 #include <poll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <iostream>
+#include <string>
 
+#include <nlohmann/json.hpp>
 #include <zookeeper/zookeeper.h>
 
 #include "bench/floor_session.h"
 
 namespace bench {
+
+int Serve(const Entrant& entrant) {
+  std::unique_ptr<Contestant> holder;
+  std::cout << "{}" << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+    const nlohmann::json task = nlohmann::json::parse(line);
+    if (task.at("run") != "hold") return std::fprintf(stderr, "cannot %s\n", line.c_str()), 1;
+    holder = entrant.connect({task.at("servers"), task.at("path"), task.at("session_ms")});
+    holder->Acquire(Mode::kExclusive);
+    std::cout << R"({"value": 0})" << std::endl;
+  }
+  return 0;
+}
+
 namespace {
 
 constexpr char kNode[] = "/bench-commits";
