@@ -14,8 +14,8 @@ namespace bench {
 int Serve(const Entrant& entrant);
 
 // Has no tasks: writes twenty times a second until standard input ends. A member of an ensemble of
-// 3.8.0 may keep an answer back until anything else is committed (ZOOKEEPER-4537), and the session of
-// a single client may end before that.
+// 3.8.0 may keep an answer back until anything else is committed (ZOOKEEPER-4537), and the session
+// of a single client may end before that.
 int KeepCommitting(const std::string& servers);
 
 }  // namespace bench

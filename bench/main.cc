@@ -33,7 +33,7 @@ struct Options {
   std::vector<std::string> peers;  // "kazoo=python3 kazoo.py"
 };
 
-// ---- the table ------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 // A number each round: of a unit; of an entrant; of a run.
 using Figures = std::map<std::string, std::vector<double>>;
@@ -76,7 +76,7 @@ void PrintTable(const All& all) {
   }
 }
 
-// ---- the measurement ------------------------------------------------------------------------------
+// ---- the measurement ----------------------------------------------------------------------------
 
 std::string Self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 

@@ -56,7 +56,7 @@ struct Run {
 
 const std::vector<Run>& Runs();
 
-// ---- what runs do --------------------------------------------------------------------------------
+// ---- what runs do -------------------------------------------------------------------------------
 
 // One client, which waits for nobody: the median of a cycle in microseconds.
 Sample Cycle(const Entrant& entrant, const Track& track, int cycles);

@@ -7,12 +7,9 @@
 #include <future>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -36,16 +33,6 @@ class LeaseFactsTest : public PartitionTest {
  protected:
   LeaseFactsTest() : PartitionTest(kPatience) {}
 
-  // Of the last transaction that a member has applied.
-  int64_t LastZxid(int member) {
-    auto answer = ensemble().FourLetterWord(member, "srvr");
-    EXPECT_TRUE(answer.ok()) << answer.status();
-    for (absl::string_view line : absl::StrSplit(*answer, '\n')) {
-      int64_t zxid = 0;
-      if (absl::ConsumePrefix(&line, "Zxid: ") && absl::SimpleHexAtoi(line, &zxid)) return zxid;
-    }
-    return -1;
-  }
   static bool Unanswered(const std::future<zk::Reply>& reply) {
     return reply.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   }
@@ -62,17 +49,6 @@ class LeaseFactsTest : public PartitionTest {
   }
 };
 
-template <typename F>
-absl::Duration MedianTime(F call) {
-  std::vector<absl::Duration> times;
-  for (int i = 0; i < 200; ++i) {
-    const base::BootTime before = base::BootNow();
-    call();
-    times.push_back(base::BootNow() - before);
-  }
-  return Median(times);
-}
-
 void Print(const std::string& what, absl::Duration time) {
   printf("  %s: %s\n", what.c_str(),
          absl::FormatDuration(absl::Trunc(time, absl::Microseconds(10))).c_str());
@@ -82,16 +58,15 @@ TEST_F(LeaseFactsTest, ABeatIsATransactionOfTheQuorum) {
   constexpr int kBeats = 10;
   const int leader = Leader();
   auto session = Connect(Follower());
-  const int64_t before = LastZxid(leader);
+  const int64_t before = ensemble().LastZxid(leader);
   for (int i = 0; i < kBeats; ++i) EXPECT_EQ(session->Do(kBeat).code, Code::kNoNode);
-  const int64_t after = LastZxid(leader);
+  const int64_t after = ensemble().LastZxid(leader);
   printf("  transactions: %d for %d beats\n", static_cast<int>(after - before), kBeats);
   EXPECT_GE(after - before, kBeats);
   for (int i = 0; i < ensemble().size(); ++i) {
-    EXPECT_TRUE(Eventually([&] { return LastZxid(i) >= after; })) << "not applied by member " << i;
+    EXPECT_TRUE(Eventually([&] { return ensemble().LastZxid(i) >= after; }))
+        << "not applied by member " << i;
   }
-  Print("a beat takes", MedianTime([&] { session->Do(kBeat); }));
-  Print("a read takes", MedianTime([&] { session->Do(GetChildren{"/"}); }));
 }
 
 TEST_F(LeaseFactsTest, ABeatNeedsNoRights) {

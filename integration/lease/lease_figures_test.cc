@@ -48,8 +48,6 @@ class LeaseFiguresTest : public LeaseTest {
   }
   static absl::Duration Lowest(const Lease& lease, absl::Duration watched);
   Figures Measure(int member, absl::Duration timeout);
-  // The median of an acquire and a release of a free lock.
-  absl::Duration CycleTime(const std::shared_ptr<Client>& client, const std::string& path);
 };
 
 absl::Duration LeaseFiguresTest::Lowest(const Lease& lease, absl::Duration watched) {
@@ -107,36 +105,6 @@ TEST_F(LeaseFiguresTest, LeasesAreSoonProvenAndAHealthyOneIsNeverWithoutAGuarant
     if (timeout < absl::Seconds(10)) continue;  // a busy machine may stand still for that long
     EXPECT_GT(figures.lowest, absl::ZeroDuration());
   }
-}
-
-absl::Duration LeaseFiguresTest::CycleTime(const std::shared_ptr<Client>& client,
-                                           const std::string& path) {
-  constexpr int kCycles = 50;
-  std::vector<absl::Duration> times;
-  for (int i = 0; i < kCycles; ++i) {
-    const BootTime before = BootNow();
-    EXPECT_EQ(Acquired(client, path).Release({kSoon}), absl::OkStatus());
-    times.push_back(BootNow() - before);
-  }
-  return Median(std::move(times));
-}
-
-// Ten beats a second, compared with one in six seconds.
-TEST_F(LeaseFiguresTest, BeatsCostAnAcquireNothingThatCanBeMeasured) {
-  constexpr int kRounds = 11;
-  auto often = NewClient(Follower(), {.session_timeout = absl::Seconds(1)});
-  auto seldom = NewClient(Follower(), {.session_timeout = absl::Minutes(1)});
-  std::vector<double> ratios;
-  std::vector<absl::Duration> cycles;
-  for (int i = 0; i < kRounds; ++i) {
-    cycles.push_back(CycleTime(often, "/often"));
-    ratios.push_back(absl::FDivDuration(cycles.back(), CycleTime(seldom, "/seldom")));
-  }
-  std::sort(ratios.begin(), ratios.end());
-  const double ratio = ratios[kRounds / 2];
-  printf("  acquire and release with ten beats a second: %.2f ms; %.2f of the time without\n",
-         absl::ToDoubleMilliseconds(Median(cycles)), ratio);
-  EXPECT_LT(ratio, 2);  // generous: the machine may be busy
 }
 
 // How late ended() is when every lease of a client ends at once.

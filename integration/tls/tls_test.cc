@@ -51,6 +51,17 @@ class TlsTest : public ::testing::Test {
             .session_timeout = absl::Seconds(20),
             .tls = ensemble().options()};
   }
+  static std::shared_ptr<Client> Connected(const ClientOptions& options) {
+    auto client = Client::Connect(options, {kSoon});
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *std::move(client);
+  }
+  std::shared_ptr<Client> Connected() { return Connected(Options()); }
+  Lease Acquired(const std::shared_ptr<Client>& client) {
+    auto lease = Lock(client, path_).Acquire({kSoon});
+    EXPECT_TRUE(lease.ok()) << lease.status();
+    return *std::move(lease);
+  }
   // There is no session, and these words say why; at first a server that is busy may answer too
   // late.
   static void ExpectRefusal(const ClientOptions& options, const std::string& words,
@@ -71,35 +82,26 @@ class TlsTest : public ::testing::Test {
 SecureEnsemble* TlsTest::ensemble_ = nullptr;
 
 TEST_F(TlsTest, ALockIsHeldHandedOverAndReleased) {
-  auto client = Client::Connect(Options(), {kSoon});
-  ASSERT_TRUE(client.ok()) << client.status();
-  auto other = Client::Connect(Options(), {kSoon});
-  ASSERT_TRUE(other.ok()) << other.status();
-  auto lease = Lock(*client, path_).Acquire({kSoon});
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  Pending waiting(*other, path_);
+  auto client = Connected(), other = Connected();
+  Lease lease = Acquired(client);
+  Pending waiting(other, path_);
   EXPECT_FALSE(waiting.answered());
-  EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+  EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
   EXPECT_TRUE(waiting.Get().ok());
 }
 
 TEST_F(TlsTest, ALeaseAndAWatchOutliveTheirServer) {
-  ClientOptions options = Options();
-  auto client = Client::Connect(options, {kSoon});
-  ASSERT_TRUE(client.ok()) << client.status();
-  auto other = Client::Connect(options, {kSoon});
-  ASSERT_TRUE(other.ok()) << other.status();
-  auto lease = Lock(*client, path_).Acquire({kSoon});
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  Pending waiting(*other, path_);
+  auto client = Connected(), other = Connected();
+  Lease lease = Acquired(client);
+  Pending waiting(other, path_);
   for (int i = 0; i < ensemble().size(); ++i) {  // both have to move at least once
     ASSERT_EQ(ensemble().members().Kill(i), absl::OkStatus());
     ASSERT_EQ(ensemble().members().Restart(i), absl::OkStatus());
     ASSERT_EQ(ensemble().members().WaitForAll(kSoon), absl::OkStatus());
   }
-  EXPECT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
+  EXPECT_TRUE(Eventually([&] { return lease.state() == Lease::State::kHeld; }));
   EXPECT_FALSE(waiting.answered());
-  EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+  EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
   EXPECT_TRUE(waiting.Get().ok());
 }
 
@@ -108,17 +110,15 @@ TEST_F(TlsTest, AnExpiredSessionIsFollowedByAnother) {
   options.session_timeout = absl::Seconds(2);
   servers::TcpProxy proxy(absl::StrCat("127.0.0.1", ensemble().server(0).substr(9)));
   options.servers = proxy.address();
-  auto client = Client::Connect(options, {kSoon});
-  ASSERT_TRUE(client.ok()) << client.status();
-  auto lease = Lock(*client, path_).Acquire({kSoon});
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  const int64_t session = (*client)->session_id();
+  auto client = Connected(options);
+  const Lease lease = Acquired(client);
+  const int64_t session = client->session_id();
   proxy.HoldEverything(true);
-  EXPECT_TRUE(Eventually([&] { return lease->ended().stop_requested(); }));
+  EXPECT_TRUE(Eventually([&] { return lease.ended().stop_requested(); }));
   absl::SleepFor(absl::Seconds(3));
   proxy.HoldEverything(false);
-  EXPECT_TRUE(Eventually([&] { return (*client)->session_id() != session; }));
-  EXPECT_TRUE(Lock(*client, path_).Acquire({kSoon}).ok());
+  EXPECT_TRUE(Eventually([&] { return client->session_id() != session; }));
+  EXPECT_TRUE(Lock(client, path_).Acquire({kSoon}).ok());
 }
 
 TEST_F(TlsTest, TheFilesMayChangeUnderALease) {
@@ -129,19 +129,17 @@ TEST_F(TlsTest, TheFilesMayChangeUnderALease) {
   options.tls->key_file = files.Write("changing_key", first.key);
   servers::TcpProxy proxy(absl::StrCat("127.0.0.1", ensemble().server(1).substr(9)));
   options.servers = proxy.address();
-  auto client = Client::Connect(options, {kSoon});
-  ASSERT_TRUE(client.ok()) << client.status();
-  const States states(**client);
-  auto lease = Lock(*client, path_).Acquire({kSoon});
-  ASSERT_TRUE(lease.ok()) << lease.status();
-  const int64_t session = (*client)->session_id();
+  auto client = Connected(options);
+  const States states(*client);
+  const Lease lease = Acquired(client);
+  const int64_t session = client->session_id();
 
   files.Write("changing_key", "no key");  // the connection stays
-  EXPECT_EQ(lease->Verify({kSoon}), absl::OkStatus());
+  EXPECT_EQ(lease.Verify({kSoon}), absl::OkStatus());
   proxy.ResetAll();
   ASSERT_TRUE(states.Await(ClientState::kSuspended));
   EXPECT_TRUE(Eventually([&] {  // an attempt to connect may come late
-    const auto refused = Lock(*client, path_).Acquire({absl::Seconds(2)}).status();
+    const auto refused = Lock(client, path_).Acquire({absl::Seconds(2)}).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
     return absl::StrContains(refused.message(), "changing_key\": has no good private key");
   }));
@@ -149,9 +147,9 @@ TEST_F(TlsTest, TheFilesMayChangeUnderALease) {
   const zk::tls::Identity second = ensemble().authority().Issue({.common_name = "second"});
   files.Write("changing", second.certificate);
   files.Write("changing_key", second.key);
-  EXPECT_EQ(lease->Verify({kSoon}), absl::OkStatus());
-  EXPECT_EQ((*client)->session_id(), session);
-  EXPECT_FALSE(lease->ended().stop_requested());
+  EXPECT_EQ(lease.Verify({kSoon}), absl::OkStatus());
+  EXPECT_EQ(client->session_id(), session);
+  EXPECT_FALSE(lease.ended().stop_requested());
 }
 
 // ---- what is refused ----------------------------------------------------------------------------
@@ -177,8 +175,7 @@ TEST_F(TlsTest, ARevokedServerIsSaidAndTheOthersServe) {
   ClientOptions options = Options();
   options.tls->crl_file =
       ensemble().files().Write("crl", ensemble().authority().ListOfRevoked({ensemble().serial(0)}));
-  auto client = Client::Connect(options, {kSoon});
-  EXPECT_TRUE(client.ok()) << client.status();
+  (void)Connected(options);
   options.servers = ensemble().server(0);
   ExpectRefusal(options, "certificate revoked");
 }

@@ -109,11 +109,5 @@ TEST_F(CornersInAWorld, AnotherClientsLeaseIsAnInvalidArgumentOfProclaim) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("another client's"));
 }
 
-TEST_F(CornersInAWorld, ALockDelayThatWouldLoseEveryLeaseIsRefused) {
-  Pending pending(client_, path(), {}, {.lock_delay = absl::Milliseconds(500)});
-  EXPECT_EQ(Code(pending), StatusCode::kInvalidArgument);
-  EXPECT_THAT(Queue(), ::testing::IsEmpty());
-}
-
 }  // namespace
 }  // namespace zkrecipes::integration
