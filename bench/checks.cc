@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a service asks before each act, and what a resource asks before each write: nanoseconds a
-// call. Google Benchmark's options apply; `threads` in a name says how many ask at once.
+// Times the calls that a service makes before each act, and a resource before each write:
+// nanoseconds a call. Google Benchmark's options apply; `threads` in a name says how many ask at
+// once.
 
 #include <benchmark/benchmark.h>
 

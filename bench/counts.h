@@ -7,7 +7,7 @@
 
 namespace bench {
 
-// What this process has used so far, in all its threads.
+// The resources that this process has used so far, in all its threads.
 struct Counts {
   double cpu_us = 0;               // in user space and in the kernel
   int64_t voluntary_switches = 0;  // a thread that waits

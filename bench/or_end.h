@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// What a call of the library gave; ends the program if that is nothing.
+// The value that a call of the library returned; ends the program if it returned an error.
 template <typename T>
 T OrEnd(absl::StatusOr<T> result) {
   if (!result.ok()) {

@@ -19,7 +19,7 @@ namespace bench {
 
 using Clock = std::chrono::steady_clock;
 
-// What has passed, in both directions.
+// The traffic so far, in both directions.
 struct Traffic {
   int64_t requests = 0;  // frames of ZooKeeper's protocol from clients, but not pings
   int64_t bytes = 0;

@@ -16,7 +16,7 @@
 
 namespace bench {
 
-// What is measured: in this process, or by a peer, a process of its own that speaks with this one.
+// A library under measurement: in this process, or in a peer, a process that this one speaks with.
 struct Entrant {
   std::string name;
   std::unique_ptr<Contestant> (*connect)(const Place&) = nullptr;

@@ -14,7 +14,7 @@ inline nlohmann::json Task(const char* run, const Track& track, nlohmann::json m
   return more;
 }
 
-// What the peer measured, all of it per operation.
+// The peer's measurements, each per operation.
 inline Sample Asked(Peer& peer, const nlohmann::json& task) {
   Sample sample{.value = {}, .each = peer.Ask(task.dump())};
   if (auto value = sample.each.extract("value")) sample.value = value.mapped();

@@ -11,7 +11,7 @@ gone() { ! pgrep --full "^sleep $1\$" >/dev/null; }
 
 for killed in test ctest; do
   time=1000.$$$RANDOM
-  # What stands for ctest: the parent of the test.
+  # The parent of the test stands for ctest.
   bash -c 'echo $$ >"$2/ctest"; "$0" bash -c "echo \$\$ >\"$2/test\"; setsid sleep $1 & wait" & wait' \
     "$here/leave_nothing.sh" "$time" "$work" 2>/dev/null &
   await pgrep --full "^sleep $time\$" >/dev/null

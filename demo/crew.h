@@ -20,7 +20,7 @@ namespace demo {
 // The worker processes, and what they report. Prints each event as it comes. Thread-safe.
 class Crew {
  public:
-  // What has happened so far.
+  // The events so far.
   struct Tally {
     int grants = 0;
     bool tokens_grew = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `./dev demo` shows: worker processes take a lock in turn and write to a ledger that checks
-// their fencing tokens. Meanwhile the holder is killed, the next holder is frozen, and the
+// The program of `./dev demo`: worker processes take a lock in turn and write to a ledger that
+// checks their fencing tokens. Meanwhile the holder is killed, the next holder is frozen, and the
 // ensemble's leader is killed.
 
 #include <cstdio>

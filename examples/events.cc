@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client hears of its acquires and leases, as the log of the service's own logger and as
+// The events of a client's acquires and leases, in the service's own log and as
 // spans for OpenTelemetry: events SERVERS, or ZKR_SERVERS. A wait and the hold that comes of it are
 // one trace. Each line of standard output is OTLP/JSON, as the collector's receiver `otlpjsonfile`
 // reads it, or as it is posted to :4318/v1/traces.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a service's own unit tests look: an ensemble in memory, and the service's lock is lost in
+// A service's own unit tests: the ensemble is in memory, and the service's lock is lost in
 // microseconds. Includes and links nothing but the installed headers and zkrecipes::testing.
 
 #include <memory>

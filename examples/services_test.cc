@@ -88,7 +88,7 @@ class Reports {
 
 class ReportsTest : public testing::Test {
  protected:
-  // What a request gets, if the ensemble's time goes on meanwhile.
+  // The answer to a request while the ensemble's time goes on.
   std::string Request() {
     std::string answer;
     std::atomic<bool> answered = false;

@@ -32,7 +32,7 @@ using zk::WatchNode;
 
 class ZkCloseTest : public ZkTest {
  protected:
-  // How long a node takes to be gone for another session.
+  // The time until another session sees that the node is gone.
   absl::Duration UntilGone(ZkSession& observer, const std::string& path) {
     const base::BootTime before = base::BootNow();
     while (observer.Do(Get{path}).code != Code::kNoNode) {

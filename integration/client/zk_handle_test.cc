@@ -112,7 +112,7 @@ TEST_F(ZkHandleTest, AnswersLaterWhatTheCClientRefusesAtOnce) {
 }
 
 TEST_F(ZkHandleTest, IsRefusedWhatValidatePathRefuses) {
-  // What ValidatePath rejects because servers would is really refused by them.
+  // Servers really refuse the paths that ValidatePath rejects in their name.
   for (const char* name : {"\xee\x80\x80", "\xef\xbf\xb0", "\xf0\x9f\x94\x92", "\xc2\x80"}) {
     EXPECT_FALSE(zk::ValidatePath("path", Child(name)).ok());
     EXPECT_EQ(session_->Do(Create{Child(name), "", CreateMode::kPersistent}).code,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How soon and how far leases are proven, and what that costs.
+// Measures how soon and how far ahead leases are proven.
 
 #include <algorithm>
 #include <deque>
@@ -107,7 +107,7 @@ TEST_F(LeaseFiguresTest, LeasesAreSoonProvenAndAHealthyOneIsNeverWithoutAGuarant
   }
 }
 
-// How late ended() is when every lease of a client ends at once.
+// Every lease of a client ends at once: measures how late ended() is.
 TEST_F(LeaseFiguresTest, FourThousandLeasesThatEndAtOnceAreAllToldByAFewThreads) {
   constexpr int kLeases = 4000;
   TcpProxy proxy(ensemble().server(Follower()));
@@ -147,8 +147,8 @@ TEST_F(LeaseFiguresTest, FourThousandLeasesThatEndAtOnceAreAllToldByAFewThreads)
 class LeaseReconnectTest : public LeaseTest, public ::testing::WithParamInterface<absl::Duration> {
  protected:
   static absl::Duration timeout() { return GetParam(); }
-  // How many of `runs` leases are held for longer than had been proven before `trouble`, which
-  // strikes between any two beats. The others must be known to be lost.
+  // The number of `runs` leases that are held for longer than had been proven before `trouble`,
+  // which strikes between any two beats. The others must be known to be lost.
   template <typename Trouble, typename Mend>
   int Count(int runs, const std::shared_ptr<Client>& client, Trouble trouble, Mend mend) {
     int outlived = 0;

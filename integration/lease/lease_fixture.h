@@ -19,7 +19,7 @@
 
 namespace zkrecipes::integration {
 
-// How often to repeat what depends on chance: ZKRECIPES_LEASE_RUNS times, or else `in_ci`.
+// Trials that depend on chance are repeated ZKRECIPES_LEASE_RUNS times, or else `in_ci` times.
 inline int LeaseRuns(int in_ci) {
   int runs = 0;
   const char* wanted = getenv("ZKRECIPES_LEASE_RUNS");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients that hold and clients that wait cost an ensemble, and how soon the next one's lease
-// is proven.
+// Measures the load that clients put on an ensemble while they hold and wait, and how soon the next
+// lease is proven.
 
 #include <cstdio>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a death costs an election on a real ensemble: time. Times are printed; the bounds are those
+// Deaths under an election on a real ensemble. Times are printed; the bounds are those
 // of docs/design.md.
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a change of leadership costs on a real server: requests.
+// Counts the requests of a change of leadership on a real server.
 
 #include <atomic>
 #include <memory>

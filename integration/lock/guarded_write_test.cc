@@ -113,7 +113,7 @@ TEST_F(GuardedWriteOnServersTest, ALostAnswerIsResolvedWhicheverWayItWent) {
   for (const bool held_back : {true, false}) {
     for (int i = 0; i < 30; ++i) {
       const int32_t before = Version();
-      // What is held back of the answer is lost with the connection: it is committed by then.
+      // The connection takes the answer with it that is held back: the write is committed by then.
       if (held_back) proxy.HoldReplies(true);
       auto written = std::async(std::launch::async, [&] {
         return GuardedWrite(lease, {WriteOp::Set(Register(), absl::StrCat(i))}, {kSoon});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the locks cost, counted on a real ensemble: requests, watches, wake-ups.
+// Counts the requests, watches and wake-ups of the locks on a real server.
 
 #include <algorithm>
 #include <memory>

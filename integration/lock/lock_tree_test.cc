@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a lock leaves in the tree while it is held, as docs/znode_layout.md says: names, data, ACLs,
+// A lock's nodes in the tree while it is held, as docs/znode_layout.md says: names, data, ACLs,
 // containers. And what it refuses: the status says why, the message names the input, and the tree
 // stays as it was.
 

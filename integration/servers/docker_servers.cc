@@ -107,7 +107,8 @@ std::vector<std::string> DockerProject::Command(const LocalEnsembleOptions& opti
   const int64_t seconds =
       limited ? absl::ToInt64Seconds(absl::Ceil(options.max_lifetime, absl::Seconds(1))) : 0;
   std::vector<std::string> command = Settings(options);
-  // What ends a test's processes leaves this one the time that it needs to remove the containers.
+  // cmake/leave_nothing.sh then leaves this process the time that it needs to remove the
+  // containers.
   command.insert(command.begin(), {"/usr/bin/env", "--unset=ZKRECIPES_TEST_RUN"});
   command.push_back("ZK_NETWORK=" + network_);
   for (int i = 0; i < 3; ++i) {

@@ -68,7 +68,7 @@ class DockerServers : public Servers {
     kPublishedPorts,  // list() and server() are ports of 127.0.0.1
     kBridge,          // ... are the containers' own addresses, for hosts on the bridge
   };
-  // What Network::Join takes.
+  // The arguments of Network::Join.
   struct Bridge {
     std::string name;           // of the interface
     std::string first_address;  // this one and those that follow are free

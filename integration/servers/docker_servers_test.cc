@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only containers have; what they share with other servers is in servers_test.cc.
+// Tests of what only containers have; servers_test.cc has what they share with other servers.
 
 #include "integration/servers/docker_servers.h"
 
@@ -42,7 +42,7 @@ std::unique_ptr<Network> NetworkOf(const DockerServers& servers) {
   return network.ok() ? *std::move(network) : nullptr;
 }
 
-// What docker has under a compose project's name, a line each.
+// Docker's objects under a compose project's name, a line each.
 std::string Left(const std::string& project) {
   const std::string label = "--filter=label=com.docker.compose.project=" + project;
   return absl::StrCat(Output({"docker", "ps", "--all", "--quiet", label}).value_or("?"),

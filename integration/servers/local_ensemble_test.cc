@@ -33,7 +33,7 @@ using MemberState = LocalEnsemble::MemberState;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-// How many processes of a process group are alive, zombies not counted.
+// The number of live processes in a process group, without zombies.
 int64_t LiveProcessesIn(pid_t group) {
   const auto pids =
       servers::Output({"pgrep", "--pgroup", absl::StrCat(group), "--runstates", "D,R,S,T"});

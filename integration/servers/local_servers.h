@@ -85,7 +85,7 @@ class LocalServers : public Servers {
   int QuorumPort(int i) const;  // where the followers of member i connect
 
  private:
-  // What a member of a network has of its own.
+  // A member's own host and disk on a network.
   struct Place {
     Host host;
     Disk disk;

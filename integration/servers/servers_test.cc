@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all kinds of servers promise, tried on those that ZKRECIPES_TEST_ENSEMBLE chooses.
+// Tests of the promises of all kinds of servers, on those that ZKRECIPES_TEST_ENSEMBLE chooses.
 
 #include "integration/servers/servers.h"
 

@@ -52,7 +52,7 @@ class Line {
     LimitPatience(far);
   }
 
-  // How long a word takes there and back.
+  // The time that a word takes there and back.
   absl::Duration RoundTrip() const {
     const base::BootTime begin = base::BootNow();
     EXPECT_TRUE(Say(near, "there"));

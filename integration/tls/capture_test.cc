@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What travels: all packets of the loopback device are captured while a client is at work.
+// All packets of the loopback device are captured while a client is at work.
 
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -95,7 +95,7 @@ class Capture {
 
 class CaptureTest : public ::testing::Test {
  protected:
-  // What travels while a client acquires and releases a lock as a user.
+  // Captures the traffic while a client acquires and releases a lock as a user.
   static void Work(ClientOptions options, std::string& captured) {
     options.digest_credentials = {absl::StrCat("user:", kPassword)};
     auto capture = Capture::Start();

@@ -29,7 +29,7 @@ class SecureEnsemble {
   std::string servers() const;
   testing::LocalEnsemble& members() { return *ensemble_; }
 
-  // What a client needs.
+  // A client's options.
   TlsOptions options() const;
   zk::tls::TestAuthority& authority() { return authority_; }
   const zk::tls::TlsFiles& files() const { return files_; }

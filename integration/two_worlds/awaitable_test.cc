@@ -27,7 +27,7 @@ DetachedCoroutine Tell(LeaseAwaitable acquire, Pending::Done done) {
   std::move(done)(co_await std::move(acquire));
 }
 
-// What a coroutine is told that awaits `acquire`.
+// The answer to a coroutine that awaits `acquire`.
 Pending Awaiting(LeaseAwaitable acquire) {
   return Pending([&](Pending::Done done) { Tell(std::move(acquire), std::move(done)); });
 }

@@ -25,7 +25,7 @@ inline std::string TextOf(const absl::StatusOr<std::optional<Leader>>& news) {
   return absl::StrCat((*news)->owner.id, "=", (*news)->value);
 }
 
-// What Observe tells, in order. Thread-safe except End.
+// The states that Observe reports, in order. Thread-safe except End.
 class Told {
  public:
   explicit Told(LeaderElection election)

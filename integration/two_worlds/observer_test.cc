@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What those who ask for a leader or observe it are told, also as other libraries' suites play it
+// The answers to those who ask for a leader or observe it, also as other libraries' suites play it
 // (docs/peers.md), and which watches that takes, in every world.
 
 #include <algorithm>

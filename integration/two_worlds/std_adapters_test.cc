@@ -34,7 +34,7 @@ class StdAdaptersInAWorld : public WorldTest {
     ResultOf(std::move(other_work));
     Result(std::move(first));
   }
-  // What a call throws; success if it does not.
+  // The code of the error that a call throws; success if it throws none.
   template <typename Call>
   static std::errc Thrown(Call call) {
     try {

@@ -33,7 +33,7 @@ class World {
 
   // ---- Faults; the client is one of this world's ----------------------------------------------
 
-  // What the client sends arrives, the answers do not. Reconnect delivers them, unless Disconnect
+  // The client's requests arrive, the answers do not. Reconnect delivers them, unless Disconnect
   // comes first: then they are lost.
   virtual void HoldReplies(const Client& client) = 0;
   // Connections break, with all that is under way; new ones are not made until Reconnect.
@@ -51,7 +51,7 @@ class World {
   virtual bool Delete(const std::string& path) = 0;
   // Of all nodes below `path`, sorted.
   virtual std::vector<std::string> Paths(const std::string& path) = 0;
-  // How many watches the servers hold.
+  // The number of watches that the servers hold.
   virtual int64_t Watches() = 0;
 
   // ---- Time -------------------------------------------------------------------------------------
