@@ -24,6 +24,7 @@ option(ZKRECIPES_VERIFICATION "Build verification/, which proves the library and
 option(ZKRECIPES_WITH_TLS "Connections by TLS, which needs OpenSSL; without, a client with TlsOptions is refused" OFF)
 option(ZKRECIPES_WITH_POSTGRES "Build zkrecipes::postgres, which needs libpq" OFF)
 option(ZKRECIPES_WITH_REDIS "Build zkrecipes::redis, which needs hiredis" OFF)
+option(ZKRECIPES_WITH_SQLITE "Build zkrecipes::sqlite, which needs SQLite" OFF)
 option(ZKRECIPES_WITH_PROMETHEUS "Build zkrecipes::prometheus, which needs prometheus-cpp" OFF)
 set(ZKRECIPES_SANITIZE "" CACHE STRING "address,undefined | thread | empty")
 

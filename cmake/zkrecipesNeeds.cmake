@@ -2,6 +2,7 @@
 # What the adapters link. For the build, and installed beside the package config.
 set(ZKRECIPES_VCPKG_libpq PostgreSQL PostgreSQL::PostgreSQL)
 set(ZKRECIPES_VCPKG_hiredis hiredis hiredis::hiredis)
+set(ZKRECIPES_VCPKG_sqlite3 unofficial-sqlite3 unofficial::sqlite3::sqlite3)
 set(ZKRECIPES_VCPKG_prometheus-cpp-core prometheus-cpp prometheus-cpp::core)
 
 # zkrecipes_find_need(libpq): makes zkrecipes::need_libpq, if this module of pkg-config's is there. In vcpkg it goes by the CMake package:

@@ -6,8 +6,9 @@
 //                     412 if a newer holder has been here, with its token in Fencing-Floor; 428
 //                     without a token
 //   GET /values/KEY   the value
-// The floors are in FILE, and so outlive the service (a real one keeps its values, too).
+// The floors are in the database FILE, and so outlive the service (a real one keeps its values, too).
 //
+//   fenced_http create FILE    once, when the system is set up
 //   fenced_http PORT FILE      PORT 0: a free one
 //   curl -T - -H 'Fencing-Token: 7' http://127.0.0.1:PORT/values/a <<< hello
 
@@ -25,6 +26,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "zkrecipes/floor_database.h"
 
 namespace {
 
@@ -89,7 +92,7 @@ class Values {
 };
 
 absl::StatusOr<std::unique_ptr<zkrecipes::FencingGate>> OpenGate(const std::string& file) {
-  auto store = zkrecipes::OpenFloorFile(file);
+  auto store = zkrecipes::OpenFloorDatabase(file);
   if (!store.ok()) return store.status();
   return zkrecipes::FencingGate::Open({.store = *std::move(store)});
 }
@@ -98,8 +101,13 @@ absl::StatusOr<std::unique_ptr<zkrecipes::FencingGate>> OpenGate(const std::stri
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::cerr << "usage: fenced_http PORT FILE\n";
+    std::cerr << "usage: fenced_http create|PORT FILE\n";
     return 2;
+  }
+  if (argv[1] == std::string("create")) {
+    const absl::Status created = zkrecipes::CreateFloorDatabase(argv[2]);
+    std::cerr << created << "\n";
+    return created.ok() ? 0 : 1;
   }
   auto gate = OpenGate(argv[2]);
   if (!gate.ok()) {

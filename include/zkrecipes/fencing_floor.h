@@ -42,11 +42,8 @@ struct FencedData {
   FencingFloor floor = {};
 };
 
-// Where a FencingGate keeps its floors, so that they outlive it. Called by one thread at a time.
-// The gate passes any error on to its caller. OpenFloorFile's store returns:
-//   Unavailable         the file cannot be read or written: the message says why. Another try may
-//                       succeed
-//   InvalidArgument     Save: a key of more than 4096 bytes
+// Where a FencingGate keeps its floors, so that they outlive it: floor_database.h has one. Called
+// by one thread at a time. The gate passes any error on to its caller.
 class FloorStore {
  public:
   virtual ~FloorStore() = default;
@@ -58,14 +55,6 @@ class FloorStore {
   // OK only if the key will not be loaded after any crash.
   virtual absl::Status Forget(const std::string& key) = 0;
 };
-
-// A store in one file, which is created if it does not exist. Saves are appended and synced, and
-// the file is rewritten when most of it is out of date. It survives a crash at any moment. Only one
-// process at a time may open it.
-//   DataLoss            the file is not one of this kind, or is damaged; it is not touched
-//   FailedPrecondition  another process has it open
-//   Unavailable         the file cannot be opened, read or written: the message says why
-absl::StatusOr<std::unique_ptr<FloorStore>> OpenFloorFile(const std::string& path);
 
 }  // namespace zkrecipes
 

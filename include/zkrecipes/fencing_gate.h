@@ -19,9 +19,9 @@ class Fence;
 class GateTable;
 }  // namespace internal
 
-// The floor of one key. Thread-safe; may outlive its gate. Admit is wait-free, also while another
-// pass is being saved, unless its pass raises the floor, which happens once for each grant (or
-// arrives in the instant in which another pass begins a new epoch).
+// The floor of one key. Thread-safe; may outlive its gate. A pass that raises the floor, as the
+// first of each grant does, waits for the store; no other pass waits for it, or for a pass that is
+// being saved.
 class FencingKey {
  public:
   // Admits the pass, or says why not. Blocks for the store when the floor is raised; an error of

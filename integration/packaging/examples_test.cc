@@ -224,6 +224,7 @@ TEST_F(ExamplesTest, AFencedServiceRefusesTheHolderBeforeAlsoAfterItsRestart) {
   ASSERT_TRUE(client.ok()) << client.status();
   Lock lock(*client, node_path());
   const FencingToken older = lock.Acquire()->token(), newer = lock.Acquire()->token();
+  ASSERT_EQ(Start("fenced_http", {"create", folder + "/floors"})->Wait(), 0);
   {
     Instance service(Start("fenced_http", {"0", folder + "/floors"}));
     EXPECT_EQ(Put(service, older, "a"), 200);

@@ -21,6 +21,7 @@
 #include "zkrecipes/fenced_postgres.h"
 #include "zkrecipes/fenced_redis.h"
 #include "zkrecipes/fencing_gate.h"
+#include "zkrecipes/floor_database.h"
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
@@ -84,10 +85,12 @@ TEST_F(FencingListings, AFloorOfYourOwn) {
 }
 
 TEST_F(FencingListings, AGate) {
-  const std::string folder = ::testing::TempDir() + "/gate-" + std::to_string(getpid());
+  const std::string path = ::testing::TempDir() + "/gate-" + std::to_string(getpid());
   std::mutex mutex;  // what makes an operation on the ledger atomic
   std::vector<std::string> entries;
-  auto store = zkrecipes::OpenFloorFile(folder);
+  // Once:
+  ASSERT_EQ(zkrecipes::CreateFloorDatabase(path), absl::OkStatus());
+  auto store = zkrecipes::OpenFloorDatabase(path);
   ASSERT_TRUE(store.ok()) << store.status();
   const std::unique_ptr<FencingGate> gate = *FencingGate::Open({.store = *std::move(store)});
   const auto append = [&](const FencingPass& pass, const std::string& entry) {

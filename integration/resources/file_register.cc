@@ -7,7 +7,7 @@
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
 #include "lib/base/guid.h"
-#include "lib/fencing/disk.h"
+#include "lib/resources/disk.h"
 #include "lib/resources/fenced_body.h"
 #include "zkrecipes/fenced_file.h"
 
@@ -41,7 +41,7 @@ class FileRegister final : public Register {
     auto file = disk_->Open(next);
     if (!file.ok()) return file.status();
     absl::Status status =
-        (*file)->Write(0, zkrecipes::internal::WriteFencedBody({.write = "-", .data = value}));
+        (*file)->Write(zkrecipes::internal::WriteFencedBody({.write = "-", .data = value}));
     if (status.ok()) status = (*file)->Sync();
     if (status.ok()) status = disk_->Rename(next, path_);
     return status.ok() ? disk_->SyncFolderOf(path_) : status;

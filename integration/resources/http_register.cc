@@ -14,6 +14,7 @@
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
 #include "zkrecipes/fenced_http.h"
+#include "zkrecipes/floor_database.h"
 
 namespace resources {
 namespace {
@@ -23,12 +24,13 @@ using httplib::Response;
 namespace zk = zkrecipes;
 
 // PUT /register is fenced, PUT /unfenced is not. The value outlives a restart as in a database that
-// the service writes to; the floor is in a file.
+// the service writes to; the floor is in a
+// database.
 class HttpService final : public Server {
  public:
   explicit HttpService(std::unique_ptr<PrivateServer> folder) : folder_(std::move(folder)) {}
   absl::Status Start() {
-    auto store = zk::OpenFloorFile(folder_->directory() + "/floors");
+    auto store = zk::OpenFloorDatabase(folder_->directory() + "/floors");
     if (!store.ok()) return store.status();
     auto gate = zk::FencingGate::Open({.store = *std::move(store)});
     if (!gate.ok()) return gate.status();
@@ -114,6 +116,8 @@ class HttpRegister final : public Register {
 absl::StatusOr<std::unique_ptr<Server>> StartHttp() {
   auto folder = PrivateServer::Make();
   if (!folder.ok()) return folder.status();
+  const absl::Status created = zk::CreateFloorDatabase((*folder)->directory() + "/floors");
+  if (!created.ok()) return created;
   auto service = std::make_unique<HttpService>(*std::move(folder));
   if (absl::Status status = service->Start(); !status.ok()) return status;
   return service;

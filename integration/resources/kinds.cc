@@ -7,7 +7,9 @@ namespace resources {
 const std::vector<Kind>& Kinds() {
   static const auto* const kKinds = new std::vector<Kind>{
       File(),
+#ifdef ZKRECIPES_WITH_SQLITE
       Http(),
+#endif
       Object(),
 #ifdef ZKRECIPES_WITH_POSTGRES
       PostgresColumns(),

@@ -3,9 +3,6 @@
 #ifndef ZKRECIPES_LIB_FENCING_FENCE_H_
 #define ZKRECIPES_LIB_FENCING_FENCE_H_
 
-#include <atomic>
-#include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,39 +24,28 @@ class SharedStore {
   const std::unique_ptr<FloorStore> store_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
-// One floor, saved before it is raised. What raises nothing is judged without a lock or a loop, also
-// while another pass is being saved. That needs no sequence lock: within an epoch both tokens only
-// grow, so the two that were read, in the right order, were there together at some moment of the call.
+// One floor, saved before it is raised. A pass that raises nothing never waits for the store, also
+// while another pass is being saved. Thread-safe.
 class Fence {
  public:
-  Fence(std::shared_ptr<SharedStore> store, std::string key, const FencingFloor& floor);
+  Fence(std::shared_ptr<SharedStore> store, std::string key, const FencingFloor& floor)
+      : store_(std::move(store)), key_(std::move(key)), floor_(floor) {}
 
   absl::Status Admit(const FencingPass& pass);
   // As it was saved.
   void Restore(const FencingFloor& floor);
   // To at least `floor`. The store's error: it stays.
   absl::Status RaiseTo(const FencingFloor& floor);
-  // Each number is at least what it was when this was called.
   FencingFloor floor() const;
 
  private:
-  enum class First { kShared, kExclusive };
-
-  // Null: the pass raises the floor, or a new epoch is just beginning.
-  std::optional<absl::Status> JudgeUnraised(const FencingPass& pass) const;
-  // Null: a new epoch is just beginning.
-  std::optional<FencingFloor> Look(First first) const;
-  FencingFloor Locked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Write(const FencingFloor& floor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Save(const FencingFloor& floor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  // In epoch_ while the tokens of another epoch are written.
-  static constexpr int64_t kBetween = std::numeric_limits<int64_t>::min();
+  absl::Status Save(const FencingFloor& floor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(saving_);
 
   const std::shared_ptr<SharedStore> store_;
   const std::string key_;
-  mutable base::Mutex mutex_;  // of writers
-  std::atomic<int64_t> epoch_, exclusive_, shared_;
+  base::Mutex saving_;         // held by whoever raises the floor, also while the store saves
+  mutable base::Mutex mutex_;  // taken inside saving_, and for no longer than a copy takes
+  FencingFloor floor_ ABSL_GUARDED_BY(mutex_);  // changes under both
 };
 
 }  // namespace zkrecipes::internal

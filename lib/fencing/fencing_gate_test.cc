@@ -126,7 +126,8 @@ TEST(FencingGate, RestoredKeysMoreThanItHasRoomForAreFolded) {
   EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit("1000", Holder(999))));
 }
 
-// One that let go of a key that the store still has would, after a restart, go back to that old floor.
+// One that let go of a key that the store still has would, after a restart, go back to that old
+// floor.
 TEST(FencingGate, KeepsAKeyThatTheStoreCannotForget) {
   Memory::Kept kept;
   kept.forget_fails = true;

@@ -55,9 +55,10 @@ absl::StatusOr<std::shared_ptr<Fence>> GateTable::Of(const std::string& key) {
   return fence;
 }
 
-// So many at most for each new key, since the part is locked meanwhile, and a fold waits for the disk. Where
-// all of those that were looked at are in use the part grows, by one in kMostLooks; it shrinks again, as it
-// does when a store had more keys than there is room for. If a FencingKey is held of each, it grows for good.
+// So many at most for each new key, since the part is locked meanwhile, and a fold waits for the
+// disk. Where all of those that were looked at are in use the part grows, by one in kMostLooks; it
+// shrinks again, as it does when a store had more keys than there is room for. If a FencingKey is
+// held of each, it grows for good.
 absl::Status GateTable::MakeRoom(Part& part) {
   int folds = 0;
   for (size_t looks = std::min(kMostLooks, 2 * part.line.size()); looks > 0; --looks) {
@@ -78,9 +79,9 @@ absl::Status GateTable::MakeRoom(Part& part) {
   return absl::OkStatus();
 }
 
-// The common floor first: a crash in between leaves both. What the store still has of the key must be gone
-// before the common floor stands for it: a pass that this admits raises nothing, so nothing is saved, and a
-// restart would go back to the key's own, lower floor.
+// The common floor first: a crash in between leaves both. What the store still has of the key must
+// be gone before the common floor stands for it: a pass that this admits raises nothing, so nothing
+// is saved, and a restart would go back to the key's own, lower floor.
 absl::Status GateTable::Fold(Part& part, const std::string& key) {
   const auto it = part.slots.find(key);
   if (absl::Status status = common_.RaiseTo(it->second.fence->floor()); !status.ok()) return status;

@@ -19,8 +19,8 @@
 namespace zkrecipes::internal {
 
 // The fences of a gate, by key, in parts that are locked one by one. A part that is full folds the
-// fence that was not used for longest, as far as a second chance in a line tells (the clock algorithm).
-// Thread-safe.
+// fence that was not used for longest, as far as a second chance in a line tells (the clock
+// algorithm). Thread-safe.
 class GateTable {
  public:
   GateTable(std::shared_ptr<SharedStore> store, size_t max_keys);

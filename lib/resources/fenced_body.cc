@@ -2,6 +2,8 @@
 
 #include "lib/resources/fenced_body.h"
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -11,14 +13,32 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 
-#include "lib/fencing/check_sum.h"
-
 namespace zkrecipes::internal {
 namespace {
 
 constexpr char kMagic[] = "zkrecipes fenced ";
 constexpr char kVersion[] = "1 ";
 constexpr size_t kLongestLine = 200;
+
+constexpr std::array<uint32_t, 256> SumsOfBytes() {
+  std::array<uint32_t, 256> sums = {};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t sum = byte;
+    for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ (sum % 2 != 0 ? 0x82f63b78u : 0u);
+    sums[byte] = sum;
+  }
+  return sums;
+}
+constexpr std::array<uint32_t, 256> kSums = SumsOfBytes();
+
+// CRC-32C of all bytes, if `before` is that of those before them.
+uint32_t CheckSum(absl::string_view bytes, uint32_t before = 0) {
+  uint32_t sum = ~before;
+  for (const char byte : bytes) {
+    sum = (sum >> 8) ^ kSums[(sum ^ static_cast<uint8_t>(byte)) & 0xff];
+  }
+  return ~sum;
+}
 
 std::string Sum(absl::string_view line, absl::string_view data) {
   return absl::StrFormat("%08x", CheckSum(data, CheckSum(line)));

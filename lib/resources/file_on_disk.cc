@@ -48,8 +48,8 @@ absl::StatusOr<std::unique_ptr<DiskFile>> FileOnDisk::OpenNext() {
 }
 
 absl::Status FileOnDisk::Publish(DiskFile& next, const FencedBody& body) {
-  if (absl::Status status = next.Truncate(0); !status.ok()) return status;
-  if (absl::Status status = next.Write(0, WriteFencedBody(body)); !status.ok()) return status;
+  if (absl::Status status = next.Truncate(); !status.ok()) return status;
+  if (absl::Status status = next.Write(WriteFencedBody(body)); !status.ok()) return status;
   if (absl::Status status = next.Sync(); !status.ok()) return status;
   if (absl::Status status = disk_->Rename(next_path_, path_); !status.ok()) return status;
   return disk_->SyncFolderOf(path_);

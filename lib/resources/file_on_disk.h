@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "lib/fencing/disk.h"
+#include "lib/resources/disk.h"
 #include "lib/resources/fenced_body.h"
 
 namespace zkrecipes::internal {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "lib/fencing/disk_fixture.h"
+#include "lib/resources/disk_fixture.h"
 #include "lib/resources/two_turns_fixture.h"
 
 namespace zkrecipes::internal {
@@ -111,14 +111,13 @@ class SteppedDisk : public FakeDisk {
    public:
     File(std::unique_ptr<DiskFile> file, TwoTurns& turns, int actor)
         : file_(std::move(file)), turns_(turns), actor_(actor) {}
-    absl::StatusOr<std::string> Read() override { return file_->Read(); }
-    absl::Status Write(size_t at, absl::string_view bytes) override {
+    absl::Status Truncate() override {
       turns_.Step(actor_);
-      return file_->Write(at, bytes);
+      return file_->Truncate();
     }
-    absl::Status Truncate(size_t size) override {
+    absl::Status Write(absl::string_view bytes) override {
       turns_.Step(actor_);
-      return file_->Truncate(size);
+      return file_->Write(bytes);
     }
     absl::Status Sync() override { return file_->Sync(); }
     absl::StatusOr<bool> TryLock() override {

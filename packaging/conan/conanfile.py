@@ -18,6 +18,7 @@ ABSL = ["any_invocable", "flat_hash_map", "flat_hash_set", "hash", "random_rando
         "time"]
 # An adapter's option -> what it needs from ConanCenter, and the component of that.
 ADAPTERS = {"postgres": ("libpq/[>=14]", "libpq::pq"), "redis": ("hiredis/[>=1.0 <2]", "hiredis::hiredislib"),
+            "sqlite": ("sqlite3/[>=3.37 <4]", "sqlite3::sqlite"),
             "prometheus": ("prometheus-cpp/[>=1.0 <2]", "prometheus-cpp::prometheus-cpp-core")}
 
 
@@ -29,9 +30,10 @@ class ZkrecipesConan(ConanFile):
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False], "fPIC": [True, False], "tls": [True, False], "tools": [True, False],
-               "postgres": [True, False], "redis": [True, False], "prometheus": [True, False]}
+               "postgres": [True, False], "redis": [True, False], "sqlite": [True, False],
+               "prometheus": [True, False]}
     default_options = {"shared": False, "fPIC": True, "tls": False, "tools": False, "postgres": False, "redis": False,
-                       "prometheus": False}
+                       "sqlite": False, "prometheus": False}
 
     def _root(self):
         return os.path.join(self.recipe_folder, "..", "..")
@@ -88,6 +90,7 @@ class ZkrecipesConan(ConanFile):
         options["ZKRECIPES_WITH_TLS"] = bool(self.options.tls)
         options["ZKRECIPES_WITH_POSTGRES"] = bool(self.options.postgres)
         options["ZKRECIPES_WITH_REDIS"] = bool(self.options.redis)
+        options["ZKRECIPES_WITH_SQLITE"] = bool(self.options.sqlite)
         options["ZKRECIPES_WITH_PROMETHEUS"] = bool(self.options.prometheus)
         toolchain.generate()
         CMakeDeps(self).generate()

@@ -3,8 +3,8 @@
 // Every function of the public API that gives a status, in every situation that the ensemble in
 // memory can put it in, gives only the codes of its row in methods_fixture.cc, which are those that
 // its header explains. Not tried: Unauthenticated, which the model of the ensemble never gives,
-// what needs many contenders, and functions that need processes of a server (LocalEnsemble,
-// PostgreSQL, Redis).
+// what needs many contenders, functions that need processes of a server (LocalEnsemble, PostgreSQL,
+// Redis), and the floor database, which has its own tests.
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -88,16 +88,6 @@ std::function<void(Scene&, Done)> InAFolder(Call call) {
   });
 }
 
-// `call` gets a floor file.
-template <typename Call>
-std::function<void(Scene&, Done)> WithStore(Call call) {
-  return InAFolder([call](Scene& scene, const std::string& path) -> absl::Status {
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    auto store = OpenFloorFile(path);
-    return store.ok() ? call(scene, **store) : store.status();
-  });
-}
-
 // `call` gets a fenced file.
 template <typename Call>
 std::function<void(Scene&, Done)> WithFile(Call call) {
@@ -357,17 +347,6 @@ std::vector<Method> Methods() {
        Returns([](S s) { return (*FencingGate::Open())->Admit(s.path, PassOf(s)); })},
       {"FencingKey::Admit", judge_and_save,
        Returns([](S s) { return (*FencingGate::Open())->Of(s.path)->Admit(PassOf(s)); })},
-      {"OpenFloorFile",
-       {kFailedPrecondition, kUnavailable, kDataLoss},
-       InAFolder([](S, const std::string& path) { return OpenFloorFile(path); })},
-      {"FloorStore::Load", load, WithStore([](S, FloorStore& store) {
-         return store.Load([](const std::string&, const FencingFloor&) {});
-       })},
-      {"FloorStore::Save", save, WithStore([](S s, FloorStore& store) {
-         return store.Save(std::string(5000, 'k') + s.path, {});
-       })},
-      {"FloorStore::Forget", load,
-       WithStore([](S s, FloorStore& store) { return store.Forget(s.path); })},
 
       {"FencedFile::Create", file_create,
        WithFile([](S, FencedFile& file) { return file.Create(); })},

@@ -3,7 +3,7 @@
 # usage: cmake -DBUILD=DIR -DSOURCE=DIR -DCURRENT_PACKAGES_DIR=DIR -P vcpkg.cmake; prints the options that the port sets.
 cmake_minimum_required(VERSION 3.25)
 set(PORT zkrecipes)
-set(FEATURES core postgres prometheus redis tls tools)
+set(FEATURES core postgres prometheus redis sqlite tls tools)
 set(CURRENT_PORT_DIR ${SOURCE}/packaging/vcpkg/zkrecipes)
 
 function(vcpkg_check_linkage)

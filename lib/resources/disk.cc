@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/fencing/disk.h"
+#include "lib/resources/disk.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -28,29 +28,19 @@ class RealFile : public DiskFile {
  public:
   RealFile(std::string path, base::UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
-  absl::StatusOr<std::string> Read() override {
-    std::string text;
-    char bytes[65536];
-    for (;;) {
-      const ssize_t got = pread(fd_.get(), bytes, sizeof(bytes), static_cast<off_t>(text.size()));
-      if (got == 0) return text;
-      if (got < 0 && errno != EINTR) return Failed("read", path_);
-      if (got > 0) text.append(bytes, static_cast<size_t>(got));
-    }
+  absl::Status Truncate() override {
+    return ftruncate(fd_.get(), 0) == 0 ? absl::OkStatus() : Failed("truncate", path_);
   }
-  absl::Status Write(size_t at, absl::string_view bytes) override {
+  absl::Status Write(absl::string_view bytes) override {
+    off_t at = 0;
     while (!bytes.empty()) {
-      const ssize_t put = pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+      const ssize_t put = pwrite(fd_.get(), bytes.data(), bytes.size(), at);
       if (put < 0 && errno != EINTR) return Failed("write", path_);
       if (put <= 0) continue;
-      at += static_cast<size_t>(put);
+      at += put;
       bytes.remove_prefix(static_cast<size_t>(put));
     }
     return absl::OkStatus();
-  }
-  absl::Status Truncate(size_t size) override {
-    return ftruncate(fd_.get(), static_cast<off_t>(size)) == 0 ? absl::OkStatus()
-                                                               : Failed("truncate", path_);
   }
   absl::Status Sync() override {
     return fdatasync(fd_.get()) == 0 ? absl::OkStatus() : Failed("sync", path_);
@@ -83,17 +73,19 @@ class Real : public Disk {
     return std::make_unique<RealFile>(path, std::move(fd));
   }
   absl::StatusOr<std::string> ReadAll(const std::string& path) override {
-    base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (fd.valid()) return RealFile(path, std::move(fd)).Read();
-    if (errno != ENOENT) return Failed("open", path);
-    return absl::NotFoundError(absl::StrCat("open ", path, ": there is no such file"));
-  }
-  absl::Status Lock(const std::string& path) override {
-    lock_ = base::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!lock_.valid()) return Failed("open", path);
-    if (flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
-    if (errno != EWOULDBLOCK) return Failed("lock", path);
-    return absl::FailedPreconditionError(absl::StrCat("lock ", path, ": another process has it"));
+    const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT) {
+      return absl::NotFoundError(absl::StrCat("open ", path, ": there is no such file"));
+    }
+    if (!fd.valid()) return Failed("open", path);
+    std::string text;
+    char bytes[65536];
+    for (;;) {
+      const ssize_t got = read(fd.get(), bytes, sizeof(bytes));
+      if (got == 0) return text;
+      if (got < 0 && errno != EINTR) return Failed("read", path);
+      if (got > 0) text.append(bytes, static_cast<size_t>(got));
+    }
   }
   absl::Status Rename(const std::string& from, const std::string& to) override {
     return std::rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus() : Failed("rename", from);
@@ -105,9 +97,6 @@ class Real : public Disk {
     return fd.valid() && fsync(fd.get()) == 0 ? absl::OkStatus() : Failed("sync", folder);
   }
   void Pause() override { absl::SleepFor(kDiskPause); }
-
- private:
-  base::UniqueFd lock_;
 };
 
 }  // namespace

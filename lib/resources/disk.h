@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_FENCING_DISK_H_
-#define ZKRECIPES_LIB_FENCING_DISK_H_
+#ifndef ZKRECIPES_LIB_RESOURCES_DISK_H_
+#define ZKRECIPES_LIB_RESOURCES_DISK_H_
 
 #include <memory>
 #include <string>
@@ -15,17 +15,16 @@ namespace zkrecipes::internal {
 
 inline constexpr absl::Duration kDiskPause = absl::Milliseconds(5);
 
-// What a floor file and a fenced file ask of a file system: a seam for tests, in which a crash comes
-// anywhere, and others act between any two calls. Errors are Unavailable, and name file and call.
+// What a fenced file asks of a file system: a seam for tests, in which a crash comes anywhere, and
+// others act between any two calls. Errors are Unavailable, and name file and call.
 class DiskFile {
  public:
   virtual ~DiskFile() = default;
-  virtual absl::StatusOr<std::string> Read() = 0;
-  virtual absl::Status Write(size_t at, absl::string_view bytes) = 0;
-  virtual absl::Status Truncate(size_t size) = 0;
+  virtual absl::Status Truncate() = 0;                      // to nothing
+  virtual absl::Status Write(absl::string_view bytes) = 0;  // at the beginning
   virtual absl::Status Sync() = 0;
-  // Locked for this opening alone, among all of this file in any process; until it is closed. False:
-  // another one has the lock.
+  // Locked for this opening alone, among all of this file in any process; until it is closed.
+  // False: another one has the lock.
   virtual absl::StatusOr<bool> TryLock() = 0;
   // Whether `path` names this file, and not one that took its place.
   virtual absl::StatusOr<bool> IsAt(const std::string& path) = 0;
@@ -38,8 +37,6 @@ class Disk {
   virtual absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) = 0;
   // The whole file, whatever becomes of its name meanwhile. NotFound: there is none.
   virtual absl::StatusOr<std::string> ReadAll(const std::string& path) = 0;
-  // FailedPrecondition: it has a lock already. The lock ends with this object, or with the process.
-  virtual absl::Status Lock(const std::string& path) = 0;
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;
   virtual absl::Status SyncFolderOf(const std::string& path) = 0;
   // For kDiskPause, while another one has a lock.
@@ -50,4 +47,4 @@ std::unique_ptr<Disk> RealDisk();
 
 }  // namespace zkrecipes::internal
 
-#endif  // ZKRECIPES_LIB_FENCING_DISK_H_
+#endif  // ZKRECIPES_LIB_RESOURCES_DISK_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_LIB_FENCING_DISK_FIXTURE_H_
-#define ZKRECIPES_LIB_FENCING_DISK_FIXTURE_H_
+#ifndef ZKRECIPES_LIB_RESOURCES_DISK_FIXTURE_H_
+#define ZKRECIPES_LIB_RESOURCES_DISK_FIXTURE_H_
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/fencing/disk.h"
+#include "lib/resources/disk.h"
 
 namespace zkrecipes::internal {
 
@@ -34,8 +34,8 @@ struct Platter {
 
 inline absl::Status Crash() { return absl::UnavailableError("crash"); }
 
-// What a crash leaves of bytes that were not synced: all, nothing, or zeros in their place, since the file's
-// length was on the disk before them.
+// What a crash leaves of bytes that were not synced: all, nothing, or zeros in their place, since
+// the file's length was on the disk before them.
 enum class Unsynced { kKept, kZero, kGone };
 
 // After the crash: what was synced for sure, and of the rest all or nothing.
@@ -56,19 +56,17 @@ class FakeFile : public DiskFile {
   ~FakeFile() override {
     if (inode_->locked_by == this) inode_->locked_by = nullptr;
   }
-  absl::StatusOr<std::string> Read() override { return inode_->now; }
-  absl::Status Write(size_t at, absl::string_view bytes) override {
+  absl::Status Truncate() override {
+    if (platter_.Crashes()) return Crash();
+    inode_->now.clear();
+    return absl::OkStatus();
+  }
+  absl::Status Write(absl::string_view bytes) override {
     const bool crashes = platter_.Crashes();
     if (crashes) bytes = bytes.substr(0, std::exchange(platter_.torn, 0));
-    if (bytes.empty()) return crashes ? Crash() : absl::OkStatus();
-    inode_->now.resize(std::max(inode_->now.size(), at + bytes.size()));
-    inode_->now.replace(at, bytes.size(), std::string(bytes));
+    std::string& now = inode_->now;
+    now.replace(0, std::min(now.size(), bytes.size()), std::string(bytes));
     return crashes ? Crash() : absl::OkStatus();
-  }
-  absl::Status Truncate(size_t size) override {
-    if (platter_.Crashes()) return Crash();
-    inode_->now.resize(size);
-    return absl::OkStatus();
   }
   absl::Status Sync() override {
     if (platter_.Crashes()) return Crash();
@@ -106,7 +104,6 @@ class FakeDisk : public Disk {
     if (found == platter_.names.end()) return absl::NotFoundError("there is no " + path);
     return found->second->now;
   }
-  absl::Status Lock(const std::string&) override { return absl::OkStatus(); }
   absl::Status Rename(const std::string& from, const std::string& to) override {
     if (platter_.Crashes()) return Crash();
     const auto found = platter_.names.find(from);
@@ -129,4 +126,4 @@ class FakeDisk : public Disk {
 
 }  // namespace zkrecipes::internal
 
-#endif  // ZKRECIPES_LIB_FENCING_DISK_FIXTURE_H_
+#endif  // ZKRECIPES_LIB_RESOURCES_DISK_FIXTURE_H_
