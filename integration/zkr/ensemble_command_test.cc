@@ -20,7 +20,6 @@
 
 #include "integration/servers/command.h"
 #include "integration/zkr/zkr_process.h"
-#include "lib/base/unique_fd.h"
 #include "testing/local/server_files.h"
 #include "testing/local/server_process.h"
 
@@ -37,20 +36,7 @@ constexpr char kZkr[] = ZKRECIPES_BIN_DIR "/zkr";
 
 class EnsembleCommandTest : public ::testing::Test {
  protected:
-  // The daemons would outlive a test that crashes: another process stops them, at the end of the
-  // test or when this process is gone.
-  void SetUp() override {
-    const absl::StatusOr<pid_t> pid = testing::SpawnOnLifeline(
-        {.command = {"/bin/sh", "-c", "cat; exec \"$0\" ensemble stop --dir \"$1\"", kZkr,
-                     directory_}},
-        lifeline_);
-    ASSERT_TRUE(pid.ok()) << pid.status();
-    stopper_ = *pid;
-  }
-  void TearDown() override {
-    lifeline_.reset();
-    testing::WaitForChild(stopper_);
-  }
+  void TearDown() override { Run({"stop"}); }
 
   // `zkr ensemble WORDS --dir DIR`
   Answer Run(const std::vector<std::string>& words) {
@@ -70,10 +56,6 @@ class EnsembleCommandTest : public ::testing::Test {
 
   TempDir temporary_;
   const std::string directory_ = temporary_ / "ensemble";
-
- private:
-  base::UniqueFd lifeline_;
-  pid_t stopper_ = 0;
 };
 
 TEST_F(EnsembleCommandTest, StartsShowsAndStopsAndLeavesNothing) {

@@ -21,6 +21,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -53,7 +54,7 @@ TEST_F(ZkrDoctorTest, TellsPeopleInAHundredColumns) {
   Plant("config", zk::CreateMode::kPersistent);
   auto zkr = Start({"doctor", node_path()});
   EXPECT_EQ(zkr->Wait(), 1);
-  EXPECT_THAT(zkr->Out(), HasSubstr("  leader    3.8"));
+  EXPECT_THAT(zkr->Out(), ContainsRegex("  leader +[0-9]+\\.[0-9]+"));
   EXPECT_THAT(zkr->Out(), HasSubstr("FINDING   " + node_path() + ":"));
   EXPECT_THAT(zkr->Out(), HasSubstr("\n1 finding\n"));
   EXPECT_THAT(zkr->Err(), IsEmpty());
@@ -172,8 +173,8 @@ TEST_F(ZkrDoctorTest, IsContentWithAClosedPathOfItsUsers) {
   EXPECT_EQ(Examine({path}).status, 77);
 }
 
-// A holder that hangs, with waiters behind it: the report says who, since when, from where, whether it is
-// alive, who waits, and the command that frees the lock.
+// A holder that hangs, with waiters behind it: the report says who, since when, from where, whether
+// it is alive, who waits, and the command that frees the lock.
 TEST_F(ZkrDoctorTest, ExplainsAStuckLock) {
   auto holder = NewClient({.owner_id = "job"});
   const Lease held = Acquired(holder);

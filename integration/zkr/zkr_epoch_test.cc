@@ -81,8 +81,8 @@ class ZkrEpochTest : public ::testing::TestWithParam<int> {
     return testing::RunToEnd(
         testing::Joined({{ZKRECIPES_BIN_DIR "/zkr", "--servers", ensemble_->servers()}, words}));
   }
-  // The finding of `zkr doctor` with this word; null if there is none. What servers answer late, in a stall,
-  // is found missing.
+  // The finding of `zkr doctor` with this word; null if there is none. What servers answer late, in
+  // a stall, is found missing.
   json Found(const std::vector<std::string>& words, const std::string& what) {
     const json report = json::parse(Undisturbed([&] {
                                       return Run(testing::Joined({{"doctor", "--json"}, words}));
@@ -112,8 +112,8 @@ TEST_P(ZkrEpochTest, AfterARestoreAGateRefusesTheTokensThatRepeatUntilTheEpochIs
   const std::string seen = absl::StrCat(lost.token.ToString(), "@", lost.epoch);
   EXPECT_EQ(Found({"--seen", seen}, "set-back"), json());
 
-  // Tokens count elections, too: where the servers need one more now than after the backup, tokens do
-  // not repeat, and the backup is restored again.
+  // Tokens count elections, too: where the servers need one more now than after the backup, tokens
+  // do not repeat, and the backup is restored again.
   std::shared_ptr<Client> survivor;
   FencingPass again = lost;
   for (int i = 0; i < 5 && again.token >= lost.token; ++i) {

@@ -23,8 +23,8 @@ using ::testing::IsEmpty;
 
 class ZkrLockTest : public ZkrTest {
  protected:
-  // zkr ended by itself with `status` (or by the signal that it stands for) and said so, and CMD did
-  // not run.
+  // zkr ended by itself with `status` (or by the signal that it stands for) and said so, and CMD
+  // did not run.
   void ExpectNotRun(Zkr& zkr, const std::string& result, int status, const std::string& words) {
     EXPECT_EQ(zkr.Wait(), status > 128 ? 1000 + status - 128 : status);
     EXPECT_EQ(zkr.Result(), json({{"result", result}, {"status", status}, {"token", nullptr}}));
@@ -146,7 +146,7 @@ TEST_F(ZkrLockTest, AWaiterRunsOnceTheHolderLeaves) {
   EXPECT_GT(zkr->Result()["token"], first);
 }
 
-// ---- Readers and writers -----------------------------------------------------------------------------
+// ---- Readers and writers -----------------------------------------------------------------------
 
 TEST_F(ZkrLockTest, ReadersRunTogetherAndAWriterAlone) {
   auto one = StartSaying("one", {"--shared"});

@@ -104,18 +104,6 @@ TEST_F(ZkrLsTest, WatchesTheQueueUntilItIsInterrupted) {
   EXPECT_THAT(zkr->Err(), IsEmpty());
 }
 
-TEST_F(ZkrLsTest, SaysThatItCannotPrint) {
-  const Lease held = Acquired(other());
-  for (const std::string& command : {"ls " + node_path(), "check " + held.sequencer().ToString()}) {
-    const testing::Answer answer =
-        testing::RunToEnd({"sh", "-c",
-                           absl::StrCat(ZKRECIPES_BIN_DIR "/zkr --servers ", servers(), " ",
-                                        command, " >/dev/full")});
-    EXPECT_EQ(answer.status, 71) << command;
-    EXPECT_THAT(answer.err, HasSubstr("cannot print: No space left"));
-  }
-}
-
 TEST_F(ZkrLsTest, ChecksASequencer) {
   std::optional<Lease> held = Acquired(other());
   const std::string sequencer = held->sequencer().ToString();

@@ -111,21 +111,5 @@ TEST_F(ZkrObserveTest, EndsByASignal) {
   }
 }
 
-TEST_F(ZkrObserveTest, EndsWhenItsOutputIsClosed) {
-  const std::string zkr = ZKRECIPES_BIN_DIR "/zkr --servers " + servers();
-  testing::Program shell(
-      {"sh", "-c", "(" + zkr + " observe " + node_path() + "; echo $? >&2) | head -n 1"});
-  EXPECT_EQ(shell.Wait(), 0);
-  EXPECT_EQ(shell.Out(), "-  nobody leads\n");
-  EXPECT_EQ(shell.Err(), "141\n");
-}
-
-TEST_F(ZkrObserveTest, SaysThatItCannotPrint) {
-  const std::string zkr = ZKRECIPES_BIN_DIR "/zkr --servers " + servers();
-  testing::Program shell({"sh", "-c", zkr + " observe " + node_path() + " >/dev/full"});
-  EXPECT_EQ(shell.Wait(), 71);
-  EXPECT_THAT(shell.Err(), HasSubstr("cannot print: No space left"));
-}
-
 }  // namespace
 }  // namespace zkrecipes::integration

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,9 +21,56 @@
 #include "gtest/gtest.h"
 
 #include "tools/zkr/supervisor/cgroup.h"
-#include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::testing {
+namespace {
+
+// Every process that a program under test starts inherits this variable, with the pid of the test.
+std::string MarkOf(pid_t test) { return "ZKR_TEST_OF=" + std::to_string(test); }
+
+std::vector<pid_t> ProcessesWith(const std::string& mark) {
+  std::vector<pid_t> found;
+  for (const zkr::supervisor::ProcessInfo& process : zkr::supervisor::ListProcesses()) {
+    const std::string file = "/proc/" + std::to_string(process.pid) + "/environ";
+    const std::vector<std::string> variables =
+        absl::StrSplit(zkr::supervisor::ReadWhole(file), '\0');
+    if (std::ranges::count(variables, mark) > 0) found.push_back(process.pid);
+  }
+  return found;
+}
+
+// Waits for the end of `test`, and then kills what it has left behind. Its parent is init: ctest,
+// which kills a test's descendants when its time is over, spares it.
+[[noreturn]] void KillLeftoversOf(pid_t test) {
+  close_range(0, ~0U, 0);  // ctest waits until the test's output is closed
+  const base::UniqueFd life = zkr::supervisor::OpenProcess(test);
+  pollfd ended{life.get(), POLLIN, 0};
+  while (life.valid() && poll(&ended, 1, -1) < 0) {
+  }
+  // A process may fork while it is looked for, so the search ends only when it finds none.
+  const std::string mark = MarkOf(test);
+  for (std::vector<pid_t> left; !(left = ProcessesWith(mark)).empty(); poll(nullptr, 0, 10)) {
+    for (const pid_t pid : left) kill(pid, SIGKILL);
+  }
+  _exit(0);
+}
+
+// Once for each process that runs tests; a fork of one is another.
+void WatchOverThisTest() {
+  static pid_t watched = 0;
+  const pid_t test = getpid();
+  if (std::exchange(watched, test) == test) return;
+  const pid_t between = fork();
+  if (between == 0) {
+    setsid();
+    if (fork() == 0) KillLeftoversOf(test);
+    _exit(0);
+  }
+  waitpid(between, nullptr, 0);
+}
+
+}  // namespace
 
 std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> lists) {
   std::vector<std::string> all;
@@ -32,7 +78,7 @@ std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> 
   return all;
 }
 
-bool MayMakePidNamespace() {
+bool MayMakeNamespaces() {
   const pid_t child = fork();
   if (child == 0) _exit(unshare(CLONE_NEWPID | CLONE_NEWNS) == 0 ? 0 : 1);
   int status = 0;
@@ -41,7 +87,6 @@ bool MayMakePidNamespace() {
 }
 
 std::string WhyNoGuard(const std::string& kind) {
-  if (kind == "isolate" && !MayMakePidNamespace()) return kNoPidNamespace;
   if (kind != "cgroup") return "";
   const zkr::supervisor::Cgroup cgroup = zkr::supervisor::Cgroup::Make();
   cgroup.Remove();
@@ -94,18 +139,17 @@ Program::Program(const std::vector<std::string>& argv, const ProgramOptions& opt
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  const pid_t test = getpid();
+  WatchOverThisTest();
+  const std::string mark = MarkOf(getpid());
   pid_ = fork();
   if (pid_ != 0) return;
   setsid();
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
   dup2(open((dir_ / "out").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666), 1);
   dup2(open((dir_ / "err").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0666), 2);
+  putenv(const_cast<char*>(mark.c_str()));
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   if (options.in_child) options.in_child();
-  // Last, since another user is not held to it. A test has one main thread, which lives as long as it.
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != test) _exit(127);
   execvp(words[0], words.data());
   _exit(127);
 }

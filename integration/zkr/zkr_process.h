@@ -24,11 +24,11 @@ using integration::Eventually;
 // One list of all of them.
 std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> lists);
 
-// Whether zkr may put a command into a PID namespace here, and why a test of that is skipped if not.
-bool MayMakePidNamespace();
-inline constexpr char kNoPidNamespace[] =
-    "only CAP_SYS_ADMIN can make the PID namespace that this is about: run as root. What zkr does "
-    "without one is tried all the same";
+// Whether this process may make namespaces; a test that needs one is skipped otherwise, and says
+// why.
+bool MayMakeNamespaces();
+inline constexpr char kNoNamespaces[] =
+    "only CAP_SYS_ADMIN can make the namespace that this is about: run as root";
 
 // Why zkr can have no guard of that kind here; empty: it can.
 std::string WhyNoGuard(const std::string& kind);
@@ -40,8 +40,7 @@ class TempDir : public WorkDirectory {
   std::string operator/(const std::string& name) const { return path() + "/" + name; }
 };
 
-// A named pipe that processes under test open with `>`. It tells when the last of them is dead,
-// whichever PID namespace they are in.
+// A named pipe that processes under test open with `>`. It shows when the last of them is dead.
 class LifeLine {
  public:
   explicit LifeLine(std::string path);
@@ -60,8 +59,8 @@ class LifeLine {
   bool cut_ = false;
 };
 
-// Without the lines in which zkr says that it is still connecting: it does once that takes a second, as
-// in a stall of the machine.
+// Without the lines in which zkr says that it is still connecting: it does once that takes a
+// second, as in a stall of the machine.
 std::string WithoutConnecting(const std::string& said);
 
 struct ProgramOptions {
@@ -69,9 +68,9 @@ struct ProgramOptions {
   std::function<void()> in_child = nullptr;  // called before the exec
 };
 
-// A program under test: in a session of its own, without a terminal, its output in files.
-// Killed at the end of the test if it still runs, and with a test that is killed.
-// REQUIRES: made by a thread that lives as long.
+// A program under test: in a session of its own, without a terminal, its output in files. Killed at
+// the end of the test if it still runs. Once the process that runs the tests has ended, also by
+// SIGKILL, everything that its programs started and that still runs is killed, orphans included.
 class Program {
  public:
   explicit Program(const std::vector<std::string>& argv, const ProgramOptions& options = {});

@@ -125,7 +125,6 @@ const std::vector<BadArguments> kBadArguments = {
     {{"lock", kBadPath, "[3]", "-n", "-w", "1", "--", "true"}, {"-w"}},
     {{"lock", kBadPath, "[3]", "--hold", "--", "true"}, {"--hold", "runs no command"}},
     {{"lock", kBadPath, "[3]", "--guard", "perl", "--", "true"}, {"--guard", "perl"}},
-    {{"lock", kBadPath, "[3]", "--guard", "process", "--isolate", "--", "true"}, {"--isolate"}},
     {{"lock", kBadPath, "[3]", "-q", "--verbose", "--", "true"}, {"--verbose"}},
     {{"lock", "[3]", "--", "true"}, {"PATH", "required"}},
     {{"lock", kBadPath, "[3]", "--digest-file", "/none", "--", "true"},

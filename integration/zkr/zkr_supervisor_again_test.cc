@@ -31,7 +31,7 @@ class SupervisedAgain : public Supervised {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Guard, SupervisedAgain, ::testing::Values("cgroup", "process", "isolate"),
+INSTANTIATE_TEST_SUITE_P(Guard, SupervisedAgain, ::testing::Values("cgroup", "process"),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(SupervisedAgain, GivesEachRunTheSame) {

@@ -10,7 +10,6 @@
 #include "integration/fixtures/stall.h"
 #include "integration/zkr/zkr_supervisor_fixture.h"
 #include "lib/base/boot_time.h"
-#include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -51,7 +50,7 @@ class SupervisedInTrouble : public Supervised {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Guard, SupervisedInTrouble, Values("cgroup", "process", "isolate"),
+INSTANTIATE_TEST_SUITE_P(Guard, SupervisedInTrouble, Values("cgroup", "process"),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(Supervised, KillsGrandchildrenInTheirOwnSessionsWhenZkrIsKilled) {
@@ -206,24 +205,15 @@ class Strangers : public Supervised {
   LifeLine strangers_{dir_ / "strangers"};
   const std::string kBystander =
       "exec 9>" + strangers_.path() + "; (sleep 1000 &); echo there >&9; exec sleep 1000";
-  ~Strangers() override {
-    // They outlive zkr, as they should.
-    for (const pid_t pid : bystanders_) kill(pid, SIGKILL);
-  }
-  std::vector<pid_t> bystanders_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Guard, Strangers, Values("cgroup", "process", "isolate"),
+INSTANTIATE_TEST_SUITE_P(Guard, Strangers, Values("cgroup", "process"),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(Strangers, AreNeitherKilledNorWaitedFor) {
   auto program = StartBeside(kBystander, Holding("echo ready >&9; " + UntilGo() + "exit 4"));
   ASSERT_TRUE(strangers_.WaitFor("there"));
   ASSERT_TRUE(life_.WaitFor("ready"));
-  for (const pid_t pid :
-       zkr::supervisor::Descendants(zkr::supervisor::ListProcesses(), program->pid())) {
-    if (NameOf(pid) == "sleep") bystanders_.push_back(pid);
-  }
   Go();
   EXPECT_EQ(program->Wait(), 4);
   EXPECT_TRUE(strangers_.IsHeld());

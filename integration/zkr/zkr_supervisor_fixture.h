@@ -18,8 +18,8 @@
 
 namespace zkrecipes::testing {
 
-// How zkr controls its command, tried with tools/zkr/supervisor/supervise_driver.cc: no server takes
-// part. Each test runs with both ways of keeping the tree together.
+// How zkr controls its command, tried with tools/zkr/supervisor/supervise_fixture.cc: no server
+// takes part. Each test runs with both ways of keeping the tree together.
 class Supervised : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -48,7 +48,8 @@ class Supervised : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(life_.WaitFor(word));
     return program;
   }
-  // A command that has ended with 5, of which a grandchild is left that was asked to end, and does not.
+  // A command that has ended with 5, of which a grandchild is left that was asked to end, and does
+  // not.
   std::unique_ptr<Program> StartLeavingOneBehind(const std::string& grace) {
     auto program = StartHolding(
         "(setsid sh -c 'trap \"echo termed >&9\" TERM; echo up >&9; while :; do sleep 0.01; done' "

@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 
 #include "integration/zkr/zkr_supervisor_fixture.h"
-#include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::testing {
 namespace {

@@ -19,14 +19,14 @@
 #include "gmock/gmock.h"
 
 #include "integration/zkr/zkr_supervisor_fixture.h"
-#include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-INSTANTIATE_TEST_SUITE_P(Guard, Supervised, ::testing::Values("cgroup", "process", "isolate"),
+INSTANTIATE_TEST_SUITE_P(Guard, Supervised, ::testing::Values("cgroup", "process"),
                          [](const auto& instance) { return instance.param; });
 
 TEST_P(Supervised, EndsWithTheCommandsStatus) {
@@ -124,21 +124,30 @@ TEST_P(Supervised, KeepsTheLockOverAKillStopOfTheCommand) {
   EXPECT_EQ(program->Wait(), 8);
 }
 
-TEST(PidNamespace, ShowsTheCommandAProcOfItsOwn) {
-  if (!MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
-  struct stat before, after;
-  ASSERT_EQ(stat("/proc/self/ns/mnt", &before), 0);
-  Program program(
-      {ZKRECIPES_BIN_DIR "/zkr-supervise", "isolate", "5s", "1h", "--", "sh", "-c",
-       "readlink /proc/$$/exe >/dev/null && cat /proc/1/comm; ls /proc | grep -c '^[0-9]'"});
-  EXPECT_EQ(program.Wait(), 0);
-  EXPECT_THAT(program.Out(), HasSubstr("lock-runner"));
-  ASSERT_EQ(stat("/proc/self/ns/mnt", &after), 0);
-  EXPECT_NE(ReadFile("/proc/" + std::to_string(getpid()) + "/comm"), "");
+// As docs/zkr.md says: what no guard without a cgroup could kill dies with the namespace's first
+// process.
+TEST(PidNamespace, OfUnshareDiesThoughZkrGuardAndRunnerAreKilledAtOnce) {
+  if (!MayMakeNamespaces()) GTEST_SKIP() << kNoNamespaces;
+  TempDir dir;
+  LifeLine life(dir / "life");
+  Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "process", "5s", "1h", "--", "unshare",
+                   "--pid", "--fork", "--kill-child", "sh", "-c",
+                   "exec 9>" + life.path() + "; " + Stubborn("TERM HUP") +
+                       "echo first is $$ >&9; while :; do sleep 1; done"});
+  ASSERT_TRUE(life.WaitFor("first is 1\n"));
+  ASSERT_TRUE(life.WaitFor("deep"));
+  std::vector<pid_t> all = {program.pid()};
+  for (const char* name : {"lock-guard", "lock-runner"}) {
+    all.push_back(DescendantOf(program.pid(), name));
+    ASSERT_NE(all.back(), 0) << name;
+  }
+  for (const pid_t pid : all) kill(pid, SIGSTOP);  // none of them sees another's end
+  for (const pid_t pid : all) kill(pid, SIGKILL);
+  EXPECT_TRUE(life.WaitUntilCut());
 }
 
 TEST(Guard, RefusesToBeOneWhereItSeesNoProcesses) {
-  if (!MayMakePidNamespace()) GTEST_SKIP() << "only CAP_SYS_ADMIN can take /proc away: run as root";
+  if (!MayMakeNamespaces()) GTEST_SKIP() << kNoNamespaces;
   const auto without_proc = [] {
     if (unshare(CLONE_NEWNS) != 0 ||
         mount(nullptr, "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
@@ -171,7 +180,7 @@ TEST(Guard, RefusesToStartWithoutDescriptors) {
 }
 
 TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
-  if (!MayMakePidNamespace()) GTEST_SKIP() << kNoPidNamespace;
+  if (!MayMakeNamespaces()) GTEST_SKIP() << kNoNamespaces;
   TempDir dir;
   LifeLine life(dir / "life");
   Program program({"unshare", "--pid", "--fork", "--mount-proc", ZKRECIPES_BIN_DIR "/zkr-supervise",
@@ -200,16 +209,18 @@ TEST(Guard, ReapsOrphansAllTheTimeAsTheFirstProcessOfAContainer) {
 }
 
 // As when ctest kills a program whose time is over.
-TEST(Program, DoesNotOutliveItsTest) {
+TEST(Program, LeavesNothingBehindWhenItsTestIsKilled) {
   TempDir dir;
   LifeLine life(dir / "life");
   const pid_t test = fork();
   if (test == 0) {
-    const Program program({ZKRECIPES_BIN_DIR "/zkr-supervise", "auto", "5s", "1h", "--", "sh", "-c",
-                           "exec 9>" + life.path() + "; echo ready >&9; exec sleep 1000"});
+    const std::string tree = "exec 9>" + life.path() + "; " + Stubborn("TERM HUP");
+    const Program guarded({ZKRECIPES_BIN_DIR "/zkr-supervise", "process", "5s", "1h", "--", "sh",
+                           "-c", tree + "exec sleep 1000"});
+    const Program orphaned({"sh", "-c", tree + "exit"});
     pause();
   }
-  ASSERT_TRUE(life.WaitFor("ready"));
+  ASSERT_TRUE(life.WaitFor("deep\ndeep\n"));
   kill(test, SIGKILL);
   EXPECT_EQ(waitpid(test, nullptr, 0), test);
   EXPECT_TRUE(life.WaitUntilCut());

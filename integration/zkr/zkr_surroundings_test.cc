@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// zkr where no person sits: under cron and nohup, with closed streams, in a pipeline that has ended.
+// zkr where no person sits: under cron and nohup, with closed streams, in a pipeline that has
+// ended.
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -40,34 +42,26 @@ class ZkrSurroundingsTest : public ZkrTest {
   }
   // Every command that prints something by itself.
   std::vector<Words> CommandsThatPrint(const std::string& sequencer) const {
-    return {{"ls", node_path()},
-            {"ls", node_path(), "--json"},
-            {"check", sequencer},
-            {"man"},
-            {"completion", "bash"}};
+    return {{"ls", node_path()},    {"ls", node_path(), "--json"},
+            {"check", sequencer},   {"man"},
+            {"completion", "bash"}, {"lock", node_path() + "-hold", "--hold"}};
   }
 };
 
-TEST_F(ZkrSurroundingsTest, AnOutputThatNothingReadsIsToldAndIs71) {
+TEST_F(ZkrSurroundingsTest, AnOutputThatCannotBeWrittenIsToldAndIs71) {
   const Lease held = Acquired(other());
-  std::vector<Words> commands = CommandsThatPrint(held.sequencer().ToString());
-  commands.push_back({"lock", node_path() + "-hold", "--hold"});
-  for (const Words& command : commands) {
-    auto zkr = StartAs(GiveItAClosedPipe, command);
-    EXPECT_EQ(zkr->Wait(), 71) << command[0];
-    EXPECT_EQ(zkr->Err(), "zkr: cannot print: Broken pipe\n") << command[0];
-  }
-}
-
-TEST_F(ZkrSurroundingsTest, SoIsAClosedOutput) {
-  const Lease held = Acquired(other());
-  std::vector<Words> commands = CommandsThatPrint(held.sequencer().ToString());
-  commands.push_back({"lock", node_path() + "-hold", "--hold"});
-  commands.push_back({"observe", node_path()});
-  for (const Words& command : commands) {
-    auto zkr = StartAs([] { close(STDOUT_FILENO); }, command);
-    EXPECT_EQ(zkr->Wait(), 71) << command[0];
-    EXPECT_EQ(zkr->Err(), "zkr: cannot print: Bad file descriptor\n") << command[0];
+  const std::pair<std::function<void()>, std::string> ways[] = {
+      {GiveItAClosedPipe, "Broken pipe"},
+      {[] { close(STDOUT_FILENO); }, "Bad file descriptor"},
+      {[] { dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO); }, "No space left on device"}};
+  for (const auto& [spoil, why] : ways) {
+    std::vector<Words> commands = CommandsThatPrint(held.sequencer().ToString());
+    if (why != "Broken pipe") commands.push_back({"observe", node_path()});
+    for (const Words& command : commands) {
+      auto zkr = StartAs(spoil, command);
+      EXPECT_EQ(zkr->Wait(), 71) << command[0] << ": " << why;
+      EXPECT_EQ(zkr->Err(), "zkr: cannot print: " + why + "\n") << command[0];
+    }
   }
 }
 

@@ -23,7 +23,7 @@
 
 #include "integration/zkr/zkr_process.h"
 #include "lib/base/unique_fd.h"
-#include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::testing {
 
@@ -103,7 +103,7 @@ inline constexpr char kCtrlD[] = "\x04";
 inline constexpr char kCtrlZ[] = "\x1a";
 inline constexpr char kCtrlBackslash[] = "\x1c";
 
-// The terminal under `zkr lock`, tried with tools/zkr/supervisor/supervise_driver.cc under an
+// The terminal under `zkr lock`, tried with tools/zkr/supervisor/supervise_fixture.cc under an
 // interactive bash: whatever is typed must do what it does without zkr. The parameter is the guard.
 //
 // What gets Ctrl-Z here is one process, never a shell with a child: the shell is reported stopped

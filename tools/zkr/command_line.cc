@@ -23,7 +23,6 @@
 #include "tools/zkr/flags.h"
 #include "tools/zkr/help.h"
 #include "tools/zkr/manual.h"
-#include "tools/zkr/options.h"
 #include "zkrecipes/version.h"
 
 namespace zkrecipes::zkr {
@@ -46,6 +45,7 @@ class CommandLine {
     words_.erase(dashes, words_.end());
     app_.formatter(std::make_shared<PlainHelp>());
     app_.require_subcommand(1);
+    // The global options may also stand behind the command.
     app_.fallthrough();
     AddGlobalFlags(app_, global_);
     AddLock();
@@ -64,6 +64,7 @@ class CommandLine {
 
   int Run() {
     try {
+      // CLI11 takes the words from the back.
       app_.parse(Words(words_.rbegin(), words_.rend()));
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return app_.exit(error);  // --help, --version
@@ -96,6 +97,7 @@ class CommandLine {
               "Exit status when the lock is not acquired, 0 to 255 (75)");
     AddCommandFlags(*command, lock_.command, "The lock: a path such as /locks/backup");
     command->callback([this, command] {
+      // Refused before anything is connected: a script's mistake must not wait for a lock.
       if (lock_.hold && cmd_) RefuseUsage("--hold", "runs no command, but there is a --");
       if (lock_.hold && !lock_.command.probe.empty()) {
         RefuseUsage("--probe", "asks whether CMD works, and --hold runs none");
@@ -252,6 +254,7 @@ class CommandLine {
     Complain(chosen.empty() ? WhyNoCommand() : WhyRefused(*chosen.front(), error));
     const std::string name = chosen.empty() ? "" : " " + chosen.front()->get_name();
     std::cerr << "Try: zkr" << name << " --help\n";
+    // The one who reads the --status-fd must not wait for a result that a bad word has prevented.
     if (const int fd = FindStatusFd(words_); fd >= 0) WriteResult(fd, {"usage", kUsage});
     return kUsage;
   }

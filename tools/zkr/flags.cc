@@ -10,13 +10,70 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/commands/credentials.h"
-#include "tools/zkr/options.h"
 #include "tools/zkr/result.h"
 
 namespace zkrecipes::zkr {
+
+void RefuseUsage(const std::string& name, const std::string& message) {
+  throw CLI::ValidationError(name, message);
+}
+
+std::string PlainHelp::make_option_opts(const CLI::Option* option) const {
+  const std::string type = option->get_type_name();
+  return type.empty() ? "" : " " + type;
+}
+
+std::string CommandHelp::make_usage(const CLI::App* app, std::string /*name*/) const {
+  return absl::StrCat("Usage: ", UsageOf(*app), "\n");
+}
+
+std::string UsageOf(const CLI::App& command) {
+  return absl::StrCat("zkr ", command.get_name(), " [OPTIONS] PATH -- CMD [ARG...]");
+}
+
+CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& value,
+                         const std::string& help) {
+  const auto parse = [name, &value](const CLI::results_t& texts) {
+    const std::string quoted = absl::StrCat("\"", texts.back(), "\"");
+    if (!absl::ParseDuration(texts.back(), &value)) {
+      RefuseUsage(name, quoted + " is not a duration: write a number and a unit, such as 500ms");
+    }
+    if (value < absl::ZeroDuration()) RefuseUsage(name, quoted + " is negative");
+    return true;
+  };
+  return app.add_option(name, parse, help)->type_name("DURATION")->expected(1);
+}
+
+CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& value,
+                        const std::string& help) {
+  const auto parse = [name, &value](const CLI::results_t& texts) {
+    double seconds = 0;
+    // Written so that NaN is refused, too.
+    if (!absl::SimpleAtod(texts.back(), &seconds) || !(seconds >= 0)) {
+      RefuseUsage(name, absl::StrCat("\"", texts.back(), "\" is not a number of seconds"));
+    }
+    value = absl::Seconds(seconds);
+    return true;
+  };
+  return app.add_option(name, parse, help)->type_name("SECONDS")->expected(1);
+}
+
+void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
+               const std::string& help) {
+  app.add_option(name, value, help)->type_name("N")->check([max](const std::string& text) {
+    int number = 0;
+    const bool in_range = absl::SimpleAtoi(text, &number) && number >= 0 && number <= max;
+    return in_range ? "" : absl::StrCat("\"", text, "\" is not a number from 0 to ", max);
+  });
+}
+
+void AddPath(CLI::App& command, std::string& path, const std::string& help) {
+  command.add_option("PATH", path, help)->required()->type_name("");
+}
 
 namespace {
 
@@ -56,6 +113,7 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
       });
   app.add_flag("--json", flags.json, "Print JSON");
   const auto read_users = [&flags](const CLI::results_t& files) {
+    // Read while options are parsed: a pipe (`<(pass show zookeeper)`) can be read only once.
     absl::StatusOr<std::vector<std::string>> users = commands::ReadCredentials(files.back());
     if (!users.ok()) RefuseUsage("--digest-file", std::string(users.status().message()));
     flags.users = *std::move(users);
@@ -103,24 +161,19 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
       {"auto", supervisor::GuardKind::kAuto},
       {"cgroup", supervisor::GuardKind::kCgroup},
       {"process", supervisor::GuardKind::kProcess}};
-  auto* guard =
-      command
-          .add_option("--guard", flags.guard,
-                      "How CMD's tree is kept together, to be killed: by a cgroup where one\n"
-                      "can be made (auto), by a cgroup, or by its processes' parents (process)")
-          ->type_name("auto|cgroup|process")
-          ->transform(CLI::CheckedTransformer(kinds).description(""));
   command
-      .add_flag_callback(
-          "--isolate", [&flags] { flags.guard = supervisor::GuardKind::kIsolate; },
-          "Run CMD in a PID namespace with a /proc of its own (root)")
-      ->excludes(guard);
+      .add_option("--guard", flags.guard,
+                  "How CMD's tree is kept together, to be killed: by a cgroup where one\n"
+                  "can be made (auto), by a cgroup, or by its processes' parents (process)")
+      ->type_name("auto|cgroup|process")
+      ->transform(CLI::CheckedTransformer(kinds).description(""));
 }
 
 void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,
                    commands::CommandFlags& flags) {
   if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
+  // After CMD's end its leftovers get the grace, and the lock is held all that time.
   if (flags.grace == absl::InfiniteDuration()) RefuseUsage("--grace", "must be finite");
   if (flags.alive_within <= absl::ZeroDuration()) {
     RefuseUsage("--alive-within", "must be more than zero");
@@ -130,6 +183,7 @@ void FinishCommand(const CLI::App& command, const std::optional<std::vector<std:
 
 void FinishStatusFd(const commands::CommandFlags& flags) {
   if (flags.status_fd < 0) return;
+  // Found now and not at the end, when CMD has run and its result would be lost.
   if (fcntl(flags.status_fd, F_GETFD) < 0) {
     RefuseUsage("--status-fd", absl::StrCat(flags.status_fd, " is not open"));
   }

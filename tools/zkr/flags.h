@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that several commands share.
+// Options of a command line in zkr's own manner, on CLI11: how they are read, refused and shown;
+// and those that several commands share.
 
 #ifndef ZKRECIPES_TOOLS_ZKR_FLAGS_H_
 #define ZKRECIPES_TOOLS_ZKR_FLAGS_H_
@@ -10,10 +11,43 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/time/time.h"
 
 #include "tools/zkr/commands/commands.h"
 
 namespace zkrecipes::zkr {
+
+// Throws the usage error "NAME: MESSAGE".
+[[noreturn]] void RefuseUsage(const std::string& name, const std::string& message);
+
+// How --help shows options: name, type and purpose, and none of CLI11's own notes.
+class PlainHelp : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override;
+};
+
+// Likewise for a command that runs CMD.
+class CommandHelp : public PlainHelp {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override;
+};
+
+// Shows where the command line ends and CMD begins, which CLI11 cannot.
+std::string UsageOf(const CLI::App& command);
+
+// An option in the style of Go and Abseil ("500ms", "10s", "1m30s"), not negative.
+CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& value,
+                         const std::string& help);
+
+// Seconds as flock(1) takes them: a number, fractions too.
+CLI::Option* AddSeconds(CLI::App& app, const std::string& name, absl::Duration& value,
+                        const std::string& help);
+
+// A number from 0 to `max`. Unlike with CLI::Range, --help does not show the range.
+void AddNumber(CLI::App& app, const std::string& name, int& value, int max,
+               const std::string& help);
+
+void AddPath(CLI::App& command, std::string& path, const std::string& help);
 
 void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/zkr/command_line.h"
-#include "tools/zkr/supervisor/init.h"
 #include "tools/zkr/supervisor/process.h"
 
 int main(int argc, char** argv) {

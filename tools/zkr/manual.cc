@@ -46,6 +46,7 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
 std::vector<std::string> WordsOf(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::Option* option : app.get_options()) {
+    // Positional arguments have no names: they give their values only.
     for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
     for (const std::string& name : option->get_snames()) words.push_back("-" + name);
     if (!option->get_positional()) continue;
@@ -74,6 +75,7 @@ std::string NamesOf(const CLI::App& app) {
 
 }  // namespace
 
+// Unfilled (.nf): the help texts are wrapped already, and have tables.
 std::string ManualPage(const CLI::App& zkr, const std::string& version) {
   std::string text = absl::StrCat(
       ".TH ZKR 1 \"\" \"zkr ", version, "\"\n.SH NAME\nzkr \\- ", Roff(zkr.get_description()),

@@ -11,7 +11,8 @@ class App;
 
 namespace zkrecipes::zkr {
 
-// Made from the table of commands and options that --help shows, so that they cannot differ from it.
+// Made from the table of commands and options that --help shows, so that they cannot differ from
+// it.
 
 // The manual page zkr(1), for man.
 std::string ManualPage(const CLI::App& zkr, const std::string& version);

@@ -7,16 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 
 namespace zkrecipes::zkr {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string Line(const ordered_json& object) {
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
 
 // Without what is not known.
 ordered_json OwnerJson(const OwnerInfo& owner) {
@@ -27,28 +24,12 @@ ordered_json OwnerJson(const OwnerInfo& owner) {
   return json;
 }
 
-std::string SessionText(std::int64_t session) {
-  return absl::StrFormat("0x%x", static_cast<std::uint64_t>(session));
-}
-
 const char* StateText(const ContenderInfo& c) { return c.holds ? "held" : "waiting"; }
-
-ordered_json ContenderJson(const ContenderInfo& c) {
-  return {{"position", c.position},
-          {"mode", ToString(c.mode)},
-          {"state", StateText(c)},
-          {"token", c.token.value()},
-          {"node_czxid", c.node_czxid},
-          {"node", c.node},
-          {"session", SessionText(c.session)},
-          {"owner", OwnerJson(c.owner)},
-          {"dialect", c.dialect == NameDialect::kKazoo ? "kazoo" : "curator"},
-          {"since", absl::FormatTime(absl::RFC3339_full, c.since, absl::UTCTimeZone())}};
-}
 
 // The length of the UTF-8 character that `text` begins with; 0: none that can be shown.
 std::size_t ShownLength(absl::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  // ASCII first: nearly all that is shown is that.
   const unsigned char first = byte(0);
   if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
   const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
@@ -72,13 +53,49 @@ std::size_t Width(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+constexpr std::size_t kLineWidth = 100;
+constexpr std::size_t kIndent = 10;  // of a paragraph's text
+
 }  // namespace
+
+std::string JsonLine(const ordered_json& object) {
+  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string SessionText(std::int64_t session) {
+  return absl::StrFormat("0x%x", static_cast<std::uint64_t>(session));
+}
+
+std::string LocalTimeText(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", time, absl::LocalTimeZone());
+}
+
+std::string UtcTimeText(absl::Time time) {
+  return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
+}
+
+std::string Paragraph(const std::string& label, const std::string& text) {
+  std::string out;
+  std::string line = label + std::string(kIndent - std::min(kIndent, label.size()), ' ');
+  bool empty = true;
+  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    if (!empty && line.size() + 1 + word.size() > kLineWidth) {
+      absl::StrAppend(&out, line, "\n");
+      line = std::string(kIndent, ' ');
+      empty = true;
+    }
+    absl::StrAppend(&line, empty ? "" : " ", word);
+    empty = false;
+  }
+  return absl::StrCat(out, line, "\n");
+}
 
 std::string Printable(absl::string_view text) {
   std::string shown;
   for (std::size_t width = 0; !text.empty();) {
     const std::size_t length = ShownLength(text);
     width += length == 0 ? 4 : 1;
+    // Cut at a character's border, and before what would not fit.
     if (width > kWidest) return shown + "...";
     if (length == 0) {
       absl::StrAppendFormat(&shown, "\\x%02x", static_cast<unsigned char>(text[0]));
@@ -90,13 +107,25 @@ std::string Printable(absl::string_view text) {
   return shown;
 }
 
+ordered_json ContenderJson(const ContenderInfo& c) {
+  return {{"position", c.position},
+          {"mode", ToString(c.mode)},
+          {"state", StateText(c)},
+          {"token", c.token.value()},
+          {"node_czxid", c.node_czxid},
+          {"node", c.node},
+          {"session", SessionText(c.session)},
+          {"owner", OwnerJson(c.owner)},
+          {"dialect", c.dialect == NameDialect::kKazoo ? "kazoo" : "curator"},
+          {"since", UtcTimeText(c.since)}};
+}
+
 std::string QueueText(const std::vector<ContenderInfo>& queue) {
   std::vector<std::vector<std::string>> rows = {
       {"POS", "MODE", "STATE", "TOKEN", "OWNER", "SESSION", "SINCE", "NODE"}};
   for (const ContenderInfo& c : queue) {
     rows.push_back({absl::StrCat(c.position), ToString(c.mode), StateText(c), c.token.ToString(),
-                    OwnerText(c.owner), SessionText(c.session),
-                    absl::FormatTime("%Y-%m-%d %H:%M:%S", c.since, absl::LocalTimeZone()), c.node});
+                    OwnerText(c.owner), SessionText(c.session), LocalTimeText(c.since), c.node});
   }
   return FormatTable(rows);
 }
@@ -104,7 +133,7 @@ std::string QueueText(const std::vector<ContenderInfo>& queue) {
 std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue) {
   ordered_json contenders = ordered_json::array();
   for (const ContenderInfo& c : queue) contenders.push_back(ContenderJson(c));
-  return Line({{"path", path}, {"contenders", std::move(contenders)}});
+  return JsonLine({{"path", path}, {"contenders", std::move(contenders)}});
 }
 
 std::string OwnerText(const OwnerInfo& owner) {
@@ -117,24 +146,24 @@ std::string OwnerText(const OwnerInfo& owner) {
 std::string HeldText(const Sequencer& sequencer, bool json) {
   const std::string text = sequencer.ToString();
   if (!json) return absl::StrCat(sequencer.token.ToString(), " ", text, "\n");
-  return Line({{"token", sequencer.token.value()}, {"sequencer", text}});
+  return JsonLine({{"token", sequencer.token.value()}, {"sequencer", text}});
 }
 
-std::string LostText(bool json) { return json ? Line({{"lost", true}}) : "lost\n"; }
+std::string LostText(bool json) { return json ? JsonLine({{"lost", true}}) : "lost\n"; }
 
 std::string CheckedText(const std::string& sequencer, bool holds, bool json) {
-  if (json) return Line({{"sequencer", sequencer}, {"holds", holds}});
+  if (json) return JsonLine({{"sequencer", sequencer}, {"holds", holds}});
   return holds ? "holds\n" : "does not hold\n";
 }
 
 std::string LogJson(absl::Time time, const std::string& message, const std::string& code) {
-  return Line({{"time", absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone())},
-               {"message", message},
-               {"code", code.empty() ? ordered_json() : ordered_json(code)}});
+  return JsonLine({{"time", UtcTimeText(time)},
+                   {"message", message},
+                   {"code", code.empty() ? ordered_json() : ordered_json(code)}});
 }
 
 std::string EpochText(std::int64_t epoch, bool json) {
-  return json ? Line({{"epoch", epoch}}) : absl::StrCat(epoch, "\n");
+  return json ? JsonLine({{"epoch", epoch}}) : absl::StrCat(epoch, "\n");
 }
 
 std::string LeaderText(const std::optional<Leader>& leader) {
@@ -144,19 +173,19 @@ std::string LeaderText(const std::optional<Leader>& leader) {
 }
 
 std::string LeaderJson(const std::optional<Leader>& leader) {
-  if (!leader) return Line({{"candidate", nullptr}});
-  return Line({{"candidate", leader->owner.id},
-               {"token", leader->token.value()},
-               {"node", leader->node},
-               {"owner", OwnerJson(leader->owner)}});
+  if (!leader) return JsonLine({{"candidate", nullptr}});
+  return JsonLine({{"candidate", leader->owner.id},
+                   {"token", leader->token.value()},
+                   {"node", leader->node},
+                   {"owner", OwnerJson(leader->owner)}});
 }
 
 std::string StartedJson(const std::string& directory, const std::string& servers) {
-  return Line({{"directory", directory}, {"servers", servers}});
+  return JsonLine({{"directory", directory}, {"servers", servers}});
 }
 
 std::string StoppedJson(const std::string& directory, int stopped) {
-  return Line({{"directory", directory}, {"stopped", stopped}});
+  return JsonLine({{"directory", directory}, {"stopped", stopped}});
 }
 
 std::string StatusText(const testing::DetachedStatus& status) {
@@ -176,20 +205,21 @@ std::string StatusJson(const std::string& directory, const testing::DetachedStat
                        {"pid", member.pid == 0 ? ordered_json() : ordered_json(member.pid)},
                        {"mode", member.mode}});
   }
-  return Line({{"directory", directory},
-               {"servers", status.servers},
-               {"quorum", status.has_quorum},
-               {"members", members}});
+  return JsonLine({{"directory", directory},
+                   {"servers", status.servers},
+                   {"quorum", status.has_quorum},
+                   {"members", members}});
 }
 
 std::string ResultJson(const std::string& word, int status, std::int64_t token) {
-  return Line({{"result", word},
-               {"status", status},
-               {"token", token == 0 ? ordered_json() : ordered_json(token)}});
+  return JsonLine({{"result", word},
+                   {"status", status},
+                   {"token", token == 0 ? ordered_json() : ordered_json(token)}});
 }
 
 std::string FormatTable(std::vector<std::vector<std::string>> rows) {
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size());
+  // First pass: the texts as they will be shown, since escapes make them wider.
   for (auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = Printable(row[i]);
@@ -199,6 +229,7 @@ std::string FormatTable(std::vector<std::vector<std::string>> rows) {
   std::string text;
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
+      // No blanks at the end of a line.
       const bool last = i + 1 == row.size();
       text += row[i] + (last ? "\n" : std::string(widths[i] - Width(row[i]) + 2, ' '));
     }

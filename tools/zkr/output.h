@@ -10,6 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "nlohmann/json_fwd.hpp"
 
 #include "testing/local/detached_ensemble.h"
 #include "zkrecipes/contenders.h"
@@ -18,17 +19,31 @@
 
 namespace zkrecipes::zkr {
 
-// What zkr prints: as text for people, and as one line of JSON for programs, in which bytes that are
-// not UTF-8 are replaced. Every text ends with a newline.
+// What zkr prints: as text for people, and as one line of JSON for programs, in which bytes that
+// are not UTF-8 are replaced. Every text ends with a newline.
 
 std::string QueueText(const std::vector<ContenderInfo>& queue);
 std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue);
+nlohmann::ordered_json ContenderJson(const ContenderInfo& c);
 
 // "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.
 std::string OwnerText(const OwnerInfo& owner);
 
 // One line for people, of a text that others may have written: see FormatTable.
 std::string Printable(absl::string_view text);
+
+// "0x3000100e01d0000".
+std::string SessionText(std::int64_t session);
+
+// "2026-11-24 13:06:57", in this machine's time zone; for JSON with its offset, in UTC.
+std::string LocalTimeText(absl::Time time);
+std::string UtcTimeText(absl::Time time);
+
+// `object` on one line; bytes that are not UTF-8 are replaced.
+std::string JsonLine(const nlohmann::ordered_json& object);
+
+// `label`, then `text` in lines of at most 100 columns that begin below its own beginning.
+std::string Paragraph(const std::string& label, const std::string& text);
 
 // Of `zkr lock --hold`: "4294967302 zkr1:exclusive:...", and "lost".
 std::string HeldText(const Sequencer& sequencer, bool json);
@@ -48,7 +63,8 @@ std::string StoppedJson(const std::string& directory, int stopped);
 std::string StatusText(const testing::DetachedStatus& status);
 std::string StatusJson(const std::string& directory, const testing::DetachedStatus& status);
 
-// A diagnostic: {"time": ..., "message": ..., "code": "UNAVAILABLE"}; `code` empty: none, shown as null.
+// A diagnostic: {"time": ..., "message": ..., "code": "UNAVAILABLE"}; `code` empty: none, shown as
+// null.
 std::string LogJson(absl::Time time, const std::string& message, const std::string& code);
 
 // `token` 0: none, shown as null.

@@ -26,6 +26,7 @@ ExitCode ExitCodeFor(const absl::Status& status) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kFailedPrecondition:  // a path that cannot have children
       return kUsage;
+    // A wait that ended: at its limit, by a signal, or because the node was deleted.
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kCancelled:
     case absl::StatusCode::kAborted:

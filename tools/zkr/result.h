@@ -41,17 +41,20 @@ void LogAsJson();
 void Complain(const std::string& message);
 void Complain(const absl::Status& status);
 
-// To stdout. 0, or errno if it cannot be written; a pipe that nothing reads is an error like any other (EPIPE).
+// To stdout. 0, or errno if it cannot be written; a pipe that nothing reads is an error like any
+// other (EPIPE).
 int Write(const std::string& text);
 // Complains of that; kInternal.
 int CannotPrint(int error);
-// Writes, or complains. False: it cannot be written, which has been told; the exit status is kInternal.
+// Writes, or complains. False: it cannot be written, which has been told; the exit status is
+// kInternal.
 bool Print(const std::string& text);
 
 // Complains, and returns the exit status of a command that waits for nothing but the network.
 int Refuse(const absl::Status& status);
 
-// How a command that runs CMD ended. CMD may exit with any number, so the word tells whose the status is:
+// How a command that runs CMD ended. CMD may exit with any number, so the word tells whose the
+// status is:
 //   ran           CMD's own; 128 + n if signal n ended it
 //   not_acquired  zkr's: the wait for the lock ended, at its limit or by a signal
 //   lost          zkr's: the lock was lost while CMD ran

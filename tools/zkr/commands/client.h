@@ -3,12 +3,15 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_COMMANDS_CLIENT_H_
 #define ZKRECIPES_TOOLS_ZKR_COMMANDS_CLIENT_H_
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
 
 #include "absl/status/statusor.h"
 
+#include "lib/queue/machine/admission.h"
+#include "lib/zk/seam/types.h"
 #include "tools/zkr/commands/commands.h"
 #include "zkrecipes/client.h"
 
@@ -21,6 +24,36 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags,
 
 // InvalidArgument for a path that no recipe takes. Nothing is sent.
 absl::Status CheckPath(const std::string& path);
+
+// How many of a node's sequence numbers its children have used: one each that was ever created.
+struct Numbers {
+  enum class State { kPlenty, kRunningOut, kUsedUp };
+  static constexpr std::int64_t kAll = std::int64_t{1} << 31;
+
+  std::int64_t used = 0;
+
+  std::int64_t left() const { return kAll - used; }
+  // Running out: fewer than a tenth are left, three days at 1000 grants a second.
+  State Judge() const {
+    if (queue::SequenceExhausted(static_cast<std::int32_t>(used < kAll ? used : kAll - 1))) {
+      return State::kUsedUp;
+    }
+    return left() < kAll / 10 ? State::kRunningOut : State::kPlenty;
+  }
+};
+
+// A Stat's cversion is twice the creations less the children, in 32 bits.
+inline Numbers NumbersOf(const zk::Stat& stat) {
+  const auto twice =
+      static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.num_children);
+  return {twice / 2};
+}
+
+// ResourceExhausted if a contender for `path` would be refused for its number. The server numbers a
+// node when it makes it, so the refused contender would use up another of the few that are left: a
+// loop of `zkr lock` asks first. What cannot be known here is OK, and the contender's to find out.
+// Blocks for a round trip, and for a fifth of a second at most.
+absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel);
 
 }  // namespace zkrecipes::zkr::commands
 

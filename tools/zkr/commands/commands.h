@@ -79,7 +79,6 @@ struct EnsembleFlags {
 
 // Each does what its command is for and returns zkr's exit status. `path` is not checked yet.
 int RunLock(const GlobalFlags& global, const LockFlags& flags);
-int RunHold(const GlobalFlags& global, const LockFlags& flags);
 int RunElect(const GlobalFlags& global, const ElectFlags& flags);
 int RunObserve(const GlobalFlags& global, const std::string& path);
 int RunLs(const GlobalFlags& global, const LsFlags& flags);

@@ -51,6 +51,7 @@ absl::StatusOr<std::vector<std::string>> UsersIn(const std::string& text, const 
     ++number;
     if (line.empty()) continue;
     const std::size_t colon = line.find(':');
+    // The carriage return of a file from Windows would silently be part of the password.
     if (colon == 0 || colon == absl::string_view::npos || line.back() == '\r') {
       return Wrong(file, absl::StrCat("line ", number, " is not user:password"));
     }
@@ -66,6 +67,7 @@ absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file
   absl::StatusOr<std::string> text = ReadAll(file);
   if (!text.ok()) return text.status();
   absl::StatusOr<std::vector<std::string>> users = UsersIn(*text, file);
+  // The file's text is not needed any more, and a core or swap would keep it.
   base::Wipe(*text);
   return users;
 }

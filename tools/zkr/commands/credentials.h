@@ -10,9 +10,9 @@
 
 namespace zkrecipes::zkr::commands {
 
-// The users that `file` names, one "user:password" a line; empty lines count for nothing. It may be a
-// pipe: it is read once. InvalidArgument if it cannot be read, is larger than 64 KiB, or has another line;
-// no message shows what is in it.
+// The users that `file` names, one "user:password" a line; empty lines count for nothing. It may be
+// a pipe: it is read once. InvalidArgument if it cannot be read, is larger than 64 KiB, or has
+// another line; no message shows what is in it.
 absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file);
 
 }  // namespace zkrecipes::zkr::commands

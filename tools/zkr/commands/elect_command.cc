@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/boot_time.h"
+#include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/holding.h"
-#include "tools/zkr/commands/numbers.h"
 #include "tools/zkr/commands/rest.h"
 #include "tools/zkr/result.h"
-#include "tools/zkr/supervisor/loss_watch.h"
+#include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/supervisor.h"
 #include "zkrecipes/leader_election.h"
 
@@ -54,6 +54,7 @@ class Election {
     // CMD and all that it started are dead: only now may another candidate lead.
     const int later = Release(holding_, global_.session_timeout, outcome.lost);
     if (later != 0 || IsLast(outcome)) return EndedBy(outcome, token, later);
+    // The next term begins with patience again.
     holding_.in_a_hurry = false;
     rest_ = rests_.After(BootNow() - began);
     // CMD may have caught a Ctrl-C that was meant for zkr too: leave time for another one.
@@ -65,7 +66,9 @@ class Election {
   absl::Status Campaign(const std::stop_token& cancel) {
     const supervisor::LossWatch cancelled(cancel);
     pollfd until_cancelled{cancelled.fd(), POLLIN, 0};
+    // The rest is spent outside the queue, where it holds up nobody, and ends with a signal.
     poll(&until_cancelled, 1, static_cast<int>(absl::ToInt64Milliseconds(rest_)));
+    // One session serves all terms, until it expires and the client begins another by itself.
     if (holding_.client == nullptr) {
       if (absl::Status joined = Join(global_, cancel, holding_); !joined.ok()) return joined;
     }
@@ -85,6 +88,7 @@ class Election {
 
   std::optional<Ended> OnDefeat(const absl::Status& why) {
     Complain(why);
+    // Every other refusal comes again, whatever is tried: a bad path, denied, no ensemble.
     if (!absl::IsAborted(why) || flags_.once) return Ended{ResultOf(why, kNotAcquired)};
     rest_ = rests_.After(absl::ZeroDuration());  // its node was deleted: do not come back at once
     SayIfResting("its node was deleted");
@@ -92,6 +96,7 @@ class Election {
   }
 
   bool IsLast(const supervisor::Outcome& outcome) const {
+    // Not found or not executable: the next term would fail in the same way.
     const bool useless =
         outcome.end == supervisor::Outcome::End::kNotRun && !outcome.ShortOfResources();
     return outcome.asked_to_end || useless ||

@@ -31,6 +31,7 @@ int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
 
 int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
   const absl::StatusOr<int> ended = testing::StopDetached(flags.directory);
+  // Stopping what is stopped is a success, so scripts can stop without asking first.
   const bool none = absl::IsNotFound(ended.status());
   if (!ended.ok() && !none) return RefuseEnsemble(ended.status());
   Complain(none ? absl::StrCat("no ensemble in ", flags.directory)

@@ -39,6 +39,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
 
  private:
   void OnRecord(session::Session& session, const zk::Reply& reply, EpochDone done) {
+    // A record that is no number is never overwritten: an operator has to say what it should be.
     const EpochAnswer now = session::EpochIn(reply);
     if (!now.ok()) return std::move(done)(now);
     const std::int64_t least = std::max(*now, above_);
@@ -46,9 +47,13 @@ class Raise : public std::enable_shared_from_this<Raise> {
       return std::move(done)(absl::InvalidArgumentError(
           absl::StrCat("raise the epoch above ", least, ": there is no higher number")));
     }
+    // Fixed at the first read. A try again after a lost answer finds its own write and raises no
+    // further.
     if (!target_) target_ = least + 1;
     // Written by this raise, whose answer was lost, or by another since it began.
     if (*now >= *target_) return std::move(done)(now);
+    // The version that was read goes with the write: a raise that came between makes it fail, not
+    // go down.
     if (reply.code == zk::Code::kNoNode) return Create(session, std::move(done));
     Write(session, zk::SetData{kEpochPath, absl::StrCat(*target_), reply.stat.version},
           std::move(done));
@@ -57,6 +62,7 @@ class Raise : public std::enable_shared_from_this<Raise> {
   // Both at once: they are carried out in order.
   void Create(session::Session& session, EpochDone done) {
     const auto persistent = zk::CreateMode::kPersistent;
+    // Its answer does not matter: if the parent is missing after this, the second create says so.
     session.Send(zk::Create{session::kEpochParent, "", persistent, Acl()}, [](const zk::Reply&) {});
     Write(session, zk::Create{kEpochPath, absl::StrCat(*target_), persistent, Acl()},
           std::move(done));
@@ -76,6 +82,8 @@ class Raise : public std::enable_shared_from_this<Raise> {
 
   std::vector<zk::AclEntry> Acl() const {
     constexpr std::int32_t kRead = 1, kAll = 31;
+    // With users everybody may read and only they may write: a stranger must not raise, or remove,
+    // the epoch.
     if (!has_users_) return {{kAll, "world", "anyone"}};
     return {{kAll, "auth", ""}, {kRead, "world", "anyone"}};
   }

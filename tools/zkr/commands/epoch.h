@@ -18,10 +18,11 @@ namespace zkrecipes::zkr::commands {
 // PermissionDenied; as AskUntilAnswered.
 absl::StatusOr<std::int64_t> AskEpoch(Client& client, const WaitOptions& wait);
 
-// Makes the epoch higher than it is, and than `above`: by one than both, unless somebody else raises it at
-// the same time; returns it. Every write names the version that was read, so the epoch never goes down.
-// The record is created with its parent if there is none: all may read it, and only the client's users
-// may write it, or all if it has none. Errors: as AskEpoch; InvalidArgument: there is no higher number.
+// Makes the epoch higher than it is, and than `above`: by one than both, unless somebody else
+// raises it at the same time; returns it. Every write names the version that was read, so the epoch
+// never goes down. The record is created with its parent if there is none: all may read it, and
+// only the client's users may write it, or all if it has none. Errors: as AskEpoch;
+// InvalidArgument: there is no higher number.
 absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
                                         const WaitOptions& wait);
 

@@ -16,7 +16,7 @@
 
 #include "lib/base/boot_time.h"
 #include "tools/zkr/result.h"
-#include "tools/zkr/supervisor/loss_watch.h"
+#include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr::commands {
@@ -31,6 +31,7 @@ class Spawn {
     posix_spawn_file_actions_init(&actions_);
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    // CMD's descriptors are none of the probe's; stderr stays, for what it complains of.
     posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
     posix_spawnattr_init(&attributes_);
     sigset_t none, all;
@@ -38,6 +39,7 @@ class Spawn {
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
+    // A group of its own, so that all that it starts can be killed with it.
     posix_spawnattr_setpgroup(&attributes_, 0);
     posix_spawnattr_setflags(
         &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -86,6 +88,7 @@ std::string RunOnce(const Health::Options& options, const supervisor::LossWatch&
   const base::BootTime began = base::BootNow();
   (void)Wait(supervisor::OpenProcess(pid).get(), end, at_most);
   siginfo_t ended = {};
+  // WNOWAIT leaves the zombie: its group cannot become another process's before the kill below.
   waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT);
   kill(-pid, SIGKILL);  // also what it has left behind
   int status = 0;
@@ -115,11 +118,13 @@ void Health::Run(const std::stop_token& stop) {
   const supervisor::LossWatch end(stop);
   const absl::Duration pause = options_.alive_within / 4;
   bool told = false;
+  // The pause comes first: CMD has just been started.
   while (Wait(-1, end, pause)) {
     const std::string failure = RunOnce(options_, end, options_.alive_within / 2);
     // The command may have been ended for the doubt before a probe that hangs has had its time.
     if (stop.stop_requested() && !InDoubt()) return;
     if (failure.empty()) {
+      // Both clocks begin anew: this one, which ends CMD, and that of the lease, which is later.
       last_ns_.store(NowInNs());
       succeeded_();
     } else if (!told) {

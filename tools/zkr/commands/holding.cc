@@ -26,8 +26,8 @@ namespace {
 using base::BootNow;
 using base::BootTime;
 
-// Time reserved for killing: less than a fourth of the least that a healthy lease has left, and at most
-// what a busy machine needs.
+// Time reserved for killing: less than a fourth of the least that a healthy lease has left, and at
+// most what a busy machine needs.
 absl::Duration KillMargin(absl::Duration session_timeout) {
   return std::min(session_timeout / 40, absl::Milliseconds(200));
 }
@@ -54,6 +54,8 @@ std::vector<std::string> EnvironmentOf(const CommandFlags& flags, const Lease& l
 }
 
 supervisor::Hold HoldOf(const Lease& lease, const std::optional<Health>& health) {
+  // A CMD that does not work is treated like a lock in doubt: it is ended while the lock still
+  // holds.
   const bool well = !health.has_value() || !health->InDoubt();
   return {well && lease.state() == Lease::State::kHeld, lease.remaining()};
 }
@@ -73,6 +75,7 @@ Ended HoldAndRun(const CommandFlags& flags, const std::string& held, bool again,
     Complain(supervisor.status());
     return {{"unavailable", kCannotRun}};
   }
+  // CMD has its streams from the guard. zkr keeps none, so a reader of CMD's output sees its end.
   if (flags.status_fd != STDIN_FILENO) supervisor::DetachStandardStreams({STDIN_FILENO});
   if (flags.status_fd != STDOUT_FILENO) supervisor::DetachStandardStreams({STDOUT_FILENO});
   return hold(**supervisor);
@@ -106,6 +109,7 @@ supervisor::Outcome RunCommand(supervisor::Supervisor& supervisor, const Command
                       .lost = lease.ended(),
                       .hold = [&] { return HoldOf(lease, health); },
                       .margin = KillMargin(holding.client->session_timeout())});
+  // After a loss there is nothing to release, and a second signal asks for an end at once.
   holding.in_a_hurry = outcome.later != 0 || outcome.lost;
   if (outcome.lost) {
     Complain(absl::StrCat("the ", supervisor.held(), " was lost while ", flags.command[0], " ran"));
@@ -135,6 +139,7 @@ int Release(Holding& holding, absl::Duration at_most, bool was_lost) {
   const auto [released, signal] = WaitInterruptibly([&](const std::stop_token& cancel) {
     return std::move(*holding.lease).Release({at_most, cancel});
   });
+  // Whether or not the deletion was confirmed: the node goes with the session at the latest.
   holding.lease.reset();
   holding.in_a_hurry |= signal != 0;
   if (!released.ok() && !was_lost && !holding.in_a_hurry) Complain(released);
@@ -166,6 +171,7 @@ Ended EndedBy(const supervisor::Outcome& outcome, std::int64_t token, int later)
 }
 
 int EndAs(const Ended& ended, int status_fd) {
+  // The result comes before the end by a signal, which writes nothing any more.
   if (status_fd >= 0 && !WriteResult(status_fd, ended.result)) {
     Complain(absl::StrCat("cannot write to the --status-fd: ", std::strerror(errno)));
   }

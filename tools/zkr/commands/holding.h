@@ -49,7 +49,8 @@ Waited WaitInterruptibly(const std::function<absl::Status(const std::stop_token&
 
 // Each takes at most `at_most`: after that the session has expired anyway. `was_lost`: the lease is
 // known to be lost, so a failure to release it is not worth a message. Returns a signal that came
-// meanwhile, 0 if none: it ends this wait and those that follow, and the node goes with its session.
+// meanwhile, 0 if none: it ends this wait and those that follow, and the node goes with its
+// session.
 int Release(Holding& holding, absl::Duration at_most, bool was_lost);
 int LetGo(Holding& holding, absl::Duration at_most, bool was_lost);  // and closes the client
 
@@ -68,7 +69,8 @@ Ended EndedBy(const supervisor::Outcome& outcome, std::int64_t token, int later)
 int EndAs(const Ended& ended, int status_fd);
 
 // The frame of such a command: prepares the guard while this process has one thread, calls `hold`,
-// writes the result to the --status-fd and returns the exit status. `held` and `again`: see Command.
+// writes the result to the --status-fd and returns the exit status. `held` and `again`: see
+// Command.
 int RunGuarded(const CommandFlags& flags, const std::string& held, bool again,
                const std::function<Ended(supervisor::Supervisor&)>& hold);
 

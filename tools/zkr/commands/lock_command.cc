@@ -1,12 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// `zkr lock`, with a CMD and with --hold.
 
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
 #include "tools/zkr/commands/holding.h"
-#include "tools/zkr/commands/locking.h"
+#include "tools/zkr/commands/narrator.h"
+#include "tools/zkr/output.h"
+#include "tools/zkr/result.h"
+#include "tools/zkr/supervisor/interruption.h"
+#include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/supervisor.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/read_write_lock.h"
 
 namespace zkrecipes::zkr::commands {
 namespace {
+
+using ClientPtr = std::shared_ptr<Client>;
+
+absl::StatusOr<Lease> Wait(const ClientPtr& client, const LockFlags& flags,
+                           const WaitOptions& wait) {
+  const std::string& path = flags.command.path;
+  const AcquireOptions options = OptionsOf(flags.command);
+  if (flags.shared) return ReadWriteLock(client, path, options).AcquireShared(wait);
+  if (flags.exclusive) return ReadWriteLock(client, path, options).AcquireExclusive(wait);
+  return Lock(client, path, options).Acquire(wait);
+}
+
+absl::StatusOr<Lease> Try(const ClientPtr& client, const LockFlags& flags,
+                          const WaitOptions& wait) {
+  const std::string& path = flags.command.path;
+  const AcquireOptions options = OptionsOf(flags.command);
+  if (flags.shared) return ReadWriteLock(client, path, options).TryAcquireShared(wait);
+  if (flags.exclusive) return ReadWriteLock(client, path, options).TryAcquireExclusive(wait);
+  return Lock(client, path, options).TryAcquire(wait);
+}
+
+absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::stop_token& cancel,
+                  Holding& holding) {
+  if (absl::Status joined = Join(global, cancel, holding); !joined.ok()) return joined;
+  const std::string& path = flags.command.path;
+  // Asked before the node is made: a loop of refused attempts would use up the numbers that are
+  // left.
+  if (absl::Status left = CheckNumbersLeft(*holding.client, path, cancel); !left.ok()) return left;
+  if (!flags.try_only) {
+    const Late teller = WaitTeller(global, holding.client, path);
+    auto lease = Wait(holding.client, flags, {flags.wait, cancel});
+    if (lease.ok()) holding.lease = *std::move(lease);
+    // Also without a connection: the wait has ended.
+    if (absl::IsUnavailable(lease.status())) {
+      return absl::DeadlineExceededError(lease.status().message());
+    }
+    return lease.status();
+  }
+  // Bounded by the session timeout: without a connection a try would never end.
+  auto tried = Try(holding.client, flags, {global.session_timeout, cancel});
+  if (absl::IsDeadlineExceeded(tried.status())) {
+    return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
+  }
+  if (IsBusy(tried.status())) {
+    return absl::AbortedError(absl::StrCat(path, " is locked (", tried.status().message(), ")"));
+  }
+  if (!tried.ok()) return tried.status();
+  holding.lease = *std::move(tried);
+  return absl::OkStatus();
+}
+
+// Connects, and takes the lock that `flags` describe. nullopt: `holding` has it. Otherwise how zkr
+// ended, which has been told; nothing is left in the queue if the ensemble could be reached.
+std::optional<Ended> TakeLock(const GlobalFlags& global, const LockFlags& flags, Holding& holding) {
+  const auto [taken, signal] = WaitInterruptibly(
+      [&](const std::stop_token& cancel) { return Take(global, flags, cancel, holding); });
+  if (signal == 0 && taken.ok()) {
+    if (global.verbose) Complain(absl::StrCat("holds ", holding.lease->sequencer().ToString()));
+    return std::nullopt;
+  }
+  // A contender that waited may have a node: it has to leave the queue before zkr ends.
+  const int later = LetGo(holding, global.session_timeout, /*was_lost=*/true);
+  if (signal != 0) return Ended{{"not_acquired", kSignalBase + signal}, signal};
+  Complain(taken);
+  return Ended{ResultOf(taken, flags.conflict_exit_code), later};
+}
 
 Ended LockAndRun(const GlobalFlags& global, const LockFlags& flags,
                  supervisor::Supervisor& supervisor) {
@@ -17,6 +103,58 @@ Ended LockAndRun(const GlobalFlags& global, const LockFlags& flags,
   // CMD and all that it started are dead: only now may the node go.
   const int later = LetGo(holding, global.session_timeout, outcome.lost);
   return EndedBy(outcome, token, later);
+}
+
+// ---- --hold: a lock without a command, for a script that holds our stdin -----------------------
+
+// False at the end of stdin.
+bool ReadAndForget() {
+  char bytes[4096];
+  const ssize_t got = read(STDIN_FILENO, bytes, sizeof(bytes));
+  return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+// Until stdin ends, `cancel` is stopped or the lease is lost.
+void WaitForTheEnd(const Lease& lease, const std::stop_token& cancel) {
+  const supervisor::LossWatch lost(lease.ended()), cancelled(cancel);
+  pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {lost.fd(), POLLIN, 0}, {cancelled.fd(), POLLIN, 0}};
+  while (fds[1].revents == 0 && fds[2].revents == 0) {
+    if (poll(fds, 3, -1) > 0 && fds[0].revents != 0 && !ReadAndForget()) return;
+  }
+}
+
+Ended HoldToTheEnd(const GlobalFlags& global, const LockFlags& flags) {
+  Holding holding;
+  if (auto ended = TakeLock(global, flags, holding)) return *ended;
+  const Lease& lease = *holding.lease;
+  Result result{"ran", kDone, lease.token().value()};
+  // The script may act as soon as it reads this line; if it cannot be printed, the lock is let go.
+  if (!Print(HeldText(lease.sequencer(), global.json))) result.status = kInternal;
+  int signal = 0;
+  if (result.status == kDone) {
+    signal = WaitInterruptibly([&](const std::stop_token& cancel) {
+               WaitForTheEnd(lease, cancel);
+               return absl::OkStatus();
+             }).signal;
+  }
+  const bool lost = lease.state() == Lease::State::kLost;
+  if (lost) {
+    result = {"lost", kLost, result.token};
+    Complain(absl::StrCat("the lock ", flags.command.path, " was lost"));
+    if (!Print(LostText(global.json))) result.status = kInternal;
+  }
+  // A loss outranks the signal: the script has to learn that it was not alone.
+  if (signal != 0 && !lost) result.status = kSignalBase + signal;
+  const int later = LetGo(holding, global.session_timeout, lost);
+  return {result, later != 0 ? later : lost ? 0 : signal};
+}
+
+int RunHold(const GlobalFlags& global, const LockFlags& flags) {
+  if (const absl::Status checked = CheckPath(flags.command.path); !checked.ok())
+    return Refuse(checked);
+  // SIGPIPE is blocked as well: a closed output is an error like any other.
+  const supervisor::BlockedSignals blocked;
+  return EndAs(HoldToTheEnd(global, flags), flags.command.status_fd);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ Late::Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell) 
     thread_ = std::jthread([patience, tell = std::move(tell)](std::stop_token stop) {
       if (SleepFor(patience, stop)) tell(stop);
     });
+    // Out of threads: silence is better than a lock that is not taken.
   } catch (const std::system_error&) {
   }
 }
@@ -41,6 +42,7 @@ OutageTeller::OutageTeller(const GlobalFlags& flags, Client& client)
     : flags_(flags), states_(client.OnStateChange([this](ClientState state) { On(state); })) {}
 
 void OutageTeller::On(ClientState state) {
+  // Waits until a message that is being written is written, so "connected again" comes after it.
   late_.reset();
   if (state == ClientState::kConnected) {
     base::MutexLock lock(mutex_);
@@ -61,14 +63,14 @@ std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>
   const ContenderInfo& holder = queue.front();
   return absl::StrCat("waiting for ", path, ": ", own - queue.begin(), " in front, the next is ",
                       Printable(OwnerText((own - 1)->owner)), "; held by ",
-                      Printable(OwnerText(holder.owner)), " since ",
-                      absl::FormatTime("%Y-%m-%d %H:%M:%S", holder.since, absl::LocalTimeZone()));
+                      Printable(OwnerText(holder.owner)), " since ", LocalTimeText(holder.since));
 }
 
 Late WaitTeller(const GlobalFlags& flags, std::shared_ptr<Client> client, const std::string& path) {
   return Late(flags, [client = std::move(client), path](const std::stop_token& stop) {
     do {
       const auto queue = ListContenders(*client, path, {absl::Seconds(5), stop});
+      // Without an answer there is nothing to tell yet; the outage has a teller of its own.
       if (!queue.ok()) continue;
       const std::string why = WhyItWaits(path, *queue, client->session_id());
       if (!why.empty() && !stop.stop_requested()) return Complain(why);

@@ -21,7 +21,8 @@
 namespace zkrecipes::zkr::commands {
 
 // Tells people on stderr why nothing happens: a wait or an outage that lasts for over a second is
-// told once; with --quiet it is not, with --verbose at once. A narrator that gets no thread is silent.
+// told once; with --quiet it is not, with --verbose at once. A narrator that gets no thread is
+// silent.
 
 // Calls `tell` on a thread of its own, if it lives that long. Its destructor stops the token that
 // `tell` gets, and waits until it has returned.

@@ -31,16 +31,9 @@ Findings Diagnose(const Facts& facts) {
     Append(JudgeQueue(facts, path), found);
     Append(JudgeAcls(facts, path), found);
   }
+  // Findings before notes, each in the order of the judges.
   std::ranges::stable_sort(found, {}, &Finding::kind);
   return found;
-}
-
-std::optional<std::int64_t> HighestZxid(const Facts& facts) {
-  std::optional<std::int64_t> highest;  // nothing is less than any number
-  for (const ServerFacts& server : facts.servers) {
-    if (server.grants) highest = std::max(highest, server.words.zxid);
-  }
-  return highest;
 }
 
 std::string NameSome(const std::vector<std::string>& names) {

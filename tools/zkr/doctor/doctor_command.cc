@@ -43,12 +43,7 @@ absl::Status LookAtQueue(Client& client, const std::string& path, Facts& facts) 
   auto contenders = ListContenders(client, path, {kLongestWait});
   if (!contenders.ok()) return contenders.status();
   facts.contenders = *std::move(contenders);
-  for (const ContenderInfo& contender : facts.contenders) {
-    if (contender.owner.host != facts.machine.host) continue;
-    if (auto process = LookAtProcess(contender.owner.pid)) {
-      facts.machine.processes[contender.owner.pid] = *std::move(process);
-    }
-  }
+  facts.machine = LookAtOwners(facts.contenders);
   return absl::OkStatus();
 }
 
@@ -56,6 +51,7 @@ absl::Status LookAtQueue(Client& client, const std::string& path, Facts& facts) 
 absl::Status LookAtTree(const commands::GlobalFlags& global, const std::string& path,
                         Facts& facts) {
   commands::GlobalFlags flags = global;
+  // A report must not wait for a long session where no server answers.
   flags.session_timeout = std::min(flags.session_timeout, kLongestWait);
   const auto client = commands::Connect(flags);
   if (!client.ok()) return client.status();
@@ -65,11 +61,11 @@ absl::Status LookAtTree(const commands::GlobalFlags& global, const std::string& 
                              : LookAtPath(**client, path, {kLongestWait});
   if (!looked.ok()) return looked.status();
   const bool missing = !looked->exists;
-  facts.machine = LookAtThisMachine();
   // Also of a path that this server does not show: another one may.
   if (!path.empty()) {
     facts.disagreements = CompareServers(flags, facts.servers, path, {kLongestWait});
   }
+  // A path that may not be listed is reported as such by the ACLs' findings.
   if (!path.empty() && looked->listed) {
     if (absl::Status seen = LookAtQueue(**client, path, facts); !seen.ok()) return seen;
   }
@@ -114,6 +110,8 @@ int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   for (const std::string& user : global.users)
     facts.users.push_back(user.substr(0, user.find(':')));
   facts.servers = ProbeServers(list->servers, global.session_timeout);
+  // Where no server grants a session there is no tree to look at; the servers are reported all the
+  // same.
   const bool serves = std::ranges::any_of(
       facts.servers, [](const ServerFacts& server) { return server.grants.has_value(); });
   const absl::Status looked = serves
@@ -124,6 +122,7 @@ int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   if (!Print(global.json ? ReportJson(facts, findings) : ReportText(facts, findings))) {
     return kInternal;
   }
+  // After the report, which is printed even if it is incomplete.
   if (!looked.ok()) return Refuse(looked);
   if (!path.empty() && facts.paths[0].exists && !facts.paths[0].listed) {
     return Refuse(absl::PermissionDeniedError(

@@ -37,15 +37,8 @@ struct ConnectionFacts {
   std::string from = {};        // "10.0.0.7:53422"
   absl::Duration timeout = {};  // of the session
   absl::Duration silent = {};   // since the server last answered it
-  std::int64_t since_ms = 0;    // when it connected, by the server's wall clock
 };
 using Connections = std::map<std::int64_t, ConnectionFacts>;  // by session
-
-// The server's wall clock less this machine's, and by how much that may be wrong.
-struct ClockOffset {
-  absl::Duration ahead = {};
-  absl::Duration error = {};
-};
 
 // The session timeouts that a server grants.
 struct Grants {
@@ -62,11 +55,9 @@ struct ServerFacts {
   ServerWords words = {};
   std::optional<Grants> grants = {};  // nullopt: it grants no session
   std::string trouble = {};           // why it is not reachable, or grants none; in our own words
-  // nullopt: the server is not open to cons, wchs or dump. Of dump, which the leader is asked for: bytes
+  // nullopt: the server is not open to cons or dump. Of dump, which the leader is asked for: bytes
   // of ephemeral nodes' paths, by session.
   std::optional<Connections> connections = {};
-  std::optional<ClockOffset> clock = {};
-  std::optional<std::int64_t> watches = {};
   std::optional<std::map<std::int64_t, std::int64_t>> ephemeral_bytes = {};
 };
 
@@ -76,12 +67,11 @@ struct NodeFacts {
   // nullopt: this client may not read it.
   std::optional<zk::Stat> stat = {};
   std::optional<std::vector<zk::AclEntry>> acl = {};
-  std::string data = {};  // no more than kMostData of it
 };
 
 struct PathFacts {
-  // Of the last two only the node itself is looked at: the root of the namespace, and the node below
-  // which a path that does not exist would be made.
+  // Of the last two only the node itself is looked at: the root of the namespace, and the node
+  // below which a path that does not exist would be made.
   enum class Kind { kQueue, kNamespace, kAncestor };
   Kind kind = Kind::kQueue;
   std::string path = {};
@@ -93,17 +83,15 @@ struct PathFacts {
   int unread = 0;                        // contenders beyond that
 };
 constexpr int kMostRead = 2000;
-constexpr std::size_t kMostData = 4096;
 
-// A process of this machine, which an owner's host and pid may name.
+// This machine, and those of its processes that the path's owners name by host and pid.
 struct ThisMachine {
-  std::string host = {};
-  std::vector<std::int64_t> pids = {};  // sorted; empty: not known
+  std::string host = {};  // as owners write it; empty: not looked at
   struct Process {
-    std::string name = {};
-    char state = '?';  // as ps shows it
+    std::string name = {};  // empty: /proc does not show it
+    char state = '?';       // as ps shows it
   };
-  std::map<std::int64_t, Process> processes = {};  // those that hold or wait for the path
+  std::map<std::int64_t, Process> processes = {};  // by pid; one that has ended is not in it
 };
 
 // A contender that one server shows and another does not, though that one has applied later writes.
@@ -129,9 +117,6 @@ struct Facts {
   std::string epoch_trouble = {};          // why it cannot be read, though there is a session
   std::optional<FencingPass> seen = {};    // --seen: token and epoch
 };
-
-// Of the servers that grant sessions.
-std::optional<std::int64_t> HighestZxid(const Facts& facts);
 
 }  // namespace zkrecipes::zkr::doctor
 

@@ -12,8 +12,8 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// What three good servers with ZooKeeper's own defaults show, and a queue of two; a test changes what it is
-// about.
+// What three good servers with ZooKeeper's own defaults show, and a queue of two; a test changes
+// what it is about.
 inline Facts Healthy() {
   Facts facts{.asked = absl::Seconds(10), .dialect = "curator"};
   for (const char* name : {"zk1:2181", "zk2:2181", "zk3:2181"}) {
@@ -31,8 +31,7 @@ inline Facts Healthy() {
 inline NodeFacts Contender(const std::string& name, std::int64_t session = 7) {
   return {.name = name,
           .stat = zk::Stat{.czxid = 9, .ephemeral_owner = session},
-          .acl = {{{31, "world", "anyone"}}},
-          .data = R"({"host":"db7","pid":4711})"};
+          .acl = {{{31, "world", "anyone"}}}};
 }
 
 inline constexpr char kFirst[] = "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000007";

@@ -27,12 +27,15 @@ using Findings = std::vector<Finding>;
 Findings JudgeServers(const Facts& facts);
 Findings JudgeTimeouts(const Facts& facts);
 Findings JudgeEpoch(const Facts& facts);
-Findings JudgeSessions(const Facts& facts);  // their budgets, the servers' clocks and views
+Findings JudgeSessions(const Facts& facts);  // their budgets, and what servers show of the queue
 Findings JudgeQueue(const Facts& facts, const PathFacts& path);
 Findings JudgeAcls(const Facts& facts, const PathFacts& path);
 
 // All of it, findings before notes.
 Findings Diagnose(const Facts& facts);
+
+// "digest:me:x cdrwa", as ZooKeeper's own shell names permissions; made printable.
+std::string EntryText(const zk::AclEntry& entry);
 
 // "a, b, c and 2 more": at most five of them, made printable.
 std::string NameSome(const std::vector<std::string>& names);

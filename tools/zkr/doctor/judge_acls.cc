@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
-#include "tools/zkr/doctor/acl.h"
 #include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/output.h"
 
@@ -15,6 +16,51 @@ namespace zkrecipes::zkr::doctor {
 namespace {
 
 using enum Finding::Kind;
+using Acl = std::vector<zk::AclEntry>;
+
+// ZooKeeper's permission bits.
+constexpr std::int32_t kMayRead = 1;
+constexpr std::int32_t kMayWrite = 2;
+constexpr std::int32_t kMayCreate = 4;
+constexpr std::int32_t kMayDelete = 8;
+// What a contender does on the path's node.
+constexpr std::int32_t kContenderNeeds = kMayRead | kMayCreate | kMayDelete;
+
+template <typename Condition>
+std::int32_t GrantedIf(const Acl& acl, Condition condition) {
+  std::int32_t granted = 0;
+  for (const zk::AclEntry& entry : acl) granted |= condition(entry) ? entry.permissions : 0;
+  return granted;
+}
+
+bool IsWorld(const zk::AclEntry& entry) { return entry.scheme == "world"; }
+
+std::int32_t GrantedToAll(const Acl& acl) { return GrantedIf(acl, IsWorld); }
+
+std::int32_t GrantedTo(const std::vector<std::string>& users, const Acl& acl) {
+  return GrantedIf(acl, [&users](const zk::AclEntry& entry) {
+    if (entry.scheme != "digest") return IsWorld(entry);
+    // The hash is not always shown.
+    return std::ranges::count(users, entry.id.substr(0, entry.id.find(':'))) > 0;
+  });
+}
+
+std::int32_t PerhapsGranted(const Acl& acl) {
+  return GrantedIf(
+      acl, [](const zk::AclEntry& entry) { return !IsWorld(entry) && entry.scheme != "digest"; });
+}
+
+std::string PermissionNames(std::int32_t permissions) {
+  std::vector<std::string> names;
+  if ((permissions & kMayRead) != 0) names.push_back("read");
+  if ((permissions & kMayWrite) != 0) names.push_back("write");
+  if ((permissions & kMayCreate) != 0) names.push_back("create");
+  if ((permissions & kMayDelete) != 0) names.push_back("delete");
+  const std::string last = names.empty() ? "" : names.back();
+  if (names.size() < 2) return last;
+  names.pop_back();
+  return absl::StrCat(absl::StrJoin(names, ", "), " and ", last);
+}
 
 // What this client cannot do.
 void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
@@ -32,6 +78,7 @@ void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
   const std::int32_t missing = needed & ~GrantedTo(facts.users, acl);
   if (missing == 0) return;
   const std::int32_t lacks = missing & ~PerhapsGranted(acl);
+  // Whether an address or a SASL name is this client's only the servers know.
   if (lacks == 0) {
     found.push_back({kNote, "acl-unknown", about,
                      absl::StrCat("whether this client may ", PermissionNames(missing),
@@ -51,6 +98,8 @@ void JudgeIncomplete(const PathFacts& path, Findings& found) {
   std::map<std::pair<std::string, std::string>, std::int32_t> granted;
   for (const zk::AclEntry& entry : acl) granted[{entry.scheme, entry.id}] |= entry.permissions;
   for (const auto& [who, permissions] : granted) {
+    // Create without delete: a contender that cannot leave holds up the queue until its session
+    // ends.
     const std::int32_t missing = kContenderNeeds & ~(permissions | GrantedToAll(acl));
     if ((permissions & kMayCreate) == 0 || missing == 0) continue;
     found.push_back({kFinding, "acl-incomplete", path.path,
@@ -64,6 +113,8 @@ void JudgeIncomplete(const PathFacts& path, Findings& found) {
 void JudgeOpen(const PathFacts& path, Findings& found) {
   const std::int32_t open = GrantedToAll(*path.node.acl) & (kMayCreate | kMayDelete);
   std::vector<std::string> closed, writable;
+  // ZooKeeper asks the parent's ACL about a deletion, never the node's own: closed contenders are
+  // no use there.
   for (const NodeFacts& node : path.queue) {
     if (!node.acl) closed.push_back(node.name);  // nor may this client read it
     if (!node.acl) continue;
@@ -84,6 +135,7 @@ void JudgeOpen(const PathFacts& path, Findings& found) {
   const std::string who_may =
       absl::StrCat("every client (world:anyone) may ", PermissionNames(open), " children");
   const bool may_delete = (open & kMayDelete) != 0;
+  // Open by ZooKeeper's default, and nobody has tried to close anything: a note is enough.
   if (closed.empty() || !may_delete) {
     found.push_back(
         {kNote, "acl-open", about,
@@ -100,6 +152,17 @@ void JudgeOpen(const PathFacts& path, Findings& found) {
 }
 
 }  // namespace
+
+std::string EntryText(const zk::AclEntry& entry) {
+  std::string letters;
+  for (const auto& [bit, letter] :
+       {std::pair{kMayCreate, 'c'}, std::pair{kMayDelete, 'd'}, std::pair{kMayRead, 'r'},
+        std::pair{kMayWrite, 'w'}, std::pair{16, 'a'}}) {
+    if ((entry.permissions & bit) != 0) letters.push_back(letter);
+  }
+  return absl::StrCat(Printable(entry.scheme), ":", Printable(entry.id), " ",
+                      letters.empty() ? "-" : letters);
+}
 
 Findings JudgeAcls(const Facts& facts, const PathFacts& path) {
   Findings found;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,10 +11,9 @@
 #include "lib/queue/machine/blind.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/node_name.h"
-#include "lib/queue/owner.h"
-#include "tools/zkr/commands/numbers.h"
+#include "tools/zkr/commands/client.h"
+#include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/finding.h"
-#include "tools/zkr/doctor/rate.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -32,6 +30,7 @@ class QueueJudge {
       : facts_(facts), path_(path), about_(path.path) {}
 
   Findings Judge() {
+    // Its children are other paths.
     if (path_.kind == PathFacts::Kind::kAncestor) return {};
     if (!path_.exists) {
       Add(kNote, "path-missing", "does not exist; the first contender creates it", "");
@@ -53,6 +52,7 @@ class QueueJudge {
 
   void JudgeParent() {
     if (!path_.node.stat) return;
+    // Every create below it fails, whatever is retried.
     if (path_.node.stat->ephemeral_owner != 0) {
       Add(kFinding, "path-ephemeral", "is an ephemeral node, which can have no children",
           "choose another path, or end the session that owns the node");
@@ -116,6 +116,7 @@ class QueueJudge {
       if (!node.stat) unread.push_back(node.name);
       if (node.stat) by_guid[{name->guid, node.stat->ephemeral_owner}].push_back(node.name);
     }
+    // In one queue, contenders that ignore each other all believe that they hold the lock.
     JudgeDialects(curator, kazoo);
     if (!leaders.empty() && !locks.empty()) {
       Add(kFinding, "recipes-mixed",
@@ -130,6 +131,8 @@ class QueueJudge {
           "let our Lock write NodeMarker::kWriter (zkr lock --exclusive), or use paths of their "
           "own");
     }
+    // One guid in two sessions is no twin: a contender that came back has a new node, and the old
+    // one goes.
     for (const auto& [owner, names] : by_guid) {
       if (names.size() < 2) continue;
       Add(kFinding, "orphan-twin",
@@ -183,20 +186,15 @@ class QueueJudge {
 
   // The owner wrote its host and pid itself: a hint, no proof.
   void JudgeProcesses() {
-    const ThisMachine& machine = facts_.machine;
-    if (machine.pids.empty()) return;
-    std::set<std::string> gone;
-    for (const NodeFacts& node : path_.queue) {
-      const auto name = queue::ParseNodeName(node.name);
-      const OwnerInfo owner = queue::ParseOwner(name->mode, node.data);
-      if (owner.pid <= 0 || owner.host != machine.host) continue;
-      if (std::ranges::binary_search(machine.pids, owner.pid)) continue;
-      gone.insert(absl::StrCat(node.name, " (pid ", owner.pid, ")"));
+    Names gone;
+    for (const ContenderInfo& c : facts_.contenders) {
+      if (c.owner.pid <= 0 || c.owner.host != facts_.machine.host) continue;
+      if (ProcessOf(facts_, c.owner) != nullptr) continue;
+      gone.push_back(absl::StrCat(c.node, " (pid ", c.owner.pid, ")"));
     }
     if (gone.empty()) return;
     Add(kFinding, "orphan-process",
-        absl::StrCat("the owner that ", NameSome(Names(gone.begin(), gone.end())),
-                     " names is no process of this machine"),
+        absl::StrCat("the owner that ", NameSome(gone), " names is no process of this machine"),
         "wait for a session timeout; if it is still there, and no container of this machine has "
         "that process, break it (zkr break)");
   }

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/finding.h"
-#include "tools/zkr/doctor/timeouts.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
@@ -36,6 +36,7 @@ void JudgeTick(const Timeouts& t, Findings& found) {
                                   " no lease can be proven, except in its first moment"),
                      "ask for 500ms or more (--session-timeout)"});
   }
+  // An inferred tick is derived from the grants, so it cannot be judged by them.
   if (t.tick_is_inferred || granted >= 2 * *t.tick) return;
   found.push_back(
       {kFinding, "timeout-below-two-ticks", kAbout,
@@ -56,6 +57,8 @@ void JudgeSilence(const Timeouts& t, Findings& found) {
   }
   const std::string limit =
       absl::StrCat(Short(*t.silence), " (syncLimit ", *t.sync_limit, " x ", Short(*t.tick), ")");
+  // A follower that is cut off goes on serving for syncLimit ticks, longer than such a session
+  // lives.
   if (granted < *t.silence) {
     found.push_back(
         {kFinding, "timeout-below-sync-limit", kAbout,

@@ -2,14 +2,14 @@
 
 #include "tools/zkr/doctor/look.h"
 
+#include <signal.h>
+
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/ask.h"
@@ -17,6 +17,7 @@
 #include "lib/queue/owner.h"
 #include "lib/session/client_core.h"
 #include "lib/zk/seam/path.h"
+#include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
@@ -50,8 +51,11 @@ using SharedLook = std::shared_ptr<Look>;
 
 void Ask(session::Session& session, const SharedLook& look, const zk::Request& request,
          absl::AnyInvocable<void(const zk::Reply&) &&> take) {
+  // Counted before it is sent, since the answer may come within Send.
   ++look->unanswered;
   session.Send(request, [look, request, take = std::move(take)](const zk::Reply& reply) mutable {
+    // After an error nothing more is taken, but every answer is still waited for: they share this
+    // object.
     if (look->Take(reply, request) || look->error.ok()) std::move(take)(reply);
     look->Answered();
   });
@@ -63,10 +67,10 @@ void AskNode(session::Session& session, const SharedLook& look, const std::strin
              Pick node) {
   Ask(session, look, zk::Get{path}, [look, node](const zk::Reply& reply) {
     NodeFacts& facts = node(*look);
+    // Released since the children were listed: Answered drops it.
     if (reply.code == zk::Code::kNoNode) facts.name.clear();
     if (reply.code != zk::Code::kOk) return;
     facts.stat = reply.stat;
-    facts.data = reply.data.substr(0, kMostData);
   });
   Ask(session, look, zk::GetAcl{path}, [look, node](const zk::Reply& reply) {
     if (reply.code == zk::Code::kOk) node(*look).acl = reply.acl;
@@ -78,12 +82,14 @@ void AskChildren(session::Session& session, const SharedLook& look, const std::s
   for (const absl::string_view child : children) {
     if (!queue::ParseNodeName(child)) {
       look->facts.others.emplace_back(child);
+      // The rest is counted only: a report on 100,000 contenders must not read them one by one.
     } else if (look->facts.queue.size() < kMostRead) {
       look->facts.queue.push_back({.name = std::string(child)});
     } else {
       ++look->facts.unread;
     }
   }
+  // All at once, in one round trip; the replies come in order.
   for (std::size_t i = 0; i < look->facts.queue.size(); ++i) {
     AskNode(session, look, zk::JoinPath(path, look->facts.queue[i].name),
             [i](Look& l) -> NodeFacts& { return l.facts.queue[i]; });
@@ -113,6 +119,14 @@ absl::StatusOr<PathFacts> LookAt(Client& client, const std::string& server_path,
                                                "look at " + asked.path, wait, ask);
 }
 
+ThisMachine::Process LookAtProcess(pid_t pid) {
+  const std::string line = supervisor::ReadWhole(absl::StrCat("/proc/", pid, "/stat"));
+  const std::size_t begin = line.find('(');
+  const std::size_t end = line.rfind(") ");  // a name may have brackets
+  if (begin == std::string::npos || end == std::string::npos || end + 2 >= line.size()) return {};
+  return {line.substr(begin + 1, end - begin - 1), line[end + 2]};
+}
+
 }  // namespace
 
 absl::StatusOr<PathFacts> LookAtPath(Client& client, const std::string& path,
@@ -128,6 +142,8 @@ absl::StatusOr<PathFacts> LookAtAncestor(Client& client, const std::string& path
                                          const WaitOptions& wait) {
   std::string ancestor = internal::ClientAccess::Core(client)->name_space().ToServer(path);
   for (;;) {
+    // The first one that exists is where the path would be made, and its ACL is the one that
+    // counts.
     ancestor = zk::ParentPath(ancestor);
     const PathFacts asked = {.kind = PathFacts::Kind::kAncestor, .path = ancestor};
     auto looked = LookAt(client, ancestor, asked, wait);
@@ -144,28 +160,16 @@ std::string NamespaceOf(Client& client) {
   return internal::ClientAccess::Core(client)->name_space().root();
 }
 
-ThisMachine LookAtThisMachine() {
+ThisMachine LookAtOwners(const std::vector<ContenderInfo>& contenders) {
   ThisMachine machine{.host = queue::ThisOwner("").host};
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::int64_t pid = 0;
-    if (absl::SimpleAtoi(entry->path().filename().string(), &pid)) machine.pids.push_back(pid);
+  for (const ContenderInfo& c : contenders) {
+    const auto pid = static_cast<pid_t>(c.owner.pid);
+    if (pid <= 0 || pid != c.owner.pid || c.owner.host != machine.host) continue;
+    // Unlike /proc, which may hide other users' processes, this tells "gone" from "not shown".
+    if (kill(pid, 0) != 0 && errno == ESRCH) continue;
+    machine.processes[pid] = LookAtProcess(pid);
   }
-  std::ranges::sort(machine.pids);
   return machine;
-}
-
-std::optional<ThisMachine::Process> LookAtProcess(std::int64_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  const std::size_t begin = line.find('(');
-  const std::size_t end = line.rfind(") ");  // a name may have brackets
-  if (begin == std::string::npos || end == std::string::npos || end + 2 >= line.size()) {
-    return std::nullopt;
-  }
-  return ThisMachine::Process{line.substr(begin + 1, end - begin - 1), line[end + 2]};
 }
 
 }  // namespace zkrecipes::zkr::doctor

@@ -4,7 +4,6 @@
 #define ZKRECIPES_TOOLS_ZKR_DOCTOR_LOOK_H_
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,13 +16,13 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// What is at `path` and, one level, below it. A snapshot of the client's server. Two round trips. Blocks
-// as ListContenders does; what the ACLs do not show is no error.
+// What is at `path` and, one level, below it. A snapshot of the client's server. Two round trips.
+// Blocks as ListContenders does; what the ACLs do not show is no error.
 absl::StatusOr<PathFacts> LookAtPath(Client& client, const std::string& path,
                                      const WaitOptions& wait);
 
-// The node below which a path that does not exist would be made. Its own path is the server's, namespace
-// included. Asks once for each level.
+// The node below which a path that does not exist would be made. Its own path is the server's,
+// namespace included. Asks once for each level.
 absl::StatusOr<PathFacts> LookAtAncestor(Client& client, const std::string& path,
                                          const WaitOptions& wait);
 
@@ -33,24 +32,22 @@ absl::StatusOr<PathFacts> LookAtNamespace(Client& client, const WaitOptions& wai
 // "" if the client has none.
 std::string NamespaceOf(Client& client);
 
-// Which contenders of `path` some of the servers show and others do not, though these have applied later
-// writes: each is asked by a session of its own, behind a committed write. A queue that moves is no
-// disagreement: what is missing was shown before and after. Servers that do not answer are left out.
+// Which contenders of `path` some of the servers show and others do not, though these have applied
+// later writes: each is asked by a session of its own, behind a committed write. A queue that moves
+// is no disagreement: what is missing was shown before and after. Servers that do not answer are
+// left out.
 std::vector<Disagreement> CompareServers(const commands::GlobalFlags& flags,
                                          const std::vector<ServerFacts>& servers,
                                          const std::string& path, const WaitOptions& wait);
 
-// What follows from three such rounds, by server: `then` was asked when all of `before` had answered, and
-// `after` likewise. Pure.
+// What follows from three such rounds, by server: `then` was asked when all of `before` had
+// answered, and `after` likewise. Pure.
 using ServersShow = std::map<std::string, std::set<std::string>>;
 std::vector<Disagreement> Disagreements(const ServersShow& before, const ServersShow& then,
                                         const ServersShow& after);
 
-// nullopt: there is none, or /proc does not show it.
-std::optional<ThisMachine::Process> LookAtProcess(std::int64_t pid);
-
-// Its host's name as owners write it, and the processes that /proc shows.
-ThisMachine LookAtThisMachine();
+// The processes of this machine that these owners name, as far as they have not ended.
+ThisMachine LookAtOwners(const std::vector<ContenderInfo>& contenders);
 
 }  // namespace zkrecipes::zkr::doctor
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
 
-#include "tools/zkr/doctor/paragraph.h"
-#include "tools/zkr/doctor/timeouts.h"
+#include "tools/zkr/doctor/derived.h"
+#include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
@@ -18,6 +19,7 @@ constexpr absl::Duration kLongestTimeout = absl::Hours(24);
 
 absl::Duration TimeoutFor(absl::Duration pause) {
   absl::Duration timeout = absl::Seconds(1);
+  // Seconds, as people write timeouts; a day's worth of steps at most.
   while (LeaseLeftOf(timeout).least < pause && timeout < kLongestTimeout)
     timeout += absl::Seconds(1);
   return timeout;
@@ -32,8 +34,8 @@ Plan PlanFor(const PlanInput& input) {
   const LeaseLeft left = LeaseLeftOf(plan.granted);
   plan.lease_most = left.most;
   plan.lease_least = left.least;
-  // The leader counts from when it last heard of the session, which asks something every third of T at the
-  // least; it hears from a follower every half tick, and looks at whole ticks.
+  // The leader counts from when it last heard of the session, which asks something every third of T
+  // at the least; it hears from a follower every half tick, and looks at whole ticks.
   plan.failover_least = plan.granted * 2 / 3;
   plan.failover_most = plan.granted + input.tick * 3 / 2;
   plan.silent_server = input.sync_limit * input.tick;
@@ -81,13 +83,14 @@ std::string PlanText(const PlanInput& input) {
 std::string PlanJson(const PlanInput& input) {
   const Plan plan = PlanFor(input);
   const auto ms = [](absl::Duration d) { return absl::ToInt64Milliseconds(d); };
-  return absl::StrCat(R"({"session_timeout_ms": )", ms(plan.granted), R"(, "lease_least_ms": )",
-                      ms(plan.lease_least), R"(, "lease_most_ms": )", ms(plan.lease_most),
-                      R"(, "failover_least_ms": )", ms(plan.failover_least),
-                      R"(, "failover_most_ms": )", ms(plan.failover_most),
-                      R"(, "silent_server_ms": )", ms(plan.silent_server), R"(, "pause_fits": )",
-                      plan.pause_fits ? "true" : "false", R"(, "session_timeout_for_pause_ms": )",
-                      ms(plan.timeout_for_pause), "}\n");
+  return JsonLine({{"session_timeout_ms", ms(plan.granted)},
+                   {"lease_least_ms", ms(plan.lease_least)},
+                   {"lease_most_ms", ms(plan.lease_most)},
+                   {"failover_least_ms", ms(plan.failover_least)},
+                   {"failover_most_ms", ms(plan.failover_most)},
+                   {"silent_server_ms", ms(plan.silent_server)},
+                   {"pause_fits", plan.pause_fits},
+                   {"session_timeout_for_pause_ms", ms(plan.timeout_for_pause)}});
 }
 
 }  // namespace zkrecipes::zkr::doctor

@@ -9,8 +9,8 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// What is planned: a session timeout, the servers' settings, and the longest pause of a holder, its machine
-// or its link that shall cost no lease.
+// What is planned: a session timeout, the servers' settings, and the longest pause of a holder, its
+// machine or its link that shall cost no lease.
 struct PlanInput {
   absl::Duration session_timeout = absl::Seconds(10);
   absl::Duration tick = absl::Seconds(2);

@@ -72,10 +72,12 @@ absl::StatusOr<Opened> Open(const std::string& address, absl::Duration asked,
   const base::UniqueFd fd = testing::Dial(address, deadline);
   const auto asked_ms =
       static_cast<std::int32_t>(absl::ToInt64Milliseconds(std::min(asked, kLongest)));
+  // By hand and not by a client of the library: a client would go to another server, and retry.
   if (!fd.valid() || !Say(fd, Handshake(asked_ms))) return Failed(errno);
   const auto length = Receive(fd, 4, deadline);
   if (!length.ok()) return length.status();
   const std::int32_t size = zk::wire::JuteReader(*length).Int();
+  // Whatever listens there may say anything: HTTP servers read as an enormous length.
   if (size < 0 || size > 1024) return absl::UnavailableError("it does not speak ZooKeeper");
   const auto frame = Receive(fd, static_cast<std::size_t>(size), deadline);
   if (!frame.ok()) return frame.status();
@@ -89,36 +91,26 @@ absl::StatusOr<Opened> Open(const std::string& address, absl::Duration asked,
   opened.granted = absl::Milliseconds(reader.Int());
   opened.session = reader.Long();
   if (meanwhile) meanwhile(opened);
+  // Closed, not dropped: a dropped session would stay until its timeout.
   if (Say(fd, Farewell())) Receive(fd, 4, absl::Now() + kPatience).IgnoreError();
   return opened;
 }
 
-// Who is connected, and what the server's clock says: by a session of our own, whose beginning cons tells.
-void LookAtConnections(ServerFacts& server, const Opened& own, absl::Time asked) {
-  const absl::Time granted = absl::Now();
-  const auto cons = testing::FourLetterWord(server.address, "cons", kPatience);
-  server.connections = ReadCons(cons.value_or(""), own.session);
-  if (!server.connections) return;
-  const absl::Time theirs = absl::FromUnixMillis(server.connections->at(own.session).since_ms);
-  const absl::Duration took = granted - asked;
-  server.clock = {theirs - (asked + took / 2), took / 2 + absl::Milliseconds(1)};
-  server.connections->erase(own.session);
-}
-
-absl::StatusOr<Grants> GrantsOf(ServerFacts& facts, absl::Duration asked) {
-  Grants grants;
-  const absl::Time begin = absl::Now();
-  const auto look = [&](const Opened& own) { LookAtConnections(facts, own, begin); };
-  for (const auto& [field, timeout] :
-       {std::pair{&grants.asked, asked}, std::pair{&grants.least, absl::Milliseconds(1)},
-        std::pair{&grants.longest, kLongest}}) {
-    const bool first = field == &grants.asked;
-    const auto opened =
-        first ? Open(facts.address, timeout, look) : Open(facts.address, timeout, {});
-    if (!opened.ok()) return opened.status();
-    *field = opened->granted;
-  }
-  return grants;
+// Also who is connected: by cons, in which a session of our own shows what the server's clock says
+// now.
+absl::StatusOr<Grants> GrantsOf(ServerFacts& server, absl::Duration asked) {
+  const auto look = [&server](const Opened& own) {
+    const auto cons = testing::FourLetterWord(server.address, "cons", kPatience);
+    server.connections = ReadCons(cons.value_or(""), own.session);
+    if (server.connections) server.connections->erase(own.session);
+  };
+  const auto first = Open(server.address, asked, look);
+  if (!first.ok()) return first.status();
+  const auto least = Open(server.address, absl::Milliseconds(1), {});
+  if (!least.ok()) return least.status();
+  const auto longest = Open(server.address, kLongest, {});
+  if (!longest.ok()) return longest.status();
+  return Grants{first->granted, least->granted, longest->granted};
 }
 
 // Without what FourLetterWord puts in front: "'srvr' to 127.0.0.1:2181: ".
@@ -135,6 +127,7 @@ void Probe(ServerFacts& server, absl::Duration asked) {
     return;
   }
   const auto grants = GrantsOf(server, asked);
+  // A server may be closed to srvr and still serve.
   server.reachable = srvr.ok() || grants.ok();
   if (grants.ok()) server.grants = *grants;
   if (!grants.ok()) server.trouble = ReasonOf(srvr.ok() ? grants.status() : srvr.status());
@@ -144,8 +137,7 @@ void Probe(ServerFacts& server, absl::Duration asked) {
   // One that is closed to a word says so, which reads as nothing.
   ReadConf(testing::FourLetterWord(server.address, "conf", kPatience).value_or(""), server.words);
   ReadMntr(testing::FourLetterWord(server.address, "mntr", kPatience).value_or(""), server.words);
-  server.watches =
-      ReadWchs(testing::FourLetterWord(server.address, "wchs", kPatience).value_or(""));
+  // Only the leader knows all sessions' nodes, and the answer may be large.
   if (server.words.mode != "leader" && server.words.mode != "standalone") return;
   server.ephemeral_bytes =
       ReadDump(testing::FourLetterWord(server.address, "dump", kPatience).value_or(""));
@@ -157,8 +149,8 @@ std::vector<ServerFacts> Resolved(const zk::ServerAddress& server) {
   const std::string name = absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
   using Answer = absl::StatusOr<zk::Resolution>;
   const auto shot = std::make_shared<base::OneShot<Answer>>();
-  zk::loop::SystemResolver()->Resolve({server},
-                                      [shot](Answer answer) { shot->Set(std::move(answer)); });
+  zk::loop::SystemResolver()->Resolve({server}, [shot](Answer answer) { shot->Set(std::move(answer)); });
+  // A resolver that hangs is left behind: its answer comes to an object that it keeps alive itself.
   const auto answer = shot->Take(base::BootNow() + kPatience);
   if (!answer) return {{.name = name, .trouble = "its name is not resolved in time"}};
   if (!answer->ok()) return {{.name = name, .trouble = std::string(answer->status().message())}};

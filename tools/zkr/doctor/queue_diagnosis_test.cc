@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tools/zkr/commands/numbers.h"
+#include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/facts_fixture.h"
 #include "tools/zkr/doctor/finding.h"
 
@@ -27,6 +27,12 @@ void Try(const std::vector<Case>& cases, Findings (*judge)(const Facts&, const P
     c.change(facts, path);
     EXPECT_EQ(Summary(judge(facts, path)), c.found) << c.what;
   }
+}
+
+ContenderInfo OwnedBy(const std::string& host, std::int64_t pid) {
+  ContenderInfo c{.node = kFirst};
+  c.owner = {"", host, pid};
+  return c;
 }
 
 TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
@@ -94,21 +100,25 @@ TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
            {"queue-too-long /q"}},
           {"a process of this machine",
            [](Facts& f, PathFacts&) {
-             f.machine = {"db7", {1, 4711}};
+             f.contenders = {OwnedBy("db7", 4711)};
+             f.machine = {"db7", {{4711, {"java", 'S'}}}};
            },
            {}},
           {"no process of this machine",
            [](Facts& f, PathFacts&) {
-             f.machine = {"db7", {1, 4712}};
+             f.contenders = {OwnedBy("db7", 4711)};
+             f.machine = {"db7", {{4712, {"java", 'S'}}}};
            },
            {"!orphan-process /q"}},
           {"a process of another machine",
            [](Facts& f, PathFacts&) {
-             f.machine = {"db8", {1, 4712}};
+             f.contenders = {OwnedBy("db7", 4711)};
+             f.machine = {"db8", {}};
            },
            {}},
-          {"a machine whose processes are not known",
+          {"a contender whose owner is not known",
            [](Facts& f, PathFacts&) {
+             f.contenders = {OwnedBy("", 0)};
              f.machine = {"db7", {}};
            },
            {}},

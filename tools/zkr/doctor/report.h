@@ -10,12 +10,12 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// What was seen, then what is to be known of it. Lines have at most 100 characters, except for the table
-// of servers where names are long.
+// What was seen, then what is to be known of it. Lines have at most 100 characters, except for the
+// table of servers where names are long.
 std::string ReportText(const Facts& facts, const Findings& findings);
 
-// Who holds the lock and who waits, whether the holder lives, and how to break it; "" if nobody does. Part
-// of ReportText.
+// Who holds the lock and who waits, whether the holder lives, and how to break it; "" if nobody
+// does. Part of ReportText.
 std::string LockText(const Facts& facts);
 
 // One object on one line:

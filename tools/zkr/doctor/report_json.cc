@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 
-#include "tools/zkr/commands/numbers.h"
-#include "tools/zkr/doctor/acl.h"
-#include "tools/zkr/doctor/life.h"
-#include "tools/zkr/doctor/rate.h"
+#include "tools/zkr/commands/client.h"
+#include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/report.h"
-#include "tools/zkr/doctor/timeouts.h"
+#include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
@@ -46,31 +44,29 @@ ordered_json FindingsJson(const Findings& findings, Finding::Kind kind) {
 }
 
 ordered_json ServerJson(const ServerFacts& server) {
-  return {
-      {"server", server.name},
-      {"address", server.address.empty() ? ordered_json() : ordered_json(server.address)},
-      {"reachable", server.reachable},
-      {"grants_sessions", server.grants.has_value()},
-      {"trouble", server.trouble.empty() ? ordered_json() : ordered_json(server.trouble)},
-      {"mode", OrNull(server.words.mode)},
-      {"version", OrNull(server.words.version)},
-      {"min_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::least))},
-      {"max_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::longest))},
-      {"tick_ms", OrNull(server.words.tick)},
-      {"init_limit", OrNull(server.words.init_limit)},
-      {"sync_limit", OrNull(server.words.sync_limit)},
-      {"voters", OrNull(server.words.voters)},
-      {"voters_in_sync", OrNull(server.words.in_sync)},
-      {"connections",
-       server.connections ? ordered_json(server.connections->size()) : ordered_json()},
-      {"watches", OrNull(server.watches)},
-      {"clock_ahead_ms", OrNull(server.clock ? std::optional(server.clock->ahead) : std::nullopt)}};
+  return {{"server", server.name},
+          {"address", server.address.empty() ? ordered_json() : ordered_json(server.address)},
+          {"reachable", server.reachable},
+          {"grants_sessions", server.grants.has_value()},
+          {"trouble", server.trouble.empty() ? ordered_json() : ordered_json(server.trouble)},
+          {"mode", OrNull(server.words.mode)},
+          {"version", OrNull(server.words.version)},
+          {"min_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::least))},
+          {"max_session_timeout_ms", OrNull(GrantOf(server.grants, &Grants::longest))},
+          {"tick_ms", OrNull(server.words.tick)},
+          {"init_limit", OrNull(server.words.init_limit)},
+          {"sync_limit", OrNull(server.words.sync_limit)},
+          {"voters", OrNull(server.words.voters)},
+          {"voters_in_sync", OrNull(server.words.in_sync)},
+          {"connections",
+           server.connections ? ordered_json(server.connections->size()) : ordered_json()}};
 }
 
 ordered_json SessionJson(const Facts& facts) {
   const Timeouts t = TimeoutsIn(facts);
   const auto granted = GrantOf(t.grants, &Grants::asked);
   std::optional<absl::Duration> least, most;
+  // Without a session there is no lease to calculate.
   if (granted) {
     least = LeaseLeftOf(*granted).least;
     most = LeaseLeftOf(*granted).most;
@@ -92,47 +88,38 @@ ordered_json AclJson(const NodeFacts& node) {
   return entries;
 }
 
-ordered_json HolderJson(const Facts& facts, const ContenderInfo& c) {
+// As `zkr ls` shows it, and how its session and its process are.
+ordered_json LifeJson(const Facts& facts, const ContenderInfo& c) {
   const Life life = LifeOf(facts, c.session);
-  const auto process = facts.machine.processes.find(c.owner.pid);
-  const bool here = process != facts.machine.processes.end() && c.owner.host == facts.machine.host;
-  std::optional<absl::Duration> silent, timeout;
-  ordered_json from, server;
-  if (life.connection) {
-    silent = life.connection->silent;
-    timeout = life.connection->timeout;
-    from = life.connection->from;
-    server = life.server;
+  const ThisMachine::Process* const process = ProcessOf(facts, c.owner);
+  ordered_json json = ContenderJson(c);
+  json["life"] = Word(life.state);
+  for (const char* field : {"silent_ms", "timeout_ms", "from", "server", "process"}) {
+    json[field] = nullptr;  // unless it is known
   }
-  return {{"token", c.token.value()},
-          {"node", c.node},
-          {"mode", ToString(c.mode)},
-          {"owner", {{"id", c.owner.id}, {"host", c.owner.host}, {"pid", c.owner.pid}}},
-          {"since", absl::FormatTime(absl::RFC3339_full, c.since, absl::UTCTimeZone())},
-          {"session", absl::StrFormat("0x%x", static_cast<std::uint64_t>(c.session))},
-          {"life", Word(life.state)},
-          {"silent_ms", OrNull(silent)},
-          {"timeout_ms", OrNull(timeout)},
-          {"from", from},
-          {"server", server},
-          {"process", here ? ordered_json(ProcessWord(process->second.state)) : ordered_json()}};
+  if (process != nullptr) json["process"] = ProcessWord(process->state);
+  if (!life.connection) return json;
+  json["silent_ms"] = absl::ToInt64Milliseconds(life.connection->silent);
+  json["timeout_ms"] = absl::ToInt64Milliseconds(life.connection->timeout);
+  json["from"] = life.connection->from;
+  json["server"] = life.server;
+  return json;
 }
 
 // null: there is no holder.
 ordered_json LockJson(const Facts& facts) {
-  ordered_json holders = ordered_json::array(), waiting = ordered_json::array();
-  for (const ContenderInfo& c : facts.contenders) {
-    if (c.holds || waiting.size() < kMostWaiters) {
-      (c.holds ? holders : waiting).push_back(HolderJson(facts, c));
-    }
+  const Queue queue = QueueIn(facts);
+  if (queue.holders.empty()) return {};
+  ordered_json holders = ordered_json::array(), next = ordered_json::array();
+  for (const ContenderInfo& c : queue.holders) holders.push_back(LifeJson(facts, c));
+  for (std::size_t i = 0; i < std::min(kMostWaiters, queue.waiters.size()); ++i) {
+    next.push_back(LifeJson(facts, queue.waiters[i]));
   }
-  if (holders.empty()) return {};
-  const std::size_t behind = facts.contenders.size() - holders.size();
-  const std::int64_t token = holders[0]["token"];
+  const std::int64_t token = queue.holders.front().token.value();
   ordered_json command = {"zkr", "break", facts.paths.front().path, "--token", absl::StrCat(token)};
   return {{"holders", std::move(holders)},
-          {"waiters", behind},
-          {"next", std::move(waiting)},
+          {"waiters", queue.waiters.size()},
+          {"next", std::move(next)},
           {"break", token == 0 ? ordered_json() : std::move(command)}};
 }
 
@@ -165,7 +152,7 @@ std::string ReportJson(const Facts& facts, const Findings& findings) {
       {"epoch", {{"now", OrNull(facts.epoch)}, {"zxid", OrNull(HighestZxid(facts))}}},
       {"path", facts.paths.empty() ? ordered_json() : PathJson(facts, facts.paths.front())},
       {"lock", LockJson(facts)}};
-  return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return JsonLine(report);
 }
 
 }  // namespace zkrecipes::zkr::doctor

@@ -7,9 +7,9 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/facts_fixture.h"
 #include "tools/zkr/doctor/server_words.h"
-#include "tools/zkr/doctor/timeouts.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {

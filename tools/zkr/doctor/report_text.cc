@@ -8,12 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-#include "tools/zkr/commands/numbers.h"
-#include "tools/zkr/doctor/acl.h"
-#include "tools/zkr/doctor/paragraph.h"
-#include "tools/zkr/doctor/rate.h"
+#include "tools/zkr/commands/client.h"
+#include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/report.h"
-#include "tools/zkr/doctor/timeouts.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -32,6 +29,7 @@ std::string ServersText(const Facts& facts) {
       {"SERVER", "MODE", "VERSION", "SESSIONS", "TICK", "INITLIMIT", "SYNCLIMIT"}};
   for (const ServerFacts& server : facts.servers) {
     const ServerWords& words = server.words;
+    // A server that grants no session is shown with what it said before.
     if (!server.grants) {
       rows.push_back({server.name, server.reachable ? "no sessions" : "no answer",
                       Known(words.version), "-", Known(words.tick), Known(words.init_limit),
@@ -69,7 +67,7 @@ std::string TickText(const Timeouts& t) {
                       " minSessionTimeout = ", least);
 }
 
-std::string SessionText(const Facts& facts) {
+std::string SessionLine(const Facts& facts) {
   const Timeouts t = TimeoutsIn(facts);
   const auto granted = t.grants ? std::optional(t.grants->asked) : std::nullopt;
   std::string sync = t.alone ? "no syncLimit: one server alone" : "syncLimit unknown";
@@ -118,6 +116,72 @@ std::string PathText(const Facts& facts, const PathFacts& path) {
   return Paragraph(label, text + AclText(path.node));
 }
 
+// ---- Who holds the lock, and who waits ---------------------------------------------------------
+
+constexpr std::size_t kMostHolders = 5;  // readers hold together
+constexpr std::size_t kMostWaiters = 3;
+
+std::string Who(const ContenderInfo& c) { return Printable(OwnerText(c.owner)); }
+
+// Who has held since when is not on the server: a node tells since when it queues.
+std::string Since(const Facts& facts, const ContenderInfo& c) {
+  if (c.since == absl::Time()) return "since a time that this client may not read";
+  const std::string at = LocalTimeText(c.since);
+  const absl::Duration ago = absl::Trunc(facts.now - c.since, absl::Seconds(1));
+  if (ago <= absl::ZeroDuration()) return "since " + at;
+  return absl::StrCat("since ", at, ", ", absl::FormatDuration(ago), " ago");
+}
+
+std::string LifeText(const Facts& facts, const ContenderInfo& c) {
+  const Life life = LifeOf(facts, c.session);
+  const std::string session = absl::StrCat("its session ", SessionText(c.session), " ");
+  switch (life.state) {
+    case Life::State::kAlive:
+    case Life::State::kSilent:
+      return absl::StrCat(session, life.state == Life::State::kAlive ? "is alive: " : "is silent: ",
+                          "last heard of ", Short(life.connection->silent), " ago, from ",
+                          Printable(life.connection->from), " by ", Printable(life.server),
+                          "; it ends after ", Short(life.connection->timeout), " of silence");
+    case Life::State::kCutOff:
+      return session +
+             "is connected to none of the servers: it ends when it has been silent for its timeout";
+    case Life::State::kNoSession:
+      return "no session owns its node: it stays until somebody deletes it";
+    case Life::State::kUnknown:
+      break;
+  }
+  return absl::StrCat(session, "may be alive or not: not all servers are open to \"cons\"");
+}
+
+std::string ProcessText(const Facts& facts, const ContenderInfo& c) {
+  if (c.owner.pid <= 0 || c.owner.host != facts.machine.host) return "";
+  const ThisMachine::Process* const process = ProcessOf(facts, c.owner);
+  if (process == nullptr) {
+    return absl::StrCat("; this machine, which has its host's name, has no process ", c.owner.pid);
+  }
+  return absl::StrCat("; process ", c.owner.pid, " of this machine (", Printable(process->name),
+                      ") ", ProcessWord(process->state));
+}
+
+std::string HolderText(const Facts& facts, const ContenderInfo& c) {
+  return Paragraph("lock",
+                   absl::StrCat("held by ", Who(c), " (", ToString(c.mode), "), in the queue ",
+                                Since(facts, c), "; token ", c.token.ToString())) +
+         Paragraph("", absl::StrCat(LifeText(facts, c), ProcessText(facts, c)));
+}
+
+std::string WaitersText(const Facts& facts, const std::vector<ContenderInfo>& waiters) {
+  if (waiters.empty()) return Paragraph("", "nobody waits behind it");
+  std::vector<std::string> some;
+  for (std::size_t i = 0; i < std::min(kMostWaiters, waiters.size()); ++i) {
+    some.push_back(absl::StrCat(Who(waiters[i]), " ", Since(facts, waiters[i])));
+  }
+  const std::string more = waiters.size() <= some.size()
+                               ? ""
+                               : absl::StrCat("; and ", waiters.size() - some.size(), " more");
+  return Paragraph("waiting", absl::StrCat(waiters.size(), ": ", absl::StrJoin(some, "; "), more));
+}
+
 std::string CountText(std::ptrdiff_t findings) {
   if (findings == 0) return "nothing to do\n";
   return absl::StrCat(findings, findings == 1 ? " finding\n" : " findings\n");
@@ -125,8 +189,31 @@ std::string CountText(std::ptrdiff_t findings) {
 
 }  // namespace
 
+std::string LockText(const Facts& facts) {
+  const auto [holders, waiters] = QueueIn(facts);
+  if (holders.empty()) return "";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostHolders, holders.size()); ++i) {
+    text += HolderText(facts, holders[i]);
+  }
+  if (holders.size() > kMostHolders) {
+    text += Paragraph("", absl::StrCat("and ", holders.size() - kMostHolders, " more hold it"));
+  }
+  text += WaitersText(facts, waiters);
+  const ContenderInfo& first = holders.front();
+  // Its node may not be read: without a token there is no safe way to name it.
+  if (first.token.value() == 0) return text;
+  text += Paragraph("to break", absl::StrCat("zkr break ", facts.paths.front().path, " --token ",
+                                             first.token.ToString()));
+  return text + Paragraph("",
+                          "deletes that node and nothing else, and the next is granted the lock; "
+                          "the process behind it is not ended: it is told that its lease is "
+                          "lost, which it may notice late, or never if it hangs. Stop it "
+                          "first, or see to it that what the lock guards checks tokens");
+}
+
 std::string ReportText(const Facts& facts, const Findings& findings) {
-  std::string text = absl::StrCat(ServersText(facts), "\n", QuorumText(facts), SessionText(facts),
+  std::string text = absl::StrCat(ServersText(facts), "\n", QuorumText(facts), SessionLine(facts),
                                   EpochLine(facts));
   for (const PathFacts& path : facts.paths) text += PathText(facts, path);
   text += LockText(facts);

@@ -32,6 +32,7 @@ std::optional<std::string> ValueOf(absl::string_view answer, absl::string_view k
 std::optional<int> NumberOf(absl::string_view answer, absl::string_view key) {
   int number = 0;
   const auto text = ValueOf(answer, key);
+  // A server's answer is a stranger's text: what is no plausible number stays unknown.
   if (!text || !absl::SimpleAtoi(*text, &number) || number <= 0 || number > kHighest) {
     return std::nullopt;
   }
@@ -89,6 +90,7 @@ std::optional<std::int64_t> FieldOf(absl::string_view line, absl::string_view ke
   const absl::string_view digits = line.substr(0, line.find_first_of(",)"));
   std::int64_t number = 0;
   std::uint64_t session = 0;
+  // Times and timeouts are decimal, sessions hexadecimal with 0x.
   if (absl::SimpleAtoi(digits, &number)) return number;
   if (!absl::SimpleHexAtoi(digits, &session)) return std::nullopt;
   return static_cast<std::int64_t>(session);
@@ -108,24 +110,18 @@ std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_s
     answered_ms[*session] = *answered;
     found[*session] = {std::string(line.substr(0, line.find("]("))),
                        absl::Milliseconds(FieldOf(line, ",to=").value_or(0)),
-                       {},
-                       FieldOf(line, ",est=").value_or(0)};
+                       {}};
     std::string& from = found[*session].from;
     from = from.substr(0, from.rfind('['));
   }
+  // Without a session that was answered just now the server's clock is not known, nor how long ago
+  // a time is.
   if (!answered_ms.contains(own_session)) return std::nullopt;
   for (auto& [session, connection] : found) {
     const std::int64_t ago = answered_ms[own_session] - answered_ms[session];
     connection.silent = std::max(absl::ZeroDuration(), absl::Milliseconds(ago));
   }
   return found;
-}
-
-std::optional<std::int64_t> ReadWchs(absl::string_view answer) {
-  std::int64_t number = 0;
-  const auto text = ValueOf(answer, "Total watches:");
-  if (!text || !absl::SimpleAtoi(*text, &number) || number < 0) return std::nullopt;
-  return number;
 }
 
 std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view answer) {

@@ -14,22 +14,22 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// Reads the answers to four letter words, as servers from 3.4 on give them. Pure. What is not understood
-// stays unknown.
+// Reads the answers to four letter words, as servers from 3.4 on give them. Pure. What is not
+// understood stays unknown.
 void ReadSrvr(absl::string_view answer, ServerWords& words);
 void ReadConf(absl::string_view answer, ServerWords& words);
 void ReadMntr(absl::string_view answer, ServerWords& words);
 
-// How long each session has been silent, by the server's own clock: `own_session` has just been answered.
-// nullopt if it is not among them: the server is not open to cons.
+// How long each session has been silent, by the server's own clock: `own_session` has just been
+// answered. nullopt if it is not among them: the server is not open to cons.
 std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_session);
-std::optional<std::int64_t> ReadWchs(absl::string_view answer);
 std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view answer);
 
 // "This ZooKeeper instance is not currently serving requests"
 bool ServesNobody(absl::string_view answer);
 
-// A new session's handshake that asks for `timeout_ms`, and the request that ends the session. Frames.
+// A new session's handshake that asks for `timeout_ms`, and the request that ends the session.
+// Frames.
 std::string Handshake(std::int32_t timeout_ms);
 std::string Farewell();
 

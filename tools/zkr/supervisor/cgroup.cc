@@ -20,7 +20,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
-#include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr::supervisor {
 namespace {
@@ -68,18 +68,22 @@ Cgroup Cgroup::Make() {
   const std::string own =
       DirectoryOf(ReadWhole("/proc/self/cgroup"), ReadWhole("/proc/self/mountinfo"));
   if (own.empty()) return {};
+  // The pid alone may be another container's as well, or that of a zkr that left its cgroup behind.
   const auto now = absl::ToInt64Nanoseconds(base::BootNow().since_boot());
   const Cgroup made(absl::StrCat(own, "/zkr-", getpid(), "-", now));
   if (mkdir(made.directory_.c_str(), 0755) != 0) return {};
+  // A cgroup that cannot be killed in one step has no advantage over /proc.
   if (access((made.directory_ + "/cgroup.kill").c_str(), W_OK) == 0 && made.CanBeJoined())
     return made;
   const int error = errno;
+  // The errno of the real reason, not of the removal.
   made.Remove();
   errno = error;
   return {};
 }
 
-// Who may make a cgroup may not always move a process into it: tried with a process that ends at once.
+// Who may make a cgroup may not always move a process into it: tried with a process that ends at
+// once.
 bool Cgroup::CanBeJoined() const {
   const pid_t probe = fork();
   if (probe == 0) _exit(Join() ? 0 : errno);
@@ -89,6 +93,7 @@ bool Cgroup::CanBeJoined() const {
   return errno == 0;
 }
 
+// "0" is the process that writes.
 bool Cgroup::Join() const { return Write(directory_ + "/cgroup.procs", "0"); }
 
 void Cgroup::Kill() const {
@@ -112,6 +117,7 @@ std::vector<pid_t> Cgroup::Members() const {
 void Cgroup::Remove() const {
   if (!valid()) return;
   const std::vector<std::string> all = WithThoseBelow(directory_);
+  // Children first: a cgroup with others below it cannot be removed.
   for (auto it = all.rbegin(); it != all.rend(); ++it) rmdir(it->c_str());
 }
 

@@ -10,8 +10,8 @@
 
 namespace zkrecipes::zkr::supervisor {
 
-// A control group (version 2) that holds CMD and whatever it starts, so that the kernel kills all of
-// it in one step: also what forks faster than /proc is read, and what has another user's rights.
+// A control group (version 2) that holds CMD and whatever it starts, so that the kernel kills all
+// of it in one step: also what forks faster than /proc is read, and what has another user's rights.
 // Only a process that is moved out of it, by root, escapes.
 //
 // A copy in a forked child is the same cgroup. The last process that needs it calls Remove.
@@ -22,8 +22,8 @@ class Cgroup {
   // A new one below this process's own. None if that is not permitted here, or if the kernel cannot
   // kill a cgroup (before 5.14); errno says why.
   static Cgroup Make();
-  // The one of /proc/self/cgroup's text as a directory, by /proc/self/mountinfo's; empty if it shows
-  // none of version 2.
+  // The one of /proc/self/cgroup's text as a directory, by /proc/self/mountinfo's; empty if it
+  // shows none of version 2.
   static std::string DirectoryOf(const std::string& cgroup, const std::string& mounts);
 
   bool valid() const { return !directory_.empty(); }

@@ -21,7 +21,7 @@ struct Header {
 
 union Control {
   cmsghdr aligned;
-  char bytes[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))];
+  char bytes[CMSG_SPACE(sizeof(int))];
 };
 
 void Attach(int fd, Control& control, msghdr& packet) {
@@ -34,21 +34,13 @@ void Attach(int fd, Control& control, msghdr& packet) {
   std::memcpy(CMSG_DATA(part), &fd, sizeof(fd));
 }
 
-// The kernel translates the sender to the receiver's PID namespace. This is the only way to learn
-// from outside which pid a process of another namespace has here.
-void TakeAttached(msghdr* packet, Message& message) {
-  for (cmsghdr* part = CMSG_FIRSTHDR(packet); part != nullptr; part = CMSG_NXTHDR(packet, part)) {
-    if (part->cmsg_level != SOL_SOCKET) continue;
-    if (part->cmsg_type == SCM_CREDENTIALS) {
-      ucred credentials{};
-      std::memcpy(&credentials, CMSG_DATA(part), sizeof(credentials));
-      message.sender = credentials.pid;
-    } else if (part->cmsg_type == SCM_RIGHTS) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-      message.passed = base::UniqueFd(fd);
-    }
-  }
+// The descriptor that came with a packet; invalid: none did.
+base::UniqueFd TakeAttached(msghdr& packet) {
+  const cmsghdr* part = CMSG_FIRSTHDR(&packet);
+  if (part == nullptr || part->cmsg_type != SCM_RIGHTS) return {};
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+  return base::UniqueFd(fd);
 }
 
 }  // namespace
@@ -56,12 +48,7 @@ void TakeAttached(msghdr* packet, Message& message) {
 ChannelPair Channel::Pair() {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) return {};
-  ChannelPair pair{Channel(base::UniqueFd(fds[0])), Channel(base::UniqueFd(fds[1]))};
-  const int on = 1;
-  for (const int fd : fds) {
-    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0) return {};
-  }
-  return pair;
+  return {Channel(base::UniqueFd(fds[0])), Channel(base::UniqueFd(fds[1]))};
 }
 
 bool Channel::Send(const Message& message) const { return SendWithFlags(message, 0); }
@@ -69,6 +56,7 @@ bool Channel::Send(const Message& message) const { return SendWithFlags(message,
 bool Channel::TrySend(const Message& message) const { return SendWithFlags(message, MSG_DONTWAIT); }
 
 bool Channel::SendWithFlags(const Message& message, int flags) const {
+  // CLOCK_BOOTTIME is one clock for all processes of the machine, so the receiver can compare.
   const auto now = base::BootNow().since_boot();
   Header header{message.kind, message.value, absl::ToInt64Nanoseconds(now)};
   iovec parts[2] = {{&header, sizeof(header)},
@@ -95,16 +83,18 @@ std::optional<Message> Channel::Receive() const {
   packet.msg_iovlen = 2;
   packet.msg_control = &control;
   packet.msg_controllen = sizeof(control);
+  // MSG_CMSG_CLOEXEC: a CMD that is just being started must not inherit what arrives.
   ssize_t got = 0;
   // ECONNRESET, once: the other side ended and left something of ours unread. What it had sent
   // before is still to be received.
   do {
     got = recvmsg(fd_.get(), &packet, MSG_CMSG_CLOEXEC);
   } while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+  // 0 is the end of the stream; nothing shorter than a header is ever sent.
   if (got < static_cast<ssize_t>(sizeof(header))) return std::nullopt;
   text.resize(static_cast<std::size_t>(got) - sizeof(header));
   Message message{header.kind, header.value, std::move(text)};
-  TakeAttached(&packet, message);
+  message.passed = TakeAttached(packet);
   message.sent = base::BootTime::SinceBoot(absl::Nanoseconds(header.sent_ns));
   return message;
 }

@@ -3,8 +3,6 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_SUPERVISOR_CHANNEL_H_
 #define ZKRECIPES_TOOLS_ZKR_SUPERVISOR_CHANNEL_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,9 +25,9 @@ enum class MessageKind : std::int32_t {
   kPassOn,  // likewise, of a signal that zkr was sent: unless it reached CMD, too (Relay)
   kResume,  // value: 1 if CMD gets the terminal back; then SIGCONT to its process group
   // CMD's process to zkr, before the exec
-  kForked,  // `sender` is CMD's pid, and its process group. passed: a pidfd of the runner
+  kForked,  // value: CMD's pid, which is its process group, too
   // the runner to zkr
-  kStarted,     // the exec succeeded
+  kStarted,     // the exec succeeded. value: the runner's pid
   kExecFailed,  // value: errno
   kStopped,     // value: the signal that stopped CMD
   kEnded,       // value: an EndOfCommand. text: a byte for each kPassOn that CMD was not sent
@@ -58,15 +56,13 @@ struct Message {
   std::string text = {};
   base::UniqueFd passed = {};  // the receiver gets a copy
 
-  // Filled in by Receive.
-  base::BootTime sent = {};  // when the sender sent it
-  pid_t sender = 0;          // who sent it, as seen from the receiver's PID namespace
+  base::BootTime sent = {};  // when the sender sent it; filled in by Receive
 };
 
 struct ChannelPair;
 
-// One end of a SOCK_SEQPACKET socketpair: whole messages, in order, and an end of the stream once no
-// process holds the other side. Close-on-exec. Not thread-safe.
+// One end of a SOCK_SEQPACKET socketpair: whole messages, in order, and an end of the stream once
+// no process holds the other side. Close-on-exec. Not thread-safe.
 class Channel {
  public:
   Channel() = default;

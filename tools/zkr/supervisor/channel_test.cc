@@ -2,8 +2,6 @@
 
 #include "tools/zkr/supervisor/channel.h"
 
-#include <unistd.h>
-
 #include <string>
 
 #include "gtest/gtest.h"
@@ -37,19 +35,17 @@ TEST(Channel, PassesADescriptorOn) {
   message.passed.reset();
   auto received = there.Receive();
   ASSERT_TRUE(received.has_value());
-  EXPECT_EQ(received->sender, getpid());
   const Channel copy(std::move(received->passed));
   ASSERT_TRUE(copy.Send({MessageKind::kEnded, 7}));
   EXPECT_EQ(end.Receive()->value, 7);
 }
 
-TEST(Channel, SaysWhoSentAMessageAndWhen) {
+TEST(Channel, SaysWhenAMessageWasSent) {
   auto [here, there] = Channel::Pair();
   const auto before = base::BootNow();
   ASSERT_TRUE(here.Send({MessageKind::kForked}));
   const auto message = there.Receive();
   ASSERT_TRUE(message.has_value());
-  EXPECT_EQ(message->sender, getpid());
   EXPECT_GE(message->sent, before);
   EXPECT_LE(message->sent, base::BootNow());
 }

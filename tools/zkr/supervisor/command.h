@@ -10,12 +10,11 @@
 
 namespace zkrecipes::zkr::supervisor {
 
-// How CMD's tree is kept together. Only kIsolate changes what CMD sees of the machine.
+// How CMD's tree is kept together. CMD sees no difference but its cgroup.
 enum class GuardKind {
   kAuto,     // as kCgroup where that is permitted, otherwise as kProcess
   kCgroup,   // child subreapers, and a cgroup of its own
   kProcess,  // child subreapers, and /proc
-  kIsolate,  // a PID namespace with a /proc of its own
 };
 
 // The command to run; known before zkr connects to a server.

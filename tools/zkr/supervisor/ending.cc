@@ -19,12 +19,14 @@ absl::Duration LookInterval(absl::Duration remaining) {
 void Ending::Look(const Hold& hold, BootTime now) {
   if (lost_ || hold.remaining <= absl::ZeroDuration()) return Lose(now);
   if (phase_ == Phase::kOver) return;
+  // `now` was read before the lock was asked, so the deadline is never too late.
   deadline_ = now + hold.remaining;
   if (now >= kill_at()) {
     phase_ = Phase::kOver;
   } else if (hold.confirmed && phase_ != Phase::kAsked) {
     phase_ = Phase::kHeld;
   } else if (phase_ == Phase::kHeld) {
+    // Fixed when the doubt begins: half of an ever smaller rest would leave CMD no time at all.
     share_ = std::min(limits_.grace, hold.remaining / 2);
     phase_ = Phase::kSuspect;
   }
@@ -34,6 +36,7 @@ void Ending::Look(const Hold& hold, BootTime now) {
 }
 
 void Ending::Lose(BootTime now) {
+  // Final: a loss is never taken back, so neither is the SIGTERM.
   lost_ = true;
   if (phase_ == Phase::kHeld || phase_ == Phase::kSuspect) Ask(now);
   if (now >= kill_at()) phase_ = Phase::kOver;

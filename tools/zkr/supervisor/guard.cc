@@ -15,19 +15,23 @@
 #include "absl/time/time.h"
 
 #include "tools/zkr/supervisor/process.h"
-#include "tools/zkr/supervisor/process_tree.h"
 #include "tools/zkr/supervisor/runner.h"
 
 namespace zkrecipes::zkr::supervisor {
 
 void Guard::Main(Setup setup) {
   Guard guard(std::move(setup));
+  // A Ctrl-C or a kill of zkr's process group must not reach the guard: it is what cleans up after
+  // it.
   setpgid(0, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // So that `pkill zkr` and `killall zkr` spare the guard.
   prctl(PR_SET_NAME, "lock-guard");
+  // CLOCK_BOOTTIME counts while the machine is suspended, as the servers' clocks do: after a
+  // suspension the deadline has passed, and CMD is killed before it can do anything.
   guard.deadline_ = base::UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   guard.child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
+  // Without these the guard could not keep its word. Its end tells zkr so before CMD is started.
   if (!guard.deadline_.valid() || !guard.child_signal_.valid()) _exit(0);
   do {
     guard.Loop();
@@ -61,6 +65,7 @@ void Guard::Loop() {
 
 bool Guard::HandleMessage() {
   auto message = setup_.to_zkr.Receive();
+  // No message is the end of the channel: zkr has ended, in whatever way.
   zkr_is_gone_ = !message;
   if (!message) return false;
   if (message->kind == MessageKind::kAlive) SetDeadline(message->value);
@@ -70,48 +75,45 @@ bool Guard::HandleMessage() {
 }
 
 bool Guard::StartRunner(Message start) {
+  // zkr stood still between its last kAlive and this start: the lock may be another contender's by
+  // now.
   if (DeadlinePassed()) {
     setup_.to_zkr.Send({MessageKind::kDeadlinePassed});
     return false;
   }
   Channel to_zkr(std::move(start.passed));
-  const bool started = ForkRunner(start, to_zkr, setup_.command->guard == GuardKind::kIsolate);
+  const bool started = ForkRunner(start, to_zkr);
   if (!started) setup_.to_zkr.Send({MessageKind::kRunnerFailed, errno});
+  // A pipe that CMD closes must show its end to its reader, so the guard keeps no copy. With
+  // another run to come the streams are still needed: CMD gets them from the guard.
   if (!setup_.command->again) {
     DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
   }
   return started;
 }
 
-bool Guard::ForkRunner(const Message& start, Channel& runner_to_zkr, bool in_namespace) {
-  std::optional<NextForkInPidNamespace> next_fork;
-  if (in_namespace && !next_fork.emplace().ok()) return false;
+bool Guard::ForkRunner(const Message& start, Channel& runner_to_zkr) {
   Pipe lives = ClosingPipe();
-  Pipe ready = ClosingPipe();
   runner_ = fork();
   if (runner_ == 0) {
     setup_.to_zkr.Close();
+    // The write end is the guard's alone: when the guard dies, the runner reads the end of the
+    // pipe.
     lives.write_end.reset();
-    if (!in_namespace) ready.write_end.reset();
     Runner::Main({setup_.command, setup_.signals, setup_.terminal, setup_.cgroup,
-                  std::move(runner_to_zkr), std::move(lives.read_end), std::move(ready.write_end),
-                  start.text, start.value != 0});
+                  std::move(runner_to_zkr), std::move(lives.read_end), start.text,
+                  start.value != 0});
   }
-  const int fork_error = errno;
-  if (next_fork) next_fork->Undo();
-  ready.write_end.reset();
-  char byte = 0;
-  if (runner_ > 0 && (!in_namespace || read(ready.read_end.get(), &byte, 1) == 1)) {
-    runner_guarded_ = std::move(lives.write_end);
-    return true;
+  if (runner_ < 0) {
+    runner_ = 0;
+    return false;
   }
-  if (runner_ > 0) waitpid(runner_, nullptr, 0);
-  runner_ = 0;
-  errno = in_namespace ? EPERM : fork_error;
-  return false;
+  runner_guarded_ = std::move(lives.write_end);
+  return true;
 }
 
 void Guard::SetDeadline(std::int64_t boot_ns) {
+  // Absolute, so that a guard that runs late does not give CMD more time.
   itimerspec when{};
   when.it_value = absl::ToTimespec(absl::Nanoseconds(boot_ns));
   timerfd_settime(deadline_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
@@ -137,9 +139,11 @@ bool Guard::RunnerIsGone() {
 }
 
 void Guard::EndTree() {
-  // The kernel reports PID 1 of a namespace as dead only when the rest of it is.
+  // The runner goes first: alive, it could start something or report an end that the kill has
+  // caused.
   if (runner_ > 0 && kill(runner_, SIGKILL) == 0) waitpid(runner_, nullptr, 0);
   runner_ = 0;
+  // Its children are the guard's now, since the guard is the next subreaper above them.
   KillTree(*setup_.cgroup);
   // If zkr lives, it does this, and knows better whether CMD wanted to leave the modes as they are.
   if (zkr_is_gone_ && setup_.terminal->ReclaimFromTheDead(setup_.zkr_group)) {

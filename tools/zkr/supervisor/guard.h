@@ -31,15 +31,14 @@ namespace zkrecipes::zkr::supervisor {
 // Its own end tells zkr that nothing of the tree is left. A guard of Command::again continues
 // instead, reports that, and waits for the next start.
 //
-// How it kills: with CMD's cgroup, where it has one, and by killing the descendants that /proc shows
-// until none is left; guard and runner are child subreapers, so no descendant escapes to another
-// parent. If the guard is killed, the runner does the same work. zkr itself is no subreaper: the
-// children that it had before it was zkr, and theirs, are not CMD's. In a PID namespace the death of
-// the runner, its PID 1, is the death of all.
+// How it kills: with CMD's cgroup, where it has one, and by killing the descendants that /proc
+// shows until none is left; guard and runner are child subreapers, so no descendant escapes to
+// another parent. If the guard is killed, the runner does the same work. zkr itself is no
+// subreaper: the children that it had before it was zkr, and theirs, are not CMD's.
 //
 // A guard that somebody stops is continued by zkr at once, as a runner is by the guard.
 //
-// The limits without a cgroup or namespace:
+// The limits without a cgroup:
 // - a descendant with another user's rights (sudo) cannot be killed by a guard that is not root:
 //   the guard, and with it zkr, waits for it and keeps the lock;
 // - a descendant that forks faster than /proc is read can outrun it;
@@ -67,7 +66,7 @@ class Guard {
   void Loop();
   bool HandleMessage();  // false: time to end the tree
   bool StartRunner(Message start);
-  bool ForkRunner(const Message& start, Channel& runner_to_zkr, bool in_namespace);
+  bool ForkRunner(const Message& start, Channel& runner_to_zkr);
   void SetDeadline(std::int64_t boot_ns);
   bool DeadlinePassed() const;
   bool RunnerIsGone();

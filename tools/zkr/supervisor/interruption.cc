@@ -7,9 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 #include "tools/zkr/supervisor/signals.h"
 
@@ -23,6 +25,10 @@ sigset_t EndingSignals() {
     if (BlockedSignals::IsIgnored(signal)) sigdelset(&set, signal);
   }
   return set;
+}
+
+std::int64_t Nanoseconds(base::BootTime time) {
+  return absl::ToInt64Nanoseconds(time.since_boot());
 }
 
 }  // namespace
@@ -47,6 +53,7 @@ Interruption::Interruption()
 
 int Interruption::End() {
   if (!watcher_.joinable()) return signal_;
+  // The stop signals are blocked again first: from here on a Ctrl-Z is for CMD.
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   eventfd_write(end_.get(), 1);
   watcher_.join();
@@ -63,9 +70,30 @@ void Interruption::Watch() {
 
 void Interruption::TakeSignal() {
   const int signal = NextSignal(signal_fd_);
+  // The first one decides how zkr ends; more of them change nothing.
   if (signal == 0 || signal_ != 0) return;
   signal_ = signal;
   stop_.request_stop();
+}
+
+LossWatch::LossWatch(const std::stop_token& lost)
+    : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      lost_at_ns_(std::numeric_limits<std::int64_t>::max()),
+      callback_(lost, [this] { OnLost(); }) {}
+
+void LossWatch::OnLost() {
+  // The time first: whoever is woken by the event reads it.
+  lost_at_ns_ = Nanoseconds(base::BootNow());
+  eventfd_write(event_.get(), 1);
+}
+
+void LossWatch::Take() {
+  eventfd_t count = 0;
+  eventfd_read(event_.get(), &count);
+}
+
+bool LossWatch::WasLostBefore(base::BootTime time) const {
+  return lost_at_ns_ <= Nanoseconds(time);
 }
 
 }  // namespace zkrecipes::zkr::supervisor

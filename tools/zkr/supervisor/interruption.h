@@ -5,11 +5,15 @@
 
 #include <signal.h>
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <thread>
 
 #include "absl/status/status.h"
 
+#include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::zkr::supervisor {
@@ -42,6 +46,25 @@ class Interruption {
   base::UniqueFd end_;  // eventfd
   sigset_t mask_before_;
   std::thread watcher_;
+};
+
+// Turns a stop_token into something that poll can wait for, and remembers when it was stopped: CMD
+// may have ended before the loss although both become known at the same moment.
+class LossWatch {
+ public:
+  explicit LossWatch(const std::stop_token& lost);
+
+  int fd() const { return event_.get(); }  // readable from the loss until Take
+  void Take();
+
+  bool WasLostBefore(base::BootTime time) const;
+
+ private:
+  void OnLost();
+
+  base::UniqueFd event_;
+  std::atomic<std::int64_t> lost_at_ns_;
+  std::stop_callback<std::function<void()>> callback_;  // last: it uses the others
 };
 
 }  // namespace zkrecipes::zkr::supervisor

@@ -6,11 +6,16 @@
 #include <sys/types.h>
 
 #include <initializer_list>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/base/unique_fd.h"
+#include "tools/zkr/supervisor/cgroup.h"
 
 namespace zkrecipes::zkr::supervisor {
+
+// ---- This process ------------------------------------------------------------------------------
 
 struct Pipe {
   base::UniqueFd read_end;
@@ -25,8 +30,8 @@ Pipe ClosingPipe();
 void DetachStandardStreams(std::initializer_list<int> streams);
 
 // Opens /dev/null, close-on-exec, for each of stdin, stdout and stderr that is closed: the next
-// descriptor that we open would take its place. Stdin cannot be read, nor the others be written, as if
-// they were closed still. For the start of main().
+// descriptor that we open would take its place. Stdin cannot be read, nor the others be written, as
+// if they were closed still. For the start of main().
 void OccupyStandardStreams();
 
 // A pidfd, close-on-exec: readable once the process has ended.
@@ -35,26 +40,52 @@ base::UniqueFd OpenProcess(pid_t pid);
 // Sets each NAME=VALUE of a text of the form "NAME=VALUE\0NAME=VALUE\0".
 void AddToEnvironment(const std::string& variables);
 
-// A new PID namespace: when its PID 1 dies, the kernel kills every process in it, and the parent of
-// PID 1 can wait for it only when all of them are gone. Needs CAP_SYS_ADMIN. There is no user
-// namespace around it: that would permit it to every user, but change who CMD is.
-class NextForkInPidNamespace {
- public:
-  // The next child that this process forks is PID 1 of a namespace, if ok().
-  NextForkInPidNamespace();
-  bool ok() const { return ok_; }
+// For PID 1 of a container, whose duty it is to reap every orphan there: returns in a child
+// process, which does zkr's work, while this one reaps, passes on the signals that it gets, and
+// ends as that child does (128 + n if it died of signal n). For any other process: returns at once.
+// REQUIRES: this process has no other thread yet.
+void BeInitIfFirst();
 
-  // Later children are in the namespace of this process again.
-  void Undo();
+// ---- Those of /proc, and CMD's tree ------------------------------------------------------------
 
- private:
-  base::UniqueFd own_;
-  bool ok_ = false;
+struct ProcessInfo {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+  bool zombie = false;  // dead, but its parent has not yet been told
 };
 
-// For PID 1: a /proc that shows the namespace, seen by it and its children only. Every other mount
-// stays shared with the machine as it was, so that what CMD mounts is mounted for all.
-bool MountOwnProc();
+// One /proc/<pid>/stat. nullopt if it is malformed; the name in it may contain anything.
+std::optional<ProcessInfo> ParseStat(const std::string& stat);
+
+// Every process that /proc shows, read one after another: not a snapshot of one instant, so a
+// decision based on it is repeated until nothing is left to do.
+std::vector<ProcessInfo> ListProcesses(const std::string& proc_dir = "/proc");
+
+// The text of a file, as far as it can be read: a process may end meanwhile.
+std::string ReadWhole(const std::string& path);
+
+// Whether /proc is there and shows this process by the number that it has for itself: without that
+// no descendant can be found.
+bool ProcShowsThisProcess();
+
+// The descendants of `root` among `processes`, parents before their children, without `root`.
+std::vector<pid_t> Descendants(const std::vector<ProcessInfo>& processes, pid_t root);
+
+// True if the process group of `self` holds a live process that is neither `self` nor an ancestor
+// of it: for example another part of a pipeline.
+bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self);
+
+// The descendants of this process now: each read from its parent (/proc/PID/task/TID/children), so
+// what it costs depends on them alone and not on the machine's other processes.
+std::vector<pid_t> OwnDescendants();
+
+// Ends every descendant of this process and all in `cgroup`, and reaps them: sends SIGKILL again
+// and again until none is left. REQUIRES: this process is a child subreaper; otherwise
+// grandchildren escape when their parents die. It waits for what cannot be killed: a process in an
+// uninterruptible system call; without a cgroup also a set-user-ID one where this process is not
+// root, and one that forks faster than /proc is read.
+void KillTree(const Cgroup& cgroup);
 
 }  // namespace zkrecipes::zkr::supervisor
 

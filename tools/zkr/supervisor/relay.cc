@@ -8,6 +8,8 @@ namespace zkrecipes::zkr::supervisor {
 
 using base::BootTime;
 
+// A signal of an unknown sender (0) may be the copy of any: passing it on twice would end CMD's
+// clean-up.
 bool Relay::Match(const SentSignal& signal, std::vector<Noted>& from) {
   const auto found = std::ranges::find_if(from, [&](const Noted& noted) {
     const bool may_be_one_sender =
@@ -24,11 +26,13 @@ void Relay::ForgetOld(BootTime now) {
 }
 
 void Relay::OnZkrs(SentSignal signal, BootTime now) {
+  // The runner got its copy directly, so CMD got one as well: this one is dropped.
   ForgetOld(now);
   if (!Match(signal, own_)) held_back_.push_back({signal, now + kTogether});
 }
 
 void Relay::OnOwn(SentSignal signal, BootTime now) {
+  // zkr's copy came first and waits: it is dropped in favour of the direct one.
   ForgetOld(now);
   if (!Match(signal, held_back_)) own_.push_back({signal, now + kRemembered});
 }

@@ -14,10 +14,10 @@ namespace zkrecipes::zkr::supervisor {
 
 // Decides which of zkr's signals the runner passes on to CMD: each that asks it to end, once.
 //
-// A signal that is sent to the whole tree, as systemd's KillMode=control-group and `kill -TERM -1` do,
-// reaches CMD directly, and zkr and the runner as well. Passed on, it would reach CMD twice. So what
-// zkr got is held back for a moment: if the same sender's signal comes to the runner, too, or came
-// shortly before, it is CMD's already.
+// A signal that is sent to the whole tree, as systemd's KillMode=control-group and `kill -TERM -1`
+// do, reaches CMD directly, and zkr and the runner as well. Passed on, it would reach CMD twice. So
+// what zkr got is held back for a moment: if the same sender's signal comes to the runner, too, or
+// came shortly before, it is CMD's already.
 //
 // Pure: the caller says what time it is. Not thread-safe.
 class Relay {

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "tools/zkr/supervisor/process.h"
-#include "tools/zkr/supervisor/process_tree.h"
 
 namespace zkrecipes::zkr::supervisor {
 namespace {
@@ -30,20 +29,20 @@ constexpr absl::Duration kFinishTime = absl::Milliseconds(500);
 void Runner::Main(Setup setup) {
   Runner runner(std::move(setup));
   if (runner.PrepareProcess() && runner.StartCommand()) {
+    // From here on only CMD holds these streams, so their readers see the end when CMD closes them.
     DetachStandardStreams({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
     const bool zkr_lives = runner.Loop();
-    if (!runner.Isolated()) KillTree(*runner.setup_.cgroup);
+    // Also if the guard was killed: then nobody else can end what CMD has left.
+    KillTree(*runner.setup_.cgroup);
     if (!zkr_lives) _exit(kZkrIsGone);
   }
   _exit(0);
 }
 
 bool Runner::PrepareProcess() {
+  // Not "zkr": `pkill zkr` is meant for zkr.
   prctl(PR_SET_NAME, "lock-runner");
-  // The guard's thread is its only one, so "parent thread" is the guard. If it died before this
-  // call there is no signal, but then guard_lives shows it. Without a namespace the runner lives on,
-  // to kill the tree.
-  if (Isolated()) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // No PR_SET_PDEATHSIG here: a runner outlives a guard that was killed, to kill the tree.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   child_signal_ = OpenSignalFd(SignalSet({SIGCHLD}));
   own_signals_ = OpenSignalFd(AskingSignals());
@@ -51,14 +50,11 @@ bool Runner::PrepareProcess() {
     setup_.to_zkr.Send({MessageKind::kExecFailed, errno});
     return false;
   }
-  if (!setup_.ready.valid()) return true;
-  const bool ok = MountOwnProc();
-  if (ok && write(setup_.ready.get(), "1", 1) != 1) return false;
-  setup_.ready.reset();
-  return ok;
+  return true;
 }
 
 bool Runner::StartCommand() {
+  // The exec closes the write end: an empty pipe means success, an errno in it the failure.
   Pipe error_pipe = ClosingPipe();
   const pid_t forked = error_pipe.read_end.valid() ? fork() : -1;
   if (forked < 0) {
@@ -73,23 +69,29 @@ bool Runner::StartCommand() {
     return false;
   }
   command_ = forked;
-  setup_.to_zkr.Send({MessageKind::kStarted});
+  setup_.to_zkr.Send({MessageKind::kStarted, getpid()});
   return true;
 }
 
 void Runner::ExecCommand(const base::UniqueFd& error_out) {
+  // CMD at least dies if guard and runner are killed at the same moment.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Signals for CMD go to this group, and with it to everything that stays in it.
   setpgid(0, 0);
+  // Before the exec: a CMD that reads at once must not be stopped for it.
   if (setup_.foreground) setup_.terminal->SetForeground(getpid());
-  Message forked{MessageKind::kForked};
-  forked.passed = OpenProcess(getppid());
-  setup_.to_zkr.Send(forked);
+  // zkr must know the group before CMD can stop itself or end: it tells CMD's end from the
+  // terminal's.
+  setup_.to_zkr.Send({MessageKind::kForked, getpid()});
   AddToEnvironment(setup_.environment);
   std::vector<char*> argv;
   for (const std::string& word : setup_.command->argv)
     argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  // The last step before the exec: until here a signal to the group would end this process half
+  // made.
   setup_.signals->Undo();
+  // CMD joins by itself, before it can fork: nothing that it starts is ever outside.
   if (!setup_.cgroup->valid() || setup_.cgroup->Join()) execvp(argv[0], argv.data());
   const int error = errno;
   // If even this write fails, the end of the pipe says "started" and the status 126 says the rest.
@@ -105,9 +107,11 @@ bool Runner::Loop() {
                     {own_signals_.get(), POLLIN, 0}};
     poll(fds, 4, MillisecondsToTimer());
     if (fds[0].revents != 0) NextSignal(child_signal_);
+    // Its own copy of a signal is noted before zkr's is read, so that CMD does not get both.
     if (fds[3].revents != 0) relay_.OnOwn(NextSentSignal(own_signals_), BootNow());
     if (fds[1].revents != 0 && !HandleRequest()) return false;
     PassOnSignals();
+    // The guard is gone: Main kills the tree.
     if (fds[2].revents != 0) return true;
   }
   return true;
@@ -149,19 +153,23 @@ void Runner::OnCommandStatus(int status) {
     setup_.to_zkr.Send({MessageKind::kStopped, WSTOPSIG(status)});
     return;
   }
+  // Its number may be another process's from now on: nothing may be sent to it any more.
   command_ = 0;
   for (SentSignal own; (own = NextSentSignal(own_signals_)).number != 0;) {
     relay_.OnOwn(own, BootNow());
   }
+  // Held back for CMD, which has ended: zkr takes these signals as its own.
   const std::vector<int> kept = relay_.TakeAll();
   setup_.to_zkr.Send({MessageKind::kEnded, EndOfCommand{status, heard_}.Packed(),
                       std::string(kept.begin(), kept.end())});
   phase_ = Phase::kFinishing;
+  // A shell's `> >(gzip)` is about to end by itself: a SIGTERM at once would cut its output.
   phase_end_ = BootNow() + std::min(kFinishTime, setup_.command->grace);
 }
 
 bool Runner::AdvancePhase() {
   if (BootNow() < phase_end_) return true;
+  // The grace is over: what is left gets SIGKILL from Main.
   if (phase_ == Phase::kTerminating) return false;
   phase_ = Phase::kTerminating;
   phase_end_ = BootNow() + setup_.command->grace;

@@ -21,17 +21,15 @@ namespace zkrecipes::zkr::supervisor {
 
 // CMD's parent: a process of its own between the guard and CMD. It starts CMD, reports to zkr what
 // becomes of it, passes signals on to its process group, and reaps whatever CMD leaves behind.
-// With --isolate it is PID 1 of a PID namespace.
 //
 //     start --exec failed--> exit
 //       |
-//     kRunning --CMD ends--> kFinishing --kFinishTime--> kTerminating --all gone, grace over--> exit
+// kRunning --CMD ends--> kFinishing --kFinishTime--> kTerminating --all gone, grace over--> exit
 //       |                        |       SIGTERM to all      |
 //       +------------ the guard is gone, or zkr is ----------+-----> exit
 //
 // kFinishing is for processes that are about to end by themselves, such as the gzip of a shell's
-// `> >(gzip >f)`. Before the runner exits it kills the rest of the tree; in a namespace its exit does
-// that.
+// `> >(gzip >f)`. Before the runner exits it kills the rest of the tree.
 class Runner {
  public:
   struct Setup {
@@ -41,7 +39,6 @@ class Runner {
     const Cgroup* cgroup = nullptr;
     Channel to_zkr;
     base::UniqueFd guard_lives;  // shows its end when the guard is gone
-    base::UniqueFd ready;        // gets a byte when the namespace is set up; invalid: no namespace
     std::string environment;
     bool foreground = false;  // CMD gets the terminal
   };
@@ -54,7 +51,6 @@ class Runner {
  private:
   explicit Runner(Setup setup) : setup_(std::move(setup)) {}
 
-  bool Isolated() const { return setup_.command->guard == GuardKind::kIsolate; }
   bool PrepareProcess();
   bool StartCommand();
   [[noreturn]] void ExecCommand(const base::UniqueFd& error_out);

@@ -30,8 +30,10 @@ bool TakePending(const sigset_t& signals) {
 }  // namespace
 
 BlockedSignals::BlockedSignals() : child_signal_ignored_before_(IsIgnored(SIGCHLD)) {
+  // A fault that is blocked ends the process at once, past its handler.
   const sigset_t blocked = AllButFaults();
   sigprocmask(SIG_BLOCK, &blocked, &mask_before_);
+  // Where SIGCHLD is ignored the kernel reaps by itself, and waitpid would never see CMD's status.
   if (child_signal_ignored_before_) signal(SIGCHLD, SIG_DFL);
 }
 
@@ -79,6 +81,7 @@ SentSignal NextSentSignal(const base::UniqueFd& signal_fd) {
 bool StopOwnJob(bool whole_group) {
   const sigset_t stop = SignalSet({SIGTSTP});
   const sigset_t resume = SignalSet({SIGCONT});
+  // An older SIGCONT would be taken below for the one that continues this stop.
   TakePending(resume);
   kill(whole_group ? 0 : getpid(), SIGTSTP);
   // Takes the default action, now, in this thread: all others have the signal blocked.

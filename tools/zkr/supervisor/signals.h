@@ -13,8 +13,8 @@
 
 namespace zkrecipes::zkr::supervisor {
 
-// Blocks in this thread, and so in those it starts later, every signal that another process may send.
-// The ones that report a fault of this process (SIGSEGV, SIGABRT, ...) are left alone.
+// Blocks in this thread, and so in those it starts later, every signal that another process may
+// send. The ones that report a fault of this process (SIGSEGV, SIGABRT, ...) are left alone.
 //
 // Remembers what it changed, for CMD. Nothing but blocking is done to a signal, so handlers that
 // zkr was started with (a nohup's ignored SIGHUP) pass through to CMD by themselves; only an

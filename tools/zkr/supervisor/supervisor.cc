@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,15 +16,30 @@
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/supervisor/guard.h"
+#include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr::supervisor {
 
 using base::BootNow;
 using base::BootTime;
 
+namespace {
+
+// How long the tree gets to die, once it is killed, before zkr says that it waits.
+constexpr absl::Duration kPatience = absl::Seconds(5);
+
+// For poll: at most a minute.
+int MillisecondsTo(BootTime when) {
+  const absl::Duration left = std::clamp(when - BootNow(), absl::ZeroDuration(), absl::Minutes(1));
+  return static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command) {
   auto prepared = std::unique_ptr<Supervisor>(new Supervisor(std::move(command)));
   Supervisor& self = *prepared;
+  // The cgroup is made before the fork, so that guard and runner have it, too.
   if (absl::Status chosen = self.ChooseGuard(); !chosen.ok()) return chosen;
   ChannelPair guard = Channel::Pair();
   self.signal_fd_ = OpenSignalFd(ForwardedSignals());
@@ -32,6 +48,8 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Prepare(Command command)
   self.terminal_.SaveModes();
   const pid_t own_group = getpgrp();
   const bool ready = guard.one.valid() && self.signal_fd_.valid() && self.child_signal_.valid();
+  // While this process has one thread: a fork of several could leave a lock held for ever in the
+  // child.
   const pid_t forked = ready ? fork() : -1;
   if (forked < 0) {
     return absl::ResourceExhaustedError(
@@ -64,8 +82,11 @@ Outcome Supervisor::Run(const WhileHeld& held) {
     while (Step(held, loss)) {
     }
   }
+  // A guard that is not needed again ends at this, and its end says that nothing of the tree is
+  // left.
   if (!CanRunAgain()) guard_.Close();
   GrowImpatient();
+  // The guard may have been quicker than the runner's report of how CMD ended.
   HearRunnerOut(loss);
   if (!CanRunAgain()) EndGuard();
   if (TakeTerminalBack()) terminal_.RestoreModes();
@@ -87,9 +108,12 @@ bool Supervisor::Start(const WhileHeld& held) {
   terminal_.SaveModes();
   now_.ending = Ending({command_.grace, held.margin});
   now_.phase = Phase::kRunning;
+  // The guard gets its deadline before CMD is started: a zkr that is stopped right now guards it
+  // all the same.
   LookAtHold(held);
   if (now_.outcome.lost) return false;  // while CMD was about to start
   const bool paired = start.passed.valid();
+  // An environment that does not fit into a packet does not fit into an exec either: E2BIG.
   const bool started = paired && guard_.TrySend(start);
   if (!started) OnNotRun(!paired ? pair_error : errno == EMSGSIZE ? E2BIG : errno);
   return started;
@@ -103,6 +127,7 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
                   {loss.fd(), POLLIN, 0},
                   {child_signal_.get(), POLLIN, 0}};
   poll(fds, 5, MillisecondsToNextTimer());
+  // A stopped guard is continued here, at every step, before it is needed.
   LookAfterGuard();
   // First: what reached the whole tree may be what ended CMD.
   if (fds[2].revents != 0) HandleSignals();
@@ -116,12 +141,16 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
 }
 
 void Supervisor::LookAtHold(const WhileHeld& held) {
+  // The clock is read before the lock is: what the lock says is then never taken for older than it
+  // is.
   const BootTime now = BootNow();
   now_.ending.Look(held.hold(), now);
   ObeyEnding();
 }
 
 void Supervisor::ObeyEnding() {
+  // The guard's deadline is told before CMD is asked to end, so it stands if zkr is stopped in
+  // between.
   const BootTime until = std::min(now_.ending.kill_at(), BootNow() + absl::Hours(24));
   guard_.TrySend({MessageKind::kAlive, absl::ToInt64Nanoseconds(until.since_boot())});
   if (now_.ending.phase() == Ending::Phase::kAsked) {
@@ -135,11 +164,99 @@ void Supervisor::ObeyEnding() {
 
 void Supervisor::GiveUp(const char* why) {
   if (now_.phase != Phase::kRunning || now_.outcome.lost) return;
+  // From the SIGTERM on the lock counts as lost, whatever is heard later: CMD may have ended
+  // because of it.
   now_.outcome.lost = true;
   now_.given_up_at = BootNow();
   std::fprintf(stderr, "zkr: the %s is %s\n", command_.held.c_str(), why);
   SendSignal(SIGTERM);
   SendSignal(SIGCONT);  // a stopped process reacts only to this and SIGKILL
+}
+
+// ---- The guard: of which kind, that it lives, its end ------------------------------------------
+
+absl::Status Supervisor::ChooseGuard() {
+  const GuardKind kind = command_.guard;
+  if (kind != GuardKind::kProcess) cgroup_ = Cgroup::Make();
+  if (cgroup_.valid()) return absl::OkStatus();
+  if (kind == GuardKind::kCgroup) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot make a cgroup for the command: ", strerror(errno)));
+  }
+  if (ProcShowsThisProcess()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "cannot guard a command here: /proc is missing or shows other processes than this one's");
+}
+
+void Supervisor::KillTree() {
+  now_.tree_killed = true;
+  guard_.TrySend({MessageKind::kKill});
+  GrowImpatient();
+}
+
+void Supervisor::GrowImpatient() {
+  now_.complain_at = std::min(now_.complain_at, BootNow() + kPatience);
+}
+
+void Supervisor::LookAfterGuard() {
+  NextSignal(child_signal_);
+  int status = 0;
+  if (guard_pid_ > 0 && waitpid(guard_pid_, &status, WNOHANG | WUNTRACED) == guard_pid_) {
+    if (WIFSTOPPED(status)) {
+      kill(guard_pid_, SIGCONT);
+    } else {
+      guard_pid_ = 0;  // the end of its channel tells the rest
+    }
+  }
+  if (BootNow() < now_.complain_at) return;
+  now_.complain_at = BootTime::InfiniteFuture();
+  std::fprintf(stderr, "zkr: waiting for processes of the command that cannot be killed\n");
+}
+
+int Supervisor::MillisecondsToNextTimer() const {
+  const BootTime look = now_.tree_killed ? BootTime::InfiniteFuture() : now_.ending.next_look();
+  return MillisecondsTo(std::min(look, now_.complain_at));
+}
+
+bool Supervisor::HandleGuard(const LossWatch& loss) {
+  const auto message = guard_.Receive();
+  if (!message) guard_.Close();
+  if (!message || message->kind == MessageKind::kTreeEnded) return false;
+  if (message->kind == MessageKind::kRunnerFailed) OnNotRun(static_cast<int>(message->value));
+  if (message->kind == MessageKind::kDeadlinePassed) {
+    HearRunnerOut(loss);
+    if (now_.phase == Phase::kRunning) now_.outcome.lost = true;
+  }
+  return true;
+}
+
+void Supervisor::HearRunnerOut(const LossWatch& loss) {
+  // It is dead, or kills the tree and then dies. Before that, CMD may have ended by itself, or not
+  // have been run at all.
+  while (runner_.valid()) {
+    if (guard_pid_ == 0 && now_.runner > 0) kill(now_.runner, SIGCONT);  // no guard does that now
+    pollfd fds[] = {{runner_.fd(), POLLIN, 0}, {child_signal_.get(), POLLIN, 0}};
+    poll(fds, 2, MillisecondsTo(now_.complain_at));
+    LookAfterGuard();
+    if (fds[0].revents == 0) continue;
+    auto message = runner_.Receive();
+    if (!message) runner_.Close();
+    if (message && message->kind != MessageKind::kStopped) OnRunnersWord(*message, loss);
+  }
+}
+
+void Supervisor::EndGuard() {
+  // Only when the guard has ended may the caller let the lock go: nothing of CMD's tree is left
+  // then.
+  guard_.Close();  // it ends the tree, if there is one, and then itself
+  for (LookAfterGuard(); guard_pid_ > 0; LookAfterGuard()) {
+    pollfd child{child_signal_.get(), POLLIN, 0};
+    poll(&child, 1, MillisecondsTo(now_.complain_at));
+  }
+  // Left only if guard and runner were killed. This process's other children are not CMD's.
+  for (; !cgroup_.Empty(); poll(nullptr, 0, 1)) cgroup_.Kill();
+  cgroup_.Remove();
+  now_.complain_at = BootTime::InfiniteFuture();
 }
 
 }  // namespace zkrecipes::zkr::supervisor

@@ -22,7 +22,7 @@
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
 #include "tools/zkr/supervisor/ending.h"
-#include "tools/zkr/supervisor/loss_watch.h"
+#include "tools/zkr/supervisor/interruption.h"
 #include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/terminal.h"
 
@@ -131,10 +131,8 @@ class Supervisor {
   struct Course {  // of one Run
     Phase phase = Phase::kReady;
     Outcome outcome = {};
-    pid_t command_group = 0;  // this and the next as zkr's PID namespace numbers them
-    pid_t runner = 0;         // 0: not known
-    base::UniqueFd runner_end =
-        {};  // pidfd: readable once it is dead, with a PID namespace of its own
+    pid_t command_group = 0;
+    pid_t runner = 0;  // 0: not known
     std::set<int> forwarded = {};
     std::vector<int> passed_on = {};  // each kPassOn, in order
     bool tree_killed = false;         // the guard has been told

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/relay.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
@@ -25,11 +25,10 @@ void Supervisor::HandleRunner(const LossWatch& loss) {
 void Supervisor::OnRunnersWord(Message& message, const LossWatch& loss) {
   switch (message.kind) {
     case MessageKind::kForked:
-      now_.command_group = message.sender;
-      now_.runner_end = std::move(message.passed);
+      now_.command_group = static_cast<pid_t>(message.value);
       return;
     case MessageKind::kStarted:
-      now_.runner = message.sender;
+      now_.runner = static_cast<pid_t>(message.value);
       return;
     case MessageKind::kExecFailed:
       return OnNotRun(static_cast<int>(message.value));
@@ -45,12 +44,14 @@ void Supervisor::OnRunnersWord(Message& message, const LossWatch& loss) {
 void Supervisor::HandleSignals() {
   for (SentSignal sent; (sent = NextSentSignal(signal_fd_)).number != 0;) {
     const int signal = sent.number;
+    // CMD has ended, so there is nobody to pass it on to: the signal is for zkr.
     if (now_.phase == Phase::kEnding) {
       if (!AsksToEnd(signal)) continue;
       OnSignalAfterEnd(signal);
     } else if (signal == SIGCONT) {
       Resume(MayHaveTerminal());
     } else {
+      // Remembered: if CMD dies of it, zkr has to die of it, too.
       now_.forwarded.insert(signal);
       const MessageKind how = AsksToEnd(signal) ? MessageKind::kPassOn : MessageKind::kSignal;
       // A runner that is gone already has not read it: its kEnded, which comes next, says so.
@@ -65,10 +66,12 @@ void Supervisor::HandleSignals() {
 
 void Supervisor::OnSignalAfterEnd(int signal) {
   if (BlockedSignals::IsIgnored(signal)) return;  // under nohup
+  // The copy of a signal to the whole tree: CMD has died of it, and it asks for nothing more.
   if (JustEndedBy(signal)) {
     now_.outcome.signal = signal;
     return;
   }
+  // Whoever asks again has no patience: what CMD left behind gets no grace.
   now_.outcome.later = signal;
   KillTree();
 }
@@ -85,7 +88,9 @@ void Supervisor::OnStopped(int signal) {
   const bool forwarded = signal == SIGTSTP && now_.forwarded.erase(SIGTSTP) > 0;
   // Anything else, such as a `kill -STOP` of CMD, is not job control: the lock stays held.
   if (!typed && !wants_terminal && !forwarded) return;
+  // zkr was brought to the foreground meanwhile (fg), so CMD may read.
   if (wants_terminal && foreground == getpgrp()) return Resume(true);
+  // The shell takes the terminal only from the job that it knows, which is zkr's group.
   TakeTerminalBack();
   if (StopOwnJob(/*whole_group=*/!forwarded)) return Resume(MayHaveTerminal());
   if (typed) return Resume(true);
@@ -100,6 +105,7 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   const bool killed = WIFSIGNALED(status);
   now_.outcome.end = killed ? Outcome::End::kKilled : Outcome::End::kExited;
   now_.outcome.code = killed ? WTERMSIG(status) : WEXITSTATUS(status);
+  // The time that counts is the runner's, not when zkr reads of it: zkr may have been stopped.
   now_.outcome.lost = now_.given_up_at <= ended.sent || loss.WasLostBefore(ended.sent);
   now_.phase = Phase::kEnding;
   now_.ended_at = ended.sent;
@@ -114,9 +120,11 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
   for (const char kept : ended.text) OnSignalAfterEnd(kept);
   for (; heard < std::ssize(now_.passed_on); now_.passed_on.pop_back())
     OnSignalAfterEnd(now_.passed_on.back());
+  // Before zkr writes or ends: a process in the background is stopped when it uses the terminal.
   now_.outcome.had_terminal = TakeTerminalBack();
   if (!now_.outcome.had_terminal) return;
   if (killed) terminal_.RestoreModes();
+  // Nobody sent it to zkr, and CMD had the terminal: it was typed.
   if (forwarded || (signal != SIGINT && signal != SIGQUIT)) return;
   now_.outcome.asked_to_end = true;
   now_.outcome.typed = killed;
@@ -152,6 +160,8 @@ void EndBy(int signal, bool typed) {
   prctl(PR_SET_DUMPABLE, 0);  // CMD may have left a core already
   ::signal(signal, SIG_DFL);
   const sigset_t set = SignalSet({signal});
+  // The rest of the group, such as the shell of a loop, before this process: afterwards it could
+  // not.
   if (typed) kill(0, signal);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   raise(signal);

@@ -13,6 +13,7 @@ namespace zkrecipes::zkr::supervisor {
 
 Terminal Terminal::OpenControlling() {
   Terminal terminal;
+  // Not stdin: it may be a file or a pipe while the user sits at the terminal.
   terminal.fd_ = base::UniqueFd(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
   return terminal;
 }
@@ -25,6 +26,7 @@ void Terminal::SetForeground(pid_t group) const {
 
 bool Terminal::ReclaimFromTheDead(pid_t group) const {
   const pid_t foreground = Foreground();
+  // A zombie still counts: its parent, the shell, takes the terminal back by itself.
   const bool dead = foreground > 1 && kill(-foreground, 0) != 0 && errno == ESRCH;
   return dead && tcsetpgrp(fd_.get(), group) == 0;
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The servers by themselves, the epoch, the sessions: whatever is not about one path.
 
 #include <algorithm>
 #include <map>
@@ -9,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "lib/session/epoch_record.h"
+#include "lib/session/path_budget.h"
+#include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/finding.h"
-#include "tools/zkr/doctor/timeouts.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -45,14 +49,14 @@ std::string Differences(const Facts& facts, Say say) {
   });
 }
 
-std::string SettingsOf(const ServerFacts& server) {
+std::string SettingsText(const ServerFacts& server) {
   const ServerWords& words = server.words;
   if (!words.tick) return "";
   return absl::StrCat("tickTime ", Short(*words.tick), ", initLimit ", words.init_limit.value_or(0),
                       ", syncLimit ", words.sync_limit.value_or(0));
 }
 
-std::string GrantsOf(const ServerFacts& server) {
+std::string GrantsText(const ServerFacts& server) {
   if (!server.grants) return "";
   return absl::StrCat(Short(server.grants->least), " to ", Short(server.grants->longest));
 }
@@ -66,6 +70,8 @@ Findings OfEnsembles(const Facts& facts) {
     if (server.words.mode == "standalone") alone.insert(server.address);
     if (server.words.mode == "leader") leading.insert(server.address);
   }
+  // Followers that follow different leaders cannot be told apart: only what leads or stands alone
+  // counts.
   if (leading.size() < 2 && (alone.empty() || serving.size() < 2)) return {};
   return {{kFinding, "several-ensembles", "servers",
            "the list has servers of more than one ensemble: a lock has an owner in each of them",
@@ -78,6 +84,7 @@ Findings OfVoters(const Facts& facts, std::ptrdiff_t not_serving) {
     const ServerWords& words = server.words;
     if (!words.voters || !words.in_sync) continue;
     const int missing = *words.voters - *words.in_sync;
+    // Those are findings of their own.
     if (missing <= not_serving) return {};
     return {
         {kFinding, "voters-missing", Printable(server.name),
@@ -86,6 +93,32 @@ Findings OfVoters(const Facts& facts, std::ptrdiff_t not_serving) {
          "start the others, and wait until they have caught up"}};
   }
   return {};
+}
+
+Finding SetBack(const FencingPass& seen, const std::string& now) {
+  return {kFinding, "set-back", "ensemble",
+          absl::StrCat(now,
+                       ": it was set back to an older state, so that tokens repeat, and "
+                       "resources refuse new holders or admit old ones"),
+          absl::StrCat("stop all that acquires locks, then: zkr epoch --raise --above ", seen.epoch,
+                       " (docs/zkr.md, \"After a restore\")")};
+}
+
+constexpr std::int64_t kMuch = session::PathBudget::kLimit / 4 * 3;
+
+void JudgeBudgets(const ServerFacts& server, Findings& found) {
+  if (!server.ephemeral_bytes) return;
+  for (const auto& [session, bytes] : *server.ephemeral_bytes) {
+    // At the limit acquires fail, which is late to learn of it.
+    if (bytes < kMuch) continue;
+    found.push_back(
+        {kFinding, "session-near-budget", "session " + SessionText(session),
+         absl::StrCat("the paths of its ephemeral nodes have ", bytes / 1024, " KiB; at ",
+                      session::PathBudget::kLimit / 1024,
+                      " KiB zkrecipes refuses further acquires (ResourceExhausted, 73), and "
+                      "servers cannot load a database in which a session of far more has ended"),
+         "spread its locks over several clients or sessions, or shorten their paths"});
+  }
 }
 
 }  // namespace
@@ -106,14 +139,14 @@ Findings JudgeServers(const Facts& facts) {
   }
   const Findings voters = OfVoters(facts, static_cast<std::ptrdiff_t>(facts.servers.size()) - good);
   found.insert(found.end(), voters.begin(), voters.end());
-  if (const auto differences = Differences(facts, GrantsOf); !differences.empty()) {
+  if (const auto differences = Differences(facts, GrantsText); !differences.empty()) {
     found.push_back(
         {kFinding, "timeouts-differ", "servers",
          absl::StrCat("they grant different session timeouts: ", differences,
                       "; a lease may be believed for too long (docs/lease.md, \"One T\")"),
          "give all servers one tickTime, minSessionTimeout and maxSessionTimeout"});
   }
-  if (const auto differences = Differences(facts, SettingsOf); !differences.empty()) {
+  if (const auto differences = Differences(facts, SettingsText); !differences.empty()) {
     found.push_back({kFinding, "settings-differ", "servers",
                      absl::StrCat("they are configured differently: ", differences),
                      "give all servers one tickTime, initLimit and syncLimit"});
@@ -123,6 +156,53 @@ Findings JudgeServers(const Facts& facts) {
   if (!versions.empty()) {
     found.push_back({kNote, "versions-differ", "servers",
                      absl::StrCat("they run different versions: ", versions), ""});
+  }
+  return found;
+}
+
+Findings JudgeEpoch(const Facts& facts) {
+  if (!facts.epoch_trouble.empty()) {
+    return {{kFinding, "epoch-unreadable", session::kEpochPath,
+             absl::StrCat(facts.epoch_trouble, "; no lock is granted to such a client"),
+             "let every client read it, and write a number into it: the highest epoch that any "
+             "resource has seen, then `zkr epoch --raise`"}};
+  }
+  if (!facts.epoch || !facts.seen) return {};
+  const FencingPass& seen = *facts.seen;
+  if (*facts.epoch > seen.epoch) return {};  // raised since
+  if (*facts.epoch < seen.epoch) {
+    return {SetBack(seen, absl::StrCat("a resource has seen epoch ", seen.epoch,
+                                       ", and the ensemble is at ", *facts.epoch))};
+  }
+  // Tokens are zxids: an ensemble that has not come to a token that was seen has forgotten it.
+  const auto zxid = HighestZxid(facts);
+  if (!zxid) {
+    return {{kNote, "zxid-unknown", "ensemble",
+             absl::StrCat("whether it has come to token ", seen.token.ToString(),
+                          " is not known: no server that grants sessions answers srvr"),
+             ""}};
+  }
+  if (*zxid < seen.token.value()) {
+    return {SetBack(seen, absl::StrCat("a resource has seen token ", seen.token.ToString(),
+                                       ", and the ensemble has only come to zxid ", *zxid))};
+  }
+  return {{kNote, "token-passed", "ensemble",
+           absl::StrCat("it has come to zxid ", *zxid, ", beyond token ", seen.token.ToString(),
+                        ": that is so as well some time after it was set back"),
+           "after a restore raise the epoch, whatever this says"}};
+}
+
+Findings JudgeSessions(const Facts& facts) {
+  Findings found;
+  for (const ServerFacts& server : facts.servers) JudgeBudgets(server, found);
+  for (const Disagreement& d : facts.disagreements) {
+    found.push_back(
+        {kFinding, "servers-disagree", Printable(d.missing_at),
+         absl::StrCat("does not show ", Printable(d.node), ", which ", Printable(d.shown_by),
+                      " shows, though it has applied later writes: two clients may each be told "
+                      "that they are first"),
+         "stop all that acquires locks; stop the server that differs from the leader, remove its "
+         "data directory's version-2, and start it again (docs/adr/0021)"});
   }
   return found;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/supervisor/process_tree.h"
+#include "tools/zkr/supervisor/process.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

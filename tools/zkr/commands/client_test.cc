@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/commands/numbers.h"
+#include "tools/zkr/commands/client.h"
 
 #include <memory>
 

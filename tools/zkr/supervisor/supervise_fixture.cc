@@ -2,7 +2,7 @@
 
 // zkr lock without the lock: runs CMD under a guard, for tests that need no server.
 //
-//   zkr-supervise auto|cgroup|process|isolate GRACE REMAINING [FILE] -- CMD ARG...
+//   zkr-supervise auto|cgroup|process GRACE REMAINING [FILE] -- CMD ARG...
 //
 // The lock always has REMAINING left, except that it runs down while a file named FILE.doubt
 // exists. It is lost when a file named FILE.loss appears. Exits with CMD's status, 70 if the lock
@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "lib/base/boot_time.h"
-#include "tools/zkr/supervisor/init.h"
 #include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
@@ -37,7 +36,6 @@ absl::Duration ParseOrZero(const std::string& text) {
 }
 
 GuardKind ParseKind(const std::string& text) {
-  if (text == "isolate") return GuardKind::kIsolate;
   if (text == "cgroup") return GuardKind::kCgroup;
   return text == "process" ? GuardKind::kProcess : GuardKind::kAuto;
 }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `zkr ls` and `zkr observe`: views, of which some go on until a signal or the end of their output.
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+#include "tools/zkr/commands/client.h"
+#include "tools/zkr/commands/commands.h"
+#include "tools/zkr/output.h"
+#include "tools/zkr/supervisor/interruption.h"
+#include "tools/zkr/supervisor/signals.h"
+#include "tools/zkr/supervisor/supervisor.h"
+#include "zkrecipes/contenders.h"
+#include "zkrecipes/leader_election.h"
+
+namespace zkrecipes::zkr::commands {
+namespace {
+
+using ClientPtr = std::shared_ptr<Client>;
+
+// Connects and calls `watch` with a token that a signal stops. Ends this process by that signal, or
+// returns what `watch` did.
+int GoOn(const GlobalFlags& flags,
+         const std::function<int(const ClientPtr&, const std::stop_token&)>& watch) {
+  const supervisor::BlockedSignals blocked;
+  supervisor::Interruption interruption;
+  if (!interruption.status().ok()) return Refuse(interruption.status());
+  const auto client = Connect(flags, interruption.token());
+  int status = kDone;
+  if (client.ok()) {
+    status = watch(*client, interruption.token());
+    // Its session holds nothing that others wait for, so nobody minds if the close is not answered.
+    (*client)->Close({absl::ZeroDuration()}).IgnoreError();
+  }
+  supervisor::EndBy(interruption.End(), /*typed=*/false);
+  return client.ok() ? status : Refuse(client.status());
+}
+
+using Queue = std::vector<ContenderInfo>;
+
+int Show(const GlobalFlags& global, const std::string& path, const Queue& queue) {
+  if (global.json) return Print(QueueJson(path, queue)) ? kDone : kInternal;
+  if (!queue.empty()) return Print(QueueText(queue)) ? kDone : kInternal;
+  Complain(absl::StrCat("nobody holds or waits for ", path));
+  return kDone;
+}
+
+// On a terminal each view takes the place of the one before.
+std::string View(const GlobalFlags& global, const std::string& path, const Queue& queue) {
+  if (global.json) return QueueJson(path, queue);
+  const std::string text =
+      queue.empty() ? absl::StrCat("nobody holds or waits for ", path, "\n") : QueueText(queue);
+  return isatty(STDOUT_FILENO) != 0 ? "\x1b[H\x1b[2J" + text : text + "\n";
+}
+
+// Shows every change that it sees, looking once a second, until a signal or its output's end.
+int Watch(const GlobalFlags& global, const std::string& path, Client& client,
+          const std::stop_token& cancel) {
+  const supervisor::LossWatch cancelled(cancel);
+  std::string last;
+  for (pollfd fds[] = {{cancelled.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+       fds[0].revents == 0 && fds[1].revents == 0; poll(fds, 2, 1000)) {
+    const auto queue = ListContenders(client, path, {absl::InfiniteDuration(), cancel});
+    // The signal came while the servers were asked.
+    if (absl::IsCancelled(queue.status())) break;
+    if (!queue.ok()) return Refuse(queue.status());
+    std::string view = View(global, path, *queue);
+    // A busy queue that looks the same is not printed again.
+    if (view == last) continue;
+    last = std::move(view);
+    const int error = Write(last);
+    if (error == EPIPE) break;
+    if (error != 0) return CannotPrint(error);
+  }
+  return cancel.stop_requested() ? kDone : kSignalBase + SIGPIPE;
+}
+
+// ---- observe -----------------------------------------------------------------------------------
+
+// Prints what an election reports. Called from one thread at a time.
+class Printer {
+ public:
+  explicit Printer(bool json) : json_(json) {}
+
+  void Print(const absl::StatusOr<std::optional<Leader>>& leader) {
+    if (!leader.ok()) return End(ExitCodeFor(leader.status()), leader.status());
+    std::string line = json_ ? LeaderJson(*leader) : LeaderText(*leader);
+    if (line == last_) return;  // only the published value has changed
+    last_ = std::move(line);
+    const int error = Write(last_);
+    if (error == EPIPE) return End(kSignalBase + SIGPIPE, absl::OkStatus());
+    if (error == 0) return;
+    End(kInternal, absl::UnknownError(absl::StrCat("cannot print: ", std::strerror(error))));
+  }
+
+  // Stopped when there is nothing more to print; what follows is only for then.
+  std::stop_token ended() const { return ended_.get_token(); }
+  int exit_code() const { return exit_code_; }
+  const absl::Status& why() const { return why_; }
+
+ private:
+  void End(int exit_code, absl::Status why) {
+    if (ended_.stop_requested()) return;
+    exit_code_ = exit_code;
+    why_ = std::move(why);
+    ended_.request_stop();
+  }
+
+  const bool json_;
+  std::string last_;
+  int exit_code_ = kDone;
+  absl::Status why_;
+  std::stop_source ended_;
+};
+
+// Waits until either stops, or our output is closed.
+void WaitForEnd(const std::stop_token& interrupted, const std::stop_token& ended) {
+  const supervisor::LossWatch interruption(interrupted), end(ended);
+  pollfd fds[] = {{interruption.fd(), POLLIN, 0}, {end.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+  while (poll(fds, 3, -1) < 0) {
+  }
+}
+
+int Observe(const ClientPtr& client, const std::string& path, bool json,
+            const std::stop_token& cancel) {
+  const auto printer = std::make_shared<Printer>(json);
+  {
+    const auto subscription =
+        LeaderElection(client, path).Observe([printer](auto leader) { printer->Print(leader); });
+    WaitForEnd(cancel, printer->ended());
+  }
+  if (!printer->ended().stop_requested()) return kSignalBase + SIGPIPE;
+  if (!printer->why().ok()) Complain(printer->why());
+  return printer->exit_code();
+}
+
+}  // namespace
+
+int RunLs(const GlobalFlags& global, const LsFlags& flags) {
+  if (const absl::Status checked = CheckPath(flags.path); !checked.ok()) return Refuse(checked);
+  if (flags.watch) {
+    return GoOn(global, [&](const ClientPtr& client, const std::stop_token& cancel) {
+      return Watch(global, flags.path, *client, cancel);
+    });
+  }
+  const auto client = Connect(global);
+  if (!client.ok()) return Refuse(client.status());
+  const auto queue = ListContenders(**client, flags.path, {global.session_timeout});
+  return queue.ok() ? Show(global, flags.path, *queue) : Refuse(queue.status());
+}
+
+int RunObserve(const GlobalFlags& flags, const std::string& path) {
+  if (const absl::Status checked = CheckPath(path); !checked.ok()) return Refuse(checked);
+  return GoOn(flags, [&](const ClientPtr& client, const std::stop_token& cancel) {
+    return Observe(client, path, flags.json, cancel);
+  });
+}
+
+}  // namespace zkrecipes::zkr::commands
