@@ -67,6 +67,7 @@ class CommandLine {
       // CLI11 takes the words from the back.
       app_.parse(Words(words_.rbegin(), words_.rend()));
     } catch (const CLI::ParseError& error) {
+      // CLI11 reports --help and --version as errors, too.
       if (error.get_exit_code() == 0) return app_.exit(error);  // --help, --version
       return Refuse(error);
     }
@@ -98,6 +99,7 @@ class CommandLine {
     AddCommandFlags(*command, lock_.command, "The lock: a path such as /locks/backup");
     command->callback([this, command] {
       // Refused before anything is connected: a script's mistake must not wait for a lock.
+      // Callbacks run once all options are parsed, so they see the whole command line.
       if (lock_.hold && cmd_) RefuseUsage("--hold", "runs no command, but there is a --");
       if (lock_.hold && !lock_.command.probe.empty()) {
         RefuseUsage("--probe", "asks whether CMD works, and --hold runs none");
@@ -208,6 +210,7 @@ class CommandLine {
     CLI::App* ensemble = app_.add_subcommand("ensemble", "Run a local ensemble, to try zkr on");
     ensemble->require_subcommand(1);
     ensemble->fallthrough();
+    // One for each user, so that two users of a machine do not meet in /tmp.
     ensemble_.directory = DefaultDirectory();
     const auto add = [this, ensemble](const char* name, const char* help, auto run) {
       CLI::App* command = ensemble->add_subcommand(name, help);
@@ -244,6 +247,7 @@ class CommandLine {
         ->check(CLI::IsMember({"bash", "zsh"}).description(""));
   }
 
+  // Of every subcommand: CLI11 does not pass this flag down.
   static void AddVersionFlag(CLI::App& app) {
     app.set_version_flag("--version", absl::StrCat("zkr ", ZKRECIPES_VERSION));
     for (CLI::App* sub : app.get_subcommands(nullptr)) AddVersionFlag(*sub);
@@ -261,6 +265,7 @@ class CommandLine {
 
   // CLI11 only lists the words that it did not expect.
   std::string WhyRefused(const CLI::App& command, const CLI::ParseError& error) const {
+    // Only these two have a CMD that may have been written without "--".
     const bool runs_cmd =
         &command == app_.get_subcommand("lock") || &command == app_.get_subcommand("elect");
     if (!runs_cmd || cmd_ || dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr)

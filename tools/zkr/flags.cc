@@ -31,6 +31,7 @@ std::string CommandHelp::make_usage(const CLI::App* app, std::string /*name*/) c
   return absl::StrCat("Usage: ", UsageOf(*app), "\n");
 }
 
+// CLI11 does not know of CMD: what follows "--" has been taken away before it parses.
 std::string UsageOf(const CLI::App& command) {
   return absl::StrCat("zkr ", command.get_name(), " [OPTIONS] PATH -- CMD [ARG...]");
 }
@@ -39,6 +40,7 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration&
                          const std::string& help) {
   const auto parse = [name, &value](const CLI::results_t& texts) {
     const std::string quoted = absl::StrCat("\"", texts.back(), "\"");
+    // absl takes "5" for no duration, and so does zkr: nobody has to guess the unit.
     if (!absl::ParseDuration(texts.back(), &value)) {
       RefuseUsage(name, quoted + " is not a duration: write a number and a unit, such as 500ms");
     }
@@ -77,6 +79,7 @@ void AddPath(CLI::App& command, std::string& path, const std::string& help) {
 
 namespace {
 
+// Each also has a variable, so that a service's settings need not repeat them in each call.
 void AddTlsFlags(CLI::App& app, TlsOptions& tls) {
   const auto add = [&app](const char* name, std::string& value, const char* help,
                           const char* variable, const char* type) {
@@ -157,6 +160,7 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
                    "Also beside other libraries' contenders that do not see this one");
   AddNumber(command, "--status-fd", flags.status_fd, INT_MAX,
             "Write one JSON object to this descriptor at the end");
+  // "auto" never fails where "process" works; the other two say what is wanted, or refuse (126).
   const std::map<std::string, supervisor::GuardKind> kinds = {
       {"auto", supervisor::GuardKind::kAuto},
       {"cgroup", supervisor::GuardKind::kCgroup},
@@ -171,6 +175,7 @@ void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
 
 void FinishCommand(const CLI::App& command, const std::optional<std::vector<std::string>>& cmd,
                    commands::CommandFlags& flags) {
+  // Without "--" a CMD's options would be taken for zkr's, so it is demanded.
   if (!cmd) RefuseUsage("CMD", absl::StrCat("missing: write ", UsageOf(command)));
   if (cmd->empty()) RefuseUsage("CMD", "missing after --");
   // After CMD's end its leftovers get the grace, and the lock is held all that time.
@@ -182,6 +187,7 @@ void FinishCommand(const CLI::App& command, const std::optional<std::vector<std:
 }
 
 void FinishStatusFd(const commands::CommandFlags& flags) {
+  // -1: not asked for.
   if (flags.status_fd < 0) return;
   // Found now and not at the end, when CMD has run and its result would be lost.
   if (fcntl(flags.status_fd, F_GETFD) < 0) {

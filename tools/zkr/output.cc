@@ -17,6 +17,7 @@ using nlohmann::ordered_json;
 
 // Without what is not known.
 ordered_json OwnerJson(const OwnerInfo& owner) {
+  // An object even if nothing is known, so that programs need no special case.
   ordered_json json = ordered_json::object();
   if (!owner.id.empty()) json["id"] = owner.id;
   if (!owner.host.empty()) json["host"] = owner.host;
@@ -24,6 +25,7 @@ ordered_json OwnerJson(const OwnerInfo& owner) {
   return json;
 }
 
+// "held" is the queue's view; only the holder knows whether it still believes in its lease.
 const char* StateText(const ContenderInfo& c) { return c.holds ? "held" : "waiting"; }
 
 // The length of the UTF-8 character that `text` begins with; 0: none that can be shown.
@@ -79,6 +81,7 @@ std::string Paragraph(const std::string& label, const std::string& text) {
   std::string line = label + std::string(kIndent - std::min(kIndent, label.size()), ' ');
   bool empty = true;
   for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    // A word that is longer than a line stays whole: a path must be fit to be copied.
     if (!empty && line.size() + 1 + word.size() > kLineWidth) {
       absl::StrAppend(&out, line, "\n");
       line = std::string(kIndent, ' ');
@@ -159,6 +162,7 @@ std::string CheckedText(const std::string& sequencer, bool holds, bool json) {
 std::string LogJson(absl::Time time, const std::string& message, const std::string& code) {
   return JsonLine({{"time", UtcTimeText(time)},
                    {"message", message},
+                   // Always there, so that every line has the same fields.
                    {"code", code.empty() ? ordered_json() : ordered_json(code)}});
 }
 
@@ -167,6 +171,7 @@ std::string EpochText(std::int64_t epoch, bool json) {
 }
 
 std::string LeaderText(const std::optional<Leader>& leader) {
+  // A line of its own, so that a script that reads lines sees the gap between two leaders.
   if (!leader) return FormatTable({{"-", "nobody leads"}});
   return FormatTable(
       {{OwnerText(leader->owner), "leads", "token " + leader->token.ToString(), leader->node}});

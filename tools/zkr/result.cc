@@ -59,6 +59,7 @@ void LogAsJson() { log_as_json = true; }
 void Complain(const std::string& message) { Log(message, ""); }
 void Complain(const absl::Status& status) {
   Log(std::string(status.message()), absl::StatusCodeToString(status.code()));
+  // The library names ACL and path; how zkr is given other rights is for zkr to say.
   if (ExitCodeFor(status) != kDenied) return;
   Complain("name a user who may: --digest-file FILE or ZKR_DIGEST_FILE, one user:password a line");
 }
@@ -69,8 +70,10 @@ int Write(const std::string& text) {
   sigemptyset(&pipe_signal);
   sigaddset(&pipe_signal, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  // Flushed here, since an error at exit would come after the exit status is chosen.
   const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   const int error = written ? 0 : errno;
+  // The pending SIGPIPE is taken, or it would end zkr once it is unblocked.
   const timespec at_once{};
   if (error == EPIPE) sigtimedwait(&pipe_signal, nullptr, &at_once);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -90,6 +93,7 @@ bool Print(const std::string& text) {
 
 int Refuse(const absl::Status& status) {
   Complain(status);
+  // 75 is for a lock that is not granted in time; a question that is not answered in time is 69.
   return absl::IsDeadlineExceeded(status) ? kUnavailable : ExitCodeFor(status);
 }
 
@@ -103,6 +107,7 @@ Result ResultOf(const supervisor::Outcome& outcome, std::int64_t token) {
     case supervisor::Outcome::End::kNotRun:
       break;
   }
+  // Another attempt may succeed: not the user's mistake.
   if (outcome.ShortOfResources()) return {"unavailable", kCannotRun, token};
   return {"usage", outcome.code == ENOENT ? kNotFound : kCannotRun, token};
 }
@@ -121,6 +126,7 @@ Result ResultOf(const absl::Status& error, int conflict_status) {
 }
 
 bool WriteResult(int fd, const Result& result) {
+  // One write of one line: a reader of the pipe sees all of it or nothing.
   const std::string line = ResultJson(result.word, result.status, result.token);
   return write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
@@ -129,6 +135,7 @@ int FindStatusFd(const std::vector<std::string>& words) {
   int fd = -1;
   for (std::size_t i = 0; i < words.size(); ++i) {
     absl::string_view text = words[i];
+    // CLI11 has refused the line, so its own reading of the option cannot be used.
     const bool found = absl::ConsumePrefix(&text, "--status-fd");
     if (found && text.empty() && i + 1 < words.size()) text = words[i + 1];
     absl::ConsumePrefix(&text, "=");

@@ -28,6 +28,8 @@ absl::Status Wrong(const std::string& file, absl::string_view what) {
 absl::StatusOr<std::string> ReadAll(const std::string& file) {
   const base::UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return Wrong(file, std::strerror(errno));
+  // One byte more than is allowed shows that the file is too large, whatever it is: it may be
+  // endless.
   std::string text(kMost + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
@@ -57,6 +59,7 @@ absl::StatusOr<std::vector<std::string>> UsersIn(const std::string& text, const 
     }
     users.emplace_back(line);
   }
+  // An empty file would mean no rights at all, which nobody asks for by an option.
   if (users.empty()) return Wrong(file, "names no user");
   return users;
 }

@@ -43,6 +43,7 @@ int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
 int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
   const auto status = testing::LookAtDetached(flags.directory);
   if (!status.ok() && !absl::IsNotFound(status.status())) return RefuseEnsemble(status.status());
+  // No ensemble is an answer as well: programs get it as JSON, with exit status 69.
   if (!status.ok()) Complain(status.status());
   const testing::DetachedStatus shown = status.ok() ? *status : testing::DetachedStatus();
   if (!Print(global.json ? StatusJson(flags.directory, shown) : StatusText(shown)))

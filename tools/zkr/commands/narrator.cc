@@ -59,6 +59,7 @@ std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>
                        std::int64_t session) {
   const auto own = std::find_if(queue.begin(), queue.end(),
                                 [&](const ContenderInfo& c) { return c.session == session; });
+  // Its node is not made yet, or it is about to be granted: nothing to tell.
   if (own == queue.end() || own == queue.begin()) return "";
   const ContenderInfo& holder = queue.front();
   return absl::StrCat("waiting for ", path, ": ", own - queue.begin(), " in front, the next is ",

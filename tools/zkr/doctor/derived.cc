@@ -11,6 +11,7 @@
 namespace zkrecipes::zkr::doctor {
 namespace {
 
+// Unknown is no value: it neither counts as 0 nor hides what other servers say.
 template <typename T>
 void KeepMost(std::optional<T>& most, const std::optional<T>& next) {
   if (next.has_value()) most = most.has_value() ? std::max(*most, *next) : *next;
@@ -34,6 +35,7 @@ struct Made {
 Timeouts TimeoutsIn(const Facts& facts) {
   Timeouts t{.asked = facts.asked};
   for (const ServerFacts& server : facts.servers) {
+    // A client may land on any server, so the least that is granted is what it can rely on.
     if (server.grants) t.grants = t.grants ? Least(*t.grants, *server.grants) : *server.grants;
     // Where servers differ, which is a finding of its own, the slowest one counts.
     KeepMost(t.tick, server.words.tick);
@@ -91,6 +93,7 @@ std::optional<std::int64_t> DaysLeft(const PathFacts& path, absl::Time now) {
     if (enough) last = newest;
   }
   const absl::Duration span = absl::Milliseconds(last.at_ms - first.at_ms);
+  // Between two contenders that queue now: the recent rate, and not the mean of years.
   const std::int64_t used = last.number - first.number;
   if (span < kLeastSpan || used <= 0) return std::nullopt;
   const double days = absl::FDivDuration(span, absl::Hours(24)) *
@@ -114,6 +117,7 @@ Life LifeOf(const Facts& facts, std::int64_t session) {
     life.connection = connection;
     life.server = server.name;
   }
+  // Clients ask something every third of their timeout at the least, so half of it is a sign.
   if (life.connection) {
     life.state = life.connection->silent * 2 < life.connection->timeout ? kAlive : kSilent;
   }
@@ -137,6 +141,8 @@ const char* Word(Life::State state) {
   return "unknown";
 }
 
+// A process that is stopped keeps its session only until the timeout; the others say little by
+// themselves.
 const char* ProcessWord(char state) {
   switch (state) {
     case 'R':
@@ -173,6 +179,7 @@ const ThisMachine::Process* ProcessOf(const Facts& facts, const OwnerInfo& owner
 std::optional<std::int64_t> HighestZxid(const Facts& facts) {
   std::optional<std::int64_t> highest;  // nothing is less than any number
   for (const ServerFacts& server : facts.servers) {
+    // A server outside the quorum may show an old zxid, or one of another ensemble.
     if (server.grants) highest = std::max(highest, server.words.zxid);
   }
   return highest;

@@ -27,6 +27,7 @@ Findings Diagnose(const Facts& facts) {
   Append(JudgeTimeouts(facts), found);
   Append(JudgeEpoch(facts), found);
   Append(JudgeSessions(facts), found);
+  // Of an ancestor only the ACL is judged: whether PATH can be made there.
   for (const PathFacts& path : facts.paths) {
     Append(JudgeQueue(facts, path), found);
     Append(JudgeAcls(facts, path), found);

@@ -31,6 +31,7 @@ absl::Status LookAtEpoch(Client& client, Facts& facts) {
     facts.epoch = *epoch;
     return absl::OkStatus();
   }
+  // A record that is denied or malformed is a finding; anything else ends the examination.
   const bool told =
       absl::IsPermissionDenied(epoch.status()) || absl::IsFailedPrecondition(epoch.status());
   if (!told) return epoch.status();
@@ -98,6 +99,7 @@ int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
     if (const absl::Status checked = commands::CheckPath(path); !checked.ok())
       return Refuse(checked);
   }
+  // Connect refuses an empty list with the words of every other command.
   if (global.servers.empty()) return Refuse(commands::Connect(global).status());  // says so
   const auto list = zk::ParseServerList(global.servers);
   if (!list.ok()) return Refuse(list.status());

@@ -24,6 +24,7 @@ using enum Finding::Kind;
 
 Finding OfServer(const ServerFacts& server, const std::string& serving) {
   const std::string about = Printable(server.name);
+  // Dead, cut off or silent cannot be told apart from here: `trouble` says what was seen.
   if (!server.reachable) {
     return {kFinding, "server-unreachable", about,
             absl::StrCat("does not answer: ", server.trouble),
@@ -41,6 +42,7 @@ std::string Differences(const Facts& facts, Say say) {
   std::map<std::string, std::vector<std::string>> names;
   for (const ServerFacts& server : facts.servers) {
     const std::string said = say(server);
+    // A server that does not say is no difference.
     if (!said.empty()) names[said].push_back(server.name);
   }
   if (names.size() < 2) return "";
@@ -50,6 +52,7 @@ std::string Differences(const Facts& facts, Say say) {
 }
 
 std::string SettingsText(const ServerFacts& server) {
+  // conf gives all three or none.
   const ServerWords& words = server.words;
   if (!words.tick) return "";
   return absl::StrCat("tickTime ", Short(*words.tick), ", initLimit ", words.init_limit.value_or(0),
@@ -139,6 +142,7 @@ Findings JudgeServers(const Facts& facts) {
   }
   const Findings voters = OfVoters(facts, static_cast<std::ptrdiff_t>(facts.servers.size()) - good);
   found.insert(found.end(), voters.begin(), voters.end());
+  // One T for all: a lease is believed by the timeout that was granted where the session began.
   if (const auto differences = Differences(facts, GrantsText); !differences.empty()) {
     found.push_back(
         {kFinding, "timeouts-differ", "servers",
@@ -170,12 +174,14 @@ Findings JudgeEpoch(const Facts& facts) {
   if (!facts.epoch || !facts.seen) return {};
   const FencingPass& seen = *facts.seen;
   if (*facts.epoch > seen.epoch) return {};  // raised since
+  // The record itself was restored: an epoch never goes down otherwise.
   if (*facts.epoch < seen.epoch) {
     return {SetBack(seen, absl::StrCat("a resource has seen epoch ", seen.epoch,
                                        ", and the ensemble is at ", *facts.epoch))};
   }
   // Tokens are zxids: an ensemble that has not come to a token that was seen has forgotten it.
   const auto zxid = HighestZxid(facts);
+  // Without srvr from a server that serves there is nothing to compare the token with.
   if (!zxid) {
     return {{kNote, "zxid-unknown", "ensemble",
              absl::StrCat("whether it has come to token ", seen.token.ToString(),

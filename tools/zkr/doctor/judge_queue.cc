@@ -61,6 +61,7 @@ class QueueJudge {
     const auto days = DaysLeft(path_, facts_.now);
     const bool soon = days && *days < kFewDays;
     if (numbers.Judge() == commands::Numbers::State::kPlenty && !soon) return;
+    // Used up is refused already; running out leaves time to plan the deletion of the path's node.
     const bool out = numbers.Judge() == commands::Numbers::State::kUsedUp;
     Add(kFinding, out ? "numbers-used-up" : "numbers-running-out",
         absl::StrCat(numbers.used, " of ", commands::Numbers::kAll, " sequence numbers are used",
@@ -72,6 +73,7 @@ class QueueJudge {
 
   void JudgeOthers() {
     Names others;
+    // The record of lock-delay mode is the library's own, and no stranger.
     for (const std::string& name : path_.others) {
       if (name != queue::kRecordName) others.push_back(name);
     }
@@ -82,6 +84,7 @@ class QueueJudge {
           "delete the record when the path no longer uses that mode");
     }
     if (others.empty()) return;
+    // Its nodes are one level further down, so both sides see an empty queue and believe in it.
     if (std::ranges::count(others, queue::kSemaphoreLeases) > 0) {
       Add(kFinding, "semaphore",
           absl::StrCat("Curator's InterProcessSemaphoreMutex or InterProcessSemaphoreV2 keeps its "
@@ -118,12 +121,14 @@ class QueueJudge {
     }
     // In one queue, contenders that ignore each other all believe that they hold the lock.
     JudgeDialects(curator, kazoo);
+    // They wait for each other by sequence number, so an election would stall behind a lock.
     if (!leaders.empty() && !locks.empty()) {
       Add(kFinding, "recipes-mixed",
           absl::StrCat("candidates of an election (", NameSome(leaders),
                        ") and contenders for a lock (", NameSome(locks), ") are in one queue"),
           "give the election and the lock paths of their own");
     }
+    // Our own contenders see both; Curator's two recipes each look for their own names only.
     if (curators && !plain.empty() && !read_write.empty()) {
       Add(kFinding, "recipes-mixed",
           absl::StrCat("a lock's contenders (", NameSome(plain), ") and a read/write lock's (",
@@ -146,6 +151,7 @@ class QueueJudge {
                        ": token, owner and session are not known"),
           "use the credentials of their owners");
     }
+    // Of these nothing was judged: the report must not look complete.
     if (path_.unread > 0) {
       Add(kNote, "queue-too-long",
           absl::StrCat("only ", path_.queue.size(), " of the contenders were looked at, ",
@@ -163,6 +169,8 @@ class QueueJudge {
           "let all of the path's clients write kazoo's names (--dialect kazoo)");
       return;
     }
+    // Only one dialect is there, and it is not this client's: nothing is wrong until this client
+    // joins.
     const std::string theirs = kazoo.empty() ? "curator" : "kazoo";
     if ((curator.empty() && kazoo.empty()) || theirs == facts_.dialect) return;
     Add(kNote, "other-dialect",
@@ -176,6 +184,7 @@ class QueueJudge {
     for (const NodeFacts& node : path_.queue) {
       if (node.stat && node.stat->ephemeral_owner == 0) names.push_back(node.name);
     }
+    // Somebody made it by hand, or by a create without the ephemeral flag.
     if (names.empty()) return;
     Add(kFinding, "orphan-persistent",
         absl::StrCat(NameSome(names), names.size() == 1 ? " is" : " are",

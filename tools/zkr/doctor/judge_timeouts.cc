@@ -16,6 +16,7 @@ constexpr absl::Duration kShortestProven = absl::Milliseconds(500);
 
 void JudgeClamp(const Timeouts& t, Findings& found) {
   const Grants& grants = *t.grants;
+  // Granted as asked for, by all servers: the usual case.
   if (grants.asked == t.asked) return;
   const bool longer = grants.asked > t.asked;
   found.push_back(
@@ -30,6 +31,7 @@ void JudgeClamp(const Timeouts& t, Findings& found) {
 
 void JudgeTick(const Timeouts& t, Findings& found) {
   const absl::Duration granted = t.grants->asked;
+  // The library proves a lease by requests; below this none comes back in time.
   if (granted < kShortestProven) {
     found.push_back({kFinding, "timeout-unproven", kAbout,
                      absl::StrCat("of a session of ", Short(granted),
@@ -48,6 +50,7 @@ void JudgeTick(const Timeouts& t, Findings& found) {
 
 void JudgeSilence(const Timeouts& t, Findings& found) {
   const absl::Duration granted = t.grants->asked;
+  // One server follows nobody, so nobody gives it up.
   if (t.alone) return;
   if (!t.silence) {
     found.push_back({kNote, "sync-limit-unknown", kAbout,
@@ -84,6 +87,7 @@ void JudgeSilence(const Timeouts& t, Findings& found) {
 Findings JudgeTimeouts(const Facts& facts) {
   const Timeouts t = TimeoutsIn(facts);
   Findings found;
+  // No server grants a session: findings of their own say so.
   if (!t.grants) return found;
   JudgeClamp(t, found);
   JudgeTick(t, found);

@@ -29,6 +29,7 @@ absl::Duration TimeoutFor(absl::Duration pause) {
 
 Plan PlanFor(const PlanInput& input) {
   Plan plan;
+  // Servers clamp what is asked for; with other limits in their configuration they clamp elsewhere.
   plan.granted =
       std::clamp(input.session_timeout, kLeastTicks * input.tick, kMostTicks * input.tick);
   const LeaseLeft left = LeaseLeftOf(plan.granted);
@@ -69,10 +70,12 @@ std::string PlanText(const PlanInput& input) {
                        plan.lease_least >= plan.silent_server
                            ? ": leases outlast that"
                            : ": leases that are held then may be lost"));
+  // No pause was given: nothing to compare a lease with.
   if (input.pause <= absl::ZeroDuration()) return text;
   if (plan.pause_fits) return text + Paragraph("pause", Short(input.pause) + " costs no lease");
   text += Paragraph("pause", absl::StrCat(Short(input.pause), " may cost the lease"));
   text += Paragraph("", absl::StrCat("-> --session-timeout ", Short(plan.timeout_for_pause)));
+  // The timeout that is needed is longer than servers grant by default.
   if (plan.limits_fit) return text;
   return text +
          Paragraph("", absl::StrCat("-> and the servers' maxSessionTimeout at least that, or "

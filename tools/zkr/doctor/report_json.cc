@@ -19,6 +19,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kMostWaiters = 3;
 
+// Programs must be able to tell "unknown" (null) from 0 and from "".
 template <typename T>
 ordered_json OrNull(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json();
@@ -26,11 +27,13 @@ ordered_json OrNull(const std::optional<T>& value) {
 ordered_json OrNull(const std::optional<absl::Duration>& value) {
   return value ? ordered_json(absl::ToInt64Milliseconds(*value)) : ordered_json();
 }
+// A server that grants no session has none of the three timeouts.
 std::optional<absl::Duration> GrantOf(const std::optional<Grants>& grants,
                                       absl::Duration Grants::*which) {
   return grants ? std::optional((*grants).*which) : std::nullopt;
 }
 
+// The words in "what" are for programs, and stay; the sentences are for people, and may change.
 ordered_json FindingsJson(const Findings& findings, Finding::Kind kind) {
   ordered_json json = ordered_json::array();
   for (const Finding& f : findings) {
@@ -81,6 +84,7 @@ ordered_json SessionJson(const Facts& facts) {
           {"lease_left_most_ms", OrNull(most)}};
 }
 
+// An empty list is an ACL that permits nothing; null means that it may not be read.
 ordered_json AclJson(const NodeFacts& node) {
   if (!node.acl) return {};
   ordered_json entries = ordered_json::array();
@@ -115,6 +119,7 @@ ordered_json LockJson(const Facts& facts) {
   for (std::size_t i = 0; i < std::min(kMostWaiters, queue.waiters.size()); ++i) {
     next.push_back(LifeJson(facts, queue.waiters[i]));
   }
+  // Readers hold together: breaking the first is an example, and "holders" has the tokens of all.
   const std::int64_t token = queue.holders.front().token.value();
   ordered_json command = {"zkr", "break", facts.paths.front().path, "--token", absl::StrCat(token)};
   return {{"holders", std::move(holders)},
@@ -125,6 +130,7 @@ ordered_json LockJson(const Facts& facts) {
 
 ordered_json PathJson(const Facts& facts, const PathFacts& path) {
   const bool is_queue = path.kind == PathFacts::Kind::kQueue;
+  // The root of a namespace and an ancestor have children that are no contenders: null, not 0.
   const bool queue_known = path.listed && is_queue;
   std::optional<commands::Numbers> numbers;
   if (path.node.stat && is_queue) numbers = commands::NumbersOf(*path.node.stat);

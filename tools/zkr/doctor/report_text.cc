@@ -55,6 +55,8 @@ std::string QuorumText(const Facts& facts) {
   return "";
 }
 
+// A tick that was inferred is said to be, with what it was inferred from: minSessionTimeout may
+// deceive.
 std::string TickText(const Timeouts& t) {
   if (!t.tick) return "tick unknown";
   if (!t.tick_is_inferred) return absl::StrCat("tick ", Short(*t.tick));
@@ -70,6 +72,7 @@ std::string TickText(const Timeouts& t) {
 std::string SessionLine(const Facts& facts) {
   const Timeouts t = TimeoutsIn(facts);
   const auto granted = t.grants ? std::optional(t.grants->asked) : std::nullopt;
+  // syncLimit is about followers and their leader, so one server alone has none.
   std::string sync = t.alone ? "no syncLimit: one server alone" : "syncLimit unknown";
   if (t.silence) sync = absl::StrCat("syncLimit ", *t.sync_limit, " ticks = ", Short(*t.silence));
   const std::string text =
@@ -97,8 +100,10 @@ std::string PathText(const Facts& facts, const PathFacts& path) {
   using enum PathFacts::Kind;
   const bool is_queue = path.kind == kQueue;
   const char* const label = is_queue ? "path" : path.kind == kNamespace ? "namespace" : "below";
+  // Nothing else is known of a path that does not exist.
   if (!path.exists) return Paragraph(label, path.path + ": does not exist");
   std::string text = absl::StrCat(path.path, ": ");
+  // Without the right to list, a count would be wrong, and none is shown.
   if (path.listed && is_queue) {
     const std::size_t contenders = path.queue.size() + static_cast<std::size_t>(path.unread);
     absl::StrAppend(&text, contenders, contenders == 1 ? " contender, " : " contenders, ",
@@ -125,15 +130,19 @@ std::string Who(const ContenderInfo& c) { return Printable(OwnerText(c.owner)); 
 
 // Who has held since when is not on the server: a node tells since when it queues.
 std::string Since(const Facts& facts, const ContenderInfo& c) {
+  // ListContenders leaves the time out where the node may not be read.
   if (c.since == absl::Time()) return "since a time that this client may not read";
   const std::string at = LocalTimeText(c.since);
   const absl::Duration ago = absl::Trunc(facts.now - c.since, absl::Seconds(1));
+  // The servers' clock may be ahead of this machine's: no negative age is shown.
   if (ago <= absl::ZeroDuration()) return "since " + at;
   return absl::StrCat("since ", at, ", ", absl::FormatDuration(ago), " ago");
 }
 
 std::string LifeText(const Facts& facts, const ContenderInfo& c) {
   const Life life = LifeOf(facts, c.session);
+  // Alive, silent and cut-off are facts of the session; whether its process works nobody on the
+  // servers knows.
   const std::string session = absl::StrCat("its session ", SessionText(c.session), " ");
   switch (life.state) {
     case Life::State::kAlive:
@@ -156,6 +165,7 @@ std::string LifeText(const Facts& facts, const ContenderInfo& c) {
 std::string ProcessText(const Facts& facts, const ContenderInfo& c) {
   if (c.owner.pid <= 0 || c.owner.host != facts.machine.host) return "";
   const ThisMachine::Process* const process = ProcessOf(facts, c.owner);
+  // It names this host and is not here: gone, or in a container that has the host's name.
   if (process == nullptr) {
     return absl::StrCat("; this machine, which has its host's name, has no process ", c.owner.pid);
   }

@@ -56,6 +56,7 @@ std::string Frame(const std::string& body) {
 
 void ReadSrvr(absl::string_view answer, ServerWords& words) {
   if (const auto version = ValueOf(answer, "Zookeeper version: ")) {
+    // "3.8.0-5a02a05, built on ...": what follows the number differs between builds.
     words.version = version->substr(0, version->find_first_of("-, "));
   }
   std::int64_t zxid = 0;
@@ -125,6 +126,7 @@ std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_s
 }
 
 std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view answer) {
+  // A server that is closed to the word answers with a sentence.
   if (!absl::StrContains(answer, "Sessions with Ephemerals")) return std::nullopt;
   std::map<std::int64_t, std::int64_t> bytes;
   std::int64_t* owner = nullptr;  // of the paths that follow
@@ -135,6 +137,7 @@ std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view a
     } else if (absl::ConsumeSuffix(&line, ":") && absl::SimpleHexAtoi(line, &session)) {
       owner = &bytes[static_cast<std::int64_t>(session)];
     } else {
+      // Sections about connections follow in newer versions, with lines of the same form.
       owner = nullptr;
     }
   }

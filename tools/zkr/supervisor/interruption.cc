@@ -38,6 +38,7 @@ Interruption::Interruption()
   pthread_sigmask(SIG_BLOCK, nullptr, &mask_before_);
   try {
     if (signal_fd_.valid() && end_.valid()) watcher_ = std::thread([this] { Watch(); });
+    // Out of threads: the caller refuses to go on rather than wait where Ctrl-C has no effect.
   } catch (const std::system_error& error) {
     errno = error.code().value();
   }
