@@ -11,7 +11,7 @@
 
 #include "gmock/gmock.h"
 
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "lib/session/epoch_record.h"
 #include "recipes/lock_fixture.h"
 #include "zkrecipes/read_write_lock.h"

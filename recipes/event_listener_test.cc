@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/base/executor_fixture.h"
-#include "lib/queue/acquisition.h"
+#include "lib/queue/acquire/acquisition.h"
 #include "recipes/lock_fixture.h"
 #include "testing/memory/digest.h"
 
@@ -173,8 +173,8 @@ TEST_F(EventListenerTest, HearsOfAcquiresThatEndWithoutALease) {
   simulation_.RunUntilIdle();
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q queued behind 1: 0000000000",
                                           "/locks/q not granted after 0: CANCELLED"));
-  internal::AcquireAsync(internal::PathQueue::Of(*user->client, kPath, user->lock_options),
-                         {.try_only = true}, {}, [](const absl::StatusOr<Lease>&) {});
+  queue::acquire::AcquireAsync(internal::PathQueue::Of(*user->client, kPath, user->lock_options),
+                               {.try_only = true}, {}, [](const absl::StatusOr<Lease>&) {});
   simulation_.RunUntilIdle();
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q not granted after 0: ALREADY_EXISTS"));
 }

@@ -14,17 +14,17 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "lib/queue/acquisition.h"
-#include "lib/queue/ask.h"
+#include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/acquire/ask.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
 
 using absl::StatusCode;
-using internal::Acquisition;
-using queue::Candidacy;
-using queue::Mode;
+using queue::acquire::Acquisition;
+using queue::machine::Candidacy;
+using queue::machine::Mode;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -277,8 +277,8 @@ TEST_F(GivingUpInMemoryTest, AConnectionThatIsBackMakesItATimeoutAgain) {
 TEST_F(GivingUpInMemoryTest, AQuestionIsUnavailableForTheSameReason) {
   auto user = Start();
   const auto unanswered = [&user] {
-    return internal::NotAnswered(*internal::ClientAccess::Core(*user->client), "list /q",
-                                 {absl::Seconds(5)}, "");
+    return queue::acquire::NotAnswered(*internal::ClientAccess::Core(*user->client), "list /q",
+                                       {absl::Seconds(5)}, "");
   };
   EXPECT_EQ(unanswered().code(), StatusCode::kDeadlineExceeded);
   user->host->set_network(Host::Network::kDown);

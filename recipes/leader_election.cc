@@ -7,16 +7,16 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/backoff.h"
-#include "lib/queue/acquisition.h"
-#include "lib/queue/ask.h"
-#include "lib/queue/grant_mode.h"
-#include "lib/queue/leader_node.h"
-#include "lib/queue/lease_state.h"
-#include "lib/queue/observer_runner.h"
-#include "lib/queue/own_node_writing.h"
-#include "lib/queue/owner.h"
-#include "lib/session/client_core.h"
-#include "lib/session/client_options.h"
+#include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/acquire/ask.h"
+#include "lib/queue/lease/lease_state.h"
+#include "lib/queue/listing/grant_mode.h"
+#include "lib/queue/listing/leader_node.h"
+#include "lib/queue/listing/observer_runner.h"
+#include "lib/queue/listing/owner.h"
+#include "lib/queue/own_node/own_node_writing.h"
+#include "lib/session/client/client_core.h"
+#include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes {
@@ -27,21 +27,24 @@ using internal::ClientCore;
 using StatusDone = absl::AnyInvocable<void(absl::Status) &&>;
 
 // InvalidArgument: the candidate's id or value breaks a rule.
-absl::StatusOr<queue::Candidacy> Of(const Client& client, const LeaderElectionOptions& options) {
+absl::StatusOr<queue::machine::Candidacy> Of(const Client& client,
+                                             const LeaderElectionOptions& options) {
   Candidate candidate = options.candidate;
   if (candidate.id.empty()) {
-    candidate.id = queue::ThisOwnersData(queue::Dialect::kCurator, queue::Mode::kLeader,
-                                         ClientAccess::Core(client)->options().owner_id);
+    candidate.id = queue::listing::ThisOwnersData(queue::machine::Dialect::kCurator,
+                                                  queue::machine::Mode::kLeader,
+                                                  ClientAccess::Core(client)->options().owner_id);
   }
   if (options.acquire.marker.has_value()) {
     return absl::InvalidArgumentError(
         "marker: an election's is LeaderElectionOptions::marker, that of its acquire must be "
         "unset");
   }
-  if (absl::Status rule = queue::CheckCandidate(candidate); !rule.ok()) return rule;
-  return queue::Candidacy{.mode = queue::Mode::kLeader,
-                          .data = queue::CandidateData(candidate.id, candidate.value),
-                          .named_as = queue::ModeNamed(options.marker)};
+  if (absl::Status rule = queue::listing::CheckCandidate(candidate); !rule.ok()) return rule;
+  return queue::machine::Candidacy{
+      .mode = queue::machine::Mode::kLeader,
+      .data = queue::listing::CandidateData(candidate.id, candidate.value),
+      .named_as = queue::listing::ModeNamed(options.marker)};
 }
 
 // Whether this lease (null: moved from) may proclaim, as far as this process knows.
@@ -64,9 +67,9 @@ absl::Status CheckLease(internal::LeaseState* state, const ClientCore& core,
   return state->CheckAlive("proclaim").ok() ? absl::OkStatus() : over();
 }
 
-internal::WriteJob ProclamationOf(const std::string& path, const std::string& value) {
+queue::own_node::WriteJob ProclamationOf(const std::string& path, const std::string& value) {
   return {"proclaim " + path, [value](const std::string& data) {
-            return queue::CandidateData(queue::ParseCandidate(data).id, value);
+            return queue::listing::CandidateData(queue::listing::ParseCandidate(data).id, value);
           }};
 }
 
@@ -74,14 +77,14 @@ internal::WriteJob ProclamationOf(const std::string& path, const std::string& va
 void ProclaimBy(const std::shared_ptr<internal::LeaseState>& state,
                 const std::shared_ptr<ClientCore>& core, const std::string& path,
                 const std::string& value, const WaitOptions& wait, StatusDone done) {
-  StatusDone told = internal::OnExecutor(*core, std::move(done));
+  StatusDone told = queue::acquire::OnExecutor(*core, std::move(done));
   if (!core->InHomeProcess()) return std::move(told)(core->CheckMayBlock());
   for (const absl::Status& status :
-       {zk::ValidatePath("path", path), internal::CheckWaitOptions(wait), queue::CheckValue(value),
-        CheckLease(state.get(), *core, path)}) {
+       {zk::ValidatePath("path", path), session::client::CheckWaitOptions(wait),
+        queue::listing::CheckValue(value), CheckLease(state.get(), *core, path)}) {
     if (!status.ok()) return std::move(told)(status);
   }
-  internal::StartWriteOfOwnNode(state, ProclamationOf(path, value), wait, std::move(told));
+  queue::own_node::StartWriteOfOwnNode(state, ProclamationOf(path, value), wait, std::move(told));
 }
 
 absl::Status CheckPauses(const RunOptions& options) {
@@ -119,22 +122,22 @@ const std::string& LeaderElection::path() const { return queue_->path; }
 absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) const {
   const auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
-  return internal::Acquisition::Wait(queue_, *candidacy, wait);
+  return queue::acquire::Acquisition::Wait(queue_, *candidacy, wait);
 }
 
 absl::StatusOr<Lease> LeaderElection::TryCampaign(const WaitOptions& wait) const {
   const auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
-  return internal::TryAcquire(queue_, *candidacy, wait);
+  return queue::acquire::TryAcquire(queue_, *candidacy, wait);
 }
 
 void LeaderElection::CampaignAsync(WaitOptions wait,
                                    absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
   const auto candidacy = Of(*client_, options_);
   if (candidacy.ok()) {
-    return internal::AcquireAsync(queue_, *candidacy, wait, std::move(done));
+    return queue::acquire::AcquireAsync(queue_, *candidacy, wait, std::move(done));
   }
-  internal::OnExecutor(*ClientAccess::Core(*client_), std::move(done))(candidacy.status());
+  queue::acquire::OnExecutor(*ClientAccess::Core(*client_), std::move(done))(candidacy.status());
 }
 
 LeaseAwaitable LeaderElection::CoCampaign(Duration timeout, std::stop_token cancel) const {
@@ -149,11 +152,11 @@ absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& val
   const auto& core = ClientAccess::Core(*client_);
   const auto& state = internal::LeaseMaker::StateOf(lease);
   for (const absl::Status& status :
-       {internal::CheckQuestion(*core, path(), wait), queue::CheckValue(value),
+       {queue::acquire::CheckQuestion(*core, path(), wait), queue::listing::CheckValue(value),
         CheckLease(state.get(), *core, path())}) {
     if (!status.ok()) return status;
   }
-  return internal::WriteOwnNode(state, ProclamationOf(path(), value), wait);
+  return queue::own_node::WriteOwnNode(state, ProclamationOf(path(), value), wait);
 }
 
 void LeaderElection::ProclaimAsync(const Lease& lease, std::string value, WaitOptions wait,
@@ -172,21 +175,21 @@ StatusAwaitable LeaderElection::CoProclaim(const Lease& lease, std::string value
 }
 
 absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) const {
-  using Head = std::optional<queue::ListedNode>;
+  using Head = std::optional<queue::machine::ListedNode>;
   const auto& core = ClientAccess::Core(*client_);
-  if (absl::Status status = internal::CheckQuestion(*core, path(), wait); !status.ok()) {
+  if (absl::Status status = queue::acquire::CheckQuestion(*core, path(), wait); !status.ok()) {
     return status;
   }
   const std::string parent = core->name_space().ToServer(path());
   const auto ask = [&parent](absl::AnyInvocable<void(absl::StatusOr<Head>) &&> done) {
     return [parent, done = std::move(done)](session::Session& session) mutable {
-      queue::ReadHead(session, parent, std::move(done));
+      queue::listing::ReadHead(session, parent, std::move(done));
     };
   };
-  auto head = internal::AskUntilAnswered<Head>(*core, "leader of " + path(), wait, ask);
+  auto head = queue::acquire::AskUntilAnswered<Head>(*core, "leader of " + path(), wait, ask);
   if (!head.ok()) return head.status();
   if (!head->has_value()) return std::nullopt;
-  return queue::DescribeLeader(**head);
+  return queue::listing::DescribeLeader(**head);
 }
 
 absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(
@@ -196,8 +199,8 @@ absl::StatusOr<std::vector<ContenderInfo>> LeaderElection::Candidates(
 
 Subscription LeaderElection::Observe(
     absl::AnyInvocable<void(absl::StatusOr<std::optional<Leader>>)> callback) const {
-  return internal::ObserverRunner::Observe(ClientAccess::Core(*client_), path(),
-                                           std::move(callback));
+  return queue::listing::ObserverRunner::Observe(ClientAccess::Core(*client_), path(),
+                                                 std::move(callback));
 }
 
 // One campaign, and the work if it is won.
@@ -206,7 +209,8 @@ absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& w
   auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
   candidacy->wait_for_proof = wait_for_proof;
-  absl::StatusOr<Lease> lease = internal::Acquisition::Wait(queue_, *candidacy, {.cancel = stop});
+  absl::StatusOr<Lease> lease =
+      queue::acquire::Acquisition::Wait(queue_, *candidacy, {.cancel = stop});
   if (!lease.ok()) return lease.status();
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };

@@ -11,8 +11,8 @@
 
 #include "gmock/gmock.h"
 
-#include "lib/queue/leader_node.h"
-#include "lib/session/client_core.h"
+#include "lib/queue/listing/leader_node.h"
+#include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
 #include "testing/detached_coroutine.h"
 #include "zkrecipes/leader_election.h"
@@ -259,7 +259,7 @@ class ProclaimFormsTest : public LeaseFormsTest {
   }
   std::string Value() {
     const auto* node = model().committed().Find(taken_->node());
-    return node != nullptr ? queue::ParseCandidate(node->data).value : "no node";
+    return node != nullptr ? queue::listing::ParseCandidate(node->data).value : "no node";
   }
 
   const std::unique_ptr<LockUser> process_ = Start();

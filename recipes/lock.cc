@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "lib/queue/acquisition.h"
+#include "lib/queue/acquire/acquisition.h"
 
 namespace zkrecipes {
 
@@ -15,16 +15,16 @@ Lock::Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& 
 const std::string& Lock::path() const { return queue_->path; }
 
 absl::StatusOr<Lease> Lock::Acquire(const WaitOptions& wait) const {
-  return internal::Acquisition::Wait(queue_, {}, wait);
+  return queue::acquire::Acquisition::Wait(queue_, {}, wait);
 }
 
 absl::StatusOr<Lease> Lock::TryAcquire(const WaitOptions& wait) const {
-  return internal::TryAcquire(queue_, {}, wait);
+  return queue::acquire::TryAcquire(queue_, {}, wait);
 }
 
 void Lock::AcquireAsync(WaitOptions wait,
                         absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
-  internal::AcquireAsync(queue_, {}, wait, std::move(done));
+  queue::acquire::AcquireAsync(queue_, {}, wait, std::move(done));
 }
 
 LeaseAwaitable Lock::CoAcquire(Duration timeout, std::stop_token cancel) const {

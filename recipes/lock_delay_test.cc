@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 
-#include "lib/queue/acquisition.h"
+#include "lib/queue/acquire/acquisition.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
@@ -115,9 +115,9 @@ TEST_F(LockDelayTest, ATryWaitsForTheDelayToo) {
   ExpireSilently(*first);
   auto second = StartDelayed();
   std::optional<absl::StatusOr<Lease>> tried;
-  internal::Acquisition::Start(
+  queue::acquire::Acquisition::Start(
       internal::PathQueue::Of(*second->client, kPath), {.lock_delay = kDelay, .try_only = true}, {},
-      [&](internal::Acquisition::Answer answer) { tried.emplace(std::move(answer)); });
+      [&](queue::acquire::Acquisition::Answer answer) { tried.emplace(std::move(answer)); });
   PassTime(kDelay - absl::Seconds(1));
   EXPECT_FALSE(tried.has_value());
   PassTime(absl::Seconds(2));

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {

@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/base/executor_fixture.h"
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {

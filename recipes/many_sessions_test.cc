@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
 #include "zkrecipes/guarded_write.h"
 #include "zkrecipes/read_write_lock.h"

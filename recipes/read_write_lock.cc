@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "lib/queue/acquisition.h"
-#include "lib/queue/lease_state.h"
+#include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/lease/lease_state.h"
 
 namespace zkrecipes {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 using internal::LeaseMaker;
 using Done = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
 
-queue::Candidacy Reader() { return {.mode = queue::Mode::kShared}; }
-queue::Candidacy Writer() { return {.mode = queue::Mode::kSharedWriter}; }
+queue::machine::Candidacy Reader() { return {.mode = queue::machine::Mode::kShared}; }
+queue::machine::Candidacy Writer() { return {.mode = queue::machine::Mode::kSharedWriter}; }
 
 }  // namespace
 
@@ -26,52 +26,53 @@ ReadWriteLock::ReadWriteLock(std::shared_ptr<Client> client, std::string path,
 const std::string& ReadWriteLock::path() const { return queue_->path; }
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireShared(const WaitOptions& wait) const {
-  return internal::Acquisition::Wait(queue_, Reader(), wait);
+  return queue::acquire::Acquisition::Wait(queue_, Reader(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireExclusive(const WaitOptions& wait) const {
-  return internal::Acquisition::Wait(queue_, Writer(), wait);
+  return queue::acquire::Acquisition::Wait(queue_, Writer(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::TryAcquireShared(const WaitOptions& wait) const {
-  return internal::TryAcquire(queue_, Reader(), wait);
+  return queue::acquire::TryAcquire(queue_, Reader(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::TryAcquireExclusive(const WaitOptions& wait) const {
-  return internal::TryAcquire(queue_, Writer(), wait);
+  return queue::acquire::TryAcquire(queue_, Writer(), wait);
 }
 
 void ReadWriteLock::AcquireSharedAsync(WaitOptions wait, Done done) const {
-  internal::AcquireAsync(queue_, Reader(), wait, std::move(done));
+  queue::acquire::AcquireAsync(queue_, Reader(), wait, std::move(done));
 }
 
 void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, Done done) const {
-  internal::AcquireAsync(queue_, Writer(), wait, std::move(done));
+  queue::acquire::AcquireAsync(queue_, Writer(), wait, std::move(done));
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) const {
-  return internal::Follow(queue_, shared, queue::Mode::kShared, Writer(), wait);
+  return queue::acquire::Follow(queue_, shared, queue::machine::Mode::kShared, Writer(), wait);
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) const {
-  return internal::Follow(queue_, exclusive, queue::Mode::kSharedWriter, Reader(), wait);
+  return queue::acquire::Follow(queue_, exclusive, queue::machine::Mode::kSharedWriter, Reader(),
+                                wait);
 }
 
 void ReadWriteLock::UpgradeAsync(Lease& shared, WaitOptions wait, Done done) const {
-  internal::FollowAsync(queue_, LeaseMaker::StateOf(shared), queue::Mode::kShared, Writer(), wait,
-                        std::move(done));
+  queue::acquire::FollowAsync(queue_, LeaseMaker::StateOf(shared), queue::machine::Mode::kShared,
+                              Writer(), wait, std::move(done));
 }
 
 void ReadWriteLock::DowngradeAsync(Lease& exclusive, WaitOptions wait, Done done) const {
-  internal::FollowAsync(queue_, LeaseMaker::StateOf(exclusive), queue::Mode::kSharedWriter,
-                        Reader(), wait, std::move(done));
+  queue::acquire::FollowAsync(queue_, LeaseMaker::StateOf(exclusive),
+                              queue::machine::Mode::kSharedWriter, Reader(), wait, std::move(done));
 }
 
 LeaseAwaitable ReadWriteLock::CoUpgrade(Lease& shared, Duration timeout,
                                         std::stop_token cancel) const {
   return {[lock = *this, old = LeaseMaker::StateOf(shared)](const WaitOptions& wait, Done done) {
-            internal::FollowAsync(lock.queue_, old, queue::Mode::kShared, Writer(), wait,
-                                  std::move(done));
+            queue::acquire::FollowAsync(lock.queue_, old, queue::machine::Mode::kShared, Writer(),
+                                        wait, std::move(done));
           },
           {timeout, std::move(cancel)}};
 }
@@ -79,8 +80,8 @@ LeaseAwaitable ReadWriteLock::CoUpgrade(Lease& shared, Duration timeout,
 LeaseAwaitable ReadWriteLock::CoDowngrade(Lease& exclusive, Duration timeout,
                                           std::stop_token cancel) const {
   return {[lock = *this, old = LeaseMaker::StateOf(exclusive)](const WaitOptions& wait, Done done) {
-            internal::FollowAsync(lock.queue_, old, queue::Mode::kSharedWriter, Reader(), wait,
-                                  std::move(done));
+            queue::acquire::FollowAsync(lock.queue_, old, queue::machine::Mode::kSharedWriter,
+                                        Reader(), wait, std::move(done));
           },
           {timeout, std::move(cancel)}};
 }

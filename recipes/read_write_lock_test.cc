@@ -7,15 +7,15 @@
 
 #include "gmock/gmock.h"
 
-#include "lib/queue/acquisition.h"
-#include "lib/queue/lease_state.h"
+#include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/lease/lease_state.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
 
-using internal::Acquisition;
-using queue::Candidacy;
+using queue::acquire::Acquisition;
+using queue::machine::Candidacy;
 
 class ChangeInMemoryTest : public LockInMemoryTest {
  protected:
@@ -30,14 +30,14 @@ TEST_F(ChangeInMemoryTest, AnUpgradeThatBeginsBetweenTwoSessionsEnds) {
   auto process = Start();
   std::optional<Acquisition::Answer> reading;
   std::optional<Acquisition::Answer> writing;
-  Ask(*process, {.mode = queue::Mode::kShared}, reading);
+  Ask(*process, {.mode = queue::machine::Mode::kShared}, reading);
   simulation_.RunUntilIdle();
   ASSERT_TRUE(reading.has_value() && reading->ok());
   const Lease shared = **std::move(reading);
-  const auto upgrade =
-      internal::GoingOnFrom(*internal::PathQueue::Of(*process->client, kPath),
-                            internal::LeaseMaker::StateOf(shared).get(), queue::Mode::kShared,
-                            {.mode = queue::Mode::kSharedWriter});
+  const auto upgrade = queue::acquire::GoingOnFrom(
+      *internal::PathQueue::Of(*process->client, kPath),
+      internal::LeaseMaker::StateOf(shared).get(), queue::machine::Mode::kShared,
+      {.mode = queue::machine::Mode::kSharedWriter});
   ASSERT_TRUE(upgrade.ok());
 
   // It joins when the session has gone, and the next one is not there yet.

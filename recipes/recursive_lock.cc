@@ -11,9 +11,9 @@
 
 #include "lib/base/mutex.h"
 #include "lib/base/process.h"
-#include "lib/queue/acquisition.h"
-#include "lib/queue/lease_state.h"
-#include "lib/session/client_options.h"
+#include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/lease/lease_state.h"
+#include "lib/session/client/client_options.h"
 
 namespace zkrecipes {
 namespace internal {
@@ -63,7 +63,7 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
     if (!InHomeProcess()) {
       return absl::FailedPreconditionError("the client belongs to the parent process");
     }
-    if (absl::Status wrong = CheckWaitOptions(wait); !wrong.ok()) return wrong;
+    if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok()) return wrong;
     if (owner.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("acquire ", path_, ": the owner is empty"));
     }
@@ -148,7 +148,7 @@ RecursiveLease& RecursiveLease::operator=(RecursiveLease&& other) noexcept {
 RecursiveLease::~RecursiveLease() { Drop(std::move(owned_)); }
 
 const Lease& RecursiveLease::lease() const {
-  static const Lease* const kNone = new Lease(internal::LeaseMaker::Make(nullptr));
+  static const Lease* const kNone = new Lease(LeaseMaker::Make(nullptr));
   return owned_ == nullptr ? *kNone : owned_->lease;
 }
 
@@ -160,11 +160,11 @@ absl::Status RecursiveLease::Release(const WaitOptions& wait) && {
     return std::move(owned->lease).Release(wait);
   }
   // Before this hold is given up: then the lease may be another thread's to release.
-  const absl::Status alive = internal::LeaseMaker::StateOf(owned->lease)->CheckAlive("release");
+  const absl::Status alive = LeaseMaker::StateOf(owned->lease)->CheckAlive("release");
   if (std::optional<Lease> last = owned->owners->GiveUp(*owned)) {
     return (*std::move(last)).Release(wait);
   }
-  const absl::Status wrong_wait = internal::CheckWaitOptions(wait);
+  const absl::Status wrong_wait = session::client::CheckWaitOptions(wait);
   return wrong_wait.ok() ? alive : wrong_wait;
 }
 
@@ -203,7 +203,7 @@ void RecursiveLock::AcquireAsync(
                                 std::move(done)(std::move(claim).Use(std::move(lease)));
                               });
   }
-  auto answer = internal::OnExecutor(*internal::ClientAccess::Core(*client_), std::move(done));
+  auto answer = queue::acquire::OnExecutor(*ClientAccess::Core(*client_), std::move(done));
   if (turn.ok()) return std::move(answer)(*std::move(turn->hold));
   std::move(answer)(turn.status());
 }

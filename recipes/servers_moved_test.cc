@@ -11,7 +11,7 @@
 
 #include <gmock/gmock.h>
 
-#include "lib/session/client_options.h"
+#include "lib/session/client/client_options.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
@@ -46,7 +46,7 @@ class ServersMovedTest : public LockInMemoryTest {
     ClientOptions options;
     options.servers = simulation_.servers();
     options.executor = host;
-    auto list = internal::CheckClientOptions(options);
+    auto list = session::client::CheckClientOptions(options);
     const auto core =
         internal::ClientCore::CreateIn(std::move(environment), options, *std::move(list));
     host->set_only_server(0);

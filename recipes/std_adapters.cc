@@ -15,7 +15,7 @@
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"
 #include "lib/base/random.h"
-#include "lib/queue/acquisition.h"
+#include "lib/queue/acquire/acquisition.h"
 
 namespace zkrecipes {
 namespace {
@@ -106,7 +106,7 @@ namespace internal {
 // A recipe in one or two modes, and the leases held on it. A forked child leaks it.
 class Adapter {
  public:
-  Adapter(std::shared_ptr<Client> client, std::string path, queue::Mode exclusive,
+  Adapter(std::shared_ptr<Client> client, std::string path, queue::machine::Mode exclusive,
           const AcquireOptions& options)
       : client_(std::move(client)),
         queue_(PathQueue::Of(*client_, std::move(path), options)),
@@ -115,7 +115,7 @@ class Adapter {
   void Lock(bool shared) {
     ExpectFree();
     refusals_.Pause();
-    auto lease = Acquisition::Wait(queue_, CandidacyFor(shared), {});
+    auto lease = queue::acquire::Acquisition::Wait(queue_, CandidacyFor(shared), {});
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));
   }
@@ -123,7 +123,8 @@ class Adapter {
   bool TryLock(bool shared) {
     ExpectFree();
     const base::BootTime begin = base::BootNow();
-    auto result = TryAcquire(queue_, CandidacyFor(shared), {client_->session_timeout()});
+    auto result =
+        queue::acquire::TryAcquire(queue_, CandidacyFor(shared), {client_->session_timeout()});
     if (result.ok()) {
       leases_.Put(*std::move(result));
       return true;
@@ -135,7 +136,7 @@ class Adapter {
 
   bool TryLockFor(bool shared, absl::Duration timeout) {
     ExpectFree();
-    auto lease = Acquisition::Wait(queue_, CandidacyFor(shared), {timeout});
+    auto lease = queue::acquire::Acquisition::Wait(queue_, CandidacyFor(shared), {timeout});
     const absl::Status& status = lease.status();
     if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) return false;
     if (!lease.ok()) Throw(lease.status());
@@ -163,14 +164,14 @@ class Adapter {
                               "lock " + path() + ": this thread has it already");
     }
   }
-  queue::Candidacy CandidacyFor(bool shared) const {
-    return {.mode = shared ? queue::Mode::kShared : exclusive_};
+  queue::machine::Candidacy CandidacyFor(bool shared) const {
+    return {.mode = shared ? queue::machine::Mode::kShared : exclusive_};
   }
 
   const base::HomeProcess home_;
   const std::shared_ptr<Client> client_;
-  const Queue queue_;
-  const queue::Mode exclusive_;
+  const queue::acquire::Queue queue_;
+  const queue::machine::Mode exclusive_;
   Refusals refusals_;
   LeasesByThread leases_;
 };
@@ -196,11 +197,11 @@ const std::string& AdapterBase::path() const { return adapter_->path(); }
 DistributedMutex::DistributedMutex(std::shared_ptr<Client> client, std::string path,
                                    const LockOptions& options)
     : AdapterBase(std::make_shared<internal::Adapter>(std::move(client), std::move(path),
-                                                      queue::Mode::kExclusive, options)) {}
+                                                      queue::machine::Mode::kExclusive, options)) {}
 
 DistributedSharedMutex::DistributedSharedMutex(std::shared_ptr<Client> client, std::string path,
                                                const ReadWriteLockOptions& options)
-    : AdapterBase(std::make_shared<internal::Adapter>(std::move(client), std::move(path),
-                                                      queue::Mode::kSharedWriter, options)) {}
+    : AdapterBase(std::make_shared<internal::Adapter>(
+          std::move(client), std::move(path), queue::machine::Mode::kSharedWriter, options)) {}
 
 }  // namespace zkrecipes

@@ -5,7 +5,7 @@
 - Every relative link leads to a file, or to a heading of one.
 - Every test that is named (`Suite.Test`, `Suite.*`) exists. Each row of the tables of CASES names one, or one of
   ctest's families (`family.*`), or says why not.
-- CONTRIBUTING's answers, such as `lib/queue/lease.cc` `Lease::token`: that file has that text.
+- CONTRIBUTING's answers, such as `lib/queue/lease/lease.cc` `Lease::token`: that file has that text.
 - Every listing of LISTINGS stands, line for line, in one of its sources, which are compiled and run.
 """
 import collections

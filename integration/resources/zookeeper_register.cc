@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "integration/resources/kinds.h"
-#include "lib/queue/ask.h"
+#include "lib/queue/acquire/ask.h"
 #include "zkrecipes/guarded_write.h"
 
 namespace resources {
@@ -55,7 +55,7 @@ class ZooKeeperRegister final : public Register {
         });
       };
     };
-    return zkrecipes::internal::AskUntilAnswered<std::string>(
+    return zkrecipes::queue::acquire::AskUntilAnswered<std::string>(
         *zkrecipes::internal::ClientAccess::Core(*client_), "the register", kPatience, ask);
   }
 

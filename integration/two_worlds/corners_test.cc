@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "integration/two_worlds/world_fixture.h"
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"

@@ -73,8 +73,8 @@ class SequenceHeadroomTest : public PrometheusMetricsTest {
 
 TEST_F(SequenceHeadroomTest, EndsWhereContendersAreRefused) {
   const int64_t end = HeadroomAt("0000000000");
-  EXPECT_TRUE(queue::SequenceExhausted(end));
-  EXPECT_FALSE(queue::SequenceExhausted(end - 1));
+  EXPECT_TRUE(queue::machine::SequenceExhausted(end));
+  EXPECT_FALSE(queue::machine::SequenceExhausted(end - 1));
   EXPECT_EQ(HeadroomAt("1234567890"), end - 1234567890);
   EXPECT_EQ(HeadroomAt("2147483647"), end - 2147483647);
   for (const char* wrong : {"-000000001", " 000000001", "11111x1111", "111111111\xb5"}) {

@@ -216,7 +216,7 @@ void Heartbeat::SetValidityTimer(base::BootTime end) {
 
 bool Heartbeat::Busy(base::BootTime now) const { return wanted_ || now < wanted_until_; }
 
-BeatPace Heartbeat::Pace(base::BootTime now) const {
+machine::BeatPace Heartbeat::Pace(base::BootTime now) const {
   return {.timeout = timeout(),
           .lifetime = bound_.lifetime(),
           .longest_gap = bound_.longest_gap(),
@@ -232,7 +232,7 @@ BeatPace Heartbeat::Pace(base::BootTime now) const {
 
 // What every answer and every acquire asks for.
 void Heartbeat::KeepPace() {
-  const BeatPace pace = Pace(reactor_->Now());
+  const machine::BeatPace pace = Pace(reactor_->Now());
   overdue_after_ = timeout() / kOverdueFraction;
   reserve_ = pace.Reserve();
   half_reserve_ = reserve_ / 2;
@@ -268,7 +268,7 @@ void Heartbeat::UrgentBeat(base::BootTime now) {
 
 void Heartbeat::SendWhatIsDue() {
   const base::BootTime now = reactor_->Now();
-  const BeatPace::Planned next = Pace(now).Next();
+  const machine::BeatPace::Planned next = Pace(now).Next();
   // Something was proven meanwhile, or is needed less.
   if (next.at > now) return ScheduleBeat();
   SendRequest(next.beat);

@@ -41,7 +41,7 @@ class Heartbeat {
   };
 
   struct Options {
-    ExpiryMargins margins;
+    machine::ExpiryMargins margins;
     std::string namespace_root;  // "" or "/a/b": where the beats' missing node would be
   };
 
@@ -67,7 +67,7 @@ class Heartbeat {
 
   // A request on its way, and what its answer can prove.
   struct Ticket {
-    ExpiryBound::Request request;
+    machine::ExpiryBound::Request request;
     bool write = false;
     bool del = false;
     bool of_beat = false;
@@ -91,7 +91,7 @@ class Heartbeat {
   void Report(base::BootTime now, absl::Duration round_trip);
   void Prove(base::BootTime now, base::BootTime confirmed = {});
   void Confirm(base::BootTime now, base::BootTime sent);
-  BeatPace Pace(base::BootTime now) const;
+  machine::BeatPace Pace(base::BootTime now) const;
   void KeepPace();
   void SendRequest(bool beat);
   void SendWhatIsDue();
@@ -103,7 +103,7 @@ class Heartbeat {
   zk::Reactor* const reactor_;
   Owner* const owner_;
   const Options options_;
-  ExpiryBound bound_;
+  machine::ExpiryBound bound_;
   std::shared_ptr<SessionValidity> validity_;
   std::shared_ptr<SessionValidity> enduring_;  // does not lapse: for leases that end at the expiry
   std::string beat_path_;                      // of a child of the missing node

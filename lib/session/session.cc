@@ -37,11 +37,11 @@ class Session::HandleListener : public zk::HandleListener {
     session_->reached_.insert(session_->handle_->server());
     session_->report_.Forget();
     session_->trouble_ = absl::OkStatus();
-    session_->On(event::Connected{id});
+    session_->On(machine::event::Connected{id});
   }
   void OnDisconnected(int attempt) override {
     if (session_ != nullptr)
-      session_->On(event::Disconnected{attempt, session_->SilentForTimeout()});
+      session_->On(machine::event::Disconnected{attempt, session_->SilentForTimeout()});
   }
   void OnServerFailed(const std::string& server, const std::string& what) override {
     if (session_ == nullptr) return;
@@ -52,7 +52,7 @@ class Session::HandleListener : public zk::HandleListener {
     if (session_ != nullptr) session_->Trouble(why);
   }
   void OnEnded(zk::Code why) override {
-    if (session_ != nullptr) session_->On(event::HandleEnded{why});
+    if (session_ != nullptr) session_->On(machine::event::HandleEnded{why});
   }
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
     if (session_ != nullptr) session_->watchers_.Fire(path, event);
@@ -74,15 +74,15 @@ Session::Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factor
 
 Session::~Session() = default;
 
-void Session::Start() { On(event::Start{}); }
+void Session::Start() { On(machine::event::Start{}); }
 
 void Session::Close(absl::AnyInvocable<void(absl::Status) &&> closed) {
   closed_ = std::move(closed);
-  On(event::CloseRequested{});
+  On(machine::event::CloseRequested{});
 }
 
-void Session::On(const Event& event) {
-  for (const Action& action : machine_.On(event)) {
+void Session::On(const machine::Event& event) {
+  for (const machine::Action& action : machine_.On(event)) {
     std::visit([this](const auto& a) { Act(a); }, action);
   }
 }
@@ -97,7 +97,7 @@ void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::
 
 // ---- the machine's actions -----------------------------------------------------------------------
 
-void Session::Act(const action::Resolve&) {
+void Session::Act(const machine::action::Resolve&) {
   // The answer may come on any thread, even after this Session is destroyed: hence the reactor.
   resolver_->Resolve(
       options_.servers.servers, [this, reactor = reactor_, alive = std::weak_ptr<char>(alive_),
@@ -111,17 +111,17 @@ void Session::Act(const action::Resolve&) {
 void Session::OnResolved(absl::StatusOr<zk::Resolution> resolution) {
   if (!resolution.ok()) {
     if (!connected()) Trouble(resolution.status());
-    if (handle_ != nullptr) return On(event::ServersUnresolved{});
-    return On(event::ResolveFailed{});
+    if (handle_ != nullptr) return On(machine::event::ServersUnresolved{});
+    return On(machine::event::ResolveFailed{});
   }
   resolved_ = *std::move(resolution);
-  On(event::Resolved{SilentForTimeout() && Moved(resolved_.addresses, reached_)});
+  On(machine::event::Resolved{SilentForTimeout() && Moved(resolved_.addresses, reached_)});
 }
 
 void Session::SetServers(std::vector<zk::ServerAddress> servers) {
   options_.servers.servers = std::move(servers);
   ++list_;
-  On(event::ServersChanged{static_cast<int>(options_.servers.servers.size())});
+  On(machine::event::ServersChanged{static_cast<int>(options_.servers.servers.size())});
 }
 
 void Session::SetCredentials(const base::Secrets& all) {
@@ -129,12 +129,12 @@ void Session::SetCredentials(const base::Secrets& all) {
   if (handle_ != nullptr) handle_->SetCredentials(all);
 }
 
-void Session::Act(const action::SetServers&) {
+void Session::Act(const machine::action::SetServers&) {
   report_.SetServers(resolved_);
   handle_->SetServers(resolved_);
 }
 
-void Session::Act(const action::OpenHandle&) {
+void Session::Act(const machine::action::OpenHandle&) {
   reached_.clear();
   report_.SetServers(resolved_);
   options_.handle.servers = resolved_.addresses;
@@ -145,32 +145,32 @@ void Session::Act(const action::OpenHandle&) {
   if (!handle.ok()) {
     Trouble(handle.status());
     listener_.reset();
-    return On(event::ResolveFailed{});
+    return On(machine::event::ResolveFailed{});
   }
   Trouble(absl::UnavailableError(report_.Text()));
   handle_ = *std::move(handle);
 }
 
 // In a task of its own, because this may run inside a callback of the handle.
-void Session::Act(const action::CloseHandle&) {
+void Session::Act(const machine::action::CloseHandle&) {
   if (handle_ == nullptr) return;
   listener_->Retire();
   options_.handle.pace = handle_->pace();
-  const bool patient = machine_.state() == SessionMachine::State::kClosed;
+  const bool patient = machine_.state() == machine::SessionMachine::State::kClosed;
   reactor_->Post([handle = std::move(handle_), listener = std::move(listener_), patient]() mutable {
     handle->Close(patient);
     handle.reset();
   });
 }
 
-void Session::Act(const action::StartPause&) {
+void Session::Act(const machine::action::StartPause&) {
   zk::ConnectPace& pace = options_.handle.pace;
   const zk::ConnectPace::Terms terms{timeout_, static_cast<int>(options_.servers.servers.size())};
   pace.Failed(terms, reactor_->Now(), absl::ZeroDuration(), reactor_->Random());
-  reactor_->CallAt(pace.next_attempt(), Guarded([this] { On(event::PauseOver{}); }));
+  reactor_->CallAt(pace.next_attempt(), Guarded([this] { On(machine::event::PauseOver{}); }));
 }
 
-void Session::Act(const action::AnnounceConnected& connected) {
+void Session::Act(const machine::action::AnnounceConnected& connected) {
   // First: what the listeners send needs a validity, and goes out behind the first beat.
   heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!connected.resumed);
   BeginEpoch(/*new_session=*/!connected.resumed);
@@ -179,14 +179,14 @@ void Session::Act(const action::AnnounceConnected& connected) {
   ForEachListener([](SessionListener* listener) { listener->OnConnected(); });
 }
 
-void Session::Act(const action::AnnounceDisconnected&) {
+void Session::Act(const machine::action::AnnounceDisconnected&) {
   disconnected_ = reactor_->Now();
   heartbeat_.OnDisconnected();
   Announce(Change::kSuspended);
   ForEachListener([](SessionListener* listener) { listener->OnDisconnected(); });
 }
 
-void Session::Act(const action::AnnounceExpired&) {
+void Session::Act(const machine::action::AnnounceExpired&) {
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
   AnnounceEnded(/*expired=*/true);
@@ -197,14 +197,14 @@ void Session::Act(const action::AnnounceExpired&) {
   ForEachListener([](SessionListener* listener) { listener->OnExpired(); });
 }
 
-void Session::Act(const action::AnnounceFailed& failed) {
+void Session::Act(const machine::action::AnnounceFailed& failed) {
   failed_ = zk::ToStatus(failed.why, "connect", "/");
   trouble_ = failed_;
   Announce(Change::kFailed);
   ForEachListener([this](SessionListener* listener) { listener->OnFailed(failed_); });
 }
 
-void Session::Act(const action::Drain&) {
+void Session::Act(const machine::action::Drain&) {
   closing_ = true;
   heartbeat_.Stop();  // otherwise there would always be a request to wait for
   {
@@ -212,12 +212,12 @@ void Session::Act(const action::Drain&) {
     ForEachListener([](SessionListener* listener) { listener->OnClosing(); });
   }
   reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
-                     if (!drained_) On(event::Drained{});
+                     if (!drained_) On(machine::event::Drained{});
                    }));
   CheckDrained();
 }
 
-void Session::Act(const action::AnnounceClosed&) {
+void Session::Act(const machine::action::AnnounceClosed&) {
   absl::Status status;
   if (!listeners_.empty()) {
     status = absl::DeadlineExceededError(
@@ -296,7 +296,7 @@ void Session::CheckDrained() {
   if (!closing_ || drained_ || !listeners_.empty()) return;
   if (handle_ != nullptr && handle_->pending() > 0) return;
   drained_ = true;
-  PostGuarded([this] { On(event::Drained{}); });
+  PostGuarded([this] { On(machine::event::Drained{}); });
 }
 
 // ---- liveness ------------------------------------------------------------------------------------

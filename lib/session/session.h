@@ -112,7 +112,7 @@ class Session : private Heartbeat::Owner {
   const std::shared_ptr<SessionValidity>& validity(bool lapses = true) const {
     return heartbeat_.validity(lapses);
   }
-  const ExpiryMargins& margins() const { return options_.heartbeat.margins; }
+  const machine::ExpiryMargins& margins() const { return options_.heartbeat.margins; }
   absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
@@ -133,9 +133,9 @@ class Session : private Heartbeat::Owner {
 
   // Sends a WatchNode or a WatchExists; `set` gets its reply, and once it is armed `fired` is called
   // at most once. All watches end without a call when the session expires.
-  WatcherId Watch(zk::Watch watch, zk::Handle::Done set, Watchers::Fired fired);
+  machine::WatcherId Watch(zk::Watch watch, zk::Handle::Done set, Watchers::Fired fired);
   // `fired` will not be called after this. Takes what Watch took and gave; unknown ids are ignored.
-  void Unwatch(const zk::Watch& watch, WatcherId id);
+  void Unwatch(const zk::Watch& watch, machine::WatcherId id);
 
   PathBudget& ephemeral_budget() { return ephemeral_budget_; }
   PathBudget& watch_budget() { return watch_budget_; }
@@ -144,18 +144,18 @@ class Session : private Heartbeat::Owner {
   class HandleListener;  // one for each handle, so that an old handle's events can be ignored
   friend class HandleListener;
 
-  void On(const Event& event);
-  void Act(const action::Resolve&);
-  void Act(const action::OpenHandle&);
-  void Act(const action::CloseHandle&);
-  void Act(const action::SetServers&);
-  void Act(const action::StartPause& pause);
-  void Act(const action::AnnounceConnected& connected);
-  void Act(const action::AnnounceDisconnected&);
-  void Act(const action::AnnounceExpired&);
-  void Act(const action::AnnounceFailed& failed);
-  void Act(const action::Drain&);
-  void Act(const action::AnnounceClosed&);
+  void On(const machine::Event& event);
+  void Act(const machine::action::Resolve&);
+  void Act(const machine::action::OpenHandle&);
+  void Act(const machine::action::CloseHandle&);
+  void Act(const machine::action::SetServers&);
+  void Act(const machine::action::StartPause& pause);
+  void Act(const machine::action::AnnounceConnected& connected);
+  void Act(const machine::action::AnnounceDisconnected&);
+  void Act(const machine::action::AnnounceExpired&);
+  void Act(const machine::action::AnnounceFailed& failed);
+  void Act(const machine::action::Drain&);
+  void Act(const machine::action::AnnounceClosed&);
 
   void OnResolved(absl::StatusOr<zk::Resolution> resolution);
   void Announce(Change change);
@@ -188,7 +188,7 @@ class Session : private Heartbeat::Owner {
   Options options_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
-  SessionMachine machine_;
+  machine::SessionMachine machine_;
   std::unique_ptr<HandleListener> listener_;
   std::unique_ptr<zk::Handle> handle_;
   uint64_t list_ = 0;              // which list of servers: an answer for an earlier one is void

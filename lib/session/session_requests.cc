@@ -20,8 +20,8 @@ void Session::AnswerLost(zk::Handle::Done done) {
   });
 }
 
-WatcherId Session::Watch(zk::Watch watch, zk::Handle::Done set, Watchers::Fired fired) {
-  const WatcherId id = watchers_.Add(watch, std::move(fired));
+machine::WatcherId Session::Watch(zk::Watch watch, zk::Handle::Done set, Watchers::Fired fired) {
+  const machine::WatcherId id = watchers_.Add(watch, std::move(fired));
   const zk::SessionId session = this->id();
   const bool exists = watch.kind == zk::WatchKind::kExists;
   zk::Request request = zk::WatchNode{watch.path};
@@ -36,7 +36,7 @@ WatcherId Session::Watch(zk::Watch watch, zk::Handle::Done set, Watchers::Fired 
   return id;
 }
 
-void Session::Unwatch(const zk::Watch& watch, WatcherId id) {
+void Session::Unwatch(const zk::Watch& watch, machine::WatcherId id) {
   if (watchers_.Remove(watch, id)) RemoveServerWatch(watch);
 }
 

@@ -6,24 +6,24 @@
 
 namespace zkrecipes::session {
 
-WatcherId Watchers::Add(const zk::Watch& watch, Fired fired) {
-  const WatcherId id = next_++;
+machine::WatcherId Watchers::Add(const zk::Watch& watch, Fired fired) {
+  const machine::WatcherId id = next_++;
   table_.Add(watch, id);
   watchers_.emplace(id, std::move(fired));
   return id;
 }
 
-bool Watchers::OnReply(WatcherId id, const zk::Watch& watch, bool armed) {
+bool Watchers::OnReply(machine::WatcherId id, const zk::Watch& watch, bool armed) {
   if (!armed) watchers_.erase(id);
   return table_.OnReply(watch, id, armed);
 }
 
-bool Watchers::Remove(const zk::Watch& watch, WatcherId id) {
+bool Watchers::Remove(const zk::Watch& watch, machine::WatcherId id) {
   return watchers_.erase(id) > 0 && table_.Remove(watch, id);
 }
 
 void Watchers::Fire(const std::string& path, zk::WatchEvent event) {
-  for (const WatcherId id : table_.Fire(path, event)) {
+  for (const machine::WatcherId id : table_.Fire(path, event)) {
     const auto it = watchers_.find(id);
     if (it == watchers_.end()) continue;  // removed by a callback before it
     Fired fired = std::move(it->second);

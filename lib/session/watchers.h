@@ -20,12 +20,12 @@ class Watchers {
   using Fired = absl::AnyInvocable<void(const std::string& path, zk::WatchEvent) &&>;
 
   // `fired` is called at most once, after its request was answered and armed it.
-  WatcherId Add(const zk::Watch& watch, Fired fired);
+  machine::WatcherId Add(const zk::Watch& watch, Fired fired);
   // True if no watcher shares that watch any more: send RemoveWatches.
-  [[nodiscard]] bool OnReply(WatcherId id, const zk::Watch& watch, bool armed);
+  [[nodiscard]] bool OnReply(machine::WatcherId id, const zk::Watch& watch, bool armed);
   // `fired` will not be called after this. `watch` as it was added; unknown ids are ignored. Returns the
   // same as OnReply.
-  [[nodiscard]] bool Remove(const zk::Watch& watch, WatcherId id);
+  [[nodiscard]] bool Remove(const zk::Watch& watch, machine::WatcherId id);
   // A watcher shares that watch, or is about to.
   bool Has(const zk::Watch& watch) const { return table_.Has(watch); }
   void Fire(const std::string& path, zk::WatchEvent event);
@@ -33,9 +33,9 @@ class Watchers {
   void Clear();
 
  private:
-  WatchTable table_;
-  absl::flat_hash_map<WatcherId, Fired> watchers_;
-  WatcherId next_ = 1;
+  machine::WatchTable table_;
+  absl::flat_hash_map<machine::WatcherId, Fired> watchers_;
+  machine::WatcherId next_ = 1;
 };
 
 }  // namespace zkrecipes::session

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "testing/memory/simulation.h"
 
 namespace zkrecipes::testing::memory {

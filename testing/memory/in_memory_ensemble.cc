@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/session/client_core.h"
-#include "lib/session/client_options.h"
+#include "lib/session/client/client_core.h"
+#include "lib/session/client/client_options.h"
 #include "testing/memory/blocked_threads.h"
 #include "testing/memory/driver.h"
 #include "testing/memory/patience.h"
@@ -135,7 +135,7 @@ class InMemoryEnsemble::Impl {
 
 absl::StatusOr<std::shared_ptr<Client>> InMemoryEnsemble::Impl::Connect(ClientOptions options,
                                                                         const WaitOptions& wait) {
-  if (absl::Status status = internal::CheckWaitOptions(wait); !status.ok()) return status;
+  if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
   const auto core = NewCore(std::move(options), Host::Network::kUp);
   if (!core.ok()) return core.status();
   return manual_ ? ConnectManually(*core) : internal::ClientAccess::Connect(*core, wait);
@@ -155,7 +155,7 @@ absl::StatusOr<std::shared_ptr<ClientCore>> InMemoryEnsemble::Impl::NewCore(Clie
   absl::StatusOr<std::shared_ptr<ClientCore>> core;
   driver_.Do([&](Simulation& simulation) {
     if (options.servers.empty()) options.servers = simulation.servers();
-    const absl::Status bad = internal::CheckClientOptions(options).status();
+    const absl::Status bad = session::client::CheckClientOptions(options).status();
     if (!bad.ok()) {
       core = bad;
       return;

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 
-#include "lib/session/client_options.h"
+#include "lib/session/client/client_options.h"
 
 namespace zkrecipes::testing::memory {
 
@@ -62,7 +62,7 @@ std::shared_ptr<internal::ClientCore> Simulation::NewClient(
     const std::shared_ptr<Host>& host, ClientOptions options,
     const std::shared_ptr<base::WaitObserver>& waits) {
   if (options.servers.empty()) options.servers = servers();
-  auto list = internal::CheckClientOptions(options);
+  auto list = session::client::CheckClientOptions(options);
   assert(list.ok());
   internal::Environment environment;
   environment.reactor = host;

@@ -12,7 +12,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/wait_observer.h"
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "testing/memory/host.h"
 #include "testing/memory/model_ensemble.h"
 

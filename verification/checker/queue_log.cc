@@ -75,11 +75,11 @@ QueueLog::QueueLog(const std::vector<Transaction>& transactions) {
   for (const Transaction& transaction : transactions) tree.Apply(transaction);
   lives_ = std::move(tree).Take();
   for (const NodeLife& life : lives_) {
-    const auto name = queue::ParseNodeName(life.path.substr(life.path.rfind('/') + 1));
+    const auto name = queue::machine::ParseNodeName(life.path.substr(life.path.rfind('/') + 1));
     if (!name.has_value()) continue;
     Line& line = lines_[{ParentOf(life.path), life.parent_czxid}];
     const int64_t before = line.empty() ? 0 : line.back().all_gone_ms;
-    line.push_back({&life, name->sequence, name->mode == queue::Mode::kShared,
+    line.push_back({&life, name->sequence, name->mode == queue::machine::Mode::kShared,
                     std::max(before, life.gone_ms)});
     of_path_[life.path].push_back(line.back());
   }

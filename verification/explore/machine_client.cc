@@ -40,7 +40,7 @@ struct MachineWorld::Receiving {
     world.ensemble_.HangUp(c.connection);
     c.connection = 0;
     world.ForgetSession(client);
-    world.OnAll(client, queue::event::Expired{});
+    world.OnAll(client, queue::machine::event::Expired{});
   }
 
   void operator()(const wire::Pong&) {}
@@ -81,7 +81,7 @@ void MachineWorld::Answer(int client, const Pending& pending, const zk::Reply& r
   by_write_ = ok && std::holds_alternative<zk::SetData>(pending.request);
   const auto* create = std::get_if<zk::Create>(&pending.request);
   by_write_ |= ok && create != nullptr && create->mode == zk::CreateMode::kPersistent;
-  On(pending.contestant, queue::event::Replied{pending.op, reply, CanBeProven(client)});
+  On(pending.contestant, queue::machine::event::Replied{pending.op, reply, CanBeProven(client)});
   listing_ = nullptr;
   by_write_ = false;
 }
@@ -96,7 +96,7 @@ void MachineWorld::Send(int client, Pending pending) {
 void MachineWorld::Lose(int client) {
   Client& c = clients_[client];
   ensemble_.HangUp(std::exchange(c.connection, 0));
-  if (std::exchange(c.up, false)) OnAll(client, queue::event::Disconnected{});
+  if (std::exchange(c.up, false)) OnAll(client, queue::machine::event::Disconnected{});
   zk::Reply lost;
   lost.code = zk::Code::kConnectionLoss;
   for (const auto& [call, pending] : std::exchange(c.pending, {})) Answer(client, pending, lost);
@@ -130,13 +130,13 @@ void MachineWorld::SetWatchesAgain(int client) {
 void MachineWorld::Fire(int client, const std::string& path, zk::WatchEvent what) {
   Client& c = clients_[client];
   c.registered.erase(path);
-  for (const session::WatcherId id : c.table.Fire(path, what)) {
+  for (const session::machine::WatcherId id : c.table.Fire(path, what)) {
     const auto it = c.watchers.find(id);
     if (it == c.watchers.end()) continue;  // given up by one that was told before
     const int contestant = it->second.first;
     c.watchers.erase(it);
     by_event_ = true;
-    On(contestant, queue::event::WatchFired{path, what, CanBeProven(client)});
+    On(contestant, queue::machine::event::WatchFired{path, what, CanBeProven(client)});
     by_event_ = false;
   }
 }
@@ -149,13 +149,13 @@ bool MachineWorld::CanFollow(const Contestant& c) const {
 
 // While it is being upgraded or downgraded its owner keeps it.
 bool MachineWorld::CanRelease(const Contestant& c) const {
-  if (c.machine.state() != queue::Contender::State::kHeld) return false;
+  if (c.machine.state() != queue::machine::Contender::State::kHeld) return false;
   return c.follower < 0 || contestants_[c.follower].finished;
 }
 
 void MachineWorld::Follow(int contestant) {
   Contestant& c = contestants_[contestant];
-  queue::Candidacy spec = c.spec;
+  queue::machine::Candidacy spec = c.spec;
   spec.mode = *c.then;
   spec.follows = {std::string(zk::NodeName(c.node)), c.session, c.token};
   c.follower = static_cast<int>(contestants_.size());
@@ -171,12 +171,12 @@ void MachineWorld::TakeOver(int follower) {
 
 void MachineWorld::CheckRefusal(const Contestant& follower) {
   const Contestant& followed = contestants_[follower.followed];
-  if (follower.outcome == queue::Outcome::kFollowedLost && Believes(followed) &&
+  if (follower.outcome == queue::machine::Outcome::kFollowedLost && Believes(followed) &&
       HasLiveNode(followed)) {
     Violate("did not go on from a lease that is held");
   }
-  if (follower.outcome == queue::Outcome::kWriterQueued &&
-      follower.spec.mode == queue::Mode::kShared) {
+  if (follower.outcome == queue::machine::Outcome::kWriterQueued &&
+      follower.spec.mode == queue::machine::Mode::kShared) {
     Violate("a downgrade that a writer refused");
   }
 }

@@ -18,7 +18,7 @@ namespace zkrecipes::explore {
 namespace {
 
 using memory::Node;
-using queue::Mode;
+using queue::machine::Mode;
 
 // Contestant 3's second GUID is 0004...0002. Contestants that are alike often come in the order of
 // their numbers, which must not be that of their names: so those fall.
@@ -47,7 +47,7 @@ struct MachineWorld::Doing {
   Contestant& contestant = world.contestants_[index];
   Client& client = world.clients_[contestant.client];
 
-  void operator()(const queue::action::Send& a) {
+  void operator()(const queue::machine::action::Send& a) {
     if (!client.up) return world.Violate("sent without a connection");
     Pending pending{index, a.op, a.request};
     if (const auto* watch = std::get_if<zk::WatchNode>(&a.request)) {
@@ -58,7 +58,7 @@ struct MachineWorld::Doing {
     world.Send(contestant.client, std::move(pending));
   }
 
-  void operator()(const queue::action::Unwatch& a) {
+  void operator()(const queue::machine::action::Unwatch& a) {
     for (const auto& [id, watcher] : client.watchers) {
       if (watcher != Watcher(index, a.path)) continue;
       const bool remove = client.table.Remove({a.path}, id);
@@ -68,13 +68,15 @@ struct MachineWorld::Doing {
     }
   }
 
-  void operator()(const queue::action::StartRetryTimer&) { contestant.retry_due = true; }
-  void operator()(const queue::action::StartOwnWatchTimer&) { contestant.own_watch_due = true; }
+  void operator()(const queue::machine::action::StartRetryTimer&) { contestant.retry_due = true; }
+  void operator()(const queue::machine::action::StartOwnWatchTimer&) {
+    contestant.own_watch_due = true;
+  }
   // No watch is lost here: a look finds nothing.
-  void operator()(const queue::action::StartLookTimer&) {}
-  void operator()(const queue::action::StartDelayTimer& a) { contestant.delay_due = a.op; }
+  void operator()(const queue::machine::action::StartLookTimer&) {}
+  void operator()(const queue::machine::action::StartDelayTimer& a) { contestant.delay_due = a.op; }
 
-  void operator()(const queue::Grant& a) {
+  void operator()(const queue::machine::Grant& a) {
     if (contestant.granted) return world.Violate("granted twice");
     if (contestant.told_to_leave) return world.Violate("granted after it was told to leave");
     if (!client.up || a.session != client.session) {
@@ -95,21 +97,23 @@ struct MachineWorld::Doing {
     world.last_granted_ = index;
   }
 
-  void operator()(const queue::action::LeaseLost&) {
+  void operator()(const queue::machine::action::LeaseLost&) {
     if (!contestant.granted || contestant.told_to_leave || contestant.lost) {
       world.Violate("lost a lease that it did not hold");
     }
     contestant.lost = true;
   }
 
-  void operator()(const queue::action::LeaveRefused&) { world.Violate("was refused to leave"); }
+  void operator()(const queue::machine::action::LeaveRefused&) {
+    world.Violate("was refused to leave");
+  }
 
-  void operator()(const queue::action::Finished& a) {
+  void operator()(const queue::machine::action::Finished& a) {
     contestant.finished = true;
     contestant.outcome = a.outcome;
     contestant.retry_due = contestant.own_watch_due = false;
     contestant.delay_due = 0;
-    if (contestant.lost != (a.outcome == queue::Outcome::kLost)) {
+    if (contestant.lost != (a.outcome == queue::machine::Outcome::kLost)) {
       world.Violate("finished as lost or not, against what it said before");
     }
     if (!world.NodesOf(index).empty()) world.Violate("finished with a node in the tree");
@@ -137,22 +141,23 @@ MachineWorld::MachineWorld(const NamedSet& set)
 }
 
 void MachineWorld::Enter(int client, const NamedSet::Role& role, int followed) {
-  contestants_.push_back(Contestant{queue::Contender(role.spec), role.spec, client});
+  contestants_.push_back(Contestant{queue::machine::Contender(role.spec), role.spec, client});
   contestants_.back().then = role.then;
   contestants_.back().followed = followed;
   if (clients_[client].up) OnConnected(static_cast<int>(contestants_.size()) - 1);
 }
 
-void MachineWorld::On(int contestant, queue::Event event) {
-  if (std::holds_alternative<queue::event::Expired>(event))
+void MachineWorld::On(int contestant, queue::machine::Event event) {
+  if (std::holds_alternative<queue::machine::event::Expired>(event))
     contestants_[contestant].delayed = false;
-  for (const queue::Action& action : contestants_[contestant].machine.On(std::move(event))) {
+  for (const queue::machine::Action& action :
+       contestants_[contestant].machine.On(std::move(event))) {
     if (contestants_[contestant].finished) Violate("did something after it was finished");
     std::visit(Doing{*this, contestant}, action);
   }
 }
 
-void MachineWorld::OnAll(int client, const queue::Event& event) {
+void MachineWorld::OnAll(int client, const queue::machine::Event& event) {
   for (size_t i = 0; i < contestants_.size(); ++i) {
     if (contestants_[i].client == client) On(static_cast<int>(i), event);
   }
@@ -160,8 +165,9 @@ void MachineWorld::OnAll(int client, const queue::Event& event) {
 
 void MachineWorld::OnConnected(int contestant) {
   Contestant& c = contestants_[contestant];
-  On(contestant, queue::event::Connected{clients_[c.client].session,
-                                         Guid(contestant, ++c.guids, set_->Has(NamedSet::kAlike))});
+  On(contestant,
+     queue::machine::event::Connected{clients_[c.client].session,
+                                      Guid(contestant, ++c.guids, set_->Has(NamedSet::kAlike))});
 }
 
 // ---- what must hold ----------------------------------------------------------------------------
@@ -174,7 +180,7 @@ std::vector<std::string> MachineWorld::NodesOf(int contestant) const {
   std::vector<std::string> nodes;
   for (const auto& [path, node] : ensemble_.committed().nodes()) {
     if (node.owner == 0) continue;
-    const auto name = queue::ParseNodeName(zk::NodeName(path));
+    const auto name = queue::machine::ParseNodeName(zk::NodeName(path));
     if (name && ContestantOf(name->guid) == contestant) nodes.push_back(path);
   }
   return nodes;
@@ -215,12 +221,12 @@ void MachineWorld::CheckGrant(const Contestant& contestant) {
     if (contestant.token <= last_token_) Violate("a token that is not larger than the one before");
     last_token_ = contestant.token;
   }
-  const auto own_name = queue::ParseNodeName(zk::NodeName(contestant.node));
+  const auto own_name = queue::machine::ParseNodeName(zk::NodeName(contestant.node));
   if (own_name->sequence < 0 || own_name->sequence > kLastSafeSequence) {
     return Violate("granted where the sequence numbers are about to end");
   }
   for (const std::string& child : ensemble_.committed().Children(contestant.spec.parent)) {
-    const auto name = queue::ParseNodeName(child);
+    const auto name = queue::machine::ParseNodeName(child);
     if (!name || name->sequence >= own_name->sequence) continue;
     if (child == contestant.spec.follows.node) continue;
     if (MayShare(name->mode, own_name->mode)) continue;

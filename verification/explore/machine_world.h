@@ -103,25 +103,25 @@ class MachineWorld {
 
  private:
   struct Contestant {
-    queue::Contender machine;
-    queue::Candidacy spec;
+    queue::machine::Contender machine;
+    queue::machine::Candidacy spec;
     int client = 0;
     bool retry_due = false;
     bool own_watch_due = false;
-    queue::OpId delay_due = 0;  // 0: none
-    bool delayed = false;       // since its node was made
+    queue::machine::OpId delay_due = 0;  // 0: none
+    bool delayed = false;                // since its node was made
     bool told_to_leave = false;
     bool granted = false;
     bool lost = false;
     bool finished = false;
-    queue::Outcome outcome = queue::Outcome::kNone;
-    std::string node{};                 // granted
-    int64_t token = 0;                  // granted
-    int64_t czxid = 0;                  // granted: its node's
-    zk::SessionId session = 0;          // granted
-    bool overtaken = false;             // granted, and so was a writer since
-    int guids = 0;                      // how many it was given
-    std::optional<queue::Mode> then{};  // may go on in this mode, as another contestant:
+    queue::machine::Outcome outcome = queue::machine::Outcome::kNone;
+    std::string node{};                          // granted
+    int64_t token = 0;                           // granted
+    int64_t czxid = 0;                           // granted: its node's
+    zk::SessionId session = 0;                   // granted
+    bool overtaken = false;                      // granted, and so was a writer since
+    int guids = 0;                               // how many it was given
+    std::optional<queue::machine::Mode> then{};  // may go on in this mode, as another contestant:
     int follower = -1;
     int followed = -1;  // the other way round
 
@@ -134,9 +134,9 @@ class MachineWorld {
 
   struct Pending {
     int contestant = -1;  // -1: none waits for the reply
-    queue::OpId op = 0;
+    queue::machine::OpId op = 0;
     zk::Request request;
-    session::WatcherId watcher = 0;
+    session::machine::WatcherId watcher = 0;
 
     auto Tie() const { return std::make_tuple(contestant, op, request.index(), watcher); }
   };
@@ -148,11 +148,11 @@ class MachineWorld {
     zk::SessionId session = 0;
     int64_t seen_zxid = 0;
     uint64_t last_call = 0;
-    session::WatcherId last_watcher = 0;
+    session::machine::WatcherId last_watcher = 0;
     std::map<uint64_t, Pending> pending{};
     std::set<std::string> registered{};  // watches that the client library sets again
-    session::WatchTable table{};
-    std::map<session::WatcherId, Watcher> watchers{};
+    session::machine::WatchTable table{};
+    std::map<session::machine::WatcherId, Watcher> watchers{};
 
     auto Tie() const {
       return std::tie(connection, up, session, seen_zxid, last_call, last_watcher, pending,
@@ -166,8 +166,8 @@ class MachineWorld {
   // Once granted it may be upgraded or downgraded to `then`, by another contestant, whose `followed`
   // it is.
   void Enter(int client, const NamedSet::Role& role, int followed = -1);
-  void On(int contestant, queue::Event event);
-  void OnAll(int client, const queue::Event& event);
+  void On(int contestant, queue::machine::Event event);
+  void OnAll(int client, const queue::machine::Event& event);
   void OnConnected(int contestant);
   void Violate(std::string what);
   std::vector<std::string> NodesOf(int contestant) const;  // in the leader's tree

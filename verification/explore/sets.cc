@@ -5,7 +5,7 @@
 namespace zkrecipes::explore {
 namespace {
 
-using queue::Mode;
+using queue::machine::Mode;
 using Role = NamedSet::Role;
 using enum NamedSet::Trait;
 

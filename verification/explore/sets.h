@@ -17,8 +17,8 @@ namespace zkrecipes::explore {
 struct NamedSet {
   // What a contestant asks for, and then.
   struct Role {
-    queue::Candidacy spec;
-    std::optional<queue::Mode> then = std::nullopt;  // may go on in this mode
+    queue::machine::Candidacy spec;
+    std::optional<queue::machine::Mode> then = std::nullopt;  // may go on in this mode
   };
   enum Trait : unsigned {
     kPlain = 0,

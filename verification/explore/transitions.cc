@@ -54,21 +54,22 @@ const TransitionRow MachineWorld::kTransitions[] = {
      [](auto& w, T t) { return w.contestants_[t.who].retry_due && !w.AwaitsReply(t.who); },
      [](auto& w, T t) {
        w.contestants_[t.who].retry_due = false;
-       w.On(t.who, queue::event::RetryDue{});
+       w.On(t.who, queue::machine::event::RetryDue{});
      }},
     {kOwnWatch, Whose::kContestant, true,
      "contestant # finds that it is time to watch its own node",
      [](auto& w, T t) { return w.contestants_[t.who].own_watch_due && !w.AwaitsReply(t.who); },
      [](auto& w, T t) {
        w.contestants_[t.who].own_watch_due = false;
-       w.On(t.who, queue::event::OwnWatchDue{});
+       w.On(t.who, queue::machine::event::OwnWatchDue{});
      }},
     {kDelay, Whose::kContestant, true, "contestant # has waited for the lock delay",
      [](auto& w, T t) { return w.contestants_[t.who].delay_due != 0 && !w.AwaitsReply(t.who); },
      [](auto& w, T t) {
        Contestant& c = w.contestants_[t.who];
        c.delayed = true;
-       w.On(t.who, queue::event::DelayOver{std::exchange(c.delay_due, queue::OpId{0})});
+       w.On(t.who,
+            queue::machine::event::DelayOver{std::exchange(c.delay_due, queue::machine::OpId{0})});
      }},
 
     // ---- Faults. ----
@@ -90,7 +91,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
     {kLapse, Whose::kContestant, true, "the lease of contestant # LAPSES",
      [](auto& w, T t) { return w.Believes(w.contestants_[t.who]); },
      [](auto& w, T t) {
-       w.On(t.who, queue::event::Lapsed{});
+       w.On(t.who, queue::machine::event::Lapsed{});
        if (w.Believes(w.contestants_[t.who])) w.Violate("a lease goes on after it has lapsed");
      }},
     {kElect, Whose::kServer, false, "SERVER # IS ELECTED", [](auto&, T) { return true; },
@@ -195,7 +196,7 @@ void MachineWorld::Settle() {
 
 void MachineWorld::Leave(int contestant) {
   contestants_[contestant].told_to_leave = true;
-  On(contestant, queue::event::Leave{});
+  On(contestant, queue::machine::event::Leave{});
 }
 
 // The quorum agrees at once; the others may lag behind the leader.

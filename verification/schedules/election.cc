@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/leader_node.h"
-#include "lib/queue/own_node_writing.h"
+#include "lib/queue/listing/leader_node.h"
+#include "lib/queue/own_node/own_node_writing.h"
 #include "verification/schedules/tenant.h"
 
 namespace zkrecipes::schedules {
@@ -30,7 +30,7 @@ void Election::Read(const Transaction& change) {
   using enum Transaction::Kind;
   if (change.kind == kCreate) nodes_[change.path] = change.zxid;
   if (change.kind == kCreate || change.kind == kSetData) {
-    values_[nodes_[change.path]].push_back(queue::ParseCandidate(change.node.data).value);
+    values_[nodes_[change.path]].push_back(queue::listing::ParseCandidate(change.node.data).value);
   }
   denied_ |= change.kind == kSetAcl;
 }
@@ -45,7 +45,7 @@ void Election::ObserveOrStop(const Core& core) {
   }
   const auto observer = std::make_shared<Observer>(Observer{.core = core});
   observers_.push_back(observer);
-  observer->subscription = internal::ObserverRunner::Observe(
+  observer->subscription = queue::listing::ObserverRunner::Observe(
       core, kLockPath, [this, o = observer.get()](auto news) { Tell(*o, news); });
 }
 
@@ -56,7 +56,7 @@ bool Election::Observes(zk::SessionId session) const {
 
 void Election::StopObserving() { observers_.clear(); }
 
-void Election::Tell(Observer& observer, const internal::ObserverRunner::News& news) {
+void Election::Tell(Observer& observer, const queue::listing::ObserverRunner::News& news) {
   follow_();
   if (observer.ended) break_("told after an error", "an observer");
   if (!news.ok()) {
@@ -132,12 +132,14 @@ void Election::Proclaim(const Core& core, const std::shared_ptr<internal::LeaseS
   auto call = std::make_shared<Call>(
       Call{.core = core, .lease = lease, .czxid = lease->node_czxid(), .began = ++now_});
   call->value = absl::StrCat("value ", calls_.size());
-  const internal::WriteJob job{"proclaim", [value = call->value](const std::string& data) {
-                                 return queue::CandidateData(queue::ParseCandidate(data).id, value);
-                               }};
-  call->turn = internal::NewTurn(lease, job, [weak = weak_from_this(), call](absl::Status status) {
-    if (const auto self = weak.lock()) self->OnAnswer(call, status);
-  });
+  const queue::own_node::WriteJob job{"proclaim", [value = call->value](const std::string& data) {
+                                        return queue::listing::CandidateData(
+                                            queue::listing::ParseCandidate(data).id, value);
+                                      }};
+  call->turn =
+      queue::own_node::NewTurn(lease, job, [weak = weak_from_this(), call](absl::Status status) {
+        if (const auto self = weak.lock()) self->OnAnswer(call, status);
+      });
   calls_.push_back(call);
   lease->turns().Add(call->turn);
 }

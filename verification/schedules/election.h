@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "lib/queue/lease_state.h"
-#include "lib/queue/observer_runner.h"
-#include "lib/queue/own_node_turns.h"
+#include "lib/queue/lease/lease_state.h"
+#include "lib/queue/listing/observer_runner.h"
+#include "lib/queue/own_node/own_node_turns.h"
 #include "verification/schedules/queue_history.h"
 
 namespace zkrecipes::schedules {
@@ -70,7 +70,7 @@ class Election : public std::enable_shared_from_this<Election> {
     std::shared_ptr<internal::LeaseState> lease;
     int64_t czxid = 0;
     std::string value = {};
-    std::shared_ptr<internal::OwnNodeTurn> turn = {};
+    std::shared_ptr<queue::own_node::OwnNodeTurn> turn = {};
     int began = 0;
     int ended = std::numeric_limits<int>::max();
     bool ok = false;
@@ -79,7 +79,7 @@ class Election : public std::enable_shared_from_this<Election> {
   };
 
   void Read(const testing::memory::Transaction& change);
-  void Tell(Observer& observer, const internal::ObserverRunner::News& news);
+  void Tell(Observer& observer, const queue::listing::ObserverRunner::News& news);
   void CheckOrder(Observer& observer);
   std::shared_ptr<Call> LastOpen(int64_t czxid) const;
   void OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status);

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/queue/acquisition.h"
+#include "lib/queue/acquire/acquisition.h"
 #include "testing/memory/simulation.h"
 #include "verification/schedules/election.h"
 #include "verification/schedules/move.h"
@@ -26,7 +26,7 @@ namespace zkrecipes::schedules {
 // One bid for the lock, by the code that ships, and the lease that it leads to.
 struct Bid {
   std::shared_ptr<internal::ClientCore> core;
-  queue::Candidacy candidacy;
+  queue::machine::Candidacy candidacy;
   bool brief = false;       // has a timeout
   bool cancelled = false;   // by its user
   bool closed = false;      // its client was
@@ -45,7 +45,7 @@ struct Bid {
   std::shared_ptr<Bid> from;
 
   bool waiting() const { return answers == 0; }
-  bool exclusive() const { return candidacy.mode != queue::Mode::kShared; }
+  bool exclusive() const { return candidacy.mode != queue::machine::Mode::kShared; }
   // REQUIRES: it has a lease.
   bool believes() const {
     const Lease::State state = lease->state();
@@ -66,7 +66,7 @@ struct LockWorldOptions {
   int slots = 4;  // the i-th belongs to process i modulo `processes`
   uint64_t seed = 1;
   int32_t next_sequence = 0;  // of the queue; nonzero: the queue is there from the beginning
-  std::vector<queue::Mode> modes = {};               // of the slots; empty: all are exclusive
+  std::vector<queue::machine::Mode> modes = {};      // of the slots; empty: all are exclusive
   absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
   bool election = false;                             // leaders instead of locks
   bool writes = false;                               // holders write to a register
@@ -142,7 +142,7 @@ class LockWorld {
   bool Holds(size_t slot) const;
   Bid* NewestOf(size_t slot) const;  // null: the slot is idle
   void Begin(size_t slot, MoveKind kind);
-  std::optional<queue::Candidacy> GoingOn(size_t slot) const;  // nullopt: it may not
+  std::optional<queue::machine::Candidacy> GoingOn(size_t slot) const;  // nullopt: it may not
   void GoUpOrDown(size_t slot);
   void Proclaim(size_t slot);
   void Write(size_t slot);
@@ -150,7 +150,8 @@ class LockWorld {
   void Start(size_t slot, const std::shared_ptr<Bid>& bid);
   std::vector<std::shared_ptr<Bid>> Live() const;  // that wait or hold
   bool MeetsOthers(const Bid& bid);
-  void OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, internal::Acquisition::Answer answer);
+  void OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid,
+                queue::acquire::Acquisition::Answer answer);
   void OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease lease);
   void CheckGrant(const Bid& bid, const Lease& lease, const std::string& who);
   void CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& who);

@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/leader_node.h"
-#include "lib/queue/lease_state.h"
+#include "lib/queue/lease/lease_state.h"
+#include "lib/queue/listing/leader_node.h"
 #include "verification/schedules/lock_world.h"
 
 namespace zkrecipes::schedules {
 
-using internal::Acquisition;
+using queue::acquire::Acquisition;
 
 namespace {
 
@@ -56,8 +56,8 @@ std::shared_ptr<Bid> LockWorld::NewBid(size_t slot) {
 void LockWorld::Begin(size_t slot, MoveKind kind) {
   const std::shared_ptr<Bid> bid = NewBid(slot);
   if (elects()) {
-    bid->candidacy.mode = queue::Mode::kLeader;
-    bid->candidacy.data = queue::CandidateData(absl::StrCat("slot ", slot), "at first");
+    bid->candidacy.mode = queue::machine::Mode::kLeader;
+    bid->candidacy.data = queue::listing::CandidateData(absl::StrCat("slot ", slot), "at first");
   } else if (!options_.modes.empty()) {
     bid->candidacy.mode = options_.modes[slot];
   }
@@ -69,22 +69,22 @@ void LockWorld::Begin(size_t slot, MoveKind kind) {
   Start(slot, bid);
 }
 
-std::optional<queue::Candidacy> LockWorld::GoingOn(size_t slot) const {
-  using queue::Mode;
+std::optional<queue::machine::Candidacy> LockWorld::GoingOn(size_t slot) const {
+  using queue::machine::Mode;
   if (!Holds(slot)) return std::nullopt;
   const Bid& from = *slots_[slot];
   const Mode mode = from.candidacy.mode;
   if (mode == Mode::kExclusive || mode == Mode::kLeader) return std::nullopt;
-  auto going_on =
-      internal::GoingOnFrom(internal::PathQueue(from.core, kLockPath),
-                            internal::LeaseMaker::StateOf(*from.lease).get(), mode,
-                            {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared,
-                             .lock_delay = options_.lock_delay});
+  auto going_on = queue::acquire::GoingOnFrom(
+      internal::PathQueue(from.core, kLockPath), internal::LeaseMaker::StateOf(*from.lease).get(),
+      mode,
+      {.mode = mode == Mode::kShared ? Mode::kSharedWriter : Mode::kShared,
+       .lock_delay = options_.lock_delay});
   return going_on.ok() ? std::optional(*going_on) : std::nullopt;  // its lease has ended
 }
 
 void LockWorld::GoUpOrDown(size_t slot) {
-  std::optional<queue::Candidacy> going_on = GoingOn(slot);
+  std::optional<queue::machine::Candidacy> going_on = GoingOn(slot);
   const std::shared_ptr<Bid> from = slots_[slot];
   const std::shared_ptr<Bid> next = NewBid(slot);
   next->core = from->core;
@@ -111,7 +111,7 @@ void LockWorld::Start(size_t slot, const std::shared_ptr<Bid>& bid) {
   wait.cancel = bid->cancel.get_token();
   const auto queue = std::make_shared<const internal::PathQueue>(bid->core, kLockPath);
   Acquisition::Start(queue, bid->candidacy, wait,
-                     internal::OnExecutor<Acquisition::Answer>(
+                     queue::acquire::OnExecutor<Acquisition::Answer>(
                          *bid->core, [this, slot, bid](Acquisition::Answer answer) {
                            OnAnswer(slot, bid, std::move(answer));
                          }));
@@ -135,7 +135,7 @@ bool LockWorld::MeetsOthers(const Bid& bid) {
   }
   for (int i = 0; i < servers(); ++i) {
     for (const std::string& name : model().tree(i).Children(kLockPath)) {
-      if (!queue::ParseNodeName(name).has_value()) continue;
+      if (!queue::machine::ParseNodeName(name).has_value()) continue;
       const testing::memory::Node* node = model().tree(i).Find(absl::StrCat(kLockPath, "/", name));
       if (node->owner != bid.core->session_id()) return true;
     }
@@ -176,7 +176,7 @@ void LockWorld::CheckGrant(const Bid& bid, const Lease& lease, const std::string
   const int64_t followed = from != nullptr ? from->node : 0;
   if (!history_.WasAdmitted(bid.node, followed)) Break("granted though never first", who);
   if (!granted_.insert(bid.node).second) Break("granted twice", who);
-  const bool downgraded = from != nullptr && bid.candidacy.mode == queue::Mode::kShared;
+  const bool downgraded = from != nullptr && bid.candidacy.mode == queue::machine::Mode::kShared;
   const int64_t token = downgraded ? from->lease->token().value() : bid.node;
   if (lease.token().value() != token) Break("granted a wrong token", who);
   if (from != nullptr && !history_.WasBornUnder(bid.node, followed)) {
@@ -221,7 +221,8 @@ bool LockWorld::MayNotGoUpOrDown(const Bid& bid, const absl::Status& status) {
   if (from == nullptr) return false;
   if (absl::IsFailedPrecondition(status)) {
     // A downgrade meets one only if it is a stranger's, with a lower number.
-    const bool may_meet = bid.candidacy.mode != queue::Mode::kShared || history_.strangers();
+    const bool may_meet =
+        bid.candidacy.mode != queue::machine::Mode::kShared || history_.strangers();
     return may_meet && history_.WritersSince(bid.since) > 1;
   }
   return absl::IsAborted(status) &&

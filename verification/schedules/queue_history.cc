@@ -46,12 +46,12 @@ const QueueHistory::Life& QueueHistory::Of(int64_t czxid) const {
 // In the order of the numbers. ZooKeeper's are those of its clients' nodes, which go on as negative
 // ones past their end; a stranger's node has the number that it says.
 void QueueHistory::Add(int64_t czxid, const std::string& path, zk::SessionId owner) {
-  const auto name = queue::ParseNodeName(zk::NodeName(path));
+  const auto name = queue::machine::ParseNodeName(zk::NodeName(path));
   if (!name.has_value()) return;
   Life& added = lives_[czxid];
   added.owner = owner;
   strangers_ |= owner == 0;
-  added.reader = name->mode == queue::Mode::kShared;
+  added.reader = name->mode == queue::machine::Mode::kShared;
   const bool wrapped = owner != 0 && name->sequence < 0;
   added.place = wrapped ? name->sequence + (int64_t{1} << 32) : name->sequence;
   added.too_late = ComesTooLate(added);

@@ -8,8 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/own_node_writing.h"
-#include "lib/queue/write_status.h"
+#include "lib/queue/own_node/own_node_writing.h"
+#include "lib/queue/own_node/write_status.h"
 
 namespace zkrecipes::schedules {
 
@@ -57,11 +57,11 @@ void Register::Read(const Transaction& change) {
 void Register::Write(const Core& core, const std::shared_ptr<internal::LeaseState>& lease) {
   auto write =
       std::make_shared<Attempt>(Attempt{.core = core, .lease = lease, .number = writes_.size()});
-  internal::WriteJob job{"write", lease->NewMark()};
+  queue::own_node::WriteJob job{"write", lease->NewMark()};
   const std::string number = absl::StrCat(write->number);
   job.ops = {zk::SetData{kRegister, number, -1}, zk::Create{kWritten + number, ""}};
   write->turn =
-      internal::NewTurn(lease, job, [weak = weak_from_this(), write](absl::Status status) {
+      queue::own_node::NewTurn(lease, job, [weak = weak_from_this(), write](absl::Status status) {
         if (const auto self = weak.lock()) self->OnAnswer(write, status);
       });
   writes_.push_back(write);
@@ -87,7 +87,7 @@ void Register::GiveUp(int64_t czxid) {
 void Register::OnAnswer(const std::shared_ptr<Attempt>& write, const absl::Status& status) {
   if (write->ended) return;
   write->ended = true;
-  if (!internal::IsUncertain(status)) write->told = status.ok();
+  if (!queue::own_node::IsUncertain(status)) write->told = status.ok();
   follow_();
   if (!status.ok()) CheckRefusal(*write, status);
   CheckTruth(*write);

@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 
-#include "lib/queue/lease_state.h"
-#include "lib/queue/own_node_turns.h"
+#include "lib/queue/lease/lease_state.h"
+#include "lib/queue/own_node/own_node_turns.h"
 #include "testing/memory/model_ensemble.h"
 #include "verification/schedules/queue_history.h"
 
@@ -51,7 +51,7 @@ class Register : public std::enable_shared_from_this<Register> {
     Core core;
     std::shared_ptr<internal::LeaseState> lease;
     size_t number = 0;
-    std::shared_ptr<internal::OwnNodeTurn> turn = {};
+    std::shared_ptr<queue::own_node::OwnNodeTurn> turn = {};
     // Once it is answered, or given up: whether it was said to be written; nullopt: not known.
     bool ended = false;
     std::optional<bool> told = std::nullopt;

@@ -45,9 +45,9 @@ LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   const bool readers = kind < 2 || kind == 5;  // and writers
   for (int i = 0; readers && i < options.slots; ++i) {
     const int mode = below(10);
-    options.modes.push_back(mode < 6                ? queue::Mode::kShared
-                            : mode < 9 || kind == 5 ? queue::Mode::kSharedWriter
-                                                    : queue::Mode::kExclusive);
+    options.modes.push_back(mode < 6                ? queue::machine::Mode::kShared
+                            : mode < 9 || kind == 5 ? queue::machine::Mode::kSharedWriter
+                                                    : queue::machine::Mode::kExclusive);
   }
   options.election = kind == 2 || kind == 3;
   const bool delayed = kind == 4 || kind == 5 || (kind == 3 && below(2) == 0);

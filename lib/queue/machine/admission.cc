@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using Ranked = std::vector<std::pair<int32_t, absl::string_view>>;  // by sequence number
@@ -89,4 +89,4 @@ std::string HeadOf(const zk::Names& children) {
   return head;
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -13,7 +13,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/names.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 // The queue as one contender sees it in a listing of the parent's children.
 struct QueueView {
@@ -48,6 +48,6 @@ std::vector<std::string> NodesOf(const zk::Names& children, const std::string& g
 // and order is lost. New contenders are refused this close to the end, while the queue still works.
 bool SequenceExhausted(int32_t sequence);
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_ADMISSION_H_

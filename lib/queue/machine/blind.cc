@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 constexpr size_t kUuidWithDashes = 36;
@@ -89,4 +89,4 @@ std::string RemedyFor(const std::string& blind) {
   return "";
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -15,7 +15,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/names.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 // The child of a path in which Curator's semaphores (InterProcessSemaphoreMutex, InterProcessSemaphoreV2) keep
 // the nodes of those who hold.
@@ -36,6 +36,6 @@ std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, 
 std::string MakerOf(const std::string& blind);
 std::string RemedyFor(const std::string& blind);
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_BLIND_H_

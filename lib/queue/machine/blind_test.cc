@@ -7,7 +7,7 @@
 
 #include "lib/queue/machine/contender_test_script.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using ::testing::ElementsAre;
@@ -103,4 +103,4 @@ TEST(Blind, IsNoneToALockThatIsNamedAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

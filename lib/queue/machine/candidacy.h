@@ -16,7 +16,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/types.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 // The lease that an upgrade or a downgrade follows: see docs/adr/0017.
 struct Followed {
@@ -73,6 +73,6 @@ struct Grant {
   int64_t epoch = 0;      // the session's; the machine knows of none, and its runner adds it
 };
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CANDIDACY_H_

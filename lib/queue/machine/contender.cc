@@ -4,7 +4,7 @@
 
 #include "lib/queue/machine/contender_transition.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using zk::Code;
@@ -215,4 +215,4 @@ void Contender::Transition::RetryLater() {
   Do(action::StartRetryTimer{});
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -65,7 +65,7 @@
 #include "lib/zk/seam/types.h"
 #include "zkrecipes/lease_end.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 using OpId = uint32_t;  // 0: none
 
@@ -269,6 +269,6 @@ class Contender {
   }
 };
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_H_

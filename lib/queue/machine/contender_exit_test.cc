@@ -7,7 +7,7 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/contender_test_script.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using State = Contender::State;
@@ -199,4 +199,4 @@ TEST(Contender, IsNotGrantedANodeWithoutASequenceNumber) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

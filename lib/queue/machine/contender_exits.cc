@@ -2,7 +2,7 @@
 
 #include "lib/queue/machine/contender_transition.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 using zk::Code;
 
@@ -75,4 +75,4 @@ void Contender::Transition::Finish() {
   Do(c_.end_);
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -11,7 +11,7 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/contender_test_script.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using State = Contender::State;
@@ -301,4 +301,4 @@ TEST(ContenderLockDelay, LeavesItsNameWhenItsLeaseIsLost) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

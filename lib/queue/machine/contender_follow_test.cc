@@ -7,7 +7,7 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/contender_test_script.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using State = Contender::State;
@@ -137,4 +137,4 @@ TEST(Contender, ListsAgainBehindAKazooNodeSinceItMayBeAWriters) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -11,7 +11,7 @@
 
 #include "lib/queue/machine/contender.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using zk::Code;
@@ -150,4 +150,4 @@ TEST(ContenderHash, DependsOnEveryFieldOfItsLastWord) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

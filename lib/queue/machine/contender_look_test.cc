@@ -6,7 +6,7 @@
 
 #include "lib/queue/machine/contender_test_script.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using State = Contender::State;
@@ -40,4 +40,4 @@ TEST(ContenderLook, IgnoresALookAtABlockerOfBefore) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

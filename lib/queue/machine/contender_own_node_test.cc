@@ -7,7 +7,7 @@
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/contender_test_script.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using State = Contender::State;
@@ -136,4 +136,4 @@ TEST(Contender, DoesNothingOnceItIsDone) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

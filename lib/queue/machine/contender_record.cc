@@ -10,7 +10,7 @@
 #include "lib/queue/machine/contender_transition.h"
 #include "lib/zk/seam/path.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 using zk::Code;
 
@@ -73,4 +73,4 @@ void Contender::Transition::ClearRecord() {
   (void)Send(zk::SetData{RecordPath(), "", c_.record_version_});
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -8,7 +8,7 @@
 #include "lib/queue/machine/contender_transition.h"
 #include "lib/zk/seam/path.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using zk::Code;
@@ -174,8 +174,8 @@ void Contender::Transition::Grant() {
   const int64_t token = c_.candidacy_.takes_place() ? c_.candidacy_.follows.token : c_.stat_.czxid;
   // It creates no other node.
   std::string data = std::exchange(c_.candidacy_.data, {});
-  Do(queue::Grant{token, c_.node_, c_.stat_.czxid, c_.session_, c_.candidacy_.mode,
-                  std::move(data)});
+  Do(machine::Grant{token, c_.node_, c_.stat_.czxid, c_.session_, c_.candidacy_.mode,
+                    std::move(data)});
 }
 
 void Contender::Transition::OnWatchSet(Code code) {
@@ -191,4 +191,4 @@ void Contender::Transition::OnDeleted(Code code) {
   Do(action::StartRetryTimer{});
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -8,7 +8,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/path.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 std::string Contender::Transition::BlockerPath() const {
   return zk::JoinPath(c_.candidacy_.parent, c_.lower_.back());
@@ -77,4 +77,4 @@ void Contender::Transition::Delete() {
 
 void Contender::Transition::WatchOwnNode() { c_.own_watch_op_ = Send(zk::WatchNode{c_.node_}); }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -10,7 +10,7 @@
 
 #include "lib/zk/seam/path.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 int64_t CzxidOf(int32_t n) { return int64_t{1000} + n; }
@@ -220,4 +220,4 @@ std::string Mine(int32_t n, char guid) { return MineOf(Mode::kExclusive, n, guid
 std::string Other(int32_t n) { return Mine(n, kOthersGuid); }
 std::string OtherOf(Mode mode, int32_t n) { return MineOf(mode, n, kOthersGuid); }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

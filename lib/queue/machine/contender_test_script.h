@@ -10,7 +10,7 @@
 
 #include "lib/queue/machine/contender.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 // Guids of one letter, of which kOthersGuid is somebody else's.
 inline constexpr char kOthersGuid = '0';
@@ -143,6 +143,6 @@ Script Watching(const Candidacy& candidacy = Lock(), Where where = Where::Caller
 Script Waiting(const Candidacy& candidacy = Lock(), Where where = Where::Caller());
 Script Holding(Where where = Where::Caller());
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_TEST_SCRIPT_H_

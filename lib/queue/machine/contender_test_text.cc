@@ -8,7 +8,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/path.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 // "a3", "other1", or the path itself if it is no contender's.
@@ -111,4 +111,4 @@ std::string TextOf(const Actions& actions) {
   });
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -8,7 +8,7 @@
 
 #include "lib/queue/machine/contender.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 // One event's transition of a Contender: changes `c_` and adds what to do to `actions_`. Private to
 // the contender's sources, one for each section below. At most one of these runs at a time and none
@@ -112,6 +112,6 @@ class Contender::Transition {
   bool proven_ = false;  // the event says so
 };
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_CONTENDER_TRANSITION_H_

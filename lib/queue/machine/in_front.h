@@ -14,7 +14,7 @@
 
 #include "lib/zk/seam/names.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 // The nodes in front of a contender, as a listing has shown them: how many, and the names of those 1, 2,
 // 4, 8, ... places ahead, which are all that is asked for. (All names of ten thousand waiters would be
@@ -57,6 +57,6 @@ class InFront {
   zk::Names kept_;
 };
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_IN_FRONT_H_

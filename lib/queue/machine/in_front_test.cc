@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using ::testing::ElementsAre;
@@ -43,4 +43,4 @@ TEST(InFrontTest, IsEmptyOnceTheOnlyOneHasGone) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -7,7 +7,7 @@
 
 #include "lib/zk/seam/types.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 struct ListedNode {
   std::string name;
@@ -16,6 +16,6 @@ struct ListedNode {
   friend bool operator==(const ListedNode&, const ListedNode&) = default;
 };
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_LISTED_NODE_H_

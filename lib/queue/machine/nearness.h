@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstddef>
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 // Whether a waiting contender may soon be first in the queue, so that its session has to be proven by
 // then. It watches only its predecessor, and is not told when others leave. So it looks now and then
@@ -37,6 +37,6 @@ class Nearness {
   bool gone_ = false;  // found by the last look
 };
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_NEARNESS_H_

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 // '+': the node was there, '-': it was gone. The place after each look, or 0 once it is near.
@@ -53,4 +53,4 @@ TEST(Nearness, IsNearIfTheQueueIsFast) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 constexpr absl::string_view kProtected = "_c_";  // Curator's mark of a name that carries a guid
@@ -136,4 +136,4 @@ std::optional<NodeName> ParseNodeName(absl::string_view name) {
   return ParseAs(dialect, name, kDigits + 1);
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -25,7 +25,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 enum class Dialect { kCurator, kKazoo };
 enum class Mode { kExclusive, kShared, kSharedWriter, kLeader };
@@ -64,6 +64,6 @@ std::string SequenceSuffix(absl::string_view name);
 // nullopt for a child that is not a contender of a dialect above; such children are ignored.
 std::optional<NodeName> ParseNodeName(absl::string_view name);
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_NODE_NAME_H_

@@ -12,7 +12,7 @@
 #include "absl/strings/substitute.h"
 #include <gtest/gtest.h>
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 constexpr char kGuid[] = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
@@ -208,4 +208,4 @@ TEST(ParseNodeName, RefusesANameThatIsLongerThanAnyLibraryMakes) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

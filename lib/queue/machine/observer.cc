@@ -5,7 +5,7 @@
 #include "lib/queue/machine/admission.h"
 #include "lib/zk/seam/path.h"
 
-namespace zkrecipes::queue::observing {
+namespace zkrecipes::queue::machine::observing {
 namespace {
 
 using zk::Code;
@@ -152,4 +152,4 @@ Actions Observer::On(const Event& event) {
   return std::move(transition.actions);
 }
 
-}  // namespace zkrecipes::queue::observing
+}  // namespace zkrecipes::queue::machine::observing

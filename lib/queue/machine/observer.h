@@ -14,7 +14,7 @@
 #include "lib/queue/machine/listed_node.h"
 #include "lib/zk/seam/types.h"
 
-namespace zkrecipes::queue::observing {
+namespace zkrecipes::queue::machine::observing {
 
 using OpId = uint64_t;  // 0: none
 
@@ -118,6 +118,6 @@ class Observer {
   friend bool operator==(const Observer& a, const Observer& b) { return a.Tie() == b.Tie(); }
 };
 
-}  // namespace zkrecipes::queue::observing
+}  // namespace zkrecipes::queue::machine::observing
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_OBSERVER_H_

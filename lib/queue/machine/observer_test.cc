@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include <gtest/gtest.h>
 
-namespace zkrecipes::queue::observing {
+namespace zkrecipes::queue::machine::observing {
 namespace {
 
 using zk::Code;
@@ -240,4 +240,4 @@ TEST_F(ObserverTest, PausesAfterEachAnswerThatTellsNothingAboutTheQueue) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue::observing
+}  // namespace zkrecipes::queue::machine::observing

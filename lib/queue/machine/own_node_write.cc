@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using Kind = WriteResult::Kind;
@@ -104,4 +104,4 @@ void OwnNodeWrite::End(WriteResult result) {
   result_ = result;
 }
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

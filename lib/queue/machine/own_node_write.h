@@ -29,7 +29,7 @@
 
 #include "lib/zk/seam/types.h"
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 
 // A contender's own node, as it was when its writer last knew.
 struct OwnNode {
@@ -93,6 +93,6 @@ class OwnNodeWrite {
   WriteResult result_;
 };
 
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine
 
 #endif  // ZKRECIPES_LIB_QUEUE_MACHINE_OWN_NODE_WRITE_H_

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zkrecipes::queue {
+namespace zkrecipes::queue::machine {
 namespace {
 
 using zk::Code;
@@ -179,4 +179,4 @@ TEST_F(OwnNodeWriteTest, AnExpiredSessionSaysNothingOfWhatWasSent) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::queue
+}  // namespace zkrecipes::queue::machine

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 constexpr int kReadsPerTimeout = 5;   // of an idle session
@@ -74,4 +74,4 @@ BeatPace::Planned BeatPace::Next() const {
   return touch < until ? Planned{touch, false} : Planned{beat, true};
 }
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

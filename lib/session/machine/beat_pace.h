@@ -9,7 +9,7 @@
 
 #include "lib/base/boot_time.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 
 // When a session sends its next request of its own, and whether that is a beat (a write) or a read.
 // A proof takes two beats, one right behind the other, and touches that are a ping gap old by then
@@ -55,6 +55,6 @@ struct BeatPace {
   absl::Duration ProofsApart() const;
 };
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine
 
 #endif  // ZKRECIPES_LIB_SESSION_MACHINE_BEAT_PACE_H_

@@ -10,7 +10,7 @@
 
 #include "lib/session/machine/expiry_bound.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 constexpr absl::Duration kLatency = absl::Milliseconds(5);
@@ -104,4 +104,4 @@ INSTANTIATE_TEST_SUITE_P(Timeouts, HealthySession,
                                            Row{30, 17.6, 3.2, 0.145, 0.35}));
 
 }  // namespace
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

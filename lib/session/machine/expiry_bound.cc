@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 // Touches closer than this fraction of the timeout count as one: leaving some out is always safe.
@@ -121,4 +121,4 @@ bool ExpiryBound::NextWriteHelps(base::BootTime now, absl::Duration little) cons
   return would_be - std::max(now, deadline_.value_or(now)) > timeout_ / kGainFraction;
 }
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

@@ -11,7 +11,7 @@
 
 #include "lib/base/boot_time.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 
 // Assumptions about machines, which no client can measure: see docs/lease.md.
 struct ExpiryMargins {
@@ -114,6 +114,6 @@ class ExpiryBound {
   std::optional<base::BootTime> deadline_;
 };
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine
 
 #endif  // ZKRECIPES_LIB_SESSION_MACHINE_EXPIRY_BOUND_H_

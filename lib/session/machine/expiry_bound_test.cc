@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 base::BootTime At(double seconds) {
@@ -244,4 +244,4 @@ TEST_F(ExpiryBoundTest, AsksForAWriteAtOnceWhenThatProvesWhatIsUnproven) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

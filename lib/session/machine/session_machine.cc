@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 // One name may stand for several servers.
 constexpr int kShortestRound = 3;
@@ -148,4 +148,4 @@ Actions SessionMachine::On(const Event& event) {
   return actions;
 }
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

@@ -36,7 +36,7 @@
 
 #include "lib/zk/seam/types.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 
 namespace event {
 struct Start {};
@@ -142,6 +142,6 @@ class SessionMachine {
   }
 };
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine
 
 #endif  // ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_

@@ -8,7 +8,7 @@
 
 #include "lib/session/machine/session_machine_test_script.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 using State = SessionMachine::State;
@@ -243,4 +243,4 @@ TEST(SessionMachine, IsDrainedOnlyWhenClosing) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

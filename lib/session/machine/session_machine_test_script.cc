@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 struct TextOf {
@@ -56,4 +56,4 @@ SessionScript Closed(SessionScript s) {
   return After(std::move(s), {event::CloseRequested{}, event::Drained{}});
 }
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

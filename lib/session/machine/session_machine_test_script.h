@@ -8,7 +8,7 @@
 
 #include "lib/session/machine/session_machine.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 
 inline constexpr int kServers = 3;
 inline constexpr int kRound = kServers;
@@ -37,6 +37,6 @@ SessionScript Failed();
 SessionScript Closing(SessionScript s);
 SessionScript Closed(SessionScript s);
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine
 
 #endif  // ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_TEST_SCRIPT_H_

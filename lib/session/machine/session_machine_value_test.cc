@@ -13,7 +13,7 @@
 #include "lib/session/machine/session_machine.h"
 #include "lib/session/machine/session_machine_test_script.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 using State = SessionMachine::State;
@@ -140,4 +140,4 @@ TEST(SessionMachine, HashesAsItCompares) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 void Insert(WatcherIds& ids, WatcherId id) {
@@ -73,4 +73,4 @@ bool WatchTable::Tidy(const zk::Watch& watch, Entry& entry) {
   return remove;
 }
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

@@ -11,7 +11,7 @@
 
 #include "lib/zk/seam/types.h"
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 
 using WatcherId = uint64_t;
 // Without heap for one or two, as most are.
@@ -76,6 +76,6 @@ class WatchTable {
   }
 };
 
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine
 
 #endif  // ZKRECIPES_LIB_SESSION_MACHINE_WATCH_TABLE_H_

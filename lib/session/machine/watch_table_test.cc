@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace zkrecipes::session {
+namespace zkrecipes::session::machine {
 namespace {
 
 using ::testing::ElementsAre;
@@ -171,4 +171,4 @@ TEST_F(WatchTableTest, IgnoresALateReplyOfTheSessionBefore) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::session
+}  // namespace zkrecipes::session::machine

@@ -6,9 +6,9 @@
 
 #include "absl/functional/any_invocable.h"
 
-#include "lib/queue/ask.h"
-#include "lib/queue/end_status.h"
-#include "lib/session/client_core.h"
+#include "lib/queue/acquire/ask.h"
+#include "lib/queue/acquire/end_status.h"
+#include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes::zkr::commands {
@@ -39,10 +39,10 @@ absl::Status CheckPath(const std::string& path) { return zk::ValidatePath("path"
 absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel) {
   const WaitOptions wait = {absl::Milliseconds(200), std::move(cancel)};
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  if (!internal::CheckQuestion(core, path, wait).ok()) return absl::OkStatus();
+  if (!queue::acquire::CheckQuestion(core, path, wait).ok()) return absl::OkStatus();
   const std::string node = core.name_space().ToServer(path);
   const auto numbers =
-      internal::AskUntilAnswered<Numbers>(core, "look at " + path, wait, [&](auto done) {
+      queue::acquire::AskUntilAnswered<Numbers>(core, "look at " + path, wait, [&](auto done) {
         return [node, done = std::move(done)](session::Session& session) mutable {
           session.Send(zk::Get{node}, [done = std::move(done)](const zk::Reply& reply) mutable {
             std::move(done)(reply.code == zk::Code::kOk
@@ -53,9 +53,9 @@ absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop
       });
   // Whatever was not answered in time is left to the contender, which asks again.
   if (!numbers.ok() || numbers->Judge() != Numbers::State::kUsedUp) return absl::OkStatus();
-  queue::action::Finished refused;
-  refused.outcome = queue::Outcome::kExhausted;
-  return queue::EndStatus(refused, path, node);
+  queue::machine::action::Finished refused;
+  refused.outcome = queue::machine::Outcome::kExhausted;
+  return queue::acquire::EndStatus(refused, path, node);
 }
 
 }  // namespace zkrecipes::zkr::commands

@@ -35,7 +35,8 @@ struct Numbers {
   std::int64_t left() const { return kAll - used; }
   // Running out: fewer than a tenth are left, three days at 1000 grants a second.
   State Judge() const {
-    if (queue::SequenceExhausted(static_cast<std::int32_t>(used < kAll ? used : kAll - 1))) {
+    if (queue::machine::SequenceExhausted(
+            static_cast<std::int32_t>(used < kAll ? used : kAll - 1))) {
       return State::kUsedUp;
     }
     return left() < kAll / 10 ? State::kRunningOut : State::kPlenty;

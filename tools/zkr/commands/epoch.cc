@@ -14,8 +14,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/ask.h"
-#include "lib/session/client_core.h"
+#include "lib/queue/acquire/ask.h"
+#include "lib/session/client/client_core.h"
 #include "lib/session/epoch_record.h"
 
 namespace zkrecipes::zkr::commands {
@@ -103,8 +103,8 @@ absl::StatusOr<std::int64_t> AskEpoch(Client& client, const WaitOptions& wait) {
       });
     };
   };
-  return internal::AskUntilAnswered<std::int64_t>(*internal::ClientAccess::Core(client),
-                                                  "read the epoch", wait, ask);
+  return queue::acquire::AskUntilAnswered<std::int64_t>(*internal::ClientAccess::Core(client),
+                                                        "read the epoch", wait, ask);
 }
 
 absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
@@ -116,7 +116,7 @@ absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
       raise->Try(session, std::move(done));
     };
   };
-  return internal::AskUntilAnswered<std::int64_t>(core, "raise the epoch", wait, ask);
+  return queue::acquire::AskUntilAnswered<std::int64_t>(core, "raise the epoch", wait, ask);
 }
 
 absl::StatusOr<FencingPass> ParseSeen(const std::string& text) {

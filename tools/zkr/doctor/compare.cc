@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "lib/queue/ask.h"
+#include "lib/queue/acquire/ask.h"
 #include "lib/queue/machine/node_name.h"
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/look.h"
 
@@ -23,7 +23,7 @@ using Shown = std::set<std::string>;
 absl::StatusOr<Shown> NamesAt(Client& client, const std::string& path, const WaitOptions& wait) {
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
   const std::string node = core.name_space().ToServer(path);
-  return internal::AskUntilAnswered<Shown>(core, "list " + path, wait, [&](auto done) {
+  return queue::acquire::AskUntilAnswered<Shown>(core, "list " + path, wait, [&](auto done) {
     return [node, done = std::move(done)](session::Session& session) mutable {
       // Behind a committed write the server has applied all that was committed before: it does not
       // merely lag.
@@ -35,7 +35,7 @@ absl::StatusOr<Shown> NamesAt(Client& client, const std::string& path, const Wai
                      }
                      Shown names;
                      for (const absl::string_view child : reply.children) {
-                       if (queue::ParseNodeName(child)) names.emplace(child);
+                       if (queue::machine::ParseNodeName(child)) names.emplace(child);
                      }
                      std::move(done)(std::move(names));
                    });

@@ -83,7 +83,8 @@ std::optional<std::int64_t> DaysLeft(const PathFacts& path, absl::Time now) {
   Made last{absl::ToUnixMillis(now), numbers.used};
   std::vector<Made> made;
   for (const NodeFacts& node : path.queue) {
-    if (node.stat) made.push_back({node.stat->ctime_ms, queue::ParseNodeName(node.name)->sequence});
+    if (node.stat)
+      made.push_back({node.stat->ctime_ms, queue::machine::ParseNodeName(node.name)->sequence});
   }
   if (!made.empty()) {
     const auto [oldest, newest] = std::ranges::minmax(made);

@@ -75,22 +75,23 @@ class QueueJudge {
     Names others;
     // The record of lock-delay mode is the library's own, and no stranger.
     for (const std::string& name : path_.others) {
-      if (name != queue::kRecordName) others.push_back(name);
+      if (name != queue::machine::kRecordName) others.push_back(name);
     }
     if (others.size() < path_.others.size()) {
       Add(kNote, "lock-delay-record",
-          absl::StrCat("has been used in lock-delay mode, whose record (", queue::kRecordName,
-                       ") keeps the path's node"),
+          absl::StrCat("has been used in lock-delay mode, whose record (",
+                       queue::machine::kRecordName, ") keeps the path's node"),
           "delete the record when the path no longer uses that mode");
     }
     if (others.empty()) return;
     // Its nodes are one level further down, so both sides see an empty queue and believe in it.
-    if (std::ranges::count(others, queue::kSemaphoreLeases) > 0) {
+    if (std::ranges::count(others, queue::machine::kSemaphoreLeases) > 0) {
       Add(kFinding, "semaphore",
           absl::StrCat("Curator's InterProcessSemaphoreMutex or InterProcessSemaphoreV2 keeps its "
                        "nodes in the"
                        " child ",
-                       queue::kSemaphoreLeases, ", where no contender sees them: both may hold"),
+                       queue::machine::kSemaphoreLeases,
+                       ", where no contender sees them: both may hold"),
           "give the semaphore a path of its own");
     }
     Add(kFinding, "foreign-children",
@@ -105,16 +106,17 @@ class QueueJudge {
     bool curators = false;
     std::map<std::pair<std::string, std::int64_t>, Names> by_guid;
     for (const NodeFacts& node : path_.queue) {
-      const auto name = queue::ParseNodeName(node.name);
-      const bool is_kazoo = name->dialect == queue::Dialect::kKazoo;
+      const auto name = queue::machine::ParseNodeName(node.name);
+      const bool is_kazoo = name->dialect == queue::machine::Dialect::kKazoo;
       (is_kazoo ? kazoo : curator).push_back(node.name);
       // kazoo's names do not say whether they are of a lock or of an election.
       if (!is_kazoo) {
-        (name->mode == queue::Mode::kLeader ? leaders : locks).push_back(node.name);
-        if (name->mode != queue::Mode::kLeader) {
-          (name->mode == queue::Mode::kExclusive ? plain : read_write).push_back(node.name);
+        (name->mode == queue::machine::Mode::kLeader ? leaders : locks).push_back(node.name);
+        if (name->mode != queue::machine::Mode::kLeader) {
+          (name->mode == queue::machine::Mode::kExclusive ? plain : read_write)
+              .push_back(node.name);
         }
-        curators |= queue::LibraryOf(*name) == queue::Library::kCurator;
+        curators |= queue::machine::LibraryOf(*name) == queue::machine::Library::kCurator;
       }
       if (!node.stat) unread.push_back(node.name);
       if (node.stat) by_guid[{name->guid, node.stat->ephemeral_owner}].push_back(node.name);

@@ -12,10 +12,10 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/ask.h"
+#include "lib/queue/acquire/ask.h"
+#include "lib/queue/listing/owner.h"
 #include "lib/queue/machine/node_name.h"
-#include "lib/queue/owner.h"
-#include "lib/session/client_core.h"
+#include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/supervisor/process.h"
 
@@ -80,7 +80,7 @@ void AskNode(session::Session& session, const SharedLook& look, const std::strin
 void AskChildren(session::Session& session, const SharedLook& look, const std::string& path,
                  const zk::Names& children) {
   for (const absl::string_view child : children) {
-    if (!queue::ParseNodeName(child)) {
+    if (!queue::machine::ParseNodeName(child)) {
       look->facts.others.emplace_back(child);
       // The rest is counted only: a report on 100,000 contenders must not read them one by one.
     } else if (look->facts.queue.size() < kMostRead) {
@@ -115,8 +115,8 @@ absl::StatusOr<PathFacts> LookAt(Client& client, const std::string& server_path,
     look->done = std::move(done);
     return [server_path, look](session::Session& session) { Begin(session, server_path, look); };
   };
-  return internal::AskUntilAnswered<PathFacts>(*internal::ClientAccess::Core(client),
-                                               "look at " + asked.path, wait, ask);
+  return queue::acquire::AskUntilAnswered<PathFacts>(*internal::ClientAccess::Core(client),
+                                                     "look at " + asked.path, wait, ask);
 }
 
 ThisMachine::Process LookAtProcess(pid_t pid) {
@@ -132,7 +132,7 @@ ThisMachine::Process LookAtProcess(pid_t pid) {
 absl::StatusOr<PathFacts> LookAtPath(Client& client, const std::string& path,
                                      const WaitOptions& wait) {
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  if (absl::Status checked = internal::CheckQuestion(core, path, wait); !checked.ok()) {
+  if (absl::Status checked = queue::acquire::CheckQuestion(core, path, wait); !checked.ok()) {
     return checked;
   }
   return LookAt(client, core.name_space().ToServer(path), {.path = path}, wait);
@@ -161,7 +161,7 @@ std::string NamespaceOf(Client& client) {
 }
 
 ThisMachine LookAtOwners(const std::vector<ContenderInfo>& contenders) {
-  ThisMachine machine{.host = queue::ThisOwner("").host};
+  ThisMachine machine{.host = queue::listing::ThisOwner("").host};
   for (const ContenderInfo& c : contenders) {
     const auto pid = static_cast<pid_t>(c.owner.pid);
     if (pid <= 0 || pid != c.owner.pid || c.owner.host != machine.host) continue;

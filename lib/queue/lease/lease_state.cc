@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/lease/lease_state.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/one_shot.h"
+#include "lib/queue/acquire/async_call.h"
+#include "lib/queue/listing/grant_mode.h"
+#include "lib/queue/listing/owner.h"
+#include "lib/queue/machine/node_name.h"
+#include "lib/session/client/client_options.h"
+#include "lib/zk/seam/path.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+bool IsOver(Lease::State state) {
+  return state == Lease::State::kLost || state == Lease::State::kReleased;
+}
+
+// Of a blocking call that has no answer; `late` is the message.
+absl::Status TooLate(const WaitOptions& wait, const std::string& late) {
+  return wait.cancel.stop_requested() ? absl::CancelledError(late)
+                                      : absl::DeadlineExceededError(late);
+}
+
+}  // namespace
+
+const char* Describe(LeaseEnd end) {
+  switch (end) {
+    case LeaseEnd::kReleased:
+      return "it was released";
+    case LeaseEnd::kDeadlinePassed:
+      return "its session could not be proven to be alive in time";
+    case LeaseEnd::kSessionExpired:
+      return "its session expired";
+    case LeaseEnd::kNodeDeleted:
+      return "another client deleted its node";
+    case LeaseEnd::kClientClosed:
+      return "the client was closed";
+    case LeaseEnd::kNotAlive:
+      return "its holder did not say in time that it is alive";
+    case LeaseEnd::kHeldTooLong:
+      return "it was held for as long as it may be";
+  }
+  return "";
+}
+
+LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
+                       std::shared_ptr<session::SessionValidity> validity,
+                       queue::machine::Grant grant, std::weak_ptr<LeaseHolder> holder,
+                       const LeaseTerms& terms)
+    : core_(std::move(core)),
+      validity_(std::move(validity)),
+      grant_(std::move(grant)),
+      sequencer_{queue::listing::GrantModeOf(grant_.mode), FencingToken(grant_.token),
+                 core_->name_space().ToUser(std::move(grant_.node)), core_->name_space().root()},
+      holder_(std::move(holder)),
+      terms_(terms),
+      granted_(core_->Now()),
+      hold_until_(granted_ + terms.hold_at_most),
+      alive_until_(granted_ + terms.alive_within) {}
+
+queue::own_node::OwnNodeTurns& LeaseState::turns() {
+  base::MutexLock lock(mutex_);
+  if (turns_ == nullptr) {
+    turns_ = std::make_shared<queue::own_node::OwnNodeTurns>(
+        core_, queue::machine::OwnNode{core_->name_space().ToServer(sequencer_.node), grant_.czxid,
+                                       grant_.session, 0, grant_.data});
+  }
+  return *turns_;
+}
+
+Lease::State LeaseState::state() {
+  base::MutexLock lock(mutex_);
+  return StateLocked();
+}
+
+// A lost lease stays lost: a write confirmed later could move the deadline of lock-delay mode.
+Lease::State LeaseState::StateLocked() {
+  if (phase_ == Phase::kLost) return Lease::State::kLost;
+  if (phase_ == Phase::kReleased) return Lease::State::kReleased;
+  const base::BootTime now = core_->Now();
+  if (const auto end = EndedByTerms(now)) {
+    phase_ = Phase::kLost;
+    why_ = *end;
+    return Lease::State::kLost;
+  }
+  switch (validity_->At(now, terms_.lifetime)) {
+    case session::SessionValidity::State::kUnproven:
+      return Lease::State::kUnproven;
+    case session::SessionValidity::State::kBelieved:
+      return Lease::State::kHeld;
+    case session::SessionValidity::State::kSuspect:
+      return Lease::State::kSuspect;
+    case session::SessionValidity::State::kLost:
+      break;
+  }
+  phase_ = Phase::kLost;  // the reactor will announce it too, but may not have woken up yet
+  return Lease::State::kLost;
+}
+
+std::optional<LeaseEnd> LeaseState::EndedByTerms(base::BootTime now) const {
+  if (now >= alive_until_) return LeaseEnd::kNotAlive;
+  if (now >= hold_until_) return LeaseEnd::kHeldTooLong;
+  return std::nullopt;
+}
+
+base::BootTime LeaseState::deadline() {
+  base::MutexLock lock(mutex_);
+  const Lease::State state = StateLocked();
+  if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return base::BootTime();
+  const base::BootTime proven = validity_->DeadlineAt(core_->Now(), terms_.lifetime);
+  return std::min({proven, alive_until_, hold_until_});
+}
+
+base::BootTime LeaseState::ends_by() {
+  base::MutexLock lock(mutex_);
+  const base::BootTime terms = std::min(alive_until_, hold_until_);
+  if (!terms_.lifetime.has_value()) return terms;
+  return std::min(terms, validity_->DeadlineAt(core_->Now(), terms_.lifetime));
+}
+
+bool LeaseState::StillAlive() {
+  base::MutexLock lock(mutex_);
+  const Lease::State now = StateLocked();
+  if (IsOver(now)) return false;
+  alive_until_ = core_->Now() + terms_.alive_within;
+  return now != Lease::State::kUnproven;
+}
+
+absl::Duration LeaseState::remaining() {
+  return std::max(absl::ZeroDuration(), deadline() - core_->Now());
+}
+
+absl::Status LeaseState::WhyLost(const char* operation) {
+  base::MutexLock lock(mutex_);
+  return absl::AbortedError(
+      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ", Describe(why_)));
+}
+
+absl::Status LeaseState::CheckAlive(const char* operation) {
+  const Lease::State now = state();
+  if (now == Lease::State::kLost) return WhyLost(operation);
+  if (now != Lease::State::kReleased) return absl::OkStatus();
+  return absl::AbortedError(
+      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been released"));
+}
+
+std::string LeaseState::LateVerify() const {
+  return absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time");
+}
+
+absl::Status LeaseState::Verify(const WaitOptions& wait) {
+  if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok()) return wrong;
+  if (absl::Status may = core_->CheckMayBlock(); !may.ok()) return may;
+  const base::BootTime deadline = core_->Now() + wait.timeout;
+  if (absl::Status over = CheckAlive("verify"); !over.ok()) return over;
+  const auto holder = holder_.lock();
+  if (holder == nullptr) return WhyLost("verify");
+  auto answer = std::make_shared<base::OneShot<absl::Status>>();
+  holder->Verify([answer](absl::Status status) { answer->Set(std::move(status)); });
+  if (auto status = core_->Await(*answer, deadline, wait.cancel)) return *std::move(status);
+  return TooLate(wait, LateVerify());
+}
+
+void LeaseState::VerifyAsync(const WaitOptions& wait, Done done) {
+  Done told = queue::acquire::OnExecutor(*core_, std::move(done));
+  if (!core_->InHomeProcess()) return std::move(told)(core_->CheckMayBlock());
+  if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok())
+    return std::move(told)(wrong);
+  if (absl::Status over = CheckAlive("verify"); !over.ok()) return std::move(told)(over);
+  const auto holder = holder_.lock();
+  if (holder == nullptr) return std::move(told)(WhyLost("verify"));
+  const auto call = queue::acquire::AsyncCall::Begin(core_, wait, LateVerify(), std::move(told));
+  holder->Verify([call](absl::Status status) { call->Settle(std::move(status)); });
+}
+
+std::string LeaseState::LateRelease() const {
+  return absl::StrCat("release ", sequencer_.node,
+                      ": not confirmed; the deletion goes on in the background until the session "
+                      "has expired");
+}
+
+absl::Status LeaseState::BeginRelease() {
+  const Lease::State before = End(Phase::kReleased);
+  if (before == Lease::State::kLost) return WhyLost("release");
+  RequestStop();
+  return absl::OkStatus();
+}
+
+absl::Status LeaseState::Release(const WaitOptions& wait) {
+  const absl::Status wrong_wait = session::client::CheckWaitOptions(wait);
+  const absl::Status may_block = core_->CheckMayBlock();
+  if (!core_->InHomeProcess()) return may_block;
+  const base::BootTime deadline = core_->Now() + wait.timeout;
+  if (absl::Status lost = BeginRelease(); !lost.ok()) return lost;
+  // The lease is released even if this call cannot wait for it.
+  for (const absl::Status& wrong : {wrong_wait, may_block}) {
+    if (wrong.ok()) continue;
+    Leave(nullptr);
+    return wrong;
+  }
+  auto answer = std::make_shared<base::OneShot<absl::Status>>();
+  ClientCore::Drive drive(*core_);
+  Leave([answer](absl::Status status) { answer->Set(std::move(status)); });
+  if (auto status = drive.Await(*answer, deadline, wait.cancel)) return *std::move(status);
+  return TooLate(wait, LateRelease());
+}
+
+void LeaseState::ReleaseAsync(const WaitOptions& wait, Done done) {
+  Done told = queue::acquire::OnExecutor(*core_, std::move(done));
+  if (!core_->InHomeProcess()) return std::move(told)(core_->CheckMayBlock());
+  if (absl::Status lost = BeginRelease(); !lost.ok()) return std::move(told)(lost);
+  if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok()) {
+    Leave(nullptr);
+    return std::move(told)(wrong);
+  }
+  const auto call = queue::acquire::AsyncCall::Begin(core_, wait, LateRelease(), std::move(told));
+  Leave([call](absl::Status status) { call->Settle(std::move(status)); });
+}
+
+void LeaseState::Abandon() {
+  if (IsOver(End(Phase::kReleased))) return;
+  RequestStop();
+  Leave(nullptr);
+}
+
+void LeaseState::Leave(LeaseHolder::Waiter waiter) {
+  if (const auto holder = holder_.lock()) return holder->Leave(std::move(waiter));
+  // The contender has finished: no node is left.
+  if (waiter != nullptr) std::move(waiter)(absl::OkStatus());
+}
+
+Lease::State LeaseState::End(Phase phase, LeaseEnd why) {
+  base::MutexLock lock(mutex_);
+  const Lease::State before = StateLocked();
+  if (IsOver(before)) return before;
+  phase_ = phase;
+  why_ = why;
+  return before;
+}
+
+void LeaseState::OnLost(LeaseEnd why) {
+  {
+    base::MutexLock lock(mutex_);
+    if (phase_ == Phase::kReleased) return;
+    phase_ = Phase::kLost;
+    Blame(why);
+  }
+  RequestStop();
+}
+
+// A lease that its own terms have ended keeps that reason, whatever its session does later.
+void LeaseState::Blame(LeaseEnd why) {
+  if (why_ != LeaseEnd::kNotAlive && why_ != LeaseEnd::kHeldTooLong) why_ = why;
+}
+
+// A lease that was lost before keeps its reason.
+void LeaseState::OnValidityEnded(LeaseEnd why) {
+  {
+    base::MutexLock lock(mutex_);
+    if (stop_asked_ || StateLocked() != Lease::State::kLost) return;
+    Blame(why);
+  }
+  RequestStop();
+}
+
+Lease::State LeaseState::OnClosed() {
+  const Lease::State before = End(Phase::kLost, LeaseEnd::kClientClosed);
+  RequestStop();
+  return before;
+}
+
+std::stop_token LeaseState::ended() {
+  base::MutexLock lock(mutex_);
+  if (!ended_.stop_possible()) {
+    ended_ = std::stop_source();
+    if (stop_asked_) ended_.request_stop();
+  }
+  return ended_.get_token();
+}
+
+std::optional<LeaseEnd> LeaseState::end_reason() {
+  if (released()) return LeaseEnd::kReleased;  // as most are
+  base::MutexLock lock(mutex_);
+  const Lease::State now = StateLocked();
+  if (now == Lease::State::kReleased) return LeaseEnd::kReleased;
+  if (now == Lease::State::kLost) return why_;
+  return std::nullopt;
+}
+
+bool LeaseState::stop_asked() {
+  base::MutexLock lock(mutex_);
+  return stop_asked_;
+}
+
+void LeaseState::RequestStop() {
+  std::stop_source ended(std::nostopstate);
+  {
+    base::MutexLock lock(mutex_);
+    if (std::exchange(stop_asked_, true)) return;
+    ended = ended_;
+  }
+  // Otherwise there is no callback to run, so no thread to ask for.
+  if (ended.stop_possible()) core_->stops().Add(std::move(ended));
+}
+
+queue::machine::OwnNodeWrite::Data LeaseState::NewMark() const {
+  const auto name = queue::machine::ParseNodeName(zk::NodeName(grant_.node));
+  const bool kazoo = name.has_value() && name->dialect == queue::machine::Dialect::kKazoo;
+  return [dialect = kazoo ? queue::machine::Dialect::kKazoo : queue::machine::Dialect::kCurator,
+          mode = grant_.mode, created = grant_.data,
+          mark = core_->reactor()->Random()](const std::string& data) {
+    if (auto marked = queue::listing::WithMark(dialect, mode, data, mark))
+      return *std::move(marked);
+    // What a stranger has put there, in which there is no room for a mark, is put right. A raw id stays.
+    return queue::listing::WithMark(dialect, mode, created, mark).value_or(data);
+  };
+}
+
+void LeaseState::OnNodeGone() {
+  if (!CheckAlive("").ok()) return;
+  OnLost(LeaseEnd::kNodeDeleted);
+  if (const auto holder = holder_.lock()) holder->Verify([](const absl::Status&) {});
+}
+
+}  // namespace zkrecipes::internal

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_LEASE_LEASE_STATE_H_
+#define ZKRECIPES_LIB_QUEUE_LEASE_LEASE_STATE_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+
+#include "lib/base/mutex.h"
+#include "lib/queue/machine/candidacy.h"
+#include "lib/queue/machine/contender.h"
+#include "lib/queue/own_node/own_node_turns.h"
+#include "lib/session/client/client_core.h"
+#include "lib/session/session_validity.h"
+#include "zkrecipes/lease.h"
+
+namespace zkrecipes::internal {
+
+// The contender that won a lease. Thread-safe.
+class LeaseHolder {
+ public:
+  // Called once, on any thread, perhaps inline; must not block. Null: the caller does not wait.
+  using Waiter = absl::AnyInvocable<void(absl::Status) &&>;
+  virtual ~LeaseHolder() = default;
+  // `waiter` (may be null) is told once the node is gone. May be called again, to wait on.
+  virtual void Leave(Waiter waiter) = 0;
+  // `waiter` is told the ensemble's answer: see Lease::Verify.
+  virtual void Verify(Waiter waiter) = 0;
+};
+
+const char* Describe(LeaseEnd end);
+
+// What the user demands of a lease, beside what its session proves: see AcquireOptions.
+struct LeaseTerms {
+  session::SessionValidity::Lifetime lifetime = std::nullopt;  // lock-delay mode
+  absl::Duration alive_within = absl::InfiniteDuration();
+  absl::Duration hold_at_most = absl::InfiniteDuration();  // then it ends
+};
+
+// The state that a Lease shows, shared with the contender that won it. Thread-safe.
+class LeaseState {
+ public:
+  // `validity`: the one in which it was granted. `holder`: destroyed once its node is gone.
+  LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionValidity> validity,
+             queue::machine::Grant grant, std::weak_ptr<LeaseHolder> holder,
+             const LeaseTerms& terms = {});
+  LeaseState(const LeaseState&) = delete;
+  LeaseState& operator=(const LeaseState&) = delete;
+
+  Lease::State state();
+  // Until when it is believed unless more is proven; the past while it is unproven, and once it is
+  // lost or released.
+  base::BootTime deadline();
+  absl::Duration remaining();
+  std::stop_token ended();
+  std::optional<LeaseEnd> end_reason();
+  bool StillAlive();
+  // When its own terms end it, whatever its session proves, unless they are moved before.
+  base::BootTime ends_by();
+  const Sequencer& sequencer() const { return sequencer_; }
+  FencingPass pass() const { return {sequencer_.token, sequencer_.mode, grant_.epoch}; }
+  int64_t node_czxid() const { return grant_.czxid; }
+  zk::SessionId session() const { return grant_.session; }
+  base::BootTime granted() const { return granted_; }
+
+  bool stop_asked();
+
+  // OK, or Aborted if the lease is lost or released; the message says why `operation` failed.
+  absl::Status CheckAlive(const char* operation);
+  using Done = absl::AnyInvocable<void(absl::Status) &&>;
+  absl::Status Verify(const WaitOptions& wait);
+  void VerifyAsync(const WaitOptions& wait, Done done);  // `done` runs once, on the executor
+  // A lease that was released before is waited for again: see Lease::Release.
+  absl::Status Release(const WaitOptions& wait);
+  void ReleaseAsync(const WaitOptions& wait, Done done);
+  // The Lease is destroyed: releases without waiting.
+  void Abandon();
+
+  // Called by the contender and by turns, on the reactor.
+  void OnLost(LeaseEnd why);
+  void OnValidityEnded(LeaseEnd why);  // OnLost follows
+  // A write has found the node gone. Its contender looks, too.
+  void OnNodeGone();
+  Lease::State OnClosed();  // the client is being closed: it is lost; returns the state before
+
+  ClientCore& core() { return *core_; }
+  // Of the writes of its node; few leases write.
+  queue::own_node::OwnNodeTurns& turns();
+  // For one of them: the data that is there, with a new mark.
+  queue::machine::OwnNodeWrite::Data NewMark() const;
+
+ private:
+  enum class Phase { kGranted, kLost, kReleased };
+
+  // Unless it has ended already; returns the state before. `why` is for a loss.
+  Lease::State End(Phase phase, LeaseEnd why = LeaseEnd::kDeadlinePassed);
+  absl::Status WhyLost(const char* operation);
+  // Aborted if the lease is lost; else it is released from now on, and Leave is to follow.
+  absl::Status BeginRelease();
+  std::string LateVerify() const;
+  std::string LateRelease() const;
+  void Leave(LeaseHolder::Waiter waiter);
+  // Needs no lock: a lease that was released stays so.
+  bool released() const ABSL_NO_THREAD_SAFETY_ANALYSIS { return phase_ == Phase::kReleased; }
+  Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<LeaseEnd> EndedByTerms(base::BootTime now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Blame(LeaseEnd why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RequestStop();
+
+  const std::shared_ptr<ClientCore> core_;
+  const std::shared_ptr<session::SessionValidity> validity_;
+  queue::machine::Grant grant_;  // but for its node, which the sequencer has; does not change
+  const Sequencer sequencer_;    // the grant, as the user sees it
+  const std::weak_ptr<LeaseHolder> holder_;
+  const LeaseTerms terms_;
+  const base::BootTime granted_;
+  const base::BootTime hold_until_;
+
+  base::Mutex mutex_;
+  std::atomic<Phase> phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
+  bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
+  // Without a state until ended() was called: there are no callbacks.
+  std::stop_source ended_ ABSL_GUARDED_BY(mutex_){std::nostopstate};
+  LeaseEnd why_ ABSL_GUARDED_BY(mutex_) = LeaseEnd::kDeadlinePassed;
+  base::BootTime alive_until_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<queue::own_node::OwnNodeTurns> turns_ ABSL_GUARDED_BY(mutex_);
+};
+
+struct LeaseMaker {
+  static Lease Make(std::shared_ptr<LeaseState> state) { return Lease(std::move(state)); }
+  // Null: moved from.
+  static const std::shared_ptr<LeaseState>& StateOf(const Lease& lease) { return lease.state_; }
+};
+
+}  // namespace zkrecipes::internal
+
+#endif  // ZKRECIPES_LIB_QUEUE_LEASE_LEASE_STATE_H_

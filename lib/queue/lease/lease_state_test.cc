@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/lease/lease_state.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zkrecipes::internal {
+namespace {
+
+using ::testing::HasSubstr;
+using State = Lease::State;
+
+constexpr absl::Duration kTimeout = absl::Seconds(10);
+
+// A reactor that is only a clock, ahead of the real one by what the test says.
+class Clock : public zk::Reactor {
+ public:
+  void Post(Task) override {}
+  TimerId CallAt(base::BootTime, Task) override { return 1; }
+  void Cancel(TimerId) override {}
+  base::BootTime Now() override { return now_; }
+  uint64_t Random() override { return 0; }
+  void Advance(absl::Duration by) { now_ = now_ + by; }
+
+ private:
+  base::BootTime now_ = base::BootNow();
+};
+
+class Holder : public LeaseHolder {
+ public:
+  void Leave(Waiter waiter) override {
+    ++left;
+    left_done = std::move(waiter);
+    if (left_done != nullptr && answer.has_value()) std::exchange(left_done, nullptr)(*answer);
+  }
+  void Verify(Waiter waiter) override {
+    if (answer.has_value()) std::move(waiter)(*answer);
+  }
+
+  int left = 0;
+  Waiter left_done;
+  std::optional<absl::Status> answer = absl::OkStatus();
+};
+
+class LeaseStateTest : public ::testing::Test {
+ protected:
+  LeaseStateTest() { Prove(); }
+  std::shared_ptr<LeaseState> NewState() {
+    return std::make_shared<LeaseState>(core_, validity_, queue::machine::Grant{7, "/a/n-7", 7, 1},
+                                        holder_);
+  }
+  void Prove() {
+    const base::BootTime deadline = clock_->Now() + kTimeout;
+    (void)validity_->Prove(deadline, deadline, clock_->Now());
+  }
+
+  static void ExpectLost(LeaseState& lease, const std::string& why) {
+    EXPECT_EQ(lease.state(), State::kLost);
+    EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
+    const absl::Status released = lease.Release({});
+    EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
+    EXPECT_EQ(released.message(), "release /a/n-7: the lease had been lost: " + why);
+  }
+
+  const std::shared_ptr<Clock> clock_ = std::make_shared<Clock>();
+  const std::shared_ptr<ClientCore> core_ = ClientCore::CreateIn(
+      Environment{clock_, nullptr, nullptr, [] {}}, {.executor = InlineExecutor()}, {});
+  const std::shared_ptr<session::SessionValidity> validity_ =
+      std::make_shared<session::SessionValidity>(/*lapses=*/true);
+  std::shared_ptr<Holder> holder_ = std::make_shared<Holder>();
+  const std::shared_ptr<LeaseState> lease_ = NewState();
+};
+
+TEST_F(LeaseStateTest, IsHeldWhileItsSessionIsBelieved) {
+  EXPECT_EQ(lease_->state(), State::kHeld);
+  EXPECT_EQ(lease_->remaining(), kTimeout);
+  clock_->Advance(absl::Seconds(4));
+  EXPECT_EQ(lease_->remaining(), absl::Seconds(6));
+  Prove();
+  EXPECT_EQ(lease_->remaining(), kTimeout);
+}
+
+TEST_F(LeaseStateTest, IsSuspectWhileDisconnected) {
+  validity_->SetConnected(false);
+  EXPECT_EQ(lease_->state(), State::kSuspect);
+  EXPECT_EQ(lease_->remaining(), kTimeout);
+  validity_->SetConnected(true);
+  EXPECT_EQ(lease_->state(), State::kHeld);
+}
+
+TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
+  clock_->Advance(kTimeout);
+  ExpectLost(*lease_, "its session could not be proven to be alive in time");
+  EXPECT_FALSE(lease_->ended().stop_requested()) << "the reactor asks, when it wakes up";
+  lease_->OnLost(LeaseEnd::kDeadlinePassed);
+  EXPECT_TRUE(lease_->ended().stop_requested());
+}
+
+TEST_F(LeaseStateTest, SaysThatItEndsWithItsClientThoughItsTimeIsOverAlready) {
+  clock_->Advance(kTimeout);
+  EXPECT_EQ(lease_->state(), State::kLost);
+  lease_->OnClosed();
+  EXPECT_TRUE(lease_->ended().stop_requested());
+}
+
+TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
+  lease_->OnLost(LeaseEnd::kNodeDeleted);
+  EXPECT_TRUE(lease_->ended().stop_requested());
+  Prove();
+  ExpectLost(*lease_, "another client deleted its node");
+  lease_->Abandon();
+  EXPECT_EQ(lease_->state(), State::kLost);
+  EXPECT_EQ(holder_->left, 0);
+}
+
+TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
+  validity_->Expire();
+  lease_->OnLost(LeaseEnd::kSessionExpired);
+  ExpectLost(*lease_, "its session expired");
+}
+
+TEST_F(LeaseStateTest, SaysWhyItEnded) {
+  EXPECT_EQ(lease_->end_reason(), std::nullopt);
+  lease_->OnLost(LeaseEnd::kNodeDeleted);
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kNodeDeleted);
+  lease_->OnClosed();
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kNodeDeleted);
+}
+
+TEST_F(LeaseStateTest, SaysThatItsDeadlineHasPassedBeforeAnythingElseHasNoticed) {
+  clock_->Advance(kTimeout);
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kDeadlinePassed);
+}
+
+TEST_F(LeaseStateTest, IsReleasedOnceTheContenderSaysSo) {
+  EXPECT_EQ(lease_->Release({}), absl::OkStatus());
+  EXPECT_EQ(holder_->left, 1);
+  EXPECT_EQ(lease_->state(), State::kReleased);
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kReleased);
+  EXPECT_EQ(lease_->remaining(), absl::ZeroDuration());
+  EXPECT_TRUE(lease_->ended().stop_requested());
+}
+
+TEST_F(LeaseStateTest, PassesOnWhatTheContenderAnswers) {
+  holder_->answer = absl::PermissionDeniedError("no");
+  EXPECT_EQ(lease_->Release({}), *holder_->answer);
+}
+
+TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedSaysThatItGoesOn) {
+  holder_->answer = std::nullopt;
+  const absl::Status late = lease_->Release({absl::ZeroDuration()});
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(late.message()),
+              HasSubstr("/a/n-7: not confirmed; the deletion goes on"));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(NewState()->Release({.cancel = stop.get_token()}).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(holder_->left, 2);
+}
+
+TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedIsWaitedForAgain) {
+  holder_->answer = std::nullopt;
+  Lease lease = LeaseMaker::Make(NewState());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(std::move(lease).Release({absl::ZeroDuration()})));
+  EXPECT_EQ(lease.state(), State::kReleased);
+  holder_->answer = absl::OkStatus();
+  EXPECT_EQ(std::move(lease).Release({}), absl::OkStatus());
+  EXPECT_EQ(holder_->left, 2);
+  holder_ = nullptr;
+  EXPECT_EQ(std::move(lease).Release({}), absl::OkStatus()) << "nothing is left to wait for";
+}
+
+TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
+  holder_->answer = std::nullopt;
+  lease_->Abandon();
+  lease_->Abandon();
+  EXPECT_EQ(holder_->left, 1);
+  EXPECT_TRUE(holder_->left_done == nullptr);
+  EXPECT_EQ(lease_->state(), State::kReleased);
+  lease_->OnLost(LeaseEnd::kSessionExpired);
+  EXPECT_EQ(lease_->state(), State::kReleased);
+}
+
+TEST_F(LeaseStateTest, ThatTheClientClosedIsLostAndTellsItsReleaser) {
+  lease_->OnClosed();
+  EXPECT_EQ(lease_->state(), State::kLost);
+  EXPECT_TRUE(lease_->ended().stop_requested());
+  EXPECT_EQ(holder_->left, 0) << "the contender leaves by itself";
+  const absl::Status released = lease_->Release({});
+  EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
+}
+
+// Its threads are the parent's, and so is the node.
+TEST_F(LeaseStateTest, AForkedChildLeaksItAndTellsNoHolder) {
+  const auto exits_with = [](const std::function<bool()>& passes) {
+    const pid_t child = fork();
+    if (child == 0) _exit(passes() ? 0 : 1);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status;
+  };
+  std::shared_ptr<LeaseState> state = NewState();
+  const std::weak_ptr<LeaseState> weak = state;
+  Lease lease = LeaseMaker::Make(std::move(state));
+  EXPECT_EQ(exits_with([&] {
+              { const Lease dropped = std::move(lease); }
+              return !weak.expired() && holder_->left == 0;
+            }),
+            0);
+  EXPECT_EQ(exits_with([&] {
+              (void)std::move(lease).Release({});
+              return !weak.expired() && holder_->left == 0;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace zkrecipes::internal

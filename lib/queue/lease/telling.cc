@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/lease/telling.h"
+
+#include <utility>
+
+#include "lib/session/client/client_options.h"
+#include "zkrecipes/client.h"
+
+namespace zkrecipes {
+
+EventListener* EventListener::AtOnce(const std::string& /*path*/) { return nullptr; }
+
+namespace {
+
+// Passes an event of `path` on to the listener that is called at once in place of `listener`.
+template <typename... Parameters, typename... Arguments>
+void PassOn(EventListener& listener, const std::string& path,
+            void (EventListener::*event)(Parameters...), const Arguments&... arguments) {
+  EventListener* const other = listener.AtOnce(path);
+  // A listener that is called at once itself, and does not override the call, leaves the event out.
+  if (other != nullptr && other != &listener) (other->*event)(arguments...);
+}
+
+}  // namespace
+
+void EventListener::OnQueued(const std::string& path, int waits_for, const std::string& behind) {
+  PassOn(*this, path, &EventListener::OnQueued, path, waits_for, behind);
+}
+void EventListener::OnPlaceLost(const std::string& path) {
+  PassOn(*this, path, &EventListener::OnPlaceLost, path);
+}
+void EventListener::OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) {
+  PassOn(*this, lease.path(), &EventListener::OnGranted, lease, session, after);
+}
+void EventListener::OnNotGranted(const std::string& path, const absl::Status& why,
+                                 absl::Duration after) {
+  PassOn(*this, path, &EventListener::OnNotGranted, path, why, after);
+}
+void EventListener::OnSuspect(const Sequencer& lease) {
+  PassOn(*this, lease.path(), &EventListener::OnSuspect, lease);
+}
+void EventListener::OnProven(const Sequencer& lease) {
+  PassOn(*this, lease.path(), &EventListener::OnProven, lease);
+}
+void EventListener::OnHeldTooLong(const Sequencer& lease, absl::Duration held) {
+  PassOn(*this, lease.path(), &EventListener::OnHeldTooLong, lease, held);
+}
+void EventListener::OnLost(const Sequencer& lease, LeaseEnd why) {
+  PassOn(*this, lease.path(), &EventListener::OnLost, lease, why);
+}
+void EventListener::OnReleased(const Sequencer& lease, absl::Duration held) {
+  PassOn(*this, lease.path(), &EventListener::OnReleased, lease, held);
+}
+void EventListener::OnOpenParent(const std::string& path) {
+  PassOn(*this, path, &EventListener::OnOpenParent, path);
+}
+
+namespace queue::lease {
+
+Telling::Telling(internal::ClientCore& core, acquire::Acquisition& acquisition)
+    : core_(core), acquisition_(acquisition) {
+  const auto& listeners = acquisition.queue().later;
+  if (listeners.empty()) return;
+  later_ = std::make_shared<Later>(core.executor(), [listeners](const News& news) {
+    for (const auto& listener : listeners) news(*listener);
+  });
+}
+
+template <typename F, typename Of>
+void Telling::Tell(const internal::PathQueue& queue, const std::shared_ptr<Later>& later, F news,
+                   const Of& of) {
+  for (EventListener* const listener : queue.at_once) {
+    if (listener != nullptr) news(*listener, of);
+  }
+  if (later == nullptr) return;
+  later->Tell([news, of](EventListener& to) { news(to, of); });
+}
+
+template <typename F>
+void Telling::TellOfLease(F news) {
+  Tell(acquisition_.queue(), later_, news, lease_->sequencer());
+}
+
+template <typename F>
+void Telling::TellOfPath(F news) {
+  Tell(acquisition_.queue(), later_, news, acquisition_.path());
+}
+
+void Telling::TellOfPlaceLost() {
+  waits_for_ = 0;
+  TellOfPath([](EventListener& to, const std::string& path) { to.OnPlaceLost(path); });
+}
+
+void Telling::LookInFront(const machine::InFront& lower) {
+  const int in_front = static_cast<int>(lower.size());
+  if (waits_for_ == in_front && behind_ == lower.back()) return;
+  waits_for_ = in_front;
+  behind_ = std::string(lower.back());
+  TellOfPath([n = in_front, behind = behind_](EventListener& to, const std::string& path) {
+    to.OnQueued(path, n, behind);
+  });
+}
+
+void Telling::Granted(internal::LeaseState& granted, const std::vector<zk::AclEntry>& acl) {
+  lease_ = &granted;
+  answered_ = true;
+  TellOfLease(
+      [session = granted.session(), after = granted.granted() - acquisition_.began()](
+          EventListener& to, const Sequencer& lease) { to.OnGranted(lease, session, after); });
+  const bool open =
+      acl.empty() ? core_.open_to_strangers() : session::client::StrangersMayTake(acl);
+  if (!open && !core_.HasLookedAt(acquisition_.path())) LookAtParent();
+}
+
+// What the server does not show, or does not answer, is looked at again with the next grant.
+void Telling::LookAtParent() {
+  core_.sessions().first()->Send(
+      zk::GetAcl{core_.name_space().ToServer(acquisition_.path())},
+      [core = core_.shared_from_this(), acquisition = acquisition_.shared_from_this(),
+       later = later_](const zk::Reply& reply) {
+        const std::string& path = acquisition->path();
+        if (reply.code != zk::Code::kOk || core->HasLookedAt(path)) return;
+        core->LookedAt(path);
+        if (!session::client::StrangersMayTake(reply.acl)) return;
+        Tell(
+            acquisition->queue(), later,
+            [](EventListener& to, const std::string& of) { to.OnOpenParent(of); }, path);
+      });
+}
+
+void Telling::TellOfRefusal() {
+  const absl::Status why = acquisition_.refusal();
+  answered_ = !why.ok();
+  if (!answered_) return;
+  TellOfPath(
+      [why, after = core_.Now() - acquisition_.began()](
+          EventListener& to, const std::string& path) { to.OnNotGranted(path, why, after); });
+}
+
+void Telling::LookWhetherProven() {
+  const Lease::State now = lease_->state();
+  if (now == Lease::State::kSuspect && !std::exchange(suspect_, true)) {
+    TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnSuspect(lease); });
+  }
+  if (now == Lease::State::kHeld && std::exchange(suspect_, false)) {
+    TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnProven(lease); });
+  }
+}
+
+void Telling::HeldTooLong() {
+  if (lease_ == nullptr || lease_->end_reason().has_value()) return;
+  TellOfLease([held = held()](EventListener& to, const Sequencer& lease) {
+    to.OnHeldTooLong(lease, held);
+  });
+}
+
+void Telling::Ended() {
+  if (lease_ == nullptr) return;
+  const LeaseEnd why = lease_->end_reason().value_or(LeaseEnd::kReleased);
+  TellOfLease([why, held = held()](EventListener& to, const Sequencer& lease) {
+    why == LeaseEnd::kReleased ? to.OnReleased(lease, held) : to.OnLost(lease, why);
+  });
+  lease_ = nullptr;
+}
+
+}  // namespace queue::lease
+}  // namespace zkrecipes

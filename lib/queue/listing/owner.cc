@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/listing/owner.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+
+namespace zkrecipes::queue::listing {
+namespace {
+
+using nlohmann::json;
+
+// At the end of the data, so that all before it stays as it was written.
+constexpr char kMark[] = ",\"write\":\"";
+constexpr size_t kMarkSize = sizeof(kMark) - 1 + 16 + 2;  // sixteen digits, and "}
+
+bool ShownAsRawId(machine::Dialect dialect, machine::Mode mode) {
+  return dialect == machine::Dialect::kKazoo || mode == machine::Mode::kLeader;
+}
+
+// Keeps the members of one object. What a stranger nests in them, or around them, is not built: the
+// library takes milliseconds to build and to destroy what 4 kB of brackets say.
+bool MembersOnly(int depth, json::parse_event_t event, const json& /*parsed*/) {
+  using Event = json::parse_event_t;
+  if (depth == 0) return event == Event::object_start || event == Event::object_end;
+  return depth == 1 && (event == Event::key || event == Event::value);
+}
+
+json Parse(machine::Mode mode, const std::string& data) {
+  if (mode == machine::Mode::kLeader) return nullptr;
+  return json::parse(data, MembersOnly, /*allow_exceptions=*/false);
+}
+
+std::string JsonOf(const OwnerInfo& owner, std::optional<int64_t> token) {
+  json data = {{"host", owner.host}, {"pid", owner.pid}};
+  if (!owner.id.empty()) data["id"] = owner.id;
+  if (token.has_value()) data["token"] = *token;
+  return data.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string OwnerData(machine::Dialect dialect, machine::Mode mode, const OwnerInfo& owner,
+                      std::optional<int64_t> token) {
+  if (ShownAsRawId(dialect, mode) && !token.has_value()) {
+    return owner.id.empty() ? absl::StrCat(owner.host, ":", owner.pid) : owner.id;
+  }
+  return JsonOf(owner, token);
+}
+
+std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const std::string& id,
+                           std::optional<int64_t> token) {
+  if (ShownAsRawId(dialect, mode) || token.has_value()) {
+    return OwnerData(dialect, mode, ThisOwner(id), token);
+  }
+  // Every acquire asks, and mostly for the same owner: building the text takes a tenth of an acquire.
+  struct Last {
+    std::string id;
+    pid_t pid;
+    std::string text;
+  };
+  thread_local std::optional<Last> last;
+  if (!last.has_value() || last->id != id || last->pid != getpid()) {
+    last = {id, getpid(), JsonOf(ThisOwner(id), std::nullopt)};
+  }
+  return last->text;
+}
+
+OwnerInfo ParseOwner(machine::Mode mode, const std::string& data) {
+  const json parsed = Parse(mode, data);
+  OwnerInfo owner;
+  if (!parsed.is_object()) {
+    owner.id = data.substr(0, data.find('\n'));
+    return owner;
+  }
+  const auto text = [&parsed](const char* key) {
+    const auto it = parsed.find(key);
+    return it != parsed.end() && it->is_string() ? it->get<std::string>() : std::string();
+  };
+  owner.id = text("id");
+  owner.host = text("host");
+  const auto pid = parsed.find("pid");
+  if (pid != parsed.end() && pid->is_number_integer()) owner.pid = pid->get<int64_t>();
+  return owner;
+}
+
+std::optional<int64_t> TokenIn(machine::Mode mode, const std::string& data) {
+  if (mode != machine::Mode::kShared)
+    return std::nullopt;  // only a downgraded writer's node carries one
+  const json parsed = Parse(mode, data);
+  if (!parsed.is_object()) return std::nullopt;
+  const auto token = parsed.find("token");
+  if (token == parsed.end() || !token->is_number_integer()) return std::nullopt;
+  return token->get<int64_t>();
+}
+
+std::optional<std::string> WithMark(machine::Dialect dialect, machine::Mode mode,
+                                    const std::string& data, uint64_t mark) {
+  if (ShownAsRawId(dialect, mode) && !TokenIn(mode, data).has_value()) return std::nullopt;
+  const json parsed = Parse(mode, data);
+  if (!parsed.is_object() || parsed.empty() || data.back() != '}') return std::nullopt;
+  size_t size = data.size() - 1;
+  if (data.size() > kMarkSize && data.rfind(kMark) == data.size() - kMarkSize) {
+    size = data.size() - kMarkSize;
+  }
+  return absl::StrCat(data.substr(0, size), kMark, absl::Hex(mark, absl::kZeroPad16), "\"}");
+}
+
+OwnerInfo ThisOwner(const std::string& id) {
+  char host[HOST_NAME_MAX + 1] = "";
+  gethostname(host, sizeof(host) - 1);
+  OwnerInfo owner;
+  owner.id = id;
+  owner.host = host;
+  owner.pid = getpid();
+  return owner;
+}
+
+}  // namespace zkrecipes::queue::listing

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/listing/queue_listing.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "lib/queue/listing/grant_mode.h"
+#include "lib/queue/listing/owner.h"
+#include "lib/queue/machine/admission.h"
+#include "lib/queue/machine/node_name.h"
+#include "lib/zk/seam/path.h"
+
+namespace zkrecipes::queue::listing {
+namespace {
+
+ContenderInfo Describe(const machine::ListedNode& node, const machine::NodeName& name) {
+  ContenderInfo info;
+  info.mode = GrantModeOf(name.mode);
+  info.token = FencingToken(TokenIn(name.mode, node.data).value_or(node.stat.czxid));
+  info.node_czxid = node.stat.czxid;
+  info.node = node.name;
+  info.session = node.stat.ephemeral_owner;
+  info.owner = ParseOwner(name.mode, node.data);
+  info.dialect =
+      name.dialect == machine::Dialect::kKazoo ? NameDialect::kKazoo : NameDialect::kCurator;
+  info.since = absl::FromUnixMillis(node.stat.ctime_ms);
+  return info;
+}
+
+// One reading of a queue, shared by its replies.
+struct Reading {
+  std::vector<machine::ListedNode> nodes;
+  size_t unanswered = 0;
+  absl::Status error;
+  absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done;
+
+  void OnNode(size_t index, const zk::Reply& reply) {
+    machine::ListedNode& node = nodes[index];
+    if (reply.code == zk::Code::kOk) {
+      node.data = reply.data;
+      node.stat = reply.stat;
+    } else if (reply.code == zk::Code::kNoNode) {
+      node.name.clear();                           // no contender any more
+    } else if (reply.code != zk::Code::kNoAuth) {  // listed by its name alone
+      error = zk::ToStatus(reply.code, "get", node.name);
+    }
+    if (--unanswered == 0) Finish();
+  }
+
+  void Finish() {
+    if (error.ok()) {
+      std::move(done)(std::move(nodes));
+    } else {
+      std::move(done)(error);
+    }
+  }
+};
+
+void ReadNodes(session::Session& session, const std::string& parent,
+               const std::shared_ptr<Reading>& reading) {
+  reading->unanswered = reading->nodes.size();
+  if (reading->nodes.empty()) return reading->Finish();
+  for (size_t i = 0; i < reading->nodes.size(); ++i) {
+    session.Send(zk::Get{zk::JoinPath(parent, reading->nodes[i].name)},
+                 [reading, i](const zk::Reply& reply) { reading->OnNode(i, reply); });
+  }
+}
+
+}  // namespace
+
+std::vector<ContenderInfo> DescribeQueue(const std::vector<machine::ListedNode>& nodes) {
+  std::vector<std::pair<machine::NodeName, const machine::ListedNode*>> queue;
+  for (const machine::ListedNode& node : nodes) {
+    if (auto name = machine::ParseNodeName(node.name)) queue.emplace_back(*std::move(name), &node);
+  }
+  std::stable_sort(queue.begin(), queue.end(), [](const auto& a, const auto& b) {
+    return a.first.sequence < b.first.sequence;
+  });
+  std::vector<ContenderInfo> infos;
+  infos.reserve(queue.size());
+  std::optional<int32_t> first, first_writer;
+  for (const auto& [name, node] : queue) {
+    if (!first) first = name.sequence;
+    if (!first_writer && name.mode != machine::Mode::kShared) first_writer = name.sequence;
+    // The admission rules, as in ViewQueue, for the whole queue in one pass.
+    const auto& blocker = name.mode == machine::Mode::kShared ? first_writer : first;
+    ContenderInfo info = Describe(*node, name);
+    info.position = static_cast<int>(infos.size());
+    info.holds = !(blocker.has_value() && *blocker < name.sequence);
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+void ReadQueue(session::Session& session, const std::string& parent,
+               absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done) {
+  auto reading = std::make_shared<Reading>();
+  reading->done = std::move(done);
+  session.Send(zk::GetChildren{parent}, [&session, parent, reading](const zk::Reply& reply) {
+    if (reply.code != zk::Code::kOk && reply.code != zk::Code::kNoNode) {
+      reading->error = zk::ToStatus(reply.code, "list", parent);
+      return reading->Finish();
+    }
+    for (const absl::string_view child : reply.children) {
+      if (machine::ParseNodeName(child))
+        reading->nodes.push_back(machine::ListedNode{std::string(child), "", {}});
+    }
+    ReadNodes(session, parent, reading);
+  });
+}
+
+void ReadQueueNow(
+    session::Session& session, const std::string& parent,
+    absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done) {
+  const auto barrier = std::make_shared<zk::Code>(zk::Code::kConnectionLoss);
+  session.Send(session.CommittedBarrier(),
+               [barrier](const zk::Reply& reply) { *barrier = reply.code; });
+  ReadQueue(session, parent, [barrier, done = std::move(done)](auto nodes) mutable {
+    if (*barrier == zk::Code::kNoNode) return std::move(done)(std::move(nodes));
+    std::move(done)(absl::UnavailableError("the quorum has confirmed nothing"));
+  });
+}
+
+void ReadHead(
+    session::Session& session, const std::string& parent,
+    absl::AnyInvocable<void(absl::StatusOr<std::optional<machine::ListedNode>>) &&> done) {
+  using Head = std::optional<machine::ListedNode>;
+  session.Send(zk::GetChildren{parent}, [&session, parent,
+                                         done = std::move(done)](const zk::Reply& listing) mutable {
+    const bool listed = listing.code == zk::Code::kOk || listing.code == zk::Code::kNoNode;
+    if (!listed) return std::move(done)(zk::ToStatus(listing.code, "list", parent));
+    const std::string head = machine::HeadOf(listing.children);
+    if (head.empty()) return std::move(done)(Head());
+    session.Send(zk::Get{zk::JoinPath(parent, head)},
+                 [&session, parent, head, done = std::move(done)](const zk::Reply& reply) mutable {
+                   if (reply.code == zk::Code::kOk) {
+                     return std::move(done)(Head({head, reply.data, reply.stat}));
+                   }
+                   if (reply.code != zk::Code::kNoNode) {
+                     return std::move(done)(zk::ToStatus(reply.code, "get", head));
+                   }
+                   ReadHead(session, parent, std::move(done));  // gone in between
+                 });
+  });
+}
+
+}  // namespace zkrecipes::queue::listing

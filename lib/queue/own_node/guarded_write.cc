@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/guarded_write.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+
+#include "lib/queue/acquire/async_call.h"
+#include "lib/queue/lease/lease_state.h"
+#include "lib/queue/own_node/own_node_writing.h"
+#include "lib/queue/own_node/write_status.h"
+#include "lib/session/client/client_options.h"
+#include "lib/zk/seam/path.h"
+
+namespace zkrecipes {
+namespace {
+
+using internal::LeaseMaker;
+using internal::LeaseState;
+using Done = absl::AnyInvocable<void(absl::Status) &&>;
+
+// A server closes the connection of a client whose request is longer than its jute.maxbuffer, 1,048,575
+// bytes unless it is set.
+constexpr size_t kMostBytes = 1'000'000;
+constexpr size_t kBytesOfAnOp = 64;  // what comes to path, data and ACL
+// Of the lease's own node, with its path: a leader's id and value (leader.h), or who holds it.
+constexpr size_t kMostBytesOfALeader = 70'000;
+constexpr size_t kMostBytesOfAnOwner = 3'000;
+
+absl::Status Invalid(size_t index, const WriteOp& op, const char* rule) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("guarded write: operation ", index, ", ", op.path, ": ", rule));
+}
+
+absl::Status CheckOp(LeaseState& lease, size_t index, const WriteOp& op) {
+  const std::string what = absl::StrCat("path of operation ", index);
+  if (absl::Status path = zk::ValidatePath(what, op.path); !path.ok()) return path;
+  if (op.path == lease.sequencer().node) {
+    return Invalid(index, op, "is the lease's own node, which must stay as it is");
+  }
+  if (op.version < WriteOp::kAnyVersion) {
+    return Invalid(index, op, "the version must not be negative, or be kAnyVersion");
+  }
+  if (op.kind == WriteOp::Kind::kCreate && op.version != WriteOp::kAnyVersion) {
+    return Invalid(index, op, "a new node has no version");
+  }
+  if (op.kind == WriteOp::Kind::kDelete && !op.data.empty()) {
+    return Invalid(index, op, "a delete has no data");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSize(LeaseState& lease, const std::vector<WriteOp>& ops) {
+  size_t acl = 0;
+  for (const zk::AclEntry& entry : session::client::EntriesOf(lease.core().options().acl)) {
+    acl += entry.scheme.size() + entry.id.size() + 3 * sizeof(int32_t);
+  }
+  const size_t prefix = lease.core().name_space().root().size();
+  const bool leader = lease.sequencer().mode == GrantMode::kLeader;
+  size_t bytes = (leader ? kMostBytesOfALeader : kMostBytesOfAnOwner) + kBytesOfAnOp;
+  for (const WriteOp& op : ops) {
+    bytes += prefix + op.path.size() + op.data.size() + acl + kBytesOfAnOp;
+  }
+  if (bytes <= kMostBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("guarded write: ", ops.size(), " operations of ",
+                                                 bytes, " bytes: must be at most ", kMostBytes));
+}
+
+absl::Status CheckOps(LeaseState& lease, const std::vector<WriteOp>& ops) {
+  if (ops.empty()) return absl::InvalidArgumentError("guarded write: there is no operation");
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (absl::Status wrong = CheckOp(lease, i, ops[i]); !wrong.ok()) return wrong;
+  }
+  return CheckSize(lease, ops);
+}
+
+zk::Multi::Op ToServer(const zk::Namespace& name_space, WriteOp op) {
+  std::string path = name_space.ToServer(op.path);
+  switch (op.kind) {
+    case WriteOp::Kind::kCreate:
+      return zk::Create{std::move(path), std::move(op.data), zk::CreateMode::kPersistent};
+    case WriteOp::Kind::kDelete:
+      return zk::Delete{std::move(path), op.version};
+    case WriteOp::Kind::kSet:
+      break;
+  }
+  return zk::SetData{std::move(path), std::move(op.data), op.version};
+}
+
+queue::own_node::WriteJob JobOf(LeaseState& lease, std::vector<WriteOp> ops) {
+  queue::own_node::WriteJob job{absl::StrCat("guarded write by ", lease.sequencer().node),
+                                lease.NewMark()};
+  for (WriteOp& op : ops) {
+    job.ops.push_back(ToServer(lease.core().name_space(), std::move(op)));
+  }
+  return job;
+}
+
+absl::Status MovedFrom() {
+  return absl::FailedPreconditionError("guarded write: a moved-from lease");
+}
+
+void Start(const std::shared_ptr<LeaseState>& lease, std::vector<WriteOp> ops,
+           const WaitOptions& wait, Done done) {
+  if (lease == nullptr) return std::move(done)(MovedFrom());
+  const internal::ClientCore& core = lease->core();
+  Done told = queue::acquire::OnExecutor(core, std::move(done));
+  if (!core.InHomeProcess()) return std::move(told)(core.CheckMayBlock());
+  for (const absl::Status& status : {session::client::CheckWaitOptions(wait), CheckOps(*lease, ops),
+                                     lease->CheckAlive("guarded write by")}) {
+    if (!status.ok()) return std::move(told)(status);
+  }
+  queue::own_node::StartWriteOfOwnNode(lease, JobOf(*lease, std::move(ops)), wait, std::move(told));
+}
+
+}  // namespace
+
+absl::Status GuardedWrite(const Lease& lease, std::vector<WriteOp> ops, const WaitOptions& wait) {
+  const std::shared_ptr<LeaseState>& state = LeaseMaker::StateOf(lease);
+  if (state == nullptr) return MovedFrom();
+  for (const absl::Status& status : {session::client::CheckWaitOptions(wait), CheckOps(*state, ops),
+                                     state->core().CheckMayBlock()}) {
+    if (!status.ok()) return status;
+  }
+  if (absl::Status over = state->CheckAlive("guarded write by"); !over.ok()) return over;
+  return queue::own_node::WriteOwnNode(state, JobOf(*state, std::move(ops)), wait);
+}
+
+void GuardedWriteAsync(const Lease& lease, std::vector<WriteOp> ops, WaitOptions wait, Done done) {
+  Start(LeaseMaker::StateOf(lease), std::move(ops), wait, std::move(done));
+}
+
+StatusAwaitable CoGuardedWrite(const Lease& lease, std::vector<WriteOp> ops, Duration timeout,
+                               std::stop_token cancel) {
+  return {[state = LeaseMaker::StateOf(lease), ops = std::move(ops)](const WaitOptions& wait,
+                                                                     Done done) mutable {
+            Start(state, std::move(ops), wait, std::move(done));
+          },
+          {timeout, std::move(cancel)}};
+}
+
+bool MayBeWritten(const absl::Status& status) { return queue::own_node::IsUncertain(status); }
+
+}  // namespace zkrecipes

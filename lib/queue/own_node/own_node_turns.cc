@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/own_node/own_node_turns.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/random.h"
+#include "lib/queue/lease/verification.h"
+#include "lib/queue/own_node/write_status.h"
+#include "lib/session/retry_pauses.h"
+
+namespace zkrecipes::queue::own_node {
+
+using State = machine::OwnNodeWrite::State;
+
+absl::Status OwnNodeTurn::Describe(const internal::ClientCore& core,
+                                   const std::string& node) const {
+  return DescribeWrite(core.name_space(), what_, ops_, node, write_.result());
+}
+
+void OwnNodeTurns::Add(std::shared_ptr<OwnNodeTurn> turn) {
+  core_->Post([self = shared_from_this(), turn = std::move(turn)](session::Session* session) {
+    self->Begin(session, turn);
+  });
+}
+
+void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn> turn) {
+  if (session == nullptr) {
+    return turn->Answer(absl::FailedPreconditionError("the client is closed"));
+  }
+  turns_.push_back(std::move(turn));
+  if (session_ == nullptr) {
+    self_ = shared_from_this();
+    session::Session* const own = core_->sessions().Of(node_.session);
+    session_ = own != nullptr ? own : session;  // without its session the node is gone
+    session_->Join(this);                       // may end everything, or go on, at once
+  }
+  GoOn();
+}
+
+void OwnNodeTurns::GoOn() {
+  const std::shared_ptr<OwnNodeTurns> alive = self_;
+  while (!asking_ && !turns_.empty()) {
+    const std::shared_ptr<OwnNodeTurn> turn = turns_.front();
+    if (!Step(*turn)) return;
+  }
+  if (!turns_.empty() || session_ == nullptr) return;
+  std::exchange(session_, nullptr)->Part(this);
+  self_.reset();
+}
+
+// One step of the first turn.
+bool OwnNodeTurns::Step(OwnNodeTurn& turn) {
+  if (IsOver(turn)) return true;
+  if (!session_->connected()) return false;
+  if (turn.write_.state() == State::kLooking) {
+    Look(turn);
+  } else if (turn.MarkSent()) {
+    Send(turn);
+  } else {
+    End(absl::CancelledError(absl::StrCat(turn.what_, ": given up")));
+    return true;
+  }
+  return false;
+}
+
+bool OwnNodeTurns::IsOver(OwnNodeTurn& turn) {
+  const bool open = turn.write_.open();
+  if (turn.write_.state() == State::kDone) {
+    End(turn.Describe(*core_, node_.path));
+    return true;
+  }
+  if (!open) {
+    turn.MarkNotSent();
+    absl::Status begin = turn.may_begin_();
+    if (begin.ok() && turn.abandoned()) begin = absl::CancelledError(turn.what_ + ": given up");
+    if (!begin.ok()) {
+      End(std::move(begin));
+      return true;
+    }
+  }
+  // Another session: the node went with its own.
+  if (session_->id() == node_.session) return false;
+  End(DescribeWrite(core_->name_space(), turn.what_, turn.ops_, node_.path,
+                    {.kind = machine::WriteResult::Kind::kNodeGone, .may_be_written = open}));
+  return true;
+}
+
+void OwnNodeTurns::Send(OwnNodeTurn& turn) {
+  asking_ = true;
+  session_->Send(turn.write_.Send(node_), [self = self_](const zk::Reply& reply) {
+    self->asking_ = false;
+    if (self->turns_.empty()) return;  // all was ended meanwhile
+    self->turns_.front()->write_.OnWritten(reply, self->node_);
+    self->GoOn();
+  });
+}
+
+void OwnNodeTurns::Look(OwnNodeTurn& /*turn*/) {
+  asking_ = true;
+  lease::ReadBehindBarrier(*session_, node_.path,
+                           [self = self_](const std::optional<zk::Reply>& reply) {
+                             self->asking_ = false;
+                             if (self->turns_.empty()) return;
+                             if (!reply.has_value()) return self->GoOnAfterAPause();
+                             self->turns_.front()->write_.OnRead(*reply, self->node_);
+                             self->GoOn();
+                           });
+}
+
+// Without a connection OnConnected goes on.
+void OwnNodeTurns::GoOnAfterAPause() {
+  if (!session_->connected()) return;
+  zk::Reactor& reactor = *core_->reactor();
+  reactor.CallAt(reactor.Now() + base::Jittered(session::kRetryPause, reactor.Random()),
+                 [weak = weak_from_this()] {
+                   if (const auto self = weak.lock()) self->GoOn();
+                 });
+}
+
+void OwnNodeTurns::End(absl::Status answer) {
+  const std::shared_ptr<OwnNodeTurn> turn = std::move(turns_.front());
+  turns_.pop_front();
+  turn->Answer(std::move(answer));
+}
+
+void OwnNodeTurns::OnFailed(const absl::Status& why) {
+  const std::shared_ptr<OwnNodeTurns> alive = self_;
+  while (!turns_.empty()) {
+    const bool open = turns_.front()->write_.open();
+    End(open ? WithUncertainty(why) : why);
+  }
+  if (session_ != nullptr) std::exchange(session_, nullptr)->Part(this);
+  self_.reset();
+}
+
+void OwnNodeTurns::OnClosing() { OnFailed(absl::FailedPreconditionError("the client is closed")); }
+
+}  // namespace zkrecipes::queue::own_node

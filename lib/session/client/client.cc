@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "zkrecipes/client.h"
+
+#include <stop_token>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/executor.h"
+#include "lib/session/client/client_core.h"
+#include "lib/session/client/client_options.h"
+
+namespace zkrecipes {
+namespace {
+
+using internal::ClientCore;
+using StatusShot = base::OneShot<absl::Status>;
+using ConnectDone = absl::AnyInvocable<void(absl::StatusOr<std::shared_ptr<Client>>) &&>;
+
+absl::Status NoSessionInTime(const ClientCore& core, const WaitOptions& wait) {
+  const std::string tried = absl::StrCat("connect to ", core.options().servers, ": ");
+  if (wait.cancel.stop_requested()) return absl::CancelledError(absl::StrCat(tried, "cancelled"));
+  return absl::UnavailableError(absl::StrCat(
+      tried, "no session within ", absl::FormatDuration(wait.timeout), " (", core.trouble(), ")"));
+}
+
+}  // namespace
+
+std::shared_ptr<Client> internal::ClientAccess::Wrap(std::shared_ptr<ClientCore> core) {
+  return std::shared_ptr<Client>(new Client(std::move(core)));
+}
+
+absl::StatusOr<std::shared_ptr<Client>> Client::Connect(ClientOptions options,
+                                                        const WaitOptions& wait) {
+  const session::client::WipeCredentials wipe(options);
+  if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
+  auto core = ClientCore::Create(std::move(options));
+  if (!core.ok()) return core.status();
+  return internal::ClientAccess::Connect(*core, wait);
+}
+
+absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
+    const std::shared_ptr<ClientCore>& core, const WaitOptions& wait) {
+  if (absl::Status status = core->CheckMayBlock(); !status.ok()) return status;
+  const base::BootTime deadline = core->Now() + wait.timeout;
+  auto client = Wrap(core);
+  auto connected = std::make_shared<StatusShot>();
+  core->Start([connected](absl::Status status) { connected->Set(std::move(status)); });
+  const std::optional<absl::Status> status = core->Await(*connected, deadline, wait.cancel);
+  if (status.has_value() && status->ok()) return client;
+  const absl::Status error = status.has_value() ? *status : NoSessionInTime(*core, wait);
+  core->Close(std::make_shared<StatusShot>());
+  // There is no node to wait for: the client closes in the background.
+  client->core_.reset();
+  return error;
+}
+
+absl::StatusOr<std::shared_ptr<Client>> Client::Create(ClientOptions options) {
+  const session::client::WipeCredentials wipe(options);
+  auto core = ClientCore::Create(std::move(options));
+  if (!core.ok()) return core.status();
+  (*core)->Start([](const absl::Status&) {});
+  return internal::ClientAccess::Wrap(*std::move(core));
+}
+
+void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone done) {
+  struct Call {
+    ClientOptions options;
+    WaitOptions wait;
+    std::shared_ptr<Executor> executor;
+    ConnectDone done;
+    void Answer(absl::StatusOr<std::shared_ptr<Client>> client) {
+      executor->Execute([done = std::move(done), client = std::move(client)]() mutable {
+        std::move(done)(std::move(client));
+      });
+    }
+  };
+  std::shared_ptr<Executor> executor = options.executor;
+  if (executor == nullptr) executor = base::SharedExecutor(base::Line::kCallbacks);
+  const auto call = std::make_shared<Call>(
+      Call{std::move(options), std::move(wait), std::move(executor), std::move(done)});
+  // Waiting takes a thread of its own: connecting is rare, and this needs no second implementation.
+  try {
+    std::thread([call] { call->Answer(Connect(std::move(call->options), call->wait)); }).detach();
+  } catch (const std::system_error& error) {
+    call->Answer(absl::ResourceExhaustedError(
+        absl::StrCat("cannot start a thread to connect: ", error.what())));
+  }
+}
+
+Client::Client(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}
+
+Client::~Client() {
+  if (core_ == nullptr) return;
+  if (!core_->InHomeProcess()) {
+    base::Leak(std::move(core_));
+    return;
+  }
+  auto closed = std::make_shared<StatusShot>();
+  core_->Close(closed);
+  if (!core_->OnReactor()) core_->Await(*closed, core_->Now() + core_->destructor_waits());
+}
+
+absl::Status Client::Close(const WaitOptions& wait) {
+  if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
+  if (absl::Status status = core_->CheckMayBlock(); !status.ok()) return status;
+  auto closed = std::make_shared<StatusShot>();
+  const base::BootTime deadline = core_->Now() + wait.timeout;
+  core_->Close(closed);
+  if (const auto status = core_->Await(*closed, deadline, wait.cancel)) return *status;
+  if (wait.cancel.stop_requested()) {
+    return absl::CancelledError("close: cancelled; it goes on in the background");
+  }
+  return absl::DeadlineExceededError(absl::StrCat("close: not confirmed within ",
+                                                  absl::FormatDuration(wait.timeout),
+                                                  "; it goes on in the background"));
+}
+
+absl::Status Client::SetServers(const std::string& servers) { return core_->SetServers(servers); }
+
+absl::Status Client::SetDigestCredentials(std::vector<std::string> all) {
+  return core_->SetCredentials(std::move(all));
+}
+
+absl::Status Client::AddDigestCredential(const std::string& user_password) {
+  return core_->AddCredential(user_password);
+}
+
+Subscription Client::OnStateChange(absl::AnyInvocable<void(ClientState)> callback) {
+  if (!core_->InHomeProcess()) return Subscription();
+  return core_->feed().Subscribe(std::move(callback));
+}
+
+int64_t Client::session_id() const { return core_->session_id(); }
+absl::Duration Client::session_timeout() const { return core_->session_timeout(); }
+
+std::ostream& operator<<(std::ostream& out, ClientState state) {
+  switch (state) {
+    case ClientState::kConnected:
+      return out << "connected";
+    case ClientState::kSuspended:
+      return out << "suspended";
+    case ClientState::kExpired:
+      return out << "expired";
+    case ClientState::kClosed:
+      return out << "closed";
+  }
+  return out;
+}
+
+}  // namespace zkrecipes

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/client/client_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+#include "lib/base/executor.h"
+#include "lib/session/client/client_options.h"
+#include "lib/session/subscriber.h"
+#include "lib/zk/loop/loop.h"
+#include "zkrecipes/event_loop.h"
+
+namespace zkrecipes::internal {
+namespace {
+
+zk::HandleOptions HandleOptionsOf(const ClientOptions& options, base::Secrets credentials,
+                                  const std::shared_ptr<zk::tls::TlsContext>& tls) {
+  zk::HandleOptions handle;
+  handle.session_timeout = options.session_timeout;
+  handle.digest_credentials = std::move(credentials);
+  handle.acl = session::client::EntriesOf(options.acl);
+  handle.tls = tls;
+  return handle;
+}
+
+session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::string root) {
+  return {session::client::MarginsOf(lease), std::move(root)};
+}
+
+std::function<void(const SessionReport&)> TellerOfReports(const ClientOptions& options) {
+  if (options.on_session_report == nullptr) return nullptr;
+  auto subscriber = std::make_shared<session::Subscriber<SessionReport>>(options.executor,
+                                                                         options.on_session_report);
+  return [subscriber](const SessionReport& report) { subscriber->Tell(report); };
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions options) {
+  const session::client::WipeCredentials wipe(options);
+  auto servers = session::client::CheckClientOptions(options);
+  if (!servers.ok()) return servers.status();
+  std::shared_ptr<zk::tls::TlsContext> tls;
+  if (options.tls.has_value()) {
+    auto opened = zk::tls::TlsContext::Open(*options.tls);
+    if (!opened.ok()) return opened.status();
+    tls = *std::move(opened);
+  }
+  // The thread of a loop that others share is not lent: it may be at work for them.
+  const bool shared = options.loop != nullptr;
+  std::shared_ptr<EventLoop> owner = std::exchange(options.loop, nullptr);
+  if (owner == nullptr) {
+    auto started = EventLoop::Start();
+    if (!started.ok()) return started.status();
+    owner = *std::move(started);
+  }
+  const std::shared_ptr<internal::Loop>& loop = EventLoopAccess::LoopOf(*owner);
+  Environment environment{loop, loop, zk::loop::SystemResolver(),
+                          [owner = std::move(owner)]() mutable { owner.reset(); }};
+  environment.thread = loop->thread();
+  environment.tls = std::move(tls);
+  if (!shared) environment.loop = loop;
+  return CreateIn(std::move(environment), std::move(options), *std::move(servers));
+}
+
+std::shared_ptr<ClientCore> ClientCore::CreateIn(Environment environment, ClientOptions options,
+                                                 zk::ServerList servers) {
+  std::shared_ptr<Executor> notices = options.executor;
+  if (options.executor == nullptr) {
+    options.executor = base::SharedExecutor(base::Line::kCallbacks);
+    notices = base::SharedExecutor(base::Line::kNotices);
+  } else {
+    environment.loop = nullptr;  // it may run callbacks inline, on the reactor
+  }
+  return std::shared_ptr<ClientCore>(new ClientCore(std::move(environment), std::move(options),
+                                                    std::move(servers), std::move(notices)));
+}
+
+ClientCore::ClientCore(Environment environment, ClientOptions options, zk::ServerList servers,
+                       std::shared_ptr<Executor> notices)
+    : environment_(std::move(environment)),
+      options_(std::move(options)),
+      servers_(std::move(servers)),
+      namespace_(servers_.namespace_root),
+      feed_(options_.executor),
+      stops_(std::make_shared<session::StopRequests>(std::move(notices))),
+      reactor_thread_(environment_.thread),
+      credentials_(base::TakeSecrets(options_.digest_credentials)),
+      has_users_(!credentials_.empty()),
+      open_to_strangers_(
+          session::client::StrangersMayTake(session::client::EntriesOf(options_.acl))),
+      timeout_ms_(absl::ToInt64Milliseconds(options_.session_timeout)),
+      cut_off_since_(Now()) {}
+
+ClientCore::~ClientCore() = default;
+
+ClientCore::Drive::Drive(const ClientCore& core) : core_(core) {
+  const auto& loop = core.environment_.loop;
+  if (loop != nullptr && loop->TakeOver()) loop_ = loop;
+}
+
+void ClientCore::Drive::Wake() {
+  if (!loop_->OnThread()) loop_->Post([] {});
+}
+
+void ClientCore::Drive::End() {
+  if (loop_ != nullptr) std::exchange(loop_, nullptr)->GiveBack();
+}
+
+void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
+  environment_.reactor->Post(
+      [self = shared_from_this(), connected = std::move(connected)]() mutable {
+        if (self->reactor_thread_.load() == std::thread::id()) {
+          self->reactor_thread_.store(std::this_thread::get_id());
+        }
+        self->connected_ = std::move(connected);
+        self->sessions_ = std::make_unique<session::client::Sessions>(
+            session::client::Sessions::Environment{self->environment_.reactor,
+                                                   self->environment_.factory.get(),
+                                                   self->environment_.resolver},
+            session::client::Sessions::Options{
+                self->servers_,
+                HandleOptionsOf(self->options_, std::exchange(self->credentials_, {}),
+                                self->environment_.tls),
+                HeartbeatOptionsOf(self->options_.lease, self->servers_.namespace_root),
+                self->stops_, self->options_.follow_config,
+                [core = self.get()](session::Change change, std::optional<ClientState> state) {
+                  core->OnChange(change, state);
+                },
+                TellerOfReports(self->options_)});
+        self->sessions_->Start();
+      });
+}
+
+void ClientCore::OnChange(session::Change change, std::optional<ClientState> state) {
+  const session::Session& first = *sessions_->first();
+  session_id_.store(first.id());
+  timeout_ms_.store(absl::ToInt64Milliseconds(first.timeout()));
+  const absl::Status trouble = sessions_->trouble();
+  {
+    base::MutexLock lock(mutex_);
+    trouble_ = std::string(trouble.message());
+    if (sessions_->connected()) {
+      cut_off_since_.reset();
+    } else if (!cut_off_since_) {
+      cut_off_since_ = Now();
+    }
+  }
+  if (state) feed_.Publish(*state);
+  if (change == session::Change::kConnected) ReportConnected(absl::OkStatus());
+  // What this process lacks does not come by waiting: a call that waits for the first session is told.
+  const bool hopeless = change == session::Change::kFailed || absl::IsResourceExhausted(trouble);
+  if (hopeless) ReportConnected(trouble);
+  if (change == session::Change::kClosed) {
+    ReportConnected(absl::FailedPreconditionError("the client is closed"));
+  }
+}
+
+void ClientCore::ReportConnected(absl::Status status) {
+  if (connected_) std::exchange(connected_, nullptr)(std::move(status));
+}
+
+void ClientCore::PostLate(WithSession task) {
+  {
+    base::MutexLock lock(mutex_);
+    late_.push_back(std::move(task));
+    if (std::exchange(late_has_runner_, true)) return;
+  }
+  RunLate();
+}
+
+void ClientCore::RunLate() {
+  for (WithSession task; TakeLate(task);) std::exchange(task, nullptr)(nullptr);
+}
+
+bool ClientCore::TakeLate(WithSession& task) {
+  base::MutexLock lock(mutex_);
+  late_has_runner_ = !late_.empty();
+  if (!late_has_runner_) return false;
+  task = std::move(late_.front());
+  late_.pop_front();
+  return true;
+}
+
+void ClientCore::Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
+  {
+    base::MutexLock lock(mutex_);
+    if (closed_) {
+      closed->Set(close_status_);
+      return;
+    }
+    close_waiters_.push_back(std::move(closed));
+  }
+  Post([self = shared_from_this()](session::Session* session) {
+    if (session == nullptr || std::exchange(self->close_begun_, true)) return;
+    self->sessions_->Close([self](absl::Status status) { self->OnClosed(std::move(status)); });
+  });
+}
+
+void ClientCore::OnClosed(absl::Status status) {
+  // Not from inside the session's own call.
+  environment_.reactor->Post([self = shared_from_this(), status = std::move(status)] {
+    self->sessions_.reset();
+    std::vector<std::shared_ptr<base::OneShot<absl::Status>>> waiters;
+    {
+      base::MutexLock lock(self->mutex_);
+      self->closed_ = true;
+      self->close_status_ = status;
+      waiters.swap(self->close_waiters_);
+      // Behind all that was posted before.
+      self->environment_.reactor->Post([self] {
+        self->RunLate();
+        self->reactor_thread_.store({});  // another thread may get its number
+      });
+    }
+    std::move(self->environment_.stop)();
+    for (const auto& waiter : waiters) waiter->Set(status);
+  });
+}
+
+absl::Status ClientCore::SetServers(const std::string& servers) {
+  if (absl::Status open = CheckOpen(); !open.ok()) return open;
+  absl::StatusOr<zk::ServerList> list = zk::ParseServerList(servers);
+  if (!list.ok()) return list.status();
+  if (!list->namespace_root.empty() && list->namespace_root != servers_.namespace_root) {
+    return absl::InvalidArgumentError(absl::StrCat("server list \"", absl::Utf8SafeCEscape(servers),
+                                                   "\": a client's namespace stays as it is, \"",
+                                                   servers_.namespace_root, "\""));
+  }
+  Post([self = shared_from_this(), servers = std::move(list->servers)](session::Session* session) {
+    if (session != nullptr) self->sessions_->SetServers(servers);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ClientCore::AddCredential(const std::string& digest) {
+  if (absl::Status open = CheckOpen(); !open.ok()) return open;
+  if (absl::Status valid = session::client::CheckDigestCredential(digest); !valid.ok())
+    return valid;
+  has_users_.store(true);
+  Post([self = shared_from_this(), credential = base::Secret(digest)](session::Session* session) {
+    if (session != nullptr) self->sessions_->AddCredential(credential);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ClientCore::SetCredentials(std::vector<std::string> all) {
+  absl::Status valid = CheckOpen();
+  for (const std::string& one : all) valid.Update(session::client::CheckDigestCredential(one));
+  valid.Update(session::client::CheckAcl(options_.acl, !all.empty()));
+  base::Secrets credentials = base::TakeSecrets(all);
+  if (!valid.ok()) return valid;
+  has_users_.store(!credentials.empty());
+  Post([self = shared_from_this(),
+        credentials = std::move(credentials)](session::Session* session) mutable {
+    if (session != nullptr) self->sessions_->SetCredentials(std::move(credentials));
+  });
+  return absl::OkStatus();
+}
+
+void ClientCore::LookedAt(const std::string& path) {
+  constexpr size_t kMost = 10'000;
+  if (looked_at_.size() >= kMost) looked_at_.clear();
+  looked_at_.insert(path);
+}
+
+absl::Status ClientCore::CheckOpen() const {
+  if (!InHomeProcess()) {
+    return absl::FailedPreconditionError("the client belongs to the parent process");
+  }
+  base::MutexLock lock(mutex_);
+  return closed_ ? absl::FailedPreconditionError("the client is closed") : absl::OkStatus();
+}
+
+bool ClientCore::InHomeProcess() const { return home_.IsThisProcess(); }
+
+absl::Status ClientCore::CheckMayBlock() const {
+  if (!InHomeProcess()) {
+    return absl::FailedPreconditionError("the client belongs to the parent process");
+  }
+  if (OnReactor()) {
+    return absl::FailedPreconditionError(
+        "a blocking call on the client's I/O thread would wait for itself");
+  }
+  return absl::OkStatus();
+}
+
+bool ClientCore::Pause(absl::Duration pause, base::BootTime deadline,
+                       const std::stop_token& cancel) const {
+  base::OneShot<char> never;
+  (void)Await(never, std::min(deadline, Now() + pause), cancel);
+  return !cancel.stop_requested() && Now() < deadline;
+}
+
+std::string ClientCore::trouble() const {
+  base::MutexLock lock(mutex_);
+  return trouble_;
+}
+
+std::optional<std::string> ClientCore::CutOff() const {
+  base::MutexLock lock(mutex_);
+  if (!cut_off_since_) return std::nullopt;
+  const absl::Duration since = absl::Trunc(Now() - *cut_off_since_, absl::Milliseconds(100));
+  return absl::StrCat("no connection to the ensemble for ", absl::FormatDuration(since), ": ",
+                      trouble_);
+}
+
+}  // namespace zkrecipes::internal

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/client/config_follower.h"
+
+#include <utility>
+
+#include "lib/zk/seam/ensemble_config.h"
+
+namespace zkrecipes::session::client {
+
+void ConfigFollower::Stop() {
+  if (session_ != nullptr) std::exchange(session_, nullptr)->Part(this);
+}
+
+// The watch first, so that what changes after the answer is heard of. It outlives reconnections.
+void ConfigFollower::OnConnected() {
+  if (!watched_) Watch();
+  Read();
+}
+
+void ConfigFollower::Watch() {
+  const auto guarded = [this, alive = std::weak_ptr<char>(alive_)] {
+    return !alive.expired() && session_ != nullptr;
+  };
+  watched_ = true;
+  session_->Watch(
+      {zk::kEnsembleConfigPath, zk::WatchKind::kExists},
+      [this, guarded](const zk::Reply& reply) {
+        const bool armed = reply.code == zk::Code::kOk || reply.code == zk::Code::kNoNode;
+        if (guarded() && !armed) watched_ = false;
+      },
+      [this, guarded](const std::string&, zk::WatchEvent) {
+        if (!guarded()) return;
+        Watch();
+        Read();
+      });
+}
+
+void ConfigFollower::Read() {
+  session_->Send(zk::Get{zk::kEnsembleConfigPath},
+                 [this, alive = std::weak_ptr<char>(alive_)](const zk::Reply& reply) {
+                   if (alive.expired() || session_ == nullptr) return;
+                   if (reply.code == zk::Code::kOk) Take(reply.data);
+                 });
+}
+
+void ConfigFollower::Take(const std::string& text) {
+  auto config = zk::ParseEnsembleConfig(text);
+  if (!config.ok() || config->servers.empty()) return;
+  if (version_.has_value() && config->version <= *version_) return;
+  version_ = config->version;
+  session_->SetServers(std::move(config->servers));
+}
+
+}  // namespace zkrecipes::session::client

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/session/client/sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace zkrecipes::session::client {
+
+Sessions::Sessions(Environment environment, Options options)
+    : environment_(std::move(environment)), options_(std::move(options)) {
+  Add();
+  members_.front()->counts = true;
+}
+
+Sessions::~Sessions() = default;
+
+Session* Sessions::Add() {
+  members_.push_back(std::make_unique<Member>());
+  Member& member = *members_.back();
+  member.session = std::make_unique<Session>(
+      environment_.reactor, environment_.factory, environment_.resolver,
+      Session::Options{options_.servers, options_.handle, options_.heartbeat, options_.stops,
+                       [this, &member](Change change) { OnChange(member, change); },
+                       ReportsOf(static_cast<int>(members_.size()) - 1)});
+  if (options_.follow_config) {
+    member.follower = std::make_unique<ConfigFollower>(member.session.get());
+    member.follower->Start();
+  }
+  return member.session.get();
+}
+
+std::function<void(const SessionReport&)> Sessions::ReportsOf(int index) const {
+  if (options_.on_report == nullptr) return nullptr;
+  return [index, &report = options_.on_report](SessionReport of_one) {
+    of_one.index = index;
+    report(of_one);
+  };
+}
+
+void Sessions::Start() { first()->Start(); }
+
+// ---- which one -----------------------------------------------------------------------------------
+
+Session* Sessions::WithRoom(size_t node_bytes, size_t watch_bytes) {
+  for (const auto& member : members_) {
+    Session& session = *member->session;
+    if (session.ephemeral_budget().Fits(node_bytes) && session.watch_budget().Fits(watch_bytes)) {
+      return &session;
+    }
+  }
+  if (close_begun_) return first();  // which says so
+  if (members_.size() == kMost) return nullptr;
+  Session* const session = Add();
+  session->Start();
+  return session;
+}
+
+Session* Sessions::Of(zk::SessionId id) {
+  for (const auto& member : members_) {
+    if (member->session->id() == id) return member->session.get();
+  }
+  return nullptr;
+}
+
+// ---- all of them ---------------------------------------------------------------------------------
+
+bool Sessions::connected() const {
+  return std::all_of(members_.begin(), members_.end(), [](const auto& member) {
+    return !member->counts || member->session->connected();
+  });
+}
+
+absl::Status Sessions::trouble() const {
+  for (const auto& member : members_) {
+    if (member->counts && !member->session->trouble().ok()) return member->session->trouble();
+  }
+  return absl::OkStatus();
+}
+
+void Sessions::SetServers(const std::vector<zk::ServerAddress>& servers) {
+  options_.servers.servers = servers;
+  for (const auto& member : members_) member->session->SetServers(servers);
+}
+
+void Sessions::SetCredentials(base::Secrets all) {
+  options_.handle.digest_credentials = std::move(all);
+  for (const auto& member : members_) {
+    member->session->SetCredentials(options_.handle.digest_credentials);
+  }
+}
+
+void Sessions::AddCredential(const base::Secret& credential) {
+  base::Secrets all = options_.handle.digest_credentials;
+  if (std::find(all.begin(), all.end(), credential) != all.end()) return;
+  all.push_back(credential);
+  SetCredentials(std::move(all));
+}
+
+void Sessions::OnChange(Member& member, Change change) {
+  if (change == Change::kConnected) member.counts = true;
+  if (!member.counts) return;
+  const ClientState before = state_;
+  state_ = StateAfter(member, change);
+  options_.on_change(change, state_ != before ? std::optional(state_) : std::nullopt);
+}
+
+ClientState Sessions::StateAfter(const Member& member, Change change) const {
+  if (state_ == ClientState::kClosed) return state_;
+  switch (change) {
+    case Change::kTrouble:
+      return state_;
+    case Change::kConnected:
+      return connected() ? ClientState::kConnected : state_;
+    case Change::kSuspended:
+      return ClientState::kSuspended;
+    case Change::kExpired:
+      return ClientState::kExpired;
+    case Change::kFailed:
+    case Change::kClosed:
+      return &member == members_.front().get() ? ClientState::kClosed : state_;
+  }
+  return state_;
+}
+
+// ---- the end -------------------------------------------------------------------------------------
+
+void Sessions::Close(absl::AnyInvocable<void(absl::Status) &&> closed) {
+  close_begun_ = true;
+  closed_ = std::move(closed);
+  closing_ = members_.size();
+  for (const auto& member : members_) {
+    member->session->Close([this](absl::Status status) { OnClosed(std::move(status)); });
+  }
+}
+
+void Sessions::OnClosed(absl::Status status) {
+  close_status_.Update(status);
+  if (--closing_ == 0) std::move(closed_)(close_status_);
+}
+
+}  // namespace zkrecipes::session::client

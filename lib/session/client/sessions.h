@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_SESSION_CLIENT_SESSIONS_H_
+#define ZKRECIPES_LIB_SESSION_CLIENT_SESSIONS_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+
+#include "lib/session/client/config_follower.h"
+#include "lib/session/session.h"
+#include "zkrecipes/client.h"
+
+namespace zkrecipes::session::client {
+
+// A client's sessions, on one reactor: the first, and one more whenever a contender has no room in any of
+// them (PathBudget). A contender stays in its session; what follows its lease belongs there, too. They go
+// together, when the client is closed. Everything on the reactor; destroy it there too, after Close has
+// reported.
+class Sessions {
+ public:
+  // Each is a connection of its own, of which a server allows 60 to a host by default.
+  static constexpr size_t kMost = 32;
+
+  struct Environment {
+    std::shared_ptr<zk::Reactor> reactor;
+    zk::HandleFactory* factory;
+    std::shared_ptr<zk::loop::Resolver> resolver;
+  };
+  struct Options {
+    zk::ServerList servers;
+    zk::HandleOptions handle;
+    Heartbeat::Options heartbeat;
+    std::shared_ptr<StopRequests> stops;
+    bool follow_config = false;
+    // After every change; `state`: of all together, unless it is as before. kConnected: all are. The others: as
+    // the last one that changed. A further session counts from its first connection on.
+    absl::AnyInvocable<void(Change, std::optional<ClientState> state)> on_change;
+    std::function<void(const SessionReport&)> on_report = {};  // may be null
+  };
+
+  Sessions(Environment environment, Options options);
+  ~Sessions();
+
+  void Start();
+  // See Session::Close; of all of them, with the first status that is not OK.
+  void Close(absl::AnyInvocable<void(absl::Status) &&> closed);
+
+  Session* first() { return members_.front()->session.get(); }
+  const Session* first() const { return members_.front()->session.get(); }
+  // One in which so many bytes of paths fit; null if kMost are full.
+  Session* WithRoom(size_t node_bytes, size_t watch_bytes);
+  // The one that now has this session, if any.
+  Session* Of(zk::SessionId id);
+  bool connected() const;  // all that count
+  // Why one of them has no connection; OK while all have.
+  absl::Status trouble() const;
+
+  void SetServers(const std::vector<zk::ServerAddress>& servers);
+  void SetCredentials(base::Secrets all);
+  void AddCredential(const base::Secret& credential);
+
+ private:
+  struct Member {
+    std::unique_ptr<Session> session;
+    std::unique_ptr<ConfigFollower> follower;
+    bool counts = false;
+  };
+
+  Session* Add();
+  std::function<void(const SessionReport&)> ReportsOf(int index) const;
+  void OnChange(Member& member, Change change);
+  ClientState StateAfter(const Member& member, Change change) const;
+  void OnClosed(absl::Status status);
+
+  const Environment environment_;
+  Options options_;
+  std::vector<std::unique_ptr<Member>> members_;
+  ClientState state_ = ClientState::kSuspended;
+  size_t closing_ = 0;  // have not reported yet
+  bool close_begun_ = false;
+  absl::Status close_status_;
+  absl::AnyInvocable<void(absl::Status) &&> closed_;
+};
+
+}  // namespace zkrecipes::session::client
+
+#endif  // ZKRECIPES_LIB_SESSION_CLIENT_SESSIONS_H_
