@@ -16,7 +16,6 @@
 #include <gtest/gtest.h>
 
 #include "integration/resources/kinds.h"
-#include "integration/resources/stores.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/local_ensemble.h"
 

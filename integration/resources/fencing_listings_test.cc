@@ -13,7 +13,8 @@
 
 #include <gmock/gmock.h>
 
-#include "integration/resources/stores.h"
+#include "integration/resources/kinds.h"
+#include "lib/resources/object_store_fixture.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/fenced_file.h"
 #include "zkrecipes/fenced_http.h"
@@ -42,10 +43,10 @@ using zkrecipes::FencingSchema;
 using zkrecipes::GuardTable;
 using zkrecipes::Lease;
 using zkrecipes::Lock;
-using zkrecipes::ObjectTransport;
-using zkrecipes::PutResult;
 using zkrecipes::Sequencer;
 using zkrecipes::WriteOp;
+using zkrecipes::internal::StoredObject;
+using zkrecipes::internal::StoredObjectTransport;
 
 // A lease whose session has expired without its client's knowledge, and its successor's. Each listing is run
 // by the new holder, and refuses the old one.
@@ -192,32 +193,9 @@ TEST_F(FencingListings, AnHttpClient) {
   });
 }
 
-// What a user writes once for the store and the client library at hand. Here the store is two variables.
-class InMemory : public ObjectTransport {
- public:
-  absl::StatusOr<Object> Get() override {
-    if (version_ == 0) return absl::NotFoundError("no object");
-    return Object{body_, std::to_string(version_)};
-  }
-  absl::StatusOr<PutResult> PutIfMatch(const std::string& body, const std::string& etag) override {
-    return etag == std::to_string(version_) ? Put(body) : PutResult::kNotDone;
-  }
-  absl::StatusOr<PutResult> PutIfAbsent(const std::string& body) override {
-    return version_ == 0 ? Put(body) : PutResult::kNotDone;
-  }
-
- private:
-  PutResult Put(const std::string& body) {
-    body_ = body;
-    ++version_;
-    return PutResult::kDone;
-  }
-  std::string body_;
-  int version_ = 0;
-};
-
 TEST_F(FencingListings, AnObject) {
-  auto transport = std::make_unique<InMemory>();
+  StoredObject store;
+  auto transport = std::make_unique<StoredObjectTransport>(store);
   FencedObject object(std::move(transport));
   ASSERT_EQ(object.Create(), absl::OkStatus());  // once, when the system is set up
   ExpectFenced([&](const Lease& lease) { return object.Write(lease.pass(), "the report"); });

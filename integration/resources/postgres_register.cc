@@ -13,7 +13,6 @@
 
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
-#include "integration/resources/stores.h"
 #include "zkrecipes/fenced_postgres.h"
 
 namespace resources {

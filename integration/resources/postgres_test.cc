@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include <gmock/gmock.h>
 
-#include "integration/resources/stores.h"
+#include "integration/resources/kinds.h"
 #include "zkrecipes/fenced_postgres.h"
 
 namespace resources {
@@ -102,6 +102,15 @@ class PostgresTest : public ::testing::Test {
     while (watcher.Ask(waiting) != "1" && absl::Now() < until) {
       absl::SleepFor(absl::Milliseconds(2));
     }
+  }
+
+  // Of a user that owns nothing.
+  Connection PlainUser() {
+    EXPECT_EQ(
+        a.Do("DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;"
+             "GRANT ALL ON guarded TO plain"),
+        absl::OkStatus());
+    return Connection(server()->address() + " user=plain");
   }
 
   Connection a{server()->address()};
@@ -311,10 +320,7 @@ TEST_F(PostgresTest, EachRowCanBeAResource) {
 }
 
 TEST_F(PostgresTest, AUserNeedsNoRightToTheFloorsAndCannotForgeAPass) {
-  ASSERT_EQ(a.Do("DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;"
-                 "GRANT ALL ON guarded TO plain"),
-            absl::OkStatus());
-  Connection user(server()->address() + " user=plain");
+  Connection user = PlainUser();
   EXPECT_EQ(InTransaction(user, Pass(5), "INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
   EXPECT_EQ(user.Do("UPDATE zkrecipes.floors SET exclusive = 0").code(), Code::kPermissionDenied);
   ASSERT_EQ(user.Do("BEGIN"), absl::OkStatus());
@@ -323,10 +329,7 @@ TEST_F(PostgresTest, AUserNeedsNoRightToTheFloorsAndCannotForgeAPass) {
 }
 
 TEST_F(PostgresTest, OnlyASuperuserOrTheTablesOwnerSwitchesTheTriggerOff) {
-  ASSERT_EQ(a.Do("DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;"
-                 "GRANT ALL ON guarded TO plain"),
-            absl::OkStatus());
-  Connection user(server()->address() + " user=plain");
+  Connection user = PlainUser();
   for (const char* sql : {"SET session_replication_role = replica",
                           "ALTER TABLE guarded DISABLE TRIGGER zkrecipes_fence",
                           "DROP TRIGGER zkrecipes_fence ON guarded"}) {
@@ -338,13 +341,12 @@ TEST_F(PostgresTest, OnlyASuperuserOrTheTablesOwnerSwitchesTheTriggerOff) {
 }
 
 TEST_F(PostgresTest, WhoMayShowAPassCanBeRestricted) {
-  ASSERT_EQ(a.Do("DO $$ BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;"
-                 "DO $$ BEGIN CREATE ROLE holders; EXCEPTION WHEN duplicate_object THEN END $$;"
+  Connection user = PlainUser();
+  ASSERT_EQ(a.Do("DO $$ BEGIN CREATE ROLE holders; EXCEPTION WHEN duplicate_object THEN END $$;"
                  "REVOKE EXECUTE ON FUNCTION zkrecipes.show_pass FROM PUBLIC;"
                  "GRANT EXECUTE ON FUNCTION zkrecipes.show_pass TO holders"),
             absl::OkStatus());
   ASSERT_EQ(a.Do(zkrecipes::FencingSchema()), absl::OkStatus()) << "and it stays so";
-  Connection user(server()->address() + " user=plain");
   EXPECT_EQ(InTransaction(user, Pass(1), "SELECT 1").code(), Code::kPermissionDenied);
   ASSERT_EQ(a.Do("GRANT holders TO plain"), absl::OkStatus());
   EXPECT_EQ(InTransaction(user, Pass(1), "SELECT 1"), absl::OkStatus());

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
-#include "integration/resources/stores.h"
+#include "integration/resources/kinds.h"
 #include "integration/servers/sockets.h"
 #include "lib/resources/redis/script.h"
 #include "zkrecipes/fenced_redis.h"

@@ -4,9 +4,89 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+#include "lib/base/guid.h"
 #include "lib/resources/file_on_disk.h"
 
 namespace zkrecipes {
+namespace internal {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(10);
+
+}  // namespace
+
+FileOnDisk::FileOnDisk(std::unique_ptr<Disk> disk, std::string path)
+    : disk_(std::move(disk)), path_(std::move(path)), next_path_(path_ + ".new") {}
+
+absl::StatusOr<FencedBody> FileOnDisk::Read() const {
+  if (path_.empty()) return absl::InvalidArgumentError("the path of a fenced file is empty");
+  const auto text = disk_->ReadAll(path_);
+  if (!text.ok()) return text.status();
+  auto body = ReadFencedBody(*text);
+  if (!body.ok()) return absl::DataLossError(absl::StrCat(path_, ": ", body.status().message()));
+  return body;
+}
+
+absl::StatusOr<std::unique_ptr<DiskFile>> FileOnDisk::OpenNext() {
+  if (path_.empty()) return absl::InvalidArgumentError("the path of a fenced file is empty");
+  for (absl::Duration waited; waited < kPatience; waited += kDiskPause) {
+    auto next = disk_->Open(next_path_);
+    if (!next.ok()) return next.status();
+    const auto locked = (*next)->TryLock();
+    if (!locked.ok()) return locked.status();
+    if (!*locked) {
+      disk_->Pause();
+      continue;
+    }
+    const auto named = (*next)->IsAt(next_path_);
+    if (!named.ok()) return named.status();
+    if (*named) return next;
+  }
+  return absl::UnavailableError(absl::StrCat(
+      "lock ", next_path_, ": another process has had it for ", absl::FormatDuration(kPatience)));
+}
+
+absl::Status FileOnDisk::Publish(DiskFile& next, const FencedBody& body) {
+  if (absl::Status status = next.Truncate(); !status.ok()) return status;
+  if (absl::Status status = next.Write(WriteFencedBody(body)); !status.ok()) return status;
+  if (absl::Status status = next.Sync(); !status.ok()) return status;
+  if (absl::Status status = disk_->Rename(next_path_, path_); !status.ok()) return status;
+  return disk_->SyncFolderOf(path_);
+}
+
+absl::Status FileOnDisk::Create() {
+  const auto next = OpenNext();
+  if (!next.ok()) return next.status();
+  const auto there = disk_->ReadAll(path_);
+  if (there.ok()) return absl::AlreadyExistsError(absl::StrCat(path_, ": it exists already"));
+  if (!absl::IsNotFound(there.status())) return there.status();
+  return Publish(**next, {.write = base::NewGuid()});
+}
+
+absl::StatusOr<FencedBody> FileOnDisk::Replace(const FencingPass& pass, const std::string* data) {
+  const auto next = OpenNext();
+  if (!next.ok()) return next.status();
+  auto body = Read();
+  if (!body.ok()) return body.status();
+  const FencingFloor floor = body->floor;
+  if (absl::Status status = body->floor.Admit(pass); !status.ok()) {
+    return absl::Status(status.code(), absl::StrCat(path_, ": ", status.message()));
+  }
+  if (data == nullptr && body->floor == floor) {
+    // Its writer may have crashed before it was on the disk for sure.
+    if (absl::Status status = disk_->SyncFolderOf(path_); !status.ok()) return status;
+    return body;
+  }
+  if (data != nullptr) body->data = *data;
+  body->write = base::NewGuid();
+  if (absl::Status status = Publish(**next, *body); !status.ok()) return status;
+  return body;
+}
+
+}  // namespace internal
 
 FencedFile::FencedFile(const std::string& path)
     : file_(std::make_unique<internal::FileOnDisk>(internal::RealDisk(), path)) {}

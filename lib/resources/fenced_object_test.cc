@@ -146,6 +146,15 @@ TEST(FencedObjectTest, AStoreThatIgnoresConditionsIsFoundOutAndNeverWrittenTo) {
   EXPECT_TRUE(absl::IsDataLoss(In(store).Write(PassWith(1), "a")));
 }
 
+TEST(FencedObjectTest, AWriterOvercomesSomeConflicts) {
+  StoredObject store = ACreatedOne();
+  store.conflicts = 2;
+  EXPECT_EQ(In(store).Write(PassWith(7), "a"), absl::OkStatus());
+  store.conflicts = 1000;
+  EXPECT_TRUE(absl::IsUnavailable(In(store).Write(PassWith(7), "b")));
+  EXPECT_EQ(In(store).Read()->data, "a");
+}
+
 TEST(FencedObjectTest, NothingIsPutWithoutACondition) {
   StoredObject store = ACreatedOne();
   store.ignores_conditions = store.tells_no_etag = true;  // as of a request without If-Match

@@ -23,6 +23,7 @@ struct StoredObject {
   std::optional<std::string> body = {};
   bool ignores_conditions = false;
   bool tells_no_etag = false;
+  int conflicts = 0;  // so many puts are refused since another write is under way, as S3's 409 says
   std::vector<std::string> puts = {};            // the bodies of those that were done
   std::vector<std::function<void()>> late = {};  // requests that still are under way
 
@@ -31,6 +32,7 @@ struct StoredObject {
   }
   bool Put(const std::string& next, bool condition) {
     if (!condition && !ignores_conditions) return false;
+    if (conflicts-- > 0) return false;
     body = next;
     puts.push_back(next);
     return true;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "lib/resources/object_store_fixture.h"
 #include "recipes/contracts/scene_fixture.h"
 #include "testing/detached_coroutine.h"
 #include "zkrecipes/event_loop.h"
@@ -99,35 +100,12 @@ std::function<void(Scene&, Done)> WithFile(Call call) {
   });
 }
 
-// One object, in memory.
-class ObjectInMemory : public ObjectTransport {
-  absl::StatusOr<Object> Get() override {
-    if (body_.empty()) return absl::NotFoundError("no such object");
-    return Object{body_, std::to_string(version_)};
-  }
-  absl::StatusOr<PutResult> PutIfMatch(const std::string& body, const std::string& etag) override {
-    return Put(body, !body_.empty() && etag == std::to_string(version_));
-  }
-  absl::StatusOr<PutResult> PutIfAbsent(const std::string& body) override {
-    return Put(body, body_.empty());
-  }
-  PutResult Put(const std::string& body, bool condition) {
-    if (!condition) return PutResult::kNotDone;
-    body_ = body;
-    ++version_;
-    return PutResult::kDone;
-  }
-  std::string body_;
-  int version_ = 0;
-};
-
-std::unique_ptr<ObjectTransport> AnObject() { return std::make_unique<ObjectInMemory>(); }
-
 // `call` gets a fenced object.
 template <typename Call>
 std::function<void(Scene&, Done)> WithObject(Call call) {
   return Returns([call](Scene& scene) -> absl::Status {
-    FencedObject object(AnObject());
+    internal::StoredObject store;
+    FencedObject object(std::make_unique<internal::StoredObjectTransport>(store));
     const absl::Status status = object.Create();
     return status.ok() ? StatusOf(call(scene, object)) : status;
   });
