@@ -5,7 +5,8 @@
 - Every relative link leads to a file, or to a heading of one.
 - Every test that is named (`Suite.Test`, `Suite.*`) exists. Each row of the tables of CASES names one, or one of
   ctest's families (`family.*`), or says why not.
-- CONTRIBUTING's answers, such as `lib/queue/lease/lease.cc` `Lease::token`: that file has that text.
+- CONTRIBUTING's answers, such as `lib/queue/lease/lease.cc` `Lease::token`, and the stops of a journey, such as
+  `lib/queue/lease/lease.cc:Lease::token`: that file has that text, or that function.
 - Every listing of LISTINGS stands, line for line, in one of its sources, which are compiled and run.
 """
 import collections
@@ -20,6 +21,7 @@ CASES = {"docs/testing.md", "docs/peers.md"}
 LISTINGS = {"docs/fencing.md": ("integration/resources/fencing_listings_test.cc", "examples/fenced_http.cc")}
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)]*))?\)")
 ANSWER = re.compile(r"`([\w./-]+\.\w+)` `([^`]+)`")
+STOP = re.compile(r"`([\w./-]+/[\w.-]+\.(?:cc|h)):((?:\w+::)*\w+)")
 TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.MULTILINE)
 FAMILY = re.compile(r"(?:\bNAME |_test\()([a-z][\w.]*)\.\$")
 NAMED = re.compile(r"`([A-Z]\w*)\.([A-Z]\w*|\*)`")
@@ -83,9 +85,10 @@ def wrong_tests(name, known):
             yield f"{name}:{number}: a case without a test"
 
 
-def wrong_answers(name):
-    for path, quoted in ANSWER.findall(text_of(name)):
-        if not (ROOT / path).is_file() or quoted not in text_of(path):
+def wrong_answers(name, pattern):
+    for path, quoted in pattern.findall(text_of(name)):
+        text = text_of(path) if (ROOT / path).is_file() else ""
+        if quoted not in text and f"{quoted.rpartition('::')[2]}(" not in text:
             yield f"{name}: {path} does not have {quoted}"
 
 
@@ -102,8 +105,8 @@ def lost_listings(name, sources):
 def main():
     known, documents, wrong = tests(), files("*.md"), []
     for name in documents:
-        wrong += [*broken_links(name), *wrong_tests(name, known)]
-    wrong += wrong_answers("CONTRIBUTING.md")
+        wrong += [*broken_links(name), *wrong_tests(name, known), *wrong_answers(name, STOP)]
+    wrong += wrong_answers("CONTRIBUTING.md", ANSWER)
     for name, sources in LISTINGS.items():
         wrong += lost_listings(name, sources)
     print(*wrong, f"{len(documents)} documents, {len(wrong)} mistakes", sep="\n")
