@@ -72,16 +72,6 @@ TEST_F(ZkHandleTest, ReportsWhatTheServerSays) {
   }
 }
 
-// The reply alone tells: a fencing token comes from there.
-TEST_F(ZkHandleTest, LearnsAllAboutANodeThatItCreates) {
-  const Reply first = session_->Do(Create{Child("n-"), "a", CreateMode::kEphemeralSequential});
-  const Reply second = session_->Do(Create{Child("n-"), "b", CreateMode::kEphemeralSequential});
-  EXPECT_EQ(first.path, Child("n-0000000000"));
-  EXPECT_EQ(second.path, Child("n-0000000001"));
-  EXPECT_EQ(first.stat.ephemeral_owner, session_->id());
-  EXPECT_GT(second.stat.czxid, first.stat.czxid);
-}
-
 TEST_F(ZkHandleTest, ReadsWhatWasWrittenZeroBytesAndManyBuffersIncluded) {
   for (const std::string& data : {std::string("a\0b\xff", 4), std::string(900'000, 'x')}) {
     const Reply created = session_->Do(Create{Child("d"), data, CreateMode::kPersistent});
@@ -92,14 +82,6 @@ TEST_F(ZkHandleTest, ReadsWhatWasWrittenZeroBytesAndManyBuffersIncluded) {
     EXPECT_EQ(got.stat.ephemeral_owner, 0);
     session_->Do(Delete{Child("d")});
   }
-}
-
-TEST_F(ZkHandleTest, ListsChildren) {
-  EXPECT_THAT(session_->Do(GetChildren{node_path()}).children, ElementsAre());
-  for (const char* name : {"a", "b", "c"}) {
-    session_->Do(Create{Child(name), "", CreateMode::kPersistent});
-  }
-  EXPECT_THAT(session_->Do(GetChildren{node_path()}).children, UnorderedElementsAre("a", "b", "c"));
 }
 
 TEST_F(ZkHandleTest, AnswersLaterWhatTheCClientRefusesAtOnce) {
@@ -151,11 +133,6 @@ TEST_F(ZkHandleTest, SeesItsOwnCreateInAListingSentBehindIt) {
     const std::string node = created.get().path;  // the matcher looks at it
     EXPECT_THAT(listed.get().children, ::testing::Contains(zk::NodeName(node)));
   }
-}
-
-TEST_F(ZkHandleTest, IsRefusedAnAclForNobody) {
-  const auto session = Connect({.acl = {{.permissions = 31, .scheme = "auth", .id = ""}}});
-  EXPECT_EQ(session->Do(Create{Child("a"), "", CreateMode::kPersistent}).code, Code::kInvalidAcl);
 }
 
 TEST_F(ZkHandleTest, HearsOnceThatAWatchedNodeIsDeletedBeforeAnyReplyThatShowsIt) {
