@@ -14,8 +14,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "integration/fixtures/partition_fixture.h"
 #include "integration/fixtures/raw_client.h"
-#include "integration/lease/lease_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {

@@ -20,7 +20,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-#include "integration/lease/lease_fixture.h"
+#include "integration/fixtures/partition_fixture.h"
 #include "integration/servers/tcp_proxy.h"
 
 namespace zkrecipes::integration {

@@ -16,11 +16,12 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
+#include "integration/fixtures/partition_fixture.h"
 #include "integration/fixtures/raw_client.h"
 #include "integration/fixtures/stall.h"
-#include "integration/lease/lease_fixture.h"
 #include "integration/servers/tcp_proxy.h"
 #include "lib/base/one_shot.h"
+#include "zkrecipes/contenders.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -254,6 +255,34 @@ TEST_F(LeaseVerifyTest, AHolderAndAWaiterLearnWithinABeatThatTheirNodesWereDelet
     EXPECT_EQ(lease.state(), Lease::State::kLost);
     EXPECT_EQ(lease.Verify({kSoon}).code(), StatusCode::kAborted);
   }
+}
+
+// ---- A resource checks sequencers on a server that is cut off -----------------------------------
+
+using SequencerPartitionTest = LeaseTest;
+
+TEST_F(SequencerPartitionTest, ACheckGivesNoAnswerThoughTheServerStillShowsTheFormerHolder) {
+  const int follower = Follower();
+  const std::string path = NewPath();
+  auto holder = NewClient(Leader(), {.session_timeout = absl::Seconds(30)});
+  const Lease lease = Acquired(holder, path);
+  auto other = NewClient(Leader(), {.session_timeout = absl::Minutes(1)});
+  Pending next(other, path);
+  auto reader = Connect(follower, absl::Seconds(30));
+  auto resource = NewClient(follower, {.session_timeout = absl::Seconds(30)});
+  ASSERT_TRUE(*CheckSequencer(*resource, lease.sequencer(), {kSoon}));
+  CutOff(follower);
+  ASSERT_TRUE(EndSession(ensemble().server(Leader()), holder->session_id()));
+  ASSERT_TRUE(Eventually([&] { return next.answered(); }));
+  EXPECT_FALSE(CheckSequencer(*resource, lease.sequencer(), {absl::Seconds(1)}).ok());
+  // The control: a bare read of this server would still say that it holds.
+  EXPECT_EQ(reader->Do(zk::Get{lease.node()}).stat.czxid, lease.token().value());
+  MakeWhole();
+  EXPECT_TRUE(Eventually([&] {
+    const auto holds = CheckSequencer(*resource, lease.sequencer(), {kSoon});
+    return holds.ok() && !*holds;
+  }));
+  EXPECT_TRUE(*CheckSequencer(*resource, next.Get()->sequencer(), {kSoon}));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/client_fixture.h"
-#include "integration/lease/lease_fixture.h"
+#include "integration/fixtures/partition_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {

@@ -10,16 +10,19 @@
 
 #include "gmock/gmock.h"
 
+#include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/forked_child.h"
 #include "integration/fixtures/stall.h"
-#include "integration/lock/candidates.h"
 
 namespace zkrecipes::integration {
 namespace {
 
 constexpr absl::Duration kSession = absl::Seconds(4);
 
-using ElectionFailoverTest = CandidatesTest<ClientTest>;
+class ElectionFailoverTest : public ClientTest {
+ protected:
+  LeaderElection Election(const std::shared_ptr<Client>& client) { return {client, node_path()}; }
+};
 
 // The leader's last sign of life precedes the kill; its session expires at a tick, and the next
 // leader is told at once.
@@ -34,7 +37,7 @@ TEST_F(ElectionFailoverTest, TheNextLeadsWithinTheTimeoutAndAHalfTicksOfALeaders
     });
     EXPECT_TRUE(leader.line().Hear());
     auto other = NewClient();
-    Pending waiter = Campaigning(other);
+    Pending waiter(Election(other));
     EXPECT_TRUE(AwaitQueue(*other, 2));
     const absl::Time killed = absl::Now();
     EXPECT_EQ(kill(leader.pid(), SIGKILL), 0);
@@ -54,7 +57,7 @@ TEST_F(ElectionFailoverTest, OurLeaderStaysWhenTheEnsemblesLeaderIsKilled) {
     auto other = NewClient({.session_timeout = timeout});
     auto lease = Election(client).Campaign({kSoon});
     ASSERT_TRUE(lease.ok()) << lease.status();
-    Pending waiter = Campaigning(other);
+    Pending waiter(Election(other));
     ASSERT_TRUE(AwaitQueue(*other, 2));
     ASSERT_TRUE(Eventually([&] { return lease->state() == Lease::State::kHeld; }));
     const absl::Time killed = absl::Now();

@@ -11,12 +11,14 @@
 #include "gmock/gmock.h"
 
 #include "integration/fixtures/figures_fixture.h"
-#include "integration/lock/candidates.h"
 
 namespace zkrecipes::integration {
 namespace {
 
-using ElectionFiguresTest = CandidatesTest<FiguresTest>;
+class ElectionFiguresTest : public FiguresTest {
+ protected:
+  LeaderElection Election(const std::shared_ptr<Client>& client) { return {client, node_path()}; }
+};
 
 // No herd: a resignation wakes one candidate, and the leader's observers. The next term is two
 // round trips away: the delete, and the list by the candidate that it woke.
@@ -29,7 +31,7 @@ TEST_F(ElectionFiguresTest, AResignationAmongAHundredIsTwoRequestsAndThreeForEac
   std::optional<Lease> lease = *Election(clients[0]).Campaign({kSoon});
   std::vector<Pending> waiting;
   for (int i = 1; i < kCandidates; ++i) {
-    waiting.push_back(Campaigning(clients[static_cast<size_t>(i % kClients)]));
+    waiting.emplace_back(Election(clients[static_cast<size_t>(i % kClients)]));
     ASSERT_TRUE(AwaitQueue(*observing, static_cast<size_t>(i) + 1));
   }
   std::atomic<int> told = 0;
@@ -52,7 +54,7 @@ TEST_F(ElectionFiguresTest, AProclamationAmongCandidatesIsOneRequest) {
   auto client = NewQuietClient();
   auto others = NewQuietClient();
   Lease lease = *Election(client).Campaign({kSoon});
-  Pending second = Campaigning(others);
+  Pending second(Election(others));
   ASSERT_TRUE(AwaitQueue(*client, 2));
   const int64_t before = SettledPackets();
   EXPECT_EQ(Election(client).Proclaim(lease, "x", {kSoon}), absl::OkStatus());

@@ -54,15 +54,11 @@ class ElectionInAWorld : public WorldTest {
                           const std::string& value = "") {
     return LeaderElection(client, path(), {id, value});
   }
-  static Pending Campaigning(LeaderElection election, WaitOptions wait = {}) {
-    return Pending(
-        [&](Pending::Done done) { election.CampaignAsync(std::move(wait), std::move(done)); });
+  Pending Queued(const LeaderElection& election, size_t place) {
+    return Queued(Pending(election), place);
   }
-  Pending Queued(LeaderElection election, size_t place) {
-    return Queued(Campaigning(std::move(election)), place);
-  }
-  Lease Elected(LeaderElection election) {
-    Pending pending = Campaigning(std::move(election));
+  Lease Elected(const LeaderElection& election) {
+    Pending pending(election);
     return Granted(pending);
   }
 

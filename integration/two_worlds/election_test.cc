@@ -164,7 +164,7 @@ TEST_F(ElectionInAWorld, ABadCandidateOrPathIsRefusedByEveryForm) {
   for (LeaderElection election : {Election(client_, "two\nlines"), nowhere}) {
     EXPECT_EQ(election.Campaign().status().code(), StatusCode::kInvalidArgument);
     EXPECT_EQ(election.TryCampaign().status().code(), StatusCode::kInvalidArgument);
-    Pending pending = Campaigning(election);
+    Pending pending(election);
     EXPECT_EQ(Code(pending), StatusCode::kInvalidArgument);
     EXPECT_THAT(Queue(), IsEmpty());
   }

@@ -204,7 +204,7 @@ TEST_F(ObserversInAWorld, AndCandidatesWithOtherCredentialsAreRefusedEveryTime) 
     auto other = NewClient({.digest_credentials = credentials});
     const auto queue = Queue();
     for (const std::string& where : {path(), path(), path() + "/second"}) {
-      auto candidate = Campaigning({other, where});
+      auto candidate = Pending(LeaderElection(other, where));
       EXPECT_EQ(Code(candidate), StatusCode::kPermissionDenied);
     }
     for (const std::string value : {"1", "2"}) {
@@ -228,7 +228,7 @@ TEST_F(ObserversInAWorld, AndCandidatesMayUseAnOpenPathBelowOneThatIsClosedToThe
   const std::string open = path() + "/open";
   std::optional<Lease> leading = Elected({opener, open});
   LeaderElection election(other, open, {.id = "other"});
-  auto second = Campaigning(election);
+  auto second = Pending(election);
   ASSERT_TRUE(world().Await([&] { return world().Paths(open).size() == 2; }));
   leading.reset();
   leading = Granted(second);
@@ -242,7 +242,7 @@ TEST_F(ObserversInAWorld, OfUsersWithPathsOfTheirOwnSeeEachUsersCandidatesInTurn
     auto client = NewClient({.digest_credentials = {user + ":secret"}, .acl = CreatorOnlyAcl()});
     const std::string path = this->path() + "-" + user;
     std::optional<Lease> leading = Elected({client, path, {.id = "first"}});
-    auto second = Campaigning({client, path, {.id = "second"}});
+    auto second = Pending(LeaderElection(client, path, {.id = "second"}));
     EXPECT_EQ((*LeaderElection(client, path).CurrentLeader())->owner.id, "first");
     leading.reset();
     leading = Granted(second);

@@ -43,9 +43,7 @@ Pending WorldTest::Queued(Pending pending, size_t place) {
 
 Pending RecipeTest::Ask(const std::shared_ptr<Client>& client, WaitOptions wait) {
   if (GetParam() == Recipe::kLock) return WorldTest::Ask(client, std::move(wait));
-  return Pending([&](Pending::Done done) {
-    LeaderElection(client, path()).CampaignAsync(std::move(wait), std::move(done));
-  });
+  return Pending(LeaderElection(client, path()), std::move(wait));
 }
 
 absl::StatusOr<Lease> RecipeTest::Try(const std::shared_ptr<Client>& client) {
