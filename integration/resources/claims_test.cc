@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every guarded store does with the passes of its writers: FencingFloor's rule, on the real thing.
+// What every guarded store does with the passes of its writers: FencingFloor's rule, on the real
+// thing.
 
 #include <cstdint>
 #include <limits>

@@ -24,7 +24,8 @@ namespace {
 
 constexpr int kRounds = 21;
 constexpr int kWrites = 40;
-// The check is a comparison, or at most as many round trips again. Generous, for machines with other work.
+// The check is a comparison, or at most as many round trips again. Generous, for machines with
+// other work.
 constexpr double kAtMost = 8;
 
 struct Cost {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The listings of docs/fencing.md, run: scripts/check_docs.py finds each of them here or in an example.
+// The listings of docs/fencing.md, run: scripts/check_docs.py finds each of them here or in an
+// example.
 
 #include <hiredis/hiredis.h>
 #include <libpq-fe.h>
@@ -48,8 +49,8 @@ using zkrecipes::WriteOp;
 using zkrecipes::internal::StoredObject;
 using zkrecipes::internal::StoredObjectTransport;
 
-// A lease whose session has expired without its client's knowledge, and its successor's. Each listing is run
-// by the new holder, and refuses the old one.
+// A lease whose session has expired without its client's knowledge, and its successor's. Each
+// listing is run by the new holder, and refuses the old one.
 class FencingListings : public ::testing::Test {
  protected:
   FencingListings() {

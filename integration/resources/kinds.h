@@ -61,9 +61,9 @@ Kind Redis();
 // Guarded by the lease, not by a pass, so it is in the ensemble of the lock: it starts none.
 Kind ZooKeeper();
 
-// The servers of the kinds, for tests that want more of them than a register. `durable`: a write is on
-// the disk before it is answered. PostgreSQL has the registers of both kinds; its address is what
-// libpq connects by. The address of Redis is a socket.
+// The servers of the kinds, for tests that want more of them than a register. `durable`: a write is
+// on the disk before it is answered. PostgreSQL has the registers of both kinds; its address is
+// what libpq connects by. The address of Redis is a socket.
 absl::StatusOr<std::unique_ptr<Server>> StartPostgres(bool durable);
 absl::StatusOr<std::unique_ptr<Server>> StartRedis(bool durable);
 

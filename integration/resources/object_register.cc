@@ -28,8 +28,8 @@ constexpr char kObject[] = "/bucket/register";
 
 // Speaks S3's protocol for one object, as AWS documents it: GET, and PUT with If-Match and
 // If-None-Match. 412 PreconditionFailed if a condition does not hold; 404 NoSuchKey for an If-Match
-// without an object; 409 ConditionalRequestConflict while another write is under way. An etag is made
-// of what the object holds. Requests need no signature.
+// without an object; 409 ConditionalRequestConflict while another write is under way. An etag is
+// made of what the object holds. Requests need no signature.
 class ObjectStore final : public Server {
  public:
   absl::Status Start() {

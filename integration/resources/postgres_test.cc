@@ -117,7 +117,7 @@ class PostgresTest : public ::testing::Test {
   Connection b{server()->address()};
 };
 
-// ---- Columns -------------------------------------------------------------------------------------
+// ---- Columns ------------------------------------------------------------------------------------
 
 TEST_F(PostgresTest, AWriterThatWaitedForANewerOneIsRefused) {
   ASSERT_EQ(a.Do("BEGIN"), absl::OkStatus());
@@ -202,7 +202,7 @@ TEST_F(PostgresTest, WhatNamesNothingIsAnInvalidArgument) {
   EXPECT_EQ(GuardTable(a.get(), {"", "ledger"}, "x", "nothing").code(), Code::kInvalidArgument);
 }
 
-// ---- Trigger -------------------------------------------------------------------------------------
+// ---- Trigger ------------------------------------------------------------------------------------
 
 TEST_F(PostgresTest, AWriterThatForgotToShowItsPassIsRefused) {
   ASSERT_EQ(InTransaction(a, Pass(5), "INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
@@ -366,7 +366,7 @@ TEST_F(PostgresTest, TheSchemaMayBeMadeAgain) {
   EXPECT_EQ(InTransaction(b, Pass(5), "SELECT 1").code(), Code::kFailedPrecondition);
 }
 
-// ---- Errors --------------------------------------------------------------------------------------
+// ---- Errors -------------------------------------------------------------------------------------
 
 TEST_F(PostgresTest, ALostConnectionIsUnavailable) {
   ASSERT_EQ(b.Do("BEGIN"), absl::OkStatus());

@@ -15,12 +15,12 @@
 
 namespace resources {
 
-// A server's process and its temporary directory. Neither outlives this object or this process, however it
-// ends: see Guard.
+// A server's process and its temporary directory. Neither outlives this object or this process,
+// however it ends: see Guard.
 class PrivateServer {
  public:
-  // An empty directory. `user`: who owns it, and whom what runs there runs as if this process is root's,
-  // for servers that refuse root; "" is this process's own.
+  // An empty directory. `user`: who owns it, and whom what runs there runs as if this process is
+  // root's, for servers that refuse root; "" is this process's own.
   static absl::StatusOr<std::unique_ptr<PrivateServer>> Make(const std::string& user = {});
   ~PrivateServer() { Kill(); }
 
@@ -28,8 +28,8 @@ class PrivateServer {
 
   // Runs a program there and waits for its end. Internal: it failed; what it printed.
   absl::Status Run(const std::vector<std::string>& command);
-  // Starts the server, and waits until it is up. Internal if it ends before, or is not up in a minute:
-  // what it printed.
+  // Starts the server, and waits until it is up. Internal if it ends before, or is not up in a
+  // minute: what it printed.
   absl::Status Start(const std::vector<std::string>& command, const std::function<bool()>& is_up);
   void Kill();           // as a crash
   void End(int signal);  // and waits, at most ten seconds

@@ -13,9 +13,10 @@
 
 namespace resources {
 
-// Processes contend for one lock, and the holder writes to a store of each kind. Again and again the holder
-// is stopped (SIGSTOP) at a random moment and for so long that its session ends; once another one holds the
-// lock and has written to every store, it goes on, and writes on with its old pass.
+// Processes contend for one lock, and the holder writes to a store of each kind. Again and again
+// the holder is stopped (SIGSTOP) at a random moment and for so long that its session ends; once
+// another one holds the lock and has written to every store, it goes on, and writes on with its old
+// pass.
 struct StaleWritersOptions {
   std::string servers = {};  // ZooKeeper's
   std::string path = {};     // the lock's

@@ -65,7 +65,8 @@ class Store {
       : kind_(kind), address_(std::move(address)), checked_(checked) {}
 
   const char* name() const { return kind_.name; }
-  // Tries again what could not be done: a server ends the transaction of a process that stands still.
+  // Tries again what could not be done: a server ends the transaction of a process that stands
+  // still.
   absl::Status Write(const Holder& holder, const std::string& value) {
     absl::Status status;
     for (int i = 0; i < 20; ++i) {

@@ -21,6 +21,7 @@ LogRecord RecordOf(LogEvent event, LogLevel level, std::string_view path) {
 
 LogRecord RecordOf(LogEvent event, LogLevel level, const Sequencer& lease) {
   const std::string_view node = lease.node;
+  // The recipe's path is the node's parent; no copy is made before it is known that one is written.
   LogRecord record = RecordOf(event, level, node.substr(0, node.rfind('/')));
   record.token = lease.token.value();
   record.node = node;
@@ -32,6 +33,7 @@ bool IsExpected(const absl::Status& why) {
   return absl::IsAlreadyExists(why) || absl::IsDeadlineExceeded(why) || absl::IsCancelled(why);
 }
 
+// A suspended client may come back in time; an expired one has lost its leases.
 LogLevel LevelOf(ClientState state) {
   if (state == ClientState::kSuspended) return LogLevel::kWarning;
   return state == ClientState::kExpired ? LogLevel::kError : LogLevel::kInfo;
@@ -58,6 +60,8 @@ class LogWriter : public EventListener {
             options.executor ? options.executor : base::SharedExecutor(base::Line::kCallbacks),
             [sink = std::move(options.sink)](const Kept& kept) {
               LogRecord record = kept.record;
+              // The views are set here, and not when the record is kept: a move of Kept moves the
+              // texts.
               record.path = kept.path;
               record.node = kept.node;
               record.reason = kept.reason;
@@ -81,6 +85,7 @@ class LogWriter : public EventListener {
   }
   void OnNotGranted(const std::string& path, const absl::Status& why,
                     absl::Duration after) override {
+    // Lives until Write has copied it.
     const std::string reason = why.ToString();
     LogRecord record = RecordOf(LogEvent::kNotGranted,
                                 IsExpected(why) ? LogLevel::kInfo : LogLevel::kWarning, path);
@@ -155,7 +160,8 @@ std::function<void(const SessionReport&)> LogListener::SessionReports() const {
   // from 0 on, each by itself.
   std::map<int, int64_t> latest;
   return [writer = writer_, latest](const SessionReport& report) mutable {
-    // A session is reported several times in its timeout, and written once. The calls come in order.
+    // A session is reported several times in its timeout, and written once. The calls come in
+    // order.
     const int64_t before = std::exchange(latest[report.index], report.session);
     if (before != report.session) writer->OnNewSession(report);
   };

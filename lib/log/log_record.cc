@@ -25,13 +25,16 @@ double Seconds(const LogRecord& record) {
 }
 
 std::string SessionText(int64_t session) {
+  // As the servers' logs have it; ids of some servers have the highest bit set.
   return absl::StrFormat("0x%x", static_cast<uint64_t>(session));
 }
 
+// Bytes that are no UTF-8 are replaced: dump would throw.
 std::string Dump(const ordered_json& value) {
   return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+// UTC: records of machines in several time zones can be sorted as text.
 std::string TimeText(const LogRecord& record) {
   return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E3S%Ez", absl::FromChrono(record.time),
                           absl::UTCTimeZone());

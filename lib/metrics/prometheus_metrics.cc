@@ -8,6 +8,7 @@
 #include <prometheus/registry.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,7 +17,7 @@
 #include "absl/strings/string_view.h"
 
 #include "lib/base/mutex.h"
-#include "lib/metrics/session_series.h"
+#include "zkrecipes/session_report.h"
 
 namespace zkrecipes {
 namespace {
@@ -47,6 +48,18 @@ absl::string_view Parent(absl::string_view path) {
   return slash == absl::string_view::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
+constexpr std::array kStates = {
+    std::pair{ClientState::kConnected, "connected"},
+    std::pair{ClientState::kSuspended, "suspended"},
+    std::pair{ClientState::kExpired, "expired"},
+    std::pair{ClientState::kClosed, "closed"},
+};
+
+// Upper bounds of buckets: in seconds; and in parts of the session timeout, closest where it
+// matters.
+const Buckets kRoundTrips = {.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5};
+const Buckets kRatios = {0, .01, .02, .05, .1, .15, .2, .3, .5, 1};
+
 prometheus::Labels With(prometheus::Labels labels, const char* name, const std::string& value) {
   labels.emplace(name, value);
   return labels;
@@ -65,6 +78,7 @@ const char* OutcomeOf(const absl::Status& why) {
       return "unavailable";
     case absl::StatusCode::kCancelled:
       return "cancelled";
+    // To an operator both are one: the client's credentials do not do.
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
       return "denied";
@@ -97,39 +111,40 @@ const char* ReasonOf(LeaseEnd why) {
   return "deadline";
 }
 
-// The families of the series about acquires and leases.
+Family<Counter>& Counters(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+Family<Gauge>& Gauges(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+Family<Histogram>& Histograms(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+}
+
+// The families of the series about acquires and leases. All are registered with the metrics object,
+// so that a clash with a metric of the user's throws there, and not on the I/O thread.
 struct Families {
   explicit Families(prometheus::Registry& its_registry) : registry(its_registry) {}
 
-  Family<Counter>& Counters(const char* name, const char* help) const {
-    return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
-  }
-  Family<Gauge>& Gauges(const char* name, const char* help) const {
-    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
-  }
-  Family<Histogram>& Histograms(const char* name, const char* help) const {
-    return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
-  }
-
   prometheus::Registry& registry;
   Family<Counter>& acquires =
-      Counters("zkrecipes_acquires_total", "Acquires that have ended, by outcome.");
-  Family<Counter>& losses = Counters("zkrecipes_leases_lost_total",
+      Counters(registry, "zkrecipes_acquires_total", "Acquires that have ended, by outcome.");
+  Family<Counter>& losses = Counters(registry, "zkrecipes_leases_lost_total",
                                      "Leases that ended before they were released, by reason.");
-  Family<Counter>& places_lost =
-      Counters("zkrecipes_places_lost_total", "Places in a queue that went with their session.");
+  Family<Counter>& places_lost = Counters(registry, "zkrecipes_places_lost_total",
+                                          "Places in a queue that went with their session.");
   Family<Counter>& suspects =
-      Counters("zkrecipes_leases_suspect_total", "How often a lease became suspect.");
-  Family<Counter>& held_too_long =
-      Counters("zkrecipes_leases_held_too_long_total", "Leases that went on beyond hold_at_most.");
+      Counters(registry, "zkrecipes_leases_suspect_total", "How often a lease became suspect.");
+  Family<Counter>& held_too_long = Counters(registry, "zkrecipes_leases_held_too_long_total",
+                                            "Leases that went on beyond hold_at_most.");
   Family<Histogram>& wait =
-      Histograms("zkrecipes_wait_seconds", "How long acquires waited for their grant.");
-  Family<Histogram>& hold =
-      Histograms("zkrecipes_hold_seconds", "How long leases were held until they were released.");
-  Family<Gauge>& held = Gauges("zkrecipes_leases_held", "Leases that are held.");
+      Histograms(registry, "zkrecipes_wait_seconds", "How long acquires waited for their grant.");
+  Family<Histogram>& hold = Histograms(registry, "zkrecipes_hold_seconds",
+                                       "How long leases were held until they were released.");
+  Family<Gauge>& held = Gauges(registry, "zkrecipes_leases_held", "Leases that are held.");
   Family<Gauge>& position =
-      Gauges("zkrecipes_queue_position", "For how many an acquire waits, as told last.");
-  Family<Gauge>& headroom = Gauges("zkrecipes_sequence_headroom",
+      Gauges(registry, "zkrecipes_queue_position", "For how many an acquire waits, as told last.");
+  Family<Gauge>& headroom = Gauges(registry, "zkrecipes_sequence_headroom",
                                    "Sequence numbers that are left of the path granted last.");
 };
 
@@ -161,12 +176,14 @@ class GroupSeries : public EventListener {
   void OnQueued(const std::string&, int waits_for, const std::string&) override {
     position_.Set(waits_for);
   }
+  // The position stays: the acquire is queued again, and says where.
   void OnPlaceLost(const std::string&) override { places_lost_.Increment(); }
   void OnGranted(const Sequencer& lease, int64_t, absl::Duration after) override {
     grants_.Increment();
     wait_.Observe(absl::ToDoubleSeconds(after));
     held_.Increment();
     position_.Set(0);
+    // Of the path that was granted last: the lowest would need a number for each path.
     headroom_.Set(static_cast<double>(kSequenceEnd - SequenceOf(lease.node)));
   }
   void OnNotGranted(const std::string&, const absl::Status& why, absl::Duration) override {
@@ -175,6 +192,7 @@ class GroupSeries : public EventListener {
   }
   void OnSuspect(const Sequencer&) override { suspects_.Increment(); }
   void OnHeldTooLong(const Sequencer&, absl::Duration) override { held_too_long_.Increment(); }
+  // A lease ends by one of these two, and once.
   void OnLost(const Sequencer&, LeaseEnd why) override {
     held_.Decrement();
     reasons_.at(ReasonOf(why))->Increment();
@@ -200,6 +218,79 @@ class GroupSeries : public EventListener {
 
 }  // namespace
 
+namespace internal {
+
+// The series about a client and its sessions. Thread-safe.
+class SessionSeries {
+ public:
+  SessionSeries(std::shared_ptr<prometheus::Registry> registry, const prometheus::Labels& labels)
+      : registry_(std::move(registry)), labels_(labels) {}
+
+  void OnReport(const SessionReport& report) {
+    round_trip_.Observe(absl::ToDoubleSeconds(report.round_trip));
+    const std::string session = std::to_string(report.index);
+    // A family gives the same series for the same labels: nothing has to be remembered here.
+    path_bytes_.Add(Labels({{"session", session}, {"of", "nodes"}}))
+        .Set(static_cast<double>(report.node_bytes));
+    path_bytes_.Add(Labels({{"session", session}, {"of", "watches"}}))
+        .Set(static_cast<double>(report.watch_bytes));
+    if (report.least_left.has_value()) {
+      margin_ratio_.Observe(absl::FDivDuration(*report.least_left, report.timeout));
+    }
+    base::MutexLock lock(mutex_);
+    // Reports of several sessions come in any order, and their indices are not reused for less.
+    count_ = std::max(count_, report.index + 1);
+    sessions_.Set(count_);
+    if (!report.least_left.has_value()) return;
+    // The series begins with the first margin: before that, 0 would be the worst news there is.
+    const double margin = absl::ToDoubleSeconds(*report.least_left);
+    const bool first = lowest_ == nullptr;
+    if (first) lowest_ = &lowest_margin_.Add(labels_);
+    if (first || margin < lowest_->Value()) lowest_->Set(margin);
+  }
+
+  void OnState(ClientState state) {
+    for (const auto& [each, name] : kStates) {
+      state_.Add(Labels({{"state", name}})).Set(each == state ? 1 : 0);
+      if (each == state) states_.Add(Labels({{"state", name}})).Increment();
+    }
+  }
+
+ private:
+  // The user's labels do not replace the series' own.
+  prometheus::Labels Labels(prometheus::Labels more) const {
+    more.insert(labels_.begin(), labels_.end());
+    return more;
+  }
+
+  const std::shared_ptr<prometheus::Registry> registry_;
+  const prometheus::Labels labels_;
+  Histogram& round_trip_ = Histograms(*registry_, "zkrecipes_session_round_trip_seconds",
+                                      "Round trips of a sample of the requests.")
+                               .Add(labels_, kRoundTrips);
+  Histogram& margin_ratio_ = Histograms(*registry_, "zkrecipes_deadline_margin_ratio",
+                                        "What was left of the deadline that leases rest on when it "
+                                        "was extended, by session timeouts.")
+                                 .Add(labels_, kRatios);
+  Gauge& sessions_ = Gauges(*registry_, "zkrecipes_sessions",
+                            "Sessions that the client has opened, of 32 at most.")
+                         .Add(labels_);
+  Family<Gauge>& lowest_margin_ = Gauges(*registry_, "zkrecipes_deadline_margin_lowest_seconds",
+                                         "The least that was ever left of such a deadline.");
+  Family<Gauge>& path_bytes_ =
+      Gauges(*registry_, "zkrecipes_session_path_bytes",
+             "Bytes of paths in a session's nodes and watches, of 524288 each.");
+  Family<Gauge>& state_ = Gauges(*registry_, "zkrecipes_client_state",
+                                 "1 for the client's current state, 0 for the others.");
+  Family<Counter>& states_ = Counters(*registry_, "zkrecipes_client_state_changes_total",
+                                      "How often the client came into this state.");
+  base::Mutex mutex_;
+  int count_ ABSL_GUARDED_BY(mutex_) = 0;
+  Gauge* lowest_ ABSL_GUARDED_BY(mutex_) = nullptr;  // once there was a margin
+};
+
+}  // namespace internal
+
 // The series of each group, which are made with the group's first recipe.
 class PrometheusMetrics::Groups {
  public:
@@ -217,6 +308,7 @@ class PrometheusMetrics::Groups {
     if (at == groups_.end()) {
       // A label with an unbounded number of values would fill the memory of whoever scrapes it.
       if (groups_.size() >= static_cast<size_t>(options_.max_groups)) name = "other";
+      // "other" may be there already.
       at = groups_.try_emplace(name).first;
       if (at->second == nullptr) {
         at->second = std::make_unique<GroupSeries>(families_, options_, std::string(name));

@@ -35,6 +35,7 @@ class RealFile : public DiskFile {
     off_t at = 0;
     while (!bytes.empty()) {
       const ssize_t put = pwrite(fd_.get(), bytes.data(), bytes.size(), at);
+      // A signal, or a disk that is nearly full, may cut a write short.
       if (put < 0 && errno != EINTR) return Failed("write", path_);
       if (put <= 0) continue;
       at += put;
@@ -42,10 +43,12 @@ class RealFile : public DiskFile {
     }
     return absl::OkStatus();
   }
+  // The size is synced too, if it has changed: a shorter file than was written has lost its end.
   absl::Status Sync() override {
     return fdatasync(fd_.get()) == 0 ? absl::OkStatus() : Failed("sync", path_);
   }
   absl::StatusOr<bool> TryLock() override {
+    // Not fcntl's lock, which a process loses when it closes any descriptor of the file.
     if (flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return true;
     if (errno == EWOULDBLOCK || errno == EINTR) return false;
     return Failed("lock", path_);
@@ -90,6 +93,7 @@ class Real : public Disk {
   absl::Status Rename(const std::string& from, const std::string& to) override {
     return std::rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus() : Failed("rename", from);
   }
+  // A rename is on the disk only once its folder is.
   absl::Status SyncFolderOf(const std::string& path) override {
     const size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);

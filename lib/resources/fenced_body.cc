@@ -18,8 +18,10 @@ namespace {
 
 constexpr char kMagic[] = "zkrecipes fenced ";
 constexpr char kVersion[] = "1 ";
+// Whatever the data are, the first line is looked for only this far.
 constexpr size_t kLongestLine = 200;
 
+// Of CRC-32C, as iSCSI and ext4 use it: the sum of each byte by itself.
 constexpr std::array<uint32_t, 256> SumsOfBytes() {
   std::array<uint32_t, 256> sums = {};
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -31,7 +33,7 @@ constexpr std::array<uint32_t, 256> SumsOfBytes() {
 }
 constexpr std::array<uint32_t, 256> kSums = SumsOfBytes();
 
-// CRC-32C of all bytes, if `before` is that of those before them.
+// The CRC-32C of all bytes, if `before` is that of those before them.
 uint32_t CheckSum(absl::string_view bytes, uint32_t before = 0) {
   uint32_t sum = ~before;
   for (const char byte : bytes) {
@@ -79,12 +81,14 @@ absl::StatusOr<FencedBody> ReadFencedBody(absl::string_view text) {
   if (!absl::StartsWith(rest, kVersion)) {
     return absl::DataLossError("it is of a version that this library does not read");
   }
+  // The sum first: nothing of a damaged line is believed, least of all its floor.
   const size_t end = text.substr(0, kLongestLine).find('\n');
   const size_t before_sum = text.substr(0, kLongestLine).substr(0, end).rfind(' ') + 1;
   if (end == absl::string_view::npos || text.substr(before_sum, end - before_sum) !=
                                             Sum(text.substr(0, before_sum), text.substr(end + 1))) {
     return absl::DataLossError("it is damaged: its check sum is wrong, so its floor is not known");
   }
+  // The sum is right, so another library wrote this line, or a later version did.
   const size_t fields = sizeof(kMagic) + sizeof(kVersion) - 2;
   auto body = Fields(text.substr(fields, before_sum - fields));
   if (!body) return absl::DataLossError("its first line is not of version 1");

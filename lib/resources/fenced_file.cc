@@ -14,6 +14,7 @@ namespace zkrecipes {
 namespace internal {
 namespace {
 
+// For which a process that stands still in the middle of a write makes the others wait.
 constexpr absl::Duration kPatience = absl::Seconds(10);
 
 }  // namespace
@@ -41,6 +42,8 @@ absl::StatusOr<std::unique_ptr<DiskFile>> FileOnDisk::OpenNext() {
       disk_->Pause();
       continue;
     }
+    // The one that had the lock has renamed this file away: whoever goes on would write into what
+    // is the fenced file by now.
     const auto named = (*next)->IsAt(next_path_);
     if (!named.ok()) return named.status();
     if (*named) return next;
@@ -50,8 +53,10 @@ absl::StatusOr<std::unique_ptr<DiskFile>> FileOnDisk::OpenNext() {
 }
 
 absl::Status FileOnDisk::Publish(DiskFile& next, const FencedBody& body) {
+  // A crash may have left a part of another write.
   if (absl::Status status = next.Truncate(); !status.ok()) return status;
   if (absl::Status status = next.Write(WriteFencedBody(body)); !status.ok()) return status;
+  // Before the rename: a crash must not leave the name with a file whose bytes are not there.
   if (absl::Status status = next.Sync(); !status.ok()) return status;
   if (absl::Status status = disk_->Rename(next_path_, path_); !status.ok()) return status;
   return disk_->SyncFolderOf(path_);
@@ -60,6 +65,7 @@ absl::Status FileOnDisk::Publish(DiskFile& next, const FencedBody& body) {
 absl::Status FileOnDisk::Create() {
   const auto next = OpenNext();
   if (!next.ok()) return next.status();
+  // Under the lock, so of two that create one finds the other's.
   const auto there = disk_->ReadAll(path_);
   if (there.ok()) return absl::AlreadyExistsError(absl::StrCat(path_, ": it exists already"));
   if (!absl::IsNotFound(there.status())) return there.status();
@@ -69,6 +75,7 @@ absl::Status FileOnDisk::Create() {
 absl::StatusOr<FencedBody> FileOnDisk::Replace(const FencingPass& pass, const std::string* data) {
   const auto next = OpenNext();
   if (!next.ok()) return next.status();
+  // Under the lock: no other process can replace the file between judging and renaming.
   auto body = Read();
   if (!body.ok()) return body.status();
   const FencingFloor floor = body->floor;
@@ -81,6 +88,7 @@ absl::StatusOr<FencedBody> FileOnDisk::Replace(const FencingPass& pass, const st
     return body;
   }
   if (data != nullptr) body->data = *data;
+  // No two bodies are equal, so a reader can tell whether the file was written again.
   body->write = base::NewGuid();
   if (absl::Status status = Publish(**next, *body); !status.ok()) return status;
   return body;

@@ -39,6 +39,8 @@ std::string TakeParameters(
   std::vector<absl::string_view> names;
   for (size_t i = 1; i < parts.size(); ++i) {
     absl::string_view part = parts[i];
+    // One space, as ToHttpHeader writes it: whatever else a client writes, it may mean something
+    // else.
     absl::ConsumePrefix(&part, " ");
     const size_t equals = part.find('=');
     if (equals == absl::string_view::npos) return "a parameter must be name=value";
@@ -80,6 +82,7 @@ std::variant<FencingPass, HttpRefusal> OnlyPass(const std::vector<std::string>& 
   if (values.empty()) {
     return Refusal(428, absl::StrCat(kFencingTokenHeader, " is missing: this needs a lock"));
   }
+  // A proxy may pass on the client's header beside its own: neither is trusted to be the first.
   if (values.size() > 1) {
     return Refusal(400, absl::StrCat(kFencingTokenHeader, " is there ", values.size(), " times"));
   }
@@ -92,6 +95,8 @@ std::variant<FencingPass, HttpRefusal> OnlyPass(const std::vector<std::string>& 
 std::optional<HttpRefusal> RefusalOf(const absl::Status& status,
                                      absl::FunctionRef<FencingFloor()> floor) {
   if (status.ok()) return std::nullopt;
+  // What is neither the client's fault nor staleness is the store's: the floor was not raised, so
+  // the operation must not be done, and another try may succeed.
   if (absl::IsInvalidArgument(status)) return Refusal(400, status.message());
   if (!absl::IsFailedPrecondition(status)) return Refusal(503, status.message());
   HttpRefusal refusal = Refusal(412, status.message());
@@ -122,6 +127,7 @@ absl::StatusOr<FencingPass> ParseFencingTokenHeader(const std::string& value) {
     return Malformed(kFencingTokenHeader, value, "it must begin with a token: a number from 1 on");
   }
   FencingPass pass = {.token = *token};
+  // An unknown parameter may change what the others mean, so it is refused and not skipped.
   const std::string wrong =
       TakeParameters(parts, [&](absl::string_view name, absl::string_view text) {
         if (name == "epoch") return TakeNumber(name, text, pass.epoch);
@@ -167,6 +173,7 @@ std::optional<HttpRefusal> AdmitRequest(FencingGate& gate, const std::string& ke
 }
 
 absl::Status CheckHttpAnswer(int status, const std::string& floor) {
+  // A 412 of If-Match has no floor, and means something else.
   if (status != 412 || floor.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("stale: the service's floor is ", absl::CHexEscape(floor.substr(0, 100))));

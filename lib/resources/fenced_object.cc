@@ -33,6 +33,7 @@ absl::Status NoEtag() {
   return absl::InvalidArgumentError("a fenced object: the transport gives no ETag of what it gets");
 }
 
+// Damage is never taken for an object without a floor.
 absl::StatusOr<FencedBody> Parsed(const absl::StatusOr<Object>& object) {
   if (!object.ok()) return object.status();
   auto body = internal::ReadFencedBody(object->body);
@@ -47,6 +48,7 @@ absl::Status ExpectNotDone(const char* condition, Put put) {
     const absl::StatusOr<PutResult> result = put();
     if (!result.ok()) return result.status();
     if (*result == PutResult::kNotDone) return absl::OkStatus();
+    // It proves nothing: the put may not have reached the store.
     if (*result == PutResult::kUnknown) continue;
     return absl::UnimplementedError(
         absl::StrCat("a fenced object: the store ignores ", condition, ", so it cannot fence"));
@@ -60,6 +62,7 @@ absl::Status PutNew(ObjectTransport& transport, const FencedBody& body) {
     const auto put = transport.PutIfAbsent(internal::WriteFencedBody(body));
     if (!put.ok()) return put.status();
     if (*put == PutResult::kDone) return absl::OkStatus();
+    // The put may have been done though its answer was lost, or another one's was.
     const auto object = transport.Get();
     if (absl::IsNotFound(object.status())) continue;
     if (!object.ok()) return object.status();
@@ -78,15 +81,20 @@ absl::StatusOr<FencedBody> Replace(ObjectTransport& transport, const FencingPass
   for (int i = 0; i < kTries; ++i) {
     const absl::StatusOr<Object> object = transport.Get();
     auto body = Parsed(object);
+    // Its own GUID: an earlier put was done, and only the answer was lost.
     if (!body.ok() || body->write == own) return body;
     if (object->etag.empty()) return NoEtag();
+    // Judged by the floor that is replaced with this etag: if a newer holder comes in between, the
+    // etag differs, nothing is put, and the next try sees that holder's floor.
     const FencingFloor floor = body->floor;
     if (absl::Status status = body->floor.Admit(pass); !status.ok()) return status;
+    // A claim that raises nothing has nothing to put: its floor is in the store already.
     if (data == nullptr && body->floor == floor) return body;
     if (data != nullptr) body->data = *data;
     body->write = own;
     const auto put = transport.PutIfMatch(internal::WriteFencedBody(*body), object->etag);
     if (!put.ok()) return put.status();
+    // Not done, or not known: the object itself tells which.
     if (*put == PutResult::kDone) return body;
   }
   return TooManyTries();
@@ -109,6 +117,7 @@ absl::StatusOr<PutResult> PutResultOf(int http_status) {
     default:
       break;
   }
+  // A server's error, or none at all: the put may have been done, or may still be.
   if (http_status < 400 || http_status >= 500) return PutResult::kUnknown;
   return absl::InvalidArgumentError(absl::StrCat("the object store answers ", http_status));
 }
@@ -120,9 +129,13 @@ absl::Status FencedObject::Create() {
   const auto there = transport_->Get();
   if (there.ok()) return absl::AlreadyExistsError("a fenced object: it exists already");
   if (!absl::IsNotFound(there.status())) return there.status();
+  // Before there is an object that anybody writes to: a store that ignores the condition has then
+  // damaged nothing.
   absl::Status status = ExpectNotDone(
       "If-Match", [&] { return transport_->PutIfMatch(kIgnoresConditions, kNoEtag); });
   if (!status.ok()) return status;
+  // PutIfAbsent can only be tried on an object that exists: if the store ignores that condition,
+  // the object is overwritten with a text that nothing here takes for a fenced one.
   status = PutNew(*transport_, {.write = base::NewGuid()});
   if (!status.ok()) return status;
   return ExpectNotDone("If-None-Match",

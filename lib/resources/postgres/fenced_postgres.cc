@@ -24,6 +24,7 @@ using Values = std::vector<std::optional<std::string>>;
 
 Result Own(PGresult* result) { return Result(result, &PQclear); }
 
+// Of an SQLSTATE, whose first two characters are its class.
 absl::StatusCode CodeOf(absl::string_view state) {
   if (state == "ZKR01" || state == "ZKR02") return absl::StatusCode::kFailedPrecondition;
   if (state == "42501") return absl::StatusCode::kPermissionDenied;
@@ -62,6 +63,7 @@ class Statement {
   }
 
   absl::StatusOr<Result> Run(const std::string& text) const {
+    // A name that could not be quoted is never sent.
     if (!error_.empty()) return absl::InvalidArgumentError(error_);
     std::vector<const char*> values;
     for (const auto& value : values_) values.push_back(value ? value->c_str() : nullptr);
@@ -87,6 +89,7 @@ absl::Status Check(const FencingPass& pass) { return FencingFloor().Admit(pass);
 absl::Status Check(const PostgresRow& row, const FencingPass& pass) {
   if (row.key.empty()) return absl::InvalidArgumentError("the row has no key");
   for (const PostgresValue& value : row.key) {
+    // "key = NULL" is never true, so an upsert would insert a row of its own each time.
     if (!value.text) {
       return absl::InvalidArgumentError("the key's " + value.column + " is NULL: it names no row");
     }
@@ -94,6 +97,7 @@ absl::Status Check(const PostgresRow& row, const FencingPass& pass) {
   return Check(pass);
 }
 
+// `zkr` is the table's alias in each statement, so that its columns are told from the user's.
 std::string KeyIs(Statement& statement, const PostgresRow& row) {
   std::vector<std::string> terms;
   for (const PostgresValue& value : row.key) {
@@ -103,6 +107,7 @@ std::string KeyIs(Statement& statement, const PostgresRow& row) {
   return absl::StrJoin(terms, " AND ");
 }
 
+// Of the floor as a statement sees it that began after the write.
 absl::Status Judge(const PGresult* floor, const FencingPass& pass) {
   FencingFloor seen;
   int64_t exclusive = 0, shared = 0;
@@ -121,8 +126,8 @@ absl::Status Judge(const PGresult* floor, const FencingPass& pass) {
                      : status;
 }
 
-// Why no row was written. A statement of its own: at READ COMMITTED, the one before it may have waited
-// for a transaction whose work it did not see in full.
+// Why no row was written. A statement of its own: at READ COMMITTED, the one before it may have
+// waited for a transaction whose work it did not see in full.
 absl::Status WhyNone(PGconn* connection, const PostgresRow& row, const FencingPass& pass) {
   Statement select(connection);
   const std::string table = select.Name(row.table);
@@ -134,6 +139,7 @@ absl::Status WhyNone(PGconn* connection, const PostgresRow& row, const FencingPa
   return absl::NotFoundError(absl::StrCat("no such row in ", row.table.name));
 }
 
+// A count that is missing is not "0": an unknown outcome is never taken for a refusal.
 bool WroteNone(const Result& result) { return absl::string_view(PQcmdTuples(result.get())) == "0"; }
 
 }  // namespace
@@ -153,11 +159,12 @@ absl::Status PostgresStatus(const pg_result* result) {
   const char* const primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string text(absl::StripSuffix(PQresultErrorMessage(result), "\n"));
   if (state == nullptr || primary == nullptr) return absl::UnavailableError("PostgreSQL: " + text);
+  // Our own refusal: its text is made for the caller.
   if (absl::string_view(state) == "ZKR01") return absl::FailedPreconditionError(primary);
   return absl::Status(CodeOf(state), absl::StrCat("PostgreSQL: ", primary, " (", state, ")"));
 }
 
-// ---- Columns -------------------------------------------------------------------------------------
+// ---- Columns ------------------------------------------------------------------------------------
 
 absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table) {
   Statement alter(connection);
@@ -171,6 +178,7 @@ absl::Status AddFenceColumns(pg_conn* connection, const PostgresTable& table) {
 
 absl::StatusOr<FencedClauses> FenceClauses(const FencingPass& pass, const std::string& alias) {
   if (absl::Status status = Check(pass); !status.ok()) return status;
+  // Text, not parameters: tokens and epochs are numbers, and the statement around is the caller's.
   const std::string row = alias.empty() ? "" : alias + ".";
   const std::string same = absl::StrCat(row, "fence_epoch = ", pass.epoch);
   const std::string newer = absl::StrCat(row, "fence_epoch < ", pass.epoch);
@@ -197,6 +205,7 @@ absl::Status FencedOutcome(const pg_result* result) {
 
 absl::Status UpdateFenced(pg_conn* connection, const PostgresRow& row, const FencingPass& pass) {
   if (absl::Status status = Check(row, pass); !status.ok()) return status;
+  // The comparison is in the WHERE: it is judged again by the row that another transaction leaves.
   const FencedClauses clauses = *FenceClauses(pass, "zkr");
   Statement update(connection);
   std::string text = absl::StrCat("UPDATE ", update.Name(row.table), " AS zkr SET ", clauses.set);
@@ -204,6 +213,7 @@ absl::Status UpdateFenced(pg_conn* connection, const PostgresRow& row, const Fen
     absl::StrAppend(&text, ", ", update.Name(value.column), " = ", update.Parameter(value.text));
   }
   absl::StrAppend(&text, " WHERE ", KeyIs(update, row), " AND ", clauses.where);
+  // No row was written: stale, or not there, or in the way of another transaction. WhyNone asks.
   const absl::StatusOr<Result> result = update.Run(text);
   if (!result.ok()) return result.status();
   return WroteNone(*result) ? WhyNone(connection, row, pass) : absl::OkStatus();
@@ -224,6 +234,7 @@ absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const Fen
     add(value);
     set.push_back(absl::StrCat(columns.back(), " = EXCLUDED.", columns.back()));
   }
+  // A new row begins with the pass's floor; one that is there is judged as by an update.
   const bool reader = pass.mode == GrantMode::kShared;
   const std::string token = pass.token.ToString();
   const absl::StatusOr<Result> result = insert.Run(
@@ -236,7 +247,7 @@ absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const Fen
   return WroteNone(*result) ? WhyNone(connection, row, pass) : absl::OkStatus();
 }
 
-// ---- Trigger -------------------------------------------------------------------------------------
+// ---- Trigger ------------------------------------------------------------------------------------
 
 std::string FencingSchema() { return resources::kPostgresSchema; }
 
@@ -256,6 +267,7 @@ absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
 absl::Status ShowPass(pg_conn* connection, const std::string& resource, const FencingPass& pass) {
   if (resource.empty()) return absl::InvalidArgumentError("the resource has no name");
   if (absl::Status status = Check(pass); !status.ok()) return status;
+  // By itself it would be a transaction of its own, and the writes that follow would have no pass.
   if (PQtransactionStatus(connection) == PQTRANS_IDLE) {
     return absl::InvalidArgumentError(
         "the connection is not in a transaction: the pass would end with the call");
@@ -272,10 +284,12 @@ absl::Status ShowPass(pg_conn* connection, const std::string& resource, const Fe
 absl::Status CommitFenced(pg_conn* connection) {
   const Result result = Own(PQexec(connection, "COMMIT"));
   if (absl::Status status = PostgresStatus(result.get()); !status.ok()) {
+    // The connection may have been lost before the server had the COMMIT, or after.
     if (!absl::IsUnavailable(status)) return status;
     return absl::UnavailableError(
         absl::StrCat(status.message(), "; not known whether the transaction was committed"));
   }
+  // A failed transaction answers COMMIT with the tag ROLLBACK, and calls that a success.
   if (absl::StartsWith(PQcmdStatus(result.get()), "COMMIT")) return absl::OkStatus();
   return absl::AbortedError("rolled back: a statement of the transaction had failed");
 }

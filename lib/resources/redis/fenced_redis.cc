@@ -41,6 +41,7 @@ absl::Status RedisError(absl::string_view text) {
 // `script` is its text or its hash, as `eval` says.
 absl::StatusOr<RedisReply> Evaluate(redisContext* context, const char* eval, const char* script,
                                     const RedisCommand& command, const FencingPass& pass) {
+  // In the order of the script's KEYS and ARGV.
   Words words = {eval, script, absl::StrCat(command.keys.size() + 1), command.floor};
   words.insert(words.end(), command.keys.begin(), command.keys.end());
   words.push_back(absl::StrCat(pass.epoch));
@@ -49,12 +50,14 @@ absl::StatusOr<RedisReply> Evaluate(redisContext* context, const char* eval, con
   words.insert(words.end(), command.command.begin(), command.command.end());
   std::vector<const char*> texts;
   std::vector<size_t> lengths;
+  // With lengths, since a word may contain any byte.
   for (const std::string& word : words) {
     texts.push_back(word.data());
     lengths.push_back(word.size());
   }
   RedisReply reply(static_cast<redisReply*>(
       redisCommandArgv(context, static_cast<int>(words.size()), texts.data(), lengths.data())));
+  // No reply: the connection is lost, maybe between the command and its answer.
   if (reply != nullptr) return reply;
   return absl::UnavailableError(
       absl::StrCat("Redis: ", context->errstr, "; not known whether the command was run"));
@@ -73,6 +76,7 @@ absl::Status Refusal(const redisReply& floor, const RedisCommand& command,
   const auto epoch = NumberIn(*floor.element[1]);
   const auto exclusive = NumberIn(*floor.element[2]);
   const auto shared = NumberIn(*floor.element[3]);
+  // The rule once more, for its message. A floor that somebody else wrote may be no numbers.
   FencingFloor seen = {.epoch = epoch.value_or(0),
                        .exclusive = FencingToken(exclusive.value_or(0)),
                        .shared = FencingToken(shared.value_or(0))};
@@ -84,6 +88,7 @@ absl::Status Refusal(const redisReply& floor, const RedisCommand& command,
 absl::StatusOr<RedisReply> Read(RedisReply reply, const RedisCommand& command,
                                 const FencingPass& pass) {
   if (reply->type == REDIS_REPLY_ERROR) return RedisError(TextOf(*reply));
+  // Inside MULTI the server answers QUEUED, and runs the script later or never.
   const bool tells = reply->type == REDIS_REPLY_ARRAY && reply->elements > 1 &&
                      reply->element[0]->type == REDIS_REPLY_INTEGER;
   if (!tells) {
@@ -93,6 +98,7 @@ absl::StatusOr<RedisReply> Read(RedisReply reply, const RedisCommand& command,
   if (reply->element[0]->integer == 0 && reply->elements == 4) {
     return Refusal(*reply, command, pass);
   }
+  // The command's own answer is taken out of the pair, which is freed without it.
   return RedisReply(std::exchange(reply->element[1], nullptr));
 }
 
@@ -107,6 +113,7 @@ absl::StatusOr<RedisReply> RunFenced(redisContext* context, const RedisCommand& 
   }
   // On no floor at all: whether it is a pass.
   if (absl::Status status = FencingFloor().Admit(pass); !status.ok()) return status;
+  // By its hash, which is shorter to send than the script.
   absl::StatusOr<RedisReply> reply = Evaluate(context, "EVALSHA", kRedisScriptHash, command, pass);
   // A server that has restarted has forgotten it.
   if (reply.ok() && (*reply)->type == REDIS_REPLY_ERROR &&
