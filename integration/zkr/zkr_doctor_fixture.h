@@ -16,7 +16,7 @@
 
 namespace zkrecipes::integration {
 
-// What `zkr doctor --json` has said.
+// The report of a `zkr doctor --json`.
 struct Report {
   int status = -1;
   std::set<std::string> findings;  // their words
@@ -40,7 +40,7 @@ class ZkrDoctorTest : public ZkrTest {
     for (const nlohmann::json& f : report.all["notes"]) report.notes.insert(f["what"]);
     return report;
   }
-  // What servers answer late, in a stall, is found missing.
+  // Repeated after a stall of the machine, in which servers answer too late.
   Report Examine(const std::vector<std::string>& arguments) {
     return Undisturbed([&] { return ReportOf(StartDoctor(arguments)); });
   }

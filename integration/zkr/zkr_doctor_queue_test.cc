@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 
 constexpr char kGuid[] = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
-// Of a session of 10 s, which is what zkr asks for, on any ensemble of these tests.
+// A note about every session of 10 s, zkr's default, on the ensembles of these tests.
 constexpr char kAlways[] = "silent-leader-costs-leases";
 
 TEST_F(ZkrDoctorTest, FindsNothingToDoInAHealthyQueue) {
@@ -227,7 +227,7 @@ TEST_F(ZkrDoctorTest, FindsASessionNearItsBudget) {
   EXPECT_THAT(Examine({}).findings, ElementsAre("session-near-budget"));
 }
 
-// What doctor opens to ask, it closes.
+// Doctor closes every session that it opens.
 TEST_F(ZkrDoctorTest, LeavesNoSessionBehind) {
   const auto sessions = [this] {
     std::set<std::string> ids;

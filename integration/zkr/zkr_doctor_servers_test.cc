@@ -61,7 +61,7 @@ TEST_F(ZkrDoctorTest, MissesAVoterThatIsNotInTheList) {
   EXPECT_THAT(Examine({"--servers", listed}).findings, ElementsAre("voters-missing"));
 }
 
-// Whatever is asked, `says` is said, over and over if it is `endless`.
+// A listener that answers everything with `says`, over and over if it is `endless`.
 class Talker {
  public:
   Talker(std::string says, bool endless) : says_(std::move(says)), endless_(endless) {

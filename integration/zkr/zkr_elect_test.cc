@@ -190,14 +190,6 @@ TEST_F(ZkrElectTest, ACandidateThatIsAskedToEndLeavesTheQueueAndRunsNothing) {
   EXPECT_TRUE(AwaitQueue(1));
 }
 
-TEST_F(ZkrElectTest, EndsWithoutAGuardSinceItCannotHaveAnother) {
-  auto a = StartCandidate("a", Holding(kUntilAsked));
-  ASSERT_TRUE(life_.WaitFor("up"));
-  testing::SignalDescendant(a->pid(), "lock-guard", SIGKILL);
-  EXPECT_EQ(a->Wait(), 128 + SIGKILL);
-  EXPECT_FALSE(life_.IsHeld());
-}
-
 TEST_F(ZkrElectTest, ASignalThatComesWhileItResignsEndsItAtOnce) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   auto a = StartCandidate("a", Holding("echo up >&9; " + UntilGo() + "exit 0"),

@@ -38,7 +38,7 @@ class Zkr {
   bool IsRunning() { return program_.IsRunning(); }
   std::string Out() const { return program_.Out(); }
   std::string Err() const { return program_.Err(); }
-  // What it wrote to descriptor 3; null if nothing.
+  // The object that it wrote to descriptor 3; null if nothing.
   nlohmann::json Result() const {
     const std::string text = testing::ReadFile(dir_ / "result");
     return text.empty() ? nlohmann::json() : nlohmann::json::parse(text);
@@ -104,7 +104,7 @@ class ZkrTest : public ClientTest {
     CatchUp(other_);
     return ClientTest::Queue(*other_);
   }
-  // Of now: not of what a server that lags still shows.
+  // Of the queue as it is now, not as a server that lags still shows it.
   bool AwaitQueue(size_t size) {
     CatchUp(other_);
     return ClientTest::AwaitQueue(*other_, size);

@@ -64,19 +64,6 @@ TEST_F(ZkrObserveTest, TellsProgramsInObjects) {
                                          {"owner", {{"id", "first"}}}}));
 }
 
-TEST_F(ZkrObserveTest, SeesTheCandidatesOfZkrElect) {
-  auto a = StartCandidate("a", Holding(kUntilAsked));
-  ASSERT_TRUE(life_.WaitFor("up"));
-  auto b = StartCandidate("b", "exec sleep 1000");
-  ASSERT_TRUE(AwaitQueue(2));
-  auto zkr = Start({"observe", node_path()});
-  ASSERT_TRUE(AwaitLines(*zkr, 1));
-  a->Signal(SIGTERM);
-  ASSERT_TRUE(AwaitLines(*zkr, 2));
-  EXPECT_THAT(Lines(*zkr)[0], HasSubstr("a  leads"));
-  EXPECT_THAT(Lines(*zkr)[1], HasSubstr("b  leads"));
-}
-
 TEST_F(ZkrObserveTest, SaysNothingOfANewValue) {
   const Lease lease = Elected("first");
   auto zkr = Start({"observe", node_path()});

@@ -24,8 +24,7 @@ using integration::Eventually;
 // One list of all of them.
 std::vector<std::string> Joined(std::initializer_list<std::vector<std::string>> lists);
 
-// Whether this process may make namespaces; a test that needs one is skipped otherwise, and says
-// why.
+// True if this process may make namespaces. A test that needs one is skipped otherwise.
 bool MayMakeNamespaces();
 inline constexpr char kNoNamespaces[] =
     "only CAP_SYS_ADMIN can make the namespace that this is about: run as root";
@@ -103,7 +102,7 @@ inline std::string Stubborn(const std::string& signals) {
   return "(setsid sh -c 'trap \"\" " + signals + "; echo deep >&9; while :; do sleep 1; done' &); ";
 }
 
-// What a program that has run to its end left behind.
+// The results of a program that has run to its end.
 struct Answer {
   int status = -1;  // as Program::Wait
   std::string out;

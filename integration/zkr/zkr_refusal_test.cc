@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What zkr refuses and cannot do, and how it says so: every command, as a user runs it.
+// Refusals and failures of every command, as a user sees them.
 
 #include <algorithm>
 #include <string>
@@ -33,7 +33,7 @@ class ZkrRefusalTest : public ZkrTest {
     if (std::find(arguments.begin(), arguments.end(), "3") == arguments.end()) return;
     EXPECT_EQ(zkr->Result(), json({{"result", result}, {"status", status}, {"token", nullptr}}));
   }
-  // Likewise, of every command that needs the ensemble, with these flags.
+  // The same for every command that needs the ensemble, with these flags.
   void ExpectAllRefused(const Words& flags, int status, const std::string& result,
                         const std::string& word) {
     const std::vector<Words> commands = {
@@ -165,7 +165,7 @@ TEST_F(ZkrRefusalTest, RefusesBadArgumentsAndLeavesNothingInTheTree) {
     if (fd != c.arguments.end()) c.arguments.insert(c.arguments.erase(fd), {"--status-fd", "3"});
     ExpectRefused(c.arguments, 64, "usage", c.words);
   }
-  // What earlier tests made may be reaped meanwhile.
+  // Containers of earlier tests may be reaped meanwhile.
   const std::vector<std::string> after = Tree(*session);
   EXPECT_TRUE(std::includes(before.begin(), before.end(), after.begin(), after.end()));
 }

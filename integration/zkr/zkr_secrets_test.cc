@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What other users of the machine, and the command that zkr runs, can read about it: no password.
+// Neither other users of the machine nor the command that zkr runs can read a password.
 
 #include <signal.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using Words = std::vector<std::string>;
 
-// Of this run alone: another may be going on beside it.
+// Differs from run to run: another may be going on beside this one.
 const std::string kPassword = absl::StrCat("xyzzy-", getpid(), "-plugh");
 
 // Which processes show `text` in their command lines or environments, as ps has these: no more of

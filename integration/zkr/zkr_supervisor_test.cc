@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the command gets and gives, while nothing is wrong with the lock.
+// The command's environment, streams and status, while nothing is wrong with the lock.
 
 #include <grp.h>
 #include <sched.h>

@@ -106,7 +106,7 @@ inline constexpr char kCtrlBackslash[] = "\x1c";
 // The terminal under `zkr lock`, tried with tools/zkr/supervisor/supervise_fixture.cc under an
 // interactive bash: whatever is typed must do what it does without zkr. The parameter is the guard.
 //
-// What gets Ctrl-Z here is one process, never a shell with a child: the shell is reported stopped
+// Ctrl-Z goes to one process here, never to a shell with a child: the shell is reported stopped
 // while its child may still read the next line, and dash cannot be stopped at all while its child,
 // made by vfork, is stopped before the exec. Both are so without zkr.
 class OnATerminal : public ::testing::TestWithParam<std::string> {
@@ -126,7 +126,7 @@ class OnATerminal : public ::testing::TestWithParam<std::string> {
     shell_.Type(line + "\n");
     ASSERT_TRUE(shell_.WaitFor("\n"));
   }
-  // Likewise, of a command that says "ready", and waits for that.
+  // The same for a command that says "ready"; waits for that.
   bool BecomesReady(const std::string& line) {
     Enter(line);
     return shell_.WaitFor("ready");
@@ -144,7 +144,7 @@ class OnATerminal : public ::testing::TestWithParam<std::string> {
     ASSERT_TRUE(shell_.WaitFor("zkr-supervise"));
     ASSERT_TRUE(shell_.WaitFor("\n"));
   }
-  // Where keys are typed next that act on the foreground: waits until `name` is there.
+  // Waits until `name` is in the foreground: keys that are typed next act on it.
   void BringToForeground(const std::string& name) {
     BringToForeground();
     ASSERT_TRUE(shell_.WaitForForeground(name));

@@ -44,6 +44,7 @@ class CommandLine {
     if (dashes != words_.end()) cmd_.emplace(dashes + 1, words_.end());
     words_.erase(dashes, words_.end());
     app_.formatter(std::make_shared<PlainHelp>());
+    // Without a command zkr says which there are, and ends with 64.
     app_.require_subcommand(1);
     // The global options may also stand behind the command.
     app_.fallthrough();
@@ -186,7 +187,7 @@ class CommandLine {
     CLI::App* command =
         AddQuestion("doctor", "Say what is wrong with servers, timeouts and a lock", kDoctorHelp,
                     [this] { return doctor::RunDoctor(global_, doctor_); });
-    command->add_option("PATH", doctor_.path, "A lock or an election to look at as well")
+    command->add_option("PATH", doctor_.path, "A lock or an election to examine as well")
         ->type_name("");
     command
         ->add_option("--seen", doctor_.seen,

@@ -132,6 +132,7 @@ void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags) {
   auto* quiet = app.add_flag("-q,--quiet", flags.quiet, "Do not tell of waits and outages");
   app.add_option_function<std::string>(
          "--log-format",
+         // At once and not at the end, so that refusals of later words are in this format, too.
          [](const std::string& format) {
            if (format == "json") LogAsJson();
          },

@@ -26,7 +26,7 @@ class PlainHelp : public CLI::Formatter {
   std::string make_option_opts(const CLI::Option* option) const override;
 };
 
-// Likewise for a command that runs CMD.
+// The same for a command that runs CMD.
 class CommandHelp : public PlainHelp {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override;
@@ -51,7 +51,7 @@ void AddPath(CLI::App& command, std::string& path, const std::string& help);
 
 void AddGlobalFlags(CLI::App& app, commands::GlobalFlags& flags);
 
-// Of a command that runs CMD.
+// Adds the options of a command that runs CMD.
 void AddCommandFlags(CLI::App& command, commands::CommandFlags& flags,
                      const std::string& path_help);
 

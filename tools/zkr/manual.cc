@@ -42,7 +42,7 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
   return values.size() < 2 ? std::vector<std::string>() : values;
 }
 
-// What may be typed next in a command: its options, and the values of its argument.
+// The words that may follow in a command: its options, and the values of its argument.
 std::vector<std::string> WordsOf(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::Option* option : app.get_options()) {
@@ -55,7 +55,7 @@ std::vector<std::string> WordsOf(const CLI::App& app) {
   return words;
 }
 
-// What follows an option that names its values, as cases of a shell's `case "$prev"`.
+// The values of each option that names them, as cases of a shell's `case "$prev"`.
 std::string CasesOf(const CLI::App& app) {
   std::string cases;
   for (const CLI::Option* option : app.get_options()) {

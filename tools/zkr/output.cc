@@ -93,6 +93,8 @@ std::string Paragraph(const std::string& label, const std::string& text) {
   return absl::StrCat(out, line, "\n");
 }
 
+// Owners, names and data are written by others: an escape sequence in them would reach the
+// terminal.
 std::string Printable(absl::string_view text) {
   std::string shown;
   for (std::size_t width = 0; !text.empty();) {

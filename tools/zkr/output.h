@@ -19,8 +19,8 @@
 
 namespace zkrecipes::zkr {
 
-// What zkr prints: as text for people, and as one line of JSON for programs, in which bytes that
-// are not UTF-8 are replaced. Every text ends with a newline.
+// The texts that zkr prints: lines for people, and one line of JSON for programs, in which bytes
+// that are not UTF-8 are replaced. Every text ends with a newline.
 
 std::string QueueText(const std::vector<ContenderInfo>& queue);
 std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue);
@@ -45,11 +45,11 @@ std::string JsonLine(const nlohmann::ordered_json& object);
 // `label`, then `text` in lines of at most 100 columns that begin below its own beginning.
 std::string Paragraph(const std::string& label, const std::string& text);
 
-// Of `zkr lock --hold`: "4294967302 zkr1:exclusive:...", and "lost".
+// The output of `zkr lock --hold`: "4294967302 zkr1:exclusive:...", and "lost".
 std::string HeldText(const Sequencer& sequencer, bool json);
 std::string LostText(bool json);
 
-// Of `zkr check`.
+// The output of `zkr check`.
 std::string CheckedText(const std::string& sequencer, bool holds, bool json);
 
 std::string EpochText(std::int64_t epoch, bool json);

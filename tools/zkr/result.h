@@ -67,10 +67,11 @@ struct Result {
   std::int64_t token = 0;  // 0: the lock was not acquired
 };
 
-// Of a CMD that was started while `token` was held.
+// The result of a CMD that was started while `token` was held.
 Result ResultOf(const supervisor::Outcome& outcome, std::int64_t token);
 
-// Of a call that failed before CMD was started. `conflict_status`: for a lock not acquired.
+// The result of a call that failed before CMD was started. `conflict_status`: for a lock not
+// acquired.
 Result ResultOf(const absl::Status& error, int conflict_status);
 
 // {"result": "ran", "status": 0, "token": 4294967302}, and a newline. The token is null if there is

@@ -39,10 +39,11 @@ absl::Status CheckPath(const std::string& path) { return zk::ValidatePath("path"
 absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel) {
   const WaitOptions wait = {absl::Milliseconds(200), std::move(cancel)};
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
+  // A closed client or an invalid path is the contender's to refuse, in its own words.
   if (!queue::acquire::CheckQuestion(core, path, wait).ok()) return absl::OkStatus();
   const std::string node = core.name_space().ToServer(path);
   const auto numbers =
-      queue::acquire::AskUntilAnswered<Numbers>(core, "look at " + path, wait, [&](auto done) {
+      queue::acquire::AskUntilAnswered<Numbers>(core, "read " + path, wait, [&](auto done) {
         return [node, done = std::move(done)](session::Session& session) mutable {
           session.Send(zk::Get{node}, [done = std::move(done)](const zk::Reply& reply) mutable {
             std::move(done)(reply.code == zk::Code::kOk
@@ -51,7 +52,7 @@ absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop
           });
         };
       });
-  // Whatever was not answered in time is left to the contender, which asks again.
+  // Without an answer in time the contender decides, since it asks again.
   if (!numbers.ok() || numbers->Judge() != Numbers::State::kUsedUp) return absl::OkStatus();
   queue::machine::action::Finished refused;
   refused.outcome = queue::machine::Outcome::kExhausted;

@@ -27,7 +27,7 @@ struct GlobalFlags {
   bool verbose = false;
 };
 
-// What `zkr lock` and `zkr elect` are told about the CMD that they run.
+// The options of `zkr lock` and `zkr elect` about the CMD that they run.
 struct CommandFlags {
   std::string path;
   std::vector<std::string> command;  // not empty

@@ -46,7 +46,7 @@ absl::StatusOr<std::string> ReadAll(const std::string& file) {
 
 absl::StatusOr<std::vector<std::string>> UsersIn(const std::string& text, const std::string& file) {
   std::vector<std::string> users;
-  // What moved would leave itself behind.
+  // A vector that grows would leave copies of the passwords behind.
   users.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1);
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {

@@ -27,7 +27,7 @@ using base::BootTime;
 
 constexpr absl::Duration kTimeForCtrlC = absl::Seconds(1);
 
-// What `zkr elect` does, one term after another.
+// The terms of a `zkr elect`, one after another.
 class Election {
  public:
   Election(const GlobalFlags& global, const ElectFlags& flags, supervisor::Supervisor& supervisor)

@@ -127,6 +127,7 @@ void Health::Run(const std::stop_token& stop) {
       // Both clocks begin anew: this one, which ends CMD, and that of the lease, which is later.
       last_ns_.store(NowInNs());
       succeeded_();
+      // Told once for each row of failures: a probe runs every few seconds.
     } else if (!told) {
       Complain(absl::StrCat("the probe ", failure, ": without a success within ",
                             absl::FormatDuration(options_.alive_within),

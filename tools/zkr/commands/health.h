@@ -15,9 +15,9 @@
 
 namespace zkrecipes::zkr::commands {
 
-// Of CMD, by --probe: runs that shell command again and again, and says each time that it succeeds
-// (exit status 0). It runs as zkr's child, in a process group of its own, without stdin and stdout,
-// and is killed when it takes too long.
+// Checks CMD by --probe: runs that shell command again and again, and calls back each time that it
+// succeeds (exit status 0). It runs as zkr's child, in a process group of its own, without stdin
+// and stdout, and is killed when it takes too long.
 class Health {
  public:
   struct Options {

@@ -32,7 +32,7 @@ absl::Duration KillMargin(absl::Duration session_timeout) {
   return std::min(session_timeout / 40, absl::Milliseconds(200));
 }
 
-// What a release gets to leave this machine when the user has no patience.
+// The time that a release gets to leave this machine when the user has no patience.
 constexpr absl::Duration kAMoment = absl::Milliseconds(200);
 
 // Beats cannot prove the lease of a session with a shorter timeout: docs/lease.md.
@@ -87,10 +87,12 @@ absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& ho
   const Late teller(global, [&global](const std::stop_token&) {
     Complain(absl::StrCat("connecting to ", global.servers));
   });
+  // The notice above ends with this scope, so "connecting" is never said of a client that is
+  // connected.
   auto client = Connect(global, std::move(cancel));
   if (!client.ok()) return client.status();
   holding.client = *std::move(client);
-  holding.outages = std::make_unique<OutageTeller>(global, *holding.client);
+  holding.outages = std::make_unique<OutageNotice>(global, *holding.client);
   return CheckLeasesCanBeProven(holding.client->session_timeout());
 }
 
@@ -135,6 +137,7 @@ Waited WaitInterruptibly(const std::function<absl::Status(const std::stop_token&
 
 int Release(Holding& holding, absl::Duration at_most, bool was_lost) {
   if (!holding.lease) return 0;
+  // What a signal has cut short once is not waited for again.
   if (holding.in_a_hurry) at_most = std::min(at_most, kAMoment);
   const auto [released, signal] = WaitInterruptibly([&](const std::stop_token& cancel) {
     return std::move(*holding.lease).Release({at_most, cancel});
@@ -149,6 +152,7 @@ int Release(Holding& holding, absl::Duration at_most, bool was_lost) {
 int LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
   const BootTime until = BootNow() + at_most;
   int signal = Release(holding, at_most, was_lost);
+  // Before the client is closed: its own end is no outage.
   holding.outages = nullptr;
   if (!holding.client) return signal;
   // A signal that cut the release short hurries this, too.
@@ -166,6 +170,7 @@ int LetGo(Holding& holding, absl::Duration at_most, bool was_lost) {
 Ended EndedBy(const supervisor::Outcome& outcome, std::int64_t token, int later) {
   const Result result = ResultOf(outcome, token);
   if (later == 0) later = outcome.later;
+  // A signal after CMD's end is zkr's own, whatever CMD died of.
   if (later != 0) return {result, later};
   return {result, outcome.lost ? 0 : outcome.signal, outcome.typed};
 }

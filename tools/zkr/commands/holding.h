@@ -25,7 +25,7 @@ namespace zkrecipes::zkr::commands {
 // The client and the lease under which zkr runs CMD. Not thread-safe.
 struct Holding {
   std::shared_ptr<Client> client;
-  std::unique_ptr<OutageTeller> outages;  // of the client
+  std::unique_ptr<OutageNotice> outages;  // of the client
   std::optional<Lease> lease;
   bool in_a_hurry = false;  // the lock is lost, or a signal came when CMD had ended
 };

@@ -56,7 +56,7 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   // left.
   if (absl::Status left = CheckNumbersLeft(*holding.client, path, cancel); !left.ok()) return left;
   if (!flags.try_only) {
-    const Late teller = WaitTeller(global, holding.client, path);
+    const Late teller = NoticeOfWait(global, holding.client, path);
     auto lease = Wait(holding.client, flags, {flags.wait, cancel});
     if (lease.ok()) holding.lease = *std::move(lease);
     // Also without a connection: the wait has ended.

@@ -38,10 +38,10 @@ Late::Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell) 
   }
 }
 
-OutageTeller::OutageTeller(const GlobalFlags& flags, Client& client)
+OutageNotice::OutageNotice(const GlobalFlags& flags, Client& client)
     : flags_(flags), states_(client.OnStateChange([this](ClientState state) { On(state); })) {}
 
-void OutageTeller::On(ClientState state) {
+void OutageNotice::On(ClientState state) {
   // Waits until a message that is being written is written, so "connected again" comes after it.
   late_.reset();
   if (state == ClientState::kConnected) {
@@ -67,7 +67,8 @@ std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>
                       Printable(OwnerText(holder.owner)), " since ", LocalTimeText(holder.since));
 }
 
-Late WaitTeller(const GlobalFlags& flags, std::shared_ptr<Client> client, const std::string& path) {
+Late NoticeOfWait(const GlobalFlags& flags, std::shared_ptr<Client> client,
+                  const std::string& path) {
   return Late(flags, [client = std::move(client), path](const std::stop_token& stop) {
     do {
       const auto queue = ListContenders(*client, path, {absl::Seconds(5), stop});

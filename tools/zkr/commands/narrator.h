@@ -35,9 +35,9 @@ class Late {
 };
 
 // While it lives, tells of `client`'s outages, and when each is over.
-class OutageTeller {
+class OutageNotice {
  public:
-  OutageTeller(const GlobalFlags& flags, Client& client);
+  OutageNotice(const GlobalFlags& flags, Client& client);
 
  private:
   void On(ClientState state);
@@ -55,7 +55,8 @@ std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>
                        std::int64_t session);
 
 // For as long as `client` waits in the queue of `path`.
-Late WaitTeller(const GlobalFlags& flags, std::shared_ptr<Client> client, const std::string& path);
+Late NoticeOfWait(const GlobalFlags& flags, std::shared_ptr<Client> client,
+                  const std::string& path);
 
 }  // namespace zkrecipes::zkr::commands
 

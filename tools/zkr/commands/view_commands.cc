@@ -60,6 +60,7 @@ int Show(const GlobalFlags& global, const std::string& path, const Queue& queue)
 // On a terminal each view takes the place of the one before.
 std::string View(const GlobalFlags& global, const std::string& path, const Queue& queue) {
   if (global.json) return QueueJson(path, queue);
+  // A terminal is cleared first; in a file or a pipe the views are kept apart by an empty line.
   const std::string text =
       queue.empty() ? absl::StrCat("nobody holds or waits for ", path, "\n") : QueueText(queue);
   return isatty(STDOUT_FILENO) != 0 ? "\x1b[H\x1b[2J" + text : text + "\n";

@@ -12,7 +12,7 @@
 #include "lib/queue/machine/node_name.h"
 #include "lib/session/client/client_core.h"
 #include "tools/zkr/commands/client.h"
-#include "tools/zkr/doctor/look.h"
+#include "tools/zkr/doctor/read_tree.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
@@ -49,6 +49,7 @@ ServersShow Ask(const Clients& clients, const std::string& path, const WaitOptio
   ServersShow round;
   for (const auto& [name, client] : clients) {
     auto names = NamesAt(*client, path, wait);
+    // A server that does not answer is left out, and shows no disagreement.
     if (names.ok()) round[name] = *std::move(names);
   }
   return round;
@@ -67,6 +68,7 @@ std::vector<Disagreement> Disagreements(const ServersShow& before, const Servers
   std::set<std::pair<std::string, std::string>> told;
   for (const auto& [shower, names] : before) {
     const auto still = after.find(shower);
+    // It did not answer the last round, so nothing it showed first is confirmed.
     if (still == after.end()) continue;
     for (const auto& [other, shown] : then) {
       for (const std::string& node : names) {
@@ -84,6 +86,7 @@ std::vector<Disagreement> CompareServers(const commands::GlobalFlags& flags,
   const std::size_t slash = flags.servers.find('/');
   Clients clients;
   for (const ServerFacts& server : servers) {
+    // A server that grants no session shows nothing.
     if (!server.grants) continue;
     commands::GlobalFlags one = flags;
     // A client of its own for each server, with the namespace of the list.

@@ -77,6 +77,7 @@ std::string Short(absl::Duration duration) {
 }
 
 std::optional<std::int64_t> DaysLeft(const PathFacts& path, absl::Time now) {
+  // The path may not be read, or its age is not known.
   if (!path.node.stat || path.node.stat->ctime_ms <= 0) return std::nullopt;
   const commands::Numbers numbers = commands::NumbersOf(*path.node.stat);
   Made first{path.node.stat->ctime_ms, 0};
@@ -99,6 +100,7 @@ std::optional<std::int64_t> DaysLeft(const PathFacts& path, absl::Time now) {
   if (span < kLeastSpan || used <= 0) return std::nullopt;
   const double days = absl::FDivDuration(span, absl::Hours(24)) *
                       static_cast<double>(numbers.left()) / static_cast<double>(used);
+  // Far beyond the life of any ensemble: no number is more honest than a large one.
   if (days >= kMostDays) return std::nullopt;
   return static_cast<std::int64_t>(days);
 }

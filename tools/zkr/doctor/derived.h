@@ -16,7 +16,7 @@ namespace zkrecipes::zkr::doctor {
 
 // Quantities that follow from the facts. All functions are pure.
 
-// What the servers' facts say about a session. Pure. nullopt: not known.
+// The session timeout beside the servers' settings. nullopt: not known.
 struct Timeouts {
   absl::Duration asked = {};
   std::optional<Grants> grants =
@@ -33,7 +33,7 @@ struct Timeouts {
 };
 Timeouts TimeoutsIn(const Facts& facts);
 
-// What is left of a healthy lease with a session timeout of T, by the default LeaseOptions: right
+// The time left of a healthy lease with a session timeout of T, by the default LeaseOptions: right
 // after a proof, and just before the next (docs/lease.md, "What is left of T").
 struct LeaseLeft {
   absl::Duration most;
@@ -49,8 +49,7 @@ std::string Short(absl::Duration duration);
 // since the path's node was made. nullopt: not known, or in ten years or more. Pure.
 std::optional<std::int64_t> DaysLeft(const PathFacts& path, absl::Time now);
 
-// What is known of the life of a session that owns a contender. Pure. That a session lives says
-// nothing of its process's work: a process that hangs may keep it.
+// Whether a session that owns a contender lives. A session may live although its process hangs.
 struct Life {
   enum class State {
     kAlive,    // a server answered it within half of its timeout, which a client at rest undercuts
@@ -68,7 +67,7 @@ Life LifeOf(const Facts& facts, std::int64_t session);
 // "alive", "silent", "cut-off", "unknown", "no-session".
 const char* Word(Life::State state);
 
-// The state of a process, as ps shows it: "stopped", "sleeping", ...
+// The state letter of ps in words: "runs", "is stopped", ...
 const char* ProcessWord(char state);
 
 // PATH's contenders: those that hold, and those that wait, each in the queue's order.

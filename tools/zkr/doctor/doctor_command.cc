@@ -13,9 +13,9 @@
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/epoch.h"
 #include "tools/zkr/doctor/finding.h"
-#include "tools/zkr/doctor/look.h"
 #include "tools/zkr/doctor/plan.h"
 #include "tools/zkr/doctor/probe.h"
+#include "tools/zkr/doctor/read_tree.h"
 #include "tools/zkr/doctor/report.h"
 #include "zkrecipes/contenders.h"
 
@@ -25,7 +25,7 @@ namespace {
 // For a session and for what is asked in it, each.
 constexpr absl::Duration kLongestWait = absl::Seconds(5);
 
-absl::Status LookAtEpoch(Client& client, Facts& facts) {
+absl::Status ReadEpoch(Client& client, Facts& facts) {
   const auto epoch = commands::AskEpoch(client, {kLongestWait});
   if (epoch.ok()) {
     facts.epoch = *epoch;
@@ -39,27 +39,26 @@ absl::Status LookAtEpoch(Client& client, Facts& facts) {
   return absl::OkStatus();
 }
 
-// Who holds and who waits, and their processes as far as they are of this machine.
-absl::Status LookAtQueue(Client& client, const std::string& path, Facts& facts) {
+// Adds the contenders, and those of their processes that run on this machine.
+absl::Status ReadQueue(Client& client, const std::string& path, Facts& facts) {
   auto contenders = ListContenders(client, path, {kLongestWait});
   if (!contenders.ok()) return contenders.status();
   facts.contenders = *std::move(contenders);
-  facts.machine = LookAtOwners(facts.contenders);
+  facts.machine = ReadOwners(facts.contenders);
   return absl::OkStatus();
 }
 
 // With PATH what is there; otherwise the namespace's root, if there is one.
-absl::Status LookAtTree(const commands::GlobalFlags& global, const std::string& path,
-                        Facts& facts) {
+absl::Status ReadTree(const commands::GlobalFlags& global, const std::string& path, Facts& facts) {
   commands::GlobalFlags flags = global;
   // A report must not wait for a long session where no server answers.
   flags.session_timeout = std::min(flags.session_timeout, kLongestWait);
   const auto client = commands::Connect(flags);
   if (!client.ok()) return client.status();
-  if (absl::Status asked = LookAtEpoch(**client, facts); !asked.ok()) return asked;
+  if (absl::Status asked = ReadEpoch(**client, facts); !asked.ok()) return asked;
   if (path.empty() && NamespaceOf(**client).empty()) return absl::OkStatus();
-  auto looked = path.empty() ? LookAtNamespace(**client, {kLongestWait})
-                             : LookAtPath(**client, path, {kLongestWait});
+  auto looked = path.empty() ? ReadNamespace(**client, {kLongestWait})
+                             : ReadPath(**client, path, {kLongestWait});
   if (!looked.ok()) return looked.status();
   const bool missing = !looked->exists;
   // Also of a path that this server does not show: another one may.
@@ -68,11 +67,11 @@ absl::Status LookAtTree(const commands::GlobalFlags& global, const std::string& 
   }
   // A path that may not be listed is reported as such by the ACLs' findings.
   if (!path.empty() && looked->listed) {
-    if (absl::Status seen = LookAtQueue(**client, path, facts); !seen.ok()) return seen;
+    if (absl::Status seen = ReadQueue(**client, path, facts); !seen.ok()) return seen;
   }
   facts.paths.push_back(*std::move(looked));
   if (path.empty() || !missing) return absl::OkStatus();
-  auto ancestor = LookAtAncestor(**client, path, {kLongestWait});
+  auto ancestor = ReadAncestor(**client, path, {kLongestWait});
   if (ancestor.ok()) facts.paths.push_back(*std::move(ancestor));
   return ancestor.status();
 }
@@ -112,12 +111,12 @@ int RunDoctor(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   for (const std::string& user : global.users)
     facts.users.push_back(user.substr(0, user.find(':')));
   facts.servers = ProbeServers(list->servers, global.session_timeout);
-  // Where no server grants a session there is no tree to look at; the servers are reported all the
+  // Where no server grants a session there is no tree to read; the servers are reported all the
   // same.
   const bool serves = std::ranges::any_of(
       facts.servers, [](const ServerFacts& server) { return server.grants.has_value(); });
   const absl::Status looked = serves
-                                  ? LookAtTree(global, path, facts)
+                                  ? ReadTree(global, path, facts)
                                   : absl::UnavailableError("none of the servers grants a session");
   if (absl::IsInvalidArgument(looked)) return Refuse(looked);  // a session timeout that none takes
   const Findings findings = Diagnose(facts);

@@ -17,7 +17,7 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// What `zkr doctor` has seen. Nothing here is judged yet; nullopt: not known.
+// The facts that `zkr doctor` has collected, not judged yet. nullopt: not known.
 
 // From a server's own words: srvr, and conf and mntr where the server is open to them.
 struct ServerWords {
@@ -70,7 +70,7 @@ struct NodeFacts {
 };
 
 struct PathFacts {
-  // Of the last two only the node itself is looked at: the root of the namespace, and the node
+  // Of the last two only the node itself is read: the root of the namespace, and the node
   // below which a path that does not exist would be made.
   enum class Kind { kQueue, kNamespace, kAncestor };
   Kind kind = Kind::kQueue;

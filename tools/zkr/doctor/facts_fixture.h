@@ -12,8 +12,8 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// What three good servers with ZooKeeper's own defaults show, and a queue of two; a test changes
-// what it is about.
+// The facts of three healthy servers with ZooKeeper's own defaults, and of a queue of two. A test
+// changes the facts that it is about.
 inline Facts Healthy() {
   Facts facts{.asked = absl::Seconds(10), .dialect = "curator"};
   for (const char* name : {"zk1:2181", "zk2:2181", "zk3:2181"}) {

@@ -23,7 +23,7 @@ constexpr std::int32_t kMayRead = 1;
 constexpr std::int32_t kMayWrite = 2;
 constexpr std::int32_t kMayCreate = 4;
 constexpr std::int32_t kMayDelete = 8;
-// What a contender does on the path's node.
+// The permissions that a contender needs on the path's node.
 constexpr std::int32_t kContenderNeeds = kMayRead | kMayCreate | kMayDelete;
 
 template <typename Condition>
@@ -62,11 +62,12 @@ std::string PermissionNames(std::int32_t permissions) {
   return absl::StrCat(absl::StrJoin(names, ", "), " and ", last);
 }
 
-// What this client cannot do.
+// The permissions that this client lacks.
 void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
   const std::string about = path.path;
   const bool is_queue = path.kind == PathFacts::Kind::kQueue;
   const char* const remedy = "give credentials that its ACL names, or widen the ACL";
+  // Nothing else can be said of a path that may not be read, so this is the only finding.
   if (!path.listed && is_queue) {
     found.push_back({kFinding, "acl-lacks-read", about,
                      "this client may not read it, so its queue is not known", remedy});
@@ -123,6 +124,7 @@ void JudgeOpen(const PathFacts& path, Findings& found) {
     if ((all & kMayWrite) != 0) writable.push_back(node.name);
   }
   const std::string about = path.path;
+  // The parent is closed, so no stranger can take the lock away; data is another matter.
   if (open == 0) {
     if (writable.empty()) return;
     found.push_back(

@@ -119,6 +119,8 @@ class QueueJudge {
         curators |= queue::machine::LibraryOf(*name) == queue::machine::Library::kCurator;
       }
       if (!node.stat) unread.push_back(node.name);
+      // By session, too: a contender that came back in a new one has left its old node to the end
+      // of the old session.
       if (node.stat) by_guid[{name->guid, node.stat->ephemeral_owner}].push_back(node.name);
     }
     // In one queue, contenders that ignore each other all believe that they hold the lock.

@@ -11,8 +11,8 @@
 #include "lib/session/path_budget.h"
 #include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/facts_fixture.h"
-#include "tools/zkr/doctor/look.h"
 #include "tools/zkr/doctor/plan.h"
+#include "tools/zkr/doctor/read_tree.h"
 #include "tools/zkr/doctor/report.h"
 #include "tools/zkr/doctor/server_words.h"
 

@@ -9,8 +9,8 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// What is planned: a session timeout, the servers' settings, and the longest pause of a holder, its
-// machine or its link that shall cost no lease.
+// The input of --plan: a session timeout, the servers' settings, and the longest pause of a holder,
+// its machine or its link that shall cost no lease.
 struct PlanInput {
   absl::Duration session_timeout = absl::Seconds(10);
   absl::Duration tick = absl::Seconds(2);
@@ -18,7 +18,7 @@ struct PlanInput {
   absl::Duration pause = absl::ZeroDuration();
 };
 
-// What follows from it (docs/lease.md, docs/operations.md). Pure.
+// The consequences of an input (docs/lease.md, docs/operations.md). Pure.
 struct Plan {
   absl::Duration granted;     // what servers with their default limits grant: 2 to 20 ticks
   absl::Duration lease_most;  // left right after a proof, without answers

@@ -31,7 +31,7 @@
 namespace zkrecipes::zkr::doctor {
 namespace {
 
-// What the C client can ask for.
+// The longest timeout that the C client can ask for.
 constexpr absl::Duration kLongest = absl::Milliseconds(1 << 29);
 
 absl::Status Failed(int error) {
@@ -48,6 +48,7 @@ absl::StatusOr<std::string> Receive(const base::UniqueFd& fd, std::size_t size,
     testing::BlockUntil(deadline, fd);
     const ssize_t got =
         recv(fd.get(), buffer, std::min(sizeof(buffer), size - bytes.size()), /*flags=*/0);
+    // A server with too many clients, or one that is starting, accepts and closes.
     if (got == 0) return absl::UnavailableError("it hangs up");
     if (got < 0 && errno != EINTR) return Failed(errno);
     bytes.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
@@ -65,7 +66,7 @@ struct Opened {
   absl::Duration granted = {};
 };
 
-// A new session, which is ended again once `meanwhile` has had a look at it.
+// A new session, which is ended again once `meanwhile` has used it.
 absl::StatusOr<Opened> Open(const std::string& address, absl::Duration asked,
                             const std::function<void(const Opened&)>& meanwhile) {
   const absl::Time deadline = absl::Now() + kPatience;
@@ -99,12 +100,12 @@ absl::StatusOr<Opened> Open(const std::string& address, absl::Duration asked,
 // Also who is connected: by cons, in which a session of our own shows what the server's clock says
 // now.
 absl::StatusOr<Grants> GrantsOf(ServerFacts& server, absl::Duration asked) {
-  const auto look = [&server](const Opened& own) {
+  const auto read_cons = [&server](const Opened& own) {
     const auto cons = testing::FourLetterWord(server.address, "cons", kPatience);
     server.connections = ReadCons(cons.value_or(""), own.session);
     if (server.connections) server.connections->erase(own.session);
   };
-  const auto first = Open(server.address, asked, look);
+  const auto first = Open(server.address, asked, read_cons);
   if (!first.ok()) return first.status();
   const auto least = Open(server.address, absl::Milliseconds(1), {});
   if (!least.ok()) return least.status();
@@ -145,16 +146,19 @@ void Probe(ServerFacts& server, absl::Duration asked) {
 
 // The server once for each of its addresses, or once with the reason why it has none.
 std::vector<ServerFacts> Resolved(const zk::ServerAddress& server) {
+  // An IPv6 address is written in brackets, as in the list of servers.
   const bool v6 = absl::StrContains(server.host, ':');
   const std::string name = absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
   using Answer = absl::StatusOr<zk::Resolution>;
   const auto shot = std::make_shared<base::OneShot<Answer>>();
-  zk::loop::SystemResolver()->Resolve({server}, [shot](Answer answer) { shot->Set(std::move(answer)); });
+  zk::loop::SystemResolver()->Resolve({server},
+                                      [shot](Answer answer) { shot->Set(std::move(answer)); });
   // A resolver that hangs is left behind: its answer comes to an object that it keeps alive itself.
   const auto answer = shot->Take(base::BootNow() + kPatience);
   if (!answer) return {{.name = name, .trouble = "its name is not resolved in time"}};
   if (!answer->ok()) return {{.name = name, .trouble = std::string(answer->status().message())}};
   std::vector<ServerFacts> facts;
+  // Two names of one server may be listed; one name's addresses are taken once each.
   const std::set<std::string> addresses((*answer)->addresses.begin(), (*answer)->addresses.end());
   for (const std::string& address : addresses) {
     const bool one = addresses.size() == 1;
@@ -176,6 +180,7 @@ void ForEachAtOnce(std::vector<T>& all, Do act) {
 std::vector<ServerFacts> ProbeServers(const std::vector<zk::ServerAddress>& servers,
                                       absl::Duration asked) {
   std::vector<std::pair<zk::ServerAddress, std::vector<ServerFacts>>> resolved;
+  // Names first: only then is the number of servers known.
   for (const zk::ServerAddress& server : servers) resolved.push_back({server, {}});
   ForEachAtOnce(resolved, [](auto& one) { one.second = Resolved(one.first); });
   std::vector<ServerFacts> facts;

@@ -10,18 +10,18 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// What was seen, then what is to be known of it. Lines have at most 100 characters, except for the
+// The facts, then the findings and notes. Lines have at most 100 characters, except for the
 // table of servers where names are long.
 std::string ReportText(const Facts& facts, const Findings& findings);
 
-// Who holds the lock and who waits, whether the holder lives, and how to break it; "" if nobody
-// does. Part of ReportText.
+// The part of ReportText about a lock that is held: its holders, whether they live, the waiters,
+// and how to break the lock. "" if nobody holds it.
 std::string LockText(const Facts& facts);
 
 // One object on one line:
 //   {"findings": [{"what", "about", "why", "do"}], "notes": [likewise], "servers": [...],
 //    "session": {...}, "epoch": {"now", "zxid"}, "path": {...}, "lock": {...}}
-// What is not known is null, and so is "path" if there is none.
+// Unknown values are null, and so is "path" if no path was given.
 std::string ReportJson(const Facts& facts, const Findings& findings);
 
 }  // namespace zkrecipes::zkr::doctor

@@ -128,7 +128,7 @@ constexpr std::size_t kMostWaiters = 3;
 
 std::string Who(const ContenderInfo& c) { return Printable(OwnerText(c.owner)); }
 
-// Who has held since when is not on the server: a node tells since when it queues.
+// The server does not know since when a contender holds: a node shows since when it queues.
 std::string Since(const Facts& facts, const ContenderInfo& c) {
   // ListContenders leaves the time out where the node may not be read.
   if (c.since == absl::Time()) return "since a time that this client may not read";
@@ -201,6 +201,7 @@ std::string CountText(std::ptrdiff_t findings) {
 
 std::string LockText(const Facts& facts) {
   const auto [holders, waiters] = QueueIn(facts);
+  // Waiters without a holder are a queue that is moving just now: nothing is stuck.
   if (holders.empty()) return "";
   std::string text;
   for (std::size_t i = 0; i < std::min(kMostHolders, holders.size()); ++i) {

@@ -21,7 +21,7 @@ constexpr std::int32_t kCloseSession = -11;
 // A longer tick, or more of them, is no setting but noise.
 constexpr int kHighest = 1 << 30;
 
-// What follows `key` on its line.
+// The rest of the line that begins with `key`.
 std::optional<std::string> ValueOf(absl::string_view answer, absl::string_view key) {
   for (absl::string_view line : absl::StrSplit(answer, '\n')) {
     if (absl::ConsumePrefix(&line, key)) return std::string(absl::StripAsciiWhitespace(line));

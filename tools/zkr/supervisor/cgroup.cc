@@ -48,6 +48,7 @@ std::vector<std::string> WithThoseBelow(const std::string& directory) {
 
 std::string Cgroup::DirectoryOf(const std::string& cgroup, const std::string& mounts) {
   std::string own;  // "0::/system.slice/x.service" is the line of version 2
+  // A machine with version 1 as well has more lines; only that of version 2 counts.
   for (absl::string_view line : absl::StrSplit(cgroup, '\n')) {
     if (absl::ConsumePrefix(&line, "0::")) own = std::string(line);
   }
@@ -82,8 +83,8 @@ Cgroup Cgroup::Make() {
   return {};
 }
 
-// Who may make a cgroup may not always move a process into it: tried with a process that ends at
-// once.
+// The right to make a cgroup does not imply the right to move a process into it, so a process that
+// ends at once tries it.
 bool Cgroup::CanBeJoined() const {
   const pid_t probe = fork();
   if (probe == 0) _exit(Join() ? 0 : errno);

@@ -74,6 +74,7 @@ bool Channel::SendWithFlags(const Message& message, int flags) const {
 }
 
 std::optional<Message> Channel::Receive() const {
+  // As large as any packet that a socket with its default buffer takes.
   std::string text(std::size_t{256} << 10, '\0');
   Header header{};
   iovec parts[2] = {{&header, sizeof(header)}, {text.data(), text.size()}};

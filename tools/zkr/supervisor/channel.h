@@ -13,7 +13,7 @@
 
 namespace zkrecipes::zkr::supervisor {
 
-// What zkr, the guard, the runner and CMD's process before its exec tell each other.
+// The messages between zkr, the guard, the runner, and CMD's process before its exec.
 enum class MessageKind : std::int32_t {
   // zkr to the guard
   kStart,  // run CMD. value: 1 if it gets the terminal. text: "NAME=VALUE\0" each, added to its

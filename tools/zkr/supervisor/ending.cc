@@ -10,13 +10,13 @@ namespace {
 using base::BootTime;
 
 // Often enough to notice a doubt while most of the time is left.
-absl::Duration LookInterval(absl::Duration remaining) {
+absl::Duration CheckInterval(absl::Duration remaining) {
   return std::clamp(remaining / 10, absl::Milliseconds(5), absl::Milliseconds(100));
 }
 
 }  // namespace
 
-void Ending::Look(const Hold& hold, BootTime now) {
+void Ending::Check(const Hold& hold, BootTime now) {
   if (lost_ || hold.remaining <= absl::ZeroDuration()) return Lose(now);
   if (phase_ == Phase::kOver) return;
   // `now` was read before the lock was asked, so the deadline is never too late.
@@ -31,8 +31,8 @@ void Ending::Look(const Hold& hold, BootTime now) {
     phase_ = Phase::kSuspect;
   }
   if (phase_ == Phase::kSuspect && now >= ask_at()) Ask(now);
-  next_look_ = std::min(now + LookInterval(hold.remaining), kill_at());
-  if (phase_ == Phase::kSuspect) next_look_ = std::min(next_look_, ask_at());
+  next_check_ = std::min(now + CheckInterval(hold.remaining), kill_at());
+  if (phase_ == Phase::kSuspect) next_check_ = std::min(next_check_, ask_at());
 }
 
 void Ending::Lose(BootTime now) {
@@ -40,7 +40,7 @@ void Ending::Lose(BootTime now) {
   lost_ = true;
   if (phase_ == Phase::kHeld || phase_ == Phase::kSuspect) Ask(now);
   if (now >= kill_at()) phase_ = Phase::kOver;
-  next_look_ = kill_at();
+  next_check_ = kill_at();
 }
 
 void Ending::Ask(BootTime now) {

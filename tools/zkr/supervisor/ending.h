@@ -9,7 +9,7 @@
 
 namespace zkrecipes::zkr::supervisor {
 
-// What is known of a lock at one moment.
+// The state of a lock at one moment, as far as this process knows it.
 struct Hold {
   bool confirmed = true;     // the ensemble has answered lately
   absl::Duration remaining;  // how long no other contender can be granted it; zero: it is lost
@@ -47,18 +47,17 @@ class Ending {
   explicit Ending(const Limits& limits) : limits_(limits) {}
 
   // REQUIRES: `now` is not later than the moment that `hold` describes, and never goes back.
-  void Look(const Hold& hold, base::BootTime now);
-  // The lock is known to be lost. The deadline stays as in the last look: CMD cannot have more time
-  // than that.
-  // REQUIRES: as for Look.
+  void Check(const Hold& hold, base::BootTime now);
+  // The lock is known to be lost. The deadline stays as in the last check: CMD cannot have more
+  // time than that. REQUIRES: as for Check.
   void Lose(base::BootTime now);
 
   Phase phase() const { return phase_; }
   bool lost() const { return lost_; }
-  // When CMD must be killed if Look is not called again.
+  // When CMD must be killed if Check is not called again.
   base::BootTime kill_at() const;
-  // When to look again, at the latest.
-  base::BootTime next_look() const { return next_look_; }
+  // When to check again, at the latest.
+  base::BootTime next_check() const { return next_check_; }
 
  private:
   base::BootTime ask_at() const;
@@ -70,7 +69,7 @@ class Ending {
   base::BootTime deadline_;
   absl::Duration share_;  // CMD's of what was left when the doubt began
   base::BootTime asked_at_ = base::BootTime::InfiniteFuture();
-  base::BootTime next_look_;
+  base::BootTime next_check_;
 };
 
 }  // namespace zkrecipes::zkr::supervisor

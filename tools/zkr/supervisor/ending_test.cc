@@ -21,8 +21,8 @@ int64_t MsOf(BootTime time) { return absl::ToInt64Milliseconds(time - At(0)); }
 
 constexpr int64_t kNever = 1'000'000;
 
-// What is known of the lock at `now`, and what must follow.
-struct Look {
+// The state of the lock at `now`, and the phase that must follow from it.
+struct CheckAt {
   int64_t now;
   bool confirmed;
   int64_t remaining;
@@ -33,7 +33,7 @@ struct Look {
 struct Scenario {
   const char* claim;
   int64_t grace;
-  std::vector<Look> looks;
+  std::vector<CheckAt> checks;
 };
 
 constexpr int64_t kMargin = 100;
@@ -79,7 +79,7 @@ const Scenario kScenarios[] = {
       {600, true, 3000, Phase::kAsked, 900},
       {899, true, 3000, Phase::kAsked, 900},
       {900, true, 3000, Phase::kOver, 900}}},
-    {"a late look asks and kills at once",
+    {"a late check asks and kills at once",
      5000,
      {{0, false, 2000, Phase::kSuspect, 1900}, {1950, false, 50, Phase::kOver, 1900}}},
     {"lost before its time, CMD is asked at once and has what had been left",
@@ -128,30 +128,30 @@ const Scenario kScenarios[] = {
 TEST(Ending, FollowsItsScenarios) {
   for (const Scenario& scenario : kScenarios) {
     Ending ending({Ms(scenario.grace), Ms(kMargin)});
-    for (const Look& look : scenario.looks) {
-      SCOPED_TRACE(std::string(scenario.claim) + ", at " + std::to_string(look.now));
-      ending.Look({look.confirmed, Ms(look.remaining)}, At(look.now));
-      EXPECT_EQ(ending.phase(), look.phase);
-      EXPECT_EQ(MsOf(ending.kill_at()), look.kill_at);
+    for (const CheckAt& check : scenario.checks) {
+      SCOPED_TRACE(std::string(scenario.claim) + ", at " + std::to_string(check.now));
+      ending.Check({check.confirmed, Ms(check.remaining)}, At(check.now));
+      EXPECT_EQ(ending.phase(), check.phase);
+      EXPECT_EQ(MsOf(ending.kill_at()), check.kill_at);
     }
   }
 }
 
 TEST(Ending, TakesTheDeadlineKnownLastForALossThatItIsTold) {
   Ending ending({Ms(5000), Ms(kMargin)});
-  ending.Look({true, Ms(2000)}, At(0));
+  ending.Check({true, Ms(2000)}, At(0));
   EXPECT_FALSE(ending.lost());
   ending.Lose(At(500));
   EXPECT_TRUE(ending.lost());
   EXPECT_EQ(ending.phase(), Phase::kAsked);
-  EXPECT_EQ(MsOf(ending.next_look()), 1900);
-  ending.Look({true, Ms(9000)}, At(1900));
+  EXPECT_EQ(MsOf(ending.next_check()), 1900);
+  ending.Check({true, Ms(9000)}, At(1900));
   EXPECT_EQ(ending.phase(), Phase::kOver);
 }
 
 TEST(Ending, IsOverAtOnceIfNothingWasKnownBeforeTheLoss) {
   Ending ending({Ms(5000), Ms(kMargin)});
-  ending.Look({true, Ms(0)}, At(0));
+  ending.Check({true, Ms(0)}, At(0));
   EXPECT_EQ(ending.phase(), Phase::kOver);
 }
 
@@ -166,9 +166,9 @@ TEST(Ending, AsksInTimeIfLookedAtWhenTold) {
       int64_t asked = kNever;
       int64_t now = 0;
       while (ending.phase() != Phase::kOver && now < kNever) {
-        ending.Look({false, Ms(left - now)}, At(now));
+        ending.Check({false, Ms(left - now)}, At(now));
         if (ending.phase() == Phase::kAsked) asked = std::min(asked, now);
-        if (ending.phase() != Phase::kOver) now = MsOf(ending.next_look());
+        if (ending.phase() != Phase::kOver) now = MsOf(ending.next_check());
       }
       EXPECT_EQ(now, left - margin);
       EXPECT_EQ(now - asked, std::min(grace, left / 2));
@@ -179,9 +179,9 @@ TEST(Ending, AsksInTimeIfLookedAtWhenTold) {
 TEST(Ending, LooksAgainWhileMostIsLeft) {
   for (const int64_t left : {200, 1000, 3500, 60'000}) {
     Ending ending({Ms(5000), Ms(10)});
-    ending.Look({true, Ms(left)}, At(0));
-    EXPECT_GT(MsOf(ending.next_look()), 0);
-    EXPECT_LE(MsOf(ending.next_look()), std::min<int64_t>(left / 10, 100));
+    ending.Check({true, Ms(left)}, At(0));
+    EXPECT_GT(MsOf(ending.next_check()), 0);
+    EXPECT_LE(MsOf(ending.next_check()), std::min<int64_t>(left / 10, 100));
   }
 }
 

@@ -113,7 +113,7 @@ void BeInitIfFirst() {
     siginfo_t info{};
     const int signal = sigwaitinfo(&all, &info);
     Reap(child);
-    // What the terminal sends, it sends to the child as well.
+    // The terminal sends its signals to the child as well.
     if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(child, signal);
   }
 }

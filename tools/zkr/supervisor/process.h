@@ -65,7 +65,7 @@ std::vector<ProcessInfo> ListProcesses(const std::string& proc_dir = "/proc");
 // The text of a file, as far as it can be read: a process may end meanwhile.
 std::string ReadWhole(const std::string& path);
 
-// Whether /proc is there and shows this process by the number that it has for itself: without that
+// True if /proc is there and shows this process by its own pid: without that
 // no descendant can be found.
 bool ProcShowsThisProcess();
 

@@ -37,6 +37,7 @@ void Relay::OnOwn(SentSignal signal, BootTime now) {
   if (!Match(signal, held_back_)) own_.push_back({signal, now + kRemembered});
 }
 
+// The caller sends what is returned, so each signal is returned once.
 std::vector<int> Relay::TakeDue(BootTime now) {
   std::vector<int> due;
   std::erase_if(held_back_, [&](const Noted& noted) {

@@ -30,9 +30,9 @@ class Relay {
   void OnZkrs(SentSignal signal, base::BootTime now);  // zkr got it, and has passed it on to here
   void OnOwn(SentSignal signal, base::BootTime now);   // the runner got it
 
-  // What CMD's process group is to be sent now.
+  // The signals that CMD's process group is to be sent now.
   std::vector<int> TakeDue(base::BootTime now);
-  // What it has not been sent yet, and never will be: it has ended.
+  // The signals that it has not been sent and never will be, because CMD has ended.
   std::vector<int> TakeAll() { return TakeDue(base::BootTime::InfiniteFuture()); }
   // When to take again.
   base::BootTime next() const;

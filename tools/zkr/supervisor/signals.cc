@@ -49,6 +49,7 @@ bool BlockedSignals::IsIgnored(int signal) {
 
 sigset_t ForwardedSignals() {
   sigset_t set = AllButFaults();
+  // A terminal stops zkr by these two, not CMD, which is in the foreground.
   for (const int own : {SIGCHLD, SIGPIPE, SIGTTIN, SIGTTOU}) sigdelset(&set, own);
   return set;
 }

@@ -87,7 +87,7 @@ Outcome Supervisor::Run(const WhileHeld& held) {
   if (!CanRunAgain()) guard_.Close();
   GrowImpatient();
   // The guard may have been quicker than the runner's report of how CMD ended.
-  HearRunnerOut(loss);
+  DrainRunner(loss);
   if (!CanRunAgain()) EndGuard();
   if (TakeTerminalBack()) terminal_.RestoreModes();
   if (now_.phase == Phase::kRunning && !now_.outcome.lost) {
@@ -110,7 +110,7 @@ bool Supervisor::Start(const WhileHeld& held) {
   now_.phase = Phase::kRunning;
   // The guard gets its deadline before CMD is started: a zkr that is stopped right now guards it
   // all the same.
-  LookAtHold(held);
+  CheckHold(held);
   if (now_.outcome.lost) return false;  // while CMD was about to start
   const bool paired = start.passed.valid();
   // An environment that does not fit into a packet does not fit into an exec either: E2BIG.
@@ -120,7 +120,7 @@ bool Supervisor::Start(const WhileHeld& held) {
 }
 
 bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
-  if (BootNow() >= now_.ending.next_look()) LookAtHold(held);
+  if (BootNow() >= now_.ending.next_check()) CheckHold(held);
   pollfd fds[] = {{runner_.fd(), POLLIN, 0},
                   {guard_.fd(), POLLIN, 0},
                   {signal_fd_.get(), POLLIN, 0},
@@ -128,7 +128,7 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
                   {child_signal_.get(), POLLIN, 0}};
   poll(fds, 5, MillisecondsToNextTimer());
   // A stopped guard is continued here, at every step, before it is needed.
-  LookAfterGuard();
+  TendGuard();
   // First: what reached the whole tree may be what ended CMD.
   if (fds[2].revents != 0) HandleSignals();
   if (fds[0].revents != 0) HandleRunner(loss);
@@ -140,11 +140,11 @@ bool Supervisor::Step(const WhileHeld& held, LossWatch& loss) {
   return fds[1].revents == 0 || HandleGuard(loss);
 }
 
-void Supervisor::LookAtHold(const WhileHeld& held) {
+void Supervisor::CheckHold(const WhileHeld& held) {
   // The clock is read before the lock is: what the lock says is then never taken for older than it
   // is.
   const BootTime now = BootNow();
-  now_.ending.Look(held.hold(), now);
+  now_.ending.Check(held.hold(), now);
   ObeyEnding();
 }
 
@@ -198,7 +198,7 @@ void Supervisor::GrowImpatient() {
   now_.complain_at = std::min(now_.complain_at, BootNow() + kPatience);
 }
 
-void Supervisor::LookAfterGuard() {
+void Supervisor::TendGuard() {
   NextSignal(child_signal_);
   int status = 0;
   if (guard_pid_ > 0 && waitpid(guard_pid_, &status, WNOHANG | WUNTRACED) == guard_pid_) {
@@ -214,8 +214,8 @@ void Supervisor::LookAfterGuard() {
 }
 
 int Supervisor::MillisecondsToNextTimer() const {
-  const BootTime look = now_.tree_killed ? BootTime::InfiniteFuture() : now_.ending.next_look();
-  return MillisecondsTo(std::min(look, now_.complain_at));
+  const BootTime check = now_.tree_killed ? BootTime::InfiniteFuture() : now_.ending.next_check();
+  return MillisecondsTo(std::min(check, now_.complain_at));
 }
 
 bool Supervisor::HandleGuard(const LossWatch& loss) {
@@ -224,24 +224,24 @@ bool Supervisor::HandleGuard(const LossWatch& loss) {
   if (!message || message->kind == MessageKind::kTreeEnded) return false;
   if (message->kind == MessageKind::kRunnerFailed) OnNotRun(static_cast<int>(message->value));
   if (message->kind == MessageKind::kDeadlinePassed) {
-    HearRunnerOut(loss);
+    DrainRunner(loss);
     if (now_.phase == Phase::kRunning) now_.outcome.lost = true;
   }
   return true;
 }
 
-void Supervisor::HearRunnerOut(const LossWatch& loss) {
+void Supervisor::DrainRunner(const LossWatch& loss) {
   // It is dead, or kills the tree and then dies. Before that, CMD may have ended by itself, or not
   // have been run at all.
   while (runner_.valid()) {
     if (guard_pid_ == 0 && now_.runner > 0) kill(now_.runner, SIGCONT);  // no guard does that now
     pollfd fds[] = {{runner_.fd(), POLLIN, 0}, {child_signal_.get(), POLLIN, 0}};
     poll(fds, 2, MillisecondsTo(now_.complain_at));
-    LookAfterGuard();
+    TendGuard();
     if (fds[0].revents == 0) continue;
     auto message = runner_.Receive();
     if (!message) runner_.Close();
-    if (message && message->kind != MessageKind::kStopped) OnRunnersWord(*message, loss);
+    if (message && message->kind != MessageKind::kStopped) OnRunnerMessage(*message, loss);
   }
 }
 
@@ -249,7 +249,7 @@ void Supervisor::EndGuard() {
   // Only when the guard has ended may the caller let the lock go: nothing of CMD's tree is left
   // then.
   guard_.Close();  // it ends the tree, if there is one, and then itself
-  for (LookAfterGuard(); guard_pid_ > 0; LookAfterGuard()) {
+  for (TendGuard(); guard_pid_ > 0; TendGuard()) {
     pollfd child{child_signal_.get(), POLLIN, 0};
     poll(&child, 1, MillisecondsTo(now_.complain_at));
   }

@@ -28,7 +28,7 @@
 
 namespace zkrecipes::zkr::supervisor {
 
-// What CMD's life depends on.
+// The conditions under which CMD may run.
 struct WhileHeld {
   std::vector<std::string> environment;  // NAME=VALUE, added to CMD's
   std::stop_token lost;                  // the lock is known to be lost
@@ -36,7 +36,7 @@ struct WhileHeld {
   absl::Duration margin;                 // see Ending::Limits
 };
 
-// What became of CMD. When it is known, CMD and all that it started are dead.
+// The end of CMD. Once there is one, CMD and everything that it started are dead.
 struct Outcome {
   enum class End { kExited, kKilled, kNotRun };
   End end = End::kKilled;
@@ -92,16 +92,16 @@ class Supervisor {
 
   bool Start(const WhileHeld& held);                  // false: nothing was started
   bool Step(const WhileHeld& held, LossWatch& loss);  // false: the tree is gone, or the guard
-  void LookAtHold(const WhileHeld& held);
+  void CheckHold(const WhileHeld& held);
   void ObeyEnding();
   void KillTree();
   void GrowImpatient();  // from some seconds on, what does not die is told
-  void LookAfterGuard();
+  void TendGuard();
   int MillisecondsToNextTimer() const;
   bool HandleGuard(const LossWatch& loss);  // as Step
   void HandleRunner(const LossWatch& loss);
-  void HearRunnerOut(const LossWatch& loss);
-  void OnRunnersWord(Message& message, const LossWatch& loss);
+  void DrainRunner(const LossWatch& loss);
+  void OnRunnerMessage(Message& message, const LossWatch& loss);
   void HandleSignals();
   void OnSignalAfterEnd(int signal);
   bool JustEndedBy(int signal) const;  // CMD, by a signal that zkr was sent together with it

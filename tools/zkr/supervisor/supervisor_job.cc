@@ -19,10 +19,10 @@ using base::BootNow;
 void Supervisor::HandleRunner(const LossWatch& loss) {
   auto message = runner_.Receive();
   if (!message) return runner_.Close();
-  OnRunnersWord(*message, loss);
+  OnRunnerMessage(*message, loss);
 }
 
-void Supervisor::OnRunnersWord(Message& message, const LossWatch& loss) {
+void Supervisor::OnRunnerMessage(Message& message, const LossWatch& loss) {
   switch (message.kind) {
     case MessageKind::kForked:
       now_.command_group = static_cast<pid_t>(message.value);
@@ -116,7 +116,7 @@ void Supervisor::OnEnded(const Message& ended, const LossWatch& loss) {
     now_.outcome.asked_to_end = true;
     now_.outcome.signal = signal;
   }
-  // What came for CMD, and too late for it, is for zkr.
+  // Signals that came too late for CMD are for zkr.
   for (const char kept : ended.text) OnSignalAfterEnd(kept);
   for (; heard < std::ssize(now_.passed_on); now_.passed_on.pop_back())
     OnSignalAfterEnd(now_.passed_on.back());

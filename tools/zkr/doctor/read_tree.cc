@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/doctor/look.h"
+#include "tools/zkr/doctor/read_tree.h"
 
 #include <signal.h>
 
@@ -24,8 +24,8 @@ namespace {
 
 using Done = absl::AnyInvocable<void(absl::StatusOr<PathFacts>) &&>;
 
-// One look, shared by its replies. Everything on the reactor.
-struct Look {
+// One reading, shared by its replies. Everything on the reactor.
+struct Reading {
   PathFacts facts;
   std::size_t unanswered = 0;
   absl::Status error;
@@ -47,79 +47,80 @@ struct Look {
     std::move(done)(std::move(facts));
   }
 };
-using SharedLook = std::shared_ptr<Look>;
+using SharedReading = std::shared_ptr<Reading>;
 
-void Ask(session::Session& session, const SharedLook& look, const zk::Request& request,
+void Ask(session::Session& session, const SharedReading& reading, const zk::Request& request,
          absl::AnyInvocable<void(const zk::Reply&) &&> take) {
   // Counted before it is sent, since the answer may come within Send.
-  ++look->unanswered;
-  session.Send(request, [look, request, take = std::move(take)](const zk::Reply& reply) mutable {
+  ++reading->unanswered;
+  session.Send(request, [reading, request, take = std::move(take)](const zk::Reply& reply) mutable {
     // After an error nothing more is taken, but every answer is still waited for: they share this
     // object.
-    if (look->Take(reply, request) || look->error.ok()) std::move(take)(reply);
-    look->Answered();
+    if (reading->Take(reply, request) || reading->error.ok()) std::move(take)(reply);
+    reading->Answered();
   });
 }
 
 // `node` picks it from the facts, which may have moved until the reply.
 template <typename Pick>
-void AskNode(session::Session& session, const SharedLook& look, const std::string& path,
+void AskNode(session::Session& session, const SharedReading& reading, const std::string& path,
              Pick node) {
-  Ask(session, look, zk::Get{path}, [look, node](const zk::Reply& reply) {
-    NodeFacts& facts = node(*look);
+  Ask(session, reading, zk::Get{path}, [reading, node](const zk::Reply& reply) {
+    NodeFacts& facts = node(*reading);
     // Released since the children were listed: Answered drops it.
     if (reply.code == zk::Code::kNoNode) facts.name.clear();
     if (reply.code != zk::Code::kOk) return;
     facts.stat = reply.stat;
   });
-  Ask(session, look, zk::GetAcl{path}, [look, node](const zk::Reply& reply) {
-    if (reply.code == zk::Code::kOk) node(*look).acl = reply.acl;
+  Ask(session, reading, zk::GetAcl{path}, [reading, node](const zk::Reply& reply) {
+    if (reply.code == zk::Code::kOk) node(*reading).acl = reply.acl;
   });
 }
 
-void AskChildren(session::Session& session, const SharedLook& look, const std::string& path,
+void AskChildren(session::Session& session, const SharedReading& reading, const std::string& path,
                  const zk::Names& children) {
+  // Contenders beyond kMostRead are counted only: a report must not read 100,000 nodes one by one.
   for (const absl::string_view child : children) {
     if (!queue::machine::ParseNodeName(child)) {
-      look->facts.others.emplace_back(child);
-      // The rest is counted only: a report on 100,000 contenders must not read them one by one.
-    } else if (look->facts.queue.size() < kMostRead) {
-      look->facts.queue.push_back({.name = std::string(child)});
+      reading->facts.others.emplace_back(child);
+    } else if (reading->facts.queue.size() < kMostRead) {
+      reading->facts.queue.push_back({.name = std::string(child)});
     } else {
-      ++look->facts.unread;
+      ++reading->facts.unread;
     }
   }
   // All at once, in one round trip; the replies come in order.
-  for (std::size_t i = 0; i < look->facts.queue.size(); ++i) {
-    AskNode(session, look, zk::JoinPath(path, look->facts.queue[i].name),
-            [i](Look& l) -> NodeFacts& { return l.facts.queue[i]; });
+  for (std::size_t i = 0; i < reading->facts.queue.size(); ++i) {
+    AskNode(session, reading, zk::JoinPath(path, reading->facts.queue[i].name),
+            [i](Reading& r) -> NodeFacts& { return r.facts.queue[i]; });
   }
 }
 
-void Begin(session::Session& session, const std::string& path, const SharedLook& look) {
-  Ask(session, look, zk::GetChildren{path}, [&session, look, path](const zk::Reply& reply) {
-    look->facts.exists = reply.code != zk::Code::kNoNode;
-    look->facts.listed = reply.code == zk::Code::kOk;
-    if (look->facts.kind == PathFacts::Kind::kQueue) {
-      AskChildren(session, look, path, reply.children);
+void Begin(session::Session& session, const std::string& path, const SharedReading& reading) {
+  Ask(session, reading, zk::GetChildren{path}, [&session, reading, path](const zk::Reply& reply) {
+    reading->facts.exists = reply.code != zk::Code::kNoNode;
+    reading->facts.listed = reply.code == zk::Code::kOk;
+    if (reading->facts.kind == PathFacts::Kind::kQueue) {
+      AskChildren(session, reading, path, reply.children);
     }
   });
-  AskNode(session, look, path, [](Look& l) -> NodeFacts& { return l.facts.node; });
+  AskNode(session, reading, path, [](Reading& r) -> NodeFacts& { return r.facts.node; });
 }
 
-absl::StatusOr<PathFacts> LookAt(Client& client, const std::string& server_path,
-                                 const PathFacts& asked, const WaitOptions& wait) {
+absl::StatusOr<PathFacts> Read(Client& client, const std::string& server_path,
+                               const PathFacts& asked, const WaitOptions& wait) {
   const auto ask = [&](Done done) {
-    auto look = std::make_shared<Look>();
-    look->facts = asked;
-    look->done = std::move(done);
-    return [server_path, look](session::Session& session) { Begin(session, server_path, look); };
+    auto reading = std::make_shared<Reading>();
+    reading->facts = asked;
+    reading->done = std::move(done);
+    return
+        [server_path, reading](session::Session& session) { Begin(session, server_path, reading); };
   };
   return queue::acquire::AskUntilAnswered<PathFacts>(*internal::ClientAccess::Core(client),
-                                                     "look at " + asked.path, wait, ask);
+                                                     "read " + asked.path, wait, ask);
 }
 
-ThisMachine::Process LookAtProcess(pid_t pid) {
+ThisMachine::Process ReadProcess(pid_t pid) {
   const std::string line = supervisor::ReadWhole(absl::StrCat("/proc/", pid, "/stat"));
   const std::size_t begin = line.find('(');
   const std::size_t end = line.rfind(") ");  // a name may have brackets
@@ -129,45 +130,45 @@ ThisMachine::Process LookAtProcess(pid_t pid) {
 
 }  // namespace
 
-absl::StatusOr<PathFacts> LookAtPath(Client& client, const std::string& path,
-                                     const WaitOptions& wait) {
+absl::StatusOr<PathFacts> ReadPath(Client& client, const std::string& path,
+                                   const WaitOptions& wait) {
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
   if (absl::Status checked = queue::acquire::CheckQuestion(core, path, wait); !checked.ok()) {
     return checked;
   }
-  return LookAt(client, core.name_space().ToServer(path), {.path = path}, wait);
+  return Read(client, core.name_space().ToServer(path), {.path = path}, wait);
 }
 
-absl::StatusOr<PathFacts> LookAtAncestor(Client& client, const std::string& path,
-                                         const WaitOptions& wait) {
+absl::StatusOr<PathFacts> ReadAncestor(Client& client, const std::string& path,
+                                       const WaitOptions& wait) {
   std::string ancestor = internal::ClientAccess::Core(client)->name_space().ToServer(path);
   for (;;) {
     // The first one that exists is where the path would be made, and its ACL is the one that
     // counts.
     ancestor = zk::ParentPath(ancestor);
     const PathFacts asked = {.kind = PathFacts::Kind::kAncestor, .path = ancestor};
-    auto looked = LookAt(client, ancestor, asked, wait);
+    auto looked = Read(client, ancestor, asked, wait);
     if (!looked.ok() || looked->exists || ancestor == "/") return looked;
   }
 }
 
-absl::StatusOr<PathFacts> LookAtNamespace(Client& client, const WaitOptions& wait) {
+absl::StatusOr<PathFacts> ReadNamespace(Client& client, const WaitOptions& wait) {
   const std::string root = NamespaceOf(client);
-  return LookAt(client, root, {.kind = PathFacts::Kind::kNamespace, .path = root}, wait);
+  return Read(client, root, {.kind = PathFacts::Kind::kNamespace, .path = root}, wait);
 }
 
 std::string NamespaceOf(Client& client) {
   return internal::ClientAccess::Core(client)->name_space().root();
 }
 
-ThisMachine LookAtOwners(const std::vector<ContenderInfo>& contenders) {
+ThisMachine ReadOwners(const std::vector<ContenderInfo>& contenders) {
   ThisMachine machine{.host = queue::listing::ThisOwner("").host};
   for (const ContenderInfo& c : contenders) {
     const auto pid = static_cast<pid_t>(c.owner.pid);
     if (pid <= 0 || pid != c.owner.pid || c.owner.host != machine.host) continue;
     // Unlike /proc, which may hide other users' processes, this tells "gone" from "not shown".
     if (kill(pid, 0) != 0 && errno == ESRCH) continue;
-    machine.processes[pid] = LookAtProcess(pid);
+    machine.processes[pid] = ReadProcess(pid);
   }
   return machine;
 }
