@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every guarded store does with the passes of its writers: FencingFloor's rule, on the real
-// thing.
+// Every guarded store judges the passes of its writers by FencingFloor's rule: on the real thing.
 
 #include <cstdint>
 #include <limits>

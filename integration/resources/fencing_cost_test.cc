@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a checked write costs beside the same one without the check.
+// Measures a checked write beside the same one without the check.
 
 #include <algorithm>
 #include <cstdint>

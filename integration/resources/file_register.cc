@@ -35,7 +35,7 @@ class FileRegister final : public Register {
   absl::Status Write(const Holder& holder, const std::string& value) override {
     return file_.Write(holder.pass, value);
   }
-  // What every program does that replaces a file safely; it only looks like a fenced one.
+  // As every program that replaces a file safely does it; the file only looks like a fenced one.
   absl::Status WriteUnchecked(const std::string& value) override {
     const std::string next = path_ + "." + zkrecipes::base::NewGuid();
     auto file = disk_->Open(next);

@@ -15,7 +15,7 @@
 
 namespace resources {
 
-// What a writer shows with a write.
+// A writer shows this with a write.
 struct Holder {
   zkrecipes::FencingPass pass = {};
   const zkrecipes::Lease* lease = nullptr;  // for what is guarded in ZooKeeper itself

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only PostgreSQL has: transactions, isolation levels, a trigger for those who forget, users.
+// Claims of PostgreSQL alone: transactions, isolation levels, a trigger for those who forget,
+// users.
 
 #include <libpq-fe.h>
 
@@ -335,7 +336,7 @@ TEST_F(PostgresTest, OnlyASuperuserOrTheTablesOwnerSwitchesTheTriggerOff) {
                           "DROP TRIGGER zkrecipes_fence ON guarded"}) {
     EXPECT_EQ(user.Do(sql).code(), Code::kPermissionDenied) << sql;
   }
-  // What the header says: whoever can do this is not fenced.
+  // As the header says, whoever can do this is not fenced.
   ASSERT_EQ(a.Do("SET session_replication_role = replica"), absl::OkStatus());
   EXPECT_EQ(a.Do("INSERT INTO guarded VALUES (1, 'x')"), absl::OkStatus());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only Redis has: scripts, answers of many kinds, and a script that it may have forgotten.
+// Claims of Redis alone: scripts, answers of many kinds, and a script that it may have forgotten.
 
 #include <hiredis/hiredis.h>
 #include <signal.h>
@@ -129,7 +129,7 @@ TEST_F(RedisTest, AServerThatCannotServeAndALostConnectionAreUnavailable) {
   EXPECT_THAT(lost.message(), HasSubstr("not known"));
 }
 
-// What the header says, and nothing can be done about here.
+// The header says so; nothing can be done about it here.
 TEST_F(RedisTest, AFailoverLosesTheFloorThatTheReplicaHadNotGot) {
   const int port = zkrecipes::servers::PortOf(
       zkrecipes::servers::Listen(zkrecipes::servers::SocketAddress("127.0.0.1", 0)));

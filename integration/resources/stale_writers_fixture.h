@@ -27,7 +27,7 @@ struct StaleWritersOptions {
   uint64_t seed = 1;
 };
 
-// What a store did.
+// How a store met stale writes.
 struct StaleWrites {
   int64_t refused = 0;
   int64_t admitted = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is kept in ZooKeeper itself, beside the lock: a node, and GuardedWrite. Its address is
+// A register in ZooKeeper itself, beside the lock: a node, and GuardedWrite. Its address is
 // "SERVERS/PATH" of an ensemble that another started.
 
 #include <utility>

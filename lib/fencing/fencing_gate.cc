@@ -21,7 +21,7 @@ constexpr size_t kMostChecks = 64;
 constexpr int kMostFolds = 4;
 
 constexpr char kCommonKey[] = "";
-// What a user's key, which may be empty, is called in the store.
+// The name of a user's key, which may be empty, in the store.
 std::string Stored(const std::string& key) { return "k" + key; }
 
 }  // namespace
@@ -110,8 +110,8 @@ class Fence {
 };
 
 // The fences of a gate, by key, in parts that are locked one by one. A part that is full folds the
-// fence that was not used for longest, as far as a second chance in a line tells (the clock
-// algorithm). Thread-safe.
+// fence that was unused for longest, as the clock algorithm (a second chance in a line)
+// approximates it. Thread-safe.
 class GateTable {
  public:
   GateTable(std::shared_ptr<SharedStore> store, size_t max_keys)
@@ -167,10 +167,10 @@ class GateTable {
 
   Part& PartOf(const std::string& key) { return parts_[absl::HashOf(key) % kParts]; }
 
-  // Checks and folds so many at most for each new key, since the part is locked meanwhile, and a fold
-  // waits for the disk. If all that were checked are in use the part grows, by one in kMostChecks; it
-  // shrinks again, as it does when a store had more keys than there is room for. If a FencingKey is
-  // held of each, it grows for good.
+  // Checks and folds so many at most for each new key, since the part is locked meanwhile, and a
+  // fold waits for the disk. If all that were checked are in use the part grows, by one in
+  // kMostChecks; it shrinks again, as it does when a store had more keys than there is room for. If
+  // a FencingKey is held of each, it grows for good.
   absl::Status MakeRoom(Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(part.mutex) {
     int folds = 0;
     for (size_t checks = std::min(kMostChecks, 2 * part.line.size()); checks > 0; --checks) {
@@ -178,8 +178,9 @@ class GateTable {
       const std::string key = std::move(part.line.front());
       part.line.pop_front();
       Slot& slot = part.slots[key];
-      // A count of one cannot rise again: only this table, whose part is locked, copies the pointer.
-      // What a FencingKey that is gone has raised is seen by Fold, which takes the fence's mutex.
+      // A count of one cannot rise again: only this table, whose part is locked, copies the
+      // pointer. Fold takes the fence's mutex, so it sees the floor that the last FencingKey has
+      // left.
       if (std::exchange(slot.used, false) || slot.fence.use_count() > 1) {
         part.line.push_back(key);
         continue;

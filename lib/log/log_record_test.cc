@@ -42,7 +42,7 @@ TEST(LogRecord, JsonIsOneObjectOfTheSameFields) {
   EXPECT_FALSE(queued.contains("token"));
 }
 
-// What another process named its node or itself.
+// Another process chooses the names of its nodes, and its own.
 TEST(LogRecord, NoTextEndsTheLineOrLooksLikeAField) {
   const std::string evil = "x\nlost /a token=1 \x1b[31m\xff\"\\ \u2028";
   const LogRecord record = {.path = evil, .node = evil, .reason = evil};

@@ -15,8 +15,8 @@ namespace zkrecipes::internal {
 
 inline constexpr absl::Duration kDiskPause = absl::Milliseconds(5);
 
-// What a fenced file asks of a file system: a seam for tests, in which a crash comes anywhere, and
-// others act between any two calls. Errors are Unavailable, and name file and call.
+// The calls that a fenced file makes of a file system: a seam for tests, in which a crash comes
+// anywhere, and others act between any two calls. Errors are Unavailable, and name file and call.
 class DiskFile {
  public:
   virtual ~DiskFile() = default;

@@ -13,7 +13,7 @@
 
 namespace zkrecipes::internal {
 
-// What a file says now, and what a crash leaves of it at least.
+// A file's bytes now, and those that a crash leaves at least.
 struct Content {
   std::string now;
   std::string synced;
@@ -34,7 +34,7 @@ struct Platter {
 
 inline absl::Status Crash() { return absl::UnavailableError("crash"); }
 
-// What a crash leaves of bytes that were not synced: all, nothing, or zeros in their place, since
+// A crash leaves of the bytes that were not synced all, nothing, or zeros in their place, since
 // the file's length was on the disk before them.
 enum class Unsynced { kKept, kZero, kGone };
 

@@ -20,7 +20,7 @@ TEST(FencedBodyTest, IsReadAsItWasWritten) {
   }
 }
 
-// What is on disks and in buckets today must be read by every later version.
+// Every later version must read the bodies that are on disks and in buckets today.
 TEST(FencedBodyTest, IsThisText) {
   EXPECT_EQ(WriteFencedBody(ABody("data")),
             "zkrecipes fenced 1 3 4294967302 7 a-guid 68e63ed1\ndata");

@@ -95,8 +95,8 @@ std::variant<FencingPass, HttpRefusal> OnlyPass(const std::vector<std::string>& 
 std::optional<HttpRefusal> RefusalOf(const absl::Status& status,
                                      absl::FunctionRef<FencingFloor()> floor) {
   if (status.ok()) return std::nullopt;
-  // What is neither the client's fault nor staleness is the store's: the floor was not raised, so
-  // the operation must not be done, and another try may succeed.
+  // An error that is neither the client's fault nor staleness is the store's: the floor was not
+  // raised, so the operation must not be done, and another try may succeed.
   if (absl::IsInvalidArgument(status)) return Refusal(400, status.message());
   if (!absl::IsFailedPrecondition(status)) return Refusal(503, status.message());
   HttpRefusal refusal = Refusal(412, status.message());

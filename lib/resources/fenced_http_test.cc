@@ -64,7 +64,7 @@ TEST(FencedHttp, RefusesHostileHeaders) {
               HasSubstr("\\x01\\xff"));
 }
 
-// What is accepted has one meaning, which another version writes as well.
+// An accepted header has one meaning, and another version writes it in the same way.
 TEST(FencedHttp, WhateverAHeaderIsSpoiltToIsRefusedOrMeansWhatItSays) {
   const std::string alphabet = "0123456789;= -+,epochmdsharxlui\t\r\n\xff\"";
   std::mt19937 random(1);

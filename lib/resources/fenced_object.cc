@@ -18,7 +18,7 @@ using Object = ObjectTransport::Object;
 // Only those who write at the same time lose, and one of them wins each time.
 constexpr int kTries = 64;
 
-// What must never be written: nothing here takes it for a fenced object.
+// A text that must never be written: nothing here takes it for a fenced object.
 constexpr char kIgnoresConditions[] =
     "zkrecipes: this store ignores conditions, so it cannot fence\n";
 constexpr char kNoEtag[] = "\"zkrecipes-none\"";

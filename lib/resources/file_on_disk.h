@@ -15,11 +15,11 @@
 
 namespace zkrecipes::internal {
 
-// What a FencedFile does. `path`.new is both what is written and the lock: whoever has locked the
-// file that has this name may read `path`, judge, and rename it over `path`. That takes the name
-// away, so whoever waited for the lock finds that it is not that of `path`.new any more, and begins
-// anew. Nobody else renames a `path`.new, so it is the locked one until then. No file stays but
-// one, after any crash.
+// A FencedFile on a disk, real or fake. `path`.new is both what is written and the lock: whoever
+// has locked the file that has this name may read `path`, judge, and rename it over `path`. That
+// takes the name away, so whoever waited for the lock finds that it is not that of `path`.new any
+// more, and begins anew. Nobody else renames a `path`.new, so it is the locked one until then. No
+// file stays but one, after any crash.
 class FileOnDisk {
  public:
   FileOnDisk(std::unique_ptr<Disk> disk, std::string path);

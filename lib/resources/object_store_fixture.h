@@ -39,7 +39,7 @@ struct StoredObject {
   }
 };
 
-// What happens to a put.
+// The fate of a put.
 enum class PutFault {
   kNone,
   kLostRequest,

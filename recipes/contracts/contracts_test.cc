@@ -68,7 +68,7 @@ std::optional<absl::Status> CallInAForkedChild(Scene& scene, const Method& metho
   return absl::Status(static_cast<absl::StatusCode>(WEXITSTATUS(status)), "in a forked child");
 }
 
-// What it gives, if it can be called so.
+// The status that it gives, if it can be called so.
 std::optional<absl::Status> Call(const Situation& situation, const Method& method) {
   if (method.apart && situation.where != Situation::Where::kThread) return std::nullopt;
   Scene scene;

@@ -22,7 +22,7 @@
 
 namespace zkrecipes::testing {
 
-// What a function of the public API is called with. Situations spoil it.
+// The arguments of the functions of the public API, which situations spoil.
 struct Scene {
   Scene() = default;
   ~Scene() { owned.reset(); }  // first: it ends what is still under way
@@ -75,7 +75,8 @@ struct Method {
 };
 std::vector<Method> Methods();
 
-// What may be wrong when a function is called. To add one, add a row to situations_fixture.cc.
+// A thing that may be wrong when a function is called. To add one, add a row to
+// situations_fixture.cc.
 struct Situation {
   enum class Where { kThread, kIoThread, kForkedChild };
 
