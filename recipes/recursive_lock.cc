@@ -148,7 +148,7 @@ RecursiveLease& RecursiveLease::operator=(RecursiveLease&& other) noexcept {
 RecursiveLease::~RecursiveLease() { Drop(std::move(owned_)); }
 
 const Lease& RecursiveLease::lease() const {
-  static const Lease* const kNone = new Lease(LeaseMaker::Make(nullptr));
+  static const Lease* const kNone = new Lease(internal::LeaseMaker::Make(nullptr));
   return owned_ == nullptr ? *kNone : owned_->lease;
 }
 
@@ -160,7 +160,7 @@ absl::Status RecursiveLease::Release(const WaitOptions& wait) && {
     return std::move(owned->lease).Release(wait);
   }
   // Before this hold is given up: then the lease may be another thread's to release.
-  const absl::Status alive = LeaseMaker::StateOf(owned->lease)->CheckAlive("release");
+  const absl::Status alive = internal::LeaseMaker::StateOf(owned->lease)->CheckAlive("release");
   if (std::optional<Lease> last = owned->owners->GiveUp(*owned)) {
     return (*std::move(last)).Release(wait);
   }
