@@ -203,7 +203,8 @@ void RecursiveLock::AcquireAsync(
                                 std::move(done)(std::move(claim).Use(std::move(lease)));
                               });
   }
-  auto answer = queue::acquire::OnExecutor(*ClientAccess::Core(*client_), std::move(done));
+  auto answer =
+      queue::acquire::OnExecutor(*internal::ClientAccess::Core(*client_), std::move(done));
   if (turn.ok()) return std::move(answer)(*std::move(turn->hold));
   std::move(answer)(turn.status());
 }
