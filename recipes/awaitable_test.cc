@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/base/executor_fixture.h"
-#include "testing/detached_coroutine.h"
+#include "testing/coroutine_types.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 

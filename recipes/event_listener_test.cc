@@ -13,7 +13,7 @@
 #include "lib/base/executor_fixture.h"
 #include "lib/queue/acquire/acquisition.h"
 #include "recipes/lock_fixture.h"
-#include "testing/memory/digest.h"
+#include "testing/memory/tree.h"
 
 namespace zkrecipes::testing::memory {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "recipes/guarded_write_fixture.h"
-#include "testing/detached_coroutine.h"
+#include "testing/coroutine_types.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"

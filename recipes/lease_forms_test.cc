@@ -14,7 +14,7 @@
 #include "lib/queue/listing/leader_node.h"
 #include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
-#include "testing/detached_coroutine.h"
+#include "testing/coroutine_types.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
 

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 
 #include "recipes/lock_fixture.h"
-#include "testing/memory/digest.h"
+#include "testing/memory/tree.h"
 
 namespace zkrecipes::testing::memory {
 namespace {

@@ -7,9 +7,7 @@
 
 #include "gmock/gmock.h"
 
-#include "testing/detached_coroutine.h"
-#include "testing/joined_task.h"
-#include "testing/lazy_task.h"
+#include "testing/coroutine_types.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 

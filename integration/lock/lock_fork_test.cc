@@ -12,7 +12,7 @@
 
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/forked_child.h"
-#include "testing/detached_coroutine.h"
+#include "testing/coroutine_types.h"
 #include "zkrecipes/contenders.h"
 #include "zkrecipes/std_adapters.h"
 

@@ -18,8 +18,8 @@
 #include "absl/strings/str_split.h"
 
 #include "lib/base/unique_fd.h"
-#include "testing/local/read_file.h"
 #include "testing/local/server_process.h"
+#include "testing/local/work_directory.h"
 
 namespace zkrecipes::servers {
 absl::Status Failed(const std::string& what) {

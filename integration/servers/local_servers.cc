@@ -17,8 +17,8 @@
 #include "absl/strings/str_cat.h"
 
 #include "integration/servers/command.h"
-#include "testing/local/read_file.h"
 #include "testing/local/server_files.h"
+#include "testing/local/work_directory.h"
 
 namespace zkrecipes::servers {
 namespace {

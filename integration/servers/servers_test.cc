@@ -14,7 +14,6 @@
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/command.h"
-#include "testing/local/read_file.h"
 #include "testing/local/work_directory.h"
 
 namespace zkrecipes::servers {

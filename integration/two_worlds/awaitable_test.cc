@@ -12,7 +12,7 @@
 
 #include "integration/fixtures/recording_executor.h"
 #include "integration/two_worlds/world_fixture.h"
-#include "testing/detached_coroutine.h"
+#include "testing/coroutine_types.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
 

@@ -14,7 +14,6 @@
 
 #include "integration/fixtures/ensemble_fixture.h"
 #include "lib/base/unique_fd.h"
-#include "testing/local/read_file.h"
 #include "testing/local/work_directory.h"
 
 namespace zkrecipes::testing {

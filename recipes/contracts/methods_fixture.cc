@@ -8,7 +8,7 @@
 
 #include "lib/resources/object_store_fixture.h"
 #include "recipes/contracts/scene_fixture.h"
-#include "testing/detached_coroutine.h"
+#include "testing/coroutine_types.h"
 #include "zkrecipes/event_loop.h"
 #include "zkrecipes/fenced_file.h"
 #include "zkrecipes/fenced_http.h"

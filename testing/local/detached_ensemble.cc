@@ -46,15 +46,15 @@ int End(const EnsembleState& state) {
   return static_cast<int>(running.size());
 }
 
-// The servers of the ensemble that a directory's state file records, which may be no children of this
-// process.
+// The servers of the ensemble that a directory's state file records, which may be no children of
+// this process.
 class Daemons : public ServerProcesses {
  public:
   Daemons(const LocalEnsembleOptions& options, std::string directory, EnsembleState state)
       : options_(options), directory_(std::move(directory)), state_(std::move(state)) {}
 
-  // Each pid is recorded at once: the next command finds the servers even if this process dies on the
-  // way.
+  // Each pid is recorded at once: the next command finds the servers even if this process dies on
+  // the way.
   absl::Status Launch(const std::vector<ServerSpec>& specs) override {
     if (state_.servers.empty()) {
       for (const ServerSpec& spec : specs) state_.servers.push_back({.spec = spec});

@@ -39,10 +39,10 @@ struct DetachedWishes {
   std::optional<int> first_port;  // as in LocalEnsembleOptions
 };
 
-// Starts the servers, or those of an ensemble that is there already which do not run, on the ports and
-// the data that they had. Blocks until all serve, up to a minute.
-// Returns the list of servers. After an error the servers that this call has newly made are gone;
-// a partial ensemble that it could not complete is left as it is.
+// Starts the servers, or those of an ensemble that is there already which do not run, on the ports
+// and the data that they had. Blocks until all serve, up to a minute. Returns the list of servers.
+// After an error the servers that this call has newly made are gone; a partial ensemble that it
+// could not complete is left as it is.
 //   InvalidArgument     a wish is out of range, or not what the ensemble that is there has
 //   FailedPrecondition  no Java or no ZooKeeper server here; or the directory holds other things
 //   Unavailable, DeadlineExceeded   as for LocalEnsemble::Start, and if a wished port is taken

@@ -20,7 +20,7 @@
 #include "absl/strings/str_split.h"
 
 #include "lib/base/unique_fd.h"
-#include "testing/local/read_file.h"
+#include "testing/local/work_directory.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -159,7 +159,7 @@ absl::Status WriteServerFiles(const LocalEnsembleOptions& options,
   return absl::OkStatus();
 }
 
-// ---- logs ----------------------------------------------------------------------------------------
+// ---- logs ---------------------------------------------------------------------------------------
 
 std::string TailOf(const std::string& path, int lines) {
   std::vector<std::string> all = absl::StrSplit(ReadFile(path), '\n', absl::SkipEmpty());

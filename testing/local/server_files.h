@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<ServerSpec>> NewServerSpecs(const LocalEnsembleOption
 absl::Status WriteServerFiles(const LocalEnsembleOptions& options,
                               const std::vector<ServerSpec>& specs);
 
-// ---- Logs ----------------------------------------------------------------------------------------
+// ---- Logs ---------------------------------------------------------------------------------------
 
 // The last `lines` lines of a log without Java's stack frames; empty if it cannot be read.
 std::string TailOf(const std::string& path, int lines);

@@ -50,11 +50,11 @@ void SetSignalsAndGroup(const SpawnOptions& options, posix_spawnattr_t* attribut
       attributes, static_cast<int16_t>(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | place));
 }
 
-// `cat` reads the lifeline, where nothing ever arrives but its end. --foreground keeps `timeout` and
-// `cat` in the group; 0 seconds means no limit; 137 is what it says when the time was up. SIGHUP: the
-// kernel sends it to a group that is orphaned with a stopped member, and `timeout` takes it for an
-// end too. The directory goes before the group, since afterwards no process is left to remove it; when
-// the time was up it stays, for its logs.
+// `cat` reads the lifeline, where nothing ever arrives but its end. --foreground keeps `timeout`
+// and `cat` in the group; 0 seconds means no limit; 137 is what it says when the time was up.
+// SIGHUP: the kernel sends it to a group that is orphaned with a stopped member, and `timeout`
+// takes it for an end too. The directory goes before the group, since afterwards no process is left
+// to remove it; when the time was up it stays, for its logs.
 constexpr char kScript[] =
     "trap '' HUP INT TERM\n"
     "timeout --foreground --signal=KILL \"$1\" cat >/dev/null\n"
@@ -110,7 +110,7 @@ int WaitForChild(pid_t child) {
   return status;
 }
 
-// ---- children ------------------------------------------------------------------------------------
+// ---- children -----------------------------------------------------------------------------------
 
 pid_t ServerProcess::pid() {
   if (pid_ == 0) return 0;
@@ -162,14 +162,14 @@ bool ServerProcess::WaitForEnd(absl::Duration timeout) {
   return true;
 }
 
-// ---- processes of other programs -----------------------------------------------------------------
+// ---- processes of other programs ----------------------------------------------------------------
 
 uint64_t StartTimeOf(pid_t pid) {
   std::ifstream in(absl::StrCat("/proc/", pid, "/stat"));
   std::string line;
   if (pid <= 0 || !std::getline(in, line)) return 0;
-  // "pid (name) state ppid ...": the name may hold blanks and parentheses. The state is field 3, the
-  // start time field 22.
+  // "pid (name) state ppid ...": the name may hold blanks and parentheses. The state is field 3,
+  // the start time field 22.
   const std::vector<std::string> fields =
       absl::StrSplit(line.substr(line.rfind(')') + 1), ' ', absl::SkipEmpty());
   uint64_t start_time = 0;
@@ -193,7 +193,7 @@ bool ForeignProcess::WaitForEnd(absl::Duration timeout) {
   return poll(&ended, 1, static_cast<int>(std::clamp<int64_t>(milliseconds, 0, 3'600'000))) > 0;
 }
 
-// ---- the guard -----------------------------------------------------------------------------------
+// ---- the guard ----------------------------------------------------------------------------------
 
 absl::StatusOr<std::unique_ptr<Guard>> Guard::Start(absl::Duration max_lifetime,
                                                     const std::string& temporary_directory) {

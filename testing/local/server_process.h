@@ -98,8 +98,8 @@ class ForeignProcess {
 // reuse a group's number while the guard lives, so nothing else can be hit.
 class Guard {
  public:
-  // `temporary_directory` is removed when this process has ended or the guard is destroyed; empty is
-  // none.
+  // `temporary_directory` is removed when this process has ended or the guard is destroyed; empty
+  // is none.
   static absl::StatusOr<std::unique_ptr<Guard>> Start(absl::Duration max_lifetime,
                                                       const std::string& temporary_directory);
 

@@ -25,7 +25,8 @@ namespace zkrecipes::testing {
 // InvalidArgument that names the first option out of range and its rule. No I/O.
 absl::Status CheckOptions(const LocalEnsembleOptions& options);
 
-// FailedPrecondition, with the names of Debian's packages, if there is no Java or no ZooKeeper here.
+// FailedPrecondition, with the names of Debian's packages, if there is no Java or no ZooKeeper
+// here.
 absl::Status CheckInstalled(const LocalEnsembleOptions& options);
 
 // Starts one server's process, whose files are there. `group`: see SpawnOptions.
@@ -48,8 +49,8 @@ class ServerProcesses {
 // Blocks up to half a second for each server that runs and does not answer.
 QuorumView Look(const std::vector<ServerSpec>& specs, ServerProcesses& processes);
 
-// Waits until what `look` sees `holds`. Its errors, and DeadlineExceeded with the end of the log of a
-// server that does not serve.
+// Waits until what `look` sees `holds`. Its errors, and DeadlineExceeded with the end of the log of
+// a server that does not serve.
 absl::Status WaitForServers(const std::vector<ServerSpec>& specs,
                             const std::function<absl::StatusOr<QuorumView>()>& look,
                             bool (QuorumView::*holds)() const, absl::Duration timeout);
@@ -59,8 +60,8 @@ absl::Status WaitForServers(const std::vector<ServerSpec>& specs,
 absl::Status StartServers(const LocalEnsembleOptions& options, const std::vector<ServerSpec>& specs,
                           ServerProcesses& processes);
 
-// Starts servers with new files on free ports; on others, some times, if one of these is taken in the
-// meantime. After an error no process is left, but the files of the last attempt are.
+// Starts servers with new files on free ports; on others, some times, if one of these is taken in
+// the meantime. After an error no process is left, but the files of the last attempt are.
 absl::StatusOr<std::vector<ServerSpec>> StartNewServers(const LocalEnsembleOptions& options,
                                                         const std::string& directory,
                                                         ServerProcesses& processes);

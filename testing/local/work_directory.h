@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -57,6 +59,14 @@ class WorkDirectory {
   std::string path_;
   bool remove_;
 };
+
+// All of a file; empty if it cannot be read.
+inline std::string ReadFile(const std::string& path) {
+  // Not by istreambuf_iterator, which throws where a read fails: in /proc, when a process ends.
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
 
 }  // namespace zkrecipes::testing
 

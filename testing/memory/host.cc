@@ -25,7 +25,7 @@ Host::Host(std::shared_ptr<ModelEnsemble> ensemble, std::shared_ptr<const Clock>
 
 Host::~Host() = default;
 
-// ---- reactor, resolver, executor -----------------------------------------------------------------
+// ---- reactor, resolver, executor ----------------------------------------------------------------
 
 void Host::Post(Task task) {
   {
@@ -114,7 +114,7 @@ void Host::Abandon() {
   callbacks.swap(callbacks_);
 }
 
-// ---- steps ---------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 bool Host::CanRunTask() {
   if (paused_) return false;
@@ -163,7 +163,7 @@ base::BootTime Host::NextTimer() const {
   return next == base::BootTime::InfiniteFuture() ? next : ToGlobal(next);
 }
 
-// ---- conditions ----------------------------------------------------------------------------------
+// ---- conditions ---------------------------------------------------------------------------------
 
 base::BootTime Host::ToGlobal(base::BootTime local) const {
   base::MutexLock lock(mutex_);

@@ -92,7 +92,7 @@ class Host final : public zk::Reactor,
   base::BootTime NextTimer() const;
   size_t timers() const { return timers_.size(); }  // that are not due yet, nor cancelled
 
-  // ---- Conditions --------------------------------------------------------------------------------
+  // ---- Conditions -------------------------------------------------------------------------------
 
   bool stopped() const { return stopped_; }
   bool paused() const { return paused_; }

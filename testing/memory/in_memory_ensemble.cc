@@ -13,9 +13,8 @@
 
 #include "lib/session/client/client_core.h"
 #include "lib/session/client/client_options.h"
-#include "testing/memory/blocked_threads.h"
 #include "testing/memory/driver.h"
-#include "testing/memory/patience.h"
+#include "testing/memory/threads.h"
 
 namespace zkrecipes::testing {
 namespace {
@@ -49,8 +48,8 @@ memory::ModelOptions ModelOf(const InMemoryEnsembleOptions& options) {
           .traits = TraitsOf(options.version)};
 }
 
-// No step of AdvanceUntil is longer than this part of its bound, lest that be reached while a thread is
-// on its way to a wait of its own.
+// No step of AdvanceUntil is longer than this part of its bound, lest that be reached while a
+// thread is on its way to a wait of its own.
 constexpr int kSteps = 64;
 constexpr absl::Duration kLongestAdvance = absl::Hours(24 * 365);
 
@@ -186,8 +185,8 @@ base::BootTime InMemoryEnsemble::Impl::Now() {
   return now;
 }
 
-// Advances the clock from one moment at which something is due to the next, to `until` at the latest,
-// as long as there is not `enough`. Returns whether it has come there.
+// Advances the clock from one moment at which something is due to the next, to `until` at the
+// latest, as long as there is not `enough`. Returns whether it has come there.
 bool InMemoryEnsemble::Impl::Run(base::BootTime until, const std::function<bool()>& enough) {
   bool there = false;
   driver_.Do([&](Simulation& simulation) {
@@ -207,7 +206,8 @@ bool InMemoryEnsemble::Impl::Run(base::BootTime until, const std::function<bool(
 void InMemoryEnsemble::Impl::Advance(absl::Duration by) {
   Settle();
   const base::BootTime until = Now() + std::min(by, kLongestAdvance);
-  // Callbacks happen at their time, and so do the ends of waits: as soon as there is one it is seen to.
+  // Callbacks happen at their time, and so do the ends of waits: as soon as there is one it is seen
+  // to.
   while (!Run(until, [this] { return !executor_->idle() || blocked_->AnyIsOver(); })) {
   }
 }

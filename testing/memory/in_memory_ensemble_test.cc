@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// InMemoryEnsemble as a service's unit tests use it: what can go wrong, time, threads, lifetimes, and
-// the manual mode. What is as on servers is played in integration/two_worlds.
+// InMemoryEnsemble as a service's unit tests use it: what can go wrong, time, threads, lifetimes,
+// and the manual mode. What is as on servers is played in integration/two_worlds.
 
 #include "zkrecipes/testing/in_memory_ensemble.h"
 
@@ -171,7 +171,7 @@ TEST_F(InMemoryEnsembleTest, HasClientsThatBeginBeforeItsServers) {
   EXPECT_TRUE(absl::IsInvalidArgument(ensemble_->CreateClient({.servers = ":"}).status()));
 }
 
-// ---- AdvanceUntil --------------------------------------------------------------------------------
+// ---- AdvanceUntil -------------------------------------------------------------------------------
 
 TEST_F(InMemoryLockTest, AdvancesUntilAThingHappensAndNoFurther) {
   auto waiter = *ensemble_->Connect();
@@ -183,7 +183,8 @@ TEST_F(InMemoryLockTest, AdvancesUntilAThingHappensAndNoFurther) {
   EXPECT_EQ(ensemble_->Elapsed(), absl::Seconds(5));
 }
 
-// Each wait ends at its time, so the thread finds the time that it expects; and there is a next one.
+// Each wait ends at its time, so the thread finds the time that it expects; and there is a next
+// one.
 TEST_F(InMemoryLockTest, TimeDoesNotRunPastThreadsThatWaitForIt) {
   auto waiter = *ensemble_->Connect();
   constexpr int kWaits = 50;

@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 
 #include "lib/zk/seam/path.h"
-#include "testing/memory/digest.h"
 #include "testing/memory/model_ensemble.h"
+#include "testing/memory/tree.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -100,8 +100,8 @@ void ModelEnsemble::ProposeCall(ConnectionId id, Connection& connection, const w
   Propose(std::move(txn));
 }
 
-// Each operation is checked against what those before it leave behind; of all that nothing stays here,
-// whether or not one of them is refused.
+// Each operation is checked against what those before it leave behind; of all that nothing stays
+// here, whether or not one of them is refused.
 zk::Code ModelEnsemble::PrepareMulti(const Connection& connection, const zk::Multi& multi,
                                      base::BootTime now, Transaction& txn) {
   const Tree tree = prepared_;
@@ -199,7 +199,7 @@ void ModelEnsemble::Commit() {
   });
 }
 
-// ---- operators -----------------------------------------------------------------------------------
+// ---- operators ----------------------------------------------------------------------------------
 
 bool ModelEnsemble::OperatorDeletes(const std::string& path, base::BootTime /*now*/) {
   const Node* node = prepared_.Find(path);

@@ -65,7 +65,7 @@ zk::Reactor::Task MemoryHandle::Guarded(zk::Reactor::Task task) {
   };
 }
 
-// ---- connecting ----------------------------------------------------------------------------------
+// ---- connecting ---------------------------------------------------------------------------------
 
 int MemoryHandle::ChooseServer() {
   int server = 0;
@@ -162,7 +162,7 @@ void MemoryHandle::End() {
   }));
 }
 
-// ---- requests ------------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 void MemoryHandle::Send(const zk::Request& request, Done done) {
   if (!connected_) {
@@ -199,7 +199,7 @@ void MemoryHandle::Close(bool patient) {
   pending_.AnswerAll(end_code_);
 }
 
-// ---- what comes ----------------------------------------------------------------------------------
+// ---- what comes ---------------------------------------------------------------------------------
 
 struct MemoryHandle::Receiving {
   MemoryHandle& handle;
@@ -227,7 +227,8 @@ struct MemoryHandle::Receiving {
     const auto used_up = [&fired](const auto& watch) {
       return watch.first.path == fired.path && zk::Fires(fired.what, watch.first.kind);
     };
-    // `zxid`, if it has one, does not count as seen: events of the same change may be on their way still.
+    // `zxid`, if it has one, does not count as seen: events of the same change may be on their way
+    // still.
     if (std::erase_if(handle.registered_, used_up) == 0) return;
     handle.listener_->OnWatch(fired.path, fired.what);
   }

@@ -39,7 +39,7 @@ class MemoryHandle final : public zk::Handle {
   bool OnKeeper() const override { return on_keeper_; }
   zk::ConnectPace pace() const override { return pace_; }
 
-  // ---- For the Host ------------------------------------------------------------------------------
+  // ---- For the Host -----------------------------------------------------------------------------
 
   bool HasNews() const;
   void Deliver();  // the next message, or that the connection is lost. REQUIRES: HasNews()

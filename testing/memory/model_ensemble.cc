@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections and servers. sessions.cc: sessions and time; server.cc: a server at work; leader.cc: what
-// it proposes.
+// Connections and servers. sessions.cc: sessions and time; server.cc: a server at work; leader.cc:
+// what it proposes.
 
 #include "testing/memory/model_ensemble.h"
 
@@ -18,7 +18,7 @@ ModelEnsemble::ModelEnsemble(const ModelOptions& options)
   assert(options.servers > 0);
 }
 
-// ---- connections ---------------------------------------------------------------------------------
+// ---- connections --------------------------------------------------------------------------------
 
 ConnectionId ModelEnsemble::Connect(int server, wire::Hello hello) {
   if (server < 0 || server >= servers() || !servers_[Index(server)].serving) return 0;
@@ -65,7 +65,7 @@ void ModelEnsemble::ForgetIfClosed(ConnectionId id) {
   if (!connection.client_open && !connection.server_open) connections_.erase(id);
 }
 
-// ---- servers -------------------------------------------------------------------------------------
+// ---- servers ------------------------------------------------------------------------------------
 
 bool ModelEnsemble::HasQuorum() const {
   if (servers_[Index(leader_)].cut_off) return false;
@@ -142,7 +142,7 @@ void ModelEnsemble::ElectLeader(int server, size_t kept, base::BootTime now) {
   }
 }
 
-// ---- to look at ----------------------------------------------------------------------------------
+// ---- to look at ---------------------------------------------------------------------------------
 
 std::vector<ConnectionId> ModelEnsemble::connections() const {
   std::vector<ConnectionId> ids;

@@ -19,11 +19,48 @@
 #include "lib/base/boot_time.h"
 #include "lib/zk/seam/types.h"
 #include "testing/memory/model_parts.h"
-#include "testing/memory/server_traits.h"
 #include "testing/memory/tree.h"
-#include "testing/memory/wire.h"
 
 namespace zkrecipes::testing::memory {
+
+// In what servers differ, as far as clients can see it; by default ZooKeeper 3.8 as it is
+// configured by default. docs/servers.md says which source each of them is taken from.
+struct ServerTraits {
+  // ---- ZooKeeper --------------------------------------------------------------------------------
+
+  bool zxid_in_events = false;  // 3.9: the header of a watch event has the zxid of the change
+  // Containers that never had a child are deleted when they are older (3.6; by default never before
+  // 3.10).
+  absl::Duration longest_unused_container = absl::InfiniteDuration();
+  // Of as many requests one is refused as throttled (3.7), or has its connection closed instead
+  // (3.6: a stale request; 3.10: an operator sheds connections). 0: none. Real servers count no
+  // requests.
+  int throttled_of = 0;
+  int shed_of = 0;
+
+  // ---- ClickHouse Keeper ------------------------------------------------------------------------
+
+  bool resumes_sessions = true;  // false: the answer to any Hello is a new session
+  bool says_it_is_keeper = false;
+  // False: only what goes through its log counts as a sign of life, which is all but reads; and
+  // that for the leader itself.
+  bool reads_touch = true;
+  bool expires_by_wall_clock = false;  // see ModelEnsemble::SetWallClockForward
+  bool has_create2 = true;  // false: whoever sends one, or a container's, is disconnected
+  absl::Duration shortest_timeout = absl::ZeroDuration();
+
+  static ServerTraits ZooKeeper39() { return {.zxid_in_events = true}; }
+  static ServerTraits ZooKeeper310() {
+    return {.zxid_in_events = true, .longest_unused_container = absl::Minutes(5)};
+  }
+  static ServerTraits ClickHouseKeeper() {
+    return {.resumes_sessions = false,
+            .says_it_is_keeper = true,
+            .reads_touch = false,
+            .expires_by_wall_clock = true,
+            .shortest_timeout = absl::Seconds(10)};
+  }
+};
 
 struct ModelOptions {
   int servers = 3;
@@ -39,25 +76,27 @@ struct ModelOptions {
   ServerTraits traits = {};
 };
 
-// The behaviour of a ZooKeeper ensemble, 3.8 unless its traits say otherwise, as a value: it copies, compares and hashes; it has no
-// clock, no thread and no callback. The caller decides what happens next: a request is read by its
-// server, the oldest proposal is committed, a server applies the next transaction, time passes, or
-// something breaks. Whatever has not happened yet is data: messages on the wires, proposals that no
-// quorum has seen, transactions that a follower has not applied.
+// The behaviour of a ZooKeeper ensemble, 3.8 unless its traits say otherwise, as a value: it
+// copies, compares and hashes; it has no clock, no thread and no callback. The caller decides what
+// happens next: a request is read by its server, the oldest proposal is committed, a server applies
+// the next transaction, time passes, or something breaks. Whatever has not happened yet is data:
+// messages on the wires, proposals that no quorum has seen, transactions that a follower has not
+// applied.
 //
 //   client --Send--> wire --Execute--> read: the server's own tree ------------> wire --Receive-->
 //                                      write: proposal --Commit--> log --Apply--> wire --Receive-->
 //
 // A write is checked, numbered and ordered when it is executed (against all earlier proposals), and
-// answered when the server of its connection applies it. Servers are numbered from 0; 0 leads first.
+// answered when the server of its connection applies it. Servers are numbered from 0; 0 leads
+// first.
 class ModelEnsemble {
  public:
   explicit ModelEnsemble(const ModelOptions& options = {});
 
   // ---- A client's end of a connection -----------------------------------------------------------
 
-  // 0 if the server does not listen. REQUIRES of the others: the connection is there until its client hangs
-  // up.
+  // 0 if the server does not listen. REQUIRES of the others: the connection is there until its
+  // client hangs up.
   ConnectionId Connect(int server, wire::Hello hello);
   void Send(ConnectionId id, ToServer message);
   std::optional<ToClient> Receive(ConnectionId id);
@@ -111,7 +150,8 @@ class ModelEnsemble {
   // REQUIRES: the server is up and not cut off.
   void ElectLeader(int server, size_t kept, base::BootTime now);
   // Cut off from the others, a server goes on answering reads until its sync limit; then it serves
-  // no client until it is healed. Cutting off the leader stops all writes until another one is elected.
+  // no client until it is healed. Cutting off the leader stops all writes until another one is
+  // elected.
   void CutOff(int server, base::BootTime now);
   // A leader that had lost its quorum is elected again.
   void Heal(int server, base::BootTime now);
@@ -139,7 +179,7 @@ class ModelEnsemble {
   // For tests of the end of the numbers. REQUIRES: the node is there, on all servers.
   void SetNextSequence(const std::string& path, int32_t next);
 
-  // ---- Observers ---------------------------------------------------------------------------------
+  // ---- Observers --------------------------------------------------------------------------------
 
   const ModelOptions& options() const { return options_; }
   int servers() const { return static_cast<int>(servers_.size()); }

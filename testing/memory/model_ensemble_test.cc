@@ -60,7 +60,7 @@ TEST_F(ModelEnsembleTest, IsAValue) {
   EXPECT_EQ(leaders_.Call(kEnqueue).path, "/q/n-0000000000");
 }
 
-// ---- sessions ------------------------------------------------------------------------------------
+// ---- sessions -----------------------------------------------------------------------------------
 
 TEST_F(ModelEnsembleTest, NegotiatesTheTimeoutWithinItsLimits) {
   for (const auto& [asked, given] : {std::pair(absl::Milliseconds(1), absl::Seconds(1)),
@@ -138,7 +138,7 @@ TEST_F(ModelEnsembleTest, EndingASessionTakesItsNodesAlong) {
   EXPECT_FALSE(model_.SessionLives(leaders_.session()));
 }
 
-// ---- order, lag ----------------------------------------------------------------------------------
+// ---- order, lag ---------------------------------------------------------------------------------
 
 TEST_F(ModelEnsembleTest, ARefusedWriteIsATransactionToo) {
   const int64_t zxid = model_.last_zxid(0);
@@ -183,7 +183,7 @@ TEST_F(ModelEnsembleTest, AServerRefusesAClientThatHasSeenMore) {
   EXPECT_TRUE(leaders_.Connect(1));
 }
 
-// ---- lost connections ----------------------------------------------------------------------------
+// ---- lost connections ---------------------------------------------------------------------------
 
 TEST_F(ModelEnsembleTest, ACreateInFlightCanAppearAfterTheReconnect) {
   followers_.Ask(kEnqueue);  // proposed, and then the connection breaks
@@ -216,7 +216,7 @@ TEST_F(ModelEnsembleTest, WhatAServerHasNotReadWhenTheConnectionBreaksNeverHappe
   EXPECT_EQ(Queue(0), 0u);
 }
 
-// ---- partitions and leaders ----------------------------------------------------------------------
+// ---- partitions and leaders ---------------------------------------------------------------------
 
 TEST_F(ModelEnsembleTest, ACutOffFollowerAnswersReadsAndNoWritesUntilItGivesUp) {
   model_.CutOff(1, followers_.now);

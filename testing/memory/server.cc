@@ -6,8 +6,8 @@
 #include <cassert>
 
 #include "lib/zk/seam/path.h"
-#include "testing/memory/digest.h"
 #include "testing/memory/model_ensemble.h"
+#include "testing/memory/tree.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
@@ -129,7 +129,7 @@ void ModelEnsemble::Finish(ConnectionId id, base::BootTime now) {
   }
 }
 
-// ---- connecting ----------------------------------------------------------------------------------
+// ---- connecting ---------------------------------------------------------------------------------
 
 void ModelEnsemble::Executing::operator()(const wire::Hello& hello) {
   if (hello.seen_zxid > model.last_zxid(connection.server)) return model.CloseServerEnd(connection);
@@ -204,7 +204,7 @@ void ModelEnsemble::Executing::operator()(const wire::SetWatches& message) {
   connection.to_client.emplace_back(wire::Pong{});
 }
 
-// ---- reading -------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 zk::Reply ModelEnsemble::Executing::Read(const zk::Request& request) {
   const std::string& path = zk::PathOf(request);

@@ -2,8 +2,6 @@
 //
 // In what servers differ, and what the library does with it.
 
-#include "testing/memory/server_traits.h"
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/memory/model_client.h"
+#include "testing/memory/model_ensemble.h"
 #include "testing/memory/simulation.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
@@ -28,7 +27,7 @@ const base::BootTime kBegin = base::BootTime::SinceBoot(absl::Seconds(1));
 
 ModelEnsemble With(const ServerTraits& traits) { return ModelEnsemble({.traits = traits}); }
 
-// ---- ZooKeeper -------------------------------------------------------------------------------------
+// ---- ZooKeeper ----------------------------------------------------------------------------------
 
 std::optional<int64_t> ZxidOfTheEvent(const ServerTraits& traits) {
   ModelEnsemble model = With(traits);
@@ -90,7 +89,7 @@ TEST(ServerTraits, AShedRequestIsNotExecutedAndItsConnectionIsClosed) {
   EXPECT_TRUE(client.Connect(0));  // in the same session
 }
 
-// ---- ClickHouse Keeper -------------------------------------------------------------------------------
+// ---- ClickHouse Keeper --------------------------------------------------------------------------
 
 TEST(ServerTraits, KeeperAnswersWhoeverComesBackWithANewSession) {
   ModelEnsemble model = With(ServerTraits::ClickHouseKeeper());
@@ -145,7 +144,7 @@ TEST(ServerTraits, KeeperGrantsTenSecondsAtLeast) {
   EXPECT_EQ(std::get<wire::Welcome>(*welcome).timeout, absl::Seconds(10));
 }
 
-// ---- The library ---------------------------------------------------------------------------------------
+// ---- The library --------------------------------------------------------------------------------
 
 InMemoryEnsembleOptions Like(ServerVersion version) {
   InMemoryEnsembleOptions options;
@@ -173,8 +172,8 @@ TEST(OnKeeper, AClientThatConnectsInTheBackgroundIsNotGrantedALock) {
   EXPECT_THAT(ensemble.Paths(), ElementsAre());
 }
 
-// What the refusal is for: the same servers, if they did not say what they are. One that is shut down
-// ends its clients' sessions at once, whatever their timeout.
+// What the refusal is for: the same servers, if they did not say what they are. One that is shut
+// down ends its clients' sessions at once, whatever their timeout.
 TEST(OnKeeper, TwoWouldBelieveThatTheyHoldALockIfItCouldNotBeRecognised) {
   ServerTraits traits = ServerTraits::ClickHouseKeeper();
   traits.says_it_is_keeper = false;
@@ -207,8 +206,8 @@ TEST(OnKeeper, TwoWouldBelieveThatTheyHoldALockIfItCouldNotBeRecognised) {
   EXPECT_TRUE(held->believed());  // which is what must not be
 }
 
-// ZooKeeper 3.9 says in a watch event how far the change has brought it. If that counted as seen, the
-// other events of the same change, lost with the connection, would never come.
+// ZooKeeper 3.9 says in a watch event how far the change has brought it. If that counted as seen,
+// the other events of the same change, lost with the connection, would never come.
 TEST(OnZooKeeper39, EventsOfOneChangeThatAConnectionLostAreToldOnTheNext) {
   Simulation simulation({.traits = ServerTraits::ZooKeeper39()});
   ModelEnsemble& model = simulation.ensemble();

@@ -41,7 +41,7 @@ void ModelEnsemble::Touch(zk::SessionId session, int server, base::BootTime now)
   if (!IsCutOff(server) && !s.lost_touch.Has(server)) s.noted.Set(server, true);
 }
 
-// ---- pings ---------------------------------------------------------------------------------------
+// ---- pings --------------------------------------------------------------------------------------
 
 // Those of the time until now. All but the first find nothing new.
 void ModelEnsemble::Ping(base::BootTime now) {
@@ -93,7 +93,7 @@ void ModelEnsemble::Stall(int server, bool from_leader, bool to_leader, base::Bo
   }
 }
 
-// ---- the end of a session ------------------------------------------------------------------------
+// ---- the end of a session -----------------------------------------------------------------------
 
 base::BootTime ModelEnsemble::DeadlineOf(const Session& session) const {
   bool will_be_heard = false;

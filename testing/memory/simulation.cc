@@ -85,7 +85,7 @@ std::string Simulation::servers() const {
   return list;
 }
 
-// ---- steps ---------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 bool Simulation::IsSilent(ConnectionId connection) const {
   return std::any_of(hosts_.begin(), hosts_.end(), [connection](const auto& host) {
@@ -148,7 +148,7 @@ void Simulation::SetTime(base::BootTime now) {
   ensemble_->Tick(now);
 }
 
-// ---- running on ----------------------------------------------------------------------------------
+// ---- running on ---------------------------------------------------------------------------------
 
 bool Simulation::RunHosts() {
   bool any = false;

@@ -18,8 +18,8 @@ namespace zkrecipes::history {
 // What a run is measured against.
 struct Limits {
   absl::Duration progress = absl::Seconds(30);  // after kQuiet every wait has ended
-  // After a fault's end some contender is granted within: session timeout, 1.5 ticks, the ensemble's
-  // election, 2 s.
+  // After a fault's end some contender is granted within: session timeout, 1.5 ticks, the
+  // ensemble's election, 2 s.
   absl::Duration recovery = absl::Seconds(30);
   // The servers' wall clock less CLOCK_BOOTTIME, read one after the other during the run.
   absl::Duration wall_less_boot = absl::ZeroDuration();
@@ -67,14 +67,15 @@ struct Verdict {
 
 // Judges a run by what its processes recorded, and by ZooKeeper's own log if there is one. Pure.
 //
-//   zookeeper_order   a granted node is in the log, and every lower one in its way was deleted there
-//                     before the grant was heard of
+//   zookeeper_order   a granted node is in the log, and every lower one in its way was deleted
+//                     there before the grant was heard of
 //   believers         no conflicting grant is made while a lease promises that there is none
 //   held_twice        a lease is not seen held after a later conflicting grant
 //   held_after_lost   nor after its own ended()
 //   token_order       of two conflicting grants the later has the larger token
 //   token_twice       no two grants have one token, but a downgrade its writer's
-//   fifo              of two conflicting nodes of one parent the lower was granted first (needs a log)
+//   fifo              of two conflicting nodes of one parent the lower was granted first (needs a
+//                     log)
 //   lock_delay        after a node that went without a release the next waits (needs a log)
 //   stale_write       no write was accepted behind one with a larger token
 //   progress          every wait of a process that lives ends
@@ -83,8 +84,8 @@ struct Verdict {
 //   recovery          service is back in time after a fault
 //
 // Times are what the processes recorded: a grant may be heard of late, so a rule is applied only
-// where the records leave no other explanation. The death of a holder does not end its lease's promise.
-// Only the lock's users may delete their nodes or end their sessions.
+// where the records leave no other explanation. The death of a holder does not end its lease's
+// promise. Only the lock's users may delete their nodes or end their sessions.
 Verdict Check(std::vector<Event> events, const std::vector<Transaction>& transactions,
               const Limits& limits);
 

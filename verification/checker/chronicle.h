@@ -38,8 +38,8 @@ struct Attempt {
   bool exclusive() const { return mode == Event::Mode::kExclusive; }
   int64_t token() const { return grant->token; }    // REQUIRES: granted()
   int64_t granted_at() const { return grant->at; }  // REQUIRES: granted()
-  // granted_at() is when the process heard of its grant, which may have been made long before. A grant
-  // that still promises something at that moment has not been lost since.
+  // granted_at() is when the process heard of its grant, which may have been made long before. A
+  // grant that still promises something at that moment has not been lost since.
   bool sure() const { return granted() && grant->until > grant->at; }
   bool IsDowngrade() const { return from != nullptr && from->exclusive() && !exclusive(); }
   int64_t asked_at() const { return invoke != nullptr ? invoke->at : 0; }
@@ -48,8 +48,8 @@ struct Attempt {
   // It cannot have been granted before.
   int64_t granted_after() const { return sure() ? granted_at() : asked_at(); }
 
-  // Until when a conflicting grant breaks its promise: the last moment that the lease named, or its own
-  // release, which an upgrade and a downgrade are, too. 0: it promised nothing.
+  // Until when a conflicting grant breaks its promise: the last moment that the lease named, or its
+  // own release, which an upgrade and a downgrade are, too. 0: it promised nothing.
   int64_t ProvenUntil() const;
 };
 

@@ -13,26 +13,26 @@ namespace zkrecipes::history {
 // One thing that happened, as the process saw it that it happened to: a line of its history. A
 // process has several threads, so its lines are only roughly in the order of `at`.
 //
-// An attempt is kInvoke, then kFailed or kGrant; then any of kBelief, kWrite and kLost; then kRelease
-// and kReleased. A process that is killed leaves out the rest.
+// An attempt is kInvoke, then kFailed or kGrant; then any of kBelief, kWrite and kLost; then
+// kRelease and kReleased. A process that is killed leaves out the rest.
 //
 // An upgrade or a downgrade is an attempt of its own, `from` that of the lease which it gives up:
-//   upgrade    kInvoke, kGrant; then kRelease and kReleased of the one before, `at` the grant's. Its
-//              token is its own node's czxid. If it fails the one before goes on.
-//   downgrade  kRelease of the one before, kInvoke, kGrant, kReleased of the one before: inside the call
-//              the writer's node goes, and others may read before this process knows. Its token is the
-//              writer's, smaller than its own node's czxid; that node has the writer's number in the
-//              queue. If it fails the one before is released in earnest.
+//   upgrade    kInvoke, kGrant; then kRelease and kReleased of the one before, `at` the grant's.
+//              Its token is its own node's czxid. If it fails the one before goes on.
+//   downgrade  kRelease of the one before, kInvoke, kGrant, kReleased of the one before: inside the
+//              call the writer's node goes, and others may read before this process knows. Its
+//              token is the writer's, smaller than its own node's czxid; that node has the writer's
+//              number in the queue. If it fails the one before is released in earnest.
 struct Event {
   enum class What {
-    kStart,    // a process; `detail`: its pid and its part
-    kInvoke,   // it asks for a path; `detail`: how, and for how long
-    kGrant,    // it has a lease
-    kFailed,   // its wait ended without one; `detail`: the status
-    kBelief,   // it looked at its lease: `state` and `until`
-    kWrite,    // a write to the resource was answered: `accepted`, `order`
-    kLost,     // ended() fired, or it looked before that; always before kRelease
-    kRelease,  // it gives its lease up; `detail` "drop": by the destructor, and no kReleased follows
+    kStart,     // a process; `detail`: its pid and its part
+    kInvoke,    // it asks for a path; `detail`: how, and for how long
+    kGrant,     // it has a lease
+    kFailed,    // its wait ended without one; `detail`: the status
+    kBelief,    // it looked at its lease: `state` and `until`
+    kWrite,     // a write to the resource was answered: `accepted`, `order`
+    kLost,      // ended() fired, or it looked before that; always before kRelease
+    kRelease,   // it gives its lease up; `detail` "drop": by the destructor, without a kReleased
     kReleased,  // Release returned; `detail`: the status, or that another call did its work
     kSession,   // connected, suspended, expired: `detail`
     kEnd,       // of the process, by its own will; `detail`: the status of the client's Close
@@ -45,8 +45,8 @@ struct Event {
   };
   enum class Mode { kExclusive, kShared };
 
-  // Nanoseconds of CLOCK_BOOTTIME. Of what is done (kInvoke, kRelease, kResumed): before it. Of what
-  // is learnt (all others): after.
+  // Nanoseconds of CLOCK_BOOTTIME. Of what is done (kInvoke, kRelease, kResumed): before it. Of
+  // what is learnt (all others): after.
   int64_t at = 0;
   std::string who = {};  // "w3", for all processes that had this part one after the other
   What what = What::kStart;

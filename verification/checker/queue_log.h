@@ -37,8 +37,8 @@ struct QueuedNode {
   int64_t all_gone_ms = 0;  // by then it and all before it in its line were gone; kNever
 };
 
-// The queues as ZooKeeper's log has them. The judge's own reading: it shares the grammar of names with
-// what is judged, and nothing else.
+// The queues as ZooKeeper's log has them. The judge's own reading: it shares the grammar of names
+// with what is judged, and nothing else.
 class QueueLog {
  public:
   using Line = std::vector<QueuedNode>;  // of one incarnation of a parent, by czxid
@@ -46,7 +46,8 @@ class QueueLog {
   explicit QueueLog(const std::vector<Transaction>& transactions);
   QueueLog(const QueueLog&) = delete;
 
-  // Of all nodes, in the order of their czxids; those from before the first transaction are not known.
+  // Of all nodes, in the order of their czxids; those from before the first transaction are not
+  // known.
   const std::vector<NodeLife>& lives() const { return lives_; }
   // The node that the attempt was granted by; null if the log has no such node. REQUIRES: granted()
   const QueuedNode* Find(const Attempt& attempt) const;

@@ -16,8 +16,8 @@
 
 namespace zkrecipes::history {
 
-// How far the servers' clock less CLOCK_BOOTTIME may be off, and the times of transactions: those are
-// whole milliseconds.
+// How far the servers' clock less CLOCK_BOOTTIME may be off, and the times of transactions: those
+// are whole milliseconds.
 inline constexpr absl::Duration kRounding = absl::Milliseconds(5);
 
 // What a rule judges, and where it complains.

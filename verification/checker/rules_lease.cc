@@ -13,7 +13,8 @@
 namespace zkrecipes::history {
 namespace {
 
-// Calls `visit` with each grant that conflicts with `a` and was heard of from a's own until that time.
+// Calls `visit` with each grant that conflicts with `a` and was heard of from a's own until that
+// time.
 template <typename Visit>
 void ForConflicting(const Case& c, const Attempt& a, int64_t until, Visit visit) {
   for (auto it = c.run.GrantsFrom(a.granted_at());
@@ -36,8 +37,8 @@ struct Look {
   int64_t after = 0;  // not earlier than that; 0: the attempt never looked
 };
 
-// A record may be written long after the look, if the process was stopped in between, but not before
-// the same thread's last record.
+// A record may be written long after the look, if the process was stopped in between, but not
+// before the same thread's last record.
 Look LastBelief(const Attempt& attempt) {
   Look look;
   int64_t before = attempt.granted() ? attempt.granted_at() : attempt.asked_at();

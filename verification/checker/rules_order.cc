@@ -15,8 +15,8 @@ namespace {
 template <typename T>
 class Largest {
  public:
-  // What `item` comes too late behind: an exclusive one, or one that is exclusive itself, with a larger
-  // key. Null if there is none.
+  // What `item` comes too late behind: an exclusive one, or one that is exclusive itself, with a
+  // larger key. Null if there is none.
   const T* Overtaking(int64_t key, bool exclusive) const {
     const Keyed& limit = exclusive ? any_ : exclusive_;
     return limit.item != nullptr && key < limit.key ? limit.item : nullptr;

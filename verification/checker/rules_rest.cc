@@ -21,7 +21,8 @@ bool BeginsWithOne(const std::string& text, const std::vector<std::string>& begi
                              [&](const std::string& b) { return absl::StartsWith(text, b); });
 }
 
-// The wait was not over in time, though its process lived. A history that ends before that says nothing.
+// The wait was not over in time, though its process lived. A history that ends before that says
+// nothing.
 bool Hangs(const Chronicle& run, const ProcessLife& process, const Attempt& attempt, int64_t due) {
   if (attempt.invoke == nullptr || process.killed < due) return false;
   if (const Event* end = attempt.EndOfWait()) return end->at > due;
@@ -46,8 +47,8 @@ void Progress(Case& c) {
 
 // ---- answers -----------------------------------------------------------------------------------
 
-// What a kFailed's `detail` may begin with while there are faults, and for attempts that begin later
-// than the time of recovery after kQuiet (but for waits of less than that which time out).
+// What a kFailed's `detail` may begin with while there are faults, and for attempts that begin
+// later than the time of recovery after kQuiet (but for waits of less than that which time out).
 const std::vector<std::string> kUnderFaults = {"CANCELLED",           "DEADLINE_EXCEEDED",
                                                "UNAVAILABLE",         "ABORTED",
                                                "FAILED_PRECONDITION", "ALREADY_EXISTS"};

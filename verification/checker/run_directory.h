@@ -12,8 +12,8 @@
 
 namespace zkrecipes::history {
 
-// A history's events, in the order in which they were recorded. A last line that has no end is left out:
-// its recorder was killed meanwhile.
+// A history's events, in the order in which they were recorded. A last line that has no end is left
+// out: its recorder was killed meanwhile.
 //   NotFound         there is no such file, or it cannot be read
 //   InvalidArgument  a line is no event; the message has the path, the line's number and what is
 //                    wrong with it
@@ -29,11 +29,12 @@ struct RunRecords {
 
 // Reads a run's directory:
 //   *.jsonl, *.history   of each process, and of those that did something to them
-//   run.json             as ToJson writes it; what it leaves out, or all if it is missing, is Limits' own
+//   run.json             as ToJson writes it; what it leaves out, or all if it is missing, is
+//                        Limits' own
 //   logs/M/log.*         the transaction logs of each member M; may be missing
 // Blocks for as long as it takes to read them. Errors, with the path: NotFound (also if there is no
-// history at all), InvalidArgument (also if there are logs, and run.json does not say how their time
-// is to be read: wall_less_boot_ns) and DataLoss.
+// history at all), InvalidArgument (also if there are logs, and run.json does not say how their
+// time is to be read: wall_less_boot_ns) and DataLoss.
 absl::StatusOr<RunRecords> ReadRunDirectory(const std::string& directory);
 
 // For run.json: {"title": ..., "progress_ms": ..., "recovery_ms": ..., "wall_less_boot_ns": ...,

@@ -12,18 +12,18 @@
 namespace zkrecipes::history {
 
 // A run that never was, for tests of its judges. All of it is about /lock. Events stand between
-// semicolons, each as `[seconds] [who] what [words]`; the time and the process stay until others are
-// named. `what` is a name of Event::What, or one of the transactions and settings below:
+// semicolons, each as `[seconds] [who] what [words]`; the time and the process stay until others
+// are named. `what` is a name of Event::What, or one of the transactions and settings below:
 //
 //   1 w1 invoke; 3 grant token=11 until=10; 4 belief held until=12; 5 write order=1
-//   1 ~w1.2<1 invoke       "~": shared, else exclusive; w1's attempt 2, which goes on from attempt 1
+//   1 ~w1.2<1 invoke       "~": shared, else exclusive; w1's attempt 2, which follows attempt 1
 //   4 write order=3 token=11 refused; 5 failed CANCELLED: acquire /lock; 6 kill fault; 7 quiet
 //   1 parent zxid=5; creates zxid=11 node=1 session=8; deletes zxid=12 node=1
 //   limits progress=5 recovery=2 left=1
 //
-// Times, lock_delay too, are seconds; a `node` is the number in the name of the attempt's node. What an
-// invoke or a grant says, all later events of the attempt have, too. The servers' wall clock is a
-// thousand seconds ahead.
+// Times, lock_delay too, are seconds; a `node` is the number in the name of the attempt's node.
+// What an invoke or a grant says, all later events of the attempt have, too. The servers' wall
+// clock is a thousand seconds ahead.
 class RunScript {
  public:
   explicit RunScript(const std::string& events = "") { Add(events); }

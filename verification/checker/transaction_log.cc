@@ -155,7 +155,7 @@ absl::StatusOr<Transaction> Parse(const std::string& bytes) {
       absl::StrCat("transaction ", transaction.zxid, " of type ", type, " cannot be read"));
 }
 
-// ---- several members -----------------------------------------------------------------------------
+// ---- several members ----------------------------------------------------------------------------
 
 int64_t EpochOf(int64_t zxid) { return zxid >> 32; }
 int64_t CountOf(int64_t zxid) { return zxid & 0xffffffff; }
@@ -168,8 +168,8 @@ struct Gap {
   bool Has(int64_t zxid) const { return zxid > after && zxid < before; }
 };
 
-// Where the log skips to the first transaction of another epoch, and had no snapshot to learn from what
-// lies between.
+// Where the log skips to the first transaction of another epoch, and had no snapshot to learn from
+// what lies between.
 std::vector<Gap> GapsOf(const MemberLog& member) {
   std::vector<Gap> gaps;
   if (member.snapshots.empty()) return gaps;

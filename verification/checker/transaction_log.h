@@ -48,12 +48,12 @@ absl::StatusOr<std::vector<Transaction>> ReadTransactionLogs(const std::vector<s
 
 // One history out of the members', by zxid.
 //
-// Proposals that were not committed when their leader fell stay in the logs of the members that wrote
-// them down (even two of three), unless the next leader tells these to truncate: that leader itself, and
-// a member that is sent a snapshot, keep them. So a transaction is left out if some member's log skips
-// it, going from the one before to the first of a later epoch. But a member that was sent a snapshot
-// skips committed ones, too; it then has that snapshot in its directory. Nothing is concluded from a
-// member that has none.
+// Proposals that were not committed when their leader fell stay in the logs of the members that
+// wrote them down (even two of three), unless the next leader tells these to truncate: that leader
+// itself, and a member that is sent a snapshot, keep them. So a transaction is left out if some
+// member's log skips it, going from the one before to the first of a later epoch. But a member that
+// was sent a snapshot skips committed ones, too; it then has that snapshot in its directory.
+// Nothing is concluded from a member that has none.
 std::vector<Transaction> UnionOf(const std::vector<MemberLog>& members);
 
 }  // namespace zkrecipes::history

@@ -140,7 +140,7 @@ TEST(TransactionLog, ComplainsOfARecordThatCannotBeReadAndOfAnotherKindOfFile) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// ---- several members -------------------------------------------------------------------------------
+// ---- several members ----------------------------------------------------------------------------
 
 // "1.2" is transaction 2 of epoch 1; after a "/" stand the snapshots of the member.
 std::vector<int64_t> Zxids(const std::string& words) {
@@ -195,7 +195,7 @@ TEST(TransactionUnion, KeepsTheEndOfTheLastEpoch) {
   ExpectUnion({"1.1 1.2 / 0.0", "1.1 / 0.0"}, "1.1 1.2");
 }
 
-// ---- lives -----------------------------------------------------------------------------------------
+// ---- lives --------------------------------------------------------------------------------------
 
 std::vector<NodeLife> LivesIn(const LogFile& log) { return QueueLog(log.Read()).lives(); }
 

@@ -163,8 +163,8 @@ class MachineWorld {
   struct Receiving;  // machine_client.cc: a message from the server
 
   // Contenders (machine_world.cc).
-  // Once granted it may be upgraded or downgraded to `then`, by another contestant, whose `followed`
-  // it is.
+  // Once granted it may be upgraded or downgraded to `then`, by another contestant, whose
+  // `followed` it is.
   void Enter(int client, const NamedSet::Role& role, int followed = -1);
   void On(int contestant, queue::machine::Event event);
   void OnAll(int client, const queue::machine::Event& event);

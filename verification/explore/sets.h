@@ -26,8 +26,8 @@ struct NamedSet {
     kRough = 2,      // of the faults only those on the way: break, expire, give up
     kOneClient = 4,  // all share a session; else each has its own
     kNoParent = 8,   // when they enter
-    // All contestants are alike and each has its own client, so of those to whom nothing has happened
-    // yet one is as good as another: only the first of them is tried.
+    // All contestants are alike and each has its own client, so of those to whom nothing has
+    // happened yet one is as good as another: only the first of them is tried.
     kAlike = 16,
     kLag = 32,       // three servers: several apply a transaction when they like, one at once
     kOverflow = 64,  // at the end of the sequence numbers
@@ -52,8 +52,8 @@ struct Budget {
 };
 
 // Visits every state of a set, depth first, until one is wrong. Prints a line with the figures, and
-// the shrunk story of what is wrong. True: nothing is. States are told apart by a 64-bit hash: of ten
-// million states two collide, and hide a state, with a probability of 3 in a million.
+// the shrunk story of what is wrong. True: nothing is. States are told apart by a 64-bit hash: of
+// ten million states two collide, and hide a state, with a probability of 3 in a million.
 bool Explore(const NamedSet& set, const Budget& budget);
 
 }  // namespace zkrecipes::explore

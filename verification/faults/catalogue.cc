@@ -46,7 +46,7 @@ absl::Status UntilExpired(Arena& arena, const Targets& targets) {
   return begun;
 }
 
-// ---- servers and their disks ---------------------------------------------------------------------
+// ---- servers and their disks --------------------------------------------------------------------
 
 // Until it has joined again the ensemble must not lose another: a member that forgot what it has
 // acknowledged could make a majority that does not know it.
@@ -82,7 +82,7 @@ absl::Status SyncTakes(Arena& arena, const Targets& targets) {
                  [&](int i) { return arena.servers.SlowDisk(i, Milliseconds(kMilliseconds)); });
 }
 
-// ---- the network ---------------------------------------------------------------------------------
+// ---- the network --------------------------------------------------------------------------------
 
 template <typename Party>
 std::vector<Host> HostsOf(const Party& party) {
@@ -146,7 +146,7 @@ absl::Status Slow(Arena& arena, const Targets& targets) {
   });
 }
 
-// ---- clients -------------------------------------------------------------------------------------
+// ---- clients ------------------------------------------------------------------------------------
 
 // Up to a day, either way.
 absl::Status SetClockWrong(Arena& arena, const Targets& targets) {
@@ -159,7 +159,7 @@ absl::Status SetClockRight(Arena& arena, const Targets& targets) {
   return arena.clients.SetClock(targets.numbers.front(), absl::ZeroDuration());
 }
 
-// ---- the table -----------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 // Name, summary, how long it lasts, whom it hits, how it begins and how it ends.
 // clang-format off

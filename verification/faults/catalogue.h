@@ -57,9 +57,9 @@ struct Stage {
   std::vector<Host> hosts = {};            // for clients
 };
 
-// Three servers, processes of this machine or containers, and so many hosts besides. Blocks until all
-// serve. To be called before any thread is started (see Network::Make). Errors: of Network and of the
-// servers.
+// Three servers, processes of this machine or containers, and so many hosts besides. Blocks until
+// all serve. To be called before any thread is started (see Network::Make). Errors: of Network and
+// of the servers.
 absl::StatusOr<Stage> MakeStage(bool docker, testing::LocalEnsembleOptions options, int hosts);
 
 // Members, or clients, that a fault hits.

@@ -19,8 +19,8 @@ using servers::Hears;
 using servers::Post;
 using ::testing::ElementsAre;
 
-// How a fault looks while it goes on: what was hit (a member or a client, the first of several), and
-// which member led before.
+// How a fault looks while it goes on: what was hit (a member or a client, the first of several),
+// and which member led before.
 struct Sight {
   std::string fault;
   void (*look)(int target, int leader);

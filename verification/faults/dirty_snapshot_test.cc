@@ -52,8 +52,8 @@ class DirtySnapshotTest : public FaultsTest {
   }
 };
 
-// The story of the ADR. Returns the leader; -1: it came out otherwise, as it does if the leader has stepped down
-// before the proposal.
+// The story of the ADR. Returns the leader; -1: it came out otherwise, as it does if the leader has
+// stepped down before the proposal.
 int DirtySnapshotTest::LeadInVain() {
   const int leader = AwaitNewLeader(-1);
   const int one = (leader + 1) % 3;

@@ -11,8 +11,8 @@
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/command.h"
 #include "testing/local/quorum.h"
-#include "testing/local/read_file.h"
 #include "testing/local/server_files.h"
+#include "testing/local/work_directory.h"
 
 namespace zkrecipes::faults {
 namespace {

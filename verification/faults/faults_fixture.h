@@ -59,8 +59,8 @@ class FaultsTest : public ::testing::Test {
   static RecordedClients& clients();
   Arena arena() { return {servers(), network(), clients(), random_}; }
   static base::BootTime begun() { return begun_; }  // when Do began its fault
-  // Begins it, looks, ends it, and sees that the servers serve again. What cannot be done to containers
-  // is skipped there.
+  // Begins it, looks, ends it, and sees that the servers serve again. What cannot be done to
+  // containers is skipped there.
   using Numbers = std::vector<int>;  // of Targets
   void Do(const std::string& fault, const std::function<void(const Numbers& hit)>& look);
 

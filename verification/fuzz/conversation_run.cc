@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/fuzz/conversation_run.h"
-
 #include <poll.h>
 
 #include <memory>
@@ -14,6 +12,7 @@
 #include "lib/zk/c_client/handle_driver_fixture.h"
 #include "verification/fuzz/hostile_server.h"
 #include "verification/fuzz/memory_socket.h"
+#include "verification/fuzz/runs.h"
 
 namespace zkrecipes::fuzz {
 namespace {

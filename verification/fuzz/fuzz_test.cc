@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "verification/fuzz/conversation_run.h"
-#include "verification/fuzz/sequencer_texts.h"
+#include "verification/fuzz/runs.h"
 
 namespace zkrecipes::fuzz {
 namespace {

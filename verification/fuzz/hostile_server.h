@@ -27,8 +27,9 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-// A server that answers as ZooKeeper does, until it spoils an answer: bytes and lengths are changed,
-// answers cut, lengthened, repeated, swapped or left out, others slipped in that were never asked for.
+// A server that answers as ZooKeeper does, until it spoils an answer: bytes and lengths are
+// changed, answers cut, lengthened, repeated, swapped or left out, others slipped in that were
+// never asked for.
 class HostileServer {
  public:
   // `spoils` one answer in so many; 0: none, then it is a good server.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeds the client what a hostile server says, or Sequencer::Parse what a stranger sends: see README.md.
+// Feeds the client what a hostile server says, or Sequencer::Parse what a stranger sends: see
+// README.md.
 
 #include <cstdint>
 #include <cstdio>
@@ -8,8 +9,7 @@
 
 #include "CLI/CLI.hpp"
 
-#include "verification/fuzz/conversation_run.h"
-#include "verification/fuzz/sequencer_texts.h"
+#include "verification/fuzz/runs.h"
 
 namespace {
 

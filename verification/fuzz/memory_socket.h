@@ -8,9 +8,9 @@
 
 namespace zkrecipes::fuzz {
 
-// The one socket that the C client can have in a program that links this: its calls (socket, connect,
-// send, recv, ...) are answered here and not by the kernel, so that a connection costs microseconds.
-// Every other descriptor is the kernel's as ever. One thread.
+// The one socket that the C client can have in a program that links this: its calls (socket,
+// connect, send, recv, ...) are answered here and not by the kernel, so that a connection costs
+// microseconds. Every other descriptor is the kernel's as ever. One thread.
 struct MemorySocket {
   bool open = false;
   int opened = 0;             // how often, so far

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/fuzz/sequencer_texts.h"
-
 #include <algorithm>
 #include <iterator>
 #include <random>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_format.h"
 
 #include "lib/zk/seam/path.h"
+#include "verification/fuzz/runs.h"
 #include "zkrecipes/sequencer.h"
 
 namespace zkrecipes::fuzz {
@@ -28,7 +27,7 @@ const auto& OneOf(Random& random, const Table& table) {
   return table[Below(random, std::size(table))];
 }
 
-// ---- What a holder may have ------------------------------------------------------------------------
+// ---- What a holder may have ---------------------------------------------------------------------
 
 std::string NewPath(Random& random) {
   static const std::string kParts[] = {"locks",  "a", "a:b",  "zookeeper2", "..a", "zkr1",
@@ -65,101 +64,39 @@ Sequencer NewSequencer(Random& random) {
           Below(random, 2) == 0 ? "" : NewPath(random)};
 }
 
-// ---- What a stranger may send ------------------------------------------------------------------------
+// ---- What a stranger may send -------------------------------------------------------------------
 
-const std::string kForeign[] = {
-    "",
-    ":",
-    ":::",
-    "zkr1",
-    "zkr1:",
-    "zkr1:::",
-    "null",
-    "{}",
-    "0",
-    "/locks/a/_c_01234567-0123-0123-0123-0123456789ab-lock-0000000007",
-    "_c_01234567-0123-0123-0123-0123456789ab-lock-0000000007",
-    "{\"mode\":\"exclusive\",\"token\":7,\"node\":\"/locks/a/n\"}",
-    "zkr2:exclusive:7:/locks/a/n",
-    "zkr10:exclusive:7:/locks/a/n",
-    "ZKR1:exclusive:7:/locks/a/n",
-    " zkr1:exclusive:7:/locks/a/n",
-    "zkr1:exclusive:7:/locks/a/n ",
-    "\"zkr1:exclusive:7:/a/n\"",
-    "zkr1:exclusive:7:/locks/a/n\n",
-    "zkr1:exclusive:7:/locks/a/n\0"s,
-    "\0zkr1:exclusive:7:/a/n"s,
-    "zkr1%3Aexclusive%3A7%3A%2Flocks%2Fa%2Fn",
-    "emtyMTpleGNsdXNpdmU6NzovYS9u",
-    "http://host:2181/locks/a",
-    "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    "zkr1:exclusive:7:///a/n",
-    "zkr1:exclusive:7://a/n",
-    "zkr1:exclusive:7:/x//",
-    "zkr1:exclusive:7:/x///a/n",
-    "zkr1:exclusive:7:x//a/n",
-    "zkr1:exclusive:7:/zookeeper//a/n",
-    "zkr1:exclusive:7:/a//b//n",
-    "zkr1:exclusive:7:/n",
-    "zkr1:exclusive:7:/",
-    "zkr1:exclusive:7:",
-    "\xef\xbb\xbfzkr1:shared:7:/a/n",
-};
+const std::string kForeign[] = {"",
+                                ":::",
+                                "zkr1:::",
+                                "null",
+                                "{}",
+                                "/locks/a/_c_01234567-0123-0123-0123-0123456789ab-lock-0000000007",
+                                "{\"mode\":\"exclusive\",\"token\":7,\"node\":\"/locks/a/n\"}",
+                                "zkr2:exclusive:7:/locks/a/n",
+                                "ZKR1:exclusive:7:/locks/a/n",
+                                " zkr1:exclusive:7:/locks/a/n",
+                                "zkr1:exclusive:7:/locks/a/n ",
+                                "zkr1:exclusive:7:/locks/a/n\n",
+                                "zkr1:exclusive:7:/locks/a/n\0"s,
+                                "\0zkr1:exclusive:7:/a/n"s,
+                                "zkr1%3Aexclusive%3A7%3A%2Flocks%2Fa%2Fn",
+                                "emtyMTpleGNsdXNpdmU6NzovYS9u",
+                                "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+                                "zkr1:exclusive:7:///a/n",
+                                "zkr1:exclusive:7:/x///a/n",
+                                "zkr1:exclusive:7:/zookeeper//a/n",
+                                "zkr1:exclusive:7:/a//b//n",
+                                "\xef\xbb\xbfzkr1:shared:7:/a/n"};
+// clang-format off
 const std::string kPieces[] = {
-    "/",
-    "//",
-    "///",
-    "/./",
-    "/../",
-    ":",
-    "::",
-    "\0"s,
-    "\n",
-    "\r\n",
-    "\t",
-    " ",
-    "\x7f",
-    "\x1b[2J",
-    "\xc2\x9b",
-    "\xff",
-    "\xc0\xaf",
-    "\xed\xa0\x80",
-    "\xf0\x9f\x94\x92",
-    "\xe2\x80\xae",
-    "ü",
-    "zkr1:",
-    "exclusive",
-    "+",
-    "-",
-    "0",
-    "00",
-    "\\",
-    "\"",
-    "%",
-    "{}",
-    "/zookeeper/",
-};
+    "/", "//", "///", "/./", "/../", ":", "::", "\0"s, "\n", "\r\n", "\t", " ", "\x7f", "\x1b[2J",
+    "\xc2\x9b", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf0\x9f\x94\x92", "\xe2\x80\xae", "ü",
+    "zkr1:", "exclusive", "+", "-", "0", "00", "\\", "\"", "%", "{}", "/zookeeper/"};
 const std::string kTokens[] = {
-    "",
-    "0",
-    "-0",
-    "-1",
-    "+7",
-    "07",
-    "007",
-    " 7",
-    "7 ",
-    "7.0",
-    "7e3",
-    "0x7",
-    "７",
-    "7\0"s,
-    "١",
-    "9223372036854775807",
-    "9223372036854775808",
-    "-9223372036854775808",
-    "18446744073709551616",
-};
+    "", "0", "-0", "-1", "+7", "07", "007", " 7", "7 ", "7.0", "7e3", "0x7", "７", "7\0"s, "١",
+    "9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551616"};
+// clang-format on
 
 void ReplaceToken(Random& random, std::string& text) {
   const size_t first = text.find(':');
@@ -212,7 +149,7 @@ std::string NewText(Random& random, const std::string& valid) {
   return text;
 }
 
-// ---- The rules ---------------------------------------------------------------------------------------
+// ---- The rules ----------------------------------------------------------------------------------
 
 bool IsOneShortLine(const std::string& message) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a holder goes on believing after another was granted its lock: ours, Curator's and kazoo's, under the same
-// faults, judged by the history checker with ZooKeeper's own log. Prints the table of docs/report.md.
+// How long a holder goes on believing after another was granted its lock: ours, Curator's and
+// kazoo's, under the same faults, judged by the history checker with ZooKeeper's own log. Prints
+// the table of docs/report.md.
 
 #include <algorithm>
 #include <filesystem>
@@ -123,13 +124,14 @@ std::vector<history::Violation> BeliefTest::Judge(Asked asked, int64_t since, co
   const absl::Duration too_long =
       last == events.rend() ? absl::ZeroDuration() : absl::Nanoseconds(last->at - since);
   const bool for_good = last == events.rbegin();  // its last look
+  const absl::Duration unit = for_good ? absl::Seconds(1) : absl::Milliseconds(1);
+  const std::string how_long = absl::FormatDuration(absl::Trunc(too_long, unit));
   std::cout << absl::StreamFormat(
       "| %s, %s | %s | %s |\n", GetParam().name, asked == Asked::kPlain ? "asked" : "told",
       GetParam().fault == Fault::kItStandsStill ? "it stood still" : "its server stood still",
       too_long <= absl::ZeroDuration() ? "not at all"
-      : for_good                       ? absl::StrCat("to the end, ",
-                                                      absl::FormatDuration(absl::Trunc(too_long, absl::Seconds(1))))
-                 : absl::FormatDuration(absl::Trunc(too_long, absl::Milliseconds(1))));
+      : for_good                       ? "to the end, " + how_long
+                                       : how_long);
   std::ranges::move(HistoryOf(second, "second", Asked::kPlain), std::back_inserter(events));
   return history::Check(events, transactions_,
                         {.wall_less_boot = absl::Nanoseconds(wall_less_boot_)})

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process of another library's, on the same servers: peers/CuratorPeer.java, peers/kazoo_peer.py; or of ours,
-// peers/our_peer.cc, which knows make and believe only. It says "ready", then reads commands, a line each:
+// A process of another library's, on the same servers: peers/CuratorPeer.java, peers/kazoo_peer.py;
+// or of ours, peers/our_peer.cc, which knows make and believe only. It says "ready", then reads
+// commands, a line each:
 //   make ID RECIPE PATH   a participant; its commands are carried out one after the other
 //   acquire ID            "granted ID"
 //   release ID            "released ID"
 //   count ID              "counted ID N": its own list of who participates
-//   rounds ID             takes turns for ever, and tells its history: "invoke TIME", "grant TIME NODE TOKEN SESSION",
-//                         "release TIME", "released TIME STATUS", "failed TIME STATUS". One a process
-//   believe ID            acquires, "invoke TIME", "grant ...", and looks for ever: "look TIME PLAIN TOLD", each "true" or
-//                         "false". One a process
+//   rounds ID             takes turns for ever, and tells its history: "invoke TIME",
+//                         "grant TIME NODE TOKEN SESSION", "release TIME", "released TIME STATUS",
+//                         "failed TIME STATUS". One a process
+//   believe ID            acquires, "invoke TIME", "grant ...", and looks for ever:
+//                         "look TIME PLAIN TOLD", each "true" or "false". One a process
 // What fails is "failed ID WHY". It ends with its input.
 
 #ifndef ZKRECIPES_VERIFICATION_INTEROPERABILITY_PEER_H_

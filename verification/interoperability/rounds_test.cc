@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many rounds of ours and of another library's on one path, with kills, pauses past the session timeout and a
-// server's death; judged by the history checker with ZooKeeper's own log.
+// Many rounds of ours and of another library's on one path, with kills, pauses past the session
+// timeout and a server's death; judged by the history checker with ZooKeeper's own log.
 
 #include <algorithm>
 #include <fstream>

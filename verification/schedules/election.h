@@ -22,8 +22,8 @@
 
 namespace zkrecipes::schedules {
 
-// What an election adds to a LockWorld: observers, and leaders that proclaim. They use the code that
-// LeaderElection::Observe and ::Proclaim run.
+// What an election adds to a LockWorld: observers, and leaders that proclaim. They use the code
+// that LeaderElection::Observe and ::Proclaim run.
 class Election : public std::enable_shared_from_this<Election> {
  public:
   using Break = std::function<void(const std::string& rule, const std::string& what)>;

@@ -136,8 +136,8 @@ void LockWorld::Follow() {
   if (writes()) register_->Follow();
 }
 
-// A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits. A
-// reader's does not, and is judged by its node alone (CheckLease).
+// A lease with a lock delay may outlive its node: it rests on the delay that the next holder waits.
+// A reader's does not, and is judged by its node alone (CheckLease).
 void LockWorld::CheckOneBelieves() {
   std::string who;
   bool exclusive = false;

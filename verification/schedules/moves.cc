@@ -207,8 +207,8 @@ const MoveRow LockWorld::kMoves[] = {
      [](auto& w, Move m) { w.tenant_.Delete(m.which, w.now()); }, nullptr, In(0, 0, 0, 0, 3),
      static_cast<uint32_t>(Tenant::kNodes)},
     {kTenantDenies, "tenant_denies",
-     "the tenant changes an ACL: % (modulo 3: 0 nothing allowed, 1 not to delete, 2 not to read; of "
-     "the path, or a node below it)",
+     "the tenant changes an ACL: % (modulo 3: 0 nothing allowed, 1 not to delete, 2 not to read; "
+     "of the path, or a node below it)",
      Who::kNone, [](auto& w, Move m) { w.tenant_.Deny(m.which, w.history_); }, nullptr,
      In(0, 0, 0, 0, 2), 12},
     {kTenantAllows, "tenant_allows", "the tenant opens all ACLs again", Who::kNone,

@@ -77,8 +77,8 @@ void QueueHistory::Remove(int64_t czxid, End end) {
   nodes_.erase(czxid);
 }
 
-// A stranger's node blocks only by a lower number, and one that comes later than a contender's may go
-// unseen by it.
+// A stranger's node blocks only by a lower number, and one that comes later than a contender's may
+// go unseen by it.
 bool QueueHistory::Blocks(int64_t front, int64_t czxid) const {
   if (Of(front).too_late) return false;
   if (Of(front).reader && Of(czxid).reader) return false;

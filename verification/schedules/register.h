@@ -21,9 +21,10 @@
 
 namespace zkrecipes::schedules {
 
-// What guarded writes add to a LockWorld: holders that write to a node of their own, whatever becomes of
-// their leases. They use the code that GuardedWrite runs. Each write sets the register and creates a node
-// of its own name, so what was committed, when and how often is in the ensemble's history.
+// What guarded writes add to a LockWorld: holders that write to a node of their own, whatever
+// becomes of their leases. They use the code that GuardedWrite runs. Each write sets the register
+// and creates a node of its own name, so what was committed, when and how often is in the
+// ensemble's history.
 class Register : public std::enable_shared_from_this<Register> {
  public:
   using Break = std::function<void(const std::string& rule, const std::string& what)>;

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
-#include "testing/memory/digest.h"
+#include "testing/memory/tree.h"
 
 namespace zkrecipes::schedules {
 namespace {

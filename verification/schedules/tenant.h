@@ -17,8 +17,8 @@ namespace zkrecipes::schedules {
 // The lock, or the election, that a LockWorld is about.
 inline constexpr char kLockPath[] = "/q";
 
-// Another user of the ensemble with all rights below the lock's path and below the root: what it can
-// do to the library without touching the record of a lock delay. What it creates is in a list
+// Another user of the ensemble with all rights below the lock's path and below the root: what it
+// can do to the library without touching the record of a lock delay. What it creates is in a list
 // (tenant.cc): nodes that are no contenders but look like them, some that count as contenders, and
 // nodes outside the queue where a client might not expect any.
 class Tenant {

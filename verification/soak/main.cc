@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // zkrecipes-soak: workers on a real ensemble, real faults, and what came of it. Exits with 0 if no
-// rule was broken, 1 if one was, 2 if the run could not be done, 3 if nothing can be said: no run can
-// be done here, or ZooKeeper's own servers disagreed about what there is.
+// rule was broken, 1 if one was, 2 if the run could not be done, 3 if nothing can be said: no run
+// can be done here, or ZooKeeper's own servers disagreed about what there is.
 
 #include <cstdio>
 #include <filesystem>

@@ -2,14 +2,18 @@
 
 #include "verification/soak/run.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 
+#include "testing/local/work_directory.h"
 #include "verification/checker/run_directory.h"
 #include "verification/workload/crew.h"
 #include "verification/workload/recorder.h"
@@ -53,8 +57,8 @@ class Trouble {
   Trouble(faults::Arena arena, history::Recorder& recorder, std::mt19937_64& random)
       : arena_(arena), recorder_(recorder), random_(random) {}
 
-  // One after the other for as long as the options say, each followed by time to recover. A worker that
-  // ends by itself ends the run.
+  // One after the other for as long as the options say, each followed by time to recover. A worker
+  // that ends by itself ends the run.
   absl::Status Make(const SoakOptions& options, history::Crew& crew) {
     Deck deck(Selected(options));
     const absl::Time end = absl::Now() + options.length;
@@ -107,8 +111,8 @@ class Trouble {
   faults::Arena arena_;
   history::Recorder& recorder_;
   std::mt19937_64& random_;
-  // What may be done to one client during another fault: only what leaves the network and the servers
-  // alone, so that no fault mends another.
+  // What may be done to one client during another fault: only what leaves the network and the
+  // servers alone, so that no fault mends another.
   Deck for_clients_{Named({"kill_client", "pause_client", "pause_client_long"})};
 };
 
@@ -175,6 +179,27 @@ absl::Status Run(const faults::Stage& stage, const SoakOptions& options) {
   status.Update((*crew)->StopAll());
   if (!status.ok()) return status;
   return WriteRest(stage, options);
+}
+
+std::vector<std::string> Disagreements(const std::string& log) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+    if (!absl::StrContains(line, "Digests are not matching")) continue;
+    if (!absl::StrContains(line, "[main]")) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+std::vector<std::string> DisagreementsIn(const std::string& directory) {
+  std::vector<std::string> all;
+  std::error_code none;
+  for (const auto& server : std::filesystem::directory_iterator(directory, none)) {
+    for (const std::string& line : Disagreements(testing::ReadFile(server.path() / "server.log"))) {
+      all.push_back(absl::StrCat(server.path().filename().string(), ": ", line));
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 }  // namespace zkrecipes::soak

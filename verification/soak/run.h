@@ -33,15 +33,15 @@ inline constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
 inline constexpr absl::Duration kTick = absl::Milliseconds(500);
 
 // Workers on the stage's hosts, faults one after another for as long as the options say, then rest.
-// What is left of it is in `options.report`, for history::ReadRunDirectory. Blocks. An error: the run
-// could not be done as it should, so nothing is known.
-// REQUIRES: that directory is there and has nothing but the servers' files.
+// What is left of it is in `options.report`, for history::ReadRunDirectory. Blocks. An error: the
+// run could not be done as it should, so nothing is known. REQUIRES: that directory is there and
+// has nothing but the servers' files.
 absl::Status Run(const faults::Stage& stage, const SoakOptions& options);
 
 // The lines of a server's log in which it says that a transaction has led it to another state than
-// its leader. Then it shows what never was (docs/adr/0021), and nothing can be said about its clients.
-// What it says while it reads its files at its start is left out: a snapshot that was taken while
-// transactions went on is ahead of its name, which does no harm.
+// its leader. Then it shows what never was (docs/adr/0021), and nothing can be said about its
+// clients. What it says while it reads its files at its start is left out: a snapshot that was
+// taken while transactions went on is ahead of its name, which does no harm.
 std::vector<std::string> Disagreements(const std::string& log);
 
 // Of all servers whose files are in `directory`, each with the server's name: "server3: 13:51:57".

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // zkrecipes-check: judges the run whose records are in a directory (see run_directory.h), and draws
-// it into timeline.html there. Exits with 0 if no rule was broken, 1 if one was, 2 if the records cannot be read.
+// it into timeline.html there. Exits with 0 if no rule was broken, 1 if one was, 2 if the records
+// cannot be read.
 
 #include <iostream>
 #include <string>

@@ -43,13 +43,13 @@ nlohmann::json TimelineData(const std::string& title, std::vector<Event> events,
                             const Verdict& verdict);
 
 // A page of HTML that shows it: which process waited for, held and lost what, and when, with the
-// faults across and the violations on top. Needs nothing but a browser. "#by=lock" behind its address
-// groups by lock, "#from=12&to=15" shows those seconds.
+// faults across and the violations on top. Needs nothing but a browser. "#by=lock" behind its
+// address groups by lock, "#from=12&to=15" shows those seconds.
 std::string TimelinePage(const nlohmann::json& data);
 
-// Reads a run's directory, checks it, prints the verdict and draws the run into timeline.html there.
-// What it returns is "figures", "faults" and "violations" of TimelineData.
-// Errors: of ReadRunDirectory; Internal if that file cannot be written.
+// Reads a run's directory, checks it, prints the verdict and draws the run into timeline.html
+// there. What it returns is "figures", "faults" and "violations" of TimelineData. Errors: of
+// ReadRunDirectory; Internal if that file cannot be written.
 absl::StatusOr<nlohmann::json> Judge(const std::string& directory);
 
 }  // namespace zkrecipes::history

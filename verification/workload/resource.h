@@ -18,9 +18,10 @@
 
 namespace zkrecipes::history {
 
-// What the locks guard, on its own side: it knows nothing of ZooKeeper, trusts no worker, and remembers
-// for each path the largest tokens that it has admitted. An exclusive write is admitted if no write
-// had a larger token; a shared one if no exclusive write had. For one thread, but for its own.
+// What the locks guard, on its own side: it knows nothing of ZooKeeper, trusts no worker, and
+// remembers for each path the largest tokens that it has admitted. An exclusive write is admitted
+// if no write had a larger token; a shared one if no exclusive write had. For one thread, but for
+// its own.
 class Resource {
  public:
   Resource() = default;
@@ -31,9 +32,9 @@ class Resource {
   // Fills in whether the kWrite is accepted, and its order: counted over all paths, from 1.
   void Judge(Event& write);
 
-  // Judges what a worker at the other end of this SOCK_SEQPACKET socket asks for, until that closes it
-  // or sends something else: a kWrite as ToLine writes it, which it gets back judged. A thread for
-  // each: a worker that does not read its answers loses them, and holds up no other.
+  // Judges what a worker at the other end of this SOCK_SEQPACKET socket asks for, until that closes
+  // it or sends something else: a kWrite as ToLine writes it, which it gets back judged. A thread
+  // for each: a worker that does not read its answers loses them, and holds up no other.
   void Serve(base::UniqueFd socket);
 
   struct Counts {
@@ -61,14 +62,14 @@ class Resource {
   std::list<Peer> peers_;  // goes first
 };
 
-// The worker's way to the resource (see Resource::Serve). Thread-safe: one write after the other, since
-// each is answered at once.
+// The worker's way to the resource (see Resource::Serve). Thread-safe: one write after the other,
+// since each is answered at once.
 class ResourceClient {
  public:
   explicit ResourceClient(int socket) : socket_(socket) {}
 
-  // Blocks until the write is judged. nullopt if the socket was shut down, by whichever end: what the
-  // resource did is not known.
+  // Blocks until the write is judged. nullopt if the socket was shut down, by whichever end: what
+  // the resource did is not known.
   std::optional<Event> Write(const Event& write);
 
  private:

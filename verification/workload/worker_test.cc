@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,11 +17,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "integration/fixtures/client_fixture.h"
-#include "testing/local/read_file.h"
+#include "integration/servers/command.h"
 #include "testing/local/server_process.h"
 #include "testing/local/work_directory.h"
 #include "verification/checker/run_directory.h"
@@ -65,28 +68,6 @@ class WorkerTest : public integration::ClientTest {
   testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
   std::unique_ptr<Crew> crew_;
 };
-
-TEST_F(WorkerTest, TwoOnOnePathAreBothGrantedAndWriteWithGrowingTokens) {
-  StartCrew(2, {.arguments = {"--recipes=lock"}});
-  ASSERT_TRUE(Eventually([&] {
-    return Count(1, What::kGrant) >= 5 && Count(2, What::kGrant) >= 5 &&
-           crew_->resource().counts().accepted >= 10;
-  }));
-  ASSERT_TRUE(crew_->StopAll().ok());
-  std::map<int64_t, std::string> holder;  // by token
-  for (const Event& grant : All(What::kGrant)) {
-    EXPECT_EQ(grant.path, node_path() + "/lock-0");
-    EXPECT_THAT(grant.node, HasSubstr(grant.path + "/"));
-    EXPECT_NE(grant.session, 0);
-    EXPECT_TRUE(holder.emplace(grant.token, grant.who).second) << ToLine(grant);
-  }
-  std::set<int64_t> orders;
-  for (const Event& write : All(What::kWrite)) {
-    EXPECT_EQ(holder[write.token], write.who);
-    EXPECT_TRUE(orders.insert(write.order).second) << ToLine(write);
-  }
-  EXPECT_GE(orders.size(), 10u);
-}
 
 TEST_F(WorkerTest, MixesAllRecipesAndWaysToAsk) {
   StartCrew(3, {.arguments = {"--loops=4"}});
@@ -239,6 +220,44 @@ TEST_F(WorkerTest, RunsInTheNetworkNamespaceOfItsHost) {
             std::filesystem::read_symlink(path));
   EXPECT_TRUE(crew_->StopAll().ok());
   EXPECT_THAT(Recorded(1).back().detail, HasSubstr("CANCELLED"));
+}
+
+// ---- wall_clock.cc ------------------------------------------------------------------------------
+
+// A program's clocks, with the library that is worker/wall_clock.cc.
+class WallClockTest : public ::testing::Test {
+ protected:
+  void Set(absl::Duration offset) {
+    const int64_t nanoseconds = absl::ToInt64Nanoseconds(offset);
+    std::ofstream(clock_).write(reinterpret_cast<const char*>(&nanoseconds), sizeof(nanoseconds));
+  }
+
+  // What python prints.
+  double Ask(const std::string& expression) {
+    const absl::StatusOr<std::string> printed = servers::Output(
+        {"env", std::string("LD_PRELOAD=") + ZKRECIPES_BIN_DIR + "/zkrecipes-wall-clock.so",
+         "ZKRECIPES_WALL_CLOCK=" + clock_, "/usr/bin/python3", "-c",
+         "import time; print(" + expression + ")"});
+    EXPECT_TRUE(printed.ok()) << printed.status();
+    return std::stod(printed.value_or("0"));
+  }
+
+  testing::WorkDirectory directory_ = *testing::WorkDirectory::MakeTemporary(/*keep=*/false);
+  std::string clock_ = directory_.path() + "/clock";
+};
+
+TEST_F(WallClockTest, IsOffByWhatTheFileSays) {
+  for (const absl::Duration offset : {absl::Hours(2), -absl::Hours(2), absl::ZeroDuration()}) {
+    Set(offset);
+    EXPECT_NEAR(Ask("time.time()"), absl::ToDoubleSeconds(absl::Now() + offset - absl::UnixEpoch()),
+                600);
+  }
+}
+
+TEST_F(WallClockTest, LeavesTheOtherClocksAlone) {
+  Set(absl::Hours(2));
+  EXPECT_NEAR(Ask("time.clock_gettime(time.CLOCK_BOOTTIME)"), 1e-9 * static_cast<double>(Now()),
+              600);
 }
 
 }  // namespace

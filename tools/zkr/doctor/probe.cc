@@ -24,7 +24,6 @@
 #include "lib/zk/loop/resolver.h"
 #include "lib/zk/wire/answers.h"
 #include "lib/zk/wire/jute_reader.h"
-#include "testing/local/dial.h"
 #include "testing/local/quorum.h"
 #include "tools/zkr/doctor/server_words.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// zkrecipes-worker: a process that uses the library, and records what it sees of it. Its stdin is the
-// socket on which it asks the resource for leave to write: see resource.h. Runs until SIGTERM, or until
-// the other end closes that; then it gives back what it holds, and closes its client. If that takes half
-// a minute and two session timeouts it is killed by SIGALRM. Exits with 0, or with 1 and a message on
-// stderr.
+// zkrecipes-worker: a process that uses the library, and records what it sees of it. Its stdin is
+// the socket on which it asks the resource for leave to write: see resource.h. Runs until SIGTERM,
+// or until the other end closes that; then it gives back what it holds, and closes its client. If
+// that takes half a minute and two session timeouts it is killed by SIGALRM. Exits with 0, or with
+// 1 and a message on stderr.
 
 #include "verification/workload/worker/worker.h"
 

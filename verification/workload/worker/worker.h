@@ -55,11 +55,11 @@ struct WorkerContext {
   std::atomic<int64_t> attempts = 0;
 };
 
-// Takes turns until the context's `stop`: asks for some path in some way, writes to the resource while
-// it holds it, gives it back in some way. Every choice depends on the seed.
+// Takes turns until the context's `stop`: asks for some path in some way, writes to the resource
+// while it holds it, gives it back in some way. Every choice depends on the seed.
 void TakeTurns(WorkerContext& context, uint64_t seed);
 
-// ---- to ask for a lease --------------------------------------------------------------------------
+// ---- to ask for a lease -------------------------------------------------------------------------
 
 // One of the library's recipes on one path in one mode: what all of them can do.
 struct Recipe {
@@ -82,7 +82,7 @@ struct Recipe {
 Recipe MakeRecipe(const WorkerContext& context, const std::string& kind, const std::string& path,
                   Event::Mode mode);
 
-// ---- to use it -----------------------------------------------------------------------------------
+// ---- to use it ----------------------------------------------------------------------------------
 
 // A lease, and the history of its use from the grant to the release. For one thread, but the lease
 // may be lost at any time.
@@ -101,8 +101,8 @@ class Holding {
   Lease::State Look();
   // Asks the ensemble, and records that.
   void Verify(const WaitOptions& wait);
-  // Writes to the resource, whatever the lease says: whether it was accepted. nullopt if the resource is
-  // gone.
+  // Writes to the resource, whatever the lease says: whether it was accepted. nullopt if the
+  // resource is gone.
   std::optional<bool> Write();
   // Records a kBelief with this to say.
   void Note(const std::string& detail) { Believe(0, detail); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "testing/memory/blocked_threads.h"
+#include "testing/memory/threads.h"
 
 #include <atomic>
 #include <chrono>
@@ -81,6 +81,26 @@ TEST(BlockedThreads, ThatDoNotLeaveAreNotWaitedForWithoutEnd) {
   BlockedThreads threads;
   const base::ObservedWait stuck(threads, Until(At(0), [] { return true; }));
   EXPECT_FALSE(threads.LetGo(std::chrono::milliseconds(1)));
+}
+
+}  // namespace
+
+namespace {
+
+TEST(RunningThreads, AreSeenUnlessTheyWait) {
+  std::atomic<bool> busy = true;
+  base::OneShot<bool> go;
+  std::thread thread([&] {
+    while (busy) {
+    }
+    (void)go.Take(base::BootTime::InfiniteFuture());
+  });
+  EXPECT_TRUE(AnotherThreadRuns());
+  busy = false;
+  while (AnotherThreadRuns()) std::this_thread::yield();  // until it waits
+  go.Set(true);
+  thread.join();
+  while (AnotherThreadRuns()) std::this_thread::yield();  // until the kernel has forgotten it
 }
 
 }  // namespace

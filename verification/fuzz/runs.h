@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_VERIFICATION_FUZZ_CONVERSATION_RUN_H_
-#define ZKRECIPES_VERIFICATION_FUZZ_CONVERSATION_RUN_H_
+#ifndef ZKRECIPES_VERIFICATION_FUZZ_RUNS_H_
+#define ZKRECIPES_VERIFICATION_FUZZ_RUNS_H_
 
 #include <cstdint>
 #include <string>
@@ -24,6 +24,17 @@ struct Tally {
 // server has said. Crashes are the sanitizers' to see.
 void RunOne(uint64_t seed, Tally& tally);
 
+struct SequencerTally {
+  int64_t texts = 0;
+  int64_t read = 0;  // among those that were spoilt
+  int64_t refused = 0;
+  std::string violation;  // of a rule of README.md, or ""
+};
+
+// A sequencer, as a holder may have it, and a text that a stranger may send in its place, both
+// chosen by the seed, are given to Sequencer::Parse.
+void TrySequencers(uint64_t seed, SequencerTally& tally);
+
 }  // namespace zkrecipes::fuzz
 
-#endif  // ZKRECIPES_VERIFICATION_FUZZ_CONVERSATION_RUN_H_
+#endif  // ZKRECIPES_VERIFICATION_FUZZ_RUNS_H_
