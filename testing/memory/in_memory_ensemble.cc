@@ -71,7 +71,7 @@ class InMemoryEnsemble::Impl {
     Settle();
   }
 
-  // What `ask` returns of a settled state.
+  // Returns ask(simulation), called in a settled state.
   template <typename Ask>
   auto Get(Ask ask) {
     std::invoke_result_t<Ask, Simulation&> answer{};
@@ -108,7 +108,7 @@ class InMemoryEnsemble::Impl {
     SettleCallbacks();
     if (blocked_->LetGo(kCallbackWait)) SettleCallbacks();
   }
-  // What callbacks ask for may call more of them.
+  // Requests made in callbacks may call more of them.
   void SettleCallbacks() {
     driver_.Do([](Simulation&) {});
     while (!executor_->idle() && executor_->WaitUntilIdle(kCallbackWait)) {

@@ -150,7 +150,7 @@ void ModelEnsemble::Propose(Transaction txn) {
   outstanding_.push_back(std::move(txn));
 }
 
-// What a transaction leaves behind for the next ones.
+// Applies a transaction to the state that later ones are checked against.
 void ModelEnsemble::Prepare(Transaction& txn) {
   using enum Transaction::Kind;
   if (txn.kind == kCreate) {

@@ -21,7 +21,7 @@ bool IsRefusedInAMulti(const zk::Multi::Op& op) {
           create->mode != zk::CreateMode::kEphemeral);
 }
 
-// What the C client refuses before it sends it.
+// Requests that the C client refuses before it sends them.
 bool IsRefused(const zk::Request& request) {
   if (const auto* multi = std::get_if<zk::Multi>(&request)) {
     return multi->ops.empty() || std::ranges::any_of(multi->ops, IsRefusedInAMulti);
@@ -288,7 +288,7 @@ void MemoryHandle::SetWatchesAgain() {
 
 // Pings an idle connection, and gives up a silent one.
 void MemoryHandle::CheckLiveness() {
-  // What has come is read before anything is concluded from silence.
+  // Messages that have come are read before anything is concluded from silence.
   while (host_->Hears() && connected_ && HasNews()) Deliver();
   if (!connected_) return;
   const base::BootTime now = host_->Now();

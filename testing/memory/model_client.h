@@ -58,7 +58,7 @@ class ModelClient {
     Send(request);
     Execute();
   }
-  // What its server answers without anything else going on.
+  // Its server's answer, without anything else going on.
   std::vector<std::string> Children(const std::string& path) {
     Ask(zk::GetChildren{path});
     const zk::Names children = Answers().back().children;
@@ -76,11 +76,9 @@ class ModelClient {
   void Settle() {
     if (id_ == 0) return;
     model_->Finish(id_, now);
-    for (int i = 0; i < model_->servers(); ++i) {
-      while (model_->CanApply(i)) model_->Apply(i);
-    }
+    model_->Spread();
   }
-  // What has come, in order.
+  // Takes all messages that have come, in order.
   void Read() {
     while (auto message = model_->Receive(id_)) {
       if (const auto* fired = std::get_if<wire::Fired>(&*message)) {

@@ -92,7 +92,7 @@ void ModelEnsemble::CutOff(int server, base::BootTime now) {
   ForgetTouches(server);
 }
 
-// What the server has noted or sent will never arrive.
+// The touches that the server has noted or sent will never arrive.
 void ModelEnsemble::ForgetTouches(int server) {
   Server& s = servers_[Index(server)];
   s.deaf = s.mute = s.ping_waits = false;
@@ -124,7 +124,7 @@ void ModelEnsemble::ElectLeader(int server, size_t kept, base::BootTime now) {
   for (; kept > 0 && !outstanding_.empty(); --kept) LogOldestProposal();
   outstanding_.clear();
   prepared_sequences_.clear();
-  // What every server that takes part knows before it serves again.
+  // Every server that takes part knows all of this before it serves again.
   for (int i = 0; i < servers(); ++i) {
     while (CanApply(i)) Apply(i);
   }

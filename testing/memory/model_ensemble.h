@@ -26,8 +26,6 @@ namespace zkrecipes::testing::memory {
 // In what servers differ, as far as clients can see it; by default ZooKeeper 3.8 as it is
 // configured by default. docs/servers.md says which source each of them is taken from.
 struct ServerTraits {
-  // ---- ZooKeeper --------------------------------------------------------------------------------
-
   bool zxid_in_events = false;  // 3.9: the header of a watch event has the zxid of the change
   // Containers that never had a child are deleted when they are older (3.6; by default never before
   // 3.10).
@@ -38,28 +36,14 @@ struct ServerTraits {
   int throttled_of = 0;
   int shed_of = 0;
 
-  // ---- ClickHouse Keeper ------------------------------------------------------------------------
-
-  bool resumes_sessions = true;  // false: the answer to any Hello is a new session
+  // ClickHouse Keeper. The library refuses a server that says so: nothing else of it is modelled.
   bool says_it_is_keeper = false;
-  // False: only what goes through its log counts as a sign of life, which is all but reads; and
-  // that for the leader itself.
-  bool reads_touch = true;
-  bool expires_by_wall_clock = false;  // see ModelEnsemble::SetWallClockForward
-  bool has_create2 = true;  // false: whoever sends one, or a container's, is disconnected
-  absl::Duration shortest_timeout = absl::ZeroDuration();
 
   static ServerTraits ZooKeeper39() { return {.zxid_in_events = true}; }
   static ServerTraits ZooKeeper310() {
     return {.zxid_in_events = true, .longest_unused_container = absl::Minutes(5)};
   }
-  static ServerTraits ClickHouseKeeper() {
-    return {.resumes_sessions = false,
-            .says_it_is_keeper = true,
-            .reads_touch = false,
-            .expires_by_wall_clock = true,
-            .shortest_timeout = absl::Seconds(10)};
-  }
+  static ServerTraits ClickHouseKeeper() { return {.says_it_is_keeper = true}; }
 };
 
 struct ModelOptions {
@@ -103,12 +87,12 @@ class ModelEnsemble {
   bool HasMessage(ConnectionId id) const { return NextFor(id) != nullptr; }
   // The server has closed its end: what HasMessage says is all that will ever come.
   bool ServerHungUp(ConnectionId id) const { return !connections_.at(id).server_open; }
-  // What was sent to the client is lost; what the client sent is still on its way.
+  // Messages to the client are lost; those from the client are still on their way.
   void HangUp(ConnectionId id);
 
   // ---- What happens next ------------------------------------------------------------------------
 
-  // What this connection's server, or client, reads next. Null: nothing yet, or the end.
+  // The next message for this connection's server, or client. Null: none yet, or the end.
   const ToServer* NextOf(ConnectionId id) const {
     const auto& queue = connections_.at(id).to_server;
     return queue.empty() ? nullptr : &queue.front();
@@ -126,6 +110,8 @@ class ModelEnsemble {
   // A server applies the next transaction.
   bool CanApply(int server) const;
   void Apply(int server);  // REQUIRES: CanApply(server)
+  // Both, as far as they go, on all servers.
+  void Spread();
 
   // The leader closes a session whose time was over: what it has heard of it since does not help.
   // With hostile_expiry only; the next Tick closes those that are left.
@@ -135,7 +121,7 @@ class ModelEnsemble {
   // Goes on until this connection's messages are read and answered, as far as possible.
   void Finish(ConnectionId id, base::BootTime now);
 
-  // What is due: sessions that expire, servers that give up, empty containers.
+  // Does all that is due: sessions expire, servers give up, empty containers go.
   void Tick(base::BootTime now);
   base::BootTime NextDeadline() const;  // InfiniteFuture: nothing
 
@@ -163,8 +149,6 @@ class ModelEnsemble {
   void SetPingGap(absl::Duration gap, base::BootTime now);
   // From now on followers note only every second request of a session as a sign of life.
   void set_loses_touches(bool loses) { loses_touches_ = loses; }
-  // Somebody sets the servers' clocks forward. Matters only if sessions expire by them.
-  void SetWallClockForward(absl::Duration by);
   // No request is throttled or shed any more. Whether any could have been.
   bool refused_some() const { return counted_ > 0; }
   void RefuseNothing() { options_.traits.throttled_of = options_.traits.shed_of = 0; }
@@ -225,7 +209,6 @@ class ModelEnsemble {
   void ForgetTouches(int server);
 
   // Sessions and time (sessions.cc)
-  void Touch(const Connection& connection, const ToServer& message, base::BootTime now);
   void Touch(zk::SessionId session, int server, base::BootTime now);
   void Ping(base::BootTime now);
   void Collect(Session& session, int server, base::BootTime when);

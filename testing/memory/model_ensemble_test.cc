@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ModelEnsemble says of sessions, time, followers, leaders and lost connections: each claim is
+// ModelEnsemble's sessions, time, followers, leaders and lost connections: each claim is
 // one of ZooKeeper 3.8's.
 
 #include "testing/memory/model_ensemble.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a ModelEnsemble is made of.
+// The parts of a ModelEnsemble, and the messages between a client and a server.
 
 #ifndef ZKRECIPES_TESTING_MEMORY_MODEL_PARTS_H_
 #define ZKRECIPES_TESTING_MEMORY_MODEL_PARTS_H_
@@ -155,7 +155,7 @@ using ToClient = std::variant<wire::Welcome, wire::Expired, wire::Pong, wire::Fi
 
 using ConnectionId = uint32_t;  // 0: none
 
-// What the quorum agrees on, one after another. A refused write is one as well (kError): that is
+// The quorum agrees on these one after another. A refused write is one as well (kError): that is
 // what makes a delete of an absent node a committed barrier.
 struct Transaction {
   enum class Kind {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the leader hears of sessions, and when it does not.
+// Touches of sessions: when the leader hears of them, and when it does not.
 
 #include <gtest/gtest.h>
 

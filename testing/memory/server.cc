@@ -25,7 +25,7 @@ bool IsWrite(const ToServer& message) {
 
 }  // namespace
 
-// What the server does with the message that it has read.
+// Carries out a message that the server has read.
 struct ModelEnsemble::Executing {
   ModelEnsemble& model;
   const ConnectionId id;
@@ -73,14 +73,14 @@ void ModelEnsemble::Execute(ConnectionId id, base::BootTime now) {
   Connection& connection = connections_.at(id);
   const ToServer message = std::move(connection.to_server.front());
   connection.to_server.pop_front();
-  Touch(connection, message, now);
+  Touch(connection.session, connection.server, now);  // a request is a sign of life
   if (!Refuses(id, message)) std::visit(Executing{*this, id, connection, now}, message);
   // A client that has hung up is noticed when everything it sent was read.
   if (!connection.client_open && connection.to_server.empty()) CloseServerEnd(connection);
   ForgetIfClosed(id);
 }
 
-// A server that has too much to do, or does not know the request. True: it is seen to.
+// A server that has too much to do. True: it is seen to.
 bool ModelEnsemble::Refuses(ConnectionId id, const ToServer& message) {
   const ServerTraits& traits = options_.traits;
   const auto* call = std::get_if<wire::Call>(&message);
@@ -91,8 +91,7 @@ bool ModelEnsemble::Refuses(ConnectionId id, const ToServer& message) {
   const auto is_due = [this](int of) {
     return of > 0 && counted_ % static_cast<uint64_t>(of) == 0;
   };
-  const bool unknown = !traits.has_create2 && std::holds_alternative<zk::Create>(call->request);
-  if (unknown || is_due(traits.shed_of)) {
+  if (is_due(traits.shed_of)) {
     CloseServerEnd(connection);
     return true;
   }
@@ -110,12 +109,11 @@ bool ModelEnsemble::Refuses(ConnectionId id, const ToServer& message) {
   return true;
 }
 
-// A request is a sign of life.
-void ModelEnsemble::Touch(const Connection& connection, const ToServer& message,
-                          base::BootTime now) {
-  if (options_.traits.reads_touch) return Touch(connection.session, connection.server, now);
-  const bool logged = IsWrite(message) || std::holds_alternative<wire::Ping>(message);
-  if (logged && Reaches(connection.server)) Touch(connection.session, leader_, now);
+void ModelEnsemble::Spread() {
+  while (CanCommit()) Commit();
+  for (int i = 0; i < servers(); ++i) {
+    while (CanApply(i)) Apply(i);
+  }
 }
 
 void ModelEnsemble::Finish(ConnectionId id, base::BootTime now) {
@@ -137,7 +135,7 @@ void ModelEnsemble::Executing::operator()(const wire::Hello& hello) {
     connection.digest_ids.push_back(DigestId(credentials));
   }
   connection.acl = hello.acl;
-  if (hello.session != 0 && model.options_.traits.resumes_sessions) return Resume(hello);
+  if (hello.session != 0) return Resume(hello);
   connection.session = ++model.last_session_;
   Session& session = model.sessions_[connection.session];
   session.timeout = model.Negotiated(hello.timeout);

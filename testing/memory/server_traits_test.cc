@@ -27,8 +27,6 @@ const base::BootTime kBegin = base::BootTime::SinceBoot(absl::Seconds(1));
 
 ModelEnsemble With(const ServerTraits& traits) { return ModelEnsemble({.traits = traits}); }
 
-// ---- ZooKeeper ----------------------------------------------------------------------------------
-
 std::optional<int64_t> ZxidOfTheEvent(const ServerTraits& traits) {
   ModelEnsemble model = With(traits);
   ModelClient client(&model);
@@ -89,63 +87,6 @@ TEST(ServerTraits, AShedRequestIsNotExecutedAndItsConnectionIsClosed) {
   EXPECT_TRUE(client.Connect(0));  // in the same session
 }
 
-// ---- ClickHouse Keeper --------------------------------------------------------------------------
-
-TEST(ServerTraits, KeeperAnswersWhoeverComesBackWithANewSession) {
-  ModelEnsemble model = With(ServerTraits::ClickHouseKeeper());
-  ModelClient client(&model);
-  ASSERT_TRUE(client.Connect(0));
-  const zk::SessionId before = client.session();
-  model.HangUp(client.id());
-  ASSERT_TRUE(client.Connect(0));
-  EXPECT_NE(client.session(), before);
-  EXPECT_TRUE(model.SessionLives(before));  // until its time is over
-}
-
-TEST(ServerTraits, KeeperCountsOnlyWhatGoesThroughItsLogAsASignOfLife) {
-  ModelEnsemble model = With(ServerTraits::ClickHouseKeeper());
-  ModelClient client(&model);
-  ASSERT_TRUE(client.Connect(1));
-  const base::BootTime opened = model.DeadlineOf(client.session());
-  client.now = client.now + absl::Seconds(3);
-  client.Call(zk::Get{"/"});
-  EXPECT_EQ(model.DeadlineOf(client.session()), opened);
-  client.Create("/a");
-  EXPECT_EQ(model.DeadlineOf(client.session()), opened + absl::Seconds(3));
-}
-
-TEST(ServerTraits, KeeperEndsASessionEarlyWhenItsWallClockIsSetForward) {
-  for (const bool keeper : {false, true}) {
-    ModelEnsemble model = With(keeper ? ServerTraits::ClickHouseKeeper() : ServerTraits());
-    ModelClient client(&model);
-    ASSERT_TRUE(client.Connect(0));
-    model.SetWallClockForward(absl::Minutes(1));
-    model.Tick(client.now);
-    EXPECT_EQ(model.SessionLives(client.session()), !keeper);
-  }
-}
-
-TEST(ServerTraits, KeeperWithoutCreate2DisconnectsWhoeverSendsOne) {
-  ServerTraits traits = ServerTraits::ClickHouseKeeper();
-  traits.has_create2 = false;
-  ModelEnsemble model = With(traits);
-  ModelClient client(&model);
-  ASSERT_TRUE(client.Connect(0));
-  client.Ask(zk::Create{"/a", "", zk::CreateMode::kPersistent});
-  EXPECT_TRUE(model.ServerHungUp(client.id()));
-}
-
-TEST(ServerTraits, KeeperGrantsTenSecondsAtLeast) {
-  ModelEnsemble model = With(ServerTraits::ClickHouseKeeper());
-  const ConnectionId id = model.Connect(0, wire::Hello{0, absl::Seconds(2), 0, {}, {}});
-  model.Finish(id, kBegin);
-  const auto welcome = model.Receive(id);
-  ASSERT_TRUE(welcome.has_value());
-  EXPECT_EQ(std::get<wire::Welcome>(*welcome).timeout, absl::Seconds(10));
-}
-
-// ---- The library --------------------------------------------------------------------------------
-
 InMemoryEnsembleOptions Like(ServerVersion version) {
   InMemoryEnsembleOptions options;
   options.version = version;
@@ -172,12 +113,10 @@ TEST(OnKeeper, AClientThatConnectsInTheBackgroundIsNotGrantedALock) {
   EXPECT_THAT(ensemble.Paths(), ElementsAre());
 }
 
-// What the refusal is for: the same servers, if they did not say what they are. One that is shut
+// Why Keeper is refused: a server like it that does not say what it is. A Keeper that is shut
 // down ends its clients' sessions at once, whatever their timeout.
 TEST(OnKeeper, TwoWouldBelieveThatTheyHoldALockIfItCouldNotBeRecognised) {
-  ServerTraits traits = ServerTraits::ClickHouseKeeper();
-  traits.says_it_is_keeper = false;
-  Simulation simulation({.traits = traits});
+  Simulation simulation;
   const auto acquire = [&](const std::shared_ptr<Client>& client) {
     std::optional<Lease> lease;
     Lock(client, "/lock").AcquireAsync({}, [&lease](absl::StatusOr<Lease> answer) {

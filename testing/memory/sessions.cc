@@ -11,13 +11,7 @@
 namespace zkrecipes::testing::memory {
 
 absl::Duration ModelEnsemble::Negotiated(absl::Duration asked) const {
-  return std::max(options_.traits.shortest_timeout,
-                  std::clamp(asked, options_.min_session_timeout, options_.max_session_timeout));
-}
-
-void ModelEnsemble::SetWallClockForward(absl::Duration by) {
-  if (!options_.traits.expires_by_wall_clock) return;
-  for (auto& [id, session] : sessions_) session.deadline = session.deadline + -by;
+  return std::clamp(asked, options_.min_session_timeout, options_.max_session_timeout);
 }
 
 // Expiry is looked for once a tick: never early, late by up to a tick.

@@ -18,7 +18,7 @@
 
 namespace zkrecipes::testing::memory {
 
-// What can happen next.
+// One thing that can happen next.
 struct Step {
   enum class Kind {
     kTask,      // host `who` runs its oldest posted task

@@ -15,7 +15,7 @@
 
 namespace zkrecipes::history {
 
-// What a run is measured against.
+// The bounds that a run is measured against.
 struct Limits {
   absl::Duration progress = absl::Seconds(30);  // after kQuiet every wait has ended
   // After a fault's end some contender is granted within: session timeout, 1.5 ticks, the

@@ -17,7 +17,7 @@ namespace zkrecipes::history {
 
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-// What belongs to one kInvoke of one process. Null: did not happen, or was not recorded.
+// The events of one kInvoke of one process. Null: did not happen, or was not recorded.
 struct Attempt {
   std::string who;
   int process = 0;  // which of those that had this part, from 1

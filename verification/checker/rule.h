@@ -20,7 +20,7 @@ namespace zkrecipes::history {
 // are whole milliseconds.
 inline constexpr absl::Duration kRounding = absl::Milliseconds(5);
 
-// What a rule judges, and where it complains.
+// The run that a rule judges, and its complaints.
 struct Case {
   const Chronicle& run;
   const QueueLog& log;
@@ -28,7 +28,7 @@ struct Case {
   const char* rule = "";  // that is being applied
   std::vector<Violation> violations = {};
 
-  // What is wrong, in parts as absl::StrCat takes them, and the events that show it.
+  // Adds a violation: a sentence in parts for absl::StrCat, and the events that show it.
   template <typename... Parts>
   void Complain(int64_t at, std::initializer_list<const Event*> events, const Parts&... what) {
     Violation& violation = violations.emplace_back(Violation{rule, absl::StrCat(what...), at});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What leases promise, and what their holders believe.
+// The promises of leases, and the beliefs of their holders.
 
 #include <algorithm>
 #include <cstddef>

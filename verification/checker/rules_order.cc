@@ -15,8 +15,8 @@ namespace {
 template <typename T>
 class Largest {
  public:
-  // What `item` comes too late behind: an exclusive one, or one that is exclusive itself, with a
-  // larger key. Null if there is none.
+  // The item with the largest key, if an item with this key comes too late behind it: of all if
+  // that one is exclusive, else of the exclusive ones. Null if there is none.
   const T* Overtaking(int64_t key, bool exclusive) const {
     const Keyed& limit = exclusive ? any_ : exclusive_;
     return limit.item != nullptr && key < limit.key ? limit.item : nullptr;
@@ -141,7 +141,7 @@ void JudgeLine(Case& c, const Attempt& attempt, const QueuedNode& mine) {
     const NodeLife& other = *it->life;
     if (it->number >= mine.number || (it->reader && mine.reader)) continue;
     if (other.created_ms > latest_ms || other.gone_ms <= latest_ms) continue;
-    // What an upgrade goes on from stands in front of it.
+    // The node that an upgrade goes on from stands in front of it.
     const Attempt* from = attempt.from;
     if (from != nullptr && from->granted() && from->grant->node == other.path) continue;
     const std::string until = other.gone_zxid == 0
@@ -154,7 +154,7 @@ void JudgeLine(Case& c, const Attempt& attempt, const QueuedNode& mine) {
 
 void ZooKeeperOrder(Case& c) {
   for (const Attempt* attempt : c.run.grants()) {
-    // What was granted before the log begins is not held against it.
+    // Grants from before the log begins are not held against it.
     const std::vector<NodeLife>& lives = c.log.lives();
     if (lives.empty() || attempt->token() < lives.front().czxid) continue;
     if (const QueuedNode* mine = c.log.Find(*attempt)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must be true once there are no more faults, or none for a while.
+// Rules that must hold once there are no more faults, or none for a while.
 
 #include <algorithm>
 #include <cstdint>
@@ -47,13 +47,13 @@ void Progress(Case& c) {
 
 // ---- answers -----------------------------------------------------------------------------------
 
-// What a kFailed's `detail` may begin with while there are faults, and for attempts that begin
+// Beginnings of a kFailed's `detail` that are right under faults, and for attempts that begin
 // later than the time of recovery after kQuiet (but for waits of less than that which time out).
 const std::vector<std::string> kUnderFaults = {"CANCELLED",           "DEADLINE_EXCEEDED",
                                                "UNAVAILABLE",         "ABORTED",
                                                "FAILED_PRECONDITION", "ALREADY_EXISTS"};
 const std::vector<std::string> kAtRest = {"CANCELLED", "FAILED_PRECONDITION", "ALREADY_EXISTS"};
-// What a Release may answer, whatever is wrong (lease.h), or the recorder where there is no answer.
+// Answers of a Release that are right whatever is wrong (lease.h), or the recorder's own words.
 const std::vector<std::string> kReleased = {"OK", "ABORTED", "CANCELLED", "DEADLINE_EXCEEDED",
                                             "by "};
 

@@ -22,7 +22,7 @@ namespace zkrecipes::history {
 //   limits progress=5 recovery=2 left=1
 //
 // Times, lock_delay too, are seconds; a `node` is the number in the name of the attempt's node.
-// What an invoke or a grant says, all later events of the attempt have, too. The servers' wall
+// All later events of an attempt repeat the words of its invoke and its grant. The servers' wall
 // clock is a thousand seconds ahead.
 class RunScript {
  public:

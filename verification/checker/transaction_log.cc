@@ -140,7 +140,7 @@ void ReadRecord(int32_t type, JuteReader& in, Transaction& into) {
   }
 }
 
-// What follows TxnHeader and the record, a digest, is not needed.
+// The digest that follows TxnHeader and the record is not needed.
 absl::StatusOr<Transaction> Parse(const std::string& bytes) {
   JuteReader in(bytes);
   Transaction transaction;

@@ -11,7 +11,7 @@
 
 namespace zkrecipes::history {
 
-// What one transaction of ZooKeeper's did to the tree.
+// The changes that one transaction of ZooKeeper's made to the tree.
 struct Transaction {
   struct Change {
     enum class What { kCreated, kDeleted };
@@ -35,7 +35,7 @@ struct Transaction {
 //   DataLoss         a record in the middle does not have its checksum, or cannot be read
 absl::StatusOr<std::vector<Transaction>> ReadTransactionLog(const std::string& bytes);
 
-// What one member has in its directory.
+// One member's log, and the names of its snapshots.
 struct MemberLog {
   std::vector<Transaction> transactions;  // by zxid
   std::vector<int64_t> snapshots;         // the zxids in the names of its "snapshot.100000001"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands around the contenders of a MachineWorld: the session, the client library and the
+// The surroundings of a MachineWorld's contenders: the session, the client library and the
 // network, and the recipe that upgrades and downgrades.
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What contenders do, and what must hold. transitions.cc: what happens to them.
+// The contenders' actions, and the rules that must hold. transitions.cc: the events.
 
 #include "verification/explore/machine_world.h"
 

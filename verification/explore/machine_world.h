@@ -55,7 +55,7 @@ struct Transition {
   uint16_t who = 0;
   uint16_t which = 0;  // kConnect: the server
 
-  // What the holder does when it likes.
+  // A free choice of the holder.
   bool IsChoice() const { return kind == Kind::kRelease || kind == Kind::kFollow; }
   bool IsFault() const { return kind >= Kind::kBreak; }
   friend bool operator==(const Transition&, const Transition&) = default;
@@ -141,7 +141,7 @@ class MachineWorld {
     auto Tie() const { return std::make_tuple(contestant, op, request.index(), watcher); }
   };
   using Watcher = std::pair<int, std::string>;  // contestant and path
-  // What the session and the client library keep.
+  // The state of a session and of the client library.
   struct Client {
     memory::ConnectionId connection = 0;
     bool up = false;  // greeted
@@ -199,7 +199,7 @@ class MachineWorld {
   void SetWatchesAgain(int client);
   void Fire(int client, const std::string& path, zk::WatchEvent what);
 
-  // What can happen (transitions.cc).
+  // The transitions that are possible (transitions.cc).
   static const TransitionRow& RowOf(const Transition& transition);
   bool HasNews(const Client& client) const;
   bool AwaitsReply(int contestant) const;
@@ -219,7 +219,7 @@ class MachineWorld {
   int last_granted_ = -1;
   int64_t last_token_ = 0;
   std::string violation_;
-  // What a contestant is being told: a listing's children, an event, or the reply to a write. No
+  // The message that a contestant is given: a listing's children, an event, or a write's reply. No
   // part of the state.
   const zk::Names* listing_ = nullptr;
   bool by_event_ = false;

@@ -15,7 +15,7 @@ namespace zkrecipes::explore {
 
 // A small configuration, of which every state is visited.
 struct NamedSet {
-  // What a contestant asks for, and then.
+  // A contestant's request, and its next mode.
   struct Role {
     queue::machine::Candidacy spec;
     std::optional<queue::machine::Mode> then = std::nullopt;  // may go on in this mode

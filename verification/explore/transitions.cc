@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can happen in a MachineWorld. machine_client.cc: what it does to a client.
+// The transitions of a MachineWorld. machine_client.cc: their effects on a client.
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
     {kExecute, Whose::kConnection, false, "server % reads, on connection #, ",
      [](auto& w, T t) { return w.ensemble_.CanExecute(t.who); },
      [](auto& w, T t) { w.ensemble_.Execute(t.who, base::BootTime()); }},
-    // What client and server have not read of each other.
+    // Messages that client and server have not read are lost.
     {kDrop, Whose::kConnection, false, "what was still on its way on connection # is lost",
      [](auto& w, T t) {
        return std::none_of(w.clients_.begin(), w.clients_.end(),
@@ -73,7 +73,7 @@ const TransitionRow MachineWorld::kTransitions[] = {
      }},
 
     // ---- Faults. ----
-    // What the client sent may still arrive.
+    // Messages that the client sent may still arrive.
     {kBreak, Whose::kClient, true, "client # LOSES ITS CONNECTION",
      [](auto& w, T t) { return w.clients_[t.who].connection != 0; },
      [](auto& w, T t) { w.Lose(t.who); }},
@@ -139,7 +139,7 @@ void MachineWorld::ForEach(Whose whose, F f) const {
 
 void MachineWorld::List(std::vector<Transition>& transitions) const {
   if (!violation_.empty()) return;
-  // What one client reads is of no concern to the others and to the servers, nor the other way
+  // A message that one client reads does not concern the others and the servers, nor the other way
   // round: whatever order the rest happens in, it could as well happen afterwards. So only what
   // this client and its contestants can do instead is tried. (A persistent set.)
   const auto reader = std::find_if(clients_.begin(), clients_.end(),
@@ -201,10 +201,8 @@ void MachineWorld::Leave(int contestant) {
 
 // The quorum agrees at once; the others may lag behind the leader.
 void MachineWorld::Spread() {
+  if (!set_->Has(NamedSet::kLag)) return ensemble_.Spread();
   while (ensemble_.CanCommit()) ensemble_.Commit();
-  for (int i = 0; !set_->Has(NamedSet::kLag) && i < set_->servers(); ++i) {
-    while (ensemble_.CanApply(i)) ensemble_.Apply(i);
-  }
 }
 
 // ---- how it reads -------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ std::vector<Host> HostsOf(const Arena& arena, const Targets& targets) {
 
 enum class Way { kTo, kFrom, kBoth };
 
-// What passes between a host and the others is dropped.
+// Drops the packets between a host and the others.
 absl::Status Cut(Network& network, const Host& host, const std::vector<Host>& others, Way way,
                  double share = 1) {
   return ForEach(others, [&](const Host& other) {

@@ -41,7 +41,7 @@ class Clients {
   virtual absl::Status SetClock(int i, absl::Duration offset) = 0;
 };
 
-// What a fault may touch.
+// The servers, hosts and clients that a fault may touch.
 struct Arena {
   Servers& servers;
   Network& network;

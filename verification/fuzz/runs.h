@@ -8,7 +8,7 @@
 
 namespace zkrecipes::fuzz {
 
-// What was seen in one run, or in many.
+// Figures of one run, or of many.
 struct Tally {
   int64_t runs = 0;
   int64_t connections = 0;

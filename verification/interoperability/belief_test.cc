@@ -46,7 +46,7 @@ struct Case {
   Fault fault;
 };
 
-// What a peer said, as its history.
+// A peer's lines as its history.
 std::vector<Event> HistoryOf(const Peer& peer, const std::string& who, Asked asked) {
   const int64_t boot_less_monotonic = BootLessMonotonic();
   std::vector<Event> events;
@@ -104,7 +104,7 @@ class BeliefTest : public ::testing::TestWithParam<Case> {
     return resumed;
   }
 
-  // What the judge finds, and a cell of the table.
+  // Returns the judge's findings, and prints a row of the table.
   std::vector<history::Violation> Judge(Asked asked, int64_t since, const Peer& first,
                                         const Peer& second);
 

@@ -12,7 +12,7 @@
 //                         "failed TIME STATUS". One a process
 //   believe ID            acquires, "invoke TIME", "grant ...", and looks for ever:
 //                         "look TIME PLAIN TOLD", each "true" or "false". One a process
-// What fails is "failed ID WHY". It ends with its input.
+// It answers "failed ID WHY" for a command that fails. It ends with its input.
 
 #ifndef ZKRECIPES_VERIFICATION_INTEROPERABILITY_PEER_H_
 #define ZKRECIPES_VERIFICATION_INTEROPERABILITY_PEER_H_

@@ -18,21 +18,12 @@ using testing::memory::Transaction;
 // Of the states that an observer is told in a session, so many first ones say nothing of the order.
 constexpr int kUnordered = 2;
 
-void Election::Follow() {
-  const auto& history = model_.history();
-  for (; read_ < history.size(); ++read_) {
-    const Transaction& txn = history[read_];
-    ForEachChange(txn, [this](const Transaction& change) { Read(change); });
-  }
-}
-
 void Election::Read(const Transaction& change) {
   using enum Transaction::Kind;
   if (change.kind == kCreate) nodes_[change.path] = change.zxid;
   if (change.kind == kCreate || change.kind == kSetData) {
     values_[nodes_[change.path]].push_back(queue::listing::ParseCandidate(change.node.data).value);
   }
-  denied_ |= change.kind == kSetAcl;
 }
 
 // ---- observers ----------------------------------------------------------------------------------
@@ -161,24 +152,8 @@ void Election::OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& s
   call->ended = ++now_;
   call->ok = status.ok();
   follow_();
-  if (!status.ok()) return CheckRefusal(*call, status);
+  if (!status.ok()) return CheckRefusal(call->core, *call->lease, status, "a proclamation");
   if (!WriteOf(*call).has_value()) break_("proclaimed though it is not set", call->value);
-}
-
-void Election::CheckRefusal(const Call& call, const absl::Status& status) const {
-  // A client can learn that its session has expired before any server's tree shows it.
-  bool leads = model_.SessionLives(call.core->session_id()) && call.lease->CheckAlive("").ok();
-  const std::string path = call.core->name_space().ToServer(call.lease->sequencer().node);
-  for (int i = 0; i < model_.servers(); ++i) {
-    const auto* node = model_.tree(i).Find(path);
-    leads &= node != nullptr && node->czxid == call.czxid && node->owner == call.core->session_id();
-  }
-  const bool explained = (absl::IsAborted(status) && !leads) ||
-                         absl::IsUnavailable(status) ||  // the connection was lost time and again
-                         (closed_.count(call.core) > 0 && absl::IsFailedPrecondition(status)) ||
-                         (denied_ && absl::IsPermissionDenied(status)) ||
-                         (model_.refused_some() && absl::IsResourceExhausted(status));
-  if (!explained) break_("unexpected answer", "a proclamation: " + status.ToString());
 }
 
 std::optional<size_t> Election::WriteOf(const Call& call) const {

@@ -5,12 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,24 +20,15 @@
 
 namespace zkrecipes::schedules {
 
-// What an election adds to a LockWorld: observers, and leaders that proclaim. They use the code
+// An election in a LockWorld: observers, and leaders that proclaim. They use the code
 // that LeaderElection::Observe and ::Proclaim run.
-class Election : public std::enable_shared_from_this<Election> {
+class Election : public HistoryReader, public std::enable_shared_from_this<Election> {
  public:
-  using Break = std::function<void(const std::string& rule, const std::string& what)>;
-  using Core = std::shared_ptr<internal::ClientCore>;
-
-  // `model` and `queue` outlive it. `follow` makes all read on in the ensemble's history.
-  Election(const testing::memory::ModelEnsemble& model, const QueueHistory& queue,
-           std::function<void()> follow, Break on_broken)
-      : model_(model), queue_(queue), follow_(std::move(follow)), break_(std::move(on_broken)) {}
-
-  void Follow();  // reads on itself
+  using HistoryReader::HistoryReader;
 
   void ObserveOrStop(const Core& core);
   bool Observes(zk::SessionId session) const;
   void StopObserving();
-  void NoteClose(const Core& core) { closed_.insert(core); }
 
   // By the leader with this lease.
   void Proclaim(const Core& core, const std::shared_ptr<internal::LeaseState>& lease);
@@ -78,24 +67,16 @@ class Election : public std::enable_shared_from_this<Election> {
     bool open() const { return ended == std::numeric_limits<int>::max(); }
   };
 
-  void Read(const testing::memory::Transaction& change);
+  void Read(const testing::memory::Transaction& change) override;
   void Tell(Observer& observer, const queue::listing::ObserverRunner::News& news);
   void CheckOrder(Observer& observer);
   std::shared_ptr<Call> LastOpen(int64_t czxid) const;
   void OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status);
-  void CheckRefusal(const Call& call, const absl::Status& status) const;
   std::optional<size_t> WriteOf(const Call& call) const;  // the last one, among those of its node
 
-  const testing::memory::ModelEnsemble& model_;
-  const QueueHistory& queue_;
-  const std::function<void()> follow_;
-  const Break break_;
-  size_t read_ = 0;
   std::map<std::string, int64_t> nodes_;                // the latest at each path
   std::map<int64_t, std::vector<std::string>> values_;  // that each node has had
-  bool denied_ = false;                                 // some ACL was changed
-  std::set<Core> closed_;
-  std::vector<std::shared_ptr<Observer>> observers_;  // all there ever were
+  std::vector<std::shared_ptr<Observer>> observers_;    // all there ever were
   std::vector<std::shared_ptr<Call>> calls_;
   int now_ = 0;  // counts beginnings and ends of calls
 };

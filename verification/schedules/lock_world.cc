@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens by itself, and what is checked after each move.
+// Moves that happen by themselves, and the checks after each move.
 
 #include "verification/schedules/lock_world.h"
 
@@ -15,6 +15,13 @@ namespace zkrecipes::schedules {
 
 using testing::memory::ConnectionId;
 
+template <typename Reader>
+std::shared_ptr<Reader> LockWorld::NewReader() {
+  return std::make_shared<Reader>(
+      model(), history_, [this] { Follow(); },
+      [this](const std::string& rule, const std::string& what) { Break(rule, what); });
+}
+
 LockWorld::LockWorld(const LockWorldOptions& options)
     : options_(options),
       simulation_({.keep_history = true, .hostile_expiry = true, .traits = options.servers},
@@ -22,24 +29,13 @@ LockWorld::LockWorld(const LockWorldOptions& options)
       history_(kLockPath),
       slots_(static_cast<size_t>(options.slots)),
       tenant_(model()),
-      election_(options.election
-                    ? std::make_shared<Election>(
-                          model(), history_, [this] { Follow(); },
-                          [this](const auto& rule, const auto& what) { Break(rule, what); })
-                    : nullptr),
-      register_(options.writes
-                    ? std::make_shared<Register>(
-                          model(), history_, [this] { Follow(); },
-                          [this](const auto& rule, const auto& what) { Break(rule, what); })
-                    : nullptr) {
+      election_(options.election ? NewReader<Election>() : nullptr),
+      register_(options.writes ? NewReader<Register>() : nullptr) {
   if (writes()) register_->Create(now());
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
   if (options.next_sequence == 0) return;
   (void)model().OperatorCreates(kLockPath, {}, now());
-  model().Commit();
-  for (int i = 0; i < servers(); ++i) {
-    while (model().CanApply(i)) model().Apply(i);
-  }
+  model().Spread();
   model().SetNextSequence(kLockPath, options.next_sequence);
 }
 

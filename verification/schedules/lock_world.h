@@ -95,7 +95,7 @@ class LockWorld {
   bool Can(const Move& move);
   // False: it cannot happen now, and nothing did.
   bool Make(const Move& move);
-  // What can happen by itself, kCloseDue and kAdvance last.
+  // Lists moves that can happen by themselves, kCloseDue and kAdvance last.
   void ListOrdinary(std::vector<Move>& moves);
 
   // Unless a rule is broken: mends everything, lets every slot have a turn, and checks that nothing
@@ -113,7 +113,7 @@ class LockWorld {
   bool elects() const { return election_ != nullptr; }
   bool writes() const { return register_ != nullptr; }
   int grants() const { return grants_; }
-  // What each slot holds or waits for, for a story.
+  // Each slot's lease or wait, for a story.
   std::string Describe();
 
  private:
@@ -127,8 +127,10 @@ class LockWorld {
   base::BootTime now() const { return simulation_.now(); }
   int servers() { return model().servers(); }
   void Break(const std::string& rule, const std::string& what);
+  template <typename Reader>
+  std::shared_ptr<Reader> NewReader();  // an Election or a Register
 
-  // What happens by itself, and what is checked after each move (lock_world.cc).
+  // Moves that happen by themselves, and the checks after each move (lock_world.cc).
   void Check();
   void Follow();  // what has been committed
   void CheckLease(Bid& bid, size_t slot);
@@ -138,7 +140,7 @@ class LockWorld {
   testing::memory::ConnectionId ConnectionOf(uint32_t process);  // 0: none
   std::string DescribeSession(zk::SessionId session);
 
-  // What users do, and what they are told (lock_world_users.cc).
+  // The users' moves, and their answers (lock_world_users.cc).
   bool Holds(size_t slot) const;
   Bid* NewestOf(size_t slot) const;  // null: the slot is idle
   void Begin(size_t slot, MoveKind kind);
@@ -160,7 +162,7 @@ class LockWorld {
   void CloseClient(uint32_t client);
   size_t OpenClient();
 
-  // What goes wrong, besides what moves.cc says, and the end (lock_world_faults.cc).
+  // Faults that moves.cc does not do itself, and the end (lock_world_faults.cc).
   void Expire(uint32_t process);
   void Forget(uint32_t process);         // REQUIRES: it is connected
   void ArriveTooLate(uint32_t process);  // REQUIRES: it is connected, and its session lives

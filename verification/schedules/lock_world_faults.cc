@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes wrong in a LockWorld, besides what moves.cc says, and how it ends.
+// Faults of a LockWorld that moves.cc does not do itself, and the end.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ namespace zkrecipes::schedules {
 using testing::memory::ConnectionId;
 using testing::memory::Host;
 
-// What docs/lease.md assumes for the sessions of a LockWorld. (Those with a lock delay do not.)
+// docs/lease.md assumes this for the sessions of a LockWorld, but for those with a lock delay.
 constexpr absl::Duration kLongestPingGap = absl::Milliseconds(1100);
 
 void LockWorld::SetPingGap(absl::Duration gap) {
@@ -37,7 +37,7 @@ void LockWorld::Expire(uint32_t process) {
   (void)model().Expire(core.session_id(), now());
 }
 
-// What is under way is answered; but its server's list of touches does not arrive any more.
+// Requests under way are answered; but its server's list of touches does not arrive any more.
 void LockWorld::Forget(uint32_t process) {
   const int server = *ServerOf(process);
   simulation_.RunUntilIdle();

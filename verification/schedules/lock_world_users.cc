@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What users do in a LockWorld, and what they are told.
+// The moves of a LockWorld's users, and their answers.
 
 #include <algorithm>
 #include <utility>

@@ -23,9 +23,9 @@ enum class Weather {
 inline constexpr std::array<const char*, 6> kWeatherNames = {"calm",      "rough", "storm",
                                                              "partition", "edge",  "hostile"};
 
-// What each of them does, and what its numbers mean, is in the table of moves.cc.
+// The table of moves.cc says what each of them does, and what its numbers mean.
 enum class MoveKind : uint8_t {
-  // What happens by itself.
+  // Happens by itself.
   kTask,
   kDeliver,
   kTimer,
@@ -36,7 +36,7 @@ enum class MoveKind : uint8_t {
   kApply,
   kCloseDue,
   kAdvance,
-  // What users do.
+  // Users do these.
   kAcquire,
   kAcquireBriefly,
   kTry,
@@ -49,7 +49,7 @@ enum class MoveKind : uint8_t {
   kWrite,
   kGiveUpWrite,
   kCloseClient,
-  // What goes wrong.
+  // Faults.
   kBreak,
   kDropOrphan,
   kExpire,
@@ -69,7 +69,7 @@ enum class MoveKind : uint8_t {
   kLoseTouches,
   kOperator,
   kReap,
-  // What another tenant of the ensemble does.
+  // Another tenant of the ensemble does these.
   kTenantCreates,
   kTenantDeletes,
   kTenantDenies,
@@ -97,7 +97,7 @@ std::string Describe(const Move& move);
 
 class LockWorld;
 
-// What Move::who counts.
+// The things that Move::who counts.
 enum class Who {
   kNone,     // it is about the ensemble as a whole
   kProcess,  // closing ones included

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/path.h"
 
@@ -129,6 +131,34 @@ int QueueHistory::WritersSince(int64_t zxid) const {
 bool QueueHistory::CreatedByOthers(int64_t since, zk::SessionId session) const {
   return std::any_of(lives_.upper_bound(since), lives_.end(),
                      [&](const auto& entry) { return entry.second.owner != session; });
+}
+
+void HistoryReader::Follow() {
+  const auto& history = model_.history();
+  for (; read_ < history.size(); ++read_) {
+    ForEachChange(history[read_], [this](const Transaction& change) {
+      denied_ |= change.kind == Transaction::Kind::kSetAcl;
+      Read(change);
+    });
+  }
+}
+
+void HistoryReader::CheckRefusal(const Core& core, internal::LeaseState& lease,
+                                 const absl::Status& status, const std::string& write) const {
+  // A client can learn that its session has expired before any server's tree shows it.
+  bool holds = model_.SessionLives(core->session_id()) && lease.CheckAlive("").ok();
+  const std::string path = core->name_space().ToServer(lease.sequencer().node);
+  for (int i = 0; i < model_.servers(); ++i) {
+    const auto* node = model_.tree(i).Find(path);
+    holds &=
+        node != nullptr && node->czxid == lease.node_czxid() && node->owner == core->session_id();
+  }
+  const bool explained = (absl::IsAborted(status) && !holds) ||
+                         absl::IsUnavailable(status) ||  // the connection was lost time and again
+                         (closed_.count(core) > 0 && absl::IsFailedPrecondition(status)) ||
+                         (denied_ && absl::IsPermissionDenied(status)) ||
+                         (model_.refused_some() && absl::IsResourceExhausted(status));
+  if (!explained) break_("unexpected answer", absl::StrCat(write, ": ", status.ToString()));
 }
 
 }  // namespace zkrecipes::schedules

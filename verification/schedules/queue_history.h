@@ -5,13 +5,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+
 #include "lib/base/boot_time.h"
+#include "lib/queue/lease/lease_state.h"
+#include "lib/session/client/client_core.h"
 #include "testing/memory/model_ensemble.h"
 
 namespace zkrecipes::schedules {
@@ -91,6 +97,39 @@ class QueueHistory {
   std::map<int64_t, Life> lives_;  // of all nodes there ever were
   std::map<int64_t, std::string> nodes_;
   std::set<std::pair<int64_t, int64_t>> order_;  // place, czxid
+};
+
+// Reads the ensemble's history beside a QueueHistory, and judges by it the writes of users under
+// their leases: see Election and Register.
+class HistoryReader {
+ public:
+  using Break = std::function<void(const std::string& rule, const std::string& what)>;
+  using Core = std::shared_ptr<internal::ClientCore>;
+
+  // `model` and `queue` outlive it. `follow` makes all read on in the ensemble's history.
+  HistoryReader(testing::memory::ModelEnsemble& model, const QueueHistory& queue,
+                std::function<void()> follow, Break on_broken)
+      : model_(model), queue_(queue), follow_(std::move(follow)), break_(std::move(on_broken)) {}
+  virtual ~HistoryReader() = default;
+
+  void Follow();  // reads on itself; the queue's history has
+  void NoteClose(const Core& core) { closed_.insert(core); }
+
+ protected:
+  virtual void Read(const testing::memory::Transaction& change) = 0;
+  // That neither the lease's end nor the client's, nor a server, explains why a write failed.
+  void CheckRefusal(const Core& core, internal::LeaseState& lease, const absl::Status& status,
+                    const std::string& write) const;
+
+  testing::memory::ModelEnsemble& model_;
+  const QueueHistory& queue_;
+  const std::function<void()> follow_;
+  const Break break_;
+  bool denied_ = false;  // some ACL was changed
+  std::set<Core> closed_;
+
+ private:
+  size_t read_ = 0;
 };
 
 }  // namespace zkrecipes::schedules

@@ -26,21 +26,10 @@ std::string NameOf(size_t number) { return absl::StrCat("write ", number); }
 
 void Register::Create(base::BootTime now) {
   (void)model_.OperatorCreates(kRegister, {}, now);
-  model_.Commit();
-  for (int i = 0; i < model_.servers(); ++i) {
-    while (model_.CanApply(i)) model_.Apply(i);
-  }
-}
-
-void Register::Follow() {
-  const auto& history = model_.history();
-  for (; read_ < history.size(); ++read_) {
-    ForEachChange(history[read_], [this](const Transaction& change) { Read(change); });
-  }
+  model_.Spread();
 }
 
 void Register::Read(const Transaction& change) {
-  denied_ |= change.kind == Transaction::Kind::kSetAcl;
   const bool written =
       change.kind == Transaction::Kind::kSetData && change.path == kRegister && change.session != 0;
   size_t number = 0;
@@ -89,7 +78,7 @@ void Register::OnAnswer(const std::shared_ptr<Attempt>& write, const absl::Statu
   write->ended = true;
   if (!queue::own_node::IsUncertain(status)) write->told = status.ok();
   follow_();
-  if (!status.ok()) CheckRefusal(*write, status);
+  if (!status.ok()) CheckRefusal(write->core, *write->lease, status, NameOf(write->number));
   CheckTruth(*write);
   if (status.ok() && write->committed == 0) {
     break_("written though it is not", NameOf(write->number));
@@ -99,23 +88,6 @@ void Register::OnAnswer(const std::shared_ptr<Attempt>& write, const absl::Statu
 void Register::CheckTruth(const Attempt& write) const {
   if (write.ended && write.told == false && write.committed > 0) {
     break_("not written though it is", NameOf(write.number));
-  }
-}
-
-void Register::CheckRefusal(const Attempt& write, const absl::Status& status) const {
-  bool holds = model_.SessionLives(write.core->session_id()) && write.lease->CheckAlive("").ok();
-  const std::string path = write.core->name_space().ToServer(write.lease->sequencer().node);
-  for (int i = 0; i < model_.servers(); ++i) {
-    const auto* node = model_.tree(i).Find(path);
-    holds &= node != nullptr && node->czxid == write.lease->node_czxid() &&
-             node->owner == write.core->session_id();
-  }
-  const bool explained = (absl::IsAborted(status) && !holds) || absl::IsUnavailable(status) ||
-                         (closed_.count(write.core) > 0 && absl::IsFailedPrecondition(status)) ||
-                         (denied_ && absl::IsPermissionDenied(status)) ||
-                         (model_.refused_some() && absl::IsResourceExhausted(status));
-  if (!explained) {
-    break_("unexpected answer", absl::StrCat(NameOf(write.number), ": ", status.ToString()));
   }
 }
 

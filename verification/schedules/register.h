@@ -5,10 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,28 +14,19 @@
 
 #include "lib/queue/lease/lease_state.h"
 #include "lib/queue/own_node/own_node_turns.h"
-#include "testing/memory/model_ensemble.h"
 #include "verification/schedules/queue_history.h"
 
 namespace zkrecipes::schedules {
 
-// What guarded writes add to a LockWorld: holders that write to a node of their own, whatever
+// Guarded writes in a LockWorld: holders that write to a node of their own, whatever
 // becomes of their leases. They use the code that GuardedWrite runs. Each write sets the register
 // and creates a node of its own name, so what was committed, when and how often is in the
 // ensemble's history.
-class Register : public std::enable_shared_from_this<Register> {
+class Register : public HistoryReader, public std::enable_shared_from_this<Register> {
  public:
-  using Break = std::function<void(const std::string& rule, const std::string& what)>;
-  using Core = std::shared_ptr<internal::ClientCore>;
-
-  // `model` and `queue` outlive it. `follow` makes all read on in the ensemble's history.
-  Register(testing::memory::ModelEnsemble& model, const QueueHistory& queue,
-           std::function<void()> follow, Break on_broken)
-      : model_(model), queue_(queue), follow_(std::move(follow)), break_(std::move(on_broken)) {}
+  using HistoryReader::HistoryReader;
 
   void Create(base::BootTime now);  // the node
-  void Follow();                    // reads on itself; the queue's history has
-  void NoteClose(const Core& core) { closed_.insert(core); }
 
   void Write(const Core& core, const std::shared_ptr<internal::LeaseState>& lease);
   // The lease's last write that is not answered.
@@ -59,19 +48,11 @@ class Register : public std::enable_shared_from_this<Register> {
     int committed = 0;
   };
 
-  void Read(const testing::memory::Transaction& change);
+  void Read(const testing::memory::Transaction& change) override;
   std::shared_ptr<Attempt> LastOpen(int64_t czxid) const;
   void OnAnswer(const std::shared_ptr<Attempt>& write, const absl::Status& status);
-  void CheckRefusal(const Attempt& write, const absl::Status& status) const;
   void CheckTruth(const Attempt& write) const;
 
-  testing::memory::ModelEnsemble& model_;
-  const QueueHistory& queue_;
-  const std::function<void()> follow_;
-  const Break break_;
-  size_t read_ = 0;
-  bool denied_ = false;  // some ACL was changed
-  std::set<Core> closed_;
   std::vector<std::shared_ptr<Attempt>> writes_;
 };
 

@@ -23,7 +23,7 @@ struct Schedule {
   std::string story = "";  // of a Replay: what each slot holds or waits for after each move
 };
 
-// What the seed decides besides the moves.
+// The options that the seed decides, besides the moves.
 LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease = {});
 // A schedule chosen at random. The same seed chooses the same.
 Schedule RunRandom(const LockWorldOptions& options, Weather weather, int length);
@@ -33,7 +33,7 @@ Schedule Replay(const LockWorldOptions& options, const std::vector<Move>& moves)
 // command that shows it again.
 std::string TellShrunk(const LockWorldOptions& options, const Schedule& schedule);
 
-// What a search for a broken rule tries.
+// The schedules that a search for a broken rule tries.
 struct Search {
   std::vector<Weather> weathers = {Weather::kCalm,      Weather::kRough, Weather::kStorm,
                                    Weather::kPartition, Weather::kEdge,  Weather::kHostile};

@@ -113,10 +113,7 @@ void Tenant::Crowd(size_t nodes, base::BootTime now) {
     (void)model_.OperatorCreates(absl::StrCat(kLockPath, "/_c_", kGuid, "-lock-", ++crowd_), {},
                                  now);
   }
-  while (model_.CanCommit()) model_.Commit();
-  for (int i = 0; i < model_.servers(); ++i) {
-    while (model_.CanApply(i)) model_.Apply(i);
-  }
+  model_.Spread();
 }
 
 void Tenant::Leave(base::BootTime now) {

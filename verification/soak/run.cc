@@ -111,7 +111,7 @@ class Trouble {
   faults::Arena arena_;
   history::Recorder& recorder_;
   std::mt19937_64& random_;
-  // What may be done to one client during another fault: only what leaves the network and the
+  // Faults that may hit one client during another fault: only those that leave the network and the
   // servers alone, so that no fault mends another.
   Deck for_clients_{Named({"kill_client", "pause_client", "pause_client_long"})};
 };
@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<std::string>> Left(const faults::Stage& stage,
   return left;
 }
 
-// What is known besides the histories.
+// Writes the facts that no history has.
 absl::Status WriteRest(const faults::Stage& stage, const SoakOptions& options) {
   auto histories = history::ReadRunDirectory(options.report);
   if (!histories.ok()) return histories.status();

@@ -33,7 +33,7 @@ inline constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
 inline constexpr absl::Duration kTick = absl::Milliseconds(500);
 
 // Workers on the stage's hosts, faults one after another for as long as the options say, then rest.
-// What is left of it is in `options.report`, for history::ReadRunDirectory. Blocks. An error: the
+// Its records are in `options.report`, for history::ReadRunDirectory. Blocks. An error: the
 // run could not be done as it should, so nothing is known. REQUIRES: that directory is there and
 // has nothing but the servers' files.
 absl::Status Run(const faults::Stage& stage, const SoakOptions& options);

@@ -37,7 +37,7 @@ struct Span {
 // By time; at least one, and no two of one phase in succession. `end`: of the run.
 std::vector<Span> SpansOf(const Attempt& attempt, const ProcessLife& process, int64_t end);
 
-// What there is to show of a run: "figures", "faults" and "violations" of its verdict, and what
+// The data of a run's page: "figures", "faults" and "violations" of its verdict, and what
 // happened, as page/model.js takes it. Times are microseconds since the run began.
 nlohmann::json TimelineData(const std::string& title, std::vector<Event> events,
                             const Verdict& verdict);

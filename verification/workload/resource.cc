@@ -12,7 +12,7 @@
 namespace zkrecipes::history {
 namespace {
 
-// What is sent goes as a whole, or not at all if nobody reads there any more.
+// A line is sent as a whole, or not at all if nobody reads there any more.
 void SendLine(int socket, const Event& event, int flags = 0) {
   const std::string line = ToLine(event);
   (void)send(socket, line.data(), line.size(), MSG_NOSIGNAL | flags);

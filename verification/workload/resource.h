@@ -18,7 +18,7 @@
 
 namespace zkrecipes::history {
 
-// What the locks guard, on its own side: it knows nothing of ZooKeeper, trusts no worker, and
+// The resource that the locks guard: it knows nothing of ZooKeeper, trusts no worker, and
 // remembers for each path the largest tokens that it has admitted. An exclusive write is admitted
 // if no write had a larger token; a shared one if no exclusive write had. For one thread, but for
 // its own.

@@ -49,7 +49,7 @@ class WorkerTest : public integration::ClientTest {
     crew_ = *std::move(crew);
   }
 
-  // What is recorded so far, of process number `n` (0: the crew).
+  // The events recorded so far by process number `n` (0: the crew).
   std::vector<Event> Recorded(int n) const {
     return ReadHistory(crew_->histories()[static_cast<size_t>(n)]).value_or(std::vector<Event>());
   }
@@ -232,7 +232,7 @@ class WallClockTest : public ::testing::Test {
     std::ofstream(clock_).write(reinterpret_cast<const char*>(&nanoseconds), sizeof(nanoseconds));
   }
 
-  // What python prints.
+  // Returns what python prints.
   double Ask(const std::string& expression) {
     const absl::StatusOr<std::string> printed = servers::Output(
         {"env", std::string("LD_PRELOAD=") + ZKRECIPES_BIN_DIR + "/zkrecipes-wall-clock.so",

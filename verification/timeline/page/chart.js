@@ -106,7 +106,7 @@ function hover(e) {
   tip.style.top = lanes.offsetTop + e.offsetY + 16 + "px";
 }
 
-// What is not drawn: title, figures, violations, faults.
+// The words: title, figures, violations, faults.
 const counted = (n, what) => `${count(n)} ${what}${n == 1 ? "" : "s"}`;
 document.title = run.title;
 $("title").textContent = run.title;

@@ -147,7 +147,7 @@ function drawHold(a, row) {
   text(words, begin + 4, row.y + ROW - 6.5, solid ? "#fff" : hueOf(a.path), font);
 }
 
-// What is narrower than a pixel and behind the last one would not be seen.
+// A span narrower than a pixel and behind the last one would not be seen.
 function each(items, show) {
   let last = -1;
   for (const item of items.filter(i => inView(i.from, i.to))) {

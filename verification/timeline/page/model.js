@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown, worked out from `run`: times are microseconds since it began.
+// The rows that are shown, worked out from `run`: times are microseconds since it began.
 const $ = id => document.getElementById(id);
 const HUES = ["#3c6c9f", "#7c5fa6", "#2c8a7e", "#ad7037", "#a14f78", "#5f7838", "#55606e", "#8a5a4a"];
 const KINDS = ["waiting", "held", "suspect", "unproven", "lost", "releasing", "promised"];

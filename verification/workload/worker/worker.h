@@ -45,7 +45,7 @@ struct WorkerOptions {
   uint64_t seed = 1;
 };
 
-// What the threads of one worker share.
+// The threads of one worker share this.
 struct WorkerContext {
   const WorkerOptions& options;
   std::shared_ptr<Client> client;
