@@ -15,14 +15,17 @@
 namespace zkrecipes {
 namespace {
 
-LogRecord RecordOf(LogEvent event, LogLevel level, std::string_view path) {
-  return {.event = event, .level = level, .path = path};
+LogRecord RecordOf(LogEvent event, LogLevel level, std::string_view path,
+                   absl::Duration lasted = absl::ZeroDuration()) {
+  return {
+      .event = event, .level = level, .path = path, .lasted = absl::ToChronoNanoseconds(lasted)};
 }
 
-LogRecord RecordOf(LogEvent event, LogLevel level, const Sequencer& lease) {
+// The recipe's path is the node's parent; it is not copied before a record is kept.
+LogRecord RecordOf(LogEvent event, LogLevel level, const Sequencer& lease,
+                   absl::Duration lasted = absl::ZeroDuration()) {
   const std::string_view node = lease.node;
-  // The recipe's path is the node's parent; no copy is made before it is known that one is written.
-  LogRecord record = RecordOf(event, level, node.substr(0, node.rfind('/')));
+  LogRecord record = RecordOf(event, level, node.substr(0, node.rfind('/')), lasted);
   record.token = lease.token.value();
   record.node = node;
   return record;
@@ -78,18 +81,16 @@ class LogWriter : public EventListener {
     Write(RecordOf(LogEvent::kPlaceLost, LogLevel::kWarning, path));
   }
   void OnGranted(const Sequencer& lease, int64_t session, absl::Duration after) override {
-    LogRecord record = RecordOf(LogEvent::kGranted, LogLevel::kInfo, lease);
+    LogRecord record = RecordOf(LogEvent::kGranted, LogLevel::kInfo, lease, after);
     record.session = session;
-    record.lasted = absl::ToChronoNanoseconds(after);
     Write(record);
   }
   void OnNotGranted(const std::string& path, const absl::Status& why,
                     absl::Duration after) override {
     // Lives until Write has copied it.
     const std::string reason = why.ToString();
-    LogRecord record = RecordOf(LogEvent::kNotGranted,
-                                IsExpected(why) ? LogLevel::kInfo : LogLevel::kWarning, path);
-    record.lasted = absl::ToChronoNanoseconds(after);
+    const LogLevel level = IsExpected(why) ? LogLevel::kInfo : LogLevel::kWarning;
+    LogRecord record = RecordOf(LogEvent::kNotGranted, level, path, after);
     record.reason = reason;
     Write(record);
   }
@@ -100,9 +101,7 @@ class LogWriter : public EventListener {
     Write(RecordOf(LogEvent::kProven, LogLevel::kInfo, lease));
   }
   void OnHeldTooLong(const Sequencer& lease, absl::Duration held) override {
-    LogRecord record = RecordOf(LogEvent::kHeldTooLong, LogLevel::kWarning, lease);
-    record.lasted = absl::ToChronoNanoseconds(held);
-    Write(record);
+    Write(RecordOf(LogEvent::kHeldTooLong, LogLevel::kWarning, lease, held));
   }
   void OnLost(const Sequencer& lease, LeaseEnd why) override {
     const std::string reason = TextOf(why);
@@ -111,9 +110,7 @@ class LogWriter : public EventListener {
     Write(record);
   }
   void OnReleased(const Sequencer& lease, absl::Duration held) override {
-    LogRecord record = RecordOf(LogEvent::kReleased, LogLevel::kInfo, lease);
-    record.lasted = absl::ToChronoNanoseconds(held);
-    Write(record);
+    Write(RecordOf(LogEvent::kReleased, LogLevel::kInfo, lease, held));
   }
   void OnOpenParent(const std::string& path) override {
     Write(RecordOf(LogEvent::kOpenParent, LogLevel::kWarning, path));

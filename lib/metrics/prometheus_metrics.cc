@@ -286,7 +286,8 @@ class SessionSeries {
                                       "How often the client came into this state.");
   base::Mutex mutex_;
   int count_ ABSL_GUARDED_BY(mutex_) = 0;
-  Gauge* lowest_ ABSL_GUARDED_BY(mutex_) = nullptr;  // once there was a margin
+  // Null until there is a margin.
+  Gauge* lowest_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace internal
@@ -321,7 +322,7 @@ class PrometheusMetrics::Groups {
   const Families families_;
   const PrometheusOptions options_;
   base::Mutex mutex_;
-  // Nothing is erased: recipes keep what AtOnce returned.
+  // Nothing is erased: recipes keep what AtOnce returned, and call it without this mutex.
   absl::flat_hash_map<std::string, std::unique_ptr<GroupSeries>> groups_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -90,6 +90,7 @@ absl::StatusOr<FencedBody> ReadFencedBody(absl::string_view text) {
   }
   // The sum is right, so another library wrote this line, or a later version did.
   const size_t fields = sizeof(kMagic) + sizeof(kVersion) - 2;
+  // The data are not copied until all of the line is known to be right.
   auto body = Fields(text.substr(fields, before_sum - fields));
   if (!body) return absl::DataLossError("its first line is not of version 1");
   body->data = std::string(text.substr(end + 1));

@@ -164,7 +164,8 @@ std::optional<HttpRefusal> AdmitRequest(FencingKey& key, const std::vector<std::
 
 std::optional<HttpRefusal> AdmitRequest(FencingGate& gate, const std::string& key,
                                         const std::vector<std::string>& values) {
-  // First: what is refused anyway gets no place in the gate.
+  // First: a request that is refused anyway gets no place in the gate, which would let a client
+  // without a pass fill it.
   const auto pass = OnlyPass(values);
   if (const auto* refusal = std::get_if<HttpRefusal>(&pass)) return *refusal;
   auto of = gate.Of(key);
