@@ -4,6 +4,7 @@
 #define ZKRECIPES_LIB_RESOURCES_DISK_FIXTURE_H_
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,18 +51,28 @@ inline Platter After(const Platter& platter, bool names_kept, Unsynced bytes) {
   return after;
 }
 
+// For tests of two that use a disk in turn.
+struct DiskHooks {
+  std::function<void()> step = [] {};   // before each call that others can see
+  std::function<void()> freed = [] {};  // a name was taken away, for which another may wait
+  std::function<void()> pause = [] {};  // another has the lock
+};
+
 class FakeFile : public DiskFile {
  public:
-  FakeFile(Platter& platter, Inode inode) : platter_(platter), inode_(std::move(inode)) {}
+  FakeFile(Platter& platter, Inode inode, const DiskHooks& hooks)
+      : platter_(platter), inode_(std::move(inode)), hooks_(hooks) {}
   ~FakeFile() override {
     if (inode_->locked_by == this) inode_->locked_by = nullptr;
   }
   absl::Status Truncate() override {
+    hooks_.step();
     if (platter_.Crashes()) return Crash();
     inode_->now.clear();
     return absl::OkStatus();
   }
   absl::Status Write(absl::string_view bytes) override {
+    hooks_.step();
     const bool crashes = platter_.Crashes();
     if (crashes) bytes = bytes.substr(0, std::exchange(platter_.torn, 0));
     std::string& now = inode_->now;
@@ -74,11 +85,13 @@ class FakeFile : public DiskFile {
     return absl::OkStatus();
   }
   absl::StatusOr<bool> TryLock() override {
+    hooks_.step();
     if (platter_.Crashes()) return Crash();
     if (inode_->locked_by == nullptr) inode_->locked_by = this;
     return inode_->locked_by == this;
   }
   absl::StatusOr<bool> IsAt(const std::string& path) override {
+    hooks_.step();
     if (platter_.Crashes()) return Crash();
     const auto found = platter_.names.find(path);
     return found != platter_.names.end() && found->second == inode_;
@@ -87,24 +100,30 @@ class FakeFile : public DiskFile {
  private:
   Platter& platter_;
   const Inode inode_;
+  const DiskHooks hooks_;
 };
 
 class FakeDisk : public Disk {
  public:
-  explicit FakeDisk(Platter& platter) : platter_(platter) {}
+  explicit FakeDisk(Platter& platter, DiskHooks hooks = {})
+      : platter_(platter), hooks_(std::move(hooks)) {}
   absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) override {
+    hooks_.step();
     if (platter_.Crashes()) return Crash();
     Inode& inode = platter_.names[path];
     if (inode == nullptr) inode = std::make_shared<Content>();
-    return std::make_unique<FakeFile>(platter_, inode);
+    return std::make_unique<FakeFile>(platter_, inode, hooks_);
   }
   absl::StatusOr<std::string> ReadAll(const std::string& path) override {
+    hooks_.step();
     if (platter_.Crashes()) return Crash();
     const auto found = platter_.names.find(path);
     if (found == platter_.names.end()) return absl::NotFoundError("there is no " + path);
     return found->second->now;
   }
   absl::Status Rename(const std::string& from, const std::string& to) override {
+    hooks_.step();
+    hooks_.freed();
     if (platter_.Crashes()) return Crash();
     const auto found = platter_.names.find(from);
     if (found == platter_.names.end()) return absl::UnavailableError("there is no " + from);
@@ -118,10 +137,11 @@ class FakeDisk : public Disk {
     platter_.synced_names = platter_.names;
     return absl::OkStatus();
   }
-  void Pause() override {}
+  void Pause() override { hooks_.pause(); }
 
  private:
   Platter& platter_;
+  const DiskHooks hooks_;
 };
 
 }  // namespace zkrecipes::internal

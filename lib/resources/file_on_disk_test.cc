@@ -86,66 +86,20 @@ TEST(FileOnDisk, IsWholeWhereverACrashComes) {
 }
 
 // Each call that others can see is a step.
-class SteppedDisk : public FakeDisk {
- public:
-  SteppedDisk(Platter& platter, TwoTurns& turns, int actor)
-      : FakeDisk(platter), turns_(turns), actor_(actor) {}
-
-  absl::StatusOr<std::unique_ptr<DiskFile>> Open(const std::string& path) override {
-    turns_.Step(actor_);
-    return std::make_unique<File>(*FakeDisk::Open(path), turns_, actor_);
-  }
-  absl::StatusOr<std::string> ReadAll(const std::string& path) override {
-    turns_.Step(actor_);
-    return FakeDisk::ReadAll(path);
-  }
-  absl::Status Rename(const std::string& from, const std::string& to) override {
-    turns_.Step(actor_);
-    turns_.Freed(actor_);
-    return FakeDisk::Rename(from, to);
-  }
-  void Pause() override { turns_.Block(actor_); }
-
- private:
-  class File : public DiskFile {
-   public:
-    File(std::unique_ptr<DiskFile> file, TwoTurns& turns, int actor)
-        : file_(std::move(file)), turns_(turns), actor_(actor) {}
-    absl::Status Truncate() override {
-      turns_.Step(actor_);
-      return file_->Truncate();
-    }
-    absl::Status Write(absl::string_view bytes) override {
-      turns_.Step(actor_);
-      return file_->Write(bytes);
-    }
-    absl::Status Sync() override { return file_->Sync(); }
-    absl::StatusOr<bool> TryLock() override {
-      turns_.Step(actor_);
-      return file_->TryLock();
-    }
-    absl::StatusOr<bool> IsAt(const std::string& path) override {
-      turns_.Step(actor_);
-      return file_->IsAt(path);
-    }
-
-   private:
-    const std::unique_ptr<DiskFile> file_;
-    TwoTurns& turns_;
-    const int actor_;
-  };
-
-  TwoTurns& turns_;
-  const int actor_;
-};
+std::unique_ptr<Disk> SteppedDisk(Platter& platter, TwoTurns& turns, int actor) {
+  return std::make_unique<FakeDisk>(platter,
+                                    DiskHooks{.step = [&turns, actor] { turns.Step(actor); },
+                                              .freed = [&turns, actor] { turns.Freed(actor); },
+                                              .pause = [&turns, actor] { turns.Block(actor); }});
+}
 
 TEST(FileOnDisk, AnOlderWriterNeverOverwritesANewerOneInAnyOrderOfTheirCalls) {
   TwoTurns turns;
   int orders = 0, refused = 0;
   do {
     Platter platter = WithAFile();
-    FileOnDisk older(std::make_unique<SteppedDisk>(platter, turns, 0), kFile);
-    FileOnDisk newer(std::make_unique<SteppedDisk>(platter, turns, 1), kFile);
+    FileOnDisk older(SteppedDisk(platter, turns, 0), kFile);
+    FileOnDisk newer(SteppedDisk(platter, turns, 1), kFile);
     const std::string old_data = "old", new_data = "the newer one's";
     absl::StatusOr<FencedBody> old_answer, new_answer;
     ASSERT_TRUE(turns.Run({[&] { old_answer = older.Replace(Pass(1), &old_data); },
@@ -170,8 +124,8 @@ TEST(FileOnDisk, OfTwoThatCreateItOneDoes) {
   TwoTurns turns;
   do {
     Platter platter;
-    FileOnDisk first(std::make_unique<SteppedDisk>(platter, turns, 0), kFile);
-    FileOnDisk second(std::make_unique<SteppedDisk>(platter, turns, 1), kFile);
+    FileOnDisk first(SteppedDisk(platter, turns, 0), kFile);
+    FileOnDisk second(SteppedDisk(platter, turns, 1), kFile);
     absl::Status one, other;
     ASSERT_TRUE(turns.Run({[&] { one = first.Create(); }, [&] { other = second.Create(); }}));
     ASSERT_NE(one.ok(), other.ok());
