@@ -6,7 +6,8 @@
 //                     412 if a newer holder has been here, with its token in Fencing-Floor; 428
 //                     without a token
 //   GET /values/KEY   the value
-// The floors are in the database FILE, and so outlive the service (a real one keeps its values, too).
+// The floors are in the database FILE, and so outlive the service (a real one keeps its values,
+// too).
 //
 //   fenced_http create FILE    once, when the system is set up
 //   fenced_http PORT FILE      PORT 0: a free one

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does what README.md tells a newcomer to do (and the plan of docs/operations.md): runs the commands of "The command", and builds the first screen's program
-against the installed library, with the README's own lines of CMake, and runs it on that ensemble.
+"""Does what README.md tells a newcomer to do (and the plan of docs/operations.md): runs the commands of "The command",
+builds the first screen's program against the installed library, with the README's own lines of CMake, and runs it on
+that ensemble.
 
 usage: check.py BUILD_DIR. (`./dev demo` and `./dev test` are what CI runs anyway.)
 """
