@@ -8,6 +8,7 @@
 - CONTRIBUTING's answers, such as `lib/queue/lease/lease.cc` `Lease::token`, and the stops of a journey, such as
   `lib/queue/lease/lease.cc:Lease::token`: that file has that text, or that function.
 - Every listing of LISTINGS stands, line for line, in one of its sources, which are compiled and run.
+- No line is longer than 120 columns, but those of tables and with addresses.
 """
 import collections
 import functools
@@ -102,10 +103,16 @@ def lost_listings(name, sources):
             yield f"{name}: in none of its sources:\n{listing}"
 
 
+def long_lines(name):
+    for number, line in enumerate(text_of(name).splitlines(), 1):
+        if len(line) > 120 and not line.startswith("|") and "://" not in line:
+            yield f"{name}:{number}: {len(line)} columns"
+
+
 def main():
     known, documents, wrong = tests(), files("*.md"), []
     for name in documents:
-        wrong += [*broken_links(name), *wrong_tests(name, known), *wrong_answers(name, STOP)]
+        wrong += [*broken_links(name), *wrong_tests(name, known), *wrong_answers(name, STOP), *long_lines(name)]
     wrong += wrong_answers("CONTRIBUTING.md", ANSWER)
     for name, sources in LISTINGS.items():
         wrong += lost_listings(name, sources)
