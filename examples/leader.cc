@@ -25,6 +25,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "zkrecipes/client.h"
 #include "zkrecipes/fenced_file.h"
