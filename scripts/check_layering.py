@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Proves the layers of docs/design.md from the #include lines: an arrow only points down, and machines are pure.
+"""Proves the layers of docs/design.md from the #include lines: an arrow only points down, and machines are pure. Proves that
+a folder is a room, too: its sources are in the namespace of its name, and no folder has more than 40 files.
 
-usage: check_layering.py [ROOT]; prints each offending line and exits 1 if there is one.
+usage: check_layering.py [ROOT]; prints each offence and exits 1 if there is one.
 """
+import collections
 import pathlib
 import re
+import subprocess
 import sys
 
 # A folder may include itself, those before it, and the public headers whose sources lie at or below it.
@@ -96,24 +99,67 @@ def complaint(file, quote, included, floors):
     return None
 
 
+# In these, namespace equals folder: lib/zk/wire is zkrecipes::zk::wire.
+NAMED_ROOMS = ("lib/", "tools/")
+# A namespace of another room may be opened to declare its classes in advance.
+FORWARD_ONLY = re.compile(r"^namespace [\w:]+ \{\n(?:(?:class|struct) \w+;\n)+\}.*\n", re.MULTILINE)
+FILES_IN_A_ROOM = 40
+COLLECTIONS = {"docs/adr", "verification/mutants"}
+
+
+def internal_names(root):
+    """The names of zkrecipes::internal that public headers declare: whichever layer defines them stays in that namespace."""
+    blocks = re.findall(r"^namespace (?:\[\[[^]]*\]\] )?internal \{\n(.*?)^\}", "".join(
+        h.read_text() for h in sorted((root / "include/zkrecipes").rglob("*.h"))), re.DOTALL | re.MULTILINE)
+    return set(re.findall(r"^(?:template <.*> )?(?:class|struct) (?:\[\[[^]]*\]\] )?(\w+)", "".join(blocks), re.MULTILINE))
+
+
+def namespace_offences(file, text, internal):
+    """Namespaces that `file` opens though they are neither its folder's nor those of public names."""
+    base = next((b for b in NAMED_ROOMS if file.startswith(b)), None)
+    folder = file.rpartition("/")[0]
+    if base is None or folder + "/" == base:
+        return
+    text = FORWARD_ONLY.sub("", text)
+    own = "zkrecipes::" + folder[len(base):].replace("/", "::")
+    for opened in re.findall(r"^namespace (?:\[\[[^]]*\]\] )?([\w: ]+?) \{", text, re.MULTILINE):
+        name = opened.replace("inline ", "")
+        if name == own or name.startswith(own + "::") or not name.startswith("zkrecipes"):
+            continue
+        public = name == "zkrecipes" or (name == "zkrecipes::internal" and internal.intersection(re.findall(r"\w+", text)))
+        if not public:
+            yield f"{file}: opens namespace {name}; its folder's is {own}"
+
+
+def crowded_folders(root):
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False).stdout.split()
+    count = collections.Counter(f.rpartition("/")[0] for f in listed if (root / f).is_file())
+    for folder, number in count.items():
+        if number > FILES_IN_A_ROOM and folder not in COLLECTIONS:
+            yield f"{folder}: has {number} files, and a room has at most {FILES_IN_A_ROOM}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
     folders = ["include"] + LAYERS + TOP
     files = sorted(f for d in folders for f in (root / d).rglob("*") if f.suffix in (".h", ".cc"))
     floors = public_floors(root)
+    internal = internal_names(root)
+    rooms = list(crowded_folders(root))
     offences = 0
     for path in files:
         file = path.relative_to(root).as_posix()
         if file.startswith("integration/packaging/consumers/"):
             continue  # projects of their own
+        rooms += namespace_offences(file, path.read_text(), internal)
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
             why = match and complaint(file, *match.groups(), floors)
             if why:
                 offences += 1
                 print(f"{file}:{number}: {line.strip()}\n    {why}")
-    print(f"layering: {len(files)} files, {offences} offending lines")
-    return 1 if offences or not files else 0
+    print(*rooms, f"layering: {len(files)} files, {offences} offending lines, {len(rooms)} offences of rooms", sep="\n")
+    return 1 if offences or rooms or not files else 0
 
 
 sys.exit(main())

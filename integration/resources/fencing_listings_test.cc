@@ -46,8 +46,8 @@ using zkrecipes::Lease;
 using zkrecipes::Lock;
 using zkrecipes::Sequencer;
 using zkrecipes::WriteOp;
-using zkrecipes::internal::StoredObject;
-using zkrecipes::internal::StoredObjectTransport;
+using zkrecipes::resources::StoredObject;
+using zkrecipes::resources::StoredObjectTransport;
 
 // A lease whose session has expired without its client's knowledge, and its successor's. Each
 // listing is run by the new holder, and refuses the old one.

@@ -41,7 +41,7 @@ class FileRegister final : public Register {
     auto file = disk_->Open(next);
     if (!file.ok()) return file.status();
     absl::Status status =
-        (*file)->Write(zkrecipes::internal::WriteFencedBody({.write = "-", .data = value}));
+        (*file)->Write(zkrecipes::resources::WriteFencedBody({.write = "-", .data = value}));
     if (status.ok()) status = (*file)->Sync();
     if (status.ok()) status = disk_->Rename(next, path_);
     return status.ok() ? disk_->SyncFolderOf(path_) : status;
@@ -55,7 +55,7 @@ class FileRegister final : public Register {
  private:
   const std::string path_;
   FencedFile file_;
-  const std::unique_ptr<zkrecipes::internal::Disk> disk_ = zkrecipes::internal::RealDisk();
+  const std::unique_ptr<zkrecipes::resources::Disk> disk_ = zkrecipes::resources::RealDisk();
 };
 
 absl::StatusOr<std::unique_ptr<Server>> StartFolder() {

@@ -59,8 +59,8 @@ class RedisTest : public ::testing::Test {
 
 TEST_F(RedisTest, KnowsItsScriptByItsHash) {
   const RedisReply hash(static_cast<redisReply*>(
-      redisCommand(context_.get(), "SCRIPT LOAD %s", zkrecipes::resources::kRedisScript)));
-  EXPECT_STREQ(hash->str, zkrecipes::resources::kRedisScriptHash);
+      redisCommand(context_.get(), "SCRIPT LOAD %s", zkrecipes::resources::redis::kRedisScript)));
+  EXPECT_STREQ(hash->str, zkrecipes::resources::redis::kRedisScriptHash);
 }
 
 TEST_F(RedisTest, GivesWhatTheCommandAnswers) {

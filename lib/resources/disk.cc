@@ -17,7 +17,7 @@
 
 #include "lib/base/unique_fd.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 namespace {
 
 absl::Status Failed(const char* call, const std::string& path) {
@@ -107,4 +107,4 @@ class Real : public Disk {
 
 std::unique_ptr<Disk> RealDisk() { return std::make_unique<Real>(); }
 
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources

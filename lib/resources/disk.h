@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 
 inline constexpr absl::Duration kDiskPause = absl::Milliseconds(5);
 
@@ -45,6 +45,6 @@ class Disk {
 
 std::unique_ptr<Disk> RealDisk();
 
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources
 
 #endif  // ZKRECIPES_LIB_RESOURCES_DISK_H_

@@ -12,7 +12,7 @@
 
 #include "lib/resources/disk.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 
 // A file's bytes now, and those that a crash leaves at least.
 struct Content {
@@ -144,6 +144,6 @@ class FakeDisk : public Disk {
   const DiskHooks hooks_;
 };
 
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources
 
 #endif  // ZKRECIPES_LIB_RESOURCES_DISK_FIXTURE_H_

@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 namespace {
 
 constexpr char kMagic[] = "zkrecipes fenced ";
@@ -97,4 +97,4 @@ absl::StatusOr<FencedBody> ReadFencedBody(absl::string_view text) {
   return *std::move(body);
 }
 
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources

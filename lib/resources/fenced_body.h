@@ -10,7 +10,7 @@
 
 #include "zkrecipes/fencing_floor.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 
 // Pure: what a fenced file or object holds. One line, then the user's data:
 //
@@ -32,6 +32,6 @@ std::string WriteFencedBody(const FencedBody& body);
 // DataLoss: it is none, or is damaged. Whatever it is, it is never taken for a floor of 0.
 absl::StatusOr<FencedBody> ReadFencedBody(absl::string_view text);
 
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources
 
 #endif  // ZKRECIPES_LIB_RESOURCES_FENCED_BODY_H_

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 namespace {
 
 FencedBody ABody(const std::string& data) {
@@ -44,4 +44,4 @@ TEST(FencedBodyTest, AnythingElseIsDataLossAndNeverAFloorOfZero) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources

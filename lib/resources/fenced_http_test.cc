@@ -157,7 +157,7 @@ class SteppedService {
   }
 
   const bool locks_;
-  internal::TwoTurns turns_;
+  resources::TwoTurns turns_;
   std::unique_ptr<FencingGate> gate_;
   bool busy_ = false;
   std::string value_;

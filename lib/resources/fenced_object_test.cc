@@ -15,7 +15,7 @@
 #include "lib/resources/object_store_fixture.h"
 #include "lib/resources/two_turns_fixture.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 namespace {
 
 FencingPass PassWith(int64_t token) { return {.token = FencingToken(token)}; }
@@ -180,4 +180,4 @@ TEST(FencedObjectTest, KnowsWhatAnHttpAnswerMeans) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources

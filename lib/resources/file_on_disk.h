@@ -22,19 +22,19 @@ namespace zkrecipes::internal {
 // file stays but one, after any crash.
 class FileOnDisk {
  public:
-  FileOnDisk(std::unique_ptr<Disk> disk, std::string path);
+  FileOnDisk(std::unique_ptr<resources::Disk> disk, std::string path);
 
   absl::Status Create();
   // Claims if there is no data. Returns what is in the file then.
-  absl::StatusOr<FencedBody> Replace(const FencingPass& pass, const std::string* data);
-  absl::StatusOr<FencedBody> Read() const;
+  absl::StatusOr<resources::FencedBody> Replace(const FencingPass& pass, const std::string* data);
+  absl::StatusOr<resources::FencedBody> Read() const;
 
  private:
   // Locked, under its name.
-  absl::StatusOr<std::unique_ptr<DiskFile>> OpenNext();
-  absl::Status Publish(DiskFile& next, const FencedBody& body);
+  absl::StatusOr<std::unique_ptr<resources::DiskFile>> OpenNext();
+  absl::Status Publish(resources::DiskFile& next, const resources::FencedBody& body);
 
-  const std::unique_ptr<Disk> disk_;
+  const std::unique_ptr<resources::Disk> disk_;
   const std::string path_;
   const std::string next_path_;
 };

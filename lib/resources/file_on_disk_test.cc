@@ -15,8 +15,10 @@
 #include "lib/resources/disk_fixture.h"
 #include "lib/resources/two_turns_fixture.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 namespace {
+
+using internal::FileOnDisk;
 
 constexpr char kFile[] = "/d/file";
 
@@ -156,4 +158,4 @@ TEST(FileOnDisk, WhatIsDamagedIsNeitherWrittenNorCreatedAnew) {
 }
 
 }  // namespace
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources

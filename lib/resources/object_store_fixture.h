@@ -15,7 +15,7 @@
 
 #include "zkrecipes/fenced_object.h"
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 
 // An object of a store in memory. As S3's, its etag is made of what it holds: the same body, the
 // same etag.
@@ -110,6 +110,6 @@ class StoredObjectTransport : public ObjectTransport {
   Request before_get_, after_get_;
 };
 
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources
 
 #endif  // ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_

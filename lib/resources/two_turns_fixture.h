@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace zkrecipes::internal {
+namespace zkrecipes::resources {
 
 // Two actors, each on a thread, of which one runs at a time, in an order that choices say: at each
 // step of either, who goes on. `NextOrder` goes through all orders.
@@ -97,6 +97,6 @@ class TwoTurns {
   size_t at_ = 0;  // of the next choice
 };
 
-}  // namespace zkrecipes::internal
+}  // namespace zkrecipes::resources
 
 #endif  // ZKRECIPES_LIB_RESOURCES_TWO_TURNS_FIXTURE_H_

@@ -249,7 +249,7 @@ absl::Status UpsertFenced(pg_conn* connection, const PostgresRow& row, const Fen
 
 // ---- Trigger ------------------------------------------------------------------------------------
 
-std::string FencingSchema() { return resources::kPostgresSchema; }
+std::string FencingSchema() { return resources::postgres::kPostgresSchema; }
 
 absl::Status GuardTable(pg_conn* connection, const PostgresTable& table,
                         const std::string& resource, const std::string& key_column) {

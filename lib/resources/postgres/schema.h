@@ -3,7 +3,7 @@
 #ifndef ZKRECIPES_LIB_RESOURCES_POSTGRES_SCHEMA_H_
 #define ZKRECIPES_LIB_RESOURCES_POSTGRES_SCHEMA_H_
 
-namespace zkrecipes::resources {
+namespace zkrecipes::resources::postgres {
 
 // Two marks say which pass a transaction has shown, and both end with it: its number in the floor's
 // row, and in a setting. The row's alone would come back with a dump that is loaded into another
@@ -117,6 +117,6 @@ BEGIN
 END $zkr$;
 )sql";
 
-}  // namespace zkrecipes::resources
+}  // namespace zkrecipes::resources::postgres
 
 #endif  // ZKRECIPES_LIB_RESOURCES_POSTGRES_SCHEMA_H_

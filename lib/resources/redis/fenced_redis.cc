@@ -19,8 +19,8 @@
 namespace zkrecipes {
 namespace {
 
-using resources::kRedisScript;
-using resources::kRedisScriptHash;
+using resources::redis::kRedisScript;
+using resources::redis::kRedisScriptHash;
 using Words = std::vector<std::string>;
 
 absl::string_view TextOf(const redisReply& reply) { return {reply.str, reply.len}; }
