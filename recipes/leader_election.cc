@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/backoff.h"
+#include "lib/base/random.h"
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/acquire/ask.h"
 #include "lib/queue/lease/lease_state.h"
@@ -228,7 +228,7 @@ absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWor
                                              const RunOptions& options) const {
   const ClientCore& core = *ClientAccess::Core(*client_);
   if (absl::Status wrong = CheckPauses(options); !wrong.ok()) return wrong;
-  base::Backoff pauses({.first = options.first_pause, .longest = options.longest_pause});
+  int pauses = 0;
   absl::Status last = absl::OkStatus();  // of the last release, if the last campaign was won
   while (!stop.stop_requested()) {
     const base::BootTime began = core.Now();
@@ -237,7 +237,13 @@ absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWor
     if (!status.ok() && !MayCampaignAgain(status)) return status;
     last = worked ? status : absl::OkStatus();
     if (worked && options.once) return last;
-    const absl::Duration pause = pauses.NextAfter(core.Now() - began, core.reactor()->Random());
+    const auto limit = [&] {
+      return base::Doubled(options.first_pause, options.longest_pause, pauses);
+    };
+    // A term that lasted as long as a pause may last was a success: the pauses begin anew.
+    if (core.Now() - began >= limit()) pauses = 0;
+    const absl::Duration pause = base::Jittered(limit(), core.reactor()->Random());
+    ++pauses;
     if (!core.Pause(pause, base::BootTime::InfiniteFuture(), stop)) break;
   }
   return absl::IsDeadlineExceeded(last) ? last : absl::OkStatus();

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "lib/base/boot_time.h"
-#include "lib/base/die.h"
 #include "lib/base/mutex.h"
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"

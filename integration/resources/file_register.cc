@@ -6,7 +6,7 @@
 
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
-#include "lib/base/guid.h"
+#include "lib/base/random.h"
 #include "lib/resources/disk.h"
 #include "lib/resources/fenced_body.h"
 #include "zkrecipes/fenced_file.h"

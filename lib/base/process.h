@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -38,6 +40,12 @@ inline void Leak(std::shared_ptr<void> pointer) {
   Kept* added = new Kept{std::move(pointer), kept.load()};
   while (!kept.compare_exchange_weak(added->next, added)) {
   }
+}
+
+// Ends the process: a precondition was broken, and continuing would corrupt memory or break a promise.
+[[noreturn]] inline void Die(const char* why) {
+  std::fprintf(stderr, "zkrecipes: %s\n", why);
+  std::abort();
 }
 
 }  // namespace zkrecipes::base

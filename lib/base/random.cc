@@ -4,6 +4,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -20,6 +21,22 @@ uint64_t RandomBits() {
   return bits;
 }
 
+std::string NewGuid() {
+  uint64_t high = RandomBits();
+  uint64_t low = RandomBits();
+  high = (high & ~uint64_t{0xf000}) | 0x4000;                // version 4
+  low = (low & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);  // variant 1
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string guid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  int shift = 128;
+  for (char& c : guid) {
+    if (c == '-') continue;
+    shift -= 4;
+    c = kDigits[(shift >= 64 ? high >> (shift - 64) : low >> shift) & 0xf];
+  }
+  return guid;
+}
+
 absl::Duration AnyUpTo(absl::Duration longest, uint64_t random_bits) {
   constexpr double kRange = 18446744073709551616.0;  // 2^64
   return longest * (static_cast<double>(random_bits) / kRange);
@@ -30,6 +47,11 @@ absl::Duration Jittered(absl::Duration longest, uint64_t random_bits) {
   const auto nanos = static_cast<double>(absl::ToInt64Nanoseconds(longest));
   const double share = 0.5 + static_cast<double>(random_bits) / kTwiceTheRange;
   return absl::Nanoseconds(static_cast<int64_t>(nanos * share));
+}
+
+absl::Duration Doubled(absl::Duration first, absl::Duration longest, int failures) {
+  constexpr int kMostDoublings = 10;  // a thousand times `first`, and no overflow
+  return std::min(longest, first * (int64_t{1} << std::min(failures, kMostDoublings)));
 }
 
 }  // namespace zkrecipes::base

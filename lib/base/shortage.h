@@ -3,7 +3,10 @@
 #ifndef ZKRECIPES_LIB_BASE_SHORTAGE_H_
 #define ZKRECIPES_LIB_BASE_SHORTAGE_H_
 
-#include "absl/status/status.h"
+#include <functional>
+#include <thread>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace zkrecipes::base {
@@ -16,6 +19,10 @@ absl::Status Shortage(absl::string_view what, int error);
 
 // The errno with which this process cannot make a socket now, or 0. For calls that do not say.
 int SocketShortage();
+
+// Runs `run` on a detached thread of the library's own, which has all signals blocked: those are for the threads
+// of the program. ResourceExhausted, "cannot start <what>: ...", if there is no thread.
+absl::StatusOr<std::thread::id> StartDetached(absl::string_view what, std::function<void()> run);
 
 }  // namespace zkrecipes::base
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 
-#include "lib/base/guid.h"
+#include "lib/base/random.h"
 #include "lib/resources/file_on_disk.h"
 
 namespace zkrecipes {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/guid.h"
+#include "lib/base/random.h"
 #include "lib/resources/fenced_body.h"
 
 namespace zkrecipes {

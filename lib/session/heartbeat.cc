@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/guid.h"
 #include "lib/base/random.h"
 
 namespace zkrecipes::session {

@@ -8,7 +8,6 @@
 
 #include "absl/time/time.h"
 
-#include "lib/base/backoff.h"
 #include "lib/base/boot_time.h"
 #include "lib/base/random.h"
 
@@ -23,9 +22,10 @@ inline constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
 class RetryPauses {
  public:
   absl::Duration Next(base::BootTime now, absl::Duration longest, uint64_t random_bits) {
-    const base::Backoff limits({.first = kRetryPause, .longest = std::max(kRetryPause, longest)});
     if (now >= calm_at_) tries_ = 0;
-    const absl::Duration pause = base::Jittered(limits.LimitAfter(tries_++), random_bits);
+    const absl::Duration limit =
+        base::Doubled(kRetryPause, std::max(kRetryPause, longest), tries_++);
+    const absl::Duration pause = base::Jittered(limit, random_bits);
     calm_at_ = now + pause + longest;
     return pause;
   }

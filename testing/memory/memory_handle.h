@@ -12,7 +12,7 @@
 #include "lib/zk/seam/connect_pace.h"
 #include "lib/zk/seam/handle.h"
 #include "lib/zk/seam/pending_replies.h"
-#include "lib/zk/seam/rotation.h"
+#include "lib/zk/seam/servers.h"
 #include "testing/memory/model_ensemble.h"
 
 namespace zkrecipes::testing::memory {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/base/boot_time.h"
-#include "lib/base/wait_observer.h"
+#include "lib/base/one_shot.h"
 #include "lib/session/client/client_core.h"
 #include "testing/memory/host.h"
 #include "testing/memory/model_ensemble.h"

@@ -12,7 +12,7 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/mutex.h"
-#include "lib/base/wait_observer.h"
+#include "lib/base/one_shot.h"
 
 namespace zkrecipes::testing::memory {
 

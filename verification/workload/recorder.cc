@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
-#include "lib/base/die.h"
+#include "lib/base/process.h"
 
 namespace zkrecipes::history {
 

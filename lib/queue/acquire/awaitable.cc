@@ -7,7 +7,6 @@
 #include <stop_token>
 #include <utility>
 
-#include "lib/base/die.h"
 #include "lib/base/process.h"
 #include "zkrecipes/lease.h"
 

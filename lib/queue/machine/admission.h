@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 
 #include "lib/queue/machine/node_name.h"
-#include "lib/zk/seam/names.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue::machine {
 

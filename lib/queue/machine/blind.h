@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/queue/machine/node_name.h"
-#include "lib/zk/seam/names.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue::machine {
 

@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 
-#include "lib/zk/seam/names.h"
+#include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue::machine {
 
@@ -24,9 +23,7 @@ class InFront {
   InFront() = default;
   // In queue order: the nearest is the last.
   explicit InFront(const std::vector<absl::string_view>& names) : size_(names.size()) {
-    if (size_ > 0)
-      kept_.reserve(static_cast<size_t>(std::bit_width(size_)) * (names.back().size() + 1));
-    for (size_t place = 1; place <= size_; place *= 2) kept_.push_back(names[size_ - place]);
+    for (size_t place = 1; place <= size_; place *= 2) kept_.emplace_back(names[size_ - place]);
   }
 
   size_t size() const { return size_; }
@@ -35,12 +32,11 @@ class InFront {
   absl::string_view back() const { return kept_.front(); }
   // The one `place` places ahead, a power of two, or the farthest that is known. REQUIRES: !empty()
   absl::string_view at(size_t place) const {
-    return *std::next(kept_.begin(),
-                      std::min(static_cast<int>(kept_.size()) - 1, std::countr_zero(place)));
+    return kept_[std::min(kept_.size() - 1, static_cast<size_t>(std::countr_zero(place)))];
   }
   // The nearest has gone. Another listing comes before the next one goes.
   void pop_back() {
-    kept_.pop_front();
+    kept_.erase(kept_.begin());
     size_ = kept_.empty() ? 0 : size_ - 1;
   }
   // From the nearest on.

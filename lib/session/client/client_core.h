@@ -20,7 +20,6 @@
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"
 #include "lib/base/seam.h"
-#include "lib/base/wait_observer.h"
 #include "lib/session/client/sessions.h"
 #include "lib/session/client/state_feed.h"
 #include "lib/session/session.h"

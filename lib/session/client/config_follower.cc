@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "lib/zk/seam/ensemble_config.h"
+#include "lib/zk/seam/server_list.h"
 
 namespace zkrecipes::session::client {
 

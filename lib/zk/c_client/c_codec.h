@@ -5,6 +5,7 @@
 #ifndef ZKRECIPES_LIB_ZK_C_CLIENT_C_CODEC_H_
 #define ZKRECIPES_LIB_ZK_C_CLIENT_C_CODEC_H_
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,31 @@ class CAcl {
   std::vector<AclEntry> entries_;  // own the strings that acls_ points to
   std::vector<ACL> acls_;
   ACL_vector vector_;
+};
+
+// A multi in the C client's form. It has to live until zoo_amulti returns, and no longer: the request is
+// encoded by then. (The results have to live until the completion.)
+//
+// zoo_amulti is only for operations that it cannot refuse. It goes on after one that it does, and
+// frees a path that it never set; and it knows neither create2 nor what a server says of a container. So
+// what it would refuse is refused here. A handle that is over refuses as well: see CHandle::Send.
+class CMulti {
+ public:
+  // `acl`: of nodes that say nothing of it. Both outlive it.
+  CMulti(const Multi& multi, const CAcl& acl);
+  CMulti(const CMulti&) = delete;
+  CMulti& operator=(const CMulti&) = delete;
+
+  bool valid() const { return valid_; }
+  int size() const { return static_cast<int>(ops_.size()); }
+  const zoo_op_t* ops() const { return ops_.data(); }
+
+ private:
+  struct Add;
+
+  bool valid_ = true;
+  std::vector<zoo_op_t> ops_;
+  std::deque<CAcl> acls_;
 };
 
 }  // namespace zkrecipes::zk::c_client

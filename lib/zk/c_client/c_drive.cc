@@ -40,7 +40,7 @@ int CHandle::Process(int events) {
   const Socket before = Before();
   int rc;
   {
-    const Call call(this);
+    const BoxScope through(&boxes_);
     rc = zookeeper_process(zh_, events);
   }
   if (rc != ZOK && rc != ZNOTHING) Failed(before, rc);
@@ -107,7 +107,7 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
   timeval wait{};
   int rc;
   {
-    const Call call(this);
+    const BoxScope through(&boxes_);
     rc = zookeeper_interest(zh_, &fd, &events, &wait);
     // The C client wants to pause after a round of failures; pace_ has already done so.
     if (rc == ZOK && fd == -1) rc = zookeeper_interest(zh_, &fd, &events, &wait);
@@ -126,7 +126,8 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
     interest.until = std::min(interest.until, attempt_until_);
     AbandonLateAttempt(fd, now);
   }
-  if (removed_) LeaveRemovedServer(fd);
+  if (std::exchange(removed_, false))
+    shutdown(fd, SHUT_RDWR);  // lost, and the session goes on at another
   return interest;
 }
 
@@ -135,11 +136,6 @@ void CHandle::AbandonLateAttempt(int fd, base::BootTime now) {
   abandoned_ = socket_state();
   shutdown(fd, SHUT_RDWR);  // poll reports it, and the C client finds it dead
   attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
-}
-
-void CHandle::LeaveRemovedServer(int fd) {
-  removed_ = false;
-  shutdown(fd, SHUT_RDWR);
 }
 
 void CHandle::OnReady(short revents) {

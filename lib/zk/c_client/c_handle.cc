@@ -12,14 +12,12 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/die.h"
+#include "lib/base/process.h"
 #include "lib/base/shortage.h"
 #include "lib/zk/c_client/c_client.h"
 
 namespace zkrecipes::zk::c_client {
 namespace {
-
-thread_local CHandle* current_handle = nullptr;
 
 std::string BigEndian(size_t number) {
   std::string bytes;
@@ -52,14 +50,6 @@ absl::StatusOr<std::unique_ptr<Handle>> OpenCHandle(const HandleOptions& options
   return handle;
 }
 
-CHandle::Call::Call(CHandle* handle) : outer_(current_handle), through_boxes_(&handle->boxes_) {
-  current_handle = handle;
-}
-
-CHandle::Call::~Call() { current_handle = outer_; }
-
-CHandle* CHandle::Current() { return current_handle; }
-
 CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor* reactor,
                  PollSet* poll_set)
     : listener_(listener),
@@ -70,16 +60,18 @@ CHandle::CHandle(const HandleOptions& options, HandleListener* listener, Reactor
       listed_(options.listed),
       tls_(options.tls),
       pending_(reactor),
-      pace_(options.pace) {}
+      pace_(options.pace) {
+  boxes_.owner = this;
+}
 
 absl::Status CHandle::Open(const HandleOptions& options) {
   ConfigureCClient();
-  const Call call(this);
+  const BoxScope through(&boxes_);
   const auto on_event = [](zhandle_t*, int type, int state, const char* path, void*) {
     if (type == ZOO_SESSION_EVENT) {
-      Current()->OnSessionEvent(state);
+      CurrentBoxes()->owner->OnSessionEvent(state);
     } else {
-      Current()->OnWatchEvent(type, path);
+      CurrentBoxes()->owner->OnWatchEvent(type, path);
     }
   };
   for (const std::string& server : options.servers) {
@@ -247,7 +239,7 @@ void CHandle::Close(bool patient) {
   connected_ = false;
   if (!ended_) end_code_ = Code::kClosing;
   {
-    const Call call(this);
+    const BoxScope through(&boxes_);
     zookeeper_close(std::exchange(zh_, nullptr));  // answers what is pending with ZCLOSING
   }
   pending_.AnswerAll(end_code_);

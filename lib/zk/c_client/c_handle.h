@@ -11,13 +11,13 @@
 
 #include "lib/base/process.h"
 #include "lib/zk/c_client/c_api.h"
+#include "lib/zk/c_client/c_client.h"
 #include "lib/zk/c_client/c_codec.h"
 #include "lib/zk/c_client/c_hooks.h"
-#include "lib/zk/c_client/pollable.h"
 #include "lib/zk/seam/connect_pace.h"
 #include "lib/zk/seam/handle.h"
 #include "lib/zk/seam/pending_replies.h"
-#include "lib/zk/seam/rotation.h"
+#include "lib/zk/seam/servers.h"
 
 namespace zkrecipes::zk::c_client {
 
@@ -54,17 +54,6 @@ class CHandle final : public Handle, public Pollable {
   void OnReady(short revents) override;
 
  private:
-  // Wraps every call of the C client: what it sends and receives goes through our boxes, its
-  // completions come to us.
-  class Call {
-   public:
-    explicit Call(CHandle* handle);
-    ~Call();
-
-   private:
-    CHandle* const outer_;
-    BoxScope through_boxes_;
-  };
   // While one lives, callbacks may be running, and Close is forbidden.
   class Callbacks {
    public:
@@ -76,8 +65,6 @@ class CHandle final : public Handle, public Pollable {
   };
   friend struct Completions;  // the C client's callbacks
   struct Issue;               // sends one request
-
-  static CHandle* Current();
 
   // Session (c_handle.cc)
   void OnSessionEvent(int state);
@@ -102,7 +89,6 @@ class CHandle final : public Handle, public Pollable {
   int Process(int events);
   Interest AskInterest(base::BootTime now);
   void AbandonLateAttempt(int fd, base::BootTime now);
-  void LeaveRemovedServer(int fd);
 
   // Closing (c_handle.cc)
   void PrepareToClose(bool patient);

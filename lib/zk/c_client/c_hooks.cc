@@ -21,6 +21,8 @@ BoxScope::BoxScope(Boxes* boxes) : outer_(current) { current = boxes; }
 
 BoxScope::~BoxScope() { current = outer_; }
 
+Boxes* CurrentBoxes() { return current; }
+
 int TakeSocketError() { return std::exchange(socket_error, 0); }
 int TakeConnectError() { return std::exchange(connect_error, 0); }
 

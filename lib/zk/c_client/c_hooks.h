@@ -17,8 +17,11 @@
 
 namespace zkrecipes::zk::c_client {
 
+class CHandle;
+
 // What stands between the C client and the socket of one handle.
 struct Boxes {
+  CHandle* owner = nullptr;  // receives the C client's callbacks
   wire::Inbox in;
   wire::Outbox out;
   // What both go through, anew for each connection; null: no TLS.
@@ -35,8 +38,8 @@ struct Boxes {
   socklen_t to_size = 0;
 };
 
-// While one lives, what the C client sends and receives on this thread goes through `boxes`. Wraps
-// every call of the C client; scopes nest, because a completion may use another handle.
+// While one lives, what the C client sends and receives on this thread goes through `boxes`, and its callbacks go
+// to their owner. Wraps every call of the C client; scopes nest, because a completion may use another handle.
 class BoxScope {
  public:
   explicit BoxScope(Boxes* boxes);
@@ -47,6 +50,9 @@ class BoxScope {
  private:
   Boxes* const outer_;
 };
+
+// Those of the innermost scope on this thread; null outside of any.
+Boxes* CurrentBoxes();
 
 // The errno of the C client's last call of socket on this thread, once; 0 if it succeeded.
 int TakeSocketError();

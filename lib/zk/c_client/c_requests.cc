@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lib/zk/c_client/c_handle.h"
-#include "lib/zk/c_client/c_multi.h"
 
 namespace zkrecipes::zk::c_client {
 namespace {
@@ -21,7 +20,7 @@ uint64_t FromContext(const void* context) { return reinterpret_cast<uint64_t>(co
 
 struct Completions {
   static void Answer(const void* context, Reply&& reply) {
-    CHandle::Current()->pending_.Answer(FromContext(context), std::move(reply));
+    CurrentBoxes()->owner->pending_.Answer(FromContext(context), std::move(reply));
   }
 
   static void Nothing(int rc, const void* context) {
@@ -62,7 +61,7 @@ struct Completions {
   // The results that the C client has filled in live until here.
   static void Together(int rc, const void* context) {
     Reply reply{.code = static_cast<Code>(rc)};
-    const auto results = CHandle::Current()->multis_.extract(FromContext(context));
+    const auto results = CurrentBoxes()->owner->multis_.extract(FromContext(context));
     if (!results.empty() && !OutcomeUnknown(reply.code)) {
       for (const zoo_op_result_t& one : results.mapped()) {
         // Of one that is done, what the server repeats of errors means nothing.
@@ -144,7 +143,7 @@ void CHandle::Send(const Request& request, Done done) {
   const uint64_t id = pending_.Add(std::move(done));
   int rc;
   {
-    const Call call(this);
+    const BoxScope through(&boxes_);
     rc = std::visit(Issue{this, ToContext(id)}, request);
   }
   // Refused: no completion will come, so it is answered here.

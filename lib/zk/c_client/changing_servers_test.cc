@@ -2,20 +2,14 @@
 //
 // Which server a handle goes to, what it says of each, and what it takes along.
 
-#include <poll.h>
-
-#include <functional>
-#include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/zk/c_client/handle_driver_fixture.h"
+#include "lib/zk/c_client/handle_test_fixture.h"
 #include "lib/zk/c_client/scripted_server_fixture.h"
 #include "lib/zk/wire/jute_reader.h"
 #include "lib/zk/wire/wire_fixture.h"
@@ -29,23 +23,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr int64_t kTheSession = 77;
-
-struct Diary : HandleListener {
-  void OnConnected(SessionId id, absl::Duration, base::BootTime) override {
-    EXPECT_EQ(id, kTheSession);
-    ++connected;
-  }
-  void OnDisconnected(int attempt) override { attempts.push_back(attempt); }
-  void OnServerFailed(const std::string& server, const std::string& what) override {
-    failures.push_back(absl::StrCat(server, " ", what));
-  }
-  void OnEnded(Code) override { ADD_FAILURE() << "the session has ended"; }
-  void OnWatch(const std::string& path, WatchEvent) override { watches.push_back(path); }
-
-  int connected = 0;
-  std::vector<int> attempts;
-  std::vector<std::string> failures, watches;
-};
 
 // Welcomes whoever connects, and says yes to everything.
 struct GoodServer {
@@ -74,58 +51,19 @@ struct GoodServer {
   ScriptedServer server{[this](int number, const std::string& f) { return Answer(number, f); }};
 };
 
-class ChangingServersTest : public testing::Test {
+class ChangingServersTest : public HandleTest {
  protected:
+  ChangingServersTest() {
+    steps_ = {[this] { a_.server.Step(); }, [this] { b_.server.Step(); }};
+  }
   void TearDown() override {
-    if (handle_ != nullptr) handle_->Close(/*patient=*/false);
+    HandleTest::TearDown();
+    if (diary_.connected > 0) EXPECT_EQ(diary_.session, kTheSession);
+    EXPECT_EQ(diary_.ended, std::nullopt);
   }
-
-  // In this order.
-  void Open(const NumericServers& servers, std::vector<std::string> credentials = {}) {
-    HandleOptions options;
-    options.servers = servers;
-    options.digest_credentials = base::TakeSecrets(credentials);
-    auto handle = driver_.Open(options, &diary_);
-    ASSERT_TRUE(handle.ok()) << handle.status();
-    handle_ = *std::move(handle);
-  }
-  bool RunUntil(const std::function<bool()>& done) {
-    for (int i = 0; i < 5000 && !done(); ++i) driver_.Round();
-    return done();
-  }
-  bool RunUntilConnected(int times) {
-    return RunUntil([&] { return diary_.connected >= times; });
-  }
-  void RunFor(absl::Duration time) {
-    const base::BootTime end = driver_.Now() + time;
-    RunUntil([&] { return driver_.Now() >= end; });
-  }
-  Code AnswerTo(const Request& request) {
-    Code code = Code::kClosing;
-    bool answered = false;
-    handle_->Send(request, [&](const Reply& reply) {
-      code = reply.code;
-      answered = true;
-    });
-    RunUntil([&] { return answered; });
-    return code;
-  }
-
   static std::string ClosedPort() { return ScriptedServer({}).address(); }
 
-  short Poll(int fd, short events) {
-    for (const auto& step : steps_) step();
-    pollfd one{fd, events, 0};
-    poll(&one, 1, /*timeout=*/1);
-    return one.revents;
-  }
-
-  Diary diary_;
   GoodServer a_, b_;
-  std::vector<std::function<void()>> steps_ = {[this] { a_.server.Step(); },
-                                               [this] { b_.server.Step(); }};
-  HandleDriver driver_{[this](int fd, short events) { return Poll(fd, events); }};
-  std::unique_ptr<Handle> handle_;
 };
 
 TEST_F(ChangingServersTest, SaysOfEachServerWhatItDid) {
@@ -138,7 +76,7 @@ TEST_F(ChangingServersTest, SaysOfEachServerWhatItDid) {
   steps_.push_back([&hangs_up] { hangs_up.HangUp(); });
   const std::string closed = ClosedPort();
   Open({closed, silent.address(), hangs_up.address(), mail.address(), a_.server.address()});
-  ASSERT_TRUE(RunUntilConnected(1));
+  ASSERT_TRUE(RunUntilConnected());
   EXPECT_THAT(
       diary_.failures,
       ElementsAre(
@@ -163,12 +101,12 @@ TEST_F(ChangingServersTest, TriesTwoServersInTurnUntilOneIsBackAndDoesNotSpin) {
   EXPECT_GT(diary_.failures.size(), 5u);
   EXPECT_LT(diary_.failures.size(), 100u);
   handle_->SetServers(NumericServers{first, a_.server.address()});
-  EXPECT_TRUE(RunUntilConnected(1));
+  EXPECT_TRUE(RunUntilConnected());
 }
 
 TEST_F(ChangingServersTest, TheListMayHaveAddressesOfBothFamilies) {
   Open({"[::1]:1", a_.server.address(), "[::1]:2"});
-  ASSERT_TRUE(RunUntilConnected(1));
+  ASSERT_TRUE(RunUntilConnected());
   ASSERT_EQ(diary_.failures.size(), 1u);
   EXPECT_THAT(diary_.failures[0], testing::StartsWith("[::1]:1 "));
   EXPECT_EQ(handle_->server(), a_.server.address());
@@ -176,8 +114,8 @@ TEST_F(ChangingServersTest, TheListMayHaveAddressesOfBothFamilies) {
 
 TEST_F(ChangingServersTest, TheSessionGoesOnAtAnotherServerWithItsWatches) {
   Open({a_.server.address()});
-  ASSERT_TRUE(RunUntilConnected(1));
-  ASSERT_EQ(AnswerTo(WatchNode{"/watched"}), Code::kOk);
+  ASSERT_TRUE(RunUntilConnected());
+  ASSERT_EQ(CodeOf(WatchNode{"/watched"}), Code::kOk);
   EXPECT_EQ(handle_->server(), a_.server.address());
 
   // They differ in the port only, which is why zoo_set_servers would see no difference.
@@ -186,7 +124,7 @@ TEST_F(ChangingServersTest, TheSessionGoesOnAtAnotherServerWithItsWatches) {
   EXPECT_EQ(handle_->server(), b_.server.address());
   EXPECT_THAT(a_.sessions, ElementsAre(0));
   EXPECT_THAT(b_.sessions, ElementsAre(kTheSession));
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(b_.types, ElementsAre(wire::kSetWatches, wire::kGetChildren));
   a_.server.Step();
   EXPECT_EQ(a_.server.open(), 0u);
@@ -194,10 +132,10 @@ TEST_F(ChangingServersTest, TheSessionGoesOnAtAnotherServerWithItsWatches) {
 
 TEST_F(ChangingServersTest, AConnectionToAServerThatStaysInTheListIsLeftAlone) {
   Open({a_.server.address()});
-  ASSERT_TRUE(RunUntilConnected(1));
+  ASSERT_TRUE(RunUntilConnected());
   handle_->SetServers(NumericServers{b_.server.address(), a_.server.address()});
   RunFor(absl::Seconds(1));
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(diary_.attempts, IsEmpty());
   a_.server.HangUp();  // and then the new list is tried from its beginning
   ASSERT_TRUE(RunUntilConnected(2));
@@ -211,54 +149,54 @@ TEST_F(ChangingServersTest, AnAttemptAtARemovedServerEndsAtOnce) {
   ASSERT_TRUE(RunUntil([&] { return silent.connections() > 0; }));
   const base::BootTime changed = driver_.Now();
   handle_->SetServers(NumericServers{b_.server.address()});
-  ASSERT_TRUE(RunUntilConnected(1));
+  ASSERT_TRUE(RunUntilConnected());
   EXPECT_LT(driver_.Now() - changed, absl::Seconds(1)) << "it would have had 3.3 s";
 }
 
 TEST_F(ChangingServersTest, ACredentialIsSentAtOnceAndOnEachLaterConnection) {
   Open({a_.server.address()}, {"u:1"});
-  ASSERT_TRUE(RunUntilConnected(1));
+  ASSERT_TRUE(RunUntilConnected());
   handle_->SetCredentials({base::Secret("u:1"), base::Secret("v:2")});
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("u:1", "v:2"));
   EXPECT_EQ(a_.types.back(), wire::kGetChildren) << "what is sent later comes later";
   handle_->SetServers(NumericServers{b_.server.address()});
   ASSERT_TRUE(RunUntilConnected(2));
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(b_.credentials, ElementsAre("u:1", "v:2"));
 }
 
 TEST_F(ChangingServersTest, ACredentialThatIsTakenAwayEndsTheConnectionAndIsNotSentAgain) {
   Open({a_.server.address()}, {"u:1", "v:2"});
-  ASSERT_TRUE(RunUntilConnected(1));
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  ASSERT_TRUE(RunUntilConnected());
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   handle_->SetCredentials({base::Secret("v:2"), base::Secret("w:3")});
   ASSERT_TRUE(RunUntilConnected(2));
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("u:1", "v:2", "v:2", "w:3"));
   EXPECT_THAT(a_.sessions, ElementsAre(0, kTheSession)) << "the session goes on";
 }
 
 TEST_F(ChangingServersTest, CredentialsAreSentInFrontOfTheWatchesThatAreSetAgain) {
   Open({a_.server.address()}, {"u:1"});
-  ASSERT_TRUE(RunUntilConnected(1));
-  EXPECT_EQ(AnswerTo(WatchNode{"/a"}), Code::kOk);
+  ASSERT_TRUE(RunUntilConnected());
+  EXPECT_EQ(CodeOf(WatchNode{"/a"}), Code::kOk);
   a_.types.clear();
   a_.server.HangUp();
   ASSERT_TRUE(RunUntilConnected(2));
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   ASSERT_GE(a_.types.size(), 2u);
   EXPECT_EQ(a_.types.front(), wire::kSetAuth);
 }
 
 TEST_F(ChangingServersTest, ACredentialThatComesBetweenTwoConnectionsIsSentOnTheNext) {
   Open({a_.server.address()});
-  ASSERT_TRUE(RunUntilConnected(1));
+  ASSERT_TRUE(RunUntilConnected());
   a_.server.HangUp();
   ASSERT_TRUE(RunUntil([this] { return !diary_.attempts.empty(); }));
   handle_->SetCredentials({base::Secret("v:2")});
   ASSERT_TRUE(RunUntilConnected(2));
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("v:2"));
   EXPECT_THAT(diary_.failures, Not(Contains(testing::HasSubstr("does not speak"))));
 }
@@ -271,8 +209,8 @@ TEST_F(ChangingServersTest, ACredentialThatComesDuringAHandshakeIsSentAfterItOnc
   RunFor(absl::Milliseconds(500));
   EXPECT_THAT(a_.types, IsEmpty());
   a_.server.SayToAll(wire::Frame(wire::Welcome(kTheSession)));
-  ASSERT_TRUE(RunUntilConnected(1));
-  EXPECT_EQ(AnswerTo(GetChildren{"/"}), Code::kOk);
+  ASSERT_TRUE(RunUntilConnected());
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("v:2"));
 }
 

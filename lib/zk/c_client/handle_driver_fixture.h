@@ -12,8 +12,8 @@
 
 #include "absl/time/time.h"
 
-#include "lib/base/die.h"
-#include "lib/zk/c_client/pollable.h"
+#include "lib/base/process.h"
+#include "lib/zk/c_client/c_client.h"
 #include "lib/zk/seam/handle.h"
 #include "lib/zk/seam/reactor.h"
 

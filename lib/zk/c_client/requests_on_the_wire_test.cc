@@ -2,18 +2,13 @@
 //
 // What a handle sends, and when, as a server sees it.
 
-#include <poll.h>
-
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "lib/zk/c_client/handle_driver_fixture.h"
+#include "lib/zk/c_client/handle_test_fixture.h"
 #include "lib/zk/c_client/scripted_server_fixture.h"
 #include "lib/zk/wire/jute_reader.h"
 #include "lib/zk/wire/wire_fixture.h"
@@ -21,28 +16,13 @@
 namespace zkrecipes::zk::c_client {
 namespace {
 
-struct Connecting : HandleListener {
-  void OnConnected(SessionId, absl::Duration, base::BootTime) override { on_connected(); }
-  void OnDisconnected(int) override {}
-  void OnEnded(Code code) override { ended = code; }
-  void OnWatch(const std::string&, WatchEvent) override { on_watch(); }
-
-  std::function<void()> on_connected = [] {};
-  std::function<void()> on_watch = [] {};
-  Code ended = Code::kOk;
-};
-
 // A server that welcomes the client, keeps what it asks, and says yes to it, except to a get.
-class RequestsOnTheWireTest : public testing::Test {
+class RequestsOnTheWireTest : public HandleTest {
  protected:
   void SetUp() override {
-    HandleOptions options;
-    options.servers = {server_.address()};
-    auto handle = driver_.Open(options, &listener_);
-    ASSERT_TRUE(handle.ok()) << handle.status();
-    handle_ = *std::move(handle);
+    steps_ = {[this] { server_.Step(); }};
+    Open({server_.address()});
   }
-  void TearDown() override { handle_->Close(/*patient=*/false); }
 
   std::string Answer(int number, const std::string& frame) {
     if (number == 0 && keeper_) return wire::Frame(wire::KeepersWelcome(++keepers_session_));
@@ -59,55 +39,28 @@ class RequestsOnTheWireTest : public testing::Test {
     if (type == wire::kGetAcl) body = wire::Acl({{9, "digest", "me:x"}}) + wire::Stat();
     return wire::Frame(wire::Reply(xid, body));
   }
-  short Poll(int fd, short events) {
-    server_.Step();
-    pollfd one{fd, events, 0};
-    poll(&one, 1, /*timeout=*/1);
-    return one.revents;
-  }
-  // False: it takes more rounds than anything here does.
-  bool RunUntil(const std::function<bool()>& done) {
-    for (int i = 0; i < 1000 && !done(); ++i) driver_.Round();
-    return done();
-  }
-  Code Ask(const Request& request) {
-    std::optional<Code> code;
-    handle_->Send(request, [&code](const Reply& reply) { code = reply.code; });
-    EXPECT_TRUE(RunUntil([&] { return code.has_value(); }));
-    return code.value_or(Code::kSystemError);
-  }
-
   bool keeper_ = false;
   int64_t keepers_session_ = 0;
   std::vector<std::pair<int32_t, std::string>> asked_;  // the operation, and the whole frame
   std::string multi_;                                   // the answer to one
   ScriptedServer server_{[this](int number, const std::string& f) { return Answer(number, f); }};
-  Connecting listener_;
-  HandleDriver driver_{[this](int fd, short events) { return Poll(fd, events); }};
-  std::unique_ptr<Handle> handle_;
 };
 
 TEST_F(RequestsOnTheWireTest, AnAclComesAsItWasSaid) {
-  bool connected = false;
-  listener_.on_connected = [&] { connected = true; };
-  ASSERT_TRUE(RunUntil([&] { return connected; }));
-  std::optional<Reply> reply;
-  handle_->Send(GetAcl{"/a"}, [&reply](const Reply& r) { reply = r; });
-  ASSERT_TRUE(RunUntil([&] { return reply.has_value(); }));
+  ASSERT_TRUE(RunUntilConnected());
+  const Reply reply = Ask(GetAcl{"/a"});
   EXPECT_EQ(asked_.back().second.substr(8), wire::String("/a"));
-  EXPECT_EQ(reply->acl, (std::vector<AclEntry>{{9, "digest", "me:x"}}));
-  EXPECT_EQ(reply->stat.czxid, 7);
+  EXPECT_EQ(reply.acl, (std::vector<AclEntry>{{9, "digest", "me:x"}}));
+  EXPECT_EQ(reply.stat.czxid, 7);
 }
 
 // The C client queues them at the welcome, and sends them when it is told to write once more.
 TEST_F(RequestsOnTheWireTest, WatchesAreSetAgainInTheRoundOfTheWelcome) {
-  int connected = 0;
-  listener_.on_connected = [&] { ++connected; };
-  ASSERT_TRUE(RunUntil([&] { return connected == 1; }));
-  EXPECT_EQ(Ask(WatchNode{"/a"}), Code::kOk);
-  EXPECT_EQ(Ask(Get{"/ends the connection"}), Code::kConnectionLoss);
+  ASSERT_TRUE(RunUntilConnected());
+  EXPECT_EQ(CodeOf(WatchNode{"/a"}), Code::kOk);
+  EXPECT_EQ(CodeOf(Get{"/ends the connection"}), Code::kConnectionLoss);
   asked_.clear();
-  ASSERT_TRUE(RunUntil([&] { return connected == 2; }));
+  ASSERT_TRUE(RunUntilConnected(2));
   server_.Step();
   ASSERT_EQ(asked_.size(), 1u);
   EXPECT_EQ(asked_[0].first, wire::kSetWatches);
@@ -116,18 +69,14 @@ TEST_F(RequestsOnTheWireTest, WatchesAreSetAgainInTheRoundOfTheWelcome) {
 // From ZooKeeper 3.9 on an event says which zxid it is of. Another event of the same change may be lost
 // with the connection: it comes again only if the change is not counted as seen.
 TEST_F(RequestsOnTheWireTest, TheZxidOfAnEventDoesNotCountAsSeen) {
-  int connected = 0;
-  int fired = 0;
-  listener_.on_connected = [&] { ++connected; };
-  listener_.on_watch = [&] { ++fired; };
-  ASSERT_TRUE(RunUntil([&] { return connected == 1; }));
-  for (const char* path : {"/a", "/b"}) EXPECT_EQ(Ask(WatchNode{path}), Code::kOk);  // at 100
+  ASSERT_TRUE(RunUntilConnected());
+  for (const char* path : {"/a", "/b"}) EXPECT_EQ(CodeOf(WatchNode{path}), Code::kOk);  // at 100
   server_.SayToAll(wire::Frame(absl::StrCat(wire::Int(-1), wire::Long(500), wire::Int(0),
                                             wire::Int(4), wire::Int(3), wire::String("/a"))));
-  ASSERT_TRUE(RunUntil([&] { return fired == 1; }));
+  ASSERT_TRUE(RunUntil([&] { return diary_.watches.size() == 1; }));
   server_.HangUp();
   asked_.clear();
-  ASSERT_TRUE(RunUntil([&] { return connected == 2; }));
+  ASSERT_TRUE(RunUntilConnected(2));
   server_.Step();
   ASSERT_EQ(asked_.size(), 1u);
   ASSERT_EQ(asked_[0].first, wire::kSetWatches);
@@ -135,14 +84,12 @@ TEST_F(RequestsOnTheWireTest, TheZxidOfAnEventDoesNotCountAsSeen) {
 }
 
 TEST_F(RequestsOnTheWireTest, AWatchIsTakenOffByTheKindThatItIsOf) {
-  bool connected = false;
-  listener_.on_connected = [&] { connected = true; };
-  ASSERT_TRUE(RunUntil([&] { return connected; }));
-  EXPECT_EQ(Ask(WatchNode{"/a"}), Code::kOk);
-  EXPECT_EQ(Ask(WatchExists{"/b"}), Code::kOk);
+  ASSERT_TRUE(RunUntilConnected());
+  EXPECT_EQ(CodeOf(WatchNode{"/a"}), Code::kOk);
+  EXPECT_EQ(CodeOf(WatchExists{"/b"}), Code::kOk);
   asked_.clear();
-  EXPECT_EQ(Ask(RemoveWatches{"/a", WatchKind::kNode}), Code::kOk);
-  EXPECT_EQ(Ask(RemoveWatches{"/b", WatchKind::kExists}), Code::kOk);
+  EXPECT_EQ(CodeOf(RemoveWatches{"/a", WatchKind::kNode}), Code::kOk);
+  EXPECT_EQ(CodeOf(RemoveWatches{"/b", WatchKind::kExists}), Code::kOk);
   ASSERT_EQ(asked_.size(), 2u);
   // ZooKeeper's numbers: 1 children, 2 data.
   EXPECT_EQ(asked_[0].second.substr(8), wire::String("/a") + wire::Int(1));
@@ -151,20 +98,16 @@ TEST_F(RequestsOnTheWireTest, AWatchIsTakenOffByTheKindThatItIsOf) {
 
 TEST_F(RequestsOnTheWireTest, SaysThatItIsOnKeeperAndThatItsSessionEndedWhenItComesBack) {
   keeper_ = true;
-  int connected = 0;
-  listener_.on_connected = [&] { ++connected; };
-  ASSERT_TRUE(RunUntil([&] { return connected == 1; }));
+  ASSERT_TRUE(RunUntilConnected());
   EXPECT_TRUE(handle_->OnKeeper());
   server_.HangUp();
-  ASSERT_TRUE(RunUntil([&] { return listener_.ended != Code::kOk; }));
-  EXPECT_EQ(listener_.ended, Code::kSessionExpired);
-  EXPECT_EQ(connected, 1);
+  ASSERT_TRUE(RunUntil([&] { return diary_.ended.has_value(); }));
+  EXPECT_EQ(diary_.ended, Code::kSessionExpired);
+  EXPECT_EQ(diary_.connected, 1);
 }
 
 TEST_F(RequestsOnTheWireTest, IsNotOnKeeperWhereSessionsHavePasswords) {
-  bool connected = false;
-  listener_.on_connected = [&] { connected = true; };
-  ASSERT_TRUE(RunUntil([&] { return connected; }));
+  ASSERT_TRUE(RunUntilConnected());
   EXPECT_FALSE(handle_->OnKeeper());
 }
 
@@ -172,17 +115,8 @@ class MultiOnTheWireTest : public RequestsOnTheWireTest {
  protected:
   void SetUp() override {
     RequestsOnTheWireTest::SetUp();
-    bool connected = false;
-    listener_.on_connected = [&] { connected = true; };
-    ASSERT_TRUE(RunUntil([&] { return connected; }));
+    ASSERT_TRUE(RunUntilConnected());
   }
-  Reply AskMulti(const std::vector<Multi::Op>& ops) {
-    std::optional<Reply> reply;
-    handle_->Send(Multi{ops}, [&reply](const Reply& r) { reply = r; });
-    EXPECT_TRUE(RunUntil([&] { return reply.has_value(); }));
-    return reply.value_or(Reply());
-  }
-
   const std::vector<Multi::Op> ops_ = {SetData{"/lease", "mine", 3}, Create{"/made", "new"},
                                        Delete{"/gone", 7}};
 };
@@ -190,7 +124,7 @@ class MultiOnTheWireTest : public RequestsOnTheWireTest {
 TEST_F(MultiOnTheWireTest, SaysEachOperationInOrder) {
   multi_ = wire::MultiHeader(5) + wire::Stat() + wire::MultiHeader(1) + wire::String("/made") +
            wire::MultiHeader(2) + wire::MultiHeader(-1, true);
-  const Reply reply = AskMulti(ops_);
+  const Reply reply = Ask(Multi{ops_});
   EXPECT_EQ(reply.code, Code::kOk);
   EXPECT_EQ(reply.codes, (std::vector<Code>(3, Code::kOk)));
   const std::string all = wire::Acl({{31, "world", "anyone"}});
@@ -205,7 +139,7 @@ TEST_F(MultiOnTheWireTest, TellsWhichOperationFailed) {
   const std::string error = wire::MultiHeader(-1);
   multi_ = error + wire::Int(0) + error + wire::Int(-110) + error + wire::Int(-2) +
            wire::MultiHeader(-1, true);
-  const Reply reply = AskMulti(ops_);
+  const Reply reply = Ask(Multi{ops_});
   EXPECT_EQ(reply.code, Code::kNodeExists);
   EXPECT_EQ(reply.codes,
             (std::vector<Code>{Code::kOk, Code::kNodeExists, Code::kRuntimeInconsistency}));
@@ -214,7 +148,7 @@ TEST_F(MultiOnTheWireTest, TellsWhichOperationFailed) {
 TEST_F(MultiOnTheWireTest, IsLostWithItsConnectionAndWithAnAnswerThatMakesNoSense) {
   multi_ =
       wire::MultiHeader(-1, true);  // no answers at all: the C client would say that it is done
-  const Reply reply = AskMulti(ops_);
+  const Reply reply = Ask(Multi{ops_});
   EXPECT_TRUE(OutcomeUnknown(reply.code)) << CodeName(reply.code);
   EXPECT_TRUE(reply.codes.empty());
   handle_->Send(Multi{ops_}, [](const Reply&) {});
@@ -236,7 +170,7 @@ TEST_F(MultiOnTheWireTest, IsRefusedBeforeItIsSaidIfTheCClientWouldRefuseAnOpera
       {Create{"/a", "", CreateMode::kContainer}},
       {Create{"/a", "", CreateMode::kEphemeralSequential}},
   };
-  for (const auto& ops : wrong) EXPECT_EQ(AskMulti(ops).code, Code::kBadArguments);
+  for (const auto& ops : wrong) EXPECT_EQ(Ask(Multi{ops}).code, Code::kBadArguments);
   EXPECT_EQ(asked_.size(), said);
 }
 

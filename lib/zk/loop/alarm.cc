@@ -4,45 +4,61 @@
 
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 
 namespace zkrecipes::zk::loop {
+namespace {
 
-// CLOCK_BOOTTIME: a timer that became due while the machine was suspended rings when it wakes up.
+void SetTimer(const base::UniqueFd& timer, base::BootTime when) {
+  itimerspec at{};
+  // A time of zero would disarm it.
+  at.it_value = absl::ToTimespec(std::max(when.since_boot(), absl::Nanoseconds(1)));
+  timerfd_settime(timer.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+}  // namespace
+
 Alarm::Alarm()
     : ring_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       timer_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {}
 
-Alarm::~Alarm() {
-  for (const int fd : {ring_, timer_}) {
-    if (fd >= 0) close(fd);
-  }
-}
-
 void Alarm::Ring() {
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(ring_, &one, sizeof(one));
+  [[maybe_unused]] const ssize_t written = write(ring_.get(), &one, sizeof(one));
 }
 
 void Alarm::RingAt(base::BootTime next) {
   if (next >= armed_) return;
-  itimerspec at{};
-  // Zero would disarm it.
-  at.it_value = absl::ToTimespec(std::max(next.since_boot(), absl::Nanoseconds(1)));
-  timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
+  SetTimer(timer_, next);
   armed_ = next;
 }
 
 void Alarm::Read(const pollfd& ring, const pollfd& timer) {
   uint64_t count;
   if (ring.revents != 0) {
-    [[maybe_unused]] const ssize_t n = read(ring_, &count, sizeof(count));
+    [[maybe_unused]] const ssize_t n = read(ring_.get(), &count, sizeof(count));
   }
-  if (timer.revents != 0 && read(timer_, &count, sizeof(count)) == sizeof(count)) {
+  if (timer.revents != 0 && read(timer_.get(), &count, sizeof(count)) == sizeof(count)) {
     armed_ = base::BootTime::InfiniteFuture();
+  }
+}
+
+// It blocks, unlike the alarm's timer: Wait is a plain read.
+WakeTimer::WakeTimer() : timer_(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)) {}
+
+void WakeTimer::Set(base::BootTime when) { SetTimer(timer_, when); }
+
+void WakeTimer::Clear() {
+  const itimerspec never{};
+  timerfd_settime(timer_.get(), 0, &never, nullptr);
+}
+
+void WakeTimer::Wait() {
+  uint64_t count;
+  while (read(timer_.get(), &count, sizeof(count)) < 0 && errno == EINTR) {
   }
 }
 

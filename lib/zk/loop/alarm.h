@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What ends a poll of the loop besides its sockets. All times are of CLOCK_BOOTTIME: one that passed while
+// the machine was suspended rings as it wakes up, which poll's own timeout would not do.
 
 #ifndef ZKRECIPES_LIB_ZK_LOOP_ALARM_H_
 #define ZKRECIPES_LIB_ZK_LOOP_ALARM_H_
@@ -8,19 +11,17 @@
 #include <array>
 
 #include "lib/base/boot_time.h"
+#include "lib/base/unique_fd.h"
 
 namespace zkrecipes::zk::loop {
 
-// Ends a poll for reasons other than sockets: Ring, from any thread, or the time set by RingAt. All
-// but Ring is for the thread that polls.
+// Ends a poll when another thread rings, or at the time set by RingAt. All but Ring is for the thread
+// that polls.
 class Alarm {
  public:
   Alarm();
-  ~Alarm();
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
   // False if the process has no descriptors left.
-  bool ok() const { return ring_ >= 0 && timer_ >= 0; }
+  bool ok() const { return ring_.valid() && timer_.valid(); }
 
   // Thread-safe; does not block.
   void Ring();
@@ -28,15 +29,36 @@ class Alarm {
   // waking up once for a timer that was cancelled costs less than a system call each time.
   void RingAt(base::BootTime next);
 
-  // The descriptors to poll, and what poll reported for them: Read resets them, so that the next
+  // The descriptors to poll. Read takes what poll reported for them and resets them, so that the next
   // poll blocks.
-  std::array<pollfd, 2> polls() const { return {{{ring_, POLLIN, 0}, {timer_, POLLIN, 0}}}; }
+  std::array<pollfd, 2> polls() const {
+    return {{{ring_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}}};
+  }
   void Read(const pollfd& ring, const pollfd& timer);
 
  private:
-  const int ring_;
-  const int timer_;
+  const base::UniqueFd ring_;                                // an eventfd
+  const base::UniqueFd timer_;                               // a timerfd
   base::BootTime armed_ = base::BootTime::InfiniteFuture();  // what timer_ is set to
+};
+
+// One thread sleeps until a time that other threads set, and may move or take back meanwhile without
+// waking it. Thread-safe. Only Wait blocks.
+class WakeTimer {
+ public:
+  WakeTimer();
+  // False if the process has no descriptors left.
+  bool ok() const { return timer_.valid(); }
+
+  // Ends the Wait then, or the next one; at once, if `when` has passed. Replaces an earlier Set.
+  void Set(base::BootTime when);
+  void Clear();
+  void Wait();
+  // For a poll that is to end then, too. Wait resets it.
+  pollfd poll() const { return {timer_.get(), POLLIN, 0}; }
+
+ private:
+  const base::UniqueFd timer_;
 };
 
 }  // namespace zkrecipes::zk::loop

@@ -11,33 +11,27 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-
-#include "lib/base/block_signals.h"
 #include "lib/base/mutex.h"
 #include "lib/base/process.h"
 #include "lib/base/random.h"
 #include "lib/base/shortage.h"
 #include "lib/zk/c_client/c_client.h"
-#include "lib/zk/c_client/pollable.h"
 #include "lib/zk/loop/alarm.h"
 #include "lib/zk/loop/timer_queue.h"
-#include "lib/zk/loop/wake_timer.h"
 
 namespace zkrecipes::zk::loop {
 namespace {
 
-// How long the loop's thread leaves the turn to a caller that may be back soon. What comes from the
-// network meanwhile is that much late, timers and tasks are not. Longer than what lies between a release
-// and the next acquire; about what it takes to wake a thread.
+// How long the loop's thread leaves the turn to a caller that may be back soon. Whatever comes from the network
+// meanwhile is late by so much; timers and tasks are not. It is longer than the time between a release and the next
+// acquire, and about as long as it takes to wake a thread.
 constexpr absl::Duration kCallerMayReturn = absl::Microseconds(100);
 
-// Rounded up.
+// Rounded up: a poll that ends too early would only begin another round.
 int ToPollTimeout(absl::Duration wait) {
   constexpr int64_t kMillisecond = 1'000'000;
   const int64_t nanos = std::max<int64_t>(absl::ToInt64Nanoseconds(wait), 0);
@@ -71,8 +65,9 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
 
  private:
   enum class Turn { kOwnThread, kCaller, kNobody };
-  using Polls = std::vector<
-      pollfd>;  // the alarm's two, the own thread's wake_, then one for each slot that there was
+  // The alarm's two, the own thread's wake_, and then one for each slot that there was.
+  static constexpr size_t kFirstSlot = 3;
+  using Polls = std::vector<pollfd>;
 
   bool Enqueue(Task task, bool last) ABSL_LOCKS_EXCLUDED(mutex_);
   void AwaitTurn();
@@ -81,7 +76,7 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
   bool AnyTouched() const;
   void Prepare(Polls& polls, const pollfd& wake);
   int Timeout();
-  bool GoToSleep();
+  bool GoToSleep(Turn mine);
   bool TakePosted(Turn mine);
   void RunPosted();
   void RunDueTimers();
@@ -100,7 +95,7 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
   std::thread::id own_thread_;             // set once, before the loop is given out
   std::atomic<std::thread::id> thread_{};  // that has the turn
 
-  // Of the thread that has the turn.
+  // Of the thread that has the turn: no other one reads or writes any of it.
   bool stopped_ = false;
   std::vector<Task> running_;  // kept for its room: a round allocates nothing
   TimerQueue timers_;
@@ -114,29 +109,30 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
   Polls callers_polls_;            // in its rounds
   base::BootTime interest_until_;  // when a pollable wants to go on
 
-  Polls own_polls_;  // of the loop's own thread, which may still be in poll when the turn has gone
+  // Of the loop's own thread, whatever the turn: that thread may still be in poll when the turn has gone.
+  Polls own_polls_;
 };
 
 void LoopImpl::Post(Task task) {
-  // In a forked child the mutex may be held for ever, by a thread that is not there.
-  if (!home_.IsThisProcess()) {
-    base::Leak(std::make_shared<Task>(std::move(task)));
-    return;
-  }
   if (Enqueue(std::move(task), /*last=*/false)) alarm_.Ring();
 }
 
 void LoopImpl::Stop() {
-  if (!home_.IsThisProcess()) return;
   if (Enqueue([this] { stopped_ = true; }, /*last=*/true)) alarm_.Ring();
 }
 
 // True if the thread that has the turn must be woken for the task.
 bool LoopImpl::Enqueue(Task task, bool last) {
+  // In a forked child the mutex may be held for ever, by a thread that is not there.
+  if (!home_.IsThisProcess()) {
+    base::Leak(std::make_shared<Task>(std::move(task)));
+    return false;
+  }
   base::MutexLock lock(mutex_);
   if (closed_) return false;  // a parameter outlives the lock: `task` is destroyed after it
   posted_.push_back(std::move(task));
   closed_ = last;
+  // Without this the task would wait until the caller that has just left must be back.
   if (turn_ == Turn::kNobody) wake_.Set(base::BootTime());
   return std::exchange(asleep_, false);
 }
@@ -162,7 +158,7 @@ void LoopImpl::Add(c_client::Pollable* pollable) {
 }
 
 void LoopImpl::Remove(c_client::Pollable* pollable) {
-  // The slot stays: a round is iterating over them.
+  // The slot stays until the next Prepare: a round may be iterating over them.
   for (Slot& slot : slots_) {
     if (slot.pollable == pollable) slot.pollable = nullptr;
   }
@@ -176,32 +172,40 @@ void LoopImpl::Run() {
     Prepare(own_polls_, wake_.poll());
     if (!EndRound(Turn::kOwnThread, own_polls_, base::BootTime::InfiniteFuture())) AwaitTurn();
   }
-  // Here, since destroying what a timer holds may use this loop, and these.
+  // Here, and not with this object: destroying what a timer holds may use the loop, and cancel other timers.
   const TimerQueue dropped = std::exchange(timers_, TimerQueue());
 }
 
+// The turn goes from the loop's thread to a caller only while that thread sleeps in poll (asleep_): between GoToSleep
+// and TakePosted, EndRound reads and writes nothing but its own polls. Without any handshake between the two threads
+// this is enough, as TakePosted asks for the turn under the mutex before the round goes on.
 bool LoopImpl::TakeOver() {
+  // As in Enqueue: before the mutex.
   if (!home_.IsThisProcess()) return false;
   base::MutexLock lock(mutex_);
   if (closed_ || turn_ == Turn::kCaller) return false;
   if (turn_ == Turn::kNobody) {
+    assert(!asleep_);
     wake_.Clear();
   } else {
-    // In the middle of a round it may be busy for long. Asleep, it touches nothing before it has seen that the turn is gone.
+    // In the middle of a round it may be busy for long.
     if (!std::exchange(asleep_, false)) return false;
-    wake_.Set(base::BootTime());  // else it would wake up with the caller's answer
+    // Ends its poll now. It polls the same sockets, so it would otherwise be woken by the caller's answer.
+    wake_.Set(base::BootTime());
   }
   turn_ = Turn::kCaller;
   thread_ = std::this_thread::get_id();
   return true;
 }
 
-// Returns once the turn is back.
+// Of the loop's thread, which has lost the turn: returns once it is back. The timer may fire for an earlier turn, or a
+// caller may return between its firing and the lock: then the turn is a caller's, and the wait begins again.
 void LoopImpl::AwaitTurn() {
   for (;;) {
     wake_.Wait();
     base::MutexLock lock(mutex_);
     if (turn_ != Turn::kNobody) continue;  // a caller has it
+    assert(!asleep_);
     turn_ = Turn::kOwnThread;
     wake_.Clear();  // it may have been set once more since
     thread_ = std::this_thread::get_id();
@@ -211,16 +215,17 @@ void LoopImpl::AwaitTurn() {
 
 void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) {
   assert(OnThread());
-  // What the caller asks for leaves in the first round.
+  // Whatever the caller has posted before leaves in the first round: a poll comes after it, and not before.
   TakePosted(Turn::kCaller);
   RunPosted();
   while (!stopped_) {
     Drain();
-    // If nothing is to be sent, pings and reconnects can wait for the round that comes next, on whichever thread.
+    // If nothing is to be sent, pings and reconnects can wait for the next round, on whichever thread that is.
     if (over() && !AnyTouched()) return;
     Prepare(callers_polls_, {-1, 0, 0});
     if (over() || Now() >= deadline) return;
-    EndRound(Turn::kCaller, callers_polls_, deadline);
+    [[maybe_unused]] const bool still_mine = EndRound(Turn::kCaller, callers_polls_, deadline);
+    assert(still_mine);  // nobody takes a caller's turn
   }
 }
 
@@ -229,16 +234,21 @@ void LoopImpl::GiveBack() {
   const base::BootTime due = std::min(timers_.Next(), interest_until_);
   const base::BootTime back = stopped_ ? base::BootTime() : Now() + kCallerMayReturn;
   base::MutexLock lock(mutex_);
+  assert(turn_ == Turn::kCaller && !asleep_);
   thread_ = std::thread::id();
   turn_ = Turn::kNobody;
+  // From here on nobody polls: the loop's thread must go on by the next timer or ping, and at once for a task.
   wake_.Set(posted_.empty() ? std::min(due, back) : base::BootTime());
 }
 
-// False if a caller has taken the turn meanwhile: what poll saw is seen again by the one that has it.
+// False if a caller has taken the turn meanwhile. Then nothing is lost: a caller that polls the same sockets and alarm
+// sees again all that this poll saw.
 bool LoopImpl::EndRound(Turn mine, Polls& polls, base::BootTime at_most) {
   alarm_.RingAt(std::min(timers_.Next(), at_most));
   const int timeout = Timeout();
-  const int ready = poll(polls.data(), polls.size(), GoToSleep() ? timeout : 0);
+  // From GoToSleep to TakePosted the turn may go (TakeOver says when): nothing of this object may be touched there, so
+  // all that poll needs has been read before, and `polls` are this thread's own.
+  const int ready = poll(polls.data(), polls.size(), GoToSleep(mine) ? timeout : 0);
   if (!TakePosted(mine)) return false;
   alarm_.Read(polls[0], polls[1]);
   RunPosted();
@@ -249,6 +259,7 @@ bool LoopImpl::EndRound(Turn mine, Polls& polls, base::BootTime at_most) {
 }
 
 void LoopImpl::Drain() {
+  // By index, and to the present end: a callback may add slots, which moves them.
   const base::BootTime now = Now();
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].pollable == nullptr || now < slots_[i].until) continue;
@@ -275,6 +286,7 @@ void LoopImpl::Prepare(Polls& polls, const pollfd& wake) {
     slots_[i].until = interest.until;
     slots_[i].poll = {interest.fd, interest.events, 0};
   }
+  // All slots once more, since a Prepare may have added one, removed one, or touched one before itself.
   const auto alarms = alarm_.polls();
   polls.assign({alarms[0], alarms[1], wake});
   interest_until_ = base::BootTime::InfiniteFuture();
@@ -288,7 +300,7 @@ void LoopImpl::Prepare(Polls& polls, const pollfd& wake) {
   }
 }
 
-// Of poll.
+// Of the next poll, in milliseconds. For pings and reconnects only, which nobody misses while the machine is suspended.
 int LoopImpl::Timeout() {
   if (interest_until_ == base::BootTime::InfiniteFuture()) return -1;
   return ToPollTimeout(interest_until_ - Now());
@@ -296,18 +308,23 @@ int LoopImpl::Timeout() {
 
 // False if there is work already. Decided under the mutex, so that a task posted later rings the
 // alarm.
-bool LoopImpl::GoToSleep() {
+bool LoopImpl::GoToSleep(Turn mine) {
   base::MutexLock lock(mutex_);
+  assert(turn_ == mine && !asleep_);  // it was awake, so nobody has taken the turn
   asleep_ = posted_.empty();
   return asleep_;
 }
 
 // From here on the thread is not asleep: tasks that are posted later are for the next round, and ring no alarm.
-// False if the turn is not `mine` any more.
+// False if the turn is not `mine` any more. Then asleep_ is the other thread's, and is left alone.
 bool LoopImpl::TakePosted(Turn mine) {
   base::MutexLock lock(mutex_);
-  if (turn_ != mine) return false;
+  if (turn_ != mine) {
+    assert(mine == Turn::kOwnThread);
+    return false;
+  }
   asleep_ = false;
+  assert(running_.empty());
   running_.swap(posted_);
   return true;
 }
@@ -320,16 +337,16 @@ void LoopImpl::RunPosted() {
 
 void LoopImpl::RunDueTimers() {
   const base::BootTime now = Now();
-  const TimerId mark = timers_.Mark();
+  const TimerId mark = timers_.Mark();  // timers that these add wait for the next round
   while (Task task = timers_.TakeDue(now, mark)) std::move(task)();
 }
 
 void LoopImpl::Ready(const Polls& polls) {
-  // Slots added since then come after the polled ones.
-  for (size_t i = 0; i + 3 < polls.size(); ++i) {
-    const short revents = polls[i + 3].revents;
+  // Slots added since the poll come after the polled ones, and none was erased: only Prepare does that.
+  for (size_t i = 0; i + kFirstSlot < polls.size(); ++i) {
+    const short revents = polls[i + kFirstSlot].revents;
     if (revents == 0 || slots_[i].pollable == nullptr) continue;
-    slots_[i].until = base::BootTime();
+    slots_[i].until = base::BootTime();  // the next Drain reads it, whatever OnReady does
     slots_[i].pollable->OnReady(revents);
   }
 }
@@ -344,15 +361,9 @@ absl::StatusOr<std::shared_ptr<Loop>> Loop::Start() {
   if (!loop->ok()) {
     return base::Shortage("cannot make the I/O loop's descriptors", errno);
   }
-  try {
-    const base::BlockSignals block;
-    std::thread thread([loop] { loop->Run(); });
-    loop->OwnThreadIs(thread.get_id());
-    thread.detach();
-  } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot start the I/O loop's thread: ", error.what()));
-  }
+  const auto thread = base::StartDetached("the I/O loop's thread", [loop] { loop->Run(); });
+  if (!thread.ok()) return thread.status();
+  loop->OwnThreadIs(*thread);
   return std::shared_ptr<Loop>(std::move(loop));
 }
 

@@ -93,21 +93,6 @@ TEST_F(LoopTest, RunsATimerNotBeforeItsTime) {
   EXPECT_GE(fired->get_future().get(), when);
 }
 
-TEST_F(LoopTest, RunsAnEarlierTimerFirstWhateverTheOrderOfAdding) {
-  std::string order;
-  auto all = std::make_shared<std::promise<void>>();
-  OnLoop([&] {
-    const base::BootTime now = loop_->Now();
-    loop_->CallAt(now + absl::Milliseconds(10), [&order, all] {
-      order += "b";
-      all->set_value();
-    });
-    loop_->CallAt(now + absl::Milliseconds(5), [&order] { order += "a"; });
-  });
-  all->get_future().wait();
-  EXPECT_EQ(order, "ab");
-}
-
 TEST_F(LoopTest, RunsATimerOfThePastSoonButNotInline) {
   std::string order;
   auto fired = std::make_shared<std::promise<void>>();
@@ -120,18 +105,6 @@ TEST_F(LoopTest, RunsATimerOfThePastSoonButNotInline) {
   });
   fired->get_future().wait();
   EXPECT_EQ(order, "task timer");
-}
-
-TEST_F(LoopTest, NeverRunsACancelledTimer) {
-  bool ran = false;
-  auto later = std::make_shared<std::promise<void>>();
-  OnLoop([&] {
-    const base::BootTime now = loop_->Now();
-    loop_->Cancel(loop_->CallAt(now + absl::Milliseconds(1), [&ran] { ran = true; }));
-    loop_->CallAt(now + absl::Milliseconds(5), [later] { later->set_value(); });
-  });
-  later->get_future().wait();
-  EXPECT_FALSE(ran);
 }
 
 TEST_F(LoopTest, RunsTasksBesideATimerThatAlwaysComesAgain) {

@@ -7,16 +7,13 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 
-#include "lib/base/block_signals.h"
 #include "lib/base/random.h"
 #include "lib/base/shortage.h"
 
@@ -50,31 +47,20 @@ std::string NameOf(const ServerAddress& server) {
   return absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
 }
 
-// All servers, if none needs a lookup.
-std::optional<std::vector<ListedServer>> AllNumeric(const std::vector<ServerAddress>& servers) {
-  std::vector<ListedServer> listed;
-  for (const ServerAddress& server : servers) {
-    AddressList list(nullptr, &freeaddrinfo);
-    if (Look(server, AI_NUMERICHOST, list) != 0) return std::nullopt;
-    Append(list, listed.emplace_back(ListedServer{NameOf(server), {}, ""}).addresses);
-  }
-  return listed;
+// A family that this machine lacks is of no use, unless that leaves no address: loopback alone does not count.
+int LookTwice(const ServerAddress& server, AddressList& result) {
+  const int error = Look(server, AI_ADDRCONFIG, result);
+  return error == 0 || error == EAI_AGAIN ? error : Look(server, 0, result);
 }
 
-std::string ErrorText(int error) {
-  return error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
-}
-
-// Blocks.
-std::vector<ListedServer> LookUp(const std::vector<ServerAddress>& servers) {
+// Blocks, unless only numeric addresses count.
+std::vector<ListedServer> LookUp(const std::vector<ServerAddress>& servers, bool only_numeric) {
   std::vector<ListedServer> listed;
   for (const ServerAddress& server : servers) {
     ListedServer& it = listed.emplace_back(ListedServer{NameOf(server), {}, ""});
     AddressList list(nullptr, &freeaddrinfo);
-    // Only families that this machine has, unless that leaves none: loopback alone does not count.
-    int error = Look(server, AI_ADDRCONFIG, list);
-    if (error != 0 && error != EAI_AGAIN) error = Look(server, 0, list);
-    if (error != 0) it.error = ErrorText(error);
+    const int error = only_numeric ? Look(server, AI_NUMERICHOST, list) : LookTwice(server, list);
+    if (error != 0) it.error = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
     Append(list, it.addresses);
   }
   return listed;
@@ -104,20 +90,16 @@ absl::StatusOr<Resolution> Resolved(std::vector<ListedServer> listed) {
 class GetaddrinfoResolver : public Resolver {
  public:
   void Resolve(const std::vector<ServerAddress>& servers, Done done) override {
-    if (auto numeric = AllNumeric(servers)) {
-      return std::move(done)(Resolved(*std::move(numeric)));
+    std::vector<ListedServer> numeric = LookUp(servers, /*only_numeric=*/true);
+    if (absl::c_all_of(numeric, [](const ListedServer& server) { return server.error.empty(); })) {
+      return std::move(done)(Resolved(std::move(numeric)));
     }
     // The thread owns all that it touches: it may outlive this object, and main().
     auto shared_done = std::make_shared<Done>(std::move(done));
-    try {
-      const base::BlockSignals block;
-      std::thread([servers, shared_done] {
-        std::move (*shared_done)(Resolved(LookUp(servers)));
-      }).detach();
-    } catch (const std::system_error& error) {
-      std::move (*shared_done)(absl::ResourceExhaustedError(
-          absl::StrCat("cannot start a thread to resolve the servers' names: ", error.what())));
-    }
+    const auto started = base::StartDetached("a thread to resolve the servers' names", [=] {
+      std::move (*shared_done)(Resolved(LookUp(servers, /*only_numeric=*/false)));
+    });
+    if (!started.ok()) std::move (*shared_done)(started.status());
   }
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lib/base/backoff.h"
 #include "lib/base/random.h"
 
 namespace zkrecipes::zk::inline seam {
@@ -12,15 +11,14 @@ namespace zkrecipes::zk::inline seam {
 absl::Duration ConnectPace::AttemptLimit(const Terms& terms) const {
   const absl::Duration third = terms.session_timeout / 3;
   const absl::Duration first = std::clamp(third, absl::Seconds(1), absl::Seconds(5));
-  const base::Backoff limits({.first = first, .longest = std::max(first, 2 * third)});
-  return limits.LimitAfter(2 * (late_ / std::max(terms.servers, 1)));  // two doublings a round
+  const int doublings = 2 * (late_ / std::max(terms.servers, 1));  // two a round
+  return base::Doubled(first, std::max(first, 2 * third), doublings);
 }
 
 absl::Duration ConnectPace::PauseLimit(const Terms& terms, base::BootTime now) const {
   const absl::Duration t = terms.session_timeout;
   const bool may_save_session = failures_ == 0 || now - first_failed_ < t;
-  const base::Backoff limits({.first = t / 50, .longest = may_save_session ? t / 10 : t / 3});
-  return limits.LimitAfter(failures_);
+  return base::Doubled(t / 50, may_save_session ? t / 10 : t / 3, failures_);
 }
 
 void ConnectPace::Failed(const Terms& terms, base::BootTime now, absl::Duration took,

@@ -4,7 +4,6 @@
 
 #include <cassert>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -48,10 +47,6 @@ bool ServerRefuses(uint32_t c) {
 // The rule of characters that the text breaks, or "".
 std::string BrokenCharacterRule(absl::string_view text) {
   while (!text.empty()) {
-    if (text[0] >= ' ' && text[0] <= '~') {  // as most are
-      text.remove_prefix(1);
-      continue;
-    }
     const std::optional<uint32_t> c = TakeCharacter(text);
     if (!c.has_value()) return "must be valid UTF-8";
     if (ServerRefuses(*c)) return absl::StrFormat("must not contain the character U+%04X", *c);
@@ -122,10 +117,7 @@ std::string ParentPath(const std::string& path) {
 }
 
 absl::string_view NodeName(absl::string_view path) {
-  // Faster than rfind, which compares one character after the other.
-  const void* const slash = memrchr(path.data(), '/', path.size());
-  if (slash == nullptr) return path;
-  return path.substr(static_cast<size_t>(static_cast<const char*>(slash) - path.data()) + 1);
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
 std::string JoinPath(const std::string& parent, absl::string_view name) {

@@ -7,16 +7,15 @@
 namespace zkrecipes::zk::inline seam {
 
 uint64_t PendingReplies::Add(Handle::Done done) {
-  sent_.push_back(std::move(done));
-  ++pending_;
-  return front_id_ + sent_.size() - 1;
+  sent_.emplace(++last_id_, std::move(done));
+  return last_id_;
 }
 
 Handle::Done PendingReplies::Take(uint64_t id) {
-  if (id < front_id_ || id - front_id_ >= sent_.size()) return nullptr;
-  Handle::Done done = std::exchange(sent_[id - front_id_], nullptr);
-  if (done != nullptr) --pending_;
-  for (; !sent_.empty() && sent_.front() == nullptr; ++front_id_) sent_.pop_front();
+  const auto found = sent_.find(id);
+  if (found == sent_.end()) return nullptr;
+  Handle::Done done = std::move(found->second);
+  sent_.erase(found);
   return done;
 }
 
@@ -37,14 +36,10 @@ void PendingReplies::AnswerLater(uint64_t id, Code code) {
 }
 
 void PendingReplies::AnswerAll(Code code) {
-  // In the order of sending.
-  std::deque<Handle::Done> sent = std::exchange(sent_, {});
-  front_id_ += sent.size();
-  pending_ = 0;
+  // Taken out first: an answer may send the next request, which is not to be answered here.
+  auto sent = std::exchange(sent_, {});
   AnswerThese(*later_);
-  for (Handle::Done& done : sent) {
-    if (done != nullptr) std::exchange(done, nullptr)(Reply{.code = code});
-  }
+  for (auto& [id, done] : sent) std::exchange(done, nullptr)(Reply{.code = code});
 }
 
 void PendingReplies::AnswerThese(std::deque<Later>& later) {

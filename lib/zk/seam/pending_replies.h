@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/btree_map.h"
+
 #include "lib/zk/seam/handle.h"
 #include "lib/zk/seam/reactor.h"
 #include "lib/zk/seam/types.h"
@@ -36,7 +38,7 @@ class PendingReplies {
   // Answers everything that is pending at this moment, before it returns.
   void AnswerAll(Code code);
 
-  int size() const { return pending_ + static_cast<int>(later_->size()); }
+  int size() const { return static_cast<int>(sent_.size() + later_->size()); }
 
  private:
   using Later = std::pair<Handle::Done, Code>;
@@ -44,9 +46,8 @@ class PendingReplies {
   static void AnswerThese(std::deque<Later>& later);
 
   Reactor* const reactor_;
-  std::deque<Handle::Done> sent_;                   // null: answered; the front is not
-  uint64_t front_id_ = 1;                           // of the front; the others follow
-  int pending_ = 0;                                 // of sent_
+  absl::btree_map<uint64_t, Handle::Done> sent_;  // by number: in the order of sending
+  uint64_t last_id_ = 0;
   const std::shared_ptr<std::deque<Later>> later_;  // shared with the posted task
 };
 

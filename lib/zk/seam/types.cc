@@ -2,21 +2,16 @@
 
 #include "lib/zk/seam/types.h"
 
+#include <iterator>
+
 namespace zkrecipes::zk::inline seam {
 namespace {
 
-struct NameOf {
-  const char* operator()(const Create&) const { return "create"; }
-  const char* operator()(const Delete&) const { return "delete"; }
-  const char* operator()(const SetData&) const { return "set"; }
-  const char* operator()(const Get&) const { return "get"; }
-  const char* operator()(const GetChildren&) const { return "get children"; }
-  const char* operator()(const WatchNode&) const { return "watch"; }
-  const char* operator()(const WatchExists&) const { return "watch existence"; }
-  const char* operator()(const RemoveWatches&) const { return "remove watches"; }
-  const char* operator()(const GetAcl&) const { return "get ACL"; }
-  const char* operator()(const Multi&) const { return "multi"; }
-};
+// In the order of Request's alternatives.
+constexpr const char* kNames[] = {
+    "create",          "delete",         "set",     "get",  "get children", "watch",
+    "watch existence", "remove watches", "get ACL", "multi"};
+static_assert(std::size(kNames) == std::variant_size_v<Request>);
 
 struct Path {
   const std::string& operator()(const Multi& multi) const {
@@ -31,7 +26,7 @@ struct Path {
 
 }  // namespace
 
-const char* OperationName(const Request& request) { return std::visit(NameOf(), request); }
+const char* OperationName(const Request& request) { return kNames[request.index()]; }
 
 const std::string& PathOf(const Request& request) { return std::visit(Path(), request); }
 

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "lib/zk/seam/code.h"
-#include "lib/zk/seam/names.h"
 
 namespace zkrecipes::zk::inline seam {
 
-using SessionId = int64_t;  // 0: none
+using SessionId = int64_t;               // 0: none
+using Names = std::vector<std::string>;  // of the children of a node
 
 struct Stat {
   int64_t czxid = 0;            // zxid of the transaction that created the node

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/base/die.h"
+#include "lib/base/process.h"
 #include "lib/zk/tls/tls_openssl.h"
 
 namespace zkrecipes::zk::tls {

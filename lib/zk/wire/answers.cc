@@ -15,6 +15,8 @@ namespace zkrecipes::zk::wire {
 namespace {
 
 constexpr size_t kPasswordSize = 16;  // of a session
+constexpr size_t kStatSize =
+    68;  // czxid, mzxid, ctime, mtime, three versions, owner, two sizes, pzxid
 constexpr int32_t kConnected = 3;
 constexpr int32_t kCreatedEvent = 1;
 constexpr int32_t kChildEvent = 4;
@@ -35,14 +37,17 @@ struct Operation {
   const char* name;
   Form form;
 };
+constexpr int32_t kCreate = 1;  // in a multi
+constexpr int32_t kSetData = 5;
 constexpr int32_t kCreate2 = 15;
 constexpr int32_t kCreateContainer = 19;
+constexpr int32_t kFailed = -1;  // in a multi's answer: an error, and the end
 // All that c_requests.cc sends.
 constexpr Operation kOperations[] = {
     {2, "delete", Form::kNothing},
     {3, "exists", Form::kStat},
     {4, "getData", Form::kDataAndStat},
-    {5, "setData", Form::kStat},
+    {kSetData, "setData", Form::kStat},
     {6, "getACL", Form::kAclAndStat},
     {8, "getChildren", Form::kNames},
     {kCreate2, "create2", Form::kPathAndStat},
@@ -89,6 +94,51 @@ void Read(Form form, JuteReader& reader) {
 std::string WrongEnd(const JuteReader& reader) {
   if (!reader.ok()) return "is cut short or has impossible lengths";
   return reader.rest().empty() ? "" : "is too long";
+}
+
+// ---- the frames of a multi ---------------------------------------------------------------------
+
+// In front of each operation and of each answer, and at the end of all.
+struct Header {
+  int32_t type;
+  bool done;
+};
+
+Header ReadHeader(JuteReader& reader) {
+  const int32_t type = reader.Int();
+  const absl::string_view done = reader.Bytes(1);
+  reader.Int();  // an error, which follows once more
+  if (reader.ok() && done[0] != '\0' && done[0] != '\1') reader.Fail();
+  return {type, !reader.ok() || done[0] != '\0'};
+}
+
+void SkipRest(int32_t type, JuteReader& reader) {
+  if (type == kCreate || type == kSetData) reader.Buffer();
+  if (type == kCreate) ReadAcl(reader);
+  reader.Int();  // the flags, or the version
+}
+
+// How far a multi got.
+struct Outcome {
+  int done = 0;
+  int failed = 0;
+  bool has_cause = false;  // an error that is the operation's own
+};
+
+std::string ReadOne(const MultiOp& asked, const Header& header, JuteReader& reader,
+                    Outcome& outcome) {
+  if (header.type == kFailed) {
+    const int32_t error = reader.Int();
+    ++outcome.failed;
+    outcome.has_cause |= error != 0 && error != static_cast<int32_t>(Code::kRuntimeInconsistency);
+    return error == 0 ? "" : WrongError(error);
+  }
+  if (header.type != asked.type) return "its multi answers another operation than was asked";
+  ++outcome.done;
+  if (asked.type == kSetData) reader.Bytes(kStatSize);
+  if (asked.type != kCreate) return "";
+  const absl::string_view made = reader.String();
+  return made == asked.path || !reader.ok() ? "" : "it has made another node than it was asked for";
 }
 
 }  // namespace
@@ -140,6 +190,34 @@ std::string WrongAnswer(int32_t type, absl::string_view body) {
 }
 
 bool IsCreate(int32_t type) { return type == kCreate2 || type == kCreateContainer; }
+
+std::vector<MultiOp> ReadMulti(absl::string_view body) {
+  std::vector<MultiOp> ops;
+  JuteReader reader(body);
+  for (Header next = ReadHeader(reader); !next.done; next = ReadHeader(reader)) {
+    ops.push_back({next.type, std::string(reader.String())});
+    SkipRest(next.type, reader);
+  }
+  return ops;
+}
+
+std::string WrongMultiAnswer(const std::vector<MultiOp>& asked, absl::string_view body) {
+  JuteReader reader(body);
+  Outcome outcome;
+  for (const MultiOp& op : asked) {
+    const Header header = ReadHeader(reader);
+    if (!reader.ok()) break;
+    if (header.done) return "its answer to multi leaves operations out";
+    std::string wrong = ReadOne(op, header, reader, outcome);
+    if (!wrong.empty()) return wrong;
+  }
+  const Header end = ReadHeader(reader);
+  if (!reader.ok()) return "its answer to multi is cut short or has impossible lengths";
+  if (!end.done || !reader.rest().empty()) return "its answer to multi is too long";
+  if (outcome.failed == 0) return "";
+  if (outcome.done > 0) return "its multi has done some operations and not others";
+  return outcome.has_cause ? "" : "its multi has failed without a cause";
+}
 
 std::string WrongEvent(absl::string_view body) {
   JuteReader reader(body);

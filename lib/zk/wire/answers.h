@@ -9,10 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
 namespace zkrecipes::zk::wire {
+
+inline constexpr size_t kLength = 4;  // of what stands in front of each frame
 
 // The answer to a handshake that asked for a session, or for a new one (0). A session of 0 in
 // answer to another one says that it has expired.
@@ -30,11 +33,22 @@ std::string WrongAnswer(int32_t type, absl::string_view body);
 // the node that was made.
 bool IsCreate(int32_t type);
 
-// czxid, mzxid, ctime, mtime, three versions, owner, two sizes, pzxid.
-inline constexpr size_t kStatSize = 68;
-
-// Of several operations at once, whose answers look as multi_frames.h says.
 inline constexpr int32_t kMultiType = 14;
+
+// One operation of a multi, as far as its answer depends on it.
+struct MultiOp {
+  int32_t type = 0;  // ZooKeeper's number
+  std::string path;  // the new node of a create has to have it
+};
+
+// What follows a multi's header (xid, type), as the C client sends it.
+std::vector<MultiOp> ReadMulti(absl::string_view body);
+
+// What follows the header of its answer: one for each operation, all of them done or none. The C client takes
+// as many answers as the server sends, and looks for as many operations of its own: one answer too many aborts
+// the process, one of another kind is read as what it is not. An answer that names no operation as the cause of
+// its failure is wrong: the C client would take it for a success.
+std::string WrongMultiAnswer(const std::vector<MultiOp>& asked, absl::string_view body);
 
 // What follows the header of a watch event.
 std::string WrongEvent(absl::string_view body);

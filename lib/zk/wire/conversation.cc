@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/hash/hash.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/zk/wire/answers.h"
 #include "lib/zk/wire/jute_reader.h"
-#include "lib/zk/wire/multi_frames.h"
 
 namespace zkrecipes::zk::wire {
 namespace {
@@ -23,7 +20,6 @@ constexpr int32_t kPingXid = -2;
 constexpr int32_t kCredentialsXid = -4;
 constexpr int32_t kSetWatchesXid = -8;
 
-constexpr size_t kLength = 4;
 constexpr int32_t kReplyHeader = 16;  // xid, zxid, error
 constexpr int32_t kWelcome = 36;      // and a byte more, from 3.4 on
 
@@ -95,8 +91,7 @@ void Conversation::Begun() {
   } else if (type == kMultiType) {
     asked_.push_back({.xid = xid, .type = type, .together = ReadMulti(reader.rest())});
   } else {
-    const absl::string_view path = IsCreate(type) ? reader.String() : "";
-    asked_.push_back({xid, type, path.size(), absl::HashOf(path)});
+    asked_.push_back({xid, type, std::string(IsCreate(type) ? reader.String() : "")});
   }
 }
 
@@ -153,9 +148,8 @@ std::string Conversation::HearOutcome(const Request& request, int32_t error,
   if (request.type == kMultiType) return WrongMultiAnswer(request.together, body);
   std::string wrong = WrongAnswer(request.type, body);
   if (!wrong.empty() || !IsCreate(request.type)) return wrong;
-  const absl::string_view made = JuteReader(body).String();
-  const bool asked = made.size() >= request.path_size &&
-                     absl::HashOf(made.substr(0, request.path_size)) == request.path_hash;
+  // A sequential node has the path that was asked for, and a number behind it.
+  const bool asked = absl::StartsWith(JuteReader(body).String(), request.path);
   return asked ? "" : "it has made another node than it was asked for";
 }
 

@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 
-#include "lib/zk/wire/multi_frames.h"
+#include "lib/zk/wire/answers.h"
 
 namespace zkrecipes::zk::wire {
 
@@ -42,9 +42,7 @@ class Conversation {
   struct Request {
     int32_t xid = 0;
     int32_t type = 0;
-    // Of a create: the size and the hash of its path, with which the new node's has to begin.
-    size_t path_size = 0;
-    size_t path_hash = 0;
+    std::string path{};               // of a create: the new node's has to begin with it
     std::vector<MultiOp> together{};  // of a multi: the whole of it is read
   };
 

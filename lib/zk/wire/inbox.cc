@@ -10,13 +10,11 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/zk/wire/jute_reader.h"
-#include "lib/zk/wire/socket_calls.h"
 
 namespace zkrecipes::zk::wire {
 namespace {
 
 constexpr size_t kUsualCapacity = 16 << 10;
-constexpr size_t kLength = 4;
 
 }  // namespace
 
@@ -30,7 +28,7 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
     if (got <= 0) return got;
   }
   const size_t taken = std::min(size, accepted_);
-  memcpy(bytes, buffer_.get() + begin_, taken);
+  memcpy(bytes, buffer_.data() + begin_, taken);
   begin_ += taken;
   accepted_ -= taken;
   return static_cast<ssize_t>(taken);
@@ -67,8 +65,8 @@ ssize_t Inbox::Fill(int fd) {
     return -1;
   }
   MakeRoom();
-  const size_t room = capacity_ - end_;
-  char* const at = buffer_.get() + end_;
+  const size_t room = buffer_.size() - end_;
+  char* const at = buffer_.data() + end_;
   const ssize_t got =
       tls_ == nullptr ? ReceiveFromSocket(fd, at, room) : tls_->Receive(fd, at, room);
   if (got > 0) {
@@ -78,22 +76,19 @@ ssize_t Inbox::Fill(int fd) {
   return got;
 }
 
-// Grows by what has come, not by what a length announces; shrinks once a large reply is taken.
+// Grows by what has come, not by what a length announces: a server that announces 64 MB costs no memory. Shrinks once
+// a large reply is taken.
 void Inbox::MakeRoom() {
   const size_t kept = said().size();
-  const size_t wanted = kept < kUsualCapacity ? kUsualCapacity
-                        : kept < capacity_    ? capacity_
-                                              : 2 * capacity_;
-  if (wanted == capacity_) {
-    if (begin_ > 0) memmove(buffer_.get(), buffer_.get() + begin_, kept);
-  } else {
-    auto larger = std::make_unique_for_overwrite<char[]>(wanted);
-    if (kept > 0) memcpy(larger.get(), buffer_.get() + begin_, kept);
-    buffer_ = std::move(larger);
-    capacity_ = wanted;
-  }
+  std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
   begin_ = 0;
   end_ = kept;
+  if (kept == buffer_.size()) {
+    buffer_.resize(std::max(2 * kept, kUsualCapacity));
+  } else if (kept < kUsualCapacity && buffer_.size() > kUsualCapacity) {
+    buffer_.resize(kUsualCapacity);
+    buffer_.shrink_to_fit();
+  }
 }
 
 void Inbox::Drop() {

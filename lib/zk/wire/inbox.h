@@ -6,9 +6,9 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -53,15 +53,14 @@ class Inbox {
   bool Refuse(const std::string& why);
   ssize_t Fill(int fd);
   void MakeRoom();
-  absl::string_view said() const { return {buffer_.get() + begin_, end_ - begin_}; }
+  absl::string_view said() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
   Conversation conversation_;
   TlsSocket* tls_ = nullptr;
   std::string refusal_;
   bool refused_ = false;
 
-  std::unique_ptr<char[]> buffer_;
-  size_t capacity_ = 0;
+  std::vector<char> buffer_;
   size_t begin_ = 0;  // what the C client has not taken yet: [begin_, end_)
   size_t end_ = 0;
   size_t accepted_ = 0;   // the rest of the frame that the C client is taking

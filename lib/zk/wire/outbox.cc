@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "lib/base/secret.h"
-#include "lib/zk/wire/socket_calls.h"
 
 namespace zkrecipes::zk::wire {
 namespace {
@@ -16,17 +15,18 @@ constexpr size_t kMostKept = 64 * 1024;
 
 }  // namespace
 
-// send(), possibly through TLS.
+// send(), possibly through TLS. All that this class sends passes here, so this is its one check for the forked child:
+// it has a copy of the bytes and of the socket, and the session is its parent's.
 ssize_t Outbox::SendNow(const char* bytes, size_t size) {
-  return tls_ == nullptr ? SendToSocket(fd_, bytes, size) : tls_->Send(fd_, bytes, size);
-}
-
-ssize_t Outbox::Send(int fd, const char* bytes, size_t size) {
   if (!home_.IsThisProcess()) {
     errno = EAGAIN;
     return -1;
   }
-  if (fd != fd_) Drop();
+  return tls_ == nullptr ? SendToSocket(fd_, bytes, size) : tls_->Send(fd_, bytes, size);
+}
+
+ssize_t Outbox::Send(int fd, const char* bytes, size_t size) {
+  if (fd != fd_) Drop();  // the bytes were for another connection
   fd_ = fd;
   if (direct_) return SendDirect(bytes, size);
   Append({bytes, size});
@@ -34,7 +34,6 @@ ssize_t Outbox::Send(int fd, const char* bytes, size_t size) {
 }
 
 void Outbox::SendSecret(absl::string_view bytes) {
-  if (!home_.IsThisProcess()) return;
   secret_ = true;
   Append(bytes);
 }
@@ -65,7 +64,7 @@ ssize_t Outbox::SendDirect(const char* bytes, size_t size) {
 }
 
 void Outbox::Flush() {
-  if (empty() || fd_ < 0 || !home_.IsThisProcess()) return;
+  if (empty() || fd_ < 0) return;
   const ssize_t sent = SendNow(bytes_.data(), bytes_.size());
   if (sent < 0) {
     if (!WouldBlock(errno)) Drop();

@@ -4,8 +4,6 @@
 
 #include <cerrno>
 
-#include "lib/zk/wire/socket_calls.h"
-
 namespace zkrecipes::zk::wire {
 namespace {
 

@@ -3,8 +3,10 @@
 #ifndef ZKRECIPES_LIB_ZK_WIRE_TLS_SOCKET_H_
 #define ZKRECIPES_LIB_ZK_WIRE_TLS_SOCKET_H_
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -13,6 +15,25 @@
 #include "lib/zk/tls/tls.h"
 
 namespace zkrecipes::zk::wire {
+
+// send() and recv() that neither block, nor raise a signal, nor are interrupted.
+inline ssize_t SendToSocket(int fd, const char* bytes, size_t size) {
+  ssize_t sent;
+  do {
+    sent = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  return sent;
+}
+
+inline ssize_t ReceiveFromSocket(int fd, char* bytes, size_t room) {
+  ssize_t got;
+  do {
+    got = recv(fd, bytes, room, MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+inline bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 // send() and recv() on one socket, through TLS: what the outbox and the inbox of a handle call in their
 // place. For one connection; not thread-safe, as TlsStream.

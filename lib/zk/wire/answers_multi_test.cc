@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/zk/wire/multi_frames.h"
-
 #include <string>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/zk/wire/answers.h"
 #include "lib/zk/wire/conversation.h"
 #include "lib/zk/wire/wire_fixture.h"
 
