@@ -12,8 +12,8 @@
 
 namespace zkrecipes::base {
 
-// A reading of CLOCK_BOOTTIME, which is never set back and counts the time the machine was suspended. Every
-// deadline of the library is one of these; nothing depends on the wall clock.
+// A reading of CLOCK_BOOTTIME, which is never set back and counts the time the machine was
+// suspended. Every deadline of the library is one of these; nothing depends on the wall clock.
 //
 // InfiniteFuture is later than any other, and stays that whatever is added or subtracted.
 class BootTime {

@@ -19,9 +19,9 @@ namespace {
 
 using Task = absl::AnyInvocable<void() &&>;
 
-// Threads that are added one after another: while one is being started no second one is, and the first
-// thing that a new one does is to see whether yet another is needed. So tasks that are over soon share
-// a few threads, however many come at once.
+// Threads that are added one after another: while one is being started no second one is, and the
+// first thing that a new one does is to see whether yet another is needed. So tasks that are over
+// soon share a few threads, however many come at once.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
   explicit Pool(const PoolOptions& options)
@@ -35,6 +35,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
       tasks_.push_back({std::move(task), signals});
       if (!NeedsThread()) return work_.NotifyOne();
     }
+    // Without the lock: a start may take long, and tasks are handed over meanwhile.
     Start();
   }
 
@@ -44,8 +45,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
     sigset_t signals;
   };
 
-  // True if the caller has to start one: every waiting task must have a waiting thread of its own, or
-  // one that is being started.
+  // True if the caller has to start one: every waiting task must have a waiting thread of its own,
+  // or one that is being started.
   bool NeedsThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (starting_ || idle_ >= tasks_.size() || threads_ == most_threads_) return false;
     starting_ = true;
@@ -66,6 +67,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   void Run() {
     Waiting next;
     for (bool first = true; Next(next, first); first = false) {
+      // Before each task, since the one before may have changed the mask.
       pthread_sigmask(SIG_SETMASK, &next.signals, nullptr);
       std::exchange(next.task, nullptr)();
     }
@@ -77,11 +79,14 @@ class Pool : public std::enable_shared_from_this<Pool> {
       MutexLock lock(mutex_);
       if (first) starting_ = false;
       if (!AwaitTask()) {
+        // Under the lock that has seen no task: one that is handed over later finds a thread less,
+        // and starts another.
         --threads_;
         return false;
       }
       next = std::move(tasks_.front());
       tasks_.pop_front();
+      // The next link of the chain: tasks may have come while this thread was started.
       more = NeedsThread();
     }
     if (more) Start();
@@ -92,6 +97,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   bool AwaitTask() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!tasks_.empty()) return true;
     ++idle_;
+    // No deadline of a user depends on this: it only says when an idle thread ends.
     const auto until = std::chrono::steady_clock::now() + idle_for_;
     while (tasks_.empty()) {
       const auto left = until - std::chrono::steady_clock::now();
@@ -133,8 +139,8 @@ std::shared_ptr<Pool> NewPool(PoolOptions options) {
   return std::make_shared<Pool>(options);
 }
 
-// Never destroyed: a thread may outlive the end of main. A forked child, which has none of the threads,
-// makes its own, and keeps its parent's reachable.
+// Never destroyed: a thread may outlive the end of main. A forked child, which has none of the
+// threads, makes its own, and keeps its parent's reachable.
 struct SharedPools {
   const HomeProcess home = {};
   const std::shared_ptr<Pool> callbacks = NewPool({});
@@ -147,6 +153,7 @@ const SharedPools& PoolsOfThisProcess() {
   const SharedPools* pools = current.load();
   if (pools != nullptr && pools->home.IsThisProcess()) return *pools;
   const auto* const mine = new SharedPools{.parents = pools};
+  // Whoever loses has not started a thread yet, so its pools are simply dropped.
   if (current.compare_exchange_strong(pools, mine)) return *mine;
   delete mine;  // another thread was first
   return *pools;

@@ -24,18 +24,19 @@ struct PoolOptions {
 
 // The library's own executor: a thread is added whenever none is idle, so that a task never waits
 // behind another one, until there are `most_threads`; from then on tasks wait in line. Thread-safe;
-// Execute never blocks on a task. Threads are detached and share the pool, so destroying the executor
-// from one of its own tasks is fine; tasks already handed over still run.
+// Execute never blocks on a task. Threads are detached and share the pool, so destroying the
+// executor from one of its own tasks is fine; tasks already handed over still run.
 //
 // Its tasks have the signal mask of the thread that made it, though Execute is called by the I/O
-// thread, which blocks all signals: what a task starts must not be deaf to SIGTERM. When no thread can
-// be started, a task runs as soon as another one has ended, or with the next that is handed over.
+// thread, which blocks all signals: what a task starts must not be deaf to SIGTERM. When no thread
+// can be started, a task runs as soon as another one has ended, or with the next that is handed
+// over.
 std::shared_ptr<Executor> NewGrowingExecutor(const PoolOptions& options = {});
 
 // The same, over one of the two pools that all clients of this process share.
 enum class Line {
   kCallbacks,
-  kNotices,  // that leases are lost: these must not wait behind callbacks, which may hold the leases
+  kNotices,  // of lost leases: they must not wait behind callbacks, which may hold the leases
 };
 std::shared_ptr<Executor> SharedExecutor(Line line);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// std::mutex and its condition variable with clang's thread-safety annotations. (Debian's absl::Mutex makes
-// ThreadSanitizer report races that do not exist.)
+// std::mutex and its condition variable with clang's thread-safety annotations. (Debian's
+// absl::Mutex makes ThreadSanitizer report races that do not exist.)
 
 #ifndef ZKRECIPES_LIB_BASE_MUTEX_H_
 #define ZKRECIPES_LIB_BASE_MUTEX_H_

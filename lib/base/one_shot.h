@@ -75,8 +75,8 @@ class OneShot {
   std::function<void()> on_set_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Is told of every thread that blocks: by a test that moves the clock, so that time does not run past
-// those that wait for it. Thread-safe.
+// Is told of every thread that blocks: by a test that moves the clock, so that time does not run
+// past those that wait for it. Thread-safe.
 class WaitObserver {
  public:
   // Both functions may be called from Begin until End returns, by any thread.

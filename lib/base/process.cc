@@ -25,8 +25,12 @@ Number* WipedOnFork() {
 uint64_t HomeProcess::ThisProcess() {
   static Number* const wiped = WipedOnFork();
   static Number last{0};  // a child inherits it, and counts on
+  // Without such memory a child that has its parent's process id, in another PID namespace, is not
+  // told apart.
   if (wiped == nullptr) return static_cast<uint64_t>(getpid());
   uint64_t number = wiped->load();
+  // Zero: this process is the first, or a new child. Of its threads the first one gives the number,
+  // which goes on from its parent's, so that no ancestor has it.
   if (number == 0 && wiped->compare_exchange_strong(number, last + 1)) return ++last;
   return number;
 }

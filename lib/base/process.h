@@ -22,8 +22,8 @@ class HomeProcess {
   bool IsThisProcess() const { return ThisProcess() == number_; }
 
  private:
-  // Another number than in any process that this one descends from by fork or clone. Not the process
-  // id: the first child in a new PID namespace has number 1, as its parent may have.
+  // Another number than in any process that this one descends from by fork or clone. Not the
+  // process id: the first child in a new PID namespace has number 1, as its parent may have.
   static uint64_t ThisProcess();
 
   uint64_t number_;
@@ -42,7 +42,8 @@ inline void Leak(std::shared_ptr<void> pointer) {
   }
 }
 
-// Ends the process: a precondition was broken, and continuing would corrupt memory or break a promise.
+// Ends the process: a precondition was broken, and continuing would corrupt memory or break a
+// promise.
 [[noreturn]] inline void Die(const char* why) {
   std::fprintf(stderr, "zkrecipes: %s\n", why);
   std::abort();

@@ -18,6 +18,7 @@ void Wipe(std::vector<std::string>& texts) {
   texts.clear();
 }
 
+// Not a string, which may keep a short text inside of itself and leave it there when it moves.
 struct Secret::Held {
   explicit Held(absl::string_view text) : size(text.size()), bytes(new char[text.size()]) {
     text.copy(bytes.get(), size);

@@ -17,8 +17,8 @@ void Wipe(std::string& text);
 // Empties each, and itself.
 void Wipe(std::vector<std::string>& texts);
 
-// A password. There is one copy of it, which all copies of this share, and which is overwritten when the last
-// of them goes.
+// A password. There is one copy of it, which all copies of this share, and which is overwritten
+// when the last of them goes.
 class Secret {
  public:
   explicit Secret(absl::string_view text);

@@ -19,8 +19,8 @@ TEST(Secret, IsOneCopyForAllThatHaveIt) {
   EXPECT_FALSE(a == Secret("user:passwore"));
 }
 
-// That it is overwritten when it goes, SecretsTest.NoneIsLeftInMemoryOrInAMessage shows: here the memory may be
-// another's by then.
+// That it is overwritten when it goes, SecretsTest.NoneIsLeftInMemoryOrInAMessage shows: here the
+// memory may be another's by then.
 TEST(Secret, WhatIsTakenIsWipedWhereItCameFrom) {
   std::vector<std::string> texts = {"a:1", std::string(100, 'x') + ":long"};
   const char* const short_one = texts[0].data();

@@ -33,6 +33,7 @@ absl::Status Shortage(absl::string_view what, int error) {
 }
 
 int SocketShortage() {
+  // getaddrinfo, for one, reports a lack of descriptors as a name that does not exist.
   const base::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   return socket.get() < 0 && IsShortage(errno) ? errno : 0;
 }

@@ -20,8 +20,9 @@ absl::Status Shortage(absl::string_view what, int error);
 // The errno with which this process cannot make a socket now, or 0. For calls that do not say.
 int SocketShortage();
 
-// Runs `run` on a detached thread of the library's own, which has all signals blocked: those are for the threads
-// of the program. ResourceExhausted, "cannot start <what>: ...", if there is no thread.
+// Runs `run` on a detached thread of the library's own, which has all signals blocked: those are
+// for the threads of the program. ResourceExhausted, "cannot start <what>: ...", if there is no
+// thread.
 absl::StatusOr<std::thread::id> StartDetached(absl::string_view what, std::function<void()> run);
 
 }  // namespace zkrecipes::base

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door of this room: the only header here that others include, since it names nothing of zookeeper.h.
+// The door of this room: the only header here that others include, since it names nothing of
+// zookeeper.h.
 
 #ifndef ZKRECIPES_LIB_ZK_C_CLIENT_C_CLIENT_H_
 #define ZKRECIPES_LIB_ZK_C_CLIENT_C_CLIENT_H_
@@ -15,14 +16,14 @@
 
 namespace zkrecipes::zk::c_client {
 
-// A handle's socket as the loop that drives it sees it, among many: a round calls only the handles for
-// which there is something to do. All calls are made on the loop's thread, each round in this order: Drain,
-// Prepare, poll, (posted tasks, timers,) OnReady. Any of them may run callbacks that add or remove other
-// pollables, never this one.
+// A handle's socket as the loop that drives it sees it, among many: a round calls only the handles
+// for which there is something to do. All calls are made on the loop's thread, each round in this
+// order: Drain, Prepare, poll, (posted tasks, timers,) OnReady. Any of them may run callbacks that
+// add or remove other pollables, never this one.
 class Pollable {
  public:
-  // What to poll for; valid until the next call of this pollable, since the C client opens and closes
-  // its socket at will, mostly under the same number.
+  // What to poll for; valid until the next call of this pollable, since the C client opens and
+  // closes its socket at will, mostly under the same number.
   struct Interest {
     int fd = -1;  // -1: no socket at present
     short events = 0;
@@ -30,8 +31,8 @@ class Pollable {
   };
 
   virtual ~Pollable() = default;
-  // Handles what the socket holds (a bounded part of it). After a poll that reported something, and at
-  // `until`.
+  // Handles what the socket holds (a bounded part of it). After a poll that reported something, and
+  // at `until`.
   virtual void Drain() = 0;
   // Does what is due (pings, reconnects) and sends what this round has produced. After a Drain, and
   // once touched.

@@ -19,6 +19,7 @@ bool IsPath(const std::string& path) {
     if (part.empty() || part == "." || part == "..") return false;
   }
   for (const char c : path) {
+    // As the C client's own check; and a NUL would end the path there.
     if (c >= '\0' && c < '\x1f') return false;
   }
   return true;
@@ -64,6 +65,8 @@ std::vector<AclEntry> FromC(const ACL_vector& acl) {
 }
 
 CAcl::CAcl(std::vector<AclEntry> entries) : entries_(std::move(entries)) {
+  // As ZOO_OPEN_ACL_UNSAFE, but with strings of our own: the C client's type is char*, which may be
+  // written to.
   if (entries_.empty()) entries_.push_back({ZOO_PERM_ALL, "world", "anyone"});
   for (AclEntry& entry : entries_) {
     acls_.push_back({entry.permissions, {entry.scheme.data(), entry.id.data()}});
@@ -76,8 +79,10 @@ struct CMulti::Add {
   const CAcl& acl;
   zoo_op_t& op;
 
-  // No buffer for the answer's path: it is that of the request, and the C client writes past its end.
+  // No buffer for the answer's path: it is that of the request, and the C client writes past its
+  // end.
   bool operator()(const Create& r) {
+    // The C client understands neither create2 nor a server's answer about a container.
     if (r.mode != CreateMode::kPersistent && r.mode != CreateMode::kEphemeral) return false;
     const CAcl& own = r.acl.empty() ? acl : multi.acls_.emplace_back(r.acl);
     zoo_create_op_init(&op, r.path.c_str(), r.data.data(), static_cast<int>(r.data.size()),
@@ -97,6 +102,7 @@ struct CMulti::Add {
 
 CMulti::CMulti(const Multi& multi, const CAcl& acl) : ops_(multi.ops.size()) {
   valid_ = !ops_.empty();
+  // Up to the first wrong one: then nothing of it is sent.
   for (size_t i = 0; i < ops_.size() && valid_; ++i) {
     valid_ = IsPath(PathOf(multi.ops[i])) && std::visit(Add{*this, acl, ops_[i]}, multi.ops[i]);
   }

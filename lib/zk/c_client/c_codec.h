@@ -38,12 +38,13 @@ class CAcl {
   ACL_vector vector_;
 };
 
-// A multi in the C client's form. It has to live until zoo_amulti returns, and no longer: the request is
-// encoded by then. (The results have to live until the completion.)
+// A multi in the C client's form. It has to live until zoo_amulti returns, and no longer: the
+// request is encoded by then. (The results have to live until the completion.)
 //
 // zoo_amulti is only for operations that it cannot refuse. It goes on after one that it does, and
-// frees a path that it never set; and it knows neither create2 nor what a server says of a container. So
-// what it would refuse is refused here. A handle that is over refuses as well: see CHandle::Send.
+// frees a path that it never set; and it knows neither create2 nor what a server says of a
+// container. So what it would refuse is refused here. A handle that is over refuses as well: see
+// CHandle::Send.
 class CMulti {
  public:
   // `acl`: of nodes that say nothing of it. Both outlive it.

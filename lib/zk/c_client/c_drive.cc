@@ -41,6 +41,7 @@ int CHandle::Process(int events) {
   int rc;
   {
     const BoxScope through(&boxes_);
+    // Callbacks run in here: any of them may Send, or close another handle.
     rc = zookeeper_process(zh_, events);
   }
   if (rc != ZOK && rc != ZNOTHING) Failed(before, rc);
@@ -54,6 +55,7 @@ void CHandle::Drain() {
   if (ended_ || socket_state() < Socket::kHandshake) return;
   for (int i = 0; i < kMaxDrain; ++i) {
     if (Process(ZOOKEEPER_READ) != ZOK) return;  // one reply at a time
+    // The welcome has just come: this sends the watches that are set again, in the same round.
     if (std::exchange(write_due_, false) && Process(ZOOKEEPER_WRITE) != ZOK) return;
     if (!boxes_.in.MayHaveMore()) return;
   }
@@ -66,8 +68,10 @@ Pollable::Interest CHandle::Prepare() {
   const base::BootTime now = reactor_->Now();
   if (socket_state() == Socket::kNone) {
     if (now < pace_.next_attempt()) return {.until = pace_.next_attempt()};
+    // Prepared before the call below, which makes the socket and connects it.
     if (!BeginAttempt(now)) return {.until = pace_.next_attempt()};
   }
+  // Before the flush: it may queue a ping, which leaves with the rest.
   Interest interest = AskInterest(now);
   // Without an established socket, unsent bytes belong to a connection that is gone.
   if (socket_state() < Socket::kHandshake) {
@@ -75,6 +79,7 @@ Pollable::Interest CHandle::Prepare() {
   } else {
     boxes_.out.Flush();
   }
+  // The C client would not ask for it: as it sees things, the outbox has taken everything.
   if (boxes_.out.blocked()) interest.events |= POLLOUT;
   // poll sees the socket, not the inbox.
   if (undrained_) interest.until = now;
@@ -86,6 +91,8 @@ bool CHandle::BeginAttempt(base::BootTime now) {
   boxes_.to_size = FromNumeric(rotation_.Next(), boxes_.to);
   removed_ = false;
   abandoned_ = Socket::kNone;
+  // The bound on the session's life rests on it: whatever the ensemble hears on this connection, it
+  // hears later.
   attempt_began_ = now;
   attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
   if (tls_ == nullptr) return true;
@@ -94,6 +101,7 @@ bool CHandle::BeginAttempt(base::BootTime now) {
     boxes_.Through(std::make_unique<wire::TlsSocket>(*std::move(stream)));
     return true;
   }
+  // Nothing was sent, and the servers are not to blame: the next attempt reads the files again.
   PutOff(absl::ZeroDuration());
   listener_->OnTrouble(absl::UnavailableError(stream.status().message()));
   listener_->OnDisconnected(++failed_attempts_);
@@ -133,6 +141,8 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
 
 void CHandle::AbandonLateAttempt(int fd, base::BootTime now) {
   if (now < attempt_until_) return;
+  // Closing the socket behind the C client's back would leave it with a number that may be
+  // another's.
   abandoned_ = socket_state();
   shutdown(fd, SHUT_RDWR);  // poll reports it, and the C client finds it dead
   attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
@@ -142,6 +152,7 @@ void CHandle::OnReady(short revents) {
   const Callbacks callbacks(this);
   if (ended_) return;
   if (revents & POLLOUT) {
+    // The socket has room: what is left goes first, then what the C client has held back.
     boxes_.out.Flush();
     Process(ZOOKEEPER_WRITE);
   } else if (socket_state() == Socket::kConnecting) {

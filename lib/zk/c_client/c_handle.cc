@@ -74,6 +74,8 @@ absl::Status CHandle::Open(const HandleOptions& options) {
       CurrentBoxes()->owner->OnWatchEvent(type, path);
     }
   };
+  // A name would make zookeeper_init ask the system's resolver, which may block this thread for
+  // long.
   for (const std::string& server : options.servers) {
     sockaddr_storage address;
     if (FromNumeric(server, address) > 0) continue;
@@ -94,6 +96,7 @@ void CHandle::SetServers(const Resolution& servers) {
   set_touched(true);
   rotation_.Replace(servers.addresses);
   listed_ = servers.listed;
+  // The next Prepare leaves that server: here the C client may be in the middle of a call.
   removed_ = !rotation_.Has(rotation_.current());
 }
 
@@ -105,14 +108,15 @@ void CHandle::SetCredentials(const base::Secrets& all) {
     return std::find(some.begin(), some.end(), one) == some.end();
   };
   for (const base::Secret& one : before) removed_ |= without(all, one);
+  // The new connection gets all of them.
   if (removed_) return;
   for (const base::Secret& one : all) {
     if (without(before, one)) SendCredential(one);
   }
 }
 
-// Not by zoo_add_auth: the C client would keep them, send them for good, and leave copies in memory that it
-// frees. Its answer goes to the C client, which ends the session if it is a refusal.
+// Not by zoo_add_auth: the C client would keep them, send them for good, and leave copies in memory
+// that it frees. Its answer goes to the C client, which ends the session if it is a refusal.
 void CHandle::SendCredential(const base::Secret& credential) {
   constexpr absl::string_view kScheme = "digest";
   const absl::string_view text = credential.text();
@@ -155,15 +159,19 @@ void CHandle::Connected() {
 
 void CHandle::Lost() {
   boxes_.out.Drop();
+  // An expired session is no loss: End says so, after the answers.
   if (!std::exchange(connected_, false) || is_unrecoverable(zh_)) return;
   listener_->OnDisconnected(0);
 }
 
 void CHandle::Failed(Socket before, int rc) {
+  // Lost has already run if the connection is gone.
   if (connected_) return;  // only this call failed
   boxes_.out.Drop();
   if (is_unrecoverable(zh_)) return End();
   const bool was_connected = before == Socket::kConnected;
+  // Only an attempt has taken its time; the end of a good connection says nothing of the server's
+  // pace.
   const absl::Duration took =
       was_connected ? absl::ZeroDuration() : reactor_->Now() - attempt_began_;
   PutOff(took);
@@ -215,6 +223,7 @@ std::string CHandle::WhatItDidUnderTls(Socket before, Socket late) {
 }
 
 void CHandle::End() {
+  // The session is over for good: nothing more is driven, so no request can be sent by mistake.
   if (std::exchange(ended_, true)) return;
   end_code_ = zoo_state(zh_) == ZOO_AUTH_FAILED_STATE ? Code::kAuthFailed : Code::kSessionExpired;
   // In a task of its own: after the answers that are under way, and where Close is allowed.
@@ -224,6 +233,7 @@ void CHandle::End() {
 }
 
 void CHandle::OnWatchEvent(int type, const char* path) {
+  // An event of creation, too: a watch on a node that is not there waits for that.
   WatchEvent event = WatchEvent::kNodeData;
   if (type == ZOO_DELETED_EVENT) event = WatchEvent::kDeleted;
   if (type == ZOO_CHILD_EVENT) event = WatchEvent::kChanged;
@@ -233,9 +243,11 @@ void CHandle::OnWatchEvent(int type, const char* path) {
 void CHandle::Close(bool patient) {
   if (zh_ == nullptr) return;
   if (callbacks_ > 0) base::Die("a handle was closed inside one of its own callbacks");
+  // What is pending is answered in here: no answer may destroy the handle.
   const Callbacks callbacks(this);
   poll_set_->Remove(this);
   if (connected_) PrepareToClose(patient);
+  // Answers given below may Send: from here on they are refused, and get end_code_.
   connected_ = false;
   if (!ended_) end_code_ = Code::kClosing;
   {

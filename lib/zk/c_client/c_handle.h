@@ -30,9 +30,9 @@ namespace zkrecipes::zk::c_client {
 //                              |                                       |
 //                              +---> ended_: OnEnded, driven no more <-+
 //
-// It alone chooses the server of each attempt; the C client gets any address, and is led elsewhere (Boxes).
-// The C client's callbacks: one watcher function, and one completion for each form of reply, to
-// which the request's number in pending_ is all the context (c_requests.cc).
+// It alone chooses the server of each attempt; the C client gets any address, and is led elsewhere
+// (Boxes). The C client's callbacks: one watcher function, and one completion for each form of
+// reply, to which the request's number in pending_ is all the context (c_requests.cc).
 class CHandle final : public Handle, public Pollable {
  public:
   CHandle(const HandleOptions& options, HandleListener* listener, Reactor* reactor,

@@ -39,6 +39,7 @@ ssize_t zkrecipes_hook_send(int fd, const void* bytes, size_t size, int /*flags*
   }
   const char* const first = static_cast<const char*>(bytes);
   const ssize_t sent = current->out.Send(fd, first, size);
+  // Noted before any answer to it can be read, which this thread does.
   if (sent > 0) current->in.Asked({first, static_cast<size_t>(sent)});
   return sent;
 }
@@ -53,6 +54,8 @@ ssize_t zkrecipes_hook_recv(int fd, void* bytes, size_t size, int /*flags*/) {
 
 int zkrecipes_hook_socket(int domain, int type, int protocol) {
   if (current != nullptr) {
+    // A number of a descriptor may come again at once: what was for the old socket must not get to
+    // the new.
     current->in.Drop();
     current->out.Drop();
   }
@@ -68,6 +71,7 @@ int zkrecipes_hook_connect(int fd, const sockaddr* address, socklen_t size) {
   const int result =
       ours ? connect(fd, reinterpret_cast<const sockaddr*>(&current->to), current->to_size)
            : connect(fd, address, size);
+  // Kept here: the C client does not pass the errno on.
   if (result != 0 && errno != EINPROGRESS && errno != EWOULDBLOCK) {
     zkrecipes::zk::c_client::connect_error = errno;
   }

@@ -32,14 +32,16 @@ struct Boxes {
     tls = std::move(next);
   }
   // To which server it connects, whatever address the C client has in mind: only so can the list
-  // change under a handle, which keeps the session's watches. (zoo_set_servers takes servers for the
-  // same that differ in their port, and closes the socket behind our back.) Family 0: as it likes.
+  // change under a handle, which keeps the session's watches. (zoo_set_servers takes servers for
+  // the same that differ in their port, and closes the socket behind our back.) Family 0: as it
+  // likes.
   sockaddr_storage to{};
   socklen_t to_size = 0;
 };
 
-// While one lives, what the C client sends and receives on this thread goes through `boxes`, and its callbacks go
-// to their owner. Wraps every call of the C client; scopes nest, because a completion may use another handle.
+// While one lives, what the C client sends and receives on this thread goes through `boxes`, and
+// its callbacks go to their owner. Wraps every call of the C client; scopes nest, because a
+// completion may use another handle.
 class BoxScope {
  public:
   explicit BoxScope(Boxes* boxes);
@@ -61,8 +63,8 @@ int TakeConnectError();
 
 }  // namespace zkrecipes::zk::c_client
 
-// Our copy of the C client calls these instead of libc's functions of these names, and of its own get_xid
-// (cmake/RenameZooKeeper.cmake).
+// Our copy of the C client calls these instead of libc's functions of these names, and of its own
+// get_xid (cmake/RenameZooKeeper.cmake).
 extern "C" {
 
 // Sends into the thread's outbox. Outside any scope nothing is sent (EAGAIN).

@@ -61,6 +61,7 @@ struct Completions {
   // The results that the C client has filled in live until here.
   static void Together(int rc, const void* context) {
     Reply reply{.code = static_cast<Code>(rc)};
+    // Taken out before the answer, which may send the next multi.
     const auto results = CurrentBoxes()->owner->multis_.extract(FromContext(context));
     if (!results.empty() && !OutcomeUnknown(reply.code)) {
       for (const zoo_op_result_t& one : results.mapped()) {
@@ -123,6 +124,7 @@ struct CHandle::Issue {
     results.resize(r.ops.size());
     const int rc =
         zoo_amulti(zh(), multi.size(), multi.ops(), results.data(), Completions::Together, context);
+    // No completion will come for it.
     if (rc != ZOK) handle->multis_.erase(id);
     return rc;
   }
@@ -139,7 +141,9 @@ void CHandle::Send(const Request& request, Done done) {
     const bool over = ended_ || zh_ == nullptr;
     return pending_.AnswerLater(std::move(done), over ? end_code_ : Code::kConnectionLoss);
   }
+  // So the loop flushes it in this round, although nothing has come from the server.
   set_touched(true);
+  // Numbered before it is sent: the completion finds the callback by this number.
   const uint64_t id = pending_.Add(std::move(done));
   int rc;
   {

@@ -19,8 +19,8 @@
 
 namespace zkrecipes::zk::c_client {
 
-// Drives one handle of the C client as the loop does, but step by step on the test's thread, and on a
-// clock that jumps over pauses.
+// Drives one handle of the C client as the loop does, but step by step on the test's thread, and on
+// a clock that jumps over pauses.
 class HandleDriver final : public Reactor, public HandleFactory, public PollSet {
  public:
   // As poll() for one socket: what is ready of `events`, or 0.

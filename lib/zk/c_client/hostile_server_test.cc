@@ -48,8 +48,8 @@ class HostileServerTest : public HandleTest {
     HandleTest::Open(addresses);
   }
 
-  // Sends a getChildren whenever there is a new connection. Rounds until `done`: false if the client
-  // has not come that far though its socket was ready so often, so that it only spins.
+  // Sends a getChildren whenever there is a new connection. Rounds until `done`: false if the
+  // client has not come that far though its socket was ready so often, so that it only spins.
   bool RunUntil(const std::function<bool()>& done, int ready = 100) {
     for (ready_ = 0; ready_ < ready && !done();) {
       driver_.Round();
@@ -102,8 +102,8 @@ struct Wrong {
   const char* refusal;
 };
 
-// Wrong answers of a server that has granted a session: a frame, its length, its order. (conversation_test.cc has them
-// all.)
+// Wrong answers of a server that has granted a session: a frame, its length, its order.
+// (conversation_test.cc has them all.)
 const std::vector<Wrong>& WrongAnswers() {
   using wire::Frame, wire::Int, wire::Names, wire::Reply;
   static const std::vector<Wrong> answers = {

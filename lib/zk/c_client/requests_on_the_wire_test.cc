@@ -66,8 +66,8 @@ TEST_F(RequestsOnTheWireTest, WatchesAreSetAgainInTheRoundOfTheWelcome) {
   EXPECT_EQ(asked_[0].first, wire::kSetWatches);
 }
 
-// From ZooKeeper 3.9 on an event says which zxid it is of. Another event of the same change may be lost
-// with the connection: it comes again only if the change is not counted as seen.
+// From ZooKeeper 3.9 on an event says which zxid it is of. Another event of the same change may be
+// lost with the connection: it comes again only if the change is not counted as seen.
 TEST_F(RequestsOnTheWireTest, TheZxidOfAnEventDoesNotCountAsSeen) {
   ASSERT_TRUE(RunUntilConnected());
   for (const char* path : {"/a", "/b"}) EXPECT_EQ(CodeOf(WatchNode{path}), Code::kOk);  // at 100

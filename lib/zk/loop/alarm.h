@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ends a poll of the loop besides its sockets. All times are of CLOCK_BOOTTIME: one that passed while
-// the machine was suspended rings as it wakes up, which poll's own timeout would not do.
+// What ends a poll of the loop besides its sockets. All times are of CLOCK_BOOTTIME: one that
+// passed while the machine was suspended rings as it wakes up, which poll's own timeout would not
+// do.
 
 #ifndef ZKRECIPES_LIB_ZK_LOOP_ALARM_H_
 #define ZKRECIPES_LIB_ZK_LOOP_ALARM_H_
@@ -15,8 +16,8 @@
 
 namespace zkrecipes::zk::loop {
 
-// Ends a poll when another thread rings, or at the time set by RingAt. All but Ring is for the thread
-// that polls.
+// Ends a poll when another thread rings, or at the time set by RingAt. All but Ring is for the
+// thread that polls.
 class Alarm {
  public:
   Alarm();
@@ -29,8 +30,8 @@ class Alarm {
   // waking up once for a timer that was cancelled costs less than a system call each time.
   void RingAt(base::BootTime next);
 
-  // The descriptors to poll. Read takes what poll reported for them and resets them, so that the next
-  // poll blocks.
+  // The descriptors to poll. Read takes what poll reported for them and resets them, so that the
+  // next poll blocks.
   std::array<pollfd, 2> polls() const {
     return {{{ring_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}}};
   }
@@ -42,8 +43,8 @@ class Alarm {
   base::BootTime armed_ = base::BootTime::InfiniteFuture();  // what timer_ is set to
 };
 
-// One thread sleeps until a time that other threads set, and may move or take back meanwhile without
-// waking it. Thread-safe. Only Wait blocks.
+// One thread sleeps until a time that other threads set, and may move or take back meanwhile
+// without waking it. Thread-safe. Only Wait blocks.
 class WakeTimer {
  public:
   WakeTimer();

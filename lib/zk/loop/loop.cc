@@ -26,9 +26,9 @@
 namespace zkrecipes::zk::loop {
 namespace {
 
-// How long the loop's thread leaves the turn to a caller that may be back soon. Whatever comes from the network
-// meanwhile is late by so much; timers and tasks are not. It is longer than the time between a release and the next
-// acquire, and about as long as it takes to wake a thread.
+// How long the loop's thread leaves the turn to a caller that may be back soon. Whatever comes from
+// the network meanwhile is late by so much; timers and tasks are not. It is longer than the time
+// between a release and the next acquire, and about as long as it takes to wake a thread.
 constexpr absl::Duration kCallerMayReturn = absl::Microseconds(100);
 
 // Rounded up: a poll that ends too early would only begin another round.
@@ -109,7 +109,8 @@ class LoopImpl final : public internal::Loop, public c_client::PollSet {
   Polls callers_polls_;            // in its rounds
   base::BootTime interest_until_;  // when a pollable wants to go on
 
-  // Of the loop's own thread, whatever the turn: that thread may still be in poll when the turn has gone.
+  // Of the loop's own thread, whatever the turn: that thread may still be in poll when the turn has
+  // gone.
   Polls own_polls_;
 };
 
@@ -172,13 +173,15 @@ void LoopImpl::Run() {
     Prepare(own_polls_, wake_.poll());
     if (!EndRound(Turn::kOwnThread, own_polls_, base::BootTime::InfiniteFuture())) AwaitTurn();
   }
-  // Here, and not with this object: destroying what a timer holds may use the loop, and cancel other timers.
+  // Here, and not with this object: destroying what a timer holds may use the loop, and cancel
+  // other timers.
   const TimerQueue dropped = std::exchange(timers_, TimerQueue());
 }
 
-// The turn goes from the loop's thread to a caller only while that thread sleeps in poll (asleep_): between GoToSleep
-// and TakePosted, EndRound reads and writes nothing but its own polls. Without any handshake between the two threads
-// this is enough, as TakePosted asks for the turn under the mutex before the round goes on.
+// The turn goes from the loop's thread to a caller only while that thread sleeps in poll (asleep_):
+// between GoToSleep and TakePosted, EndRound reads and writes nothing but its own polls. Without
+// any handshake between the two threads this is enough, as TakePosted asks for the turn under the
+// mutex before the round goes on.
 bool LoopImpl::TakeOver() {
   // As in Enqueue: before the mutex.
   if (!home_.IsThisProcess()) return false;
@@ -190,7 +193,8 @@ bool LoopImpl::TakeOver() {
   } else {
     // In the middle of a round it may be busy for long.
     if (!std::exchange(asleep_, false)) return false;
-    // Ends its poll now. It polls the same sockets, so it would otherwise be woken by the caller's answer.
+    // Ends its poll now. It polls the same sockets, so it would otherwise be woken by the caller's
+    // answer.
     wake_.Set(base::BootTime());
   }
   turn_ = Turn::kCaller;
@@ -198,8 +202,9 @@ bool LoopImpl::TakeOver() {
   return true;
 }
 
-// Of the loop's thread, which has lost the turn: returns once it is back. The timer may fire for an earlier turn, or a
-// caller may return between its firing and the lock: then the turn is a caller's, and the wait begins again.
+// Of the loop's thread, which has lost the turn: returns once it is back. The timer may fire for an
+// earlier turn, or a caller may return between its firing and the lock: then the turn is a
+// caller's, and the wait begins again.
 void LoopImpl::AwaitTurn() {
   for (;;) {
     wake_.Wait();
@@ -215,12 +220,14 @@ void LoopImpl::AwaitTurn() {
 
 void LoopImpl::RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) {
   assert(OnThread());
-  // Whatever the caller has posted before leaves in the first round: a poll comes after it, and not before.
+  // Whatever the caller has posted before leaves in the first round: a poll comes after it, and not
+  // before.
   TakePosted(Turn::kCaller);
   RunPosted();
   while (!stopped_) {
     Drain();
-    // If nothing is to be sent, pings and reconnects can wait for the next round, on whichever thread that is.
+    // If nothing is to be sent, pings and reconnects can wait for the next round, on whichever
+    // thread that is.
     if (over() && !AnyTouched()) return;
     Prepare(callers_polls_, {-1, 0, 0});
     if (over() || Now() >= deadline) return;
@@ -237,17 +244,19 @@ void LoopImpl::GiveBack() {
   assert(turn_ == Turn::kCaller && !asleep_);
   thread_ = std::thread::id();
   turn_ = Turn::kNobody;
-  // From here on nobody polls: the loop's thread must go on by the next timer or ping, and at once for a task.
+  // From here on nobody polls: the loop's thread must go on by the next timer or ping, and at once
+  // for a task.
   wake_.Set(posted_.empty() ? std::min(due, back) : base::BootTime());
 }
 
-// False if a caller has taken the turn meanwhile. Then nothing is lost: a caller that polls the same sockets and alarm
-// sees again all that this poll saw.
+// False if a caller has taken the turn meanwhile. Then nothing is lost: a caller that polls the
+// same sockets and alarm sees again all that this poll saw.
 bool LoopImpl::EndRound(Turn mine, Polls& polls, base::BootTime at_most) {
   alarm_.RingAt(std::min(timers_.Next(), at_most));
   const int timeout = Timeout();
-  // From GoToSleep to TakePosted the turn may go (TakeOver says when): nothing of this object may be touched there, so
-  // all that poll needs has been read before, and `polls` are this thread's own.
+  // From GoToSleep to TakePosted the turn may go (TakeOver says when): nothing of this object may
+  // be touched there, so all that poll needs has been read before, and `polls` are this thread's
+  // own.
   const int ready = poll(polls.data(), polls.size(), GoToSleep(mine) ? timeout : 0);
   if (!TakePosted(mine)) return false;
   alarm_.Read(polls[0], polls[1]);
@@ -286,7 +295,8 @@ void LoopImpl::Prepare(Polls& polls, const pollfd& wake) {
     slots_[i].until = interest.until;
     slots_[i].poll = {interest.fd, interest.events, 0};
   }
-  // All slots once more, since a Prepare may have added one, removed one, or touched one before itself.
+  // All slots once more, since a Prepare may have added one, removed one, or touched one before
+  // itself.
   const auto alarms = alarm_.polls();
   polls.assign({alarms[0], alarms[1], wake});
   interest_until_ = base::BootTime::InfiniteFuture();
@@ -300,7 +310,8 @@ void LoopImpl::Prepare(Polls& polls, const pollfd& wake) {
   }
 }
 
-// Of the next poll, in milliseconds. For pings and reconnects only, which nobody misses while the machine is suspended.
+// Of the next poll, in milliseconds. For pings and reconnects only, which nobody misses while the
+// machine is suspended.
 int LoopImpl::Timeout() {
   if (interest_until_ == base::BootTime::InfiniteFuture()) return -1;
   return ToPollTimeout(interest_until_ - Now());
@@ -308,15 +319,16 @@ int LoopImpl::Timeout() {
 
 // False if there is work already. Decided under the mutex, so that a task posted later rings the
 // alarm.
-bool LoopImpl::GoToSleep(Turn mine) {
+bool LoopImpl::GoToSleep([[maybe_unused]] Turn mine) {
   base::MutexLock lock(mutex_);
   assert(turn_ == mine && !asleep_);  // it was awake, so nobody has taken the turn
   asleep_ = posted_.empty();
   return asleep_;
 }
 
-// From here on the thread is not asleep: tasks that are posted later are for the next round, and ring no alarm.
-// False if the turn is not `mine` any more. Then asleep_ is the other thread's, and is left alone.
+// From here on the thread is not asleep: tasks that are posted later are for the next round, and
+// ring no alarm. False if the turn is not `mine` any more. Then asleep_ is the other thread's, and
+// is left alone.
 bool LoopImpl::TakePosted(Turn mine) {
   base::MutexLock lock(mutex_);
   if (turn_ != mine) {
@@ -342,7 +354,8 @@ void LoopImpl::RunDueTimers() {
 }
 
 void LoopImpl::Ready(const Polls& polls) {
-  // Slots added since the poll come after the polled ones, and none was erased: only Prepare does that.
+  // Slots added since the poll come after the polled ones, and none was erased: only Prepare does
+  // that.
   for (size_t i = 0; i + kFirstSlot < polls.size(); ++i) {
     const short revents = polls[i + kFirstSlot].revents;
     if (revents == 0 || slots_[i].pollable == nullptr) continue;

@@ -15,19 +15,19 @@
 
 namespace zkrecipes::internal {
 
-// The production reactor: one thread that polls the sockets of its handles, an eventfd for posts and a
-// timerfd on CLOCK_BOOTTIME for timers (poll's own timeout does not count suspended time).
-// It is also a factory of handles of Apache's single-threaded C client, driven by this loop. A round costs a
-// poll of all sockets, and beyond that only the handles that have something to do.
+// The production reactor: one thread that polls the sockets of its handles, an eventfd for posts
+// and a timerfd on CLOCK_BOOTTIME for timers (poll's own timeout does not count suspended time). It
+// is also a factory of handles of Apache's single-threaded C client, driven by this loop. A round
+// costs a poll of all sockets, and beyond that only the handles that have something to do.
 //
-// A thread that waits for an answer may run the rounds itself meanwhile, and so is woken by the answer
-// and not by another thread. One thread at a time does: it has the turn.
+// A thread that waits for an answer may run the rounds itself meanwhile, and so is woken by the
+// answer and not by another thread. One thread at a time does: it has the turn.
 //
-//                      TakeOver                         GiveBack
-//   the loop's thread ----------> the caller's thread ----------> nobody, for a tenth of a millisecond
-//          ^                                 ^ ------ TakeOver ------ |
-//          +--------------------------------------------------------- + (or at the next timer, ping or
-//                                                                        task of another thread)
+//               TakeOver                   GiveBack
+//   its thread ----------> a caller's thread ----------> nobody's
+//       ^                          ^ ----- TakeOver ------- |
+//       +-------------------------------------------------- +
+//           after a tenth of a millisecond, or at the next timer, ping, or task of another thread
 //
 // So a caller that takes over again and again wakes the loop's thread not even once.
 //
@@ -46,12 +46,13 @@ class Loop : public zk::Reactor, public zk::HandleFactory {
   // The loop's own. Thread-safe.
   virtual std::thread::id thread() const = 0;
 
-  // From here to GiveBack the calling thread has the turn. False, at once, if it has to leave the work to
-  // others: another caller has the turn, the loop's thread is in the middle of a round, or the loop has
-  // been stopped. Does not wait: the loop's thread, asleep in poll, is woken, and then leaves all alone.
+  // From here to GiveBack the calling thread has the turn. False, at once, if it has to leave the
+  // work to others: another caller has the turn, the loop's thread is in the middle of a round, or
+  // the loop has been stopped. Does not wait: the loop's thread, asleep in poll, is woken, and then
+  // leaves all alone.
   virtual bool TakeOver() = 0;
-  // Runs rounds until `over` (asked once a round) or `deadline`, or until the loop ends. To have it asked
-  // again, post a task. REQUIRES: the turn.
+  // Runs rounds until `over` (asked once a round) or `deadline`, or until the loop ends. To have it
+  // asked again, post a task. REQUIRES: the turn.
   virtual void RunUntil(absl::FunctionRef<bool()> over, base::BootTime deadline) = 0;
   virtual void GiveBack() = 0;
   // Whether the calling thread has the turn. Thread-safe.

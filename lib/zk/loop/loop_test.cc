@@ -141,7 +141,7 @@ TEST_F(LoopTest, DestroysItsTimersWhenItEnds) {
   EXPECT_THROW(destroyed.get(), std::future_error);
 }
 
-// ---- a caller's turn -----------------------------------------------------------------------------
+// ---- a caller's turn --------------------------------------------------------------------------
 
 TEST_F(LoopTest, IsRunByACallerThatTakesItOverUntilItGivesItBack) {
   const std::thread::id me = std::this_thread::get_id();
@@ -278,7 +278,7 @@ TEST_F(LoopTest, RunsEveryTaskOnceAndAloneHoweverTheTurnMoves) {
   EXPECT_GT(turns.load(), 0);
 }
 
-// --------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------
 
 TEST_F(LoopTest, LeavesSignalsToTheProgramsOwnThreads) {
   const bool blocked = OnLoop([] {

@@ -47,7 +47,8 @@ std::string NameOf(const ServerAddress& server) {
   return absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
 }
 
-// A family that this machine lacks is of no use, unless that leaves no address: loopback alone does not count.
+// A family that this machine lacks is of no use, unless that leaves no address: loopback alone does
+// not count.
 int LookTwice(const ServerAddress& server, AddressList& result) {
   const int error = Look(server, AI_ADDRCONFIG, result);
   return error == 0 || error == EAI_AGAIN ? error : Look(server, 0, result);
@@ -72,6 +73,7 @@ absl::StatusOr<Resolution> Resolved(std::vector<ListedServer> listed) {
     result.addresses.insert(result.addresses.end(), server.addresses.begin(),
                             server.addresses.end());
   }
+  // One name that resolves is enough to go on: the others are tried again in the next round.
   if (result.addresses.empty()) {
     if (const int error = base::SocketShortage(); error != 0) {
       return base::Shortage("resolve the servers' names", error);
@@ -90,6 +92,7 @@ absl::StatusOr<Resolution> Resolved(std::vector<ListedServer> listed) {
 class GetaddrinfoResolver : public Resolver {
  public:
   void Resolve(const std::vector<ServerAddress>& servers, Done done) override {
+    // A list of addresses needs no thread, and no resolver that may be down.
     std::vector<ListedServer> numeric = LookUp(servers, /*only_numeric=*/true);
     if (absl::c_all_of(numeric, [](const ListedServer& server) { return server.error.empty(); })) {
       return std::move(done)(Resolved(std::move(numeric)));

@@ -70,6 +70,8 @@ std::string CodeName(Code code) {
 
 bool OutcomeUnknown(Code code) {
   switch (code) {
+    // Each of these may come after the leader has logged the request: a retry without a check could
+    // do it twice.
     case Code::kSystemError:
     case Code::kRuntimeInconsistency:
     case Code::kConnectionLoss:
@@ -85,6 +87,8 @@ bool OutcomeUnknown(Code code) {
 absl::Status ToStatus(Code code, absl::string_view operation, absl::string_view path) {
   const Entry* entry = Find(code);
   const absl::StatusCode status = entry != nullptr ? entry->status : kInternal;
+  // A server of another release may send a code that is not listed: it must not look like a
+  // success.
   const char* meaning = entry != nullptr ? entry->meaning : "unexpected answer";
   return absl::Status(status,
                       absl::StrCat(operation, " ", path, ": ", meaning, " (", CodeName(code), ")"));

@@ -37,7 +37,8 @@ enum class Code : int {
   kQuotaExceeded = -125,
   kThrottled = -127,
 
-  // Our own: a handle is connected to ClickHouse Keeper (docs/servers.md), or to a server that is like it.
+  // Our own: a handle is connected to ClickHouse Keeper (docs/servers.md), or to a server that is
+  // like it.
   kKeeper = -1000,
 };
 

@@ -16,9 +16,9 @@ namespace zkrecipes::zk::inline seam {
 // T is the session timeout. docs/adr/0026 has the reasons and the figures.
 //
 // An attempt is given clamp(T/3, 1 s, 5 s), so that a dead server leaves time to reach another one.
-// Each time that as many attempts as there are servers have run out of their time, the next ones are
-// given four times as long, up to the 2T/3 after which the C client gives up: a server may be slow, and
-// each attempt that is given up can leave a session behind.
+// Each time that as many attempts as there are servers have run out of their time, the next ones
+// are given four times as long, up to the 2T/3 after which the C client gives up: a server may be
+// slow, and each attempt that is given up can leave a session behind.
 //
 // The first pause is anything up to T/50, because a whole fleet loses its connections in the same
 // instant. Each further one is between half a limit and the whole limit, which doubles up to T/10

@@ -44,10 +44,11 @@ class HandleListener {
   // keeps trying by itself. `attempt` counts the failed attempts since the last connection.
   virtual void OnDisconnected(int attempt) = 0;
   // What `server`, one of the handle's, did when the connection or the attempt to connect ended: a
-  // sentence without its subject, "refused the connection". Comes before an attempt's OnDisconnected.
+  // sentence without its subject, "refused the connection". Comes before an attempt's
+  // OnDisconnected.
   virtual void OnServerFailed(const std::string& /*server*/, const std::string& /*what*/) {}
-  // No attempt could be made. ResourceExhausted: this process lacks descriptors or memory. Unavailable: a
-  // file of TlsOptions cannot be used.
+  // No attempt could be made. ResourceExhausted: this process lacks descriptors or memory.
+  // Unavailable: a file of TlsOptions cannot be used.
   virtual void OnTrouble(const absl::Status& /*why*/) {}
   // kSessionExpired or kAuthFailed. The handle is of no further use: Close it.
   virtual void OnEnded(Code why) = 0;
@@ -86,14 +87,14 @@ class Handle {
   // this handle; if `patient` is false, it sends the close and does not wait for the answer.
   virtual void Close(bool patient) = 0;
 
-  // Attempts to connect go to these from now on. If the server of the current connection is not among
-  // them, that connection is lost, and the session goes on at another: with its watches, as after any
-  // loss. REQUIRES: not empty.
+  // Attempts to connect go to these from now on. If the server of the current connection is not
+  // among them, that connection is lost, and the session goes on at another: with its watches, as
+  // after any loss. REQUIRES: not empty.
   virtual void SetServers(const Resolution& servers) = 0;
-  // Each "user:password", for the digest scheme: what is sent from now on has the rights of these users, on
-  // this and on later connections. If one of those before is not among them the connection is lost, since a
-  // server takes no rights away: the session goes on, as after any loss. OnEnded(kAuthFailed) if a server
-  // refuses one.
+  // Each "user:password", for the digest scheme: what is sent from now on has the rights of these
+  // users, on this and on later connections. If one of those before is not among them the
+  // connection is lost, since a server takes no rights away: the session goes on, as after any
+  // loss. OnEnded(kAuthFailed) if a server refuses one.
   virtual void SetCredentials(const base::Secrets& all) = 0;
 
   virtual int pending() const = 0;  // requests not answered yet

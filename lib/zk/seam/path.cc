@@ -100,6 +100,7 @@ bool IsUtf8(absl::string_view text) {
 std::string Quoted(absl::string_view text) {
   size_t shown = 80;
   if (text.size() <= shown) return absl::StrCat("\"", Escaped(text), "\"");
+  // Half a character would not be UTF-8, and would be escaped although the whole is fine.
   while (shown > 0 && ContinuesCharacter(text[shown])) --shown;
   return absl::StrCat("\"", Escaped(text.substr(0, shown)), "\"...");
 }
@@ -127,6 +128,7 @@ std::string JoinPath(const std::string& parent, absl::string_view name) {
 Namespace::Namespace(std::string root) : root_(std::move(root)) {}
 
 std::string Namespace::ToServer(const std::string& path) const {
+  // The root of the namespace is written without a slash at its end.
   return path == "/" && !root_.empty() ? root_ : root_ + path;
 }
 

@@ -17,13 +17,13 @@ inline constexpr size_t kMaxPathBytes = 512;
 // Checks a path that a user gave for a recipe. InvalidArgument names the path and the rule it
 // breaks: absolute, not the root, no empty, "." or ".." component, no trailing slash, valid UTF-8
 // without characters that ZooKeeper refuses (control characters, private use U+E000-F8FF, U+FFF0
-// and above, where emoji are), nothing at or below /zookeeper, at most `max_bytes`. `what` names the
-// input in the message ("lock path").
+// and above, where emoji are), nothing at or below /zookeeper, at most `max_bytes`. `what` names
+// the input in the message ("lock path").
 absl::Status ValidatePath(absl::string_view what, const std::string& path,
                           size_t max_bytes = kMaxPathBytes);
 
-// A stranger's text for a message: in quotes, on a single line, of bounded length, and without anything
-// that a terminal obeys or that is no UTF-8.
+// A stranger's text for a message: in quotes, on a single line, of bounded length, and without
+// anything that a terminal obeys or that is no UTF-8.
 std::string Quoted(absl::string_view text);
 
 // Well-formed UTF-8: no overlong forms, no surrogates.

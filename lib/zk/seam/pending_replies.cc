@@ -25,6 +25,8 @@ void PendingReplies::Answer(uint64_t id, Reply&& reply) {
 }
 
 void PendingReplies::AnswerLater(Handle::Done done, Code code) {
+  // One task answers all that come until it runs. It shares the queue with this object, so that it
+  // answers them even if the handle is closed and gone by then.
   if (later_->empty()) {
     reactor_->Post([later = later_] { AnswerThese(*later); });
   }

@@ -62,6 +62,7 @@ absl::StatusOr<Part> Cut(absl::string_view text) {
 absl::StatusOr<uint16_t> ParsePort(const Part& part) {
   if (!part.has_port) return kDefaultPort;
   if (part.port.empty()) return Broken("the port number is missing after ':'");
+  // SimpleAtoi alone would take a sign and blanks.
   const bool digits = std::all_of(part.port.begin(), part.port.end(), absl::ascii_isdigit);
   uint32_t port = 0;
   if (!digits || !absl::SimpleAtoi(part.port, &port) || port < 1 || port > 65535) {
@@ -82,6 +83,7 @@ bool IsIpv6Character(char c) {
 absl::Status CheckHost(const Part& part) {
   if (part.host.empty()) return Broken("the host is missing");
   if (!part.bracketed) {
+    // Anything else would only fail later, in a lookup whose message does not name the list.
     if (std::all_of(part.host.begin(), part.host.end(), IsHostCharacter)) return absl::OkStatus();
     return Broken("a host has only letters, digits, '.', '-' and '_'");
   }
@@ -173,6 +175,7 @@ absl::StatusOr<std::vector<ServerAddress>> ParseMember(absl::string_view value) 
   const absl::string_view client_host = HostOf(parts[1]);
   absl::string_view port = parts[1];
   if (!client_host.empty()) port.remove_prefix(client_host.size() + 1);
+  // An address that stands for all is no address to connect to.
   const absl::string_view host = StandsForAll(client_host) ? member : client_host;
   auto list = ParseServerList(absl::StrCat(host, ":", port));
   if (!list.ok()) return list.status();
@@ -208,6 +211,8 @@ absl::StatusOr<EnsembleConfig> ParseEnsembleConfig(const std::string& text) {
       return WrongLine(line, "needs a number and \"=\"");
     }
     auto member = ParseMember(rest.substr(equals + 1));
+    // A member that is left out in silence could be the only one that is alive: so a line that is
+    // not understood spoils the whole.
     if (!member.ok()) return WrongLine(line, member.status().message());
     config.servers.insert(config.servers.end(), member->begin(), member->end());
     if (config.servers.size() > kMostMembers) return WrongLine(line, "more than 255 servers");

@@ -32,17 +32,17 @@ inline constexpr char kEnsembleConfigPath[] = "/zookeeper/config";
 
 struct EnsembleConfig {
   uint64_t version = 0;  // larger with each change of the members
-  // Where the members serve clients, observers included. A member whose port is not in the config, but in
-  // its own zoo.cfg ("clientPort="), is left out: so the list may be empty.
+  // Where the members serve clients, observers included. A member whose port is not in the config,
+  // but in its own zoo.cfg ("clientPort="), is left out: so the list may be empty.
   std::vector<ServerAddress> servers;
 };
 
 // Parses the data of that node, lines of
 //   server.1=zk1:2888:3888:participant;0.0.0.0:2181
 //   version=100000003
-// where an address that stands for all of a member's (0.0.0.0, [::], or none) is the member's first one.
-// Other lines are passed over. InvalidArgument names the line and the rule: then nothing of it is to be
-// believed.
+// where an address that stands for all of a member's (0.0.0.0, [::], or none) is the member's first
+// one. Other lines are passed over. InvalidArgument names the line and the rule: then nothing of it
+// is to be believed.
 absl::StatusOr<EnsembleConfig> ParseEnsembleConfig(const std::string& text);
 
 }  // namespace zkrecipes::zk::inline seam

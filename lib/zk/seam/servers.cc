@@ -63,6 +63,7 @@ std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
       hosts.push_back(HostOf(server.name));
     }
   }
+  // Without the list's names a server is known by its address only.
   if (hosts.empty()) hosts.push_back(HostOf(address));
   return hosts;
 }
@@ -71,6 +72,7 @@ NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed) {
   absl::flat_hash_set<std::string> seen;
   const auto repeated = [&seen](const std::string& a) { return !seen.insert(a).second; };
   addresses.erase(std::remove_if(addresses.begin(), addresses.end(), repeated), addresses.end());
+  // Each client in an order of its own: else all would try the same server first after an outage.
   std::mt19937_64 random(seed);
   std::shuffle(addresses.begin(), addresses.end(), random);
   return addresses;

@@ -37,15 +37,16 @@ struct Resolution {
   std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing
 };
 
-// The names and addresses, without ports, under which servers at `address` are listed; at least its own.
+// The names and addresses, without ports, under which servers at `address` are listed; at least its
+// own.
 std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
                                  const std::string& address);
 
 // Removes duplicates and shuffles from `seed`, so that clients spread over the servers.
 NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed);
 
-// Whose turn it is: the servers of a handle, one attempt to connect after another, in a list that may
-// be replaced meanwhile. A pure value.
+// Whose turn it is: the servers of a handle, one attempt to connect after another, in a list that
+// may be replaced meanwhile. A pure value.
 class Rotation {
  public:
   // REQUIRES of both: `servers` is not empty.

@@ -34,6 +34,7 @@ const std::string& PathOf(const Multi::Op& op) { return std::visit(Path(), op); 
 
 bool Fires(WatchEvent event, WatchKind kind) {
   switch (event) {
+    // The server drops both kinds with the node.
     case WatchEvent::kDeleted:
       return true;
     case WatchEvent::kChanged:

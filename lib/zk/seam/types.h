@@ -61,8 +61,9 @@ struct Create {
   std::vector<AclEntry> acl{};  // empty: HandleOptions::acl
   friend bool operator==(const Create&, const Create&) = default;
 };
-// kBadVersion unless the node's data has this version (-1: any). Of an absent child it is a *committed barrier*: the quorum commits the failure
-// (kNoNode), in order behind everything that any server accepted earlier on this session.
+// kBadVersion unless the node's data has this version (-1: any). Of an absent child it is a
+// *committed barrier*: the quorum commits the failure (kNoNode), in order behind everything that
+// any server accepted earlier on this session.
 struct Delete {
   std::string path;
   int32_t version = -1;
@@ -83,8 +84,8 @@ struct GetChildren {  // names, no watch
   std::string path;
   friend bool operator==(const GetChildren&, const GetChildren&) = default;
 };
-// Who may do what with the node. A client that may not administer it sees a digest's user, and "x" for its
-// hash.
+// Who may do what with the node. A client that may not administer it sees a digest's user, and "x"
+// for its hash.
 struct GetAcl {
   std::string path;
   friend bool operator==(const GetAcl&, const GetAcl&) = default;
@@ -114,8 +115,8 @@ struct RemoveWatches {
   friend bool operator==(const RemoveWatches&, const RemoveWatches&) = default;
 };
 
-// All of them or none, in order, as one transaction. Not for a container nor for a sequential node: the
-// C client does not understand the answers. Each operation sees what those before it have done.
+// All of them or none, in order, as one transaction. Not for a container nor for a sequential node:
+// the C client does not understand the answers. Each operation sees what those before it have done.
 struct Multi {
   using Op = std::variant<Create, Delete, SetData>;
   std::vector<Op> ops;

@@ -15,10 +15,10 @@
 
 namespace zkrecipes::zk::tls {
 
-// The client's end of one TLS connection, without a socket: bytes in, bytes out. Nothing blocks, and
-// nothing waits for room to write: what is to be sent piles up until it is taken. So whatever makes
-// TLS write while the owner reads (the handshake, a change of keys, an alert), or read while it writes, is no
-// case of its own.
+// The client's end of one TLS connection, without a socket: bytes in, bytes out. Nothing blocks,
+// and nothing waits for room to write: what is to be sent piles up until it is taken. So whatever
+// makes TLS write while the owner reads (the handshake, a change of keys, an alert), or read while
+// it writes, is no case of its own.
 //
 //   kHandshake --Hear--> kEstablished --Read--> kClosed    (the server has said that it ends)
 //        |                    |
@@ -41,8 +41,8 @@ class TlsStream {
   // Seals what is to be said. REQUIRES: kEstablished.
   virtual void Say(absl::string_view bytes) = 0;
 
-  // What is to be sent to the server next, and that so much of it was. From the start there is something:
-  // the handshake's first message.
+  // What is to be sent to the server next, and that so much of it was. From the start there is
+  // something: the handshake's first message.
   virtual absl::string_view unsent() const = 0;
   virtual void Sent(size_t size) = 0;
 };
@@ -57,8 +57,8 @@ class TlsContext {
   static absl::StatusOr<std::shared_ptr<TlsContext>> Open(const TlsOptions& options);
   virtual ~TlsContext() = default;
 
-  // For a new connection to a server that is listed as each of `hosts`, names or addresses; none is empty.
-  // Reads again what has changed: InvalidArgument as above.
+  // For a new connection to a server that is listed as each of `hosts`, names or addresses; none is
+  // empty. Reads again what has changed: InvalidArgument as above.
   virtual absl::StatusOr<std::unique_ptr<TlsStream>> Connect(
       const std::vector<std::string>& hosts) = 0;
 };

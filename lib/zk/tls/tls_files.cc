@@ -60,6 +60,7 @@ absl::StatusOr<Text> ReadText(const File& file) {
     const ssize_t got = read(fd.get(), text.bytes.data() + size, text.bytes.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Wrong(file, strerror(errno));
+    // It was cut off since fstat; then the parser says so.
     if (got == 0) break;
     size += static_cast<size_t>(got);
   }
@@ -70,7 +71,8 @@ absl::StatusOr<Text> ReadText(const File& file) {
 // OpenSSL would ask for a passphrase on the terminal.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
-// Calls `use` with each object of a kind that the file has, in order, up to `most`; `what` names the kind.
+// Calls `use` with each object of a kind that the file has, in order, up to `most`; `what` names
+// the kind.
 template <typename T, auto kRead, auto kFree, typename F>
 absl::Status ForEach(const File& file, const char* what, F use, int most = INT_MAX) {
   const absl::StatusOr<Text> text = ReadText(file);
@@ -107,6 +109,7 @@ absl::Status ReadAuthorities(const TlsOptions& options, SSL_CTX* context) {
   status = ForEach<X509_CRL, PEM_read_bio_X509_CRL, X509_CRL_free>(
       {"crl_file", options.crl_file}, "list of revoked certificates",
       [store](X509_CRL* list, int) { return X509_STORE_add_crl(store, list); });
+  // Of each issuer in the chain there has to be a list: a missing one refuses the server.
   X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
   return status;
 }
@@ -120,6 +123,8 @@ absl::Status ReadOwn(const TlsOptions& options, SSL_CTX* context) {
         return static_cast<int>(SSL_CTX_add1_chain_cert(context, certificate));
       });
   if (!status.ok()) return status;
+  // After the certificate, to which it has to belong. A key that does not is named, where OpenSSL
+  // would only say so in the handshake.
   bool fits = true;
   const File file{"key_file", options.key_file};
   status = ForEach<EVP_PKEY, PEM_read_bio_PrivateKey, EVP_PKEY_free>(
@@ -147,6 +152,8 @@ int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 +
 
 Stamp StampOf(const std::string& path) {
   struct stat now {};
+  // A file that is gone has the stamp of none: it differs from that of before, so it is read, and
+  // reading it says what is wrong.
   if (path.empty() || stat(path.c_str(), &now) != 0) return {};
   return {now.st_dev, now.st_ino, now.st_size, Nanoseconds(now.st_mtim), Nanoseconds(now.st_ctim)};
 }
@@ -187,8 +194,12 @@ absl::StatusOr<Context> Read(const TlsOptions& options) {
 }
 
 absl::Status OpenSslContext::Refresh() {
+  // Taken before the files are read: one that changes in between is read once more at the next
+  // attempt.
   const Stamps now = StampsNow();
   if (context_ != nullptr && now == stamps_) return absl::OkStatus();
+  // From here on the files of before count no more: a certificate that was revoked meanwhile must
+  // not be accepted because the new list cannot be read.
   context_ = nullptr;
   auto context = Read(options_);
   if (!context.ok()) return context.status();

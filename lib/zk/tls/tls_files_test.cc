@@ -108,7 +108,7 @@ TEST_F(TlsFilesTest, NoMessageHasAnythingOfAKey) {
   EXPECT_THAT(why, HasSubstr("key_file"));
 }
 
-// ---- changed files -------------------------------------------------------------------------------
+// ---- changed files ----------------------------------------------------------------------------
 
 TEST_F(TlsFilesTest, EachConnectionGoesByTheFilesOfItsTime) {
   auto context = TlsContext::Open(options_);

@@ -89,7 +89,7 @@ Key ReadKey(const std::string& pem) {
 
 }  // namespace
 
-// ---- certificates --------------------------------------------------------------------------------
+// ---- certificates -----------------------------------------------------------------------------
 
 struct TestAuthority::Parts {
   Key key = NewKey();
@@ -162,7 +162,7 @@ std::string Encrypted(const std::string& key) {
   });
 }
 
-// ---- files ---------------------------------------------------------------------------------------
+// ---- files ------------------------------------------------------------------------------------
 
 TlsFiles::TlsFiles() {
   std::string pattern = std::filesystem::temp_directory_path().string() + "/zkrecipes-tls-XXXXXX";
@@ -184,7 +184,7 @@ std::string TlsFiles::Write(const std::string& name, const std::string& text) co
   return path;
 }
 
-// ---- a server ------------------------------------------------------------------------------------
+// ---- a server ---------------------------------------------------------------------------------
 
 struct TlsServerEnd::Parts {
   OpenSslPointer<SSL_CTX, SSL_CTX_free> context;

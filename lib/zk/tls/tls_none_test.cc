@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library as it is without OpenSSL: this program brings tls_none.cc, so that it links nothing else for TLS.
+// The library as it is without OpenSSL: this program brings tls_none.cc, so that it links nothing
+// else for TLS.
 
 #include <gtest/gtest.h>
 

@@ -103,6 +103,7 @@ bool OpenSslStream::Expect(const std::vector<std::string>& hosts) {
 }
 
 void OpenSslStream::Hear(absl::string_view sealed) {
+  // Kept for the message of a port that turns out to speak something else.
   if (first_.size() < kShown) first_ += std::string(sealed.substr(0, kShown - first_.size()));
   BIO_write(in_, sealed.data(), static_cast<int>(sealed.size()));
   if (state_ == State::kHandshake) ShakeHands();
@@ -113,6 +114,7 @@ void OpenSslStream::ShakeHands() {
   const int result = SSL_do_handshake(ssl_.get());
   if (result == 1) {
     state_ = State::kEstablished;
+    // Only reading can be wanted: memory always has room for what is written.
   } else if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {
     Fail();
   }
@@ -127,6 +129,8 @@ size_t OpenSslStream::Read(char* bytes, size_t room) {
     const int result = SSL_read_ex(ssl_.get(), bytes + read, room - read, &got);
     read += got;
     if (result == 1) continue;
+    // SSL_get_error looks at this thread's queue of errors, which was emptied before the call: an
+    // error of another connection would be taken for this one's.
     const int why = SSL_get_error(ssl_.get(), result);
     if (why == SSL_ERROR_WANT_READ) break;
     if (why == SSL_ERROR_ZERO_RETURN) {
@@ -156,6 +160,7 @@ void OpenSslStream::Collect() {
   const long size = BIO_get_mem_data(out_, &bytes);
   if (size <= 0) return;
   sealed_.append(bytes, static_cast<size_t>(size));
+  // Copied out at once, and so the memory of OpenSSL's stays small.
   BIO_reset(out_);
 }
 
@@ -223,6 +228,8 @@ int OpenSslStream::OnVerified(int accepted, X509_STORE_CTX* chain) {
         static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
     static_cast<OpenSslStream*>(SSL_get_app_data(ssl))->NoteUnverified(chain);
   }
+  // OpenSSL's verdict stands; this only notes the reason, which the handshake's error does not
+  // name.
   return accepted;
 }
 
@@ -241,11 +248,13 @@ absl::StatusOr<std::unique_ptr<TlsStream>> NewOpenSslStream(SSL_CTX* context,
   if (ssl == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("tls: ", TakeOpenSslError()));
   }
+  // It owns `ssl` from here on.
   auto stream = std::make_unique<OpenSslStream>(ssl, has_certificate);
   if (!stream->Expect(hosts)) {
     return absl::InvalidArgumentError(
         absl::StrCat("tls: \"", absl::StrJoin(hosts, "\", \""), "\" is no name of a server"));
   }
+  // So the client's first message is there to be sent: a server says nothing before it.
   stream->ShakeHands();
   return stream;
 }

@@ -141,7 +141,7 @@ TEST_F(TlsStreamTest, AGoodbyeEndsTheStreamBehindWhatWasSaid) {
   EXPECT_EQ(client->failure(), "");
 }
 
-// ---- which servers are accepted ------------------------------------------------------------------
+// ---- which servers are accepted ---------------------------------------------------------------
 
 TEST_F(TlsStreamTest, AServerHasToHaveTheNameThatItIsListedBy) {
   const Identity zk1 = authority_.Issue({.names = "DNS:zk1.example,DNS:zk1"});
@@ -250,7 +250,7 @@ TEST_F(TlsStreamTest, OldVersionsAreRefused) {
   EXPECT_THAT(client->failure(), HasSubstr("version"));
 }
 
-// ---- what servers ask for ------------------------------------------------------------------------
+// ---- what servers ask for ---------------------------------------------------------------------
 
 TEST_F(TlsStreamTest, AServerThatAsksGetsTheClientsCertificate) {
   const Identity own = authority_.Issue({.names = "", .common_name = "a client"});
@@ -280,7 +280,7 @@ TEST_F(TlsStreamTest, SoIsOneWithAStrangersCertificate) {
   EXPECT_EQ(client->failure(), "refused the TLS connection: \"tlsv1 alert unknown ca\"");
 }
 
-// ---- what is no TLS ------------------------------------------------------------------------------
+// ---- what is no TLS ---------------------------------------------------------------------------
 
 TEST_F(TlsStreamTest, WhatIsNoTlsIsShown) {
   const auto client = Connect(Options(), {"localhost"});

@@ -21,13 +21,14 @@ constexpr int32_t kConnected = 3;
 constexpr int32_t kCreatedEvent = 1;
 constexpr int32_t kChildEvent = 4;
 
-// A server grants 2 to 20 of its ticks. With less than this the C client, which gives a connection up
-// after two thirds, would do nothing but reconnect; with more, it multiplies past the end of an int.
+// A server grants 2 to 20 of its ticks. With less than this the C client, which gives a connection
+// up after two thirds, would do nothing but reconnect; with more, it multiplies past the end of an
+// int.
 constexpr int32_t kShortestTimeoutMs = 10;
 constexpr int32_t kLongestTimeoutMs = 1 << 30;
 
-// Each name costs the C client and us some eighty bytes, however short it is: sixty-four megabytes of
-// names without letters would become more than a gigabyte.
+// Each name costs the C client and us some eighty bytes, however short it is: sixty-four megabytes
+// of names without letters would become more than a gigabyte.
 constexpr int32_t kMostNames = 1 << 20;
 
 enum class Form { kNothing, kStat, kPathAndStat, kDataAndStat, kNames, kAclAndStat };
@@ -156,12 +157,15 @@ std::string WrongWelcome(absl::string_view frame, int64_t asked_session) {
     return "its handshake has impossible lengths";
   }
   if (!read_only.empty() && read_only[0] != '\0') return "it offers a read-only session";
+  // The session has expired; the rest of such an answer means nothing.
   if (session == 0 && asked_session != 0) return "";
   if (session == 0) return "it grants no session";
-  // ClickHouse Keeper does so whenever one is asked for; the C client then takes its own for expired.
+  // ClickHouse Keeper does so whenever one is asked for; the C client then takes its own for
+  // expired.
   if (asked_session != 0 && session != asked_session && !IsKeepersWelcome(frame)) {
     return "it grants another client's session";
   }
+  // Last, since a refusal that names the real reason is worth more.
   if (timeout_ms < kShortestTimeoutMs || timeout_ms >= kLongestTimeoutMs) {
     return absl::StrCat("it grants a session timeout of ", timeout_ms, " ms");
   }
@@ -207,6 +211,7 @@ std::string WrongMultiAnswer(const std::vector<MultiOp>& asked, absl::string_vie
   for (const MultiOp& op : asked) {
     const Header header = ReadHeader(reader);
     if (!reader.ok()) break;
+    // The C client would count the operations that have no answer as done.
     if (header.done) return "its answer to multi leaves operations out";
     std::string wrong = ReadOne(op, header, reader, outcome);
     if (!wrong.empty()) return wrong;
@@ -215,6 +220,7 @@ std::string WrongMultiAnswer(const std::vector<MultiOp>& asked, absl::string_vie
   if (!reader.ok()) return "its answer to multi is cut short or has impossible lengths";
   if (!end.done || !reader.rest().empty()) return "its answer to multi is too long";
   if (outcome.failed == 0) return "";
+  // All or none: a mixture can only be another protocol, or a lie.
   if (outcome.done > 0) return "its multi has done some operations and not others";
   return outcome.has_cause ? "" : "its multi has failed without a cause";
 }
@@ -230,6 +236,7 @@ std::string WrongEvent(absl::string_view body) {
   if (type < kCreatedEvent || type > kChildEvent) {
     return absl::StrCat("its watch event has type ", type);
   }
+  // Servers say this with every event; other states are those of events that a client makes.
   if (state != kConnected) return absl::StrCat("its watch event has state ", state);
   if (!absl::StartsWith(path, "/")) return "its watch event has no path";
   return "";

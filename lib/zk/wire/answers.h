@@ -21,16 +21,17 @@ inline constexpr size_t kLength = 4;  // of what stands in front of each frame
 // answer to another one says that it has expired.
 std::string WrongWelcome(absl::string_view frame, int64_t asked_session);
 
-// Whether that answer comes from ClickHouse Keeper, which grants a session whose password is all zeros:
-// it never takes one up again, but answers with another one. ZooKeeper's passwords are random.
+// Whether that answer comes from ClickHouse Keeper, which grants a session whose password is all
+// zeros: it never takes one up again, but answers with another one. ZooKeeper's passwords are
+// random.
 bool IsKeepersWelcome(absl::string_view frame);
 
-// What follows a reply's header (xid, zxid, error) if there is no error. `type` is ZooKeeper's number
-// of the operation that was asked; none passes that this library does not send.
+// What follows a reply's header (xid, zxid, error) if there is no error. `type` is ZooKeeper's
+// number of the operation that was asked; none passes that this library does not send.
 std::string WrongAnswer(int32_t type, absl::string_view body);
 
-// Whether the operation's request begins with the path of the node to make, and its answer with that of
-// the node that was made.
+// Whether the operation's request begins with the path of the node to make, and its answer with
+// that of the node that was made.
 bool IsCreate(int32_t type);
 
 inline constexpr int32_t kMultiType = 14;
@@ -44,17 +45,18 @@ struct MultiOp {
 // What follows a multi's header (xid, type), as the C client sends it.
 std::vector<MultiOp> ReadMulti(absl::string_view body);
 
-// What follows the header of its answer: one for each operation, all of them done or none. The C client takes
-// as many answers as the server sends, and looks for as many operations of its own: one answer too many aborts
-// the process, one of another kind is read as what it is not. An answer that names no operation as the cause of
-// its failure is wrong: the C client would take it for a success.
+// What follows the header of its answer: one for each operation, all of them done or none. The C
+// client takes as many answers as the server sends, and looks for as many operations of its own:
+// one answer too many aborts the process, one of another kind is read as what it is not. An answer
+// that names no operation as the cause of its failure is wrong: the C client would take it for a
+// success.
 std::string WrongMultiAnswer(const std::vector<MultiOp>& asked, absl::string_view body);
 
 // What follows the header of a watch event.
 std::string WrongEvent(absl::string_view body);
 
-// The error of a reply, not 0. Some codes a client only gives to itself: a server that sends one would
-// be believed to be gone, while it is not.
+// The error of a reply, not 0. Some codes a client only gives to itself: a server that sends one
+// would be believed to be gone, while it is not.
 std::string WrongError(int32_t code);
 
 }  // namespace zkrecipes::zk::wire

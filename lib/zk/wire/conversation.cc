@@ -29,9 +29,9 @@ constexpr size_t kRequestHead = kLength + 8;
 constexpr size_t kHandshakeHead = kLength + 16 + 8;
 constexpr size_t kPathLength = 4;  // of a create, in front of the path
 
-// A listing of a million children with names of sixty bytes. Servers limit a request and a node's data
-// to 1 MiB (jute.maxbuffer), raised to some tens at most, but not a listing. Whatever begins with a
-// letter or a digit is longer.
+// A listing of a million children with names of sixty bytes. Servers limit a request and a node's
+// data to 1 MiB (jute.maxbuffer), raised to some tens at most, but not a listing. Whatever begins
+// with a letter or a digit is longer.
 constexpr int32_t kLongestReply = 64 << 20;
 
 // How a port for TLS answers what is none: with an alert, of any version.
@@ -43,6 +43,8 @@ constexpr size_t kShown = 32;  // of what is no handshake, in a message
 
 void Conversation::Asked(absl::string_view bytes) {
   while (!bytes.empty()) {
+    // In turns: what is left of the request before, then the head of the next one, as far as it is
+    // needed. The C client writes a request in several pieces, and a piece may end anywhere.
     const size_t skipped = std::min(rest_, bytes.size());
     rest_ -= skipped;
     bytes.remove_prefix(skipped);
@@ -50,6 +52,8 @@ void Conversation::Asked(absl::string_view bytes) {
     head_.append(bytes.data(), taken);
     bytes.remove_prefix(taken);
     if (head_.size() < wanted_) continue;
+    // Only now it can be known how long the head is: its type says so, and of a create its path's
+    // length.
     wanted_ = HeadSize();
     if (head_.size() < wanted_) continue;
     Begun();
@@ -82,6 +86,7 @@ void Conversation::Begun() {
   }
   const int32_t xid = reader.Int();
   const int32_t type = reader.Int();
+  // These have reserved numbers, and their answers come in no fixed place among the others.
   if (xid == kPingXid) {
     ++pings_;
   } else if (xid == kCredentialsXid) {
@@ -108,6 +113,7 @@ std::string Conversation::WrongStart(absl::string_view said) const {
 
 std::string Conversation::Hear(absl::string_view frame) {
   if (state_ != State::kEstablished) {
+    // Even if the welcome is wrong: then the connection ends, and with it this object's use.
     state_ = State::kEstablished;
     with_keeper_ = IsKeepersWelcome(frame);
     return WrongWelcome(frame, asked_session_);
@@ -133,6 +139,7 @@ std::string Conversation::Hear(absl::string_view frame) {
 
 std::string Conversation::HearReply(int32_t xid, int32_t error, absl::string_view body) {
   if (asked_.empty()) return absl::StrCat("it answers request ", xid, ", but none was asked");
+  // At an answer out of order the C client would abort the process.
   const Request request = std::move(asked_.front());
   if (xid != request.xid) {
     return absl::StrCat("it answers request ", xid, " instead of ", request.xid);
@@ -154,6 +161,7 @@ std::string Conversation::HearOutcome(const Request& request, int32_t error,
 }
 
 std::string Conversation::HearOwn(int& asked, const char* what, absl::string_view body) {
+  // It was never asked, so nothing in the C client waits for it.
   if (asked == 0) return absl::StrCat("it answers ", what, ", but was sent none");
   --asked;
   if (body.empty()) return "";

@@ -24,6 +24,8 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
       errno = EPROTO;
       return -1;
     }
+    // No whole frame: the C client must not get a part of one, since it would then wait for the
+    // rest in its own buffer, unchecked.
     const ssize_t got = Fill(fd);
     if (got <= 0) return got;
   }
@@ -44,7 +46,9 @@ bool Inbox::FindFrame() {
   std::string wrong = conversation_.WrongStart(said());
   if (!wrong.empty()) return Refuse(wrong);
   const size_t size = kLength + static_cast<size_t>(JuteReader(said()).Int());
+  // The length has been judged, so that a wrong one does not make us wait for ever.
   if (said().size() < size) return false;
+  // Once for each frame: accepted_ keeps this from being asked again while the C client reads it.
   wrong = conversation_.Hear(said().substr(kLength, size - kLength));
   if (!wrong.empty()) return Refuse(wrong);
   accepted_ = size;
@@ -71,13 +75,14 @@ ssize_t Inbox::Fill(int fd) {
       tls_ == nullptr ? ReceiveFromSocket(fd, at, room) : tls_->Receive(fd, at, room);
   if (got > 0) {
     end_ += static_cast<size_t>(got);
+    // A short read: the next recv() would only say EAGAIN, so it is spared.
     drained_ = static_cast<size_t>(got) < room;
   }
   return got;
 }
 
-// Grows by what has come, not by what a length announces: a server that announces 64 MB costs no memory. Shrinks once
-// a large reply is taken.
+// Grows by what has come, not by what a length announces: a server that announces 64 MB costs no
+// memory. Shrinks once a large reply is taken.
 void Inbox::MakeRoom() {
   const size_t kept = said().size();
   std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
@@ -92,6 +97,7 @@ void Inbox::MakeRoom() {
 }
 
 void Inbox::Drop() {
+  // The old connection's questions will never be answered on the new one.
   conversation_ = Conversation();
   refusal_.clear();
   refused_ = false;

@@ -25,12 +25,12 @@ namespace zkrecipes::zk::wire {
 // Not thread-safe: for the thread of the loop.
 class Inbox {
  public:
-  // Replaces recv(). At most to the end of a frame; EAGAIN without a whole one; EPROTO once what the
-  // server said was refused.
+  // Replaces recv(). At most to the end of a frame; EAGAIN without a whole one; EPROTO once what
+  // the server said was refused.
   ssize_t Recv(int fd, char* bytes, size_t size);
 
-  // Whether Recv has anything to give, or to say, or does not know. If not, the next one looks again what the
-  // socket holds.
+  // Whether Recv has anything to give, or to say, or does not know. If not, the next one looks
+  // again what the socket holds.
   bool MayHaveMore();
 
   // What the C client has sent on this connection.
@@ -44,8 +44,8 @@ class Inbox {
   // What is received on the next connection comes through `tls`; null: as it is.
   void Through(TlsSocket* tls) { tls_ = tls; }
 
-  // "does not speak ZooKeeper: it says \"220 ...\"", once for each connection that ended so; otherwise
-  // "".
+  // "does not speak ZooKeeper: it says \"220 ...\"", once for each connection that ended so;
+  // otherwise "".
   std::string TakeRefusal() { return std::exchange(refusal_, ""); }
 
  private:

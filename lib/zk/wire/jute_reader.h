@@ -13,8 +13,9 @@
 
 namespace zkrecipes::zk::wire {
 
-// Reads what is serialised as ZooKeeper does it (jute: big-endian, strings behind their length), and
-// never past the end: once something did not fit, ok() stays false and everything reads as nothing.
+// Reads what is serialised as ZooKeeper does it (jute: big-endian, strings behind their length),
+// and never past the end: once something did not fit, ok() stays false and everything reads as
+// nothing.
 class JuteReader {
  public:
   explicit JuteReader(absl::string_view bytes) : rest_(bytes) {}

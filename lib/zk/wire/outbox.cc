@@ -15,8 +15,8 @@ constexpr size_t kMostKept = 64 * 1024;
 
 }  // namespace
 
-// send(), possibly through TLS. All that this class sends passes here, so this is its one check for the forked child:
-// it has a copy of the bytes and of the socket, and the session is its parent's.
+// send(), possibly through TLS. All that this class sends passes here, so this is its one check for
+// the forked child: it has a copy of the bytes and of the socket, and the session is its parent's.
 ssize_t Outbox::SendNow(const char* bytes, size_t size) {
   if (!home_.IsThisProcess()) {
     errno = EAGAIN;
@@ -40,6 +40,7 @@ void Outbox::SendSecret(absl::string_view bytes) {
 
 void Outbox::Append(absl::string_view bytes) {
   if (secret_ && bytes_.size() + bytes.size() > bytes_.capacity()) {
+    // The string's own growth would free memory with the secret still in it.
     std::string larger;
     larger.reserve(2 * (bytes_.size() + bytes.size()));
     larger.append(bytes_);
@@ -55,6 +56,7 @@ void Outbox::Remove(size_t size) {
 }
 
 ssize_t Outbox::SendDirect(const char* bytes, size_t size) {
+  // The close request is the last one: it must not overtake what was asked before.
   while (!bytes_.empty()) {  // earlier bytes first
     const ssize_t sent = SendNow(bytes_.data(), bytes_.size());
     if (sent < 0) return -1;
@@ -67,10 +69,13 @@ void Outbox::Flush() {
   if (empty() || fd_ < 0) return;
   const ssize_t sent = SendNow(bytes_.data(), bytes_.size());
   if (sent < 0) {
+    // A dead socket is not reported here: the next read finds it, and then the C client fails all
+    // that is pending in order.
     if (!WouldBlock(errno)) Drop();
     return;
   }
   Remove(static_cast<size_t>(sent));
+  // A burst must not cost its memory for the rest of the session.
   if (bytes_.empty() && bytes_.capacity() > kMostKept) std::string().swap(bytes_);
 }
 

@@ -42,7 +42,8 @@ class Outbox {
   void Drop() { Remove(bytes_.size()); }
   // All has been sent.
   bool empty() const { return bytes_.empty() && (tls_ == nullptr || !tls_->blocked()); }
-  // The socket has no room for what there is to send. (Without a handshake TLS has nothing to send.)
+  // The socket has no room for what there is to send. (Without a handshake TLS has nothing to
+  // send.)
   bool blocked() const { return tls_ == nullptr ? !bytes_.empty() : tls_->blocked(); }
 
   // What is sent on the next connection goes through `tls`; null: as it is.

@@ -20,8 +20,8 @@ ssize_t TlsSocket::Send(int fd, const char* bytes, size_t size) {
   }
   if (size == 0) return 0;
   stream_->Say({bytes, size});
-  // What the socket does not take now, the stream keeps: it is sent as far as the caller is concerned. An
-  // error comes with the next call.
+  // What the socket does not take now, the stream keeps: it is sent as far as the caller is
+  // concerned. An error comes with the next call.
   static_cast<void>(Flush(fd));
   return static_cast<ssize_t>(size);
 }
@@ -59,10 +59,12 @@ ssize_t TlsSocket::Receive(int fd, char* bytes, size_t room) {
       error = errno;
       break;
     }
+    // Sealed bytes are not the caller's: many of them may be no byte to read, so the loop goes on.
     stream_->Hear({piece_, static_cast<size_t>(got)});
     drained = static_cast<size_t>(got) < sizeof(piece_);
   }
   static_cast<void>(Flush(fd));  // the handshake's next message, or an alert
+  // What was read counts before an end or a failure, which the next call finds again.
   if (read > 0) return static_cast<ssize_t>(read);
   if (stream_->state() == tls::TlsStream::State::kClosed || got == 0) return 0;
   errno = stream_->state() == tls::TlsStream::State::kFailed ? EPROTO : error;

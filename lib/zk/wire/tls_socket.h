@@ -35,13 +35,14 @@ inline ssize_t ReceiveFromSocket(int fd, char* bytes, size_t room) {
 
 inline bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
-// send() and recv() on one socket, through TLS: what the outbox and the inbox of a handle call in their
-// place. For one connection; not thread-safe, as TlsStream.
+// send() and recv() on one socket, through TLS: what the outbox and the inbox of a handle call in
+// their place. For one connection; not thread-safe, as TlsStream.
 class TlsSocket {
  public:
   explicit TlsSocket(std::unique_ptr<tls::TlsStream> stream) : stream_(std::move(stream)) {}
 
-  // As send(). Takes nothing (EAGAIN) during the handshake, nor while the socket has not taken what was sent before.
+  // As send(). Takes nothing (EAGAIN) during the handshake, nor while the socket has not taken what
+  // was sent before.
   ssize_t Send(int fd, const char* bytes, size_t size);
   // As recv(). Less than `room`: the socket held no more, or poll reports what it still holds.
   // EPROTO once TLS has failed.
