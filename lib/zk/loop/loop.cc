@@ -133,7 +133,8 @@ bool LoopImpl::Enqueue(Task task, bool last) {
   if (closed_) return false;  // a parameter outlives the lock: `task` is destroyed after it
   posted_.push_back(std::move(task));
   closed_ = last;
-  // Without this the task would wait until the caller that has just left must be back.
+  // Nobody polls: the loop's thread must not wait until the time is over for which it leaves the
+  // turn to the caller.
   if (turn_ == Turn::kNobody) wake_.Set(base::BootTime());
   return std::exchange(asleep_, false);
 }
@@ -179,9 +180,10 @@ void LoopImpl::Run() {
 }
 
 // The turn goes from the loop's thread to a caller only while that thread sleeps in poll (asleep_):
-// between GoToSleep and TakePosted, EndRound reads and writes nothing but its own polls. Without
-// any handshake between the two threads this is enough, as TakePosted asks for the turn under the
-// mutex before the round goes on.
+// between GoToSleep and TakePosted, EndRound reads and writes nothing but its own polls. TakePosted
+// asks under the mutex whose turn it is, before the round goes on, and no other handshake between
+// the threads is needed. Only AwaitTurn, on the loop's thread, gives it the turn again: so a turn
+// that TakePosted finds to be that thread's has been so all the time.
 bool LoopImpl::TakeOver() {
   // As in Enqueue: before the mutex.
   if (!home_.IsThisProcess()) return false;
@@ -202,9 +204,9 @@ bool LoopImpl::TakeOver() {
   return true;
 }
 
-// Of the loop's thread, which has lost the turn: returns once it is back. The timer may fire for an
-// earlier turn, or a caller may return between its firing and the lock: then the turn is a
-// caller's, and the wait begins again.
+// Blocks the loop's thread, which has lost the turn, until it has the turn again. The timer may
+// have fired for TakeOver, or a caller may take the turn once more between its firing and the lock:
+// then the wait begins again.
 void LoopImpl::AwaitTurn() {
   for (;;) {
     wake_.Wait();
@@ -310,8 +312,8 @@ void LoopImpl::Prepare(Polls& polls, const pollfd& wake) {
   }
 }
 
-// Of the next poll, in milliseconds. For pings and reconnects only, which nobody misses while the
-// machine is suspended.
+// The next poll's, in milliseconds. It does not count the time for which the machine is suspended,
+// so it is for pings and reconnects only; for a timer the alarm rings.
 int LoopImpl::Timeout() {
   if (interest_until_ == base::BootTime::InfiniteFuture()) return -1;
   return ToPollTimeout(interest_until_ - Now());
