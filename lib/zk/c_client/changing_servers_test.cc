@@ -58,7 +58,9 @@ class ChangingServersTest : public HandleTest {
   }
   void TearDown() override {
     HandleTest::TearDown();
-    if (diary_.connected > 0) EXPECT_EQ(diary_.session, kTheSession);
+    if (diary_.connected > 0) {
+      EXPECT_EQ(diary_.session, kTheSession);
+    }
     EXPECT_EQ(diary_.ended, std::nullopt);
   }
   static std::string ClosedPort() { return ScriptedServer({}).address(); }
