@@ -127,7 +127,7 @@ TEST_F(AcquireOptionsTest, BreakNoRuleUnheard) {
   ExpectRefused({.hold_at_most = absl::Seconds(-2)}, "hold at most \"-2s\": must be more than");
 }
 
-// ---- a lock delay for writers, readers and leaders -----------------------------------------------
+// ---- a lock delay for writers, readers and leaders ----------------------------------------------
 
 constexpr absl::Duration kDelay = absl::Seconds(20);
 

@@ -18,12 +18,9 @@
 namespace zkrecipes::testing::memory {
 namespace {
 
-using ::testing::HasSubstr;
 using State = Lease::State;
 using Users = std::vector<std::unique_ptr<LockUser>>;
 constexpr absl::Duration kTimeout = absl::Seconds(10);  // the default
-const AcquireOptions kOnDemand{.ends_at = LeaseOptions::EndsAt::kExpiry,
-                               .beats = LeaseOptions::Beats::kOnDemand};
 
 class BeatsTest : public LockInMemoryTest {
  protected:
@@ -36,18 +33,6 @@ class BeatsTest : public LockInMemoryTest {
     Users users;
     for (int i = 0; i < count; ++i) users.push_back(StartWaiter());
     return users;
-  }
-  std::unique_ptr<LockUser> StartOnDemand() {
-    auto user = Start();
-    user->lock_options = kOnDemand;
-    Acquire(*user);
-    return user;
-  }
-  absl::StatusCode RefusalOf(const AcquireOptions& options) {
-    auto user = Start();
-    user->lock_options = options;
-    Acquire(*user);
-    return user->code();
   }
 };
 
@@ -139,7 +124,8 @@ TEST_F(BeatsTest, OneSessionLooksForEachOfItsWaitersInTurn) {
   EXPECT_EQ((*won[kLocks - 1])->state(), State::kHeld);
 }
 
-// A lock delay as short as may be: a lease of it lives for an eighth of T after its last confirmed write.
+// A lock delay as short as may be: a lease of it lives for an eighth of T after its last confirmed
+// write.
 TEST_F(BeatsTest, AHolderBeatsAsOftenAsItsLockDelayNeeds) {
   auto user = Start();
   user->lock_options.lock_delay = absl::Seconds(1.6);
@@ -149,61 +135,6 @@ TEST_F(BeatsTest, AHolderBeatsAsOftenAsItsLockDelayNeeds) {
     ASSERT_EQ(user->lease().state(), State::kHeld) << i;
   }
   EXPECT_LE(Transactions(absl::Minutes(1)), 60 * 1.3);
-}
-
-TEST_F(BeatsTest, OnDemandNoneIsSentWhileTheLeaseIsHeld) {
-  const auto user = StartOnDemand();
-  EXPECT_EQ(user->lease().state(), State::kHeld);
-  EXPECT_EQ(Transactions(absl::Minutes(5)), 0);
-  EXPECT_EQ(user->lease().state(), State::kSuspect);
-  EXPECT_TRUE(user->lease().believed());
-  EXPECT_EQ(user->lease().remaining(), absl::ZeroDuration());
-  EXPECT_FALSE(user->lease().ended().stop_requested());
-}
-
-TEST_F(BeatsTest, OnDemandALeaseIsProvenAnewByVerify) {
-  const auto user = StartOnDemand();
-  for (int round = 0; round < 3; ++round) {
-    PassTime(absl::Minutes(5));
-    std::optional<absl::Status> verified;
-    user->lease().VerifyAsync({}, [&](absl::Status status) { verified = std::move(status); });
-    simulation_.RunUntilIdle();
-    EXPECT_EQ(verified, absl::OkStatus());
-    PassTime(absl::Milliseconds(400));
-    EXPECT_EQ(user->lease().state(), State::kHeld);
-    EXPECT_GT(user->lease().remaining(), absl::Seconds(1));
-    EXPECT_LE(Transactions(absl::Minutes(5)), 2) << "and it is silent again";
-  }
-}
-
-TEST_F(BeatsTest, OnDemandALeaseEndsWithItsSession) {
-  const auto user = StartOnDemand();
-  PassTime(absl::Minutes(1));
-  Expire(*user);
-  PassTime(absl::Seconds(5));
-  EXPECT_EQ(user->lease().state(), State::kLost);
-  EXPECT_TRUE(user->lease().ended().stop_requested());
-}
-
-TEST_F(BeatsTest, OnDemandNeedsALeaseThatEndsWithItsSessionAndNoLockDelay) {
-  EXPECT_EQ(RefusalOf({.beats = LeaseOptions::Beats::kOnDemand}),
-            absl::StatusCode::kInvalidArgument);
-  AcquireOptions delayed = kOnDemand;
-  delayed.lock_delay = kTimeout;
-  EXPECT_EQ(RefusalOf(delayed), absl::StatusCode::kInvalidArgument);
-}
-
-// The other lease's beats prove the session, which is one for both.
-TEST_F(BeatsTest, OnDemandALeaseIsProvenWhileAnotherOfItsClientNeedsBeats) {
-  const auto user = StartOnDemand();
-  std::optional<absl::StatusOr<Lease>> other;
-  PassTime(absl::Minutes(1));
-  Lock(user->client, "/other").AcquireAsync({}, [&](absl::StatusOr<Lease> lease) {
-    other.emplace(std::move(lease));
-  });
-  PassTime(absl::Minutes(1));
-  EXPECT_EQ((*other)->state(), State::kHeld);
-  EXPECT_EQ(user->lease().state(), State::kHeld);
 }
 
 }  // namespace

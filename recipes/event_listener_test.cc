@@ -38,9 +38,6 @@ class Diary : public EventListener {
   }
   void OnSuspect(const Sequencer&) override { Note("suspect"); }
   void OnProven(const Sequencer&) override { Note("proven"); }
-  void OnHeldTooLong(const Sequencer&, absl::Duration held) override {
-    Note("held for ", absl::FormatDuration(held));
-  }
   void OnLost(const Sequencer&, LeaseEnd why) override {
     std::ostringstream text;
     text << why;
@@ -125,15 +122,8 @@ TEST_F(EventListenerTest, HearsThatALeaseIsSuspectProvenAgainAndLost) {
   EXPECT_THAT(diary_->Take(), IsEmpty()) << "the end is told once";
 }
 
-TEST_F(EventListenerTest, HearsThatALeaseIsHeldTooLongOrEndsByThat) {
+TEST_F(EventListenerTest, HearsThatALeaseEndsSinceItWasHeldTooLong) {
   auto user = StartTelling({.hold_at_most = absl::Seconds(30)});
-  Acquire(*user);
-  (void)diary_->Take();
-  PassTime(absl::Minutes(2));
-  EXPECT_THAT(diary_->Take(), ElementsAre("held for 30s"));
-  Release(*user);
-  EXPECT_THAT(diary_->Take(), ElementsAre("released after 2m"));
-  user->lock_options.end_when_over = true;
   Acquire(*user);
   (void)diary_->Take();
   PassTime(absl::Minutes(2));

@@ -25,7 +25,7 @@ namespace {
 using absl::StatusCode;
 using ::testing::HasSubstr;
 
-// ---- What it does ---------------------------------------------------------------------------------
+// ---- What it does -------------------------------------------------------------------------------
 
 TEST_F(GuardedWriteTest, CommitsAllOperationsInOrderAsOneTransaction) {
   const auto holder = StartHolder();
@@ -113,7 +113,7 @@ TEST_F(GuardedWriteTest, HasAFormForCoroutines) {
   EXPECT_EQ(DataOf(kRegister), "1");
 }
 
-// ---- What others see of the lease's node ----------------------------------------------------------
+// ---- What others see of the lease's node --------------------------------------------------------
 
 TEST_F(GuardedWriteTest, LeavesOneMarkAndEverythingElseInTheLeasesNode) {
   const auto holder = StartHolder();
@@ -160,7 +160,7 @@ TEST_F(GuardedWriteTest, WakesNoWaiter) {
   EXPECT_FALSE(waiter->result.has_value());
 }
 
-// ---- At every step --------------------------------------------------------------------------------
+// ---- At every step ------------------------------------------------------------------------------
 
 TEST_F(GuardedWriteTest, IsCommittedOnceWhateverStepLosesTheConnection) {
   const auto holder = StartHolder();
@@ -225,7 +225,7 @@ TEST_F(GuardedWriteTest, IsToldFromWhatStrangersWriteToTheLeasesNode) {
   }
 }
 
-// ---- Other leases ---------------------------------------------------------------------------------
+// ---- Other leases -------------------------------------------------------------------------------
 
 TEST_F(GuardedWriteTest, IsGuardedByTheLeaseItIsGivenDuringAnUpgradeAndADowngrade) {
   const auto process = Start();

@@ -104,7 +104,7 @@ TEST_F(LostLeaseTest, WritesNothingOnceItIsReleasedWithoutAConnection) {
   });
 }
 
-// ---- Turns ----------------------------------------------------------------------------------------
+// ---- Turns --------------------------------------------------------------------------------------
 
 TEST_F(GuardedWriteTest, WritesOfOneLeaseTakeTurnsWhateverStepLosesTheConnection) {
   const auto holder = StartHolder();
@@ -149,7 +149,7 @@ TEST_F(GuardedWriteTest, ALeadersProclamationsTakeTurnsWithItsWrites) {
   });
 }
 
-// ---- Callers that give up -------------------------------------------------------------------------
+// ---- Callers that give up -----------------------------------------------------------------------
 
 TEST_F(GuardedWriteTest, OneThatIsGivenUpBeforeItIsSentWritesNothing) {
   const auto holder = StartHolder();

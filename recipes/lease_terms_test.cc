@@ -58,7 +58,7 @@ TEST_F(LeaseTermsTest, AHolderThatWasStoppedOverTheTimeFindsItsLeaseLostInTheFir
 }
 
 TEST_F(LeaseTermsTest, ALeaseEndsOnceItIsHeldForAsLongAsItMayBe) {
-  auto user = StartHolder({.hold_at_most = absl::Seconds(30), .end_when_over = true});
+  auto user = StartHolder({.hold_at_most = absl::Seconds(30)});
   PassTime(absl::Seconds(30) - absl::Milliseconds(1));
   EXPECT_TRUE(user->holds());
   EXPECT_TRUE(user->lease().StillAlive());
@@ -67,10 +67,17 @@ TEST_F(LeaseTermsTest, ALeaseEndsOnceItIsHeldForAsLongAsItMayBe) {
   EXPECT_EQ((**std::move(user->result)).Release().code(), absl::StatusCode::kAborted);
 }
 
-TEST_F(LeaseTermsTest, ALeaseThatIsOnlyTimedGoesOn) {
-  auto user = StartHolder({.hold_at_most = absl::Seconds(30)});
-  PassTime(absl::Minutes(2));
-  EXPECT_TRUE(user->holds());
+TEST_F(LeaseTermsTest, ALeaseThatIsReleasedLeavesNoTimer) {
+  const AcquireOptions options = {.alive_within = absl::Hours(1), .hold_at_most = absl::Hours(2)};
+  auto user = StartHolder(options);
+  Release(*user);
+  const size_t before = user->host->timers();
+  for (int i = 0; i < 10; ++i) {
+    Acquire(*user);
+    ASSERT_TRUE(user->holds());
+    Release(*user);
+  }
+  EXPECT_EQ(user->host->timers(), before);
 }
 
 TEST_F(LeaseTermsTest, ALeaseThatEndsByItsTermsSaysSoWhateverItsSessionDoesLater) {

@@ -53,6 +53,25 @@ TEST_F(LockInMemoryTest, OnAServerThatIsCutOffTheLeaseIsLostBeforeAnotherIsGrant
   EXPECT_TRUE(process->lease().ended().stop_requested());
 }
 
+// The process stands still until its session has expired. What waits to be read then says that the
+// node is gone, before the process can hear of the expiry.
+TEST_F(LockInMemoryTest, ANodeThatWentWithItsSessionWasDeletedByNobody) {
+  for (const auto& [ends_at, why] :
+       {std::pair(LeaseOptions::EndsAt::kDeadline, LeaseEnd::kDeadlinePassed),
+        std::pair(LeaseOptions::EndsAt::kExpiry, LeaseEnd::kSessionExpired)}) {
+    auto holder = Start();
+    holder->lock_options.ends_at = ends_at;
+    Acquire(*holder);
+    PassTime(absl::Seconds(5));  // its node is watched by now
+    holder->host->set_paused(true);
+    PassTime(absl::Seconds(20));
+    EXPECT_TRUE(StartHolder()->holds()) << "its session has expired";
+    holder->host->set_paused(false);
+    PassTime(absl::Seconds(5));
+    EXPECT_EQ(holder->lease().end_reason(), why);
+  }
+}
+
 TEST_F(LockInMemoryTest, AHealthyLeaseStaysHeldHoweverLongAndNeverGetsCloseToItsDeadline) {
   auto process = StartHolder();
   absl::Duration least = absl::InfiniteDuration();

@@ -136,7 +136,7 @@ void Drop(std::shared_ptr<OwnedLease> owned) {
 
 }  // namespace
 
-// ---- RecursiveLease ------------------------------------------------------------------------------
+// ---- RecursiveLease -----------------------------------------------------------------------------
 
 RecursiveLease::RecursiveLease(std::shared_ptr<OwnedLease> owned) : owned_(std::move(owned)) {}
 
@@ -168,7 +168,7 @@ absl::Status RecursiveLease::Release(const WaitOptions& wait) && {
   return wrong_wait.ok() ? alive : wrong_wait;
 }
 
-// ---- RecursiveLock -------------------------------------------------------------------------------
+// ---- RecursiveLock ------------------------------------------------------------------------------
 
 RecursiveLock::RecursiveLock(std::shared_ptr<Client> client, std::string path,
                              const LockOptions& options)

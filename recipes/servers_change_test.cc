@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A client whose servers and users change while it runs, and what it says of servers that do not answer.
+// A client whose servers and users change while it runs, and what it says of servers that do not
+// answer.
 
 #include <memory>
 #include <optional>
@@ -187,7 +188,7 @@ TEST_F(ServersChangeTest, AnAnswerForAnEarlierListIsVoid) {
   EXPECT_EQ(host->ConnectedTo(), 2);
 }
 
-// ---- users -----------------------------------------------------------------------------------------
+// ---- users --------------------------------------------------------------------------------------
 
 TEST_F(ServersChangeTest, AUserThatIsAddedHasItsRightsFromThenOn) {
   const auto user = Start();
@@ -249,7 +250,7 @@ TEST_F(ServersChangeTest, APasswordIsReplacedWhileALeaseIsHeld) {
   EXPECT_EQ(acquire(*StartWith({.digest_credentials = {"me:new"}})), absl::StatusCode::kOk);
 }
 
-// ---- follow_config -----------------------------------------------------------------------------------
+// ---- follow_config ------------------------------------------------------------------------------
 
 TEST_F(ServersChangeTest, TheServersAreThoseOfTheEnsemblesConfig) {
   WriteConfig("server.1=memory-1:2888:3888:participant;0.0.0.0:2181\nversion=100000000");
@@ -311,7 +312,7 @@ TEST_F(ServersChangeTest, AFollowerClosesWithNothingLeft) {
   EXPECT_EQ(model().watches(), 0u);
 }
 
-// ---- what it says --------------------------------------------------------------------------------------
+// ---- what it says -------------------------------------------------------------------------------
 
 TEST_F(ServersChangeTest, TheTroubleNamesEachServerUntilThereIsAConnection) {
   const auto user = StartAt("memory-0,nowhere,memory-2");

@@ -57,8 +57,6 @@ class EventListener {
   // of it: shorter spells may be missed.
   virtual void OnSuspect(const Sequencer& lease);
   virtual void OnProven(const Sequencer& lease);
-  // AcquireOptions::hold_at_most is over, and the lease goes on.
-  virtual void OnHeldTooLong(const Sequencer& lease, absl::Duration held);
 
   // One of these is the last call about a lease. `why` is not kReleased.
   virtual void OnLost(const Sequencer& lease, LeaseEnd why);

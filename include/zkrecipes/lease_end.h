@@ -13,8 +13,8 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 enum class LeaseEnd {
   kReleased,        // by this process
   kDeadlinePassed,  // remaining() ran out before the ensemble confirmed anything more
-  kSessionExpired,  // the ensemble has reported this
-  kNodeDeleted,     // by another client, or with its session before that was heard to have expired
+  kSessionExpired,  // the ensemble reported it; or the node was gone and the session unproven
+  kNodeDeleted,     // by another client, while the session was known to live
   kClientClosed,    // the client that acquired it was closed or destroyed
   kNotAlive,        // no StillAlive in time: AcquireOptions::alive_within
   kHeldTooLong,     // AcquireOptions::hold_at_most

@@ -25,7 +25,7 @@ struct LeaseOptions {
   // lost (see Lease::ended), and to act on it.
   Duration slack = absl::Milliseconds(10);
 
-  // These three are defaults for AcquireOptions.
+  // These two are defaults for AcquireOptions.
   //
   // Acquire returns only once its lease is proven (kHeld). Otherwise the lease may be kUnproven for
   // a moment after a reconnection or idleness, or while the ensemble cannot be reached.
@@ -39,18 +39,6 @@ struct LeaseOptions {
                 // deadline on such a lease is kSuspect, and its remaining() is zero
   };
   EndsAt ends_at = EndsAt::kDeadline;
-
-  // Whether the proof of a lease is renewed while it is held: by beats, which are writes that change
-  // nothing. docs/lease.md ("The price") says how many.
-  enum class Beats {
-    kContinuous,  // as often as it takes for remaining() never to run out
-    kOnDemand,  // none once the lease is proven, until Lease::Verify asks: for leases that are held for
-    // long, and act seldom. Needs EndsAt::kExpiry, and no lock delay, since the proof runs
-    // out: then the lease is kSuspect and its remaining() zero, and ended() comes with the
-    // session's end. Verify says whether it still holds; if the proof had run out, the
-    // session is then proven anew, and remaining() is positive a moment later
-  };
-  Beats beats = Beats::kContinuous;
 };
 
 }  // namespace zkrecipes

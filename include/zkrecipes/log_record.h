@@ -21,18 +21,17 @@ std::string ToString(LogLevel level);  // "debug", "info", "warning", "error"
 
 // One for each call of EventListener, and two about the client.
 enum class LogEvent {
-  kQueued,       // debug
-  kGranted,      // info
-  kReleased,     // info
-  kProven,       // info
-  kNotGranted,   // info if the acquire gave up, found the lock busy or was cancelled; else warning
-  kPlaceLost,    // warning
-  kSuspect,      // warning
-  kHeldTooLong,  // warning
-  kLost,         // error
-  kOpenParent,   // warning
-  kSession,      // info: the client has opened a session
-  kClient,       // the client's state: info, kSuspended a warning, kExpired an error
+  kQueued,      // debug
+  kGranted,     // info
+  kReleased,    // info
+  kProven,      // info
+  kNotGranted,  // info if the acquire gave up, found the lock busy or was cancelled; else warning
+  kPlaceLost,   // warning
+  kSuspect,     // warning
+  kLost,        // error
+  kOpenParent,  // warning
+  kSession,     // info: the client has opened a session
+  kClient,      // the client's state: info, kSuspended a warning, kExpired an error
 };
 std::string ToString(LogEvent event);  // "queued", "granted", ..., "place_lost", "client"
 
@@ -49,7 +48,7 @@ struct LogRecord {
   std::string_view node = {};  // the lease's; kQueued: the predecessor's
   int64_t session = 0;         // the session's id: kGranted and kSession
   int waits_for = 0;           // kQueued: how many nodes
-  // kGranted, kNotGranted: since the acquire began. kReleased, kHeldTooLong: since the grant.
+  // kGranted, kNotGranted: since the acquire began. kReleased: since the grant.
   // kSession: the negotiated timeout.
   std::chrono::nanoseconds lasted = {};
   std::string_view reason = {};  // kLost, kNotGranted: why; kClient: the state

@@ -100,9 +100,6 @@ class LogWriter : public EventListener {
   void OnProven(const Sequencer& lease) override {
     Write(RecordOf(LogEvent::kProven, LogLevel::kInfo, lease));
   }
-  void OnHeldTooLong(const Sequencer& lease, absl::Duration held) override {
-    Write(RecordOf(LogEvent::kHeldTooLong, LogLevel::kWarning, lease, held));
-  }
   void OnLost(const Sequencer& lease, LeaseEnd why) override {
     const std::string reason = TextOf(why);
     LogRecord record = RecordOf(LogEvent::kLost, LogLevel::kError, lease);

@@ -47,7 +47,6 @@ TEST_F(LogListenerTest, WritesEachEventWithItsFields) {
   log.OnGranted(kLease, 0x10, absl::Milliseconds(20));
   log.OnSuspect(kLease);
   log.OnProven(kLease);
-  log.OnHeldTooLong(kLease, absl::Seconds(2));
   log.OnLost(kLease, LeaseEnd::kNodeDeleted);
   log.OnReleased(kLease, absl::Seconds(3));
   log.OnOpenParent("/locks/a");
@@ -57,7 +56,6 @@ TEST_F(LogListenerTest, WritesEachEventWithItsFields) {
                                   "info granted /locks/a token=12 session=0x10 "
                                   "node=/locks/a/_c_x-lock-0000000007 lasted=0.020000s",
                                   "warning suspect" + lease, "info proven" + lease,
-                                  "warning held_too_long" + lease + " lasted=2.000000s",
                                   MatchesRegex("error lost" + lease + " reason=\".*deleted.*\""),
                                   "info released" + lease + " lasted=3.000000s",
                                   "warning open_parent /locks/a"));

@@ -135,8 +135,6 @@ struct Families {
                                           "Places in a queue that went with their session.");
   Family<Counter>& suspects =
       Counters(registry, "zkrecipes_leases_suspect_total", "How often a lease became suspect.");
-  Family<Counter>& held_too_long = Counters(registry, "zkrecipes_leases_held_too_long_total",
-                                            "Leases that went on beyond hold_at_most.");
   Family<Histogram>& wait =
       Histograms(registry, "zkrecipes_wait_seconds", "How long acquires waited for their grant.");
   Family<Histogram>& hold = Histograms(registry, "zkrecipes_hold_seconds",
@@ -158,7 +156,6 @@ class GroupSeries : public EventListener {
         hold_(families.hold.Add(labels_, Buckets(options.hold_buckets))),
         places_lost_(families.places_lost.Add(labels_)),
         suspects_(families.suspects.Add(labels_)),
-        held_too_long_(families.held_too_long.Add(labels_)),
         held_(families.held.Add(labels_)),
         position_(families.position.Add(labels_)),
         headroom_(families.headroom.Add(labels_)),
@@ -191,7 +188,6 @@ class GroupSeries : public EventListener {
     outcomes_.at(OutcomeOf(why))->Increment();
   }
   void OnSuspect(const Sequencer&) override { suspects_.Increment(); }
-  void OnHeldTooLong(const Sequencer&, absl::Duration) override { held_too_long_.Increment(); }
   // A lease ends by one of these two, and once.
   void OnLost(const Sequencer&, LeaseEnd why) override {
     held_.Decrement();
@@ -208,7 +204,6 @@ class GroupSeries : public EventListener {
   Histogram& hold_;
   Counter& places_lost_;
   Counter& suspects_;
-  Counter& held_too_long_;
   Gauge& held_;
   Gauge& position_;
   Gauge& headroom_;

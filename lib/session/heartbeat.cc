@@ -37,7 +37,7 @@ Heartbeat::Heartbeat(zk::Reactor* reactor, Owner* owner, const Options& options)
 
 Heartbeat::~Heartbeat() = default;
 
-// ---- the session ---------------------------------------------------------------------------------
+// ---- the session --------------------------------------------------------------------------------
 
 void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool new_session) {
   const base::BootTime now = reactor_->Now();
@@ -46,15 +46,15 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   KeepPace();
   connected_ = true;
   if (new_session || validity_ == nullptr) {
-    NewValidity();
-    NewEnduringValidity();
+    validity_ = std::make_shared<SessionValidity>();
+    if (wanted_) validity_->GiveUpAt(now + bound_.timeout());
   }
-  for (SessionValidity* each : both()) each->SetConnected(true);
+  validity_->SetConnected(true);
   if (new_session) {
     Prove(now);
   } else if (bound_.deadline().has_value()) {
     // This server may have granted a shorter timeout.
-    for (SessionValidity* each : both()) each->Shorten(*bound_.deadline());
+    validity_->Shorten(*bound_.deadline());
   }
   CheckValidity(now);
   Busy(now) ? SendRequest(/*beat=*/true) : ScheduleBeat();
@@ -63,22 +63,22 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
 void Heartbeat::OnDisconnected() {
   connected_ = false;
   bound_.Disconnected();
-  for (SessionValidity* each : both()) each->SetConnected(false);
+  validity_->SetConnected(false);
 }
 
 void Heartbeat::OnExpired() {
   connected_ = false;
   bound_.Disconnected();
   if (validity_ == nullptr) return;
-  for (SessionValidity* each : both()) each->Expire();
-  validity_ = enduring_ = nullptr;
+  validity_->Expire(reactor_->Now());
+  validity_ = nullptr;
 }
 
 void Heartbeat::Stop() { stopped_ = true; }
 
 void Heartbeat::SetNeed(const Need& need) {
-  const bool sooner = need.confirmed_life < confirmed_life_;
-  confirmed_life_ = need.confirmed_life;
+  const bool sooner = need.delay_lifetime < delay_lifetime_;
+  delay_lifetime_ = need.delay_lifetime;
   if (need.proof == wanted_) {
     if (sooner) ScheduleBeat();
     return;
@@ -87,15 +87,10 @@ void Heartbeat::SetNeed(const Need& need) {
   const bool was_busy = Busy(now);
   wanted_ = need.proof;
   if (validity_ == nullptr) return;
-  // No lease rests on the current validity: a new one spares the next lease the early end of this
+  // No lease rests on the current period: a new one spares the next lease the early end of this
   // one, if there is less of it than a healthy session ever has.
-  const bool anew = wanted_ && validity_->DeadlineAt(now) < now + least_;
-  if (anew) {
-    bound_.Restart();
-    NewValidity();
-    // A lease that asks for no beats may rest on the other one, which does not end by itself.
-    if (enduring_.use_count() == 1) NewEnduringValidity();
-  }
+  const bool anew = wanted_ && validity_->ProvenUntil(now) < now + least_;
+  if (anew) BeginPeriod();
   if (!wanted_) validity_->GiveUpAt(base::BootTime::InfiniteFuture());
   CheckValidity(now);
   if (anew || sooner || (wanted_ && !was_busy)) ScheduleBeat();
@@ -103,7 +98,7 @@ void Heartbeat::SetNeed(const Need& need) {
 
 void Heartbeat::LeaseIsOver() { wanted_until_ = reactor_->Now() + timeout(); }
 
-// ---- what the answers prove ----------------------------------------------------------------------
+// ---- what the answers prove ---------------------------------------------------------------------
 
 Heartbeat::Ticket Heartbeat::Sent(const zk::Request& request) {
   const bool del = std::holds_alternative<zk::Delete>(request);
@@ -139,7 +134,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
 
 // A write that proves nothing yet.
 void Heartbeat::Confirm(base::BootTime now, base::BootTime sent) {
-  for (SessionValidity* each : both()) each->Confirm(sent);
+  validity_->Confirm(sent);
   if (!wanted_) return;
   // One session timeout after the last sign of life.
   validity_->GiveUpAt(sent + timeout());
@@ -157,9 +152,7 @@ void Heartbeat::Prove(base::BootTime now, base::BootTime confirmed) {
   // Half of the reserve is left for the beats that use it: then they are overdue.
   const base::BootTime overdue = std::max(now + overdue_after_, deadline - half_reserve_);
   using Proved = SessionValidity::Proved;
-  const bool in_time = enduring_->Prove(deadline, overdue, now, confirmed) != Proved::kTooLate;
-  const Proved proved = validity_->Prove(deadline, overdue, now, confirmed);
-  if (proved != Proved::kFirst || !in_time) return;
+  if (validity_->Prove(deadline, overdue, now, confirmed) != Proved::kFirst) return;
   CheckValidity(now);  // the end has moved from GiveUpAt to the deadline: move its timer as well
   owner_->OnProven();
 }
@@ -172,26 +165,21 @@ void Heartbeat::NameBeat() {
 
 zk::Request Heartbeat::CommittedBarrier() const { return zk::Delete{beat_path_}; }
 
-void Heartbeat::NewValidity() {
-  validity_ = std::make_shared<SessionValidity>(/*lapses=*/true);
-  validity_->SetConnected(connected_);
+// What was proven before must not count in the new period, so the bound starts anew, too.
+void Heartbeat::BeginPeriod() {
+  bound_.Restart();
+  validity_->BeginPeriod();
   if (wanted_) validity_->GiveUpAt(reactor_->Now() + timeout());
 }
 
-void Heartbeat::NewEnduringValidity() {
-  enduring_ = std::make_shared<SessionValidity>(/*lapses=*/false);
-  enduring_->SetConnected(connected_);
-}
-
-// Announces the end of the validity when its time has come, once. What was granted in it stays
-// lost; new grants need a new one. Called before every change that could move the end: a process
+// Announces the end of the period when its time has come, once. What was granted in it stays lost;
+// new grants need a new one. Called before every change that could move the end: a process
 // that was stopped over a deadline must not move it before it has announced it.
 void Heartbeat::CheckValidity(base::BootTime now) {
   if (validity_ == nullptr) return;
   base::BootTime end = validity_->EndsAt(now);
   if (end == base::BootTime()) {
-    bound_.Restart();
-    NewValidity();
+    BeginPeriod();
     ScheduleBeat();
     owner_->OnLapsed();
     end = validity_->EndsAt(now);
@@ -211,7 +199,7 @@ void Heartbeat::SetValidityTimer(base::BootTime end) {
   });
 }
 
-// ---- beats ---------------------------------------------------------------------------------------
+// ---- beats --------------------------------------------------------------------------------------
 
 bool Heartbeat::Busy(base::BootTime now) const { return wanted_ || now < wanted_until_; }
 
@@ -225,7 +213,7 @@ machine::BeatPace Heartbeat::Pace(base::BootTime now) const {
           .last_request = last_request_,
           .last_beat = last_beat_,
           .took = took_,
-          .confirmed_life = confirmed_life_,
+          .delay_lifetime = delay_lifetime_,
           .share = share_};
 }
 

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
 #define ZKRECIPES_LIB_SESSION_HEARTBEAT_H_
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,11 +17,11 @@
 
 namespace zkrecipes::session {
 
-// Keeps a session proven alive: listens to every answer, and sees to it that there are some. While a
-// listener needs proof, and for a session timeout after a lease, it sends beats, which are
-// CommittedBarriers, and reads between them, at the times that BeatPace says. Otherwise a read now and then, so that the
-// next lease is proven soon. At most one of them is on its way. It announces the end of a
-// SessionValidity, once, and begins the next one. On the reactor.
+// Keeps a session proven alive: listens to every answer, and sees to it that there are some. While
+// a listener needs proof, and for a session timeout after a lease, it sends beats, which are
+// CommittedBarriers, and reads between them, at the times that BeatPace says. Otherwise a read now
+// and then, so that the next lease is proven soon. At most one of them is on its way. It announces
+// the end of a period of the SessionValidity, once, and begins the next one. On the reactor.
 class Heartbeat {
  public:
   class Owner {
@@ -36,8 +35,8 @@ class Heartbeat {
     // A request has been answered: told of some, for SessionReport.
     virtual void OnAnswered(absl::Duration /*round_trip*/,
                             std::optional<absl::Duration> /*least_left*/) {}
-    virtual void OnProven() = 0;  // validity() was unproven until now
-    virtual void OnLapsed() = 0;  // the validity ended: leases granted in it are lost
+    virtual void OnProven() = 0;  // the period was unproven until now
+    virtual void OnLapsed() = 0;  // the period has ended: leases granted in it are lost
   };
 
   struct Options {
@@ -76,16 +75,12 @@ class Heartbeat {
   // REQUIRES: in the order of sending.
   void Answered(const Ticket& ticket, zk::Code code);
 
-  // Null without a session. The one that lapses, unless a lease asked for the other.
-  const std::shared_ptr<SessionValidity>& validity(bool lapses = true) const {
-    return lapses ? validity_ : enduring_;
-  }
+  // Null without a session; another one for each session.
+  const std::shared_ptr<SessionValidity>& validity() const { return validity_; }
 
  private:
   void NameBeat();
-  std::array<SessionValidity*, 2> both() const { return {validity_.get(), enduring_.get()}; }
-  void NewValidity();
-  void NewEnduringValidity();
+  void BeginPeriod();
   void CheckValidity(base::BootTime now);
   void SetValidityTimer(base::BootTime end);
   void Report(base::BootTime now, absl::Duration round_trip);
@@ -105,15 +100,14 @@ class Heartbeat {
   const Options options_;
   machine::ExpiryBound bound_;
   std::shared_ptr<SessionValidity> validity_;
-  std::shared_ptr<SessionValidity> enduring_;  // does not lapse: for leases that end at the expiry
-  std::string beat_path_;                      // of a child of the missing node
+  std::string beat_path_;  // of a child of the missing node
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   bool connected_ = false;
   bool stopped_ = false;
   bool wanted_ = false;
   base::BootTime wanted_until_;
-  absl::Duration confirmed_life_ = absl::InfiniteDuration();
+  absl::Duration delay_lifetime_ = absl::InfiniteDuration();
   bool on_its_way_ = false;  // a beat or a read
   base::BootTime last_request_;
   base::BootTime last_beat_;

@@ -13,7 +13,7 @@ namespace zkrecipes::session {
 struct Need {
   bool proof = false;
   // Some lease is believed only so long after the last confirmed write: lock-delay mode.
-  absl::Duration confirmed_life = absl::InfiniteDuration();
+  absl::Duration delay_lifetime = absl::InfiniteDuration();
 
   friend bool operator==(const Need&, const Need&) = default;
 };
@@ -25,9 +25,9 @@ class Needs {
   void Replace(const Need& before, const Need& now) {
     if (before.proof) --proofs_;
     if (now.proof) ++proofs_;
-    if (before.confirmed_life == now.confirmed_life) return;
-    if (IsFinite(before)) lives_.erase(lives_.find(before.confirmed_life));
-    if (IsFinite(now)) lives_.insert(now.confirmed_life);
+    if (before.delay_lifetime == now.delay_lifetime) return;
+    if (IsFinite(before)) lives_.erase(lives_.find(before.delay_lifetime));
+    if (IsFinite(now)) lives_.insert(now.delay_lifetime);
   }
 
   Need all() const {
@@ -35,7 +35,7 @@ class Needs {
   }
 
  private:
-  static bool IsFinite(const Need& need) { return need.confirmed_life != absl::InfiniteDuration(); }
+  static bool IsFinite(const Need& need) { return need.delay_lifetime != absl::InfiniteDuration(); }
 
   int proofs_ = 0;
   std::multiset<absl::Duration> lives_;  // but for infinite ones

@@ -24,13 +24,13 @@ TEST(Needs, AreThoseOfAllListenersWhateverChanges) {
     Need& need = each[any(20)];
     const Need before = need;
     need.proof = any(15) == 0;
-    need.confirmed_life =
+    need.delay_lifetime =
         any(5) == 0 ? absl::Seconds(static_cast<int>(any(10))) : absl::InfiniteDuration();
     needs.Replace(before, need);
     Need all;
     for (const Need& one : each) {
       all.proof |= one.proof;
-      all.confirmed_life = std::min(all.confirmed_life, one.confirmed_life);
+      all.delay_lifetime = std::min(all.delay_lifetime, one.delay_lifetime);
     }
     ASSERT_EQ(needs.all(), all) << "after " << i;
   }
@@ -39,7 +39,7 @@ TEST(Needs, AreThoseOfAllListenersWhateverChanges) {
 TEST(Needs, OfNoListenersAreNone) {
   Needs needs;
   EXPECT_EQ(needs.all(), Need());
-  const Need one{.proof = true, .confirmed_life = absl::Seconds(1)};
+  const Need one{.proof = true, .delay_lifetime = absl::Seconds(1)};
   needs.Replace({}, one);
   needs.Replace({}, one);
   needs.Replace(one, {});
@@ -48,7 +48,7 @@ TEST(Needs, OfNoListenersAreNone) {
   EXPECT_EQ(needs.all(), Need());
 }
 
-// ---- of a session's listeners ----------------------------------------------------------------------
+// ---- of a session's listeners -------------------------------------------------------------------
 
 class IdleReactor : public zk::Reactor {
  public:
@@ -60,15 +60,19 @@ class IdleReactor : public zk::Reactor {
 };
 
 // One of many; says what it needs as often as it is asked.
-class Asked : public SessionListener {
+class Asked : public ProofListener {
  public:
   explicit Asked(int& times) : times_(times) {}
   bool NeedsProof() const override { return ++times_ > 0; }
-  void OnConnected() override {}
-  void OnDisconnected() override {}
-  void OnExpired() override {}
-  void OnLapsed() override {}
+  absl::Duration DelayLifetime() const override { return absl::InfiniteDuration(); }
+  bool HeldALease() const override { return false; }
   void OnProven() override {}
+  void OnLapsed() override {}
+  void OnValidityEnded() override {}
+  void OnEpochUnreadable(const absl::Status&) override {}
+  std::string NodeToCheck() const override { return ""; }
+  void OnNodeChecked(bool) override {}
+  void OnSuspicionCheck() override {}
   void OnFailed(const absl::Status&) override {}
   void OnClosing() override {}
 

@@ -12,10 +12,10 @@
 namespace zkrecipes::session {
 namespace {
 
-constexpr int kLooksPerTimeout = 8;
+constexpr int kSuspicionChecksPerTimeout = 8;
 
-// An answer may be partial, or a rotating choice of the servers: only if it has none that this session
-// was ever connected to, they have moved.
+// An answer may be partial, or a rotating choice of the servers: only if it has none that this
+// session was ever connected to, they have moved.
 bool Moved(const zk::NumericServers& to, const std::set<std::string>& reached) {
   return std::none_of(to.begin(), to.end(),
                       [&reached](const std::string& server) { return reached.contains(server); });
@@ -95,7 +95,7 @@ zk::Reactor::Task Session::Guarded(zk::Reactor::Task task) {
 
 void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::move(task))); }
 
-// ---- the machine's actions -----------------------------------------------------------------------
+// ---- the machine's actions ----------------------------------------------------------------------
 
 void Session::Act(const machine::action::Resolve&) {
   // The answer may come on any thread, even after this Session is destroyed: hence the reactor.
@@ -176,32 +176,32 @@ void Session::Act(const machine::action::AnnounceConnected& connected) {
   BeginEpoch(/*new_session=*/!connected.resumed);
   RemoveWatchesLeftBehind();
   Announce(Change::kConnected);
-  ForEachListener([](SessionListener* listener) { listener->OnConnected(); });
+  ForEach(listeners_, [](SessionListener* listener) { listener->OnConnected(); });
 }
 
 void Session::Act(const machine::action::AnnounceDisconnected&) {
   disconnected_ = reactor_->Now();
   heartbeat_.OnDisconnected();
   Announce(Change::kSuspended);
-  ForEachListener([](SessionListener* listener) { listener->OnDisconnected(); });
+  ForEach(listeners_, [](SessionListener* listener) { listener->OnDisconnected(); });
 }
 
 void Session::Act(const machine::action::AnnounceExpired&) {
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
-  AnnounceEnded(/*expired=*/true);
+  AnnounceEnded();
   options_.handle.pace = {};  // a server has answered, and there is a new beginning
   watchers_.Clear();
   left_behind_.clear();
   Announce(Change::kExpired);
-  ForEachListener([](SessionListener* listener) { listener->OnExpired(); });
+  ForEach(listeners_, [](SessionListener* listener) { listener->OnExpired(); });
 }
 
 void Session::Act(const machine::action::AnnounceFailed& failed) {
   failed_ = zk::ToStatus(failed.why, "connect", "/");
   trouble_ = failed_;
   Announce(Change::kFailed);
-  ForEachListener([this](SessionListener* listener) { listener->OnFailed(failed_); });
+  ForEach(listeners_, [this](SessionListener* listener) { listener->OnFailed(failed_); });
 }
 
 void Session::Act(const machine::action::Drain&) {
@@ -209,7 +209,7 @@ void Session::Act(const machine::action::Drain&) {
   heartbeat_.Stop();  // otherwise there would always be a request to wait for
   {
     const StopRequests::Batch batch(*options_.stops);
-    ForEachListener([](SessionListener* listener) { listener->OnClosing(); });
+    ForEach(listeners_, [](SessionListener* listener) { listener->OnClosing(); });
   }
   reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
                      if (!drained_) On(machine::event::Drained{});
@@ -227,9 +227,9 @@ void Session::Act(const machine::action::AnnounceClosed&) {
   // The handle is closed: for the remaining listeners this is an expiry, and no session follows.
   heartbeat_.OnExpired();
   Announce(Change::kClosed);
-  ForEachListener([](SessionListener* listener) { listener->OnExpired(); });
+  ForEach(listeners_, [](SessionListener* listener) { listener->OnExpired(); });
   const absl::Status failed = absl::FailedPreconditionError("the client is closed");
-  ForEachListener([&failed](SessionListener* listener) { listener->OnFailed(failed); });
+  ForEach(listeners_, [&failed](SessionListener* listener) { listener->OnFailed(failed); });
   // After the handle's own close, which is posted already.
   PostGuarded([this, status] { std::move(closed_)(status); });
 }
@@ -243,53 +243,65 @@ void Session::Trouble(absl::Status why) {
   Announce(Change::kTrouble);
 }
 
-// ---- listeners -------------------------------------------------------------------------------------
+// ---- listeners ----------------------------------------------------------------------------------
 
-void Session::WantLooks(bool wanted) {
-  looks_wanted_ += wanted ? 1 : -1;
-  if (wanted && !looking_) StartLooks();
+void Session::WantSuspicionChecks(bool wanted) {
+  suspicion_checks_wanted_ += wanted ? 1 : -1;
+  if (wanted && !suspicion_timer_runs_) StartSuspicionChecks();
 }
 
-void Session::StartLooks() {
-  looking_ = true;
-  reactor_->CallAt(reactor_->Now() + timeout_ / kLooksPerTimeout, Guarded([this] {
-                     looking_ = false;
-                     if (looks_wanted_ == 0) return;
-                     StartLooks();
-                     ForEachListener([](SessionListener* listener) { listener->OnLook(); });
+void Session::StartSuspicionChecks() {
+  suspicion_timer_runs_ = true;
+  reactor_->CallAt(reactor_->Now() + timeout_ / kSuspicionChecksPerTimeout, Guarded([this] {
+                     suspicion_timer_runs_ = false;
+                     if (suspicion_checks_wanted_ == 0) return;
+                     StartSuspicionChecks();
+                     ForEach(proof_listeners_,
+                             [](ProofListener* listener) { listener->OnSuspicionCheck(); });
                    }));
 }
 
 void Session::Join(SessionListener* listener) {
   listeners_.push_back(listener);
-  NeedChanged(listener);
   if (!failed_.ok()) return listener->OnFailed(failed_);
   if (closing_) return listener->OnClosing();
   if (connected()) listener->OnConnected();
 }
 
+// Its need counts before it hears of the connection: what it sends then goes out in a session that
+// is being proven.
+void Session::Join(ProofListener* listener) {
+  proof_listeners_.push_back(listener);
+  NeedChanged(listener);
+  Join(static_cast<SessionListener*>(listener));
+}
+
 void Session::Part(SessionListener* listener) {
-  const auto at = std::find(listeners_.begin(), listeners_.end(), listener);
-  if (at != listeners_.end()) listeners_.erase(at);
+  std::erase(listeners_, listener);
   ++parted_;
-  if (listener->HeldALease()) heartbeat_.LeaseIsOver();
-  Count(listener, {});
   CheckDrained();
 }
 
-void Session::NeedChanged(SessionListener* listener) {
-  Count(listener, {listener->NeedsProof(), listener->BelievesAWriteFor()});
+void Session::Part(ProofListener* listener) {
+  std::erase(proof_listeners_, listener);
+  if (listener->HeldALease()) heartbeat_.LeaseIsOver();
+  Count(listener, {});
+  Part(static_cast<SessionListener*>(listener));
 }
 
-void Session::Count(SessionListener* listener, const Need& need) {
+void Session::NeedChanged(ProofListener* listener) {
+  Count(listener, {listener->NeedsProof(), listener->DelayLifetime()});
+}
+
+void Session::Count(ProofListener* listener, const Need& need) {
   if (listener->counted_ == need) return;
   needs_.Replace(std::exchange(listener->counted_, need), need);
   heartbeat_.SetNeed(needs_.all());
 }
 
-void Session::AnnounceEnded(bool expired) {
+void Session::AnnounceEnded() {
   const StopRequests::Batch batch(*options_.stops);
-  for (SessionListener* listener : listeners_) listener->OnValidityEnded(expired);
+  for (ProofListener* listener : proof_listeners_) listener->OnValidityEnded();
 }
 
 void Session::CheckDrained() {
@@ -299,7 +311,7 @@ void Session::CheckDrained() {
   PostGuarded([this] { On(machine::event::Drained{}); });
 }
 
-// ---- liveness ------------------------------------------------------------------------------------
+// ---- liveness -----------------------------------------------------------------------------------
 
 void Session::SendBeat(const zk::Request& request, zk::Handle::Done done) {
   Send(request, std::move(done));
@@ -308,12 +320,12 @@ void Session::SendBeat(const zk::Request& request, zk::Handle::Done done) {
 // The read that keeps touches available answers a listener's question, if one has any; each of
 // several in its turn.
 void Session::SendIdleRead(const zk::Request& read, zk::Handle::Done done) {
-  SessionListener* const next = NextToLook();
+  ProofListener* const next = NextToCheck();
   if (next == nullptr) return Send(read, std::move(done));
-  const std::string path = next->LooksAt();
+  const std::string path = next->NodeToCheck();
   Send(zk::Get{path}, [this, next, path, alive = std::weak_ptr<char>(alive_),
                        done = std::move(done)](zk::Reply&& reply) mutable {
-    if (!alive.expired()) Looked(next, path, reply.code);
+    if (!alive.expired()) Checked(next, path, reply.code);
     std::move(done)(std::move(reply));
   });
 }
@@ -328,31 +340,30 @@ void Session::OnAnswered(absl::Duration round_trip, std::optional<absl::Duration
                       .watch_bytes = watch_budget_.used()});
 }
 
-SessionListener* Session::NextToLook() {
-  for (size_t tried = 0; tried < listeners_.size(); ++tried) {
-    SessionListener* const next = listeners_[++looked_ % listeners_.size()];
-    if (!next->LooksAt().empty()) return next;
+ProofListener* Session::NextToCheck() {
+  for (size_t tried = 0; tried < proof_listeners_.size(); ++tried) {
+    ProofListener* const next = proof_listeners_[++checked_ % proof_listeners_.size()];
+    if (!next->NodeToCheck().empty()) return next;
   }
   return nullptr;
 }
 
-// The listener may have left meanwhile, or look at another node.
-void Session::Looked(SessionListener* listener, const std::string& path, zk::Code code) {
+// The listener may have left meanwhile, or ask for another node.
+void Session::Checked(ProofListener* listener, const std::string& path, zk::Code code) {
   const bool answered = code == zk::Code::kOk || code == zk::Code::kNoNode;
-  const bool is_there =
-      std::find(listeners_.begin(), listeners_.end(), listener) != listeners_.end();
-  if (answered && is_there && listener->LooksAt() == path) {
-    listener->OnLooked(code == zk::Code::kOk);
+  const bool is_there = std::ranges::find(proof_listeners_, listener) != proof_listeners_.end();
+  if (answered && is_there && listener->NodeToCheck() == path) {
+    listener->OnNodeChecked(code == zk::Code::kOk);
   }
 }
 
 void Session::OnProven() {
-  ForEachListener([](SessionListener* listener) { listener->OnProven(); });
+  ForEach(proof_listeners_, [](ProofListener* listener) { listener->OnProven(); });
 }
 
 void Session::OnLapsed() {
-  AnnounceEnded(/*expired=*/false);
-  ForEachListener([](SessionListener* listener) { listener->OnLapsed(); });
+  AnnounceEnded();
+  ForEach(proof_listeners_, [](ProofListener* listener) { listener->OnLapsed(); });
 }
 
 // No connection for a session timeout: the ensemble may have expired the session.

@@ -22,6 +22,7 @@
 #include "lib/session/needs.h"
 #include "lib/session/path_budget.h"
 #include "lib/session/server_report.h"
+#include "lib/session/session_listener.h"
 #include "lib/session/stop_requests.h"
 #include "lib/session/watchers.h"
 #include "lib/zk/loop/resolver.h"
@@ -30,42 +31,6 @@
 #include "zkrecipes/session_report.h"
 
 namespace zkrecipes::session {
-
-// Receives a session's events: a contender, with nodes in it, or an observer. Called on the
-// reactor. It may join, part and send from inside any of these calls.
-class SessionListener {
- public:
-  virtual ~SessionListener() = default;
-  // False if it does not need the session to be proven alive. If this, or BelievesAWriteFor, changes while
-  // the listener is there, it says so by Session::NeedChanged: whenever it may have.
-  virtual bool NeedsProof() const { return true; }
-  // It has held a lease that needed proof, and parts.
-  virtual bool HeldALease() const { return false; }
-  // For how long it believes that the session lives after a confirmed write: lock-delay mode.
-  virtual absl::Duration BelievesAWriteFor() const { return absl::InfiniteDuration(); }
-  // A node that it would like to be looked at while the session sends reads and no beats; "": none.
-  virtual std::string LooksAt() const { return ""; }
-  virtual void OnLooked(bool /*there*/) {}
-  // Every eighth of the session timeout while any listener wants it: Session::WantLooks.
-  virtual void OnLook() {}
-  // Leases granted in the current validity are over by now. Comes before OnExpired and OnLapsed, to
-  // all listeners before any of them does more: only what must happen in time belongs here. It must
-  // not join, part or send.
-  virtual void OnValidityEnded(bool /*expired*/) {}
-  virtual void OnConnected() = 0;     // see Session::id()
-  virtual void OnDisconnected() = 0;  // connection lost; the session may live
-  virtual void OnExpired() = 0;       // the session has ended, with its nodes and watches
-  virtual void OnLapsed() = 0;        // the SessionValidity ended: leases granted in it are lost
-  virtual void OnProven() = 0;        // validity() was unproven until now
-  // The session's epoch() cannot be read: a grant of what it has sent until now has none.
-  virtual void OnEpochUnreadable(const absl::Status& /*why*/) {}
-  virtual void OnFailed(const absl::Status& why) = 0;  // there will be no session any more
-  virtual void OnClosing() = 0;                        // leave, then part
-
- private:
-  friend class Session;
-  Need counted_;  // by its session: what it said last
-};
 
 // kTrouble: still no connection; see Session::trouble().
 enum class Change { kTrouble, kConnected, kSuspended, kExpired, kFailed, kClosed };
@@ -98,28 +63,30 @@ class Session : private Heartbeat::Owner {
   // For this session and those that follow: see zk::Handle::SetCredentials.
   void SetCredentials(const base::Secrets& all);
 
-  void Join(SessionListener* listener);  // OnFailed, OnClosing or OnConnected may come at once
+  // OnFailed, OnClosing or OnConnected may come inside these calls.
+  void Join(SessionListener* listener);
+  void Join(ProofListener* listener);
   void Part(SessionListener* listener);
-  void NeedChanged(SessionListener* listener);
-  // A listener wants OnLook, or no longer does. One timer for all: a short lease pays for none.
-  void WantLooks(bool wanted);
-  // Tells every listener of OnValidityEnded, in one batch of stop requests.
-  void AnnounceEnded(bool expired);
+  void Part(ProofListener* listener);
+  void NeedChanged(ProofListener* listener);
+  // A listener wants OnSuspicionCheck, or no longer does. One timer serves all.
+  void WantSuspicionChecks(bool wanted);
+  // Calls OnValidityEnded of every listener, in one batch of stop requests.
+  void AnnounceEnded();
 
   bool connected() const { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
   // Null without a session. See Heartbeat.
-  const std::shared_ptr<SessionValidity>& validity(bool lapses = true) const {
-    return heartbeat_.validity(lapses);
-  }
+  const std::shared_ptr<SessionValidity>& validity() const { return heartbeat_.validity(); }
   const machine::ExpiryMargins& margins() const { return options_.heartbeat.margins; }
   absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
 
-  // The ensemble's epoch (epoch_record.h) as the session began: read before its first node is created,
-  // so that no token goes with an epoch that began after it. It stays, whatever is written later.
-  // Unavailable: not answered yet, which it is before all that listeners send on the same connection.
+  // The ensemble's epoch (epoch_record.h) as the session began: read before its first node is
+  // created, so that no token goes with an epoch that began after it. It stays, whatever is written
+  // later. Unavailable: not answered yet, which it is before all that listeners send on the same
+  // connection.
   const absl::StatusOr<int64_t>& epoch() const { return epoch_; }
   // Asks for it unless it is known, or asked for: also when it could not be read before.
   void ReadEpoch();
@@ -131,8 +98,8 @@ class Session : private Heartbeat::Owner {
   template <typename Done>
   void Send(const zk::Request& request, Done done);
 
-  // Sends a WatchNode or a WatchExists; `set` gets its reply, and once it is armed `fired` is called
-  // at most once. All watches end without a call when the session expires.
+  // Sends a WatchNode or a WatchExists; `set` gets its reply, and once it is armed `fired` is
+  // called at most once. All watches end without a call when the session expires.
   machine::WatcherId Watch(zk::Watch watch, zk::Handle::Done set, Watchers::Fired fired);
   // `fired` will not be called after this. Takes what Watch took and gave; unknown ids are ignored.
   void Unwatch(const zk::Watch& watch, machine::WatcherId id);
@@ -163,20 +130,20 @@ class Session : private Heartbeat::Owner {
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
   void SendIdleRead(const zk::Request& read, zk::Handle::Done done) override;
   void OnAnswered(absl::Duration round_trip, std::optional<absl::Duration> least_left) override;
-  SessionListener* NextToLook();
-  void Looked(SessionListener* listener, const std::string& path, zk::Code code);
+  ProofListener* NextToCheck();
+  void Checked(ProofListener* listener, const std::string& path, zk::Code code);
   void OnProven() override;
   void OnLapsed() override;
   void BeginEpoch(bool new_session);
   void OnEpoch(const zk::Reply& reply);
   bool SilentForTimeout() const;
-  void Count(SessionListener* listener, const Need& need);
+  void Count(ProofListener* listener, const Need& need);
   void CheckDrained();
-  void StartLooks();
+  void StartSuspicionChecks();
   void RemoveServerWatch(const zk::Watch& watch);
   void RemoveWatchesLeftBehind();
-  template <typename F>
-  void ForEachListener(F f);
+  template <typename Listener, typename F>
+  void ForEach(const std::vector<Listener*>& listeners, F f);
   // Runs `task` on the reactor, later, unless this Session is gone by then. Thread-safe.
   void PostGuarded(zk::Reactor::Task task);
   void AnswerLost(zk::Handle::Done done);
@@ -205,12 +172,13 @@ class Session : private Heartbeat::Owner {
   absl::StatusOr<int64_t> epoch_ = EpochIn({.code = zk::Code::kConnectionLoss});
   bool reading_epoch_ = false;
 
-  std::vector<SessionListener*> listeners_;  // in the order of joining
-  int parted_ = 0;                           // how many have left
-  Needs needs_;                              // of them
-  int looks_wanted_ = 0;                     // how many of them want OnLook
-  bool looking_ = false;                     // its timer runs
-  size_t looked_ = 0;                        // which of them had its node looked at last
+  std::vector<SessionListener*> listeners_;      // in the order of joining
+  std::vector<ProofListener*> proof_listeners_;  // those of them that are one
+  int parted_ = 0;                               // how many listeners have left
+  Needs needs_;                                  // of these
+  int suspicion_checks_wanted_ = 0;              // by how many of these
+  bool suspicion_timer_runs_ = false;
+  size_t checked_ = 0;  // which of these had its node checked last
   Watchers watchers_;
   std::set<zk::Watch> left_behind_;  // unwanted, and perhaps still on the server
   PathBudget ephemeral_budget_;
@@ -221,7 +189,6 @@ class Session : private Heartbeat::Owner {
   absl::AnyInvocable<void(absl::Status) &&> closed_;
 };
 
-// Iterates over a copy, because a listener may meanwhile join or part, itself or another one.
 template <typename Done>
 void Session::Send(const zk::Request& request, Done done) {
   if (handle_ == nullptr) return AnswerLost(std::move(done));
@@ -235,16 +202,16 @@ void Session::Send(const zk::Request& request, Done done) {
                 });
 }
 
-template <typename F>
-void Session::ForEachListener(F f) {
-  const std::vector<SessionListener*> now = listeners_;
+// Iterates over a copy, because a listener may meanwhile join or part, itself or another one. One
+// that has parted may be destroyed.
+template <typename Listener, typename F>
+void Session::ForEach(const std::vector<Listener*>& listeners, F f) {
+  const std::vector<Listener*> now = listeners;
   const int parted = parted_;
-  const auto is_there = [&](SessionListener* listener) {
-    return parted == parted_ ||
-           std::find(listeners_.begin(), listeners_.end(), listener) != listeners_.end();
-  };
-  for (SessionListener* listener : now) {
-    if (is_there(listener)) f(listener);
+  for (Listener* listener : now) {
+    const bool is_there =
+        parted == parted_ || std::ranges::find(listeners, listener) != listeners.end();
+    if (is_there) f(listener);
   }
 }
 

@@ -40,8 +40,8 @@ void Session::Unwatch(const zk::Watch& watch, machine::WatcherId id) {
   if (watchers_.Remove(watch, id)) RemoveServerWatch(watch);
 }
 
-// Repeated until answered: the client library sets the watch again after each reconnection. An answer that
-// a server has too much to do is none.
+// Repeated until answered: the client library sets the watch again after each reconnection. An
+// answer that a server has too much to do is none.
 void Session::RemoveServerWatch(const zk::Watch& watch) {
   left_behind_.insert(watch);
   if (!connected()) return;
@@ -65,10 +65,11 @@ void Session::RemoveWatchesLeftBehind() {
   }
 }
 
-// ---- the epoch -------------------------------------------------------------------------------------
+// ---- the epoch ----------------------------------------------------------------------------------
 
-// Before anything that listeners send on this connection, and so answered before it. Never again once it
-// is known: the tokens of nodes that were created before would get an epoch that began after them.
+// Before anything that listeners send on this connection, and so answered before it. Never again
+// once it is known: the tokens of nodes that were created before would get an epoch that began
+// after them.
 void Session::BeginEpoch(bool new_session) {
   if (new_session) epoch_ = EpochIn({.code = zk::Code::kConnectionLoss});
   reading_epoch_ = false;
@@ -91,7 +92,7 @@ void Session::OnEpoch(const zk::Reply& reply) {
   epoch_ = EpochIn(reply);
   if (epoch_.ok()) return;
   const absl::Status why = epoch_.status();
-  ForEachListener([&why](SessionListener* listener) { listener->OnEpochUnreadable(why); });
+  ForEach(proof_listeners_, [&why](ProofListener* listener) { listener->OnEpochUnreadable(why); });
 }
 
 }  // namespace zkrecipes::session

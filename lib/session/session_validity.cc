@@ -10,11 +10,12 @@ namespace zkrecipes::session {
 SessionValidity::Proved SessionValidity::Prove(base::BootTime deadline, base::BootTime overdue,
                                                base::BootTime now, base::BootTime confirmed) {
   base::MutexLock lock(mutex_);
+  // A committed write stays a fact, also when it comes too late to prove anything for this period.
   confirmed_ = std::max(confirmed_, confirmed);
-  if (LostAt(now)) return Proved::kTooLate;
+  if (HasEnded(now) || expired_) return Proved::kTooLate;
   deadline_ = std::max(deadline_, deadline);
   overdue_ = std::max(overdue_, overdue);
-  return std::exchange(proven_, true) ? Proved::kMore : Proved::kFirst;
+  return std::exchange(proven_in_, period_) == period_ ? Proved::kMore : Proved::kFirst;
 }
 
 void SessionValidity::Confirm(base::BootTime sent) {
@@ -27,6 +28,15 @@ void SessionValidity::GiveUpAt(base::BootTime when) {
   give_up_ = when;
 }
 
+// The new number alone ends all leases of earlier periods that lapse, whatever is proven later.
+void SessionValidity::BeginPeriod() {
+  base::MutexLock lock(mutex_);
+  ++period_;
+  ended_ = false;
+  deadline_ = overdue_ = base::BootTime();
+  give_up_ = base::BootTime::InfiniteFuture();
+}
+
 void SessionValidity::Shorten(base::BootTime deadline) {
   base::MutexLock lock(mutex_);
   deadline_ = std::min(deadline_, deadline);
@@ -37,47 +47,67 @@ void SessionValidity::SetConnected(bool connected) {
   connected_ = connected;
 }
 
-void SessionValidity::Expire() {
+void SessionValidity::Expire(base::BootTime now) {
   base::MutexLock lock(mutex_);
-  lost_ = true;
+  (void)HasEnded(now);
+  expired_ = true;
 }
 
-SessionValidity::State SessionValidity::At(base::BootTime now, Lifetime lifetime) {
+int SessionValidity::period() {
   base::MutexLock lock(mutex_);
-  return AtLocked(now, lifetime);
+  return period_;
 }
 
-SessionValidity::State SessionValidity::AtLocked(base::BootTime now, Lifetime lifetime) {
-  if (LostAt(now)) return State::kLost;
-  if (lifetime.has_value() && now >= confirmed_ + *lifetime) return State::kLost;
-  if (!proven_) return lifetime.has_value() ? State::kBelieved : State::kUnproven;
+SessionValidity::State SessionValidity::At(base::BootTime now, const Basis& basis) {
+  base::MutexLock lock(mutex_);
+  return AtLocked(now, basis);
+}
+
+SessionValidity::State SessionValidity::AtLocked(base::BootTime now, const Basis& basis) {
+  (void)HasEnded(now);
+  if (basis.lapses && (ended_ || basis.period != period_)) return State::kLapsed;
+  const bool delayed = basis.delay_lifetime.has_value();
+  if (delayed && now >= confirmed_ + *basis.delay_lifetime) return State::kLapsed;
+  if (expired_) return State::kExpired;
+  if (proven_in_ < basis.period) return delayed ? State::kBelieved : State::kUnproven;
   const bool fresh = connected_ && now < overdue_ && now < deadline_;
   return fresh ? State::kBelieved : State::kSuspect;
 }
 
-base::BootTime SessionValidity::DeadlineAt(base::BootTime now, Lifetime lifetime) {
+base::BootTime SessionValidity::DeadlineAt(base::BootTime now, const Basis& basis) {
   base::MutexLock lock(mutex_);
-  const State state = AtLocked(now, lifetime);
-  if (state == State::kUnproven || state == State::kLost) return base::BootTime();
-  // If it does not lapse, a lease of lock-delay mode rests on its lifetime alone.
-  const bool bounded = proven_ && (lapses_ || !lifetime.has_value());
+  return DeadlineLocked(now, basis);
+}
+
+base::BootTime SessionValidity::DeadlineLocked(base::BootTime now, const Basis& basis) {
+  const State state = AtLocked(now, basis);
+  if (state != State::kBelieved && state != State::kSuspect) return base::BootTime();
+  // If it does not lapse, a lease of lock-delay mode rests on its delay lifetime alone.
+  const bool delayed = basis.delay_lifetime.has_value();
+  const bool bounded = proven_in_ >= basis.period && (basis.lapses || !delayed);
   const base::BootTime proven = bounded ? deadline_ : base::BootTime::InfiniteFuture();
-  return lifetime.has_value() ? std::min(proven, confirmed_ + *lifetime) : proven;
+  return delayed ? std::min(proven, confirmed_ + *basis.delay_lifetime) : proven;
+}
+
+base::BootTime SessionValidity::ProvenUntil(base::BootTime now) {
+  base::MutexLock lock(mutex_);
+  return DeadlineLocked(now, {.period = period_});
 }
 
 base::BootTime SessionValidity::EndsAt(base::BootTime now) {
   base::MutexLock lock(mutex_);
-  return LostAt(now) ? base::BootTime() : EndLocked();
+  return HasEnded(now) || expired_ ? base::BootTime() : EndLocked();
 }
 
 base::BootTime SessionValidity::EndLocked() const {
-  if (!lapses_) return base::BootTime::InfiniteFuture();
-  return proven_ ? deadline_ : give_up_;
+  return proven_in_ == period_ ? deadline_ : give_up_;
 }
 
-bool SessionValidity::LostAt(base::BootTime now) {
-  lost_ |= now >= EndLocked();
-  return lost_;
+// Kept, so that a period which any thread has seen at its end stays ended for all of them. What is
+// over by the expiry does not lapse later: a lease has one reason.
+bool SessionValidity::HasEnded(base::BootTime now) {
+  ended_ |= !expired_ && now >= EndLocked();
+  return ended_;
 }
 
 }  // namespace zkrecipes::session

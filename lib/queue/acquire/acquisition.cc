@@ -28,24 +28,12 @@ absl::Status CheckLockDelay(const internal::ClientCore& core, absl::Duration loc
   if (lock_delay == absl::ZeroDuration()) return absl::OkStatus();
   const absl::Duration least = core.session_timeout() / kLeastLifetimeFraction;
   const absl::Duration lifetime =
-      session::client::MarginsOf(core.options().lease).LifetimeUnderDelay(lock_delay);
+      session::client::MarginsOf(core.options().lease).DelayLifetime(lock_delay);
   if (lifetime >= least) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "lock delay \"", absl::FormatDuration(lock_delay), "\": a lease would be believed for ",
       absl::FormatDuration(lifetime), ", and it must be at least ", absl::FormatDuration(least),
       ", an eighth of the session timeout"));
-}
-
-// Without beats a lease's proof runs out, and so does what the last confirmed write is good for.
-absl::Status CheckBeats(const machine::Candidacy& candidacy, const AcquireOptions& options) {
-  if (options.beats == LeaseOptions::Beats::kContinuous) return absl::OkStatus();
-  if (options.ends_at != LeaseOptions::EndsAt::kExpiry) {
-    return absl::InvalidArgumentError("beats on demand: need a lease that ends at the expiry");
-  }
-  if (options.lock_delay > absl::ZeroDuration() || candidacy.delays()) {
-    return absl::InvalidArgumentError("beats on demand: cannot be combined with a lock delay");
-  }
-  return absl::OkStatus();
 }
 
 absl::Status CheckMarker(const machine::Candidacy& candidacy, const AcquireOptions& options) {
@@ -55,7 +43,8 @@ absl::Status CheckMarker(const machine::Candidacy& candidacy, const AcquireOptio
   return absl::InvalidArgumentError("marker: a ReadWriteLock's names are fixed");
 }
 
-// What PathQueue::rule does not know: the candidacy, the wait, and what changes while the client lives.
+// What PathQueue::rule does not know: the candidacy, the wait, and what changes while the client
+// lives.
 absl::Status Check(const internal::PathQueue& queue, const machine::Candidacy& candidacy,
                    const WaitOptions& wait) {
   const internal::ClientCore& core = *queue.core;
@@ -63,8 +52,7 @@ absl::Status Check(const internal::PathQueue& queue, const machine::Candidacy& c
   if (!queue.rule.ok()) return queue.rule;
   for (const absl::Status& status :
        {session::client::CheckWaitOptions(wait), CheckLockDelay(core, candidacy.lock_delay),
-        CheckLockDelay(core, options.lock_delay), CheckBeats(candidacy, options),
-        CheckMarker(candidacy, options)}) {
+        CheckLockDelay(core, options.lock_delay), CheckMarker(candidacy, options)}) {
     if (!status.ok()) return status;
   }
   if (options.acl.has_value()) {

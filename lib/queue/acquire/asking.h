@@ -26,12 +26,6 @@ class Asking : public session::SessionListener, public std::enable_shared_from_t
   static void Start(const std::shared_ptr<internal::ClientCore>& core, const std::string& what,
                     const WaitOptions& wait, Question question, AsyncCall::Done done);
 
-  bool NeedsProof() const override { return false; }
-  void OnConnected() override {}
-  void OnDisconnected() override {}
-  void OnExpired() override {}
-  void OnLapsed() override {}
-  void OnProven() override {}
   void OnFailed(const absl::Status& why) override { End(why); }
   void OnClosing() override;
 

@@ -76,7 +76,7 @@ bool ContenderRunner::FindRoom() {
   return false;
 }
 
-// ---- the session's events ------------------------------------------------------------------------
+// ---- the session's events -----------------------------------------------------------------------
 // Any event may finish the contender and destroy this object: keep a reference to continue.
 
 void ContenderRunner::OnConnected() {
@@ -93,16 +93,13 @@ void ContenderRunner::OnDisconnected() {
   if (telling_) telling_->LookAtLease();
   On(event::Disconnected{});
 }
-void ContenderRunner::OnLook() {
+void ContenderRunner::OnSuspicionCheck() {
   if (telling_) telling_->LookAtLease();
 }
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
-void ContenderRunner::OnProven() {
-  proves_ = false;
-  On(event::Proven{});
-}
+void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnLapsed() {
-  if (lapses()) On(event::Lapsed{});
+  if (Terms().lapses) On(event::Lapsed{});
 }
 
 // One that holds has an epoch.
@@ -130,7 +127,10 @@ void ContenderRunner::OnClosing() {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
   // In lock-delay mode a lease that had lapsed does not count as released: the next holder waits.
-  if (lease_ != nullptr && lease_->OnClosed() == Lease::State::kLost) On(event::Lapsed{});
+  if (lease_ != nullptr) {
+    const std::optional<LeaseEnd> before = lease_->End(LeaseEnd::kClientClosed);
+    if (before.has_value() && *before != LeaseEnd::kReleased) On(event::Lapsed{*before});
+  }
   On(event::Leave{});
 }
 
@@ -149,7 +149,7 @@ void ContenderRunner::On(machine::Event&& event) {
   if (telling_) telling_->Look(contender_);
 }
 
-// ---- the contender's actions ---------------------------------------------------------------------
+// ---- the contender's actions --------------------------------------------------------------------
 
 void ContenderRunner::Act(action::Send&& send) {
   if (auto* watch = std::get_if<zk::WatchNode>(&send.request)) {
@@ -163,15 +163,15 @@ void ContenderRunner::Act(action::Send&& send) {
   });
 }
 
-// Whether the session is proven is asked only if what follows depends on it.
+// Whether the session is proven is asked only if what follows depends on it: the grant, or the
+// reason of a loss.
 void ContenderRunner::OnReply(machine::OpId op, zk::Reply&& reply) {
-  On(event::Replied{op, std::move(reply), candidacy().wait_for_proof && Proven()});
+  const bool matters = candidacy().wait_for_proof || lease_ != nullptr;
+  On(event::Replied{op, std::move(reply), matters && Proven()});
 }
 
 void ContenderRunner::SendWatch(machine::OpId op, std::string path) {
   session::machine::WatcherId& watcher = WatcherOf(path);
-  // A lease that is old enough for this is looked at, too: until the contender has finished.
-  if (telling_ && &watcher == &own_watch_ && own_watch_ == 0) session_->WantLooks(true);
   watcher = session_->Watch(
       {std::move(path)},
       [self = self_, op](zk::Reply&& reply) { self->OnReply(op, std::move(reply)); },
@@ -188,7 +188,8 @@ void ContenderRunner::Act(const action::Unwatch& unwatch) {
   session_->Unwatch({unwatch.path}, WatcherOf(unwatch.path));
 }
 
-// The timer keeps the one event, and not a machine::Event, in which each would take as much as the largest.
+// The timer keeps the one event, and not a machine::Event, in which each would take as much as the
+// largest.
 template <typename E>
 zk::Reactor::TimerId ContenderRunner::OnAfter(absl::Duration pause, E event) {
   struct Due {
@@ -253,8 +254,10 @@ void ContenderRunner::Act(const action::Finished& finished) {
   blocker_watch_bytes_ = {};
   lease_ = nullptr;
   // Most critical sections, and most waits, end before these: they would keep this object's memory.
-  for (const auto timer : {own_watch_timer_, look_timer_}) core_->reactor()->Cancel(timer);
-  if (telling_ && own_watch_ != 0) session_->WantLooks(false);
+  for (const auto timer : {end_timer_, own_watch_timer_, look_timer_}) {
+    core_->reactor()->Cancel(timer);
+  }
+  if (telling_ && held_) session_->WantSuspicionChecks(false);
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
 }

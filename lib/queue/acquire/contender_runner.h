@@ -28,7 +28,7 @@ namespace zkrecipes::queue::acquire {
 
 // Drives one Contender: passes it the session's events and carries out its actions. Everything on
 // the reactor, except Leave and Verify. Keeps itself alive until its contender has finished.
-class ContenderRunner : public session::SessionListener,
+class ContenderRunner : public session::ProofListener,
                         public internal::LeaseHolder,
                         public std::enable_shared_from_this<ContenderRunner> {
  public:
@@ -38,22 +38,23 @@ class ContenderRunner : public session::SessionListener,
   // `session`: null if the client is closed.
   void Start(session::Session* session);
 
-  // Gives up the wait, or releases. `waiter` (may be null) is told once the node is gone. Thread-safe.
+  // Gives up the wait, or releases. `waiter` (may be null) is told once the node is gone.
+  // Thread-safe.
   void Leave(Waiter waiter) override;
   void Verify(Waiter waiter) override;
 
   bool NeedsProof() const override;
   bool HeldALease() const override { return held_; }
-  absl::Duration BelievesAWriteFor() const override;
-  std::string LooksAt() const override;
-  void OnLooked(bool there) override;
-  void OnValidityEnded(bool expired) override;
+  absl::Duration DelayLifetime() const override;
+  std::string NodeToCheck() const override;
+  void OnNodeChecked(bool there) override;
+  void OnValidityEnded() override;
   void OnConnected() override;
   void OnDisconnected() override;
   void OnExpired() override;
   void OnLapsed() override;
   void OnProven() override;
-  void OnLook() override;
+  void OnSuspicionCheck() override;
   void OnEpochUnreadable(const absl::Status& why) override;
   void OnFailed(const absl::Status& why) override;
   void OnClosing() override;
@@ -62,8 +63,6 @@ class ContenderRunner : public session::SessionListener,
   bool FindRoom();
   bool Proven() const;
   void OnReply(machine::OpId op, zk::Reply&& reply);
-  bool lapses() const;
-  bool beats_on_demand() const;
   bool WaitsFarBack() const;
   internal::LeaseTerms Terms() const;
   void UpdateNeed();
@@ -106,8 +105,7 @@ class ContenderRunner : public session::SessionListener,
   const std::shared_ptr<Acquisition> acquisition_;
   machine::Contender contender_;
   machine::Nearness nearness_;  // of its turn, while it waits
-  bool held_ = false;           // ... a lease with Beats::kContinuous
-  bool proves_ = false;  // holds, and asked for a proof that is not there yet: Beats::kOnDemand
+  bool held_ = false;           // ... a lease, now or before
 
   session::Session* session_ = nullptr;  // null before Start, and once finished
   std::shared_ptr<ContenderRunner> self_;
@@ -119,6 +117,7 @@ class ContenderRunner : public session::SessionListener,
   session::machine::WatcherId own_watch_ = 0;      // the latest on its own node
   session::machine::WatcherId blocker_watch_ = 0;  // ... on another
   zk::Reactor::TimerId timeout_ = 0;               // until it looks, then until the deadline
+  zk::Reactor::TimerId end_timer_ = 0;             // of the lease
   zk::Reactor::TimerId own_watch_timer_ = 0;
   zk::Reactor::TimerId look_timer_ = 0;
   std::unique_ptr<listing::Rivals> rivals_;  // of a try: as listed last

@@ -36,14 +36,12 @@ void ContenderRunner::Verify(Waiter waiter) {
   });
 }
 
-// Without a connection: once it is back. One question at a time; a caller that comes meanwhile waits
-// for the next one, since only what was asked after it came can answer it.
+// Without a connection: once it is back. One question at a time; a caller that comes meanwhile
+// waits for the next one, since only what was asked after it came can answer it.
 void ContenderRunner::AskVerdict() {
   if (verifications_.empty() || !verifying_.empty()) return;
   if (lease_ == nullptr || !session_->connected()) return;
   verifying_.swap(verifications_);
-  proves_ = !Proven();
-  UpdateNeed();  // with beats on demand this is the demand
   lease::VerifyNode(*session_, contender_.node(), lease_->node_czxid(),
                     [self = self_](lease::Verdict verdict) { self->OnVerdict(verdict); });
 }
@@ -81,36 +79,30 @@ bool ContenderRunner::Proven() const {
   if (session_ == nullptr) return false;
   session::SessionValidity* const validity = session_->validity().get();
   const base::BootTime now = core_->Now();
-  return validity != nullptr && now < validity->DeadlineAt(now);
+  return validity != nullptr && now < validity->ProvenUntil(now);
 }
 
-bool ContenderRunner::lapses() const {
-  return acquisition_->options().ends_at == LeaseOptions::EndsAt::kDeadline;
-}
-
-bool ContenderRunner::beats_on_demand() const {
-  return acquisition_->options().beats == LeaseOptions::Beats::kOnDemand;
-}
-
-absl::Duration ContenderRunner::BelievesAWriteFor() const {
+absl::Duration ContenderRunner::DelayLifetime() const {
   if (lease_ == nullptr) return absl::InfiniteDuration();
-  return Terms().lifetime.value_or(absl::InfiniteDuration());
+  return Terms().delay_lifetime.value_or(absl::InfiniteDuration());
 }
 
-// A lease may end before its session's validity does, by its own terms or in lock-delay mode.
-// Heartbeat announces only the latter, so this timer announces the former. It asks the lease.
+// A lease may end before its session's validity does, by its own terms or in lock-delay mode. The
+// heartbeat announces only the validity's end, so this timer announces the lease's. It asks the
+// lease, whose holder may have said meanwhile that it is alive.
 void ContenderRunner::CheckEnd() {
+  end_timer_ = 0;
   if (lease_ == nullptr) return;
-  const base::BootTime end = lease_->ends_by();
-  if (end == base::BootTime::InfiniteFuture()) return;
-  const Lease::State state = lease_->state();
-  if (state == Lease::State::kReleased) return;  // leaving, and has no deadline any more
-  if (state == Lease::State::kLost) {
-    // All leases that end now, and this one's timer is the first to say so, end at the same time.
-    if (!lease_->stop_asked()) session_->AnnounceEnded(/*expired=*/false);
-    return On(event::Lapsed{});
+  const std::optional<LeaseEnd> ended = lease_->end_reason();
+  if (ended == LeaseEnd::kReleased) return;  // leaving
+  if (ended.has_value()) {
+    // The first timer to notice announces every lease that has ended.
+    if (!lease_->announced()) session_->AnnounceEnded();
+    return On(event::Lapsed{*ended});
   }
-  core_->reactor()->CallAt(end, [weak = weak_from_this()] {
+  const base::BootTime end = lease_->EndTime();
+  if (end == base::BootTime::InfiniteFuture()) return;
+  end_timer_ = core_->reactor()->CallAt(end, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->CheckEnd();
   });
 }
@@ -119,49 +111,43 @@ void ContenderRunner::Act(machine::Grant grant) {
   CancelTimeout();
   retry_pauses_.Reset();
   blocker_watch_bytes_ = {};
-  // Asked for before the contender's node was, on the same connection: so it is known, unless the server
-  // did not say.
+  // Asked for before the contender's node was, on the same connection: so it is known, unless the
+  // server did not say.
   const absl::StatusOr<int64_t>& epoch = session_->epoch();
   grant.epoch = epoch.value_or(0);
-  lease_ = std::make_shared<internal::LeaseState>(core_, session_->validity(lapses()),
-                                                  std::move(grant), weak_from_this(), Terms());
-  if (BelievesAWriteFor() != absl::InfiniteDuration()) session_->NeedChanged(this);
-  held_ = !beats_on_demand();
-  proves_ = beats_on_demand() && !Proven();
+  lease_ = std::make_shared<internal::LeaseState>(core_, session_->validity(), std::move(grant),
+                                                  weak_from_this(), Terms());
+  if (DelayLifetime() != absl::InfiniteDuration()) session_->NeedChanged(this);
+  held_ = true;
+  if (telling_) session_->WantSuspicionChecks(true);
   CheckEnd();
   // If it was settled before, the lease is dropped here, which makes this contender leave.
   if (!epoch.ok()) acquisition_->Settle(WithoutEpoch(epoch.status()));
   const bool heard = acquisition_->Settle(internal::LeaseMaker::Make(lease_));
-  if (!telling_ || !heard) return;
-  telling_->Granted(*lease_, candidacy().acl);
-  const AcquireOptions& options = acquisition_->options();
-  if (options.end_when_over || options.hold_at_most == absl::InfiniteDuration()) return;
-  core_->reactor()->CallAt(core_->Now() + options.hold_at_most, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->telling_->HeldTooLong();
-  });
+  if (telling_ && heard) telling_->Granted(*lease_, candidacy().acl);
 }
 
 internal::LeaseTerms ContenderRunner::Terms() const {
   const machine::Candidacy& candidacy = contender_.candidacy();
   const AcquireOptions& options = acquisition_->options();
   internal::LeaseTerms terms;
+  terms.lapses = options.ends_at == LeaseOptions::EndsAt::kDeadline;
   // After a reader nothing waits, so a delay makes no promise to it.
   if (candidacy.delays() && candidacy.mode != machine::Mode::kShared) {
-    terms.lifetime = session_->margins().LifetimeUnderDelay(candidacy.lock_delay);
+    terms.delay_lifetime = session_->margins().DelayLifetime(candidacy.lock_delay);
   }
   terms.alive_within = options.alive_within;
-  if (options.end_when_over) terms.hold_at_most = options.hold_at_most;
+  terms.hold_at_most = options.hold_at_most;
   return terms;
 }
 
 void ContenderRunner::Act(const action::LeaseLost& lost) {
-  lease_->OnLost(lost.why);
+  (void)lease_->End(lost.why);
   if (telling_) telling_->Ended();
 }
 
-void ContenderRunner::OnValidityEnded(bool expired) {
-  if (lease_ == nullptr) return;
-  lease_->OnValidityEnded(expired ? LeaseEnd::kSessionExpired : LeaseEnd::kDeadlinePassed);
+void ContenderRunner::OnValidityEnded() {
+  if (lease_ != nullptr) lease_->AnnounceIfEnded();
 }
 
 }  // namespace zkrecipes::queue::acquire

@@ -18,12 +18,12 @@ constexpr absl::Duration kLookAhead = absl::Seconds(1);
 
 }  // namespace
 
-// ---- what its session is asked for ---------------------------------------------------------------
+// ---- what its session is asked for --------------------------------------------------------------
 
-// A session is proven while a lease is held, and from shortly before a grant. Not while the contender
-// waits far from its turn: then the session sends reads, which look how near that is.
+// A session is proven while a lease is held, and from shortly before a grant. Not while the
+// contender waits far from its turn: then the session sends reads, which look how near that is.
 bool ContenderRunner::NeedsProof() const {
-  if (lease_ != nullptr) return proves_ || !beats_on_demand();
+  if (lease_ != nullptr) return true;
   return contender_.state() != machine::Contender::State::kLeaving && !WaitsFarBack();
 }
 
@@ -31,12 +31,12 @@ bool ContenderRunner::WaitsFarBack() const {
   return contender_.state() == machine::Contender::State::kWatching && !nearness_.near();
 }
 
-std::string ContenderRunner::LooksAt() const {
+std::string ContenderRunner::NodeToCheck() const {
   if (!WaitsFarBack()) return "";
   return zk::JoinPath(candidacy().parent, contender_.lower().at(nearness_.place()));
 }
 
-void ContenderRunner::OnLooked(bool there) {
+void ContenderRunner::OnNodeChecked(bool there) {
   nearness_.OnLook(there);
   UpdateNeed();
 }

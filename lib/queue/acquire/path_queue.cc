@@ -16,7 +16,6 @@ namespace {
 AcquireOptions WithDefaults(const ClientOptions& client, AcquireOptions options) {
   if (!options.wait_for_proof.has_value()) options.wait_for_proof = client.lease.wait_for_proof;
   if (!options.ends_at.has_value()) options.ends_at = client.lease.ends_at;
-  if (!options.beats.has_value()) options.beats = client.lease.beats;
   if (!options.dialect.has_value()) options.dialect = client.dialect;
   return options;
 }

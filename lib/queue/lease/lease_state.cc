@@ -19,10 +19,6 @@
 namespace zkrecipes::internal {
 namespace {
 
-bool IsOver(Lease::State state) {
-  return state == Lease::State::kLost || state == Lease::State::kReleased;
-}
-
 // Of a blocking call that has no answer; `late` is the message.
 absl::Status TooLate(const WaitOptions& wait, const std::string& late) {
   return wait.cancel.stop_requested() ? absl::CancelledError(late)
@@ -62,8 +58,8 @@ LeaseState::LeaseState(std::shared_ptr<ClientCore> core,
                  core_->name_space().ToUser(std::move(grant_.node)), core_->name_space().root()},
       holder_(std::move(holder)),
       terms_(terms),
+      basis_{validity_->period(), terms.lapses, terms.delay_lifetime},
       granted_(core_->Now()),
-      hold_until_(granted_ + terms.hold_at_most),
       alive_until_(granted_ + terms.alive_within) {}
 
 queue::own_node::OwnNodeTurns& LeaseState::turns() {
@@ -81,33 +77,33 @@ Lease::State LeaseState::state() {
   return StateLocked();
 }
 
-// A lost lease stays lost: a write confirmed later could move the deadline of lock-delay mode.
+// An end that is a matter of time is settled here, since time alone does not keep it so: a write
+// that is confirmed later could move the deadline of lock-delay mode. A lost lease stays lost.
 Lease::State LeaseState::StateLocked() {
-  if (phase_ == Phase::kLost) return Lease::State::kLost;
-  if (phase_ == Phase::kReleased) return Lease::State::kReleased;
   const base::BootTime now = core_->Now();
-  if (const auto end = EndedByTerms(now)) {
-    phase_ = Phase::kLost;
-    why_ = *end;
-    return Lease::State::kLost;
+  if (!end_.has_value()) end_ = EndOfTerms(now);
+  if (!end_.has_value()) {
+    switch (validity_->At(now, basis_)) {
+      case session::SessionValidity::State::kUnproven:
+        return Lease::State::kUnproven;
+      case session::SessionValidity::State::kBelieved:
+        return Lease::State::kHeld;
+      case session::SessionValidity::State::kSuspect:
+        return Lease::State::kSuspect;
+      case session::SessionValidity::State::kLapsed:
+        end_ = LeaseEnd::kDeadlinePassed;
+        break;
+      case session::SessionValidity::State::kExpired:
+        end_ = LeaseEnd::kSessionExpired;
+        break;
+    }
   }
-  switch (validity_->At(now, terms_.lifetime)) {
-    case session::SessionValidity::State::kUnproven:
-      return Lease::State::kUnproven;
-    case session::SessionValidity::State::kBelieved:
-      return Lease::State::kHeld;
-    case session::SessionValidity::State::kSuspect:
-      return Lease::State::kSuspect;
-    case session::SessionValidity::State::kLost:
-      break;
-  }
-  phase_ = Phase::kLost;  // the reactor will announce it too, but may not have woken up yet
-  return Lease::State::kLost;
+  return *end_ == LeaseEnd::kReleased ? Lease::State::kReleased : Lease::State::kLost;
 }
 
-std::optional<LeaseEnd> LeaseState::EndedByTerms(base::BootTime now) const {
+std::optional<LeaseEnd> LeaseState::EndOfTerms(base::BootTime now) const {
   if (now >= alive_until_) return LeaseEnd::kNotAlive;
-  if (now >= hold_until_) return LeaseEnd::kHeldTooLong;
+  if (now >= granted_ + terms_.hold_at_most) return LeaseEnd::kHeldTooLong;
   return std::nullopt;
 }
 
@@ -115,21 +111,21 @@ base::BootTime LeaseState::deadline() {
   base::MutexLock lock(mutex_);
   const Lease::State state = StateLocked();
   if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return base::BootTime();
-  const base::BootTime proven = validity_->DeadlineAt(core_->Now(), terms_.lifetime);
-  return std::min({proven, alive_until_, hold_until_});
+  const base::BootTime proven = validity_->DeadlineAt(core_->Now(), basis_);
+  return std::min({proven, alive_until_, granted_ + terms_.hold_at_most});
 }
 
-base::BootTime LeaseState::ends_by() {
+base::BootTime LeaseState::EndTime() {
   base::MutexLock lock(mutex_);
-  const base::BootTime terms = std::min(alive_until_, hold_until_);
-  if (!terms_.lifetime.has_value()) return terms;
-  return std::min(terms, validity_->DeadlineAt(core_->Now(), terms_.lifetime));
+  const base::BootTime terms = std::min(alive_until_, granted_ + terms_.hold_at_most);
+  if (!terms_.delay_lifetime.has_value()) return terms;
+  return std::min(terms, validity_->DeadlineAt(core_->Now(), basis_));
 }
 
 bool LeaseState::StillAlive() {
   base::MutexLock lock(mutex_);
   const Lease::State now = StateLocked();
-  if (IsOver(now)) return false;
+  if (end_.has_value()) return false;
   alive_until_ = core_->Now() + terms_.alive_within;
   return now != Lease::State::kUnproven;
 }
@@ -140,8 +136,10 @@ absl::Duration LeaseState::remaining() {
 
 absl::Status LeaseState::WhyLost(const char* operation) {
   base::MutexLock lock(mutex_);
+  (void)StateLocked();
+  const LeaseEnd why = end_.value_or(LeaseEnd::kClientClosed);
   return absl::AbortedError(
-      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ", Describe(why_)));
+      absl::StrCat(operation, " ", sequencer_.node, ": the lease had been lost: ", Describe(why)));
 }
 
 absl::Status LeaseState::CheckAlive(const char* operation) {
@@ -188,9 +186,8 @@ std::string LeaseState::LateRelease() const {
 }
 
 absl::Status LeaseState::BeginRelease() {
-  const Lease::State before = End(Phase::kReleased);
-  if (before == Lease::State::kLost) return WhyLost("release");
-  RequestStop();
+  const std::optional<LeaseEnd> before = End(LeaseEnd::kReleased);
+  if (before.has_value() && *before != LeaseEnd::kReleased) return WhyLost("release");
   return absl::OkStatus();
 }
 
@@ -226,9 +223,7 @@ void LeaseState::ReleaseAsync(const WaitOptions& wait, Done done) {
 }
 
 void LeaseState::Abandon() {
-  if (IsOver(End(Phase::kReleased))) return;
-  RequestStop();
-  Leave(nullptr);
+  if (!End(LeaseEnd::kReleased).has_value()) Leave(nullptr);
 }
 
 void LeaseState::Leave(LeaseHolder::Waiter waiter) {
@@ -237,76 +232,52 @@ void LeaseState::Leave(LeaseHolder::Waiter waiter) {
   if (waiter != nullptr) std::move(waiter)(absl::OkStatus());
 }
 
-Lease::State LeaseState::End(Phase phase, LeaseEnd why) {
-  base::MutexLock lock(mutex_);
-  const Lease::State before = StateLocked();
-  if (IsOver(before)) return before;
-  phase_ = phase;
-  why_ = why;
+std::optional<LeaseEnd> LeaseState::End(LeaseEnd why) {
+  std::optional<LeaseEnd> before;
+  {
+    base::MutexLock lock(mutex_);
+    (void)StateLocked();  // first: what time has ended keeps that reason
+    before = end_;
+    if (!before.has_value()) end_ = why;
+  }
+  Announce();
   return before;
 }
 
-void LeaseState::OnLost(LeaseEnd why) {
-  {
-    base::MutexLock lock(mutex_);
-    if (phase_ == Phase::kReleased) return;
-    phase_ = Phase::kLost;
-    Blame(why);
-  }
-  RequestStop();
-}
-
-// A lease that its own terms have ended keeps that reason, whatever its session does later.
-void LeaseState::Blame(LeaseEnd why) {
-  if (why_ != LeaseEnd::kNotAlive && why_ != LeaseEnd::kHeldTooLong) why_ = why;
-}
-
-// A lease that was lost before keeps its reason.
-void LeaseState::OnValidityEnded(LeaseEnd why) {
-  {
-    base::MutexLock lock(mutex_);
-    if (stop_asked_ || StateLocked() != Lease::State::kLost) return;
-    Blame(why);
-  }
-  RequestStop();
-}
-
-Lease::State LeaseState::OnClosed() {
-  const Lease::State before = End(Phase::kLost, LeaseEnd::kClientClosed);
-  RequestStop();
-  return before;
+void LeaseState::AnnounceIfEnded() {
+  if (end_reason().has_value()) Announce();
 }
 
 std::stop_token LeaseState::ended() {
   base::MutexLock lock(mutex_);
   if (!ended_.stop_possible()) {
     ended_ = std::stop_source();
-    if (stop_asked_) ended_.request_stop();
+    if (announced_) ended_.request_stop();
   }
   return ended_.get_token();
 }
 
 std::optional<LeaseEnd> LeaseState::end_reason() {
-  if (released()) return LeaseEnd::kReleased;  // as most are
   base::MutexLock lock(mutex_);
-  const Lease::State now = StateLocked();
-  if (now == Lease::State::kReleased) return LeaseEnd::kReleased;
-  if (now == Lease::State::kLost) return why_;
-  return std::nullopt;
+  (void)StateLocked();
+  return end_;
 }
 
-bool LeaseState::stop_asked() {
+bool LeaseState::announced() {
   base::MutexLock lock(mutex_);
-  return stop_asked_;
+  return announced_;
 }
 
-void LeaseState::RequestStop() {
+void LeaseState::Announce() {
   std::stop_source ended(std::nostopstate);
+  std::shared_ptr<OwnNodeTurns> turns;
   {
     base::MutexLock lock(mutex_);
-    if (std::exchange(stop_asked_, true)) return;
+    if (std::exchange(announced_, true)) return;
     ended = ended_;
+    turns = turns_;
   }
+  if (turns != nullptr) turns->OnLeaseEnded();
   // Otherwise there is no callback to run, so no thread to ask for.
   if (ended.stop_possible()) core_->stops().Add(std::move(ended));
 }
@@ -319,14 +290,14 @@ queue::machine::OwnNodeWrite::Data LeaseState::NewMark() const {
           mark = core_->reactor()->Random()](const std::string& data) {
     if (auto marked = queue::listing::WithMark(dialect, mode, data, mark))
       return *std::move(marked);
-    // What a stranger has put there, in which there is no room for a mark, is put right. A raw id stays.
+    // What a stranger has put there, in which there is no room for a mark, is put right. A raw id
+    // stays.
     return queue::listing::WithMark(dialect, mode, created, mark).value_or(data);
   };
 }
 
 void LeaseState::OnNodeGone() {
-  if (!CheckAlive("").ok()) return;
-  OnLost(LeaseEnd::kNodeDeleted);
+  if (End(LeaseEnd::kNodeDeleted).has_value()) return;
   if (const auto holder = holder_.lock()) holder->Verify([](const absl::Status&) {});
 }
 

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_QUEUE_LEASE_LEASE_STATE_H_
 #define ZKRECIPES_LIB_QUEUE_LEASE_LEASE_STATE_H_
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -38,15 +37,20 @@ const char* Describe(LeaseEnd end);
 
 // What the user demands of a lease, beside what its session proves: see AcquireOptions.
 struct LeaseTerms {
-  session::SessionValidity::Lifetime lifetime = std::nullopt;  // lock-delay mode
+  bool lapses = true;  // it ends with the period of its session's validity: EndsAt::kDeadline
+  std::optional<absl::Duration> delay_lifetime = std::nullopt;  // lock-delay mode
   absl::Duration alive_within = absl::InfiniteDuration();
-  absl::Duration hold_at_most = absl::InfiniteDuration();  // then it ends
+  absl::Duration hold_at_most = absl::InfiniteDuration();
 };
 
 // The state that a Lease shows, shared with the contender that won it. Thread-safe.
+//
+// A lease ends once, for the first reason that holds, and keeps that reason. Some reasons are a
+// matter of time: every call finds them first, by the clock, whether or not a timer has run. All
+// others come through End.
 class LeaseState {
  public:
-  // `validity`: the one in which it was granted. `holder`: destroyed once its node is gone.
+  // It is granted in the current period of `validity`. `holder`: destroyed once its node is gone.
   LeaseState(std::shared_ptr<ClientCore> core, std::shared_ptr<session::SessionValidity> validity,
              queue::machine::Grant grant, std::weak_ptr<LeaseHolder> holder,
              const LeaseTerms& terms = {});
@@ -61,15 +65,16 @@ class LeaseState {
   std::stop_token ended();
   std::optional<LeaseEnd> end_reason();
   bool StillAlive();
-  // When its own terms end it, whatever its session proves, unless they are moved before.
-  base::BootTime ends_by();
+  // When its own terms or its delay lifetime end it, unless they are prolonged before that.
+  base::BootTime EndTime();
   const Sequencer& sequencer() const { return sequencer_; }
   FencingPass pass() const { return {sequencer_.token, sequencer_.mode, grant_.epoch}; }
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
   base::BootTime granted() const { return granted_; }
 
-  bool stop_asked();
+  // Whether its user has been notified of its end, or will be.
+  bool announced();
 
   // OK, or Aborted if the lease is lost or released; the message says why `operation` failed.
   absl::Status CheckAlive(const char* operation);
@@ -82,12 +87,13 @@ class LeaseState {
   // The Lease is destroyed: releases without waiting.
   void Abandon();
 
-  // Called by the contender and by turns, on the reactor.
-  void OnLost(LeaseEnd why);
-  void OnValidityEnded(LeaseEnd why);  // OnLost follows
-  // A write has found the node gone. Its contender looks, too.
+  // Ends it for `why`, and announces the end. Returns the end of before: then this one changes
+  // nothing.
+  std::optional<LeaseEnd> End(LeaseEnd why);
+  // Announces its end if it has ended: by a deadline, or with its session.
+  void AnnounceIfEnded();
+  // A write has found the node gone. The contender verifies that, too, which ends it.
   void OnNodeGone();
-  Lease::State OnClosed();  // the client is being closed: it is lost; returns the state before
 
   ClientCore& core() { return *core_; }
   // Of the writes of its node; few leases write.
@@ -96,23 +102,17 @@ class LeaseState {
   queue::machine::OwnNodeWrite::Data NewMark() const;
 
  private:
-  enum class Phase { kGranted, kLost, kReleased };
-
-  // Unless it has ended already; returns the state before. `why` is for a loss.
-  Lease::State End(Phase phase, LeaseEnd why = LeaseEnd::kDeadlinePassed);
+  // Settles the end if it has ended.
+  Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<LeaseEnd> EndOfTerms(base::BootTime now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WhyLost(const char* operation);
   // Aborted if the lease is lost; else it is released from now on, and Leave is to follow.
   absl::Status BeginRelease();
   std::string LateVerify() const;
   std::string LateRelease() const;
   void Leave(LeaseHolder::Waiter waiter);
-  // Needs no lock: a lease that was released stays so.
-  bool released() const ABSL_NO_THREAD_SAFETY_ANALYSIS { return phase_ == Phase::kReleased; }
-  Lease::State StateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::optional<LeaseEnd> EndedByTerms(base::BootTime now) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Blame(LeaseEnd why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void RequestStop();
+  void Announce();
 
   const std::shared_ptr<ClientCore> core_;
   const std::shared_ptr<session::SessionValidity> validity_;
@@ -120,15 +120,14 @@ class LeaseState {
   const Sequencer sequencer_;    // the grant, as the user sees it
   const std::weak_ptr<LeaseHolder> holder_;
   const LeaseTerms terms_;
+  const session::SessionValidity::Basis basis_;
   const base::BootTime granted_;
-  const base::BootTime hold_until_;
 
   base::Mutex mutex_;
-  std::atomic<Phase> phase_ ABSL_GUARDED_BY(mutex_) = Phase::kGranted;
-  bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<LeaseEnd> end_ ABSL_GUARDED_BY(mutex_);  // for good
+  bool announced_ ABSL_GUARDED_BY(mutex_) = false;
   // Without a state until ended() was called: there are no callbacks.
   std::stop_source ended_ ABSL_GUARDED_BY(mutex_){std::nostopstate};
-  LeaseEnd why_ ABSL_GUARDED_BY(mutex_) = LeaseEnd::kDeadlinePassed;
   base::BootTime alive_until_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<queue::own_node::OwnNodeTurns> turns_ ABSL_GUARDED_BY(mutex_);
 };

@@ -76,7 +76,7 @@ class LeaseStateTest : public ::testing::Test {
   const std::shared_ptr<ClientCore> core_ = ClientCore::CreateIn(
       Environment{clock_, nullptr, nullptr, [] {}}, {.executor = InlineExecutor()}, {});
   const std::shared_ptr<session::SessionValidity> validity_ =
-      std::make_shared<session::SessionValidity>(/*lapses=*/true);
+      std::make_shared<session::SessionValidity>();
   std::shared_ptr<Holder> holder_ = std::make_shared<Holder>();
   const std::shared_ptr<LeaseState> lease_ = NewState();
 };
@@ -100,21 +100,21 @@ TEST_F(LeaseStateTest, IsSuspectWhileDisconnected) {
 
 TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
   clock_->Advance(kTimeout);
-  ExpectLost(*lease_, "its session could not be proven to be alive in time");
+  EXPECT_EQ(lease_->state(), State::kLost);
   EXPECT_FALSE(lease_->ended().stop_requested()) << "the reactor asks, when it wakes up";
-  lease_->OnLost(LeaseEnd::kDeadlinePassed);
-  EXPECT_TRUE(lease_->ended().stop_requested());
+  ExpectLost(*lease_, "its session could not be proven to be alive in time");
+  EXPECT_TRUE(lease_->ended().stop_requested()) << "or whoever finds it lost first";
 }
 
 TEST_F(LeaseStateTest, SaysThatItEndsWithItsClientThoughItsTimeIsOverAlready) {
   clock_->Advance(kTimeout);
   EXPECT_EQ(lease_->state(), State::kLost);
-  lease_->OnClosed();
+  lease_->End(LeaseEnd::kClientClosed);
   EXPECT_TRUE(lease_->ended().stop_requested());
 }
 
 TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
-  lease_->OnLost(LeaseEnd::kNodeDeleted);
+  lease_->End(LeaseEnd::kNodeDeleted);
   EXPECT_TRUE(lease_->ended().stop_requested());
   Prove();
   ExpectLost(*lease_, "another client deleted its node");
@@ -124,16 +124,27 @@ TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
 }
 
 TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
-  validity_->Expire();
-  lease_->OnLost(LeaseEnd::kSessionExpired);
+  validity_->Expire(clock_->Now());
+  lease_->AnnounceIfEnded();
+  EXPECT_TRUE(lease_->ended().stop_requested());
   ExpectLost(*lease_, "its session expired");
+}
+
+// A process that stood still finds its node gone, and its deadline passed: the second explains the
+// first.
+TEST_F(LeaseStateTest, KeepsTheFirstReasonWhoeverComesWithAnother) {
+  clock_->Advance(kTimeout);
+  EXPECT_EQ(lease_->End(LeaseEnd::kNodeDeleted), LeaseEnd::kDeadlinePassed);
+  validity_->Expire(clock_->Now());
+  EXPECT_EQ(lease_->End(LeaseEnd::kSessionExpired), LeaseEnd::kDeadlinePassed);
+  EXPECT_EQ(lease_->end_reason(), LeaseEnd::kDeadlinePassed);
 }
 
 TEST_F(LeaseStateTest, SaysWhyItEnded) {
   EXPECT_EQ(lease_->end_reason(), std::nullopt);
-  lease_->OnLost(LeaseEnd::kNodeDeleted);
+  lease_->End(LeaseEnd::kNodeDeleted);
   EXPECT_EQ(lease_->end_reason(), LeaseEnd::kNodeDeleted);
-  lease_->OnClosed();
+  lease_->End(LeaseEnd::kClientClosed);
   EXPECT_EQ(lease_->end_reason(), LeaseEnd::kNodeDeleted);
 }
 
@@ -187,12 +198,12 @@ TEST_F(LeaseStateTest, AbandonedItLeavesWithoutWaiting) {
   EXPECT_EQ(holder_->left, 1);
   EXPECT_TRUE(holder_->left_done == nullptr);
   EXPECT_EQ(lease_->state(), State::kReleased);
-  lease_->OnLost(LeaseEnd::kSessionExpired);
+  lease_->End(LeaseEnd::kSessionExpired);
   EXPECT_EQ(lease_->state(), State::kReleased);
 }
 
 TEST_F(LeaseStateTest, ThatTheClientClosedIsLostAndTellsItsReleaser) {
-  lease_->OnClosed();
+  lease_->End(LeaseEnd::kClientClosed);
   EXPECT_EQ(lease_->state(), State::kLost);
   EXPECT_TRUE(lease_->ended().stop_requested());
   EXPECT_EQ(holder_->left, 0) << "the contender leaves by itself";

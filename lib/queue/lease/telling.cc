@@ -43,9 +43,6 @@ void EventListener::OnSuspect(const Sequencer& lease) {
 void EventListener::OnProven(const Sequencer& lease) {
   PassOn(*this, lease.path(), &EventListener::OnProven, lease);
 }
-void EventListener::OnHeldTooLong(const Sequencer& lease, absl::Duration held) {
-  PassOn(*this, lease.path(), &EventListener::OnHeldTooLong, lease, held);
-}
 void EventListener::OnLost(const Sequencer& lease, LeaseEnd why) {
   PassOn(*this, lease.path(), &EventListener::OnLost, lease, why);
 }
@@ -146,13 +143,6 @@ void Telling::LookWhetherProven() {
   if (now == Lease::State::kHeld && std::exchange(suspect_, false)) {
     TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnProven(lease); });
   }
-}
-
-void Telling::HeldTooLong() {
-  if (lease_ == nullptr || lease_->end_reason().has_value()) return;
-  TellOfLease([held = held()](EventListener& to, const Sequencer& lease) {
-    to.OnHeldTooLong(lease, held);
-  });
 }
 
 void Telling::Ended() {

@@ -18,10 +18,10 @@
 
 namespace zkrecipes::queue::lease {
 
-// Tells listeners what becomes of one acquire and of its lease. It looks at the contender and at the
-// lease after whatever may have changed them, and tells what has. On the reactor; the listeners are
-// called there, or on the executor, in order. A part of its contender, not an object of its own: to allocate
-// one for each acquire took a third of what all listening costs.
+// Tells listeners what becomes of one acquire and of its lease. It looks at the contender and at
+// the lease after whatever may have changed them, and tells what has. On the reactor; the listeners
+// are called there, or on the executor, in order. A part of its contender, not an object of its
+// own: to allocate one for each acquire took a third of what all listening costs.
 class Telling {
  public:
   // REQUIRES: its queue has listeners. The core and the acquisition must live longer.
@@ -35,10 +35,11 @@ class Telling {
     if (contender.state() == machine::Contender::State::kWatching) LookInFront(contender.lower());
     LookAtRefusal();
   }
-  // `lease` must live until the end is told. `acl`: of the nodes that the acquire makes; empty: the client's.
+  // `lease` must live until the end is told. `acl`: of the nodes that the acquire makes; empty: the
+  // client's.
   void Granted(internal::LeaseState& lease, const std::vector<zk::AclEntry>& acl);
-  // If the acquire has been refused: once. A grant that is answered with a refusal, since it came too late, is
-  // told as one.
+  // If the acquire has been refused: once. A grant that is answered with a refusal, since it came
+  // too late, is told as one.
   void LookAtRefusal() {
     if (!answered_ && acquisition_.settled()) TellOfRefusal();
   }
@@ -46,14 +47,14 @@ class Telling {
   void LookAtLease() {
     if (lease_ != nullptr) LookWhetherProven();
   }
-  void HeldTooLong();
   // Nothing if there was no lease, or its end has been told.
   void Ended();
 
  private:
   using News = std::function<void(EventListener&)>;
   using Later = session::Subscriber<News>;
-  // `of`: what names the lease or the path. What is told later takes a copy of it, so as not to keep the lease.
+  // `of`: what names the lease or the path. What is told later takes a copy of it, so as not to
+  // keep the lease.
   template <typename F, typename Of>  // void(EventListener&, const Of&)
   static void Tell(const internal::PathQueue& queue, const std::shared_ptr<Later>& later, F news,
                    const Of& of);

@@ -30,12 +30,9 @@ class ObserverRunner : public session::SessionListener,
   static Subscription Observe(const std::shared_ptr<internal::ClientCore>& core,
                               const std::string& path, absl::AnyInvocable<void(News)> callback);
 
-  bool NeedsProof() const override { return false; }
   void OnConnected() override;
   void OnDisconnected() override;
   void OnExpired() override;
-  void OnLapsed() override {}
-  void OnProven() override {}
   void OnFailed(const absl::Status& why) override;
   void OnClosing() override;
 

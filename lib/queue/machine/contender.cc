@@ -80,10 +80,10 @@ void Contender::Transition::OnOwnWatchReply(Code code) {
 }
 
 void Contender::Transition::operator()(const event::WatchFired& e) {
+  proven_ = e.proven;
   if (!c_.node_.empty() && e.path == c_.node_) return OnOwnWatchFired(e.what);
   if (c_.state_ != State::kWatching || e.path != BlockerPath()) return;
   c_.main_op_ = 0;
-  proven_ = e.proven;
   const bool deleted = e.what == zk::WatchEvent::kDeleted;
   const bool first = deleted && KnowsItIsFirst();
   if (deleted) c_.lower_.pop_back();
@@ -93,7 +93,8 @@ void Contender::Transition::operator()(const event::WatchFired& e) {
 void Contender::Transition::operator()(const event::Leave&) {
   if (Leaving()) return;
   c_.end_.outcome = Outcome::kLeft;
-  // Only a holder's record is its own to clear: a contender that is not first again may name another.
+  // Only a holder's record is its own to clear: a contender that is not first again may name
+  // another.
   c_.marked_ &= c_.state_ == State::kHeld || c_.state_ == State::kProving;
   switch (c_.state_) {
     case State::kOutside:
@@ -105,18 +106,28 @@ void Contender::Transition::operator()(const event::Leave&) {
       return BeginLeaving();
     case State::kResolving:
       return;  // the barrier's listing decides
-    default:
+    case State::kAdopting:
+    case State::kListing:
+    case State::kWatching:
+    case State::kReading:
+    case State::kDelaying:
+    case State::kMarking:
+    case State::kProving:
+    case State::kHeld:
+    case State::kLeaving:
+    case State::kDone:
       return BeginLeaving();
   }
 }
 
-void Contender::Transition::operator()(const event::Lapsed&) {
+void Contender::Transition::operator()(const event::Lapsed& e) {
   if (c_.state_ != State::kHeld) return;
-  LoseLease(LeaseEnd::kDeadlinePassed);
+  LoseLease(e.why);
   BeginLeaving();
 }
 
 void Contender::Transition::operator()(const event::NodeGone&) {
+  proven_ = true;  // by the barrier: only a session that lives commits anything
   if (c_.state_ == State::kHeld) OwnNodeGone();
 }
 
@@ -179,12 +190,24 @@ void Contender::Transition::ResumeState() {
       return List();
     case State::kLeaving:
       return Delete();
-    default:
+    // Nothing is to be sent: LoseRequests has left no state whose request is lost.
+    case State::kProbing:
+    case State::kMakingParents:
+    case State::kJoining:
+    case State::kReading:
+    case State::kMarking:
+    case State::kProving:
+    // These wait for a watch, for a timer or for their user.
+    case State::kWatching:
+    case State::kDelaying:
+    case State::kHeld:
+    case State::kDone:
       return;
   }
 }
 
-// The outstanding requests have an unknown outcome: goes back to the state that can find out.
+// The outstanding requests have an unknown outcome: goes back to the state that can find out. Every
+// state is named, since one that is forgotten here waits for ever for an answer that was lost.
 void Contender::Transition::LoseRequests() {
   switch (c_.state_) {
     case State::kProbing:
@@ -202,7 +225,16 @@ void Contender::Transition::LoseRequests() {
     case State::kProving:
       c_.state_ = State::kListing;
       break;
-    default:
+    // These ask again from the same state.
+    case State::kResolving:
+    case State::kAdopting:
+    case State::kListing:
+    case State::kLeaving:
+    // These have no request under way but for the own node's watch.
+    case State::kOutside:
+    case State::kDelaying:
+    case State::kHeld:
+    case State::kDone:
       break;
   }
   c_.main_op_ = 0;

@@ -42,8 +42,8 @@
 //               +------- another contender wrote it ----------------'
 //
 // A holder that releases clears the record first; one that vanishes leaves its name there. A reader
-// goes from a clean record straight on, and after the delay writes an empty one (kMarking). A writer
-// among readers lists once more behind its mark.
+// goes from a clean record straight on, and after the delay writes an empty one (kMarking). A
+// writer among readers lists once more behind its mark.
 //
 // A contender that follows another lease (an upgrade, a downgrade) gets no second session: it ends
 // when that lease's session ends, or when a listing does not show that lease's node.
@@ -69,7 +69,8 @@ namespace zkrecipes::queue::machine {
 
 using OpId = uint32_t;  // 0: none
 
-// The child of the parent in which contenders of lock-delay mode keep the name of the last holder's node.
+// The child of the parent in which contenders of lock-delay mode keep the name of the last holder's
+// node.
 inline constexpr char kRecordName[] = "zkrecipes-holder";
 
 // Why a contender ended without (or after) a grant.
@@ -112,9 +113,11 @@ struct WatchFired {
 };
 // Give up the wait, or release. Irrevocable.
 struct Leave {};
-// The lease's deadline has passed: it cannot be believed any more, though its session may live.
-struct Lapsed {};
-// The ensemble says that the granted node is not there any more.
+// A deadline of the lease has passed: it cannot be believed any more, though its session may live.
+struct Lapsed {
+  LeaseEnd why = LeaseEnd::kDeadlinePassed;  // which one
+};
+// The ensemble says, behind a barrier that this session committed, that the granted node is gone.
 struct NodeGone {};
 // The session is proven again, after a time in which it was not.
 struct Proven {};
@@ -146,12 +149,12 @@ struct Send {
 struct Unwatch {
   std::string path;
 };
-// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue, event::LookDue; after the
-// lock delay: event::DelayOver.
+// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue, event::LookDue; after
+// the lock delay: event::DelayOver.
 struct StartRetryTimer {};
 struct StartOwnWatchTimer {};
-// A few session timeouts: in case the server has lost the watch on the blocker. (The C client ignores
-// an error in answer to setting its watches again after a reconnection.)
+// A few session timeouts: in case the server has lost the watch on the blocker. (The C client
+// ignores an error in answer to setting its watches again after a reconnection.)
 struct StartLookTimer {
   OpId op = 0;
 };
@@ -215,7 +218,8 @@ class Contender {
 
   explicit Contender(Candidacy candidacy) : candidacy_(std::move(candidacy)) {}
 
-  // Total: any event may come in any state. After kDone nothing has an effect. The event is used up.
+  // Total: any event may come in any state. After kDone nothing has an effect. The event is used
+  // up.
   Actions On(Event&& event);
 
   const Candidacy& candidacy() const { return candidacy_; }

@@ -25,7 +25,9 @@ void Contender::Transition::OnOwnWatchFired(zk::WatchEvent what) {
 void Contender::Transition::OwnNodeGone() {
   if (Leaving()) return;  // the reply to the delete decides
   if (c_.state_ == State::kHeld) {
-    LoseLease(LeaseEnd::kNodeDeleted);
+    // The node may have gone with its session, whose expiry is not heard of yet: after a pause of
+    // this process both are waiting to be read. Only a session that is known to live excludes that.
+    LoseLease(proven_ ? LeaseEnd::kNodeDeleted : LeaseEnd::kSessionExpired);
   } else {
     c_.end_.outcome = Outcome::kNodeDeleted;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From being first in the queue to the grant: the proof that the session is alive, and in lock-delay
-// mode the record of the last holder, and the wait after one that vanished. Stories: see
+// From being first in the queue to the grant: the proof that the session is alive, and in
+// lock-delay mode the record of the last holder, and the wait after one that vanished. Stories: see
 // contender_test_script.h.
 
 #include <string>
@@ -67,7 +67,7 @@ void EndWithItsNode(Script script) {
   script.Listed({}).Expect("finished: node deleted");
 }
 
-// ---- granted without another look ----------------------------------------------------------------
+// ---- granted without another look ---------------------------------------------------------------
 
 TEST(ContenderProof, IsGrantedAtOnceWhenTheLastInFrontGoes) {
   WatchingBoth().IsProven().Deleted(Other(1)).Expect("granted a3 token 1003 in 7");
@@ -107,7 +107,7 @@ TEST(ContenderProof, LooksAgainWhenTheWatchFiredForSomethingElse) {
   WatchingBoth().IsProven().Changed(Other(1)).Expect("list");
 }
 
-// ---- granted only with a proof -------------------------------------------------------------------
+// ---- granted only with a proof ------------------------------------------------------------------
 
 TEST(ContenderProof, WaitsForItWhenThatIsAskedFor) {
   Script script = FirstWithoutProof();
@@ -141,7 +141,7 @@ TEST(ContenderProof, WaitingForItLeavesWhenAsked) {
   FirstWithoutProof().Leave().Expect("delete a3").Ok().Expect("finished: left");
 }
 
-// ---- lock-delay mode: the grant ------------------------------------------------------------------
+// ---- lock-delay mode: the grant -----------------------------------------------------------------
 
 TEST(ContenderLockDelay, IsGrantedOnceTheRecordSaysSo) { HoldingWithRecord(); }
 
@@ -181,7 +181,7 @@ TEST(ContenderLockDelay, MayNotWriteTheRecord) {
   script.Expect("finished: refused write /q/zkrecipes-holder ZNOAUTH");
 }
 
-// ---- lock-delay mode: the wait -------------------------------------------------------------------
+// ---- lock-delay mode: the wait ------------------------------------------------------------------
 
 TEST(ContenderLockDelay, WaitsOnOverAReconnection) {
   Script script = AfterOneThatVanished();
@@ -216,7 +216,7 @@ TEST(ContenderLockDelay, WhoseNodeIsDeletedWhileItWritesIsNotGranted) {
   script.Listed({}).Expect("finished: node deleted");
 }
 
-// ---- lock-delay mode: readers --------------------------------------------------------------------
+// ---- lock-delay mode: readers -------------------------------------------------------------------
 
 const std::string kFirstReader = MineOf(Mode::kShared, 3);
 
@@ -281,7 +281,7 @@ TEST(ContenderLockDelay, LetsADowngradeInByTheNameOfItsOwnWriter) {
   }
 }
 
-// ---- lock-delay mode: the end --------------------------------------------------------------------
+// ---- lock-delay mode: the end -------------------------------------------------------------------
 
 TEST(ContenderLockDelay, TakesItsNameOutBeforeItsNodeGoes) {
   Script script = HoldingWithRecord();

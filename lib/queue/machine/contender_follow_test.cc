@@ -27,7 +27,7 @@ Script Upgrading(const zk::Names& children) {
   return script;
 }
 
-// ---- upgrade -------------------------------------------------------------------------------------
+// ---- upgrade ------------------------------------------------------------------------------------
 
 TEST(Upgrade, IsGrantedAtOnceToTheOnlyReaderWithATokenOfItsOwn) {
   Upgrading({kReader, kUpgraded}).Expect("granted a5 token 1005 in 7");
@@ -84,7 +84,7 @@ TEST(Upgrade, LeavesTheReaderAloneWhenItGivesUp) {
   script.Ok().Expect("finished: left");
 }
 
-// ---- downgrade -----------------------------------------------------------------------------------
+// ---- downgrade ----------------------------------------------------------------------------------
 
 TEST(Downgrade, TakesTheWritersPlaceAndKeepsItsToken) {
   Script script(Downgrade());
@@ -116,7 +116,7 @@ TEST(Downgrade, EndsWithTheSession) {
   Script(Downgrade()).Connected(7).Expired().Expect("take place a2, list, finished: followed lost");
 }
 
-// ---- those who wait behind -----------------------------------------------------------------------
+// ---- those who wait behind ----------------------------------------------------------------------
 
 TEST(Contender, ListsAgainBehindAWriterSinceAReaderMayHaveTakenItsPlace) {
   const std::string own = MineOf(Mode::kSharedWriter, 3);

@@ -52,11 +52,18 @@ TEST(Contender, HoldsOnWhenItMayNotWatchItsNode) {
 }
 
 TEST(Contender, LosesItsLeaseWithItsNode) {
-  Holding().WatchesItself().Deleted(Mine(3)).Expect("lost: node, finished: lost");
+  Holding().WatchesItself().IsProven().Deleted(Mine(3)).Expect("lost: node, finished: lost");
+}
+
+// It may have gone with its session, whose end the process has not heard of yet.
+TEST(Contender, WhoseNodeGoesWhileItsSessionIsUnprovenBlamesTheSession) {
+  Holding().WatchesItself().Deleted(Mine(3)).Expect("lost: session, finished: lost");
+  Holding().OwnWatchDue().Fails(Code::kNoNode).Expect("watch a3, lost: session, finished: lost");
 }
 
 TEST(Contender, LosesItsLeaseWhenItsNodeIsGoneBeforeTheWatch) {
-  Holding().OwnWatchDue().Fails(Code::kNoNode).Expect("watch a3, lost: node, finished: lost");
+  Script held = Holding();
+  held.IsProven().OwnWatchDue().Fails(Code::kNoNode).Expect("watch a3, lost: node, finished: lost");
 }
 
 TEST(Contender, EndsItsWaitWhenItsNodeIsGoneBeforeTheWatch) {

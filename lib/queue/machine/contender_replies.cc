@@ -40,8 +40,14 @@ void Contender::Transition::OnMainReply(zk::Reply& reply) {
       return OnMarked(reply);
     case State::kLeaving:
       return OnDeleted(reply.code);
-    default:
-      return;
+    case State::kOutside:
+    case State::kProbing:
+    case State::kListing:
+    case State::kDelaying:
+    case State::kProving:
+    case State::kHeld:
+    case State::kDone:
+      return;  // they send a list at most
   }
 }
 
@@ -62,8 +68,17 @@ void Contender::Transition::OnListReply(const zk::Reply& reply) {
     case State::kListing:
       if (RefusesBeside(reply.children)) return;
       return Decide(reply.children);
-    default:
-      return;
+    case State::kMarking:
+    case State::kOutside:
+    case State::kMakingParents:
+    case State::kWatching:
+    case State::kReading:
+    case State::kDelaying:
+    case State::kProving:
+    case State::kHeld:
+    case State::kLeaving:
+    case State::kDone:
+      return;  // they list nothing
   }
 }
 
@@ -158,8 +173,8 @@ void Contender::Transition::GrantOnceProven() {
 }
 
 // Whether the blocker's deletion alone shows that nothing is in front, without another listing: the
-// session is alive, so the own node is there unless another client deleted it; and this server would
-// have reported that deletion earlier, on this same connection.
+// session is alive, so the own node is there unless another client deleted it; and this server
+// would have reported that deletion earlier, on this same connection.
 bool Contender::Transition::KnowsItIsFirst() const {
   if (Follows()) return false;  // only a listing shows that the followed lease's node is there
   if (c_.lower_.size() != 1 || !proven_ || c_.own_watch_ != OwnWatch::kArmed) return false;

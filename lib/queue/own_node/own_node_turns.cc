@@ -26,6 +26,12 @@ void OwnNodeTurns::Add(std::shared_ptr<OwnNodeTurn> turn) {
   });
 }
 
+void OwnNodeTurns::OnLeaseEnded() {
+  core_->Post([self = shared_from_this()](session::Session* session) {
+    if (session != nullptr) self->GoOn();
+  });
+}
+
 void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn> turn) {
   if (session == nullptr) {
     return turn->Answer(absl::FailedPreconditionError("the client is closed"));

@@ -63,10 +63,11 @@ class OwnNodeTurn {
   std::atomic<int> flags_ = 0;
 };
 
-// The writes of one lease's node, one after another, since each names the version that the one before has
-// left. A turn is over when it is known what became of it, or that it cannot be known: even if its
-// caller has given up, the next one waits until then, as it could not tell the mark of that write from its
-// own. Everything on the reactor, except Add. Keeps itself alive while there are turns.
+// The writes of one lease's node, one after another, since each names the version that the one
+// before has left. A turn is over when it is known what became of it, or that it cannot be known:
+// even if its caller has given up, the next one waits until then, as it could not tell the mark of
+// that write from its own. Everything on the reactor, except Add. Keeps itself alive while there
+// are turns.
 class OwnNodeTurns : public session::SessionListener,
                      public std::enable_shared_from_this<OwnNodeTurns> {
  public:
@@ -76,12 +77,11 @@ class OwnNodeTurns : public session::SessionListener,
   // Thread-safe. FailedPrecondition if the client is closed.
   void Add(std::shared_ptr<OwnNodeTurn> turn);
 
-  bool NeedsProof() const override { return false; }
+  // The lease has ended: turns that have sent nothing are over. Thread-safe.
+  void OnLeaseEnded();
+
   void OnConnected() override { GoOn(); }
-  void OnDisconnected() override {}
   void OnExpired() override { GoOn(); }
-  void OnLapsed() override { GoOn(); }
-  void OnProven() override {}
   void OnFailed(const absl::Status& why) override;
   void OnClosing() override;
 

@@ -90,7 +90,8 @@ TEST(ClientCore, ATaskThatIsPostedByALateOneComesAfterIt) {
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
 }
 
-// Tasks that ran at once, or one unseen by the next, would be a race for `ran`: for ThreadSanitizer.
+// Tasks that ran at once, or one unseen by the next, would be a race for `ran`: for
+// ThreadSanitizer.
 TEST(ClientCore, NeverRunsTwoTasksAtOnceWhileItCloses) {
   constexpr int kRounds = 300;
   constexpr auto kSoon = absl::Seconds(20);
@@ -129,7 +130,7 @@ TEST(ClientCore, NeverRunsTwoTasksAtOnceWhileItCloses) {
   }
 }
 
-// ---- a thread that waits runs the loop itself ----------------------------------------------------
+// ---- a thread that waits runs the loop itself ---------------------------------------------------
 
 struct OwnLoop {
   explicit OwnLoop(std::shared_ptr<Executor> executor = nullptr) {
@@ -146,7 +147,8 @@ struct OwnLoop {
     core->Close(closed);
     core->Await(*closed, base::BootTime::InfiniteFuture());
   }
-  // Asks until the loop's thread was not in the middle of a round; returns the thread that answered.
+  // Asks until the loop's thread was not in the middle of a round; returns the thread that
+  // answered.
   std::thread::id Ask(const std::function<void()>& in_the_task = [] {}) {
     auto answer = std::make_shared<base::OneShot<std::thread::id>>();
     ClientCore::Drive drive(*core);

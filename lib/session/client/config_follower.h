@@ -12,22 +12,18 @@
 
 namespace zkrecipes::session::client {
 
-// Keeps a session's list of servers as the ensemble's own (ClientOptions::follow_config): reads it after
-// each connection and after each change. What it may not read, cannot read or has no ports for clients
-// changes nothing, and neither does a version that is not newer than one before: a server may lag. On
-// the reactor; Stop before the session goes.
+// Keeps a session's list of servers as the ensemble's own (ClientOptions::follow_config): reads it
+// after each connection and after each change. What it may not read, cannot read or has no ports
+// for clients changes nothing, and neither does a version that is not newer than one before: a
+// server may lag. On the reactor; Stop before the session goes.
 class ConfigFollower : public SessionListener {
  public:
   explicit ConfigFollower(Session* session) : session_(session) {}
   void Start() { session_->Join(this); }
   void Stop();  // idempotent
 
-  bool NeedsProof() const override { return false; }
   void OnConnected() override;
-  void OnDisconnected() override {}
   void OnExpired() override { watched_ = false; }
-  void OnLapsed() override {}
-  void OnProven() override {}
   void OnFailed(const absl::Status& /*why*/) override { Stop(); }
   void OnClosing() override { Stop(); }
 

@@ -40,7 +40,7 @@ std::function<void(const SessionReport&)> Sessions::ReportsOf(int index) const {
 
 void Sessions::Start() { first()->Start(); }
 
-// ---- which one -----------------------------------------------------------------------------------
+// ---- which one ----------------------------------------------------------------------------------
 
 Session* Sessions::WithRoom(size_t node_bytes, size_t watch_bytes) {
   for (const auto& member : members_) {
@@ -63,7 +63,7 @@ Session* Sessions::Of(zk::SessionId id) {
   return nullptr;
 }
 
-// ---- all of them ---------------------------------------------------------------------------------
+// ---- all of them --------------------------------------------------------------------------------
 
 bool Sessions::connected() const {
   return std::all_of(members_.begin(), members_.end(), [](const auto& member) {
@@ -123,7 +123,7 @@ ClientState Sessions::StateAfter(const Member& member, Change change) const {
   return state_;
 }
 
-// ---- the end -------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 void Sessions::Close(absl::AnyInvocable<void(absl::Status) &&> closed) {
   close_begun_ = true;

@@ -17,8 +17,8 @@ constexpr int kReserveFraction = 7;
 constexpr absl::Duration kLeastReserve = absl::Milliseconds(600);
 constexpr int kLeastFraction = 8;
 
-// Touches before each proof: one that counts, one after it that the server may drop, and two more in
-// case that answers are late.
+// Touches before each proof: one that counts, one after it that the server may drop, and two more
+// in case that answers are late.
 constexpr int kTouches = 4;
 constexpr int kTouchesPerTimeout = 40;
 constexpr int kTouchesPerTimeoutAtOtherTimes = 20;
@@ -39,7 +39,8 @@ absl::Duration BeatPace::Least() const {
                   timeout / kLeastFraction);
 }
 
-// At most so often: ten beats in T while the reserve is out of reach; more while it is only missing.
+// At most so often: ten beats in T while the reserve is out of reach; more while it is only
+// missing.
 absl::Duration BeatPace::ProofsApart() const {
   const absl::Duration in_reach =
       lifetime - longest_gap - 2 * timeout / kTouchesPerTimeout - Reserve();
@@ -54,8 +55,8 @@ base::BootTime BeatPace::NextBeat() const {
   const absl::Duration varied = Reserve() / 2;  // of which half stays
   base::BootTime next = *deadline - (Reserve() - varied + varied * share);
   next = std::max(next, last_beat + Varied(ProofsApart()));
-  if (confirmed_life == absl::InfiniteDuration()) return next;
-  const absl::Duration confirm = std::max(timeout / kBeatsPerTimeout, confirmed_life / 2);
+  if (delay_lifetime == absl::InfiniteDuration()) return next;
+  const absl::Duration confirm = std::max(timeout / kBeatsPerTimeout, delay_lifetime / 2);
   return std::min(next, last_beat + Varied(confirm));
 }
 

@@ -34,9 +34,9 @@ struct BeatPace {
   base::BootTime last_beat;
   absl::Duration took;  // the last beat's answer
   // A write has to be confirmed within this time after the last one: lock-delay mode.
-  absl::Duration confirmed_life = absl::InfiniteDuration();
-  // From a half to 1, at random, so that neither sessions nor beats and pings fall into step. Another one
-  // after each beat.
+  absl::Duration delay_lifetime = absl::InfiniteDuration();
+  // From a half to 1, at random, so that neither sessions nor beats and pings fall into step.
+  // Another one after each beat.
   double share = 1;
 
   struct Planned {
@@ -46,7 +46,8 @@ struct BeatPace {
   Planned Next() const;
   // Beats are due so long before the deadline, or less by up to a fourth.
   absl::Duration Reserve() const;
-  // The least that is left of a healthy session's proof, unless T is so short that even this is too much.
+  // The least that is left of a healthy session's proof, unless T is so short that even this is too
+  // much.
   absl::Duration Least() const;
 
  private:

@@ -28,7 +28,7 @@ absl::Duration ExpiryMargins::Lifetime(absl::Duration session_timeout) const {
 }
 
 // The holder's clock may be slow by the bound, and that of the contender that waits fast.
-absl::Duration ExpiryMargins::LifetimeUnderDelay(absl::Duration lock_delay) const {
+absl::Duration ExpiryMargins::DelayLifetime(absl::Duration lock_delay) const {
   const double rates = 1 + clock_rate_bound;
   return lock_delay / (rates * rates) - slack;
 }

@@ -22,7 +22,7 @@ struct ExpiryMargins {
   // How much of a session timeout, counted from a touch, this client may count on.
   absl::Duration Lifetime(absl::Duration session_timeout) const;
   // The same for a lock delay, counted from a confirmed write.
-  absl::Duration LifetimeUnderDelay(absl::Duration lock_delay) const;
+  absl::Duration DelayLifetime(absl::Duration lock_delay) const;
 };
 
 // Until when the ensemble cannot have expired a session, as far as this client can prove it from
