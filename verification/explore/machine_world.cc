@@ -73,7 +73,7 @@ struct MachineWorld::Doing {
     contestant.own_watch_due = true;
   }
   // No watch is lost here: a look finds nothing.
-  void operator()(const queue::machine::action::StartLookTimer&) {}
+  void operator()(const queue::machine::action::StartCheckTimer&) {}
   void operator()(const queue::machine::action::StartDelayTimer& a) { contestant.delay_due = a.op; }
 
   void operator()(const queue::machine::Grant& a) {

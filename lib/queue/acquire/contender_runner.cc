@@ -20,9 +20,9 @@ using machine::Outcome;
 // A contender watches its own node only after this fraction of the session timeout, so that a short
 // critical section does not pay for that watch.
 constexpr int kOwnWatchFraction = 10;
-// How rarely a waiter looks whether its blocker is still there: see StartLookTimer. Spread out by
-// OnAround, so that the waiters of a long queue do not look all at once.
-constexpr int kTimeoutsPerLook = 4;
+// How rarely a waiter checks whether its predecessor is still there: see StartCheckTimer. Spread
+// out by OnAround, so that the waiters of a long queue do not check all at once.
+constexpr int kTimeoutsPerCheck = 4;
 
 }  // namespace
 
@@ -31,7 +31,8 @@ ContenderRunner::ContenderRunner(std::shared_ptr<internal::ClientCore> core,
                                  machine::Candidacy&& candidacy)
     : core_(std::move(core)),
       acquisition_(std::move(acquisition)),
-      contender_(std::move(candidacy)) {}
+      contender_(std::move(candidacy)),
+      wait_(*core_, *acquisition_, contender_) {}
 
 void ContenderRunner::Start(session::Session* session) {
   if (session == nullptr) {
@@ -39,41 +40,33 @@ void ContenderRunner::Start(session::Session* session) {
     return;
   }
   if (acquisition_->queue().has_listeners()) telling_.emplace(*core_, *acquisition_);
-  if (!FindRoom()) {
+  absl::StatusOr<Room> room = Room::Find(core_->sessions(), candidacy(), acquisition_->path());
+  if (!room.ok()) {
+    acquisition_->Settle(room.status());
     if (telling_) telling_->LookAtRefusal();
     return;
   }
+  room_ = *std::move(room);
+  session_ = room_.session;
   self_ = shared_from_this();
-  StartTimeout();
+  wait_.Begin(session_, self_);
   session_->Join(this);  // may end this contender at once
 }
 
-// In the session of the lease that it follows, if it follows one: the two must end together.
-bool ContenderRunner::FindRoom() {
-  const machine::Candidacy& candidacy = contender_.candidacy();
-  const size_t bytes =
-      candidacy.parent.size() + 1 + machine::NodeBytes(candidacy.dialect, candidacy.named());
-  const size_t own_watch = bytes + session::PathBudget::kPerWatch;
-  const size_t blocker_watch =
-      candidacy.parent.size() + 1 + machine::kLongestNodeName + session::PathBudget::kPerWatch;
-  session::client::Sessions& sessions = core_->sessions();
-  const bool follows = !candidacy.follows.node.empty();
-  if (follows) session_ = sessions.Of(candidacy.follows.session);
-  if (session_ == nullptr) session_ = sessions.WithRoom(bytes, own_watch + blocker_watch);
-  if (session_ != nullptr) {
-    node_bytes_ = session_->ephemeral_budget().Reserve(bytes);
-    own_watch_bytes_ = session_->watch_budget().Reserve(own_watch);
-    blocker_watch_bytes_ = session_->watch_budget().Reserve(blocker_watch);
-    if (node_bytes_ && own_watch_bytes_ && blocker_watch_bytes_) return true;
-  }
-  session_ = nullptr;
-  acquisition_->Settle(absl::ResourceExhaustedError(absl::StrCat(
-      "acquire ", acquisition_->path(), ": this client has too many contenders",
-      follows ? " in the session of the lease to go on from" : "", " (",
-      session::PathBudget::kLimit, " bytes of node or watch paths in ",
-      follows ? "it" : absl::StrCat("each of ", session::client::Sessions::kMost, " sessions"),
-      "): use another client, or shorter paths")));
-  return false;
+// ---- what its user asks for ---------------------------------------------------------------------
+
+void ContenderRunner::Leave(Waiter waiter) {
+  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) mutable {
+    if (waiter != nullptr) self->releases_.push_back(std::move(waiter));
+    if (self->session_ == nullptr) return self->AnswerReleases(absl::OkStatus());
+    self->On(event::Leave{});
+  });
+}
+
+void ContenderRunner::Verify(Waiter waiter) {
+  core_->Post([self = shared_from_this(), waiter = std::move(waiter)](session::Session*) mutable {
+    self->held_->Verify(std::move(waiter));
+  });
 }
 
 // ---- the session's events -----------------------------------------------------------------------
@@ -86,7 +79,7 @@ void ContenderRunner::OnConnected() {
   const uint64_t high = core_->reactor()->Random();
   On(event::Connected{session_->id(), machine::ToGuid(high, core_->reactor()->Random())});
   if (telling_) telling_->LookAtLease();
-  AskVerdict();
+  if (held_) held_->OnConnected();
 }
 
 void ContenderRunner::OnDisconnected() {
@@ -99,12 +92,21 @@ void ContenderRunner::OnSuspicionCheck() {
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
 void ContenderRunner::OnLapsed() {
-  if (Terms().lapses) On(event::Lapsed{});
+  if (held_ && held_->state().terms().lapses) On(event::Lapsed{});
+}
+
+void ContenderRunner::OnValidityEnded() {
+  if (held_) held_->state().AnnounceIfEnded();
+}
+
+void ContenderRunner::OnNodeChecked(bool there) {
+  wait_.OnNodeChecked(there);
+  session_->NeedChanged(this);
 }
 
 // One that holds has an epoch.
 void ContenderRunner::OnEpochUnreadable(const absl::Status& why) {
-  if (lease_ != nullptr) return;
+  if (held_) return;
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(WithoutEpoch(why));
   On(event::Leave{});
@@ -127,12 +129,35 @@ void ContenderRunner::OnClosing() {
   const std::shared_ptr<ContenderRunner> alive = self_;
   acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
   // In lock-delay mode a lease that had lapsed does not count as released: the next holder waits.
-  if (lease_ != nullptr) {
-    const std::optional<LeaseEnd> before = lease_->End(LeaseEnd::kClientClosed);
+  if (held_) {
+    const std::optional<LeaseEnd> before = held_->state().End(LeaseEnd::kClientClosed);
     if (before.has_value() && *before != LeaseEnd::kReleased) On(event::Lapsed{*before});
   }
   On(event::Leave{});
 }
+
+// ---- what it wants of its session ---------------------------------------------------------------
+
+// A session is proven while a lease is held, and from shortly before a grant. Not while the
+// contender waits far from its turn: then the session sends reads, which check how near that is.
+bool ContenderRunner::NeedsProof() const {
+  if (held_) return true;
+  return contender_.state() != machine::Contender::State::kLeaving && !wait_.FarFromTurn();
+}
+
+absl::Duration ContenderRunner::DelayLifetime() const {
+  if (!held_) return absl::InfiniteDuration();
+  return held_->state().terms().delay_lifetime.value_or(absl::InfiniteDuration());
+}
+
+bool ContenderRunner::Proven() const {
+  if (session_ == nullptr) return false;
+  session::SessionValidity* const validity = session_->validity().get();
+  const base::BootTime now = core_->Now();
+  return validity != nullptr && now < validity->ProvenUntil(now);
+}
+
+// ---- the contender ------------------------------------------------------------------------------
 
 void ContenderRunner::On(machine::Event&& event) {
   const std::shared_ptr<ContenderRunner> alive = self_;
@@ -141,11 +166,8 @@ void ContenderRunner::On(machine::Event&& event) {
   for (machine::Action& action : contender_.On(std::move(event))) {
     std::visit([this](auto& a) { Act(std::move(a)); }, action);
   }
-  const auto in_front = contender_.lower().size();
-  acquisition_->set_in_front(in_front);
-  const bool waits = contender_.state() == machine::Contender::State::kWatching;
-  if (waits && before != contender_.state()) nearness_ = machine::Nearness(in_front);
-  UpdateNeed();
+  wait_.Update(before);
+  if (session_ != nullptr) session_->NeedChanged(this);  // null: finished
   if (telling_) telling_->Look(contender_);
 }
 
@@ -157,7 +179,7 @@ void ContenderRunner::Act(action::Send&& send) {
   }
   session_->Send(send.request, [self = self_, op = send.op](zk::Reply&& reply) {
     if (self->candidacy().try_only && !reply.children.empty()) {
-      self->rivals_ = std::make_unique<listing::Rivals>(self->RivalsIn(reply.children));
+      self->wait_.OnListed(reply.children);
     }
     self->OnReply(op, std::move(reply));
   });
@@ -166,7 +188,7 @@ void ContenderRunner::Act(action::Send&& send) {
 // Whether the session is proven is asked only if what follows depends on it: the grant, or the
 // reason of a loss.
 void ContenderRunner::OnReply(machine::OpId op, zk::Reply&& reply) {
-  const bool matters = candidacy().wait_for_proof || lease_ != nullptr;
+  const bool matters = candidacy().wait_for_proof || held_.has_value();
   On(event::Replied{op, std::move(reply), matters && Proven()});
 }
 
@@ -181,31 +203,24 @@ void ContenderRunner::SendWatch(machine::OpId op, std::string path) {
 }
 
 session::machine::WatcherId& ContenderRunner::WatcherOf(const std::string& path) {
-  return path == contender_.node() ? own_watch_ : blocker_watch_;
+  return path == contender_.node() ? own_watch_ : predecessor_watch_;
 }
 
 void ContenderRunner::Act(const action::Unwatch& unwatch) {
   session_->Unwatch({unwatch.path}, WatcherOf(unwatch.path));
 }
 
-// The timer keeps the one event, and not a machine::Event, in which each would take as much as the
-// largest.
-template <typename E>
-zk::Reactor::TimerId ContenderRunner::OnAfter(absl::Duration pause, E event) {
-  struct Due {
-    void operator()() {
-      if (const auto self = runner.lock()) self->On(event);
-    }
-    std::weak_ptr<ContenderRunner> runner;
-    [[no_unique_address]] E event;  // most are empty: then no memory is needed
-  };
+// The timer does not keep the contender alive, but its memory.
+zk::Reactor::TimerId ContenderRunner::OnAfter(absl::Duration pause, machine::Event event) {
   zk::Reactor& reactor = *core_->reactor();
-  return reactor.CallAt(reactor.Now() + pause, Due{weak_from_this(), event});
+  return reactor.CallAt(reactor.Now() + pause,
+                        [weak = weak_from_this(), event = std::move(event)]() mutable {
+                          if (const auto self = weak.lock()) self->On(std::move(event));
+                        });
 }
 
-template <typename E>
-zk::Reactor::TimerId ContenderRunner::OnAround(absl::Duration pause, E event) {
-  return OnAfter(base::Jittered(pause, core_->reactor()->Random()), event);
+zk::Reactor::TimerId ContenderRunner::OnAround(absl::Duration pause, machine::Event event) {
+  return OnAfter(base::Jittered(pause, core_->reactor()->Random()), std::move(event));
 }
 
 void ContenderRunner::Act(const action::StartRetryTimer&) {
@@ -218,9 +233,9 @@ void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
   own_watch_timer_ = OnAround(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
 }
 
-void ContenderRunner::Act(const action::StartLookTimer& start) {
-  core_->reactor()->Cancel(look_timer_);
-  look_timer_ = OnAround(session_->timeout() * kTimeoutsPerLook, event::LookDue{start.op});
+void ContenderRunner::Act(const action::StartCheckTimer& start) {
+  core_->reactor()->Cancel(check_timer_);
+  check_timer_ = OnAround(session_->timeout() * kTimeoutsPerCheck, event::CheckDue{start.op});
 }
 
 // Without jitter: the holder before relies on all of it.
@@ -228,38 +243,86 @@ void ContenderRunner::Act(const action::StartDelayTimer& start) {
   OnAfter(candidacy().lock_delay, event::DelayOver{start.op});
 }
 
+// The order matters: once the user has the lease, it may be released or ask for its end at once, on
+// any thread. So its state exists, its own deadlines are watched and its session is being proven
+// before. Only HeldLease, which does the first two, makes the user's Lease.
+void ContenderRunner::Act(machine::Grant grant) {
+  wait_.End();
+  retry_pauses_.Reset();
+  room_.predecessor_watch = {};
+  // Asked for before the contender's node was, on the same connection: so it is known, unless the
+  // server did not say.
+  const absl::StatusOr<int64_t>& epoch = session_->epoch();
+  grant.epoch = epoch.value_or(0);
+  held_.emplace(*core_->reactor(), *session_, acquisition_->path(), contender_.node(),
+                std::make_shared<internal::LeaseState>(core_, session_->validity(),
+                                                       std::move(grant), weak_from_this(), Terms()),
+                weak_from_this(),
+                lease::HeldLease::Events{
+                    .on_end = [this](LeaseEnd why) { On(event::Lapsed{why}); },
+                    .on_node_gone = [this] { On(event::NodeGone{}); },
+                });
+  session_->NeedChanged(this);
+  if (telling_) session_->WantSuspicionChecks(true);
+  // A lease that nobody takes is destroyed here, which makes this contender leave: after a refusal,
+  // and if the acquire was answered before.
+  absl::StatusOr<Lease> lease = held_->ForUser();
+  if (!epoch.ok()) lease = WithoutEpoch(epoch.status());
+  const bool taken = acquisition_->Settle(std::move(lease));
+  if (telling_ && taken && epoch.ok()) telling_->Granted(held_->state(), candidacy().acl);
+}
+
+internal::LeaseTerms ContenderRunner::Terms() const {
+  const AcquireOptions& options = acquisition_->options();
+  internal::LeaseTerms terms;
+  terms.lapses = options.ends_at == LeaseOptions::EndsAt::kDeadline;
+  // After a reader nothing waits, so a delay makes no promise to it.
+  if (candidacy().delays() && candidacy().mode != machine::Mode::kShared) {
+    terms.delay_lifetime = session_->margins().DelayLifetime(candidacy().lock_delay);
+  }
+  terms.alive_within = options.alive_within;
+  terms.hold_at_most = options.hold_at_most;
+  return terms;
+}
+
+void ContenderRunner::Act(const action::LeaseLost& lost) {
+  (void)held_->state().End(lost.why);
+  if (telling_) telling_->Ended();
+}
+
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
-  Answer(releases_, zk::ToStatus(refused.code, "delete", contender_.node()));
+  AnswerReleases(zk::ToStatus(refused.code, "delete", contender_.node()));
 }
 
 void ContenderRunner::Act(const action::Finished& finished) {
   if (telling_) telling_->Ended();
+  AnswerUser(finished);
   const bool lost = finished.outcome == Outcome::kLost;
-  absl::Status why;
-  if (finished.outcome == Outcome::kBusy && !acquisition_->settled()) {
-    AnswerBusy();
-  } else {
-    CancelTimeout();
-    if (lost || !acquisition_->settled()) {
-      why = acquire::EndStatus(finished, acquisition_->path(), candidacy().parent);
-      acquisition_->Settle(why);
-    }
-  }
-  Answer(releases_, lost ? why : absl::OkStatus());
-  for (auto* waiting : {&verifying_, &verifications_}) {
-    if (!waiting->empty()) Answer(*waiting, LeaseIsOver());
-  }
-  node_bytes_ = {};
-  own_watch_bytes_ = {};
-  blocker_watch_bytes_ = {};
-  lease_ = nullptr;
+  AnswerReleases(lost ? EndStatus(finished, acquisition_->path(), candidacy().parent)
+                      : absl::OkStatus());
+  if (held_) held_->Finish();
+  room_ = {};
   // Most critical sections, and most waits, end before these: they would keep this object's memory.
-  for (const auto timer : {end_timer_, own_watch_timer_, look_timer_}) {
-    core_->reactor()->Cancel(timer);
-  }
+  for (const auto timer : {own_watch_timer_, check_timer_}) core_->reactor()->Cancel(timer);
   if (telling_ && held_) session_->WantSuspicionChecks(false);
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
+}
+
+// A try that was busy is answered once the holder's name is read; all others at once.
+void ContenderRunner::AnswerUser(const action::Finished& finished) {
+  if (finished.outcome == Outcome::kBusy && !acquisition_->settled()) {
+    return wait_.AnswerBusy([this] {
+      if (telling_) telling_->LookAtRefusal();
+    });
+  }
+  wait_.End();
+  if (acquisition_->settled()) return;
+  acquisition_->Settle(EndStatus(finished, acquisition_->path(), candidacy().parent));
+}
+
+void ContenderRunner::AnswerReleases(const absl::Status& status) {
+  for (Waiter& waiter : std::exchange(releases_, {})) std::move(waiter)(status);
 }
 
 }  // namespace zkrecipes::queue::acquire

@@ -270,7 +270,7 @@ bool LeaseState::announced() {
 
 void LeaseState::Announce() {
   std::stop_source ended(std::nostopstate);
-  std::shared_ptr<OwnNodeTurns> turns;
+  std::shared_ptr<queue::own_node::OwnNodeTurns> turns;
   {
     base::MutexLock lock(mutex_);
     if (std::exchange(announced_, true)) return;

@@ -69,6 +69,7 @@ class LeaseState {
   base::BootTime EndTime();
   const Sequencer& sequencer() const { return sequencer_; }
   FencingPass pass() const { return {sequencer_.token, sequencer_.mode, grant_.epoch}; }
+  const LeaseTerms& terms() const { return terms_; }
   int64_t node_czxid() const { return grant_.czxid; }
   zk::SessionId session() const { return grant_.session; }
   base::BootTime granted() const { return granted_; }

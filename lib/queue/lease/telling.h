@@ -32,7 +32,8 @@ class Telling {
     if (answered_) return;
     const bool had_node = std::exchange(has_node_, !contender.node().empty());
     if (had_node && !has_node_) TellOfPlaceLost();
-    if (contender.state() == machine::Contender::State::kWatching) LookInFront(contender.lower());
+    if (contender.state() == machine::Contender::State::kWatching)
+      LookInFront(contender.in_front());
     LookAtRefusal();
   }
   // `lease` must live until the end is told. `acl`: of the nodes that the acquire makes; empty: the

@@ -48,7 +48,7 @@ absl::StatusOr<bool> Judge(const Sequencer& sequencer, const Hearing& hearing,
     return false;
   }
   const machine::QueueView view = machine::ViewQueue(hearing.listing.children, name->mode, own);
-  return view.listed && view.lower.empty();
+  return view.listed && view.in_front.empty();
 }
 
 }  // namespace

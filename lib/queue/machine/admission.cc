@@ -45,12 +45,12 @@ QueueView ViewQueue(const zk::Names& children, Mode mode, absl::string_view own_
       lower.emplace_back(other->sequence, child);
     }
   }
-  view.lower = InOrder(std::move(lower));
+  view.in_front = InOrder(std::move(lower));
   return view;
 }
 
-bool HasWriter(const std::vector<absl::string_view>& lower) {
-  return std::any_of(lower.begin(), lower.end(), [](absl::string_view name) {
+bool HasWriter(const std::vector<absl::string_view>& in_front) {
+  return std::any_of(in_front.begin(), in_front.end(), [](absl::string_view name) {
     return ParseNodeName(name)->mode != Mode::kShared;
   });
 }

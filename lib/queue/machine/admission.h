@@ -20,9 +20,9 @@ struct QueueView {
   std::optional<int32_t> sequence;  // of its own name
   bool listed = false;              // its own node is among the children
   bool ignored_listed = false;      // and so is the node that it ignores
-  // The nodes that block it, in queue order: the last is watched. They are the children's own text, which has
-  // to stay where it is.
-  std::vector<absl::string_view> lower;
+  // The nodes that block it, in queue order: the last is watched. They are the children's own text,
+  // which has to stay where it is.
+  std::vector<absl::string_view> in_front;
 };
 
 // The admission rules, one line each: which nodes does a contender of `mode` wait for? A reader
@@ -33,7 +33,7 @@ QueueView ViewQueue(const zk::Names& children, Mode mode, absl::string_view own_
                     absl::string_view ignored = "");
 
 // Whether any of these, in the order of a QueueView, is not a reader.
-bool HasWriter(const std::vector<absl::string_view>& lower);
+bool HasWriter(const std::vector<absl::string_view>& in_front);
 
 // Whether a contender that joined now, at the tail, would have to wait.
 bool TailMustWait(const zk::Names& children, Mode mode);

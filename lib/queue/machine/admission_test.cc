@@ -38,7 +38,7 @@ std::string LockerOf(char guid, int32_t n) {
 std::vector<std::string> InFrontOf(const std::string& own, zk::Names children) {
   children.push_back(own);
   const QueueView view = ViewQueue(children, ParseNodeName(own)->mode, own);
-  return {view.lower.begin(), view.lower.end()};
+  return {view.in_front.begin(), view.in_front.end()};
 }
 
 // ---- ViewQueue ---------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ TEST(Admission, AgreesWithItselfInEveryOrderOfTheListing) {
   for (int i = 0; i < 50; ++i) {
     for (size_t n = children.size(); n > 1; --n) std::swap(children[n - 1], children[random() % n]);
     const zk::Names listed(children);
-    EXPECT_THAT(ViewQueue(listed, Mode::kSharedWriter, Writer(7)).lower,
+    EXPECT_THAT(ViewQueue(listed, Mode::kSharedWriter, Writer(7)).in_front,
                 ElementsAre(Reader(2), KazooLocker(3), Locker(4)));
   }
 }
@@ -124,8 +124,8 @@ TEST(Admission, LetsExactlyOneOfTwoConflictingContendersWait) {
       const std::string one = Node(Dialect::kCurator, first, 1);
       const std::string two = Node(Dialect::kCurator, second, 2);
       const bool conflict = first != Mode::kShared || second != Mode::kShared;
-      EXPECT_THAT(ViewQueue({one, two}, first, one).lower, IsEmpty());
-      EXPECT_EQ(ViewQueue({one, two}, second, two).lower.size(), conflict ? 1 : 0) << a << b;
+      EXPECT_THAT(ViewQueue({one, two}, first, one).in_front, IsEmpty());
+      EXPECT_EQ(ViewQueue({one, two}, second, two).in_front.size(), conflict ? 1 : 0) << a << b;
     }
   }
 }

@@ -58,7 +58,7 @@ void Contender::Transition::operator()(event::Replied& e) {
   if (e.op == 0) return;
   proven_ = e.proven;
   if (e.op == c_.own_watch_op_) return OnOwnWatchReply(e.reply.code);
-  if (e.op == c_.look_op_) return OnLookReply(e.reply.code);
+  if (e.op == c_.check_op_) return OnCheckReply(e.reply.code);
   if (e.op != c_.main_op_ && e.op != c_.list_op_) return;  // not waited for any more
   if (NoAnswer(e.reply.code)) return RetryLater();
   if (e.op == c_.main_op_) {
@@ -82,11 +82,11 @@ void Contender::Transition::OnOwnWatchReply(Code code) {
 void Contender::Transition::operator()(const event::WatchFired& e) {
   proven_ = e.proven;
   if (!c_.node_.empty() && e.path == c_.node_) return OnOwnWatchFired(e.what);
-  if (c_.state_ != State::kWatching || e.path != BlockerPath()) return;
+  if (c_.state_ != State::kWatching || e.path != PredecessorPath()) return;
   c_.main_op_ = 0;
   const bool deleted = e.what == zk::WatchEvent::kDeleted;
   const bool first = deleted && KnowsItIsFirst();
-  if (deleted) c_.lower_.pop_back();
+  if (deleted) c_.in_front_.pop_back();
   first ? Admit() : List();
 }
 
@@ -145,25 +145,25 @@ void Contender::Transition::operator()(const event::DelayOver& e) {
   if (c_.state_ == State::kDelaying) List();
 }
 
-// A look at the blocker, not at the queue: usually it is still there.
-void Contender::Transition::operator()(const event::LookDue& e) {
-  if (e.op != c_.look_op_ || c_.state_ != State::kWatching) return;
-  if (!c_.connected_ || c_.main_op_ != 0) return LookLater();
-  c_.look_op_ = Send(zk::Get{BlockerPath()});
+// A look at the predecessor, not at the queue: usually it is still there.
+void Contender::Transition::operator()(const event::CheckDue& e) {
+  if (e.op != c_.check_op_ || c_.state_ != State::kWatching) return;
+  if (!c_.connected_ || c_.main_op_ != 0) return CheckLater();
+  c_.check_op_ = Send(zk::Get{PredecessorPath()});
 }
 
-void Contender::Transition::OnLookReply(Code code) {
+void Contender::Transition::OnCheckReply(Code code) {
   if (c_.state_ != State::kWatching) return;
-  if (code != Code::kNoNode) return LookLater();
-  Do(action::Unwatch{BlockerPath()});
+  if (code != Code::kNoNode) return CheckLater();
+  Do(action::Unwatch{PredecessorPath()});
   c_.main_op_ = 0;
-  c_.lower_.pop_back();
+  c_.in_front_.pop_back();
   List();
 }
 
-void Contender::Transition::LookLater() {
-  c_.look_op_ = c_.next_op_++;
-  Do(action::StartLookTimer{c_.look_op_});
+void Contender::Transition::CheckLater() {
+  c_.check_op_ = c_.next_op_++;
+  Do(action::StartCheckTimer{c_.check_op_});
 }
 
 void Contender::Transition::operator()(const event::OwnWatchDue&) {

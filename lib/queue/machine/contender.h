@@ -124,8 +124,8 @@ struct Proven {};
 // The timers asked for by the actions below.
 struct RetryDue {};
 struct OwnWatchDue {};
-struct LookDue {
-  OpId op = 0;  // of StartLookTimer
+struct CheckDue {
+  OpId op = 0;  // of StartCheckTimer
 };
 struct DelayOver {
   OpId op = 0;  // of StartDelayTimer
@@ -135,7 +135,7 @@ struct DelayOver {
 using Event =
     std::variant<event::Connected, event::Disconnected, event::Expired, event::Replied,
                  event::WatchFired, event::Leave, event::Lapsed, event::NodeGone, event::Proven,
-                 event::RetryDue, event::OwnWatchDue, event::LookDue, event::DelayOver>;
+                 event::RetryDue, event::OwnWatchDue, event::CheckDue, event::DelayOver>;
 
 // ---- Actions: carry them out in order ----------------------------------------------------------
 
@@ -149,13 +149,13 @@ struct Send {
 struct Unwatch {
   std::string path;
 };
-// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue, event::LookDue; after
+// After a pause of the runner's choice: event::RetryDue, event::OwnWatchDue, event::CheckDue; after
 // the lock delay: event::DelayOver.
 struct StartRetryTimer {};
 struct StartOwnWatchTimer {};
-// A few session timeouts: in case the server has lost the watch on the blocker. (The C client
+// A few session timeouts: in case the server has lost the watch on the predecessor. (The C client
 // ignores an error in answer to setting its watches again after a reconnection.)
-struct StartLookTimer {
+struct StartCheckTimer {
   OpId op = 0;
 };
 struct StartDelayTimer {
@@ -190,7 +190,7 @@ struct Finished {
 
 using Action =
     std::variant<action::Send, action::Unwatch, action::StartRetryTimer, action::StartOwnWatchTimer,
-                 action::StartLookTimer, action::StartDelayTimer, Grant, action::LeaseLost,
+                 action::StartCheckTimer, action::StartDelayTimer, Grant, action::LeaseLost,
                  action::LeaveRefused, action::Finished>;
 using Actions = absl::InlinedVector<Action, 2>;  // as many as a flight; most events have fewer
 
@@ -206,7 +206,7 @@ class Contender {
     kResolving,      // create's outcome unknown: barrier and list in flight, or no connection
     kAdopting,       // found its node again: get and list in flight
     kListing,        // list in flight, or no connection
-    kWatching,       // the blocker's watch is in flight or armed
+    kWatching,       // the predecessor's watch is in flight or armed
     kReading,        // lock-delay mode: first in the queue; get of the record in flight
     kDelaying,       // the last holder vanished: waits for DelayOver
     kMarking,        // write of the record in flight
@@ -226,7 +226,7 @@ class Contender {
   State state() const { return state_; }
   const std::string& node() const { return node_; }  // full path, empty while not known
   // The nodes known to be in front; the nearest is watched.
-  const InFront& lower() const { return lower_; }
+  const InFront& in_front() const { return in_front_; }
 
  private:
   class Transition;  // contender_transition.h: the transitions
@@ -242,7 +242,7 @@ class Contender {
   std::string node_;           // own node's full path, once known
   zk::Stat stat_;              // own node's
   std::string missing_;        // kMakingParents: the container being created
-  InFront lower_;
+  InFront in_front_;
 
   // Outstanding requests. The state's main one (create, barrier, get, watch, delete) is sent, and
   // so answered, before its list.
@@ -250,7 +250,7 @@ class Contender {
   OpId main_op_ = 0;
   OpId list_op_ = 0;
   OpId own_watch_op_ = 0;
-  OpId look_op_ = 0;  // kWatching: of the timer, then of the get of the blocker
+  OpId check_op_ = 0;  // kWatching: of the timer, then of the get of the predecessor
   OwnWatch own_watch_ = OwnWatch::kNotYet;
   OpId delay_op_ = 0;  // of the lock delay, once it has begun
   bool delay_over_ = false;
@@ -260,9 +260,9 @@ class Contender {
   action::Finished end_;  // what to report at kDone; an outcome other than kNone: on the way there
 
   auto Tie() const {
-    return std::tie(candidacy_, state_, connected_, session_, guid_, node_, stat_, missing_, lower_,
-                    next_op_, main_op_, list_op_, own_watch_op_, look_op_, own_watch_, delay_op_,
-                    delay_over_, record_version_, marked_, end_);
+    return std::tie(candidacy_, state_, connected_, session_, guid_, node_, stat_, missing_,
+                    in_front_, next_op_, main_op_, list_op_, own_watch_op_, check_op_, own_watch_,
+                    delay_op_, delay_over_, record_version_, marked_, end_);
   }
 
  public:

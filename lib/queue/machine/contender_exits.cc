@@ -14,7 +14,7 @@ void Contender::Transition::OnOwnWatchFired(zk::WatchEvent what) {
   if (what != zk::WatchEvent::kDeleted) return (*this)(event::OwnWatchDue{});
   if (c_.state_ == State::kHeld) return OwnNodeGone();
   if (c_.state_ == State::kWatching) {
-    Do(action::Unwatch{BlockerPath()});
+    Do(action::Unwatch{PredecessorPath()});
   } else if (c_.state_ < State::kReading || c_.state_ > State::kProving) {
     return;  // the answer under way, or the next listing, decides
   }
@@ -66,11 +66,11 @@ void Contender::Transition::BeginLeaving() {
   c_.main_op_ = 0;
   c_.list_op_ = 0;
   if (c_.connected_) Delete();  // first: the next contender is served before the watch is removed
-  if (watching) Do(action::Unwatch{BlockerPath()});
+  if (watching) Do(action::Unwatch{PredecessorPath()});
 }
 
 void Contender::Transition::Finish() {
-  if (c_.state_ == State::kWatching) Do(action::Unwatch{BlockerPath()});
+  if (c_.state_ == State::kWatching) Do(action::Unwatch{PredecessorPath()});
   if (OwnNodeWatched() || c_.own_watch_op_ != 0) Do(action::Unwatch{c_.node_});
   c_.state_ = State::kDone;
   c_.main_op_ = c_.list_op_ = c_.own_watch_op_ = 0;

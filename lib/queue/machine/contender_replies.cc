@@ -138,7 +138,7 @@ void Contender::Transition::OnResolved(const zk::Names& children) {
 }
 
 // The way to a grant (KnowsItIsFirst is the only other one): a listing that shows the own node,
-// with no blocker in front. A listing without the own node proves nothing about the queue.
+// with no predecessor in front. A listing without the own node proves nothing about the queue.
 void Contender::Transition::Decide(const zk::Names& children) {
   const absl::string_view name = zk::NodeName(c_.node_);
   const QueueView view = ViewQueue(children, c_.candidacy_.mode, name, c_.candidacy_.follows.node);
@@ -147,10 +147,10 @@ void Contender::Transition::Decide(const zk::Names& children) {
   // Without a sequence number it cannot be known which nodes are in front.
   if (!view.sequence.has_value()) return Refuse(Code::kDataInconsistency, "create", c_.node_);
   if (SequenceExhausted(*view.sequence)) return End(Outcome::kExhausted);
-  if (Follows() && HasWriter(view.lower)) return End(Outcome::kWriterQueued);
-  c_.lower_ = InFront(view.lower);
-  if (c_.lower_.empty()) return Admit();
-  c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchBlocker();
+  if (Follows() && HasWriter(view.in_front)) return End(Outcome::kWriterQueued);
+  c_.in_front_ = InFront(view.in_front);
+  if (c_.in_front_.empty()) return Admit();
+  c_.candidacy_.try_only ? End(Outcome::kBusy) : WatchPredecessor();
 }
 
 // Ends the contender beside others that would hold while it does.
@@ -172,16 +172,16 @@ void Contender::Transition::GrantOnceProven() {
   c_.state_ = State::kProving;
 }
 
-// Whether the blocker's deletion alone shows that nothing is in front, without another listing: the
-// session is alive, so the own node is there unless another client deleted it; and this server
+// Whether the predecessor's deletion alone shows that nothing is in front, without another listing:
+// the session is alive, so the own node is there unless another client deleted it; and this server
 // would have reported that deletion earlier, on this same connection.
 bool Contender::Transition::KnowsItIsFirst() const {
   if (Follows()) return false;  // only a listing shows that the followed lease's node is there
-  if (c_.lower_.size() != 1 || !proven_ || c_.own_watch_ != OwnWatch::kArmed) return false;
+  if (c_.in_front_.size() != 1 || !proven_ || c_.own_watch_ != OwnWatch::kArmed) return false;
   // A writer may have been downgraded: then a reader took its place before it was deleted.
-  const std::optional<NodeName> blocker = ParseNodeName(c_.lower_.back());
-  return blocker.has_value() && blocker->mode != Mode::kSharedWriter &&
-         blocker->dialect != Dialect::kKazoo;
+  const std::optional<NodeName> predecessor = ParseNodeName(c_.in_front_.back());
+  return predecessor.has_value() && predecessor->mode != Mode::kSharedWriter &&
+         predecessor->dialect != Dialect::kKazoo;
 }
 
 void Contender::Transition::Grant() {
@@ -195,8 +195,8 @@ void Contender::Transition::Grant() {
 
 void Contender::Transition::OnWatchSet(Code code) {
   if (code == Code::kOk) return;
-  if (code != Code::kNoNode) return Refuse(code, "watch", BlockerPath());
-  c_.lower_.pop_back();
+  if (code != Code::kNoNode) return Refuse(code, "watch", PredecessorPath());
+  c_.in_front_.pop_back();
   List();
 }
 

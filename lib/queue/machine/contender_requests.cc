@@ -10,8 +10,8 @@
 
 namespace zkrecipes::queue::machine {
 
-std::string Contender::Transition::BlockerPath() const {
-  return zk::JoinPath(c_.candidacy_.parent, c_.lower_.back());
+std::string Contender::Transition::PredecessorPath() const {
+  return zk::JoinPath(c_.candidacy_.parent, c_.in_front_.back());
 }
 
 OpId Contender::Transition::Send(zk::Request request) {
@@ -64,10 +64,10 @@ void Contender::Transition::List() {
   if (c_.connected_) c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
-void Contender::Transition::WatchBlocker() {
+void Contender::Transition::WatchPredecessor() {
   c_.state_ = State::kWatching;
-  c_.main_op_ = Send(zk::WatchNode{BlockerPath()});
-  LookLater();
+  c_.main_op_ = Send(zk::WatchNode{PredecessorPath()});
+  CheckLater();
 }
 
 void Contender::Transition::Delete() {

@@ -59,13 +59,13 @@ Script WaitingBehindTwo() {
 TEST(Contender, WatchesTheNextLowerContenderOnly) {
   Script script = WaitingBehindTwo();
   script.ExpectState(State::kWatching);
-  EXPECT_THAT(script.machine().lower().kept(), ElementsAre(Other(3), Other(1)));
+  EXPECT_THAT(script.machine().in_front().kept(), ElementsAre(Other(3), Other(1)));
 }
 
 TEST(Contender, WaitsForTheNextOneWhenItsPredecessorGaveUp) {
   Script script = WaitingBehindTwo();
   script.Deleted(Other(3)).Expect("list");
-  EXPECT_THAT(script.machine().lower().kept(), ElementsAre(Other(1)));
+  EXPECT_THAT(script.machine().in_front().kept(), ElementsAre(Other(1)));
   script.Listed({Other(1), Mine(5)}).Expect("watch other1").Ok();
   script.Deleted(Other(1)).Expect("list").Listed({Mine(5)}).Expect("granted a5 token 1005 in 7");
 }
@@ -73,7 +73,7 @@ TEST(Contender, WaitsForTheNextOneWhenItsPredecessorGaveUp) {
 TEST(Contender, ListsAgainWhenItsPredecessorWentBeforeTheWatch) {
   Script script = Watching();
   script.Fails(Code::kNoNode).Expect("list");
-  EXPECT_THAT(script.machine().lower().kept(), ElementsAre());
+  EXPECT_THAT(script.machine().in_front().kept(), ElementsAre());
   script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
@@ -87,7 +87,7 @@ TEST(Contender, WaitsForALowerContenderThatWasNotThereBefore) {
 TEST(Contender, StrikesNobodyForAWatchThatSomethingElseFired) {
   Script script = WaitingBehindTwo();
   script.Changed(Other(3)).Expect("list");
-  EXPECT_THAT(script.machine().lower().kept(), ElementsAre(Other(3), Other(1)));
+  EXPECT_THAT(script.machine().in_front().kept(), ElementsAre(Other(3), Other(1)));
   script.Listed({Other(1), Other(3), Mine(5)}).Expect("watch other3");
 }
 

@@ -30,7 +30,7 @@ Script& Script::On(Event event) {
       last_request_ = send->request;
     }
     if (const auto* delay = std::get_if<action::StartDelayTimer>(&action)) delay_ = delay->op;
-    if (const auto* look = std::get_if<action::StartLookTimer>(&action)) {
+    if (const auto* look = std::get_if<action::StartCheckTimer>(&action)) {
       look_ = look->op;  // every wait has one: not worth a word in each story
       continue;
     }

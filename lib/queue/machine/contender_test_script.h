@@ -50,9 +50,9 @@ struct Where {
 //   Script().Connected().Expect("create a, list")
 //       .Created(3).Listed({Other(1), Mine(3)}).Expect("own timer, watch other1");
 //
-// The guid offered at the first Connected is all "a", at the second all "b", and so on; node 3 with the
-// first guid is Mine(3), or "a3" in texts, with czxid 1003. Node 1 of somebody else is Other(1), or
-// "other1". The texts are in contender_test_text.cc.
+// The guid offered at the first Connected is all "a", at the second all "b", and so on; node 3 with
+// the first guid is Mine(3), or "a3" in texts, with czxid 1003. Node 1 of somebody else is
+// Other(1), or "other1". The texts are in contender_test_text.cc.
 class Script {
  public:
   explicit Script(const Candidacy& candidacy = Lock())
@@ -82,12 +82,13 @@ class Script {
   }
   Script& RetryDue() { return On(event::RetryDue{}); }
   Script& OwnWatchDue() { return On(event::OwnWatchDue{}); }
-  Script& LookDue() { return On(event::LookDue{look_}); }       // the latest
+  Script& CheckDue() { return On(event::CheckDue{look_}); }     // the latest
   Script& DelayOver() { return On(event::DelayOver{delay_}); }  // the latest
   Script& Deleted(const std::string& node);                     // its watch fires
   Script& Changed(const std::string& node);  // its watch is used up by something else
 
-  // Answers to the oldest request that is outstanding. (A node that is not sequential has its number.)
+  // Answers to the oldest request that is outstanding. (A node that is not sequential has its
+  // number.)
   Script& Created(int32_t n);
   Script& CreatedFor(zk::SessionId owner, int32_t n);
   Script& Listed(const zk::Names& children);

@@ -85,7 +85,7 @@ struct ActionText {
   }
   std::string operator()(const action::StartRetryTimer&) const { return "retry timer"; }
   std::string operator()(const action::StartOwnWatchTimer&) const { return "own timer"; }
-  std::string operator()(const action::StartLookTimer&) const { return "look timer"; }
+  std::string operator()(const action::StartCheckTimer&) const { return "look timer"; }
   std::string operator()(const action::StartDelayTimer&) const { return "delay timer"; }
   std::string operator()(const Grant& a) const {
     return absl::StrCat("granted ", Label(a.node), " token ", a.token, " in ", a.session);

@@ -29,7 +29,7 @@ class Contender::Transition {
   void operator()(const event::Proven& e);
   void operator()(const event::RetryDue& e);
   void operator()(const event::OwnWatchDue& e);
-  void operator()(const event::LookDue& e);
+  void operator()(const event::CheckDue& e);
   void operator()(const event::DelayOver& e);
 
  private:
@@ -39,8 +39,8 @@ class Contender::Transition {
   void LoseRequests();
   void RetryLater();
   void OnOwnWatchReply(zk::Code code);
-  void OnLookReply(zk::Code code);
-  void LookLater();
+  void OnCheckReply(zk::Code code);
+  void CheckLater();
 
   // contender_requests.cc: each sends what its state waits for. REQUIRES: connected, except for
   // List.
@@ -50,7 +50,7 @@ class Contender::Transition {
   void Resolve(const std::string& to_delete);
   void Adopt();
   void List();
-  void WatchBlocker();
+  void WatchPredecessor();
   void Delete();
   void WatchOwnNode();
   OpId Send(zk::Request request);
@@ -93,15 +93,15 @@ class Contender::Transition {
 
   bool Follows() const { return !c_.candidacy_.follows.node.empty(); }
   bool LeavesName() const { return c_.candidacy_.mode != Mode::kShared; }
-  // A reader does not write, so it cannot refuse the mark of a writer whose node it has seen to be gone:
-  // the writer looks for its node behind its mark.
+  // A reader does not write, so it cannot refuse the mark of a writer whose node it has seen to be
+  // gone: the writer looks for its node behind its mark.
   bool ListsAfterMark() const { return c_.candidacy_.mode == Mode::kSharedWriter; }
   bool Leaving() const { return c_.end_.outcome != Outcome::kNone; }
   bool OwnNodeWatched() const {
     return c_.own_watch_ == OwnWatch::kArmed || c_.own_watch_ == OwnWatch::kSetAgain;
   }
   bool Done() const { return c_.state_ == State::kDone; }
-  std::string BlockerPath() const;
+  std::string PredecessorPath() const;
   template <typename A>
   void Do(A action) {
     actions_.emplace_back(std::move(action));

@@ -8,12 +8,12 @@
 
 namespace zkrecipes::queue::machine {
 
-// Whether a waiting contender may soon be first in the queue, so that its session has to be proven by
-// then. It watches only its predecessor, and is not told when others leave. So it looks now and then
-// whether the node 2, 4, 8, ... places ahead is still there: at the farthest one that it does not know
-// to be gone. It is near when the node two places ahead is gone; or when two looks in a row find that
-// the next one is gone, so that the queue has gone half of its way in that time, and may be through
-// it before the next look.
+// Whether a waiting contender may soon be first in the queue, so that its session has to be proven
+// by then. It watches only its predecessor, and is not told when others leave. So it looks now and
+// then whether the node 2, 4, 8, ... places ahead is still there: at the farthest one that it does
+// not know to be gone. It is near when the node two places ahead is gone; or when two looks in a
+// row find that the next one is gone, so that the queue has gone half of its way in that time, and
+// may be through it before the next look.
 //
 // A guess that costs beats or a moment's wait for a proof; nothing is believed because of it. A
 // contender in the middle that gives up does no harm. Pure.
@@ -26,7 +26,7 @@ class Nearness {
   bool near() const { return place_ == 0; }
   // How many places ahead of the contender to look. REQUIRES: !near()
   size_t place() const { return place_; }
-  void OnLook(bool there) {
+  void OnChecked(bool there) {
     const bool fast = gone_ && !there;
     gone_ = !there;
     if (gone_) place_ = fast || place_ == 2 ? 0 : place_ / 2;

@@ -15,7 +15,7 @@ size_t PlaceAfter(size_t in_front, const std::string& looks) {
   Nearness nearness(in_front);
   for (const char look : looks) {
     if (nearness.near()) ADD_FAILURE() << "it would not look any more";
-    nearness.OnLook(look == '+');
+    nearness.OnChecked(look == '+');
   }
   return nearness.near() ? 0 : nearness.place();
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/acquire/wait.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/zk/seam/path.h"
+
+namespace zkrecipes::queue::acquire {
+namespace {
+
+using State = machine::Contender::State;
+
+// A wait that is about to time out asks who is in front this long before: a fraction of the
+// timeout, so that few of the waits that are granted ask in vain.
+constexpr int kAheadFraction = 5;
+constexpr absl::Duration kLongestAhead = absl::Seconds(1);
+
+bool IsFirst(State state) {
+  return state == State::kReading || state == State::kDelaying || state == State::kMarking ||
+         state == State::kProving;
+}
+
+}  // namespace
+
+void Wait::Begin(session::Session* session, const std::shared_ptr<void>& owner) {
+  session_ = session;
+  owner_ = owner;
+  if (acquisition_.deadline() == base::BootTime::InfiniteFuture()) return;
+  if (contender_.candidacy().try_only) return StartLastTimer();
+  const base::BootTime now = core_.Now();
+  const absl::Duration left = acquisition_.deadline() - now;
+  const absl::Duration ahead = std::min(left / kAheadFraction, kLongestAhead);
+  timer_ = core_.reactor()->CallAt(now + (left - ahead), [this, alive = owner] {
+    StartLastTimer();
+    AskWhoIsInFront();
+  });
+}
+
+void Wait::StartLastTimer() {
+  timer_ = core_.reactor()->CallAt(acquisition_.deadline(), [this, alive = owner_.lock()] {
+    timer_ = 0;
+    acquisition_.TimeOut();
+  });
+}
+
+void Wait::End() {
+  if (timer_ != 0) core_.reactor()->Cancel(std::exchange(timer_, 0));
+}
+
+void Wait::Update(State before) {
+  const size_t in_front = contender_.in_front().size();
+  acquisition_.set_in_front(in_front);
+  const bool begins_to_wait =
+      contender_.state() == State::kWatching && before != contender_.state();
+  if (begins_to_wait) nearness_ = machine::Nearness(in_front);
+}
+
+bool Wait::FarFromTurn() const {
+  return contender_.state() == State::kWatching && !nearness_.near();
+}
+
+std::string Wait::NodeToCheck() const {
+  if (!FarFromTurn()) return "";
+  return zk::JoinPath(parent(), contender_.in_front().at(nearness_.place()));
+}
+
+listing::Rivals Wait::RivalsIn(const zk::Names& children) const {
+  return listing::RivalsIn(children, zk::NodeName(contender_.node()),
+                           contender_.candidacy().follows.node);
+}
+
+// The answer has to come at the deadline, so the names in it are asked for before. Not by the
+// machine: its state does not depend on them. Without an answer the refusal names nobody.
+void Wait::AskWhoIsInFront() {
+  const State state = contender_.state();
+  if (IsFirst(state)) return acquisition_.Know({});
+  const bool queued = state == State::kWatching || state == State::kListing;
+  const bool in_time = core_.Now() < acquisition_.deadline();
+  if (!queued || !in_time || !session_->connected()) return;
+  session_->Send(zk::GetChildren{parent()}, [this, alive = owner_.lock()](const zk::Reply& reply) {
+    if (reply.code == zk::Code::kOk) OnRivals(reply.children);
+  });
+}
+
+// The wait may have been answered meanwhile, or its session have expired.
+void Wait::OnRivals(const zk::Names& children) {
+  if (contender_.state() == State::kDone || contender_.node().empty()) return;
+  const listing::Rivals rivals = RivalsIn(children);
+  acquisition_.Know(rivals);
+  if (acquisition_.settled()) return;
+  listing::ReadHeadOf(*session_, parent(), rivals,
+                      [this, alive = owner_.lock()](listing::Rivals known) {
+                        acquisition_.Know(std::move(known));
+                      });
+}
+
+void Wait::AnswerBusy(std::function<void()> answered) {
+  acquisition_.KnowBusy(rivals_);
+  listing::ReadHeadOf(
+      *session_, parent(), rivals_,
+      [this, alive = owner_.lock(), answered = std::move(answered)](const listing::Rivals& known) {
+        End();
+        acquisition_.Settle(listing::BusyStatus(acquisition_.path(), known));
+        answered();
+      });
+}
+
+}  // namespace zkrecipes::queue::acquire

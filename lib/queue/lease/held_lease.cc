@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/queue/lease/held_lease.h"
+
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace zkrecipes::queue::lease {
+
+HeldLease::HeldLease(zk::Reactor& reactor, session::Session& session, std::string path,
+                     std::string node, std::shared_ptr<internal::LeaseState> state,
+                     std::weak_ptr<void> owner, Events events)
+    : reactor_(reactor),
+      session_(session),
+      path_(std::move(path)),
+      node_(std::move(node)),
+      state_(std::move(state)),
+      owner_(std::move(owner)),
+      events_(std::move(events)) {
+  WatchEnd();
+}
+
+// ---- its end ------------------------------------------------------------------------------------
+
+// The lease may end before its session's validity does: by its own terms, or by the delay lifetime.
+// The heartbeat announces only the validity's end.
+void HeldLease::WatchEnd() {
+  const base::BootTime end = state_->EndTime();
+  if (end == base::BootTime::InfiniteFuture()) return;
+  end_timer_ = reactor_.CallAt(end, [this, owner = owner_] {
+    if (const std::shared_ptr<void> alive = owner.lock()) OnEndTimer();
+  });
+}
+
+// Its holder may have said meanwhile that it is alive, or a write have been confirmed.
+void HeldLease::OnEndTimer() {
+  end_timer_ = 0;
+  const std::optional<LeaseEnd> end = state_->end_reason();
+  if (!end.has_value()) return WatchEnd();
+  if (end == LeaseEnd::kReleased) return;  // the contender is leaving
+  // The first timer to notice announces every lease that has ended.
+  if (!state_->announced()) session_.AnnounceEnded();
+  events_.on_end(*end);
+}
+
+// ---- verification -------------------------------------------------------------------------------
+
+void HeldLease::Verify(Waiter waiter) {
+  waiting_.push_back(std::move(waiter));
+  finished_ ? AnswerOver() : Ask();
+}
+
+// Without a connection: once it is back. One question at a time; a caller that comes meanwhile
+// waits for the next one, since only what was asked after it came can answer it.
+void HeldLease::Ask() {
+  if (finished_ || waiting_.empty() || !asking_.empty() || !session_.connected()) return;
+  asking_.swap(waiting_);
+  VerifyNode(session_, node_, state_->node_czxid(),
+             [this, alive = owner_.lock()](Verdict verdict) { OnVerdict(verdict); });
+}
+
+void HeldLease::OnVerdict(Verdict verdict) {
+  if (finished_) return;  // all are answered
+  switch (verdict) {
+    case Verdict::kThere:
+      for (Waiter& waiter : std::exchange(asking_, {})) std::move(waiter)(absl::OkStatus());
+      break;
+    case Verdict::kGone:
+      Answer(asking_, absl::StatusCode::kAborted, "its node is gone");
+      return events_.on_node_gone();
+    case Verdict::kUnknown:
+      if (!session_.connected()) {  // asked again by OnConnected
+        std::move(asking_.begin(), asking_.end(), std::back_inserter(waiting_));
+        return asking_.clear();
+      }
+      Answer(asking_, absl::StatusCode::kUnavailable, "the ensemble did not answer");
+      break;
+  }
+  Ask();
+}
+
+void HeldLease::Finish() {
+  finished_ = true;
+  // Most leases end long before this timer would, which keeps memory until then.
+  reactor_.Cancel(end_timer_);
+  AnswerOver();
+}
+
+void HeldLease::AnswerOver() {
+  for (auto* waiters : {&asking_, &waiting_}) {
+    Answer(*waiters, absl::StatusCode::kAborted, "the lease is over");
+  }
+}
+
+void HeldLease::Answer(std::vector<Waiter>& waiters, absl::StatusCode code, const char* why) {
+  for (Waiter& waiter : std::exchange(waiters, {})) {
+    std::move(waiter)(absl::Status(code, absl::StrCat("verify ", path_, ": ", why)));
+  }
+}
+
+}  // namespace zkrecipes::queue::lease

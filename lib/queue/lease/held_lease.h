@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_LEASE_HELD_LEASE_H_
+#define ZKRECIPES_LIB_QUEUE_LEASE_HELD_LEASE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "lib/queue/lease/lease_state.h"
+#include "lib/queue/lease/verification.h"
+#include "lib/session/session.h"
+#include "lib/zk/seam/reactor.h"
+
+namespace zkrecipes::queue::lease {
+
+// A lease from its grant until its contender has finished: the timer of its end, and the
+// verifications that its user asks for. A part of its contender's runner; on the reactor.
+class HeldLease {
+ public:
+  using Waiter = internal::LeaseHolder::Waiter;
+
+  // What it finds out. Either may finish the contender.
+  struct Events {
+    std::function<void(LeaseEnd)> on_end;  // a deadline of its own has ended it
+    std::function<void()> on_node_gone;    // behind a committed barrier
+  };
+
+  // `path`: for messages, as the user gave it. `node`: the server's path. `owner` keeps this alive
+  // while answers are under way. From here on the lease's own deadlines are watched.
+  HeldLease(zk::Reactor& reactor, session::Session& session, std::string path, std::string node,
+            std::shared_ptr<internal::LeaseState> state, std::weak_ptr<void> owner, Events events);
+
+  internal::LeaseState& state() const { return *state_; }
+  // The user's. It releases the lease when it is destroyed.
+  Lease ForUser() const { return internal::LeaseMaker::Make(state_); }
+
+  // `waiter` is told what the ensemble answers to a question that is asked after this call.
+  void Verify(Waiter waiter);
+  void OnConnected() { Ask(); }
+  // The contender has finished: answers whatever waits.
+  void Finish();
+
+ private:
+  void WatchEnd();
+  void OnEndTimer();
+  void Ask();
+  void OnVerdict(Verdict verdict);
+  void AnswerOver();
+  void Answer(std::vector<Waiter>& waiters, absl::StatusCode code, const char* why);
+
+  zk::Reactor& reactor_;
+  session::Session& session_;
+  const std::string path_;
+  const std::string node_;
+  const std::shared_ptr<internal::LeaseState> state_;
+  const std::weak_ptr<void> owner_;
+  const Events events_;
+  zk::Reactor::TimerId end_timer_ = 0;
+  std::vector<Waiter> waiting_;  // for the next question
+  std::vector<Waiter> asking_;   // for the answer to the one that is on its way
+  bool finished_ = false;
+};
+
+}  // namespace zkrecipes::queue::lease
+
+#endif  // ZKRECIPES_LIB_QUEUE_LEASE_HELD_LEASE_H_
