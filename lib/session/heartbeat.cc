@@ -42,6 +42,8 @@ Heartbeat::~Heartbeat() = default;
 void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool new_session) {
   const base::BootTime now = reactor_->Now();
   new_session ? NameBeat() : CheckValidity(now);
+  // From before the connection was begun: the server counts the session's time from its own end of
+  // the handshake, which is later.
   bound_.Connected(began, now, timeout, new_session);
   KeepPace();
   connected_ = true;
@@ -50,6 +52,7 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
     if (wanted_) validity_->GiveUpAt(now + bound_.timeout());
   }
   validity_->SetConnected(true);
+  // The handshake of a new session is itself a committed write.
   if (new_session) {
     Prove(now);
   } else if (bound_.deadline().has_value()) {
@@ -61,6 +64,7 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
 }
 
 void Heartbeat::OnDisconnected() {
+  // Requests on their way prove nothing any more, even if their answers should still come.
   connected_ = false;
   bound_.Disconnected();
   validity_->SetConnected(false);
@@ -85,6 +89,7 @@ void Heartbeat::SetNeed(const Need& need) {
   }
   const base::BootTime now = reactor_->Now();
   const bool was_busy = Busy(now);
+  // Before the period is begun anew, which gives up after a timeout only if a proof is wanted.
   wanted_ = need.proof;
   if (validity_ == nullptr) return;
   // No lease rests on the current period: a new one spares the next lease the early end of this
@@ -118,6 +123,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   const bool committed = Committed(ticket, code);
   CheckValidity(now);  // first: an answer that comes too late must not revive what has lapsed
   const std::optional<base::BootTime> before = bound_.deadline();
+  // Any answer is a touch; only a committed one can make the touches before it a proof.
   bound_.Answered(ticket.request, now, committed);
   if (wanted_ && before.has_value() && *before < *bound_.deadline()) {
     least_left_ = std::min(least_left_.value_or(absl::InfiniteDuration()), *before - now);
@@ -137,6 +143,7 @@ void Heartbeat::Confirm(base::BootTime now, base::BootTime sent) {
   validity_->Confirm(sent);
   if (!wanted_) return;
   // One session timeout after the last sign of life.
+  // A lease that is granted unproven must not be believed for ever: without a proof it ends then.
   validity_->GiveUpAt(sent + timeout());
   CheckValidity(now);
 }
@@ -231,6 +238,7 @@ void Heartbeat::SendRequest(bool beat) {
   on_its_way_ = true;
   const base::BootTime now = last_request_ = reactor_->Now();
   if (beat) last_beat_ = now;
+  // Chosen anew for each beat, so that the sessions of a fleet do not beat in step.
   if (beat || !Busy(now)) share_ = RandomShare(reactor_->Random());
   auto done = [this, beat, now, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
     if (alive.expired()) return;
@@ -256,6 +264,7 @@ void Heartbeat::UrgentBeat(base::BootTime now) {
 void Heartbeat::SendWhatIsDue() {
   const base::BootTime now = reactor_->Now();
   const machine::BeatPace::Planned next = Pace(now).Next();
+  // The plan was made when the timer was set.
   // Something was proven meanwhile, or is needed less.
   if (next.at > now) return ScheduleBeat();
   SendRequest(next.beat);

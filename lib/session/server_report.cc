@@ -18,6 +18,7 @@ constexpr size_t kMostBytes = 200;  // about each
 void ServerReport::SetServers(const zk::Resolution& resolution) {
   listed_ = resolution.listed;
   if (!listed_.empty()) return;
+  // A list without names, such as tests use: the addresses are the names.
   for (const std::string& address : resolution.addresses)
     listed_.push_back({address, {address}, ""});
 }
@@ -37,6 +38,8 @@ std::string ServerReport::Text() const {
     for (const std::string& address : server.addresses) {
       const std::string name =
           address == server.name ? address : absl::StrCat(server.name, " (", address, ")");
+      // What the last attempt met. An address without an attempt yet is listed too: "not answered
+      // yet".
       const auto did = did_.find(address);
       news = news || did != did_.end();
       add(absl::StrCat(name, " ", did == did_.end() ? "has not answered yet" : did->second));

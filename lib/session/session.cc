@@ -32,6 +32,8 @@ class Session::HandleListener : public zk::HandleListener {
     if (session_ == nullptr) return;
     // Nothing that a lease rests on holds there: neither that session nor any other is used.
     if (session_->handle_->OnKeeper()) return OnEnded(zk::Code::kKeeper);
+    // What the server grants may be less than was asked for, and another server may grant something
+    // else.
     session_->timeout_ = negotiated;
     session_->began_ = began;
     session_->reached_.insert(session_->handle_->server());
@@ -120,6 +122,7 @@ void Session::OnResolved(absl::StatusOr<zk::Resolution> resolution) {
 
 void Session::SetServers(std::vector<zk::ServerAddress> servers) {
   options_.servers.servers = std::move(servers);
+  // An answer that is under way for the list of before is ignored: see Act(Resolve).
   ++list_;
   On(machine::event::ServersChanged{static_cast<int>(options_.servers.servers.size())});
 }
@@ -171,6 +174,7 @@ void Session::Act(const machine::action::StartPause&) {
 }
 
 void Session::Act(const machine::action::AnnounceConnected& connected) {
+  // The order is a promise to listeners.
   // First: what the listeners send needs a validity, and goes out behind the first beat.
   heartbeat_.OnConnected(began_, timeout_, /*new_session=*/!connected.resumed);
   BeginEpoch(/*new_session=*/!connected.resumed);
@@ -180,6 +184,7 @@ void Session::Act(const machine::action::AnnounceConnected& connected) {
 }
 
 void Session::Act(const machine::action::AnnounceDisconnected&) {
+  // The time of the loss decides later whether the session can still live: see SilentForTimeout.
   disconnected_ = reactor_->Now();
   heartbeat_.OnDisconnected();
   Announce(Change::kSuspended);
@@ -205,6 +210,7 @@ void Session::Act(const machine::action::AnnounceFailed& failed) {
 }
 
 void Session::Act(const machine::action::Drain&) {
+  // From here on whoever joins is told to leave at once.
   closing_ = true;
   heartbeat_.Stop();  // otherwise there would always be a request to wait for
   {
@@ -226,6 +232,7 @@ void Session::Act(const machine::action::AnnounceClosed&) {
   }
   // The handle is closed: for the remaining listeners this is an expiry, and no session follows.
   heartbeat_.OnExpired();
+  // The state is announced before the listeners are told, whose callers may ask for it.
   Announce(Change::kClosed);
   ForEach(listeners_, [](SessionListener* listener) { listener->OnExpired(); });
   const absl::Status failed = absl::FailedPreconditionError("the client is closed");
@@ -295,6 +302,7 @@ void Session::NeedChanged(ProofListener* listener) {
 
 void Session::Count(ProofListener* listener, const Need& need) {
   if (listener->counted_ == need) return;
+  // The sum is kept, not recomputed: thousands of contenders may share the session.
   needs_.Replace(std::exchange(listener->counted_, need), need);
   heartbeat_.SetNeed(needs_.all());
 }
@@ -306,6 +314,7 @@ void Session::AnnounceEnded() {
 
 void Session::CheckDrained() {
   if (!closing_ || drained_ || !listeners_.empty()) return;
+  // Requests that are under way may be the deletion of a node: their answers are waited for.
   if (handle_ != nullptr && handle_->pending() > 0) return;
   drained_ = true;
   PostGuarded([this] { On(machine::event::Drained{}); });

@@ -12,6 +12,7 @@ SessionValidity::Proved SessionValidity::Prove(base::BootTime deadline, base::Bo
   base::MutexLock lock(mutex_);
   // A committed write stays a fact, also when it comes too late to prove anything for this period.
   confirmed_ = std::max(confirmed_, confirmed);
+  // The end may have been seen by a lease's user before the reactor read this answer.
   if (HasEnded(now) || expired_) return Proved::kTooLate;
   deadline_ = std::max(deadline_, deadline);
   overdue_ = std::max(overdue_, overdue);
@@ -49,6 +50,8 @@ void SessionValidity::SetConnected(bool connected) {
 
 void SessionValidity::Expire(base::BootTime now) {
   base::MutexLock lock(mutex_);
+  // First: a deadline that has passed before the expiry was heard of is the reason that leases
+  // give.
   (void)HasEnded(now);
   expired_ = true;
 }
@@ -69,7 +72,9 @@ SessionValidity::State SessionValidity::AtLocked(base::BootTime now, const Basis
   const bool delayed = basis.delay_lifetime.has_value();
   if (delayed && now >= confirmed_ + *basis.delay_lifetime) return State::kLapsed;
   if (expired_) return State::kExpired;
+  // Nothing has been proven since its grant. The lock delay protects it without a proof.
   if (proven_in_ < basis.period) return delayed ? State::kBelieved : State::kUnproven;
+  // Suspect: still believed, but the next proof is late or cannot come without a connection.
   const bool fresh = connected_ && now < overdue_ && now < deadline_;
   return fresh ? State::kBelieved : State::kSuspect;
 }

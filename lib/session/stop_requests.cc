@@ -8,8 +8,8 @@
 namespace zkrecipes::session {
 namespace {
 
-// Set while this thread hands a standby over. An executor that runs it at once, on the same thread, has
-// no other thread that could stand by.
+// Set while this thread hands a standby over. An executor that runs it at once, on the same thread,
+// has no other thread that could stand by.
 thread_local bool handing_over = false;
 
 // A list that several tasks work off. While any of it is left there is one standby: a task that has
@@ -25,6 +25,8 @@ class Work : public std::enable_shared_from_this<Work> {
 
  private:
   void Run() {
+    // Counting makes the sources each task's own: no callback runs twice, and none waits for
+    // another task.
     size_t i = begun_.fetch_add(1);
     if (i + 1 < sources_.size()) SendStandby();
     for (; i < sources_.size(); i = begun_.fetch_add(1)) sources_[i].request_stop();
@@ -37,10 +39,12 @@ class Work : public std::enable_shared_from_this<Work> {
     handing_over = false;
   }
 
-  // `begun`: what had begun when it was sent. If that is more by now, no callback has blocked so far.
+  // `begun`: what had begun when it was sent. If that is more by now, no callback has blocked so
+  // far.
   void StandBy(size_t begun) {
     const size_t now = begun_.load();
     if (handing_over || now >= sources_.size()) return;
+    // Nothing has begun since: a callback blocks its task, so this one goes on with the rest.
     now == begun ? Run() : SendStandby();
   }
 
@@ -58,6 +62,7 @@ void HandOver(const std::shared_ptr<Executor>& executor, std::vector<std::stop_s
 void StopRequests::Add(std::stop_source source) {
   {
     base::MutexLock lock(mutex_);
+    // Inside a batch the notices wait, so that thousands of leases that end at once cost one task.
     if (batches_ > 0) return waiting_.push_back(std::move(source));
   }
   HandOver(executor_, {std::move(source)});

@@ -7,6 +7,7 @@
 namespace zkrecipes::session {
 
 machine::WatcherId Watchers::Add(const zk::Watch& watch, Fired fired) {
+  // The watcher is known before the request is sent: the event may come with its answer.
   const machine::WatcherId id = next_++;
   table_.Add(watch, id);
   watchers_.emplace(id, std::move(fired));
@@ -26,6 +27,7 @@ void Watchers::Fire(const std::string& path, zk::WatchEvent event) {
   for (const machine::WatcherId id : table_.Fire(path, event)) {
     const auto it = watchers_.find(id);
     if (it == watchers_.end()) continue;  // removed by a callback before it
+    // Taken out before the call, in which the same path may be watched anew.
     Fired fired = std::move(it->second);
     watchers_.erase(it);
     std::move(fired)(path, event);

@@ -24,6 +24,7 @@ void Drop(std::shared_ptr<internal::LeaseState> state) {
   if (state->core().InHomeProcess()) {
     state->Abandon();
   } else {
+    // The parent's thread that would do the rest does not exist here, and the node is the parent's.
     base::Leak(std::move(state));
   }
 }
@@ -41,6 +42,7 @@ Lease::~Lease() { Drop(std::move(state_)); }
 
 Lease::State Lease::state() const {
   if (state_ == nullptr) return State::kReleased;
+  // A forked child never believes: its parent may have released the lease meanwhile.
   return state_->core().InHomeProcess() ? state_->state() : State::kLost;
 }
 

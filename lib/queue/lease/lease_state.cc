@@ -111,6 +111,7 @@ base::BootTime LeaseState::deadline() {
   base::MutexLock lock(mutex_);
   const Lease::State state = StateLocked();
   if (state != Lease::State::kHeld && state != Lease::State::kSuspect) return base::BootTime();
+  // Whichever ends first: what is proven, or the lease's own terms.
   const base::BootTime proven = validity_->DeadlineAt(core_->Now(), basis_);
   return std::min({proven, alive_until_, granted_ + terms_.hold_at_most});
 }
@@ -126,6 +127,7 @@ bool LeaseState::StillAlive() {
   base::MutexLock lock(mutex_);
   const Lease::State now = StateLocked();
   if (end_.has_value()) return false;
+  // Only of a lease that has not ended: a hung holder that comes back late is too late.
   alive_until_ = core_->Now() + terms_.alive_within;
   return now != Lease::State::kUnproven;
 }
@@ -196,6 +198,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
   const absl::Status may_block = core_->CheckMayBlock();
   if (!core_->InHomeProcess()) return may_block;
   const base::BootTime deadline = core_->Now() + wait.timeout;
+  // From here on it is not believed, although its node is still there.
   if (absl::Status lost = BeginRelease(); !lost.ok()) return lost;
   // The lease is released even if this call cannot wait for it.
   for (const absl::Status& wrong : {wrong_wait, may_block}) {
@@ -204,6 +207,7 @@ absl::Status LeaseState::Release(const WaitOptions& wait) {
     return wrong;
   }
   auto answer = std::make_shared<base::OneShot<absl::Status>>();
+  // This thread does the client's I/O while it waits: no thread is switched to.
   ClientCore::Drive drive(*core_);
   Leave([answer](absl::Status status) { answer->Set(std::move(status)); });
   if (auto status = drive.Await(*answer, deadline, wait.cancel)) return *std::move(status);

@@ -58,6 +58,7 @@ namespace queue::lease {
 Telling::Telling(internal::ClientCore& core, acquire::Acquisition& acquisition)
     : core_(core), acquisition_(acquisition) {
   const auto& listeners = acquisition.queue().later;
+  // All listeners are called at once: nothing is queued, so there is no queue to allocate.
   if (listeners.empty()) return;
   later_ = std::make_shared<Later>(core.executor(), [listeners](const News& news) {
     for (const auto& listener : listeners) news(*listener);
@@ -128,6 +129,7 @@ void Telling::LookAtParent() {
 
 void Telling::TellOfRefusal() {
   const absl::Status why = acquisition_.refusal();
+  // Answered OK, by a grant that has not been reported yet: Granted follows.
   answered_ = !why.ok();
   if (!answered_) return;
   TellOfPath(
@@ -137,6 +139,7 @@ void Telling::TellOfRefusal() {
 
 void Telling::LookWhetherProven() {
   const Lease::State now = lease_->state();
+  // Reported in pairs: proven only after suspect.
   if (now == Lease::State::kSuspect && !std::exchange(suspect_, true)) {
     TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnSuspect(lease); });
   }

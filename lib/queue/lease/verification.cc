@@ -9,6 +9,8 @@ namespace zkrecipes::queue::lease {
 
 void ReadBehindBarrier(session::Session& session, const std::string& node,
                        absl::AnyInvocable<void(const std::optional<zk::Reply>&) &&> done) {
+  // Two requests in one flight. The read is answered behind the barrier, by a server that has
+  // applied it: so the answer is at least as new as the question.
   const auto barrier = std::make_shared<zk::Code>(zk::Code::kConnectionLoss);
   session.Send(session.CommittedBarrier(),
                [barrier](const zk::Reply& reply) { *barrier = reply.code; });
@@ -35,6 +37,7 @@ void VerifyNode(session::Session& session, const std::string& node, int64_t czxi
                       if (!reply.has_value()) return std::move(done)(Verdict::kUnknown);
                       if (reply->code == zk::Code::kNoNode) return std::move(done)(Verdict::kGone);
                       if (reply->code != zk::Code::kOk) return std::move(done)(Verdict::kUnknown);
+                      // Another node of this name, or of another owner, is not the lease's.
                       const bool own =
                           reply->stat.czxid == czxid && reply->stat.ephemeral_owner == id;
                       std::move(done)(own ? Verdict::kThere : Verdict::kGone);

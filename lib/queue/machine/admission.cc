@@ -20,6 +20,7 @@ std::vector<absl::string_view> InOrder(Ranked ranked) {
   return names;
 }
 
+// Readers share; every other pair of modes excludes each other.
 bool Blocks(Mode lower, Mode mine) { return mine != Mode::kShared || lower != Mode::kShared; }
 
 }  // namespace
@@ -35,10 +36,13 @@ QueueView ViewQueue(const zk::Names& children, Mode mode, absl::string_view own_
       view.listed = true;
       continue;
     }
+    // The lease that an upgrade or downgrade follows: its own earlier node does not block it.
     if (child == ignored) {
       view.ignored_listed = true;
       continue;
     }
+    // Strangers' nodes are no contenders. Without an own number nothing is known to be in front;
+    // the caller must look at `sequence` before it grants.
     const std::optional<NodeName> other = ParseNodeName(child);
     if (other && own && other->sequence < own->sequence && Blocks(other->mode, mode)) {
       if (lower.empty()) lower.reserve(children.size());
@@ -62,6 +66,8 @@ bool TailMustWait(const zk::Names& children, Mode mode) {
   });
 }
 
+// By the GUID, which only the own create can have written: how a node is found whose reply was
+// lost.
 std::vector<std::string> NodesOf(const zk::Names& children, const std::string& guid) {
   Ranked own;
   for (const absl::string_view child : children) {
@@ -73,6 +79,8 @@ std::vector<std::string> NodesOf(const zk::Names& children, const std::string& g
 }
 
 bool SequenceExhausted(int32_t sequence) {
+  // Room for the contenders that are queued already: past the largest number the server counts on
+  // from the smallest, and newcomers would overtake everyone.
   constexpr int32_t kReserve = 1 << 20;
   return sequence < 0 || sequence >= std::numeric_limits<int32_t>::max() - kReserve;
 }

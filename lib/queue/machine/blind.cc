@@ -20,6 +20,7 @@ Family FamilyOf(Mode mode) {
   return mode == Mode::kExclusive ? Family::kLock : Family::kReadWrite;
 }
 
+// Whether the maker of `child` would not see a node that is named so, and hold at the same time.
 bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
   if (child == kSemaphoreLeases) return true;
   if (child.size() < kUuidWithout + kSequenceBytes) return false;  // as all of ours
@@ -39,6 +40,7 @@ bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
 
 }  // namespace
 
+// By the length of the GUID: ours are shorter than either library's.
 Library LibraryOf(const NodeName& name) {
   const bool dashes = name.guid.find('-') != std::string::npos;
   if (name.dialect == Dialect::kCurator && dashes && name.guid.size() == kUuidWithDashes) {

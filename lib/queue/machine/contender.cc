@@ -31,6 +31,7 @@ void Contender::Transition::operator()(const event::Connected& e) {
   if (Follows() && c_.candidacy_.follows.session != e.session) return End(Outcome::kFollowedLost);
   c_.connected_ = true;
   c_.session_ = e.session;
+  // Chosen once a session: a create that is repeated must be found by the GUID of the first.
   if (c_.guid_.empty()) c_.guid_ = e.guid;
   Resume();
 }
@@ -48,6 +49,7 @@ void Contender::Transition::operator()(const event::Expired&) {
   c_.own_watch_op_ = 0;
   c_.own_watch_ = OwnWatch::kNotYet;  // the session's watches went with it
   if (Follows() && !Leaving()) c_.end_.outcome = Outcome::kFollowedLost;
+  // The node went with its session, so nothing is left to delete.
   if (Leaving()) return Finish();
   Contender anew(c_.candidacy_);
   anew.next_op_ = c_.next_op_;  // a late reply must not be taken for a new request's
@@ -60,6 +62,7 @@ void Contender::Transition::operator()(event::Replied& e) {
   if (e.op == c_.own_watch_op_) return OnOwnWatchReply(e.reply.code);
   if (e.op == c_.check_op_) return OnCheckReply(e.reply.code);
   if (e.op != c_.main_op_ && e.op != c_.list_op_) return;  // not waited for any more
+  // The request may have been executed, or not: the state that is gone back to finds out.
   if (NoAnswer(e.reply.code)) return RetryLater();
   if (e.op == c_.main_op_) {
     c_.main_op_ = 0;

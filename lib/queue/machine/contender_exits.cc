@@ -65,6 +65,7 @@ void Contender::Transition::BeginLeaving() {
   c_.state_ = State::kLeaving;
   c_.main_op_ = 0;
   c_.list_op_ = 0;
+  // Without a connection Resume deletes once there is one; the session's end deletes, too.
   if (c_.connected_) Delete();  // first: the next contender is served before the watch is removed
   if (watching) Do(action::Unwatch{PredecessorPath()});
 }

@@ -93,6 +93,7 @@ void Contender::Transition::OnParentMade(Code code) {
 
 void Contender::Transition::OnCreated(zk::Reply& reply) {
   if (reply.code == Code::kOk) {
+    // From here on there is something to clean up, whatever happens.
     c_.node_ = std::move(reply.path);
     return OnNodeKnown(reply.stat);
   }
@@ -142,6 +143,7 @@ void Contender::Transition::OnResolved(const zk::Names& children) {
 void Contender::Transition::Decide(const zk::Names& children) {
   const absl::string_view name = zk::NodeName(c_.node_);
   const QueueView view = ViewQueue(children, c_.candidacy_.mode, name, c_.candidacy_.follows.node);
+  // This session's own server has answered behind the create, so the node was there before.
   if (!view.listed) return OwnNodeGone();
   if (Follows() && !view.ignored_listed) return End(Outcome::kFollowedLost);
   // Without a sequence number it cannot be known which nodes are in front.

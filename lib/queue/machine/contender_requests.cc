@@ -34,6 +34,8 @@ void Contender::Transition::Join() {
     create.path += SequenceSuffix(c_.candidacy_.follows.node);
     create.mode = zk::CreateMode::kEphemeral;
   }
+  // Both in one flight: the server answers in order, so the listing shows the state after the
+  // create.
   c_.main_op_ = Send(std::move(create));
   c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
@@ -53,6 +55,7 @@ void Contender::Transition::Resolve(const std::string& to_delete) {
   c_.list_op_ = Send(zk::GetChildren{c_.candidacy_.parent});
 }
 
+// The reply to its create, with the Stat, was lost. The token is read from the node itself.
 void Contender::Transition::Adopt() {
   c_.state_ = State::kAdopting;
   c_.main_op_ = Send(zk::Get{c_.node_});
@@ -66,11 +69,13 @@ void Contender::Transition::List() {
 
 void Contender::Transition::WatchPredecessor() {
   c_.state_ = State::kWatching;
+  // The predecessor alone: no herd wakes when the holder leaves.
   c_.main_op_ = Send(zk::WatchNode{PredecessorPath()});
   CheckLater();
 }
 
 void Contender::Transition::Delete() {
+  // In this order, on one connection: who sees the node gone finds the record clean.
   if (c_.marked_) ClearRecord();
   c_.main_op_ = Send(zk::Delete{c_.node_});
 }

@@ -57,6 +57,7 @@ bool IsUuid(absl::string_view text) {
   return digits == 32;
 }
 
+// Ours, of any version: see ADR 41.
 bool IsShortGuid(absl::string_view text) {
   return text.size() >= 8 && text.size() <= 32 &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) {
@@ -102,6 +103,7 @@ std::optional<NodeName> ParseAs(Dialect dialect, absl::string_view name, size_t 
 
 }  // namespace
 
+// Twelve characters of five bits each from each half; no letter that looks like a digit.
 std::string ToGuid(uint64_t high, uint64_t low) {
   constexpr char kAlphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
   std::string guid(kGuidBytes, '\0');

@@ -21,6 +21,7 @@ class Observer::Transition {
   explicit Transition(Observer& observer) : o_(observer) {}
 
   void operator()(const event::Connected&) { List(); }
+  // What was asked is lost. The watch is kept: the client library sets it again.
   void operator()(const event::Disconnected&) { GoOutside(); }
   void operator()(const event::Expired&) {
     o_.watch_op_ = 0;
@@ -59,6 +60,7 @@ class Observer::Transition {
       o_.watch_op_ = 0;
       return Trouble(code);
     }
+    // In kChecking the watch is set before the question that it guards, so its reply may decide.
     if (o_.state_ != State::kChecking) return;
     const bool of_children = o_.ask_op_ != 0;
     if (of_children && no_node) o_.watch_op_ = 0;  // the listing will show that, too
@@ -103,6 +105,7 @@ class Observer::Transition {
     o_.ask_op_ = Send(zk::GetChildren{o_.parent_});
   }
 
+  // The watch first: a change after the read is then sure to be heard of.
   void Read(const std::string& head) {
     o_.state_ = State::kReading;
     o_.head_ = head;

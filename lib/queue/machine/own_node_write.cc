@@ -28,6 +28,8 @@ zk::Request OwnNodeWrite::Send(const OwnNode& node) {
   state_ = State::kSent;
   sent_version_ = node.version;
   sent_data_ = data_(node.data);
+  // First in the multi: it fails, and with it everything, once the node is gone or another has
+  // written it.
   const zk::SetData mark{node.path, sent_data_, node.version};
   if (ops_.empty()) return mark;
   zk::Multi multi{{mark}};
@@ -37,11 +39,13 @@ zk::Request OwnNodeWrite::Send(const OwnNode& node) {
 
 void OwnNodeWrite::OnWritten(const zk::Reply& reply, OwnNode& node) {
   if (reply.code == zk::Code::kOk) {
+    // What the next write has to name.
     node.version = sent_version_ + 1;
     node.data = sent_data_;
     return End({.kind = Kind::kWritten});
   }
   if (zk::OutcomeUnknown(reply.code)) {
+    // It may have been committed: nothing may be sent again before the node has been read.
     unresolved_ = true;
     state_ = State::kLooking;
     return;
@@ -68,6 +72,7 @@ void OwnNodeWrite::OnRefused(const zk::Reply& reply) {
 
 void OwnNodeWrite::OnRead(const zk::Reply& reply, OwnNode& node) {
   const bool read = reply.code == zk::Code::kOk;
+  // Another node at this path is a stranger's: no node is ever created twice by us.
   const bool own =
       read && reply.stat.czxid == node.czxid && reply.stat.ephemeral_owner == node.session;
   const bool over = reply.code == zk::Code::kNoNode || reply.code == zk::Code::kSessionExpired;
@@ -84,7 +89,8 @@ void OwnNodeWrite::OnRead(const zk::Reply& reply, OwnNode& node) {
   state_ = State::kReady;
 }
 
-// Each write moves the version by one, and a write of ours only ever replaces the version that it names.
+// Each write moves the version by one, and a write of ours only ever replaces the version that it
+// names.
 void OwnNodeWrite::Resolve(const OwnNode& node) {
   const bool next = node.version == sent_version_ + 1;
   if (next && node.data == sent_data_) return End({.kind = Kind::kWritten});
@@ -94,6 +100,7 @@ void OwnNodeWrite::Resolve(const OwnNode& node) {
     return End({.kind = Kind::kUnclear, .may_be_written = true, .code = zk::Code::kBadVersion});
   }
   if (++losses_ >= kMostLosses) return End({.kind = Kind::kLostAgain});
+  // The version of before: it was not committed, and behind the barrier it never will be.
   unresolved_ = false;
   state_ = State::kReady;
 }

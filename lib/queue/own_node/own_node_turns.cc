@@ -36,6 +36,7 @@ void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn>
   if (session == nullptr) {
     return turn->Answer(absl::FailedPreconditionError("the client is closed"));
   }
+  // Behind the others: each write names the version that the one before has left.
   turns_.push_back(std::move(turn));
   if (session_ == nullptr) {
     self_ = shared_from_this();
@@ -49,6 +50,7 @@ void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn>
 void OwnNodeTurns::GoOn() {
   const std::shared_ptr<OwnNodeTurns> alive = self_;
   while (!asking_ && !turns_.empty()) {
+    // Kept, since its answer may destroy whoever owns it.
     const std::shared_ptr<OwnNodeTurn> turn = turns_.front();
     if (!Step(*turn)) return;
   }
@@ -99,6 +101,7 @@ void OwnNodeTurns::Send(OwnNodeTurn& turn) {
   session_->Send(turn.write_.Send(node_), [self = self_](const zk::Reply& reply) {
     self->asking_ = false;
     if (self->turns_.empty()) return;  // all was ended meanwhile
+    // Only the first turn sends, so the answer is its own.
     self->turns_.front()->write_.OnWritten(reply, self->node_);
     self->GoOn();
   });
@@ -118,6 +121,7 @@ void OwnNodeTurns::Look(OwnNodeTurn& /*turn*/) {
 
 // Without a connection OnConnected goes on.
 void OwnNodeTurns::GoOnAfterAPause() {
+  // A barrier that was not confirmed says nothing: it is asked again.
   if (!session_->connected()) return;
   zk::Reactor& reactor = *core_->reactor();
   reactor.CallAt(reactor.Now() + base::Jittered(session::kRetryPause, reactor.Random()),
@@ -128,6 +132,7 @@ void OwnNodeTurns::GoOnAfterAPause() {
 
 void OwnNodeTurns::End(absl::Status answer) {
   const std::shared_ptr<OwnNodeTurn> turn = std::move(turns_.front());
+  // Out of the queue first: the answer may add another turn.
   turns_.pop_front();
   turn->Answer(std::move(answer));
 }

@@ -54,6 +54,7 @@ absl::StatusOr<std::shared_ptr<Client>> internal::ClientAccess::Connect(
   const absl::Status error = status.has_value() ? *status : NoSessionInTime(*core, wait);
   core->Close(std::make_shared<StatusShot>());
   // There is no node to wait for: the client closes in the background.
+  // Otherwise the destructor would wait for the close.
   client->core_.reset();
   return error;
 }
@@ -101,6 +102,7 @@ Client::~Client() {
   }
   auto closed = std::make_shared<StatusShot>();
   core_->Close(closed);
+  // On the I/O thread it would wait for itself. The close goes on in the background in any case.
   if (!core_->OnReactor()) core_->Await(*closed, core_->Now() + core_->destructor_waits());
 }
 

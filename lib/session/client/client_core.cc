@@ -50,6 +50,7 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
     if (!opened.ok()) return opened.status();
     tls = *std::move(opened);
   }
+  // Order: the options are right and the certificates readable before a thread is started.
   // The thread of a loop that others share is not lent: it may be at work for them.
   const bool shared = options.loop != nullptr;
   std::shared_ptr<EventLoop> owner = std::exchange(options.loop, nullptr);
@@ -74,6 +75,7 @@ std::shared_ptr<ClientCore> ClientCore::CreateIn(Environment environment, Client
     options.executor = base::SharedExecutor(base::Line::kCallbacks);
     notices = base::SharedExecutor(base::Line::kNotices);
   } else {
+    // A thread that lends itself to the loop while it waits must not run user code meanwhile.
     environment.loop = nullptr;  // it may run callbacks inline, on the reactor
   }
   return std::shared_ptr<ClientCore>(new ClientCore(std::move(environment), std::move(options),
@@ -138,6 +140,7 @@ void ClientCore::Start(absl::AnyInvocable<void(absl::Status) &&> connected) {
 
 void ClientCore::OnChange(session::Change change, std::optional<ClientState> state) {
   const session::Session& first = *sessions_->first();
+  // Copies for other threads, which must not touch the sessions.
   session_id_.store(first.id());
   timeout_ms_.store(absl::ToInt64Milliseconds(first.timeout()));
   const absl::Status trouble = sessions_->trouble();
@@ -151,8 +154,10 @@ void ClientCore::OnChange(session::Change change, std::optional<ClientState> sta
     }
   }
   if (state) feed_.Publish(*state);
+  // After the state was published, so that a user who is connected finds the client connected.
   if (change == session::Change::kConnected) ReportConnected(absl::OkStatus());
-  // What this process lacks does not come by waiting: a call that waits for the first session is told.
+  // What this process lacks does not come by waiting: a call that waits for the first session is
+  // told.
   const bool hopeless = change == session::Change::kFailed || absl::IsResourceExhausted(trouble);
   if (hopeless) ReportConnected(trouble);
   if (change == session::Change::kClosed) {
@@ -167,6 +172,7 @@ void ClientCore::ReportConnected(absl::Status status) {
 void ClientCore::PostLate(WithSession task) {
   {
     base::MutexLock lock(mutex_);
+    // The reactor has stopped: tasks run on the threads that post them, one after another.
     late_.push_back(std::move(task));
     if (std::exchange(late_has_runner_, true)) return;
   }
@@ -193,6 +199,7 @@ void ClientCore::Close(std::shared_ptr<base::OneShot<absl::Status>> closed) {
       closed->Set(close_status_);
       return;
     }
+    // Every caller of Close is answered by the one closing that happens.
     close_waiters_.push_back(std::move(closed));
   }
   Post([self = shared_from_this()](session::Session* session) {
@@ -217,6 +224,7 @@ void ClientCore::OnClosed(absl::Status status) {
         self->reactor_thread_.store({});  // another thread may get its number
       });
     }
+    // Last of all on this thread: it may end with this call.
     std::move(self->environment_.stop)();
     for (const auto& waiter : waiters) waiter->Set(status);
   });

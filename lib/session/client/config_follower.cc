@@ -47,6 +47,7 @@ void ConfigFollower::Read() {
 void ConfigFollower::Take(const std::string& text) {
   auto config = zk::ParseEnsembleConfig(text);
   if (!config.ok() || config->servers.empty()) return;
+  // A server that lags behind must not bring back a list that was replaced.
   if (version_.has_value() && config->version <= *version_) return;
   version_ = config->version;
   session_->SetServers(std::move(config->servers));

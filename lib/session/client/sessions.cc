@@ -10,6 +10,8 @@ namespace zkrecipes::session::client {
 Sessions::Sessions(Environment environment, Options options)
     : environment_(std::move(environment)), options_(std::move(options)) {
   Add();
+  // The first session counts at once: the client is suspended until it is connected. A further one
+  // counts from its first connection on, so that it does not suspend a client that works.
   members_.front()->counts = true;
 }
 
@@ -43,6 +45,7 @@ void Sessions::Start() { first()->Start(); }
 // ---- which one ----------------------------------------------------------------------------------
 
 Session* Sessions::WithRoom(size_t node_bytes, size_t watch_bytes) {
+  // The first with room, so that few sessions are opened, and one that has emptied is used again.
   for (const auto& member : members_) {
     Session& session = *member->session;
     if (session.ephemeral_budget().Fits(node_bytes) && session.watch_budget().Fits(watch_bytes)) {
@@ -58,6 +61,7 @@ Session* Sessions::WithRoom(size_t node_bytes, size_t watch_bytes) {
 
 Session* Sessions::Of(zk::SessionId id) {
   for (const auto& member : members_) {
+    // Not found: it has expired, and with it everything in it.
     if (member->session->id() == id) return member->session.get();
   }
   return nullptr;
@@ -128,6 +132,7 @@ ClientState Sessions::StateAfter(const Member& member, Change change) const {
 void Sessions::Close(absl::AnyInvocable<void(absl::Status) &&> closed) {
   close_begun_ = true;
   closed_ = std::move(closed);
+  // Counted before the first is asked, since one without a connection may report at once.
   closing_ = members_.size();
   for (const auto& member : members_) {
     member->session->Close([this](absl::Status status) { OnClosed(std::move(status)); });

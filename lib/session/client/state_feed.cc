@@ -19,6 +19,7 @@ void StateFeed::Publish(ClientState state) {
       if (auto subscriber = weak.lock()) subscribers.push_back(std::move(subscriber));
     }
   }
+  // Outside the lock: a subscriber may be called inline, and unsubscribe.
   for (const auto& subscriber : subscribers) subscriber->Tell(state);
 }
 

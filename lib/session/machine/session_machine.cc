@@ -19,6 +19,9 @@ class SessionMachine::Transition {
     if (m_.state_ == State::kNew) Resolve();
   }
 
+  // An answer comes for three reasons: a session is to begin, the list of servers has changed, or
+  // the servers may have moved while the session was suspended. In the last case the old addresses
+  // are given up with the session, which the ensemble may have expired by now.
   void operator()(const event::Resolved& e) {
     const bool give_up = m_.state_ == State::kSuspended && e.moved;
     const bool due = std::exchange(m_.servers_due_, false);
@@ -26,6 +29,7 @@ class SessionMachine::Transition {
       if (due) Do(action::SetServers{});
       return;
     }
+    // The handle is closed first, so that nothing of the old session is heard after its end.
     if (give_up) {
       CloseHandle();
       LoseSession();
@@ -35,6 +39,8 @@ class SessionMachine::Transition {
     Do(action::OpenHandle{});
   }
 
+  // Names that cannot be resolved now are resolved again after a pause; a handle that could not be
+  // opened counts the same.
   void operator()(const event::ResolveFailed&) {
     if (m_.state_ != State::kResolving && m_.state_ != State::kConnecting) return;
     m_.handle_open_ = m_.servers_due_ = false;
@@ -46,6 +52,8 @@ class SessionMachine::Transition {
     if (m_.servers_due_) Do(action::Resolve{});
   }
 
+  // The answer for the earlier list is void (Session counts the lists), so an answer under way is
+  // asked for again.
   void operator()(const event::ServersChanged& e) {
     m_.servers_ = e.servers;
     if (m_.state_ == State::kResolving) return Do(action::Resolve{});
@@ -58,6 +66,7 @@ class SessionMachine::Transition {
   }
 
   void operator()(const event::Connected& e) {
+    // A handle that is being closed may still report its connection.
     if (!m_.handle_open_) return;
     const bool resumed = m_.session_ == e.session;
     // The old session's end must be announced before the new session begins.
@@ -69,6 +78,8 @@ class SessionMachine::Transition {
   }
 
   void operator()(const event::Disconnected& e) {
+    // The first attempt that fails after a connection announces the loss; those after it only
+    // count.
     if (m_.connected_) {
       m_.connected_ = false;
       if (m_.state_ != State::kClosing) m_.state_ = State::kSuspended;
@@ -87,6 +98,7 @@ class SessionMachine::Transition {
 
   void operator()(const event::HandleEnded& e) {
     if (!m_.handle_open_) return;
+    // The session has expired, or the server refuses this client for good.
     const bool had_session = m_.session_ != 0;
     m_.connected_ = false;
     CloseHandle();
@@ -99,6 +111,8 @@ class SessionMachine::Transition {
     had_session ? Resolve() : Pause();  // a server that refuses new sessions needs a pause
   }
 
+  // A closing session stays connected if it is, since its listeners delete their nodes first; it
+  // ends by Drained, or by the timer that Drain starts.
   void operator()(const event::CloseRequested&) {
     if (m_.state_ == State::kClosing || m_.state_ == State::kClosed) return;
     m_.state_ = State::kClosing;
@@ -109,6 +123,7 @@ class SessionMachine::Transition {
     if (m_.state_ != State::kClosing) return;
     m_.state_ = State::kClosed;
     m_.connected_ = false;
+    // The close also ends the session on the server, with every node that could not be deleted.
     if (m_.handle_open_) CloseHandle();
     m_.session_ = 0;
     Do(action::AnnounceClosed{});

@@ -23,6 +23,8 @@ bool Erase(WatcherIds& ids, WatcherId id) {
 
 }  // namespace
 
+// A watcher in flight is not armed: an event that arrives before its answer belongs to the watch of
+// an earlier request.
 void WatchTable::Add(const zk::Watch& watch, WatcherId id) {
   Entry& entry = entries_[watch];
   Insert(entry.in_flight, id);
@@ -33,6 +35,7 @@ bool WatchTable::OnReply(const zk::Watch& watch, WatcherId id, bool armed) {
   const auto it = entries_.find(watch);
   if (it == entries_.end() || !Erase(it->second.in_flight, id)) return false;
   Entry& entry = it->second;
+  // The server keeps one watch a path and kind for the connection, however often it was set.
   entry.on_server |= armed;
   if (!armed) (void)Erase(entry.interested, id);
   return Tidy(watch, entry);
@@ -56,6 +59,7 @@ void WatchTable::Fire(const zk::Watch& watch, WatcherIds& fired) {
   const auto it = entries_.find(watch);
   if (it == entries_.end()) return;
   Entry& entry = it->second;
+  // The event used up the watch. Those whose request is still on its way set another one, and stay.
   entry.on_server = false;
   std::set_difference(entry.interested.begin(), entry.interested.end(), entry.in_flight.begin(),
                       entry.in_flight.end(), std::back_inserter(fired));
@@ -66,6 +70,8 @@ void WatchTable::Fire(const zk::Watch& watch, WatcherIds& fired) {
   (void)Tidy(watch, entry);  // there is no watch left on the server to remove
 }
 
+// Returns whether the server has a watch that nobody wants any more. While a request is in flight
+// it is not known which watch a removal would remove, so the answer decides.
 bool WatchTable::Tidy(const zk::Watch& watch, Entry& entry) {
   if (!entry.in_flight.empty() || !entry.interested.empty()) return false;
   const bool remove = entry.on_server;
