@@ -16,48 +16,52 @@
 
 namespace [[gnu::visibility("default")]] zkrecipes {
 
-// What belongs to the acquires of one recipe. What breaks a rule is an InvalidArgument of every
-// call that acquires.
+// Options of the acquires of one recipe. Every call that acquires returns InvalidArgument for an
+// option that breaks its rule.
 struct AcquireOptions {
-  // If set, instead of the client's LeaseOptions and ClientOptions.
+  // Each of these, if set, replaces the client's in LeaseOptions or ClientOptions.
   std::optional<bool> wait_for_proof = {};
   std::optional<LeaseOptions::EndsAt> ends_at = {};
   std::optional<NameDialect> dialect = {};
-  // What a Lock's nodes are called in Curator's dialect, so that the recipe of Curator's that
-  // shares the path sees them; unset: kLock (docs/interoperability.md). For a Lock only: a
+  // The name of a Lock's nodes in Curator's dialect, by which the recipe of Curator's that shares
+  // the path recognises them; unset: kLock (docs/interoperability.md). For a Lock only: a
   // ReadWriteLock's names are fixed, and an election has LeaderElectionOptions::marker.
   std::optional<NodeMarker> marker = {};
-  // An acquire that sees contenders of another library which would not wait for its node is refused
-  // with FailedPrecondition, which names them. Set this if they exclude each other all the same: a
-  // kazoo Lock with extra_lock_patterns, for example.
+  // An acquire is refused with FailedPrecondition if the queue has contenders of another library
+  // that would not wait for its node. Set this if they exclude each other nevertheless, such as a
+  // kazoo Lock with extra_lock_patterns.
   bool beside_blind = false;
-  // Of the nodes that these acquires create: contenders, missing ancestors, the record below.
+  // The ACL of the nodes that these acquires create: contenders, missing ancestors, and the holder
+  // record of lock-delay mode.
   std::optional<std::vector<Acl>> acl = {};
 
   // Nonzero enables lock-delay mode, which assumes no bound on the leader's ping interval
   // (docs/lease.md). After an exclusive holder that vanished without a release (it crashed, or lost
   // its lease), the next grant waits this long, whichever contender gets it and however often the
   // wait is interrupted; a try waits too. An exclusive lease is believed no longer than this after
-  // its last confirmed write. Use at least the session timeout; a delay that leaves a lease less
-  // than an eighth of it is refused. All users of the path must set the same delay; other
-  // libraries' clients do not wait. Readers wait after a writer that vanished; after a reader that
-  // vanished nothing waits, and a reader's lease rests on its deadline alone. On a path with
-  // readers the other contenders are a ReadWriteLock's writers, not Locks. Costs a read per grant,
-  // for exclusive ones also a write (for a ReadWriteLock's writer one more read), and a write per
-  // release; leaves a permanent child "zkrecipes-holder" in the path. Also needs the ACL permission
-  // write.
+  // its last confirmed write.
+  //
+  // Use at least the session timeout; a delay that leaves a lease less than an eighth of it is
+  // refused. All users of the path must set the same delay; other libraries' clients do not wait.
+  // Readers wait after a writer that vanished; after a reader that vanished no contender waits, and
+  // a reader's lease rests on its deadline alone. On a path with readers the other contenders must
+  // be a ReadWriteLock's writers, not Locks.
+  //
+  // The mode costs a read per grant, for exclusive ones also a write (for a ReadWriteLock's writer
+  // one more read), and a write per release. It leaves a permanent child "zkrecipes-holder" in the
+  // path, and also needs the ACL permission write.
   Duration lock_delay = absl::ZeroDuration();
 
-  // A lease that must show that the work under it goes on: without a call of Lease::StillAlive for
-  // so long, it ends (kNotAlive). state() is kLost from that instant, whatever a hung process does;
-  // the node is then deleted. More than zero.
+  // The lease ends (kNotAlive) when Lease::StillAlive has not been called for this long, so that a
+  // holder that hangs loses it. state() is kLost from that instant; the node is then deleted. More
+  // than zero.
   Duration alive_within = absl::InfiniteDuration();
 
   // How long a lease may be held, counted from the grant: then it ends (kHeldTooLong), as above.
   // More than zero.
   Duration hold_at_most = absl::InfiniteDuration();
 
-  // Hears of these acquires, besides the client's own listener.
+  // Receives the events of these acquires; the client's listener receives them too.
   std::shared_ptr<EventListener> listener = {};
 };
 

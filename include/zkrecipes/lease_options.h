@@ -10,33 +10,34 @@
 namespace [[gnu::visibility("default")]] zkrecipes {
 
 // How long a client's leases can be believed. The first three options are assumptions about
-// machines that a client cannot measure; docs/lease.md says what each is for, and how much time a
-// healthy lease has left with them.
+// machines that a client cannot measure; docs/lease.md explains each, and says how much time a
+// healthy lease has left.
 struct LeaseOptions {
   // The clocks of this machine and of the ensemble's leader run at rates that differ by at most
   // this fraction. From 0 to less than 1.
   double clock_rate_bound = 0.1;
   // The longest time between two pings from the leader to a server, while the leader serves
   // requests: half a tick, plus what a busy leader adds. Zero selects a quarter of the negotiated
-  // session timeout plus 100 ms, which is enough if that timeout is two ticks or more. A smaller
-  // bound that is known to hold makes leases last longer.
+  // session timeout plus 100 ms, which is enough if that timeout is two ticks or more. If you know
+  // a smaller bound, set it: leases then last longer.
   Duration ping_gap = absl::ZeroDuration();
-  // Subtracted from the deadline: the time it takes to tell all leases of the client that they are
-  // lost (see Lease::ended), and to act on it.
+  // Subtracted from the deadline: the time that it takes to give notice of the end to all leases of
+  // the client (see Lease::ended), and to act on it.
   Duration slack = absl::Milliseconds(10);
 
   // These two are defaults for AcquireOptions.
   //
-  // Acquire returns only once its lease is proven (kHeld). Otherwise the lease may be kUnproven for
-  // a moment after a reconnection or idleness, or while the ensemble cannot be reached.
+  // If true, Acquire returns only once its lease is proven (kHeld). Otherwise the lease may be
+  // kUnproven for a moment after a reconnection or idleness, or while the ensemble cannot be
+  // reached.
   bool wait_for_proof = false;
 
   // When a lease ends if its session is not known to have expired.
   enum class EndsAt {
     kDeadline,  // at the deadline: no other contender can have been granted before it
-    kExpiry,    // not before the ensemble says so: by then another contender may have held the lock
-                // for a while, so a resource that matters must check the fencing token. From its
-                // deadline on such a lease is kSuspect, and its remaining() is zero
+    kExpiry,    // when the ensemble reports it: by then another contender may have held the lock
+                // for a while, so the resource must check the fencing token. From its deadline on
+                // such a lease is kSuspect, and its remaining() is zero
   };
   EndsAt ends_at = EndsAt::kDeadline;
 };
