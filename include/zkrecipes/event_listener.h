@@ -67,7 +67,7 @@ class EventListener {
   // does not: every client may delete its children, or change its ACL, and so take the lock from
   // its holder. Checked with a client's first grant on a path, at the cost of a read; reported
   // once. Paths of acquires with an open ACL are not checked: that is the user's choice. `zkr
-  // doctor` reports both, each time.
+  // doctor` reports an open parent of closed contenders, each time.
   virtual void OnOpenParent(const std::string& path);
 };
 

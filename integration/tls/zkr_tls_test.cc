@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,6 +65,20 @@ TEST_F(ZkrTlsTest, RefusesAServerOfAnotherName) {
   EXPECT_EQ(zkr.Wait(), 69);
   EXPECT_THAT(zkr.Out(), IsEmpty());
   EXPECT_THAT(zkr.Err(), HasSubstr("has a certificate that is not for \"zk.example\" but for"));
+}
+
+// Four letter words do not go through TLS: what they would say is unknown.
+TEST_F(ZkrTlsTest, ADoctorSeesTheServersThatOtherCommandsUse) {
+  const Words tls = {"--tls-ca",          File("ca"),  "--tls-cert",
+                     File("certificate"), "--tls-key", File("key")};
+  testing::Program zkr(Zkr(testing::Joined({tls, {"doctor", "/zkr", "--json"}}), "20s"));
+  EXPECT_EQ(zkr.Wait(), 0) << zkr.Out() << zkr.Err();
+  const auto report = nlohmann::json::parse(zkr.Out(), nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(report.is_object()) << zkr.Out();
+  EXPECT_EQ(report["servers"][0]["reachable"], true);
+  EXPECT_EQ(report["servers"][0]["granted_ms"], 20'000);
+  EXPECT_TRUE(report["servers"][0]["mode"].is_null());
+  EXPECT_TRUE(report["epoch"]["zxid"].is_null());
 }
 
 TEST_F(ZkrTlsTest, NamesAFileThatIsNotThereAndAnOptionThatIsMissing) {

@@ -20,7 +20,6 @@ namespace zkrecipes::integration {
 struct Report {
   int status = -1;
   std::set<std::string> findings;  // their words
-  std::set<std::string> notes;
   nlohmann::json all;
 };
 
@@ -37,7 +36,6 @@ class ZkrDoctorTest : public ZkrTest {
     EXPECT_TRUE(report.all.is_object()) << zkr->Out() << zkr->Err();
     if (!report.all.is_object()) return report;
     for (const nlohmann::json& f : report.all["findings"]) report.findings.insert(f["what"]);
-    for (const nlohmann::json& f : report.all["notes"]) report.notes.insert(f["what"]);
     return report;
   }
   // Repeated after a stall of the machine, in which servers answer too late.

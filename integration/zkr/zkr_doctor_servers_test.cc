@@ -23,6 +23,7 @@ using nlohmann::json;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(ZkrDoctorTest, FindsATimeoutThatIsClampedOrTooShort) {
   const Report clamped = Examine({"--session-timeout", "2m"});
@@ -109,7 +110,7 @@ TEST_F(ZkrDoctorTest, IsNotKeptByWhatIsNoServer) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
   const Report report = ReportOf(std::move(zkr));
   for (const json& server : report.all["servers"]) {
-    EXPECT_EQ(server["grants_sessions"], false);
+    EXPECT_TRUE(server["granted_ms"].is_null());
     EXPECT_TRUE(server["mode"].is_null());
   }
   EXPECT_EQ(report.all["findings"].size(), 4u);
@@ -133,26 +134,27 @@ TEST_F(ZkrDoctorTest, SaysWhichServersHaveNoQuorum) {
 }
 
 // On servers of their own: their four letter words are closed, as by default, but one.
-TEST_F(ZkrDoctorTest, InfersTheTickWhereConfIsClosedAndFindsServersOfTwoEnsembles) {
+TEST_F(ZkrDoctorTest, SaysWhatIsUnknownWhereConfIsClosedAndFindsServersOfTwoEnsembles) {
   testing::LocalEnsembleOptions options{.servers = 1};
-  options.max_session_timeout = absl::Seconds(10);  // twenty ticks
+  options.max_session_timeout = absl::Seconds(8);
   options.extra_config = {{"4lw.commands.whitelist", "srvr"}};
   auto one = testing::LocalEnsemble::Start(options);
   ASSERT_TRUE(one.ok()) << one.status();
-  const Report closed = Examine({"--servers", (*one)->servers()});
+  const Report closed = Examine({"--servers", (*one)->servers(), "--session-timeout", "8s"});
   EXPECT_EQ(closed.status, 0) << closed.all;
-  EXPECT_EQ(closed.all["session"]["tick_ms"], 500);
-  EXPECT_EQ(closed.all["session"]["tick_is_inferred"], true);
+  EXPECT_TRUE(closed.all["session"]["tick_ms"].is_null());
   EXPECT_TRUE(closed.all["session"]["sync_limit"].is_null());
   EXPECT_EQ(closed.all["servers"][0]["mode"], "standalone");
   EXPECT_TRUE(closed.all["servers"][0]["tick_ms"].is_null());
-  const Report both = Examine({"--servers", absl::StrCat(servers(), ",", (*one)->servers())});
+  const std::string list = absl::StrCat(servers(), ",", (*one)->servers());
+  const Report both = Examine({"--servers", list});
   EXPECT_EQ(both.status, 1);
-  EXPECT_THAT(both.findings, ElementsAre("several-ensembles", "timeouts-differ"));
+  EXPECT_THAT(both.findings,
+              ElementsAre("several-ensembles", "timeout-clamped", "timeouts-differ"));
   Plant("_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-", zk::CreateMode::kEphemeralSequential);
-  EXPECT_THAT(
-      Examine({node_path(), "--servers", absl::StrCat(servers(), ",", (*one)->servers())}).findings,
-      Contains("servers-disagree"));
+  const Report queue = Examine({node_path(), "--servers", list});
+  EXPECT_THAT(queue.findings, Contains("servers-disagree"));
+  EXPECT_THAT(queue.all.dump(), Not(HasSubstr("version-2")));
 }
 
 }  // namespace

@@ -81,16 +81,16 @@ something is used up; 77 permission denied; 64 bad arguments.
 The global options (see `zkr --help`), such as --json, may stand before or after `ls`.)";
 
 inline constexpr char kDoctorHelp[] = R"(
-Asks each server by itself, then examines PATH or, without one, the root of the namespace. Of a
-lock that is stuck it says who holds it, since when, from where and whether the holder's session
-is alive, who waits, and how to break the lock. A FINDING needs an operator, and comes with advice;
-a note is worth knowing, but is also true of healthy ensembles. Whatever cannot be known is
-"unknown": tick, syncLimit and voters are, unless the servers' 4lw.commands.whitelist has conf and
-mntr. Opens sessions and closes them; changes nothing. A server that does not answer costs a
-second. With --plan it only calculates, and asks no server.
+Asks each server by itself, then examines the epoch and PATH. Of a lock that is stuck it says who
+holds it, since when, from where and whether the holder's session is alive, who waits, and how to
+break the lock. A FINDING needs an operator: it says what was seen, whether that is certain or
+likely, and what to do. Whatever cannot be known is "unknown": tick, syncLimit and voters are,
+unless the servers' 4lw.commands.whitelist has conf and mntr, and with --tls-ca. Opens sessions and
+closes them; changes nothing. A server that does not answer costs a second. With --plan it only
+calculates, and asks no server.
 
-Exit status: 0 nothing found, notes at most; 1 something to do; 69 no server grants a session; 71
-the report could not be written; 77 PATH may not be read; 64 bad arguments.
+Exit status: 0 nothing found; 1 something to do; 69 no server grants a session; 71 the report could
+not be written; 77 PATH may not be read; 64 bad arguments.
 The global options (see `zkr --help`), such as --json, may stand before or after `doctor`.)";
 
 }  // namespace zkrecipes::zkr

@@ -113,24 +113,27 @@ std::string Printable(absl::string_view text) {
 }
 
 ordered_json ContenderJson(const ContenderInfo& c) {
+  const auto known = [&c](const ordered_json& value) { return IsRead(c) ? value : ordered_json(); };
   return {{"position", c.position},
           {"mode", ToString(c.mode)},
           {"state", StateText(c)},
-          {"token", c.token.value()},
-          {"node_czxid", c.node_czxid},
+          {"token", known(c.token.value())},
+          {"node_czxid", known(c.node_czxid)},
           {"node", c.node},
-          {"session", SessionText(c.session)},
-          {"owner", OwnerJson(c.owner)},
+          {"session", known(SessionText(c.session))},
+          {"owner", known(OwnerJson(c.owner))},
           {"dialect", c.dialect == NameDialect::kKazoo ? "kazoo" : "curator"},
-          {"since", UtcTimeText(c.since)}};
+          {"since", known(UtcTimeText(c.since))}};
 }
 
 std::string QueueText(const std::vector<ContenderInfo>& queue) {
   std::vector<std::vector<std::string>> rows = {
       {"POS", "MODE", "STATE", "TOKEN", "OWNER", "SESSION", "SINCE", "NODE"}};
   for (const ContenderInfo& c : queue) {
-    rows.push_back({absl::StrCat(c.position), ToString(c.mode), StateText(c), c.token.ToString(),
-                    OwnerText(c.owner), SessionText(c.session), LocalTimeText(c.since), c.node});
+    const auto known = [&c](const std::string& text) { return IsRead(c) ? text : "unknown"; };
+    rows.push_back({absl::StrCat(c.position), ToString(c.mode), StateText(c),
+                    known(c.token.ToString()), known(OwnerText(c.owner)),
+                    known(SessionText(c.session)), known(LocalTimeText(c.since)), c.node});
   }
   return FormatTable(rows);
 }

@@ -26,6 +26,10 @@ std::string QueueText(const std::vector<ContenderInfo>& queue);
 std::string QueueJson(const std::string& path, const std::vector<ContenderInfo>& queue);
 nlohmann::ordered_json ContenderJson(const ContenderInfo& c);
 
+// Whether this client may read the contender's node. If not, token, session, owner and time are
+// unknown: shown as such, and as null.
+inline bool IsRead(const ContenderInfo& c) { return c.node_czxid != 0; }
+
 // "id@host:pid", as far as it is known; otherwise "-". As its process wrote it: see Printable.
 std::string OwnerText(const OwnerInfo& owner);
 

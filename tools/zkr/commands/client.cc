@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/strings/str_cat.h"
 
 #include "lib/queue/acquire/ask.h"
 #include "lib/queue/acquire/end_status.h"
@@ -13,7 +14,8 @@
 
 namespace zkrecipes::zkr::commands {
 
-absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::stop_token cancel) {
+absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::stop_token cancel,
+                                                std::optional<absl::Duration> wait) {
   if (flags.servers.empty()) {
     return absl::InvalidArgumentError("no servers are named: use --servers or set ZKR_SERVERS");
   }
@@ -25,13 +27,35 @@ absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags, std::s
   // Nodes are made open to everyone all the same: their parent's ACL protects them
   // (docs/security.md).
   options.digest_credentials = flags.users;
+  if (UsesTls(flags)) options.tls = flags.tls;
+  return Client::Connect(std::move(options),
+                         {wait.value_or(flags.session_timeout), std::move(cancel)});
+}
+
+bool UsesTls(const GlobalFlags& flags) {
   const TlsOptions& tls = flags.tls;
-  // TLS is in force as soon as one of its options is given: a CA left out must not mean plain text.
-  for (const std::string& given :
-       {tls.ca_file, tls.certificate_file, tls.key_file, tls.crl_file, tls.server_name}) {
-    if (!given.empty()) options.tls = tls;
-  }
-  return Client::Connect(std::move(options), {flags.session_timeout, std::move(cancel)});
+  return !absl::StrCat(tls.ca_file, tls.certificate_file, tls.key_file, tls.crl_file,
+                       tls.server_name)
+              .empty();
+}
+
+absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
+                                    const WaitOptions& wait, bool behind_a_write) {
+  const std::string what = absl::StrCat(zk::OperationName(request), " ", zk::PathOf(request));
+  const auto ask = [&](absl::AnyInvocable<void(absl::StatusOr<zk::Reply>) &&> done) {
+    return [request, behind_a_write, done = std::move(done)](session::Session& session) mutable {
+      // The answer matters only through the order: both go the same way, one behind the other.
+      if (behind_a_write) session.Send(session.CommittedBarrier(), [](const zk::Reply&) {});
+      session.Send(request, [done = std::move(done)](const zk::Reply& reply) mutable {
+        using enum zk::Code;
+        const bool answered = reply.code == kOk || reply.code == kNoNode || reply.code == kNoAuth;
+        if (answered) return std::move(done)(reply);
+        std::move(done)(zk::ToStatus(reply.code, "ask", ""));
+      });
+    };
+  };
+  return queue::acquire::AskUntilAnswered<zk::Reply>(*internal::ClientAccess::Core(client), what,
+                                                     wait, ask);
 }
 
 absl::Status CheckPath(const std::string& path) { return zk::ValidatePath("path", path); }
@@ -42,18 +66,10 @@ absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop
   // A closed client or an invalid path is the contender's to refuse, in its own words.
   if (!queue::acquire::CheckQuestion(core, path, wait).ok()) return absl::OkStatus();
   const std::string node = core.name_space().ToServer(path);
-  const auto numbers =
-      queue::acquire::AskUntilAnswered<Numbers>(core, "read " + path, wait, [&](auto done) {
-        return [node, done = std::move(done)](session::Session& session) mutable {
-          session.Send(zk::Get{node}, [done = std::move(done)](const zk::Reply& reply) mutable {
-            std::move(done)(reply.code == zk::Code::kOk
-                                ? absl::StatusOr<Numbers>(NumbersOf(reply.stat))
-                                : zk::ToStatus(reply.code, "get", ""));
-          });
-        };
-      });
+  const auto reply = AskServer(client, zk::Get{node}, wait);
   // Without an answer in time the contender decides, since it asks again.
-  if (!numbers.ok() || numbers->Judge() != Numbers::State::kUsedUp) return absl::OkStatus();
+  if (!reply.ok() || reply->code != zk::Code::kOk) return absl::OkStatus();
+  if (NumbersOf(reply->stat).Judge() != Numbers::State::kUsedUp) return absl::OkStatus();
   queue::machine::action::Finished refused;
   refused.outcome = queue::machine::Outcome::kExhausted;
   return queue::acquire::EndStatus(refused, path, node);

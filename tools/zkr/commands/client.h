@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -17,10 +18,20 @@
 
 namespace zkrecipes::zkr::commands {
 
-// A session with the ensemble that the flags name, within the session timeout. Errors: those of
-// Client::Connect, and InvalidArgument if no servers are named.
+// A session with the ensemble that the flags name, within `wait` or else the session timeout.
+// Errors: those of Client::Connect, and InvalidArgument if no servers are named.
 absl::StatusOr<std::shared_ptr<Client>> Connect(const GlobalFlags& flags,
-                                                std::stop_token cancel = {});
+                                                std::stop_token cancel = {},
+                                                std::optional<absl::Duration> wait = {});
+
+// Whether one of the TLS options is given: a CA left out must not mean plain text.
+bool UsesTls(const GlobalFlags& flags);
+
+// The answer of the client's server to a request by the server's own paths, also that a node is not
+// there or may not be read. `behind_a_write`: a server that answers has applied all that was
+// committed before. Errors: those of ListContenders.
+absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
+                                    const WaitOptions& wait, bool behind_a_write = false);
 
 // InvalidArgument for a path that no recipe takes. Nothing is sent.
 absl::Status CheckPath(const std::string& path);

@@ -17,6 +17,7 @@
 #include "lib/queue/acquire/ask.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/epoch_record.h"
+#include "tools/zkr/commands/client.h"
 
 namespace zkrecipes::zkr::commands {
 namespace {
@@ -96,15 +97,8 @@ class Raise : public std::enable_shared_from_this<Raise> {
 }  // namespace
 
 absl::StatusOr<std::int64_t> AskEpoch(Client& client, const WaitOptions& wait) {
-  const auto ask = [](EpochDone done) {
-    return [done = std::move(done)](session::Session& session) mutable {
-      session.Send(zk::Get{kEpochPath}, [done = std::move(done)](const zk::Reply& reply) mutable {
-        std::move(done)(session::EpochIn(reply));
-      });
-    };
-  };
-  return queue::acquire::AskUntilAnswered<std::int64_t>(*internal::ClientAccess::Core(client),
-                                                        "read the epoch", wait, ask);
+  const auto reply = AskServer(client, zk::Get{kEpochPath}, wait);
+  return reply.ok() ? session::EpochIn(*reply) : reply.status();
 }
 
 absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 
 #include "tools/zkr/doctor/facts.h"
+#include "tools/zkr/doctor/finding.h"
 
 namespace zkrecipes::zkr::doctor {
 
@@ -19,13 +20,9 @@ namespace zkrecipes::zkr::doctor {
 // The session timeout beside the servers' settings. nullopt: not known.
 struct Timeouts {
   absl::Duration asked = {};
-  std::optional<Grants> grants =
-      {};  // the least of what servers grant: the one that counts (docs/lease.md)
+  // The least that a server grants, which is the one that counts (docs/lease.md).
+  std::optional<absl::Duration> granted = {};
   std::optional<absl::Duration> tick = {};
-  // conf was not open: half of what a session of 1 ms is granted, which is two ticks unless
-  // minSessionTimeout says otherwise.
-  bool tick_is_inferred = false;
-  bool twenty_ticks_agree = false;  // the longest session is ten times the shortest, as by default
   std::optional<int> sync_limit = {};  // in ticks
   bool alone = false;                  // one server that follows none has no syncLimit
   // How long a server that has fallen silent is still counted on: syncLimit ticks.
@@ -44,31 +41,20 @@ LeaseLeft LeaseLeftOf(absl::Duration session_timeout);
 // "2.2s", "500ms", "1m0s": to a tenth where there are seconds.
 std::string Short(absl::Duration duration);
 
-// In how many days the path's sequence numbers are used up: at the rate between the oldest and the
-// newest contender in the queue, if a minute or more lies between them, and otherwise at the mean
-// since the path's node was made. nullopt: not known, or in ten years or more. Pure.
-std::optional<std::int64_t> DaysLeft(const PathFacts& path, absl::Time now);
-
 // Whether a session that owns a contender lives. A session may live although its process hangs.
 struct Life {
   enum class State {
     kAlive,    // a server answered it within half of its timeout, which a client at rest undercuts
     kSilent,   // it is connected, but has not asked anything for so long
     kCutOff,   // it is connected to none of the servers, and all say so: it ends within its timeout
-    kUnknown,  // not all servers are open to cons
+    kUnknown,  // not all servers are open to cons, or the node may not be read
     kNoSession,  // the node is not ephemeral
   };
   State state = State::kUnknown;
   std::optional<ConnectionFacts> connection = {};
   std::string server = {};  // of the connection
 };
-Life LifeOf(const Facts& facts, std::int64_t session);
-
-// "alive", "silent", "cut-off", "unknown", "no-session".
-const char* Word(Life::State state);
-
-// The state letter of ps in words: "runs", "is stopped", ...
-const char* ProcessWord(char state);
+Life LifeOf(const Facts& facts, const ContenderInfo& contender);
 
 // PATH's contenders: those that hold, and those that wait, each in the queue's order.
 struct Queue {
@@ -77,11 +63,24 @@ struct Queue {
 };
 Queue QueueIn(const Facts& facts);
 
+// Whether `owner` names this machine as its host.
+bool IsHere(const Facts& facts, const OwnerInfo& owner);
+
 // The process of this machine that `owner` names; nullptr: it names none, or that process is gone.
 const ThisMachine::Process* ProcessOf(const Facts& facts, const OwnerInfo& owner);
+bool IsStopped(const ThisMachine::Process& process);
+
+// Words for people and programs: "cut-off"; "is stopped", as ps shows the process; "certain".
+const char* Word(Life::State state);
+const char* ProcessWord(const ThisMachine::Process& process);
+const char* Word(Finding::Sure sure);
 
 // The highest one of the servers that grant sessions.
 std::optional<std::int64_t> HighestZxid(const Facts& facts);
+
+// Whether the ensemble is behind what --seen names; false only if its epoch was raised since. An
+// ensemble that was set back comes as far again after a while: then nullopt, and without --seen.
+std::optional<bool> WasSetBack(const Facts& facts);
 
 }  // namespace zkrecipes::zkr::doctor
 

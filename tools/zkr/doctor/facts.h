@@ -22,10 +22,9 @@ namespace zkrecipes::zkr::doctor {
 // From a server's own words: srvr, and conf and mntr where the server is open to them.
 struct ServerWords {
   std::optional<std::string> version = {};
-  std::optional<std::string> mode =
-      {};  // "leader", "follower", "observer", "standalone", "read-only"
+  // "leader", "follower", "observer", "standalone", "read-only".
+  std::optional<std::string> mode = {};
   std::optional<absl::Duration> tick = {};
-  std::optional<int> init_limit = {};     // in ticks
   std::optional<int> sync_limit = {};     // in ticks
   std::optional<int> voters = {};         // of the ensemble
   std::optional<int> in_sync = {};        // of them, the leader included; only the leader says it
@@ -40,53 +39,42 @@ struct ConnectionFacts {
 };
 using Connections = std::map<std::int64_t, ConnectionFacts>;  // by session
 
-// The session timeouts that a server grants.
-struct Grants {
-  absl::Duration asked = {};    // for the timeout that was asked for
-  absl::Duration least = {};    // for 1 ms
-  absl::Duration longest = {};  // for the longest that can be asked
-  friend bool operator==(const Grants&, const Grants&) = default;
-};
-
 struct ServerFacts {
   std::string name = {};     // as in the list of servers
   std::string address = {};  // numeric; empty if the name has none
   bool reachable = false;    // something listens there, and answers
   ServerWords words = {};
-  std::optional<Grants> grants = {};  // nullopt: it grants no session
-  std::string trouble = {};           // why it is not reachable, or grants none; in our own words
+  // The session timeout that it grants for the one that was asked for. nullopt: it grants no
+  // session.
+  std::optional<absl::Duration> granted = {};
+  std::string trouble = {};  // why it is not reachable, or grants none
   // nullopt: the server is not open to cons or dump. Of dump, which the leader is asked for: bytes
   // of ephemeral nodes' paths, by session.
   std::optional<Connections> connections = {};
   std::optional<std::map<std::int64_t, std::int64_t>> ephemeral_bytes = {};
 };
 
-// One child of the path, or the path's own node.
-struct NodeFacts {
-  std::string name = {};
-  // nullopt: this client may not read it.
-  std::optional<zk::Stat> stat = {};
-  std::optional<std::vector<zk::AclEntry>> acl = {};
-};
+using Acl = std::vector<zk::AclEntry>;
 
 struct PathFacts {
-  // Of the last two only the node itself is read: the root of the namespace, and the node
-  // below which a path that does not exist would be made.
-  enum class Kind { kQueue, kNamespace, kAncestor };
+  // Of an ancestor, below which a path that does not exist would be made, only the node itself is
+  // read; of the epoch's parent also the record.
+  enum class Kind { kQueue, kAncestor, kEpochParent };
   Kind kind = Kind::kQueue;
   std::string path = {};
   bool exists = false;
-  bool listed = false;                   // false: this client may not list its children
-  NodeFacts node = {};                   // its own
-  std::vector<NodeFacts> queue = {};     // contenders, in no order; at most kMostRead are read
-  std::vector<std::string> others = {};  // names of the other children
-  int unread = 0;                        // contenders beyond that
+  bool listed = false;  // false: this client may not list its children
+  // nullopt: this client may not read it.
+  std::optional<zk::Stat> stat = {};
+  std::optional<Acl> acl = {};
+  // By name. Of contenders the first kMostAcls in the queue: they are read one by one.
+  std::map<std::string, std::optional<Acl>> children = {};
 };
-constexpr int kMostRead = 2000;
+constexpr std::size_t kMostAcls = 100;
 
 // This machine, and those of its processes that the path's owners name by host and pid.
 struct ThisMachine {
-  std::string host = {};  // as owners write it; empty: not looked at
+  std::string host = {};  // as owners write it; empty: not read
   struct Process {
     std::string name = {};  // empty: /proc does not show it
     char state = '?';       // as ps shows it
@@ -102,13 +90,11 @@ struct Disagreement {
 };
 
 struct Facts {
-  absl::Duration asked = {};  // --session-timeout
-  std::string dialect = {};   // --dialect
-  std::vector<std::string> users =
-      {};  // as whom this client has given credentials for the digest scheme
+  absl::Duration asked = {};            // --session-timeout
+  std::vector<std::string> users = {};  // of the credentials that this client has given
   std::vector<ServerFacts> servers = {};
-  std::vector<PathFacts> paths =
-      {};  // none, the namespace's root, or PATH and perhaps its ancestor
+  std::optional<PathFacts> path = {};          // PATH
+  std::vector<PathFacts> parents = {};         // of the epoch's record; of a PATH that is missing
   std::vector<ContenderInfo> contenders = {};  // of PATH, in the queue's order
   std::vector<Disagreement> disagreements = {};
   absl::Time now = {};  // by this machine's wall clock

@@ -3,59 +3,69 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_FIXTURE_H_
 #define ZKRECIPES_TOOLS_ZKR_DOCTOR_FACTS_FIXTURE_H_
 
-#include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "gtest/gtest.h"
 
 #include "tools/zkr/doctor/facts.h"
 #include "tools/zkr/doctor/finding.h"
 
 namespace zkrecipes::zkr::doctor {
 
+inline constexpr char kFirst[] = "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000007";
+inline constexpr char kSecond[] = "_c_2b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000008";
+
+inline ContenderInfo Contending(int position, const std::string& node, std::int64_t session) {
+  ContenderInfo c{.position = position, .holds = position == 0};
+  c.token = FencingToken(100 + position);
+  c.node_czxid = 100 + position;
+  c.node = node;
+  c.session = session;
+  return c;
+}
+
 // The facts of three healthy servers with ZooKeeper's own defaults, and of a queue of two. A test
 // changes the facts that it is about.
 inline Facts Healthy() {
-  Facts facts{.asked = absl::Seconds(10), .dialect = "curator"};
+  Facts facts{.asked = absl::Seconds(10)};
   for (const char* name : {"zk1:2181", "zk2:2181", "zk3:2181"}) {
-    facts.servers.push_back(
-        {.name = name,
-         .address = name,
-         .reachable = true,
-         .words = {"3.8.0", "follower", absl::Seconds(2), 10, 5},
-         .grants = Grants{absl::Seconds(10), absl::Seconds(4), absl::Seconds(40)}});
+    facts.servers.push_back({.name = name,
+                             .address = name,
+                             .reachable = true,
+                             .words = {"3.8.0", "follower", absl::Seconds(2), 5},
+                             .granted = absl::Seconds(10)});
   }
   facts.servers[1].words.mode = "leader";
+  const Acl open = {{31, "world", "anyone"}};
+  facts.path = PathFacts{.path = "/q", .exists = true, .listed = true, .acl = open};
+  facts.path->stat = zk::Stat{.cversion = 16, .num_children = 2};  // nine creations
+  facts.path->children = {{kFirst, open}, {kSecond, open}};
+  facts.contenders = {Contending(0, kFirst, 7), Contending(1, kSecond, 8)};
   return facts;
 }
 
-inline NodeFacts Contender(const std::string& name, std::int64_t session = 7) {
-  return {.name = name,
-          .stat = zk::Stat{.czxid = 9, .ephemeral_owner = session},
-          .acl = {{{31, "world", "anyone"}}}};
-}
-
-inline constexpr char kFirst[] = "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000007";
-inline constexpr char kSecond[] = "_c_2b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000008";
-inline constexpr char kKazoos[] = "3b4e28ba2fa141d2883f0016d3cca427__lock__0000000009";
-inline constexpr char kLeaders[] = "_c_4b4e28ba-2fa1-41d2-883f-0016d3cca427-latch-0000000010";
-
-inline PathFacts HealthyQueue() {
-  PathFacts path{.path = "/q", .exists = true, .listed = true};
-  path.node = Contender("", /*session=*/0);
-  path.node.stat->cversion = 16;  // nine creations, two children left
-  path.node.stat->num_children = 2;
-  path.queue = {Contender(kFirst), Contender(kSecond)};
-  return path;
-}
-
-// "!server-unreachable zk1:2181", "acl-open /q": findings have a mark, notes have none.
+// "server-unreachable zk1:2181".
 inline std::vector<std::string> Summary(const Findings& findings) {
   std::vector<std::string> lines;
-  for (const Finding& f : findings) {
-    const std::string mark = f.kind == Finding::Kind::kFinding ? "!" : "";
-    lines.push_back(mark + f.what + " " + f.about);
-  }
+  for (const Finding& f : findings) lines.push_back(f.what + " " + f.about);
   return lines;
+}
+
+// A mess, or what looks like one, and what the doctor finds.
+struct Case {
+  const char* what;
+  std::function<void(Facts&)> change;
+  std::vector<std::string> found;
+};
+
+inline void Try(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    Facts facts = Healthy();
+    c.change(facts);
+    EXPECT_EQ(Summary(Diagnose(facts)), c.found) << c.what;
+  }
 }
 
 }  // namespace zkrecipes::zkr::doctor

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_FINDING_H_
 #define ZKRECIPES_TOOLS_ZKR_DOCTOR_FINDING_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,16 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// One thing that an operator should know. Texts that others have written are made printable, and
-// bounded, before they get in here; those of the command line are shown as they are.
+// One thing that needs an operator. Texts that others have written are made printable, and bounded,
+// before they get in here; those of the command line are shown as they are.
 struct Finding {
-  // A note is worth knowing, and true of healthy ensembles too: it needs no hand.
-  enum class Kind { kFinding, kNote };
-  Kind kind = Kind::kFinding;
+  // Likely: what was seen also has a harmless cause, which `seen` names.
+  enum class Sure { kCertain, kLikely };
+  Sure sure = Sure::kCertain;
   std::string what = {};   // a word for programs: "server-unreachable"
   std::string about = {};  // the server, path or node
-  std::string why = {};    // a sentence, without its end
-  std::string todo = {};   // what to do about it; empty for some notes
+  std::string seen = {};   // a sentence, without its end
+  std::string todo = {};   // never to delete data
 };
 using Findings = std::vector<Finding>;
 
@@ -31,11 +32,12 @@ Findings JudgeSessions(const Facts& facts);  // their budgets, and what servers 
 Findings JudgeQueue(const Facts& facts, const PathFacts& path);
 Findings JudgeAcls(const Facts& facts, const PathFacts& path);
 
-// All of it, findings before notes.
+// All of it.
 Findings Diagnose(const Facts& facts);
 
-// "digest:me:x cdrwa", as ZooKeeper's own shell names permissions; made printable.
-std::string EntryText(const zk::AclEntry& entry);
+// Whether this client may be a contender below `path`, or make an ancestor's child. nullopt: its
+// ACL is not known, or grants it by schemes other than digest, which only servers can judge.
+std::optional<bool> MayContend(const Facts& facts, const PathFacts& path);
 
 // "a, b, c and 2 more": at most five of them, made printable.
 std::string NameSome(const std::vector<std::string>& names);

@@ -6,118 +6,72 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <utility>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/acquire/ask.h"
 #include "lib/queue/listing/owner.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/session/client/client_core.h"
+#include "lib/session/epoch_record.h"
 #include "lib/zk/seam/path.h"
+#include "tools/zkr/commands/client.h"
+#include "tools/zkr/commands/epoch.h"
 #include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
 
-using Done = absl::AnyInvocable<void(absl::StatusOr<PathFacts>) &&>;
+// For each answer.
+const WaitOptions kWait = {absl::Seconds(5)};
 
-// One reading, shared by its replies. Everything on the reactor.
-struct Reading {
-  PathFacts facts;
-  std::size_t unanswered = 0;
-  absl::Status error;
-  Done done;
-
-  // True if the reply has what was asked for. That a node is gone or closed is a fact, no error.
-  bool Take(const zk::Reply& reply, const zk::Request& request) {
-    if (reply.code == zk::Code::kOk) return true;
-    if (reply.code != zk::Code::kNoNode && reply.code != zk::Code::kNoAuth) {
-      error = zk::ToStatus(reply.code, zk::OperationName(request), zk::PathOf(request));
-    }
-    return false;
-  }
-
-  void Answered() {
-    if (--unanswered > 0) return;
-    if (!error.ok()) return std::move(done)(error);
-    std::erase_if(facts.queue, [](const NodeFacts& node) { return node.name.empty(); });
-    std::move(done)(std::move(facts));
-  }
-};
-using SharedReading = std::shared_ptr<Reading>;
-
-void Ask(session::Session& session, const SharedReading& reading, const zk::Request& request,
-         absl::AnyInvocable<void(const zk::Reply&) &&> take) {
-  // Counted before it is sent, since the answer may come within Send.
-  ++reading->unanswered;
-  session.Send(request, [reading, request, take = std::move(take)](const zk::Reply& reply) mutable {
-    // After an error nothing more is taken, but every answer is still waited for: they share this
-    // object.
-    if (reading->Take(reply, request) || reading->error.ok()) std::move(take)(reply);
-    reading->Answered();
-  });
+std::string OnServer(Client& client, const std::string& path) {
+  return internal::ClientAccess::Core(client)->name_space().ToServer(path);
 }
 
-// `node` picks it from the facts, which may have moved until the reply.
-template <typename Pick>
-void AskNode(session::Session& session, const SharedReading& reading, const std::string& path,
-             Pick node) {
-  Ask(session, reading, zk::Get{path}, [reading, node](const zk::Reply& reply) {
-    NodeFacts& facts = node(*reading);
-    // Released since the children were listed: Answered drops it.
-    if (reply.code == zk::Code::kNoNode) facts.name.clear();
-    if (reply.code != zk::Code::kOk) return;
-    facts.stat = reply.stat;
-  });
-  Ask(session, reading, zk::GetAcl{path}, [reading, node](const zk::Reply& reply) {
-    if (reply.code == zk::Code::kOk) node(*reading).acl = reply.acl;
-  });
+// Of a node that is gone or closed nothing is added.
+absl::Status ReadAcl(Client& client, const std::string& node, std::optional<Acl>& acl) {
+  auto reply = commands::AskServer(client, zk::GetAcl{node}, kWait);
+  if (reply.ok() && reply->code == zk::Code::kOk) acl = std::move(reply->acl);
+  return reply.status();
 }
 
-void AskChildren(session::Session& session, const SharedReading& reading, const std::string& path,
-                 const zk::Names& children) {
-  // Contenders beyond kMostRead are counted only: a report must not read 100,000 nodes one by one.
-  for (const absl::string_view child : children) {
-    if (!queue::machine::ParseNodeName(child)) {
-      reading->facts.others.emplace_back(child);
-    } else if (reading->facts.queue.size() < kMostRead) {
-      reading->facts.queue.push_back({.name = std::string(child)});
-    } else {
-      ++reading->facts.unread;
-    }
+// The node alone.
+absl::Status ReadNode(Client& client, const std::string& node, PathFacts& path) {
+  const auto reply = commands::AskServer(client, zk::Get{node}, kWait);
+  if (!reply.ok()) return reply.status();
+  path.exists = reply->code != zk::Code::kNoNode;
+  if (reply->code == zk::Code::kOk) path.stat = reply->stat;
+  return ReadAcl(client, node, path.acl);
+}
+
+absl::Status ReadEpoch(Client& client, Facts& facts) {
+  const std::string node = session::kEpochPath;
+  PathFacts parent = {.kind = PathFacts::Kind::kEpochParent, .path = session::kEpochParent};
+  if (absl::Status read = ReadNode(client, parent.path, parent); !read.ok()) return read;
+  if (absl::Status read = ReadAcl(client, node, parent.children[node]); !read.ok()) return read;
+  const auto epoch = commands::AskEpoch(client, kWait);
+  // Without a record there is no ACL to judge.
+  if (epoch.ok() && !parent.children[node]) parent.children.clear();
+  facts.parents.push_back(std::move(parent));
+  if (epoch.ok()) facts.epoch = *epoch;
+  if (epoch.ok()) return absl::OkStatus();
+  // A record that is denied or malformed is a finding; anything else ends the examination.
+  const bool told =
+      absl::IsPermissionDenied(epoch.status()) || absl::IsFailedPrecondition(epoch.status());
+  if (told) facts.epoch_trouble = std::string(epoch.status().message());
+  return told ? absl::OkStatus() : epoch.status();
+}
+
+// The first one that exists is where the path would be made, and its ACL is the one that counts.
+absl::Status ReadAncestor(Client& client, const std::string& path, Facts& facts) {
+  PathFacts found = {.kind = PathFacts::Kind::kAncestor, .path = OnServer(client, path)};
+  while (!found.exists && found.path != "/") {
+    found.path = zk::ParentPath(found.path);
+    if (absl::Status read = ReadNode(client, found.path, found); !read.ok()) return read;
   }
-  // All at once, in one round trip; the replies come in order.
-  for (std::size_t i = 0; i < reading->facts.queue.size(); ++i) {
-    AskNode(session, reading, zk::JoinPath(path, reading->facts.queue[i].name),
-            [i](Reading& r) -> NodeFacts& { return r.facts.queue[i]; });
-  }
-}
-
-void Begin(session::Session& session, const std::string& path, const SharedReading& reading) {
-  Ask(session, reading, zk::GetChildren{path}, [&session, reading, path](const zk::Reply& reply) {
-    reading->facts.exists = reply.code != zk::Code::kNoNode;
-    reading->facts.listed = reply.code == zk::Code::kOk;
-    if (reading->facts.kind == PathFacts::Kind::kQueue) {
-      AskChildren(session, reading, path, reply.children);
-    }
-  });
-  AskNode(session, reading, path, [](Reading& r) -> NodeFacts& { return r.facts.node; });
-}
-
-absl::StatusOr<PathFacts> Read(Client& client, const std::string& server_path,
-                               const PathFacts& asked, const WaitOptions& wait) {
-  const auto ask = [&](Done done) {
-    auto reading = std::make_shared<Reading>();
-    reading->facts = asked;
-    reading->done = std::move(done);
-    return
-        [server_path, reading](session::Session& session) { Begin(session, server_path, reading); };
-  };
-  return queue::acquire::AskUntilAnswered<PathFacts>(*internal::ClientAccess::Core(client),
-                                                     "read " + asked.path, wait, ask);
+  facts.parents.push_back(std::move(found));
+  return absl::OkStatus();
 }
 
 ThisMachine::Process ReadProcess(pid_t pid) {
@@ -128,39 +82,7 @@ ThisMachine::Process ReadProcess(pid_t pid) {
   return {line.substr(begin + 1, end - begin - 1), line[end + 2]};
 }
 
-}  // namespace
-
-absl::StatusOr<PathFacts> ReadPath(Client& client, const std::string& path,
-                                   const WaitOptions& wait) {
-  internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  if (absl::Status checked = queue::acquire::CheckQuestion(core, path, wait); !checked.ok()) {
-    return checked;
-  }
-  return Read(client, core.name_space().ToServer(path), {.path = path}, wait);
-}
-
-absl::StatusOr<PathFacts> ReadAncestor(Client& client, const std::string& path,
-                                       const WaitOptions& wait) {
-  std::string ancestor = internal::ClientAccess::Core(client)->name_space().ToServer(path);
-  for (;;) {
-    // The first one that exists is where the path would be made, and its ACL is the one that
-    // counts.
-    ancestor = zk::ParentPath(ancestor);
-    const PathFacts asked = {.kind = PathFacts::Kind::kAncestor, .path = ancestor};
-    auto looked = Read(client, ancestor, asked, wait);
-    if (!looked.ok() || looked->exists || ancestor == "/") return looked;
-  }
-}
-
-absl::StatusOr<PathFacts> ReadNamespace(Client& client, const WaitOptions& wait) {
-  const std::string root = NamespaceOf(client);
-  return Read(client, root, {.kind = PathFacts::Kind::kNamespace, .path = root}, wait);
-}
-
-std::string NamespaceOf(Client& client) {
-  return internal::ClientAccess::Core(client)->name_space().root();
-}
-
+// The processes of this machine that these owners name, as far as they have not ended.
 ThisMachine ReadOwners(const std::vector<ContenderInfo>& contenders) {
   ThisMachine machine{.host = queue::listing::ThisOwner("").host};
   for (const ContenderInfo& c : contenders) {
@@ -171,6 +93,79 @@ ThisMachine ReadOwners(const std::vector<ContenderInfo>& contenders) {
     machine.processes[pid] = ReadProcess(pid);
   }
   return machine;
+}
+
+using Shown = std::set<std::string>;
+
+ServersShow AskAll(const Clients& clients, const std::string& path) {
+  ServersShow round;
+  for (const auto& [name, client] : clients) {
+    const auto reply = commands::AskServer(*client, zk::GetChildren{OnServer(*client, path)}, kWait,
+                                           /*behind_a_write=*/true);
+    // A server that does not answer is left out, and shows no disagreement.
+    if (!reply.ok() || reply->code == zk::Code::kNoAuth) continue;
+    Shown& shown = round[name];
+    for (const std::string& child : reply->children) {
+      if (queue::machine::ParseNodeName(child)) shown.insert(child);
+    }
+  }
+  return round;
+}
+
+}  // namespace
+
+absl::Status ReadTree(Client& client, const std::string& path, Facts& facts) {
+  if (absl::Status read = ReadEpoch(client, facts); !read.ok()) return read;
+  if (path.empty()) return absl::OkStatus();
+  PathFacts& found = facts.path.emplace(PathFacts{.path = path});
+  const std::string node = OnServer(client, path);
+  if (absl::Status read = ReadNode(client, node, found); !read.ok()) return read;
+  if (!found.exists) return ReadAncestor(client, path, facts);
+  auto contenders = ListContenders(client, path, kWait);
+  // A path that may not be listed is reported as such by the ACLs' findings.
+  if (absl::IsPermissionDenied(contenders.status())) return absl::OkStatus();
+  if (!contenders.ok()) return contenders.status();
+  found.listed = true;
+  facts.contenders = *std::move(contenders);
+  facts.machine = ReadOwners(facts.contenders);
+  const std::size_t count = std::min(facts.contenders.size(), kMostAcls);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& name = facts.contenders[i].node;
+    const std::string child = zk::JoinPath(node, name);
+    absl::Status read = ReadAcl(client, child, found.children[name]);
+    if (!read.ok()) return read;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Disagreement> Disagreements(const ServersShow& before, const ServersShow& then,
+                                        const ServersShow& after) {
+  std::vector<Disagreement> found;
+  std::set<std::pair<std::string, std::string>> told;
+  for (const auto& [shower, names] : before) {
+    const auto still = after.find(shower);
+    // It did not answer the last round, so nothing it showed first is confirmed.
+    if (still == after.end()) continue;
+    for (const auto& [other, shown] : then) {
+      for (const std::string& node : names) {
+        if (!still->second.contains(node) || shown.contains(node)) continue;
+        if (told.insert({node, other}).second) found.push_back({node, shower, other});
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<Disagreement> CompareServers(const Clients& clients, const std::string& path) {
+  const ServersShow before = AskAll(clients, path);
+  // The usual case costs one round.
+  const bool same = std::ranges::all_of(
+      before, [&](const auto& server) { return server.second == before.begin()->second; });
+  if (same) return {};
+  // Three rounds: shown before and after, and missing in between, cannot be a contender that comes
+  // or goes.
+  const ServersShow then = AskAll(clients, path);
+  return Disagreements(before, then, AskAll(clients, path));
 }
 
 }  // namespace zkrecipes::zkr::doctor

@@ -10,18 +10,13 @@
 
 namespace zkrecipes::zkr::doctor {
 
-// The facts, then the findings and notes. Lines have at most 100 characters, except for the
-// table of servers where names are long.
+// The facts, then the findings. Whatever is not known is shown as "unknown". Lines have at most 100
+// characters, except for the table of servers where names are long.
 std::string ReportText(const Facts& facts, const Findings& findings);
 
-// The part of ReportText about a lock that is held: its holders, whether they live, the waiters,
-// and how to break the lock. "" if nobody holds it.
-std::string LockText(const Facts& facts);
-
-// One object on one line:
-//   {"findings": [{"what", "about", "why", "do"}], "notes": [likewise], "servers": [...],
-//    "session": {...}, "epoch": {"now", "zxid"}, "path": {...}, "lock": {...}}
-// Unknown values are null, and so is "path" if no path was given.
+// One object on one line, in which null stands for what is not known or not there:
+//   {"findings": [{"what", "about", "seen", "sure": "certain"|"likely", "do"}], "servers": [...],
+//    "session": {...}, "epoch": {"now", "zxid", "set_back"}, "path": {...}, "lock": {...}}
 std::string ReportJson(const Facts& facts, const Findings& findings);
 
 }  // namespace zkrecipes::zkr::doctor

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What servers say, what follows from it, and how a report shows it to people and to programs.
 
 #include "tools/zkr/doctor/report.h"
 
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -9,14 +12,17 @@
 
 #include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/facts_fixture.h"
+#include "tools/zkr/doctor/plan.h"
 #include "tools/zkr/doctor/server_words.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
 
 using nlohmann::json;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(ServerWords, AreReadFromSrvrConfAndMntr) {
   ServerWords words;
@@ -33,7 +39,6 @@ TEST(ServerWords, AreReadFromSrvrConfAndMntr) {
   EXPECT_EQ(words.mode, "follower");
   EXPECT_EQ(words.zxid, 0x100000002);
   EXPECT_EQ(words.tick, absl::Seconds(2));
-  EXPECT_EQ(words.init_limit, 10);
   EXPECT_EQ(words.sync_limit, 5);
 }
 
@@ -55,19 +60,32 @@ TEST(ServerWords, StayUnknownWhereTheyMakeNoSense) {
   EXPECT_TRUE(ServesNobody("This ZooKeeper instance is not currently serving requests\n"));
 }
 
-TEST(Timeouts, InferTheTickFromTheShortestSession) {
-  Facts facts = Healthy();
-  for (ServerFacts& server : facts.servers) server.words = {.mode = server.words.mode};
-  const Timeouts t = TimeoutsIn(facts);
-  EXPECT_EQ(t.tick, absl::Seconds(2));
-  EXPECT_TRUE(t.tick_is_inferred);
-  EXPECT_TRUE(t.twenty_ticks_agree);
-  EXPECT_EQ(t.silence, std::nullopt);
-  EXPECT_THAT(ReportText(facts, {}),
-              HasSubstr("tick 2s, inferred: sessions last from 2 ticks = 4s"));
-  facts.servers[0].grants->longest = absl::Seconds(60);
-  facts.servers.resize(1);
-  EXPECT_THAT(ReportText(facts, {}), HasSubstr("tick unknown, 2s if nothing else is set"));
+TEST(ServerWords, OfConsCountFromTheSessionThatWasJustAnswered) {
+  const char* const cons =
+      " /10.0.0.7:53422[1](queued=0,recved=5,sent=5,sid=0x100000a,lop=PING,est=1700000000000,"
+      "to=10000,lcxid=0x4,lzxid=0x1,lresp=5000,llat=0,minlat=0,avglat=0,maxlat=3)\n"
+      " /[0:0:0:0:0:0:0:1]:53423[1](queued=0,recved=1,sent=1,sid=0x200000b,lop=SESS,"
+      "est=1700000009000,to=4000,lzxid=0x1,lresp=7500,llat=0,minlat=0,avglat=0,maxlat=3)\n"
+      " /10.0.0.7:53424[0](queued=0,recved=1,sent=0)\n";
+  const auto found = ReadCons(cons, 0x200000b);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ(found->at(0x100000a).from, "10.0.0.7:53422");
+  EXPECT_EQ(found->at(0x100000a).silent, absl::Milliseconds(2500));
+  EXPECT_EQ(found->at(0x100000a).timeout, absl::Seconds(10));
+  EXPECT_EQ(ReadCons(cons, 17), std::nullopt);
+  EXPECT_EQ(ReadCons("cons is not executed because it is not in the whitelist.\n", 17),
+            std::nullopt);
+}
+
+TEST(ServerWords, OfDumpAreBytesOfPathsOfEachSession) {
+  const auto bytes = ReadDump(
+      "SessionTracker dump:\nGlobal Sessions(1):\n0x100\t10000ms\nephemeral nodes dump:\n"
+      "Sessions with Ephemerals (2):\n0x100:\n\t/a\n\t/bb\n0xffffffffffffffff:\n\t/c\n"
+      "Connections dump:\n\t/ignored\n");
+  ASSERT_TRUE(bytes);
+  EXPECT_THAT(*bytes, ElementsAre(::testing::Pair(-1, 2), ::testing::Pair(0x100, 5)));
+  EXPECT_EQ(ReadDump("dump is not executed because it is not in the whitelist.\n"), std::nullopt);
 }
 
 // The table of docs/lease.md, which is rounded to tenths of a second.
@@ -82,31 +100,152 @@ TEST(Timeouts, LeaveOfALeaseWhatTheDocumentSays) {
   }
 }
 
+TEST(Plan, SaysWhatATimeoutGivesAndWhichOneAPauseNeeds) {
+  const Plan plan = PlanFor({.session_timeout = absl::Seconds(10), .pause = absl::Seconds(2)});
+  EXPECT_EQ(plan.granted, absl::Seconds(10));
+  EXPECT_EQ(plan.failover_most, absl::Seconds(13));
+  EXPECT_EQ(plan.silent_server, absl::Seconds(10));
+  EXPECT_FALSE(plan.pause_fits);
+  EXPECT_EQ(plan.timeout_for_pause, absl::Seconds(19));  // 3/4 of T/7
+  EXPECT_TRUE(
+      PlanFor({.session_timeout = plan.timeout_for_pause, .pause = absl::Seconds(2)}).pause_fits);
+  EXPECT_FALSE(PlanFor({.session_timeout = plan.timeout_for_pause - absl::Seconds(1),
+                        .pause = absl::Seconds(2)})
+                   .pause_fits);
+  EXPECT_EQ(PlanFor({.session_timeout = absl::Seconds(1)}).granted, absl::Seconds(4));
+  const std::string text = PlanText({.pause = absl::Seconds(20)});
+  EXPECT_THAT(text, HasSubstr("pause     20s may cost the lease"));
+  EXPECT_THAT(text, HasSubstr("maxSessionTimeout"));
+  EXPECT_EQ(json::parse(PlanJson({}))["pause_fits"], true);
+}
+
+Facts Stuck() {
+  Facts facts = Healthy();
+  facts.now = absl::FromUnixSeconds(1'000'720);
+  facts.machine = {"db7", {{4711, {"java", 'T'}}}};
+  facts.contenders.clear();
+  for (int i = 0; i < 9; ++i) {
+    ContenderInfo c = Contending(i, kFirst, 7 + i);
+    c.owner = {"job", "db7", 4711 + i};
+    c.since = absl::FromUnixSeconds(1'000'000);
+    facts.contenders.push_back(c);
+  }
+  for (ServerFacts& server : facts.servers) server.connections = Connections();
+  (*facts.servers[1].connections)[7] = {"10.0.0.7:999", absl::Seconds(10), absl::Seconds(1)};
+  return facts;
+}
+
+// Wherever its lines are broken.
+std::string Unbroken(const Facts& facts) {
+  return absl::StrReplaceAll(ReportText(facts, Diagnose(facts)), {{"\n          ", " "}});
+}
+json JsonOf(const Facts& facts) { return json::parse(ReportJson(facts, Diagnose(facts))); }
+
+TEST(Life, IsWhatAllServersSayOfASession) {
+  using enum Life::State;
+  Facts facts = Stuck();
+  const ContenderInfo seven = Contending(0, kFirst, 7), eight = Contending(1, kFirst, 8);
+  EXPECT_EQ(LifeOf(facts, seven).state, kAlive);
+  EXPECT_EQ(LifeOf(facts, seven).server, "zk2:2181");
+  EXPECT_EQ(LifeOf(facts, eight).state, kCutOff);
+  EXPECT_EQ(LifeOf(facts, Contending(0, kFirst, 0)).state, kNoSession);
+  EXPECT_EQ(LifeOf(facts, {.node = kFirst}).state, kUnknown) << "it may not be read";
+  facts.servers[1].connections->at(7).silent = absl::Seconds(5);
+  EXPECT_EQ(LifeOf(facts, seven).state, kSilent);
+  (*facts.servers[2].connections)[7] = {"10.0.0.7:998", absl::Seconds(10), absl::Seconds(1)};
+  EXPECT_EQ(LifeOf(facts, seven).state, kAlive) << "it has moved";
+  facts.servers[0].connections.reset();
+  EXPECT_EQ(LifeOf(facts, seven).state, kAlive);
+  EXPECT_EQ(LifeOf(facts, eight).state, kUnknown) << "it may be at the server that does not tell";
+}
+
+TEST(StuckLock, IsExplainedToPeople) {
+  const std::string text = Unbroken(Stuck());
+  EXPECT_THAT(text, HasSubstr("lock      held by job@db7:4711 (exclusive), in the queue since "));
+  EXPECT_THAT(text, HasSubstr("12m ago; token 100 its"));
+  EXPECT_THAT(text, HasSubstr("its session 0x7 is alive: last heard of 1s ago, from 10.0.0.7:999"));
+  EXPECT_THAT(text, HasSubstr("(java) is stopped"));
+  EXPECT_THAT(text, HasSubstr("kill -TERM 4711; kill -CONT 4711 ends it gently"));
+  EXPECT_THAT(text, HasSubstr("waiting   8: job@db7:4712 (exclusive), in the queue since "));
+  EXPECT_THAT(text, HasSubstr("; and 5 more\n"));
+  EXPECT_THAT(text, HasSubstr("to break  zkr break /q --token 100 deletes"));
+}
+
+TEST(StuckLock, IsExplainedToPrograms) {
+  Facts facts = Stuck();
+  const json lock = JsonOf(facts)["lock"];
+  EXPECT_EQ(lock["waiters"], 8);
+  EXPECT_EQ(lock["next"].size(), 3u);
+  EXPECT_EQ(lock["break"], json({"zkr", "break", "/q", "--token", "100"}));
+  const json& holder = lock["holders"].at(0);
+  EXPECT_EQ(holder["owner"], json({{"id", "job"}, {"host", "db7"}, {"pid", 4711}}));
+  EXPECT_EQ(holder["life"], "alive");
+  EXPECT_EQ(holder["silent_ms"], 1000);
+  EXPECT_EQ(holder["process"], "is stopped");
+  facts.contenders.clear();
+  EXPECT_TRUE(JsonOf(facts)["lock"].is_null());
+  EXPECT_THAT(Unbroken(facts), Not(HasSubstr("lock  ")));
+}
+
+TEST(StuckLock, OfAHolderWhoseNodeMayNotBeReadIsUnknown) {
+  Facts facts = Stuck();
+  facts.contenders = {{.holds = true, .node = kFirst}};
+  const std::string text = Unbroken(facts);
+  EXPECT_THAT(text, HasSubstr("held by unknown, in the queue since an unknown time; token unknown "
+                              "this client may not read its node: whether it lives is unknown"));
+  EXPECT_THAT(text, Not(HasSubstr("zkr break")));
+  EXPECT_THAT(text, Not(HasSubstr("no session")));
+  const json lock = JsonOf(facts)["lock"];
+  EXPECT_TRUE(lock["break"].is_null());
+  EXPECT_EQ(lock["holders"][0]["life"], "unknown");
+  for (const char* field : {"token", "session", "owner", "since", "silent_ms", "process"}) {
+    EXPECT_TRUE(lock["holders"][0][field].is_null()) << field;
+  }
+}
+
 Facts Sick() {
   Facts facts = Healthy();
   facts.servers[0] = {.name = "zk1:2181", .trouble = "Connection refused"};
   facts.servers[1].words.version = "\x1b[2J";
-  facts.paths = {HealthyQueue()};
-  facts.paths[0].others = std::vector<std::string>(9, std::string(60, 'x') + "\x1b");
   return facts;
 }
 
 TEST(Report, FitsAHundredColumnsAndEscapesWhatOthersWrote) {
   const Facts facts = Sick();
   const std::string text = ReportText(facts, Diagnose(facts));
-  for (const absl::string_view line : absl::StrSplit(text, '\n'))
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     EXPECT_LE(line.size(), 100u) << line;
+  }
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_THAT(text, HasSubstr("zk1:2181  no answer  unknown"));
-  EXPECT_THAT(text, HasSubstr("\nFINDING   zk1:2181: does not answer: Connection refused\n"
-                              "          -> start it, or take it off the list; 2 of 3"));
-  EXPECT_THAT(text, HasSubstr("\npath      /q: 2 contenders, 9 other children; 9 of 2147483648"));
-  EXPECT_THAT(text, EndsWith("\n2 findings\n"));
+  EXPECT_THAT(Unbroken(facts),
+              HasSubstr("\nFINDING   zk1:2181: does not answer, be it dead, slow or cut off from "
+                        "here: Connection refused (likely) -> start it, or take it off the list; 2 "
+                        "of 3"));
+  EXPECT_THAT(text, HasSubstr("\npath      /q: 2 contenders; 9 of 2147483648"));
+  EXPECT_THAT(text, EndsWith("\n1 finding\n"));
+  EXPECT_THAT(ReportText(Healthy(), {}), EndsWith("\nnothing found\n"));
 }
 
-TEST(Report, SaysThatThereIsNothingToDo) {
-  const Facts facts = Healthy();
-  EXPECT_THAT(ReportText(facts, Diagnose(facts)), EndsWith("\nnothing to do\n"));
+TEST(Report, SaysOfWhatIsUnknownThatItIs) {
+  Facts facts = Healthy();
+  for (ServerFacts& server : facts.servers) server.words = {};
+  facts.seen = FencingPass{.token = FencingToken(1)};
+  facts.epoch = 0;
+  facts.path->acl = {{31, "ip", "10.0.0.0/8"}};
+  facts.path->stat.reset();
+  const std::string text = Unbroken(facts);
+  EXPECT_THAT(text, HasSubstr("quorum    unknown"));
+  EXPECT_THAT(text, HasSubstr("tick unknown; syncLimit unknown"));
+  EXPECT_THAT(text, HasSubstr("the last zxid is unknown; whether the ensemble was set back is "
+                              "unknown"));
+  EXPECT_THAT(text, HasSubstr("unknown of 2147483648 sequence numbers used; whether this client "
+                              "may be a contender there is unknown"));
+  const json report = JsonOf(facts);
+  EXPECT_TRUE(report["session"]["tick_ms"].is_null());
+  EXPECT_TRUE(report["epoch"]["set_back"].is_null());
+  EXPECT_TRUE(report["path"]["may_contend"].is_null());
+  EXPECT_TRUE(report["path"]["numbers_used"].is_null());
 }
 
 TEST(Report, IsOneObjectInWhichWhatIsUnknownIsNull) {
@@ -114,25 +253,23 @@ TEST(Report, IsOneObjectInWhichWhatIsUnknownIsNull) {
   const std::string line = ReportJson(facts, Diagnose(facts));
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
   const json report = json::parse(line);
-  EXPECT_EQ(report["findings"].size(), 2u);
+  ASSERT_EQ(report["findings"].size(), 1u);
   EXPECT_EQ(report["findings"][0]["what"], "server-unreachable");
   EXPECT_EQ(report["findings"][0]["about"], "zk1:2181");
+  EXPECT_EQ(report["findings"][0]["sure"], "likely");
   EXPECT_THAT(report["findings"][0]["do"].get<std::string>(), HasSubstr("start it"));
   EXPECT_TRUE(report["servers"][0]["mode"].is_null());
+  EXPECT_TRUE(report["servers"][0]["granted_ms"].is_null());
   EXPECT_EQ(report["servers"][0]["reachable"], false);
   EXPECT_EQ(report["servers"][1]["mode"], "leader");
   EXPECT_EQ(report["session"]["granted_ms"], 10000);
-  EXPECT_EQ(report["session"]["tick_is_inferred"], false);
   EXPECT_EQ(report["path"]["numbers_used"], 9);
-  EXPECT_EQ(report["epoch"], json({{"now", nullptr}, {"zxid", nullptr}}));
-  EXPECT_EQ(report["path"]["acl"], json({"world:anyone cdrwa"}));
+  EXPECT_EQ(report["path"]["may_contend"], true);
   facts.epoch = 2;
   facts.servers[1].words.zxid = 17;
-  EXPECT_EQ(json::parse(ReportJson(facts, {}))["epoch"], json({{"now", 2}, {"zxid", 17}}));
+  EXPECT_EQ(JsonOf(facts)["epoch"], json({{"now", 2}, {"zxid", 17}, {"set_back", nullptr}}));
   EXPECT_THAT(ReportText(facts, {}), HasSubstr("\nepoch     2; the last zxid is 17\n"));
-  facts = {.asked = absl::Seconds(10)};
-  EXPECT_TRUE(json::parse(ReportJson(facts, {}))["path"].is_null());
-  EXPECT_TRUE(json::parse(ReportJson(facts, {}))["session"]["tick_ms"].is_null());
+  EXPECT_TRUE(json::parse(ReportJson({.asked = absl::Seconds(10)}, {}))["path"].is_null());
 }
 
 }  // namespace

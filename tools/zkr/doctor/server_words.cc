@@ -10,14 +10,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
 
-constexpr std::int32_t kCloseSession = -11;
 // A longer tick, or more of them, is no setting but noise.
 constexpr int kHighest = 1 << 30;
 
@@ -39,19 +37,6 @@ std::optional<int> NumberOf(absl::string_view answer, absl::string_view key) {
   return number;
 }
 
-std::string Number(std::uint64_t number, int size) {
-  std::string bytes;
-  for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) {
-    bytes.push_back(static_cast<char>(number >> shift & 0xff));
-  }
-  return bytes;
-}
-std::string Int(std::int32_t number) { return Number(static_cast<std::uint32_t>(number), 4); }
-
-std::string Frame(const std::string& body) {
-  return absl::StrCat(Int(static_cast<std::int32_t>(body.size())), body);
-}
-
 }  // namespace
 
 void ReadSrvr(absl::string_view answer, ServerWords& words) {
@@ -67,7 +52,6 @@ void ReadSrvr(absl::string_view answer, ServerWords& words) {
 
 void ReadConf(absl::string_view answer, ServerWords& words) {
   if (const auto tick = NumberOf(answer, "tickTime=")) words.tick = absl::Milliseconds(*tick);
-  words.init_limit = NumberOf(answer, "initLimit=");
   words.sync_limit = NumberOf(answer, "syncLimit=");
 }
 
@@ -147,15 +131,5 @@ std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view a
 bool ServesNobody(absl::string_view answer) {
   return absl::StrContains(answer, "not currently serving requests");
 }
-
-std::string Handshake(std::int32_t timeout_ms) {
-  const std::string protocol_and_zxid(4 + 8, '\0');
-  const std::string session_and_password = Number(0, 8) + Int(16) + std::string(16, '\0');
-  const std::string not_read_only(1, '\0');
-  return Frame(
-      absl::StrCat(protocol_and_zxid, Int(timeout_ms), session_and_password, not_read_only));
-}
-
-std::string Farewell() { return Frame(Int(/*xid=*/1) + Int(kCloseSession)); }
 
 }  // namespace zkrecipes::zkr::doctor

@@ -28,11 +28,6 @@ std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view a
 // "This ZooKeeper instance is not currently serving requests"
 bool ServesNobody(absl::string_view answer);
 
-// A new session's handshake that asks for `timeout_ms`, and the request that ends the session.
-// Frames.
-std::string Handshake(std::int32_t timeout_ms);
-std::string Farewell();
-
 }  // namespace zkrecipes::zkr::doctor
 
 #endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_SERVER_WORDS_H_

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One path: its queue, and the ACLs of its node and its children.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include "lib/queue/machine/node_name.h"
+#include "tools/zkr/commands/client.h"
+#include "tools/zkr/doctor/derived.h"
+#include "tools/zkr/doctor/finding.h"
+#include "tools/zkr/output.h"
+
+namespace zkrecipes::zkr::doctor {
+namespace {
+
+using enum Finding::Sure;
+using Names = std::vector<std::string>;
+
+// ---- The queue ---------------------------------------------------------------------------------
+
+void JudgeNumbers(const PathFacts& path, Findings& found) {
+  using enum commands::Numbers::State;
+  if (!path.stat) return;
+  const commands::Numbers numbers = commands::NumbersOf(*path.stat);
+  if (numbers.Judge() == kPlenty) return;
+  // Used up is refused already; running out leaves time to plan.
+  const bool out = numbers.Judge() == kUsedUp;
+  found.push_back(
+      {kCertain, out ? "numbers-used-up" : "numbers-running-out", path.path,
+       absl::StrCat(numbers.used, " of ", commands::Numbers::kAll, " sequence numbers are used",
+                    out ? ": new contenders are refused" : ""),
+       "give all its clients another path at the same time: stop all of them before the first "
+       "starts with the new one"});
+}
+
+void JudgeOrphans(const Facts& facts, const PathFacts& path, Findings& found) {
+  Names persistent;
+  // By session, too: a contender that came back in a new one has left its old node to the end of
+  // the old session.
+  std::map<std::pair<std::string, std::int64_t>, Names> by_guid;
+  for (const ContenderInfo& c : facts.contenders) {
+    // Of a node that this client may not read the session is not known.
+    if (!IsRead(c)) continue;
+    if (c.session == 0) persistent.push_back(c.node);
+    by_guid[{queue::machine::ParseNodeName(c.node)->guid, c.session}].push_back(c.node);
+  }
+  // Somebody made it by hand, or by a create without the ephemeral flag.
+  if (!persistent.empty()) {
+    found.push_back(
+        {kCertain, "orphan-persistent", path.path,
+         absl::StrCat(NameSome(persistent), persistent.size() == 1 ? " is" : " are",
+                      " not ephemeral: no session's end removes it, and what queues behind it waits"
+                      " for ever"),
+         absl::StrCat("if it is nobody's, break it (zkr break ", path.path,
+                      " --token N, as zkr ls shows it)")});
+  }
+  for (const auto& [owner, names] : by_guid) {
+    if (names.size() < 2) continue;
+    found.push_back(
+        {kCertain, "orphan-twin", path.path,
+         absl::StrCat("one contender has ", names.size(), " nodes: ", NameSome(names),
+                      "; it knows of one, and releases no other while its session lives"),
+         "let its process leave the queue or end; then break what is left (zkr break)"});
+  }
+}
+
+// The owner wrote its host and pid itself: a hint, no proof.
+void JudgeProcesses(const Facts& facts, const PathFacts& path, Findings& found) {
+  Names gone;
+  for (const ContenderInfo& c : facts.contenders) {
+    if (!IsHere(facts, c.owner)) continue;
+    const ThisMachine::Process* const process = ProcessOf(facts, c.owner);
+    if (process == nullptr) gone.push_back(absl::StrCat(c.node, " (pid ", c.owner.pid, ")"));
+    // A waiter that is stopped holds up those behind it only when its turn comes.
+    if (process == nullptr || !c.holds || !IsStopped(*process)) continue;
+    const auto pid = c.owner.pid;
+    found.push_back(
+        {kLikely, "holder-stopped", path.path,
+         absl::StrCat("the holder names process ", pid, ", and that process of this machine (",
+                      Printable(process->name),
+                      ") is stopped: it does no work, and the lock is not free before its session"
+                      " ends; a process of a container may have the same number"),
+         absl::StrCat("kill -CONT ", pid, " lets it go on; kill -TERM ", pid, "; kill -CONT ", pid,
+                      " ends it gently")});
+  }
+  if (gone.empty()) return;
+  found.push_back(
+      {kLikely, "orphan-process", path.path,
+       absl::StrCat("the owner that ", NameSome(gone),
+                    " names is no process of this machine, unless one of a container"),
+       "wait for a session timeout; if it is still there, and no container of this machine has "
+       "that process, break it (zkr break)"});
+}
+
+// ---- ACLs --------------------------------------------------------------------------------------
+
+// ZooKeeper's permission bits.
+constexpr std::int32_t kMayRead = 1;
+constexpr std::int32_t kMayWrite = 2;
+constexpr std::int32_t kMayCreate = 4;
+constexpr std::int32_t kMayDelete = 8;
+// The permissions that a contender needs on the path's node.
+constexpr std::int32_t kContenderNeeds = kMayRead | kMayCreate | kMayDelete;
+
+template <typename Condition>
+std::int32_t GrantedIf(const Acl& acl, Condition condition) {
+  std::int32_t granted = 0;
+  for (const zk::AclEntry& entry : acl) granted |= condition(entry) ? entry.permissions : 0;
+  return granted;
+}
+
+bool IsWorld(const zk::AclEntry& entry) { return entry.scheme == "world"; }
+
+std::int32_t GrantedToAll(const Acl& acl) { return GrantedIf(acl, IsWorld); }
+
+// What this client lacks for sure, and what only servers can judge.
+struct Missing {
+  std::int32_t lacks = 0;
+  std::int32_t unknown = 0;
+};
+Missing MissingAt(const Facts& facts, const PathFacts& path) {
+  const Acl& acl = *path.acl;
+  const std::int32_t needed = path.kind == PathFacts::Kind::kQueue ? kContenderNeeds : kMayCreate;
+  const std::int32_t granted = GrantedIf(acl, [&](const zk::AclEntry& entry) {
+    // The hash is not always shown.
+    const std::string user = entry.id.substr(0, entry.id.find(':'));
+    return IsWorld(entry) ||
+           (entry.scheme == "digest" && std::ranges::count(facts.users, user) > 0);
+  });
+  // Whether an address or a SASL name is this client's only the servers know.
+  const std::int32_t perhaps = GrantedIf(
+      acl, [](const zk::AclEntry& entry) { return !IsWorld(entry) && entry.scheme != "digest"; });
+  return {needed & ~granted & ~perhaps, needed & ~granted & perhaps};
+}
+
+std::string PermissionNames(std::int32_t permissions) {
+  Names names;
+  if ((permissions & kMayRead) != 0) names.push_back("read");
+  if ((permissions & kMayCreate) != 0) names.push_back("create");
+  if ((permissions & kMayDelete) != 0) names.push_back("delete");
+  return absl::StrJoin(names, " or ");
+}
+
+// The permissions that this client lacks.
+void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
+  const bool is_queue = path.kind == PathFacts::Kind::kQueue;
+  if (MayContend(facts, path).value_or(true)) return;
+  const bool unlisted = is_queue && !path.listed;
+  const std::string lacks = unlisted ? "read" : PermissionNames(MissingAt(facts, path).lacks);
+  found.push_back({kCertain, "acl-lacks", path.path,
+                   absl::StrCat("this client may not ", lacks, " there: it can ",
+                                is_queue ? "be no contender" : "make no path below it",
+                                unlisted ? ", and the queue is unknown" : ""),
+                   "give credentials that its ACL names, or widen the ACL"});
+}
+
+// Those who may join the queue, but not leave it.
+void JudgeIncomplete(const PathFacts& path, Findings& found) {
+  std::map<std::pair<std::string, std::string>, std::int32_t> granted;
+  for (const zk::AclEntry& entry : *path.acl) {
+    granted[{entry.scheme, entry.id}] |= entry.permissions;
+  }
+  for (const auto& [who, permissions] : granted) {
+    const std::int32_t missing = kContenderNeeds & ~(permissions | GrantedToAll(*path.acl));
+    if ((permissions & kMayCreate) == 0 || missing == 0) continue;
+    found.push_back(
+        {kCertain, "acl-incomplete", path.path,
+         absl::StrCat(Printable(who.first), ":", Printable(who.second),
+                      " may create contenders there, but not ", PermissionNames(missing),
+                      ": one that cannot leave holds up the queue"),
+         "grant read, create and delete together, or none of them"});
+  }
+}
+
+// ZooKeeper asks the parent's ACL about a deletion, never the node's own: closed children are no
+// use below a parent that is open.
+void JudgeOpen(const PathFacts& path, Findings& found) {
+  if ((GrantedToAll(*path.acl) & kMayDelete) == 0) return;
+  Names closed;
+  for (const auto& [name, acl] : path.children) {
+    // An ACL that this client may not read is none of ZooKeeper's default.
+    if (!acl || (GrantedToAll(*acl) & kMayWrite) == 0) closed.push_back(name);
+  }
+  // All open, as by ZooKeeper's default: nobody has tried to close anything.
+  if (closed.empty()) return;
+  found.push_back({kCertain, "acl-open-parent", path.path,
+                   absl::StrCat("every client (world:anyone) may delete children, also those that "
+                                "have a closed ACL of their own (",
+                                NameSome(closed), "): deletion is for the parent's ACL to allow"),
+                   "set the same ACL on the parent"});
+}
+
+// Without read a client is granted no lock, so the record is for all to read.
+void JudgeRecord(const PathFacts& parent, Findings& found) {
+  for (const auto& [record, acl] : parent.children) {
+    if (!acl || (GrantedToAll(*acl) & kMayRead) != 0) continue;
+    found.push_back({kCertain, "epoch-closed", record,
+                     "not everyone may read the epoch: no lock is granted to clients that its ACL"
+                     " does not name",
+                     "let world:anyone read it"});
+  }
+}
+
+}  // namespace
+
+std::optional<bool> MayContend(const Facts& facts, const PathFacts& path) {
+  if (path.kind == PathFacts::Kind::kQueue && path.exists && !path.listed) return false;
+  if (!path.acl) return std::nullopt;
+  const Missing missing = MissingAt(facts, path);
+  if (missing.lacks != 0) return false;
+  return missing.unknown == 0 ? std::optional(true) : std::nullopt;
+}
+
+Findings JudgeQueue(const Facts& facts, const PathFacts& path) {
+  Findings found;
+  JudgeNumbers(path, found);
+  JudgeOrphans(facts, path, found);
+  JudgeProcesses(facts, path, found);
+  return found;
+}
+
+Findings JudgeAcls(const Facts& facts, const PathFacts& path) {
+  using enum PathFacts::Kind;
+  Findings found;
+  if (!path.exists) return found;
+  if (path.kind != kEpochParent) JudgeOwn(facts, path, found);
+  if (path.kind == kEpochParent) JudgeRecord(path, found);
+  if (!path.acl || path.kind == kAncestor) return found;
+  if (path.kind == kQueue) JudgeIncomplete(path, found);
+  JudgeOpen(path, found);
+  return found;
+}
+
+}  // namespace zkrecipes::zkr::doctor

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The servers by themselves, the timeouts, the epoch, the sessions: whatever is not about one path.
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include "lib/session/epoch_record.h"
+#include "lib/session/path_budget.h"
+#include "tools/zkr/doctor/derived.h"
+#include "tools/zkr/doctor/finding.h"
+#include "tools/zkr/output.h"
+
+namespace zkrecipes::zkr::doctor {
+namespace {
+
+using enum Finding::Sure;
+
+constexpr char kSession[] = "session timeout";
+constexpr std::ptrdiff_t kMostNamed = 5;
+constexpr std::int64_t kMuch = session::PathBudget::kLimit / 4 * 3;
+
+Finding OfServer(const ServerFacts& server, const std::string& serving) {
+  const std::string about = Printable(server.name);
+  if (!server.reachable) {
+    return {
+        kLikely, "server-unreachable", about,
+        absl::StrCat("does not answer, be it dead, slow or cut off from here: ", server.trouble),
+        absl::StrCat("start it, or take it off the list; ", serving)};
+  }
+  return {
+      kCertain, "server-refuses-sessions", about,
+      absl::StrCat("answers, but grants no session: ", server.trouble),
+      absl::StrCat("look into its log, and at its connections to the other servers; ", serving)};
+}
+
+// A server that stands alone is an ensemble, and so is each leader with its followers.
+void JudgeEnsembles(const Facts& facts, Findings& found) {
+  std::set<std::string> serving, alone, leading;  // by address: a server may be in the list twice
+  for (const ServerFacts& server : facts.servers) {
+    if (!server.words.mode) continue;
+    serving.insert(server.address);
+    if (server.words.mode == "standalone") alone.insert(server.address);
+    if (server.words.mode == "leader") leading.insert(server.address);
+  }
+  // Followers that follow different leaders cannot be told apart: only what leads or stands alone
+  // counts.
+  if (leading.size() < 2 && (alone.empty() || serving.size() < 2)) return;
+  found.push_back(
+      {alone.empty() ? kLikely : kCertain, "several-ensembles", "servers",
+       "the list has servers of more than one ensemble, and a lock has an owner in each of them;"
+       " two leaders are also seen for a moment when the leader changes",
+       "trust no lock meanwhile; name the servers of one ensemble only; after an election run this"
+       " again"});
+}
+
+// Voters that the leader misses. Those of the list that do not serve have findings of their own.
+void JudgeVoters(const Facts& facts, std::ptrdiff_t not_serving, Findings& found) {
+  for (const ServerFacts& server : facts.servers) {
+    const ServerWords& words = server.words;
+    if (!words.voters || !words.in_sync) continue;
+    if (*words.voters - *words.in_sync <= not_serving) return;
+    found.push_back(
+        {kCertain, "voters-missing", Printable(server.name),
+         absl::StrCat("the leader sees only ", *words.in_sync, " of ", *words.voters,
+                      " voters in sync; without ", *words.voters / 2 + 1, " no lock is granted"),
+         "start the others, and wait until they have caught up"});
+    return;
+  }
+}
+
+// One T for all: a lease is believed by the timeout that was granted where the session began.
+void JudgeGrants(const Facts& facts, Findings& found) {
+  std::map<absl::Duration, std::vector<std::string>> names;
+  for (const ServerFacts& server : facts.servers) {
+    if (server.granted) names[*server.granted].push_back(server.name);
+  }
+  if (names.size() < 2) return;
+  const auto entry = [](std::string* out, const auto& granted) {
+    absl::StrAppend(out, Short(granted.first), " (", NameSome(granted.second), ")");
+  };
+  found.push_back(
+      {kCertain, "timeouts-differ", "servers",
+       absl::StrCat("they grant different session timeouts: ", absl::StrJoin(names, "; ", entry),
+                    "; a lease may be believed for too long (docs/lease.md, \"One T\")"),
+       "give all servers one tickTime, minSessionTimeout and maxSessionTimeout"});
+}
+
+void JudgeBudgets(const ServerFacts& server, Findings& found) {
+  if (!server.ephemeral_bytes) return;
+  for (const auto& [session, bytes] : *server.ephemeral_bytes) {
+    // At the limit acquires fail, which is late to learn of it.
+    if (bytes < kMuch) continue;
+    found.push_back(
+        {kCertain, "session-near-budget", "session " + SessionText(session),
+         absl::StrCat("the paths of its ephemeral nodes have ", bytes / 1024, " KiB; at ",
+                      session::PathBudget::kLimit / 1024,
+                      " KiB zkrecipes refuses further acquires (ResourceExhausted, 73), and "
+                      "servers cannot load a database in which a session of far more has ended"),
+         "spread its locks over several clients or sessions, or shorten their paths"});
+  }
+}
+
+}  // namespace
+
+Findings JudgeServers(const Facts& facts) {
+  Findings found;
+  JudgeEnsembles(facts, found);
+  const auto good = std::ranges::count_if(
+      facts.servers, [](const ServerFacts& server) { return server.granted.has_value(); });
+  const std::string serving = absl::StrCat(good, " of ", facts.servers.size(), " listed serve");
+  for (const ServerFacts& server : facts.servers) {
+    if (!server.granted) found.push_back(OfServer(server, serving));
+  }
+  JudgeVoters(facts, std::ssize(facts.servers) - good, found);
+  JudgeGrants(facts, found);
+  return found;
+}
+
+Findings JudgeTimeouts(const Facts& facts) {
+  const Timeouts t = TimeoutsIn(facts);
+  Findings found;
+  // No server grants a session: findings of their own say so.
+  if (!t.granted) return found;
+  const absl::Duration granted = *t.granted;
+  if (granted != t.asked) {
+    const bool longer = granted > t.asked;
+    found.push_back(
+        {kCertain, "timeout-clamped", kSession,
+         absl::StrCat(Short(t.asked), " is asked for, ", Short(granted), " is granted: ",
+                      longer ? "the lock of a holder that has crashed is free only after that"
+                             : "a lease ends sooner than was meant when its client is cut off"),
+         absl::StrCat("ask for what they grant (--session-timeout), or change the servers' ",
+                      longer ? "minSessionTimeout" : "maxSessionTimeout")});
+  }
+  if (t.tick && granted < 2 * *t.tick) {
+    found.push_back(
+        {kCertain, "timeout-below-two-ticks", kSession,
+         absl::StrCat(Short(granted), " is less than two ticks of ", Short(*t.tick),
+                      ": the leader's pings may be further apart than a lease allows for"),
+         absl::StrCat("ask for ", Short(2 * *t.tick),
+                      " or more, or remove minSessionTimeout from the servers' configuration")});
+  }
+  // One server follows no other, so it has no syncLimit.
+  if (t.alone || !t.silence || granted >= *t.silence) return found;
+  // A follower that is cut off goes on serving for syncLimit ticks, longer than such a session
+  // lives.
+  found.push_back(
+      {kCertain, "timeout-below-sync-limit", kSession,
+       absl::StrCat(Short(granted), " is less than the ", Short(*t.silence), " (syncLimit ",
+                    *t.sync_limit, " x ", Short(*t.tick),
+                    ") for which a server that is cut off goes on answering reads: clients of"
+                    " other libraries may believe in a lock that was granted to another (zkr's"
+                    " leases end in time), and a leader that falls silent costs every lease"),
+       absl::StrCat("ask for ", Short(*t.silence),
+                    " or more (--session-timeout), or lower the servers' syncLimit")});
+  return found;
+}
+
+Findings JudgeEpoch(const Facts& facts) {
+  if (!facts.epoch_trouble.empty()) {
+    return {{kCertain, "epoch-unreadable", session::kEpochPath,
+             absl::StrCat(facts.epoch_trouble, "; no lock is granted to such a client"),
+             "let every client read it, and write a number into it: the highest epoch that any "
+             "resource has seen, then `zkr epoch --raise`"}};
+  }
+  if (!WasSetBack(facts).value_or(false)) return {};
+  const FencingPass& seen = *facts.seen;
+  const std::string behind =
+      *facts.epoch < seen.epoch
+          ? absl::StrCat("epoch ", seen.epoch, ", and the ensemble is at ", *facts.epoch)
+          : absl::StrCat("token ", seen.token.ToString(),
+                         ", and the ensemble has only come to zxid ", *HighestZxid(facts));
+  return {{kCertain, "set-back", "ensemble",
+           absl::StrCat("a resource has seen ", behind,
+                        ": it was set back to an older state, so that tokens repeat, and "
+                        "resources refuse new holders or admit old ones"),
+           absl::StrCat("stop all that acquires locks, then: zkr epoch --raise --above ",
+                        seen.epoch, " (docs/zkr.md, \"After a restore\")")}};
+}
+
+Findings JudgeSessions(const Facts& facts) {
+  Findings found;
+  for (const ServerFacts& server : facts.servers) JudgeBudgets(server, found);
+  for (const Disagreement& d : facts.disagreements) {
+    found.push_back(
+        {kCertain, "servers-disagree", Printable(d.missing_at),
+         absl::StrCat("does not show ", Printable(d.node), ", which ", Printable(d.shown_by),
+                      " shows, though it has applied later writes: either they are not of one"
+                      " ensemble, or one has lost data; two clients may each be granted the lock"),
+         "trust no lock meanwhile: stop all that acquires locks, and find out which of the two has"
+         " the ensemble's data (docs/adr/0021)"});
+  }
+  return found;
+}
+
+Findings Diagnose(const Facts& facts) {
+  Findings all;
+  const auto add = [&all](Findings more) { std::ranges::move(more, std::back_inserter(all)); };
+  add(JudgeServers(facts));
+  add(JudgeTimeouts(facts));
+  add(JudgeEpoch(facts));
+  add(JudgeSessions(facts));
+  if (facts.path) add(JudgeQueue(facts, *facts.path));
+  if (facts.path) add(JudgeAcls(facts, *facts.path));
+  for (const PathFacts& parent : facts.parents) add(JudgeAcls(facts, parent));
+  return all;
+}
+
+std::string NameSome(const std::vector<std::string>& names) {
+  const std::ptrdiff_t shown = std::min(std::ssize(names), kMostNamed);
+  const std::string some =
+      absl::StrJoin(names.begin(), names.begin() + shown, ", ",
+                    [](std::string* out, const auto& name) { out->append(Printable(name)); });
+  const std::ptrdiff_t more = std::ssize(names) - shown;
+  return more == 0 ? some : absl::StrCat(some, " and ", more, " more");
+}
+
+}  // namespace zkrecipes::zkr::doctor

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "lib/session/path_budget.h"
+#include "tools/zkr/doctor/facts_fixture.h"
+#include "tools/zkr/doctor/read_tree.h"
+
+namespace zkrecipes::zkr::doctor {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+void Kill(ServerFacts& server) { server = {.name = server.name, .trouble = "Connection refused"}; }
+
+TEST(Diagnose, FindsNothingInAHealthyEnsembleAndQueueThoughTheirAclIsTheDefault) {
+  EXPECT_THAT(Summary(Diagnose(Healthy())), IsEmpty());
+}
+
+TEST(JudgeServers, FindsWhatIsWrongWithServers) {
+  Try({
+      {"a dead one", [](Facts& f) { Kill(f.servers[0]); }, {"server-unreachable zk1:2181"}},
+      {"one without a quorum",
+       [](Facts& f) {
+         f.servers[2].granted.reset();
+         f.servers[2].words = {};
+       },
+       {"server-refuses-sessions zk3:2181"}},
+      {"two leaders",
+       [](Facts& f) { f.servers[0].words.mode = "leader"; },
+       {"several-ensembles servers"}},
+      {"one that stands alone beside others",
+       [](Facts& f) { f.servers[0].words.mode = "standalone"; },
+       {"several-ensembles servers"}},
+      {"one that stands alone, beside a dead one",
+       [](Facts& f) {
+         f.servers.resize(2);
+         f.servers[0].words.mode = "standalone";
+         Kill(f.servers[1]);
+       },
+       {"server-unreachable zk2:2181"}},
+      {"one listed twice", [](Facts& f) { f.servers.push_back(f.servers[1]); }, {}},
+      {"another timeout",
+       [](Facts& f) { f.servers[0].granted = absl::Seconds(12); },
+       {"timeouts-differ servers"}},
+      {"other settings that grant the same",
+       [](Facts& f) { f.servers[0].words.tick = absl::Seconds(1); },
+       {}},
+      {"an upgrade under way", [](Facts& f) { f.servers[0].words.version = "3.9.2"; }, {}},
+      {"an observer", [](Facts& f) { f.servers[0].words.mode = "observer"; }, {}},
+      {"closed to all words",
+       [](Facts& f) {
+         for (ServerFacts& server : f.servers) server.words = {};
+       },
+       {}},
+      {"voters that are not in the list",
+       [](Facts& f) {
+         f.servers[1].words.voters = 5;
+         f.servers[1].words.in_sync = 4;
+       },
+       {"voters-missing zk2:2181"}},
+      {"a voter that is in the list",
+       [](Facts& f) {
+         Kill(f.servers[0]);
+         f.servers[1].words.voters = 3;
+         f.servers[1].words.in_sync = 2;
+       },
+       {"server-unreachable zk1:2181"}},
+      {"a session near its budget, and one with half of it",
+       [](Facts& f) {
+         constexpr auto kLimit = static_cast<std::int64_t>(session::PathBudget::kLimit);
+         f.servers[1].ephemeral_bytes = {{7, kLimit * 4 / 5}, {8, kLimit / 2}};
+       },
+       {"session-near-budget session 0x7"}},
+      {"servers that show different queues",
+       [](Facts& f) {
+         f.disagreements = {{kFirst, "zk1:2181", "zk3:2181"}};
+       },
+       {"servers-disagree zk3:2181"}},
+  });
+}
+
+TEST(JudgeServers, SaysHowSureItIsAndWhatToDoAndNeverToDeleteData) {
+  Facts facts = Healthy();
+  Kill(facts.servers[0]);
+  facts.disagreements = {{"\x1b[2J" + std::string(4096, 'v'), "zk1:2181", "zk3:2181"}};
+  const Findings found = Diagnose(facts);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].sure, Finding::Sure::kLikely);
+  EXPECT_THAT(found[0].seen, HasSubstr("Connection refused"));
+  EXPECT_THAT(found[0].todo, HasSubstr("2 of 3 listed serve"));
+  EXPECT_EQ(found[1].sure, Finding::Sure::kCertain);
+  EXPECT_THAT(found[1].seen, HasSubstr("\\x1b[2J"));
+  EXPECT_LT(found[1].seen.size(), 500u);
+  EXPECT_THAT(found[1].todo, HasSubstr("trust no lock meanwhile"));
+  EXPECT_THAT(found[1].todo, ::testing::Not(HasSubstr("version-2")));
+}
+
+TEST(Disagreements, AreOfWhatWasShownBeforeAndAfter) {
+  const ServersShow all = {{"a", {"1", "2"}}, {"b", {"1", "2"}}};
+  EXPECT_THAT(Disagreements(all, all, all), IsEmpty());
+  const ServersShow lacks = {{"a", {"1", "2"}}, {"b", {"2"}}};
+  const auto found = Disagreements(lacks, lacks, lacks);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].node + found[0].shown_by + found[0].missing_at, "1ab");
+  const ServersShow gone = {{"a", {"2"}}, {"b", {"2"}}};
+  EXPECT_THAT(Disagreements(all, gone, gone), IsEmpty()) << "released meanwhile";
+  EXPECT_THAT(Disagreements(gone, lacks, all), IsEmpty()) << "joined meanwhile";
+  EXPECT_THAT(Disagreements(all, {{"a", {"1", "2"}}}, all), IsEmpty()) << "b did not answer";
+}
+
+void AskFor(Facts& facts, absl::Duration asked, absl::Duration granted) {
+  facts.asked = asked;
+  for (ServerFacts& server : facts.servers) server.granted = granted;
+}
+
+TEST(JudgeTimeouts, FindsWhatIsWrongWithTheTimeout) {
+  Try({
+      {"clamped up",
+       [](Facts& f) { AskFor(f, absl::Seconds(1), absl::Seconds(4)); },
+       {"timeout-clamped session timeout", "timeout-below-sync-limit session timeout"}},
+      {"clamped down",
+       [](Facts& f) { AskFor(f, absl::Seconds(99), absl::Seconds(40)); },
+       {"timeout-clamped session timeout"}},
+      {"just the limit", [](Facts& f) { AskFor(f, absl::Seconds(10), absl::Seconds(10)); }, {}},
+      {"below the limit",
+       [](Facts& f) { AskFor(f, absl::Seconds(9), absl::Seconds(9)); },
+       {"timeout-below-sync-limit session timeout"}},
+      {"below two ticks, by minSessionTimeout",
+       [](Facts& f) { AskFor(f, absl::Seconds(3), absl::Seconds(3)); },
+       {"timeout-below-two-ticks session timeout", "timeout-below-sync-limit session timeout"}},
+      {"conf closed: what cannot be known is not judged",
+       [](Facts& f) {
+         AskFor(f, absl::Seconds(3), absl::Seconds(3));
+         for (ServerFacts& s : f.servers) s.words = {.mode = s.words.mode};
+       },
+       {}},
+      {"a server alone",
+       [](Facts& f) {
+         f.servers.resize(1);
+         f.servers[0].words = {"3.8.0", "standalone", absl::Seconds(2), 9};
+       },
+       {}},
+      {"no server", [](Facts& f) { f.servers.clear(); }, {}},
+  });
+}
+
+TEST(JudgeEpoch, FindsThatTheEnsembleWasSetBackByWhatAResourceHasSeen) {
+  const auto seen = [](Facts& f, int64_t token, int64_t epoch) {
+    f.epoch = 2;
+    f.servers[0].words.zxid = 99;
+    f.servers[1].words.zxid = 100;
+    f.seen = FencingPass{.token = FencingToken(token), .epoch = epoch};
+  };
+  Try({
+      {"nothing, when nobody asks", [](Facts& f) { f.epoch = 2; }, {}},
+      {"a token to come", [&](Facts& f) { seen(f, 101, 2); }, {"set-back ensemble"}},
+      {"the last one", [&](Facts& f) { seen(f, 100, 2); }, {}},
+      {"one of a later epoch", [&](Facts& f) { seen(f, 1, 3); }, {"set-back ensemble"}},
+      {"one of before the raise", [&](Facts& f) { seen(f, 101, 1); }, {}},
+      {"servers that do not say",
+       [&](Facts& f) {
+         seen(f, 101, 2);
+         f.servers[0].words.zxid = std::nullopt;
+         f.servers[1].words.zxid = std::nullopt;
+       },
+       {}},
+      {"a record that cannot be read",
+       [](Facts& f) { f.epoch_trouble = "no number"; },
+       {"epoch-unreadable /zkrecipes/epoch"}},
+  });
+  Facts facts = Healthy();
+  seen(facts, 101, 3);
+  EXPECT_THAT(Diagnose(facts).at(0).todo, HasSubstr("zkr epoch --raise --above 3 "));
+}
+
+TEST(NameSome, NamesFiveAtMostAndMakesThemPrintable) {
+  EXPECT_EQ(NameSome({}), "");
+  EXPECT_EQ(NameSome({"a", "b\n"}), "a, b\\x0a");
+  EXPECT_EQ(NameSome({"1", "2", "3", "4", "5", "6", "7"}), "1, 2, 3, 4, 5 and 2 more");
+}
+
+}  // namespace
+}  // namespace zkrecipes::zkr::doctor
