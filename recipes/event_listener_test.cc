@@ -163,8 +163,10 @@ TEST_F(EventListenerTest, HearsOfAcquiresThatEndWithoutALease) {
   simulation_.RunUntilIdle();
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q queued behind 1: 0000000000",
                                           "/locks/q not granted after 0: CANCELLED"));
-  queue::acquire::AcquireAsync(internal::PathQueue::Of(*user->client, kPath, user->lock_options),
-                               {.try_only = true}, {}, [](const absl::StatusOr<Lease>&) {});
+  queue::call::Async(
+      queue::acquire::Enter(internal::PathQueue::Of(*user->client, kPath, user->lock_options),
+                            queue::machine::Candidacy{.try_only = true}),
+      {}, [](const absl::StatusOr<Lease>&) {});
   simulation_.RunUntilIdle();
   EXPECT_THAT(diary_->Take(), ElementsAre("/locks/q not granted after 0: ALREADY_EXISTS"));
 }

@@ -15,14 +15,14 @@
 #include "gmock/gmock.h"
 
 #include "lib/queue/acquire/acquisition.h"
-#include "lib/queue/acquire/ask.h"
+#include "lib/queue/call/ask.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {
 namespace {
 
 using absl::StatusCode;
-using queue::acquire::Acquisition;
+using queue::acquire::Enter;
 using queue::machine::Candidacy;
 using queue::machine::Mode;
 using ::testing::HasSubstr;
@@ -42,8 +42,8 @@ class GivingUpInMemoryTest : public LockInMemoryTest {
     return user;
   }
   static void Begin(LockUser& user, const Candidacy& candidacy, const WaitOptions& wait = {}) {
-    Acquisition::Start(internal::PathQueue::Of(*user.client, kPath), candidacy, wait,
-                       [&user](Acquisition::Answer answer) {
+    queue::call::Begin(Enter(internal::PathQueue::Of(*user.client, kPath), candidacy), wait,
+                       [&user](queue::acquire::Answer answer) {
                          ++user.answers;
                          user.result.emplace(std::move(answer));
                        });
@@ -277,8 +277,8 @@ TEST_F(GivingUpInMemoryTest, AConnectionThatIsBackMakesItATimeoutAgain) {
 TEST_F(GivingUpInMemoryTest, AQuestionIsUnavailableForTheSameReason) {
   auto user = Start();
   const auto unanswered = [&user] {
-    return queue::acquire::NotAnswered(*internal::ClientAccess::Core(*user->client), "list /q",
-                                       {absl::Seconds(5)}, "");
+    return queue::call::NotAnswered(*internal::ClientAccess::Core(*user->client), "list /q",
+                                    absl::Seconds(5), /*cancelled=*/false);
   };
   EXPECT_EQ(unanswered().code(), StatusCode::kDeadlineExceeded);
   user->host->set_network(Host::Network::kDown);

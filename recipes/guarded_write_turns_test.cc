@@ -162,7 +162,7 @@ TEST_F(GuardedWriteTest, OneThatIsGivenUpBeforeItIsSentWritesNothing) {
   stop.request_stop();
   simulation_.RunUntilIdle();
   EXPECT_EQ((*cancelled)->code(), StatusCode::kCancelled);
-  EXPECT_EQ((*late)->code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ((*late)->code(), StatusCode::kUnavailable);
   EXPECT_FALSE(MayBeWritten(**cancelled));
   EXPECT_FALSE(MayBeWritten(**late));
   holder->host->set_network(Host::Network::kUp);

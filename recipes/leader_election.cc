@@ -8,15 +8,14 @@
 
 #include "lib/base/random.h"
 #include "lib/queue/acquire/acquisition.h"
-#include "lib/queue/acquire/ask.h"
+#include "lib/queue/call/ask.h"
 #include "lib/queue/lease/lease_state.h"
 #include "lib/queue/listing/grant_mode.h"
 #include "lib/queue/listing/leader_node.h"
 #include "lib/queue/listing/observer_runner.h"
 #include "lib/queue/listing/owner.h"
-#include "lib/queue/own_node/own_node_writing.h"
+#include "lib/queue/own_node/own_node_turns.h"
 #include "lib/session/client/client_core.h"
-#include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes {
@@ -24,7 +23,9 @@ namespace {
 
 using internal::ClientAccess;
 using internal::ClientCore;
-using StatusDone = absl::AnyInvocable<void(absl::Status) &&>;
+using queue::acquire::Enter;
+using queue::call::Done;
+using queue::call::Start;
 
 // InvalidArgument: the candidate's id or value breaks a rule.
 absl::StatusOr<queue::machine::Candidacy> Of(const Client& client,
@@ -73,18 +74,21 @@ queue::own_node::WriteJob ProclamationOf(const std::string& path, const std::str
           }};
 }
 
-// `state`: of the lease, null if that was moved from.
-void ProclaimBy(const std::shared_ptr<internal::LeaseState>& state,
-                const std::shared_ptr<ClientCore>& core, const std::string& path,
-                const std::string& value, const WaitOptions& wait, StatusDone done) {
-  StatusDone told = queue::acquire::OnExecutor(*core, std::move(done));
-  if (!core->InHomeProcess()) return std::move(told)(core->CheckMayBlock());
-  for (const absl::Status& status :
-       {zk::ValidatePath("path", path), session::client::CheckWaitOptions(wait),
-        queue::listing::CheckValue(value), CheckLease(state.get(), *core, path)}) {
-    if (!status.ok()) return std::move(told)(status);
-  }
-  queue::own_node::StartWriteOfOwnNode(state, ProclamationOf(path, value), wait, std::move(told));
+Start<absl::Status> Proclaiming(const Client& client, const std::string& path, const Lease& lease,
+                                std::string value) {
+  const std::shared_ptr<ClientCore>& core = ClientAccess::Core(client);
+  return {core,
+          [core, path, state = internal::LeaseMaker::StateOf(lease), value = std::move(value)](
+              const WaitOptions& wait,
+              Done<absl::Status>& done) -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+            for (const absl::Status& status :
+                 {zk::ValidatePath("path", path), queue::listing::CheckValue(value),
+                  CheckLease(state.get(), *core, path)}) {
+              if (!status.ok()) return status;
+            }
+            return queue::own_node::Write(state, ProclamationOf(path, value), wait,
+                                          std::move(done));
+          }};
 }
 
 absl::Status CheckPauses(const RunOptions& options) {
@@ -120,73 +124,47 @@ LeaderElection::LeaderElection(std::shared_ptr<Client> client, std::string path,
 const std::string& LeaderElection::path() const { return queue_->path; }
 
 absl::StatusOr<Lease> LeaderElection::Campaign(const WaitOptions& wait) const {
-  const auto candidacy = Of(*client_, options_);
-  if (!candidacy.ok()) return candidacy.status();
-  return queue::acquire::Acquisition::Wait(queue_, *candidacy, wait);
+  return Blocking(Enter(queue_, Of(*client_, options_)), wait);
 }
 
 absl::StatusOr<Lease> LeaderElection::TryCampaign(const WaitOptions& wait) const {
-  const auto candidacy = Of(*client_, options_);
-  if (!candidacy.ok()) return candidacy.status();
-  return queue::acquire::TryAcquire(queue_, *candidacy, wait);
+  auto candidacy = Of(*client_, options_);
+  if (candidacy.ok()) candidacy->try_only = true;
+  return Blocking(Enter(queue_, std::move(candidacy)), wait);
 }
 
-void LeaderElection::CampaignAsync(WaitOptions wait,
-                                   absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
-  const auto candidacy = Of(*client_, options_);
-  if (candidacy.ok()) {
-    return queue::acquire::AcquireAsync(queue_, *candidacy, wait, std::move(done));
-  }
-  queue::acquire::OnExecutor(*ClientAccess::Core(*client_), std::move(done))(candidacy.status());
+void LeaderElection::CampaignAsync(WaitOptions wait, Done<absl::StatusOr<Lease>> done) const {
+  Async(Enter(queue_, Of(*client_, options_)), wait, std::move(done));
 }
 
 LeaseAwaitable LeaderElection::CoCampaign(Duration timeout, std::stop_token cancel) const {
-  return {[election = *this](WaitOptions wait, auto done) mutable {
-            election.CampaignAsync(std::move(wait), std::move(done));
-          },
-          {timeout, std::move(cancel)}};
+  return Co(Enter(queue_, Of(*client_, options_)), timeout, std::move(cancel));
 }
 
 absl::Status LeaderElection::Proclaim(const Lease& lease, const std::string& value,
                                       const WaitOptions& wait) const {
-  const auto& core = ClientAccess::Core(*client_);
-  const auto& state = internal::LeaseMaker::StateOf(lease);
-  for (const absl::Status& status :
-       {queue::acquire::CheckQuestion(*core, path(), wait), queue::listing::CheckValue(value),
-        CheckLease(state.get(), *core, path())}) {
-    if (!status.ok()) return status;
-  }
-  return queue::own_node::WriteOwnNode(state, ProclamationOf(path(), value), wait);
+  return Blocking(Proclaiming(*client_, path(), lease, value), wait);
 }
 
 void LeaderElection::ProclaimAsync(const Lease& lease, std::string value, WaitOptions wait,
-                                   StatusDone done) const {
-  ProclaimBy(internal::LeaseMaker::StateOf(lease), ClientAccess::Core(*client_), path(), value,
-             wait, std::move(done));
+                                   Done<absl::Status> done) const {
+  Async(Proclaiming(*client_, path(), lease, std::move(value)), wait, std::move(done));
 }
 
 StatusAwaitable LeaderElection::CoProclaim(const Lease& lease, std::string value, Duration timeout,
                                            std::stop_token cancel) const {
-  return {[client = client_, path = path(), state = internal::LeaseMaker::StateOf(lease),
-           value = std::move(value)](const WaitOptions& wait, StatusDone done) {
-            ProclaimBy(state, ClientAccess::Core(*client), path, value, wait, std::move(done));
-          },
-          {timeout, std::move(cancel)}};
+  return Co(Proclaiming(*client_, path(), lease, std::move(value)), timeout, std::move(cancel));
 }
 
 absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) const {
   using Head = std::optional<queue::machine::ListedNode>;
+  if (absl::Status wrong = zk::ValidatePath("path", path()); !wrong.ok()) return wrong;
   const auto& core = ClientAccess::Core(*client_);
-  if (absl::Status status = queue::acquire::CheckQuestion(*core, path(), wait); !status.ok()) {
-    return status;
-  }
-  const std::string parent = core->name_space().ToServer(path());
-  const auto ask = [&parent](absl::AnyInvocable<void(absl::StatusOr<Head>) &&> done) {
-    return [parent, done = std::move(done)](session::Session& session) mutable {
-      queue::listing::ReadHead(session, parent, std::move(done));
-    };
-  };
-  auto head = queue::acquire::AskUntilAnswered<Head>(*core, "leader of " + path(), wait, ask);
+  const auto head = queue::call::AskUntilAnswered<Head>(
+      *core, "leader of " + path(), wait,
+      [parent = core->name_space().ToServer(path())](session::Session& session, auto done) {
+        queue::listing::ReadHead(session, parent, std::move(done));
+      });
   if (!head.ok()) return head.status();
   if (!head->has_value()) return std::nullopt;
   return queue::listing::DescribeLeader(**head);
@@ -209,8 +187,7 @@ absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& w
   auto candidacy = Of(*client_, options_);
   if (!candidacy.ok()) return candidacy.status();
   candidacy->wait_for_proof = wait_for_proof;
-  absl::StatusOr<Lease> lease =
-      queue::acquire::Acquisition::Wait(queue_, *candidacy, {.cancel = stop});
+  absl::StatusOr<Lease> lease = Blocking(Enter(queue_, *std::move(candidacy)), {.cancel = stop});
   if (!lease.ok()) return lease.status();
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };

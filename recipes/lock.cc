@@ -8,6 +8,9 @@
 
 namespace zkrecipes {
 
+using queue::acquire::Enter;
+using queue::machine::Candidacy;
+
 Lock::Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& options)
     : client_(std::move(client)),
       queue_(internal::PathQueue::Of(*client_, std::move(path), options)) {}
@@ -15,23 +18,20 @@ Lock::Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& 
 const std::string& Lock::path() const { return queue_->path; }
 
 absl::StatusOr<Lease> Lock::Acquire(const WaitOptions& wait) const {
-  return queue::acquire::Acquisition::Wait(queue_, {}, wait);
+  return Blocking(Enter(queue_, Candidacy()), wait);
 }
 
 absl::StatusOr<Lease> Lock::TryAcquire(const WaitOptions& wait) const {
-  return queue::acquire::TryAcquire(queue_, {}, wait);
+  return Blocking(Enter(queue_, Candidacy{.try_only = true}), wait);
 }
 
 void Lock::AcquireAsync(WaitOptions wait,
                         absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) const {
-  queue::acquire::AcquireAsync(queue_, {}, wait, std::move(done));
+  Async(Enter(queue_, Candidacy()), wait, std::move(done));
 }
 
 LeaseAwaitable Lock::CoAcquire(Duration timeout, std::stop_token cancel) const {
-  return {[lock = *this](WaitOptions wait, auto done) mutable {
-            lock.AcquireAsync(std::move(wait), std::move(done));
-          },
-          {timeout, std::move(cancel)}};
+  return Co(Enter(queue_, Candidacy()), timeout, std::move(cancel));
 }
 
 }  // namespace zkrecipes

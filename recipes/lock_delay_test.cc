@@ -100,9 +100,10 @@ TEST_F(LockDelayTest, ATryWaitsForTheDelayToo) {
   ExpireSilently(*first);
   auto second = StartDelayed();
   std::optional<absl::StatusOr<Lease>> tried;
-  queue::acquire::Acquisition::Start(
-      internal::PathQueue::Of(*second->client, kPath), {.lock_delay = kDelay, .try_only = true}, {},
-      [&](queue::acquire::Acquisition::Answer answer) { tried.emplace(std::move(answer)); });
+  queue::call::Begin(
+      queue::acquire::Enter(internal::PathQueue::Of(*second->client, kPath),
+                            queue::machine::Candidacy{.lock_delay = kDelay, .try_only = true}),
+      {}, [&](queue::acquire::Answer answer) { tried.emplace(std::move(answer)); });
   PassTime(kDelay - absl::Seconds(1));
   EXPECT_FALSE(tried.has_value());
   PassTime(absl::Seconds(2));

@@ -11,10 +11,25 @@ namespace zkrecipes {
 namespace {
 
 using internal::LeaseMaker;
-using Done = absl::AnyInvocable<void(absl::StatusOr<Lease>) &&>;
+using queue::acquire::Enter;
+using queue::acquire::Follow;
+using queue::acquire::Queue;
+using queue::machine::Candidacy;
+using queue::machine::Mode;
+using LeaseDone = queue::call::Done<absl::StatusOr<Lease>>;
+using LeaseStart = queue::call::Start<absl::StatusOr<Lease>>;
 
-queue::machine::Candidacy Reader() { return {.mode = queue::machine::Mode::kShared}; }
-queue::machine::Candidacy Writer() { return {.mode = queue::machine::Mode::kSharedWriter}; }
+Candidacy Reader(bool try_only = false) { return {.mode = Mode::kShared, .try_only = try_only}; }
+Candidacy Writer(bool try_only = false) {
+  return {.mode = Mode::kSharedWriter, .try_only = try_only};
+}
+
+LeaseStart Upgrading(const Queue& queue, const Lease& shared) {
+  return Follow(queue, LeaseMaker::StateOf(shared), Mode::kShared, Writer());
+}
+LeaseStart Downgrading(const Queue& queue, const Lease& exclusive) {
+  return Follow(queue, LeaseMaker::StateOf(exclusive), Mode::kSharedWriter, Reader());
+}
 
 }  // namespace
 
@@ -26,78 +41,49 @@ ReadWriteLock::ReadWriteLock(std::shared_ptr<Client> client, std::string path,
 const std::string& ReadWriteLock::path() const { return queue_->path; }
 
 absl::StatusOr<Lease> ReadWriteLock::AcquireShared(const WaitOptions& wait) const {
-  return queue::acquire::Acquisition::Wait(queue_, Reader(), wait);
+  return Blocking(Enter(queue_, Reader()), wait);
 }
-
 absl::StatusOr<Lease> ReadWriteLock::AcquireExclusive(const WaitOptions& wait) const {
-  return queue::acquire::Acquisition::Wait(queue_, Writer(), wait);
+  return Blocking(Enter(queue_, Writer()), wait);
 }
-
 absl::StatusOr<Lease> ReadWriteLock::TryAcquireShared(const WaitOptions& wait) const {
-  return queue::acquire::TryAcquire(queue_, Reader(), wait);
+  return Blocking(Enter(queue_, Reader(/*try_only=*/true)), wait);
 }
-
 absl::StatusOr<Lease> ReadWriteLock::TryAcquireExclusive(const WaitOptions& wait) const {
-  return queue::acquire::TryAcquire(queue_, Writer(), wait);
+  return Blocking(Enter(queue_, Writer(/*try_only=*/true)), wait);
 }
-
-void ReadWriteLock::AcquireSharedAsync(WaitOptions wait, Done done) const {
-  queue::acquire::AcquireAsync(queue_, Reader(), wait, std::move(done));
+void ReadWriteLock::AcquireSharedAsync(WaitOptions wait, LeaseDone done) const {
+  Async(Enter(queue_, Reader()), wait, std::move(done));
 }
-
-void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, Done done) const {
-  queue::acquire::AcquireAsync(queue_, Writer(), wait, std::move(done));
+void ReadWriteLock::AcquireExclusiveAsync(WaitOptions wait, LeaseDone done) const {
+  Async(Enter(queue_, Writer()), wait, std::move(done));
+}
+LeaseAwaitable ReadWriteLock::CoAcquireShared(Duration timeout, std::stop_token cancel) const {
+  return Co(Enter(queue_, Reader()), timeout, std::move(cancel));
+}
+LeaseAwaitable ReadWriteLock::CoAcquireExclusive(Duration timeout, std::stop_token cancel) const {
+  return Co(Enter(queue_, Writer()), timeout, std::move(cancel));
 }
 
 absl::StatusOr<Lease> ReadWriteLock::Upgrade(Lease& shared, const WaitOptions& wait) const {
-  return queue::acquire::Follow(queue_, shared, queue::machine::Mode::kShared, Writer(), wait);
+  return Blocking(Upgrading(queue_, shared), wait);
 }
-
 absl::StatusOr<Lease> ReadWriteLock::Downgrade(Lease& exclusive, const WaitOptions& wait) const {
-  return queue::acquire::Follow(queue_, exclusive, queue::machine::Mode::kSharedWriter, Reader(),
-                                wait);
+  return Blocking(Downgrading(queue_, exclusive), wait);
 }
-
-void ReadWriteLock::UpgradeAsync(Lease& shared, WaitOptions wait, Done done) const {
-  queue::acquire::FollowAsync(queue_, LeaseMaker::StateOf(shared), queue::machine::Mode::kShared,
-                              Writer(), wait, std::move(done));
+void ReadWriteLock::UpgradeAsync(Lease& shared, WaitOptions wait, LeaseDone done) const {
+  Async(Upgrading(queue_, shared), wait, std::move(done));
 }
-
-void ReadWriteLock::DowngradeAsync(Lease& exclusive, WaitOptions wait, Done done) const {
-  queue::acquire::FollowAsync(queue_, LeaseMaker::StateOf(exclusive),
-                              queue::machine::Mode::kSharedWriter, Reader(), wait, std::move(done));
+void ReadWriteLock::DowngradeAsync(Lease& exclusive, WaitOptions wait, LeaseDone done) const {
+  Async(Downgrading(queue_, exclusive), wait, std::move(done));
 }
-
 LeaseAwaitable ReadWriteLock::CoUpgrade(Lease& shared, Duration timeout,
                                         std::stop_token cancel) const {
-  return {[lock = *this, old = LeaseMaker::StateOf(shared)](const WaitOptions& wait, Done done) {
-            queue::acquire::FollowAsync(lock.queue_, old, queue::machine::Mode::kShared, Writer(),
-                                        wait, std::move(done));
-          },
-          {timeout, std::move(cancel)}};
+  return Co(Upgrading(queue_, shared), timeout, std::move(cancel));
 }
-
 LeaseAwaitable ReadWriteLock::CoDowngrade(Lease& exclusive, Duration timeout,
                                           std::stop_token cancel) const {
-  return {[lock = *this, old = LeaseMaker::StateOf(exclusive)](const WaitOptions& wait, Done done) {
-            queue::acquire::FollowAsync(lock.queue_, old, queue::machine::Mode::kSharedWriter,
-                                        Reader(), wait, std::move(done));
-          },
-          {timeout, std::move(cancel)}};
-}
-
-LeaseAwaitable ReadWriteLock::CoAcquireShared(Duration timeout, std::stop_token cancel) const {
-  return {[lock = *this](WaitOptions wait, Done done) mutable {
-            lock.AcquireSharedAsync(std::move(wait), std::move(done));
-          },
-          {timeout, std::move(cancel)}};
-}
-
-LeaseAwaitable ReadWriteLock::CoAcquireExclusive(Duration timeout, std::stop_token cancel) const {
-  return {[lock = *this](WaitOptions wait, Done done) mutable {
-            lock.AcquireExclusiveAsync(std::move(wait), std::move(done));
-          },
-          {timeout, std::move(cancel)}};
+  return Co(Downgrading(queue_, exclusive), timeout, std::move(cancel));
 }
 
 }  // namespace zkrecipes

@@ -14,22 +14,22 @@
 namespace zkrecipes::testing::memory {
 namespace {
 
-using queue::acquire::Acquisition;
 using queue::machine::Candidacy;
 
 class ChangeInMemoryTest : public LockInMemoryTest {
  protected:
   static void Ask(LockUser& process, const Candidacy& candidacy,
-                  std::optional<Acquisition::Answer>& answer) {
-    Acquisition::Start(internal::PathQueue::Of(*process.client, kPath), candidacy, {},
-                       [&](Acquisition::Answer a) { answer.emplace(std::move(a)); });
+                  std::optional<queue::acquire::Answer>& answer) {
+    queue::call::Begin(
+        queue::acquire::Enter(internal::PathQueue::Of(*process.client, kPath), candidacy), {},
+        [&](queue::acquire::Answer a) { answer.emplace(std::move(a)); });
   }
 };
 
 TEST_F(ChangeInMemoryTest, AnUpgradeThatBeginsBetweenTwoSessionsEnds) {
   auto process = Start();
-  std::optional<Acquisition::Answer> reading;
-  std::optional<Acquisition::Answer> writing;
+  std::optional<queue::acquire::Answer> reading;
+  std::optional<queue::acquire::Answer> writing;
   Ask(*process, {.mode = queue::machine::Mode::kShared}, reading);
   simulation_.RunUntilIdle();
   ASSERT_TRUE(reading.has_value() && reading->ok());

@@ -18,6 +18,10 @@
 namespace zkrecipes {
 namespace internal {
 
+using HoldDone = queue::call::Done<absl::StatusOr<RecursiveLease>>;
+using HoldStart = queue::call::Start<absl::StatusOr<RecursiveLease>>;
+using queue::acquire::Enter;
+
 // What the holds of an owner share.
 struct OwnedLease {
   const std::shared_ptr<LeasesByOwner> owners;
@@ -29,7 +33,7 @@ struct OwnedLease {
 // nothing with it, since its mutex may have been copied while it was held.
 class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
  public:
-  explicit LeasesByOwner(std::string path) : path_(std::move(path)) {}
+  explicit LeasesByOwner(queue::acquire::Queue queue) : queue_(std::move(queue)) {}
 
   // The right of an owner that has no lease to acquire one; given back by its destruction.
   class Claim {
@@ -54,18 +58,39 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
     std::string owner_;
   };
 
+  // A further hold of an owner, or the first, of a lease that is acquired for it.
+  static HoldStart Holding(std::shared_ptr<LeasesByOwner> owners, std::string owner,
+                           bool try_only) {
+    const auto& core = owners->queue_->core;
+    return {core,
+            [owners = std::move(owners), owner = std::move(owner), try_only](
+                const WaitOptions& wait,
+                HoldDone& done) -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+              absl::StatusOr<Turn> turn = owners->Begin(owner);
+              if (!turn.ok()) return turn.status();
+              if (turn->hold.has_value()) {
+                std::move(done)(*std::move(turn->hold));
+                return nullptr;
+              }
+              queue::call::Done<absl::StatusOr<Lease>> acquired =
+                  [claim = *std::move(turn->claim),
+                   done = std::move(done)](absl::StatusOr<Lease> lease) mutable {
+                    std::move(done)(std::move(claim).Use(std::move(lease)));
+                  };
+              return queue::call::Begin(
+                  Enter(owners->queue_, queue::machine::Candidacy{.try_only = try_only}), wait,
+                  std::move(acquired));
+            }};
+  }
+
   // What an owner gets: a claim, or a further hold.
   struct Turn {
     std::optional<Claim> claim = std::nullopt;
     std::optional<RecursiveLease> hold = std::nullopt;
   };
-  absl::StatusOr<Turn> Begin(const std::string& owner, const WaitOptions& wait) {
-    if (!InHomeProcess()) {
-      return absl::FailedPreconditionError("the client belongs to the parent process");
-    }
-    if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok()) return wrong;
+  absl::StatusOr<Turn> Begin(const std::string& owner) {
     if (owner.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("acquire ", path_, ": the owner is empty"));
+      return absl::InvalidArgumentError(absl::StrCat("acquire ", path(), ": the owner is empty"));
     }
     base::MutexLock lock(mutex_);
     const auto [it, is_new] = entries_.try_emplace(owner);
@@ -73,11 +98,11 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
     Entry& entry = it->second;
     const std::shared_ptr<OwnedLease> owned = entry.owned.lock();
     if (owned == nullptr) {
-      return absl::FailedPreconditionError(absl::StrCat("acquire ", path_, ": the owner \"", owner,
+      return absl::FailedPreconditionError(absl::StrCat("acquire ", path(), ": the owner \"", owner,
                                                         "\" is acquiring it already, elsewhere"));
     }
     if (const auto end = owned->lease.end_reason()) {
-      return absl::AbortedError(absl::StrCat("acquire ", path_, ": the lease held by the owner \"",
+      return absl::AbortedError(absl::StrCat("acquire ", path(), ": the lease held by the owner \"",
                                              owner, "\" was lost: ", Describe(*end),
                                              "; release all of it first"));
     }
@@ -114,8 +139,10 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
     entries_.erase(owner);
   }
 
+  const std::string& path() const { return queue_->path; }
+
   const base::HomeProcess home_;
-  const std::string path_;
+  const queue::acquire::Queue queue_;
   base::Mutex mutex_;
   std::unordered_map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };
@@ -174,39 +201,23 @@ RecursiveLock::RecursiveLock(std::shared_ptr<Client> client, std::string path,
                              const LockOptions& options)
     : client_(client),
       lock_(std::move(client), path, options),
-      owners_(std::make_shared<LeasesByOwner>(std::move(path))) {}
+      owners_(std::make_shared<LeasesByOwner>(
+          internal::PathQueue::Of(*client_, std::move(path), options))) {}
 
 absl::StatusOr<RecursiveLease> RecursiveLock::Acquire(const std::string& owner,
                                                       const WaitOptions& wait) const {
-  absl::StatusOr<LeasesByOwner::Turn> turn = owners_->Begin(owner, wait);
-  if (!turn.ok()) return turn.status();
-  if (turn->hold.has_value()) return *std::move(turn->hold);
-  return (*std::move(turn->claim)).Use(lock_.Acquire(wait));
+  return Blocking(LeasesByOwner::Holding(owners_, owner, /*try_only=*/false), wait);
 }
 
 absl::StatusOr<RecursiveLease> RecursiveLock::TryAcquire(const std::string& owner,
                                                          const WaitOptions& wait) const {
-  absl::StatusOr<LeasesByOwner::Turn> turn = owners_->Begin(owner, wait);
-  if (!turn.ok()) return turn.status();
-  if (turn->hold.has_value()) return *std::move(turn->hold);
-  return (*std::move(turn->claim)).Use(lock_.TryAcquire(wait));
+  return Blocking(LeasesByOwner::Holding(owners_, owner, /*try_only=*/true), wait);
 }
 
 void RecursiveLock::AcquireAsync(
     const std::string& owner, WaitOptions wait,
     absl::AnyInvocable<void(absl::StatusOr<RecursiveLease>) &&> done) const {
-  absl::StatusOr<LeasesByOwner::Turn> turn = owners_->Begin(owner, wait);
-  if (turn.ok() && turn->claim.has_value()) {
-    return lock_.AcquireAsync(std::move(wait),
-                              [claim = *std::move(turn->claim),
-                               done = std::move(done)](absl::StatusOr<Lease> lease) mutable {
-                                std::move(done)(std::move(claim).Use(std::move(lease)));
-                              });
-  }
-  auto answer =
-      queue::acquire::OnExecutor(*internal::ClientAccess::Core(*client_), std::move(done));
-  if (turn.ok()) return std::move(answer)(*std::move(turn->hold));
-  std::move(answer)(turn.status());
+  Async(LeasesByOwner::Holding(owners_, owner, /*try_only=*/false), wait, std::move(done));
 }
 
 std::string OwnerOfThisThread() {

@@ -15,6 +15,7 @@
 #include "lib/base/process.h"
 #include "lib/base/random.h"
 #include "lib/queue/acquire/acquisition.h"
+#include "lib/queue/lease/lease_state.h"
 
 namespace zkrecipes {
 namespace {
@@ -102,6 +103,8 @@ class Refusals {
 
 namespace internal {
 
+using queue::acquire::Enter;
+
 // A recipe in one or two modes, and the leases held on it. A forked child leaks it.
 class Adapter {
  public:
@@ -114,7 +117,7 @@ class Adapter {
   void Lock(bool shared) {
     ExpectFree();
     refusals_.Pause();
-    auto lease = queue::acquire::Acquisition::Wait(queue_, CandidacyFor(shared), {});
+    auto lease = Blocking(Enter(queue_, CandidacyFor(shared)), {});
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));
   }
@@ -122,8 +125,9 @@ class Adapter {
   bool TryLock(bool shared) {
     ExpectFree();
     const base::BootTime begin = base::BootNow();
-    auto result =
-        queue::acquire::TryAcquire(queue_, CandidacyFor(shared), {client_->session_timeout()});
+    queue::machine::Candidacy candidacy = CandidacyFor(shared);
+    candidacy.try_only = true;
+    auto result = Blocking(Enter(queue_, std::move(candidacy)), {client_->session_timeout()});
     if (result.ok()) {
       leases_.Put(*std::move(result));
       return true;
@@ -135,7 +139,7 @@ class Adapter {
 
   bool TryLockFor(bool shared, absl::Duration timeout) {
     ExpectFree();
-    auto lease = queue::acquire::Acquisition::Wait(queue_, CandidacyFor(shared), {timeout});
+    auto lease = Blocking(Enter(queue_, CandidacyFor(shared)), {timeout});
     const absl::Status& status = lease.status();
     if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) return false;
     if (!lease.ok()) Throw(lease.status());
@@ -148,7 +152,11 @@ class Adapter {
     if (home_.IsThisProcess()) (void)leases_.Take();
   }
 
-  const Lease& lease() const { return leases_.Get(); }
+  // In a forked child: none. Another thread may have held the mutex inside as it was copied.
+  const Lease& lease() const {
+    static const Lease* const kNone = new Lease(LeaseMaker::Make(nullptr));
+    return home_.IsThisProcess() ? leases_.Get() : *kNone;
+  }
   const std::string& path() const { return queue_->path; }
   bool InHomeProcess() const { return home_.IsThisProcess(); }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "integration/resources/kinds.h"
-#include "lib/queue/acquire/ask.h"
+#include "lib/queue/call/ask.h"
 #include "zkrecipes/guarded_write.h"
 
 namespace resources {
@@ -44,18 +44,15 @@ class ZooKeeperRegister final : public Register {
   // The data of the answer.
   absl::StatusOr<std::string> Ask(const zk::Request& request, bool barrier = false) {
     using Answer = absl::StatusOr<std::string>;
-    const auto ask = [&request, barrier](absl::AnyInvocable<void(Answer) &&> done) {
-      return [request, barrier,
-              done = std::move(done)](zkrecipes::session::Session& session) mutable {
-        if (barrier) session.Send(session.CommittedBarrier(), [](const zk::Reply&) {});
-        session.Send(request, [request, done = std::move(done)](const zk::Reply& reply) mutable {
-          if (reply.code == zk::Code::kOk) return std::move(done)(reply.data);
-          std::move(done)(
-              zk::ToStatus(reply.code, zk::OperationName(request), zk::PathOf(request)));
-        });
-      };
+    const auto ask = [request, barrier](zkrecipes::session::Session& session,
+                                        absl::AnyInvocable<void(Answer) &&> done) {
+      if (barrier) session.Send(session.CommittedBarrier(), [](const zk::Reply&) {});
+      session.Send(request, [request, done = std::move(done)](const zk::Reply& reply) mutable {
+        if (reply.code == zk::Code::kOk) return std::move(done)(reply.data);
+        std::move(done)(zk::ToStatus(reply.code, zk::OperationName(request), zk::PathOf(request)));
+      });
     };
-    return zkrecipes::queue::acquire::AskUntilAnswered<std::string>(
+    return zkrecipes::queue::call::AskUntilAnswered<std::string>(
         *zkrecipes::internal::ClientAccess::Core(*client_), "the register", kPatience, ask);
   }
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/listing/leader_node.h"
-#include "lib/queue/own_node/own_node_writing.h"
+#include "lib/queue/own_node/own_node_turns.h"
 #include "verification/schedules/tenant.h"
 
 namespace zkrecipes::schedules {
@@ -127,12 +127,11 @@ void Election::Proclaim(const Core& core, const std::shared_ptr<internal::LeaseS
                                         return queue::listing::CandidateData(
                                             queue::listing::ParseCandidate(data).id, value);
                                       }};
+  calls_.push_back(call);
   call->turn =
-      queue::own_node::NewTurn(lease, job, [weak = weak_from_this(), call](absl::Status status) {
+      queue::own_node::Write(lease, job, {}, [weak = weak_from_this(), call](absl::Status status) {
         if (const auto self = weak.lock()) self->OnAnswer(call, status);
       });
-  calls_.push_back(call);
-  lease->turns().Add(call->turn);
 }
 
 std::shared_ptr<Election::Call> Election::LastOpen(int64_t czxid) const {
@@ -144,7 +143,7 @@ std::shared_ptr<Election::Call> Election::LastOpen(int64_t czxid) const {
 void Election::Abandon(int64_t czxid) {
   const std::shared_ptr<Call> call = LastOpen(czxid);
   call->ended = ++now_;
-  (void)call->turn->Abandon();
+  call->turn->TimeOut();
 }
 
 void Election::OnAnswer(const std::shared_ptr<Call>& call, const absl::Status& status) {

@@ -152,8 +152,7 @@ class LockWorld {
   void Start(size_t slot, const std::shared_ptr<Bid>& bid);
   std::vector<std::shared_ptr<Bid>> Live() const;  // that wait or hold
   bool MeetsOthers(const Bid& bid);
-  void OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid,
-                queue::acquire::Acquisition::Answer answer);
+  void OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, queue::acquire::Answer answer);
   void OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease lease);
   void CheckGrant(const Bid& bid, const Lease& lease, const std::string& who);
   void CheckDelay(const std::shared_ptr<Bid>& bid, const std::string& who);

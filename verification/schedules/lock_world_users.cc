@@ -13,7 +13,7 @@
 
 namespace zkrecipes::schedules {
 
-using queue::acquire::Acquisition;
+using queue::acquire::Answer;
 
 namespace {
 
@@ -110,11 +110,8 @@ void LockWorld::Start(size_t slot, const std::shared_ptr<Bid>& bid) {
   if (bid->brief) wait.timeout = kBrief;
   wait.cancel = bid->cancel.get_token();
   const auto queue = std::make_shared<const internal::PathQueue>(bid->core, kLockPath);
-  Acquisition::Start(queue, bid->candidacy, wait,
-                     queue::acquire::OnExecutor<Acquisition::Answer>(
-                         *bid->core, [this, slot, bid](Acquisition::Answer answer) {
-                           OnAnswer(slot, bid, std::move(answer));
-                         }));
+  queue::call::Async(queue::acquire::Enter(queue, bid->candidacy), wait,
+                     [this, slot, bid](Answer answer) { OnAnswer(slot, bid, std::move(answer)); });
 }
 
 std::vector<std::shared_ptr<Bid>> LockWorld::Live() const {
@@ -143,7 +140,7 @@ bool LockWorld::MeetsOthers(const Bid& bid) {
   return false;
 }
 
-void LockWorld::OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, Acquisition::Answer answer) {
+void LockWorld::OnAnswer(size_t slot, const std::shared_ptr<Bid>& bid, Answer answer) {
   Follow();
   if (++bid->answers > 1) Break("answered twice", absl::StrCat("slot ", slot));
   if (answer.ok()) return OnGrant(slot, bid, *std::move(answer));

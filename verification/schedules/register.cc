@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/own_node/own_node_writing.h"
+#include "lib/queue/own_node/own_node_turns.h"
 #include "lib/queue/own_node/write_status.h"
 
 namespace zkrecipes::schedules {
@@ -49,12 +49,11 @@ void Register::Write(const Core& core, const std::shared_ptr<internal::LeaseStat
   queue::own_node::WriteJob job{"write", lease->NewMark()};
   const std::string number = absl::StrCat(write->number);
   job.ops = {zk::SetData{kRegister, number, -1}, zk::Create{kWritten + number, ""}};
+  writes_.push_back(write);
   write->turn =
-      queue::own_node::NewTurn(lease, job, [weak = weak_from_this(), write](absl::Status status) {
+      queue::own_node::Write(lease, job, {}, [weak = weak_from_this(), write](absl::Status status) {
         if (const auto self = weak.lock()) self->OnAnswer(write, status);
       });
-  writes_.push_back(write);
-  lease->turns().Add(write->turn);
 }
 
 std::shared_ptr<Register::Attempt> Register::LastOpen(int64_t czxid) const {
@@ -65,20 +64,17 @@ std::shared_ptr<Register::Attempt> Register::LastOpen(int64_t czxid) const {
   return it == writes_.rend() ? nullptr : *it;
 }
 
-void Register::GiveUp(int64_t czxid) {
-  const std::shared_ptr<Attempt> write = LastOpen(czxid);
-  write->ended = true;
-  if (!write->turn->Abandon()) write->told = false;
-  follow_();
-  CheckTruth(*write);
-}
+void Register::GiveUp(int64_t czxid) { LastOpen(czxid)->turn->TimeOut(); }
 
 void Register::OnAnswer(const std::shared_ptr<Attempt>& write, const absl::Status& status) {
   if (write->ended) return;
   write->ended = true;
   if (!queue::own_node::IsUncertain(status)) write->told = status.ok();
   follow_();
-  if (!status.ok()) CheckRefusal(write->core, *write->lease, status, NameOf(write->number));
+  const bool given_up = absl::IsDeadlineExceeded(status);
+  if (!status.ok() && !given_up) {
+    CheckRefusal(write->core, *write->lease, status, NameOf(write->number));
+  }
   CheckTruth(*write);
   if (status.ok() && write->committed == 0) {
     break_("written though it is not", NameOf(write->number));

@@ -43,25 +43,18 @@ absl::Status CheckMarker(const machine::Candidacy& candidacy, const AcquireOptio
   return absl::InvalidArgumentError("marker: a ReadWriteLock's names are fixed");
 }
 
-// What PathQueue::rule does not know: the candidacy, the wait, and what changes while the client
-// lives.
-absl::Status Check(const internal::PathQueue& queue, const machine::Candidacy& candidacy,
-                   const WaitOptions& wait) {
+// What PathQueue::rule does not know: the candidacy, and what changes while the client lives.
+absl::Status Check(const internal::PathQueue& queue, const machine::Candidacy& candidacy) {
   const internal::ClientCore& core = *queue.core;
   const AcquireOptions& options = queue.options;
   if (!queue.rule.ok()) return queue.rule;
   for (const absl::Status& status :
-       {session::client::CheckWaitOptions(wait), CheckLockDelay(core, candidacy.lock_delay),
-        CheckLockDelay(core, options.lock_delay), CheckMarker(candidacy, options)}) {
+       {CheckLockDelay(core, candidacy.lock_delay), CheckLockDelay(core, options.lock_delay),
+        CheckMarker(candidacy, options)}) {
     if (!status.ok()) return status;
   }
-  if (options.acl.has_value()) {
-    if (absl::Status status = session::client::CheckAcl(*options.acl, core.has_users());
-        !status.ok())
-      return status;
-  }
-  if (core.InHomeProcess()) return absl::OkStatus();
-  return core.CheckMayBlock();
+  if (!options.acl.has_value()) return absl::OkStatus();
+  return session::client::CheckAcl(*options.acl, core.has_users());
 }
 
 // Adds what the recipe does not know: the path on the server, and what the options say.
@@ -86,71 +79,38 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
 
 }  // namespace
 
-Acquisition::Answer Acquisition::Wait(const Queue& queue, const machine::Candidacy& candidacy,
-                                      const WaitOptions& wait) {
-  const internal::ClientCore& core = *queue->core;
-  if (absl::Status status = Check(*queue, candidacy, wait); !status.ok()) return status;
-  if (absl::Status status = core.CheckMayBlock(); !status.ok()) return status;
-  auto answer = std::make_shared<base::OneShot<Answer>>();
-  const auto acquisition = std::make_shared<Acquisition>(
-      OnlyHere(), queue, wait, [answer](Answer a) { answer->Set(std::move(a)); });
-  internal::ClientCore::Drive drive(core);
-  acquisition->Begin(candidacy, wait.cancel);
-  // Normally the reactor's timer settles it; the caller's own deadline is for a reactor that is
-  // stuck.
-  if (auto given = drive.Await(*answer, acquisition->deadline_)) return *std::move(given);
-  acquisition->TimeOut();
-  return *core.Await(*answer, base::BootTime::InfiniteFuture());
-}
+Acquisition::Acquisition(Queue queue, const WaitOptions& wait, call::Done<Answer> done)
+    : Call(queue->core, wait, std::move(done)), queue_(std::move(queue)) {}
 
-void Acquisition::Start(const Queue& queue, const machine::Candidacy& candidacy,
-                        const WaitOptions& wait, Done done) {
-  if (absl::Status status = Check(*queue, candidacy, wait); !status.ok()) {
-    return std::move(done)(std::move(status));
-  }
-  std::make_shared<Acquisition>(OnlyHere(), queue, wait, std::move(done))
-      ->Begin(candidacy, wait.cancel);
-}
-
-Acquisition::Acquisition(OnlyHere, Queue queue, const WaitOptions& wait, Done done)
-    : queue_(std::move(queue)),
-      timeout_(wait.timeout),
-      began_(queue_->core->Now()),
-      deadline_(began_ + wait.timeout),
-      done_(std::move(done)) {}
-
-void Acquisition::Begin(machine::Candidacy candidacy, const std::stop_token& cancel) {
-  Complete(*queue_, candidacy);
-  auto runner =
-      std::make_shared<ContenderRunner>(queue_->core, shared_from_this(), std::move(candidacy));
-  runner_ = runner;
-  queue_->core->Post(
+std::shared_ptr<call::Pending> Acquisition::Begin(Queue queue, machine::Candidacy candidacy,
+                                                  const WaitOptions& wait,
+                                                  call::Done<Answer> done) {
+  Complete(*queue, candidacy);
+  const auto self = std::make_shared<Acquisition>(std::move(queue), wait, std::move(done));
+  auto runner = std::make_shared<ContenderRunner>(self->core(), self, std::move(candidacy));
+  self->runner_ = runner;
+  self->core()->Post(
       [runner = std::move(runner)](session::Session* session) { runner->Start(session); });
-  // Last, because a stop that was requested already runs GiveUp inside this line.
-  on_cancel_.emplace(cancel, GiveUp{weak_from_this()});
+  // Last: a stop that was requested already makes the contender leave, so it must have been posted.
+  self->HeedCancel(wait.cancel);
+  return self;
 }
 
-void Acquisition::GiveUp::operator()() const {
-  const auto self = acquisition.lock();
-  if (self == nullptr) return;
-  self->Quit(absl::CancelledError(
-      absl::StrCat("acquire ", self->path(), ": cancelled", self->WaitedFor(),
-                   "; its node, if it has one, is deleted in the background")));
-}
-
-void Acquisition::TimeOut() { Quit(Late()); }
-
-absl::Status Acquisition::Late() const {
+// The contender leaves in the background, whoever waits for the answer.
+absl::Status Acquisition::GivenUp(bool cancelled) {
+  if (const auto runner = runner_.lock()) runner->Leave(nullptr);
+  constexpr char kGoesOn[] = "; its node, if it has one, is deleted in the background";
+  const std::string what = absl::StrCat("acquire ", path(), ": ");
+  if (cancelled) return absl::CancelledError(absl::StrCat(what, "cancelled", WaitedFor(), kGoesOn));
   base::MutexLock lock(mutex_);
   if (busy_) return listing::BusyStatus(path(), *rivals_);
-  const auto cut_off = queue_->core->CutOff();
+  const auto cut_off = core()->CutOff();
   std::string why = WaitedFor();
   if (rivals_ != nullptr) why = absl::StrCat(": ", listing::Describe(*rivals_));
   if (cut_off) why = absl::StrCat(": ", *cut_off);
   return absl::Status(
       cut_off ? absl::StatusCode::kUnavailable : absl::StatusCode::kDeadlineExceeded,
-      absl::StrCat("acquire ", path(), ": not granted within ", absl::FormatDuration(timeout_), why,
-                   "; its node, if it has one, is deleted in the background"));
+      absl::StrCat(what, "not granted within ", absl::FormatDuration(timeout()), why, kGoesOn));
 }
 
 std::string Acquisition::WaitedFor() const {
@@ -165,28 +125,15 @@ void Acquisition::Know(listing::Rivals rivals) {
 }
 
 void Acquisition::KnowBusy(listing::Rivals rivals) {
+  Know(std::move(rivals));
   base::MutexLock lock(mutex_);
   busy_ = true;
-  rivals_ = std::make_unique<listing::Rivals>(std::move(rivals));
 }
 
-void Acquisition::Quit(absl::Status why) {
-  if (Settle(std::move(why))) LeaveQueue();
-}
-
-void Acquisition::LeaveQueue() {
-  if (const auto runner = runner_.lock()) runner->Leave(nullptr);
-}
-
-// The first one wins, on whichever thread; only it may touch done_.
-bool Acquisition::Settle(Answer answer) {
-  if (settled_.exchange(true)) return false;
-  if (!answer.ok()) {
-    base::MutexLock lock(mutex_);
-    refusal_ = answer.status();
-  }
-  std::exchange(done_, nullptr)(std::move(answer));
-  return true;
+void Acquisition::OnSettled(const Answer& answer) {
+  if (answer.ok()) return;
+  base::MutexLock lock(mutex_);
+  refusal_ = answer.status();
 }
 
 absl::Status Acquisition::refusal() const {
@@ -194,15 +141,17 @@ absl::Status Acquisition::refusal() const {
   return refusal_;
 }
 
-absl::StatusOr<Lease> TryAcquire(const Queue& queue, machine::Candidacy candidacy,
-                                 const WaitOptions& wait) {
-  candidacy.try_only = true;
-  return Acquisition::Wait(queue, candidacy, wait);
-}
-
-void AcquireAsync(const Queue& queue, const machine::Candidacy& candidacy, const WaitOptions& wait,
-                  absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
-  Acquisition::Start(queue, candidacy, wait, OnExecutor(*queue->core, std::move(done)));
+call::Start<Answer> Enter(Queue queue, absl::StatusOr<machine::Candidacy> candidacy) {
+  auto core = queue->core;
+  return {std::move(core),
+          [queue = std::move(queue), candidacy = std::move(candidacy)](
+              const WaitOptions& wait,
+              call::Done<Answer>& done) mutable -> absl::StatusOr<std::shared_ptr<call::Pending>> {
+            if (!candidacy.ok()) return candidacy.status();
+            if (absl::Status wrong = Check(*queue, *candidacy); !wrong.ok()) return wrong;
+            return Acquisition::Begin(std::move(queue), *std::move(candidacy), wait,
+                                      std::move(done));
+          }};
 }
 
 absl::StatusOr<machine::Candidacy> GoingOnFrom(const internal::PathQueue& queue,
@@ -232,30 +181,26 @@ absl::StatusOr<machine::Candidacy> GoingOnFrom(const internal::PathQueue& queue,
   return candidacy;
 }
 
-absl::StatusOr<Lease> Follow(const Queue& queue, Lease& lease, machine::Mode from,
-                             machine::Candidacy candidacy, const WaitOptions& wait) {
-  if (absl::Status status = Check(*queue, candidacy, wait); !status.ok()) return status;
-  auto going_on =
-      GoingOnFrom(*queue, internal::LeaseMaker::StateOf(lease).get(), from, std::move(candidacy));
-  if (!going_on.ok()) return going_on.status();
-  absl::StatusOr<Lease> next = Acquisition::Wait(queue, *going_on, wait);
-  // Only now: until then the old lease keeps other writers out.
-  if (next.ok()) (void)Lease(std::move(lease));  // dropped, which releases it
-  return next;
-}
-
-void FollowAsync(const Queue& queue, std::shared_ptr<internal::LeaseState> lease,
-                 machine::Mode from, machine::Candidacy candidacy, const WaitOptions& wait,
-                 absl::AnyInvocable<void(absl::StatusOr<Lease>) &&> done) {
-  auto going_on = GoingOnFrom(*queue, lease.get(), from, std::move(candidacy));
-  absl::Status wrong = going_on.ok() ? Check(*queue, *going_on, wait) : going_on.status();
-  if (!wrong.ok()) return OnExecutor(*queue->core, std::move(done))(std::move(wrong));
-  AcquireAsync(
-      queue, *going_on, wait,
-      [lease = std::move(lease), done = std::move(done)](absl::StatusOr<Lease> next) mutable {
-        if (next.ok()) lease->Abandon();
-        std::move(done)(std::move(next));
-      });
+call::Start<Answer> Follow(Queue queue, std::shared_ptr<internal::LeaseState> lease,
+                           machine::Mode from, machine::Candidacy candidacy) {
+  auto core = queue->core;
+  return {
+      std::move(core),
+      [queue = std::move(queue), lease = std::move(lease), from, candidacy = std::move(candidacy)](
+          const WaitOptions& wait,
+          call::Done<Answer>& done) mutable -> absl::StatusOr<std::shared_ptr<call::Pending>> {
+        auto going_on = GoingOnFrom(*queue, lease.get(), from, std::move(candidacy));
+        if (!going_on.ok()) return going_on.status();
+        if (absl::Status wrong = Check(*queue, *going_on); !wrong.ok()) return wrong;
+        // Only once the answer is OK: until then the old lease keeps other writers out.
+        call::Done<Answer> released = [lease = std::move(lease),
+                                       done = std::move(done)](Answer next) mutable {
+          if (next.ok()) lease->Abandon();
+          std::move(done)(std::move(next));
+        };
+        return Acquisition::Begin(std::move(queue), *std::move(going_on), wait,
+                                  std::move(released));
+      }};
 }
 
 }  // namespace zkrecipes::queue::acquire

@@ -39,7 +39,7 @@ void ContenderRunner::Start(session::Session* session) {
     acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
     return;
   }
-  if (acquisition_->queue().has_listeners()) telling_.emplace(*core_, *acquisition_);
+  if (acquisition_->queue()->has_listeners()) telling_.emplace(*core_, *acquisition_);
   absl::StatusOr<Room> room = Room::Find(core_->sessions(), candidacy(), acquisition_->path());
   if (!room.ok()) {
     acquisition_->Settle(room.status());

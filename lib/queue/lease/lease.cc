@@ -7,15 +7,77 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/process.h"
+#include "lib/queue/call/call.h"
 #include "lib/queue/lease/lease_state.h"
 
 namespace zkrecipes {
 namespace {
 
-using Done = absl::AnyInvocable<void(absl::Status) &&>;
+using internal::LeaseState;
+using queue::call::Start;
+using StatusDone = queue::call::Done<absl::Status>;
+using Begun = absl::StatusOr<std::shared_ptr<queue::call::Pending>>;
 
-absl::Status MovedFrom(const char* operation) {
-  return absl::FailedPreconditionError(absl::StrCat(operation, ": a moved-from lease"));
+// Waits for what the contender of a lease has been told to do.
+class LeaseCall : public queue::call::Call<absl::Status> {
+ public:
+  // The message if it is given up: "`operation` NODE: `late`".
+  LeaseCall(std::shared_ptr<LeaseState> lease, const WaitOptions& wait, StatusDone done,
+            const char* operation, const char* late)
+      : Call(lease->core().shared_from_this(), wait, std::move(done)),
+        lease_(std::move(lease)),
+        operation_(operation),
+        late_(late) {}
+
+ private:
+  absl::Status GivenUp(bool cancelled) override {
+    return absl::Status(
+        cancelled ? absl::StatusCode::kCancelled : absl::StatusCode::kDeadlineExceeded,
+        absl::StrCat(operation_, " ", lease_->sequencer().node, ": ", late_));
+  }
+
+  const std::shared_ptr<LeaseState> lease_;
+  const char* const operation_;
+  const char* const late_;
+};
+
+Start<absl::Status> OfMovedFrom(const char* operation) {
+  return {.refusal =
+              absl::FailedPreconditionError(absl::StrCat(operation, ": a moved-from lease"))};
+}
+
+Start<absl::Status> Verification(const std::shared_ptr<LeaseState>& lease) {
+  if (lease == nullptr) return OfMovedFrom("verify");
+  return {lease->core().shared_from_this(),
+          [lease](const WaitOptions& wait, StatusDone& done) -> Begun {
+            if (absl::Status over = lease->CheckAlive("verify"); !over.ok()) return over;
+            const auto call = std::make_shared<LeaseCall>(lease, wait, std::move(done), "verify",
+                                                          "the ensemble did not answer in time");
+            lease->Verify([call](absl::Status status) { call->Settle(std::move(status)); });
+            call->HeedCancel(wait.cancel);
+            return call;
+          }};
+}
+
+// The lease is released even if the release cannot be waited for.
+Start<absl::Status> Releasing(const std::shared_ptr<LeaseState>& lease) {
+  if (lease == nullptr) return OfMovedFrom("release");
+  return {lease->core().shared_from_this(),
+          [lease](const WaitOptions& wait, StatusDone& done) -> Begun {
+            if (absl::Status lost = lease->BeginRelease(); !lost.ok()) return lost;
+            const auto call = std::make_shared<LeaseCall>(
+                lease, wait, std::move(done), "release",
+                "not confirmed; the deletion goes on in the background until the session has "
+                "expired");
+            lease->Leave([call](absl::Status status) { call->Settle(std::move(status)); });
+            call->HeedCancel(wait.cancel);
+            return call;
+          },
+          [lease] {
+            absl::Status lost = lease->BeginRelease();
+            if (lost.ok()) lease->Leave(nullptr);
+            return lost;
+          }};
 }
 
 // Gives the lease up; in a forked child it only makes sure that nothing is ever sent for it.
@@ -62,8 +124,13 @@ absl::Duration Lease::remaining() const {
   return state_->remaining();
 }
 
+// A forked child asks nothing of the state: another thread may have held its mutex.
 std::stop_token Lease::ended() const {
-  return state_ == nullptr ? std::stop_token() : state_->ended();
+  if (state_ == nullptr) return std::stop_token();
+  if (state_->core().InHomeProcess()) return state_->ended();
+  std::stop_source over;
+  over.request_stop();
+  return over.get_token();
 }
 
 std::optional<LeaseEnd> Lease::end_reason() const {
@@ -83,38 +150,24 @@ const std::string& Lease::node() const {
 Sequencer Lease::sequencer() const { return state_ == nullptr ? Sequencer() : state_->sequencer(); }
 
 absl::Status Lease::Verify(const WaitOptions& wait) const {
-  return state_ == nullptr ? MovedFrom("verify") : state_->Verify(wait);
+  return Blocking(Verification(state_), wait);
 }
-
-void Lease::VerifyAsync(WaitOptions wait, Done done) const {
-  if (state_ == nullptr) return std::move(done)(MovedFrom("verify"));
-  state_->VerifyAsync(wait, std::move(done));
+void Lease::VerifyAsync(WaitOptions wait, StatusDone done) const {
+  Async(Verification(state_), wait, std::move(done));
 }
-
 StatusAwaitable Lease::CoVerify(Duration timeout, std::stop_token cancel) const {
-  return {[state = state_](const WaitOptions& wait, Done done) {
-            if (state == nullptr) return std::move(done)(MovedFrom("verify"));
-            state->VerifyAsync(wait, std::move(done));
-          },
-          {timeout, std::move(cancel)}};
+  return Co(Verification(state_), timeout, std::move(cancel));
 }
 
 // The state stays, so that the release can be waited for again.
 absl::Status Lease::Release(const WaitOptions& wait) && {
-  return state_ == nullptr ? MovedFrom("release") : state_->Release(wait);
+  return Blocking(Releasing(state_), wait);
 }
-
-void Lease::ReleaseAsync(WaitOptions wait, Done done) && {
-  if (state_ == nullptr) return std::move(done)(MovedFrom("release"));
-  state_->ReleaseAsync(wait, std::move(done));
+void Lease::ReleaseAsync(WaitOptions wait, StatusDone done) && {
+  Async(Releasing(state_), wait, std::move(done));
 }
-
 StatusAwaitable Lease::CoRelease(Duration timeout, std::stop_token cancel) && {
-  return {[state = state_](const WaitOptions& wait, Done done) {
-            if (state == nullptr) return std::move(done)(MovedFrom("release"));
-            state->ReleaseAsync(wait, std::move(done));
-          },
-          {timeout, std::move(cancel)}};
+  return Co(Releasing(state_), timeout, std::move(cancel));
 }
 
 std::ostream& operator<<(std::ostream& out, LeaseEnd end) { return out << internal::Describe(end); }

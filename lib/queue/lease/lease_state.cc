@@ -8,25 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/base/one_shot.h"
-#include "lib/queue/acquire/async_call.h"
 #include "lib/queue/listing/grant_mode.h"
 #include "lib/queue/listing/owner.h"
 #include "lib/queue/machine/node_name.h"
-#include "lib/session/client/client_options.h"
+#include "lib/queue/own_node/own_node_turns.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes::internal {
-namespace {
-
-// Of a blocking call that has no answer; `late` is the message.
-absl::Status TooLate(const WaitOptions& wait, const std::string& late) {
-  return wait.cancel.stop_requested() ? absl::CancelledError(late)
-                                      : absl::DeadlineExceededError(late);
-}
-
-}  // namespace
-
 const char* Describe(LeaseEnd end) {
   switch (end) {
     case LeaseEnd::kReleased:
@@ -152,78 +140,15 @@ absl::Status LeaseState::CheckAlive(const char* operation) {
       absl::StrCat(operation, " ", sequencer_.node, ": the lease had been released"));
 }
 
-std::string LeaseState::LateVerify() const {
-  return absl::StrCat("verify ", sequencer_.node, ": the ensemble did not answer in time");
-}
-
-absl::Status LeaseState::Verify(const WaitOptions& wait) {
-  if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok()) return wrong;
-  if (absl::Status may = core_->CheckMayBlock(); !may.ok()) return may;
-  const base::BootTime deadline = core_->Now() + wait.timeout;
-  if (absl::Status over = CheckAlive("verify"); !over.ok()) return over;
-  const auto holder = holder_.lock();
-  if (holder == nullptr) return WhyLost("verify");
-  auto answer = std::make_shared<base::OneShot<absl::Status>>();
-  holder->Verify([answer](absl::Status status) { answer->Set(std::move(status)); });
-  if (auto status = core_->Await(*answer, deadline, wait.cancel)) return *std::move(status);
-  return TooLate(wait, LateVerify());
-}
-
-void LeaseState::VerifyAsync(const WaitOptions& wait, Done done) {
-  Done told = queue::acquire::OnExecutor(*core_, std::move(done));
-  if (!core_->InHomeProcess()) return std::move(told)(core_->CheckMayBlock());
-  if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok())
-    return std::move(told)(wrong);
-  if (absl::Status over = CheckAlive("verify"); !over.ok()) return std::move(told)(over);
-  const auto holder = holder_.lock();
-  if (holder == nullptr) return std::move(told)(WhyLost("verify"));
-  const auto call = queue::acquire::AsyncCall::Begin(core_, wait, LateVerify(), std::move(told));
-  holder->Verify([call](absl::Status status) { call->Settle(std::move(status)); });
-}
-
-std::string LeaseState::LateRelease() const {
-  return absl::StrCat("release ", sequencer_.node,
-                      ": not confirmed; the deletion goes on in the background until the session "
-                      "has expired");
+void LeaseState::Verify(LeaseHolder::Waiter waiter) {
+  if (const auto holder = holder_.lock()) return holder->Verify(std::move(waiter));
+  std::move(waiter)(WhyLost("verify"));
 }
 
 absl::Status LeaseState::BeginRelease() {
   const std::optional<LeaseEnd> before = End(LeaseEnd::kReleased);
   if (before.has_value() && *before != LeaseEnd::kReleased) return WhyLost("release");
   return absl::OkStatus();
-}
-
-absl::Status LeaseState::Release(const WaitOptions& wait) {
-  const absl::Status wrong_wait = session::client::CheckWaitOptions(wait);
-  const absl::Status may_block = core_->CheckMayBlock();
-  if (!core_->InHomeProcess()) return may_block;
-  const base::BootTime deadline = core_->Now() + wait.timeout;
-  // From here on it is not believed, although its node is still there.
-  if (absl::Status lost = BeginRelease(); !lost.ok()) return lost;
-  // The lease is released even if this call cannot wait for it.
-  for (const absl::Status& wrong : {wrong_wait, may_block}) {
-    if (wrong.ok()) continue;
-    Leave(nullptr);
-    return wrong;
-  }
-  auto answer = std::make_shared<base::OneShot<absl::Status>>();
-  // This thread does the client's I/O while it waits: no thread is switched to.
-  ClientCore::Drive drive(*core_);
-  Leave([answer](absl::Status status) { answer->Set(std::move(status)); });
-  if (auto status = drive.Await(*answer, deadline, wait.cancel)) return *std::move(status);
-  return TooLate(wait, LateRelease());
-}
-
-void LeaseState::ReleaseAsync(const WaitOptions& wait, Done done) {
-  Done told = queue::acquire::OnExecutor(*core_, std::move(done));
-  if (!core_->InHomeProcess()) return std::move(told)(core_->CheckMayBlock());
-  if (absl::Status lost = BeginRelease(); !lost.ok()) return std::move(told)(lost);
-  if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok()) {
-    Leave(nullptr);
-    return std::move(told)(wrong);
-  }
-  const auto call = queue::acquire::AsyncCall::Begin(core_, wait, LateRelease(), std::move(told));
-  Leave([call](absl::Status status) { call->Settle(std::move(status)); });
 }
 
 void LeaseState::Abandon() {
@@ -302,7 +227,7 @@ queue::machine::OwnNodeWrite::Data LeaseState::NewMark() const {
 
 void LeaseState::OnNodeGone() {
   if (End(LeaseEnd::kNodeDeleted).has_value()) return;
-  if (const auto holder = holder_.lock()) holder->Verify([](const absl::Status&) {});
+  Verify([](const absl::Status&) {});
 }
 
 }  // namespace zkrecipes::internal

@@ -14,10 +14,14 @@
 #include "lib/base/mutex.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/contender.h"
-#include "lib/queue/own_node/own_node_turns.h"
+#include "lib/queue/machine/own_node_write.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/session_validity.h"
 #include "zkrecipes/lease.h"
+
+namespace zkrecipes::queue::own_node {
+class OwnNodeTurns;
+}  // namespace zkrecipes::queue::own_node
 
 namespace zkrecipes::internal {
 
@@ -79,12 +83,12 @@ class LeaseState {
 
   // OK, or Aborted if the lease is lost or released; the message says why `operation` failed.
   absl::Status CheckAlive(const char* operation);
-  using Done = absl::AnyInvocable<void(absl::Status) &&>;
-  absl::Status Verify(const WaitOptions& wait);
-  void VerifyAsync(const WaitOptions& wait, Done done);  // `done` runs once, on the executor
-  // A lease that was released before is waited for again: see Lease::Release.
-  absl::Status Release(const WaitOptions& wait);
-  void ReleaseAsync(const WaitOptions& wait, Done done);
+  // Asks whether the node is still there.
+  void Verify(LeaseHolder::Waiter waiter);
+  // Aborted if the lease is lost; else it is released from now on, and Leave is to follow. One that was
+  // released before may be released again, to wait for its node to go.
+  absl::Status BeginRelease();
+  void Leave(LeaseHolder::Waiter waiter);
   // The Lease is destroyed: releases without waiting.
   void Abandon();
 
@@ -108,11 +112,6 @@ class LeaseState {
   std::optional<LeaseEnd> EndOfTerms(base::BootTime now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WhyLost(const char* operation);
-  // Aborted if the lease is lost; else it is released from now on, and Leave is to follow.
-  absl::Status BeginRelease();
-  std::string LateVerify() const;
-  std::string LateRelease() const;
-  void Leave(LeaseHolder::Waiter waiter);
   void Announce();
 
   const std::shared_ptr<ClientCore> core_;

@@ -55,6 +55,10 @@ class Holder : public LeaseHolder {
 class LeaseStateTest : public ::testing::Test {
  protected:
   LeaseStateTest() { Prove(); }
+  // Of a Lease that ends with the call.
+  absl::Status Release(const WaitOptions& wait = {}) {
+    return LeaseMaker::Make(lease_).Release(wait);
+  }
   std::shared_ptr<LeaseState> NewState() {
     return std::make_shared<LeaseState>(core_, validity_, queue::machine::Grant{7, "/a/n-7", 7, 1},
                                         holder_);
@@ -64,10 +68,10 @@ class LeaseStateTest : public ::testing::Test {
     (void)validity_->Prove(deadline, deadline, clock_->Now());
   }
 
-  static void ExpectLost(LeaseState& lease, const std::string& why) {
-    EXPECT_EQ(lease.state(), State::kLost);
-    EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
-    const absl::Status released = lease.Release({});
+  static void ExpectLost(const std::shared_ptr<LeaseState>& lease, const std::string& why) {
+    EXPECT_EQ(lease->state(), State::kLost);
+    EXPECT_EQ(lease->remaining(), absl::ZeroDuration());
+    const absl::Status released = LeaseMaker::Make(lease).Release();
     EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
     EXPECT_EQ(released.message(), "release /a/n-7: the lease had been lost: " + why);
   }
@@ -102,7 +106,7 @@ TEST_F(LeaseStateTest, IsLostInTheFirstCallAfterAPauseHoweverLong) {
   clock_->Advance(kTimeout);
   EXPECT_EQ(lease_->state(), State::kLost);
   EXPECT_FALSE(lease_->ended().stop_requested()) << "the reactor asks, when it wakes up";
-  ExpectLost(*lease_, "its session could not be proven to be alive in time");
+  ExpectLost(lease_, "its session could not be proven to be alive in time");
   EXPECT_TRUE(lease_->ended().stop_requested()) << "or whoever finds it lost first";
 }
 
@@ -117,7 +121,7 @@ TEST_F(LeaseStateTest, ThatIsLostIsNeverHeldAgain) {
   lease_->End(LeaseEnd::kNodeDeleted);
   EXPECT_TRUE(lease_->ended().stop_requested());
   Prove();
-  ExpectLost(*lease_, "another client deleted its node");
+  ExpectLost(lease_, "another client deleted its node");
   lease_->Abandon();
   EXPECT_EQ(lease_->state(), State::kLost);
   EXPECT_EQ(holder_->left, 0);
@@ -127,7 +131,7 @@ TEST_F(LeaseStateTest, ThatIsLostWithItsSessionSaysSo) {
   validity_->Expire(clock_->Now());
   lease_->AnnounceIfEnded();
   EXPECT_TRUE(lease_->ended().stop_requested());
-  ExpectLost(*lease_, "its session expired");
+  ExpectLost(lease_, "its session expired");
 }
 
 // A process that stood still finds its node gone, and its deadline passed: the second explains the
@@ -154,7 +158,7 @@ TEST_F(LeaseStateTest, SaysThatItsDeadlineHasPassedBeforeAnythingElseHasNoticed)
 }
 
 TEST_F(LeaseStateTest, IsReleasedOnceTheContenderSaysSo) {
-  EXPECT_EQ(lease_->Release({}), absl::OkStatus());
+  EXPECT_EQ(Release(), absl::OkStatus());
   EXPECT_EQ(holder_->left, 1);
   EXPECT_EQ(lease_->state(), State::kReleased);
   EXPECT_EQ(lease_->end_reason(), LeaseEnd::kReleased);
@@ -164,18 +168,19 @@ TEST_F(LeaseStateTest, IsReleasedOnceTheContenderSaysSo) {
 
 TEST_F(LeaseStateTest, PassesOnWhatTheContenderAnswers) {
   holder_->answer = absl::PermissionDeniedError("no");
-  EXPECT_EQ(lease_->Release({}), *holder_->answer);
+  EXPECT_EQ(Release(), *holder_->answer);
 }
 
 TEST_F(LeaseStateTest, AReleaseThatIsNotConfirmedSaysThatItGoesOn) {
   holder_->answer = std::nullopt;
-  const absl::Status late = lease_->Release({absl::ZeroDuration()});
+  const absl::Status late = Release({absl::ZeroDuration()});
   EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(late.message()),
               HasSubstr("/a/n-7: not confirmed; the deletion goes on"));
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(NewState()->Release({.cancel = stop.get_token()}).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(LeaseMaker::Make(NewState()).Release({.cancel = stop.get_token()}).code(),
+            absl::StatusCode::kCancelled);
   EXPECT_EQ(holder_->left, 2);
 }
 
@@ -207,7 +212,7 @@ TEST_F(LeaseStateTest, ThatTheClientClosedIsLostAndTellsItsReleaser) {
   EXPECT_EQ(lease_->state(), State::kLost);
   EXPECT_TRUE(lease_->ended().stop_requested());
   EXPECT_EQ(holder_->left, 0) << "the contender leaves by itself";
-  const absl::Status released = lease_->Release({});
+  const absl::Status released = Release();
   EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
 }

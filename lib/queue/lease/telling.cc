@@ -57,7 +57,7 @@ namespace queue::lease {
 
 Telling::Telling(internal::ClientCore& core, acquire::Acquisition& acquisition)
     : core_(core), acquisition_(acquisition) {
-  const auto& listeners = acquisition.queue().later;
+  const auto& listeners = acquisition.queue()->later;
   // All listeners are called at once: nothing is queued, so there is no queue to allocate.
   if (listeners.empty()) return;
   later_ = std::make_shared<Later>(core.executor(), [listeners](const News& news) {
@@ -77,12 +77,12 @@ void Telling::Tell(const internal::PathQueue& queue, const std::shared_ptr<Later
 
 template <typename F>
 void Telling::TellOfLease(F news) {
-  Tell(acquisition_.queue(), later_, news, lease_->sequencer());
+  Tell(*acquisition_.queue(), later_, news, lease_->sequencer());
 }
 
 template <typename F>
 void Telling::TellOfPath(F news) {
-  Tell(acquisition_.queue(), later_, news, acquisition_.path());
+  Tell(*acquisition_.queue(), later_, news, acquisition_.path());
 }
 
 void Telling::TellOfPlaceLost() {
@@ -115,15 +115,15 @@ void Telling::Granted(internal::LeaseState& granted, const std::vector<zk::AclEn
 void Telling::LookAtParent() {
   core_.sessions().first()->Send(
       zk::GetAcl{core_.name_space().ToServer(acquisition_.path())},
-      [core = core_.shared_from_this(), acquisition = acquisition_.shared_from_this(),
+      [core = core_.shared_from_this(), queue = acquisition_.queue(),
        later = later_](const zk::Reply& reply) {
-        const std::string& path = acquisition->path();
+        const std::string& path = queue->path;
         if (reply.code != zk::Code::kOk || core->HasLookedAt(path)) return;
         core->LookedAt(path);
         if (!session::client::StrangersMayTake(reply.acl)) return;
         Tell(
-            acquisition->queue(), later,
-            [](EventListener& to, const std::string& of) { to.OnOpenParent(of); }, path);
+            *queue, later, [](EventListener& to, const std::string& of) { to.OnOpenParent(of); },
+            path);
       });
 }
 

@@ -9,16 +9,16 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/acquire/ask.h"
+#include "lib/queue/call/ask.h"
 #include "lib/queue/listing/queue_listing.h"
 #include "lib/queue/listing/standing.h"
 #include "lib/session/client/client_core.h"
-#include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes {
 namespace {
 
+using queue::call::AskUntilAnswered;
 using Nodes = std::vector<queue::machine::ListedNode>;
 using Read = void (*)(session::Session&, const std::string&,
                       absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&>);
@@ -27,14 +27,11 @@ using Read = void (*)(session::Session&, const std::string&,
 absl::StatusOr<std::vector<ContenderInfo>> List(internal::ClientCore& core, const std::string& path,
                                                 const std::string& parent, const WaitOptions& wait,
                                                 Read read) {
-  if (absl::Status status = queue::acquire::CheckQuestion(core, path, wait); !status.ok())
-    return status;
-  const auto ask = [&parent, read](absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&> done) {
-    return [parent, read, done = std::move(done)](session::Session& session) mutable {
-      read(session, parent, std::move(done));
-    };
-  };
-  const auto nodes = queue::acquire::AskUntilAnswered<Nodes>(core, "list " + path, wait, ask);
+  if (absl::Status wrong = zk::ValidatePath("path", path); !wrong.ok()) return wrong;
+  const auto nodes = AskUntilAnswered<Nodes>(core, "list " + path, wait,
+                                             [parent, read](session::Session& session, auto done) {
+                                               read(session, parent, std::move(done));
+                                             });
   if (!nodes.ok()) return nodes.status();
   // On this thread: a long queue must not keep the reactor from its leases.
   return queue::listing::DescribeQueue(*nodes);
@@ -51,17 +48,11 @@ absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const 
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait) {
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  for (const absl::Status& status :
-       {queue::listing::CheckSequencerForm(sequencer), session::client::CheckWaitOptions(wait),
-        core.CheckMayBlock()}) {
-    if (!status.ok()) return status;
-  }
-  const auto ask = [&sequencer](absl::AnyInvocable<void(absl::StatusOr<bool>) &&> done) {
-    return [sequencer, done = std::move(done)](session::Session& session) mutable {
-      queue::listing::AskStanding(session, sequencer, std::move(done));
-    };
-  };
-  return queue::acquire::AskUntilAnswered<bool>(core, "check " + sequencer.node, wait, ask);
+  if (absl::Status wrong = queue::listing::CheckSequencerForm(sequencer); !wrong.ok()) return wrong;
+  return AskUntilAnswered<bool>(core, "check " + sequencer.node, wait,
+                                [sequencer](session::Session& session, auto done) {
+                                  queue::listing::AskStanding(session, sequencer, std::move(done));
+                                });
 }
 
 absl::Status BreakContender(Client& client, const std::string& path, FencingToken token,
@@ -78,18 +69,15 @@ absl::Status BreakContender(Client& client, const std::string& path, FencingToke
   }
   // The name is never used again: it can only be this contender's node that goes.
   const std::string node = core->name_space().ToServer(zk::JoinPath(path, found->node));
-  const auto ask = [&node](absl::AnyInvocable<void(absl::StatusOr<bool>) &&> done) {
-    return [node, done = std::move(done)](session::Session& session) mutable {
-      session.Send(
-          zk::Delete{node}, [node, done = std::move(done)](const zk::Reply& reply) mutable {
-            const bool gone = reply.code == zk::Code::kOk || reply.code == zk::Code::kNoNode;
-            if (gone) return std::move(done)(true);
-            std::move(done)(zk::ToStatus(reply.code, "delete", node));
-          });
-    };
+  const auto ask = [node](session::Session& session, auto done) {
+    session.Send(zk::Delete{node}, [node, done = std::move(done)](const zk::Reply& reply) mutable {
+      const bool gone = reply.code == zk::Code::kOk || reply.code == zk::Code::kNoNode;
+      if (gone) return std::move(done)(true);
+      std::move(done)(zk::ToStatus(reply.code, "delete", node));
+    });
   };
   const WaitOptions rest = {std::max(absl::ZeroDuration(), deadline - core->Now()), wait.cancel};
-  return queue::acquire::AskUntilAnswered<bool>(*core, "break " + path, rest, ask).status();
+  return AskUntilAnswered<bool>(*core, "break " + path, rest, ask).status();
 }
 
 }  // namespace zkrecipes

@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/acquire/async_call.h"
+#include "lib/queue/call/call.h"
 #include "lib/queue/lease/lease_state.h"
-#include "lib/queue/own_node/own_node_writing.h"
+#include "lib/queue/own_node/own_node_turns.h"
 #include "lib/queue/own_node/write_status.h"
 #include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"
@@ -22,7 +22,8 @@ namespace {
 
 using internal::LeaseMaker;
 using internal::LeaseState;
-using Done = absl::AnyInvocable<void(absl::Status) &&>;
+using queue::call::Start;
+using StatusDone = queue::call::Done<absl::Status>;
 
 // A server closes the connection of a client whose request is longer than its jute.maxbuffer, 1,048,575
 // bytes unless it is set.
@@ -101,47 +102,36 @@ queue::own_node::WriteJob JobOf(LeaseState& lease, std::vector<WriteOp> ops) {
   return job;
 }
 
-absl::Status MovedFrom() {
-  return absl::FailedPreconditionError("guarded write: a moved-from lease");
-}
-
-void Start(const std::shared_ptr<LeaseState>& lease, std::vector<WriteOp> ops,
-           const WaitOptions& wait, Done done) {
-  if (lease == nullptr) return std::move(done)(MovedFrom());
-  const internal::ClientCore& core = lease->core();
-  Done told = queue::acquire::OnExecutor(core, std::move(done));
-  if (!core.InHomeProcess()) return std::move(told)(core.CheckMayBlock());
-  for (const absl::Status& status : {session::client::CheckWaitOptions(wait), CheckOps(*lease, ops),
-                                     lease->CheckAlive("guarded write by")}) {
-    if (!status.ok()) return std::move(told)(status);
+Start<absl::Status> Writing(const Lease& lease, std::vector<WriteOp> ops) {
+  const std::shared_ptr<LeaseState>& state = LeaseMaker::StateOf(lease);
+  if (state == nullptr) {
+    return {.refusal = absl::FailedPreconditionError("guarded write: a moved-from lease")};
   }
-  queue::own_node::StartWriteOfOwnNode(lease, JobOf(*lease, std::move(ops)), wait, std::move(told));
+  return {state->core().shared_from_this(),
+          [state, ops = std::move(ops)](const WaitOptions& wait, StatusDone& done) mutable
+          -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
+            if (absl::Status wrong = CheckOps(*state, ops); !wrong.ok()) return wrong;
+            absl::Status over = state->CheckAlive("guarded write by");
+            if (!over.ok()) return over;
+            return queue::own_node::Write(state, JobOf(*state, std::move(ops)), wait,
+                                          std::move(done));
+          }};
 }
 
 }  // namespace
 
 absl::Status GuardedWrite(const Lease& lease, std::vector<WriteOp> ops, const WaitOptions& wait) {
-  const std::shared_ptr<LeaseState>& state = LeaseMaker::StateOf(lease);
-  if (state == nullptr) return MovedFrom();
-  for (const absl::Status& status : {session::client::CheckWaitOptions(wait), CheckOps(*state, ops),
-                                     state->core().CheckMayBlock()}) {
-    if (!status.ok()) return status;
-  }
-  if (absl::Status over = state->CheckAlive("guarded write by"); !over.ok()) return over;
-  return queue::own_node::WriteOwnNode(state, JobOf(*state, std::move(ops)), wait);
+  return Blocking(Writing(lease, std::move(ops)), wait);
 }
 
-void GuardedWriteAsync(const Lease& lease, std::vector<WriteOp> ops, WaitOptions wait, Done done) {
-  Start(LeaseMaker::StateOf(lease), std::move(ops), wait, std::move(done));
+void GuardedWriteAsync(const Lease& lease, std::vector<WriteOp> ops, WaitOptions wait,
+                       StatusDone done) {
+  Async(Writing(lease, std::move(ops)), wait, std::move(done));
 }
 
 StatusAwaitable CoGuardedWrite(const Lease& lease, std::vector<WriteOp> ops, Duration timeout,
                                std::stop_token cancel) {
-  return {[state = LeaseMaker::StateOf(lease), ops = std::move(ops)](const WaitOptions& wait,
-                                                                     Done done) mutable {
-            Start(state, std::move(ops), wait, std::move(done));
-          },
-          {timeout, std::move(cancel)}};
+  return Co(Writing(lease, std::move(ops)), timeout, std::move(cancel));
 }
 
 bool MayBeWritten(const absl::Status& status) { return queue::own_node::IsUncertain(status); }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/random.h"
+#include "lib/queue/call/ask.h"
 #include "lib/queue/lease/verification.h"
 #include "lib/queue/own_node/write_status.h"
 #include "lib/session/retry_pauses.h"
@@ -15,9 +16,44 @@ namespace zkrecipes::queue::own_node {
 
 using State = machine::OwnNodeWrite::State;
 
-absl::Status OwnNodeTurn::Describe(const internal::ClientCore& core,
-                                   const std::string& node) const {
-  return DescribeWrite(core.name_space(), what_, ops_, node, write_.result());
+OwnNodeTurn::OwnNodeTurn(std::shared_ptr<internal::LeaseState> lease, const WriteJob& job,
+                         const WaitOptions& wait, call::Done<absl::Status> done)
+    : Call(lease->core().shared_from_this(), wait, std::move(done)),
+      lease_(std::move(lease)),
+      what_(job.what),
+      ops_(job.ops),
+      write_(job.data, job.ops) {}
+
+// The call is settled before this reads `sent_`, and MarkSent sets `sent_` before it asks whether the
+// call is settled. So a write that is sent is always reported as perhaps written; one that is not sent
+// may be reported so, too, which is only cautious.
+absl::Status OwnNodeTurn::GivenUp(bool cancelled) {
+  const absl::Status why = call::NotAnswered(*core(), what_, timeout(), cancelled);
+  return sent_ ? WithUncertainty(why) : why;
+}
+
+bool OwnNodeTurn::MarkSent() {
+  sent_ = true;
+  return !settled();
+}
+
+absl::Status OwnNodeTurn::Describe(const std::string& node) const {
+  return DescribeWrite(core()->name_space(), what_, ops_, node, write_.result());
+}
+
+// The lease first: whoever is told that it is over finds it lost.
+void OwnNodeTurn::Answer(absl::Status answer) {
+  if (absl::IsAborted(answer)) lease_->OnNodeGone();
+  Settle(std::move(answer));
+}
+
+std::shared_ptr<OwnNodeTurn> Write(const std::shared_ptr<internal::LeaseState>& lease,
+                                   const WriteJob& job, const WaitOptions& wait,
+                                   call::Done<absl::Status> done) {
+  auto turn = std::make_shared<OwnNodeTurn>(lease, job, wait, std::move(done));
+  turn->HeedCancel(wait.cancel);  // first: what was cancelled already is not sent
+  lease->turns().Add(turn);
+  return turn;
 }
 
 void OwnNodeTurns::Add(std::shared_ptr<OwnNodeTurn> turn) {
@@ -68,7 +104,7 @@ bool OwnNodeTurns::Step(OwnNodeTurn& turn) {
   } else if (turn.MarkSent()) {
     Send(turn);
   } else {
-    End(absl::CancelledError(absl::StrCat(turn.what_, ": given up")));
+    turns_.pop_front();
     return true;
   }
   return false;
@@ -77,15 +113,17 @@ bool OwnNodeTurns::Step(OwnNodeTurn& turn) {
 bool OwnNodeTurns::IsOver(OwnNodeTurn& turn) {
   const bool open = turn.write_.open();
   if (turn.write_.state() == State::kDone) {
-    End(turn.Describe(*core_, node_.path));
+    End(turn.Describe(node_.path));
     return true;
   }
   if (!open) {
     turn.MarkNotSent();
-    absl::Status begin = turn.may_begin_();
-    if (begin.ok() && turn.abandoned()) begin = absl::CancelledError(turn.what_ + ": given up");
-    if (!begin.ok()) {
-      End(std::move(begin));
+    if (absl::Status over = turn.lease_->CheckAlive("write by"); !over.ok()) {
+      End(std::move(over));
+      return true;
+    }
+    if (turn.settled()) {  // given up
+      turns_.pop_front();
       return true;
     }
   }

@@ -13,6 +13,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 
+#include "lib/queue/call/call.h"
+#include "lib/queue/lease/lease_state.h"
 #include "lib/queue/machine/own_node_write.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/session.h"
@@ -26,41 +28,27 @@ struct WriteJob {
   std::vector<zk::Multi::Op> ops = {};  // the server's paths
 };
 
-// One caller's write of its lease's node. It is answered once, on the reactor, whatever happens.
-class OwnNodeTurn {
+// One caller's write of its lease's node. The reactor always answers it; a caller that gives up before
+// is told whether the write may have been sent.
+class OwnNodeTurn : public call::Call<absl::Status> {
  public:
-  using Done = absl::AnyInvocable<void(absl::Status) &&>;
-
-  // `may_begin`: OK as long as it may be sent, or the answer.
-  OwnNodeTurn(const WriteJob& job, absl::AnyInvocable<absl::Status()> may_begin, Done done)
-      : what_(job.what),
-        ops_(job.ops),
-        write_(job.data, job.ops),
-        may_begin_(std::move(may_begin)),
-        done_(std::move(done)) {}
-
-  // The caller does not wait any more: nothing is sent from now on. Returns whether something was
-  // before, of which the caller does not know what became. Thread-safe.
-  bool Abandon() { return (flags_.fetch_or(kAbandoned) & kSent) != 0; }
+  OwnNodeTurn(std::shared_ptr<internal::LeaseState> lease, const WriteJob& job,
+              const WaitOptions& wait, call::Done<absl::Status> done);
 
  private:
   friend class OwnNodeTurns;
-  static constexpr int kSent = 1;
-  static constexpr int kAbandoned = 2;
+  absl::Status GivenUp(bool cancelled) override;
+  // False if the caller has given up: then it must not be sent.
+  bool MarkSent();
+  void MarkNotSent() { sent_ = false; }
+  absl::Status Describe(const std::string& node) const;
+  void Answer(absl::Status answer);
 
-  bool abandoned() const { return (flags_ & kAbandoned) != 0; }
-  bool MarkSent() { return (flags_.fetch_or(kSent) & kAbandoned) == 0; }
-  void MarkNotSent() { flags_.fetch_and(~kSent); }
-  // Nothing of the caller's is kept after it.
-  void Answer(absl::Status answer) { std::exchange(done_, nullptr)(std::move(answer)); }
-  absl::Status Describe(const internal::ClientCore& core, const std::string& node) const;
-
+  const std::shared_ptr<internal::LeaseState> lease_;
   const std::string what_;
   const std::vector<zk::Multi::Op> ops_;
   machine::OwnNodeWrite write_;
-  absl::AnyInvocable<absl::Status()> may_begin_;
-  Done done_;
-  std::atomic<int> flags_ = 0;
+  std::atomic<bool> sent_ = false;
 };
 
 // The writes of one lease's node, one after another, since each names the version that the one
@@ -102,6 +90,11 @@ class OwnNodeTurns : public session::SessionListener,
   bool asking_ = false;  // a request of the first one is on its way
   std::shared_ptr<OwnNodeTurns> self_;
 };
+
+// Begins a write of the lease's own node: the next of its turns.
+std::shared_ptr<OwnNodeTurn> Write(const std::shared_ptr<internal::LeaseState>& lease,
+                                   const WriteJob& job, const WaitOptions& wait,
+                                   call::Done<absl::Status> done);
 
 }  // namespace zkrecipes::queue::own_node
 

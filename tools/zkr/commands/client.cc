@@ -7,8 +7,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/acquire/ask.h"
 #include "lib/queue/acquire/end_status.h"
+#include "lib/queue/call/ask.h"
 #include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
 
@@ -42,20 +42,18 @@ bool UsesTls(const GlobalFlags& flags) {
 absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
                                     const WaitOptions& wait, bool behind_a_write) {
   const std::string what = absl::StrCat(zk::OperationName(request), " ", zk::PathOf(request));
-  const auto ask = [&](absl::AnyInvocable<void(absl::StatusOr<zk::Reply>) &&> done) {
-    return [request, behind_a_write, done = std::move(done)](session::Session& session) mutable {
-      // The answer matters only through the order: both go the same way, one behind the other.
-      if (behind_a_write) session.Send(session.CommittedBarrier(), [](const zk::Reply&) {});
-      session.Send(request, [done = std::move(done)](const zk::Reply& reply) mutable {
-        using enum zk::Code;
-        const bool answered = reply.code == kOk || reply.code == kNoNode || reply.code == kNoAuth;
-        if (answered) return std::move(done)(reply);
-        std::move(done)(zk::ToStatus(reply.code, "ask", ""));
-      });
-    };
+  const auto ask = [request, behind_a_write](session::Session& session, auto done) {
+    // The answer matters only through the order: both go the same way, one behind the other.
+    if (behind_a_write) session.Send(session.CommittedBarrier(), [](const zk::Reply&) {});
+    session.Send(request, [done = std::move(done)](const zk::Reply& reply) mutable {
+      using enum zk::Code;
+      const bool answered = reply.code == kOk || reply.code == kNoNode || reply.code == kNoAuth;
+      if (answered) return std::move(done)(reply);
+      std::move(done)(zk::ToStatus(reply.code, "ask", ""));
+    });
   };
-  return queue::acquire::AskUntilAnswered<zk::Reply>(*internal::ClientAccess::Core(client), what,
-                                                     wait, ask);
+  return queue::call::AskUntilAnswered<zk::Reply>(*internal::ClientAccess::Core(client), what, wait,
+                                                  ask);
 }
 
 absl::Status CheckPath(const std::string& path) { return zk::ValidatePath("path", path); }
@@ -63,8 +61,8 @@ absl::Status CheckPath(const std::string& path) { return zk::ValidatePath("path"
 absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel) {
   const WaitOptions wait = {absl::Milliseconds(200), std::move(cancel)};
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  // A closed client or an invalid path is the contender's to refuse, in its own words.
-  if (!queue::acquire::CheckQuestion(core, path, wait).ok()) return absl::OkStatus();
+  // An invalid path is the contender's to refuse, in its own words.
+  if (!CheckPath(path).ok()) return absl::OkStatus();
   const std::string node = core.name_space().ToServer(path);
   const auto reply = AskServer(client, zk::Get{node}, wait);
   // Without an answer in time the contender decides, since it asks again.

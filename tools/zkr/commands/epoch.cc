@@ -14,7 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/acquire/ask.h"
+#include "lib/queue/call/ask.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/epoch_record.h"
 #include "tools/zkr/commands/client.h"
@@ -105,12 +105,10 @@ absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
                                         const WaitOptions& wait) {
   internal::ClientCore& core = *internal::ClientAccess::Core(client);
   const auto raise = std::make_shared<Raise>(above, core.has_users());
-  const auto ask = [&raise](EpochDone done) {
-    return [raise, done = std::move(done)](session::Session& session) mutable {
-      raise->Try(session, std::move(done));
-    };
+  const auto ask = [raise](session::Session& session, EpochDone done) {
+    raise->Try(session, std::move(done));
   };
-  return queue::acquire::AskUntilAnswered<std::int64_t>(core, "raise the epoch", wait, ask);
+  return queue::call::AskUntilAnswered<std::int64_t>(core, "raise the epoch", wait, ask);
 }
 
 absl::StatusOr<FencingPass> ParseSeen(const std::string& text) {

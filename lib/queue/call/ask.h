@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef ZKRECIPES_LIB_QUEUE_CALL_ASK_H_
+#define ZKRECIPES_LIB_QUEUE_CALL_ASK_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+
+#include "lib/base/random.h"
+#include "lib/queue/call/call.h"
+#include "lib/session/client/client_core.h"
+#include "lib/session/retry_pauses.h"
+#include "zkrecipes/wait_options.h"
+
+namespace zkrecipes::queue::call {
+
+// Says that `what` ("list /q") was given up: Cancelled; Unavailable without a connection
+// (ClientCore::CutOff); otherwise DeadlineExceeded. `trouble`: the last error, if there was one.
+absl::Status NotAnswered(const internal::ClientCore& core, const std::string& what,
+                         absl::Duration timeout, bool cancelled, const std::string& trouble = "");
+
+// One try of a question to the ensemble. `late` gives the status of one that is given up.
+template <typename T>
+class Question : public Call<absl::StatusOr<T>> {
+ public:
+  Question(std::shared_ptr<internal::ClientCore> core, const WaitOptions& wait,
+           Done<absl::StatusOr<T>> done, absl::FunctionRef<absl::Status(bool cancelled)> late)
+      : Call<absl::StatusOr<T>>(std::move(core), wait, std::move(done)), late_(late) {}
+
+ private:
+  absl::Status GivenUp(bool cancelled) override { return late_(cancelled); }
+
+  const absl::FunctionRef<absl::Status(bool cancelled)> late_;
+};
+
+template <typename T>
+using Ask = std::function<void(session::Session& session, Done<absl::StatusOr<T>> done)>;
+
+// Asks the ensemble and blocks for the answer; asks again while that is Unavailable (lost with a
+// connection), so asking twice must do no more than asking once. `ask` runs on the reactor for each
+// try, and calls `done` once.
+template <typename T>
+absl::StatusOr<T> AskUntilAnswered(internal::ClientCore& core, const std::string& what,
+                                   const WaitOptions& wait, const Ask<T>& ask) {
+  using Answer = absl::StatusOr<T>;
+  const base::BootTime deadline = core.Now() + wait.timeout;
+  std::string trouble;
+  // Each try is settled when Blocking returns, so none calls this later.
+  const auto late = [&](bool cancelled) {
+    return NotAnswered(core, what, wait.timeout, cancelled, trouble);
+  };
+  const auto begin = [&](const WaitOptions& left,
+                         Done<Answer>& done) -> absl::StatusOr<std::shared_ptr<Pending>> {
+    const auto call =
+        std::make_shared<Question<T>>(core.shared_from_this(), left, std::move(done), late);
+    call->HeedCancel(left.cancel);
+    core.Post([call, ask](session::Session* session) {
+      if (session == nullptr) {
+        call->Settle(absl::FailedPreconditionError("the client is closed"));
+      } else {
+        ask(*session, [call](Answer answer) { call->Settle(std::move(answer)); });
+      }
+    });
+    return call;
+  };
+  WaitOptions left = wait;
+  do {
+    Answer answer = Blocking<Answer>({core.shared_from_this(), begin}, left);
+    if (!absl::IsUnavailable(answer.status())) return answer;
+    trouble = std::string(answer.status().message());
+    left.timeout = deadline - core.Now();
+  } while (core.Pause(base::Jittered(session::kRetryPause, core.reactor()->Random()), deadline,
+                      wait.cancel));
+  return late(wait.cancel.stop_requested());
+}
+
+}  // namespace zkrecipes::queue::call
+
+#endif  // ZKRECIPES_LIB_QUEUE_CALL_ASK_H_

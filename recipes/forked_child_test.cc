@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A child that is forked while other threads hold the library's mutexes finds them locked for ever. So
+// nothing that it calls may lock one before it has asked which process this is.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+
+#include "zkrecipes/guarded_write.h"
+#include "zkrecipes/leader_election.h"
+#include "zkrecipes/lock.h"
+#include "zkrecipes/read_write_lock.h"
+#include "zkrecipes/std_adapters.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+namespace zkrecipes::testing {
+namespace {
+
+using absl::StatusCode;
+
+class ForkedChildTest : public ::testing::Test {
+ protected:
+  using Over = std::atomic<bool>;
+
+  // How many children do not see `passes`, each forked while three threads are at `busy`.
+  static int Wrong(const std::function<void(const Over&)>& busy,
+                   const std::function<bool()>& passes) {
+    constexpr int kChildren = 40;
+    constexpr unsigned kHangs = 10;  // seconds
+    Over over = false;
+    int wrong = 0;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) threads.emplace_back([&] { busy(over); });
+    for (int i = 0; i < kChildren; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(kHangs);
+        _exit(passes() ? 0 : 1);
+      }
+      int status = 0;
+      EXPECT_EQ(waitpid(child, &status, 0), child);
+      wrong += status == 0 ? 0 : 1;
+    }
+    over = true;
+    return wrong;
+  }
+  // The same while the threads read `lease`.
+  static int WrongBeside(const Lease& lease, const std::function<bool()>& passes) {
+    const auto read = [&lease](const Over& over) {
+      while (!over) (void)lease.remaining();
+    };
+    return Wrong(read, passes);
+  }
+  InMemoryEnsemble ensemble_;
+  const std::shared_ptr<Client> client_ = *ensemble_.Connect();
+};
+
+TEST_F(ForkedChildTest, FindsALeaseLostAndItsEndAnnounced) {
+  const Lease lease = *Lock(client_, "/lock").Acquire();
+  EXPECT_EQ(WrongBeside(lease,
+                        [&] {
+                          return lease.ended().stop_requested() && !lease.believed() &&
+                                 lease.Verify().code() == StatusCode::kFailedPrecondition;
+                        }),
+            0);
+  EXPECT_TRUE(lease.believed());
+}
+
+TEST_F(ForkedChildTest, CannotProclaimOrWrite) {
+  const LeaderElection election(client_, "/election", Candidate{"a"});
+  const Lease lease = *election.Campaign();
+  EXPECT_EQ(WrongBeside(lease,
+                        [&] {
+                          bool told = false;
+                          election.ProclaimAsync(lease, "v", {}, [&](const absl::Status& status) {
+                            told = status.code() == StatusCode::kFailedPrecondition;
+                          });
+                          return told &&
+                                 election.Proclaim(lease, "v").code() ==
+                                     StatusCode::kFailedPrecondition &&
+                                 GuardedWrite(lease, {WriteOp::Delete("/x")}).code() ==
+                                     StatusCode::kFailedPrecondition;
+                        }),
+            0);
+}
+
+TEST_F(ForkedChildTest, CannotUpgradeOrDowngrade) {
+  const ReadWriteLock lock(client_, "/rw");
+  Lease shared = *lock.AcquireShared();
+  EXPECT_EQ(WrongBeside(shared,
+                        [&] {
+                          bool told = false;
+                          lock.UpgradeAsync(shared, {}, [&](const absl::StatusOr<Lease>& lease) {
+                            told = lease.status().code() == StatusCode::kFailedPrecondition;
+                          });
+                          return told && lock.Upgrade(shared).status().code() ==
+                                             StatusCode::kFailedPrecondition;
+                        }),
+            0);
+}
+
+TEST_F(ForkedChildTest, FindsNoLeaseInAnAdapter) {
+  DistributedSharedMutex mutex(client_, "/mutex");
+  const auto hold = [&mutex](const Over& over) {
+    mutex.lock_shared();
+    while (!over) (void)mutex.lease().token();
+    mutex.unlock_shared();
+  };
+  EXPECT_EQ(Wrong(hold, [&mutex] { return !mutex.lease().believed(); }), 0);
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing
