@@ -196,13 +196,14 @@ class CommandLine {
         ->type_name("TOKEN[@EPOCH]");
     auto* plan = command->add_flag("--plan", doctor_.plan,
                                    "Ask no server: say what --session-timeout and these lead to");
-    AddDuration(*command, "--tick", doctor_.tick, "With --plan: the servers' tickTime (2s)")
+    AddDuration(*command, "--tick", doctor_.input.tick, "With --plan: the servers' tickTime (2s)")
         ->needs(plan);
-    command->add_option("--sync-limit", doctor_.sync_limit, "With --plan: their syncLimit (5)")
+    command
+        ->add_option("--sync-limit", doctor_.input.sync_limit, "With --plan: their syncLimit (5)")
         ->needs(plan)
         ->check(CLI::Range(1, 1000).description(""))
         ->type_name("N");
-    AddDuration(*command, "--pause", doctor_.pause,
+    AddDuration(*command, "--pause", doctor_.input.pause,
                 "With --plan: the longest pause that shall cost no lease")
         ->needs(plan);
   }

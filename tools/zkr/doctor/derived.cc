@@ -94,39 +94,15 @@ bool IsStopped(const ThisMachine::Process& process) {
 }
 
 const char* Word(Life::State state) {
-  using enum Life::State;
-  switch (state) {
-    case kAlive:
-      return "alive";
-    case kSilent:
-      return "silent";
-    case kCutOff:
-      return "cut-off";
-    case kNoSession:
-      return "no-session";
-    case kUnknown:
-      break;
-  }
-  return "unknown";
+  constexpr const char* kWords[] = {"alive", "silent", "cut-off", "unknown", "no-session"};
+  return kWords[static_cast<int>(state)];
 }
 
-// A process that is stopped keeps its session only until the timeout; the others say little by
-// themselves.
 const char* ProcessWord(const ThisMachine::Process& process) {
   if (IsStopped(process)) return "is stopped";
-  switch (process.state) {
-    case 'R':
-    case 'S':
-    case 'I':
-      return "runs";
-    case 'D':
-      return "waits for a disk or the kernel";
-    case 'Z':
-    case 'X':
-      return "is dead";
-    default:
-      return "is in an unknown state";
-  }
+  if (process.state == 'D') return "waits for a disk or the kernel";
+  if (process.state == 'Z' || process.state == 'X') return "is dead";
+  return process.state == '?' ? "is in an unknown state" : "runs";
 }
 
 const char* Word(Finding::Sure sure) {

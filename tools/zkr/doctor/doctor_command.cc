@@ -12,11 +12,8 @@
 #include "lib/zk/seam/server_list.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/epoch.h"
+#include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/doctor/finding.h"
-#include "tools/zkr/doctor/plan.h"
-#include "tools/zkr/doctor/probe.h"
-#include "tools/zkr/doctor/read_tree.h"
-#include "tools/zkr/doctor/report.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
@@ -38,14 +35,15 @@ absl::Status Read(const commands::GlobalFlags& global, const std::string& path,
 
 int RunPlan(const commands::GlobalFlags& global, const DoctorFlags& flags) {
   const auto short_of = [](absl::Duration d) { return d < absl::Milliseconds(1); };
-  if (short_of(flags.tick) || flags.tick > absl::Hours(1)) {
+  if (short_of(flags.input.tick) || flags.input.tick > absl::Hours(1)) {
     return Refuse(absl::InvalidArgumentError("--tick: must be between 1ms and 1h"));
   }
-  if (short_of(global.session_timeout) || flags.pause > absl::Hours(1)) {
+  if (short_of(global.session_timeout) || flags.input.pause > absl::Hours(1)) {
     return Refuse(absl::InvalidArgumentError(
         "--session-timeout must be 1ms or more, --pause an hour at most"));
   }
-  const PlanInput input{global.session_timeout, flags.tick, flags.sync_limit, flags.pause};
+  PlanInput input = flags.input;
+  input.session_timeout = global.session_timeout;
   return Print(global.json ? PlanJson(input) : PlanText(input)) ? kDone : kInternal;
 }
 

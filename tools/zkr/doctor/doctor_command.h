@@ -5,19 +5,16 @@
 
 #include <string>
 
-#include "absl/time/time.h"
-
 #include "tools/zkr/commands/commands.h"
+#include "tools/zkr/doctor/plan.h"
 
 namespace zkrecipes::zkr::doctor {
 
 struct DoctorFlags {
   std::string path;   // empty: none
   std::string seen;   // "TOKEN" or "TOKEN@EPOCH"; empty: none
-  bool plan = false;  // asks no server: what follows from the timeout and these
-  absl::Duration tick = absl::Seconds(2);
-  int sync_limit = 5;
-  absl::Duration pause = absl::ZeroDuration();
+  bool plan = false;  // asks no server: what follows from the timeout and `input`
+  PlanInput input;
 };
 
 // Returns zkr's exit status. `path` is not checked yet.

@@ -21,7 +21,6 @@ namespace zkrecipes::zkr::doctor {
 
 // From a server's own words: srvr, and conf and mntr where the server is open to them.
 struct ServerWords {
-  std::optional<std::string> version = {};
   // "leader", "follower", "observer", "standalone", "read-only".
   std::optional<std::string> mode = {};
   std::optional<absl::Duration> tick = {};

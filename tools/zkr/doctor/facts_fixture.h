@@ -34,7 +34,7 @@ inline Facts Healthy() {
     facts.servers.push_back({.name = name,
                              .address = name,
                              .reachable = true,
-                             .words = {"3.8.0", "follower", absl::Seconds(2), 5},
+                             .words = {"follower", absl::Seconds(2), 5},
                              .granted = absl::Seconds(10)});
   }
   facts.servers[1].words.mode = "leader";

@@ -24,15 +24,11 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
-// Each judges one part of the facts. Pure.
-Findings JudgeServers(const Facts& facts);
-Findings JudgeTimeouts(const Facts& facts);
-Findings JudgeEpoch(const Facts& facts);
-Findings JudgeSessions(const Facts& facts);  // their budgets, and what servers show of the queue
+// Each judges one path. Pure.
 Findings JudgeQueue(const Facts& facts, const PathFacts& path);
 Findings JudgeAcls(const Facts& facts, const PathFacts& path);
 
-// All of it.
+// All findings about servers, timeouts, epoch, sessions and paths. Pure.
 Findings Diagnose(const Facts& facts);
 
 // Whether this client may be a contender below `path`, or make an ancestor's child. nullopt: its
@@ -41,6 +37,15 @@ std::optional<bool> MayContend(const Facts& facts, const PathFacts& path);
 
 // "a, b, c and 2 more": at most five of them, made printable.
 std::string NameSome(const std::vector<std::string>& names);
+
+// The facts, then the findings. Whatever is not known is shown as "unknown". Lines have at most 100
+// characters, except for the table of servers where names are long.
+std::string ReportText(const Facts& facts, const Findings& findings);
+
+// One object on one line, in which null stands for what is not known or not there:
+//   {"findings": [{"what", "about", "seen", "sure": "certain"|"likely", "do"}], "servers": [...],
+//    "session": {...}, "epoch": {"now", "zxid", "set_back"}, "path": {...}, "lock": {...}}
+std::string ReportJson(const Facts& facts, const Findings& findings);
 
 }  // namespace zkrecipes::zkr::doctor
 

@@ -161,24 +161,6 @@ void JudgeOwn(const Facts& facts, const PathFacts& path, Findings& found) {
                    "give credentials that its ACL names, or widen the ACL"});
 }
 
-// Those who may join the queue, but not leave it.
-void JudgeIncomplete(const PathFacts& path, Findings& found) {
-  std::map<std::pair<std::string, std::string>, std::int32_t> granted;
-  for (const zk::AclEntry& entry : *path.acl) {
-    granted[{entry.scheme, entry.id}] |= entry.permissions;
-  }
-  for (const auto& [who, permissions] : granted) {
-    const std::int32_t missing = kContenderNeeds & ~(permissions | GrantedToAll(*path.acl));
-    if ((permissions & kMayCreate) == 0 || missing == 0) continue;
-    found.push_back(
-        {kCertain, "acl-incomplete", path.path,
-         absl::StrCat(Printable(who.first), ":", Printable(who.second),
-                      " may create contenders there, but not ", PermissionNames(missing),
-                      ": one that cannot leave holds up the queue"),
-         "grant read, create and delete together, or none of them"});
-  }
-}
-
 // ZooKeeper asks the parent's ACL about a deletion, never the node's own: closed children are no
 // use below a parent that is open.
 void JudgeOpen(const PathFacts& path, Findings& found) {
@@ -233,7 +215,6 @@ Findings JudgeAcls(const Facts& facts, const PathFacts& path) {
   if (path.kind != kEpochParent) JudgeOwn(facts, path, found);
   if (path.kind == kEpochParent) JudgeRecord(path, found);
   if (!path.acl || path.kind == kAncestor) return found;
-  if (path.kind == kQueue) JudgeIncomplete(path, found);
   JudgeOpen(path, found);
   return found;
 }

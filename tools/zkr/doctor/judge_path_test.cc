@@ -110,7 +110,7 @@ TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
          f.path->acl = {{5, "world", "anyone"}, {31, "digest", "me:hash"}};
          f.path->children[kFirst] = kClosed;
        },
-       {"acl-incomplete /q"}},
+       {}},
       {"all closed, and ours",
        [](Facts& f) {
          f.users = {"other", "me"};

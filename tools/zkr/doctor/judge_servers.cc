@@ -108,8 +108,6 @@ void JudgeBudgets(const ServerFacts& server, Findings& found) {
   }
 }
 
-}  // namespace
-
 Findings JudgeServers(const Facts& facts) {
   Findings found;
   JudgeEnsembles(facts, found);
@@ -200,6 +198,8 @@ Findings JudgeSessions(const Facts& facts) {
   }
   return found;
 }
+
+}  // namespace
 
 Findings Diagnose(const Facts& facts) {
   Findings all;

@@ -4,8 +4,8 @@
 #include "gtest/gtest.h"
 
 #include "lib/session/path_budget.h"
+#include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/doctor/facts_fixture.h"
-#include "tools/zkr/doctor/read_tree.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
@@ -48,7 +48,6 @@ TEST(JudgeServers, FindsWhatIsWrongWithServers) {
       {"other settings that grant the same",
        [](Facts& f) { f.servers[0].words.tick = absl::Seconds(1); },
        {}},
-      {"an upgrade under way", [](Facts& f) { f.servers[0].words.version = "3.9.2"; }, {}},
       {"an observer", [](Facts& f) { f.servers[0].words.mode = "observer"; }, {}},
       {"closed to all words",
        [](Facts& f) {
@@ -140,7 +139,7 @@ TEST(JudgeTimeouts, FindsWhatIsWrongWithTheTimeout) {
       {"a server alone",
        [](Facts& f) {
          f.servers.resize(1);
-         f.servers[0].words = {"3.8.0", "standalone", absl::Seconds(2), 9};
+         f.servers[0].words = {"standalone", absl::Seconds(2), 9};
        },
        {}},
       {"no server", [](Facts& f) { f.servers.clear(); }, {}},

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/doctor/probe.h"
-
 #include <algorithm>
 #include <set>
 #include <thread>
@@ -14,10 +12,13 @@
 #include "lib/zk/loop/resolver.h"
 #include "testing/local/quorum.h"
 #include "tools/zkr/commands/client.h"
+#include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/doctor/server_words.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(1);
 
 // One server on its way to its facts.
 struct Probe {
@@ -28,13 +29,6 @@ struct Probe {
 
 std::string Ask(const Probe& probe, const std::string& word) {
   return testing::FourLetterWord(probe.facts.address, word, kPatience).value_or("");
-}
-
-// Without what FourLetterWord puts in front: "'srvr' to 127.0.0.1:2181: ".
-std::string ReasonOf(const absl::Status& status) {
-  const std::string message(status.message());
-  const std::size_t at = message.rfind(": ");
-  return at == std::string::npos ? message : message.substr(at + 2);
 }
 
 void Connect(commands::GlobalFlags flags, Probe& probe) {
@@ -78,7 +72,7 @@ void Examine(const commands::GlobalFlags& flags, Probe& probe) {
   Connect(flags, probe);
   // A server may be closed to srvr and still serve.
   facts.reachable = srvr.ok() || probe.client.ok();
-  if (!srvr.ok() && !facts.reachable) facts.trouble = ReasonOf(srvr.status());
+  if (!srvr.ok() && !facts.reachable) facts.trouble = std::string(srvr.status().message());
   if (!srvr.ok()) return;
   if (!probe.client.ok()) {
     facts.trouble = ServesNobody(*srvr) ? "it is not in the quorum"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/doctor/read_tree.h"
-
 #include <signal.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/epoch.h"
+#include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::zkr::doctor {

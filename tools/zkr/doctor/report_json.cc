@@ -9,7 +9,7 @@
 
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/derived.h"
-#include "tools/zkr/doctor/report.h"
+#include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -47,7 +47,6 @@ ordered_json ServerJson(const ServerFacts& server) {
           {"granted_ms", OrNull(server.granted)},
           {"trouble", OrNull(server.trouble)},
           {"mode", OrNull(server.words.mode)},
-          {"version", OrNull(server.words.version)},
           {"tick_ms", OrNull(server.words.tick)},
           {"sync_limit", OrNull(server.words.sync_limit)},
           {"voters", OrNull(server.words.voters)},

@@ -10,7 +10,7 @@
 
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/derived.h"
-#include "tools/zkr/doctor/report.h"
+#include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {
@@ -25,22 +25,21 @@ std::string Known(const std::optional<absl::Duration>& value) {
 }
 
 std::string ServersText(const Facts& facts) {
-  std::vector<std::vector<std::string>> rows = {
-      {"SERVER", "MODE", "VERSION", "GRANTS", "TICK", "SYNCLIMIT"}};
+  std::vector<std::vector<std::string>> rows = {{"SERVER", "MODE", "GRANTS", "TICK", "SYNCLIMIT"}};
   for (const ServerFacts& server : facts.servers) {
     const ServerWords& words = server.words;
     const std::string mode = server.granted     ? Known(words.mode)
                              : server.reachable ? "no sessions"
                                                 : "no answer";
-    rows.push_back({server.name, mode, Known(words.version),
-                    server.granted ? Short(*server.granted) : "-", Known(words.tick),
-                    Known(words.sync_limit)});
+    rows.push_back({server.name, mode, server.granted ? Short(*server.granted) : "-",
+                    Known(words.tick), Known(words.sync_limit)});
   }
   return FormatTable(std::move(rows));
 }
 
 // Only a leader knows, and only one that is open to mntr tells.
 std::string QuorumText(const Facts& facts) {
+  if (TimeoutsIn(facts).alone) return "";
   for (const ServerFacts& server : facts.servers) {
     const ServerWords& words = server.words;
     if (!words.voters || !words.in_sync) continue;

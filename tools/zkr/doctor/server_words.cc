@@ -40,10 +40,6 @@ std::optional<int> NumberOf(absl::string_view answer, absl::string_view key) {
 }  // namespace
 
 void ReadSrvr(absl::string_view answer, ServerWords& words) {
-  if (const auto version = ValueOf(answer, "Zookeeper version: ")) {
-    // "3.8.0-5a02a05, built on ...": what follows the number differs between builds.
-    words.version = version->substr(0, version->find_first_of("-, "));
-  }
   std::int64_t zxid = 0;
   const auto text = ValueOf(answer, "Zxid: ");
   if (text && absl::SimpleHexAtoi(*text, &zxid) && zxid >= 0) words.zxid = zxid;

@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_READ_TREE_H_
-#define ZKRECIPES_TOOLS_ZKR_DOCTOR_READ_TREE_H_
+#ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_COLLECT_H_
+#define ZKRECIPES_TOOLS_ZKR_DOCTOR_COLLECT_H_
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
+#include "lib/zk/seam/server_list.h"
+#include "tools/zkr/commands/commands.h"
 #include "tools/zkr/doctor/facts.h"
-#include "tools/zkr/doctor/probe.h"
 #include "zkrecipes/client.h"
 
+// How the facts are collected: by whom a server is asked, and what of the tree.
 namespace zkrecipes::zkr::doctor {
+
+// By the server's name: a client whose session is with that server alone.
+using Clients = std::map<std::string, std::shared_ptr<Client>>;
+
+struct Probed {
+  std::vector<ServerFacts> servers;  // in the list's order
+  Clients clients;                   // of those that grant a session
+};
+
+// Asks each server by itself, all at the same time: for a session, by TLS where `flags` say so, and
+// otherwise also srvr, conf, mntr and cons, and the leader for dump. By TLS the words stay unknown.
+// A name with several addresses is as many servers. Blocks for about a second if a server is
+// silent or a name does not resolve, and never more than ten times as long. InvalidArgument: the
+// flags are such that no client takes them.
+absl::StatusOr<Probed> ProbeServers(const commands::GlobalFlags& flags, const zk::ServerList& list);
 
 // Adds what the client's server shows of the epoch and, unless it is empty, of `path`: its queue
 // and ACLs, and where it would be made if it is missing. What the ACLs do not show is no error.
@@ -35,4 +53,4 @@ std::vector<Disagreement> Disagreements(const ServersShow& before, const Servers
 
 }  // namespace zkrecipes::zkr::doctor
 
-#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_READ_TREE_H_
+#endif  // ZKRECIPES_TOOLS_ZKR_DOCTOR_COLLECT_H_
