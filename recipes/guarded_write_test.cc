@@ -131,7 +131,8 @@ TEST_F(GuardedWriteTest, LeavesOneMarkAndEverythingElseInTheLeasesNode) {
 
 TEST_F(GuardedWriteTest, LeavesARawIdAsItIs) {
   for (const bool kazoo : {true, false}) {
-    const auto holder = Start();
+    const auto holder = std::make_unique<LockUser>();
+    memory::Start(simulation_, *holder, {.owner_id = "{\"id\":1}"});
     const auto keep = [&](absl::StatusOr<Lease> lease) {
       holder->result.emplace(std::move(lease));
     };

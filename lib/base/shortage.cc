@@ -38,22 +38,36 @@ int SocketShortage() {
   return socket.get() < 0 && IsShortage(errno) ? errno : 0;
 }
 
+namespace {
+
+// A thread inherits the mask of the one that starts it, which may be a thread of the user.
+class AllSignalsBlocked {
+ public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_ = {};
+};
+
+}  // namespace
+
 absl::StatusOr<std::thread::id> StartDetached(absl::string_view what, std::function<void()> run) {
-  // A thread inherits the mask of the one that starts it, which may be a thread of the user.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  absl::StatusOr<std::thread::id> result;
+  const AllSignalsBlocked blocked;
   try {
     std::thread thread(std::move(run));
-    result = thread.get_id();
+    const std::thread::id id = thread.get_id();
     thread.detach();
+    return id;
   } catch (const std::system_error& error) {
-    result = absl::ResourceExhaustedError(absl::StrCat("cannot start ", what, ": ", error.what()));
+    return absl::ResourceExhaustedError(absl::StrCat("cannot start ", what, ": ", error.what()));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return result;
 }
 
 }  // namespace zkrecipes::base

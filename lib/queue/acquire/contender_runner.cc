@@ -91,8 +91,10 @@ void ContenderRunner::OnSuspicionCheck() {
 }
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
+// A lease that was released in time stays released: its Leave is on its way.
 void ContenderRunner::OnLapsed() {
-  if (held_ && held_->state().terms().lapses) On(event::Lapsed{});
+  if (!held_ || !held_->state().terms().lapses) return;
+  if (held_->state().end_reason() != LeaseEnd::kReleased) On(event::Lapsed{});
 }
 
 void ContenderRunner::OnValidityEnded() {
@@ -297,7 +299,9 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 void ContenderRunner::Act(const action::Finished& finished) {
   if (telling_) telling_->Ended();
   AnswerUser(finished);
-  const bool lost = finished.outcome == Outcome::kLost;
+  // The session may have expired behind a release: the node is gone, as the releaser wanted.
+  const bool lost = finished.outcome == Outcome::kLost &&
+                    !(held_ && held_->state().end_reason() == LeaseEnd::kReleased);
   AnswerReleases(lost ? EndStatus(finished, acquisition_->path(), candidacy().parent)
                       : absl::OkStatus());
   if (held_) held_->Finish();

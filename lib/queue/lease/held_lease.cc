@@ -68,9 +68,12 @@ void HeldLease::OnVerdict(Verdict verdict) {
     case Verdict::kThere:
       for (Waiter& waiter : std::exchange(asking_, {})) std::move(waiter)(absl::OkStatus());
       break;
-    case Verdict::kGone:
-      Answer(asking_, absl::StatusCode::kAborted, "its node is gone");
-      return events_.on_node_gone();
+    case Verdict::kGone: {
+      // First: whoever is answered so finds the lease lost.
+      std::vector<Waiter> asked = std::exchange(asking_, {});
+      events_.on_node_gone();
+      return Answer(asked, absl::StatusCode::kAborted, "its node is gone");
+    }
     case Verdict::kUnknown:
       if (!session_.connected()) {  // asked again by OnConnected
         std::move(asking_.begin(), asking_.end(), std::back_inserter(waiting_));

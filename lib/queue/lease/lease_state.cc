@@ -113,11 +113,13 @@ base::BootTime LeaseState::EndTime() {
 
 bool LeaseState::StillAlive() {
   base::MutexLock lock(mutex_);
-  const Lease::State now = StateLocked();
+  // The clock is read first: a process that stops in here prolongs the lease by no more than is due.
+  const base::BootTime now = core_->Now();
+  const Lease::State state = StateLocked();
+  // A hung holder that comes back late is too late.
   if (end_.has_value()) return false;
-  // Only of a lease that has not ended: a hung holder that comes back late is too late.
-  alive_until_ = core_->Now() + terms_.alive_within;
-  return now != Lease::State::kUnproven;
+  alive_until_ = now + terms_.alive_within;
+  return state != Lease::State::kUnproven;
 }
 
 absl::Duration LeaseState::remaining() {
@@ -212,7 +214,7 @@ void LeaseState::Announce() {
 }
 
 queue::machine::OwnNodeWrite::Data LeaseState::NewMark() const {
-  const auto name = queue::machine::ParseNodeName(zk::NodeName(grant_.node));
+  const auto name = queue::machine::ParseNodeName(zk::NodeName(sequencer_.node));
   const bool kazoo = name.has_value() && name->dialect == queue::machine::Dialect::kKazoo;
   return [dialect = kazoo ? queue::machine::Dialect::kKazoo : queue::machine::Dialect::kCurator,
           mode = grant_.mode, created = grant_.data,

@@ -85,7 +85,9 @@ ssize_t Inbox::Fill(int fd) {
 // memory. Shrinks once a large reply is taken.
 void Inbox::MakeRoom() {
   const size_t kept = said().size();
-  std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
+  if (begin_ > 0) {
+    std::copy(buffer_.begin() + begin_, buffer_.begin() + end_, buffer_.begin());
+  }
   begin_ = 0;
   end_ = kept;
   if (kept == buffer_.size()) {
