@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kNamed = 3;
 
-// What strangers wrote is in names that ParseNodeName accepts, so nothing of it needs to be escaped.
+// What strangers wrote is in names that ParseNodeName accepts, so nothing of it needs to be
+// escaped.
 std::string Blind(const std::vector<std::string>& names) {
   const size_t shown = std::min(kNamed, names.size());
   std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
@@ -52,9 +53,14 @@ absl::Status EndStatus(const machine::action::Finished& finished, const std::str
           absl::StrCat(what, "the server gave this contender's node to another session"));
     case machine::Outcome::kLost:
       return absl::AbortedError(absl::StrCat("release ", path, ": the lease had been lost"));
-    default:
-      return absl::FailedPreconditionError(absl::StrCat(what, "the client is closed"));
+    // It was asked to leave before its user had an answer: only a client that closes does that. A
+    // busy try is answered by Wait::AnswerBusy.
+    case machine::Outcome::kNone:
+    case machine::Outcome::kLeft:
+    case machine::Outcome::kBusy:
+      break;
   }
+  return absl::FailedPreconditionError(absl::StrCat(what, "the client is closed"));
 }
 
 }  // namespace zkrecipes::queue::acquire
