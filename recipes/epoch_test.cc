@@ -124,8 +124,8 @@ TEST_F(EpochTest, ARaisedEpochCountsFromTheNextSessionOn) {
   EXPECT_EQ(EpochOfAGrant(*process), 1);
 }
 
-// The lock's node, and the record's change before every step of the way: a node that was there before has
-// the epoch of before.
+// The lock's node, and the record's change before every step of the way: a node that was there
+// before has the epoch of before.
 TEST_F(EpochTest, NoTokenGoesWithAnEpochThatBeganAfterItsNodeWasCreated) {
   int before = 0, after = 0;
   bool there_was_a_step = true;

@@ -12,8 +12,8 @@
 
 namespace zkrecipes::testing::memory {
 
-// Plays a scene again and again: each time a fault strikes one step later, and all that in many orders
-// of what happens at the same time.
+// Plays a scene again and again: each time a fault strikes one step later, and all that in many
+// orders of what happens at the same time.
 class EveryStepTest : public LockInMemoryTest {
  protected:
   using Fault = std::function<void()>;

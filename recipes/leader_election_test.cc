@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A leader's new value and an observer's news, again and again: each time the connection is lost one
-// step later, and all that in many orders of what happens at the same time.
+// A leader's new value and an observer's news, again and again: each time the connection is lost
+// one step later, and all that in many orders of what happens at the same time.
 
 #include "zkrecipes/leader_election.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The forms of Release, Verify, Upgrade, Downgrade and Proclaim that do not block, and a release that
-// is waited for again.
+// The forms of Release, Verify, Upgrade, Downgrade and Proclaim that do not block, and a release
+// that is waited for again.
 
 #include <memory>
 #include <optional>

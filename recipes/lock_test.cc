@@ -57,7 +57,8 @@ TEST_F(WaitInMemoryTest, AnAcquireAndAHandOverTakeNoTime) {
   EXPECT_EQ(simulation_.now(), began);
 }
 
-// Each would keep the memory of its contender: for session timeouts on end, at thousands of waits a second.
+// Each would keep the memory of its contender: for session timeouts on end, at thousands of waits a
+// second.
 TEST_F(WaitInMemoryTest, LeavesNoTimer) {
   auto first = StartHolder();
   auto second = StartWaiter();

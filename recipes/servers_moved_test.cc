@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client makes of its servers' names while it cannot connect: only an answer without any server
-// that it was ever connected to means that they have moved, and ends the session.
+// What a client makes of its servers' names while it cannot connect: only an answer without any
+// server that it was ever connected to means that they have moved, and ends the session.
 
 #include <memory>
 #include <optional>
@@ -32,8 +32,8 @@ class ScriptedResolver : public zk::loop::Resolver {
 
 class ServersMovedTest : public LockInMemoryTest {
  protected:
-  // Connected to server 0; then nothing for three session timeouts, in which the names are resolved to
-  // `answer`. Returns the states that were told.
+  // Connected to server 0; then nothing for three session timeouts, in which the names are resolved
+  // to `answer`. Returns the states that were told.
   std::vector<ClientState> StatesAfter(zk::NumericServers answer) {
     const auto host = simulation_.AddHost();
     const auto resolver = std::make_shared<ScriptedResolver>();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //
-// The standard's named requirements, as far as a compiler can tell, and that the adapters meet them; and
-// what kills a program that uses them wrongly.
+// The standard's named requirements, as far as a compiler can tell, and that the adapters meet
+// them; and what kills a program that uses them wrongly.
 
 #include "zkrecipes/std_adapters.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An awaited acquire under task types of different kinds. (Under asio's: examples/async_acquire_test.cc.)
+// An awaited acquire under task types of different kinds. (Under asio's:
+// examples/async_acquire_test.cc.)
 
 #include <memory>
 #include <stop_token>

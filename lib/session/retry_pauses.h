@@ -16,9 +16,9 @@ namespace zkrecipes::session {
 // The longest pause before a request that was refused temporarily is sent again for the first time.
 inline constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
 
-// The pauses of one contender or observer before what was refused is tried again. They double, since
-// it may be refused for ever (an ACL without delete), up to `longest`: the session timeout. They
-// begin anew once nothing was refused for that long after a try. A value, not thread-safe.
+// The pauses of one contender or observer before what was refused is tried again. They double,
+// since it may be refused for ever (an ACL without delete), up to `longest`: the session timeout.
+// They begin anew once nothing was refused for that long after a try. A value, not thread-safe.
 class RetryPauses {
  public:
   absl::Duration Next(base::BootTime now, absl::Duration longest, uint64_t random_bits) {

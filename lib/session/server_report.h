@@ -13,8 +13,8 @@ namespace zkrecipes::session {
 
 // What each server did since there was a connection last: for the message that there is none.
 //
-//   "zk1:2181 (10.0.0.1:2181) refused the connection; zk2:2181 (10.0.0.2:2181) has not answered yet;
-//    zk3:2181 could not be resolved (Name or service not known)"
+//   "zk1:2181 (10.0.0.1:2181) refused the connection; zk2:2181 (10.0.0.2:2181) has not answered
+//    yet; zk3:2181 could not be resolved (Name or service not known)"
 //
 // In the order of the list, and at most 8 of them. A pure value.
 class ServerReport {

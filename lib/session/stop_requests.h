@@ -13,10 +13,11 @@
 
 namespace zkrecipes::session {
 
-// Requests stop of leases' ended() on the executor: what users registered with the tokens runs there.
-// The requests that come while a Batch is open are one task, however many. A second task follows to
-// stand by: should a callback block, that one goes on with the rest. So a task more is needed for each
-// callback that blocks, and none for those that do not. Thread-safe; does not block on a callback.
+// Requests stop of leases' ended() on the executor: what users registered with the tokens runs
+// there. The requests that come while a Batch is open are one task, however many. A second task
+// follows to stand by: should a callback block, that one goes on with the rest. So a task more is
+// needed for each callback that blocks, and none for those that do not. Thread-safe; does not block
+// on a callback.
 class StopRequests {
  public:
   explicit StopRequests(std::shared_ptr<Executor> executor) : executor_(std::move(executor)) {}

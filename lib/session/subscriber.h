@@ -33,8 +33,8 @@ class Subscriber : public std::enable_shared_from_this<Subscriber<News>> {
   void TellLatest(News news) {
     if (Put(std::move(news), /*only_the_latest=*/true)) Schedule();
   }
-  // Tell in two steps, for a caller that must put news in order under a lock of its own, and must not
-  // call an executor under it. Put returns true if Schedule has to follow.
+  // Tell in two steps, for a caller that must put news in order under a lock of its own, and must
+  // not call an executor under it. Put returns true if Schedule has to follow.
   [[nodiscard]] bool Put(News news, bool only_the_latest = false) {
     base::MutexLock lock(mutex_);
     if (ended_) return false;

@@ -23,8 +23,8 @@ class Watchers {
   machine::WatcherId Add(const zk::Watch& watch, Fired fired);
   // True if no watcher shares that watch any more: send RemoveWatches.
   [[nodiscard]] bool OnReply(machine::WatcherId id, const zk::Watch& watch, bool armed);
-  // `fired` will not be called after this. `watch` as it was added; unknown ids are ignored. Returns the
-  // same as OnReply.
+  // `fired` will not be called after this. `watch` as it was added; unknown ids are ignored.
+  // Returns the same as OnReply.
   [[nodiscard]] bool Remove(const zk::Watch& watch, machine::WatcherId id);
   // A watcher shares that watch, or is about to.
   bool Has(const zk::Watch& watch) const { return table_.Has(watch); }

@@ -13,17 +13,17 @@
 
 namespace zkrecipes::queue::lease {
 
-// Reads a node behind a committed barrier, so the answer is no older than the question, however far the
-// server lags; and nothing that this session sent before can happen after it. nullopt: not known.
-// `done` runs once, on the reactor.
+// Reads a node behind a committed barrier, so the answer is no older than the question, however far
+// the server lags; and nothing that this session sent before can happen after it. nullopt: not
+// known. `done` runs once, on the reactor.
 void ReadBehindBarrier(session::Session& session, const std::string& node,
                        absl::AnyInvocable<void(const std::optional<zk::Reply>&) &&> done);
 
 // Whether a contender's node is still there, as the ensemble's quorum knows it.
 enum class Verdict { kThere, kGone, kUnknown };
 
-// Asks behind a committed barrier. kThere only if the node has this czxid and the quorum counted the asking session as
-// alive at that moment. `done` runs once, on the reactor.
+// Asks behind a committed barrier. kThere only if the node has this czxid and the quorum counted
+// the asking session as alive at that moment. `done` runs once, on the reactor.
 void VerifyNode(session::Session& session, const std::string& node, int64_t czxid,
                 absl::AnyInvocable<void(Verdict) &&> done);
 

@@ -33,8 +33,8 @@ struct Followed {
 
 struct Candidacy {
   Mode mode = Mode::kExclusive;
-  // Nonzero enables lock-delay mode: an exclusive contender keeps the record of the last holder; and
-  // every one waits this long if that holder vanished without clearing it.
+  // Nonzero enables lock-delay mode: an exclusive contender keeps the record of the last holder;
+  // and every one waits this long if that holder vanished without clearing it.
   absl::Duration lock_delay = absl::ZeroDuration();
   Followed follows = {};  // a reader's node of this session, or a writer's whose place is taken
   std::string data = {};  // of the node; Acquisition replaces "" by the process's own: see owner.h

@@ -15,9 +15,9 @@
 
 namespace zkrecipes::queue::machine {
 
-// The nodes in front of a contender, as a listing has shown them: how many, and the names of those 1, 2,
-// 4, 8, ... places ahead, which are all that is asked for. (All names of ten thousand waiters would be
-// gigabytes.) Newcomers queue behind, so between two listings it only shrinks. Pure.
+// The nodes in front of a contender, as a listing has shown them: how many, and the names of those
+// 1, 2, 4, 8, ... places ahead, which are all that is asked for. (All names of ten thousand waiters
+// would be gigabytes.) Newcomers queue behind, so between two listings it only shrinks. Pure.
 class InFront {
  public:
   InFront() = default;

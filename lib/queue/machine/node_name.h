@@ -39,21 +39,21 @@ struct NodeName {
   friend bool operator==(const NodeName&, const NodeName&) = default;
 };
 
-// Of 75 random bits: 15 of the characters 0-9 and a-z without i, l, o, u. No marker can occur in it, since
-// each begins and ends with a dash or an underscore.
+// Of 75 random bits: 15 of the characters 0-9 and a-z without i, l, o, u. No marker can occur in
+// it, since each begins and ends with a dash or an underscore.
 std::string ToGuid(uint64_t high, uint64_t low);
 inline constexpr size_t kGuidBytes = 15;
 
-// The name of a sequential node as given to the create: everything before the suffix. Its path, if `parent` is
-// its parent's.
+// The name of a sequential node as given to the create: everything before the suffix. Its path, if
+// `parent` is its parent's.
 std::string NodePrefix(Dialect dialect, Mode mode, absl::string_view guid,
                        absl::string_view parent = "");
 
 // Of the whole name, at most, with a GUID from ToGuid.
 size_t NodeBytes(Dialect dialect, Mode mode);
 
-// Of a name that ParseNodeName accepts, in bytes: what is watched is counted in them. A stranger may
-// create nodes with longer names; they are no contenders.
+// Of a name that ParseNodeName accepts, in bytes: what is watched is counted in them. A stranger
+// may create nodes with longer names; they are no contenders.
 inline constexpr size_t kLongestGuid = 36;      // a UUID with its dashes
 inline constexpr size_t kLongestSequence = 11;  // "-2147483648"
 inline constexpr size_t kLongestNodeName = 3 + kLongestGuid + 9 + kLongestSequence;

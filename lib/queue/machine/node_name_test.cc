@@ -116,8 +116,8 @@ TEST(NodeName, IgnoresANameWithoutAGuid) {
   }
 }
 
-// The GUID is all that is random in a name. Each marker of every library begins and ends with a character
-// that it cannot have, so none occurs by chance, across its ends either.
+// The GUID is all that is random in a name. Each marker of every library begins and ends with a
+// character that it cannot have, so none occurs by chance, across its ends either.
 TEST(NodeName, WritesNoMarkerByChance) {
   const std::set<char> markers = {'-', '_'};
   for (const char* marker :

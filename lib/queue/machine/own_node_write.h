@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One write of a contender's own node, with the operations that are to happen only if that node is still
-// there, as a state machine: answers in, the next request out. No threads, no clock, no I/O. A write
-// without operations is a leader's proclamation. OwnNodeTurns drives it.
+// One write of a contender's own node, with the operations that are to happen only if that node is
+// still there, as a state machine: answers in, the next request out. No threads, no clock, no I/O.
+// A write without operations is a leader's proclamation. OwnNodeTurns drives it.
 //
 //                 another version: a stranger wrote
-//        +----------------------------------------------+
-//        |                                              |
-//        v     the node as it is, none of ours          |
-//   kLooking --------------------------------------> kReady --Sent--> kSent --done, refused, gone--> kDone
-//        ^ |                                                            |
-//        | +-- our write is there, cannot be known, gone --> kDone      | answer lost
-//        +--------------------------------------------------------------+
+//        +----------------------------------------+
+//        |                                        |
+//        v     the node as it is, none of ours    |
+//   kLooking --------------------------------> kReady --Sent--> kSent --done, refused, gone--> kDone
+//        ^ |                                                      |
+//        | +-- our write is there, cannot be known, gone --> kDone | answer lost
+//        +--------------------------------------------------------+
 //
-// The first operation sets the node's data, under the version that it has: so it fails if the node is
-// gone, and if it succeeds it leaves a mark, the next version with this very data. After a lost answer
-// the node is read behind a committed barrier, when nothing that was sent before can happen any more:
-// the mark says that all of it has happened, the version of before that nothing has.
+// The first operation sets the node's data, under the version that it has: so it fails if the node
+// is gone, and if it succeeds it leaves a mark, the next version with this very data. After a lost
+// answer the node is read behind a committed barrier, when nothing that was sent before can happen
+// any more: the mark says that all of it has happened, the version of before that nothing has.
 
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_OWN_NODE_WRITE_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_OWN_NODE_WRITE_H_

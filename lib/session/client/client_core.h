@@ -72,9 +72,9 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // `connected` runs once, on the reactor: OK, or why there never will be a session.
   ZKRECIPES_SEAM void Start(absl::AnyInvocable<void(absl::Status) &&> connected);
 
-  // Runs `task` exactly once: on the reactor with the first session, or with null once the client is closed.
-  // That is when the reactor's last task has begun, and from then on inline or on a thread that posts
-  // at the same time. Always one task after another, in the order of posting.
+  // Runs `task` exactly once: on the reactor with the first session, or with null once the client
+  // is closed. That is when the reactor's last task has begun, and from then on inline or on a
+  // thread that posts at the same time. Always one task after another, in the order of posting.
   template <typename Task>
   void Post(Task task);
   // Only from such a task that was given a session.
@@ -91,7 +91,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // Every client may take a lock from its holder, unless an acquire has an ACL of its own.
   bool open_to_strangers() const { return open_to_strangers_; }
 
-  // Paths of which the ACL has been looked at; forgotten when they are too many. Only on the reactor.
+  // Paths of which the ACL has been looked at; forgotten when they are too many. Only on the
+  // reactor.
   bool HasLookedAt(const std::string& path) const { return looked_at_.contains(path); }
   void LookedAt(const std::string& path);
 
@@ -120,8 +121,9 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
     return shot.TakeBy([this] { return Now(); }, environment_.clock_check, deadline, cancel);
   }
 
-  // Begin one, ask, then Await: if it can be, the calling thread runs the loop from beginning to end,
-  // and neither the question nor the answer has to wake another thread. At most one on a thread.
+  // Begin one, ask, then Await: if it can be, the calling thread runs the loop from beginning to
+  // end, and neither the question nor the answer has to wake another thread. At most one on a
+  // thread.
   class Drive {
    public:
     explicit Drive(const ClientCore& core);

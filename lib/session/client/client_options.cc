@@ -23,8 +23,8 @@ constexpr size_t kMaxOwnerId = 512;
 constexpr int32_t kMostTimeoutMs = 1 << 30;
 constexpr int32_t kToQueue = 1 | 4 | 8;  // the permissions read, create, delete
 
-// In less than the lower limit no handshake is sure to end, and no server grants so little. The upper
-// one is the C client's, which adds such numbers of milliseconds as int32.
+// In less than the lower limit no handshake is sure to end, and no server grants so little. The
+// upper one is the C client's, which adds such numbers of milliseconds as int32.
 absl::Status CheckTimeout(absl::Duration timeout) {
   if (timeout >= absl::Milliseconds(100) && timeout <= absl::Milliseconds(kMostTimeoutMs)) {
     return absl::OkStatus();

@@ -38,7 +38,8 @@ absl::Status CheckDigestCredential(const std::string& text);
 // InvalidArgument names the entry and the rule it breaks. `has_users`: the client has credentials.
 absl::Status CheckAcl(const std::vector<Acl>& acls, bool has_users);
 std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls);
-// Whether every client may delete the children of a node with this ACL, or give itself the right to.
+// Whether every client may delete the children of a node with this ACL, or give itself the right
+// to.
 bool StrangersMayTake(const std::vector<zk::AclEntry>& acl);
 
 machine::ExpiryMargins MarginsOf(const LeaseOptions& lease);

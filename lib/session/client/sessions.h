@@ -18,10 +18,10 @@
 
 namespace zkrecipes::session::client {
 
-// A client's sessions, on one reactor: the first, and one more whenever a contender has no room in any of
-// them (PathBudget). A contender stays in its session; what follows its lease belongs there, too. They go
-// together, when the client is closed. Everything on the reactor; destroy it there too, after Close has
-// reported.
+// A client's sessions, on one reactor: the first, and one more whenever a contender has no room in
+// any of them (PathBudget). A contender stays in its session; what follows its lease belongs there,
+// too. They go together, when the client is closed. Everything on the reactor; destroy it there
+// too, after Close has reported.
 class Sessions {
  public:
   // Each is a connection of its own, of which a server allows 60 to a host by default.
@@ -38,8 +38,9 @@ class Sessions {
     Heartbeat::Options heartbeat;
     std::shared_ptr<StopRequests> stops;
     bool follow_config = false;
-    // After every change; `state`: of all together, unless it is as before. kConnected: all are. The others: as
-    // the last one that changed. A further session counts from its first connection on.
+    // After every change; `state`: of all together, unless it is as before. kConnected: all are.
+    // The others: as the last one that changed. A further session counts from its first connection
+    // on.
     absl::AnyInvocable<void(Change, std::optional<ClientState> state)> on_change;
     std::function<void(const SessionReport&)> on_report = {};  // may be null
   };

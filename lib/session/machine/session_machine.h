@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A client's sessions, one after another, as a state machine: events in, actions out; a copyable value
-// with a complete hash. session.h drives it.
+// A client's sessions, one after another, as a state machine: events in, actions out; a copyable
+// value with a complete hash. session.h drives it.
 //
 //   kNew --Start--> kResolving --Resolved--> kConnecting --Connected--> kConnected
 //                    ^  ^   |                   |     |                 |      ^
@@ -21,8 +21,8 @@
 // before): --> kConnecting with the new addresses. It is not carried over to them: they may belong
 // to an ensemble that was set up anew, and would then refuse a client that has seen more than they.
 //
-// The list of servers may be replaced in any state (ServersChanged). An open handle, and with it the
-// session, goes on with the new servers once their names are resolved (SetServers).
+// The list of servers may be replaced in any state (ServersChanged). An open handle, and with it
+// the session, goes on with the new servers once their names are resolved (SetServers).
 
 #ifndef ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
 #define ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_

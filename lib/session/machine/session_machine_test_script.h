@@ -15,8 +15,8 @@ inline constexpr int kRound = kServers;
 inline constexpr zk::Code kExpired = zk::Code::kSessionExpired;
 inline constexpr zk::Code kAuthFailed = zk::Code::kAuthFailed;
 
-// For tests: a machine, and as text what it does at each event: "close handle, expired | pause". The
-// texts are in session_machine_test_script.cc.
+// For tests: a machine, and as text what it does at each event: "close handle, expired | pause".
+// The texts are in session_machine_test_script.cc.
 struct SessionScript {
   SessionMachine machine{kServers};
 

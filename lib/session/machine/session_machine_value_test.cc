@@ -49,8 +49,8 @@ TEST(SessionMachine, DoesNothingOnceClosed) {
   }
 }
 
-// What session.h may rely on, whatever comes: handles open and close in turn, a session is announced
-// connected before disconnected or expired, and nothing follows the end.
+// What session.h may rely on, whatever comes: handles open and close in turn, a session is
+// announced connected before disconnected or expired, and nothing follows the end.
 class Watchman {
  public:
   void operator()(const action::Resolve&) {}
