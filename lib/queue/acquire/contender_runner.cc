@@ -256,7 +256,7 @@ void ContenderRunner::Act(machine::Grant grant) {
   // server did not say.
   const absl::StatusOr<int64_t>& epoch = session_->epoch();
   grant.epoch = epoch.value_or(0);
-  held_.emplace(*core_->reactor(), *session_, acquisition_->path(), contender_.node(),
+  held_.emplace(*core_->reactor(), *session_, acquisition_->path(),
                 std::make_shared<internal::LeaseState>(core_, session_->validity(),
                                                        std::move(grant), weak_from_this(), Terms()),
                 weak_from_this(),

@@ -32,16 +32,16 @@ void Wait::Begin(session::Session* session, const std::shared_ptr<void>& owner) 
   const base::BootTime now = core_.Now();
   const absl::Duration left = acquisition_.deadline() - now;
   const absl::Duration ahead = std::min(left / kAheadFraction, kLongestAhead);
-  timer_ = core_.reactor()->CallAt(now + (left - ahead), [this, alive = owner] {
-    StartLastTimer();
-    AskWhoIsInFront();
+  timer_ = core_.reactor()->CallAt(now + (left - ahead), [self = Self()] {
+    self->StartLastTimer();
+    self->AskWhoIsInFront();
   });
 }
 
 void Wait::StartLastTimer() {
-  timer_ = core_.reactor()->CallAt(acquisition_.deadline(), [this, alive = owner_.lock()] {
-    timer_ = 0;
-    acquisition_.TimeOut();
+  timer_ = core_.reactor()->CallAt(acquisition_.deadline(), [self = Self()] {
+    self->timer_ = 0;
+    self->acquisition_.TimeOut();
   });
 }
 
@@ -79,8 +79,8 @@ void Wait::AskWhoIsInFront() {
   const bool queued = state == State::kWatching || state == State::kListing;
   const bool in_time = core_.Now() < acquisition_.deadline();
   if (!queued || !in_time || !session_->connected()) return;
-  session_->Send(zk::GetChildren{parent()}, [this, alive = owner_.lock()](const zk::Reply& reply) {
-    if (reply.code == zk::Code::kOk) OnRivals(reply.children);
+  session_->Send(zk::GetChildren{parent()}, [self = Self()](const zk::Reply& reply) {
+    if (reply.code == zk::Code::kOk) self->OnRivals(reply.children);
   });
 }
 
@@ -90,19 +90,19 @@ void Wait::OnRivals(const zk::Names& children) {
   const listing::Rivals rivals = RivalsIn(children);
   acquisition_.Know(rivals);
   if (acquisition_.settled()) return;
-  listing::ReadHeadOf(*session_, parent(), rivals,
-                      [this, alive = owner_.lock()](listing::Rivals known) {
-                        acquisition_.Know(std::move(known));
-                      });
+  listing::ReadHeadOf(*session_, parent(), rivals, [self = Self()](listing::Rivals known) {
+    self->acquisition_.Know(std::move(known));
+  });
 }
 
 void Wait::AnswerBusy(std::function<void()> answered) {
   acquisition_.KnowBusy(rivals_);
   listing::ReadHeadOf(
       *session_, parent(), rivals_,
-      [this, alive = owner_.lock(), answered = std::move(answered)](const listing::Rivals& known) {
-        End();
-        acquisition_.Settle(listing::BusyStatus(acquisition_.path(), known));
+      [self = Self(), answered = std::move(answered)](const listing::Rivals& known) {
+        self->End();
+        Acquisition& acquisition = self->acquisition_;
+        acquisition.Settle(listing::BusyStatus(acquisition.path(), known));
         answered();
       });
 }

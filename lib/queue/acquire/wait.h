@@ -44,6 +44,8 @@ class Wait {
   void OnNodeChecked(bool there) { nearness_.OnChecked(there); }
 
  private:
+  // Keeps the owner alive, and with it this.
+  std::shared_ptr<Wait> Self() { return {owner_.lock(), this}; }
   void StartLastTimer();
   void AskWhoIsInFront();
   void OnRivals(const zk::Names& children);

@@ -10,13 +10,12 @@
 
 namespace zkrecipes::queue::lease {
 
-HeldLease::HeldLease(zk::Reactor& reactor, session::Session& session, std::string path,
-                     std::string node, std::shared_ptr<internal::LeaseState> state,
-                     std::weak_ptr<void> owner, Events events)
+HeldLease::HeldLease(zk::Reactor& reactor, session::Session& session, const std::string& path,
+                     std::shared_ptr<internal::LeaseState> state, std::weak_ptr<void> owner,
+                     Events events)
     : reactor_(reactor),
       session_(session),
-      path_(std::move(path)),
-      node_(std::move(node)),
+      path_(path),
       state_(std::move(state)),
       owner_(std::move(owner)),
       events_(std::move(events)) {
@@ -58,7 +57,8 @@ void HeldLease::Verify(Waiter waiter) {
 void HeldLease::Ask() {
   if (finished_ || waiting_.empty() || !asking_.empty() || !session_.connected()) return;
   asking_.swap(waiting_);
-  VerifyNode(session_, node_, state_->node_czxid(),
+  const std::string node = state_->core().name_space().ToServer(state_->sequencer().node);
+  VerifyNode(session_, node, state_->node_czxid(),
              [this, alive = owner_.lock()](Verdict verdict) { OnVerdict(verdict); });
 }
 

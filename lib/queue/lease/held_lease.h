@@ -29,9 +29,9 @@ class HeldLease {
     std::function<void()> on_node_gone;    // behind a committed barrier
   };
 
-  // `path`: for messages, as the user gave it. `node`: the server's path. `owner` keeps this alive
-  // while answers are under way. From here on the lease's own deadlines are watched.
-  HeldLease(zk::Reactor& reactor, session::Session& session, std::string path, std::string node,
+  // `path`: for messages, as the user gave it; it must live as long as this. `owner` keeps this
+  // alive while answers are under way. From here on the lease's own deadlines are watched.
+  HeldLease(zk::Reactor& reactor, session::Session& session, const std::string& path,
             std::shared_ptr<internal::LeaseState> state, std::weak_ptr<void> owner, Events events);
 
   internal::LeaseState& state() const { return *state_; }
@@ -54,8 +54,7 @@ class HeldLease {
 
   zk::Reactor& reactor_;
   session::Session& session_;
-  const std::string path_;
-  const std::string node_;
+  const std::string& path_;
   const std::shared_ptr<internal::LeaseState> state_;
   const std::weak_ptr<void> owner_;
   const Events events_;
