@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A child that is forked while other threads hold the library's mutexes finds them locked for ever. So
-// nothing that it calls may lock one before it has asked which process this is.
+// A child that is forked while other threads hold the library's mutexes finds them locked for ever.
+// So nothing that it calls may lock one before it has asked which process this is.
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a user is told that was not granted the lock: who is in the way, or that there is no connection.
+// What a user is told that was not granted the lock: who is in the way, or that there is no
+// connection.
 
 #include <unistd.h>
 
@@ -159,7 +160,8 @@ TEST_F(GivingUpInMemoryTest, ATryThatHasQueuedIsToldWhoWasFasterAndLeavesNothing
   EXPECT_THAT(Queue(), ::testing::SizeIs(1));
 }
 
-// A try on a busy lock in which something goes wrong before step `at`; false if it was over by then.
+// A try on a busy lock in which something goes wrong before step `at`; false if it was over by
+// then.
 class BusyTryTest : public GivingUpInMemoryTest {
  protected:
   using Fault = std::function<void(LockUser&)>;
@@ -194,7 +196,8 @@ class BusyTryTest : public GivingUpInMemoryTest {
   }
 };
 
-// Once it knows that the lock is busy it says so, with the holder's name or, at the deadline, without.
+// Once it knows that the lock is busy it says so, with the holder's name or, at the deadline,
+// without.
 TEST_F(BusyTryTest, IsAnsweredInTimeAlsoWhenTheHoldersNameIsNot) {
   auto holder = StartHolderNamed("ledger-7");
   const auto messages =

@@ -192,6 +192,8 @@ absl::Status LeaderElection::Lead(const std::stop_token& stop, LeadershipWork& w
   std::stop_source end;
   const auto request = [&end] { end.request_stop(); };
   {
+    // One token for both ends. Both callbacks are gone before the lease is released below: its
+    // release requests a stop of ended(), too, which the work must not take for a loss.
     const std::stop_callback on_stop(stop, request);
     const std::stop_callback on_end(lease->ended(), request);
     work(*lease, end.get_token());
@@ -211,6 +213,7 @@ absl::Status LeaderElection::RunWhileLeading(std::stop_token stop, LeadershipWor
     const base::BootTime began = core.Now();
     bool worked = false;
     absl::Status status = Lead(stop, work, options.wait_for_proof, worked);
+    // A refusal that time does not mend, such as a missing permission, ends it at once.
     if (!status.ok() && !MayCampaignAgain(status)) return status;
     last = worked ? status : absl::OkStatus();
     if (worked && options.once) return last;

@@ -11,6 +11,7 @@ namespace zkrecipes {
 using queue::acquire::Enter;
 using queue::machine::Candidacy;
 
+// An acquire keeps what it needs of the lock, which may be destroyed before the answer.
 Lock::Lock(std::shared_ptr<Client> client, std::string path, const LockOptions& options)
     : client_(std::move(client)),
       queue_(internal::PathQueue::Of(*client_, std::move(path), options)) {}

@@ -68,6 +68,7 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
                 HoldDone& done) -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
               absl::StatusOr<Turn> turn = owners->Begin(owner);
               if (!turn.ok()) return turn.status();
+              // No request: the owner has the lease already.
               if (turn->hold.has_value()) {
                 std::move(done)(*std::move(turn->hold));
                 return nullptr;
@@ -93,6 +94,8 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
       return absl::InvalidArgumentError(absl::StrCat("acquire ", path(), ": the owner is empty"));
     }
     base::MutexLock lock(mutex_);
+    // The entry is made before the lease is asked for, so a second call of the same owner is
+    // refused meanwhile and does not queue behind itself.
     const auto [it, is_new] = entries_.try_emplace(owner);
     if (is_new) return Turn{.claim = Claim(shared_from_this(), owner)};
     Entry& entry = it->second;

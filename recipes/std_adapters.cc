@@ -133,6 +133,7 @@ class Adapter {
       return true;
     }
     if (!IsBusy(result.status())) Throw(result.status());
+    // The next Lock of this thread pauses before it queues.
     refusals_.Note(base::BootNow() - begin);
     return false;
   }
@@ -141,6 +142,7 @@ class Adapter {
     ExpectFree();
     auto lease = Blocking(Enter(queue_, CandidacyFor(shared)), {timeout});
     const absl::Status& status = lease.status();
+    // The standard says false for "not in time"; without a connection that is all that is known.
     if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) return false;
     if (!lease.ok()) Throw(lease.status());
     leases_.Put(*std::move(lease));

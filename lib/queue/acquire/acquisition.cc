@@ -70,6 +70,7 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
   if (lock_delay > absl::ZeroDuration()) candidacy.lock_delay = lock_delay;
   if (options.acl.has_value()) candidacy.acl = session::client::EntriesOf(*options.acl);
   if (candidacy.data.empty()) {
+    // A downgrade keeps its token, although its node has another czxid: the data says which.
     std::optional<int64_t> token;
     if (candidacy.takes_place()) token = candidacy.follows.token;
     candidacy.data = listing::ThisOwnersData(candidacy.dialect, candidacy.named(),
@@ -103,6 +104,7 @@ absl::Status Acquisition::GivenUp(bool cancelled) {
   const std::string what = absl::StrCat("acquire ", path(), ": ");
   if (cancelled) return absl::CancelledError(absl::StrCat(what, "cancelled", WaitedFor(), kGoesOn));
   base::MutexLock lock(mutex_);
+  // A try that is busy waits only for the holder's name: at its deadline it is still busy.
   if (busy_) return listing::BusyStatus(path(), *rivals_);
   const auto cut_off = core()->CutOff();
   std::string why = WaitedFor();

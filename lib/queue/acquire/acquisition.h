@@ -68,8 +68,8 @@ call::Start<Answer> Enter(Queue queue, absl::StatusOr<machine::Candidacy> candid
 
 // Follows `lease` (null: it was moved from) with another mode. If the answer is OK, the lease is
 // released just before it is given; otherwise the lease is unchanged. Errors besides Enter's:
-// InvalidArgument (not a lease of this client, of the path and of the mode `from`), Aborted (the lease
-// is lost or released), FailedPrecondition (an upgrade: a writer is in front).
+// InvalidArgument (not a lease of this client, of the path and of the mode `from`), Aborted (the
+// lease is lost or released), FailedPrecondition (an upgrade: a writer is in front).
 call::Start<Answer> Follow(Queue queue, std::shared_ptr<internal::LeaseState> lease,
                            machine::Mode from, machine::Candidacy candidacy);
 

@@ -17,7 +17,8 @@
 
 namespace zkrecipes::internal {
 
-// A path's queue as one recipe enters it: what all acquires of the recipe have in common, found out once. Immutable.
+// A path's queue as one recipe enters it: what all acquires of the recipe have in common, found out
+// once. Immutable.
 struct PathQueue {
   PathQueue(std::shared_ptr<ClientCore> of, std::string at, const AcquireOptions& its_options = {});
   static std::shared_ptr<const PathQueue> Of(const Client& client, std::string path,

@@ -12,9 +12,9 @@ Pending::Pending(std::shared_ptr<internal::ClientCore> core, const WaitOptions& 
       began_(core_->Now()),
       deadline_(began_ + timeout_) {}
 
-// The call may be settled at any moment. SettleOnce reads `timed_` after it has settled, and the task
-// reads `settled_` after `timed_` was set: one of them sees the other, so no timer outlives the call.
-// Without a session there is no reactor any more, and who was asked answers at once.
+// The call may be settled at any moment. SettleOnce reads `timed_` after it has settled, and the
+// task reads `settled_` after `timed_` was set: one of them sees the other, so no timer outlives
+// the call. Without a session there is no reactor any more, and who was asked answers at once.
 void Pending::StartTimer() {
   if (has_own_timer() || deadline_ == base::BootTime::InfiniteFuture()) return;
   timed_ = true;

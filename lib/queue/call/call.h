@@ -126,9 +126,9 @@ struct Start {
   absl::Status refusal = absl::OkStatus();
 };
 
-// OK, or why no call may begin: the process is a forked child; `wait` is invalid; it `blocks` on the
-// client's own I/O thread. Every form asks this before it locks anything: in a forked child a mutex
-// may have been copied while another thread held it.
+// OK, or why no call may begin: the process is a forked child; `wait` is invalid; it `blocks` on
+// the client's own I/O thread. Every form asks this before it locks anything: in a forked child a
+// mutex may have been copied while another thread held it.
 absl::Status MayBegin(const internal::ClientCore& core, const WaitOptions& wait, bool blocks);
 
 template <typename T>
@@ -175,8 +175,8 @@ std::shared_ptr<Pending> Begin(Start<T> start, const WaitOptions& wait,
   return nullptr;
 }
 
-// `done` runs once: on the client's executor; inline in a forked child, which has no threads, and for
-// a lease that was moved from, which has no client.
+// `done` runs once: on the client's executor; inline in a forked child, which has no threads, and
+// for a lease that was moved from, which has no client.
 template <typename T>
 void Async(Start<T> start, const WaitOptions& wait, std::type_identity_t<Done<T>> done) {
   if (start.core != nullptr && start.core->InHomeProcess()) {

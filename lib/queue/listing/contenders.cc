@@ -63,6 +63,7 @@ absl::Status BreakContender(Client& client, const std::string& path, FencingToke
       List(*core, path, core->name_space().ToServer(path), wait, queue::listing::ReadQueueNow);
   if (!queue.ok()) return queue.status();
   const auto found = std::ranges::find(*queue, token, &ContenderInfo::token);
+  // Without a czxid the node could not be read, so its token is not known.
   if (found == queue->end() || found->node_czxid == 0) {
     return absl::NotFoundError(
         absl::StrCat("break ", path, ": no contender has the token ", token.ToString()));
@@ -76,6 +77,7 @@ absl::Status BreakContender(Client& client, const std::string& path, FencingToke
       std::move(done)(zk::ToStatus(reply.code, "delete", node));
     });
   };
+  // Listing and deletion share the caller's timeout.
   const WaitOptions rest = {std::max(absl::ZeroDuration(), deadline - core->Now()), wait.cancel};
   return AskUntilAnswered<bool>(*core, "break " + path, rest, ask).status();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The data of a candidate's node: its id alone, or "id\nvalue". Other libraries show it as a raw id.
+// The data of a candidate's node: its id alone, or "id\nvalue". Other libraries show it as a raw
+// id.
 
 #ifndef ZKRECIPES_LIB_QUEUE_LISTING_LEADER_NODE_H_
 #define ZKRECIPES_LIB_QUEUE_LISTING_LEADER_NODE_H_

@@ -39,6 +39,7 @@ absl::AnyInvocable<void(ObserverRunner::News)> WithoutRepeats(
 Subscription ObserverRunner::Observe(const std::shared_ptr<internal::ClientCore>& core,
                                      const std::string& path,
                                      absl::AnyInvocable<void(News)> callback) {
+  // First of all: in a forked child the subscriber's mutex must not be locked.
   if (!core->InHomeProcess()) return Subscription();
   auto subscriber =
       std::make_shared<Subscriber>(core->executor(), WithoutRepeats(std::move(callback)));
@@ -46,6 +47,8 @@ Subscription ObserverRunner::Observe(const std::shared_ptr<internal::ClientCore>
     subscriber->Tell(std::move(status));
     return session::SubscriptionOf(std::move(subscriber));
   }
+  // Both tasks keep the runner alive, and the reactor runs them in this order, so a subscription
+  // that ends at once still finds the runner started.
   std::shared_ptr<ObserverRunner> runner(new ObserverRunner(core, path, subscriber));
   core->Post([runner](session::Session* session) { runner->Start(session); });
   return session::SubscriptionOf<News>(std::move(subscriber), [core, runner] {
@@ -63,6 +66,7 @@ ObserverRunner::ObserverRunner(std::shared_ptr<internal::ClientCore> core, const
 void ObserverRunner::Start(session::Session* session) {
   if (session == nullptr) return Fail(absl::FailedPreconditionError("the client is closed"));
   session_ = session;
+  // Before Join, which may announce a connection, and thereby events, at once.
   self_ = shared_from_this();
   session_->Join(this);
 }
@@ -86,6 +90,7 @@ void ObserverRunner::OnConnected() {
 }
 void ObserverRunner::OnDisconnected() { On(event::Disconnected{}); }
 
+// The server's watches went with the session, so there is nothing to take off.
 void ObserverRunner::OnExpired() {
   watches_.clear();
   On(event::Expired{});
@@ -110,6 +115,8 @@ void ObserverRunner::Act(const action::Send& send) {
 }
 
 void ObserverRunner::Act(const action::Watch& watch) {
+  // A client sets all its watches again in one request after a reconnection, which must not be too
+  // long for the server.
   auto bytes =
       session_->watch_budget().Reserve(watch.watch.path.size() + session::PathBudget::kPerWatch);
   if (!bytes) {
@@ -126,6 +133,7 @@ void ObserverRunner::Act(const action::Watch& watch) {
         self->On(event::Replied{op, reply});
       },
       [self = self_, op = watch.op](const std::string&, zk::WatchEvent what) {
+        // It fires once: the server has taken it off.
         self->watches_.erase(op);
         self->On(event::Fired{op, what});
       });
@@ -150,6 +158,7 @@ void ObserverRunner::Act(const action::StartRetryTimer&) {
 void ObserverRunner::Act(const action::Tell& tell) {
   std::optional<Leader> leader;
   if (tell.head.has_value()) leader = listing::DescribeLeader(*tell.head);
+  // A slow callback misses the states between two calls, never the latest.
   subscriber_->TellLatest(std::move(leader));
 }
 

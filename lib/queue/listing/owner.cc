@@ -56,7 +56,8 @@ std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const s
   if (ShownAsRawId(dialect, mode) || token.has_value()) {
     return OwnerData(dialect, mode, ThisOwner(id), token);
   }
-  // Every acquire asks, and mostly for the same owner: building the text takes a tenth of an acquire.
+  // Every acquire asks, and mostly for the same owner: building the text takes a tenth of an
+  // acquire.
   struct Last {
     std::string id;
     pid_t pid;

@@ -25,15 +25,16 @@ OwnerInfo ParseOwner(machine::Mode mode, const std::string& data);
 // nullopt: the token is the node's czxid.
 std::optional<int64_t> TokenIn(machine::Mode mode, const std::string& data);
 
-// `data` with a member "write" that no other data of the node has, in place of the one that it may have:
-// by that a guarded write is known again. nullopt if there is no room for one: what is shown as a raw id,
-// and what is not such JSON.
+// `data` with a member "write" that no other data of the node has, in place of the one that it may
+// have: by that a guarded write is known again. nullopt if there is no room for one: what is shown
+// as a raw id, and what is not such JSON.
 std::optional<std::string> WithMark(machine::Dialect dialect, machine::Mode mode,
                                     const std::string& data, uint64_t mark);
 
 // This process, with `id`.
 OwnerInfo ThisOwner(const std::string& id);
-// OwnerData of it. What it says of this machine may be as old as the first call with this `id` on the thread.
+// OwnerData of it. What it says of this machine may be as old as the first call with this `id` on
+// the thread.
 std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const std::string& id,
                            std::optional<int64_t> token = std::nullopt);
 

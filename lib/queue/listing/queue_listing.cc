@@ -46,6 +46,7 @@ struct Reading {
     } else if (reply.code != zk::Code::kNoAuth) {  // listed by its name alone
       error = zk::ToStatus(reply.code, "get", node.name);
     }
+    // Once, whichever of the answers failed.
     if (--unanswered == 0) Finish();
   }
 
@@ -75,6 +76,7 @@ std::vector<ContenderInfo> DescribeQueue(const std::vector<machine::ListedNode>&
   for (const machine::ListedNode& node : nodes) {
     if (auto name = machine::ParseNodeName(node.name)) queue.emplace_back(*std::move(name), &node);
   }
+  // By the number alone: kazoo's and Curator's names of one queue sort differently as text.
   std::stable_sort(queue.begin(), queue.end(), [](const auto& a, const auto& b) {
     return a.first.sequence < b.first.sequence;
   });

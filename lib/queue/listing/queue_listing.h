@@ -21,8 +21,8 @@ namespace zkrecipes::queue::listing {
 std::vector<ContenderInfo> DescribeQueue(const std::vector<machine::ListedNode>& nodes);
 
 // Lists the children of `parent`, then reads the contenders among them, all at once. `done` runs
-// once, on the reactor. Nodes deleted in between are left out; one that this client may not read has
-// a name alone.
+// once, on the reactor. Nodes deleted in between are left out; one that this client may not read
+// has a name alone.
 void ReadQueue(session::Session& session, const std::string& parent,
                absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done);
 

@@ -24,12 +24,12 @@ struct Rivals {
   friend bool operator==(const Rivals&, const Rivals&) = default;
 };
 
-// Pure. Those in front of the node `own_name`, which may be empty: then it is at the tail. `ignored`
-// is the node that an upgrade or a downgrade follows; it may be empty.
+// Pure. Those in front of the node `own_name`, which may be empty: then it is at the tail.
+// `ignored` is the node that an upgrade or a downgrade follows; it may be empty.
 Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::string_view ignored);
 
-// Pure: "held by ledger-7 (host web3, pid 4711), in the queue since 2026-11-23T14:02:11Z", since nothing
-// on the server says when a waiter became the holder. What strangers wrote is escaped.
+// Pure: "held by ledger-7 (host web3, pid 4711), in the queue since 2026-11-23T14:02:11Z", since
+// nothing on the server says when a waiter became the holder. What strangers wrote is escaped.
 std::string Holder(const machine::ListedNode& head);
 
 // Pure, for messages: why a wait was in vain.

@@ -55,6 +55,7 @@ std::string Sequencer::ToString() const {
 
 absl::StatusOr<FencingToken> FencingToken::Parse(const std::string& text) {
   int64_t value = 0;
+  // One text for each token: no sign and no leading zeros.
   if (absl::SimpleAtoi(text, &value) && value > 0 && text == absl::StrCat(value)) {
     return FencingToken(value);
   }
@@ -66,6 +67,7 @@ absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
   const auto bad = [&text](const char* rule) {
     return absl::InvalidArgumentError(absl::StrCat("sequencer ", zk::Quoted(text), ": ", rule));
   };
+  // A path may contain colons, so only the first three separate.
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 3));
   if (parts.size() != 4 || parts[0] != kVersion) {
     return bad("must be zkr1:MODE:TOKEN:NODE");

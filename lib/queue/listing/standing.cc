@@ -37,6 +37,7 @@ absl::StatusOr<bool> Judge(const Sequencer& sequencer, const Hearing& hearing,
   }
   const absl::string_view own = zk::NodeName(sequencer.node);
   const auto name = machine::ParseNodeName(own);
+  // Neither the name nor the czxid of a node is ever used again, so this answer is final.
   if (!name.has_value() || node.code == zk::Code::kNoNode) return false;
   if (node.code == zk::Code::kNoAuth) {
     return absl::PermissionDeniedError(
@@ -47,6 +48,8 @@ absl::StatusOr<bool> Judge(const Sequencer& sequencer, const Hearing& hearing,
   if (token != sequencer.token.value() || !SameMode(name->mode, sequencer.mode)) {
     return false;
   }
+  // The node is the grant's. It holds unless another contender is in front of it: an upgraded
+  // writer is not first before the reader that it follows has gone.
   const machine::QueueView view = machine::ViewQueue(hearing.listing.children, name->mode, own);
   return view.listed && view.in_front.empty();
 }
@@ -63,6 +66,8 @@ absl::Status CheckSequencerForm(const Sequencer& sequencer) {
 
 void AskStanding(session::Session& session, const Sequencer& sequencer,
                  absl::AnyInvocable<void(absl::StatusOr<bool>) &&> done) {
+  // One session's requests are answered in order, and the barrier is a write: the listing and the
+  // node are at least as new as this question.
   const auto hearing = std::make_shared<Hearing>();
   session.Send(session.CommittedBarrier(), [hearing](const zk::Reply& reply) {
     hearing->confirmed = reply.code == zk::Code::kNoNode;

@@ -25,8 +25,8 @@ using internal::LeaseState;
 using queue::call::Start;
 using StatusDone = queue::call::Done<absl::Status>;
 
-// A server closes the connection of a client whose request is longer than its jute.maxbuffer, 1,048,575
-// bytes unless it is set.
+// A server closes the connection of a client whose request is longer than its jute.maxbuffer,
+// 1,048,575 bytes unless it is set.
 constexpr size_t kMostBytes = 1'000'000;
 constexpr size_t kBytesOfAnOp = 64;  // what comes to path, data and ACL
 // Of the lease's own node, with its path: a leader's id and value (leader.h), or who holds it.

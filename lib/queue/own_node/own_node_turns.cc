@@ -24,9 +24,9 @@ OwnNodeTurn::OwnNodeTurn(std::shared_ptr<internal::LeaseState> lease, const Writ
       ops_(job.ops),
       write_(job.data, job.ops) {}
 
-// The call is settled before this reads `sent_`, and MarkSent sets `sent_` before it asks whether the
-// call is settled. So a write that is sent is always reported as perhaps written; one that is not sent
-// may be reported so, too, which is only cautious.
+// The call is settled before this reads `sent_`, and MarkSent sets `sent_` before it asks whether
+// the call is settled. So a write that is sent is always reported as perhaps written; one that is
+// not sent may be reported so, too, which is only cautious.
 absl::Status OwnNodeTurn::GivenUp(bool cancelled) {
   const absl::Status why = call::NotAnswered(*core(), what_, timeout(), cancelled);
   return sent_ ? WithUncertainty(why) : why;
@@ -74,6 +74,7 @@ void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn>
   }
   // Behind the others: each write names the version that the one before has left.
   turns_.push_back(std::move(turn));
+  // Joined only while there are turns: most leases never write.
   if (session_ == nullptr) {
     self_ = shared_from_this();
     session::Session* const own = core_->sessions().Of(node_.session);
@@ -111,6 +112,8 @@ bool OwnNodeTurns::Step(OwnNodeTurn& turn) {
 }
 
 bool OwnNodeTurns::IsOver(OwnNodeTurn& turn) {
+  // While a write is open its outcome is unknown: it must be found out, even if the caller has
+  // given up or the lease has ended, before the next turn may name a version.
   const bool open = turn.write_.open();
   if (turn.write_.state() == State::kDone) {
     End(turn.Describe(node_.path));
@@ -136,6 +139,8 @@ bool OwnNodeTurns::IsOver(OwnNodeTurn& turn) {
 
 void OwnNodeTurns::Send(OwnNodeTurn& turn) {
   asking_ = true;
+  // A request that is lost with the connection may have been committed: OnWritten then asks for a
+  // read.
   session_->Send(turn.write_.Send(node_), [self = self_](const zk::Reply& reply) {
     self->asking_ = false;
     if (self->turns_.empty()) return;  // all was ended meanwhile
@@ -168,6 +173,7 @@ void OwnNodeTurns::GoOnAfterAPause() {
                  });
 }
 
+// The turn is taken off first: its answer may add the next one.
 void OwnNodeTurns::End(absl::Status answer) {
   const std::shared_ptr<OwnNodeTurn> turn = std::move(turns_.front());
   // Out of the queue first: the answer may add another turn.

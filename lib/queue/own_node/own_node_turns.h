@@ -28,8 +28,8 @@ struct WriteJob {
   std::vector<zk::Multi::Op> ops = {};  // the server's paths
 };
 
-// One caller's write of its lease's node. The reactor always answers it; a caller that gives up before
-// is told whether the write may have been sent.
+// One caller's write of its lease's node. The reactor always answers it; a caller that gives up
+// before is told whether the write may have been sent.
 class OwnNodeTurn : public call::Call<absl::Status> {
  public:
   OwnNodeTurn(std::shared_ptr<internal::LeaseState> lease, const WriteJob& job,

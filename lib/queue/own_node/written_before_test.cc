@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names and sequencers as zkr 0.1.0 wrote them on a real server (24 November 2026), kept as they are, and
-// data of nodes after what `zkr ls --json` said of it: processes of several versions are in one queue while
-// a service is upgraded. A row that fails says that today's code no longer reads what runs out there. Rows
-// are added, never changed. (The row with a short name is of the form that follows, and was not recorded.)
+// Names and sequencers as zkr 0.1.0 wrote them on a real server (24 November 2026), kept as they
+// are, and data of nodes after what `zkr ls --json` said of it: processes of several versions are
+// in one queue while a service is upgraded. A row that fails says that today's code no longer reads
+// what runs out there. Rows are added, never changed. (The row with a short name is of the form
+// that follows, and was not recorded.)
 
 #include <optional>
 #include <string>
@@ -74,7 +75,8 @@ const Written kWritten[] = {
      machine::Mode::kExclusive,
      3,
      {"", "vm", 17}},
-    // docs/znode_layout.md: an owner's id, a downgraded lease, a guarded write, a field of the future.
+    // docs/znode_layout.md: an owner's id, a downgraded lease, a guarded write, a field of the
+    // future.
     {"_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000007",
      R"({"host":"db7","id":"backup","pid":4711})",
      nullptr,
@@ -126,7 +128,8 @@ TEST(WrittenBefore, IsReadByTodaysCode) {
   }
 }
 
-// And today's code writes what they read: the same prefixes, so that old and new order one queue alike.
+// And today's code writes what they read: the same prefixes, so that old and new order one queue
+// alike.
 TEST(WrittenBefore, IsWhatTodaysCodeWrites) {
   for (const Written& w : kWritten) {
     SCOPED_TRACE(w.name);
