@@ -61,6 +61,7 @@ absl::Status CheckLease(internal::LeaseState* state, const ClientCore& core,
                                                    ToString(sequencer.mode),
                                                    ") is not one of the leaders of ", path));
   }
+  // Writes of a node take their turns in its own session, which only its client has.
   if (&state->core() != &core) {
     return absl::InvalidArgumentError(
         absl::StrCat("proclaim: the lease of ", sequencer.node, " is another client's"));
@@ -68,6 +69,7 @@ absl::Status CheckLease(internal::LeaseState* state, const ClientCore& core,
   return state->CheckAlive("proclaim").ok() ? absl::OkStatus() : over();
 }
 
+// The id stays, whatever another client has written there; only the value is replaced.
 queue::own_node::WriteJob ProclamationOf(const std::string& path, const std::string& value) {
   return {"proclaim " + path, [value](const std::string& data) {
             return queue::listing::CandidateData(queue::listing::ParseCandidate(data).id, value);
@@ -102,7 +104,8 @@ absl::Status CheckPauses(const RunOptions& options) {
                    absl::FormatDuration(longest), "\": must be positive, finite and not shrink"));
 }
 
-// Errors after which another campaign may succeed.
+// Errors after which another campaign may succeed. Others, such as PermissionDenied, would only
+// repeat themselves: RunWhileLeading returns them.
 bool MayCampaignAgain(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsUnavailable(status) ||
          absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);

@@ -22,6 +22,7 @@ absl::StatusOr<Lease> Lock::Acquire(const WaitOptions& wait) const {
   return Blocking(Enter(queue_, Candidacy()), wait);
 }
 
+// A try lists before it creates a node, so that it does not stand in the way of others.
 absl::StatusOr<Lease> Lock::TryAcquire(const WaitOptions& wait) const {
   return Blocking(Enter(queue_, Candidacy{.try_only = true}), wait);
 }

@@ -19,11 +19,15 @@ using queue::machine::Mode;
 using LeaseDone = queue::call::Done<absl::StatusOr<Lease>>;
 using LeaseStart = queue::call::Start<absl::StatusOr<Lease>>;
 
+// Writers are named as Curator's write nodes, so that its InterProcessReadWriteLock sees them.
 Candidacy Reader(bool try_only = false) { return {.mode = Mode::kShared, .try_only = try_only}; }
 Candidacy Writer(bool try_only = false) {
   return {.mode = Mode::kSharedWriter, .try_only = try_only};
 }
 
+// Both queue anew at the tail and follow the old lease, which is released just before the answer:
+// its holder is never without one of the two. An upgrade behind another writer is refused, since
+// two readers that upgrade would wait for each other for ever.
 LeaseStart Upgrading(const Queue& queue, const Lease& shared) {
   return Follow(queue, LeaseMaker::StateOf(shared), Mode::kShared, Writer());
 }

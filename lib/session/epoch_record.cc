@@ -16,6 +16,7 @@ constexpr size_t kMostShown = 40;
 }  // namespace
 
 absl::StatusOr<int64_t> EpochIn(const zk::Reply& reply) {
+  // Nobody has raised it yet: every client agrees on 0, so tokens compare as they are.
   if (reply.code == zk::Code::kNoNode) return 0;
   if (reply.code != zk::Code::kOk) {
     return zk::ToStatus(reply.code, "get the epoch's record", kEpochPath);

@@ -20,6 +20,8 @@ namespace {
 // every tenth of the session timeout, and for its answer.
 constexpr int kLeastLifetimeFraction = 8;
 
+// The session timeout is what the servers granted, so the same delay may be right for one client
+// and wrong for another.
 absl::Status CheckLockDelay(const internal::ClientCore& core, absl::Duration lock_delay) {
   if (lock_delay < absl::ZeroDuration() || lock_delay == absl::InfiniteDuration()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -65,6 +67,7 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
   if (*options.dialect == NameDialect::kKazoo) candidacy.dialect = machine::Dialect::kKazoo;
   if (options.marker.has_value()) candidacy.named_as = listing::ModeNamed(*options.marker);
   candidacy.beside_blind = options.beside_blind;
+  // An election's RunWhileLeading asks for the proof by itself.
   candidacy.wait_for_proof |= *options.wait_for_proof;
   const absl::Duration lock_delay = options.lock_delay;
   if (lock_delay > absl::ZeroDuration()) candidacy.lock_delay = lock_delay;
@@ -106,6 +109,7 @@ absl::Status Acquisition::GivenUp(bool cancelled) {
   base::MutexLock lock(mutex_);
   // A try that is busy waits only for the holder's name: at its deadline it is still busy.
   if (busy_) return listing::BusyStatus(path(), *rivals_);
+  // Without a connection the ensemble could not grant, whoever is in front: that is said instead.
   const auto cut_off = core()->CutOff();
   std::string why = WaitedFor();
   if (rivals_ != nullptr) why = absl::StrCat(": ", listing::Describe(*rivals_));
@@ -132,6 +136,7 @@ void Acquisition::KnowBusy(listing::Rivals rivals) {
   busy_ = true;
 }
 
+// For the listener, which is told of refusals on the reactor, behind the answer.
 void Acquisition::OnSettled(const Answer& answer) {
   if (answer.ok()) return;
   base::MutexLock lock(mutex_);

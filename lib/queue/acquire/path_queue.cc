@@ -26,6 +26,7 @@ absl::Status CheckPositive(const char* name, absl::Duration value) {
       absl::StrCat(name, " \"", absl::FormatDuration(value), "\": must be more than zero"));
 }
 
+// A constructor cannot fail, so every call that acquires returns this.
 absl::Status BrokenRule(const std::string& path, const AcquireOptions& options) {
   for (const absl::Status& status :
        {zk::ValidatePath("path", path), CheckPositive("alive within", options.alive_within),
@@ -43,6 +44,7 @@ PathQueue::PathQueue(std::shared_ptr<ClientCore> of, std::string at,
       path(std::move(at)),
       options(WithDefaults(core->options(), its_options)),
       rule(BrokenRule(path, options)) {
+  // Asked once here, not at each acquire: AtOnce may look up a group by the path.
   const std::array listeners = {&options.listener, &core->options().listener};
   for (size_t i = 0; i < listeners.size(); ++i) {
     const auto& listener = *listeners[i];

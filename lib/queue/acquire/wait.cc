@@ -28,6 +28,7 @@ void Wait::Begin(session::Session* session, const std::shared_ptr<void>& owner) 
   session_ = session;
   owner_ = owner;
   if (acquisition_.deadline() == base::BootTime::InfiniteFuture()) return;
+  // A try has listed those in front already.
   if (contender_.candidacy().try_only) return StartLastTimer();
   const base::BootTime now = core_.Now();
   const absl::Duration left = acquisition_.deadline() - now;
@@ -49,6 +50,7 @@ void Wait::End() {
   if (timer_ != 0) core_.reactor()->Cancel(std::exchange(timer_, 0));
 }
 
+// The nearness begins anew with each wait: behind another predecessor the old checks say nothing.
 void Wait::Update(State before) {
   const size_t in_front = contender_.in_front().size();
   acquisition_.set_in_front(in_front);
@@ -57,6 +59,8 @@ void Wait::Update(State before) {
   if (begins_to_wait) nearness_ = machine::Nearness(in_front);
 }
 
+// Far from its turn a contender can do without a proven session, which saves its beats: when those
+// in front go it lists again, and is proven before it is granted.
 bool Wait::FarFromTurn() const {
   return contender_.state() == State::kWatching && !nearness_.near();
 }

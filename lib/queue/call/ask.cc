@@ -11,6 +11,7 @@ absl::Status NotAnswered(const internal::ClientCore& core, const std::string& wh
   if (cancelled) return absl::CancelledError(absl::StrCat(what, ": cancelled"));
   const std::string late =
       absl::StrCat(what, ": not answered within ", absl::FormatDuration(timeout));
+  // The ensemble was not reached, so it has not been asked at all.
   if (const auto cut_off = core.CutOff()) {
     return absl::UnavailableError(absl::StrCat(late, ": ", *cut_off));
   }

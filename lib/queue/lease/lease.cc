@@ -46,6 +46,7 @@ Start<absl::Status> OfMovedFrom(const char* operation) {
               absl::FailedPreconditionError(absl::StrCat(operation, ": a moved-from lease"))};
 }
 
+// The state is kept by the call: the Lease may be moved, or destroyed, before the answer comes.
 Start<absl::Status> Verification(const std::shared_ptr<LeaseState>& lease) {
   if (lease == nullptr) return OfMovedFrom("verify");
   return {lease->core().shared_from_this(),
@@ -64,6 +65,7 @@ Start<absl::Status> Releasing(const std::shared_ptr<LeaseState>& lease) {
   if (lease == nullptr) return OfMovedFrom("release");
   return {lease->core().shared_from_this(),
           [lease](const WaitOptions& wait, StatusDone& done) -> Begun {
+            // From here on the lease is not believed, whatever becomes of the deletion.
             if (absl::Status lost = lease->BeginRelease(); !lost.ok()) return lost;
             const auto call = std::make_shared<LeaseCall>(
                 lease, wait, std::move(done), "release",

@@ -113,7 +113,8 @@ base::BootTime LeaseState::EndTime() {
 
 bool LeaseState::StillAlive() {
   base::MutexLock lock(mutex_);
-  // The clock is read first: a process that stops in here prolongs the lease by no more than is due.
+  // The clock is read first: a process that stops in here prolongs the lease by no more than it
+  // may.
   const base::BootTime now = core_->Now();
   const Lease::State state = StateLocked();
   // A hung holder that comes back late is too late.
@@ -199,6 +200,8 @@ bool LeaseState::announced() {
   return announced_;
 }
 
+// Once, whoever comes first: the timer of its validity, of its own end, or a call of the user.
+// Turns are told outside the lock, since they may call back.
 void LeaseState::Announce() {
   std::stop_source ended(std::nostopstate);
   std::shared_ptr<queue::own_node::OwnNodeTurns> turns;

@@ -85,8 +85,8 @@ class LeaseState {
   absl::Status CheckAlive(const char* operation);
   // Asks whether the node is still there.
   void Verify(LeaseHolder::Waiter waiter);
-  // Aborted if the lease is lost; else it is released from now on, and Leave is to follow. One that was
-  // released before may be released again, to wait for its node to go.
+  // Aborted if the lease is lost; else it is released from now on, and Leave is to follow. A lease
+  // that was released before may be released again, to wait for its node to go.
   absl::Status BeginRelease();
   void Leave(LeaseHolder::Waiter waiter);
   // The Lease is destroyed: releases without waiting.

@@ -90,6 +90,7 @@ void Telling::TellOfPlaceLost() {
   TellOfPath([](EventListener& to, const std::string& path) { to.OnPlaceLost(path); });
 }
 
+// Called after each listing: an unchanged place in the queue is no news.
 void Telling::LookInFront(const machine::InFront& lower) {
   const int in_front = static_cast<int>(lower.size());
   if (waits_for_ == in_front && behind_ == lower.back()) return;
@@ -102,10 +103,12 @@ void Telling::LookInFront(const machine::InFront& lower) {
 
 void Telling::Granted(internal::LeaseState& granted, const std::vector<zk::AclEntry>& acl) {
   lease_ = &granted;
+  // Before the user's own code can end the lease: OnGranted comes first.
   answered_ = true;
   TellOfLease(
       [session = granted.session(), after = granted.granted() - acquisition_.began()](
           EventListener& to, const Sequencer& lease) { to.OnGranted(lease, session, after); });
+  // A closed ACL of the nodes is worth nothing if the parent's lets strangers delete its children.
   const bool open =
       acl.empty() ? core_.open_to_strangers() : session::client::StrangersMayTake(acl);
   if (!open && !core_.HasLookedAt(acquisition_.path())) LookAtParent();
@@ -148,6 +151,8 @@ void Telling::LookWhetherProven() {
   }
 }
 
+// Called for a loss and for the end of the contender, whichever comes first; the second finds no
+// lease.
 void Telling::Ended() {
   if (lease_ == nullptr) return;
   const LeaseEnd why = lease_->end_reason().value_or(LeaseEnd::kReleased);

@@ -12,6 +12,7 @@
 namespace zkrecipes::queue::listing {
 namespace {
 
+// Each candidate puts both into its own node, and each waiter that gives up reads the head's.
 constexpr size_t kMaxIdBytes = 512;
 constexpr size_t kMaxValueBytes = 64 * 1024;
 
@@ -34,16 +35,20 @@ absl::Status CheckValue(const std::string& value) {
       absl::StrCat("leader's value of ", value.size(), " bytes: must be at most 64 KiB"));
 }
 
+// The id is a line of its own, as Curator's LeaderLatch has it alone: its participants read the
+// whole data as the id, so a candidate without a value looks like one of theirs.
 std::string CandidateData(absl::string_view id, absl::string_view value) {
   return value.empty() ? std::string(id) : absl::StrCat(id, "\n", value);
 }
 
+// Data of another library has no line break, or is whatever a stranger wrote: all of it is the id.
 Candidate ParseCandidate(const std::string& data) {
   const size_t end = data.find('\n');
   if (end == std::string::npos) return {data, ""};
   return {data.substr(0, end), data.substr(end + 1)};
 }
 
+// The term is the czxid, which no client can write.
 Leader DescribeLeader(const machine::ListedNode& node) {
   Candidate candidate = ParseCandidate(node.data);
   Leader leader;

@@ -29,6 +29,7 @@ bool MembersOnly(int depth, json::parse_event_t event, const json& /*parsed*/) {
   return depth == 1 && (event == Event::key || event == Event::value);
 }
 
+// A candidate's id is shown as it is, also if it happens to be JSON.
 json Parse(machine::Mode mode, const std::string& data) {
   if (mode == machine::Mode::kLeader) return nullptr;
   return json::parse(data, MembersOnly, /*allow_exceptions=*/false);
@@ -98,6 +99,8 @@ std::optional<int64_t> TokenIn(machine::Mode mode, const std::string& data) {
   return token->get<int64_t>();
 }
 
+// The mark replaces an older one in place, so the data does not grow with each write. What is there
+// before it stays byte by byte, whoever wrote it.
 std::optional<std::string> WithMark(machine::Dialect dialect, machine::Mode mode,
                                     const std::string& data, uint64_t mark) {
   if (ShownAsRawId(dialect, mode) && !TokenIn(mode, data).has_value()) return std::nullopt;

@@ -15,6 +15,8 @@
 namespace zkrecipes::queue::listing {
 namespace {
 
+// A downgraded writer's node carries the token of the lease before it; for all others it is the
+// czxid.
 ContenderInfo Describe(const machine::ListedNode& node, const machine::NodeName& name) {
   ContenderInfo info;
   info.mode = GrantModeOf(name.mode);
@@ -59,6 +61,7 @@ struct Reading {
   }
 };
 
+// All in one flight: the cost in time does not grow with the queue.
 void ReadNodes(session::Session& session, const std::string& parent,
                const std::shared_ptr<Reading>& reading) {
   reading->unanswered = reading->nodes.size();
@@ -113,6 +116,8 @@ void ReadQueue(session::Session& session, const std::string& parent,
   });
 }
 
+// The listing comes behind the barrier on one connection, so it shows at least what the quorum had
+// committed when the barrier was: a server that is cut off from its ensemble cannot answer it.
 void ReadQueueNow(
     session::Session& session, const std::string& parent,
     absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done) {
@@ -133,6 +138,7 @@ void ReadHead(
                                          done = std::move(done)](const zk::Reply& listing) mutable {
     const bool listed = listing.code == zk::Code::kOk || listing.code == zk::Code::kNoNode;
     if (!listed) return std::move(done)(zk::ToStatus(listing.code, "list", parent));
+    // Only the head is read: two requests, however long the queue.
     const std::string head = machine::HeadOf(listing.children);
     if (head.empty()) return std::move(done)(Head());
     session.Send(zk::Get{zk::JoinPath(parent, head)},

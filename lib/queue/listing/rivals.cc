@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kLongestShown = 80;
 
+// Owners' data is what any client wrote: it is cut and escaped before it stands in a status.
 std::string Shown(const std::string& text) {
   return absl::Utf8SafeCEscape(text.substr(0, kLongestShown));
 }
@@ -40,6 +41,7 @@ Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::str
   for (const absl::string_view child : children) {
     const std::optional<machine::NodeName> other = machine::ParseNodeName(child);
     if (!other || child == own_name || child == ignored) continue;
+    // Behind the own node: it waits for this contender, and not the other way round.
     if (own && other->sequence > own->sequence) continue;
     ++rivals.count;
     if (lowest && *lowest <= other->sequence) continue;
@@ -49,6 +51,7 @@ Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::str
   return rivals;
 }
 
+// The time is the server's, of the node's creation: when the process began to queue, not the grant.
 std::string Holder(const machine::ListedNode& head) {
   std::string text = absl::StrCat("held by ", Process(head));
   if (head.stat.czxid == 0) return text;
@@ -78,6 +81,8 @@ absl::Status BusyStatus(const std::string& path, const Rivals& rivals) {
   return absl::AlreadyExistsError(absl::StrCat(what, Holder(rivals.head), more));
 }
 
+// The head may go, or be unreadable, between listing and get: the message then says less. An answer
+// never waits for a second look.
 void ReadHeadOf(session::Session& session, const std::string& parent, Rivals rivals,
                 absl::AnyInvocable<void(Rivals) &&> done) {
   if (rivals.head.name.empty()) return std::move(done)(std::move(rivals));

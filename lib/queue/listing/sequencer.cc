@@ -63,6 +63,8 @@ absl::StatusOr<FencingToken> FencingToken::Parse(const std::string& text) {
       absl::StrCat("token ", zk::Quoted(text), ": must be a positive number, in decimal"));
 }
 
+// Reads what strangers may send: it accepts only what ToString writes, so that equal sequencers are
+// equal texts.
 absl::StatusOr<Sequencer> Sequencer::Parse(const std::string& text) {
   const auto bad = [&text](const char* rule) {
     return absl::InvalidArgumentError(absl::StrCat("sequencer ", zk::Quoted(text), ": ", rule));

@@ -15,6 +15,7 @@ constexpr size_t kSequenceBytes = 10;  // at least
 // Modes whose names one recipe of Curator looks for.
 enum class Family { kLock, kReadWrite, kLatch };
 
+// Each recipe of Curator sorts only the names that it writes itself, and ignores all others.
 Family FamilyOf(Mode mode) {
   if (mode == Mode::kLeader) return Family::kLatch;
   return mode == Mode::kExclusive ? Family::kLock : Family::kReadWrite;
@@ -22,6 +23,7 @@ Family FamilyOf(Mode mode) {
 
 // Whether the maker of `child` would not see a node that is named so, and hold at the same time.
 bool IsBlindTo(absl::string_view child, Dialect dialect, Mode named) {
+  // Its holders are nodes below this one, so whoever holds it is in no listing of ours.
   if (child == kSemaphoreLeases) return true;
   if (child.size() < kUuidWithout + kSequenceBytes) return false;  // as all of ours
   const std::optional<NodeName> other = ParseNodeName(child);

@@ -8,10 +8,10 @@
 //        +----------------------------------------+
 //        |                                        |
 //        v     the node as it is, none of ours    |
-//   kLooking --------------------------------> kReady --Sent--> kSent --done, refused, gone--> kDone
-//        ^ |                                                      |
-//        | +-- our write is there, cannot be known, gone --> kDone | answer lost
-//        +--------------------------------------------------------+
+//   kLooking -------------------------------> kReady --Sent--> kSent --done, refused, gone-> kDone
+//        ^ |                                                     |
+//        | +-- our write is there, cannot be known, gone -> kDone | answer lost
+//        +-------------------------------------------------------+
 //
 // The first operation sets the node's data, under the version that it has: so it fails if the node
 // is gone, and if it succeeds it leaves a mark, the next version with this very data. After a lost

@@ -42,6 +42,7 @@ absl::Status CheckOp(LeaseState& lease, size_t index, const WriteOp& op) {
   const std::string what = absl::StrCat("path of operation ", index);
   if (absl::Status path = zk::ValidatePath(what, op.path); !path.ok()) return path;
   if (op.path == lease.sequencer().node) {
+    // The first operation of the transaction sets it, under its version: a second one would clash.
     return Invalid(index, op, "is the lease's own node, which must stay as it is");
   }
   if (op.version < WriteOp::kAnyVersion) {
@@ -56,6 +57,9 @@ absl::Status CheckOp(LeaseState& lease, size_t index, const WriteOp& op) {
   return absl::OkStatus();
 }
 
+// Checked before anything is sent: a request that is too long costs the connection, and with it
+// perhaps the client's other leases. Counted from above, since the own node's data may still
+// change.
 absl::Status CheckSize(LeaseState& lease, const std::vector<WriteOp>& ops) {
   size_t acl = 0;
   for (const zk::AclEntry& entry : session::client::EntriesOf(lease.core().options().acl)) {
@@ -108,6 +112,8 @@ Start<absl::Status> Writing(const Lease& lease, std::vector<WriteOp> ops) {
     return {.refusal = absl::FailedPreconditionError("guarded write: a moved-from lease")};
   }
   return {state->core().shared_from_this(),
+          // The lease may be destroyed meanwhile: its state is kept, and a released lease writes
+          // nothing.
           [state, ops = std::move(ops)](const WaitOptions& wait, StatusDone& done) mutable
           -> absl::StatusOr<std::shared_ptr<queue::call::Pending>> {
             if (absl::Status wrong = CheckOps(*state, ops); !wrong.ok()) return wrong;

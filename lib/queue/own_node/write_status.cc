@@ -11,6 +11,7 @@
 namespace zkrecipes::queue::own_node {
 namespace {
 
+// A payload, so that a user can ask for it (MayBeWritten) whatever the status says.
 constexpr char kUncertain[] = "zkrecipes/may-be-written";
 
 const char* NameOf(const zk::Multi::Op& op) {
@@ -18,6 +19,7 @@ const char* NameOf(const zk::Multi::Op& op) {
   return std::holds_alternative<zk::Delete>(op) ? "delete" : "set";
 }
 
+// The transaction is all or nothing, so one operation's refusal means that nothing was written.
 absl::Status Refused(const zk::Namespace& name_space, const std::string& what,
                      const std::vector<zk::Multi::Op>& ops, const std::string& node,
                      const machine::WriteResult& result) {
@@ -47,11 +49,13 @@ absl::Status DescribeWrite(const zk::Namespace& name_space, const std::string& w
           absl::StrCat(what, ": the lease is lost: its node ", name_space.ToUser(node), " is gone",
                        result.may_be_written ? "" : "; nothing was written"));
       break;
+    // Each try was found not to have happened before the next was sent.
     case Kind::kLostAgain:
       return absl::UnavailableError(
           absl::StrCat(what,
                        ": each time that it was sent the connection was lost before the answer "
                        "came; nothing was written"));
+    // A stranger has overwritten the mark, or the node cannot be read: both outcomes are possible.
     case Kind::kUnclear:
       status = absl::UnavailableError(absl::StrCat(
           what, ": the answer was lost, and the node ", name_space.ToUser(node),
@@ -61,6 +65,7 @@ absl::Status DescribeWrite(const zk::Namespace& name_space, const std::string& w
   return result.may_be_written ? WithUncertainty(status) : status;
 }
 
+// The caller must not repeat such a write as if nothing had happened.
 absl::Status WithUncertainty(const absl::Status& status) {
   absl::Status uncertain(
       status.code(),

@@ -94,6 +94,7 @@ void Client::ConnectAsync(ClientOptions options, WaitOptions wait, ConnectDone d
 
 Client::Client(std::shared_ptr<ClientCore> core) : core_(std::move(core)) {}
 
+// Bounded: nodes that are not confirmed as deleted by then go with the session.
 Client::~Client() {
   if (core_ == nullptr) return;
   if (!core_->InHomeProcess()) {
@@ -106,6 +107,7 @@ Client::~Client() {
   if (!core_->OnReactor()) core_->Await(*closed, core_->Now() + core_->destructor_waits());
 }
 
+// The close goes on whatever becomes of the wait for it; a second Close waits for the same one.
 absl::Status Client::Close(const WaitOptions& wait) {
   if (absl::Status status = session::client::CheckWaitOptions(wait); !status.ok()) return status;
   if (absl::Status status = core_->CheckMayBlock(); !status.ok()) return status;
@@ -132,6 +134,7 @@ absl::Status Client::AddDigestCredential(const std::string& user_password) {
 }
 
 Subscription Client::OnStateChange(absl::AnyInvocable<void(ClientState)> callback) {
+  // Without threads no callback would ever run.
   if (!core_->InHomeProcess()) return Subscription();
   return core_->feed().Subscribe(std::move(callback));
 }

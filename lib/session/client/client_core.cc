@@ -230,6 +230,8 @@ void ClientCore::OnClosed(absl::Status status) {
   });
 }
 
+// Only resolved and handed over on the reactor: an address that cannot be reached shows later, in
+// the state and in the messages of calls.
 absl::Status ClientCore::SetServers(const std::string& servers) {
   if (absl::Status open = CheckOpen(); !open.ok()) return open;
   absl::StatusOr<zk::ServerList> list = zk::ParseServerList(servers);
@@ -249,6 +251,7 @@ absl::Status ClientCore::AddCredential(const std::string& digest) {
   if (absl::Status open = CheckOpen(); !open.ok()) return open;
   if (absl::Status valid = session::client::CheckDigestCredential(digest); !valid.ok())
     return valid;
+  // Before it is posted: an ACL of the creator's is checked against it from now on.
   has_users_.store(true);
   Post([self = shared_from_this(), credential = base::Secret(digest)](session::Session* session) {
     if (session != nullptr) self->sessions_->AddCredential(credential);
@@ -271,6 +274,7 @@ absl::Status ClientCore::SetCredentials(std::vector<std::string> all) {
 }
 
 void ClientCore::LookedAt(const std::string& path) {
+  // Forgetting costs a read and perhaps a second report, and keeps memory bounded.
   constexpr size_t kMost = 10'000;
   if (looked_at_.size() >= kMost) looked_at_.clear();
   looked_at_.insert(path);
@@ -286,6 +290,8 @@ absl::Status ClientCore::CheckOpen() const {
 
 bool ClientCore::InHomeProcess() const { return home_.IsThisProcess(); }
 
+// The process is asked before anything is locked: in a forked child a mutex may be held for ever by
+// a thread that does not exist there.
 absl::Status ClientCore::CheckMayBlock() const {
   if (!InHomeProcess()) {
     return absl::FailedPreconditionError("the client belongs to the parent process");
@@ -309,6 +315,8 @@ std::string ClientCore::trouble() const {
   return trouble_;
 }
 
+// Decides between DeadlineExceeded and Unavailable: whether the ensemble could have answered at
+// all.
 std::optional<std::string> ClientCore::CutOff() const {
   base::MutexLock lock(mutex_);
   if (!cut_off_since_) return std::nullopt;

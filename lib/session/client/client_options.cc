@@ -84,6 +84,7 @@ absl::Status CheckOwnerId(const std::string& id) {
 }
 
 absl::Status CheckLease(const LeaseOptions& lease) {
+  // Written so that a NaN is refused.
   if (!(lease.clock_rate_bound >= 0 && lease.clock_rate_bound < 1)) {
     return absl::InvalidArgumentError(
         absl::StrCat("lease clock rate bound ", lease.clock_rate_bound, ": must be in [0, 1)"));
@@ -100,6 +101,7 @@ absl::Status CheckLease(const LeaseOptions& lease) {
 
 }  // namespace
 
+// A node that its own creator may not delete, or list, would block the path until its session ends.
 absl::Status CheckAcl(const std::vector<Acl>& acls, bool has_users) {
   if (acls.empty()) return absl::InvalidArgumentError("acl: must not be empty");
   int32_t granted = 0;
@@ -128,6 +130,7 @@ std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls) {
   return entries;
 }
 
+// Who may delete children, or change the ACL and then delete them, can take a lock from its holder.
 bool StrangersMayTake(const std::vector<zk::AclEntry>& acl) {
   return std::any_of(acl.begin(), acl.end(), [](const zk::AclEntry& entry) {
     return (entry.permissions & (kDelete | kAdmin)) != 0 && entry.scheme == "world";

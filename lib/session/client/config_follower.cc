@@ -19,6 +19,7 @@ void ConfigFollower::OnConnected() {
 }
 
 void ConfigFollower::Watch() {
+  // The session may answer after this object has gone, or after Stop.
   const auto guarded = [this, alive = std::weak_ptr<char>(alive_)] {
     return !alive.expired() && session_ != nullptr;
   };
@@ -46,6 +47,8 @@ void ConfigFollower::Read() {
 
 void ConfigFollower::Take(const std::string& text) {
   auto config = zk::ParseEnsembleConfig(text);
+  // Better the list that works than one that may be garbled: a client without servers never comes
+  // back.
   if (!config.ok() || config->servers.empty()) return;
   // A server that lags behind must not bring back a list that was replaced.
   if (version_.has_value() && config->version <= *version_) return;

@@ -12,6 +12,8 @@ absl::StatusOr<std::shared_ptr<EventLoop>> EventLoop::Start() {
   return std::shared_ptr<EventLoop>(new EventLoop(*std::move(loop)));
 }
 
+// The thread ends once the last client of the loop has closed its handle: it may outlive this
+// object.
 EventLoop::~EventLoop() { loop_->Stop(); }
 
 }  // namespace zkrecipes

@@ -53,12 +53,14 @@ Session* Sessions::WithRoom(size_t node_bytes, size_t watch_bytes) {
     }
   }
   if (close_begun_) return first();  // which says so
+  // A session with more than its budget could not set its watches again after a reconnection.
   if (members_.size() == kMost) return nullptr;
   Session* const session = Add();
   session->Start();
   return session;
 }
 
+// A contender that follows a lease must be in its session: the two must end together.
 Session* Sessions::Of(zk::SessionId id) {
   for (const auto& member : members_) {
     // Not found: it has expired, and with it everything in it.
@@ -82,6 +84,7 @@ absl::Status Sessions::trouble() const {
   return absl::OkStatus();
 }
 
+// Kept in the options, too: a session that is opened later gets the newest list.
 void Sessions::SetServers(const std::vector<zk::ServerAddress>& servers) {
   options_.servers.servers = servers;
   for (const auto& member : members_) member->session->SetServers(servers);
@@ -121,6 +124,7 @@ ClientState Sessions::StateAfter(const Member& member, Change change) const {
     case Change::kExpired:
       return ClientState::kExpired;
     case Change::kFailed:
+    // A further session that fails takes only its own contenders with it.
     case Change::kClosed:
       return &member == members_.front().get() ? ClientState::kClosed : state_;
   }
