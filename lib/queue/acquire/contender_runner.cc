@@ -39,11 +39,11 @@ void ContenderRunner::Start(session::Session* session) {
     acquisition_->Settle(absl::FailedPreconditionError("the client is closed"));
     return;
   }
-  if (acquisition_->queue()->has_listeners()) telling_.emplace(*core_, *acquisition_);
+  if (acquisition_->queue()->has_listeners()) notifier_.emplace(*core_, *acquisition_);
   absl::StatusOr<Room> room = Room::Find(core_->sessions(), candidacy(), acquisition_->path());
   if (!room.ok()) {
     acquisition_->Settle(room.status());
-    if (telling_) telling_->LookAtRefusal();
+    if (notifier_) notifier_->OnMaybeRefused();
     return;
   }
   room_ = *std::move(room);
@@ -78,16 +78,16 @@ void ContenderRunner::OnConnected() {
   session_->ReadEpoch();  // if it could not be read before
   const uint64_t high = core_->reactor()->Random();
   On(event::Connected{session_->id(), machine::ToGuid(high, core_->reactor()->Random())});
-  if (telling_) telling_->LookAtLease();
+  if (notifier_) notifier_->CheckSuspicion();
   if (held_) held_->OnConnected();
 }
 
 void ContenderRunner::OnDisconnected() {
-  if (telling_) telling_->LookAtLease();
+  if (notifier_) notifier_->CheckSuspicion();
   On(event::Disconnected{});
 }
 void ContenderRunner::OnSuspicionCheck() {
-  if (telling_) telling_->LookAtLease();
+  if (notifier_) notifier_->CheckSuspicion();
 }
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
@@ -170,7 +170,7 @@ void ContenderRunner::On(machine::Event&& event) {
   }
   wait_.Update(before);
   if (session_ != nullptr) session_->NeedChanged(this);  // null: finished
-  if (telling_) telling_->Look(contender_);
+  if (notifier_) notifier_->OnEvent(contender_);
 }
 
 // ---- the contender's actions --------------------------------------------------------------------
@@ -231,8 +231,14 @@ void ContenderRunner::Act(const action::StartRetryTimer&) {
           event::RetryDue{});
 }
 
+// Every contender has this timer, so it keeps no more than a pointer.
 void ContenderRunner::Act(const action::StartOwnWatchTimer&) {
-  own_watch_timer_ = OnAround(session_->timeout() / kOwnWatchFraction, event::OwnWatchDue{});
+  zk::Reactor& reactor = *core_->reactor();
+  const absl::Duration pause =
+      base::Jittered(session_->timeout() / kOwnWatchFraction, reactor.Random());
+  own_watch_timer_ = reactor.CallAt(reactor.Now() + pause, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->On(event::OwnWatchDue{});
+  });
 }
 
 void ContenderRunner::Act(const action::StartCheckTimer& start) {
@@ -265,13 +271,13 @@ void ContenderRunner::Act(machine::Grant grant) {
                     .on_node_gone = [this] { On(event::NodeGone{}); },
                 });
   session_->NeedChanged(this);
-  if (telling_) session_->WantSuspicionChecks(true);
+  if (notifier_) session_->WantSuspicionChecks(true);
   // A lease that nobody takes is destroyed here, which makes this contender leave: after a refusal,
   // and if the acquire was answered before.
   absl::StatusOr<Lease> lease = held_->ForUser();
   if (!epoch.ok()) lease = WithoutEpoch(epoch.status());
   const bool taken = acquisition_->Settle(std::move(lease));
-  if (telling_ && taken && epoch.ok()) telling_->Granted(held_->state(), candidacy().acl);
+  if (notifier_ && taken && epoch.ok()) notifier_->Granted(held_->state(), candidacy().acl);
 }
 
 internal::LeaseTerms ContenderRunner::Terms() const {
@@ -289,7 +295,7 @@ internal::LeaseTerms ContenderRunner::Terms() const {
 
 void ContenderRunner::Act(const action::LeaseLost& lost) {
   (void)held_->state().End(lost.why);
-  if (telling_) telling_->Ended();
+  if (notifier_) notifier_->Ended();
 }
 
 void ContenderRunner::Act(const action::LeaveRefused& refused) {
@@ -297,7 +303,7 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 }
 
 void ContenderRunner::Act(const action::Finished& finished) {
-  if (telling_) telling_->Ended();
+  if (notifier_) notifier_->Ended();
   AnswerUser(finished);
   // The session may have expired behind a release: the node is gone, as the releaser wanted.
   const bool lost = finished.outcome == Outcome::kLost &&
@@ -308,7 +314,7 @@ void ContenderRunner::Act(const action::Finished& finished) {
   room_ = {};
   // Most critical sections, and most waits, end before these: they would keep this object's memory.
   for (const auto timer : {own_watch_timer_, check_timer_}) core_->reactor()->Cancel(timer);
-  if (telling_ && held_) session_->WantSuspicionChecks(false);
+  if (notifier_ && held_) session_->WantSuspicionChecks(false);
   std::exchange(session_, nullptr)->Part(this);
   self_ = nullptr;  // On holds another reference until it returns
 }
@@ -317,7 +323,7 @@ void ContenderRunner::Act(const action::Finished& finished) {
 void ContenderRunner::AnswerUser(const action::Finished& finished) {
   if (finished.outcome == Outcome::kBusy && !acquisition_->settled()) {
     return wait_.AnswerBusy([this] {
-      if (telling_) telling_->LookAtRefusal();
+      if (notifier_) notifier_->OnMaybeRefused();
     });
   }
   wait_.End();

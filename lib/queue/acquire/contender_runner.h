@@ -6,15 +6,15 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/acquire/room.h"
 #include "lib/queue/acquire/wait.h"
 #include "lib/queue/lease/held_lease.h"
-#include "lib/queue/lease/telling.h"
+#include "lib/queue/lease/notifier.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/retry_pauses.h"
@@ -35,7 +35,7 @@ class ContenderRunner : public session::ProofListener,
   // `session`: null if the client is closed.
   void Start(session::Session* session);
 
-  // Gives up the wait, or releases. `waiter` (may be null) is told once the node is gone.
+  // Gives up the wait, or releases. `waiter` (may be null) is called once the node is gone.
   // Thread-safe.
   void Leave(Waiter waiter) override;
   void Verify(Waiter waiter) override;
@@ -86,8 +86,8 @@ class ContenderRunner : public session::ProofListener,
   const std::shared_ptr<Acquisition> acquisition_;
   machine::Contender contender_;
   Wait wait_;
-  std::optional<lease::HeldLease> held_;   // once granted
-  std::optional<lease::Telling> telling_;  // if there is a listener
+  std::optional<lease::HeldLease> held_;     // once granted
+  std::optional<lease::Notifier> notifier_;  // if there is a listener
 
   session::Session* session_ = nullptr;  // null before Start, and once finished
   std::shared_ptr<ContenderRunner> self_;
@@ -97,7 +97,7 @@ class ContenderRunner : public session::ProofListener,
   zk::Reactor::TimerId own_watch_timer_ = 0;
   zk::Reactor::TimerId check_timer_ = 0;
   session::RetryPauses retry_pauses_;
-  std::vector<Waiter> releases_;
+  absl::InlinedVector<Waiter, 1> releases_;
 };
 
 }  // namespace zkrecipes::queue::acquire

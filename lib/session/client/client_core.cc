@@ -273,11 +273,11 @@ absl::Status ClientCore::SetCredentials(std::vector<std::string> all) {
   return absl::OkStatus();
 }
 
-void ClientCore::LookedAt(const std::string& path) {
+void ClientCore::CheckedParent(const std::string& path) {
   // Forgetting costs a read and perhaps a second report, and keeps memory bounded.
   constexpr size_t kMost = 10'000;
-  if (looked_at_.size() >= kMost) looked_at_.clear();
-  looked_at_.insert(path);
+  if (checked_parents_.size() >= kMost) checked_parents_.clear();
+  checked_parents_.insert(path);
 }
 
 absl::Status ClientCore::CheckOpen() const {

@@ -93,8 +93,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
 
   // Paths of which the ACL has been looked at; forgotten when they are too many. Only on the
   // reactor.
-  bool HasLookedAt(const std::string& path) const { return looked_at_.contains(path); }
-  void LookedAt(const std::string& path);
+  bool HasCheckedParent(const std::string& path) const { return checked_parents_.contains(path); }
+  void CheckedParent(const std::string& path);
 
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
@@ -204,7 +204,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::unique_ptr<session::client::Sessions> sessions_;
   absl::AnyInvocable<void(absl::Status) &&> connected_;
   bool close_begun_ = false;
-  absl::flat_hash_set<std::string> looked_at_;
+  absl::flat_hash_set<std::string> checked_parents_;
 
   mutable base::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;           // the reactor takes no more tasks

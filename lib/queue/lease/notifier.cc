@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/queue/lease/telling.h"
+#include "lib/queue/lease/notifier.h"
 
 #include <utility>
 
@@ -55,108 +55,108 @@ void EventListener::OnOpenParent(const std::string& path) {
 
 namespace queue::lease {
 
-Telling::Telling(internal::ClientCore& core, acquire::Acquisition& acquisition)
+Notifier::Notifier(internal::ClientCore& core, acquire::Acquisition& acquisition)
     : core_(core), acquisition_(acquisition) {
   const auto& listeners = acquisition.queue()->later;
   // All listeners are called at once: nothing is queued, so there is no queue to allocate.
   if (listeners.empty()) return;
-  later_ = std::make_shared<Later>(core.executor(), [listeners](const News& news) {
-    for (const auto& listener : listeners) news(*listener);
+  later_ = std::make_shared<Later>(core.executor(), [listeners](const Notice& notify) {
+    for (const auto& listener : listeners) notify(*listener);
   });
 }
 
 template <typename F, typename Of>
-void Telling::Tell(const internal::PathQueue& queue, const std::shared_ptr<Later>& later, F news,
-                   const Of& of) {
+void Notifier::Notify(const internal::PathQueue& queue, const std::shared_ptr<Later>& later,
+                      F notify, const Of& of) {
   for (EventListener* const listener : queue.at_once) {
-    if (listener != nullptr) news(*listener, of);
+    if (listener != nullptr) notify(*listener, of);
   }
   if (later == nullptr) return;
-  later->Tell([news, of](EventListener& to) { news(to, of); });
+  later->Tell([notify, of](EventListener& to) { notify(to, of); });
 }
 
 template <typename F>
-void Telling::TellOfLease(F news) {
-  Tell(*acquisition_.queue(), later_, news, lease_->sequencer());
+void Notifier::NotifyOfLease(F notify) {
+  Notify(*acquisition_.queue(), later_, notify, lease_->sequencer());
 }
 
 template <typename F>
-void Telling::TellOfPath(F news) {
-  Tell(*acquisition_.queue(), later_, news, acquisition_.path());
+void Notifier::NotifyOfPath(F notify) {
+  Notify(*acquisition_.queue(), later_, notify, acquisition_.path());
 }
 
-void Telling::TellOfPlaceLost() {
+void Notifier::NotifyPlaceLost() {
   waits_for_ = 0;
-  TellOfPath([](EventListener& to, const std::string& path) { to.OnPlaceLost(path); });
+  NotifyOfPath([](EventListener& to, const std::string& path) { to.OnPlaceLost(path); });
 }
 
 // Called after each listing: an unchanged place in the queue is no news.
-void Telling::LookInFront(const machine::InFront& lower) {
+void Notifier::NotifyQueued(const machine::InFront& lower) {
   const int in_front = static_cast<int>(lower.size());
   if (waits_for_ == in_front && behind_ == lower.back()) return;
   waits_for_ = in_front;
   behind_ = std::string(lower.back());
-  TellOfPath([n = in_front, behind = behind_](EventListener& to, const std::string& path) {
+  NotifyOfPath([n = in_front, behind = behind_](EventListener& to, const std::string& path) {
     to.OnQueued(path, n, behind);
   });
 }
 
-void Telling::Granted(internal::LeaseState& granted, const std::vector<zk::AclEntry>& acl) {
+void Notifier::Granted(internal::LeaseState& granted, const std::vector<zk::AclEntry>& acl) {
   lease_ = &granted;
   // Before the user's own code can end the lease: OnGranted comes first.
   answered_ = true;
-  TellOfLease(
+  NotifyOfLease(
       [session = granted.session(), after = granted.granted() - acquisition_.began()](
           EventListener& to, const Sequencer& lease) { to.OnGranted(lease, session, after); });
   // A closed ACL of the nodes is worth nothing if the parent's lets strangers delete its children.
   const bool open =
       acl.empty() ? core_.open_to_strangers() : session::client::StrangersMayTake(acl);
-  if (!open && !core_.HasLookedAt(acquisition_.path())) LookAtParent();
+  if (!open && !core_.HasCheckedParent(acquisition_.path())) CheckParent();
 }
 
-// What the server does not show, or does not answer, is looked at again with the next grant.
-void Telling::LookAtParent() {
+// An ACL that the server does not show, or no answer, is asked for again with the next grant.
+void Notifier::CheckParent() {
   core_.sessions().first()->Send(
       zk::GetAcl{core_.name_space().ToServer(acquisition_.path())},
       [core = core_.shared_from_this(), queue = acquisition_.queue(),
        later = later_](const zk::Reply& reply) {
         const std::string& path = queue->path;
-        if (reply.code != zk::Code::kOk || core->HasLookedAt(path)) return;
-        core->LookedAt(path);
+        if (reply.code != zk::Code::kOk || core->HasCheckedParent(path)) return;
+        core->CheckedParent(path);
         if (!session::client::StrangersMayTake(reply.acl)) return;
-        Tell(
+        Notify(
             *queue, later, [](EventListener& to, const std::string& of) { to.OnOpenParent(of); },
             path);
       });
 }
 
-void Telling::TellOfRefusal() {
+void Notifier::NotifyRefused() {
   const absl::Status why = acquisition_.refusal();
   // Answered OK, by a grant that has not been reported yet: Granted follows.
   answered_ = !why.ok();
   if (!answered_) return;
-  TellOfPath(
+  NotifyOfPath(
       [why, after = core_.Now() - acquisition_.began()](
           EventListener& to, const std::string& path) { to.OnNotGranted(path, why, after); });
 }
 
-void Telling::LookWhetherProven() {
+void Notifier::NotifySuspicion() {
   const Lease::State now = lease_->state();
   // Reported in pairs: proven only after suspect.
   if (now == Lease::State::kSuspect && !std::exchange(suspect_, true)) {
-    TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnSuspect(lease); });
+    NotifyOfLease([](EventListener& to, const Sequencer& lease) { to.OnSuspect(lease); });
   }
   if (now == Lease::State::kHeld && std::exchange(suspect_, false)) {
-    TellOfLease([](EventListener& to, const Sequencer& lease) { to.OnProven(lease); });
+    NotifyOfLease([](EventListener& to, const Sequencer& lease) { to.OnProven(lease); });
   }
 }
 
 // Called for a loss and for the end of the contender, whichever comes first; the second finds no
 // lease.
-void Telling::Ended() {
+void Notifier::Ended() {
   if (lease_ == nullptr) return;
   const LeaseEnd why = lease_->end_reason().value_or(LeaseEnd::kReleased);
-  TellOfLease([why, held = held()](EventListener& to, const Sequencer& lease) {
+  NotifyOfLease([why, held = held()](EventListener& to, const Sequencer& lease) {
     why == LeaseEnd::kReleased ? to.OnReleased(lease, held) : to.OnLost(lease, why);
   });
   lease_ = nullptr;
