@@ -99,6 +99,11 @@ class Refusals {
   std::atomic<int64_t> last_ = 0;  // in microseconds
 };
 
+const Lease& NoLease() {
+  static const Lease* const kNone = new Lease(internal::LeaseMaker::Make(nullptr));
+  return *kNone;
+}
+
 }  // namespace
 
 namespace internal {
@@ -155,10 +160,7 @@ class Adapter {
   }
 
   // In a forked child: none. Another thread may have held the mutex inside as it was copied.
-  const Lease& lease() const {
-    static const Lease* const kNone = new Lease(LeaseMaker::Make(nullptr));
-    return home_.IsThisProcess() ? leases_.Get() : *kNone;
-  }
+  const Lease& lease() const { return home_.IsThisProcess() ? leases_.Get() : NoLease(); }
   const std::string& path() const { return queue_->path; }
   bool InHomeProcess() const { return home_.IsThisProcess(); }
 
