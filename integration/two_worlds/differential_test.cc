@@ -54,7 +54,7 @@ class Half {
 
   // `path` is below the root.
   std::string Do(size_t i, zk::Request request) {
-    std::visit([this](auto& r) { MoveBelowRoot(r); }, request);
+    std::visit([this](auto& r) { this->MoveBelowRoot(r); }, request);
     const zk::Reply reply = sides_[i]->Do(request);
     if (reply.code == zk::Code::kOk && reply.stat.czxid > last_zxid_) {
       last_zxid_ = reply.stat.czxid;
@@ -88,7 +88,7 @@ class Half {
     r.path = root_ + r.path;
   }
   void MoveBelowRoot(zk::Multi& multi) const {
-    for (zk::Multi::Op& op : multi.ops) std::visit([this](auto& r) { MoveBelowRoot(r); }, op);
+    for (zk::Multi::Op& op : multi.ops) std::visit([this](auto& r) { this->MoveBelowRoot(r); }, op);
   }
   std::string Text(const zk::Reply& reply) const {
     const auto zxid = zxids_.find(reply.stat.czxid);
