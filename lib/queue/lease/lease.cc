@@ -65,12 +65,16 @@ Start<absl::Status> Releasing(const std::shared_ptr<LeaseState>& lease) {
   if (lease == nullptr) return OfMovedFrom("release");
   return {lease->core().shared_from_this(),
           [lease](const WaitOptions& wait, StatusDone& done) -> Begun {
-            // From here on the lease is not believed, whatever becomes of the deletion.
-            if (absl::Status lost = lease->BeginRelease(); !lost.ok()) return lost;
+            // First: its time limit runs from before anybody can see that the lease has ended.
             const auto call = std::make_shared<LeaseCall>(
                 lease, wait, std::move(done), "release",
                 "not confirmed; the deletion goes on in the background until the session has "
                 "expired");
+            // From here on the lease is not believed, whatever becomes of the deletion.
+            if (absl::Status lost = lease->BeginRelease(); !lost.ok()) {
+              call->Settle(std::move(lost));
+              return nullptr;
+            }
             lease->Leave([call](absl::Status status) { call->Settle(std::move(status)); });
             call->HeedCancel(wait.cancel);
             return call;
