@@ -4,15 +4,18 @@
 
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 #include "testing/local/quorum.h"
 #include "zkrecipes/client.h"
 
 namespace zkrecipes::servers {
 namespace {
 
-// To open a session is a committed write. A healthy ensemble needs milliseconds for it.
-bool Commits(const Servers& servers) {
-  return Client::Connect({.servers = servers.list()}, {absl::Seconds(10)}).ok();
+// Whether member `i` opens a session: a committed write. A healthy one needs milliseconds.
+bool Commits(const Servers& servers, int i) {
+  return Client::Connect({.servers = servers.server(i)}, {absl::Seconds(10)}).ok();
 }
 
 absl::Status ResumeAndStart(Servers& servers) {
@@ -25,16 +28,22 @@ absl::Status ResumeAndStart(Servers& servers) {
   return status;
 }
 
-// Kills the members that do not serve, or else the leader.
-absl::Status KillFailing(Servers& servers) {
+// Unavailable: the members in `failing` do not serve, or commit nothing.
+absl::Status Check(const Servers& servers, std::vector<int>& failing) {
   std::vector<std::string> addresses;
   for (int i = 0; i < servers.size(); ++i) addresses.push_back(servers.server(i));
   const testing::QuorumView view = testing::AskModes(addresses);
-  if (view.AllServe()) return servers.Kill(*view.Leader());
-  absl::Status status;
+  failing.clear();
   for (int i = 0; i < servers.size(); ++i) {
-    if (!testing::Serves(view.modes[static_cast<size_t>(i)])) status.Update(servers.Kill(i));
+    const bool serves = testing::Serves(view.modes[static_cast<size_t>(i)]);
+    if (view.AllServe() ? !Commits(servers, i) : !serves) failing.push_back(i);
   }
+  if (failing.empty()) return absl::OkStatus();
+  const absl::Status status = absl::UnavailableError(
+      absl::StrCat("members ", absl::StrJoin(failing, ", "),
+                   view.AllServe() ? " say that they serve, and commit nothing" : " do not serve"));
+  // Where no member commits, the leader is at fault.
+  if (failing.size() == addresses.size() && view.Leader().ok()) failing = {*view.Leader()};
   return status;
 }
 
@@ -47,16 +56,19 @@ absl::Status Servers::SlowDisk(int, absl::Duration) {
 }
 
 absl::Status Heal(Servers& servers, absl::Duration timeout) {
-  if (servers.WaitForAll(absl::ZeroDuration()).ok()) return absl::OkStatus();
+  std::vector<int> failing;
+  if (servers.WaitForAll(absl::ZeroDuration()).ok() && Check(servers, failing).ok()) {
+    return absl::OkStatus();
+  }
   for (int again = 2;; --again) {
     absl::Status status = ResumeAndStart(servers);
     if (!status.ok()) return status;
-    status = servers.WaitForAll(timeout / 2);
-    if (status.ok() && Commits(servers)) return absl::OkStatus();
-    if (status.ok()) status = absl::UnavailableError("all serve, and a write is not committed");
-    if (again == 0) return status;
+    (void)servers.WaitForAll(timeout / 2);
+    status = Check(servers, failing);
+    if (status.ok() || again == 0) return status;
     std::fprintf(stderr, "to be healed again: %s\n", status.ToString().c_str());
-    if (absl::Status killed = KillFailing(servers); !killed.ok()) return killed;
+    for (const int i : failing) status = servers.Kill(i);
+    if (!status.ok()) return status;
   }
 }
 

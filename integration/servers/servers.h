@@ -52,11 +52,11 @@ class Servers {
       const std::string& directory) = 0;
 };
 
-// Resumes the paused members, starts those that are down, waits until all serve and a write is
-// committed. Does what a supervisor or an operator would: a member that does not serve within half
-// of `timeout` is started again, and so is a leader that commits nothing, twice at most. One that
-// stood still together with its followers, and leads on when all go on, may be stuck for ever
-// (ZooKeeper 3.8; docs/track_record.md).
+// Resumes the paused members, starts those that are down, waits until all serve and each commits a
+// write. Does what a supervisor or an operator would: a member that does not serve within half of
+// `timeout`, or commits nothing, is started again, twice at most. A leader that stood still
+// together with its followers, and leads on when all go on, may be stuck for ever although all say
+// that they serve (ZooKeeper 3.8; docs/track_record.md).
 absl::Status Heal(Servers& servers, absl::Duration timeout);
 
 }  // namespace zkrecipes::servers
