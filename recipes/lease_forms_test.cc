@@ -162,6 +162,42 @@ TEST_F(LeaseFormsTest, ALeaseThatIsLostMeanwhileIsNotVerifiedAndWasNotReleased) 
   }
 }
 
+// Its session is not proven any more, and its process finds that before it carries out the release.
+TEST_F(LeaseFormsTest, ALeaseThatWasReleasedInTimeIsNotLostWhatEndsBeforeItsNodeHasGone) {
+  auto process = Start();
+  process->lock_options.lock_delay = absl::Seconds(30);
+  Acquire(*process);
+  process->host->set_network(Host::Network::kDown);
+  PassTime(process->lease().remaining() - absl::Milliseconds(1));
+  std::move(process->lease()).ReleaseAsync({}, Tell());
+  simulation_.SetTime(simulation_.now() + absl::Milliseconds(1));
+  while (process->host->CanRunTimer()) process->host->RunTimer();
+  EXPECT_EQ(answers_, 0);
+  process->host->set_network(Host::Network::kUp);
+  PassTime(absl::Seconds(5));
+  EXPECT_EQ(Answer(), StatusCode::kOk);
+  EXPECT_EQ(process->lease().end_reason(), LeaseEnd::kReleased);
+  auto next = Start();
+  next->lock_options.lock_delay = absl::Seconds(30);
+  Acquire(*next);
+  EXPECT_TRUE(next->holds()) << "a lease that is released leaves no delay";
+}
+
+TEST_F(LeaseFormsTest, AVerificationThatFindsNoNodeEndsTheLeaseBeforeItAnswers) {
+  LockUser process;
+  memory::Start(simulation_, process, {.executor = InlineExecutor()});
+  Acquire(process);
+  ASSERT_TRUE(model().OperatorDeletes(process.lease().node(), simulation_.now()));
+  std::optional<Lease::State> state;
+  process.lease().VerifyAsync({}, [&](const absl::Status& status) {
+    EXPECT_EQ(status.code(), StatusCode::kAborted);
+    state = process.lease().state();
+  });
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(state, Lease::State::kLost);
+  EXPECT_EQ(process.lease().end_reason(), LeaseEnd::kNodeDeleted);
+}
+
 TEST_F(LeaseFormsTest, AreAnsweredWhenTheClientIsClosed) {
   auto process = StartHolder();
   auto other = StartReader(/*shared=*/false, "/locks/other");

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/own_node/own_node_turns.h"
-#include "lib/queue/own_node/write_status.h"
+#include "zkrecipes/guarded_write.h"
 
 namespace zkrecipes::schedules {
 
@@ -69,7 +69,7 @@ void Register::GiveUp(int64_t czxid) { LastOpen(czxid)->turn->TimeOut(); }
 void Register::OnAnswer(const std::shared_ptr<Attempt>& write, const absl::Status& status) {
   if (write->ended) return;
   write->ended = true;
-  if (!queue::own_node::IsUncertain(status)) write->told = status.ok();
+  if (!MayBeWritten(status)) write->told = status.ok();
   follow_();
   const bool given_up = absl::IsDeadlineExceeded(status);
   if (!status.ok() && !given_up) {

@@ -91,10 +91,8 @@ void ContenderRunner::OnSuspicionCheck() {
 }
 void ContenderRunner::OnExpired() { On(event::Expired{}); }
 void ContenderRunner::OnProven() { On(event::Proven{}); }
-// A lease that was released in time stays released: its Leave is on its way.
 void ContenderRunner::OnLapsed() {
-  if (!held_ || !held_->state().terms().lapses) return;
-  if (held_->state().end_reason() != LeaseEnd::kReleased) On(event::Lapsed{});
+  if (held_ && held_->state().terms().lapses) On(event::Lapsed{});
 }
 
 void ContenderRunner::OnValidityEnded() {
@@ -133,7 +131,7 @@ void ContenderRunner::OnClosing() {
   // In lock-delay mode a lease that had lapsed does not count as released: the next holder waits.
   if (held_) {
     const std::optional<LeaseEnd> before = held_->state().End(LeaseEnd::kClientClosed);
-    if (before.has_value() && *before != LeaseEnd::kReleased) On(event::Lapsed{*before});
+    if (before.has_value()) On(event::Lapsed{*before});
   }
   On(event::Leave{});
 }
@@ -165,12 +163,18 @@ void ContenderRunner::On(machine::Event&& event) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   if (alive == nullptr) return;  // finished
   const auto before = contender_.state();
-  for (machine::Action& action : contender_.On(std::move(event))) {
-    std::visit([this](auto& a) { Act(std::move(a)); }, action);
-  }
+  // A lease that was released in time is not lost, whatever comes before the task of its Leave does.
+  if (held_ && held_->state().released()) CarryOut(contender_.On(event::Leave{}));
+  CarryOut(contender_.On(std::move(event)));
   wait_.Update(before);
   if (session_ != nullptr) session_->NeedChanged(this);  // null: finished
   if (notifier_) notifier_->OnEvent(contender_);
+}
+
+void ContenderRunner::CarryOut(machine::Actions&& actions) {
+  for (machine::Action& action : actions) {
+    std::visit([this](auto& a) { Act(std::move(a)); }, action);
+  }
 }
 
 // ---- the contender's actions --------------------------------------------------------------------
@@ -265,11 +269,7 @@ void ContenderRunner::Act(machine::Grant grant) {
   held_.emplace(*core_->reactor(), *session_, acquisition_->path(),
                 std::make_shared<internal::LeaseState>(core_, session_->validity(),
                                                        std::move(grant), weak_from_this(), Terms()),
-                weak_from_this(),
-                lease::HeldLease::Events{
-                    .on_end = [this](LeaseEnd why) { On(event::Lapsed{why}); },
-                    .on_node_gone = [this] { On(event::NodeGone{}); },
-                });
+                weak_from_this(), [this](machine::Event&& event) { On(std::move(event)); });
   session_->NeedChanged(this);
   if (notifier_) session_->WantSuspicionChecks(true);
   // A lease that nobody takes is destroyed here, which makes this contender leave: after a refusal,
@@ -305,9 +305,8 @@ void ContenderRunner::Act(const action::LeaveRefused& refused) {
 void ContenderRunner::Act(const action::Finished& finished) {
   if (notifier_) notifier_->Ended();
   AnswerUser(finished);
-  // The session may have expired behind a release: the node is gone, as the releaser wanted.
-  const bool lost = finished.outcome == Outcome::kLost &&
-                    !(held_ && held_->state().end_reason() == LeaseEnd::kReleased);
+  // Another thread may have released it just before the machine was told that it is lost.
+  const bool lost = finished.outcome == Outcome::kLost && !(held_ && held_->state().released());
   AnswerReleases(lost ? EndStatus(finished, acquisition_->path(), candidacy().parent)
                       : absl::OkStatus());
   if (held_) held_->Finish();

@@ -59,6 +59,7 @@ class ContenderRunner : public session::ProofListener,
 
  private:
   void On(machine::Event&& event);
+  void CarryOut(machine::Actions&& actions);
   void Act(machine::action::Send&& send);
   void Act(const machine::action::Unwatch& unwatch);
   void Act(const machine::action::StartRetryTimer&);

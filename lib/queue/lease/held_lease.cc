@@ -12,13 +12,13 @@ namespace zkrecipes::queue::lease {
 
 HeldLease::HeldLease(zk::Reactor& reactor, session::Session& session, const std::string& path,
                      std::shared_ptr<internal::LeaseState> state, std::weak_ptr<void> owner,
-                     Events events)
+                     Tell tell)
     : reactor_(reactor),
       session_(session),
       path_(path),
       state_(std::move(state)),
       owner_(std::move(owner)),
-      events_(std::move(events)) {
+      tell_(std::move(tell)) {
   WatchEnd();
 }
 
@@ -39,10 +39,9 @@ void HeldLease::OnEndTimer() {
   end_timer_ = 0;
   const std::optional<LeaseEnd> end = state_->end_reason();
   if (!end.has_value()) return WatchEnd();
-  if (end == LeaseEnd::kReleased) return;  // the contender is leaving
   // The first timer to notice announces every lease that has ended.
   if (!state_->announced()) session_.AnnounceEnded();
-  events_.on_end(*end);
+  tell_(machine::event::Lapsed{*end});
 }
 
 // ---- verification -------------------------------------------------------------------------------
@@ -71,7 +70,7 @@ void HeldLease::OnVerdict(Verdict verdict) {
     case Verdict::kGone: {
       // First: whoever is answered so finds the lease lost.
       std::vector<Waiter> asked = std::exchange(asking_, {});
-      events_.on_node_gone();
+      tell_(machine::event::NodeGone{});
       return Answer(asked, absl::StatusCode::kAborted, "its node is gone");
     }
     case Verdict::kUnknown:

@@ -23,16 +23,14 @@ class HeldLease {
  public:
   using Waiter = internal::LeaseHolder::Waiter;
 
-  // What it finds out. Either may finish the contender.
-  struct Events {
-    std::function<void(LeaseEnd)> on_end;  // a deadline of its own has ended it
-    std::function<void()> on_node_gone;    // behind a committed barrier
-  };
+  // Takes what it finds out for the contender, which that may finish: Lapsed, when a deadline of its
+  // own has ended it; NodeGone, behind a committed barrier.
+  using Tell = std::function<void(machine::Event&&)>;
 
   // `path`: for messages, as the user gave it; it must live as long as this. `owner` keeps this
   // alive while answers are under way. From here on the lease's own deadlines are watched.
   HeldLease(zk::Reactor& reactor, session::Session& session, const std::string& path,
-            std::shared_ptr<internal::LeaseState> state, std::weak_ptr<void> owner, Events events);
+            std::shared_ptr<internal::LeaseState> state, std::weak_ptr<void> owner, Tell tell);
 
   internal::LeaseState& state() const { return *state_; }
   // The user's. It releases the lease when it is destroyed.
@@ -57,7 +55,7 @@ class HeldLease {
   const std::string& path_;
   const std::shared_ptr<internal::LeaseState> state_;
   const std::weak_ptr<void> owner_;
-  const Events events_;
+  const Tell tell_;
   zk::Reactor::TimerId end_timer_ = 0;
   std::vector<Waiter> waiting_;  // for the next question
   std::vector<Waiter> asking_;   // for the answer to the one that is on its way

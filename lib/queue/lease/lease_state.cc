@@ -195,6 +195,8 @@ std::optional<LeaseEnd> LeaseState::end_reason() {
   return end_;
 }
 
+bool LeaseState::released() { return end_reason() == LeaseEnd::kReleased; }
+
 bool LeaseState::announced() {
   base::MutexLock lock(mutex_);
   return announced_;

@@ -68,6 +68,8 @@ class LeaseState {
   absl::Duration remaining();
   std::stop_token ended();
   std::optional<LeaseEnd> end_reason();
+  // Whether it was released in time: then it is not lost, whatever comes before its node has gone.
+  bool released();
   bool StillAlive();
   // When its own terms or its delay lifetime end it, unless they are prolonged before that.
   base::BootTime EndTime();

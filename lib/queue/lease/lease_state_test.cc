@@ -14,6 +14,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/queue/own_node/own_node_turns.h"
+#include "zkrecipes/guarded_write.h"
+
 namespace zkrecipes::internal {
 namespace {
 
@@ -215,6 +218,23 @@ TEST_F(LeaseStateTest, ThatTheClientClosedIsLostAndTellsItsReleaser) {
   const absl::Status released = Release();
   EXPECT_EQ(released.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(released.message()), HasSubstr("the client was closed"));
+}
+
+// An operator is paged for a deletion, and nobody for a session that has ended.
+TEST_F(LeaseStateTest, ThatAWriteFindsLostEndsForTheReasonThatTheWriteHasFound) {
+  using Kind = queue::machine::WriteResult::Kind;
+  for (const auto& [kind, why] : {std::pair(Kind::kNodeGone, LeaseEnd::kNodeDeleted),
+                                  std::pair(Kind::kSessionEnded, LeaseEnd::kSessionExpired)}) {
+    const std::shared_ptr<LeaseState> lease = NewState();
+    absl::Status told;
+    queue::own_node::OwnNodeTurn turn(lease, {"write"}, {}, [&](absl::Status status) {
+      EXPECT_EQ(lease->end_reason(), why);
+      told = std::move(status);
+    });
+    turn.Answer({.kind = kind, .may_be_written = true}, "/a/n-7");
+    EXPECT_EQ(told.code(), absl::StatusCode::kAborted);
+    EXPECT_TRUE(MayBeWritten(told));
+  }
 }
 
 // Its threads are the parent's, and so is the node.

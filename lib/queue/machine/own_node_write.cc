@@ -58,7 +58,7 @@ void OwnNodeWrite::OnRefused(const zk::Reply& reply) {
   const int operation = FailedOperation(reply);
   // Perhaps said by the client library, which does not know what the server has done.
   if (reply.code == zk::Code::kSessionExpired) {
-    return End({.kind = Kind::kNodeGone, .may_be_written = true});
+    return End({.kind = Kind::kSessionEnded, .may_be_written = true});
   }
   if (operation == WriteResult::kOwnNode) {
     if (reply.code == zk::Code::kNoNode) return End({.kind = Kind::kNodeGone});
@@ -75,8 +75,10 @@ void OwnNodeWrite::OnRead(const zk::Reply& reply, OwnNode& node) {
   // Another node at this path is a stranger's: no node is ever created twice by us.
   const bool own =
       read && reply.stat.czxid == node.czxid && reply.stat.ephemeral_owner == node.session;
-  const bool over = reply.code == zk::Code::kNoNode || reply.code == zk::Code::kSessionExpired;
-  if (over || (read && !own)) {
+  if (reply.code == zk::Code::kSessionExpired) {
+    return End({.kind = Kind::kSessionEnded, .may_be_written = unresolved_});
+  }
+  if (reply.code == zk::Code::kNoNode || (read && !own)) {
     return End({.kind = Kind::kNodeGone, .may_be_written = unresolved_});
   }
   if (!read) {

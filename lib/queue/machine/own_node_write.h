@@ -43,14 +43,15 @@ struct OwnNode {
 // How a write ended.
 struct WriteResult {
   enum class Kind {
-    kWritten,    // all of it
-    kRefused,    // nothing: see `code`
-    kNodeGone,   // the lease is lost
-    kLostAgain,  // nothing: each time its answer was lost, and it had not happened
-    kUnclear,    // a stranger's later write, or an ACL, hides what became of it
+    kWritten,       // all of it
+    kRefused,       // nothing: see `code`
+    kNodeGone,      // the lease is lost: another client has deleted its node
+    kSessionEnded,  // likewise, and the node has gone with its session
+    kLostAgain,     // nothing: each time its answer was lost, and it had not happened
+    kUnclear,       // a stranger's later write, or an ACL, hides what became of it
   };
   Kind kind = Kind::kWritten;
-  // kNodeGone: it may have been written before the node went.
+  // kNodeGone, kSessionEnded: it may have been written before the node went.
   bool may_be_written = false;
   zk::Code code = zk::Code::kOk;  // kRefused, kUnclear: the server's answer
   int operation = kOwnNode;       // kRefused: which one it refused

@@ -174,7 +174,7 @@ TEST_F(OwnNodeWriteTest, GivesUpWhatTakesTheConnectionWithItEachTime) {
 TEST_F(OwnNodeWriteTest, AnExpiredSessionSaysNothingOfWhatWasSent) {
   (void)write_.Send(node_);
   write_.OnWritten({.code = Code::kSessionExpired}, node_);
-  EXPECT_EQ(write_.result().kind, Ended::kNodeGone);
+  EXPECT_EQ(write_.result().kind, Ended::kSessionEnded);
   EXPECT_TRUE(write_.result().may_be_written);
 }
 

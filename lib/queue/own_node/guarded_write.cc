@@ -13,7 +13,6 @@
 #include "lib/queue/call/call.h"
 #include "lib/queue/lease/lease_state.h"
 #include "lib/queue/own_node/own_node_turns.h"
-#include "lib/queue/own_node/write_status.h"
 #include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"
 
@@ -139,7 +138,5 @@ StatusAwaitable CoGuardedWrite(const Lease& lease, std::vector<WriteOp> ops, Dur
                                std::stop_token cancel) {
   return Co(Writing(lease, std::move(ops)), timeout, std::move(cancel));
 }
-
-bool MayBeWritten(const absl::Status& status) { return queue::own_node::IsUncertain(status); }
 
 }  // namespace zkrecipes

@@ -2,19 +2,45 @@
 
 #include "lib/queue/own_node/own_node_turns.h"
 
+#include <cstddef>
 #include <optional>
+#include <variant>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/random.h"
 #include "lib/queue/call/ask.h"
 #include "lib/queue/lease/verification.h"
-#include "lib/queue/own_node/write_status.h"
 #include "lib/session/retry_pauses.h"
+#include "lib/zk/seam/path.h"
+#include "zkrecipes/guarded_write.h"
 
-namespace zkrecipes::queue::own_node {
+namespace zkrecipes {
+namespace queue::own_node {
+namespace {
 
+using Kind = machine::WriteResult::Kind;
 using State = machine::OwnNodeWrite::State;
+
+// A payload, so that a user can ask for it (MayBeWritten) whatever the status says.
+constexpr char kUncertain[] = "zkrecipes/may-be-written";
+
+// The caller must not repeat such a write as if nothing had happened.
+absl::Status WithUncertainty(const absl::Status& status) {
+  absl::Status uncertain(
+      status.code(),
+      absl::StrCat(status.message(), "; it is not known whether anything was written"));
+  uncertain.SetPayload(kUncertain, absl::Cord("1"));
+  return uncertain;
+}
+
+const char* NameOf(const zk::Multi::Op& op) {
+  if (std::holds_alternative<zk::Create>(op)) return "create";
+  return std::holds_alternative<zk::Delete>(op) ? "delete" : "set";
+}
+
+}  // namespace
 
 OwnNodeTurn::OwnNodeTurn(std::shared_ptr<internal::LeaseState> lease, const WriteJob& job,
                          const WaitOptions& wait, call::Done<absl::Status> done)
@@ -37,14 +63,58 @@ bool OwnNodeTurn::MarkSent() {
   return !settled();
 }
 
-absl::Status OwnNodeTurn::Describe(const std::string& node) const {
-  return DescribeWrite(core()->name_space(), what_, ops_, node, write_.result());
+// The transaction is all or nothing, so one operation's refusal means that nothing was written.
+absl::Status OwnNodeTurn::Refused(const machine::WriteResult& result,
+                                  const std::string& node) const {
+  const zk::Namespace& name_space = core()->name_space();
+  if (result.operation == machine::WriteResult::kOwnNode) {
+    return zk::ToStatus(result.code, what_ + ": the lease's own node", name_space.ToUser(node));
+  }
+  const zk::Multi::Op& op = ops_[static_cast<size_t>(result.operation)];
+  return zk::ToStatus(result.code,
+                      absl::StrCat(what_, ": operation ", result.operation, ", ", NameOf(op)),
+                      name_space.ToUser(zk::PathOf(op)));
+}
+
+absl::Status OwnNodeTurn::Describe(const machine::WriteResult& result,
+                                   const std::string& node) const {
+  const std::string path = core()->name_space().ToUser(node);
+  const char* const nothing = result.may_be_written ? "" : "; nothing was written";
+  absl::Status status;
+  switch (result.kind) {
+    case Kind::kWritten:
+      return absl::OkStatus();
+    case Kind::kRefused:
+      return Refused(result, node);
+    case Kind::kNodeGone:
+      status = absl::AbortedError(
+          absl::StrCat(what_, ": the lease is lost: its node ", path, " is gone", nothing));
+      break;
+    case Kind::kSessionEnded:
+      status = absl::AbortedError(
+          absl::StrCat(what_, ": the lease is lost: its session has ended", nothing));
+      break;
+    // Each try was found not to have happened before the next was sent.
+    case Kind::kLostAgain:
+      return absl::UnavailableError(
+          absl::StrCat(what_,
+                       ": each time that it was sent the connection was lost before the answer "
+                       "came; nothing was written"));
+    // A stranger has overwritten the mark, or the node cannot be read: both outcomes are possible.
+    case Kind::kUnclear:
+      status = absl::UnavailableError(absl::StrCat(
+          what_, ": the answer was lost, and the node ", path,
+          " does not tell any more what became of it (", zk::CodeName(result.code), ")"));
+      break;
+  }
+  return result.may_be_written ? WithUncertainty(status) : status;
 }
 
 // The lease first: whoever is told that it is over finds it lost.
-void OwnNodeTurn::Answer(absl::Status answer) {
-  if (absl::IsAborted(answer)) lease_->OnNodeGone();
-  Settle(std::move(answer));
+void OwnNodeTurn::Answer(const machine::WriteResult& result, const std::string& node) {
+  if (result.kind == Kind::kNodeGone) lease_->OnNodeGone();
+  if (result.kind == Kind::kSessionEnded) (void)lease_->End(LeaseEnd::kSessionExpired);
+  Settle(Describe(result, node));
 }
 
 std::shared_ptr<OwnNodeTurn> Write(const std::shared_ptr<internal::LeaseState>& lease,
@@ -70,7 +140,8 @@ void OwnNodeTurns::OnLeaseEnded() {
 
 void OwnNodeTurns::Begin(session::Session* session, std::shared_ptr<OwnNodeTurn> turn) {
   if (session == nullptr) {
-    return turn->Answer(absl::FailedPreconditionError("the client is closed"));
+    turn->Settle(absl::FailedPreconditionError("the client is closed"));
+    return;
   }
   // Behind the others: each write names the version that the one before has left.
   turns_.push_back(std::move(turn));
@@ -101,7 +172,7 @@ bool OwnNodeTurns::Step(OwnNodeTurn& turn) {
   if (IsOver(turn)) return true;
   if (!session_->connected()) return false;
   if (turn.write_.state() == State::kLooking) {
-    Look(turn);
+    Look();
   } else if (turn.MarkSent()) {
     Send(turn);
   } else {
@@ -116,7 +187,7 @@ bool OwnNodeTurns::IsOver(OwnNodeTurn& turn) {
   // given up or the lease has ended, before the next turn may name a version.
   const bool open = turn.write_.open();
   if (turn.write_.state() == State::kDone) {
-    End(turn.Describe(node_.path));
+    End(turn.write_.result());
     return true;
   }
   if (!open) {
@@ -132,8 +203,7 @@ bool OwnNodeTurns::IsOver(OwnNodeTurn& turn) {
   }
   // Another session: the node went with its own.
   if (session_->id() == node_.session) return false;
-  End(DescribeWrite(core_->name_space(), turn.what_, turn.ops_, node_.path,
-                    {.kind = machine::WriteResult::Kind::kNodeGone, .may_be_written = open}));
+  End(machine::WriteResult{.kind = Kind::kSessionEnded, .may_be_written = open});
   return true;
 }
 
@@ -150,7 +220,7 @@ void OwnNodeTurns::Send(OwnNodeTurn& turn) {
   });
 }
 
-void OwnNodeTurns::Look(OwnNodeTurn& /*turn*/) {
+void OwnNodeTurns::Look() {
   asking_ = true;
   lease::ReadBehindBarrier(*session_, node_.path,
                            [self = self_](const std::optional<zk::Reply>& reply) {
@@ -173,12 +243,18 @@ void OwnNodeTurns::GoOnAfterAPause() {
                  });
 }
 
-// The turn is taken off first: its answer may add the next one.
-void OwnNodeTurns::End(absl::Status answer) {
-  const std::shared_ptr<OwnNodeTurn> turn = std::move(turns_.front());
-  // Out of the queue first: the answer may add another turn.
+// Out of the queue first: the answer may add another turn.
+std::shared_ptr<OwnNodeTurn> OwnNodeTurns::TakeFirst() {
+  std::shared_ptr<OwnNodeTurn> turn = std::move(turns_.front());
   turns_.pop_front();
-  turn->Answer(std::move(answer));
+  return turn;
+}
+
+void OwnNodeTurns::End(absl::Status answer) { TakeFirst()->Settle(std::move(answer)); }
+
+void OwnNodeTurns::End(const machine::WriteResult& result) {
+  const std::shared_ptr<OwnNodeTurn> turn = TakeFirst();
+  turn->Answer(result, node_.path);
 }
 
 void OwnNodeTurns::OnFailed(const absl::Status& why) {
@@ -193,4 +269,10 @@ void OwnNodeTurns::OnFailed(const absl::Status& why) {
 
 void OwnNodeTurns::OnClosing() { OnFailed(absl::FailedPreconditionError("the client is closed")); }
 
-}  // namespace zkrecipes::queue::own_node
+}  // namespace queue::own_node
+
+bool MayBeWritten(const absl::Status& status) {
+  return status.GetPayload(queue::own_node::kUncertain).has_value();
+}
+
+}  // namespace zkrecipes

@@ -35,14 +35,17 @@ class OwnNodeTurn : public call::Call<absl::Status> {
   OwnNodeTurn(std::shared_ptr<internal::LeaseState> lease, const WriteJob& job,
               const WaitOptions& wait, call::Done<absl::Status> done);
 
+  // Ends the lease if it is lost, and then tells the caller. `node`: its path on the server.
+  void Answer(const machine::WriteResult& result, const std::string& node);
+
  private:
   friend class OwnNodeTurns;
   absl::Status GivenUp(bool cancelled) override;
   // False if the caller has given up: then it must not be sent.
   bool MarkSent();
   void MarkNotSent() { sent_ = false; }
-  absl::Status Describe(const std::string& node) const;
-  void Answer(absl::Status answer);
+  absl::Status Refused(const machine::WriteResult& result, const std::string& node) const;
+  absl::Status Describe(const machine::WriteResult& result, const std::string& node) const;
 
   const std::shared_ptr<internal::LeaseState> lease_;
   const std::string what_;
@@ -79,9 +82,12 @@ class OwnNodeTurns : public session::SessionListener,
   bool Step(OwnNodeTurn& turn);  // whether it is over
   bool IsOver(OwnNodeTurn& turn);
   void Send(OwnNodeTurn& turn);
-  void Look(OwnNodeTurn& turn);
+  void Look();
   void GoOnAfterAPause();
-  void End(absl::Status answer);  // the first turn
+  // Of the first turn.
+  void End(absl::Status answer);
+  void End(const machine::WriteResult& result);
+  std::shared_ptr<OwnNodeTurn> TakeFirst();
 
   const std::shared_ptr<internal::ClientCore> core_;
   machine::OwnNode node_;
