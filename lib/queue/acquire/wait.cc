@@ -100,9 +100,9 @@ void Wait::OnRivals(const zk::Names& children) {
 }
 
 void Wait::AnswerBusy(std::function<void()> answered) {
-  acquisition_.KnowBusy(rivals_);
+  acquisition_.KnowBusy(*rivals_);
   listing::ReadHeadOf(
-      *session_, parent(), rivals_,
+      *session_, parent(), *rivals_,
       [self = Self(), answered = std::move(answered)](const listing::Rivals& known) {
         self->End();
         Acquisition& acquisition = self->acquisition_;

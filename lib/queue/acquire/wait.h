@@ -32,7 +32,9 @@ class Wait {
   // After each event of the contender; `before`: its state before that.
   void Update(machine::Contender::State before);
   // A listing that a try has asked for.
-  void OnListed(const zk::Names& children) { rivals_ = RivalsIn(children); }
+  void OnListed(const zk::Names& children) {
+    rivals_ = std::make_unique<listing::Rivals>(RivalsIn(children));
+  }
   // Answers a try that was busy, by the time limit: with the name of the holder if that can be
   // read. The contender has finished; only its user waits. `answered` is called once.
   void AnswerBusy(std::function<void()> answered);
@@ -58,7 +60,7 @@ class Wait {
   session::Session* session_ = nullptr;
   std::weak_ptr<void> owner_;
   zk::Reactor::TimerId timer_ = 0;  // until it asks who is in front, then until the deadline
-  listing::Rivals rivals_;          // of a try: as listed last
+  std::unique_ptr<listing::Rivals> rivals_;  // of a try: as listed last
   machine::Nearness nearness_;
 };
 

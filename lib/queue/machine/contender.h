@@ -240,7 +240,7 @@ class Contender {
   zk::SessionId session_ = 0;  // of the connection, and of the node if there is one
   std::string guid_;           // of this session's node; empty: none chosen yet
   std::string node_;           // own node's full path, once known
-  zk::Stat stat_;              // own node's
+  int64_t czxid_ = 0;          // own node's
   std::string missing_;        // kMakingParents: the container being created
   InFront in_front_;
 
@@ -260,7 +260,7 @@ class Contender {
   action::Finished end_;  // what to report at kDone; an outcome other than kNone: on the way there
 
   auto Tie() const {
-    return std::tie(candidacy_, state_, connected_, session_, guid_, node_, stat_, missing_,
+    return std::tie(candidacy_, state_, connected_, session_, guid_, node_, czxid_, missing_,
                     in_front_, next_op_, main_op_, list_op_, own_watch_op_, check_op_, own_watch_,
                     delay_op_, delay_over_, record_version_, marked_, end_);
   }

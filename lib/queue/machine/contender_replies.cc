@@ -113,7 +113,7 @@ void Contender::Transition::OnStat(const zk::Reply& reply) {
 }
 
 void Contender::Transition::OnNodeKnown(const zk::Stat& stat) {
-  c_.stat_ = stat;
+  c_.czxid_ = stat.czxid;
   if (Leaving()) return BeginLeaving();
   if (stat.ephemeral_owner != c_.session_) return End(Outcome::kForeignOwner);
   Do(action::StartOwnWatchTimer{});
@@ -188,11 +188,10 @@ bool Contender::Transition::KnowsItIsFirst() const {
 
 void Contender::Transition::Grant() {
   c_.state_ = State::kHeld;
-  const int64_t token = c_.candidacy_.takes_place() ? c_.candidacy_.follows.token : c_.stat_.czxid;
+  const int64_t token = c_.candidacy_.takes_place() ? c_.candidacy_.follows.token : c_.czxid_;
   // It creates no other node.
   std::string data = std::exchange(c_.candidacy_.data, {});
-  Do(machine::Grant{token, c_.node_, c_.stat_.czxid, c_.session_, c_.candidacy_.mode,
-                    std::move(data)});
+  Do(machine::Grant{token, c_.node_, c_.czxid_, c_.session_, c_.candidacy_.mode, std::move(data)});
 }
 
 void Contender::Transition::OnWatchSet(Code code) {
