@@ -153,7 +153,9 @@ class Client {
   //                       server without a quorum does), does not speak ZooKeeper's protocol, has
   //                       an unacceptable certificate (and why), or that its name was not resolved
   //   Cancelled           by wait.cancel
-  //   Unauthenticated     the server refused the credentials
+  //   Unauthenticated     the server refused the credentials, or serves only clients that have
+  //                       authenticated in a way that this one has not (enforce.auth.enabled,
+  //                       sessionRequireClientSASLAuth)
   //   ResourceExhausted   no thread or file descriptor is available; the message says which, and
   //                       the limit of descriptors. (A client that was connected keeps trying.)
   //   FailedPrecondition  this is the I/O thread of options.loop; options.tls is set, and this
@@ -168,7 +170,8 @@ class Client {
   //   InvalidArgument     names the option and the rule it breaks; nothing was sent
   //   ResourceExhausted   no thread or file descriptor is available for the client itself
   //   FailedPrecondition  options.tls is set, and this library was built without TLS
-  // Credentials that the servers refuse close the client; calls then return Unauthenticated.
+  // Credentials that the servers refuse, or the lack of those that they require, close the client;
+  // calls then return Unauthenticated.
   // ClickHouse Keeper also closes the client; calls then return FailedPrecondition.
   static absl::StatusOr<std::shared_ptr<Client>> Create(ClientOptions options);
   // Does not block. `done` runs exactly once, on the options' executor, even for an invalid option.

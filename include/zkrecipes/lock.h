@@ -57,8 +57,9 @@ using LockOptions = AcquireOptions;
 //                       remedy (AcquireOptions::marker, dialect, beside_blind). The acquire checks
 //                       its own listings; a holder is not notified of later strangers
 //   ResourceExhausted   too many contenders in this client, a quota, the path's sequence
-//                       numbers are nearly used up, or the server throttled the read of the epoch's
-//                       record; the message names the remedy
+//                       numbers are nearly used up, the server throttled the read of the epoch's
+//                       record, the path's children take more than 64 MiB to list, or no thread is
+//                       available for the notice of the lease's end; the message names the remedy
 //   Unauthenticated     the server refused the client's credentials
 // A lost connection or session is not an error: the wait goes on, in a new session from the tail of
 // the queue.

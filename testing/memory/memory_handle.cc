@@ -14,6 +14,9 @@
 namespace zkrecipes::testing::memory {
 namespace {
 
+// As CHandle finds.
+constexpr char kForeign[] = "is of another ensemble";
+
 bool IsRefusedInAMulti(const zk::Multi::Op& op) {
   const auto* create = std::get_if<zk::Create>(&op);
   return !IsFormatted(zk::PathOf(op)) ||
@@ -206,6 +209,7 @@ struct MemoryHandle::Receiving {
 
   void operator()(const wire::Welcome& welcome) {
     MemoryHandle& h = handle;
+    if (h.session_ != 0 && welcome.keepers) return h.Lose(zk::Code::kConnectionLoss, kForeign);
     if (h.session_ != 0 && h.session_ != welcome.session) return h.End();  // as the C client does
     h.connected_ = true;
     h.on_keeper_ = welcome.keepers;

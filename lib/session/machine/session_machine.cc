@@ -9,6 +9,12 @@ namespace zkrecipes::session::machine {
 namespace {
 // One name may stand for several servers.
 constexpr int kShortestRound = 3;
+
+bool RefusesForGood(zk::Code why) {
+  return why == zk::Code::kAuthFailed || why == zk::Code::kCredentialsRequired ||
+         why == zk::Code::kKeeper;
+}
+
 }  // namespace
 
 class SessionMachine::Transition {
@@ -103,7 +109,7 @@ class SessionMachine::Transition {
     m_.connected_ = false;
     CloseHandle();
     if (had_session) LoseSession();
-    if (e.why == zk::Code::kAuthFailed || e.why == zk::Code::kKeeper) {
+    if (RefusesForGood(e.why)) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
       return Do(action::AnnounceFailed{e.why});
     }

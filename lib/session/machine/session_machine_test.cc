@@ -129,6 +129,8 @@ TEST(SessionMachine, TakesAnotherSessionsIdForALossOfItsOwn) {
 TEST(SessionMachine, GivesUpForGoodWhenItsCredentialsAreRefused) {
   SessionScript s = Connecting();
   EXPECT_EQ(s.On({event::HandleEnded{kAuthFailed}}), "close handle, failed ZAUTHFAILED");
+  EXPECT_EQ(Connecting().On({event::HandleEnded{zk::Code::kCredentialsRequired}}),
+            "close handle, failed ZSESSIONCLOSEDREQUIRESASLAUTH");
   EXPECT_EQ(s.state(), State::kFailed);
   EXPECT_EQ(s.On({event::PauseOver{}, event::Start{}}), " | ");
 }

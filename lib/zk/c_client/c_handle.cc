@@ -169,6 +169,10 @@ void CHandle::Failed(Socket before, int rc) {
   if (connected_) return;  // only this call failed
   boxes_.out.Drop();
   if (is_unrecoverable(zh_)) return End();
+  // A session in which a server has done something goes on at the next one: this one may be alone
+  // in its ways. It closes the connection and not the session, so nothing else would end the
+  // attempts of a client that is served nowhere.
+  if (boxes_.in.wants_credentials() && !served_) return End(Code::kCredentialsRequired);
   const bool was_connected = before == Socket::kConnected;
   // Only an attempt has taken its time; the end of a good connection says nothing of the server's
   // pace.
@@ -203,10 +207,10 @@ std::string CHandle::WhatItDid(Socket before, int rc) {
   if (error != 0) return absl::StrCat("could not be reached (", strerror(error), ")");
   if (before == Socket::kConnected) return "closed the connection";
   if (before == Socket::kHandshake) {
-    return boxes_.tls != nullptr
-               ? "closed the connection during the handshake, as a server without a quorum does"
-               : "closed the connection during the handshake, as a server without a quorum or a "
-                 "port for TLS does";
+    return absl::StrCat(
+        "closed the connection during the handshake, as a server does that has no quorum, ",
+        boxes_.tls != nullptr ? "" : "speaks TLS, ",
+        "or has maxClientCnxns connections of this host");
   }
   return absl::StrCat("could not be tried (", CodeName(static_cast<Code>(rc)), ")");
 }
@@ -223,9 +227,13 @@ std::string CHandle::WhatItDidUnderTls(Socket before, Socket late) {
 }
 
 void CHandle::End() {
+  End(zoo_state(zh_) == ZOO_AUTH_FAILED_STATE ? Code::kAuthFailed : Code::kSessionExpired);
+}
+
+void CHandle::End(Code why) {
   // The session is over for good: nothing more is driven, so no request can be sent by mistake.
   if (std::exchange(ended_, true)) return;
-  end_code_ = zoo_state(zh_) == ZOO_AUTH_FAILED_STATE ? Code::kAuthFailed : Code::kSessionExpired;
+  end_code_ = why;
   // In a task of its own: after the answers that are under way, and where Close is allowed.
   reactor_->Post([alive = std::weak_ptr(alive_), this] {
     if (alive.lock() != nullptr && zh_ != nullptr) listener_->OnEnded(end_code_);

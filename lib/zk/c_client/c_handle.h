@@ -80,6 +80,7 @@ class CHandle final : public Handle, public Pollable {
   std::string WhatItDidUnderTls(Socket before, Socket late);
   void SendCredential(const base::Secret& credential);
   void End();
+  void End(Code why);
 
   // Driving (c_drive.cc)
   Socket socket_state() const;
@@ -115,6 +116,7 @@ class CHandle final : public Handle, public Pollable {
   Code end_code_ = Code::kSessionExpired;
   bool write_due_ = false;  // just connected: the C client holds back its first packets
   bool undrained_ = false;  // the inbox may hold more than was processed
+  bool served_ = false;     // a server has answered a request of this session
   bool refused_ = false;    // the latest connection ended with what is no answer
   bool removed_ =
       false;  // the socket's server, or a credential that was sent on it, counts no more

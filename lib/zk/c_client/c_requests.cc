@@ -20,7 +20,9 @@ uint64_t FromContext(const void* context) { return reinterpret_cast<uint64_t>(co
 
 struct Completions {
   static void Answer(const void* context, Reply&& reply) {
-    CurrentBoxes()->owner->pending_.Answer(FromContext(context), std::move(reply));
+    CHandle* const handle = CurrentBoxes()->owner;
+    handle->served_ |= !OutcomeUnknown(reply.code);
+    handle->pending_.Answer(FromContext(context), std::move(reply));
   }
 
   static void Nothing(int rc, const void* context) {

@@ -85,7 +85,8 @@ TEST_F(ChangingServersTest, SaysOfEachServerWhatItDid) {
           closed + " refused the connection",
           silent.address() + " took the connection, but said nothing in time",
           hangs_up.address() + " closed the connection during the handshake, as a server "
-                               "without a quorum or a port for TLS does",
+                               "does that has no quorum, speaks TLS, or has maxClientCnxns "
+                               "connections of this host",
           mail.address() + " does not speak ZooKeeper: it says \"" + std::string(32, 'm') + "\""));
   EXPECT_THAT(diary_.attempts, ElementsAre(1, 2, 3, 4));
   a_.server.HangUp();

@@ -157,6 +157,76 @@ TEST_P(WrongAnswerTest, IsMetAgainOnlyAfterPausesThatGrow) {
 
 INSTANTIATE_TEST_SUITE_P(Each, WrongAnswerTest, testing::Range(size_t{0}, WrongAnswers().size()));
 
+// One that came to a former server's address, say: the session lives at the others.
+TEST_F(HostileServerTest, AServerOfAnotherEnsembleDoesNotEndASession) {
+  ScriptedServer foreign(
+      [](int, const std::string&) { return wire::Frame(wire::KeepersWelcome(9)); });
+  int connections = 0;
+  ScriptedServer good([&](int number, const std::string& frame) {
+    if (number > 0) return Good(frame);
+    return wire::Frame(wire::Welcome(kGranted)) + (++connections == 1 ? wire::Int(-1) : "");
+  });
+  Open({&good, &foreign, &good});
+  ASSERT_TRUE(RunUntil([&] { return foreign.connections() > 0 && diary_.connected == 2; }));
+  EXPECT_EQ(diary_.session, kGranted);
+  EXPECT_FALSE(handle_->OnKeeper());
+  EXPECT_EQ(diary_.ended, std::nullopt);
+  EXPECT_THAT(diary_.failures,
+              testing::Contains(foreign.address() +
+                                " is of another ensemble: it grants sessions without a password, "
+                                "as ClickHouse Keeper does"));
+}
+
+std::string WantsCredentials(const std::string& frame) {
+  return wire::Frame(wire::Reply(XidOf(frame), "", /*SESSIONCLOSEDREQUIRESASLAUTH*/ -124));
+}
+
+TEST_F(HostileServerTest, AClientThatNoServerHasServedGivesUpIfItWouldHaveToAuthenticate) {
+  ScriptedServer server(Welcoming(WantsCredentials));
+  Open({&server});
+  ASSERT_TRUE(RunUntil([&] { return diary_.ended.has_value(); }));
+  EXPECT_EQ(diary_.ended, Code::kCredentialsRequired);
+  EXPECT_EQ(server.connections(), 1);
+  driver_.RunPosted();
+  ASSERT_EQ(replies_.size(), 1u);
+  EXPECT_EQ(replies_[0].code, Code::kConnectionLoss);
+}
+
+TEST_F(HostileServerTest, OneThatWasServedGoesToTheNextServer) {
+  ScriptedServer strict(Welcoming(WantsCredentials));
+  int connections = 0;
+  ScriptedServer good(Welcoming([&](const std::string& frame) {
+    return Good(frame) + (++connections == 1 ? wire::Int(-1) : "");
+  }));
+  Open({&good, &strict, &good});
+  ASSERT_TRUE(RunUntil([&] { return strict.connections() > 0 && replies_.size() == 3; }));
+  EXPECT_EQ(replies_.back().code, Code::kOk);
+  EXPECT_EQ(diary_.ended, std::nullopt);
+}
+
+// Sends more than any reply has, while the client reads.
+TEST_F(HostileServerTest, AReplyThatIsTooLongFailsItsRequestAndNoOther) {
+  constexpr int32_t kBytes = 65 << 20;
+  const std::string piece(100'000, 'x');
+  int32_t left = 0;
+  ScriptedServer server(Welcoming([&](const std::string& frame) {
+    if (left != 0) return Good(frame);
+    left = kBytes - 16;
+    return wire::Int(kBytes) + wire::Reply(XidOf(frame));
+  }));
+  Open({&server});
+  steps_.emplace_back([&] {
+    if (left <= 0) return;
+    const int32_t size = std::min(left, static_cast<int32_t>(piece.size()));
+    left -= server.SayToAll(piece.substr(0, static_cast<size_t>(size)));
+  });
+  ASSERT_TRUE(RunUntil([&] { return left == 0 && !replies_.empty(); }, /*ready=*/100'000));
+  EXPECT_EQ(replies_[0].code, Code::kReplyTooLong);
+  left = -1;
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(server.connections(), 1);
+}
+
 TEST_F(HostileServerTest, AGoodServerIsHeardAndSoAreItsStrayEvents) {
   ScriptedServer server(Welcoming([](const std::string& frame) {
     return wire::Frame(wire::Event(4, "/elsewhere")) + Good(frame);

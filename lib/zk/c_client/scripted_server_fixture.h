@@ -7,6 +7,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <list>
 #include <string>
@@ -43,8 +45,11 @@ class ScriptedServer {
   int connections() const { return connections_; }  // so far
   size_t open() const { return clients_.size(); }
 
-  void SayToAll(const std::string& bytes) {
-    for (const Client& client : clients_) Say(client, bytes);
+  // Returns how much of it the latest client's socket took.
+  int SayToAll(const std::string& bytes) {
+    ssize_t said = 0;
+    for (const Client& client : clients_) said = Say(client, bytes);
+    return static_cast<int>(std::max(said, ssize_t{0}));
   }
   // Closes all connections.
   void HangUp() { clients_.clear(); }
@@ -74,8 +79,8 @@ class ScriptedServer {
   }
   static sockaddr* Generic(sockaddr_in& address) { return reinterpret_cast<sockaddr*>(&address); }
 
-  static void Say(const Client& client, const std::string& bytes) {
-    send(client.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  static ssize_t Say(const Client& client, const std::string& bytes) {
+    return send(client.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
 
   // False once the client is gone.

@@ -46,12 +46,20 @@ constexpr Entry kEntries[] = {
     {Code::kSessionMoved, "ZSESSIONMOVED", kUnavailable,
      "session moved to another server, outcome unknown"},
     {Code::kNoWatcher, "ZNOWATCHER", absl::StatusCode::kNotFound, "no such watch"},
+    {Code::kCredentialsRequired, "ZSESSIONCLOSEDREQUIRESASLAUTH",
+     absl::StatusCode::kUnauthenticated,
+     "the servers serve only clients that have authenticated (enforce.auth.enabled or "
+     "sessionRequireClientSASLAuth): give digest_credentials if enforce.auth.schemes has digest; "
+     "this library has no SASL"},
     {Code::kQuotaExceeded, "ZQUOTAEXCEEDED", kExhausted, "quota exceeded"},
     {Code::kThrottled, "ZTHROTTLEDOP", kExhausted, "server throttled the request"},
     {Code::kKeeper, "CLICKHOUSE_KEEPER", kPrecondition,
      "the server is ClickHouse Keeper, which may end a session before its timeout, and takes none "
      "up "
      "again: no lease can be proven there, so there are none (docs/servers.md)"},
+    {Code::kReplyTooLong, "REPLY_TOO_LONG", kExhausted,
+     "the answer is longer than the 64 MiB that a client reads: too many children, or names that "
+     "are too long"},
 };
 
 const Entry* Find(Code code) {

@@ -34,12 +34,15 @@ enum class Code : int {
   kClosing = -116,
   kSessionMoved = -118,
   kNoWatcher = -121,
+  kCredentialsRequired = -124,
   kQuotaExceeded = -125,
   kThrottled = -127,
 
   // Our own: a handle is connected to ClickHouse Keeper (docs/servers.md), or to a server that is
   // like it.
   kKeeper = -1000,
+  // Ours as well: the answer was longer than any that is read, and was skipped.
+  kReplyTooLong = -1001,
 };
 
 // "ZCONNECTIONLOSS" and so on; the number for codes that are not listed above.
@@ -51,10 +54,11 @@ bool OutcomeUnknown(Code code);
 
 // The status a user sees: "<operation> <path>: <meaning> (ZNOAUTH)". REQUIRES: code is not kOk.
 //   Unavailable         connection lost, session moved or closing, timed out: outcome unknown
-//   PermissionDenied    the ACL refuses it           Unauthenticated     credentials refused
+//   PermissionDenied    the ACL refuses it           Unauthenticated     credentials refused, or
+//                                                                        required
 //   NotFound            no such node                 AlreadyExists       node exists
 //   FailedPrecondition  ephemeral parent, not empty, wrong version; the server is ClickHouse Keeper
-//   ResourceExhausted   quota, throttled             InvalidArgument     arguments or ACL refused
+//   ResourceExhausted   quota, throttled, too long   InvalidArgument     arguments or ACL refused
 //   Aborted             session expired              Internal            everything else
 absl::Status ToStatus(Code code, absl::string_view operation, absl::string_view path);
 

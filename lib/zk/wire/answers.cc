@@ -160,9 +160,7 @@ std::string WrongWelcome(absl::string_view frame, int64_t asked_session) {
   // The session has expired; the rest of such an answer means nothing.
   if (session == 0 && asked_session != 0) return "";
   if (session == 0) return "it grants no session";
-  // ClickHouse Keeper does so whenever one is asked for; the C client then takes its own for
-  // expired.
-  if (asked_session != 0 && session != asked_session && !IsKeepersWelcome(frame)) {
+  if (asked_session != 0 && session != asked_session) {
     return "it grants another client's session";
   }
   // Last, since a refusal that names the real reason is worth more.
@@ -243,8 +241,8 @@ std::string WrongEvent(absl::string_view body) {
 }
 
 std::string WrongError(int32_t code) {
-  for (const Code own :
-       {Code::kConnectionLoss, Code::kOperationTimeout, Code::kInvalidState, Code::kClosing}) {
+  for (const Code own : {Code::kConnectionLoss, Code::kOperationTimeout, Code::kInvalidState,
+                         Code::kClosing, Code::kReplyTooLong}) {
     if (code == static_cast<int32_t>(own)) {
       return absl::StrCat("it reports ", CodeName(own), ", which only a client does");
     }

@@ -15,7 +15,8 @@
 
 namespace zkrecipes::zk::wire {
 
-inline constexpr size_t kLength = 4;  // of what stands in front of each frame
+inline constexpr size_t kLength = 4;        // of what stands in front of each frame
+inline constexpr size_t kReplyHeader = 16;  // xid, zxid, error
 
 // The answer to a handshake that asked for a session, or for a new one (0). A session of 0 in
 // answer to another one says that it has expired.

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
+#include "lib/zk/seam/code.h"
 #include "lib/zk/wire/jute_reader.h"
 
 namespace zkrecipes::zk::wire {
@@ -20,8 +21,7 @@ constexpr int32_t kPingXid = -2;
 constexpr int32_t kCredentialsXid = -4;
 constexpr int32_t kSetWatchesXid = -8;
 
-constexpr int32_t kReplyHeader = 16;  // xid, zxid, error
-constexpr int32_t kWelcome = 36;      // and a byte more, from 3.4 on
+constexpr int32_t kWelcome = 36;  // and a byte more, from 3.4 on
 
 // What of a request is read: its length, then xid and type; of the handshake, what lies before the
 // session, and the session.
@@ -30,8 +30,8 @@ constexpr size_t kHandshakeHead = kLength + 16 + 8;
 constexpr size_t kPathLength = 4;  // of a create, in front of the path
 
 // A listing of a million children with names of sixty bytes. Servers limit a request and a node's
-// data to 1 MiB (jute.maxbuffer), raised to some tens at most, but not a listing. Whatever begins
-// with a letter or a digit is longer.
+// data to 1 MiB (jute.maxbuffer), raised to some tens at most, but not a listing: whoever may
+// create nodes can make one that is longer, and must not cost others their connection.
 constexpr int32_t kLongestReply = 64 << 20;
 
 // How a port for TLS answers what is none: with an alert, of any version.
@@ -103,7 +103,7 @@ void Conversation::Begun() {
 std::string Conversation::WrongStart(absl::string_view said) const {
   const int32_t length = JuteReader(said).Int();
   if (state_ == State::kEstablished) {
-    if (length >= kReplyHeader && length <= kLongestReply) return "";
+    if (length >= static_cast<int32_t>(kReplyHeader)) return "";
     return absl::StrCat("it sends a reply of ", length, " bytes");
   }
   if (state_ == State::kHandshake && (length == kWelcome || length == kWelcome + 1)) return "";
@@ -111,18 +111,40 @@ std::string Conversation::WrongStart(absl::string_view said) const {
   return absl::StrCat("it says \"", absl::CHexEscape(said.substr(0, kShown)), "\"");
 }
 
+bool Conversation::IsTooLong(absl::string_view said) {
+  return JuteReader(said).Int() > kLongestReply;
+}
+
+// Its request has been answered by then: what follows is not read.
+std::string Conversation::HearTooLong(absl::string_view header) {
+  Request request;
+  return TakeRequest(JuteReader(header).Int(), request);
+}
+
+// A client that has a session is told by such a welcome that the server is of another ensemble: its
+// address is a former server's, say. Whether there is any other is for the caller to find out.
+std::string Conversation::WrongStartOfSession(absl::string_view frame) {
+  with_keeper_ = IsKeepersWelcome(frame);
+  if (!with_keeper_ || asked_session_ == 0) return WrongWelcome(frame, asked_session_);
+  return "is of another ensemble: it grants sessions without a password, as ClickHouse Keeper does";
+}
+
 std::string Conversation::Hear(absl::string_view frame) {
   if (state_ != State::kEstablished) {
     // Even if the welcome is wrong: then the connection ends, and with it this object's use.
     state_ = State::kEstablished;
-    with_keeper_ = IsKeepersWelcome(frame);
-    return WrongWelcome(frame, asked_session_);
+    return WrongStartOfSession(frame);
   }
   JuteReader reader(frame);
   const int32_t xid = reader.Int();
   reader.Long();  // the zxid may be any
   const int32_t error = reader.Int();
   if (!reader.ok()) return "it sends a reply without a header";
+  // Whatever was asked, a ping as well: the server then closes the connection, not the session.
+  wants_credentials_ = error == static_cast<int32_t>(Code::kCredentialsRequired);
+  if (wants_credentials_) {
+    return "serves only clients that have authenticated (enforce.auth or SASL)";
+  }
   switch (xid) {
     case kEventXid:
       return WrongEvent(reader.rest());
@@ -138,14 +160,21 @@ std::string Conversation::Hear(absl::string_view frame) {
 }
 
 std::string Conversation::HearReply(int32_t xid, int32_t error, absl::string_view body) {
+  Request request;
+  std::string wrong = TakeRequest(xid, request);
+  return wrong.empty() ? HearOutcome(request, error, body) : wrong;
+}
+
+// The one that is answered next.
+std::string Conversation::TakeRequest(int32_t xid, Request& request) {
   if (asked_.empty()) return absl::StrCat("it answers request ", xid, ", but none was asked");
   // At an answer out of order the C client would abort the process.
-  const Request request = std::move(asked_.front());
-  if (xid != request.xid) {
-    return absl::StrCat("it answers request ", xid, " instead of ", request.xid);
+  if (xid != asked_.front().xid) {
+    return absl::StrCat("it answers request ", xid, " instead of ", asked_.front().xid);
   }
+  request = std::move(asked_.front());
   asked_.pop_front();
-  return HearOutcome(request, error, body);
+  return "";
 }
 
 std::string Conversation::HearOutcome(const Request& request, int32_t error,

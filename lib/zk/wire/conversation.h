@@ -34,8 +34,15 @@ class Conversation {
   // The next whole frame, without its length.
   std::string Hear(absl::string_view frame);
 
+  // Whether the next frame, of which `said` is the beginning, is longer than any that is read. It
+  // need not come whole: HearTooLong judges its header.
+  static bool IsTooLong(absl::string_view said);
+  std::string HearTooLong(absl::string_view header);
+
   // It is with ClickHouse Keeper: see IsKeepersWelcome.
   bool with_keeper() const { return with_keeper_; }
+  // The server has answered, for want of credentials, that it will not.
+  bool wants_credentials() const { return wants_credentials_; }
 
  private:
   enum class State { kSilent, kHandshake, kEstablished };
@@ -48,13 +55,16 @@ class Conversation {
 
   size_t HeadSize() const;
   void Begun();
+  std::string WrongStartOfSession(absl::string_view frame);
   std::string HearReply(int32_t xid, int32_t error, absl::string_view body);
+  std::string TakeRequest(int32_t xid, Request& request);
   static std::string HearOutcome(const Request& request, int32_t error, absl::string_view body);
   static std::string HearOwn(int& asked, const char* what, absl::string_view body);
 
   State state_ = State::kSilent;
   int64_t asked_session_ = 0;
   bool with_keeper_ = false;
+  bool wants_credentials_ = false;
 
   // The request that is being sent: what matters of it is kept, the rest is counted.
   std::string head_;

@@ -221,8 +221,29 @@ TEST_F(ConversationTest, KnowsClickHouseKeeperByItsEmptyPassword) {
   EXPECT_FALSE(talk_.with_keeper());
   EXPECT_EQ(HearWelcome(wire::KeepersWelcome(kSession)), "");
   EXPECT_TRUE(talk_.with_keeper());
-  EXPECT_EQ(HearWelcome(wire::KeepersWelcome(9), kSession), "") << "it takes no session up again";
-  EXPECT_TRUE(talk_.with_keeper());
+}
+
+// Of a client that has a session, one server may be of another ensemble.
+TEST_F(ConversationTest, RefusesAWelcomeWithAnEmptyPasswordIfASessionWasAskedFor) {
+  for (const int64_t granted : {kSession, int64_t{9}}) {
+    EXPECT_THAT(HearWelcome(wire::KeepersWelcome(granted), kSession),
+                HasSubstr("another ensemble"));
+    EXPECT_TRUE(talk_.with_keeper());
+  }
+}
+
+TEST_F(ConversationTest, RefusesAServerThatAnswersOnlyClientsThatHaveAuthenticated) {
+  constexpr int32_t kSessionClosedRequireSaslAuth = -124;
+  for (const int32_t xid : {1, wire::kPingXid, wire::kSetWatchesXid}) {
+    talk_ = Conversation();
+    Establish();
+    Ask(wire::Request(xid, wire::kDelete));
+    EXPECT_THAT(Hear(wire::Reply(xid, "", kSessionClosedRequireSaslAuth)),
+                HasSubstr("only clients that have authenticated"));
+    EXPECT_TRUE(talk_.wants_credentials());
+  }
+  EXPECT_EQ(HearAnswer(wire::kDelete, "", -102), "");
+  EXPECT_FALSE(talk_.wants_credentials());
 }
 
 TEST_F(ConversationTest, ShowsTheBeginningOfWhatIsNoWelcome) {
@@ -243,7 +264,18 @@ TEST_F(ConversationTest, BoundsTheLengthOfAReply) {
   EXPECT_EQ(talk_.WrongStart(wire::Int(64 << 20)), "");
   EXPECT_EQ(talk_.WrongStart(wire::Int(15)), "it sends a reply of 15 bytes");
   EXPECT_EQ(talk_.WrongStart(wire::Int(-4)), "it sends a reply of -4 bytes");
-  EXPECT_EQ(talk_.WrongStart(wire::Int((64 << 20) + 1)), "it sends a reply of 67108865 bytes");
+  EXPECT_FALSE(Conversation::IsTooLong(wire::Int(64 << 20)));
+  EXPECT_TRUE(Conversation::IsTooLong(wire::Int((64 << 20) + 1)));
+}
+
+TEST_F(ConversationTest, AReplyThatIsTooLongAnswersTheOldestRequestOrNone) {
+  Establish();
+  Ask(wire::Request(1, wire::kGetChildren, wire::String("/a")));
+  Ask(wire::Request(2, wire::kDelete, wire::String("/a")));
+  EXPECT_EQ(talk_.HearTooLong(wire::Reply(2)), "it answers request 2 instead of 1");
+  EXPECT_EQ(talk_.HearTooLong(wire::Reply(1)), "");
+  EXPECT_EQ(Hear(wire::Reply(2)), "");
+  EXPECT_EQ(talk_.HearTooLong(wire::Reply(1)), "it answers request 1, but none was asked");
 }
 
 TEST_F(ConversationTest, UnderstandsRequestsInPiecesOfAnySize) {

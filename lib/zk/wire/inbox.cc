@@ -9,12 +9,20 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/zk/seam/code.h"
 #include "lib/zk/wire/jute_reader.h"
 
 namespace zkrecipes::zk::wire {
 namespace {
 
 constexpr size_t kUsualCapacity = 16 << 10;
+constexpr size_t kErrorAt = 12;  // in it
+
+std::string BigEndian(int32_t number) {
+  const auto bits = static_cast<uint32_t>(number);
+  return {static_cast<char>(bits >> 24), static_cast<char>(bits >> 16),
+          static_cast<char>(bits >> 8), static_cast<char>(bits)};
+}
 
 }  // namespace
 
@@ -42,9 +50,13 @@ bool Inbox::MayHaveMore() {
 
 // True if there is a whole frame, and it is an answer.
 bool Inbox::FindFrame() {
+  const size_t skipped = std::min(to_skip_, said().size());
+  begin_ += skipped;
+  to_skip_ -= skipped;
   if (refused_ || said().size() < kLength) return false;
   std::string wrong = conversation_.WrongStart(said());
   if (!wrong.empty()) return Refuse(wrong);
+  if (Conversation::IsTooLong(said())) return CutShort();
   const size_t size = kLength + static_cast<size_t>(JuteReader(said()).Int());
   // The length has been judged, so that a wrong one does not make us wait for ever.
   if (said().size() < size) return false;
@@ -55,9 +67,27 @@ bool Inbox::FindFrame() {
   return true;
 }
 
+// In place of a reply that is too long the C client gets an error. The request fails, and the
+// connection, with all else that was asked on it, goes on.
+bool Inbox::CutShort() {
+  if (said().size() < kLength + kReplyHeader) return false;
+  const std::string wrong = conversation_.HearTooLong(said().substr(kLength, kReplyHeader));
+  if (!wrong.empty()) return Refuse(wrong);
+  to_skip_ = static_cast<size_t>(JuteReader(said()).Int()) - kReplyHeader;
+  const std::string length = BigEndian(static_cast<int32_t>(kReplyHeader));
+  const std::string error = BigEndian(static_cast<int32_t>(Code::kReplyTooLong));
+  char* const frame = buffer_.data() + begin_;
+  std::copy(length.begin(), length.end(), frame);
+  std::copy(error.begin(), error.end(), frame + kLength + kErrorAt);
+  accepted_ = kLength + kReplyHeader;
+  return true;
+}
+
 bool Inbox::Refuse(const std::string& why) {
   refused_ = true;
-  refusal_ = absl::StrCat("does not speak ZooKeeper: ", why);
+  // A server that will not have this client is understood, and says so itself.
+  const bool understood = conversation_.with_keeper() || conversation_.wants_credentials();
+  refusal_ = understood ? why : absl::StrCat("does not speak ZooKeeper: ", why);
   return false;
 }
 
@@ -103,7 +133,7 @@ void Inbox::Drop() {
   conversation_ = Conversation();
   refusal_.clear();
   refused_ = false;
-  begin_ = end_ = accepted_ = 0;
+  begin_ = end_ = accepted_ = to_skip_ = 0;
   drained_ = false;
 }
 

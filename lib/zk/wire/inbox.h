@@ -19,7 +19,8 @@ namespace zkrecipes::zk::wire {
 
 // Stands between the socket of one handle and the C client's recv(), for two reasons:
 // - The C client believes what it reads. Here it gets whole frames only, and only those that are an
-//   answer to what it has asked; at the first other one the connection ends.
+//   answer to what it has asked; at the first other one the connection ends. Of a reply that is too
+//   long it gets the header alone, with kReplyTooLong as its error; the rest is skipped.
 // - It reads each reply in two pieces, and then finds out that there is no other. Here one read
 //   fetches all that the socket holds.
 // Not thread-safe: for the thread of the loop.
@@ -37,6 +38,7 @@ class Inbox {
   void Asked(absl::string_view bytes) { conversation_.Asked(bytes); }
 
   bool with_keeper() const { return conversation_.with_keeper(); }
+  bool wants_credentials() const { return conversation_.wants_credentials(); }
 
   // Another socket: nothing was said on it yet.
   void Drop();
@@ -44,12 +46,13 @@ class Inbox {
   // What is received on the next connection comes through `tls`; null: as it is.
   void Through(TlsSocket* tls) { tls_ = tls; }
 
-  // "does not speak ZooKeeper: it says \"220 ...\"", once for each connection that ended so;
-  // otherwise "".
+  // "does not speak ZooKeeper: it says \"220 ...\"", or why the server will not have this client;
+  // once for each connection that ended so; otherwise "".
   std::string TakeRefusal() { return std::exchange(refusal_, ""); }
 
  private:
   bool FindFrame();
+  bool CutShort();
   bool Refuse(const std::string& why);
   ssize_t Fill(int fd);
   void MakeRoom();
@@ -64,6 +67,7 @@ class Inbox {
   size_t begin_ = 0;  // what the C client has not taken yet: [begin_, end_)
   size_t end_ = 0;
   size_t accepted_ = 0;   // the rest of the frame that the C client is taking
+  size_t to_skip_ = 0;    // behind that: the rest of a reply that was too long
   bool drained_ = false;  // the latest read left nothing in the socket
 };
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <vector>
@@ -72,6 +73,41 @@ TEST_F(InboxTest, ShowsAFrameOnlyOnceItIsWhole) {
   Say(frame.substr(frame.size() - 1));
   EXPECT_EQ(Read(4), frame.substr(0, 4));
   EXPECT_EQ(Read(1000), frame.substr(4));
+}
+
+// The rest of it goes past, in pieces of any size, and costs no memory.
+TEST_F(InboxTest, TurnsAReplyThatIsTooLongIntoAnErrorAndReadsOnBehindIt) {
+  constexpr int32_t kBytes = (64 << 20) + 1;
+  Establish();
+  Ask(1, wire::kGetChildren);
+  Ask(2, wire::kDelete);
+  const std::string head = wire::Int(kBytes) + wire::Reply(1);
+  for (const char byte : head) {
+    EXPECT_EQ(Read(4), "");
+    Say(std::string(1, byte));
+  }
+  EXPECT_EQ(Read(4), wire::Int(16));
+  EXPECT_EQ(Read(1000), wire::Reply(1, "", -1001));
+  for (int32_t left = kBytes - 16; left > 0;) {
+    const int32_t piece = std::min(left, 10'007);
+    Say(std::string(static_cast<size_t>(piece), 'x'));
+    EXPECT_EQ(Read(4), "");
+    EXPECT_EQ(error_, EAGAIN);
+    left -= piece;
+  }
+  Say(wire::Frame(wire::Reply(2)));
+  EXPECT_EQ(Read(4), wire::Int(16));
+  EXPECT_EQ(Read(1000), wire::Reply(2));
+}
+
+TEST_F(InboxTest, ForgetsWhatItSkipsWithTheConnection) {
+  Establish();
+  Ask(1, wire::kGetChildren);
+  Say(wire::Int(65 << 20) + wire::Reply(1));
+  EXPECT_EQ(Read(4), wire::Int(16));
+  inbox_.Drop();
+  inbox_.Asked(wire::Frame(wire::Handshake()));
+  Establish();
 }
 
 TEST_F(InboxTest, NeverReadsOnIntoTheNextFrame) {
