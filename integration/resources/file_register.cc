@@ -7,8 +7,8 @@
 #include "integration/resources/kinds.h"
 #include "integration/resources/private_server.h"
 #include "lib/base/random.h"
-#include "lib/resources/disk.h"
 #include "lib/resources/fenced_body.h"
+#include "lib/resources/file_on_disk.h"
 #include "zkrecipes/fenced_file.h"
 
 namespace resources {

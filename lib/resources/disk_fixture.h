@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/resources/disk.h"
+#include "lib/resources/file_on_disk.h"
 
 namespace zkrecipes::resources {
 
