@@ -123,6 +123,7 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
   }
 
   bool InHomeProcess() const { return home_.IsThisProcess(); }
+  const std::string& path() const { return queue_->path; }
 
  private:
   struct Entry {
@@ -141,8 +142,6 @@ class LeasesByOwner : public std::enable_shared_from_this<LeasesByOwner> {
     base::MutexLock lock(mutex_);
     entries_.erase(owner);
   }
-
-  const std::string& path() const { return queue_->path; }
 
   const base::HomeProcess home_;
   const queue::acquire::Queue queue_;
@@ -202,10 +201,11 @@ absl::Status RecursiveLease::Release(const WaitOptions& wait) && {
 
 RecursiveLock::RecursiveLock(std::shared_ptr<Client> client, std::string path,
                              const LockOptions& options)
-    : client_(client),
-      lock_(std::move(client), path, options),
+    : client_(std::move(client)),
       owners_(std::make_shared<LeasesByOwner>(
           internal::PathQueue::Of(*client_, std::move(path), options))) {}
+
+const std::string& RecursiveLock::path() const { return owners_->path(); }
 
 absl::StatusOr<RecursiveLease> RecursiveLock::Acquire(const std::string& owner,
                                                       const WaitOptions& wait) const {

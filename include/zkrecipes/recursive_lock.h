@@ -91,11 +91,10 @@ class RecursiveLock {
   void AcquireAsync(const std::string& owner, WaitOptions wait,
                     absl::AnyInvocable<void(absl::StatusOr<RecursiveLease>) &&> done) const;
 
-  const std::string& path() const { return lock_.path(); }
+  const std::string& path() const;
 
  private:
   std::shared_ptr<Client> client_;
-  Lock lock_;
   std::shared_ptr<internal::LeasesByOwner> owners_;
 };
 
