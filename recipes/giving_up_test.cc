@@ -16,7 +16,7 @@
 #include "gmock/gmock.h"
 
 #include "lib/queue/acquire/acquisition.h"
-#include "lib/queue/call/ask.h"
+#include "lib/queue/call/call.h"
 #include "recipes/lock_fixture.h"
 
 namespace zkrecipes::testing::memory {

@@ -10,7 +10,6 @@
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/call/ask.h"
 #include "lib/queue/lease/lease_state.h"
-#include "lib/queue/listing/grant_mode.h"
 #include "lib/queue/listing/leader_node.h"
 #include "lib/queue/listing/observer_runner.h"
 #include "lib/queue/listing/owner.h"

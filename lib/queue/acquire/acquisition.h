@@ -14,6 +14,7 @@
 #include "lib/queue/call/call.h"
 #include "lib/queue/listing/rivals.h"
 #include "lib/queue/machine/candidacy.h"
+#include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/node_name.h"
 #include "zkrecipes/acquire_options.h"
 #include "zkrecipes/lease.h"
@@ -62,6 +63,11 @@ class Acquisition : public call::Call<Answer> {
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
 };
+
+// What a user is told about a contender's end, but that of a try that was busy (rivals.h); see
+// lock.h for the codes. `path`: as the user gave it.
+absl::Status EndStatus(const machine::action::Finished& finished, const std::string& path,
+                       const std::string& server_path);
 
 // Acquires. A candidacy that is not OK is the answer.
 call::Start<Answer> Enter(Queue queue, absl::StatusOr<machine::Candidacy> candidacy);

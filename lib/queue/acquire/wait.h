@@ -10,7 +10,6 @@
 #include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/listing/rivals.h"
 #include "lib/queue/machine/contender.h"
-#include "lib/queue/machine/nearness.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/session.h"
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 
 #include "lib/base/random.h"
@@ -18,25 +17,6 @@
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::queue::call {
-
-// Says that `what` ("list /q") was given up: Cancelled; Unavailable without a connection
-// (ClientCore::CutOff); otherwise DeadlineExceeded. `trouble`: the last error, if there was one.
-absl::Status NotAnswered(const internal::ClientCore& core, const std::string& what,
-                         absl::Duration timeout, bool cancelled, const std::string& trouble = "");
-
-// One try of a question to the ensemble. `late` gives the status of one that is given up.
-template <typename T>
-class Question : public Call<absl::StatusOr<T>> {
- public:
-  Question(std::shared_ptr<internal::ClientCore> core, const WaitOptions& wait,
-           Done<absl::StatusOr<T>> done, absl::FunctionRef<absl::Status(bool cancelled)> late)
-      : Call<absl::StatusOr<T>>(std::move(core), wait, std::move(done)), late_(late) {}
-
- private:
-  absl::Status GivenUp(bool cancelled) override { return late_(cancelled); }
-
-  const absl::FunctionRef<absl::Status(bool cancelled)> late_;
-};
 
 template <typename T>
 using Ask = std::function<void(session::Session& session, Done<absl::StatusOr<T>> done)>;
@@ -56,8 +36,8 @@ absl::StatusOr<T> AskUntilAnswered(internal::ClientCore& core, const std::string
   };
   const auto begin = [&](const WaitOptions& left,
                          Done<Answer>& done) -> absl::StatusOr<std::shared_ptr<Pending>> {
-    const auto call =
-        std::make_shared<Question<T>>(core.shared_from_this(), left, std::move(done), late);
+    const auto call = std::make_shared<SimpleCall<Answer>>(core.shared_from_this(), left,
+                                                           std::move(done), std::ref(late));
     call->HeedCancel(left.cancel);
     core.Post([call, ask](session::Session* session) {
       if (session == nullptr) {

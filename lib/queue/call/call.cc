@@ -2,6 +2,8 @@
 
 #include "lib/queue/call/call.h"
 
+#include "absl/strings/str_cat.h"
+
 #include "lib/session/client/client_options.h"
 
 namespace zkrecipes::queue::call {
@@ -54,6 +56,19 @@ absl::Status MayBegin(const internal::ClientCore& core, const WaitOptions& wait,
   if (!core.InHomeProcess()) return core.CheckMayBlock();
   if (absl::Status wrong = session::client::CheckWaitOptions(wait); !wrong.ok()) return wrong;
   return blocks ? core.CheckMayBlock() : absl::OkStatus();
+}
+
+absl::Status NotAnswered(const internal::ClientCore& core, const std::string& what,
+                         absl::Duration timeout, bool cancelled, const std::string& trouble) {
+  if (cancelled) return absl::CancelledError(absl::StrCat(what, ": cancelled"));
+  const std::string late =
+      absl::StrCat(what, ": not answered within ", absl::FormatDuration(timeout));
+  // The ensemble was not reached, so it has not been asked at all.
+  if (const auto cut_off = core.CutOff()) {
+    return absl::UnavailableError(absl::StrCat(late, ": ", *cut_off));
+  }
+  const std::string why = trouble.empty() ? "" : absl::StrCat(" (", trouble, ")");
+  return absl::DeadlineExceededError(absl::StrCat(late, why));
 }
 
 }  // namespace zkrecipes::queue::call

@@ -4,9 +4,11 @@
 #define ZKRECIPES_LIB_QUEUE_CALL_CALL_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -110,6 +112,21 @@ class Call : public Pending {
   Done<T> done_;  // belongs to the caller that settles
 };
 
+// A call whose answer, if it is given up, comes from a function.
+template <typename T>
+class SimpleCall final : public Call<T> {
+ public:
+  using Late = std::function<absl::Status(bool cancelled)>;
+  SimpleCall(std::shared_ptr<internal::ClientCore> core, const WaitOptions& wait, Done<T> done,
+             Late late)
+      : Call<T>(std::move(core), wait, std::move(done)), late_(std::move(late)) {}
+
+ private:
+  absl::Status GivenUp(bool cancelled) override { return late_(cancelled); }
+
+  const Late late_;
+};
+
 // A call that has not begun: the blocking, the callback and the awaitable form of a public function
 // are made from it by Blocking, Async and Co.
 template <typename T>
@@ -130,6 +147,11 @@ struct Start {
 // the client's own I/O thread. Every form asks this before it locks anything: in a forked child a
 // mutex may have been copied while another thread held it.
 absl::Status MayBegin(const internal::ClientCore& core, const WaitOptions& wait, bool blocks);
+
+// Says that `what` ("list /q") was given up: Cancelled; Unavailable without a connection
+// (ClientCore::CutOff); otherwise DeadlineExceeded. `trouble`: the last error, if there was one.
+absl::Status NotAnswered(const internal::ClientCore& core, const std::string& what,
+                         absl::Duration timeout, bool cancelled, const std::string& trouble = "");
 
 template <typename T>
 absl::Status Refusal(Start<T>& start, const WaitOptions& wait, bool blocks) {

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/queue/call/barrier.h"
+
 namespace zkrecipes::queue::lease {
 
 HeldLease::HeldLease(zk::Reactor& reactor, session::Session& session, const std::string& path,
@@ -57,29 +59,30 @@ void HeldLease::Ask() {
   if (finished_ || waiting_.empty() || !asking_.empty() || !session_.connected()) return;
   asking_.swap(waiting_);
   const std::string node = state_->core().name_space().ToServer(state_->sequencer().node);
-  VerifyNode(session_, node, state_->node_czxid(),
-             [this, alive = owner_.lock()](Verdict verdict) { OnVerdict(verdict); });
+  call::ReadBehindBarrier(session_, node,
+                          [this, alive = owner_.lock(), asker = session_.id()](
+                              const std::optional<zk::Reply>& reply) { OnRead(asker, reply); });
 }
 
-void HeldLease::OnVerdict(Verdict verdict) {
+// The node, as the quorum knew it when it counted the asking session as alive.
+void HeldLease::OnRead(zk::SessionId asker, const std::optional<zk::Reply>& reply) {
   if (finished_) return;  // all are answered
-  switch (verdict) {
-    case Verdict::kThere:
-      for (Waiter& waiter : std::exchange(asking_, {})) std::move(waiter)(absl::OkStatus());
-      break;
-    case Verdict::kGone: {
-      // First: whoever is answered so finds the lease lost.
-      std::vector<Waiter> asked = std::exchange(asking_, {});
-      tell_(machine::event::NodeGone{});
-      return Answer(asked, absl::StatusCode::kAborted, "its node is gone");
-    }
-    case Verdict::kUnknown:
-      if (!session_.connected()) {  // asked again by OnConnected
-        std::move(asking_.begin(), asking_.end(), std::back_inserter(waiting_));
-        return asking_.clear();
-      }
-      Answer(asking_, absl::StatusCode::kUnavailable, "the ensemble did not answer");
-      break;
+  const bool read = reply.has_value() && reply->code == zk::Code::kOk;
+  // Another node of this name, or of another owner, is not the lease's.
+  const bool own =
+      read && reply->stat.czxid == state_->node_czxid() && reply->stat.ephemeral_owner == asker;
+  if (own) {
+    for (Waiter& waiter : std::exchange(asking_, {})) std::move(waiter)(absl::OkStatus());
+  } else if (read || (reply.has_value() && reply->code == zk::Code::kNoNode)) {
+    // First: whoever is answered so finds the lease lost.
+    std::vector<Waiter> asked = std::exchange(asking_, {});
+    tell_(machine::event::NodeGone{});
+    return Answer(asked, absl::StatusCode::kAborted, "its node is gone");
+  } else if (!session_.connected()) {  // asked again by OnConnected
+    std::move(asking_.begin(), asking_.end(), std::back_inserter(waiting_));
+    return asking_.clear();
+  } else {
+    Answer(asking_, absl::StatusCode::kUnavailable, "the ensemble did not answer");
   }
   Ask();
 }

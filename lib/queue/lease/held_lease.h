@@ -5,13 +5,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 
 #include "lib/queue/lease/lease_state.h"
-#include "lib/queue/lease/verification.h"
 #include "lib/session/session.h"
 #include "lib/zk/seam/reactor.h"
 
@@ -46,7 +46,7 @@ class HeldLease {
   void WatchEnd();
   void OnEndTimer();
   void Ask();
-  void OnVerdict(Verdict verdict);
+  void OnRead(zk::SessionId asker, const std::optional<zk::Reply>& reply);
   void AnswerOver();
   void Answer(std::vector<Waiter>& waiters, absl::StatusCode code, const char* why);
 

@@ -18,28 +18,21 @@ using queue::call::Start;
 using StatusDone = queue::call::Done<absl::Status>;
 using Begun = absl::StatusOr<std::shared_ptr<queue::call::Pending>>;
 
-// Waits for what the contender of a lease has been told to do.
-class LeaseCall : public queue::call::Call<absl::Status> {
- public:
-  // The message if it is given up: "`operation` NODE: `late`".
-  LeaseCall(std::shared_ptr<LeaseState> lease, const WaitOptions& wait, StatusDone done,
-            const char* operation, const char* late)
-      : Call(lease->core().shared_from_this(), wait, std::move(done)),
-        lease_(std::move(lease)),
-        operation_(operation),
-        late_(late) {}
+using LeaseCall = queue::call::SimpleCall<absl::Status>;
 
- private:
-  absl::Status GivenUp(bool cancelled) override {
-    return absl::Status(
-        cancelled ? absl::StatusCode::kCancelled : absl::StatusCode::kDeadlineExceeded,
-        absl::StrCat(operation_, " ", lease_->sequencer().node, ": ", late_));
-  }
-
-  const std::shared_ptr<LeaseState> lease_;
-  const char* const operation_;
-  const char* const late_;
-};
+// Waits for what the contender of a lease has been told to do. The message if it is given up:
+// "`operation` NODE: `late`".
+std::shared_ptr<LeaseCall> Waiting(const std::shared_ptr<LeaseState>& lease,
+                                   const WaitOptions& wait, StatusDone& done, const char* operation,
+                                   const char* late) {
+  return std::make_shared<LeaseCall>(
+      lease->core().shared_from_this(), wait, std::move(done),
+      [lease, operation, late](bool cancelled) {
+        return absl::Status(
+            cancelled ? absl::StatusCode::kCancelled : absl::StatusCode::kDeadlineExceeded,
+            absl::StrCat(operation, " ", lease->sequencer().node, ": ", late));
+      });
+}
 
 Start<absl::Status> OfMovedFrom(const char* operation) {
   return {.refusal =
@@ -52,8 +45,8 @@ Start<absl::Status> Verification(const std::shared_ptr<LeaseState>& lease) {
   return {lease->core().shared_from_this(),
           [lease](const WaitOptions& wait, StatusDone& done) -> Begun {
             if (absl::Status over = lease->CheckAlive("verify"); !over.ok()) return over;
-            const auto call = std::make_shared<LeaseCall>(lease, wait, std::move(done), "verify",
-                                                          "the ensemble did not answer in time");
+            const auto call =
+                Waiting(lease, wait, done, "verify", "the ensemble did not answer in time");
             lease->Verify([call](absl::Status status) { call->Settle(std::move(status)); });
             call->HeedCancel(wait.cancel);
             return call;
@@ -66,10 +59,9 @@ Start<absl::Status> Releasing(const std::shared_ptr<LeaseState>& lease) {
   return {lease->core().shared_from_this(),
           [lease](const WaitOptions& wait, StatusDone& done) -> Begun {
             // First: its time limit runs from before anybody can see that the lease has ended.
-            const auto call = std::make_shared<LeaseCall>(
-                lease, wait, std::move(done), "release",
-                "not confirmed; the deletion goes on in the background until the session has "
-                "expired");
+            const auto call = Waiting(lease, wait, done, "release",
+                                      "not confirmed; the deletion goes on in the background "
+                                      "until the session has expired");
             // From here on the lease is not believed, whatever becomes of the deletion.
             if (absl::Status lost = lease->BeginRelease(); !lost.ok()) {
               call->Settle(std::move(lost));

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/listing/grant_mode.h"
 #include "lib/queue/listing/owner.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/own_node/own_node_turns.h"

@@ -3,6 +3,7 @@
 #include "zkrecipes/contenders.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/call/ask.h"
+#include "lib/queue/call/barrier.h"
+#include "lib/queue/listing/owner.h"
 #include "lib/queue/listing/queue_listing.h"
-#include "lib/queue/listing/standing.h"
+#include "lib/queue/machine/admission.h"
 #include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
 
@@ -19,39 +22,86 @@ namespace zkrecipes {
 namespace {
 
 using queue::call::AskUntilAnswered;
+using queue::listing::GrantModeOf;
 using Nodes = std::vector<queue::machine::ListedNode>;
 using Read = void (*)(session::Session&, const std::string&,
                       absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&>);
 
-// `parent`: `path` on the server.
 absl::StatusOr<std::vector<ContenderInfo>> List(internal::ClientCore& core, const std::string& path,
-                                                const std::string& parent, const WaitOptions& wait,
-                                                Read read) {
+                                                const WaitOptions& wait, Read read) {
   if (absl::Status wrong = zk::ValidatePath("path", path); !wrong.ok()) return wrong;
-  const auto nodes = AskUntilAnswered<Nodes>(core, "list " + path, wait,
-                                             [parent, read](session::Session& session, auto done) {
-                                               read(session, parent, std::move(done));
-                                             });
+  const auto nodes = AskUntilAnswered<Nodes>(
+      core, "list " + path, wait,
+      [parent = core.name_space().ToServer(path), read](session::Session& session, auto done) {
+        read(session, parent, std::move(done));
+      });
   if (!nodes.ok()) return nodes.status();
   // On this thread: a long queue must not keep the reactor from its leases.
   return queue::listing::DescribeQueue(*nodes);
+}
+
+// A leader's node may be named as a lock's: only a reader's name is sure to say its mode.
+bool SameMode(queue::machine::Mode mode, GrantMode granted) {
+  return (GrantModeOf(mode) == GrantMode::kShared) == (granted == GrantMode::kShared);
+}
+
+// Whether the grant holds, by its queue and its node as they were behind a committed barrier.
+absl::StatusOr<bool> Judge(const Sequencer& sequencer, const zk::Reply& listing,
+                           const zk::Reply& node) {
+  if (listing.code != zk::Code::kOk && listing.code != zk::Code::kNoNode) {
+    return zk::ToStatus(listing.code, "list", sequencer.path());
+  }
+  const absl::string_view own = zk::NodeName(sequencer.node);
+  const auto name = queue::machine::ParseNodeName(own);
+  // Neither the name nor the czxid of a node is ever used again, so this answer is final.
+  if (!name.has_value() || node.code == zk::Code::kNoNode) return false;
+  if (node.code == zk::Code::kNoAuth) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("check ", sequencer.node, ": its ACL does not let this client read it"));
+  }
+  if (node.code != zk::Code::kOk) return zk::ToStatus(node.code, "get", sequencer.node);
+  const int64_t token = queue::listing::TokenIn(name->mode, node.data).value_or(node.stat.czxid);
+  if (token != sequencer.token.value() || !SameMode(name->mode, sequencer.mode)) return false;
+  // The node is the grant's. It holds unless another contender is in front of it: an upgraded
+  // writer is not first before the reader that it follows has gone.
+  const queue::machine::QueueView view =
+      queue::machine::ViewQueue(listing.children, name->mode, own);
+  return view.listed && view.in_front.empty();
+}
+
+// Three requests in one flight, which are answered in order.
+void AskStanding(session::Session& session, const Sequencer& sequencer,
+                 absl::AnyInvocable<void(absl::StatusOr<bool>) &&> done) {
+  const auto barrier = queue::call::SendBarrier(session);
+  const auto listing = std::make_shared<zk::Reply>();
+  session.Send(zk::GetChildren{sequencer.name_space + sequencer.path()},
+               [listing](const zk::Reply& reply) { *listing = reply; });
+  session.Send(
+      zk::Get{sequencer.name_space + sequencer.node},
+      [barrier, listing, sequencer, done = std::move(done)](const zk::Reply& node) mutable {
+        if (barrier->committed()) return std::move(done)(Judge(sequencer, *listing, node));
+        std::move(done)(absl::UnavailableError("the quorum has confirmed nothing"));
+      });
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<ContenderInfo>> ListContenders(Client& client, const std::string& path,
                                                           const WaitOptions& wait) {
-  internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  return List(core, path, core.name_space().ToServer(path), wait, queue::listing::ReadQueue);
+  return List(*internal::ClientAccess::Core(client), path, wait, queue::listing::ReadQueue);
 }
 
 absl::StatusOr<bool> CheckSequencer(Client& client, const Sequencer& sequencer,
                                     const WaitOptions& wait) {
-  internal::ClientCore& core = *internal::ClientAccess::Core(client);
-  if (absl::Status wrong = queue::listing::CheckSequencerForm(sequencer); !wrong.ok()) return wrong;
-  return AskUntilAnswered<bool>(core, "check " + sequencer.node, wait,
-                                [sequencer](session::Session& session, auto done) {
-                                  queue::listing::AskStanding(session, sequencer, std::move(done));
+  if (sequencer.node.empty()) {
+    return absl::InvalidArgumentError("check: the sequencer is empty");
+  }
+  // A user may have made it by hand, of whatever is no path: "a/b", "/a//b".
+  const auto parsed = Sequencer::Parse(sequencer.ToString());
+  if (!parsed.ok()) return parsed.status();
+  return AskUntilAnswered<bool>(*internal::ClientAccess::Core(client), "check " + sequencer.node,
+                                wait, [sequencer](session::Session& session, auto done) {
+                                  AskStanding(session, sequencer, std::move(done));
                                 });
 }
 
@@ -59,8 +109,7 @@ absl::Status BreakContender(Client& client, const std::string& path, FencingToke
                             const WaitOptions& wait) {
   const auto& core = internal::ClientAccess::Core(client);
   const base::BootTime deadline = core->Now() + wait.timeout;
-  const auto queue =
-      List(*core, path, core->name_space().ToServer(path), wait, queue::listing::ReadQueueNow);
+  const auto queue = List(*core, path, wait, queue::listing::ReadQueueNow);
   if (!queue.ok()) return queue.status();
   const auto found = std::ranges::find(*queue, token, &ContenderInfo::token);
   // Without a czxid the node could not be read, so its token is not known.

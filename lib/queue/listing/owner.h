@@ -8,9 +8,23 @@
 #include <string>
 
 #include "lib/queue/machine/node_name.h"
+#include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
+#include "zkrecipes/sequencer.h"
 
 namespace zkrecipes::queue::listing {
+
+// A contender's mode as users see it: both kinds of writers are exclusive.
+inline GrantMode GrantModeOf(machine::Mode mode) {
+  if (mode == machine::Mode::kShared) return GrantMode::kShared;
+  return mode == machine::Mode::kLeader ? GrantMode::kLeader : GrantMode::kExclusive;
+}
+
+// The mode whose contenders' nodes are named so.
+inline machine::Mode ModeNamed(NodeMarker marker) {
+  if (marker == NodeMarker::kWriter) return machine::Mode::kSharedWriter;
+  return marker == NodeMarker::kLatch ? machine::Mode::kLeader : machine::Mode::kExclusive;
+}
 
 // The data of a contender node: which process is waiting. JSON for Curator's lock nodes, whose data
 // Curator does not read: {"id":...,"host":...,"pid":...}. If the dialect's own tools show the data

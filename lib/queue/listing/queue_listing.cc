@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "lib/queue/listing/grant_mode.h"
+#include "lib/queue/call/barrier.h"
 #include "lib/queue/listing/owner.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
@@ -121,11 +121,9 @@ void ReadQueue(session::Session& session, const std::string& parent,
 void ReadQueueNow(
     session::Session& session, const std::string& parent,
     absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done) {
-  const auto barrier = std::make_shared<zk::Code>(zk::Code::kConnectionLoss);
-  session.Send(session.CommittedBarrier(),
-               [barrier](const zk::Reply& reply) { *barrier = reply.code; });
+  auto barrier = call::SendBarrier(session);
   ReadQueue(session, parent, [barrier, done = std::move(done)](auto nodes) mutable {
-    if (*barrier == zk::Code::kNoNode) return std::move(done)(std::move(nodes));
+    if (barrier->committed()) return std::move(done)(std::move(nodes));
     std::move(done)(absl::UnavailableError("the quorum has confirmed nothing"));
   });
 }

@@ -11,7 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
-#include "lib/queue/machine/listed_node.h"
+#include "lib/queue/machine/node_name.h"
 #include "lib/session/session.h"
 #include "zkrecipes/contenders.h"
 

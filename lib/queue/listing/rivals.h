@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-#include "lib/queue/machine/listed_node.h"
+#include "lib/queue/machine/node_name.h"
 #include "lib/session/session.h"
 
 namespace zkrecipes::queue::listing {

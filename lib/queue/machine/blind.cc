@@ -62,35 +62,23 @@ std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, 
   return blind;
 }
 
-std::string MakerOf(const std::string& blind) {
+Maker MakerOf(const std::string& blind) {
   const std::optional<NodeName> name = ParseNodeName(blind);
-  if (!name.has_value()) return "Curator's InterProcessSemaphoreMutex";
-  if (name->dialect == Dialect::kKazoo) return "kazoo's";
+  if (!name.has_value()) return {"Curator's InterProcessSemaphoreMutex", "use another path"};
+  if (name->dialect == Dialect::kKazoo) {
+    return {"kazoo's", "write kazoo's names (NameDialect::kKazoo)"};
+  }
   switch (FamilyOf(name->mode)) {
     case Family::kLock:
-      return "Curator's InterProcessMutex or LeaderSelector";
+      return {"Curator's InterProcessMutex or LeaderSelector",
+              "write Curator's names with NodeMarker::kLock"};
     case Family::kReadWrite:
-      return "Curator's InterProcessReadWriteLock";
+      return {"Curator's InterProcessReadWriteLock",
+              "write Curator's names with NodeMarker::kWriter, or use a ReadWriteLock"};
     case Family::kLatch:
-      return "Curator's LeaderLatch";
+      return {"Curator's LeaderLatch", "write Curator's names with NodeMarker::kLatch"};
   }
-  return "";
-}
-
-std::string RemedyFor(const std::string& blind) {
-  const std::optional<NodeName> name = ParseNodeName(blind);
-  if (!name.has_value()) return "use another path";
-  if (name->dialect == Dialect::kKazoo) return "write kazoo's names (NameDialect::kKazoo)";
-  const std::string dialect = "write Curator's names with ";
-  switch (FamilyOf(name->mode)) {
-    case Family::kLock:
-      return dialect + "NodeMarker::kLock";
-    case Family::kReadWrite:
-      return dialect + "NodeMarker::kWriter, or use a ReadWriteLock";
-    case Family::kLatch:
-      return dialect + "NodeMarker::kLatch";
-  }
-  return "";
+  return {};
 }
 
 }  // namespace zkrecipes::queue::machine

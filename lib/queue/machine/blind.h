@@ -33,9 +33,12 @@ Library LibraryOf(const NodeName& name);
 std::vector<std::string> BlindAmong(const zk::Names& children, Dialect dialect, Mode named);
 
 // For messages: what made the child, as far as its name says, and what would make it see us.
-// "-__WRIT__ is written by Curator's InterProcessReadWriteLock". REQUIRES: of BlindAmong.
-std::string MakerOf(const std::string& blind);
-std::string RemedyFor(const std::string& blind);
+struct Maker {
+  const char* recipe = "";
+  const char* remedy = "";
+};
+// REQUIRES: of BlindAmong.
+Maker MakerOf(const std::string& blind);
 
 }  // namespace zkrecipes::queue::machine
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/queue/machine/nearness.h"
-
 #include <cstddef>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "lib/queue/machine/in_front.h"
 
 namespace zkrecipes::queue::machine {
 namespace {

@@ -25,6 +25,8 @@
 
 #include "absl/strings/string_view.h"
 
+#include "lib/zk/seam/types.h"
+
 namespace zkrecipes::queue::machine {
 
 enum class Dialect { kCurator, kKazoo };
@@ -37,6 +39,14 @@ struct NodeName {
   int32_t sequence = 0;
 
   friend bool operator==(const NodeName&, const NodeName&) = default;
+};
+
+// A child of a queue, as far as it was read.
+struct ListedNode {
+  std::string name;
+  std::string data;
+  zk::Stat stat;
+  friend bool operator==(const ListedNode&, const ListedNode&) = default;
 };
 
 // Of 75 random bits: 15 of the characters 0-9 and a-z without i, l, o, u. No marker can occur in

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "lib/queue/machine/listed_node.h"
+#include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/types.h"
 
 namespace zkrecipes::queue::machine::observing {

@@ -11,7 +11,7 @@
 
 #include "lib/base/random.h"
 #include "lib/queue/call/ask.h"
-#include "lib/queue/lease/verification.h"
+#include "lib/queue/call/barrier.h"
 #include "lib/session/retry_pauses.h"
 #include "lib/zk/seam/path.h"
 #include "zkrecipes/guarded_write.h"
@@ -222,14 +222,14 @@ void OwnNodeTurns::Send(OwnNodeTurn& turn) {
 
 void OwnNodeTurns::Look() {
   asking_ = true;
-  lease::ReadBehindBarrier(*session_, node_.path,
-                           [self = self_](const std::optional<zk::Reply>& reply) {
-                             self->asking_ = false;
-                             if (self->turns_.empty()) return;
-                             if (!reply.has_value()) return self->GoOnAfterAPause();
-                             self->turns_.front()->write_.OnRead(*reply, self->node_);
-                             self->GoOn();
-                           });
+  call::ReadBehindBarrier(*session_, node_.path,
+                          [self = self_](const std::optional<zk::Reply>& reply) {
+                            self->asking_ = false;
+                            if (self->turns_.empty()) return;
+                            if (!reply.has_value()) return self->GoOnAfterAPause();
+                            self->turns_.front()->write_.OnRead(*reply, self->node_);
+                            self->GoOn();
+                          });
 }
 
 // Without a connection OnConnected goes on.

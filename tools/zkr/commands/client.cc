@@ -7,7 +7,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/acquire/end_status.h"
+#include "lib/queue/acquire/acquisition.h"
 #include "lib/queue/call/ask.h"
 #include "lib/session/client/client_core.h"
 #include "lib/zk/seam/path.h"
