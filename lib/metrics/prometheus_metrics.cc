@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -65,51 +67,44 @@ prometheus::Labels With(prometheus::Labels labels, const char* name, const std::
   return labels;
 }
 
-// The values of `outcome`, beside "granted".
-constexpr const char* kOutcomes[] = {"busy",   "timeout",   "unavailable", "cancelled",
-                                     "denied", "exhausted", "failed"};
-const char* OutcomeOf(const absl::Status& why) {
-  switch (why.code()) {
-    case absl::StatusCode::kAlreadyExists:
-      return "busy";
-    case absl::StatusCode::kDeadlineExceeded:
-      return "timeout";
-    case absl::StatusCode::kUnavailable:
-      return "unavailable";
-    case absl::StatusCode::kCancelled:
-      return "cancelled";
-    // To an operator both are one: the client's credentials do not do.
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kUnauthenticated:
-      return "denied";
-    case absl::StatusCode::kResourceExhausted:
-      return "exhausted";
-    default:
-      return "failed";
+// A counter for each key that has a name, and one for all other keys.
+template <typename Key>
+class CountersBy {
+ public:
+  using Names = std::initializer_list<std::pair<Key, const char*>>;
+  CountersBy(Family<Counter>& family, const prometheus::Labels& labels, const char* label,
+             Names names, const char* other)
+      : other_(family.Add(With(labels, label, other))) {
+    for (const auto& [key, name] : names) counters_[key] = &family.Add(With(labels, label, name));
   }
-}
+  Counter& Of(Key key) const {
+    const auto it = counters_.find(key);
+    return it == counters_.end() ? other_ : *it->second;
+  }
 
-// The values of `reason`.
-constexpr const char* kReasons[] = {"deadline", "expired",   "deleted",
-                                    "closed",   "not_alive", "held_too_long"};
-const char* ReasonOf(LeaseEnd why) {
-  switch (why) {
-    case LeaseEnd::kSessionExpired:
-      return "expired";
-    case LeaseEnd::kNodeDeleted:
-      return "deleted";
-    case LeaseEnd::kClientClosed:
-      return "closed";
-    case LeaseEnd::kNotAlive:
-      return "not_alive";
-    case LeaseEnd::kHeldTooLong:
-      return "held_too_long";
-    case LeaseEnd::kReleased:  // no listener is notified of it as a loss
-    case LeaseEnd::kDeadlinePassed:
-      break;
-  }
-  return "deadline";
-}
+ private:
+  std::map<Key, Counter*> counters_;  // not changed after the constructor
+  Counter& other_;
+};
+
+// The values of `outcome`, beside "granted" and "failed".
+constexpr CountersBy<absl::StatusCode>::Names kOutcomes = {
+    {absl::StatusCode::kAlreadyExists, "busy"},
+    {absl::StatusCode::kDeadlineExceeded, "timeout"},
+    {absl::StatusCode::kUnavailable, "unavailable"},
+    {absl::StatusCode::kCancelled, "cancelled"},
+    // To an operator both are one: the client's credentials do not do.
+    {absl::StatusCode::kPermissionDenied, "denied"},
+    {absl::StatusCode::kUnauthenticated, "denied"},
+    {absl::StatusCode::kResourceExhausted, "exhausted"},
+};
+
+// The values of `reason`, beside "deadline". No listener is notified of a release as a loss.
+constexpr CountersBy<LeaseEnd>::Names kReasons = {
+    {LeaseEnd::kSessionExpired, "expired"},    {LeaseEnd::kNodeDeleted, "deleted"},
+    {LeaseEnd::kClientClosed, "closed"},       {LeaseEnd::kNotAlive, "not_alive"},
+    {LeaseEnd::kHeldTooLong, "held_too_long"},
+};
 
 Family<Counter>& Counters(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
@@ -159,16 +154,11 @@ class GroupSeries : public EventListener {
         held_(families.held.Add(labels_)),
         position_(families.position.Add(labels_)),
         headroom_(families.headroom.Add(labels_)),
-        grants_(families.acquires.Add(With(labels_, "outcome", "granted"))) {
-    // All series exist from the beginning: a rate would not see a counter's step from nothing to
-    // one.
-    for (const char* outcome : kOutcomes) {
-      outcomes_[outcome] = &families.acquires.Add(With(labels_, "outcome", outcome));
-    }
-    for (const char* reason : kReasons) {
-      reasons_[reason] = &families.losses.Add(With(labels_, "reason", reason));
-    }
-  }
+        grants_(families.acquires.Add(With(labels_, "outcome", "granted"))),
+        // All series exist from the beginning: a rate would not see a counter's step from nothing
+        // to one.
+        outcomes_(families.acquires, labels_, "outcome", kOutcomes, "failed"),
+        reasons_(families.losses, labels_, "reason", kReasons, "deadline") {}
 
   void OnQueued(const std::string&, int waits_for, const std::string&) override {
     position_.Set(waits_for);
@@ -185,13 +175,13 @@ class GroupSeries : public EventListener {
   }
   void OnNotGranted(const std::string&, const absl::Status& why, absl::Duration) override {
     position_.Set(0);
-    outcomes_.at(OutcomeOf(why))->Increment();
+    outcomes_.Of(why.code()).Increment();
   }
   void OnSuspect(const Sequencer&) override { suspects_.Increment(); }
   // A lease ends by one of these two, and once.
   void OnLost(const Sequencer&, LeaseEnd why) override {
     held_.Decrement();
-    reasons_.at(ReasonOf(why))->Increment();
+    reasons_.Of(why).Increment();
   }
   void OnReleased(const Sequencer&, absl::Duration held) override {
     held_.Decrement();
@@ -208,7 +198,8 @@ class GroupSeries : public EventListener {
   Gauge& position_;
   Gauge& headroom_;
   Counter& grants_;
-  std::map<std::string, Counter*> outcomes_, reasons_;  // not changed after the constructor
+  const CountersBy<absl::StatusCode> outcomes_;
+  const CountersBy<LeaseEnd> reasons_;
 };
 
 }  // namespace
