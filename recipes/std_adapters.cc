@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -113,95 +112,87 @@ using queue::acquire::Enter;
 // A recipe in one or two modes, and the leases held on it. A forked child leaks it.
 class Adapter {
  public:
-  Adapter(std::shared_ptr<Client> client, std::string path, queue::machine::Mode exclusive,
+  Adapter(std::shared_ptr<Client> of, std::string path, queue::machine::Mode its_exclusive,
           const AcquireOptions& options)
-      : client_(std::move(client)),
-        queue_(PathQueue::Of(*client_, std::move(path), options)),
-        exclusive_(exclusive) {}
+      : client(std::move(of)),
+        queue(PathQueue::Of(*client, std::move(path), options)),
+        exclusive(its_exclusive) {}
 
-  void Lock(bool shared) {
-    ExpectFree();
-    refusals_.Pause();
-    auto lease = Blocking(Enter(queue_, CandidacyFor(shared)), {});
-    if (!lease.ok()) Throw(lease.status());
-    leases_.Put(*std::move(lease));
+  // An acquire by a thread that has no lease yet. What is granted is that thread's.
+  absl::Status Acquire(bool shared, bool try_only, const WaitOptions& wait) {
+    auto lease = Blocking(Enter(queue, {{.mode = shared ? queue::machine::Mode::kShared : exclusive,
+                                         .try_only = try_only}}),
+                          wait);
+    if (lease.ok()) leases.Put(*std::move(lease));
+    return lease.status();
   }
 
-  bool TryLock(bool shared) {
-    ExpectFree();
-    const base::BootTime begin = base::BootNow();
-    queue::machine::Candidacy candidacy = CandidacyFor(shared);
-    candidacy.try_only = true;
-    auto result = Blocking(Enter(queue_, std::move(candidacy)), {client_->session_timeout()});
-    if (result.ok()) {
-      leases_.Put(*std::move(result));
-      return true;
-    }
-    if (!IsBusy(result.status())) Throw(result.status());
-    // The next Lock of this thread pauses before it queues.
-    refusals_.Note(base::BootNow() - begin);
-    return false;
-  }
-
-  bool TryLockFor(bool shared, absl::Duration timeout) {
-    ExpectFree();
-    auto lease = Blocking(Enter(queue_, CandidacyFor(shared)), {timeout});
-    const absl::Status& status = lease.status();
-    // The standard says false for "not in time"; without a connection that is all that is known.
-    if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) return false;
-    if (!lease.ok()) Throw(lease.status());
-    leases_.Put(*std::move(lease));
-    return true;
-  }
-
-  // Dropping the lease, outside any mutex, releases it.
-  void Unlock() {
-    if (home_.IsThisProcess()) (void)leases_.Take();
-  }
-
-  // In a forked child: none. Another thread may have held the mutex inside as it was copied.
-  const Lease& lease() const { return home_.IsThisProcess() ? leases_.Get() : NoLease(); }
-  const std::string& path() const { return queue_->path; }
-  bool InHomeProcess() const { return home_.IsThisProcess(); }
-
- private:
-  // In a forked child the mutex inside may have been copied while it was held.
   void ExpectFree() const {
-    if (!home_.IsThisProcess()) {
+    // Another thread may have held the mutex inside as it was copied.
+    if (!home.IsThisProcess()) {
       Throw(absl::FailedPreconditionError("the client belongs to the parent process"));
     }
-    if (leases_.Has()) {
+    if (leases.Has()) {
       throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
-                              "lock " + path() + ": this thread has it already");
+                              "lock " + queue->path + ": this thread has it already");
     }
   }
-  queue::machine::Candidacy CandidacyFor(bool shared) const {
-    return {.mode = shared ? queue::machine::Mode::kShared : exclusive_};
-  }
 
-  const base::HomeProcess home_;
-  const std::shared_ptr<Client> client_;
-  const queue::acquire::Queue queue_;
-  const queue::machine::Mode exclusive_;
-  Refusals refusals_;
-  LeasesByThread leases_;
+  const base::HomeProcess home;
+  const std::shared_ptr<Client> client;
+  const queue::acquire::Queue queue;
+  const queue::machine::Mode exclusive;
+  Refusals refusals;
+  LeasesByThread leases;
 };
 
 AdapterBase::AdapterBase(std::shared_ptr<Adapter> adapter) : adapter_(std::move(adapter)) {}
 
 AdapterBase::~AdapterBase() {
-  if (!adapter_->InHomeProcess()) base::Leak(adapter_);
+  if (!adapter_->home.IsThisProcess()) base::Leak(adapter_);
 }
 
-void AdapterBase::Lock(Mode mode) { adapter_->Lock(mode == Mode::kShared); }
-bool AdapterBase::TryLock(Mode mode) { return adapter_->TryLock(mode == Mode::kShared); }
+void AdapterBase::Lock(Mode mode) {
+  adapter_->ExpectFree();
+  adapter_->refusals.Pause();
+  const absl::Status status =
+      adapter_->Acquire(mode == Mode::kShared, /*try_only=*/false, WaitOptions());
+  if (!status.ok()) Throw(status);
+}
+
+bool AdapterBase::TryLock(Mode mode) {
+  adapter_->ExpectFree();
+  const base::BootTime begin = base::BootNow();
+  const absl::Status status = adapter_->Acquire(mode == Mode::kShared, /*try_only=*/true,
+                                                {adapter_->client->session_timeout()});
+  if (!status.ok() && !IsBusy(status)) Throw(status);
+  // The next Lock of this thread pauses before it queues.
+  if (!status.ok()) adapter_->refusals.Note(base::BootNow() - begin);
+  return status.ok();
+}
+
 bool AdapterBase::TryLockFor(Mode mode, absl::Duration timeout) {
   if (timeout <= absl::ZeroDuration()) return TryLock(mode);
-  return adapter_->TryLockFor(mode == Mode::kShared, timeout);
+  adapter_->ExpectFree();
+  const absl::Status status =
+      adapter_->Acquire(mode == Mode::kShared, /*try_only=*/false, {timeout});
+  // The standard says false for "not in time"; without a connection that is all that is known.
+  const bool late = absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status);
+  if (!status.ok() && !late) Throw(status);
+  return status.ok();
 }
-void AdapterBase::unlock() noexcept { adapter_->Unlock(); }
-const Lease& AdapterBase::lease() const { return adapter_->lease(); }
-const std::string& AdapterBase::path() const { return adapter_->path(); }
+
+// Dropping the lease, outside any mutex, releases it.
+void AdapterBase::unlock() noexcept {
+  if (adapter_->home.IsThisProcess()) (void)adapter_->leases.Take();
+}
+
+// In a forked child: none. Another thread may have held the mutex inside as it was copied.
+const Lease& AdapterBase::lease() const {
+  return adapter_->home.IsThisProcess() ? adapter_->leases.Get() : NoLease();
+}
+
+const std::string& AdapterBase::path() const { return adapter_->queue->path; }
 
 }  // namespace internal
 
