@@ -2,8 +2,6 @@
 //
 // A client that is closed by one thread while others use it.
 
-#include <memory>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

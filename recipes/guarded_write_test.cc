@@ -15,7 +15,6 @@
 
 #include "recipes/guarded_write_fixture.h"
 #include "testing/coroutine_types.h"
-#include "zkrecipes/contenders.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"
 

@@ -5,7 +5,6 @@
 
 #include "zkrecipes/leader_election.h"
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>

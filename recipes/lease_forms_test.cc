@@ -11,7 +11,7 @@
 
 #include "gmock/gmock.h"
 
-#include "lib/queue/listing/leader_node.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/session/client/client_core.h"
 #include "recipes/lock_fixture.h"
 #include "testing/coroutine_types.h"

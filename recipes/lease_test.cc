@@ -3,7 +3,6 @@
 // Holding the lock that ships, step by step: what no real server lets one choose.
 
 #include <algorithm>
-#include <memory>
 #include <stop_token>
 #include <utility>
 

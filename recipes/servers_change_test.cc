@@ -4,7 +4,6 @@
 // answer.
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

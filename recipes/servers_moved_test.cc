@@ -4,7 +4,6 @@
 // server that it was ever connected to means that they have moved, and ends the session.
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -4,7 +4,6 @@
 #define ZKRECIPES_CONTENDERS_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

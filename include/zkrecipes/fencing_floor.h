@@ -4,13 +4,10 @@
 #define ZKRECIPES_FENCING_FLOOR_H_
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 #include "zkrecipes/fencing_pass.h"
 #include "zkrecipes/fencing_token.h"

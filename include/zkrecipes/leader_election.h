@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LEADER_ELECTION_H_
 #define ZKRECIPES_LEADER_ELECTION_H_
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>

@@ -2,7 +2,6 @@
 
 #include "lib/resources/fenced_body.h"
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 namespace zkrecipes::resources {

@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_
 #define ZKRECIPES_LIB_RESOURCES_OBJECT_STORE_FIXTURE_H_
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

@@ -12,7 +12,6 @@
 #include <chrono>
 #include <future>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/listing/leader_node.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/queue/own_node/own_node_turns.h"
 #include "verification/schedules/tenant.h"
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/lease/lease_state.h"
-#include "lib/queue/listing/leader_node.h"
+#include "lib/queue/listing/node_data.h"
 #include "verification/schedules/lock_world.h"
 
 namespace zkrecipes::schedules {

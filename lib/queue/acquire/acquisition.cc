@@ -10,7 +10,7 @@
 
 #include "lib/queue/acquire/contender_runner.h"
 #include "lib/queue/lease/lease_state.h"
-#include "lib/queue/listing/owner.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/blind.h"
 #include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/base/random.h"
-#include "lib/session/client/client_options.h"
 
 namespace zkrecipes::queue::acquire {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes::internal {

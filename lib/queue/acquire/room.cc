@@ -2,8 +2,6 @@
 
 #include "lib/queue/acquire/room.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/machine/node_name.h"

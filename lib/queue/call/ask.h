@@ -5,18 +5,37 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
 #include "lib/base/random.h"
 #include "lib/queue/call/call.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/retry_pauses.h"
+#include "lib/session/session.h"
 #include "zkrecipes/wait_options.h"
 
 namespace zkrecipes::queue::call {
+
+// A write that only a quorum can have answered.
+struct Barrier {
+  zk::Code code = zk::Code::kConnectionLoss;
+  bool committed() const { return code == zk::Code::kNoNode; }
+};
+
+// Sends a barrier. The answers to requests that are sent behind it come from a server that has
+// applied it: they are no older than this call, however far the server lags; and nothing that this
+// session sent before can happen after it. Ask the result once one of them is answered.
+std::shared_ptr<const Barrier> SendBarrier(session::Session& session);
+
+// Reads a node behind a barrier, both in one flight. nullopt: not known. `done` runs once, on the
+// reactor.
+void ReadBehindBarrier(session::Session& session, const std::string& node,
+                       absl::AnyInvocable<void(const std::optional<zk::Reply>&) &&> done);
 
 template <typename T>
 using Ask = std::function<void(session::Session& session, Done<absl::StatusOr<T>> done)>;

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/call/barrier.h"
+#include "lib/queue/call/ask.h"
 
 namespace zkrecipes::queue::lease {
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/listing/owner.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/queue/own_node/own_node_turns.h"
 #include "lib/zk/seam/path.h"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"

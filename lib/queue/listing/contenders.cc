@@ -11,8 +11,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "lib/queue/call/ask.h"
-#include "lib/queue/call/barrier.h"
-#include "lib/queue/listing/owner.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/queue/listing/queue_listing.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/session/client/client_core.h"

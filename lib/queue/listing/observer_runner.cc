@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "lib/queue/listing/leader_node.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/zk/seam/path.h"
 
 namespace zkrecipes::queue::listing {

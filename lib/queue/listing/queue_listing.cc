@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "lib/queue/call/barrier.h"
-#include "lib/queue/listing/owner.h"
+#include "lib/queue/call/ask.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/path.h"

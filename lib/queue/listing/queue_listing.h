@@ -3,7 +3,6 @@
 #ifndef ZKRECIPES_LIB_QUEUE_LISTING_QUEUE_LISTING_H_
 #define ZKRECIPES_LIB_QUEUE_LISTING_QUEUE_LISTING_H_
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 
-#include "lib/queue/listing/owner.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/path.h"
 

@@ -2,7 +2,6 @@
 
 #include "lib/queue/machine/admission.h"
 
-#include <algorithm>
 #include <limits>
 #include <random>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include "lib/queue/machine/blind.h"
 
-#include <algorithm>
 #include <cstddef>
 
 namespace zkrecipes::queue::machine {

@@ -8,7 +8,6 @@
 #ifndef ZKRECIPES_LIB_QUEUE_MACHINE_BLIND_H_
 #define ZKRECIPES_LIB_QUEUE_MACHINE_BLIND_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -37,7 +37,7 @@ struct Candidacy {
   // and every one waits this long if that holder vanished without clearing it.
   absl::Duration lock_delay = absl::ZeroDuration();
   Followed follows = {};  // a reader's node of this session, or a writer's whose place is taken
-  std::string data = {};  // of the node; Acquisition replaces "" by the process's own: see owner.h
+  std::string data = {};  // of the node; Acquisition replaces "" by OwnerData of the process
   bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
   std::optional<Mode> named_as = {};  // its node is named as this mode's; nullopt: as its own's
   bool beside_blind = false;  // do not refuse beside those that do not see its node: blind.h

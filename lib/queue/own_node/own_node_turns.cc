@@ -11,7 +11,6 @@
 
 #include "lib/base/random.h"
 #include "lib/queue/call/ask.h"
-#include "lib/queue/call/barrier.h"
 #include "lib/session/retry_pauses.h"
 #include "lib/zk/seam/path.h"
 #include "zkrecipes/guarded_write.h"

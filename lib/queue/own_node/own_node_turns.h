@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 
 #include "lib/queue/call/call.h"

@@ -8,11 +8,10 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "gtest/gtest.h"
 
-#include "lib/queue/listing/owner.h"
+#include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
 #include "zkrecipes/sequencer.h"

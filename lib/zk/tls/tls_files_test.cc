@@ -2,9 +2,7 @@
 
 #include <sys/stat.h>
 
-#include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>

@@ -4,7 +4,6 @@
 #include <openssl/bio.h>
 
 #include <algorithm>
-#include <climits>
 #include <utility>
 
 #include "absl/status/status.h"

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What the nodes of contenders and candidates say: their names and data as users see them.
 
-#ifndef ZKRECIPES_LIB_QUEUE_LISTING_OWNER_H_
-#define ZKRECIPES_LIB_QUEUE_LISTING_OWNER_H_
+#ifndef ZKRECIPES_LIB_QUEUE_LISTING_NODE_DATA_H_
+#define ZKRECIPES_LIB_QUEUE_LISTING_NODE_DATA_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
 #include "lib/queue/machine/node_name.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
+#include "zkrecipes/leader.h"
 #include "zkrecipes/sequencer.h"
 
 namespace zkrecipes::queue::listing {
@@ -52,6 +58,20 @@ OwnerInfo ThisOwner(const std::string& id);
 std::string ThisOwnersData(machine::Dialect dialect, machine::Mode mode, const std::string& id,
                            std::optional<int64_t> token = std::nullopt);
 
+// ---- Candidates ---------------------------------------------------------------------------------
+// The data of a candidate's node: its id alone, or "id\nvalue". Other libraries show it as a raw
+// id.
+
+// InvalidArgument names the rule that is broken. REQUIRES: `id` already has its default.
+absl::Status CheckCandidate(const Candidate& candidate);
+absl::Status CheckValue(const std::string& value);
+
+std::string CandidateData(absl::string_view id, absl::string_view value);
+// Accepts any data: the first line break separates id and value.
+Candidate ParseCandidate(const std::string& data);
+
+Leader DescribeLeader(const machine::ListedNode& node);
+
 }  // namespace zkrecipes::queue::listing
 
-#endif  // ZKRECIPES_LIB_QUEUE_LISTING_OWNER_H_
+#endif  // ZKRECIPES_LIB_QUEUE_LISTING_NODE_DATA_H_

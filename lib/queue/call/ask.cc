@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/queue/call/barrier.h"
+#include "lib/queue/call/ask.h"
 
 #include <utility>
 
