@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bench/counts.h"
+#include "bench/floor_session.h"
 #include "bench/proxy.h"
 #include "bench/runs.h"
-#include "bench/witness.h"
 
 namespace bench {
 namespace {
@@ -46,7 +46,7 @@ double BytesEach(const Mark& from, const Mark& to) {
 // Some hand-offs at the full length of the queue are timed, and then all others, a quarter at a
 // time.
 Sample Crowded(const Entrant& entrant, const Track& track, int waiters) {
-  Proxy proxy(track.servers, std::chrono::microseconds(0));
+  Proxy proxy(track.servers);
   const Place place = {proxy.servers(), track.path};
   const auto holder = entrant.connect({track.servers, track.path});
   holder->Acquire(Mode::kExclusive);

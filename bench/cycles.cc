@@ -5,12 +5,13 @@
 #include <barrier>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "bench/counts.h"
+#include "bench/floor_session.h"
 #include "bench/runs.h"
-#include "bench/task.h"
 
 namespace bench {
 namespace {
@@ -26,6 +27,16 @@ std::map<std::string, double> Each(const Counts& used, double operations) {
   return {{"cpu us", used.cpu_us / operations},
           {"switches", static_cast<double>(used.voluntary_switches) / operations},
           {"allocations", static_cast<double>(used.allocations) / operations}};
+}
+
+double Millis(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+
+void AcquireInTurn(const Entrant& entrant, const Track& track, const nlohmann::json& terms) {
+  if (entrant.peer) {
+    entrant.peer->Ask(Task("wait", track, terms).dump());
+  } else {
+    entrant.connect({track.servers, track.path, kFailoverSessionMs})->Acquire(Mode::kExclusive);
+  }
 }
 
 }  // namespace
@@ -117,6 +128,32 @@ Sample HandOver(const Entrant& entrant, const Track& track, int turns) {
     micros.push_back(Micros(granted - begin));
   }
   return {Median(micros), {}};
+}
+
+Sample Failover(const Entrant& entrant, const Track& track) {
+  const nlohmann::json terms = {{"session_ms", kFailoverSessionMs}};
+  Peer holder(entrant.guest);
+  holder.Ask(Task("hold", track, terms).dump());
+  Clock::time_point granted;
+  std::thread waiter([&] {
+    AcquireInTurn(entrant, track, terms);
+    granted = Clock::now();
+  });
+  std::optional<Witness> witness;
+  if (entrant.is_zookeepers()) {
+    witness.emplace(track.servers, track.path);
+    witness->AwaitQueue(2);
+    witness->WatchFirst();
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // it watches by then
+  const auto killed = Clock::now();
+  holder.Kill();
+  std::map<std::string, double> each;
+  Clock::time_point ended;
+  if (witness) ended = witness->AwaitEndOfFirst();
+  waiter.join();
+  if (witness) each["ms after the session's end"] = Millis(granted - ended);
+  return {Millis(granted - killed), each};
 }
 
 }  // namespace bench

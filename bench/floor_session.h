@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_BENCH_FLOOR_SESSION_H_
 #define ZKRECIPES_BENCH_FLOOR_SESSION_H_
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,24 @@ inline std::string SequenceOf(const std::string& node) { return node.substr(node
 // The nearest of `children` in front of `mine`, or "". A reader passes readers.
 std::string NearestInFront(const std::vector<std::string>& children, const std::string& mine,
                            bool reader);
+
+// Looks at a lock's queue from outside, as whatever entrant's it is. One thread.
+class Witness {
+ public:
+  Witness(const std::string& servers, std::string path);
+
+  void AwaitQueue(int contenders);  // until there are so many
+  void WatchFirst();
+  std::chrono::steady_clock::time_point AwaitEndOfFirst();  // when it was told
+
+ private:
+  std::vector<std::string> Children();
+
+  const std::string path_;
+  FloorSession session_;
+  std::vector<std::string> children_;
+  bool gone_ = false;
+};
 
 }  // namespace bench
 

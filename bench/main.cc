@@ -3,6 +3,10 @@
 // Measures the library beside a bare program with the same requests, on the same servers in the
 // same run: one round is every run of every entrant, and ratios are taken within a round.
 
+#include <poll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -15,8 +19,9 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <zookeeper/zookeeper.h>
 
-#include "bench/guests.h"
+#include "bench/floor_session.h"
 #include "bench/proxy.h"
 #include "bench/runs.h"
 #include "zkrecipes/testing/local_ensemble.h"
@@ -115,7 +120,7 @@ bool Wanted(const Run& run, const Entrant& entrant, const Options& options, int 
 Sample Measure(const Run& run, const Entrant& entrant, Track track) {
   if (!entrant.is_zookeepers()) track.servers = entrant.peer->servers();
   if (run.round_trip_ms == 0) return run.sample(entrant, track);
-  Proxy far(track.servers, std::chrono::milliseconds(run.round_trip_ms) / 2);
+  Proxy far(track.servers, absl::Milliseconds(run.round_trip_ms) / 2);
   track.servers = far.servers();
   track.round_trip_ms = run.round_trip_ms;
   Sample sample = run.sample(entrant, track);
@@ -157,6 +162,51 @@ int MeasureAll(const Options& options, const std::string& servers) {
   }
   if (samples == 0) return std::fprintf(stderr, "no run is called that\n"), 1;
   PrintTable(all);
+  return 0;
+}
+
+// ---- processes of this program that serve it as peers do ----------------------------------------
+
+// Answers tasks on standard input until it ends. Knows "hold" only: what it takes to be killed.
+int Serve(const Entrant& entrant) {
+  std::unique_ptr<Contestant> holder;
+  std::cout << "{}" << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+    const nlohmann::json task = nlohmann::json::parse(line);
+    if (task.at("run") != "hold") return std::fprintf(stderr, "cannot %s\n", line.c_str()), 1;
+    holder = entrant.connect({task.at("servers"), task.at("path"), task.at("session_ms")});
+    holder->Acquire(Mode::kExclusive);
+    std::cout << R"({"value": 0})" << std::endl;
+  }
+  return 0;
+}
+
+constexpr char kNode[] = "/bench-commits";
+constexpr itimerspec kPace = {{0, 50'000'000}, {0, 50'000'000}};
+
+// Its own answers are not waited for: they may be the ones that are kept back.
+void Ignore(int, const Stat*, const void*) {}
+
+bool StandardInputEnds() {
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  return poll(&input, 1, 0) != 0;
+}
+
+// Has no tasks: writes twenty times a second until standard input ends. A member of an ensemble of
+// 3.8.0 may keep an answer back until anything else is committed (ZOOKEEPER-4537), and the session
+// of a single client may end before that.
+int KeepCommitting(const std::string& servers) {
+  FloorSession session(servers, 40'000);
+  session.Create(kNode);
+  std::cout << "{}" << std::endl;
+  const int ticks = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  timerfd_settime(ticks, 0, &kPace, nullptr);
+  while (!StandardInputEnds()) {
+    session.Turn(ticks);
+    uint64_t passed;
+    if (read(ticks, &passed, sizeof(passed)) < 0) continue;
+    FloorOrEnd(zoo_aset(session.handle(), kNode, "", 0, -1, Ignore, nullptr), "set");
+  }
   return 0;
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what zkrecipes-bench measured, as SVG.
 
-usage: plot.py FIGURES.json DIRECTORY; writes speed.svg, crowd.svg and cost.svg there.
+usage: plot.py FIGURES.json DIRECTORY; writes speed.svg and crowd.svg there.
 """
 import json
 import math
@@ -19,8 +19,6 @@ SPEED = ["uncontended cycle, median", "hand-over to a waiter, median", "2 client
 CROWD = {"2 clients on one lock": 2, "8 clients on one lock": 8, "32 clients on one lock": 32, "128 clients on one lock": 128,
          "1,000 waiters on one lock": 1000, "10,000 waiters on one lock": 10000}
 HELD = "a held lock, with beats"
-COSTS = [("uncontended cycle, median", "cpu us", "processor, µs"), ("uncontended cycle, median", "switches", "context switches"),
-         ("32 clients on one lock", "cpu us", "processor, µs"), ("32 clients on one lock", "switches", "context switches")]
 
 
 class Svg:
@@ -142,27 +140,8 @@ def draw_crowd(runs):
     return svg
 
 
-def draw_cost(runs):
-    """Small multiples: a figure each, a bar an entrant."""
-    panels = [c for c in COSTS if c[0] in runs]
-    entrants = present(runs, [c[0] for c in panels])
-    wide, bar, top = 370, 22, 62
-    tall = 46 + bar * len(entrants)
-    svg = Svg(2 * wide + 20, top + tall * ((len(panels) + 1) // 2) + 6, "What an acquire and a release cost the client")
-    for i, (run, unit, label) in enumerate(panels):
-        x, y = 16 + wide * (i % 2), top + tall * (i // 2)
-        svg.text(x, y, f"{label}: {run.replace(', median', '')}", size=12, weight="bold")
-        medians = {e: statistics.median(runs[run][e][unit]) for e in entrants if runs[run].get(e, {}).get(unit)}
-        for row, (entrant, value) in enumerate(medians.items()):
-            at, length = y + 10 + bar * row, 170 * value / max(medians.values())
-            svg.text(x + 96, at + 14, ENTRANTS[entrant][0], anchor="end")
-            svg.add("rect", x=x + 104, y=at + 2, width=round(max(length, 1), 1), height=bar - 6, rx=2, fill=ENTRANTS[entrant][1])
-            svg.text(x + 110 + length, at + 14, f"{value:,.0f}" if value >= 100 else f"{value:.1f}")
-    return svg
-
-
 def draw(runs, directory):
-    for name, picture in (("speed", draw_speed), ("crowd", draw_crowd), ("cost", draw_cost)):
+    for name, picture in (("speed", draw_speed), ("crowd", draw_crowd)):
         picture(runs).write(pathlib.Path(directory) / f"{name}.svg")
 
 

@@ -3,17 +3,16 @@
 #ifndef ZKRECIPES_BENCH_PROXY_H_
 #define ZKRECIPES_BENCH_PROXY_H_
 
-#include <netinet/in.h>
-
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <list>
-#include <memory>
 #include <string>
-#include <thread>
-#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+
+#include "integration/servers/tcp_proxy.h"
 
 namespace bench {
 
@@ -25,56 +24,30 @@ struct Traffic {
   int64_t bytes = 0;
 };
 
-// One way of a connection: bytes are sent on after `delay`.
-struct Pipe {
-  struct Piece {
-    Clock::time_point due;
-    std::string bytes;
-  };
-  int from;
-  int to;
-  std::deque<Piece> held = {};
-  // Of the frame that is passing: its first eight bytes, and how many bytes are still to come.
-  std::string head = "";
-  int64_t rest = 0;
-};
-
-// Stands between clients and servers, forwards with a delay each way, and counts. What it cannot do
-// ends the program. One thread.
+// Stands between clients and servers, forwards with a delay each way, and counts.
 class Proxy {
  public:
-  Proxy(const std::string& servers, std::chrono::microseconds each_way);
-  ~Proxy();
-  Proxy(const Proxy&) = delete;
-  Proxy& operator=(const Proxy&) = delete;
+  explicit Proxy(const std::string& servers, absl::Duration each_way = absl::ZeroDuration()) {
+    for (const absl::string_view server : absl::StrSplit(servers, ',')) {
+      const auto& one = ones_.emplace_back(std::string(server),
+                                           zkrecipes::servers::Slowness{.each_way = each_way});
+      absl::StrAppend(&here_, here_.empty() ? "" : ",", one.address());
+    }
+  }
 
   const std::string& servers() const { return here_; }  // to connect to instead
-  Traffic traffic() const { return {requests_, bytes_}; }
+  Traffic traffic() const {
+    Traffic sum;
+    for (const auto& one : ones_) {
+      sum.requests += one.traffic().requests;
+      sum.bytes += one.traffic().bytes;
+    }
+    return sum;
+  }
 
  private:
-  struct Door {
-    int listener;
-    sockaddr_in server;
-  };
-  struct Connection {
-    Pipe up, down;
-    bool over = false;
-  };
-
-  void Run();
-  void Accept(const Door& door);
-  void Take(Connection& connection, Pipe& pipe);
-  void Deliver(Connection& connection, Pipe& pipe);
-  void CountFrames(Pipe& pipe, const char* bytes, int64_t size);
-
-  const std::chrono::microseconds each_way_;
+  std::list<zkrecipes::servers::TcpProxy> ones_;  // of each server
   std::string here_;
-  std::vector<Door> doors_;
-  std::list<Connection> connections_;
-  std::atomic<int64_t> requests_ = 0;
-  std::atomic<int64_t> bytes_ = 0;
-  std::atomic<bool> over_ = false;
-  std::thread thread_;
 };
 
 }  // namespace bench

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "bench/contestant.h"
 #include "bench/peer.h"
 
@@ -43,6 +45,18 @@ struct Track {
   double scale = 1;  // of how long or how often
   int round_trip_ms = 0;
 };
+
+// A peer's task, and what it measured, each per operation.
+inline nlohmann::json Task(const char* run, const Track& track, nlohmann::json more) {
+  more.update({{"run", run}, {"servers", track.servers}, {"path", track.path}});
+  return more;
+}
+
+inline Sample Asked(Peer& peer, const nlohmann::json& task) {
+  Sample sample{.value = {}, .each = peer.Ask(task.dump())};
+  if (auto value = sample.each.extract("value")) sample.value = value.mapped();
+  return sample;
+}
 
 struct Run {
   std::string name;

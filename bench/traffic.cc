@@ -19,7 +19,7 @@ constexpr int kSessionMs = 10'000;
 }  // namespace
 
 Sample Holding(const Entrant& entrant, const Track& track) {
-  Proxy proxy(track.servers, std::chrono::microseconds(0));
+  Proxy proxy(track.servers);
   std::vector<std::unique_ptr<Crowd>> holders;
   std::vector<std::shared_ptr<Turns>> turns;
   for (int i = 0; i < kClients; ++i) {
@@ -49,7 +49,7 @@ Sample Holding(const Entrant& entrant, const Track& track) {
 Sample Wire(Sample (*sample)(const Entrant&, const Track&, int turns), const Entrant& entrant,
             const Track& track) {
   constexpr int kFew = 20, kMany = 60;
-  Proxy proxy(track.servers, std::chrono::microseconds(0));
+  Proxy proxy(track.servers);
   const auto passes = [&](int turns) {
     const Traffic before = proxy.traffic();
     sample(entrant, {proxy.servers(), track.path + "-" + std::to_string(turns)}, turns);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <future>
 #include <utility>
 #include <vector>
@@ -43,13 +44,33 @@ pollfd Wanted(const UniqueFd& fd, const SlowPipe& in, const SlowPipe& out, BootT
   return {events == 0 ? -1 : fd.get(), static_cast<int16_t>(events), 0};
 }
 
-int MillisecondsUntil(BootTime due, BootTime now) {
-  if (due == BootTime::InfiniteFuture()) return -1;
-  return static_cast<int>(absl::ToInt64Milliseconds(
-      absl::Ceil(std::max(due - now, absl::ZeroDuration()), absl::Milliseconds(1))));
+constexpr int32_t kPing = -2;
+
+uint32_t BigEndian(const std::string& bytes, size_t at) {
+  uint32_t value;
+  std::memcpy(&value, bytes.data() + at, sizeof(value));
+  return ntohl(value);
 }
 
 }  // namespace
+
+// A frame: its length, then the request's number.
+int RequestCounter::Count(absl::string_view bytes) {
+  int requests = 0;
+  while (!bytes.empty()) {
+    const size_t skipped = std::min(rest_, bytes.size());
+    rest_ -= skipped;
+    bytes.remove_prefix(skipped);
+    const size_t taken = std::min(8 - head_.size(), bytes.size());
+    absl::StrAppend(&head_, bytes.substr(0, taken));
+    bytes.remove_prefix(taken);
+    if (head_.size() < 8) break;
+    requests += static_cast<int32_t>(BigEndian(head_, 4)) == kPing ? 0 : 1;
+    rest_ = std::max(BigEndian(head_, 0), 4U) - 4;
+    head_.clear();
+  }
+  return requests;
+}
 
 base::BootTime SlowPipe::next() const {
   const bool none = slowness_.held || held_.empty();
@@ -68,6 +89,7 @@ bool SlowPipe::Take(base::BootTime now) {
     }
     held_.push_back({free_at_ + slowness_.each_way, std::string(buffer, size)});
     bytes_ += size;
+    taken_.append(buffer, size);
     ended_ = n == 0;
   }
   return true;
@@ -92,7 +114,8 @@ bool SlowPipe::Deliver(base::BootTime now) {
 
 // ---- the proxy ----------------------------------------------------------------------------------
 
-TcpProxy::TcpProxy(const std::string& server) : TcpProxy(SocketAddress(server), {}) {}
+TcpProxy::TcpProxy(const std::string& server, const Slowness& slowness)
+    : TcpProxy(std::optional(SocketAddress(server)), slowness) {}
 
 TcpProxy::TcpProxy(std::optional<sockaddr_in> server, const Slowness& slowness)
     : server_(server),
@@ -165,7 +188,8 @@ void TcpProxy::Round() {
       if (!pipe->full(begin)) next = std::min(next, pipe->next());
     }
   }
-  poll(polls.data(), polls.size(), MillisecondsUntil(next, begin));
+  const timespec until = absl::ToTimespec(std::max(next - begin, absl::ZeroDuration()));
+  ppoll(polls.data(), polls.size(), next == BootTime::InfiniteFuture() ? nullptr : &until, nullptr);
   eventfd_t count;
   eventfd_read(wake_.get(), &count);
   std::list<std::function<void()>> commands;
@@ -173,13 +197,24 @@ void TcpProxy::Round() {
     base::MutexLock lock(mutex_);
     commands.swap(commands_);
   }
-  for (const auto& command : commands) command();
-  connections_.remove_if([now = BootNow()](Connection& c) {
-    const bool whole = c.up.Move(now) && c.down.Move(now);
+  for (const auto& command : commands) command();  // these may end all connections, but not one
+  size_t i = 2;
+  connections_.remove_if([&](Connection& c) {
+    const bool whole = Move(c, polls[i].revents != 0, polls[i + 1].revents != 0);
+    i += 2;
     if (!whole) Break(c);
     return !whole || c.up.lost() || c.down.lost() || (c.up.over() && c.down.over());
   });
   if (polls[1].revents != 0) Accept();
+}
+
+bool TcpProxy::Move(Connection& c, bool client_has, bool server_has) {
+  const BootTime now = BootNow();
+  const bool whole = c.up.Move(client_has, now) && c.down.Move(server_has, now);
+  const std::string asked = c.up.Taken();
+  traffic_.requests += c.counter.Count(asked);
+  traffic_.bytes += static_cast<int64_t>(asked.size() + c.down.Taken().size());
+  return whole;
 }
 
 void TcpProxy::Break(Connection& connection) {

@@ -5,6 +5,8 @@
 
 #include <netinet/in.h>
 
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
@@ -12,8 +14,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 #include "lib/base/boot_time.h"
@@ -28,6 +32,22 @@ struct Slowness {
   bool held = false;         // nothing is delivered until that is over
 };
 
+// The traffic so far. From many threads at once.
+struct Traffic {
+  std::atomic<int64_t> requests = 0;  // frames of ZooKeeper's protocol from clients, but not pings
+  std::atomic<int64_t> bytes = 0;     // both ways
+};
+
+// Counts the requests among the bytes that a client sends, whatever their pieces.
+class RequestCounter {
+ public:
+  int Count(absl::string_view bytes);
+
+ private:
+  std::string head_;  // the first eight bytes of the frame that is passing
+  size_t rest_ = 0;   // how many more of its bytes are to come
+};
+
 // One direction of a connection: what one socket receives is sent on another, later. Sockets that
 // do not block. `slowness` may change, and must outlive it. Not thread-safe.
 class SlowPipe {
@@ -35,8 +55,10 @@ class SlowPipe {
   SlowPipe(int from, int to, const Slowness& slowness)
       : from_(from), to_(to), slowness_(slowness) {}
 
-  // Takes what is there and delivers what is due. False: the connection broke.
-  bool Move(base::BootTime now) { return Take(now) && Deliver(now); }
+  // Takes what is there, if `from` has something, and delivers what is due. False: the connection
+  // broke.
+  bool Move(bool has, base::BootTime now) { return (!has || Take(now)) && Deliver(now); }
+  std::string Taken() { return std::exchange(taken_, {}); }  // by the last Move
 
   bool over() const { return ended_ && held_.empty(); }     // all is delivered, also the end
   bool lost() const { return ended_ && slowness_.held; }    // it ended with what is held back
@@ -61,6 +83,7 @@ class SlowPipe {
   base::BootTime free_at_;  // when all that was taken has passed the narrow part
   std::deque<Piece> held_;
   size_t bytes_ = 0;
+  std::string taken_;
   bool ended_ = false;
 };
 
@@ -72,7 +95,7 @@ class TcpProxy {
   // Marks the sockets that lead on (SO_MARK): these are not to be redirected.
   static constexpr int kMark = 0x7a6b;
 
-  explicit TcpProxy(const std::string& server);  // "127.0.0.1:2181"
+  explicit TcpProxy(const std::string& server, const Slowness& slowness = {});  // "127.0.0.1:2181"
   // In a network namespace, for connections that the kernel redirects there: each is led on to
   // where it was going, and is this slow.
   //   Internal  the namespace is gone or not ours to enter
@@ -85,6 +108,7 @@ class TcpProxy {
 
   int port() const;
   std::string address() const;  // "127.0.0.1:20001"
+  const Traffic& traffic() const { return traffic_; }
 
   // Each has taken effect when it returns. A connection that one end closes while something is held
   // back is over, and what was held back is lost.
@@ -98,16 +122,19 @@ class TcpProxy {
     base::UniqueFd server;
     SlowPipe up;
     SlowPipe down;
+    RequestCounter counter = {};
   };
 
   TcpProxy(std::optional<sockaddr_in> server, const Slowness& slowness);
   void Run();
   void Round();
+  bool Move(Connection& connection, bool client_has, bool server_has);
   void Do(std::function<void()> command);
   void Accept();
   base::UniqueFd LeadOn(int client) const;
   static void Break(Connection& connection);
 
+  Traffic traffic_;
   const std::optional<sockaddr_in> server_;  // none: as the kernel says
   const base::UniqueFd listener_;
   const base::UniqueFd wake_;  // an eventfd
