@@ -20,7 +20,6 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 
-#include "tools/zkr/supervisor/cgroup.h"
 #include "tools/zkr/supervisor/process.h"
 
 namespace zkrecipes::testing {

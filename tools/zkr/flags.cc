@@ -13,7 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-#include "tools/zkr/commands/credentials.h"
+#include "tools/zkr/commands/client.h"
 #include "tools/zkr/result.h"
 
 namespace zkrecipes::zkr {

@@ -60,6 +60,15 @@ void FinishCommand(const CLI::App& command, const std::optional<std::vector<std:
                    commands::CommandFlags& flags);
 void FinishStatusFd(const commands::CommandFlags& flags);
 
+// The manual page zkr(1), for man. This and the completions are made from the commands and options
+// that --help shows, so that they cannot differ from it: manual.cc.
+std::string ManualPage(const CLI::App& zkr, const std::string& version);
+
+// To be sourced by an interactive shell. Both complete commands, options and the values of those
+// options that name theirs ("auto|cgroup|process"), and after -- a command of the machine.
+std::string BashCompletion(const CLI::App& zkr);
+std::string ZshCompletion(const CLI::App& zkr);
+
 }  // namespace zkrecipes::zkr
 
 #endif  // ZKRECIPES_TOOLS_ZKR_FLAGS_H_

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/manual.h"
-
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+
+#include "tools/zkr/flags.h"
 
 namespace zkrecipes::zkr {
 namespace {

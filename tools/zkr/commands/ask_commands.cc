@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `zkr check`, `zkr break` and `zkr epoch`: one question, one answer.
+// `zkr check`, `zkr break`, `zkr epoch` and `zkr ensemble`: one question, one answer.
 
 #include "absl/strings/str_cat.h"
 
+#include "testing/local/detached_ensemble.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/commands/commands.h"
-#include "tools/zkr/commands/epoch.h"
 #include "tools/zkr/output.h"
 #include "zkrecipes/contenders.h"
 
@@ -53,6 +53,52 @@ int RunEpoch(const GlobalFlags& global, const EpochFlags& flags) {
                           "are refused; restart their processes"));
   }
   return Print(EpochText(*epoch, global.json)) ? kDone : kInternal;
+}
+
+// ---- zkr ensemble -------------------------------------------------------------------------------
+
+namespace {
+
+// Unlike with Refuse, a failed precondition is about this machine, not about the arguments.
+int RefuseEnsemble(const absl::Status& status) {
+  Complain(std::string(status.message()));
+  if (absl::IsInvalidArgument(status)) return kUsage;
+  if (absl::IsPermissionDenied(status)) return kDenied;
+  return absl::IsInternal(status) ? kInternal : kUnavailable;
+}
+
+}  // namespace
+
+int StartEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
+  const absl::StatusOr<std::string> servers =
+      testing::StartDetached(flags.directory, {flags.servers, flags.port},
+                             [](const std::string& line) { Complain(line); });
+  if (!servers.ok()) return RefuseEnsemble(servers.status());
+  const std::string text =
+      global.json ? StartedJson(flags.directory, *servers) : absl::StrCat(*servers, "\n");
+  return Print(text) ? kDone : kInternal;
+}
+
+int StopEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
+  const absl::StatusOr<int> ended = testing::StopDetached(flags.directory);
+  // Stopping what is stopped is a success, so scripts can stop without asking first.
+  const bool none = absl::IsNotFound(ended.status());
+  if (!ended.ok() && !none) return RefuseEnsemble(ended.status());
+  Complain(none ? absl::StrCat("no ensemble in ", flags.directory)
+                : absl::StrCat("stopped ", *ended, " ZooKeeper server(s)"));
+  if (!global.json) return kDone;
+  return Print(StoppedJson(flags.directory, ended.value_or(0))) ? kDone : kInternal;
+}
+
+int ShowEnsemble(const GlobalFlags& global, const EnsembleFlags& flags) {
+  const auto status = testing::LookAtDetached(flags.directory);
+  if (!status.ok() && !absl::IsNotFound(status.status())) return RefuseEnsemble(status.status());
+  // No ensemble is an answer as well: programs get it as JSON, with exit status 69.
+  if (!status.ok()) Complain(status.status());
+  const testing::DetachedStatus shown = status.ok() ? *status : testing::DetachedStatus();
+  if (!Print(global.json ? StatusJson(flags.directory, shown) : StatusText(shown)))
+    return kInternal;
+  return shown.has_quorum ? kDone : kUnavailable;
 }
 
 }  // namespace zkrecipes::zkr::commands

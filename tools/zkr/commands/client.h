@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -15,6 +16,7 @@
 #include "lib/zk/seam/types.h"
 #include "tools/zkr/commands/commands.h"
 #include "zkrecipes/client.h"
+#include "zkrecipes/fencing_pass.h"
 
 namespace zkrecipes::zkr::commands {
 
@@ -32,6 +34,11 @@ bool UsesTls(const GlobalFlags& flags);
 // committed before. Errors: those of ListContenders.
 absl::StatusOr<zk::Reply> AskServer(Client& client, const zk::Request& request,
                                     const WaitOptions& wait, bool behind_a_write = false);
+
+// The users that `file` names, one "user:password" a line; empty lines count for nothing. It may be
+// a pipe: it is read once. InvalidArgument if it cannot be read, is larger than 64 KiB, or has
+// another line; no message shows what is in it.
+absl::StatusOr<std::vector<std::string>> ReadCredentials(const std::string& file);
 
 // InvalidArgument for a path that no recipe takes. Nothing is sent.
 absl::Status CheckPath(const std::string& path);
@@ -66,6 +73,22 @@ inline Numbers NumbersOf(const zk::Stat& stat) {
 // loop of `zkr lock` asks first. What cannot be known here is OK, and the contender's to find out.
 // Blocks for a round trip, and for a fifth of a second at most.
 absl::Status CheckNumbersLeft(Client& client, const std::string& path, std::stop_token cancel);
+
+// The ensemble's epoch (lib/session/epoch_record.h), as the client's server knows it: all that was
+// committed before its session began. Blocks. FailedPrecondition: the record is no number;
+// PermissionDenied; as AskUntilAnswered.
+absl::StatusOr<std::int64_t> AskEpoch(Client& client, const WaitOptions& wait);
+
+// Makes the epoch higher than it is, and than `above`: by one than both, unless somebody else
+// raises it at the same time; returns it. Every write names the version that was read, so the epoch
+// never goes down. The record is created with its parent if there is none: all may read it, and
+// only the client's users may write it, or all if it has none. Errors: as AskEpoch;
+// InvalidArgument: there is no higher number.
+absl::StatusOr<std::int64_t> RaiseEpoch(Client& client, std::int64_t above,
+                                        const WaitOptions& wait);
+
+// "TOKEN" or "TOKEN@EPOCH": what a resource has seen. InvalidArgument for anything else.
+absl::StatusOr<FencingPass> ParseSeen(const std::string& text);
 
 }  // namespace zkrecipes::zkr::commands
 

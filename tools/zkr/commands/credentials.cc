@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/commands/credentials.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 
 #include "lib/base/secret.h"
 #include "lib/base/unique_fd.h"
+#include "tools/zkr/commands/client.h"
 
 namespace zkrecipes::zkr::commands {
 namespace {

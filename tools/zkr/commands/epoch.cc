@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/commands/epoch.h"
-
 #include <algorithm>
 #include <limits>
 #include <memory>

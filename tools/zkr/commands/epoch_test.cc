@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/commands/epoch.h"
-
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -11,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "lib/session/epoch_record.h"
+#include "tools/zkr/commands/client.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/in_memory_ensemble.h"
 

@@ -30,22 +30,22 @@ namespace {
 
 using ClientPtr = std::shared_ptr<Client>;
 
-absl::StatusOr<Lease> Wait(const ClientPtr& client, const LockFlags& flags,
-                           const WaitOptions& wait) {
+// Waits for the lock, or tries to take it: --try.
+absl::StatusOr<Lease> Acquire(const ClientPtr& client, const LockFlags& flags,
+                              const WaitOptions& wait) {
+  const auto by = [&](auto lock, auto acquire, auto try_acquire) {
+    return flags.try_only ? (lock.*try_acquire)(wait) : (lock.*acquire)(wait);
+  };
   const std::string& path = flags.command.path;
   const AcquireOptions options = OptionsOf(flags.command);
-  if (flags.shared) return ReadWriteLock(client, path, options).AcquireShared(wait);
-  if (flags.exclusive) return ReadWriteLock(client, path, options).AcquireExclusive(wait);
-  return Lock(client, path, options).Acquire(wait);
-}
-
-absl::StatusOr<Lease> Try(const ClientPtr& client, const LockFlags& flags,
-                          const WaitOptions& wait) {
-  const std::string& path = flags.command.path;
-  const AcquireOptions options = OptionsOf(flags.command);
-  if (flags.shared) return ReadWriteLock(client, path, options).TryAcquireShared(wait);
-  if (flags.exclusive) return ReadWriteLock(client, path, options).TryAcquireExclusive(wait);
-  return Lock(client, path, options).TryAcquire(wait);
+  using Both = ReadWriteLock;
+  if (flags.shared) {
+    return by(Both(client, path, options), &Both::AcquireShared, &Both::TryAcquireShared);
+  }
+  if (flags.exclusive) {
+    return by(Both(client, path, options), &Both::AcquireExclusive, &Both::TryAcquireExclusive);
+  }
+  return by(Lock(client, path, options), &Lock::Acquire, &Lock::TryAcquire);
 }
 
 absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::stop_token& cancel,
@@ -57,7 +57,7 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
   if (absl::Status left = CheckNumbersLeft(*holding.client, path, cancel); !left.ok()) return left;
   if (!flags.try_only) {
     const Late teller = NoticeOfWait(global, holding.client, path);
-    auto lease = Wait(holding.client, flags, {flags.wait, cancel});
+    auto lease = Acquire(holding.client, flags, {flags.wait, cancel});
     if (lease.ok()) holding.lease = *std::move(lease);
     // Also without a connection: the wait has ended.
     if (absl::IsUnavailable(lease.status())) {
@@ -66,7 +66,7 @@ absl::Status Take(const GlobalFlags& global, const LockFlags& flags, const std::
     return lease.status();
   }
   // Bounded by the session timeout: without a connection a try would never end.
-  auto tried = Try(holding.client, flags, {global.session_timeout, cancel});
+  auto tried = Acquire(holding.client, flags, {global.session_timeout, cancel});
   if (absl::IsDeadlineExceeded(tried.status())) {
     return absl::UnavailableError(tried.status().message());  // busy is an answer, this is not
   }

@@ -3,13 +3,16 @@
 #ifndef ZKRECIPES_TOOLS_ZKR_DOCTOR_COLLECT_H_
 #define ZKRECIPES_TOOLS_ZKR_DOCTOR_COLLECT_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 #include "lib/zk/seam/server_list.h"
 #include "tools/zkr/commands/commands.h"
@@ -50,6 +53,22 @@ std::vector<Disagreement> CompareServers(const Clients& clients, const std::stri
 using ServersShow = std::map<std::string, std::set<std::string>>;
 std::vector<Disagreement> Disagreements(const ServersShow& before, const ServersShow& then,
                                         const ServersShow& after);
+
+// ---- what servers say ---------------------------------------------------------------------------
+
+// Reads the answers to four letter words, as servers from 3.4 on give them. Pure. What is not
+// understood stays unknown.
+void ReadSrvr(absl::string_view answer, ServerWords& words);
+void ReadConf(absl::string_view answer, ServerWords& words);
+void ReadMntr(absl::string_view answer, ServerWords& words);
+
+// How long each session has been silent, by the server's own clock: `own_session` has just been
+// answered. nullopt if it is not among them: the server is not open to cons.
+std::optional<Connections> ReadCons(absl::string_view answer, std::int64_t own_session);
+std::optional<std::map<std::int64_t, std::int64_t>> ReadDump(absl::string_view answer);
+
+// "This ZooKeeper instance is not currently serving requests"
+bool ServesNobody(absl::string_view answer);
 
 }  // namespace zkrecipes::zkr::doctor
 

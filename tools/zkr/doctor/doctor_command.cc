@@ -11,9 +11,8 @@
 
 #include "lib/zk/seam/server_list.h"
 #include "tools/zkr/commands/client.h"
-#include "tools/zkr/commands/epoch.h"
 #include "tools/zkr/doctor/collect.h"
-#include "tools/zkr/doctor/finding.h"
+#include "tools/zkr/doctor/derived.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {

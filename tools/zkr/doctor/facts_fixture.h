@@ -9,8 +9,8 @@
 
 #include "gtest/gtest.h"
 
+#include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/facts.h"
-#include "tools/zkr/doctor/finding.h"
 
 namespace zkrecipes::zkr::doctor {
 

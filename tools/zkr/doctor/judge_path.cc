@@ -14,7 +14,6 @@
 #include "lib/queue/machine/node_name.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/derived.h"
-#include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {

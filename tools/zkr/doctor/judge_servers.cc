@@ -15,7 +15,6 @@
 #include "lib/session/epoch_record.h"
 #include "lib/session/path_budget.h"
 #include "tools/zkr/doctor/derived.h"
-#include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {

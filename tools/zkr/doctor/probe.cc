@@ -13,7 +13,6 @@
 #include "testing/local/quorum.h"
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/collect.h"
-#include "tools/zkr/doctor/server_words.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {

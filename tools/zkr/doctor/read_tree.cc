@@ -14,7 +14,6 @@
 #include "lib/session/epoch_record.h"
 #include "lib/zk/seam/path.h"
 #include "tools/zkr/commands/client.h"
-#include "tools/zkr/commands/epoch.h"
 #include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/supervisor/process.h"
 

@@ -8,11 +8,10 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "tools/zkr/doctor/collect.h"
 #include "tools/zkr/doctor/derived.h"
 #include "tools/zkr/doctor/facts_fixture.h"
-#include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/doctor/plan.h"
-#include "tools/zkr/doctor/server_words.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {

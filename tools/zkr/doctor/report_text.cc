@@ -10,7 +10,6 @@
 
 #include "tools/zkr/commands/client.h"
 #include "tools/zkr/doctor/derived.h"
-#include "tools/zkr/doctor/finding.h"
 #include "tools/zkr/output.h"
 
 namespace zkrecipes::zkr::doctor {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/doctor/server_words.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -12,6 +10,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+
+#include "tools/zkr/doctor/collect.h"
 
 namespace zkrecipes::zkr::doctor {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/supervisor/cgroup.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -9,11 +9,10 @@
 
 #include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
-#include "tools/zkr/supervisor/cgroup.h"
 #include "tools/zkr/supervisor/channel.h"
 #include "tools/zkr/supervisor/command.h"
+#include "tools/zkr/supervisor/process.h"
 #include "tools/zkr/supervisor/signals.h"
-#include "tools/zkr/supervisor/terminal.h"
 
 namespace zkrecipes::zkr::supervisor {
 

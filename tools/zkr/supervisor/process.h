@@ -8,10 +8,10 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/unique_fd.h"
-#include "tools/zkr/supervisor/cgroup.h"
 
 namespace zkrecipes::zkr::supervisor {
 
@@ -79,6 +79,36 @@ bool HasSiblingInGroup(const std::vector<ProcessInfo>& processes, pid_t self);
 // The descendants of this process now: each read from its parent (/proc/PID/task/TID/children), so
 // what it costs depends on them alone and not on the machine's other processes.
 std::vector<pid_t> OwnDescendants();
+
+// A control group (version 2) that holds CMD and whatever it starts, so that the kernel kills all
+// of it in one step: also what forks faster than /proc is read, and what has another user's rights.
+// Only a process that is moved out of it, by root, escapes.
+//
+// A copy in a forked child is the same cgroup. The last process that needs it calls Remove.
+class Cgroup {
+ public:
+  Cgroup() = default;  // none: every call does nothing, and Empty() is true
+
+  // A new one below this process's own. None if that is not permitted here, or if the kernel cannot
+  // kill a cgroup (before 5.14); errno says why.
+  static Cgroup Make();
+  // The one of /proc/self/cgroup's text as a directory, by /proc/self/mountinfo's; empty if it
+  // shows none of version 2.
+  static std::string DirectoryOf(const std::string& cgroup, const std::string& mounts);
+
+  bool valid() const { return !directory_.empty(); }
+  bool Join() const;  // moves this process into it; false: errno says why
+  void Kill() const;  // SIGKILL to every process in it and below it
+  bool Empty() const;
+  std::vector<pid_t> Members() const;
+  void Remove() const;  // with what CMD has made below it, if it is empty
+
+ private:
+  explicit Cgroup(std::string directory) : directory_(std::move(directory)) {}
+  bool CanBeJoined() const;
+
+  std::string directory_;
+};
 
 // Ends every descendant of this process and all in `cgroup`, and reaps them: sends SIGKILL again
 // and again until none is left. REQUIRES: this process is a child subreaper; otherwise

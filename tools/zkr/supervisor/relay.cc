@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/supervisor/relay.h"
-
 #include <algorithm>
+
+#include "tools/zkr/supervisor/signals.h"
 
 namespace zkrecipes::zkr::supervisor {
 

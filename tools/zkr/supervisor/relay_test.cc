@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/zkr/supervisor/relay.h"
-
 #include <signal.h>
 
 #include "gmock/gmock.h"
+
+#include "tools/zkr/supervisor/signals.h"
 
 namespace zkrecipes::zkr::supervisor {
 namespace {

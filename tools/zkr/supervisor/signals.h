@@ -5,10 +5,16 @@
 
 #include <signal.h>
 #include <sys/types.h>
+#include <termios.h>
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <vector>
 
+#include "absl/time/time.h"
+
+#include "lib/base/boot_time.h"
 #include "lib/base/unique_fd.h"
 
 namespace zkrecipes::zkr::supervisor {
@@ -69,6 +75,70 @@ inline int NextSignal(const base::UniqueFd& signal_fd) { return NextSentSignal(s
 // orphaned process group), or SIGTSTP is ignored.
 // REQUIRES: SIGTSTP and SIGCONT are blocked in every thread.
 bool StopOwnJob(bool whole_group);
+
+// Decides which of zkr's signals the runner passes on to CMD: each that asks it to end, once.
+//
+// A signal that is sent to the whole tree, as systemd's KillMode=control-group and `kill -TERM -1`
+// do, reaches CMD directly, and zkr and the runner as well. Passed on, it would reach CMD twice. So
+// what zkr got is held back for a moment: if the same sender's signal comes to the runner, too, or
+// came shortly before, it is CMD's already.
+//
+// Pure: the caller says what time it is. Not thread-safe.
+class Relay {
+ public:
+  // How far apart the processes of a tree are signalled, at most: the delay of what is passed on.
+  static constexpr absl::Duration kTogether = absl::Milliseconds(100);
+  // zkr may have been slow to pass on what the runner got directly.
+  static constexpr absl::Duration kRemembered = absl::Seconds(2);
+
+  void OnZkrs(SentSignal signal, base::BootTime now);  // zkr got it, and has passed it on to here
+  void OnOwn(SentSignal signal, base::BootTime now);   // the runner got it
+
+  // The signals that CMD's process group is to be sent now.
+  std::vector<int> TakeDue(base::BootTime now);
+  // The signals that it has not been sent and never will be, because CMD has ended.
+  std::vector<int> TakeAll() { return TakeDue(base::BootTime::InfiniteFuture()); }
+  // When to take again.
+  base::BootTime next() const;
+
+ private:
+  struct Noted {
+    SentSignal signal;
+    base::BootTime until;  // of zkr's: when it is due; of the runner's: when it is forgotten
+  };
+  // Takes one that may be the other copy of `signal` out of `from`; false: there is none.
+  static bool Match(const SentSignal& signal, std::vector<Noted>& from);
+
+  void ForgetOld(base::BootTime now);
+
+  std::vector<Noted> held_back_;
+  std::vector<Noted> own_;
+};
+
+// The controlling terminal of this process. If there is none, every call does nothing and returns
+// false or 0. Survives a fork: the child has the same terminal.
+// REQUIRES: SIGTTOU is blocked; otherwise a call from the background stops the process.
+class Terminal {
+ public:
+  static Terminal OpenControlling();
+
+  // The process group that reads and gets Ctrl-C. Process groups are as this PID namespace numbers
+  // them: one of another namespace is 0, and 0 is also the answer where there is no terminal.
+  pid_t Foreground() const;
+  void SetForeground(pid_t group) const;
+
+  // If the foreground group has no process any more, not even a zombie, makes `group` the
+  // foreground group. True if it was so, and `group` exists.
+  bool ReclaimFromTheDead(pid_t group) const;
+
+  // Echo, line mode and so on, which a killed command may leave in disorder.
+  void SaveModes();
+  void RestoreModes() const;  // to the last SaveModes, if any
+
+ private:
+  base::UniqueFd fd_;
+  std::optional<termios> modes_;
+};
 
 }  // namespace zkrecipes::zkr::supervisor
 

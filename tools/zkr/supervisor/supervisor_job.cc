@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tools/zkr/supervisor/process.h"
-#include "tools/zkr/supervisor/relay.h"
+#include "tools/zkr/supervisor/signals.h"
 #include "tools/zkr/supervisor/supervisor.h"
 
 namespace zkrecipes::zkr::supervisor {
