@@ -52,20 +52,6 @@ TEST_F(ServersChangeOnServersTest, ASessionMovesWithItsLeaseAndItsWatch) {
   EXPECT_TRUE(waiting.Get().ok());
 }
 
-TEST_F(ServersChangeOnServersTest, AUserThatIsAddedHasItsRightsFromThenOn) {
-  auto owner = NewClient({.digest_credentials = {"owner:secret"}, .acl = CreatorOnlyAcl()});
-  Lease lease = Acquired(owner);
-  auto stranger = NewClient();
-  CatchUp(stranger);
-  const auto refused = Lock(stranger, node_path()).Acquire({kSoon});
-  EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied) << refused.status();
-  ASSERT_EQ(stranger->AddDigestCredential("owner:secret"), absl::OkStatus());
-  Pending waiting(stranger, node_path());
-  EXPECT_TRUE(AwaitQueue(*owner, 2));
-  EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
-  EXPECT_TRUE(waiting.Get().ok());
-}
-
 TEST_F(ServersChangeOnServersTest, WithoutASessionTheMessageSaysWhatEachServerDid) {
   const SilentServer silent(SilentServer::Queue::kFull);
   const SilentServer mute;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Closing a handle: every request is answered once, sessions really end, nothing blocks for long.
-// And what a process has of its handles: forks, programs that it executes, several loops.
+// And what a process has of its handles: forks, and programs that it executes.
 
 #include <unistd.h>
 
@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -165,19 +164,7 @@ TEST_F(ZkCloseTest, EndsAtOnceWhenNotConnected) {
   EXPECT_LT(Undisturbed(closing), kNoWait);
 }
 
-TEST_F(ZkCloseTest, LeavesTheLoopToTheOtherHandles) {
-  auto kept = Connect();
-  std::vector<std::unique_ptr<ZkSession>> others;
-  for (int i = 0; i < 20; ++i) others.push_back(Connect());
-  for (auto& other : others) {
-    EXPECT_EQ(kept->Do(Get{"/"}).code, Code::kOk);
-    other.reset();
-  }
-  EXPECT_EQ(kept->Do(Get{"/"}).code, Code::kOk);
-  EXPECT_EQ(kept->journal().Count("disconnected 0"), 0);
-}
-
-// ---- Handles and their process: fork, exec, several loops ---------------------------------------
+// ---- Handles and their process: fork and exec ---------------------------------------------------
 
 using ZkProcessTest = ZkTest;
 
@@ -211,38 +198,6 @@ TEST_F(ZkProcessTest, GivesNoDescriptorToAProgramThatIsExecuted) {
   EXPECT_THAT(open, ::testing::Not(::testing::HasSubstr("socket:")));
   EXPECT_THAT(open, ::testing::Not(::testing::HasSubstr("eventfd")));
   EXPECT_THAT(open, ::testing::Not(::testing::HasSubstr("timerfd")));
-}
-
-TEST_F(ZkProcessTest, LeavesTheProgramsRandomNumbersAlone) {
-  srandom(42);
-  const long expected[] = {random(), random()};
-  srandom(42);
-  EXPECT_EQ(random(), expected[0]);
-  Connect()->Do(Get{"/"});
-  EXPECT_EQ(random(), expected[1]);
-}
-
-TEST_F(ZkProcessTest, RunsSeveralLoopsAtOnce) {
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([this, t] {
-      auto loop = internal::Loop::Start();
-      ASSERT_TRUE(loop.ok()) << loop.status();
-      for (int i = 0; i < 5; ++i) {
-        ZkSession session(*loop, {.servers = servers()});
-        ASSERT_TRUE(session.WaitUntilConnected());
-        const std::string path = absl::StrCat("/zkrecipes-loops-", t, "-");
-        for (int n = 0; n < 50; ++n) {
-          const auto created = session.Do(Create{path, "", CreateMode::kEphemeralSequential});
-          ASSERT_EQ(created.code, Code::kOk);
-          ASSERT_EQ(session.Do(zk::Delete{created.path}).code, Code::kOk);
-        }
-        session.Close();
-      }
-      (*loop)->Stop();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -84,15 +84,6 @@ TEST_F(ZkHandleTest, ReadsWhatWasWrittenZeroBytesAndManyBuffersIncluded) {
   }
 }
 
-TEST_F(ZkHandleTest, AnswersLaterWhatTheCClientRefusesAtOnce) {
-  session_->OnLoop([this](zk::Handle& handle) {
-    SendAndNote(handle, Get{"relative"}, session_->journal(), "get");
-    session_->journal().Add("sent");
-  });
-  EXPECT_TRUE(session_->journal().WaitFor("get ZBADARGUMENTS"));
-  EXPECT_THAT(session_->journal().lines(), ElementsAre("connected", "sent", "get ZBADARGUMENTS"));
-}
-
 TEST_F(ZkHandleTest, IsRefusedWhatValidatePathRefuses) {
   // Servers really refuse the paths that ValidatePath rejects in their name.
   for (const char* name : {"\xee\x80\x80", "\xef\xbf\xb0", "\xf0\x9f\x94\x92", "\xc2\x80"}) {
@@ -189,19 +180,6 @@ TEST_F(ZkHandleTest, TakesAWatchOffThatIsStillOnItsWay) {
   });
   ASSERT_TRUE(session_->journal().WaitFor("remove ZOK"));
   EXPECT_THAT(session_->journal().lines(), ElementsAre("watch ZOK", "remove ZOK"));
-  EXPECT_EQ(Watches(), 0);
-}
-
-TEST_F(ZkHandleTest, HearsThatAWatchedNodeComesChangesAndGoes) {
-  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).code, Code::kNoNode);
-  session_->Do(Create{Child("a"), "", CreateMode::kPersistent});
-  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a"), 1));
-  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).stat.version, 0);
-  session_->Do(SetData{Child("a"), "x", 0});
-  EXPECT_TRUE(session_->journal().WaitFor("data " + Child("a"), 2));
-  EXPECT_EQ(session_->Do(WatchExists{Child("a")}).stat.version, 1);
-  session_->Do(Delete{Child("a")});
-  EXPECT_TRUE(session_->journal().WaitFor("deleted " + Child("a")));
   EXPECT_EQ(Watches(), 0);
 }
 

@@ -84,27 +84,6 @@ TEST_F(GuardedWriteOnServersTest, TakesAsMuchAsItSays) {
             StatusCode::kInvalidArgument);
 }
 
-TEST_F(GuardedWriteOnServersTest, WritesNothingOnceItsNodeIsGone) {
-  auto next = NewClient();
-  Pending waiter(next, node_path() + "/lock");
-  ASSERT_TRUE(Eventually([&] { return Queue(*next, node_path() + "/lock").size() == 2; }));
-  ASSERT_EQ(session_->Do(zk::Delete{lease_->node()}).code, zk::Code::kOk);
-  ASSERT_TRUE(waiter.Get().ok());
-  const absl::Status lost = Write({WriteOp::Set(Register(), "late")});
-  EXPECT_EQ(lost.code(), StatusCode::kAborted);
-  EXPECT_FALSE(MayBeWritten(lost));
-  EXPECT_EQ(Read(Register()).data, "0");
-}
-
-TEST_F(GuardedWriteOnServersTest, OvercomesAStrangersWriteOfItsNode) {
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_EQ(session_->Do(zk::SetData{lease_->node(), "junk", -1}).code, zk::Code::kOk);
-    EXPECT_EQ(Write({WriteOp::Set(Register(), absl::StrCat(i))}), absl::OkStatus());
-    EXPECT_EQ(Read(Register()).data, absl::StrCat(i));
-    EXPECT_THAT(Read(lease_->node()).data, HasSubstr("\"write\":\""));
-  }
-}
-
 // The connection goes at some moment before, while or after the write is committed.
 TEST_F(GuardedWriteOnServersTest, ALostAnswerIsResolvedWhicheverWayItWent) {
   TcpProxy proxy(servers().substr(0, servers().find(',')));

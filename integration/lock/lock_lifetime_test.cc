@@ -23,7 +23,6 @@ namespace zkrecipes::integration {
 namespace {
 
 using absl::StatusCode;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class LockLifetimeTest : public ClientTest {
@@ -161,38 +160,6 @@ TEST_F(LockLifetimeTest, ALeaseMovesAndTheTargetOfAMoveIsReleased) {
 constexpr absl::Duration kShortSession = absl::Seconds(5);
 
 class LockLossTest : public ClientTest {};
-
-// The network is silent; LossInAWorld breaks connections.
-TEST_F(LockLossTest, AHolderThatIsCutOffLosesItsLeaseAndTheNextIsGranted) {
-  TcpProxy proxy(ensemble().server(0));
-  auto cut_off = NewClient({.servers = proxy.address(), .session_timeout = kShortSession});
-  auto other = NewClient();
-  const States states(*cut_off);
-  Lease lease = Acquired(cut_off);
-  const FencingToken token = lease.token();
-  Pending waiter(other, node_path());
-  ASSERT_TRUE(AwaitQueue(*other, 2));
-  proxy.HoldEverything(true);
-  EXPECT_TRUE(Eventually([&] { return lease.ended().stop_requested(); }));
-  EXPECT_EQ(lease.state(), Lease::State::kLost);
-  EXPECT_EQ(lease.remaining(), absl::ZeroDuration());
-  const absl::Status released = std::move(lease).Release({kSoon});
-  EXPECT_EQ(released.code(), StatusCode::kAborted) << released;
-  EXPECT_THAT(std::string(released.message()),
-              HasSubstr("the lease had been lost: its session could not be proven to be alive"));
-  const auto next = waiter.Get();
-  ASSERT_TRUE(next.ok()) << next.status();
-  EXPECT_GT(next->token(), token);
-
-  // The client comes back by itself, with a new session, and queues behind the new holder.
-  Pending again(cut_off, node_path());
-  proxy.HoldEverything(false);
-  ASSERT_TRUE(AwaitQueue(*other, 2));
-  EXPECT_FALSE(again.answered());
-  EXPECT_TRUE(Eventually([&] { return states.seen().size() >= 4; }));
-  EXPECT_THAT(states.seen(), ElementsAre(ClientState::kConnected, ClientState::kSuspended,
-                                         ClientState::kExpired, ClientState::kConnected));
-}
 
 TEST_F(LockLossTest, AReleaseThatIsNotConfirmedInTimeGoesOnInTheBackground) {
   TcpProxy proxy(ensemble().server(0));

@@ -30,7 +30,6 @@ using ::testing::StartsWith;
 using zk::Code;
 
 constexpr char kCuratorNode[] = "_c_[0-9a-z]*-lock-[0-9]*";
-constexpr char kKazooNode[] = "[0-9a-z]*__lock__[0-9]*";
 
 class LockTreeTest : public ClientTest {};
 
@@ -51,13 +50,6 @@ TEST_F(LockTreeTest, OneContenderIsOneEphemeralNodeBelowContainersThatGoWithIt) 
   EXPECT_EQ(lease.sequencer().mode, GrantMode::kExclusive);
   EXPECT_EQ(std::move(lease).Release({kSoon}), absl::OkStatus());
   EXPECT_TRUE(Eventually([&] { return raw->Do(zk::Get{node_path()}).code == Code::kNoNode; }));
-}
-
-TEST_F(LockTreeTest, AContenderOfTheKazooDialectLooksLikeKazoos) {
-  auto client = NewClient({.dialect = NameDialect::kKazoo, .owner_id = "worker-7"});
-  const Lease lease = Acquired(client);
-  EXPECT_THAT(lease.node(), MatchesRegex(node_path() + "/" + kKazooNode));
-  EXPECT_EQ(Connect()->Do(zk::Get{lease.node()}).data, "worker-7");
 }
 
 TEST_F(LockTreeTest, EveryNodeCarriesTheClientsAcl) {

@@ -35,17 +35,6 @@ TEST_F(ZkrElectTest, TheFirstLeadsAndTheOthersWait) {
   EXPECT_THAT(b->Out(), IsEmpty());
 }
 
-TEST_F(ZkrElectTest, TheNextLeadsWhenTheLeadersZkrIsKilled) {
-  auto a = StartCandidate("a", HoldingFast(), {"--session-timeout", "4s"});
-  ASSERT_TRUE(life_.WaitFor("ready"));
-  testing::LifeLine line(dir_ / "b");
-  auto b = StartCandidate("b", Holding(kUntilAsked, line));
-  ASSERT_TRUE(AwaitQueue(2));
-  a->Signal(SIGKILL);
-  ASSERT_TRUE(line.WaitFor("up"));
-  EXPECT_FALSE(life_.IsHeld());
-}
-
 TEST_F(ZkrElectTest, TheNextLeadsWhenTheSessionExpiresAndTheFirstIsACandidateAgain) {
   auto a =
       StartCandidate("a", Holding(kUntilAsked), {"--session-timeout", "4s", "--grace", "300ms"});
@@ -188,20 +177,6 @@ TEST_F(ZkrElectTest, ACandidateThatIsAskedToEndLeavesTheQueueAndRunsNothing) {
   EXPECT_EQ(b->Result()["result"], "not_acquired");
   EXPECT_THAT(b->Out(), IsEmpty());
   EXPECT_TRUE(AwaitQueue(1));
-}
-
-TEST_F(ZkrElectTest, ASignalThatComesWhileItResignsEndsItAtOnce) {
-  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
-  auto a = StartCandidate("a", Holding("echo up >&9; " + UntilGo() + "exit 0"),
-                          {"--session-timeout", "60s"});
-  ASSERT_TRUE(life_.WaitFor("up"));
-  for (int i = 0; i < members().size(); ++i) ASSERT_TRUE(members().Pause(i).ok());
-  Go();
-  ASSERT_TRUE(life_.WaitUntilCut());
-  a->Signal(SIGTERM);
-  EXPECT_EQ(a->Wait(), 1000 + SIGTERM);
-  EXPECT_EQ(a->Result()["result"], "ran");
-  EXPECT_TRUE(ensemble().Heal().ok());
 }
 
 }  // namespace

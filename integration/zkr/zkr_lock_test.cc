@@ -109,12 +109,6 @@ TEST_F(ZkrLockTest, ATryOnABusyLockIsAnAnswerAtOnce) {
   EXPECT_EQ(Queue().size(), 1u);
 }
 
-TEST_F(ZkrLockTest, ATryOnAFreeLockRuns) {
-  auto zkr = StartLock("echo ran", {"--try"});
-  EXPECT_EQ(zkr->Wait(), 0);
-  EXPECT_EQ(zkr->Out(), "ran\n");
-}
-
 TEST_F(ZkrLockTest, AWaitThatIsOverLeavesNothingBehind) {
   const Lease held = Acquired(other());
   ExpectNotRun(*StartLock("echo ran", {"--wait", "300ms"}), "not_acquired", 75, "300ms");
@@ -166,15 +160,6 @@ TEST_F(ZkrLockTest, ReadersRunTogetherAndAWriterAlone) {
   ExpectBusy({"--shared", "--try"});
 }
 
-TEST_F(ZkrLockTest, AQueuedWriterHoldsBackLaterReaders) {
-  auto reader = StartSaying("reader", {"--shared"});
-  ASSERT_TRUE(life_.WaitFor("reader"));
-  auto writer = StartSaying("writer", {"--exclusive"});
-  ASSERT_TRUE(AwaitQueue(2));
-  ExpectBusy({"--shared", "--try"});
-  ExpectBusy({"--shared", "--wait", "100ms"});
-}
-
 TEST_F(ZkrLockTest, APlainLockIsAWriter) {
   auto reader = StartSaying("reader", {"--shared"});
   ASSERT_TRUE(life_.WaitFor("reader"));
@@ -185,14 +170,6 @@ TEST_F(ZkrLockTest, APlainLockIsAWriter) {
   ASSERT_TRUE(life_.WaitFor("plain"));
   ExpectBusy({"--shared", "--try"});
   ExpectBusy({"--exclusive", "--try"});
-}
-
-TEST_F(ZkrLockTest, TheSequencerSaysWhichOfThem) {
-  for (const std::string mode : {"shared", "exclusive"}) {
-    auto zkr = StartLock("echo $ZKR_SEQUENCER", {"--" + mode});
-    EXPECT_EQ(zkr->Wait(), 0);
-    EXPECT_THAT(zkr->Out(), HasSubstr("zkr1:" + mode + ":" + zkr->Result()["token"].dump() + ":"));
-  }
 }
 
 }  // namespace

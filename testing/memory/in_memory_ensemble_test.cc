@@ -45,37 +45,6 @@ class InMemoryLockTest : public InMemoryEnsembleTest {
   absl::StatusOr<Lease> lease_ = Lock(client_, kPath).Acquire();  // of client_
 };
 
-TEST_F(InMemoryLockTest, LosesTheLeaseOfAnExpiredSession) {
-  const std::stop_token lost = lease_->ended();
-  ensemble_->Expire(*client_);
-  EXPECT_THAT(ensemble_->Paths(kPath), IsEmpty());
-  EXPECT_EQ(lease_->state(), Lease::State::kSuspect);
-  ensemble_->Advance(absl::Seconds(1));
-  EXPECT_EQ(lease_->state(), Lease::State::kLost);
-  EXPECT_TRUE(lost.stop_requested());
-  EXPECT_TRUE(absl::IsAborted(std::move(*lease_).Release()));
-}
-
-TEST_F(InMemoryLockTest, KeepsASessionAliveByPingsOfAnIdleClient) {
-  ensemble_->Advance(absl::Hours(1));
-  EXPECT_EQ(lease_->state(), Lease::State::kHeld);
-  EXPECT_EQ(ensemble_->Elapsed(), absl::Hours(1));
-}
-
-TEST_F(InMemoryLockTest, GivesAWaitersPlaceUpAtItsTimeout) {
-  auto waiter = *ensemble_->Connect();
-  std::optional<absl::Status> late;
-  Lock(waiter, kPath).AcquireAsync({absl::Seconds(5)}, [&late](absl::StatusOr<Lease> lease) {
-    late = lease.status();
-  });
-  ensemble_->Advance(absl::Milliseconds(4999));
-  ASSERT_FALSE(late.has_value());
-  ensemble_->Advance(absl::Milliseconds(1));
-  ASSERT_TRUE(late.has_value());
-  EXPECT_TRUE(absl::IsDeadlineExceeded(*late));
-  EXPECT_THAT(ensemble_->Paths(kPath), SizeIs(1));
-}
-
 TEST_F(InMemoryLockTest, LetsCodeThatBlocksRunOnThreadsOfItsOwn) {
   auto waiter = *ensemble_->Connect();
   std::atomic<bool> won = false;
@@ -91,21 +60,6 @@ TEST_F(InMemoryLockTest, LetsCodeThatBlocksRunOnThreadsOfItsOwn) {
   EXPECT_TRUE(won);
 }
 
-TEST_F(InMemoryLockTest, ADisconnectedHolderLosesItsLeaseToAWaiter) {
-  auto other = *ensemble_->Connect();
-  ensemble_->Disconnect(*client_);
-  EXPECT_EQ(lease_->state(), Lease::State::kSuspect);
-  std::thread clock([&] {
-    AwaitContenders(2);
-    ensemble_->Advance(absl::Seconds(11));
-  });
-  const absl::StatusOr<Lease> second = Lock(other, kPath).Acquire();
-  clock.join();
-  EXPECT_EQ(lease_->state(), Lease::State::kLost);
-  ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_EQ(second->state(), Lease::State::kHeld);
-}
-
 TEST_F(InMemoryLockTest, ASilentNetworkIsNoticedByTime) {
   ensemble_->Silence(*client_);
   EXPECT_EQ(lease_->state(), Lease::State::kHeld);
@@ -114,21 +68,6 @@ TEST_F(InMemoryLockTest, ASilentNetworkIsNoticedByTime) {
   ensemble_->Reconnect(*client_);
   ensemble_->Advance(absl::Seconds(2));
   EXPECT_EQ(lease_->state(), Lease::State::kHeld);
-}
-
-TEST_F(InMemoryLockTest, AChangeOfLeaderIsSurvived) {
-  ensemble_->ChangeLeader();
-  EXPECT_EQ(lease_->state(), Lease::State::kSuspect);
-  ensemble_->Advance(absl::Seconds(1));
-  EXPECT_EQ(lease_->state(), Lease::State::kHeld);
-}
-
-TEST_F(InMemoryLockTest, AHolderIsToldThatItsNodeWasDeleted) {
-  ensemble_->Advance(absl::Seconds(2));  // by then it watches its node
-  EXPECT_TRUE(ensemble_->Delete(lease_->node()));
-  EXPECT_FALSE(ensemble_->Delete(lease_->node()));
-  EXPECT_EQ(lease_->state(), Lease::State::kLost);
-  EXPECT_TRUE(lease_->ended().stop_requested());
 }
 
 TEST_F(InMemoryLockTest, DelaysAGrantWhileRepliesAreHeld) {

@@ -5,7 +5,6 @@
 #include "lib/queue/machine/contender.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "lib/queue/machine/contender_test_script.h"
 
@@ -189,36 +188,34 @@ TEST(Contender, RefusesARootThatIsNotThere) {
   MissingParents("/q").Fails(Code::kNoNode).Expect("finished: refused create /q ZNONODE");
 }
 
-// ---- the figures -------------------------------------------------------------------------------
+// ---- checks of the predecessor ------------------------------------------------------------------
 
-TEST(ContenderFigures, TwoRequestsInOneFlightUncontendedAndOneToRelease) {
-  Script script;
-  EXPECT_EQ(script.Connected().requests(), 2);  // before any reply
-  EXPECT_EQ(script.Created(3).Listed({Mine(3)}).requests(), 2);
-  EXPECT_EQ(script.Leave().Ok().requests(), 3);
-  script.Expect("create a, list, own timer, granted a3 token 1003 in 7, delete a3, finished: left");
+// A waiter looks at its predecessor now and then, in case the server has lost its watch.
+TEST(ContenderLook, ListsAgainWhenItsBlockerIsGoneThoughNoWatchFired) {
+  Script script = Waiting();
+  script.CheckDue().Expect("get other1").Fails(Code::kNoNode).Expect("unwatch other1, list");
+  script.Listed({Mine(3)}).Expect("granted a3 token 1003 in 7");
 }
 
-TEST(ContenderFigures, FourRequestsForAWaiterUntilGranted) {
-  Script script;
-  script.Joins(9, {Other(1), Other(4), Other(7), Mine(9)}).Ok();
-  script.Deleted(Other(7)).Listed({Mine(9)});
-  EXPECT_EQ(script.requests(), 4);
-  script.Expect("create a, list, own timer, watch other7, list, granted a9 token 1009 in 7");
+TEST(ContenderLook, GoesOnWaitingAndLooksAgainLaterWhenItsBlockerIsThere) {
+  Script script = Waiting();
+  for (int i = 0; i < 3; ++i) script.CheckDue().Expect("get other1").Ok().ExpectNothing();
+  script.ExpectState(State::kWatching).Deleted(Other(1)).Expect("list");
 }
 
-TEST(ContenderFigures, FourRequestsForAWaiterThatTimesOutAndOneToUnwatch) {
-  Script script;
-  script.Joins(3, {Other(1), Mine(3)}).Ok().Leave().Ok();
-  EXPECT_EQ(script.requests(), 4 + 1);
-  script.Expect(
-      "create a, list, own timer, watch other1, delete a3, unwatch other1, finished: left");
+TEST(ContenderLook, SkipsALookWithoutAConnectionOrWhileTheWatchIsBeingSet) {
+  Script script = Watching();
+  script.CheckDue().ExpectNothing().Ok().CheckDue().Expect("get other1").Ok();
+  script.Disconnected().CheckDue().ExpectNothing().Connected().CheckDue().Expect("get other1");
 }
 
-TEST(ContenderFigures, OneRequestForATryOnABusyLock) {
-  Script script(Try());
-  EXPECT_EQ(script.Connected().Listed({Other(1)}).requests(), 1);
-  script.Expect("list, finished: busy");
+TEST(ContenderLook, IgnoresALookAtABlockerOfBefore) {
+  Script script = Waiting();
+  script.CheckDue().Expect("get other1").Deleted(Other(1)).Expect("list");
+  script.Fails(Code::kNoNode)
+      .ExpectNothing()
+      .Listed({Mine(3)})
+      .Expect("granted a3 token 1003 in 7");
 }
 
 }  // namespace
