@@ -9,9 +9,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 
 #include "zkrecipes/guarded_write.h"
@@ -25,6 +28,7 @@ namespace zkrecipes::testing {
 namespace {
 
 using absl::StatusCode;
+using ::testing::AnyOf;
 
 class ForkedChildTest : public ::testing::Test {
  protected:
@@ -115,6 +119,38 @@ TEST_F(ForkedChildTest, FindsNoLeaseInAnAdapter) {
     mutex.unlock_shared();
   };
   EXPECT_EQ(Wrong(hold, [&mutex] { return !mutex.lease().believed(); }), 0);
+}
+
+// A client that is closed by one thread while others use it.
+// Time stands still, so a call that is never answered never returns.
+TEST(ClosingInMemory, AnswersEveryCallThatOtherThreadsMakeMeanwhile) {
+  constexpr int kRounds = 200;
+  InMemoryEnsemble ensemble;
+  for (int round = 0; round < kRounds; ++round) {
+    auto client = *ensemble.Connect();
+    const auto path = [round](const char* name) { return absl::StrCat("/closing/", round, name); };
+    const Lease verified = *Lock(client, path("v")).Acquire();
+    Lease released = *Lock(client, path("r")).Acquire();
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 2; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 10; ++i) {
+          EXPECT_THAT(verified.Verify().code(), AnyOf(StatusCode::kOk, StatusCode::kAborted));
+        }
+      });
+    }
+    threads.emplace_back([&] {
+      EXPECT_THAT(std::move(released).Release().code(),
+                  AnyOf(StatusCode::kOk, StatusCode::kAborted));
+    });
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) {
+        const auto lease = Lock(client, path("a")).Acquire();
+        EXPECT_THAT(lease.status().code(), AnyOf(StatusCode::kOk, StatusCode::kFailedPrecondition));
+      }
+    });
+    EXPECT_EQ(client->Close(), absl::OkStatus());
+  }
 }
 
 }  // namespace

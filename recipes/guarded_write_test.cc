@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "recipes/guarded_write_fixture.h"
+#include "recipes/every_step_fixture.h"
 #include "testing/coroutine_types.h"
 #include "zkrecipes/leader_election.h"
 #include "zkrecipes/read_write_lock.h"

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "recipes/guarded_write_fixture.h"
+#include "recipes/every_step_fixture.h"
 #include "zkrecipes/leader_election.h"
 
 namespace zkrecipes::testing::memory {

@@ -48,10 +48,7 @@ struct Kind {
   absl::StatusOr<std::unique_ptr<Register>> (*connect)(const std::string& address);
 };
 
-// A row for each kind that this build has, but ZooKeeper. Each is made in its own source,
-// <name>_register.cc.
-const std::vector<Kind>& Kinds();
-
+// Each is made in its own source, <name>_register.cc.
 Kind File();
 Kind Http();
 Kind Object();
@@ -60,6 +57,25 @@ Kind PostgresTrigger();
 Kind Redis();
 // Guarded by the lease, not by a pass, so it is in the ensemble of the lock: it starts none.
 Kind ZooKeeper();
+
+// A row for each kind that this build has, but ZooKeeper.
+inline const std::vector<Kind>& Kinds() {
+  static const std::vector<Kind> kinds = {
+      File(),
+#ifdef ZKRECIPES_WITH_SQLITE
+      Http(),
+#endif
+      Object(),
+#ifdef ZKRECIPES_WITH_POSTGRES
+      PostgresColumns(),
+      PostgresTrigger(),
+#endif
+#ifdef ZKRECIPES_WITH_REDIS
+      Redis(),
+#endif
+  };
+  return kinds;
+}
 
 // The servers of the kinds, for tests that want more of them than a register. `durable`: a write is
 // on the disk before it is answered. PostgreSQL has the registers of both kinds; its address is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process that holds a lock and writes to guarded stores, for stale_writers_fixture.h:
+// A process that holds a lock and writes to guarded stores, for stale_writers_test.cc:
 //
 //   zkrecipes-store-writer SERVERS PATH checked|unchecked KIND=ADDRESS...
 //

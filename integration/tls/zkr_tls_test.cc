@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netpacket/packet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "integration/fixtures/client_fixture.h"
 #include "integration/tls/secure_ensemble.h"
 #include "integration/zkr/zkr_process.h"
+#include "lib/base/unique_fd.h"
+#include "zkrecipes/client.h"
+#include "zkrecipes/lock.h"
 
 namespace zkrecipes::integration {
 namespace {
@@ -89,6 +107,107 @@ TEST_F(ZkrTlsTest, NamesAFileThatIsNotThereAndAnOptionThatIsMissing) {
       Zkr({"--tls-ca", File("ca"), "--tls-cert", File("certificate"), "ls", "/zkr"}));
   EXPECT_EQ(keyless.Wait(), 64);
   EXPECT_THAT(keyless.Err(), HasSubstr("tls: certificate_file and key_file go together"));
+}
+
+// All packets of the loopback device are captured while a client is at work.
+constexpr char kPassword[] = "seventeen-camels";
+constexpr char kPath[] = "/captured-path";
+
+// A packet socket on the loopback device, and all that it gets until it is stopped.
+class Capture {
+ public:
+  // nullptr without the right to capture.
+  static std::unique_ptr<Capture> Start() {
+    base::UniqueFd socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_IP)));
+    if (!socket.valid()) return nullptr;
+    sockaddr_ll loopback = {};
+    loopback.sll_family = AF_PACKET;
+    loopback.sll_protocol = htons(ETH_P_IP);
+    loopback.sll_ifindex = static_cast<int>(if_nametoindex("lo"));
+    const timeval patience = {.tv_sec = 0, .tv_usec = 50'000};
+    const int room = 64 << 20;
+    if (bind(socket.get(), reinterpret_cast<sockaddr*>(&loopback), sizeof loopback) != 0 ||
+        setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+        setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0) {
+      return nullptr;
+    }
+    return std::unique_ptr<Capture>(new Capture(std::move(socket)));
+  }
+  // All that travelled before this call.
+  std::string Stop() {
+    stopped_ = true;
+    const base::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_in nobody = {};
+    nobody.sin_family = AF_INET;
+    nobody.sin_port = htons(9);  // to discard
+    nobody.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)sendto(socket.get(), last_.data(), last_.size(), 0,
+                 reinterpret_cast<const sockaddr*>(&nobody), sizeof nobody);
+    thread_.join();
+    return std::move(bytes_);
+  }
+
+ private:
+  explicit Capture(base::UniqueFd socket)
+      : socket_(std::move(socket)), thread_([this] { Run(); }) {}
+  // Reads on until Stop's packet: what others do on the device may never end. If that packet is
+  // lost, until there is nothing left.
+  void Run() {
+    std::vector<char> frame(1 << 17);
+    while (true) {
+      const bool last = stopped_;
+      const ssize_t got = recv(socket_.get(), frame.data(), frame.size(), 0);
+      if (got <= 0 && last) return;
+      const absl::string_view packet(frame.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+      bytes_.append(packet.data(), packet.size());
+      if (absl::StrContains(packet, last_)) return;
+    }
+  }
+
+  const base::UniqueFd socket_;
+  const std::string last_ = absl::StrCat("the end of the capture of process ", getpid());
+  std::atomic<bool> stopped_ = false;
+  std::string bytes_;
+  std::thread thread_;
+};
+
+class CaptureTest : public ::testing::Test {
+ protected:
+  // Captures the traffic while a client acquires and releases a lock as a user.
+  static void Work(ClientOptions options, std::string& captured) {
+    options.digest_credentials = {absl::StrCat("user:", kPassword)};
+    auto capture = Capture::Start();
+    if (capture == nullptr) GTEST_SKIP() << "needs the right to capture packets";
+    {
+      auto client = Client::Connect(std::move(options), {kSoon});
+      EXPECT_TRUE(client.ok()) << client.status();
+      if (client.ok()) {
+        auto lease = Lock(*client, kPath).Acquire({kSoon});
+        EXPECT_TRUE(lease.ok()) << lease.status();
+        if (lease.ok()) {
+          EXPECT_EQ(std::move(*lease).Release({kSoon}), absl::OkStatus());
+        }
+      }
+    }
+    captured = capture->Stop();
+  }
+};
+
+TEST_F(CaptureTest, ShowsNeitherPasswordNorPathUnderTlsAndBothWithoutIt) {
+  auto plain = testing::LocalEnsemble::Start({.servers = 1});
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  std::string captured;
+  Work({.servers = (*plain)->servers()}, captured);
+  if (IsSkipped()) return;
+  EXPECT_TRUE(absl::StrContains(captured, kPassword)) << "it is searched for where it is";
+  EXPECT_TRUE(absl::StrContains(captured, kPath));
+
+  auto secure = SecureEnsemble::Start(1);
+  ASSERT_TRUE(secure.ok()) << secure.status();
+  Work({.servers = (*secure)->servers(), .tls = (*secure)->options()}, captured);
+  EXPECT_GT(captured.size(), 2000u) << "that was a whole conversation";
+  EXPECT_FALSE(absl::StrContains(captured, kPassword));
+  EXPECT_FALSE(absl::StrContains(captured, kPath));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "integration/two_worlds/election_fixture.h"
+#include "integration/two_worlds/recipes_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {

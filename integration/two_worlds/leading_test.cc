@@ -11,7 +11,7 @@
 
 #include "absl/time/clock.h"
 
-#include "integration/two_worlds/election_fixture.h"
+#include "integration/two_worlds/recipes_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {

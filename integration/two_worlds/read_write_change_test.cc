@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <utility>
 
-#include "integration/two_worlds/read_write_fixture.h"
+#include "integration/two_worlds/recipes_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {

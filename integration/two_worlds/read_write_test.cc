@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "integration/two_worlds/read_write_fixture.h"
+#include "integration/two_worlds/recipes_fixture.h"
 
 namespace zkrecipes::integration {
 namespace {

@@ -142,5 +142,129 @@ TEST(Contender, DoesNothingOnceItIsDone) {
   script.ExpectNothing().ExpectDeafToStaleReplies().ExpectState(State::kDone);
 }
 
+// Upgrades and downgrades. Stories: see contender_test_script.h.
+const std::string kReader = FollowedNode(Mode::kShared);
+const std::string kWriter = FollowedNode(Mode::kSharedWriter);
+const std::string kUpgraded = MineOf(Mode::kSharedWriter, 5);
+const std::string kDowngraded = MineOf(Mode::kShared, 2);
+const std::string kReader1 = OtherOf(Mode::kShared, 1);
+const std::string kReader3 = OtherOf(Mode::kShared, 3);
+
+// Its node is 5, among `children`; what it does then is still to be expected.
+Script Upgrading(const zk::Names& children) {
+  Script script(Upgrade());
+  script.Connected().Created(5).Expect("create a, list, own timer").Listed(children);
+  return script;
+}
+
+// ---- upgrade ------------------------------------------------------------------------------------
+
+TEST(Upgrade, IsGrantedAtOnceToTheOnlyReaderWithATokenOfItsOwn) {
+  Upgrading({kReader, kUpgraded}).Expect("granted a5 token 1005 in 7");
+}
+
+TEST(Upgrade, WaitsForTheOtherReadersAndNotForItself) {
+  Script script = Upgrading({kReader1, kReader, kReader3, kUpgraded});
+  script.Expect("watch other3").Ok().Deleted(kReader3).Expect("list");
+  script.Listed({kReader1, kReader, kUpgraded});
+  script.Expect("watch other1").Ok().Deleted(kReader1).Expect("list");
+  script.Listed({kReader, kUpgraded}).Expect("granted a5 token 1005 in 7");
+}
+
+TEST(Upgrade, FailsAtOnceWhereAWriterIsInFront) {
+  for (const Mode mode : {Mode::kSharedWriter, Mode::kExclusive}) {
+    Script script = Upgrading({kReader, OtherOf(mode, 3), OtherOf(Mode::kShared, 4), kUpgraded});
+    script.Expect("delete a5").Ok().Expect("finished: writer queued");
+  }
+}
+
+TEST(Upgrade, IsNotHeldBackByLaterWriters) {
+  Upgrading({kReader, kUpgraded, OtherOf(Mode::kSharedWriter, 6)})
+      .Expect("granted a5 token 1005 in 7");
+}
+
+TEST(Upgrade, IsNotGrantedWhenItsReaderIsGoneSinceAWriterMayHaveComeAndGone) {
+  Upgrading({kUpgraded}).Expect("delete a5").Ok().Expect("finished: followed lost");
+}
+
+TEST(Upgrade, EndsWithTheSession) {
+  Script script = Upgrading({kReader1, kReader, kUpgraded});
+  script.Expect("watch other1").Ok().Expired().Expect("unwatch other1, finished: followed lost");
+}
+
+TEST(Upgrade, IsNothingToAnotherSession) {
+  Script(Upgrade()).Connected(8).Expect("finished: followed lost").ExpectState(State::kDone);
+}
+
+TEST(Upgrade, IsLostWithItsParent) {
+  Script script(Upgrade());
+  script.Connected(7).Fails(Code::kNoNode).Expect("create a, list, finished: followed lost");
+}
+
+TEST(Upgrade, IsFoundAgainWhenItsCreateWasNotAnswered) {
+  Script script(Upgrade());
+  script.Connected(7).Disconnected().Expect("create a, list");
+  script.LooksForItsNode({kReader, kUpgraded}).Expect("barrier a, list, get a5, list");
+  script.Got(7, 5).Listed({kReader, kUpgraded}).Expect("own timer, granted a5 token 1005 in 7");
+}
+
+TEST(Upgrade, LeavesTheReaderAloneWhenItGivesUp) {
+  Script script = Upgrading({kReader1, kReader, kUpgraded});
+  script.Ok().Leave().Expect("watch other1, delete a5, unwatch other1");
+  script.Ok().Expect("finished: left");
+}
+
+// ---- downgrade ----------------------------------------------------------------------------------
+
+TEST(Downgrade, TakesTheWritersPlaceAndKeepsItsToken) {
+  Script script(Downgrade());
+  script.Connected(7).Expect("take place a2, list").Created(5);
+  script.Listed({kDowngraded, kWriter, OtherOf(Mode::kSharedWriter, 3)});
+  script.Expect("own timer, granted a2 token 900 in 7");
+}
+
+TEST(Downgrade, IsNotGrantedWhenTheWriterIsGoneSinceAnotherMayHoldTheLock) {
+  Script script(Downgrade());
+  script.Joins(5, {kDowngraded, OtherOf(Mode::kSharedWriter, 3)});
+  script.Expect("take place a2, list, own timer, delete a2").Ok().Expect("finished: followed lost");
+}
+
+TEST(Downgrade, IsFoundAgainWhenItsCreateWasNotAnswered) {
+  Script script(Downgrade());
+  script.Connected(7).Disconnected().Expect("take place a2, list");
+  script.LooksForItsNode({kDowngraded, kWriter}).Expect("barrier a, list, get a2, list");
+  script.Got(7, 5).Listed({kDowngraded, kWriter}).Expect("own timer, granted a2 token 900 in 7");
+}
+
+TEST(Downgrade, IsFoundAgainWhenItsNodeIsThereAlready) {
+  Script script(Downgrade());
+  script.Connected(7).Fails(Code::kNodeExists);
+  script.Expect("take place a2, list, barrier a, list");
+}
+
+TEST(Downgrade, EndsWithTheSession) {
+  Script(Downgrade()).Connected(7).Expired().Expect("take place a2, list, finished: followed lost");
+}
+
+// ---- those who wait behind ----------------------------------------------------------------------
+
+TEST(Contender, ListsAgainBehindAWriterSinceAReaderMayHaveTakenItsPlace) {
+  const std::string own = MineOf(Mode::kSharedWriter, 3);
+  Script script(Of(Mode::kSharedWriter));
+  script.IsProven().Joins(3, {kWriter, own}).Expect("create a, list, own timer, watch f2").Ok();
+  script.WatchesItself().Deleted(kWriter).Expect("list");
+  script.Listed({kDowngraded, own}).Expect("watch a2");
+}
+
+TEST(Contender, ListsAgainBehindAKazooNodeSinceItMayBeAWriters) {
+  const std::string kazoo = std::string(32, '0') + "__lock__0000000001";
+  Candidacy lock = Lock();
+  lock.beside_blind = true;
+  Script script(lock);
+  script.IsProven().Joins(3, {kazoo, Mine(3)});
+  script.Expect("create a, list, own timer, watch other1").Ok();
+  script.WatchesItself().Deleted(kazoo).Expect("list");
+}
+
 }  // namespace
 }  // namespace zkrecipes::queue::machine

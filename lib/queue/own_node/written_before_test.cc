@@ -19,92 +19,54 @@
 namespace zkrecipes::queue::own_node {
 namespace {
 
+using enum machine::Dialect;
+using enum machine::Mode;
+
 struct Written {
   const char* name;
   const char* data;
-  const char* sequencer;  // or none
+  const char* sequencer;  // up to the name; or none
   machine::Dialect dialect;
   machine::Mode mode;
   int32_t number;
   OwnerInfo owner;
-  std::optional<int64_t> token = std::nullopt;  // where it is not the node's czxid
+  std::optional<int64_t> token;  // where it is not the node's czxid
 };
 
+Written Row(const char* name, const char* data, const char* sequencer, machine::Dialect dialect,
+            machine::Mode mode, int32_t number, const char* id, const char* host, int pid,
+            std::optional<int64_t> token = std::nullopt) {
+  return {name, data, sequencer, dialect, mode, number, {id, host, pid}, token};
+}
+
 const Written kWritten[] = {
-    {"_c_e68c6693-7dc1-444c-954e-2252204a1072-lock-0000000000",
-     R"({"host":"vm","pid":6959})",
-     "zkr1:exclusive:22:/c/a/_c_e68c6693-7dc1-444c-954e-2252204a1072-lock-0000000000",
-     machine::Dialect::kCurator,
-     machine::Mode::kExclusive,
-     0,
-     {"", "vm", 6959}},
-    {"_c_039f07c4-e556-4c38-84be-a7fe4c3c473c-__READ__0000000000",
-     R"({"host":"vm","pid":6961})",
-     "zkr1:shared:17:/c/r/_c_039f07c4-e556-4c38-84be-a7fe4c3c473c-__READ__0000000000",
-     machine::Dialect::kCurator,
-     machine::Mode::kShared,
-     0,
-     {"", "vm", 6961}},
-    {"_c_6fa3ada0-8483-4d7d-a62c-cb1bb8e4813b-__WRIT__0000000000",
-     R"({"host":"vm","pid":6963})",
-     "zkr1:exclusive:20:/c/w/_c_6fa3ada0-8483-4d7d-a62c-cb1bb8e4813b-__WRIT__0000000000",
-     machine::Dialect::kCurator,
-     machine::Mode::kSharedWriter,
-     0,
-     {"", "vm", 6963}},
-    {"0db8dfe0-8de2-4a83-a78e-2e3f542a8df4__lock__0000000000",
-     "vm:6965",
-     "zkr1:exclusive:14:/c/k/0db8dfe0-8de2-4a83-a78e-2e3f542a8df4__lock__0000000000",
-     machine::Dialect::kKazoo,
-     machine::Mode::kExclusive,
-     0,
-     {"vm:6965", "", 0}},
-    {"_c_5ce39555-acd4-4414-ac76-8f232845b973-latch-0000000000",
-     "me",
-     nullptr,
-     machine::Dialect::kCurator,
-     machine::Mode::kLeader,
-     0,
-     {"me", "", 0}},
+    Row("_c_e68c6693-7dc1-444c-954e-2252204a1072-lock-0000000000", R"({"host":"vm","pid":6959})",
+        "zkr1:exclusive:22:/c/a/", kCurator, kExclusive, 0, "", "vm", 6959),
+    Row("_c_039f07c4-e556-4c38-84be-a7fe4c3c473c-__READ__0000000000", R"({"host":"vm","pid":6961})",
+        "zkr1:shared:17:/c/r/", kCurator, kShared, 0, "", "vm", 6961),
+    Row("_c_6fa3ada0-8483-4d7d-a62c-cb1bb8e4813b-__WRIT__0000000000", R"({"host":"vm","pid":6963})",
+        "zkr1:exclusive:20:/c/w/", kCurator, kSharedWriter, 0, "", "vm", 6963),
+    Row("0db8dfe0-8de2-4a83-a78e-2e3f542a8df4__lock__0000000000", "vm:6965",
+        "zkr1:exclusive:14:/c/k/", kKazoo, kExclusive, 0, "vm:6965", "", 0),
+    Row("_c_5ce39555-acd4-4414-ac76-8f232845b973-latch-0000000000", "me", nullptr, kCurator,
+        kLeader, 0, "me", "", 0),
     // Of short names (ADR 41).
-    {"_c_0a1b2c3d4e5f6g7-lock-0000000003",
-     R"({"host":"vm","pid":17})",
-     "zkr1:exclusive:22:/c/a/_c_0a1b2c3d4e5f6g7-lock-0000000003",
-     machine::Dialect::kCurator,
-     machine::Mode::kExclusive,
-     3,
-     {"", "vm", 17}},
+    Row("_c_0a1b2c3d4e5f6g7-lock-0000000003", R"({"host":"vm","pid":17})",
+        "zkr1:exclusive:22:/c/a/", kCurator, kExclusive, 3, "", "vm", 17),
     // docs/znode_layout.md: an owner's id, a downgraded lease, a guarded write, a field of the
     // future.
-    {"_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000007",
-     R"({"host":"db7","id":"backup","pid":4711})",
-     nullptr,
-     machine::Dialect::kCurator,
-     machine::Mode::kExclusive,
-     7,
-     {"backup", "db7", 4711}},
-    {"_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-__READ__0000000008",
-     R"({"host":"db7","pid":4711,"token":4294967302})",
-     nullptr,
-     machine::Dialect::kCurator,
-     machine::Mode::kShared,
-     8,
-     {"", "db7", 4711},
-     4294967302},
-    {"_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000009",
-     R"({"host":"db7","pid":4711,"write":"00f3000000000000"})",
-     nullptr,
-     machine::Dialect::kCurator,
-     machine::Mode::kExclusive,
-     9,
-     {"", "db7", 4711}},
-    {"_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000010",
-     R"({"host":"db7","pid":4711,"zone":"b","since":[1]})",
-     nullptr,
-     machine::Dialect::kCurator,
-     machine::Mode::kExclusive,
-     10,
-     {"", "db7", 4711}},
+    Row("_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000007",
+        R"({"host":"db7","id":"backup","pid":4711})", nullptr, kCurator, kExclusive, 7, "backup",
+        "db7", 4711),
+    Row("_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-__READ__0000000008",
+        R"({"host":"db7","pid":4711,"token":4294967302})", nullptr, kCurator, kShared, 8, "", "db7",
+        4711, 4294967302),
+    Row("_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000009",
+        R"({"host":"db7","pid":4711,"write":"00f3000000000000"})", nullptr, kCurator, kExclusive, 9,
+        "", "db7", 4711),
+    Row("_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-0000000010",
+        R"({"host":"db7","pid":4711,"zone":"b","since":[1]})", nullptr, kCurator, kExclusive, 10,
+        "", "db7", 4711),
 };
 
 TEST(WrittenBefore, IsReadByTodaysCode) {
@@ -121,9 +83,10 @@ TEST(WrittenBefore, IsReadByTodaysCode) {
     EXPECT_EQ(owner.pid, w.owner.pid);
     EXPECT_EQ(listing::TokenIn(w.mode, w.data), w.token);
     if (w.sequencer == nullptr) continue;
-    const auto sequencer = Sequencer::Parse(w.sequencer);
+    const std::string text = std::string(w.sequencer) + w.name;
+    const auto sequencer = Sequencer::Parse(text);
     ASSERT_TRUE(sequencer.ok()) << sequencer.status();
-    EXPECT_EQ(sequencer->ToString(), w.sequencer);
+    EXPECT_EQ(sequencer->ToString(), text);
   }
 }
 

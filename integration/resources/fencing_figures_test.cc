@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures a checked write beside the same one without the check.
+// Measures a checked write beside the same one without the check, and the memory that a FencingGate
+// takes for ten million keys.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "integration/resources/kinds.h"
+#include "zkrecipes/fencing_gate.h"
 #include "zkrecipes/lock.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
@@ -97,6 +100,32 @@ TEST(FencingCostTest, IsAFewTimesAnUncheckedWriteAtMost) {
   ASSERT_TRUE(lease.ok()) << lease.status();
   MeasureAndPrint("zookeeper, three servers", ZooKeeper(), (*ensemble)->servers() + "/cost",
                   {.lease = &*lease});
+}
+
+zkrecipes::FencingPass Pass(int64_t token) { return {.token = zkrecipes::FencingToken(token)}; }
+
+int64_t ResidentBytes() {
+  std::ifstream status("/proc/self/statm");
+  int64_t size = 0, resident = 0;
+  status >> size >> resident;
+  return resident * 4096;
+}
+
+TEST(GateFiguresTest, TenMillionKeysTakeBoundedMemory) {
+  const auto gate = *zkrecipes::FencingGate::Open({.max_keys = 100'000});
+  const int64_t before = ResidentBytes();
+  constexpr int64_t kKeys = 10'000'000;
+  for (int64_t i = 1; i <= kKeys; ++i) {
+    ASSERT_EQ(gate->Admit(absl::StrCat("ledger/", i), Pass(i)), absl::OkStatus());
+  }
+  const int64_t bytes = ResidentBytes() - before;
+  std::printf("%lld keys, %zu with a floor of their own: %.0f MiB\n", static_cast<long long>(kKeys),
+              gate->keys(), static_cast<double>(bytes) / (1 << 20));
+  EXPECT_LE(gate->keys(), 100'000u);
+  EXPECT_LT(bytes, int64_t{64} << 20);
+  for (int64_t i = 2; i <= kKeys; i += 99'991) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(gate->Admit(absl::StrCat("ledger/", i), Pass(i - 1))));
+  }
 }
 
 }  // namespace
