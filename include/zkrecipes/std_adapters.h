@@ -33,8 +33,7 @@
 //   state_not_recoverable       the client is closed, the path cannot have children, this is the
 //                               client's I/O thread, or a forked child (FailedPrecondition)
 //   resource_unavailable_try_again   too many contenders, a quota, or the path's sequence numbers
-//                                    are
-//                               nearly used up (ResourceExhausted)
+//                               are nearly used up (ResourceExhausted)
 //   io_error                    anything else
 //   resource_deadlock_would_occur   the calling thread already holds this mutex, or lost it and
 //                               has not unlocked it yet

@@ -14,6 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "lib/base/unique_fd.h"
+
 namespace zkrecipes {
 namespace {
 
@@ -94,10 +96,8 @@ absl::Status Expect(sqlite3* database, const std::string& file, const std::strin
 
 absl::Status SyncFolderOf(const std::string& file) {
   const std::string folder = file.substr(0, file.rfind('/') + 1);
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  absl::Status status = fd >= 0 && fsync(fd) == 0 ? absl::OkStatus() : SystemError("sync", folder);
-  if (fd >= 0) (void)close(fd);
-  return status;
+  const base::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.valid() && fsync(fd.get()) == 0 ? absl::OkStatus() : SystemError("sync", folder);
 }
 
 // Makes the file whole, under a name of its own, with its bytes on the disk.
@@ -207,14 +207,13 @@ absl::Status CreateFloorDatabase(const std::string& path) {
     return absl::AlreadyExistsError(absl::StrCat(path, "-journal: of an older database"));
   }
   std::string whole = *file + ".XXXXXX";
-  const int fd = mkstemp(whole.data());
-  if (fd < 0) return SystemError("create", path);
+  const base::UniqueFd fd(mkstemp(whole.data()));
+  if (!fd.valid()) return SystemError("create", path);
   absl::Status status = Fill(whole);
   // The bytes first, then the name: whoever finds the name after a crash finds a whole database.
-  if (status.ok() && fsync(fd) != 0) status = SystemError("sync", whole);
+  if (status.ok() && fsync(fd.get()) != 0) status = SystemError("sync", whole);
   // Fails if the name is taken, unlike a rename.
   if (status.ok() && link(whole.c_str(), file->c_str()) != 0) status = SystemError("create", path);
-  (void)close(fd);
   (void)unlink(whole.c_str());
   return status.ok() ? SyncFolderOf(*file) : status;
 }

@@ -52,7 +52,7 @@ class Acquisition : public call::Call<Answer> {
   // without a connection; otherwise DeadlineExceeded.
   absl::Status GivenUp(bool cancelled) override;
   void OnSettled(const Answer& answer) override;
-  bool has_own_timer() const override { return true; }
+  void StartTimer() override {}  // Wait has it
   std::string WaitedFor() const;
 
   const Queue queue_;

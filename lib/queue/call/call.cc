@@ -18,7 +18,7 @@ Pending::Pending(std::shared_ptr<internal::ClientCore> core, const WaitOptions& 
 // task reads `settled_` after `timed_` was set: one of them sees the other, so no timer outlives
 // the call. Without a session there is no reactor any more, and who was asked answers at once.
 void Pending::StartTimer() {
-  if (has_own_timer() || deadline_ == base::BootTime::InfiniteFuture()) return;
+  if (deadline_ == base::BootTime::InfiniteFuture()) return;
   timed_ = true;
   core_->Post([weak = weak_from_this()](session::Session* session) {
     const auto self = weak.lock();

@@ -51,15 +51,13 @@ class Pending : public std::enable_shared_from_this<Pending> {
 
   // Settles the call, if it is still pending, with what it says when it is given up.
   void TimeOut() { GiveUp(/*cancelled=*/false); }
-  // Has the reactor call TimeOut at the deadline.
-  void StartTimer();
+  // Has the reactor call TimeOut at the deadline, unless whoever was asked does so by itself.
+  virtual void StartTimer();
   // Settles the call at a stop request; at once if there was one. Once.
   void HeedCancel(const std::stop_token& cancel);
 
  protected:
   virtual void GiveUp(bool cancelled) = 0;
-  // Whether whoever was asked calls TimeOut by itself.
-  virtual bool has_own_timer() const { return false; }
   // True for the one caller that settles the call.
   bool SettleOnce();
 

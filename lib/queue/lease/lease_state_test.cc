@@ -223,18 +223,19 @@ TEST_F(LeaseStateTest, ThatTheClientClosedIsLostAndTellsItsReleaser) {
 // An operator is paged for a deletion, and nobody for a session that has ended.
 TEST_F(LeaseStateTest, ThatAWriteFindsLostEndsForTheReasonThatTheWriteHasFound) {
   using Kind = queue::machine::WriteResult::Kind;
-  for (const auto& [kind, why] : {std::pair(Kind::kNodeGone, LeaseEnd::kNodeDeleted),
-                                  std::pair(Kind::kSessionEnded, LeaseEnd::kSessionExpired)}) {
+  const auto expect = [this](Kind kind, LeaseEnd why) {
     const std::shared_ptr<LeaseState> lease = NewState();
     absl::Status told;
-    queue::own_node::OwnNodeTurn turn(lease, {"write"}, {}, [&](absl::Status status) {
+    queue::own_node::OwnNodeTurn turn(lease, {"write", {}}, {}, [&](absl::Status status) {
       EXPECT_EQ(lease->end_reason(), why);
       told = std::move(status);
     });
     turn.Answer({.kind = kind, .may_be_written = true}, "/a/n-7");
     EXPECT_EQ(told.code(), absl::StatusCode::kAborted);
     EXPECT_TRUE(MayBeWritten(told));
-  }
+  };
+  expect(Kind::kNodeGone, LeaseEnd::kNodeDeleted);
+  expect(Kind::kSessionEnded, LeaseEnd::kSessionExpired);
 }
 
 // Its threads are the parent's, and so is the node.

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 
 #include "lib/queue/listing/node_data.h"
+#include "lib/queue/machine/admission.h"
 #include "lib/queue/machine/node_name.h"
 #include "lib/zk/seam/path.h"
 
@@ -35,20 +36,16 @@ std::string Process(const machine::ListedNode& node) {
 }  // namespace
 
 Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::string_view ignored) {
-  Rivals rivals;
   const std::optional<machine::NodeName> own = machine::ParseNodeName(own_name);
-  std::optional<int32_t> lowest;
+  zk::Names in_front;
   for (const absl::string_view child : children) {
     const std::optional<machine::NodeName> other = machine::ParseNodeName(child);
     if (!other || child == own_name || child == ignored) continue;
     // Behind the own node: it waits for this contender, and not the other way round.
     if (own && other->sequence > own->sequence) continue;
-    ++rivals.count;
-    if (lowest && *lowest <= other->sequence) continue;
-    lowest = other->sequence;
-    rivals.head.name = std::string(child);
+    in_front.emplace_back(child);
   }
-  return rivals;
+  return {in_front.size(), {machine::HeadOf(in_front), "", {}}};
 }
 
 // The time is the server's, of the node's creation: when the process began to queue, not the grant.
