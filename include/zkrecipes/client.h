@@ -139,8 +139,9 @@ class [[nodiscard]] Subscription {
 //
 // A thread that blocks in an acquire or a release does the client's I/O meanwhile, and needs a
 // stack of the usual size; AcquireAsync leaves the I/O to the I/O thread. So does a client that has
-// an executor of its own or shares its loop. Callbacks take at most 128 threads for all clients of
-// the process together (executor.h).
+// an executor of its own or shares its loop. Callbacks take at most 64 threads for all clients of
+// the process together. From its first acquire on a client has one more thread, for the notices of
+// its leases' ends, and more while such notices block (executor.h).
 //
 // Thread-safe. Close, the blocking Connect and the destructor block. A client does not survive
 // fork(): in the child every call fails with FailedPrecondition and nothing is sent.

@@ -18,11 +18,12 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // whenever none is idle, so a callback does not wait behind one that blocks, up to 64 threads.
 // While 64 callbacks block, others wait in line. So callbacks that wait for each other, or that run
 // as long as a lease is held, belong on threads or an executor of your own. Notices that leases are
-// lost or released (Lease::ended) have another 64 threads, and wait only for callbacks of that
-// kind. Idle threads end after five seconds.
+// lost or released (Lease::ended) have up to 64 threads for each client, and wait only for
+// callbacks of that kind and of that client. Idle threads end after five seconds, except one for
+// the notices of each client that has begun an acquire: it is there before a lease is granted.
 //
-// An executor of your own must be thread-safe. If its tasks can wait behind each other, the notice
-// that a lease is lost can, too. The client keeps the executor until the last of its work is done,
+// An executor of your own must be thread-safe. If its tasks can wait behind each other, or for a
+// thread that cannot be started, the notice that a lease is lost can, too. The client keeps the executor until the last of its work is done,
 // and then drops it on any thread, possibly one of the executor's own.
 class Executor {
  public:

@@ -10,9 +10,13 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
+#include <latch>
+#include <list>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -201,6 +205,69 @@ TEST_F(ShortageTest, WithoutAThreadConnectSaysSoToo) {
                          });
     EXPECT_EQ(answers, 1);
   });
+}
+
+TEST_F(ShortageTest, WithoutAThreadForTheNoticeOfItsEndNoLeaseIsGranted) {
+  ForkedChild child([&](Line& line) {
+    auto client = Client::Connect({.servers = servers()}, {kSoon});
+    ASSERT_TRUE(client.ok()) << client.status();
+    AllowNoMoreThreads();
+    for (int i = 0; i < 2; ++i) {
+      const absl::Status refused = Lock(*client, node_path()).Acquire({kSoon}).status();
+      EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted) << refused;
+      EXPECT_THAT(std::string(refused.message()),
+                  AllOf(HasSubstr(node_path()), HasSubstr("notice of a lease's end")));
+    }
+    line.Say();
+    (void)line.Hear();  // the session is still there
+  });
+  ASSERT_TRUE(child.line().Hear());
+  EXPECT_EQ(Connect()->Do(zk::Get{node_path()}).code, zk::Code::kNoNode) << "not even the parent";
+  child.line().Say();
+  child.Wait();
+}
+
+TEST_F(ShortageTest, AHolderIsNotifiedThoughNoThreadCanBeStartedAnyMore) {
+  RunInForkedChild([&] {
+    auto client = Client::Connect({.servers = servers()}, {kSoon});
+    ASSERT_TRUE(client.ok()) << client.status();
+    const auto lease =
+        Lock(*client, node_path(), {.hold_at_most = absl::Seconds(1)}).Acquire({kSoon});
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    std::latch told(1);
+    const std::stop_callback on_end(lease->ended(), [&told] { told.count_down(); });
+    AllowNoMoreThreads();
+    told.wait();
+    EXPECT_EQ(lease->state(), Lease::State::kLost);
+  });
+}
+
+TEST_F(ShortageTest, CallbacksOfOneClientThatBlockKeepNoNoticeFromAnother) {
+  constexpr int kBlocking = 70;  // more than there are threads
+  const LockOptions brief{.hold_at_most = absl::Seconds(2)};
+  auto one = NewClient();
+  auto other = NewClient();
+  std::latch release(1);
+  std::vector<Lease> held;
+  std::list<std::stop_callback<std::function<void()>>> blocking;
+  const auto hold = [&](const std::shared_ptr<Client>& client, int i) {
+    auto lease = Lock(client, absl::StrCat(node_path(), "/", i), brief).Acquire({kSoon});
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    held.push_back(*std::move(lease));
+  };
+  for (int i = 0; i < kBlocking; ++i) {
+    hold(one, i);
+    blocking.emplace_back(held.back().ended(), [&release] { release.wait(); });
+  }
+  for (const Lease& lease : held) {
+    EXPECT_TRUE(Eventually([&] { return lease.state() == Lease::State::kLost; }));
+  }
+  hold(other, kBlocking);
+  std::latch told(1);
+  const std::stop_callback on_end(held.back().ended(), [&told] { told.count_down(); });
+  EXPECT_TRUE(Eventually([&] { return told.try_wait(); })) << "behind another client's callbacks";
+  release.count_down();
+  told.wait();
 }
 
 }  // namespace

@@ -6,12 +6,11 @@
 
 #include <atomic>
 #include <deque>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "lib/base/mutex.h"
 #include "lib/base/process.h"
+#include "lib/base/shortage.h"
 
 namespace zkrecipes {
 namespace base {
@@ -36,7 +35,24 @@ class Pool : public std::enable_shared_from_this<Pool> {
       if (!NeedsThread()) return work_.NotifyOne();
     }
     // Without the lock: a start may take long, and tasks are handed over meanwhile.
-    Start();
+    const MutexLock one(start_mutex_);
+    (void)Start();  // if there is none the task stays in line
+  }
+
+  absl::Status KeepThread() {
+    if (kept_.load()) return absl::OkStatus();
+    const MutexLock one(start_mutex_);  // whatever is counted under it has been started
+    absl::Status started;
+    if (Keeps()) started = Start();
+    kept_.store(started.ok());
+    return started;
+  }
+
+  // Nothing more will be handed over.
+  void Over() {
+    MutexLock lock(mutex_);
+    over_ = true;
+    work_.NotifyAll();
   }
 
  private:
@@ -45,23 +61,32 @@ class Pool : public std::enable_shared_from_this<Pool> {
     sigset_t signals;
   };
 
+  // From here on the last idle thread stays. True if there is none at all.
+  bool Keeps() {
+    MutexLock lock(mutex_);
+    keeps_ = true;
+    return threads_ == 0;
+  }
+
   // True if the caller has to start one: every waiting task must have a waiting thread of its own,
   // or one that is being started.
   bool NeedsThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (starting_ || idle_ >= tasks_.size() || threads_ == most_threads_) return false;
     starting_ = true;
-    ++threads_;
     return true;
   }
 
-  void Start() {
-    try {
-      start_([self = shared_from_this()] { self->Run(); });
-    } catch (const std::system_error&) {  // the task stays in line
+  absl::Status Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(start_mutex_) {
+    {
       MutexLock lock(mutex_);
-      starting_ = false;
-      --threads_;
+      ++threads_;
     }
+    absl::Status started = start_([self = shared_from_this()] { self->Run(); });
+    if (started.ok()) return started;
+    MutexLock lock(mutex_);
+    starting_ = false;
+    --threads_;
+    return started;
   }
 
   void Run() {
@@ -89,20 +114,31 @@ class Pool : public std::enable_shared_from_this<Pool> {
       // The next link of the chain: tasks may have come while this thread was started.
       more = NeedsThread();
     }
-    if (more) Start();
+    if (!more) return true;
+    const MutexLock one(start_mutex_);
+    (void)Start();
     return true;
   }
 
-  // False when none came for `idle_for_`.
+  // False when none came for `idle_for_`, unless this is the thread that is kept.
   bool AwaitTask() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!tasks_.empty()) return true;
+    // A signal is for a thread of the program, not for one that only waits here.
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
     ++idle_;
     // No deadline of a user depends on this: it only says when an idle thread ends.
     const auto until = std::chrono::steady_clock::now() + idle_for_;
-    while (tasks_.empty()) {
+    while (tasks_.empty() && !over_) {
       const auto left = until - std::chrono::steady_clock::now();
-      if (left <= std::chrono::nanoseconds::zero()) break;
-      work_.WaitFor(mutex_, left);
+      if (keeps_ && idle_ == 1) {
+        work_.Wait(mutex_);
+      } else if (left > std::chrono::nanoseconds::zero()) {
+        work_.WaitFor(mutex_, left);
+      } else {
+        break;
+      }
     }
     --idle_;
     return !tasks_.empty();
@@ -111,12 +147,16 @@ class Pool : public std::enable_shared_from_this<Pool> {
   const size_t most_threads_;
   const std::chrono::nanoseconds idle_for_;
   const StartThread start_;
+  Mutex start_mutex_;  // one start at a time; locked before mutex_
+  std::atomic<bool> kept_ = false;  // there is a thread, and it is kept
   Mutex mutex_;
   CondVar work_;
   std::deque<Waiting> tasks_ ABSL_GUARDED_BY(mutex_);
   size_t threads_ ABSL_GUARDED_BY(mutex_) = 0;  // also the one that is being started
   size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;     // wait for a task
   bool starting_ ABSL_GUARDED_BY(mutex_) = false;
+  bool keeps_ ABSL_GUARDED_BY(mutex_) = false;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // A maker's view of a pool: its tasks run with the maker's signal mask.
@@ -132,31 +172,45 @@ class PoolExecutor : public Executor {
   sigset_t signals_;
 };
 
+class OwnPoolExecutor : public GrowingExecutor {
+ public:
+  explicit OwnPoolExecutor(const std::shared_ptr<Pool>& pool) : pool_(pool), tasks_(pool) {}
+  // Its threads do not wait for another task, the one that is kept least of all.
+  ~OwnPoolExecutor() override { pool_->Over(); }
+  void Execute(Task task) override { tasks_.Execute(std::move(task)); }
+  absl::Status KeepThread() override { return pool_->KeepThread(); }
+
+ private:
+  const std::shared_ptr<Pool> pool_;
+  PoolExecutor tasks_;
+};
+
 std::shared_ptr<Pool> NewPool(PoolOptions options) {
   if (options.start == nullptr) {
-    options.start = [](std::function<void()> run) { std::thread(run).detach(); };
+    options.start = [](std::function<void()> run) {
+      return StartDetached("a thread for callbacks", std::move(run)).status();
+    };
   }
   return std::make_shared<Pool>(options);
 }
 
 // Never destroyed: a thread may outlive the end of main. A forked child, which has none of the
 // threads, makes its own, and keeps its parent's reachable.
-struct SharedPools {
+struct SharedPool {
   const HomeProcess home = {};
   const std::shared_ptr<Pool> callbacks = NewPool({});
-  const std::shared_ptr<Pool> notices = NewPool({});
-  const SharedPools* parents = nullptr;
+  const SharedPool* parents = nullptr;
 };
 
-const SharedPools& PoolsOfThisProcess() {
-  static std::atomic<const SharedPools*> current{nullptr};
-  const SharedPools* pools = current.load();
-  if (pools != nullptr && pools->home.IsThisProcess()) return *pools;
-  const auto* const mine = new SharedPools{.parents = pools};
-  // Whoever loses has not started a thread yet, so its pools are simply dropped.
-  if (current.compare_exchange_strong(pools, mine)) return *mine;
+const SharedPool& PoolOfThisProcess() {
+  static std::atomic<const SharedPool*> current{nullptr};
+  const SharedPool* pool = current.load();
+  if (pool != nullptr && pool->home.IsThisProcess()) return *pool;
+  const auto* const mine = new SharedPool{.parents = pool};
+  // Whoever loses has not started a thread yet, so its pool is simply dropped.
+  if (current.compare_exchange_strong(pool, mine)) return *mine;
   delete mine;  // another thread was first
-  return *pools;
+  return *pool;
 }
 
 class Inline : public Executor {
@@ -166,13 +220,12 @@ class Inline : public Executor {
 
 }  // namespace
 
-std::shared_ptr<Executor> NewGrowingExecutor(const PoolOptions& options) {
-  return std::make_shared<PoolExecutor>(NewPool(options));
+std::shared_ptr<GrowingExecutor> NewGrowingExecutor(const PoolOptions& options) {
+  return std::make_shared<OwnPoolExecutor>(NewPool(options));
 }
 
-std::shared_ptr<Executor> SharedExecutor(Line line) {
-  const SharedPools& pools = PoolsOfThisProcess();
-  return std::make_shared<PoolExecutor>(line == Line::kNotices ? pools.notices : pools.callbacks);
+std::shared_ptr<Executor> SharedExecutor() {
+  return std::make_shared<PoolExecutor>(PoolOfThisProcess().callbacks);
 }
 
 }  // namespace base

@@ -7,14 +7,15 @@
 #include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 
 #include "zkrecipes/executor.h"
 
 namespace zkrecipes::base {
 
-// Starts a thread that runs its argument, or throws std::system_error.
-using StartThread = void (*)(std::function<void()> run);
+// Starts a thread that runs its argument.
+using StartThread = absl::Status (*)(std::function<void()> run);
 
 struct PoolOptions {
   size_t most_threads = 64;
@@ -30,15 +31,18 @@ struct PoolOptions {
 // Its tasks have the signal mask of the thread that made it, though Execute is called by the I/O
 // thread, which blocks all signals: what a task starts must not be deaf to SIGTERM. When no thread
 // can be started, a task runs as soon as another one has ended, or with the next that is handed
-// over.
-std::shared_ptr<Executor> NewGrowingExecutor(const PoolOptions& options = {});
-
-// The same, over one of the two pools that all clients of this process share.
-enum class Line {
-  kCallbacks,
-  kNotices,  // of lost leases: they must not wait behind callbacks, which may hold the leases
+// over; so with a thread that is kept, it runs.
+class GrowingExecutor : public Executor {
+ public:
+  // From OK on the last idle thread does not end before this object does: there is one for the next
+  // task unless every thread is blocked in a task of this executor, and none can be started.
+  // ResourceExhausted: there is none, and none could be started; another call tries again.
+  virtual absl::Status KeepThread() = 0;
 };
-std::shared_ptr<Executor> SharedExecutor(Line line);
+std::shared_ptr<GrowingExecutor> NewGrowingExecutor(const PoolOptions& options = {});
+
+// Over the pool that all clients of this process share for their callbacks.
+std::shared_ptr<Executor> SharedExecutor();
 
 }  // namespace zkrecipes::base
 

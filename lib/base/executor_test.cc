@@ -15,8 +15,8 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -120,9 +120,10 @@ TEST(GrowingExecutor, MayBeDestroyedByItsOwnTaskAndStillRunsTheRest) {
 // EAGAIN, as at the limit of processes.
 TEST(GrowingExecutor, RunsATaskForWhichNoThreadCouldBeStartedLater) {
   static std::atomic<bool> refused = false;
-  const auto start = [](std::function<void()> run) {
-    if (refused) throw std::system_error(EAGAIN, std::generic_category());
+  const auto start = [](std::function<void()> run) -> absl::Status {
+    if (refused) return absl::ResourceExhaustedError("EAGAIN");
     std::thread(run).detach();
+    return absl::OkStatus();
   };
   const auto executor = NewGrowingExecutor({.idle_for = absl::Seconds(60), .start = start});
   std::latch release(1), first(1), second(1), third(1);
@@ -140,6 +141,94 @@ TEST(GrowingExecutor, RunsATaskForWhichNoThreadCouldBeStartedLater) {
   third.wait();
 }
 
+std::atomic<bool> no_threads = false;
+absl::Status StartUnlessRefused(std::function<void()> run) {
+  if (no_threads) return absl::ResourceExhaustedError("cannot start a thread");
+  std::thread(std::move(run)).detach();
+  return absl::OkStatus();
+}
+
+class KeptThreadTest : public testing::Test {
+ protected:
+  ~KeptThreadTest() override { no_threads = false; }
+  static void RunOne(Executor& executor) {
+    const auto ran = std::make_shared<std::promise<void>>();
+    executor.Execute([ran] { ran->set_value(); });
+    ASSERT_EQ(ran->get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  }
+};
+
+TEST_F(KeptThreadTest, RunsTasksWhenNoOtherCanBeStartedAndLongAfterItsIdleTime) {
+  const auto executor =
+      NewGrowingExecutor({.idle_for = absl::ZeroDuration(), .start = StartUnlessRefused});
+  ASSERT_EQ(executor->KeepThread(), absl::OkStatus());
+  no_threads = true;
+  EXPECT_EQ(executor->KeepThread(), absl::OkStatus());
+  for (int i = 0; i < 50; ++i) RunOne(*executor);
+}
+
+TEST_F(KeptThreadTest, IsNotPromisedIfThereIsNone) {
+  const auto executor =
+      NewGrowingExecutor({.idle_for = absl::ZeroDuration(), .start = StartUnlessRefused});
+  no_threads = true;
+  EXPECT_EQ(executor->KeepThread().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(executor->KeepThread().code(), absl::StatusCode::kResourceExhausted);
+  no_threads = false;
+  EXPECT_EQ(executor->KeepThread(), absl::OkStatus());
+  no_threads = true;
+  RunOne(*executor);
+}
+
+// The one that came with the burst and the one that is kept: the latter stays, whichever it is.
+TEST_F(KeptThreadTest, IsTheLastOneThatIsIdle) {
+  const auto executor =
+      NewGrowingExecutor({.idle_for = absl::ZeroDuration(), .start = StartUnlessRefused});
+  ASSERT_EQ(executor->KeepThread(), absl::OkStatus());
+  std::promise<void> both;
+  const std::shared_future<void> together(both.get_future());
+  const auto begun = std::make_shared<std::atomic<int>>(0);
+  for (int i = 0; i < 2; ++i) {
+    executor->Execute([begun, together] {
+      ++*begun;
+      together.wait();
+    });
+  }
+  while (*begun < 2) std::this_thread::yield();
+  both.set_value();
+  no_threads = true;
+  for (int i = 0; i < 50; ++i) RunOne(*executor);
+}
+
+// There may be a second one by then.
+TEST_F(KeptThreadTest, EndsWithItsExecutor) {
+  static std::shared_ptr<void> each_thread;
+  std::promise<void> over;
+  each_thread = std::shared_ptr<void>(nullptr, [&over](void*) { over.set_value(); });
+  auto executor = NewGrowingExecutor({.start = [](std::function<void()> run) {
+    std::thread([run = std::move(run), thread = each_thread]() mutable {
+      std::exchange(run, nullptr)();
+    }).detach();
+    return absl::OkStatus();
+  }});
+  ASSERT_EQ(executor->KeepThread(), absl::OkStatus());
+  RunOne(*executor);
+  executor.reset();
+  each_thread.reset();
+  over.get_future().wait();
+}
+
+TEST_F(KeptThreadTest, IsNeededByNobodyElsesTasks) {
+  const auto one = NewGrowingExecutor({.most_threads = 4, .start = StartUnlessRefused});
+  const auto other = NewGrowingExecutor({.start = StartUnlessRefused});
+  ASSERT_EQ(other->KeepThread(), absl::OkStatus());
+  std::promise<void> release;
+  const std::shared_future<void> released(release.get_future());
+  for (int i = 0; i < 70; ++i) one->Execute([released] { released.wait(); });
+  no_threads = true;
+  RunOne(*other);
+  release.set_value();
+}
+
 // Threads that the test starts when it likes, by hand.
 std::deque<std::function<void()>>& Starts() {
   static std::deque<std::function<void()>> starts;
@@ -148,8 +237,10 @@ std::deque<std::function<void()>>& Starts() {
 
 TEST(GrowingExecutor, StartsThreadsOneAfterAnother) {
   Starts().clear();
-  const auto executor = NewGrowingExecutor(
-      {.start = [](std::function<void()> run) { Starts().push_back(std::move(run)); }});
+  const auto executor = NewGrowingExecutor({.start = [](std::function<void()> run) {
+    Starts().push_back(std::move(run));
+    return absl::OkStatus();
+  }});
   std::latch ran(1000);
   for (int i = 0; i < 1000; ++i) executor->Execute([&] { ran.count_down(); });
   ASSERT_EQ(Starts().size(), 1u);
@@ -159,9 +250,10 @@ TEST(GrowingExecutor, StartsThreadsOneAfterAnother) {
 }
 
 std::atomic<int> started = 0;
-void CountStart(std::function<void()> run) {
+absl::Status CountStart(std::function<void()> run) {
   ++started;
   std::thread(std::move(run)).detach();
+  return absl::OkStatus();
 }
 
 TEST(GrowingExecutor, HasNoMoreThreadsThanItMayAndTasksBeyondThemWaitInLine) {
@@ -189,7 +281,7 @@ TEST(SharedExecutor, OfAnyNumberOfMakersHasTheThreadsOfOne) {
   std::set<std::thread::id> threads;
   std::latch release(1), ended(1000);
   for (int maker = 0; maker < 100; ++maker) {
-    const auto executor = SharedExecutor(Line::kCallbacks);
+    const auto executor = SharedExecutor();
     for (int i = 0; i < 10; ++i) {
       executor->Execute([&] {
         release.wait();
@@ -201,10 +293,6 @@ TEST(SharedExecutor, OfAnyNumberOfMakersHasTheThreadsOfOne) {
       });
     }
   }
-  // They are all blocked, or wait in line.
-  std::promise<void> told;
-  SharedExecutor(Line::kNotices)->Execute([&told] { told.set_value(); });
-  told.get_future().wait();
   release.count_down();
   ended.wait();
   EXPECT_LE(threads.size(), PoolOptions().most_threads);
@@ -212,12 +300,12 @@ TEST(SharedExecutor, OfAnyNumberOfMakersHasTheThreadsOfOne) {
 
 TEST(SharedExecutor, OfAForkedChildHasThreadsOfItsOwn) {
   std::promise<void> ran;
-  SharedExecutor(Line::kCallbacks)->Execute([&ran] { ran.set_value(); });
+  SharedExecutor()->Execute([&ran] { ran.set_value(); });
   ran.get_future().wait();  // an idle thread is left, here
   const pid_t child = fork();
   if (child == 0) {
     std::promise<void> there;
-    SharedExecutor(Line::kCallbacks)->Execute([&there] { there.set_value(); });
+    SharedExecutor()->Execute([&there] { there.set_value(); });
     const auto seen = there.get_future().wait_for(std::chrono::seconds(20));
     _exit(seen == std::future_status::ready ? 0 : 1);
   }
@@ -236,11 +324,11 @@ TEST(SharedExecutor, GivesEachTaskTheSignalsOfItsOwnMaker) {
     });
     return blocked.get_future().get();
   };
-  const auto open = SharedExecutor(Line::kCallbacks);
+  const auto open = SharedExecutor();
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const auto deaf = SharedExecutor(Line::kCallbacks);
+  const auto deaf = SharedExecutor();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(blocks_term(deaf));

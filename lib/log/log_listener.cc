@@ -60,7 +60,7 @@ class LogWriter : public EventListener {
   explicit LogWriter(LogOptions options)
       : least_(options.least),
         kept_(std::make_shared<session::Subscriber<Kept>>(
-            options.executor ? options.executor : base::SharedExecutor(base::Line::kCallbacks),
+            options.executor ? options.executor : base::SharedExecutor(),
             [sink = std::move(options.sink)](const Kept& kept) {
               LogRecord record = kept.record;
               // The views are set here, and not when the record is kept: a move of Kept moves the

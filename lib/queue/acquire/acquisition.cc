@@ -61,6 +61,14 @@ absl::Status Check(const internal::PathQueue& queue, const machine::Candidacy& c
   return session::client::CheckAcl(*options.acl, core.has_users());
 }
 
+// What has to be there before a node is made: afterwards it would be too late to do without.
+absl::Status Prepare(const internal::PathQueue& queue, const machine::Candidacy& candidacy) {
+  if (absl::Status wrong = Check(queue, candidacy); !wrong.ok()) return wrong;
+  const absl::Status ready = queue.core->PrepareNotices();
+  if (ready.ok()) return ready;
+  return absl::Status(ready.code(), absl::StrCat("acquire ", queue.path, ": ", ready.message()));
+}
+
 // Adds what the recipe does not know: the path on the server, and what the options say.
 void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
   const internal::ClientCore& core = *queue.core;
@@ -206,7 +214,7 @@ call::Start<Answer> Enter(Queue queue, absl::StatusOr<machine::Candidacy> candid
               const WaitOptions& wait,
               call::Done<Answer>& done) mutable -> absl::StatusOr<std::shared_ptr<call::Pending>> {
             if (!candidacy.ok()) return candidacy.status();
-            if (absl::Status wrong = Check(*queue, *candidacy); !wrong.ok()) return wrong;
+            if (absl::Status wrong = Prepare(*queue, *candidacy); !wrong.ok()) return wrong;
             return Acquisition::Begin(std::move(queue), *std::move(candidacy), wait,
                                       std::move(done));
           }};
@@ -249,7 +257,7 @@ call::Start<Answer> Follow(Queue queue, std::shared_ptr<internal::LeaseState> le
           call::Done<Answer>& done) mutable -> absl::StatusOr<std::shared_ptr<call::Pending>> {
         auto going_on = GoingOnFrom(*queue, lease.get(), from, std::move(candidacy));
         if (!going_on.ok()) return going_on.status();
-        if (absl::Status wrong = Check(*queue, *going_on); !wrong.ok()) return wrong;
+        if (absl::Status wrong = Prepare(*queue, *going_on); !wrong.ok()) return wrong;
         // Only once the answer is OK: until then the old lease keeps other writers out.
         call::Done<Answer> released = [lease = std::move(lease),
                                        done = std::move(done)](Answer next) mutable {

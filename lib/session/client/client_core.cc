@@ -70,10 +70,10 @@ absl::StatusOr<std::shared_ptr<ClientCore>> ClientCore::Create(ClientOptions opt
 
 std::shared_ptr<ClientCore> ClientCore::CreateIn(Environment environment, ClientOptions options,
                                                  zk::ServerList servers) {
-  std::shared_ptr<Executor> notices = options.executor;
+  std::shared_ptr<base::GrowingExecutor> notices;
   if (options.executor == nullptr) {
-    options.executor = base::SharedExecutor(base::Line::kCallbacks);
-    notices = base::SharedExecutor(base::Line::kNotices);
+    options.executor = base::SharedExecutor();
+    notices = base::NewGrowingExecutor();
   } else {
     // A thread that lends itself to the loop while it waits must not run user code meanwhile.
     environment.loop = nullptr;  // it may run callbacks inline, on the reactor
@@ -83,13 +83,15 @@ std::shared_ptr<ClientCore> ClientCore::CreateIn(Environment environment, Client
 }
 
 ClientCore::ClientCore(Environment environment, ClientOptions options, zk::ServerList servers,
-                       std::shared_ptr<Executor> notices)
+                       std::shared_ptr<base::GrowingExecutor> notices)
     : environment_(std::move(environment)),
       options_(std::move(options)),
       servers_(std::move(servers)),
       namespace_(servers_.namespace_root),
       feed_(options_.executor),
-      stops_(std::make_shared<session::StopRequests>(std::move(notices))),
+      notices_(std::move(notices)),
+      stops_(std::make_shared<session::StopRequests>(
+          notices_ != nullptr ? std::static_pointer_cast<Executor>(notices_) : options_.executor)),
       reactor_thread_(environment_.thread),
       credentials_(base::TakeSecrets(options_.digest_credentials)),
       has_users_(!credentials_.empty()),
@@ -286,6 +288,15 @@ absl::Status ClientCore::CheckOpen() const {
   }
   base::MutexLock lock(mutex_);
   return closed_ ? absl::FailedPreconditionError("the client is closed") : absl::OkStatus();
+}
+
+absl::Status ClientCore::PrepareNotices() const {
+  // As in CheckMayBlock. An executor of the user's is the user's to have threads for.
+  if (notices_ == nullptr || !InHomeProcess()) return absl::OkStatus();
+  const absl::Status kept = notices_->KeepThread();
+  if (kept.ok()) return kept;
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no thread for the notice of a lease's end: ", kept.message()));
 }
 
 bool ClientCore::InHomeProcess() const { return home_.IsThisProcess(); }

@@ -16,6 +16,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 
+#include "lib/base/executor.h"
 #include "lib/base/mutex.h"
 #include "lib/base/one_shot.h"
 #include "lib/base/process.h"
@@ -99,6 +100,9 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   // OK, or FailedPrecondition with the reason why no blocking call is possible here: the process is
   // a forked child, or the thread is the reactor's own.
   absl::Status CheckMayBlock() const;
+  // Before an acquire sends anything: from OK on a thread waits for the notices of its lease's end.
+  // At the deadline it may be too late to start one. ResourceExhausted. Thread-safe.
+  absl::Status PrepareNotices() const;
   // Not inline, lest zkrecipes::testing ask its own copy of what numbers the processes.
   bool InHomeProcess() const;
   bool OnReactor() const {
@@ -175,9 +179,9 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   absl::Duration session_timeout() const { return absl::Milliseconds(timeout_ms_.load()); }
 
  private:
-  // `notices`: where leases' ended() are requested to stop.
+  // `notices`: where leases' ended() are requested to stop. Null: on the options' executor.
   ClientCore(Environment environment, ClientOptions options, zk::ServerList servers,
-             std::shared_ptr<Executor> notices);
+             std::shared_ptr<base::GrowingExecutor> notices);
   absl::Status CheckOpen() const;
   void OnChange(session::Change change, std::optional<ClientState> state);
   void OnClosed(absl::Status status);
@@ -192,6 +196,9 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   const zk::ServerList servers_;
   const zk::Namespace namespace_;
   session::client::StateFeed feed_;
+  // This client's alone: callbacks of another one that block keep no thread from it. Null: the
+  // options' executor has them.
+  const std::shared_ptr<base::GrowingExecutor> notices_;
   const std::shared_ptr<session::StopRequests> stops_;
   std::atomic<std::thread::id> reactor_thread_;
   std::atomic<int64_t> session_id_ = 0;
