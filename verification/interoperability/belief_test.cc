@@ -5,7 +5,6 @@
 // the table of docs/report.md.
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -13,7 +12,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
@@ -32,7 +30,7 @@ namespace {
 using history::Event;
 using What = Event::What;
 
-constexpr absl::Duration kSession = absl::Seconds(4);
+constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
 constexpr absl::Duration kWatched =
     absl::Seconds(10);  // after the fault, or after the other's grant
 constexpr char kPath[] = "/belief";
@@ -79,7 +77,7 @@ class BeliefTest : public ::testing::TestWithParam<Case> {
   }
   static bool IsGranted(const Peer& peer) { return GrantsOf(peer) > 0; }
   static std::unique_ptr<Peer> Believing(PeerKind kind, const std::string& servers) {
-    auto peer = std::make_unique<Peer>(kind, servers, kSession);
+    auto peer = std::make_unique<Peer>(kind, servers, kSessionTimeout);
     peer->Tell("believe " + peer->Make(kind == PeerKind::kKazoo ? "lock" : "mutex", kPath));
     return peer;
   }
