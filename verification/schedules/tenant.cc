@@ -52,7 +52,7 @@ constexpr const char* kList[] = {
     "/zkrecipes-missing-@/beat",
 };
 constexpr size_t kContenders = 9;            // the first ones
-constexpr char kGuid[] = "0123456789abcde";  // as of ours: others refuse us (blind.h)
+constexpr char kGuid[] = "0123456789abcde";  // as of ours: others refuse us (admission.h)
 
 std::string Listed(size_t which) {
   return absl::StrReplaceAll(kList[which % std::size(kList)],

@@ -11,7 +11,7 @@
 #include "lib/queue/acquire/contender_runner.h"
 #include "lib/queue/lease/lease_state.h"
 #include "lib/queue/listing/node_data.h"
-#include "lib/queue/machine/blind.h"
+#include "lib/queue/machine/admission.h"
 #include "lib/session/client/client_options.h"
 #include "lib/zk/seam/path.h"
 

@@ -11,7 +11,6 @@
 #include "absl/strings/str_format.h"
 #include <gmock/gmock.h>
 
-#include "lib/queue/machine/blind.h"
 #include "lib/queue/machine/contender_test_script.h"
 
 namespace zkrecipes::queue::machine {

@@ -40,7 +40,7 @@ struct Candidacy {
   std::string data = {};  // of the node; Acquisition replaces "" by OwnerData of the process
   bool try_only = false;  // do not wait: look first, and leave again if not admitted at once
   std::optional<Mode> named_as = {};  // its node is named as this mode's; nullopt: as its own's
-  bool beside_blind = false;  // do not refuse beside those that do not see its node: blind.h
+  bool beside_blind = false;  // do not refuse beside those that do not see its node: admission.h
 
   // Filled in by Acquisition, from the path that the user gave and from the options.
   std::string parent = {};  // the recipe's path, as the server knows it

@@ -85,7 +85,7 @@ enum class Outcome {
   kForeignOwner,  // the server gave the node to another session
   kFollowedLost,  // the lease that it follows is lost or released
   kWriterQueued,  // an upgrade: another writer is in front
-  kBlind,         // other libraries' contenders do not see its node (blind.h)
+  kBlind,         // other libraries' contenders do not see its node (admission.h)
 };
 
 // ---- Events ------------------------------------------------------------------------------------

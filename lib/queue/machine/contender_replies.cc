@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lib/queue/machine/admission.h"
-#include "lib/queue/machine/blind.h"
 #include "lib/queue/machine/contender_transition.h"
 #include "lib/zk/seam/path.h"
 
