@@ -159,10 +159,9 @@ StatusAwaitable LeaderElection::CoProclaim(const Lease& lease, std::string value
 }
 
 absl::StatusOr<std::optional<Leader>> LeaderElection::CurrentLeader(const WaitOptions& wait) const {
-  using Head = std::optional<queue::machine::ListedNode>;
   if (absl::Status wrong = zk::ValidatePath("path", path()); !wrong.ok()) return wrong;
   const auto& core = ClientAccess::Core(*client_);
-  const auto head = queue::call::AskUntilAnswered<Head>(
+  const auto head = queue::call::AskUntilAnswered<queue::listing::Head>(
       *core, "leader of " + path(), wait,
       [parent = core->name_space().ToServer(path())](session::Session& session, auto done) {
         queue::listing::ReadHead(session, parent, std::move(done));

@@ -12,7 +12,7 @@
 #include "lib/base/mutex.h"
 #include "lib/queue/acquire/path_queue.h"
 #include "lib/queue/call/call.h"
-#include "lib/queue/listing/rivals.h"
+#include "lib/queue/listing/queue_listing.h"
 #include "lib/queue/machine/candidacy.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/queue/machine/node_name.h"
@@ -64,8 +64,8 @@ class Acquisition : public call::Call<Answer> {
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What a user is told about a contender's end, but that of a try that was busy (rivals.h); see
-// lock.h for the codes. `path`: as the user gave it.
+// What a user is told about a contender's end; see lock.h for the codes. A try that was busy is
+// answered by BusyStatus. `path`: as the user gave it.
 absl::Status EndStatus(const machine::action::Finished& finished, const std::string& path,
                        const std::string& server_path);
 

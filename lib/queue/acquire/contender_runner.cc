@@ -161,7 +161,7 @@ void ContenderRunner::On(machine::Event&& event) {
   const std::shared_ptr<ContenderRunner> alive = self_;
   if (alive == nullptr) return;  // finished
   const auto before = contender_.state();
-  // A lease that was released in time is not lost, whatever comes before the task of its Leave does.
+  // A lease that was released in time is not lost, whatever comes before the task of its Leave.
   if (held_ && held_->state().released()) CarryOut(contender_.On(event::Leave{}));
   CarryOut(contender_.On(std::move(event)));
   wait_.Update(before);

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "lib/queue/acquire/acquisition.h"
-#include "lib/queue/listing/rivals.h"
+#include "lib/queue/listing/queue_listing.h"
 #include "lib/queue/machine/contender.h"
 #include "lib/session/client/client_core.h"
 #include "lib/session/session.h"

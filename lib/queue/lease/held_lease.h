@@ -23,8 +23,8 @@ class HeldLease {
  public:
   using Waiter = internal::LeaseHolder::Waiter;
 
-  // Takes what it finds out for the contender, which that may finish: Lapsed, when a deadline of its
-  // own has ended it; NodeGone, behind a committed barrier.
+  // Takes what it finds out for the contender, which may finish by that: Lapsed, when a deadline of
+  // its own has ended it; NodeGone, behind a committed barrier.
   using Tell = std::function<void(machine::Event&&)>;
 
   // `path`: for messages, as the user gave it; it must live as long as this. `owner` keeps this

@@ -22,9 +22,9 @@ namespace {
 
 using queue::call::AskUntilAnswered;
 using queue::listing::GrantModeOf;
-using Nodes = std::vector<queue::machine::ListedNode>;
+using queue::listing::Nodes;
 using Read = void (*)(session::Session&, const std::string&,
-                      absl::AnyInvocable<void(absl::StatusOr<Nodes>) &&>);
+                      queue::call::Done<absl::StatusOr<Nodes>>);
 
 absl::StatusOr<std::vector<ContenderInfo>> List(internal::ClientCore& core, const std::string& path,
                                                 const WaitOptions& wait, Read read) {

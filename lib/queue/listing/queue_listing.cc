@@ -6,6 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
 #include "lib/queue/call/ask.h"
 #include "lib/queue/listing/node_data.h"
 #include "lib/queue/machine/admission.h"
@@ -33,10 +37,10 @@ ContenderInfo Describe(const machine::ListedNode& node, const machine::NodeName&
 
 // One reading of a queue, shared by its replies.
 struct Reading {
-  std::vector<machine::ListedNode> nodes;
+  Nodes nodes;
   size_t unanswered = 0;
   absl::Status error;
-  absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done;
+  call::Done<absl::StatusOr<Nodes>> done;
 
   void OnNode(size_t index, const zk::Reply& reply) {
     machine::ListedNode& node = nodes[index];
@@ -53,11 +57,8 @@ struct Reading {
   }
 
   void Finish() {
-    if (error.ok()) {
-      std::move(done)(std::move(nodes));
-    } else {
-      std::move(done)(error);
-    }
+    if (!error.ok()) return std::move(done)(error);
+    std::move(done)(std::move(nodes));
   }
 };
 
@@ -74,7 +75,7 @@ void ReadNodes(session::Session& session, const std::string& parent,
 
 }  // namespace
 
-std::vector<ContenderInfo> DescribeQueue(const std::vector<machine::ListedNode>& nodes) {
+std::vector<ContenderInfo> DescribeQueue(const Nodes& nodes) {
   std::vector<std::pair<machine::NodeName, const machine::ListedNode*>> queue;
   for (const machine::ListedNode& node : nodes) {
     if (auto name = machine::ParseNodeName(node.name)) queue.emplace_back(*std::move(name), &node);
@@ -100,7 +101,7 @@ std::vector<ContenderInfo> DescribeQueue(const std::vector<machine::ListedNode>&
 }
 
 void ReadQueue(session::Session& session, const std::string& parent,
-               absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done) {
+               call::Done<absl::StatusOr<Nodes>> done) {
   auto reading = std::make_shared<Reading>();
   reading->done = std::move(done);
   session.Send(zk::GetChildren{parent}, [&session, parent, reading](const zk::Reply& reply) {
@@ -118,9 +119,8 @@ void ReadQueue(session::Session& session, const std::string& parent,
 
 // The listing comes behind the barrier on one connection, so it shows at least what the quorum had
 // committed when the barrier was: a server that is cut off from its ensemble cannot answer it.
-void ReadQueueNow(
-    session::Session& session, const std::string& parent,
-    absl::AnyInvocable<void(absl::StatusOr<std::vector<machine::ListedNode>>) &&> done) {
+void ReadQueueNow(session::Session& session, const std::string& parent,
+                  call::Done<absl::StatusOr<Nodes>> done) {
   auto barrier = call::SendBarrier(session);
   ReadQueue(session, parent, [barrier, done = std::move(done)](auto nodes) mutable {
     if (barrier->committed()) return std::move(done)(std::move(nodes));
@@ -128,10 +128,8 @@ void ReadQueueNow(
   });
 }
 
-void ReadHead(
-    session::Session& session, const std::string& parent,
-    absl::AnyInvocable<void(absl::StatusOr<std::optional<machine::ListedNode>>) &&> done) {
-  using Head = std::optional<machine::ListedNode>;
+void ReadHead(session::Session& session, const std::string& parent,
+              call::Done<absl::StatusOr<Head>> done) {
   session.Send(zk::GetChildren{parent}, [&session, parent,
                                          done = std::move(done)](const zk::Reply& listing) mutable {
     const bool listed = listing.code == zk::Code::kOk || listing.code == zk::Code::kNoNode;
@@ -149,6 +147,89 @@ void ReadHead(
                    }
                    ReadHead(session, parent, std::move(done));  // gone in between
                  });
+  });
+}
+
+// ---- Who is in the way --------------------------------------------------------------------------
+
+namespace {
+
+constexpr size_t kLongestShown = 80;
+
+// Owners' data is what any client wrote: it is cut and escaped before it stands in a status.
+std::string Shown(const std::string& text) {
+  return absl::Utf8SafeCEscape(text.substr(0, kLongestShown));
+}
+
+// Of what the node's data says, else the node's name.
+std::string Process(const machine::ListedNode& node) {
+  const OwnerInfo owner = ParseOwner(machine::ParseNodeName(node.name)->mode, node.data);
+  std::string host;
+  if (!owner.host.empty()) host = absl::StrCat("host ", Shown(owner.host), ", pid ", owner.pid);
+  if (owner.id.empty()) return host.empty() ? node.name : host;
+  return host.empty() ? Shown(owner.id) : absl::StrCat(Shown(owner.id), " (", host, ")");
+}
+
+}  // namespace
+
+Rivals RivalsIn(const zk::Names& children, absl::string_view own_name, absl::string_view ignored) {
+  const std::optional<machine::NodeName> own = machine::ParseNodeName(own_name);
+  zk::Names in_front;
+  for (const absl::string_view child : children) {
+    const std::optional<machine::NodeName> other = machine::ParseNodeName(child);
+    if (!other || child == own_name || child == ignored) continue;
+    // Behind the own node: it waits for this contender, and not the other way round.
+    if (own && other->sequence > own->sequence) continue;
+    in_front.emplace_back(child);
+  }
+  return {in_front.size(), {machine::HeadOf(in_front), "", {}}};
+}
+
+// The time is the server's, of the node's creation: when the process began to queue, not the grant.
+std::string Holder(const machine::ListedNode& head) {
+  std::string text = absl::StrCat("held by ", Process(head));
+  if (head.stat.czxid == 0) return text;
+  const absl::Time since = absl::FromUnixMillis(head.stat.ctime_ms);
+  absl::StrAppend(&text, ", in the queue since ",
+                  absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", since, absl::UTCTimeZone()));
+  return text;
+}
+
+std::string Describe(const Rivals& rivals) {
+  if (rivals.count == 0) {
+    return "first in the queue, but a lock delay is not over or the session is not proven alive";
+  }
+  std::string text =
+      absl::StrCat("behind ", rivals.count, rivals.count == 1 ? " other" : " others");
+  if (!rivals.head.name.empty()) absl::StrAppend(&text, ", ", Holder(rivals.head));
+  return text;
+}
+
+absl::Status BusyStatus(const std::string& path, const Rivals& rivals) {
+  const std::string what = absl::StrCat("acquire ", path, ": busy: ");
+  if (rivals.head.name.empty()) {
+    return absl::AlreadyExistsError(absl::StrCat(what, "another contender was in the way"));
+  }
+  std::string more;
+  if (rivals.count > 1) more = absl::StrCat("; queued behind it: ", rivals.count - 1);
+  return absl::AlreadyExistsError(absl::StrCat(what, Holder(rivals.head), more));
+}
+
+// The head may go, or be unreadable, between listing and get: the message then says less. An answer
+// never waits for a second look.
+void ReadHeadOf(session::Session& session, const std::string& parent, Rivals rivals,
+                call::Done<Rivals> done) {
+  if (rivals.head.name.empty()) return std::move(done)(std::move(rivals));
+  const std::string node = zk::JoinPath(parent, rivals.head.name);
+  session.Send(zk::Get{node}, [rivals = std::move(rivals),
+                               done = std::move(done)](const zk::Reply& reply) mutable {
+    if (reply.code == zk::Code::kOk) {
+      rivals.head.data = reply.data;
+      rivals.head.stat = reply.stat;
+    } else if (reply.code == zk::Code::kNoNode) {
+      rivals.head = {};
+    }
+    std::move(done)(std::move(rivals));
   });
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/queue/listing/rivals.h"
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lib/queue/listing/queue_listing.h"
 #include "lib/queue/machine/node_name.h"
 
 namespace zkrecipes::queue::listing {
