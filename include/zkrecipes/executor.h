@@ -23,8 +23,9 @@ namespace [[gnu::visibility("default")]] zkrecipes {
 // the notices of each client that has begun an acquire: it is there before a lease is granted.
 //
 // An executor of your own must be thread-safe. If its tasks can wait behind each other, or for a
-// thread that cannot be started, the notice that a lease is lost can, too. The client keeps the executor until the last of its work is done,
-// and then drops it on any thread, possibly one of the executor's own.
+// thread that cannot be started, the notice that a lease is lost can, too. The client keeps the
+// executor until the last of its work is done, and then drops it on any thread, possibly one of the
+// executor's own.
 class Executor {
  public:
   virtual ~Executor() = default;
