@@ -122,7 +122,9 @@ TEST_F(ServersChangeTest, AClientThatHasNoServerYetFindsThatOfTheNewList) {
   user->client = internal::ClientAccess::Wrap(core);
   core->Start([](const absl::Status&) {});
   simulation_.RunUntilIdle();
-  EXPECT_EQ(Trouble(*user), "no server of the ensemble in memory has such a name");
+  EXPECT_EQ(Trouble(*user),
+            "no server's name could be resolved (nowhere:1: no server of the ensemble in memory; "
+            "not-here:2: no server of the ensemble in memory)");
   ASSERT_EQ(user->client->SetServers("memory-1"), absl::OkStatus());
   PassTime(absl::Seconds(10));
   EXPECT_EQ(user->host->ConnectedTo(), 1);
@@ -152,39 +154,100 @@ TEST_F(ServersChangeTest, AListIsCheckedAndTheNamespaceStays) {
 // Keeps each question until the test answers it.
 class SlowResolver : public zk::loop::Resolver {
  public:
-  void Resolve(const std::vector<zk::ServerAddress>& /*servers*/, Done done) override {
-    questions.push_back(std::move(done));
+  void Resolve(const std::vector<zk::ServerAddress>& servers, Each each) override {
+    for (const zk::ServerAddress& server : servers) questions.push_back({NameOf(server), each});
   }
   void Answer(size_t question, const std::string& server) {
-    std::move(questions[question])(zk::Resolution({server}));
+    questions[question].second({questions[question].first, {server}, ""});
   }
-  std::vector<Done> questions;
+  std::vector<std::pair<std::string, Each>> questions;
 };
 
-TEST_F(ServersChangeTest, AnAnswerForAnEarlierListIsVoid) {
-  const auto host = simulation_.AddHost();
-  const auto resolver = std::make_shared<SlowResolver>();
-  internal::Environment environment{
-      host, host, resolver, [host] { host->Stop(); }, absl::Milliseconds(1), absl::ZeroDuration()};
-  ClientOptions options;
-  options.executor = host;
-  const auto core = internal::ClientCore::CreateIn(std::move(environment), options,
-                                                   *zk::ParseServerList("memory-0"));
-  core->Start([](const absl::Status&) {});
+class NamesTest : public ServersChangeTest {
+ protected:
+  void Start(const std::string& list) {
+    internal::Environment environment{host_,
+                                      host_,
+                                      resolver_,
+                                      [host = host_] { host->Stop(); },
+                                      absl::Milliseconds(1),
+                                      absl::ZeroDuration()};
+    ClientOptions options;
+    options.executor = host_;
+    core_ =
+        internal::ClientCore::CreateIn(std::move(environment), options, *zk::ParseServerList(list));
+    core_->Start([](const absl::Status&) {});
+    simulation_.RunUntilIdle();
+  }
+  // Server 1, a follower, goes for good.
+  void LoseServer() {
+    model().StandStill(1, true, simulation_.now());
+    host_->BreakConnections();
+  }
+
+  const std::shared_ptr<Host> host_ = simulation_.AddHost();
+  const std::shared_ptr<SlowResolver> resolver_ = std::make_shared<SlowResolver>();
+  std::shared_ptr<internal::ClientCore> core_;
+};
+
+TEST_F(NamesTest, AnAnswerForAnEarlierListIsVoid) {
+  Start("memory-0");
+  resolver_->Answer(0, "0");
+  PassTime(kMoment);
+  ASSERT_EQ(host_->ConnectedTo(), 0);
+  ASSERT_EQ(core_->SetServers("memory-1"), absl::OkStatus());
+  ASSERT_EQ(core_->SetServers("memory-2"), absl::OkStatus());
   simulation_.RunUntilIdle();
-  resolver->Answer(0, "0");
+  ASSERT_EQ(resolver_->questions.size(), 3u);
+  resolver_->Answer(1, "1");
   PassTime(kMoment);
-  ASSERT_EQ(host->ConnectedTo(), 0);
-  ASSERT_EQ(core->SetServers("memory-1"), absl::OkStatus());
-  ASSERT_EQ(core->SetServers("memory-2"), absl::OkStatus());
-  simulation_.RunUntilIdle();
-  ASSERT_EQ(resolver->questions.size(), 3u);
-  resolver->Answer(1, "1");
+  EXPECT_EQ(host_->ConnectedTo(), 0);
+  resolver_->Answer(2, "2");
   PassTime(kMoment);
-  EXPECT_EQ(host->ConnectedTo(), 0);
-  resolver->Answer(2, "2");
+  EXPECT_EQ(host_->ConnectedTo(), 2);
+}
+
+TEST_F(NamesTest, ASessionGoesOnWhereItsServersNameHasMovedTo) {
+  Start("zk1");
+  resolver_->Answer(0, "1");
   PassTime(kMoment);
-  EXPECT_EQ(host->ConnectedTo(), 2);
+  const int64_t session = core_->session_id();
+  LoseServer();
+  PassTime(kMoment);
+  ASSERT_EQ(resolver_->questions.size(), 2u) << "it is asked for at once";
+  resolver_->Answer(1, "2");
+  PassTime(absl::Seconds(3));
+  EXPECT_EQ(host_->ConnectedTo(), 2);
+  EXPECT_EQ(core_->session_id(), session);
+}
+
+TEST_F(NamesTest, AMuteNameServerIsAskedOnceARoundAndKeepsNoOtherNameWaiting) {
+  Start("zk1,zk2");
+  resolver_->Answer(0, "1");
+  PassTime(absl::Milliseconds(900));
+  EXPECT_EQ(host_->ConnectedTo(), std::nullopt) << "so that clients spread over the servers";
+  PassTime(absl::Milliseconds(200));
+  ASSERT_EQ(host_->ConnectedTo(), 1) << "though zk2 is not answered";
+  LoseServer();
+  PassTime(kMoment);
+  ASSERT_EQ(resolver_->questions.size(), 4u);
+  resolver_->Answer(3, "2");
+  PassTime(absl::Seconds(5));
+  EXPECT_EQ(host_->ConnectedTo(), 2) << "though zk1 is not answered: " << core_->trouble();
+}
+
+TEST_F(NamesTest, AnAnswerWithoutTheServerOfTheConnectionEndsNoConnection) {
+  Start("zk1,zk2");
+  resolver_->Answer(0, "0");
+  resolver_->Answer(1, "1");
+  PassTime(kMoment);
+  host_->BreakConnections();
+  PassTime(absl::Seconds(1));
+  const std::optional<int> server = host_->ConnectedTo();
+  ASSERT_TRUE(server.has_value());
+  for (size_t question : {2, 3}) resolver_->Answer(question, "2");
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(host_->ConnectedTo(), server) << "a name may stand for a rotating choice of servers";
 }
 
 // ---- users --------------------------------------------------------------------------------------

@@ -71,7 +71,8 @@ enum class NodeMarker {
 // How a client connects, and the defaults of its recipes.
 struct ClientOptions {
   // "zk1:2181,zk2:2181,[::1]:2181/namespace": the servers, and optionally a node below which all
-  // paths of this client lie. Host names are resolved again for every session.
+  // paths of this client lie. Host names are resolved again whenever the connection is lost, and
+  // after each round of failed attempts: the session follows them to other addresses.
   std::string servers = {};
   // Follows the ensemble's own list, which `zkCli reconfig` changes: whenever a newer version of
   // /zookeeper/config is seen, the client behaves as if Client::SetServers were called with the

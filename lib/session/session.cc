@@ -3,22 +3,27 @@
 #include "lib/session/session.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+
+#include "lib/base/mutex.h"
 
 namespace zkrecipes::session {
 namespace {
 
 constexpr int kSuspicionChecksPerTimeout = 8;
 
-// An answer may be partial, or a rotating choice of the servers: only if it has none that this
-// session was ever connected to, they have moved.
-bool Moved(const zk::NumericServers& to, const std::set<std::string>& reached) {
-  return std::none_of(to.begin(), to.end(),
-                      [&reached](const std::string& server) { return reached.contains(server); });
+// The names that are known after so long are used without the others.
+absl::Duration LookUpPatience(absl::Duration session_timeout) {
+  return std::min(session_timeout / 10, absl::Seconds(1));
+}
+// A silent server is left so long after it could be: by then all is read that has come while this
+// process stood still.
+absl::Duration ToBeSure(absl::Duration session_timeout) {
+  return std::min(session_timeout / 50, absl::Milliseconds(200));
 }
 
 }  // namespace
@@ -36,14 +41,13 @@ class Session::HandleListener : public zk::HandleListener {
     // else.
     session_->timeout_ = negotiated;
     session_->began_ = began;
-    session_->reached_.insert(session_->handle_->server());
+    session_->silence_.Connected(began);
     session_->report_.Forget();
     session_->trouble_ = absl::OkStatus();
     session_->On(machine::event::Connected{id});
   }
   void OnDisconnected(int attempt) override {
-    if (session_ != nullptr)
-      session_->On(machine::event::Disconnected{attempt, session_->SilentForTimeout()});
+    if (session_ != nullptr) session_->On(machine::event::Disconnected{attempt});
   }
   void OnServerFailed(const std::string& server, const std::string& what) override {
     if (session_ == nullptr) return;
@@ -100,30 +104,59 @@ void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::
 // ---- the machine's actions ----------------------------------------------------------------------
 
 void Session::Act(const machine::action::Resolve&) {
-  // The answer may come on any thread, even after this Session is destroyed: hence the reactor.
-  resolver_->Resolve(
-      options_.servers.servers, [this, reactor = reactor_, alive = std::weak_ptr<char>(alive_),
-                                 list = list_](absl::StatusOr<zk::Resolution> resolution) mutable {
-        reactor->Post([this, alive, list, resolution = std::move(resolution)]() mutable {
-          if (!alive.expired() && list == list_) OnResolved(std::move(resolution));
-        });
-      });
+  // Answers come on any thread, even after this Session is destroyed: hence the reactor. Those that
+  // come together are one task.
+  struct Answers {
+    base::Mutex mutex;
+    std::vector<zk::ListedServer> list ABSL_GUARDED_BY(mutex);
+    std::vector<zk::ListedServer> Take() {
+      base::MutexLock lock(mutex);
+      return std::exchange(list, {});
+    }
+  };
+  look_up_ = LookUp(options_.servers.servers);
+  const uint64_t number = ++look_ups_;
+  resolver_->Resolve(options_.servers.servers,
+                     [this, number, reactor = reactor_, alive = std::weak_ptr<char>(alive_),
+                      answers = std::make_shared<Answers>()](zk::ListedServer answer) {
+                       {
+                         base::MutexLock lock(answers->mutex);
+                         answers->list.push_back(std::move(answer));
+                         if (answers->list.size() > 1) return;
+                       }
+                       reactor->Post([this, number, alive, answers] {
+                         const std::vector<zk::ListedServer> all = answers->Take();
+                         if (!alive.expired() && number == look_ups_) OnLookedUp(all);
+                       });
+                     });
 }
 
-void Session::OnResolved(absl::StatusOr<zk::Resolution> resolution) {
-  if (!resolution.ok()) {
-    if (!connected()) Trouble(resolution.status());
-    if (handle_ != nullptr) return On(machine::event::ServersUnresolved{});
+void Session::OnLookedUp(const std::vector<zk::ListedServer>& answers) {
+  for (const zk::ListedServer& answer : answers) look_up_.Add(answer);
+  if (look_up_.complete()) return TakeServers();
+  // A name server may be mute: the others' addresses are not kept waiting for its answer.
+  reactor_->CallAt(reactor_->Now() + LookUpPatience(timeout_), Guarded([this, number = look_ups_] {
+                     if (number == look_ups_ && !look_up_.complete()) OnLookUpLate();
+                   }));
+}
+
+void Session::OnLookUpLate() {
+  if (look_up_.useful()) TakeServers();
+}
+
+void Session::TakeServers() {
+  if (!look_up_.useful()) {
+    if (!connected()) Trouble(look_up_.Failure());
     return On(machine::event::ResolveFailed{});
   }
-  resolved_ = *std::move(resolution);
-  On(machine::event::Resolved{SilentForTimeout() && Moved(resolved_.addresses, reached_)});
+  resolved_ = KeepingKnown(resolved_, look_up_.listed(), resolver_->Order());
+  On(machine::event::Resolved{});
 }
 
 void Session::SetServers(std::vector<zk::ServerAddress> servers) {
   options_.servers.servers = std::move(servers);
   // An answer that is under way for the list of before is ignored: see Act(Resolve).
-  ++list_;
+  ++look_ups_;
   On(machine::event::ServersChanged{static_cast<int>(options_.servers.servers.size())});
 }
 
@@ -132,13 +165,12 @@ void Session::SetCredentials(const base::Secrets& all) {
   if (handle_ != nullptr) handle_->SetCredentials(all);
 }
 
-void Session::Act(const machine::action::SetServers&) {
+void Session::Act(const machine::action::SetServers& set) {
   report_.SetServers(resolved_);
-  handle_->SetServers(resolved_);
+  handle_->SetServers(resolved_, set.leave);
 }
 
 void Session::Act(const machine::action::OpenHandle&) {
-  reached_.clear();
   report_.SetServers(resolved_);
   options_.handle.servers = resolved_.addresses;
   options_.handle.listed = resolved_.listed;
@@ -148,7 +180,7 @@ void Session::Act(const machine::action::OpenHandle&) {
   if (!handle.ok()) {
     Trouble(handle.status());
     listener_.reset();
-    return On(machine::event::ResolveFailed{});
+    return On(machine::event::OpenFailed{});
   }
   Trouble(absl::UnavailableError(report_.Text()));
   handle_ = *std::move(handle);
@@ -169,7 +201,7 @@ void Session::Act(const machine::action::CloseHandle&) {
 void Session::Act(const machine::action::StartPause&) {
   zk::ConnectPace& pace = options_.handle.pace;
   const zk::ConnectPace::Terms terms{timeout_, static_cast<int>(options_.servers.servers.size())};
-  pace.Failed(terms, reactor_->Now(), absl::ZeroDuration(), reactor_->Random());
+  pace.Failed(terms, reactor_->Now(), /*late=*/false, reactor_->Random());
   reactor_->CallAt(pace.next_attempt(), Guarded([this] { On(machine::event::PauseOver{}); }));
 }
 
@@ -184,8 +216,6 @@ void Session::Act(const machine::action::AnnounceConnected& connected) {
 }
 
 void Session::Act(const machine::action::AnnounceDisconnected&) {
-  // The time of the loss decides later whether the session can still live: see SilentForTimeout.
-  disconnected_ = reactor_->Now();
   heartbeat_.OnDisconnected();
   Announce(Change::kSuspended);
   ForEach(listeners_, [](SessionListener* listener) { listener->OnDisconnected(); });
@@ -195,7 +225,7 @@ void Session::Act(const machine::action::AnnounceExpired&) {
   // First: from here on no lease of the session is believed, whichever of its users asks.
   heartbeat_.OnExpired();
   AnnounceEnded();
-  options_.handle.pace = {};  // a server has answered, and there is a new beginning
+  options_.handle.pace.Expired();
   watchers_.Clear();
   left_behind_.clear();
   Announce(Change::kExpired);
@@ -375,9 +405,42 @@ void Session::OnLapsed() {
   ForEach(proof_listeners_, [](ProofListener* listener) { listener->OnLapsed(); });
 }
 
-// No connection for a session timeout: the ensemble may have expired the session.
-bool Session::SilentForTimeout() const {
-  return !connected() && id() != 0 && reactor_->Now() - disconnected_ >= timeout_;
+// ---- silent servers -----------------------------------------------------------------------------
+
+void Session::Asked(const machine::ExpiryBound::Request& request) {
+  silence_.Asked(request.number, request.sent);
+  if (!silence_timer_runs_) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
+}
+
+void Session::Answered(const machine::ExpiryBound::Request& request) {
+  silence_.Answered(request.number, request.sent, reactor_->Now(), timeout_);
+}
+
+// When leases are lost without another answer; the past if none is at stake.
+base::BootTime Session::LostAt() {
+  const bool at_stake = needs_.all().proof && validity() != nullptr;
+  return at_stake ? validity()->ProvenUntil(reactor_->Now()) : base::BootTime();
+}
+
+// One timer, set anew only when it has run: answers come far more often.
+void Session::ArmSilence(base::BootTime at) {
+  silence_timer_runs_ = at != base::BootTime::InfiniteFuture();
+  if (!silence_timer_runs_) return;
+  reactor_->CallAt(at, Guarded([this] { OnSilence(/*sure=*/false); }));
+}
+
+void Session::OnSilence(bool sure) {
+  const base::BootTime now = reactor_->Now();
+  const base::BootTime at = silence_.LeaveAt(LostAt(), timeout_);
+  if (!connected() || at > now)
+    return ArmSilence(connected() ? at : base::BootTime::InfiniteFuture());
+  if (!sure) {
+    reactor_->CallAt(now + ToBeSure(timeout_), Guarded([this] { OnSilence(/*sure=*/true); }));
+    return;
+  }
+  silence_timer_runs_ = false;
+  silence_.Left();
+  handle_->LeaveServer();
 }
 
 }  // namespace zkrecipes::session

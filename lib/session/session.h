@@ -18,7 +18,9 @@
 
 #include "lib/session/epoch_record.h"
 #include "lib/session/heartbeat.h"
+#include "lib/session/look_up.h"
 #include "lib/session/machine/session_machine.h"
+#include "lib/session/machine/silence.h"
 #include "lib/session/needs.h"
 #include "lib/session/path_budget.h"
 #include "lib/session/server_report.h"
@@ -124,7 +126,14 @@ class Session : private Heartbeat::Owner {
   void Act(const machine::action::Drain&);
   void Act(const machine::action::AnnounceClosed&);
 
-  void OnResolved(absl::StatusOr<zk::Resolution> resolution);
+  void OnLookedUp(const std::vector<zk::ListedServer>& answers);
+  void OnLookUpLate();
+  void TakeServers();
+  void Asked(const machine::ExpiryBound::Request& request);
+  void Answered(const machine::ExpiryBound::Request& request);
+  void ArmSilence(base::BootTime at);
+  void OnSilence(bool sure);
+  base::BootTime LostAt();
   void Announce(Change change);
   void Trouble(absl::Status why);
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
@@ -136,7 +145,6 @@ class Session : private Heartbeat::Owner {
   void OnLapsed() override;
   void BeginEpoch(bool new_session);
   void OnEpoch(const zk::Reply& reply);
-  bool SilentForTimeout() const;
   void Count(ProofListener* listener, const Need& need);
   void CheckDrained();
   void StartSuspicionChecks();
@@ -158,16 +166,17 @@ class Session : private Heartbeat::Owner {
   machine::SessionMachine machine_;
   std::unique_ptr<HandleListener> listener_;
   std::unique_ptr<zk::Handle> handle_;
-  uint64_t list_ = 0;              // which list of servers: an answer for an earlier one is void
-  zk::Resolution resolved_;        // the latest; the handle has it since OpenHandle or SetServers
-  std::set<std::string> reached_;  // those that the handle was connected to
+  uint64_t look_ups_ = 0;    // the latest one's number: an answer to an earlier one is void
+  LookUp look_up_;           // the latest
+  zk::Resolution resolved_;  // the latest; the handle has it since OpenHandle or SetServers
   absl::Duration timeout_;
   ServerReport report_;
   absl::Status trouble_;
   absl::Status failed_;  // not OK: refused for good
 
-  base::BootTime began_;         // when the attempt that made the current connection began
-  base::BootTime disconnected_;  // since when, if it is not connected
+  base::BootTime began_;  // when the attempt that made the current connection began
+  machine::Silence silence_;
+  bool silence_timer_runs_ = false;
   Heartbeat heartbeat_;
   absl::StatusOr<int64_t> epoch_ = EpochIn({.code = zk::Code::kConnectionLoss});
   bool reading_epoch_ = false;
@@ -192,14 +201,18 @@ class Session : private Heartbeat::Owner {
 template <typename Done>
 void Session::Send(const zk::Request& request, Done done) {
   if (handle_ == nullptr) return AnswerLost(std::move(done));
-  handle_->Send(request,
-                [this, alive = std::weak_ptr<char>(alive_), sent = heartbeat_.Sent(request),
-                 done = std::move(done)](zk::Reply&& reply) mutable {
-                  // First, so that `done` finds what this answer proves.
-                  if (!alive.expired()) heartbeat_.Answered(sent, reply.code);
-                  std::move(done)(std::move(reply));
-                  if (!alive.expired()) CheckDrained();
-                });
+  const Heartbeat::Ticket ticket = heartbeat_.Sent(request);
+  if (connected()) Asked(ticket.request);
+  handle_->Send(request, [this, alive = std::weak_ptr<char>(alive_), sent = ticket,
+                          done = std::move(done)](zk::Reply&& reply) mutable {
+    if (!alive.expired()) {
+      if (connected()) Answered(sent.request);
+      // First, so that `done` finds what this answer proves.
+      heartbeat_.Answered(sent, reply.code);
+    }
+    std::move(done)(std::move(reply));
+    if (!alive.expired()) CheckDrained();
+  });
 }
 
 // Iterates over a copy, because a listener may meanwhile join or part, itself or another one. One

@@ -12,7 +12,7 @@ namespace zkrecipes::testing::memory {
 
 bool ModelEnsemble::CanApply(int server) const {
   const Server& s = servers_[Index(server)];
-  return !s.cut_off && !s.deaf && s.applied < LogEnd();
+  return !s.cut_off && !s.deaf && !s.still && s.applied < LogEnd();
 }
 
 void ModelEnsemble::Apply(int number) {

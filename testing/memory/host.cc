@@ -67,23 +67,20 @@ absl::StatusOr<std::unique_ptr<zk::Handle>> Host::Open(const zk::HandleOptions& 
   return std::make_unique<MemoryHandle>(this, ensemble_.get(), options, listener);
 }
 
-void Host::Resolve(const std::vector<zk::ServerAddress>& servers, Done done) {
-  zk::Resolution found;
+void Host::Resolve(const std::vector<zk::ServerAddress>& servers, Each each) {
   for (const zk::ServerAddress& server : servers) {
-    zk::ListedServer& it = found.listed.emplace_back();
-    it.name = absl::StrCat(server.host, ":", server.port);
+    zk::ListedServer it;
+    it.name = zk::NameOf(server);
     absl::string_view name = server.host;
     int number = 0;
     if (absl::ConsumePrefix(&name, "memory-") && absl::SimpleAtoi(name, &number) && number >= 0 &&
         number < ensemble_->servers()) {
       it.addresses = {absl::StrCat(number)};
-      found.addresses.push_back(it.addresses[0]);
     } else {
       it.error = "no server of the ensemble in memory";
     }
+    each(std::move(it));
   }
-  if (!found.addresses.empty()) return std::move(done)(std::move(found));
-  std::move(done)(absl::UnavailableError("no server of the ensemble in memory has such a name"));
 }
 
 void Host::Stop() {

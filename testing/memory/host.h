@@ -69,7 +69,7 @@ class Host final : public zk::Reactor,
   absl::StatusOr<std::unique_ptr<zk::Handle>> Open(const zk::HandleOptions& options,
                                                    zk::HandleListener* listener) override;
   // "memory-0", "memory-1", ... are the servers.
-  void Resolve(const std::vector<zk::ServerAddress>& servers, Done done) override;
+  void Resolve(const std::vector<zk::ServerAddress>& servers, Each each) override;
   void Execute(absl::AnyInvocable<void() &&> task) override;
   // Takes no more tasks; when those that it has have run, its timers are dropped. Thread-safe.
   void Stop();

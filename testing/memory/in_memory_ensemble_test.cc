@@ -79,7 +79,7 @@ TEST_F(InMemoryLockTest, DelaysAGrantWhileRepliesAreHeld) {
   ensemble_->RunUntilIdle();
   ensemble_->HoldReplies(*waiter);
   EXPECT_EQ(std::move(*lease_).Release(), absl::OkStatus());
-  ensemble_->Advance(absl::Seconds(3));
+  ensemble_->Advance(absl::Seconds(1));
   EXPECT_FALSE(granted.has_value());
   ensemble_->Reconnect(*waiter);
   ASSERT_TRUE(granted.has_value() && granted->ok());

@@ -88,34 +88,42 @@ void MemoryHandle::Connect() {
                                                Texts(options_.digest_credentials), options_.acl});
   }
   if (connection_ == 0) return FailAttempt("refused the connection");
-  host_->CallAt(began_ + pace_.AttemptLimit(PaceTerms()), Guarded([this, attempt = connection_] {
+  host_->CallAt(began_ + pace_.AttemptLimit(PaceTerms(), began_),
+                Guarded([this, attempt = connection_] {
                   if (connection_ != attempt || connected_) return;
-                  Lose(zk::Code::kOperationTimeout, "did not answer in time");
+                  HangUp();
+                  FailAttempt("did not answer in time", /*late=*/true);
                 }));
 }
 
-void MemoryHandle::FailAttempt(const char* what) {
-  RetryLater(host_->Now() - began_);
+void MemoryHandle::FailAttempt(const char* what, bool late) {
+  RetryLater(late);
   listener_->OnServerFailed(server_, what);
   listener_->OnDisconnected(++failed_attempts_);
 }
 
-void MemoryHandle::RetryLater(absl::Duration took) {
-  pace_.Failed(PaceTerms(), host_->Now(), took, host_->Random());
+void MemoryHandle::RetryLater(bool late) {
+  pace_.Failed(PaceTerms(), host_->Now(), late, host_->Random());
   host_->CallAt(pace_.next_attempt(), Guarded([this] { Connect(); }));
 }
 
-zk::ConnectPace::Terms MemoryHandle::PaceTerms() const { return {timeout_, rotation_.size()}; }
+zk::ConnectPace::Terms MemoryHandle::PaceTerms() const {
+  return {timeout_, rotation_.size(), /*resumes=*/session_ != 0};
+}
 
-void MemoryHandle::SetServers(const zk::Resolution& servers) {
+void MemoryHandle::SetServers(const zk::Resolution& servers, bool leave) {
   rotation_.Replace(servers.addresses);
-  if (!rotation_.Has(server_)) BreakLater();
+  if (leave && !rotation_.Has(server_)) BreakLater();
+}
+
+void MemoryHandle::LeaveServer() {
+  if (connected_) BreakLater("did not answer in time");
 }
 
 // The connection goes in a task of its own, as this may be a call from inside the listener.
-void MemoryHandle::BreakLater() {
-  host_->Post(Guarded([this, left = connection_] {
-    if (connection_ == left) Break();
+void MemoryHandle::BreakLater(const char* what) {
+  host_->Post(Guarded([this, left = connection_, what] {
+    if (connection_ == left) Break(what);
   }));
 }
 
@@ -142,15 +150,15 @@ void MemoryHandle::HangUp() {
   ensemble_->HangUp(id);
 }
 
-void MemoryHandle::Break() {
-  if (connection_ != 0) Lose(zk::Code::kConnectionLoss, "closed the connection");
+void MemoryHandle::Break(const char* what) {
+  if (connection_ != 0) Lose(zk::Code::kConnectionLoss, what);
 }
 
 void MemoryHandle::Lose(zk::Code code, const char* what) {
   HangUp();
   watch_calls_.clear();
   if (!std::exchange(connected_, false)) return FailAttempt(what);
-  RetryLater(absl::ZeroDuration());
+  RetryLater(/*late=*/false);
   listener_->OnDisconnected(0);
   listener_->OnServerFailed(server_, what);
   pending_.AnswerAll(code);
@@ -216,7 +224,7 @@ struct MemoryHandle::Receiving {
     h.session_ = welcome.session;
     h.timeout_ = welcome.timeout;
     h.failed_attempts_ = 0;
-    h.pace_ = {};
+    h.pace_.Connected(h.host_->Now());
     h.last_sent_ = h.last_heard_;
     h.SetWatchesAgain();
     h.CheckLivenessAt(h.last_heard_ + h.timeout_ / 3);
@@ -241,6 +249,7 @@ struct MemoryHandle::Receiving {
     handle.seen_zxid_ = std::max(handle.seen_zxid_, answer.zxid);
     auto call = handle.watch_calls_.extract(answer.id);
     if (!call.empty()) handle.NoteWatch(call.mapped(), answer.reply.code);
+    handle.pace_.Answered(handle.PaceTerms(), handle.host_->Now());
     handle.pending_.Answer(answer.id, zk::Reply(answer.reply));
   }
 };

@@ -32,7 +32,8 @@ class MemoryHandle final : public zk::Handle {
   void Send(const zk::Request& request, Done done) override;
   // Does not block: with `patient` the ensemble goes on until the session is closed, in no time.
   void Close(bool patient) override;
-  void SetServers(const zk::Resolution& servers) override;
+  void SetServers(const zk::Resolution& servers, bool leave) override;
+  void LeaveServer() override;
   void SetCredentials(const base::Secrets& all) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return server_; }
@@ -43,8 +44,8 @@ class MemoryHandle final : public zk::Handle {
 
   bool HasNews() const;
   void Deliver();  // the next message, or that the connection is lost. REQUIRES: HasNews()
-  void BreakLater();
-  void Break();  // the connection goes now
+  void BreakLater(const char* what = "closed the connection");
+  void Break(const char* what = "closed the connection");  // the connection goes now
   bool connected() const { return connected_; }
   ConnectionId connection() const { return connection_; }
 
@@ -55,8 +56,8 @@ class MemoryHandle final : public zk::Handle {
   void Connect();
   int ChooseServer();
   void Lose(zk::Code code, const char* what);
-  void FailAttempt(const char* what);
-  void RetryLater(absl::Duration took);
+  void FailAttempt(const char* what, bool late = false);
+  void RetryLater(bool late);
   zk::ConnectPace::Terms PaceTerms() const;
   void HangUp();
   void CheckLiveness();

@@ -78,6 +78,7 @@ bool ModelEnsemble::Reaches(int server) const { return HasQuorum() && !IsCutOff(
 
 // A follower that a message of the leader's, or its answer, does not reach agrees to nothing.
 bool ModelEnsemble::QuorumAnswers() const {
+  if (servers_[Index(leader_)].still) return false;
   const auto answer = std::count_if(servers_.begin(), servers_.end(), [](const Server& server) {
     return !server.cut_off && !server.deaf && !server.mute;
   });

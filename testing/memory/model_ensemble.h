@@ -145,6 +145,9 @@ class ModelEnsemble {
   // their order when it is over: no connection is closed. No effect on the leader, nor on a server
   // that is cut off.
   void Stall(int server, bool from_leader, bool to_leader, base::BootTime now);
+  // A server stands still, as a stopped process does: it accepts connections, and does and says
+  // nothing until it goes on. Its links to the others stay.
+  void StandStill(int server, bool still, base::BootTime now);
   // From now on the leader pings that often; at first twice a tick.
   void SetPingGap(absl::Duration gap, base::BootTime now);
   // From now on followers note only every second request of a session as a sign of life.

@@ -62,6 +62,7 @@ bool ModelEnsemble::CanExecute(ConnectionId id) const {
   if (!connection.server_open || connection.to_server.empty()) return false;
   const ToServer& next = connection.to_server.front();
   const Server& server = servers_[Index(connection.server)];
+  if (server.still) return false;
   const bool hello = std::holds_alternative<wire::Hello>(next);
   if (!hello && !IsWrite(next)) return connection.unapplied == 0;
   // The leader is asked; of a Hello its answer is awaited.

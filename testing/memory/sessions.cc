@@ -51,7 +51,7 @@ void ModelEnsemble::Ping(base::BootTime now) {
 }
 
 bool ModelEnsemble::HearsPings(int server) const {
-  return Reaches(server) && !servers_[Index(server)].deaf;
+  return Reaches(server) && !servers_[Index(server)].deaf && !servers_[Index(leader_)].still;
 }
 
 void ModelEnsemble::Collect(Session& session, int server, base::BootTime when) {
@@ -87,6 +87,12 @@ void ModelEnsemble::Stall(int server, bool from_leader, bool to_leader, base::Bo
   }
 }
 
+void ModelEnsemble::StandStill(int server, bool still, base::BootTime now) {
+  Ping(now);
+  servers_[Index(server)].still = still;
+  Stall(server, still, still, now);
+}
+
 // ---- the end of a session -----------------------------------------------------------------------
 
 base::BootTime ModelEnsemble::DeadlineOf(const Session& session) const {
@@ -114,9 +120,9 @@ bool ModelEnsemble::Expire(zk::SessionId session, base::BootTime /*now*/) {
 }
 
 bool ModelEnsemble::CanCloseDue() const {
-  return HasQuorum() && std::any_of(sessions_.begin(), sessions_.end(), [](const auto& entry) {
-           return entry.second.due && !entry.second.closing;
-         });
+  return HasQuorum() && !servers_[Index(leader_)].still &&
+         std::any_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& entry) { return entry.second.due && !entry.second.closing; });
 }
 
 void ModelEnsemble::CloseDue() {
@@ -136,7 +142,7 @@ void ModelEnsemble::Tick(base::BootTime now) {
       if (ServerOf(id) == i) DropUnread(id);
     }
   }
-  if (!HasQuorum()) return;
+  if (!HasQuorum() || servers_[Index(leader_)].still) return;
   while (CanCloseDue()) CloseDue();
   for (auto& [id, session] : sessions_) {
     if (session.closing || DeadlineOf(session) > now) continue;
@@ -153,7 +159,7 @@ base::BootTime ModelEnsemble::NextDeadline() const {
   for (const Server& server : servers_) {
     if (server.cut_off && server.serving) next = std::min(next, server.gives_up);
   }
-  if (!HasQuorum()) return next;
+  if (!HasQuorum() || servers_[Index(leader_)].still) return next;
   for (const auto& [id, session] : sessions_) {
     if (!session.closing && !session.due) next = std::min(next, DeadlineOf(session));
   }

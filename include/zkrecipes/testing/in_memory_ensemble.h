@@ -125,7 +125,7 @@ class InMemoryEnsemble {
   // Ends with Reconnect.
   void Silence(const Client& client);
   // The client's requests arrive, but the answers do not: Reconnect delivers them late, Disconnect
-  // loses them.
+  // loses them. A client without answers gives its connection up, after T/4 at the latest.
   void HoldReplies(const Client& client);
   // The ensemble ends the client's session, as it does after too long a silence: its nodes are gone
   // at once, and the connection is closed. The client learns why when it reconnects, which it tries

@@ -41,7 +41,7 @@ class StepReactor : public zk::Reactor {
 
 class NoAnswer : public zk::loop::Resolver {
  public:
-  void Resolve(const std::vector<zk::ServerAddress>&, Done) override {}
+  void Resolve(const std::vector<zk::ServerAddress>&, Each) override {}
 };
 
 std::shared_ptr<ClientCore> NewCore(std::shared_ptr<zk::Reactor> reactor,

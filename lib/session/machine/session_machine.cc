@@ -2,13 +2,12 @@
 
 #include "lib/session/machine/session_machine.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "lib/zk/seam/connect_pace.h"
 
 namespace zkrecipes::session::machine {
 namespace {
-// One name may stand for several servers.
-constexpr int kShortestRound = 3;
 
 bool RefusesForGood(zk::Code why) {
   return why == zk::Code::kAuthFailed || why == zk::Code::kCredentialsRequired ||
@@ -25,50 +24,45 @@ class SessionMachine::Transition {
     if (m_.state_ == State::kNew) Resolve();
   }
 
-  // An answer comes for three reasons: a session is to begin, the list of servers has changed, or
-  // the servers may have moved while the session was suspended. In the last case the old addresses
-  // are given up with the session, which the ensemble may have expired by now.
-  void operator()(const event::Resolved& e) {
-    const bool give_up = m_.state_ == State::kSuspended && e.moved;
-    const bool due = std::exchange(m_.servers_due_, false);
-    if (m_.state_ != State::kResolving && !give_up) {
-      if (due) Do(action::SetServers{});
-      return;
+  void operator()(const event::Resolved&) {
+    m_.resolving_ = false;
+    if (m_.state_ == State::kResolving) {
+      m_.state_ = State::kConnecting;
+      m_.handle_open_ = true;
+      return Do(action::OpenHandle{});
     }
-    // The handle is closed first, so that nothing of the old session is heard after its end.
-    if (give_up) {
-      CloseHandle();
-      LoseSession();
+    if (m_.handle_open_ && m_.state_ != State::kClosing) {
+      Do(action::SetServers{.leave = std::exchange(m_.servers_due_, false)});
     }
-    m_.state_ = State::kConnecting;
-    m_.handle_open_ = true;
-    Do(action::OpenHandle{});
   }
 
-  // Names that cannot be resolved now are resolved again after a pause; a handle that could not be
-  // opened counts the same.
+  // Without a handle, or for a list that the user has changed, they are resolved again after a
+  // pause. Otherwise the open handle goes on with the servers that it has, until the next round.
   void operator()(const event::ResolveFailed&) {
-    if (m_.state_ != State::kResolving && m_.state_ != State::kConnecting) return;
+    m_.resolving_ = false;
+    if (m_.state_ == State::kResolving) return Pause();
+    if (m_.servers_due_) Do(action::StartPause{});
+  }
+
+  void operator()(const event::OpenFailed&) {
+    if (m_.state_ != State::kConnecting) return;
     m_.handle_open_ = m_.servers_due_ = false;
     Pause();
   }
 
   void operator()(const event::PauseOver&) {
-    if (m_.state_ == State::kPausing) Resolve();
-    if (m_.servers_due_) Do(action::Resolve{});
+    if (m_.state_ == State::kPausing) return Resolve();
+    if (m_.servers_due_) FollowNames();
   }
 
-  // The answer for the earlier list is void (Session counts the lists), so an answer under way is
-  // asked for again.
+  // The answer for the earlier list is void (Session numbers the look-ups), so an answer under way
+  // is asked for again.
   void operator()(const event::ServersChanged& e) {
     m_.servers_ = e.servers;
     if (m_.state_ == State::kResolving) return Do(action::Resolve{});
     m_.servers_due_ = m_.handle_open_ && m_.state_ != State::kClosing;
-    if (m_.servers_due_) Do(action::Resolve{});
-  }
-
-  void operator()(const event::ServersUnresolved&) {
-    if (m_.servers_due_) Do(action::StartPause{});
+    m_.resolving_ = false;
+    if (m_.servers_due_) FollowNames();
   }
 
   void operator()(const event::Connected& e) {
@@ -85,21 +79,14 @@ class SessionMachine::Transition {
 
   void operator()(const event::Disconnected& e) {
     // The first attempt that fails after a connection announces the loss; those after it only
-    // count.
+    // count. Names are resolved at once, so that the answer is there when the next attempts fail.
     if (m_.connected_) {
       m_.connected_ = false;
       if (m_.state_ != State::kClosing) m_.state_ = State::kSuspended;
-      return Do(action::AnnounceDisconnected{});
+      Do(action::AnnounceDisconnected{});
+      return FollowNames();
     }
-    // The servers may have moved. Without a session, start over with their new addresses. With one,
-    // the handle keeps trying, and names are resolved only after a session timeout of silence.
-    const int round = std::max(m_.servers_, kShortestRound);
-    if (m_.state_ == State::kConnecting && e.attempt >= round) {
-      CloseHandle();
-      return Resolve();  // meanwhile the pause after the last attempt goes on: zk::ConnectPace
-    }
-    if (m_.state_ == State::kSuspended && e.silent_for_timeout && e.attempt % round == 0)
-      Do(action::Resolve{});
+    if (e.attempt % zk::ConnectPace::Round(m_.servers_) == 0) FollowNames();
   }
 
   void operator()(const event::HandleEnded& e) {
@@ -140,7 +127,7 @@ class SessionMachine::Transition {
 
   void Resolve() {
     m_.state_ = State::kResolving;
-    Do(action::Resolve{});
+    Do(action::Resolve{});  // another one: that of a handle before is void
   }
 
   void Pause() {
@@ -148,8 +135,14 @@ class SessionMachine::Transition {
     Do(action::StartPause{});
   }
 
+  // For the open handle. One look-up is under way at a time.
+  void FollowNames() {
+    if (!m_.handle_open_ || m_.state_ == State::kClosing) return;
+    if (!std::exchange(m_.resolving_, true)) Do(action::Resolve{});
+  }
+
   void CloseHandle() {
-    m_.handle_open_ = false;
+    m_.handle_open_ = m_.resolving_ = false;
     m_.servers_due_ = false;  // the next one has them from the beginning
     Do(action::CloseHandle{});
   }

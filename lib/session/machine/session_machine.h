@@ -16,13 +16,13 @@
 //
 //   any --CloseRequested--> kClosing --Drained--> kClosed
 //
-// While a session has been suspended for longer than its timeout, the servers' names are resolved
-// again from time to time. If they have moved, the session is given up (its leases were lost
-// before): --> kConnecting with the new addresses. It is not carried over to them: they may belong
-// to an ensemble that was set up anew, and would then refuse a client that has seen more than they.
+// Names follow the servers: they are resolved again when the connection is lost, and after each
+// round of failed attempts, and the open handle goes on with what is found (SetServers): the session
+// stays, also if every server has moved. A connection that there is by then stays, too: an answer
+// may be partial, or a rotating choice of the servers.
 //
 // The list of servers may be replaced in any state (ServersChanged). An open handle, and with it
-// the session, goes on with the new servers once their names are resolved (SetServers).
+// the session, goes on with the new servers once their names are resolved.
 
 #ifndef ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
 #define ZKRECIPES_LIB_SESSION_MACHINE_SESSION_MACHINE_H_
@@ -40,23 +40,18 @@ namespace zkrecipes::session::machine {
 
 namespace event {
 struct Start {};
-struct Resolved {  // the servers' names, to addresses
-  // None of them was ever reached by the handle, and the session was silent for its timeout.
-  bool moved = false;
-};
-struct ResolveFailed {};  // or no handle could be opened
+struct Resolved {};  // the servers' names, to addresses; again, when more of them are known
+struct ResolveFailed {};
+struct OpenFailed {};  // no handle could be opened
 struct ServersChanged {
   int servers = 0;  // their number
 };
-// The names of changed servers could not be resolved, while a handle is open to the ones before.
-struct ServersUnresolved {};
 struct PauseOver {};
 struct Connected {
   zk::SessionId session = 0;
 };
 struct Disconnected {
-  int attempt = 0;                  // failed attempts since it was last connected
-  bool silent_for_timeout = false;  // without a connection for the session timeout
+  int attempt = 0;  // failed attempts since it was last connected
 };
 struct HandleEnded {
   zk::Code why = zk::Code::kOk;
@@ -66,15 +61,17 @@ struct Drained {};  // nothing is left to send, or the time for it has passed
 }  // namespace event
 
 using Event =
-    std::variant<event::Start, event::Resolved, event::ResolveFailed, event::PauseOver,
-                 event::Connected, event::Disconnected, event::HandleEnded, event::CloseRequested,
-                 event::Drained, event::ServersChanged, event::ServersUnresolved>;
+    std::variant<event::Start, event::Resolved, event::ResolveFailed, event::OpenFailed,
+                 event::PauseOver, event::Connected, event::Disconnected, event::HandleEnded,
+                 event::CloseRequested, event::Drained, event::ServersChanged>;
 
 namespace action {
 struct Resolve {};
 struct OpenHandle {};
 struct CloseHandle {};
-struct SetServers {};  // of the open handle, to those resolved last
+struct SetServers {    // of the open handle, to those resolved last
+  bool leave = false;  // a connection to a server that is not among them
+};
 struct StartPause {};
 struct AnnounceConnected {
   zk::SessionId session = 0;
@@ -122,13 +119,14 @@ class SessionMachine {
  private:
   class Transition;
   auto Tie() const {
-    return std::tie(servers_, state_, connected_, handle_open_, servers_due_, session_);
+    return std::tie(servers_, state_, connected_, handle_open_, resolving_, servers_due_, session_);
   }
 
   int servers_;
   State state_ = State::kNew;
   bool connected_ = false;  // also while closing
   bool handle_open_ = false;
+  bool resolving_ = false;    // names, while a handle is open
   bool servers_due_ = false;  // the open handle is to get the changed servers
   zk::SessionId session_ = 0;
 

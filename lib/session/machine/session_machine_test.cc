@@ -32,7 +32,7 @@ TEST(SessionMachine, PausesWhenNamesCannotBeResolvedAndTriesAgain) {
 }
 
 TEST(SessionMachine, PausesWhenNoHandleCanBeOpened) {
-  EXPECT_EQ(Connecting().On({event::ResolveFailed{}, event::PauseOver{}}), "pause | resolve");
+  EXPECT_EQ(Connecting().On({event::OpenFailed{}, event::PauseOver{}}), "pause | resolve");
 }
 
 TEST(SessionMachine, PausesAgainWithEachFailureInARow) {
@@ -42,14 +42,17 @@ TEST(SessionMachine, PausesAgainWithEachFailureInARow) {
 TEST(SessionMachine, ResolvesAgainAfterARoundWithoutASession) {
   SessionScript s = Connecting();
   EXPECT_EQ(s.On({event::Disconnected{kRound - 1}}), "");
-  EXPECT_EQ(s.On({event::Disconnected{kRound}}), "close handle, resolve");
-  EXPECT_EQ(s.On({event::Resolved{}}), "open");
+  EXPECT_EQ(s.On({event::Disconnected{kRound}}), "resolve");
+  EXPECT_EQ(s.On({event::Disconnected{2 * kRound}}), "") << "one at a time";
+  EXPECT_EQ(s.On({event::Resolved{}}), "set servers");
+  EXPECT_EQ(s.On({event::Disconnected{3 * kRound}, event::ResolveFailed{}}), "resolve | ");
+  EXPECT_EQ(s.state(), State::kConnecting);
 }
 
 TEST(SessionMachine, ARoundOverOneNameIsThreeAttemptsBecauseItMayStandForSeveralServers) {
   SessionScript s = After({SessionMachine(1)}, {event::Start{}, event::Resolved{}});
   EXPECT_EQ(s.On({event::Disconnected{1}, event::Disconnected{2}}), " | ");
-  EXPECT_EQ(s.On({event::Disconnected{3}}), "close handle, resolve");
+  EXPECT_EQ(s.On({event::Disconnected{3}}), "resolve");
 }
 
 TEST(SessionMachine, PausesWhenItIsTurnedAwayWithoutEverHavingASession) {
@@ -61,7 +64,7 @@ TEST(SessionMachine, PausesWhenItIsTurnedAwayWithoutEverHavingASession) {
 
 TEST(SessionMachine, KeepsTheSessionWhenTheConnectionIsLost) {
   SessionScript s = Connected();
-  EXPECT_EQ(s.On({event::Disconnected{1}}), "disconnected");
+  EXPECT_EQ(s.On({event::Disconnected{0}}), "disconnected, resolve");
   EXPECT_EQ(s.state(), State::kSuspended);
   EXPECT_FALSE(s.machine.connected());
   EXPECT_EQ(s.machine.session(), 7);
@@ -78,26 +81,26 @@ TEST(SessionMachine, NeverGivesUpASessionForFailedAttempts) {
   EXPECT_EQ(s.state(), State::kSuspended);
 }
 
-TEST(SessionMachine, LooksWhetherTheServersHaveMovedOnceTheyWereSilentForTheTimeout) {
-  SessionScript s = Suspended();
-  EXPECT_EQ(s.On({event::Disconnected{kRound, false}}), "");
-  EXPECT_EQ(s.On({event::Disconnected{kRound + 1, true}}), "");
-  EXPECT_EQ(s.On({event::Disconnected{2 * kRound, true}}), "resolve");
-  EXPECT_EQ(s.On({event::Resolved{false}, event::ResolveFailed{}}), " | ");
+TEST(SessionMachine, FollowsTheNamesFromTheLossOnAndAfterEachRound) {
+  SessionScript s = Connected();
+  EXPECT_EQ(s.On({event::Disconnected{0}, event::Resolved{}}),
+            "disconnected, resolve | set servers");
+  EXPECT_EQ(s.On({event::Disconnected{kRound - 1}, event::Disconnected{kRound}}), " | resolve");
+  EXPECT_EQ(s.On({event::ResolveFailed{}, event::Disconnected{2 * kRound}}), " | resolve");
+  EXPECT_EQ(s.On({event::Resolved{}}), "set servers");
   EXPECT_EQ(s.state(), State::kSuspended);
+  EXPECT_EQ(s.machine.session(), 7);
 }
 
-TEST(SessionMachine, GivesUpASilentSessionWhoseServersHaveMoved) {
-  SessionScript s = After(Suspended(), {event::Disconnected{kRound, true}});
-  EXPECT_EQ(s.On({event::Resolved{true}}), "close handle, expired, open");
-  EXPECT_EQ(s.state(), State::kConnecting);
-  EXPECT_EQ(s.machine.session(), 0);
-}
-
-TEST(SessionMachine, KeepsASessionThatCameBackBeforeTheServersWereSeenToHaveMoved) {
-  SessionScript s = After(Suspended(), {event::Disconnected{kRound, true}});
-  EXPECT_EQ(s.On({event::Connected{7}, event::Resolved{true}}), "connected again 7 | ");
+TEST(SessionMachine, AnAnswerThatComesOnceItIsConnectedAgainEndsNoConnection) {
+  SessionScript s = After(Connected(), {event::Disconnected{0}});
+  EXPECT_EQ(s.On({event::Connected{7}, event::Resolved{}}), "connected again 7 | set servers");
   EXPECT_EQ(s.state(), State::kConnected);
+}
+
+TEST(SessionMachine, TakesAnAnswerInParts) {
+  SessionScript s = Resolving();
+  EXPECT_EQ(s.On({event::Resolved{}, event::Resolved{}}), "open | set servers");
 }
 
 TEST(SessionMachine, ResumesItsSession) {
@@ -153,7 +156,8 @@ TEST(SessionMachine, GivesItsHandleTheChangedServersOnceTheyAreResolved) {
   for (SessionScript s : {Connecting(), Connected(), Suspended()}) {
     const SessionMachine before = s.machine;
     EXPECT_EQ(s.On({event::ServersChanged{5}}), "resolve");
-    EXPECT_EQ(s.On({event::Resolved{}, event::Resolved{}}), "set servers | ");
+    EXPECT_EQ(s.On({event::Resolved{}, event::Resolved{}}),
+              "set servers, leave others | set servers");
     EXPECT_EQ(s.state(), before.state());
     EXPECT_EQ(s.machine.session(), before.session());
   }
@@ -161,34 +165,29 @@ TEST(SessionMachine, GivesItsHandleTheChangedServersOnceTheyAreResolved) {
 
 TEST(SessionMachine, GoesOnWithTheServersBeforeUntilTheChangedOnesAreResolved) {
   SessionScript s = After(Connected(), {event::ServersChanged{1}});
-  EXPECT_EQ(s.On({event::ServersUnresolved{}, event::PauseOver{}, event::Disconnected{0}}),
+  EXPECT_EQ(s.On({event::ResolveFailed{}, event::PauseOver{}, event::Disconnected{0}}),
             "pause | resolve | disconnected");
-  EXPECT_EQ(s.On({event::ServersUnresolved{}, event::PauseOver{}, event::Resolved{}}),
-            "pause | resolve | set servers");
+  EXPECT_EQ(s.On({event::ResolveFailed{}, event::PauseOver{}, event::Resolved{}}),
+            "pause | resolve | set servers, leave others");
 }
 
 TEST(SessionMachine, ResolvesTheLatestListWhereverItHasNone) {
   EXPECT_EQ(Resolving().On({event::ServersChanged{5}, event::Resolved{}}), "resolve | open");
   for (SessionScript s : {Fresh(), Pausing(), Failed(), Closed(Connected())}) {
-    EXPECT_EQ(s.On({event::ServersChanged{5}, event::ServersUnresolved{}}), " | ");
+    EXPECT_EQ(s.On({event::ServersChanged{5}, event::ResolveFailed{}}), " | ");
   }
 }
 
 TEST(SessionMachine, CountsARoundByTheChangedServers) {
   SessionScript s = After(Connecting(), {event::ServersChanged{5}, event::Resolved{}});
   EXPECT_EQ(s.On({event::Disconnected{4}}), "");
-  EXPECT_EQ(s.On({event::Disconnected{5}}), "close handle, resolve");
+  EXPECT_EQ(s.On({event::Disconnected{5}}), "resolve");
 }
 
 TEST(SessionMachine, OpensTheNextHandleWithTheChangedServersAtOnce) {
   SessionScript s = After(Suspended(), {event::ServersChanged{5}});
   EXPECT_EQ(s.On({event::HandleEnded{kExpired}, event::Resolved{}, event::Resolved{}}),
-            "close handle, expired, resolve | open | ");
-}
-
-TEST(SessionMachine, GivesUpASilentSessionWhoseChangedServersWereNeverReached) {
-  SessionScript s = After(Suspended(), {event::ServersChanged{5}});
-  EXPECT_EQ(s.On({event::Resolved{true}}), "close handle, expired, open");
+            "close handle, expired, resolve | open | set servers");
 }
 
 TEST(SessionMachine, TakesNoOtherServersOnceItCloses) {

@@ -23,7 +23,9 @@ struct TextOf {
   std::string operator()(const action::AnnounceFailed& a) const {
     return absl::StrCat("failed ", zk::CodeName(a.why));
   }
-  std::string operator()(const action::SetServers&) const { return "set servers"; }
+  std::string operator()(const action::SetServers& a) const {
+    return a.leave ? "set servers, leave others" : "set servers";
+  }
   std::string operator()(const action::Drain&) const { return "drain"; }
   std::string operator()(const action::AnnounceClosed&) const { return "closed"; }
 };
@@ -49,7 +51,9 @@ SessionScript Resolving() { return After(Fresh(), {event::Start{}}); }
 SessionScript Connecting() { return After(Resolving(), {event::Resolved{}}); }
 SessionScript Pausing() { return After(Resolving(), {event::ResolveFailed{}}); }
 SessionScript Connected() { return After(Connecting(), {event::Connected{7}}); }
-SessionScript Suspended() { return After(Connected(), {event::Disconnected{1}}); }
+SessionScript Suspended() {
+  return After(Connected(), {event::Disconnected{0}, event::ResolveFailed{}});
+}
 SessionScript Failed() { return After(Connecting(), {event::HandleEnded{kAuthFailed}}); }
 SessionScript Closing(SessionScript s) { return After(std::move(s), {event::CloseRequested{}}); }
 SessionScript Closed(SessionScript s) {

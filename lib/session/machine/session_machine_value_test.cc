@@ -23,8 +23,7 @@ using State = SessionMachine::State;
 std::vector<Event> EveryEvent() {
   return {event::Start{},
           event::Resolved{},
-          event::Resolved{true},
-          event::Disconnected{kRound, true},
+          event::OpenFailed{},
           event::ResolveFailed{},
           event::PauseOver{},
           event::Connected{7},
@@ -35,8 +34,7 @@ std::vector<Event> EveryEvent() {
           event::HandleEnded{kAuthFailed},
           event::CloseRequested{},
           event::Drained{},
-          event::ServersChanged{kServers},
-          event::ServersUnresolved{}};
+          event::ServersChanged{kServers}};
 }
 
 TEST(SessionMachine, DoesNothingOnceClosed) {
@@ -101,8 +99,8 @@ TEST(SessionMachine, KeepsItsPromisesInAnyOrderOfEvents) {
     Watchman watchman;
     for (int step = 0; step < 25; ++step) {
       const Event& event = events[random() % events.size()];
-      const bool unopened = std::holds_alternative<event::ResolveFailed>(event) &&
-                            machine.state() == State::kConnecting;
+      const bool unopened =
+          std::holds_alternative<event::OpenFailed>(event) && machine.state() == State::kConnecting;
       if (unopened) watchman.NoHandleCouldBeOpened();
       for (const Action& action : machine.On(event)) std::visit(watchman, action);
       EXPECT_EQ(machine.connected(), watchman.connected());

@@ -33,7 +33,15 @@ CHandle::Socket CHandle::Before() const {
 }
 
 ConnectPace::Terms CHandle::PaceTerms() const {
-  return {absl::Milliseconds(zoo_recv_timeout(zh_)), rotation_.size()};
+  return {absl::Milliseconds(zoo_recv_timeout(zh_)), rotation_.size(),
+          /*resumes=*/zoo_client_id(zh_)->client_id != 0};
+}
+
+// The current attempt is given up then.
+base::BootTime CHandle::AttemptEnd() const {
+  const bool there = socket_state() == Socket::kHandshake;
+  return attempt_began_ + (there ? pace_.AttemptLimit(PaceTerms(), attempt_began_)
+                                 : pace_.ConnectLimit(PaceTerms(), attempt_began_));
 }
 
 int CHandle::Process(int events) {
@@ -89,12 +97,11 @@ Pollable::Interest CHandle::Prepare() {
 // False if none could be made: the next one is put off.
 bool CHandle::BeginAttempt(base::BootTime now) {
   boxes_.to_size = FromNumeric(rotation_.Next(), boxes_.to);
-  removed_ = false;
+  leaving_ = false;
   abandoned_ = Socket::kNone;
   // The bound on the session's life rests on it: whatever the ensemble hears on this connection, it
   // hears later.
   attempt_began_ = now;
-  attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
   if (tls_ == nullptr) return true;
   auto stream = tls_->Connect(HostsAt(listed_, rotation_.current()));
   if (stream.ok()) {
@@ -102,7 +109,7 @@ bool CHandle::BeginAttempt(base::BootTime now) {
     return true;
   }
   // Nothing was sent, and the servers are not to blame: the next attempt reads the files again.
-  PutOff(absl::ZeroDuration());
+  PutOff(/*late=*/false);
   listener_->OnTrouble(absl::UnavailableError(stream.status().message()));
   listener_->OnDisconnected(++failed_attempts_);
   return false;
@@ -131,21 +138,20 @@ Pollable::Interest CHandle::AskInterest(base::BootTime now) {
   if (events & ZOOKEEPER_WRITE) interest.events |= POLLOUT;
   interest.until = now + absl::DurationFromTimeval(wait);
   if (!connected_) {
-    interest.until = std::min(interest.until, attempt_until_);
     AbandonLateAttempt(fd, now);
+    if (abandoned_ == Socket::kNone) interest.until = std::min(interest.until, AttemptEnd());
   }
-  if (std::exchange(removed_, false))
-    shutdown(fd, SHUT_RDWR);  // lost, and the session goes on at another
+  // Lost, and the session goes on at another.
+  if (std::exchange(leaving_, false)) shutdown(fd, SHUT_RDWR);
   return interest;
 }
 
 void CHandle::AbandonLateAttempt(int fd, base::BootTime now) {
-  if (now < attempt_until_) return;
+  if (abandoned_ != Socket::kNone || now < AttemptEnd()) return;
   // Closing the socket behind the C client's back would leave it with a number that may be
   // another's.
   abandoned_ = socket_state();
   shutdown(fd, SHUT_RDWR);  // poll reports it, and the C client finds it dead
-  attempt_until_ = now + pace_.AttemptLimit(PaceTerms());
 }
 
 void CHandle::OnReady(short revents) {

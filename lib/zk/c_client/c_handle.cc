@@ -92,12 +92,19 @@ absl::Status CHandle::Open(const HandleOptions& options) {
   return absl::OkStatus();
 }
 
-void CHandle::SetServers(const Resolution& servers) {
+void CHandle::SetServers(const Resolution& servers, bool leave) {
   set_touched(true);
   rotation_.Replace(servers.addresses);
   listed_ = servers.listed;
   // The next Prepare leaves that server: here the C client may be in the middle of a call.
-  removed_ = !rotation_.Has(rotation_.current());
+  leaving_ |= leave && !rotation_.Has(rotation_.current());
+}
+
+void CHandle::LeaveServer() {
+  if (!connected_) return;
+  set_touched(true);
+  leaving_ = true;
+  abandoned_ = Socket::kConnected;
 }
 
 void CHandle::SetCredentials(const base::Secrets& all) {
@@ -107,9 +114,9 @@ void CHandle::SetCredentials(const base::Secrets& all) {
   const auto without = [](const base::Secrets& some, const base::Secret& one) {
     return std::find(some.begin(), some.end(), one) == some.end();
   };
-  for (const base::Secret& one : before) removed_ |= without(all, one);
+  for (const base::Secret& one : before) leaving_ |= without(all, one);
   // The new connection gets all of them.
-  if (removed_) return;
+  if (leaving_) return;
   for (const base::Secret& one : all) {
     if (without(before, one)) SendCredential(one);
   }
@@ -151,10 +158,14 @@ void CHandle::Connected() {
   failed_attempts_ = 0;
   // In front of the C client's first packets, which set the watches again.
   for (const base::Secret& credential : credentials_) SendCredential(credential);
-  // After a server that first granted a session and then made no sense, this is no success yet.
-  if (!std::exchange(refused_, false)) pace_ = {};
+  pace_.Connected(reactor_->Now());
   listener_->OnConnected(zoo_client_id(zh_)->client_id, absl::Milliseconds(zoo_recv_timeout(zh_)),
                          attempt_began_);
+}
+
+void CHandle::Served() {
+  served_ = true;
+  if (pace_.failing()) pace_.Answered(PaceTerms(), reactor_->Now());
 }
 
 void CHandle::Lost() {
@@ -174,11 +185,8 @@ void CHandle::Failed(Socket before, int rc) {
   // attempts of a client that is served nowhere.
   if (boxes_.in.wants_credentials() && !served_) return End(Code::kCredentialsRequired);
   const bool was_connected = before == Socket::kConnected;
-  // Only an attempt has taken its time; the end of a good connection says nothing of the server's
-  // pace.
-  const absl::Duration took =
-      was_connected ? absl::ZeroDuration() : reactor_->Now() - attempt_began_;
-  PutOff(took);
+  // The end of a good connection says nothing of the servers' pace.
+  PutOff(!was_connected && (abandoned_ != Socket::kNone || rc == ZOPERATIONTIMEOUT));
   if (const int error = TakeSocketError(); base::IsShortage(error)) {
     listener_->OnTrouble(base::Shortage("socket", error));
   } else {
@@ -188,18 +196,15 @@ void CHandle::Failed(Socket before, int rc) {
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
 }
 
-void CHandle::PutOff(absl::Duration took) {
-  pace_.Failed(PaceTerms(), reactor_->Now(), took, reactor_->Random());
+void CHandle::PutOff(bool late) {
+  pace_.Failed(PaceTerms(), reactor_->Now(), late, reactor_->Random());
 }
 
 std::string CHandle::WhatItDid(Socket before, int rc) {
   const int error = TakeConnectError();
   Socket late = std::exchange(abandoned_, Socket::kNone);
   if (rc == ZOPERATIONTIMEOUT) late = before;  // the C client's own limit came first
-  if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) {
-    refused_ = true;
-    return refusal;
-  }
+  if (std::string refusal = boxes_.in.TakeRefusal(); !refusal.empty()) return refusal;
   if (std::string did = WhatItDidUnderTls(before, late); !did.empty()) return did;
   if (late == Socket::kHandshake) return "took the connection, but said nothing in time";
   if (late != Socket::kNone) return "did not answer in time";

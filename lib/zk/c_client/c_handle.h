@@ -42,7 +42,8 @@ class CHandle final : public Handle, public Pollable {
 
   void Send(const Request& request, Done done) override;
   void Close(bool patient) override;
-  void SetServers(const Resolution& servers) override;
+  void SetServers(const Resolution& servers, bool leave) override;
+  void LeaveServer() override;
   void SetCredentials(const base::Secrets& all) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return connected_ ? rotation_.current() : ""; }
@@ -70,12 +71,13 @@ class CHandle final : public Handle, public Pollable {
   void OnSessionEvent(int state);
   void OnWatchEvent(int type, const char* path);
   void Connected();
+  void Served();  // a request was answered by the server
   void Lost();
   enum class Socket { kNone, kConnecting, kHandshake, kConnected };
   // After a call that failed with `rc`, in state `before`.
   void Failed(Socket before, int rc);
-  // An attempt that took so long: the next one is put off.
-  void PutOff(absl::Duration took);
+  // The next attempt is put off. `late`: the last one ran out of its time.
+  void PutOff(bool late);
   std::string WhatItDid(Socket before, int rc);
   std::string WhatItDidUnderTls(Socket before, Socket late);
   void SendCredential(const base::Secret& credential);
@@ -87,6 +89,7 @@ class CHandle final : public Handle, public Pollable {
   Socket Before() const;
   bool BeginAttempt(base::BootTime now);
   ConnectPace::Terms PaceTerms() const;
+  base::BootTime AttemptEnd() const;
   int Process(int events);
   Interest AskInterest(base::BootTime now);
   void AbandonLateAttempt(int fd, base::BootTime now);
@@ -117,15 +120,14 @@ class CHandle final : public Handle, public Pollable {
   bool write_due_ = false;  // just connected: the C client holds back its first packets
   bool undrained_ = false;  // the inbox may hold more than was processed
   bool served_ = false;     // a server has answered a request of this session
-  bool refused_ = false;    // the latest connection ended with what is no answer
-  bool removed_ =
-      false;  // the socket's server, or a credential that was sent on it, counts no more
-  Socket abandoned_ = Socket::kNone;  // how far the attempt came that ran out of its time
+  // The socket is to be left: its server does not answer or is no longer listed, or a credential
+  // that was sent on it counts no more.
+  bool leaving_ = false;
+  Socket abandoned_ = Socket::kNone;  // how far the connection came that was left for its silence
   base::Secrets credentials_;
   int failed_attempts_ = 0;
   int callbacks_ = 0;
   base::BootTime attempt_began_;
-  base::BootTime attempt_until_;  // the current attempt is given up then
 };
 
 }  // namespace zkrecipes::zk::c_client

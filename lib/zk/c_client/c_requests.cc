@@ -21,7 +21,7 @@ uint64_t FromContext(const void* context) { return reinterpret_cast<uint64_t>(co
 struct Completions {
   static void Answer(const void* context, Reply&& reply) {
     CHandle* const handle = CurrentBoxes()->owner;
-    handle->served_ |= !OutcomeUnknown(reply.code);
+    if (!OutcomeUnknown(reply.code)) handle->Served();
     handle->pending_.Answer(FromContext(context), std::move(reply));
   }
 

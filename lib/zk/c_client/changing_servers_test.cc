@@ -103,7 +103,7 @@ TEST_F(ChangingServersTest, TriesTwoServersInTurnUntilOneIsBackAndDoesNotSpin) {
   EXPECT_EQ(std::set<std::string>(diary_.failures.begin(), diary_.failures.end()).size(), 2u);
   EXPECT_GT(diary_.failures.size(), 5u);
   EXPECT_LT(diary_.failures.size(), 100u);
-  handle_->SetServers(NumericServers{first, a_.server.address()});
+  handle_->SetServers(NumericServers{first, a_.server.address()}, /*leave=*/true);
   EXPECT_TRUE(RunUntilConnected());
 }
 
@@ -122,7 +122,7 @@ TEST_F(ChangingServersTest, TheSessionGoesOnAtAnotherServerWithItsWatches) {
   EXPECT_EQ(handle_->server(), a_.server.address());
 
   // They differ in the port only, which is why zoo_set_servers would see no difference.
-  handle_->SetServers(NumericServers{b_.server.address()});
+  handle_->SetServers(NumericServers{b_.server.address()}, /*leave=*/true);
   ASSERT_TRUE(RunUntilConnected(2));
   EXPECT_EQ(handle_->server(), b_.server.address());
   EXPECT_THAT(a_.sessions, ElementsAre(0));
@@ -136,7 +136,7 @@ TEST_F(ChangingServersTest, TheSessionGoesOnAtAnotherServerWithItsWatches) {
 TEST_F(ChangingServersTest, AConnectionToAServerThatStaysInTheListIsLeftAlone) {
   Open({a_.server.address()});
   ASSERT_TRUE(RunUntilConnected());
-  handle_->SetServers(NumericServers{b_.server.address(), a_.server.address()});
+  handle_->SetServers(NumericServers{b_.server.address(), a_.server.address()}, /*leave=*/true);
   RunFor(absl::Seconds(1));
   EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(diary_.attempts, IsEmpty());
@@ -151,9 +151,44 @@ TEST_F(ChangingServersTest, AnAttemptAtARemovedServerEndsAtOnce) {
   Open({silent.address()});
   ASSERT_TRUE(RunUntil([&] { return silent.connections() > 0; }));
   const base::BootTime changed = driver_.Now();
-  handle_->SetServers(NumericServers{b_.server.address()});
+  handle_->SetServers(NumericServers{b_.server.address()}, /*leave=*/true);
   ASSERT_TRUE(RunUntilConnected());
   EXPECT_LT(driver_.Now() - changed, absl::Seconds(1)) << "it would have had 3.3 s";
+}
+
+TEST_F(ChangingServersTest, AListThatNamesFoundKeepsAConnectionToAServerThatItLacks) {
+  Open({a_.server.address()});
+  ASSERT_TRUE(RunUntilConnected());
+  handle_->SetServers(NumericServers{b_.server.address()}, /*leave=*/false);
+  RunFor(absl::Milliseconds(200));
+  EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
+  EXPECT_EQ(handle_->server(), a_.server.address());
+  a_.server.HangUp();
+  ASSERT_TRUE(RunUntilConnected(2));
+  EXPECT_THAT(b_.sessions, ElementsAre(kTheSession));
+}
+
+TEST_F(ChangingServersTest, AServerThatDoesNotAnswerIsLeftForTheNext) {
+  Open({a_.server.address(), b_.server.address()});
+  ASSERT_TRUE(RunUntilConnected());
+  handle_->LeaveServer();
+  ASSERT_TRUE(RunUntilConnected(2));
+  EXPECT_EQ(handle_->server(), b_.server.address());
+  EXPECT_THAT(b_.sessions, ElementsAre(kTheSession));
+  EXPECT_THAT(diary_.failures, ElementsAre(a_.server.address() + " did not answer in time"));
+}
+
+// Two servers that accept connections and then say nothing, as stopped ones do: T is 10 s.
+TEST_F(ChangingServersTest, AServerThatSaysNothingTakesAnEighthOfTheTimeoutOfASessionThatMayLive) {
+  ScriptedServer silent([](int, const std::string&) { return ""; });
+  steps_.push_back([&silent] { silent.Step(); });
+  Open({a_.server.address(), silent.address(), b_.server.address()});
+  ASSERT_TRUE(RunUntilConnected());
+  const base::BootTime left = driver_.Now();
+  handle_->LeaveServer();
+  ASSERT_TRUE(RunUntilConnected(2));
+  EXPECT_EQ(silent.connections(), 1);
+  EXPECT_LT(driver_.Now() - left, absl::Seconds(3)) << "a first attempt would have had 3.3 s";
 }
 
 TEST_F(ChangingServersTest, ACredentialIsSentAtOnceAndOnEachLaterConnection) {
@@ -163,7 +198,7 @@ TEST_F(ChangingServersTest, ACredentialIsSentAtOnceAndOnEachLaterConnection) {
   EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(a_.credentials, ElementsAre("u:1", "v:2"));
   EXPECT_EQ(a_.types.back(), wire::kGetChildren) << "what is sent later comes later";
-  handle_->SetServers(NumericServers{b_.server.address()});
+  handle_->SetServers(NumericServers{b_.server.address()}, /*leave=*/true);
   ASSERT_TRUE(RunUntilConnected(2));
   EXPECT_EQ(CodeOf(GetChildren{"/"}), Code::kOk);
   EXPECT_THAT(b_.credentials, ElementsAre("u:1", "v:2"));

@@ -3,17 +3,22 @@
 #include "lib/zk/loop/resolver.h"
 
 #include <netdb.h>
+#include <sys/socket.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <memory>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include "absl/algorithm/container.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 
+#include "lib/base/mutex.h"
+#include "lib/base/process.h"
 #include "lib/base/random.h"
 #include "lib/base/shortage.h"
 
@@ -35,18 +40,6 @@ int Look(const ServerAddress& server, int flags, AddressList& result) {
   return error;
 }
 
-void Append(const AddressList& list, NumericServers& servers) {
-  for (const addrinfo* a = list.get(); a != nullptr; a = a->ai_next) {
-    std::string numeric = ToNumeric(*a->ai_addr, a->ai_addrlen);
-    if (!numeric.empty()) servers.push_back(std::move(numeric));
-  }
-}
-
-std::string NameOf(const ServerAddress& server) {
-  const bool v6 = server.host.find(':') != std::string::npos;
-  return absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
-}
-
 // A family that this machine lacks is of no use, unless that leaves no address: loopback alone does
 // not count.
 int LookTwice(const ServerAddress& server, AddressList& result) {
@@ -54,56 +47,115 @@ int LookTwice(const ServerAddress& server, AddressList& result) {
   return error == 0 || error == EAI_AGAIN ? error : Look(server, 0, result);
 }
 
-// Blocks, unless only numeric addresses count.
-std::vector<ListedServer> LookUp(const std::vector<ServerAddress>& servers, bool only_numeric) {
-  std::vector<ListedServer> listed;
-  for (const ServerAddress& server : servers) {
-    ListedServer& it = listed.emplace_back(ListedServer{NameOf(server), {}, ""});
-    AddressList list(nullptr, &freeaddrinfo);
-    const int error = only_numeric ? Look(server, AI_NUMERICHOST, list) : LookTwice(server, list);
-    if (error != 0) it.error = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
-    Append(list, it.addresses);
+// Blocks, unless only a numeric address counts.
+ListedServer LookUp(const ServerAddress& server, bool only_numeric) {
+  ListedServer listed{NameOf(server), {}, ""};
+  AddressList list(nullptr, &freeaddrinfo);
+  const int error = only_numeric ? Look(server, AI_NUMERICHOST, list) : LookTwice(server, list);
+  if (error != 0) listed.error = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
+  for (const addrinfo* a = list.get(); a != nullptr; a = a->ai_next) {
+    std::string numeric = ToNumeric(*a->ai_addr, a->ai_addrlen);
+    if (!numeric.empty()) listed.addresses.push_back(std::move(numeric));
   }
+  // getaddrinfo does not say that the process has no descriptors left.
+  const int shortage = error == 0 ? 0 : base::SocketShortage();
+  if (shortage != 0)
+    listed.error = std::string(base::Shortage("resolve a name", shortage).message());
   return listed;
 }
 
-absl::StatusOr<Resolution> Resolved(std::vector<ListedServer> listed) {
-  Resolution result;
-  for (const ListedServer& server : listed) {
-    result.addresses.insert(result.addresses.end(), server.addresses.begin(),
-                            server.addresses.end());
-  }
-  // One name that resolves is enough to go on: the others are tried again in the next round.
-  if (result.addresses.empty()) {
-    if (const int error = base::SocketShortage(); error != 0) {
-      return base::Shortage("resolve the servers' names", error);
+// The process's look-ups that block. Never destroyed: its threads may outlive main().
+class LookUps {
+ public:
+  // Those of this process: a forked child has none of its parent's threads.
+  static LookUps& Here() {
+    static std::atomic<LookUps*> here{new LookUps()};
+    LookUps* found = here.load();
+    if (!found->home_.IsThisProcess()) {
+      LookUps* const fresh = new LookUps();
+      // Of several threads that come at once, one makes it.
+      if (here.compare_exchange_strong(found, fresh)) return *fresh;
+      delete fresh;
     }
-    const auto failure = [](std::string* out, const ListedServer& server) {
-      absl::StrAppend(out, server.name, ": ", server.error);
-    };
-    return absl::UnavailableError(absl::StrCat("no server's name could be resolved (",
-                                               absl::StrJoin(listed, "; ", failure), ")"));
+    return *here.load();
   }
-  result.addresses = EachOnceShuffled(std::move(result.addresses), base::RandomBits());
-  result.listed = std::move(listed);
-  return result;
-}
+
+  void Add(const ServerAddress& server, Resolver::Each each) {
+    {
+      base::MutexLock lock(mutex_);
+      std::vector<Resolver::Each>& waiting = waiting_[{server.host, server.port}];
+      waiting.push_back(std::move(each));
+      if (waiting.size() > 1) return;
+      queue_.push_back(server);
+      if (threads_ == kMostThreads) return;
+      ++threads_;
+    }
+    const auto started = base::StartDetached("a thread to resolve names", [this] { Run(); });
+    if (!started.ok()) GiveUp(std::string(started.status().message()));
+  }
+
+ private:
+  static constexpr int kMostThreads = 8;
+
+  void Run() {
+    while (const std::optional<ServerAddress> server = Next()) {
+      Answer(*server, LookUp(*server, /*only_numeric=*/false));
+    }
+  }
+
+  // Nullopt: the calling thread is to end.
+  std::optional<ServerAddress> Next() {
+    base::MutexLock lock(mutex_);
+    if (queue_.empty()) {
+      --threads_;
+      return std::nullopt;
+    }
+    ServerAddress server = std::move(queue_.front());
+    queue_.pop_front();
+    return server;
+  }
+
+  void Answer(const ServerAddress& server, const ListedServer& listed) {
+    std::vector<Resolver::Each> waiting;
+    {
+      base::MutexLock lock(mutex_);
+      waiting = std::move(waiting_.extract({server.host, server.port}).mapped());
+    }
+    for (const Resolver::Each& each : waiting) each(listed);
+  }
+
+  // No thread could be started: if none runs, the queue would wait for ever.
+  void GiveUp(const std::string& why) {
+    std::deque<ServerAddress> left;
+    {
+      base::MutexLock lock(mutex_);
+      if (--threads_ == 0) left = std::exchange(queue_, {});
+    }
+    for (const ServerAddress& server : left) Answer(server, {NameOf(server), {}, why});
+  }
+
+  const base::HomeProcess home_;
+  base::Mutex mutex_;
+  std::deque<ServerAddress> queue_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, uint16_t>, std::vector<Resolver::Each>> waiting_
+      ABSL_GUARDED_BY(mutex_);
+  int threads_ ABSL_GUARDED_BY(mutex_) = 0;
+};
 
 class GetaddrinfoResolver : public Resolver {
  public:
-  void Resolve(const std::vector<ServerAddress>& servers, Done done) override {
-    // A list of addresses needs no thread, and no resolver that may be down.
-    std::vector<ListedServer> numeric = LookUp(servers, /*only_numeric=*/true);
-    if (absl::c_all_of(numeric, [](const ListedServer& server) { return server.error.empty(); })) {
-      return std::move(done)(Resolved(std::move(numeric)));
+  void Resolve(const std::vector<ServerAddress>& servers, Each each) override {
+    for (const ServerAddress& server : servers) {
+      // An address needs no thread, and no name server that may be down.
+      ListedServer numeric = LookUp(server, /*only_numeric=*/true);
+      if (!numeric.addresses.empty()) {
+        each(std::move(numeric));
+      } else {
+        LookUps::Here().Add(server, each);
+      }
     }
-    // The thread owns all that it touches: it may outlive this object, and main().
-    auto shared_done = std::make_shared<Done>(std::move(done));
-    const auto started = base::StartDetached("a thread to resolve the servers' names", [=] {
-      std::move (*shared_done)(Resolved(LookUp(servers, /*only_numeric=*/false)));
-    });
-    if (!started.ok()) std::move (*shared_done)(started.status());
   }
+  uint64_t Order() override { return base::RandomBits(); }
 };
 
 }  // namespace

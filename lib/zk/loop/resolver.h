@@ -3,28 +3,29 @@
 #ifndef ZKRECIPES_LIB_ZK_LOOP_RESOLVER_H_
 #define ZKRECIPES_LIB_ZK_LOOP_RESOLVER_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/status/statusor.h"
 
 #include "lib/zk/seam/server_list.h"
 #include "lib/zk/seam/servers.h"
 
 namespace zkrecipes::zk::loop {
 
-// Turns names into addresses, on a thread that may block in the system's resolver.
+// Turns names into addresses, each by itself: one whose name server is mute delays no other.
 class Resolver {
  public:
-  using Done = absl::AnyInvocable<void(absl::StatusOr<Resolution>) &&>;
+  using Each = std::function<void(ListedServer)>;
   virtual ~Resolver() = default;
-  // Runs `done` exactly once, on any thread. Unavailable when no name could be resolved (the
-  // message names each with its reason); names that fail while others resolve are left out.
-  virtual void Resolve(const std::vector<ServerAddress>& servers, Done done) = 0;
+  // Runs `each` once for each server, in any order and on any thread, also before it returns.
+  virtual void Resolve(const std::vector<ServerAddress>& servers, Each each) = 0;
+  // Chooses the order in which the addresses are tried; 0: as they are listed.
+  virtual uint64_t Order() { return 0; }
 };
 
-// getaddrinfo on a detached thread for each call; numeric addresses are answered without one.
+// getaddrinfo, on at most eight threads for the whole process: a name that several clients ask for
+// at one time is looked up once. Numeric addresses are answered inline.
 std::shared_ptr<Resolver> SystemResolver();
 
 }  // namespace zkrecipes::zk::loop

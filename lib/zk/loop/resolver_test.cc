@@ -2,13 +2,19 @@
 
 #include "lib/zk/loop/resolver.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <future>
 #include <memory>
 #include <string>
+#include <utility>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "gmock/gmock.h"
+
+#include "lib/base/mutex.h"
 
 namespace zkrecipes::zk::loop {
 namespace {
@@ -16,68 +22,71 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::UnorderedElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
-// Names with an empty label: the system's resolver refuses them without asking the network.
-absl::StatusOr<Resolution> ResolveAll(const std::vector<ServerAddress>& servers) {
-  auto resolved = std::make_shared<std::promise<absl::StatusOr<Resolution>>>();
-  SystemResolver()->Resolve(servers, [resolved](absl::StatusOr<Resolution> result) {
-    resolved->set_value(std::move(result));
+using Listed = std::vector<ListedServer>;
+
+// Blocks until all are answered; in the order of the answers. Names with an empty label: the
+// system's resolver refuses them without asking the network.
+Listed Resolve(const std::vector<ServerAddress>& servers) {
+  struct Answers {
+    base::Mutex mutex;
+    Listed listed ABSL_GUARDED_BY(mutex);
+  };
+  const auto answers = std::make_shared<Answers>();
+  const auto all = std::make_shared<absl::BlockingCounter>(static_cast<int>(servers.size()));
+  SystemResolver()->Resolve(servers, [answers, all](ListedServer answer) {
+    base::MutexLock lock(answers->mutex);
+    answers->listed.push_back(std::move(answer));
+    all->DecrementCount();
   });
-  return resolved->get_future().get();
+  all->Wait();
+  base::MutexLock lock(answers->mutex);
+  return answers->listed;
 }
 
-absl::StatusOr<NumericServers> Resolve(const std::vector<ServerAddress>& servers) {
-  const auto all = ResolveAll(servers);
-  if (!all.ok()) return all.status();
-  return all->addresses;
+TEST(SystemResolver, TakesNumericAddressesOfBothFamiliesAsTheyAreAndInline) {
+  Listed listed;
+  SystemResolver()->Resolve({{"127.0.0.1", 2181}, {"::1", 2182}},
+                            [&listed](ListedServer one) { listed.push_back(std::move(one)); });
+  ASSERT_EQ(listed.size(), 2u);
+  EXPECT_EQ(listed[0].name, "127.0.0.1:2181");
+  EXPECT_THAT(listed[0].addresses, ElementsAre("127.0.0.1:2181"));
+  EXPECT_EQ(listed[1].name, "[::1]:2182");
+  EXPECT_THAT(listed[1].addresses, ElementsAre("[::1]:2182"));
 }
 
-TEST(SystemResolver, TakesNumericAddressesOfBothFamiliesAsTheyAre) {
-  const auto servers = Resolve({{"127.0.0.1", 2181}, {"::1", 2182}, {"10.1.2.3", 65535}});
-  ASSERT_TRUE(servers.ok()) << servers.status();
-  EXPECT_THAT(*servers, UnorderedElementsAre("127.0.0.1:2181", "[::1]:2182", "10.1.2.3:65535"));
+TEST(SystemResolver, FindsTheAddressesOfAName) {
+  const Listed listed = Resolve({{"localhost", 2181}});
+  EXPECT_EQ(listed[0].name, "localhost:2181");
+  EXPECT_THAT(listed[0].addresses, Not(IsEmpty()));
+  EXPECT_THAT(listed[0].addresses, Each(AnyOf("127.0.0.1:2181", "[::1]:2181")));
 }
 
-TEST(SystemResolver, AnswersNumericAddressesInline) {
-  bool answered = false;
-  SystemResolver()->Resolve({{"127.0.0.1", 1}}, [&answered](auto) { answered = true; });
-  EXPECT_TRUE(answered);
+TEST(SystemResolver, SaysWhyANameHasNoAddress) {
+  const Listed listed = Resolve({{"no..such..host", 2181}});
+  EXPECT_THAT(listed[0].addresses, IsEmpty());
+  EXPECT_NE(listed[0].error, "");
 }
 
-TEST(SystemResolver, FindsEachAddressOfANameOnce) {
-  const auto servers = Resolve({{"localhost", 2181}, {"127.0.0.1", 2181}});
-  ASSERT_TRUE(servers.ok()) << servers.status();
-  EXPECT_THAT(*servers, Each(AnyOf("127.0.0.1:2181", "[::1]:2181")));
-  EXPECT_EQ(std::count(servers->begin(), servers->end(), "127.0.0.1:2181"), 1);
-  EXPECT_LE(servers->size(), 2u);
+TEST(SystemResolver, AnswersEachOfManyQuestionsForOneNameAndForMany) {
+  std::vector<ServerAddress> servers;
+  for (uint16_t i = 0; i < 100; ++i) {
+    servers.push_back({"localhost", static_cast<uint16_t>(1000 + i % 50)});
+  }
+  const Listed listed = Resolve(servers);
+  EXPECT_EQ(std::ranges::count(listed, std::string("localhost:1007"), &ListedServer::name), 2);
 }
 
-TEST(SystemResolver, LeavesOutANameThatCannotBeResolved) {
-  const auto servers = Resolve({{"127.0.0.1", 2181}, {"no..such..host", 2181}});
-  ASSERT_TRUE(servers.ok()) << servers.status();
-  EXPECT_THAT(*servers, ElementsAre("127.0.0.1:2181"));
-}
-
-TEST(SystemResolver, SaysWhatBecameOfEachServerInTheOrderOfTheList) {
-  const auto all = ResolveAll({{"no..such..host", 7}, {"::1", 2182}, {"127.0.0.1", 2181}});
-  ASSERT_TRUE(all.ok()) << all.status();
-  ASSERT_EQ(all->listed.size(), 3u);
-  EXPECT_EQ(all->listed[0].name, "no..such..host:7");
-  EXPECT_THAT(all->listed[0].addresses, ::testing::IsEmpty());
-  EXPECT_NE(all->listed[0].error, "");
-  EXPECT_EQ(all->listed[1].name, "[::1]:2182");
-  EXPECT_THAT(all->listed[1].addresses, ElementsAre("[::1]:2182"));
-  EXPECT_EQ(all->listed[2].name, "127.0.0.1:2181");
-}
-
-TEST(SystemResolver, NamesEachFailureIfNoneCanBeResolved) {
-  const auto servers = Resolve({{"no..such..host", 2181}, {"nor..this", 2181}});
-  EXPECT_EQ(servers.status().code(), absl::StatusCode::kUnavailable);
-  const std::string message(servers.status().message());
-  EXPECT_THAT(message, HasSubstr("no..such..host:2181: "));
-  EXPECT_THAT(message, HasSubstr("nor..this:2181: "));
+// A child has none of the threads that its parent looks names up with.
+TEST(SystemResolver, AForkedChildHasLookUpsOfItsOwn) {
+  Resolve({{"localhost", 1}});
+  const pid_t child = fork();
+  if (child == 0) _exit(Resolve({{"localhost", 2}}).size() == 1 ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

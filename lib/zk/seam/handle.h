@@ -88,10 +88,13 @@ class Handle {
   // this handle; if `patient` is false, it sends the close and does not wait for the answer.
   virtual void Close(bool patient) = 0;
 
-  // Attempts to connect go to these from now on. If the server of the current connection is not
-  // among them, that connection is lost, and the session goes on at another: with its watches, as
-  // after any loss. REQUIRES: not empty.
-  virtual void SetServers(const Resolution& servers) = 0;
+  // Attempts to connect go to these from now on. With `leave`, if the server of the current
+  // connection is not among them, that connection is lost, and the session goes on at another: with
+  // its watches, as after any loss. REQUIRES: not empty.
+  virtual void SetServers(const Resolution& servers, bool leave) = 0;
+  // The current connection, if there is one, is lost because its server does not answer, and the
+  // session goes on at the next server.
+  virtual void LeaveServer() = 0;
   // Each "user:password", for the digest scheme: what is sent from now on has the rights of these
   // users, on this and on later connections. If one of those before is not among them the
   // connection is lost, since a server takes no rights away: the session goes on, as after any

@@ -220,4 +220,9 @@ absl::StatusOr<EnsembleConfig> ParseEnsembleConfig(const std::string& text) {
   return config;
 }
 
+std::string NameOf(const ServerAddress& server) {
+  const bool v6 = server.host.find(':') != std::string::npos;
+  return absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
+}
+
 }  // namespace zkrecipes::zk::inline seam

@@ -16,6 +16,8 @@ struct ServerAddress {
   uint16_t port = 0;
   friend bool operator==(const ServerAddress&, const ServerAddress&) = default;
 };
+// "zk1:2181", "[::1]:2181".
+std::string NameOf(const ServerAddress& server);
 
 struct ServerList {
   std::vector<ServerAddress> servers;  // in the order given, never empty

@@ -73,9 +73,41 @@ NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed) {
   const auto repeated = [&seen](const std::string& a) { return !seen.insert(a).second; };
   addresses.erase(std::remove_if(addresses.begin(), addresses.end(), repeated), addresses.end());
   // Each client in an order of its own: else all would try the same server first after an outage.
+  if (seed == 0) return addresses;
   std::mt19937_64 random(seed);
   std::shuffle(addresses.begin(), addresses.end(), random);
   return addresses;
+}
+
+Resolution KeepingKnown(const Resolution& before, std::vector<ListedServer> latest, uint64_t seed) {
+  Resolution result;
+  for (ListedServer& server : latest) {
+    const auto known =
+        std::find_if(before.listed.begin(), before.listed.end(),
+                     [&server](const ListedServer& listed) { return listed.name == server.name; });
+    if (server.addresses.empty() && known != before.listed.end()) {
+      server.addresses = known->addresses;
+    }
+    result.addresses.insert(result.addresses.end(), server.addresses.begin(),
+                            server.addresses.end());
+  }
+  result.addresses = EachOnceShuffled(std::move(result.addresses), seed);
+  result.listed = std::move(latest);
+  return result;
+}
+
+void Rotation::Replace(NumericServers servers) {
+  std::rotate(servers_.begin(), servers_.begin() + static_cast<ptrdiff_t>(next_), servers_.end());
+  // The turn that a server had; none: it is new, and comes before all of them.
+  const auto turn = [this](const std::string& server) {
+    const auto found = std::find(servers_.begin(), servers_.end(), server);
+    return found == servers_.end() ? -1 : found - servers_.begin();
+  };
+  std::stable_sort(
+      servers.begin(), servers.end(),
+      [&turn](const std::string& a, const std::string& b) { return turn(a) < turn(b); });
+  servers_ = std::move(servers);
+  next_ = 0;
 }
 
 }  // namespace zkrecipes::zk::inline seam

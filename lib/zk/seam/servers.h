@@ -33,7 +33,7 @@ struct Resolution {
   Resolution(NumericServers all)
       : addresses(std::move(all)) {}  // NOLINT(google-explicit-constructor)
 
-  NumericServers addresses;          // of all of them, each once, shuffled
+  NumericServers addresses;          // of all of them, each once, in the order of the attempts
   std::vector<ListedServer> listed;  // for messages, in the order of the list; may be missing
 };
 
@@ -41,6 +41,10 @@ struct Resolution {
 // own.
 std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
                                  const std::string& address);
+
+// `latest`, where a name that could not be resolved keeps the addresses that it had in `before`, in
+// an order that `seed` chooses (0: as listed).
+Resolution KeepingKnown(const Resolution& before, std::vector<ListedServer> latest, uint64_t seed);
 
 // Removes duplicates and shuffles from `seed`, so that clients spread over the servers.
 NumericServers EachOnceShuffled(NumericServers addresses, uint64_t seed);
@@ -52,10 +56,9 @@ class Rotation {
   // REQUIRES of both: `servers` is not empty.
   explicit Rotation(NumericServers servers, size_t first = 0)
       : servers_(std::move(servers)), next_(first % servers_.size()) {}
-  void Replace(NumericServers servers) {
-    servers_ = std::move(servers);
-    next_ = 0;
-  }
+  // Servers that were not there before come first; the others keep their turns, so that one which
+  // has just failed comes last.
+  void Replace(NumericServers servers);
 
   // The server of the next attempt.
   const std::string& Next() {

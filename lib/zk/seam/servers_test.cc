@@ -11,6 +11,8 @@
 namespace zkrecipes::zk::inline seam {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
 TEST(EachOnceShuffled, NamesEachServerOnce) {
@@ -38,6 +40,47 @@ TEST(FromNumeric, IsTheWayBackFromAnAddressToItsText) {
        {"", ":", "no port", "localhost:1", "127.0.0.1:", "[::1]", "[]:1"}) {
     sockaddr_storage address{};
     EXPECT_EQ(FromNumeric(text, address), 0u) << text;
+  }
+}
+
+TEST(EachOnceShuffled, KeepsTheOrderWithoutASeed) {
+  EXPECT_THAT(EachOnceShuffled({"c:1", "a:1", "c:1", "b:1"}, 0), ElementsAre("c:1", "a:1", "b:1"));
+}
+
+TEST(KeepingKnown, ANameThatIsNotAnsweredKeepsItsAddresses) {
+  const Resolution before =
+      KeepingKnown({}, {{"zk1:1", {"10.0.0.1:1"}, ""}, {"zk2:1", {"10.0.0.2:1"}, ""}}, 0);
+  const Resolution after = KeepingKnown(
+      before, {{"zk1:1", {}, "no answer"}, {"zk2:1", {"10.9.9.9:1"}, ""}, {"zk3:1", {}, "none"}},
+      0);
+  EXPECT_THAT(after.addresses, ElementsAre("10.0.0.1:1", "10.9.9.9:1"));
+  EXPECT_EQ(after.listed[0].error, "no answer");
+  EXPECT_THAT(after.listed[2].addresses, IsEmpty());
+}
+
+NumericServers NextOf(Rotation& rotation, int attempts) {
+  NumericServers next;
+  for (int i = 0; i < attempts; ++i) next.push_back(rotation.Next());
+  return next;
+}
+
+TEST(Rotation, GoesRound) {
+  Rotation rotation({"a", "b", "c"}, 1);
+  EXPECT_THAT(NextOf(rotation, 4), ElementsAre("b", "c", "a", "b"));
+}
+
+TEST(Rotation, TriesNewServersFirstAndThoseThatHaveJustFailedLast) {
+  Rotation rotation({"a", "b", "c"});
+  NextOf(rotation, 2);
+  rotation.Replace({"a", "b", "c", "d"});
+  EXPECT_THAT(NextOf(rotation, 4), ElementsAre("d", "c", "a", "b"));
+}
+
+TEST(Rotation, AListThatIsReadAgainAndAgainDoesNotBringItBackToItsFirstServer) {
+  Rotation rotation({"a", "b", "c"});
+  for (const char* expected : {"a", "b", "c", "a"}) {
+    EXPECT_EQ(rotation.Next(), expected);
+    rotation.Replace({"a", "b", "c"});
   }
 }
 

@@ -153,7 +153,7 @@ std::string Conversation::Hear(absl::string_view frame) {
     case kCredentialsXid:
       return HearOwn(credentials_, "credentials", reader.rest());
     case kSetWatchesXid:
-      return HearOwn(set_watches_, "setWatches", reader.rest());
+      return HearWatchesSet(error, reader.rest());
     default:
       return HearReply(xid, error, reader.rest());
   }
@@ -187,6 +187,12 @@ std::string Conversation::HearOutcome(const Request& request, int32_t error,
   // A sequential node has the path that was asked for, and a number behind it.
   const bool asked = absl::StartsWith(JuteReader(body).String(), request.path);
   return asked ? "" : "it has made another node than it was asked for";
+}
+
+// The C client takes an error for a yes: watches would be believed that are not there.
+std::string Conversation::HearWatchesSet(int32_t error, absl::string_view body) {
+  if (set_watches_ == 0 || error == 0) return HearOwn(set_watches_, "setWatches", body);
+  return absl::StrCat("did not set the watches again (", CodeName(static_cast<Code>(error)), ")");
 }
 
 std::string Conversation::HearOwn(int& asked, const char* what, absl::string_view body) {

@@ -22,7 +22,8 @@ namespace zkrecipes::zk::wire {
 //   kSilent --Asked: the handshake--> kHandshake --Hear: a session--> kEstablished
 //
 // Pure: no I/O, no clock. Functions that judge return "", or what is wrong; after that nothing that
-// the server says is worth hearing.
+// the server says is worth hearing. "it ..." or "its ...": it does not speak ZooKeeper. Otherwise it does, and
+// fails the client: "did not set the watches again ...".
 class Conversation {
  public:
   // What the C client has sent, in order and in pieces of any size.
@@ -59,6 +60,7 @@ class Conversation {
   std::string HearReply(int32_t xid, int32_t error, absl::string_view body);
   std::string TakeRequest(int32_t xid, Request& request);
   static std::string HearOutcome(const Request& request, int32_t error, absl::string_view body);
+  std::string HearWatchesSet(int32_t error, absl::string_view body);
   static std::string HearOwn(int& asked, const char* what, absl::string_view body);
 
   State state_ = State::kSilent;

@@ -179,6 +179,13 @@ TEST_F(ConversationTest, HearsTheAnswersToTheClientsOwnRequestsOncePerRequest) {
   }
 }
 
+TEST_F(ConversationTest, AnErrorInsteadOfSetWatchesIsNoAnswerToLiveWith) {
+  Establish();
+  Ask(wire::Request(wire::kSetWatchesXid, wire::kSetWatches));
+  EXPECT_EQ(Hear(wire::Int(wire::kSetWatchesXid) + wire::Long(5) + wire::Int(-127)),
+            "did not set the watches again (ZTHROTTLEDOP)");
+}
+
 TEST_F(ConversationTest, HearsWatchEventsAtAnyTimeAndNoOthers) {
   Establish();
   for (int32_t type = 1; type <= 4; ++type) EXPECT_EQ(Hear(wire::Event(type, "/a")), "");

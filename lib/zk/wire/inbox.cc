@@ -86,7 +86,8 @@ bool Inbox::CutShort() {
 bool Inbox::Refuse(const std::string& why) {
   refused_ = true;
   // A server that will not have this client is understood, and says so itself.
-  const bool understood = conversation_.with_keeper() || conversation_.wants_credentials();
+  const bool understood = conversation_.with_keeper() || conversation_.wants_credentials() ||
+                          !absl::StartsWith(why, "it");
   refusal_ = understood ? why : absl::StrCat("does not speak ZooKeeper: ", why);
   return false;
 }

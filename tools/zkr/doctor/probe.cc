@@ -82,22 +82,19 @@ void Examine(const commands::GlobalFlags& flags, Probe& probe) {
 
 // The server once for each of its addresses, or once with the reason why it has none.
 std::vector<Probe> Resolved(const zk::ServerAddress& server) {
-  // An IPv6 address is written in brackets, as in the list of servers.
-  const bool v6 = absl::StrContains(server.host, ':');
-  const std::string name = absl::StrCat(v6 ? "[" : "", server.host, v6 ? "]:" : ":", server.port);
-  using Answer = absl::StatusOr<zk::Resolution>;
-  const auto shot = std::make_shared<base::OneShot<Answer>>();
-  zk::loop::SystemResolver()->Resolve({server},
-                                      [shot](Answer answer) { shot->Set(std::move(answer)); });
+  const std::string name = zk::NameOf(server);
+  const auto shot = std::make_shared<base::OneShot<zk::ListedServer>>();
+  zk::loop::SystemResolver()->Resolve(
+      {server}, [shot](zk::ListedServer answer) { shot->Set(std::move(answer)); });
   // A resolver that hangs is left behind: its answer comes to an object that it keeps alive itself.
   const auto answer = shot->Take(base::BootNow() + kPatience);
   Probe unknown{.facts = {.name = name}};
-  unknown.facts.trouble =
-      answer ? std::string(answer->status().message()) : "its name is not resolved in time";
-  if (!answer || !answer->ok()) return {std::move(unknown)};
+  unknown.facts.trouble = answer ? absl::StrCat("its name could not be resolved: ", answer->error)
+                                 : "its name is not resolved in time";
+  if (!answer || answer->addresses.empty()) return {std::move(unknown)};
   std::vector<Probe> probes;
   // Two names of one server may be listed; one name's addresses are taken once each.
-  const std::set<std::string> addresses((*answer)->addresses.begin(), (*answer)->addresses.end());
+  const std::set<std::string> addresses(answer->addresses.begin(), answer->addresses.end());
   for (const std::string& address : addresses) {
     const bool one = addresses.size() == 1;
     const std::string full = one ? name : absl::StrCat(name, " (", address, ")");
