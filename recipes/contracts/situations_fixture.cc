@@ -7,10 +7,19 @@
 namespace zkrecipes::testing {
 namespace {
 
-using absl::StatusCode;
+using enum absl::StatusCode;
 
-// A call may be answered before it looks.
-const Situation::Example kWhateverIsGiven = {};
+using Step = std::function<void(Scene&)>;
+const Step kNothing = [](Scene&) {};
+
+// `method` must give `code` in it.
+Situation If(const char* name, const char* method, absl::StatusCode code, Step before = kNothing,
+             Step meanwhile = kNothing) {
+  return {.name = name,
+          .example = {method, code},
+          .before = std::move(before),
+          .meanwhile = std::move(meanwhile)};
+}
 
 // Another client holds the path's lock, or waits for it.
 void Queue(Scene& scene) {
@@ -62,198 +71,135 @@ void LoseTheLease(Scene& scene) {
 std::vector<Situation> Situations() {
   using S = Scene&;
   using enum Situation::Where;
-  const auto nothing = [](S) {};
   return {
-      {"NothingIsWrong", {"Lock::Acquire", StatusCode::kOk}},
-      {"ThePathIsBad",
-       {"Lock::Acquire", StatusCode::kInvalidArgument},
-       nothing,
-       [](S s) {
-         s.path = "bad";
-         s.recursive.emplace(s.client, s.path);
-       }},
-      {"TheTimeoutIsNegative",
-       {"Lease::Verify", StatusCode::kInvalidArgument},
-       nothing,
-       [](S s) { s.wait.timeout = absl::Seconds(-1); }},
-      {"TheCandidateIsBad",
-       {"LeaderElection::Campaign", StatusCode::kInvalidArgument},
-       nothing,
-       [](S s) {
-         s.candidate = {"two\nlines", std::string(65 * 1024, 'x')};
-       }},
-      {"TheOwnerIsEmpty",
-       {"RecursiveLock::Acquire", StatusCode::kInvalidArgument},
-       nothing,
-       [](S s) { s.owner = ""; }},
-      {"TheServersAreBad",
-       {"Client::Create", StatusCode::kInvalidArgument},
-       nothing,
-       [](S s) { s.servers = s.options.servers = ":"; }},
-      {"TheLeaseIsOfAnotherPathAndClient",
-       {"ReadWriteLock::Upgrade", StatusCode::kInvalidArgument},
-       nothing,
-       [](S s) { s.lease = *Lock(s.other, "/elsewhere").Acquire(); }},
-      {"TheSequencerIsEmpty",
-       {"CheckSequencer", StatusCode::kInvalidArgument},
-       nothing,
-       [](S s) { s.sequencer = {}; }},
-      {"ThereIsNoSuchToken",
-       {"BreakContender", StatusCode::kNotFound},
-       nothing,
-       [](S s) { s.sequencer.token = FencingToken(7); }},
-      {"ItIsCancelledBeforehand", kWhateverIsGiven, nothing, [](S s) { s.stop.request_stop(); }},
-      {"ItIsCancelledBeforehandWithoutAConnection",
-       {"Lease::Release", StatusCode::kCancelled},
-       nothing,
-       [](S s) {
-         s.ensemble.Disconnect(*s.client);
-         s.stop.request_stop();
-       }},
-      {"ItIsCancelledWhileItWaits",
-       {"Lock::Acquire", StatusCode::kCancelled},
-       nothing,
-       Queue,
-       [](S s) {
-         AwaitItsPlaceInTheQueue(s);
-         s.stop.request_stop();
-       }},
-      {"ThereIsNoTime",
-       {"Lease::Verify", StatusCode::kDeadlineExceeded},
-       nothing,
-       [](S s) {
-         s.ensemble.HoldReplies(*s.client);
-         s.wait.timeout = absl::ZeroDuration();
-       }},
-      {"AnotherIsInTheWay", {"Lock::TryAcquire", StatusCode::kAlreadyExists}, nothing, Queue},
-      {"AnotherIsInTheWayAndThereIsNoTime",
-       {"Lock::Acquire", StatusCode::kDeadlineExceeded},
-       nothing,
-       [](S s) {
-         Queue(s);
-         s.wait.timeout = absl::ZeroDuration();
-       }},
-      {"ThereIsNoConnection",
-       {"Lease::Release", StatusCode::kDeadlineExceeded},
-       nothing,
-       [](S s) { s.ensemble.Disconnect(*s.client); }},
-      {"TheServersAreSilent",
-       {"Lease::Verify", StatusCode::kDeadlineExceeded},
-       nothing,
-       [](S s) { s.ensemble.Silence(*s.client); }},
-      {"TheConnectionIsLostMeanwhile",
-       {"Lock::Acquire", StatusCode::kOk},
-       nothing,
-       [](S s) { s.ensemble.HoldReplies(*s.client); },
-       [](S s) {
-         s.ensemble.Disconnect(*s.client);
-         s.ensemble.Reconnect(*s.client);
-       }},
-      {"TheSessionExpiresMeanwhile",
-       {"Lock::Acquire", StatusCode::kOk},
-       nothing,
-       [](S s) { s.ensemble.HoldReplies(*s.client); },
-       [](S s) {
-         s.ensemble.Expire(*s.client);
-         s.ensemble.Reconnect(*s.client);
-       }},
-      {"TheLeaseIsLost", {"Lease::Release", StatusCode::kAborted}, nothing, LoseTheLease},
-      {"TheNodeOfTheLeaseIsGone",
-       {"Lease::Verify", StatusCode::kAborted},
-       nothing,
-       [](S s) {
-         for (const std::string& node : s.ensemble.Paths(s.path)) s.ensemble.Delete(node);
-       }},
-      {"ItsNodeIsDeletedWhileItWaits",
-       {"Lock::Acquire", StatusCode::kAborted},
-       nothing,
-       Queue,
-       DeleteTheLastNode},
-      {"TheLeaseIsMovedFrom",
-       {"Lease::Release", StatusCode::kFailedPrecondition},
-       nothing,
-       [](S s) {
-         if (s.lease.has_value()) s.others.push_back(*std::move(s.lease));
-         if (s.hold.has_value()) const RecursiveLease gone = *std::move(s.hold);
-       }},
-      {"TheOwnerIsAcquiringAlready",
-       {"RecursiveLock::Acquire", StatusCode::kFailedPrecondition},
-       nothing,
-       [](S s) {
-         s.hold.reset();
-         Queue(s);
-         s.recursive->AcquireAsync(s.owner, {}, [](const auto&) {});
-       }},
-      {"ThePathIsEphemeral",
-       {"Lock::Acquire", StatusCode::kFailedPrecondition},
-       nothing,
-       [](S s) {
-         s.others.push_back(*Lock(s.other, "/elsewhere").Acquire());
-         s.path = s.others.back().node();
-         s.recursive.emplace(s.client, s.path);
-       }},
-      {"TheClientIsClosed",
-       {"Lock::Acquire", StatusCode::kFailedPrecondition},
-       nothing,
-       [](S s) { (void)s.client->Close(); }},
-      {"TheClientIsClosedWhileItWaits",
-       {"Lock::Acquire", StatusCode::kFailedPrecondition},
-       nothing,
-       Queue,
-       [](S s) {
-         AwaitItsPlaceInTheQueue(s);
-         (void)s.client->Close();
-       }},
-      {"ItIsCalledOnTheIoThread",
-       {"Lease::Verify", StatusCode::kFailedPrecondition},
-       [](S s) { s.options.executor = InlineExecutor(); },
-       nothing,
-       nothing,
-       kIoThread},
-      {"ItIsCalledInAForkedChild",
-       {"Lease::Verify", StatusCode::kFailedPrecondition},
-       nothing,
-       nothing,
-       nothing,
-       kForkedChild},
-      {"ThePathIsClosedToIt",
-       {"ListContenders", StatusCode::kPermissionDenied},
-       nothing,
-       [](S s) {
-         CloseToOthers(s);
-         s.recursive.emplace(s.client, s.path);
-       }},
-      {"ItsNodesMayNotBeWritten",
-       {"LeaderElection::Proclaim", StatusCode::kPermissionDenied},
-       [](S s) { s.options.acl = {{kRead | kCreate | kDelete}}; }},
-      {"ItsNodesMayNotBeRead",
-       {"CheckSequencer", StatusCode::kPermissionDenied},
-       nothing,
-       [](S s) {
-         s.path = "/open";
-         s.ensemble.Create(s.path);
-         auto secretive = *s.ensemble.Connect(SecretiveOptions());
-         s.others.push_back(*Lock(secretive, s.path).Acquire());
-         s.sequencer = s.others.back().sequencer();
-         s.clients.push_back(std::move(secretive));
-       }},
-      {"ThePathsNumbersAreUsedUp",
-       {"Lock::Acquire", StatusCode::kResourceExhausted},
-       nothing,
-       [](S s) {
-         s.path = "/used";
-         s.recursive.emplace(s.client, s.path);
-         s.ensemble.Create(s.path);
-         s.ensemble.UseUpNumbers(s.path);
-       }},
-      {"TheEpochOfItsNextSessionIsNoNumber",
-       {"Lock::Acquire", StatusCode::kFailedPrecondition},
-       nothing,
-       [](S s) {
-         s.ensemble.Create("/zkrecipes");
-         s.ensemble.Create("/zkrecipes/epoch", "none");
-         LoseTheLease(s);
-       }},
+      If("NothingIsWrong", "Lock::Acquire", kOk),
+      If("ThePathIsBad", "Lock::Acquire", kInvalidArgument,
+         [](S s) {
+           s.path = "bad";
+           s.recursive.emplace(s.client, s.path);
+         }),
+      If("TheTimeoutIsNegative", "Lease::Verify", kInvalidArgument,
+         [](S s) { s.wait.timeout = absl::Seconds(-1); }),
+      If("TheCandidateIsBad", "LeaderElection::Campaign", kInvalidArgument,
+         [](S s) {
+           s.candidate = {"two\nlines", std::string(65 * 1024, 'x')};
+         }),
+      If("TheOwnerIsEmpty", "RecursiveLock::Acquire", kInvalidArgument, [](S s) { s.owner = ""; }),
+      If("TheServersAreBad", "Client::Create", kInvalidArgument,
+         [](S s) { s.servers = s.options.servers = ":"; }),
+      If("TheLeaseIsOfAnotherPathAndClient", "ReadWriteLock::Upgrade", kInvalidArgument,
+         [](S s) { s.lease = *Lock(s.other, "/elsewhere").Acquire(); }),
+      If("TheSequencerIsEmpty", "CheckSequencer", kInvalidArgument, [](S s) { s.sequencer = {}; }),
+      If("ThereIsNoSuchToken", "BreakContender", kNotFound,
+         [](S s) { s.sequencer.token = FencingToken(7); }),
+      // A call may be answered before it looks: no example.
+      If("ItIsCancelledBeforehand", "", kOk, [](S s) { s.stop.request_stop(); }),
+      If("ItIsCancelledBeforehandWithoutAConnection", "Lease::Release", kCancelled,
+         [](S s) {
+           s.ensemble.Disconnect(*s.client);
+           s.stop.request_stop();
+         }),
+      If("ItIsCancelledWhileItWaits", "Lock::Acquire", kCancelled, Queue,
+         [](S s) {
+           AwaitItsPlaceInTheQueue(s);
+           s.stop.request_stop();
+         }),
+      If("ThereIsNoTime", "Lease::Verify", kDeadlineExceeded,
+         [](S s) {
+           s.ensemble.HoldReplies(*s.client);
+           s.wait.timeout = absl::ZeroDuration();
+         }),
+      If("AnotherIsInTheWay", "Lock::TryAcquire", kAlreadyExists, Queue),
+      If("AnotherIsInTheWayAndThereIsNoTime", "Lock::Acquire", kDeadlineExceeded,
+         [](S s) {
+           Queue(s);
+           s.wait.timeout = absl::ZeroDuration();
+         }),
+      If("ThereIsNoConnection", "Lease::Release", kDeadlineExceeded,
+         [](S s) { s.ensemble.Disconnect(*s.client); }),
+      If("TheServersAreSilent", "Lease::Verify", kDeadlineExceeded,
+         [](S s) { s.ensemble.Silence(*s.client); }),
+      If(
+          "TheConnectionIsLostMeanwhile", "Lock::Acquire", kOk,
+          [](S s) { s.ensemble.HoldReplies(*s.client); },
+          [](S s) {
+            s.ensemble.Disconnect(*s.client);
+            s.ensemble.Reconnect(*s.client);
+          }),
+      If(
+          "TheSessionExpiresMeanwhile", "Lock::Acquire", kOk,
+          [](S s) { s.ensemble.HoldReplies(*s.client); },
+          [](S s) {
+            s.ensemble.Expire(*s.client);
+            s.ensemble.Reconnect(*s.client);
+          }),
+      If("TheLeaseIsLost", "Lease::Release", kAborted, LoseTheLease),
+      If("TheNodeOfTheLeaseIsGone", "Lease::Verify", kAborted,
+         [](S s) {
+           for (const std::string& node : s.ensemble.Paths(s.path)) s.ensemble.Delete(node);
+         }),
+      If("ItsNodeIsDeletedWhileItWaits", "Lock::Acquire", kAborted, Queue, DeleteTheLastNode),
+      If("TheLeaseIsMovedFrom", "Lease::Release", kFailedPrecondition,
+         [](S s) {
+           if (s.lease.has_value()) s.others.push_back(*std::move(s.lease));
+           if (s.hold.has_value()) const RecursiveLease gone = *std::move(s.hold);
+         }),
+      If("TheOwnerIsAcquiringAlready", "RecursiveLock::Acquire", kFailedPrecondition,
+         [](S s) {
+           s.hold.reset();
+           Queue(s);
+           s.recursive->AcquireAsync(s.owner, {}, [](const auto&) {});
+         }),
+      If("ThePathIsEphemeral", "Lock::Acquire", kFailedPrecondition,
+         [](S s) {
+           s.others.push_back(*Lock(s.other, "/elsewhere").Acquire());
+           s.path = s.others.back().node();
+           s.recursive.emplace(s.client, s.path);
+         }),
+      If("TheClientIsClosed", "Lock::Acquire", kFailedPrecondition,
+         [](S s) { (void)s.client->Close(); }),
+      If("TheClientIsClosedWhileItWaits", "Lock::Acquire", kFailedPrecondition, Queue,
+         [](S s) {
+           AwaitItsPlaceInTheQueue(s);
+           (void)s.client->Close();
+         }),
+      {.name = "ItIsCalledOnTheIoThread",
+       .example = {"Lease::Verify", kFailedPrecondition},
+       .before_connecting = [](S s) { s.options.executor = InlineExecutor(); },
+       .where = kIoThread},
+      {.name = "ItIsCalledInAForkedChild",
+       .example = {"Lease::Verify", kFailedPrecondition},
+       .where = kForkedChild},
+      If("ThePathIsClosedToIt", "ListContenders", kPermissionDenied,
+         [](S s) {
+           CloseToOthers(s);
+           s.recursive.emplace(s.client, s.path);
+         }),
+      {.name = "ItsNodesMayNotBeWritten",
+       .example = {"LeaderElection::Proclaim", kPermissionDenied},
+       .before_connecting = [](S s) { s.options.acl = {{kRead | kCreate | kDelete}}; }},
+      If("ItsNodesMayNotBeRead", "CheckSequencer", kPermissionDenied,
+         [](S s) {
+           s.path = "/open";
+           s.ensemble.Create(s.path);
+           auto secretive = *s.ensemble.Connect(SecretiveOptions());
+           s.others.push_back(*Lock(secretive, s.path).Acquire());
+           s.sequencer = s.others.back().sequencer();
+           s.clients.push_back(std::move(secretive));
+         }),
+      If("ThePathsNumbersAreUsedUp", "Lock::Acquire", kResourceExhausted,
+         [](S s) {
+           s.path = "/used";
+           s.recursive.emplace(s.client, s.path);
+           s.ensemble.Create(s.path);
+           s.ensemble.UseUpNumbers(s.path);
+         }),
+      If("TheEpochOfItsNextSessionIsNoNumber", "Lock::Acquire", kFailedPrecondition,
+         [](S s) {
+           s.ensemble.Create("/zkrecipes");
+           s.ensemble.Create("/zkrecipes/epoch", "none");
+           LoseTheLease(s);
+         }),
   };
 }
 

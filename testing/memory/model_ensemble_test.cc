@@ -62,16 +62,6 @@ TEST_F(ModelEnsembleTest, IsAValue) {
 
 // ---- sessions -----------------------------------------------------------------------------------
 
-TEST_F(ModelEnsembleTest, NegotiatesTheTimeoutWithinItsLimits) {
-  for (const auto& [asked, given] : {std::pair(absl::Milliseconds(1), absl::Seconds(1)),
-                                     std::pair(absl::Seconds(7), absl::Seconds(7)),
-                                     std::pair(absl::Hours(1), absl::Minutes(1))}) {
-    const ConnectionId id = model_.Connect(0, wire::Hello{0, asked, 0, {}, {}});
-    model_.Finish(id, leaders_.now);
-    EXPECT_EQ(std::get<wire::Welcome>(*model_.Receive(id)).timeout, given);
-  }
-}
-
 TEST_F(ModelEnsembleTest, ExpiresASessionNeverEarlyAndAtMostATickLate) {
   leaders_.now = At(absl::Milliseconds(1700));
   leaders_.Call(zk::Get{"/q"});

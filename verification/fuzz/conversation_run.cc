@@ -4,14 +4,11 @@
 
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/zk/c_client/handle_driver_fixture.h"
-#include "verification/fuzz/hostile_server.h"
-#include "verification/fuzz/memory_socket.h"
 #include "verification/fuzz/runs.h"
 
 namespace zkrecipes::fuzz {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/fuzz/hostile_server.h"
-
-#include <algorithm>
 #include <climits>
 #include <utility>
 
 #include "lib/zk/wire/jute_reader.h"
 #include "lib/zk/wire/wire_fixture.h"
+#include "verification/fuzz/runs.h"
 
 namespace zkrecipes::fuzz {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "verification/fuzz/memory_socket.h"
-
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -14,6 +12,8 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
+
+#include "verification/fuzz/runs.h"
 
 namespace zkrecipes::fuzz {
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -34,9 +35,13 @@ struct Ours {
   bool beside_blind = false;
 };
 
+// What each of theirs does beside ours, by their recipes' names.
 struct Row {
   Ours ours;
-  std::vector<std::pair<const char*, Cell>> theirs;
+  const char* excludes = "";
+  const char* does_not = "";
+  const char* does_not_unrefused = "";
+  const char* share = "";
 };
 
 class MatrixTest : public ClientTest {
@@ -78,15 +83,20 @@ class MatrixTest : public ClientTest {
     client_ = NewClient();
     Peer peer(kind, servers());
     for (const Row& row : rows) {
-      for (const auto& [recipe, cell] : row.theirs) {
-        SCOPED_TRACE(absl::StrCat(row.ours.name, " beside ", recipe));
-        path_ = absl::StrCat(node_path(), "-", ++cells_);
-        const bool counts_own = kind == PeerKind::kCurator &&
-                                (recipe == std::string("read") || (recipe == std::string("write") &&
-                                                                   row.ours.kind == Kind::kReader));
-        counted_ = counts_own ? 1 : 2;
-        Try(row.ours, peer, peer.Make(recipe, path_), cell);
-        if (HasFailure()) return;
+      for (const auto& [recipes, cell] : {std::pair(row.excludes, Cell::kExcludes),
+                                          {row.does_not, Cell::kDoesNot},
+                                          {row.does_not_unrefused, Cell::kDoesNotUnrefused},
+                                          {row.share, Cell::kShare}}) {
+        for (const absl::string_view recipe : absl::StrSplit(recipes, ' ', absl::SkipEmpty())) {
+          SCOPED_TRACE(absl::StrCat(row.ours.name, " beside ", recipe));
+          path_ = absl::StrCat(node_path(), "-", ++cells_);
+          const bool counts_own =
+              kind == PeerKind::kCurator &&
+              (recipe == "read" || (recipe == "write" && row.ours.kind == Kind::kReader));
+          counted_ = counts_own ? 1 : 2;
+          Try(row.ours, peer, peer.Make(std::string(recipe), path_), cell);
+          if (HasFailure()) return;
+        }
       }
     }
   }
@@ -156,76 +166,55 @@ class MatrixTest : public ClientTest {
   int counted_ = 2;  // Curator's reader lists readers only, its writer writers
 };
 
-using enum Cell;
 constexpr NameDialect kKazoo = NameDialect::kKazoo;
+constexpr NameDialect kCurator = NameDialect::kCurator;
 
 TEST_F(MatrixTest, IsTrueOfCurator) {
   Try(PeerKind::kCurator,
-      {{{"Lock", Kind::kLock},
-        {{"mutex", kExcludes},
-         {"write", kDoesNot},
-         {"read", kDoesNot},
-         {"semaphore", kDoesNot},
-         {"latch", kDoesNot},
-         {"selector", kExcludes}}},
-       {{"Lock as writer", Kind::kLock, NameDialect::kCurator, NodeMarker::kWriter},
-        {{"write", kExcludes}, {"read", kExcludes}, {"mutex", kDoesNot}}},
-       {{"Lock as latch", Kind::kLock, NameDialect::kCurator, NodeMarker::kLatch},
-        {{"latch", kExcludes}, {"selector", kDoesNot}}},
-       {{"writer", Kind::kWriter},
-        {{"mutex", kDoesNot},
-         {"write", kExcludes},
-         {"read", kExcludes},
-         {"semaphore", kDoesNot},
-         {"latch", kDoesNot},
-         {"selector", kDoesNot}}},
-       {{"reader", Kind::kReader},
-        {{"mutex", kDoesNot},
-         {"write", kExcludes},
-         {"read", kShare},
-         {"semaphore", kDoesNot},
-         {"latch", kDoesNot},
-         {"selector", kDoesNot}}},
-       {{"election", Kind::kElection},
-        {{"mutex", kDoesNot},
-         {"write", kDoesNot},
-         {"read", kDoesNot},
-         {"semaphore", kDoesNot},
-         {"latch", kExcludes},
-         {"selector", kDoesNot}}},
-       {{"election as lock", Kind::kElection, NameDialect::kCurator, NodeMarker::kLock},
-        {{"mutex", kExcludes}, {"selector", kExcludes}, {"latch", kDoesNot}}},
-       {{"election as writer", Kind::kElection, NameDialect::kCurator, NodeMarker::kWriter},
-        {{"write", kExcludes}, {"read", kExcludes}}},
-       {{"Lock in kazoo's dialect", Kind::kLock, kKazoo},
-        {{"mutex", kDoesNot},
-         {"write", kDoesNot},
-         {"latch", kDoesNot},
-         {"selector", kDoesNot},
-         {"semaphore", kDoesNot}}}});
+      {{.ours = {"Lock", Kind::kLock},
+        .excludes = "mutex selector",
+        .does_not = "write read semaphore latch"},
+       {.ours = {"Lock as writer", Kind::kLock, kCurator, NodeMarker::kWriter},
+        .excludes = "write read",
+        .does_not = "mutex"},
+       {.ours = {"Lock as latch", Kind::kLock, kCurator, NodeMarker::kLatch},
+        .excludes = "latch",
+        .does_not = "selector"},
+       {.ours = {"writer", Kind::kWriter},
+        .excludes = "write read",
+        .does_not = "mutex semaphore latch selector"},
+       {.ours = {"reader", Kind::kReader},
+        .excludes = "write",
+        .does_not = "mutex semaphore latch selector",
+        .share = "read"},
+       {.ours = {"election", Kind::kElection},
+        .excludes = "latch",
+        .does_not = "mutex write read semaphore selector"},
+       {.ours = {"election as lock", Kind::kElection, kCurator, NodeMarker::kLock},
+        .excludes = "mutex selector",
+        .does_not = "latch"},
+       {.ours = {"election as writer", Kind::kElection, kCurator, NodeMarker::kWriter},
+        .excludes = "write read"},
+       {.ours = {"Lock in kazoo's dialect", Kind::kLock, kKazoo},
+        .does_not = "mutex write latch selector semaphore"}});
 }
 
 TEST_F(MatrixTest, IsTrueOfKazoo) {
   Try(PeerKind::kKazoo,
-      {{{"Lock", Kind::kLock, kKazoo},
-        {{"lock", kExcludes}, {"election", kExcludes}, {"write", kExcludes}, {"read", kExcludes}}},
-       {{"writer", Kind::kWriter, kKazoo},
-        {{"lock", kExcludes}, {"election", kExcludes}, {"write", kExcludes}, {"read", kExcludes}}},
-       {{"election", Kind::kElection, kKazoo},
-        {{"lock", kExcludes}, {"election", kExcludes}, {"write", kExcludes}, {"read", kExcludes}}},
-       {{"reader", Kind::kReader, kKazoo},
-        {{"lock", kDoesNotUnrefused},
-         {"election", kDoesNotUnrefused},
-         {"write", kExcludes},
-         {"read", kShare}}},
-       {{"Lock in Curator's dialect", Kind::kLock},
-        {{"lock", kDoesNot}, {"election", kDoesNot}, {"write", kDoesNot}, {"read", kDoesNot}}},
-       {{"Lock that knows better", Kind::kLock, NameDialect::kCurator, {}, true},
-        {{"lock+patterns", kExcludes}, {"write+patterns", kExcludes}}},
-       {{"reader that knows better", Kind::kReader, NameDialect::kCurator, {}, true},
-        {{"lock+patterns", kExcludes}, {"write+patterns", kExcludes}}},
-       {{"election that knows better", Kind::kElection, NameDialect::kCurator, {}, true},
-        {{"lock+patterns", kExcludes}}}});
+      {{.ours = {"Lock", Kind::kLock, kKazoo}, .excludes = "lock election write read"},
+       {.ours = {"writer", Kind::kWriter, kKazoo}, .excludes = "lock election write read"},
+       {.ours = {"election", Kind::kElection, kKazoo}, .excludes = "lock election write read"},
+       {.ours = {"reader", Kind::kReader, kKazoo},
+        .excludes = "write",
+        .does_not_unrefused = "lock election",
+        .share = "read"},
+       {.ours = {"Lock in Curator's dialect", Kind::kLock}, .does_not = "lock election write read"},
+       {.ours = {"Lock that knows better", Kind::kLock, kCurator, {}, true},
+        .excludes = "lock+patterns write+patterns"},
+       {.ours = {"reader that knows better", Kind::kReader, kCurator, {}, true},
+        .excludes = "lock+patterns write+patterns"},
+       {.ours = {"election that knows better", Kind::kElection, kCurator, {}, true},
+        .excludes = "lock+patterns"}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -54,14 +55,17 @@ inline std::vector<std::string> Summary(const Findings& findings) {
 }
 
 // A mess, or what looks like one, and what the doctor finds.
-struct Case {
+struct Mess {
+  Mess(const char* w, std::vector<std::string> f, std::function<void(Facts&)> c)
+      : what(w), found(std::move(f)), change(std::move(c)) {}
+
   const char* what;
-  std::function<void(Facts&)> change;
   std::vector<std::string> found;
+  std::function<void(Facts&)> change;
 };
 
-inline void Try(const std::vector<Case>& cases) {
-  for (const Case& c : cases) {
+inline void Try(const std::vector<Mess>& cases) {
+  for (const Mess& c : cases) {
     Facts facts = Healthy();
     c.change(facts);
     EXPECT_EQ(Summary(Diagnose(facts)), c.found) << c.what;

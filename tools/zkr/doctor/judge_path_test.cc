@@ -25,47 +25,37 @@ constexpr char kTwin[] = "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-lock-000000000
 
 TEST(JudgeQueue, FindsWhatIsWrongWithAQueue) {
   Try({
-      {"no path",
-       [](Facts& f) {
-         f.path = PathFacts{.path = "/q"};
-         f.contenders.clear();
-       },
-       {}},
-      {"a contender that no session owns",
-       [](Facts& f) { f.contenders[0].session = 0; },
-       {"orphan-persistent /q"}},
-      {"a contender that cannot be read",
-       [](Facts& f) { f.contenders[0] = {.holds = true, .node = kFirst}; },
-       {}},
-      {"two nodes of one contender",
-       [](Facts& f) { f.contenders[1] = Contending(1, kTwin, 7); },
-       {"orphan-twin /q"}},
-      {"one guid in two sessions is no twin",
-       [](Facts& f) { f.contenders[1] = Contending(1, kTwin, 8); },
-       {}},
-      {"a process of this machine", [](Facts& f) { OwnedBy(f, "db7", 4711, 'S'); }, {}},
-      {"a holder that is stopped",
-       [](Facts& f) { OwnedBy(f, "db7", 4711, 'T'); },
-       {"holder-stopped /q"}},
-      {"a waiter that is stopped",
-       [](Facts& f) {
-         OwnedBy(f, "db7", 4711, 'T');
-         f.contenders[0].holds = false;
-       },
-       {}},
-      {"no process of this machine",
-       [](Facts& f) { OwnedBy(f, "db7", 4712, 'S'); },
-       {"orphan-process /q"}},
-      {"a process of another machine", [](Facts& f) { OwnedBy(f, "db8", 4711, 'T'); }, {}},
-      {"a contender whose owner is not known", [](Facts& f) { OwnedBy(f, "", 0, 'T'); }, {}},
-      {"numbers that run out",
-       [](Facts& f) { f.path->stat = After(2'000'000'000, 2); },
-       {"numbers-running-out /q"}},
-      {"numbers that are used up",
-       [](Facts& f) { f.path->stat = After(2'147'000'000, 2); },
-       {"numbers-used-up /q"}},
-      {"half of the numbers", [](Facts& f) { f.path->stat = After(1 << 30, 2); }, {}},
-      {"a node whose numbers may not be read", [](Facts& f) { f.path->stat.reset(); }, {}},
+      Mess("no path", {},
+           [](Facts& f) {
+             f.path = PathFacts{.path = "/q"};
+             f.contenders.clear();
+           }),
+      Mess("a contender that no session owns", {"orphan-persistent /q"},
+           [](Facts& f) { f.contenders[0].session = 0; }),
+      Mess("a contender that cannot be read", {},
+           [](Facts& f) { f.contenders[0] = {.holds = true, .node = kFirst}; }),
+      Mess("two nodes of one contender", {"orphan-twin /q"},
+           [](Facts& f) { f.contenders[1] = Contending(1, kTwin, 7); }),
+      Mess("one guid in two sessions is no twin", {},
+           [](Facts& f) { f.contenders[1] = Contending(1, kTwin, 8); }),
+      Mess("a process of this machine", {}, [](Facts& f) { OwnedBy(f, "db7", 4711, 'S'); }),
+      Mess("a holder that is stopped", {"holder-stopped /q"},
+           [](Facts& f) { OwnedBy(f, "db7", 4711, 'T'); }),
+      Mess("a waiter that is stopped", {},
+           [](Facts& f) {
+             OwnedBy(f, "db7", 4711, 'T');
+             f.contenders[0].holds = false;
+           }),
+      Mess("no process of this machine", {"orphan-process /q"},
+           [](Facts& f) { OwnedBy(f, "db7", 4712, 'S'); }),
+      Mess("a process of another machine", {}, [](Facts& f) { OwnedBy(f, "db8", 4711, 'T'); }),
+      Mess("a contender whose owner is not known", {}, [](Facts& f) { OwnedBy(f, "", 0, 'T'); }),
+      Mess("numbers that run out", {"numbers-running-out /q"},
+           [](Facts& f) { f.path->stat = After(2'000'000'000, 2); }),
+      Mess("numbers that are used up", {"numbers-used-up /q"},
+           [](Facts& f) { f.path->stat = After(2'147'000'000, 2); }),
+      Mess("half of the numbers", {}, [](Facts& f) { f.path->stat = After(1 << 30, 2); }),
+      Mess("a node whose numbers may not be read", {}, [](Facts& f) { f.path->stat.reset(); }),
   });
 }
 
@@ -98,70 +88,56 @@ void AddParent(Facts& facts, PathFacts::Kind kind, const Acl& acl, const Acl& re
 TEST(JudgeAcls, FindsWhatIsWrongWithAcls) {
   using enum PathFacts::Kind;
   Try({
-      {"an open parent of closed contenders",
-       [](Facts& f) { f.path->children[kFirst] = kClosed; },
-       {"acl-open-parent /q"}},
-      {"an open parent of unreadable contenders",
-       [](Facts& f) { f.path->children[kFirst].reset(); },
-       {"acl-open-parent /q"}},
-      {"a parent in which strangers may only create",
-       [](Facts& f) {
-         f.users = {"me"};
-         f.path->acl = {{5, "world", "anyone"}, {31, "digest", "me:hash"}};
-         f.path->children[kFirst] = kClosed;
-       },
-       {}},
-      {"all closed, and ours",
-       [](Facts& f) {
-         f.users = {"other", "me"};
-         f.path->acl = f.path->children[kFirst] = f.path->children[kSecond] = kClosed;
-       },
-       {}},
-      {"a closed parent of open contenders, as zkr makes them",
-       [](Facts& f) {
-         f.users = {"me"};
-         f.path->acl = kClosed;
-       },
-       {}},
-      {"not ours",
-       [](Facts& f) {
-         f.users = {"you"};
-         f.path->acl = kReadable;
-       },
-       {"acl-lacks /q"}},
-      {"perhaps ours",
-       [](Facts& f) {
-         f.path->acl = {{31, "ip", "10.0.0.0/8"}, {1, "world", "anyone"}};
-       },
-       {}},
-      {"not to be read",
-       [](Facts& f) {
-         f.path->listed = false;
-         f.path->acl.reset();
-       },
-       {"acl-lacks /q"}},
-      {"a place for a path where this client may create",
-       [](Facts& f) {
-         AddParent(f, kAncestor, {{4, "world", "anyone"}}, {});
-       },
-       {}},
-      {"a place for a path where it may not",
-       [](Facts& f) {
-         AddParent(f, kAncestor, {{1, "world", "anyone"}}, {});
-       },
-       {"acl-lacks /p"}},
-      {"an epoch that is open, as by default",
-       [](Facts& f) { AddParent(f, kEpochParent, kOpen, kOpen); },
-       {}},
-      {"an epoch that its users alone may write",
-       [](Facts& f) { AddParent(f, kEpochParent, kReadable, kReadable); },
-       {}},
-      {"an epoch that everyone may delete, though it is closed",
-       [](Facts& f) { AddParent(f, kEpochParent, kOpen, kReadable); },
-       {"acl-open-parent /p"}},
-      {"an epoch that not everyone may read",
-       [](Facts& f) { AddParent(f, kEpochParent, kReadable, kClosed); },
-       {"epoch-closed /p/epoch"}},
+      Mess("an open parent of closed contenders", {"acl-open-parent /q"},
+           [](Facts& f) { f.path->children[kFirst] = kClosed; }),
+      Mess("an open parent of unreadable contenders", {"acl-open-parent /q"},
+           [](Facts& f) { f.path->children[kFirst].reset(); }),
+      Mess("a parent in which strangers may only create", {},
+           [](Facts& f) {
+             f.users = {"me"};
+             f.path->acl = {{5, "world", "anyone"}, {31, "digest", "me:hash"}};
+             f.path->children[kFirst] = kClosed;
+           }),
+      Mess("all closed, and ours", {},
+           [](Facts& f) {
+             f.users = {"other", "me"};
+             f.path->acl = f.path->children[kFirst] = f.path->children[kSecond] = kClosed;
+           }),
+      Mess("a closed parent of open contenders, as zkr makes them", {},
+           [](Facts& f) {
+             f.users = {"me"};
+             f.path->acl = kClosed;
+           }),
+      Mess("not ours", {"acl-lacks /q"},
+           [](Facts& f) {
+             f.users = {"you"};
+             f.path->acl = kReadable;
+           }),
+      Mess("perhaps ours", {},
+           [](Facts& f) {
+             f.path->acl = {{31, "ip", "10.0.0.0/8"}, {1, "world", "anyone"}};
+           }),
+      Mess("not to be read", {"acl-lacks /q"},
+           [](Facts& f) {
+             f.path->listed = false;
+             f.path->acl.reset();
+           }),
+      Mess("a place for a path where this client may create", {},
+           [](Facts& f) {
+             AddParent(f, kAncestor, {{4, "world", "anyone"}}, {});
+           }),
+      Mess("a place for a path where it may not", {"acl-lacks /p"},
+           [](Facts& f) {
+             AddParent(f, kAncestor, {{1, "world", "anyone"}}, {});
+           }),
+      Mess("an epoch that is open, as by default", {},
+           [](Facts& f) { AddParent(f, kEpochParent, kOpen, kOpen); }),
+      Mess("an epoch that its users alone may write", {},
+           [](Facts& f) { AddParent(f, kEpochParent, kReadable, kReadable); }),
+      Mess("an epoch that everyone may delete, though it is closed", {"acl-open-parent /p"},
+           [](Facts& f) { AddParent(f, kEpochParent, kOpen, kReadable); }),
+      Mess("an epoch that not everyone may read", {"epoch-closed /p/epoch"},
+           [](Facts& f) { AddParent(f, kEpochParent, kReadable, kClosed); }),
   });
 }
 

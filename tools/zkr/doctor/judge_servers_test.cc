@@ -21,63 +21,53 @@ TEST(Diagnose, FindsNothingInAHealthyEnsembleAndQueueThoughTheirAclIsTheDefault)
 
 TEST(JudgeServers, FindsWhatIsWrongWithServers) {
   Try({
-      {"a dead one", [](Facts& f) { Kill(f.servers[0]); }, {"server-unreachable zk1:2181"}},
-      {"one without a quorum",
-       [](Facts& f) {
-         f.servers[2].granted.reset();
-         f.servers[2].words = {};
-       },
-       {"server-refuses-sessions zk3:2181"}},
-      {"two leaders",
-       [](Facts& f) { f.servers[0].words.mode = "leader"; },
-       {"several-ensembles servers"}},
-      {"one that stands alone beside others",
-       [](Facts& f) { f.servers[0].words.mode = "standalone"; },
-       {"several-ensembles servers"}},
-      {"one that stands alone, beside a dead one",
-       [](Facts& f) {
-         f.servers.resize(2);
-         f.servers[0].words.mode = "standalone";
-         Kill(f.servers[1]);
-       },
-       {"server-unreachable zk2:2181"}},
-      {"one listed twice", [](Facts& f) { f.servers.push_back(f.servers[1]); }, {}},
-      {"another timeout",
-       [](Facts& f) { f.servers[0].granted = absl::Seconds(12); },
-       {"timeouts-differ servers"}},
-      {"other settings that grant the same",
-       [](Facts& f) { f.servers[0].words.tick = absl::Seconds(1); },
-       {}},
-      {"an observer", [](Facts& f) { f.servers[0].words.mode = "observer"; }, {}},
-      {"closed to all words",
-       [](Facts& f) {
-         for (ServerFacts& server : f.servers) server.words = {};
-       },
-       {}},
-      {"voters that are not in the list",
-       [](Facts& f) {
-         f.servers[1].words.voters = 5;
-         f.servers[1].words.in_sync = 4;
-       },
-       {"voters-missing zk2:2181"}},
-      {"a voter that is in the list",
-       [](Facts& f) {
-         Kill(f.servers[0]);
-         f.servers[1].words.voters = 3;
-         f.servers[1].words.in_sync = 2;
-       },
-       {"server-unreachable zk1:2181"}},
-      {"a session near its budget, and one with half of it",
-       [](Facts& f) {
-         constexpr auto kLimit = static_cast<std::int64_t>(session::PathBudget::kLimit);
-         f.servers[1].ephemeral_bytes = {{7, kLimit * 4 / 5}, {8, kLimit / 2}};
-       },
-       {"session-near-budget session 0x7"}},
-      {"servers that show different queues",
-       [](Facts& f) {
-         f.disagreements = {{kFirst, "zk1:2181", "zk3:2181"}};
-       },
-       {"servers-disagree zk3:2181"}},
+      Mess("a dead one", {"server-unreachable zk1:2181"}, [](Facts& f) { Kill(f.servers[0]); }),
+      Mess("one without a quorum", {"server-refuses-sessions zk3:2181"},
+           [](Facts& f) {
+             f.servers[2].granted.reset();
+             f.servers[2].words = {};
+           }),
+      Mess("two leaders", {"several-ensembles servers"},
+           [](Facts& f) { f.servers[0].words.mode = "leader"; }),
+      Mess("one that stands alone beside others", {"several-ensembles servers"},
+           [](Facts& f) { f.servers[0].words.mode = "standalone"; }),
+      Mess("one that stands alone, beside a dead one", {"server-unreachable zk2:2181"},
+           [](Facts& f) {
+             f.servers.resize(2);
+             f.servers[0].words.mode = "standalone";
+             Kill(f.servers[1]);
+           }),
+      Mess("one listed twice", {}, [](Facts& f) { f.servers.push_back(f.servers[1]); }),
+      Mess("another timeout", {"timeouts-differ servers"},
+           [](Facts& f) { f.servers[0].granted = absl::Seconds(12); }),
+      Mess("other settings that grant the same", {},
+           [](Facts& f) { f.servers[0].words.tick = absl::Seconds(1); }),
+      Mess("an observer", {}, [](Facts& f) { f.servers[0].words.mode = "observer"; }),
+      Mess("closed to all words", {},
+           [](Facts& f) {
+             for (ServerFacts& server : f.servers) server.words = {};
+           }),
+      Mess("voters that are not in the list", {"voters-missing zk2:2181"},
+           [](Facts& f) {
+             f.servers[1].words.voters = 5;
+             f.servers[1].words.in_sync = 4;
+           }),
+      Mess("a voter that is in the list", {"server-unreachable zk1:2181"},
+           [](Facts& f) {
+             Kill(f.servers[0]);
+             f.servers[1].words.voters = 3;
+             f.servers[1].words.in_sync = 2;
+           }),
+      Mess("a session near its budget, and one with half of it",
+           {"session-near-budget session 0x7"},
+           [](Facts& f) {
+             constexpr auto kLimit = static_cast<std::int64_t>(session::PathBudget::kLimit);
+             f.servers[1].ephemeral_bytes = {{7, kLimit * 4 / 5}, {8, kLimit / 2}};
+           }),
+      Mess("servers that show different queues", {"servers-disagree zk3:2181"},
+           [](Facts& f) {
+             f.disagreements = {{kFirst, "zk1:2181", "zk3:2181"}};
+           }),
   });
 }
 
@@ -117,32 +107,28 @@ void AskFor(Facts& facts, absl::Duration asked, absl::Duration granted) {
 
 TEST(JudgeTimeouts, FindsWhatIsWrongWithTheTimeout) {
   Try({
-      {"clamped up",
-       [](Facts& f) { AskFor(f, absl::Seconds(1), absl::Seconds(4)); },
-       {"timeout-clamped session timeout", "timeout-below-sync-limit session timeout"}},
-      {"clamped down",
-       [](Facts& f) { AskFor(f, absl::Seconds(99), absl::Seconds(40)); },
-       {"timeout-clamped session timeout"}},
-      {"just the limit", [](Facts& f) { AskFor(f, absl::Seconds(10), absl::Seconds(10)); }, {}},
-      {"below the limit",
-       [](Facts& f) { AskFor(f, absl::Seconds(9), absl::Seconds(9)); },
-       {"timeout-below-sync-limit session timeout"}},
-      {"below two ticks, by minSessionTimeout",
-       [](Facts& f) { AskFor(f, absl::Seconds(3), absl::Seconds(3)); },
-       {"timeout-below-two-ticks session timeout", "timeout-below-sync-limit session timeout"}},
-      {"conf closed: what cannot be known is not judged",
-       [](Facts& f) {
-         AskFor(f, absl::Seconds(3), absl::Seconds(3));
-         for (ServerFacts& s : f.servers) s.words = {.mode = s.words.mode};
-       },
-       {}},
-      {"a server alone",
-       [](Facts& f) {
-         f.servers.resize(1);
-         f.servers[0].words = {"standalone", absl::Seconds(2), 9};
-       },
-       {}},
-      {"no server", [](Facts& f) { f.servers.clear(); }, {}},
+      Mess("clamped up",
+           {"timeout-clamped session timeout", "timeout-below-sync-limit session timeout"},
+           [](Facts& f) { AskFor(f, absl::Seconds(1), absl::Seconds(4)); }),
+      Mess("clamped down", {"timeout-clamped session timeout"},
+           [](Facts& f) { AskFor(f, absl::Seconds(99), absl::Seconds(40)); }),
+      Mess("just the limit", {}, [](Facts& f) { AskFor(f, absl::Seconds(10), absl::Seconds(10)); }),
+      Mess("below the limit", {"timeout-below-sync-limit session timeout"},
+           [](Facts& f) { AskFor(f, absl::Seconds(9), absl::Seconds(9)); }),
+      Mess("below two ticks, by minSessionTimeout",
+           {"timeout-below-two-ticks session timeout", "timeout-below-sync-limit session timeout"},
+           [](Facts& f) { AskFor(f, absl::Seconds(3), absl::Seconds(3)); }),
+      Mess("conf closed: what cannot be known is not judged", {},
+           [](Facts& f) {
+             AskFor(f, absl::Seconds(3), absl::Seconds(3));
+             for (ServerFacts& s : f.servers) s.words = {.mode = s.words.mode};
+           }),
+      Mess("a server alone", {},
+           [](Facts& f) {
+             f.servers.resize(1);
+             f.servers[0].words = {"standalone", absl::Seconds(2), 9};
+           }),
+      Mess("no server", {}, [](Facts& f) { f.servers.clear(); }),
   });
 }
 
@@ -154,21 +140,19 @@ TEST(JudgeEpoch, FindsThatTheEnsembleWasSetBackByWhatAResourceHasSeen) {
     f.seen = FencingPass{.token = FencingToken(token), .epoch = epoch};
   };
   Try({
-      {"nothing, when nobody asks", [](Facts& f) { f.epoch = 2; }, {}},
-      {"a token to come", [&](Facts& f) { seen(f, 101, 2); }, {"set-back ensemble"}},
-      {"the last one", [&](Facts& f) { seen(f, 100, 2); }, {}},
-      {"one of a later epoch", [&](Facts& f) { seen(f, 1, 3); }, {"set-back ensemble"}},
-      {"one of before the raise", [&](Facts& f) { seen(f, 101, 1); }, {}},
-      {"servers that do not say",
-       [&](Facts& f) {
-         seen(f, 101, 2);
-         f.servers[0].words.zxid = std::nullopt;
-         f.servers[1].words.zxid = std::nullopt;
-       },
-       {}},
-      {"a record that cannot be read",
-       [](Facts& f) { f.epoch_trouble = "no number"; },
-       {"epoch-unreadable /zkrecipes/epoch"}},
+      Mess("nothing, when nobody asks", {}, [](Facts& f) { f.epoch = 2; }),
+      Mess("a token to come", {"set-back ensemble"}, [&](Facts& f) { seen(f, 101, 2); }),
+      Mess("the last one", {}, [&](Facts& f) { seen(f, 100, 2); }),
+      Mess("one of a later epoch", {"set-back ensemble"}, [&](Facts& f) { seen(f, 1, 3); }),
+      Mess("one of before the raise", {}, [&](Facts& f) { seen(f, 101, 1); }),
+      Mess("servers that do not say", {},
+           [&](Facts& f) {
+             seen(f, 101, 2);
+             f.servers[0].words.zxid = std::nullopt;
+             f.servers[1].words.zxid = std::nullopt;
+           }),
+      Mess("a record that cannot be read", {"epoch-unreadable /zkrecipes/epoch"},
+           [](Facts& f) { f.epoch_trouble = "no number"; }),
   });
   Facts facts = Healthy();
   seen(facts, 101, 3);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
 namespace zkrecipes::zkr::supervisor {
@@ -21,118 +23,73 @@ int64_t MsOf(BootTime time) { return absl::ToInt64Milliseconds(time - At(0)); }
 
 constexpr int64_t kNever = 1'000'000;
 
-// The state of the lock at `now`, and the phase that must follow from it.
-struct CheckAt {
-  int64_t now;
-  bool confirmed;
-  int64_t remaining;
-  Phase phase;
-  int64_t kill_at;
-};
-
 struct Scenario {
   const char* claim;
   int64_t grace;
-  std::vector<CheckAt> checks;
+  // "NOW proven|doubt REMAINING PHASE KILL_AT; ...": the state of the lock at a time, and the phase
+  // that must follow from it. In milliseconds.
+  const char* checks;
 };
 
 constexpr int64_t kMargin = 100;
 
+// clang-format off
 const Scenario kScenarios[] = {
-    {"a healthy lock never ends CMD, however little it has left",
-     5000,
-     {{0, true, 3500, Phase::kHeld, 3400},
-      {1000, true, 2500, Phase::kHeld, 3400},
-      {1001, true, 3500, Phase::kHeld, 4401},
-      {4300, true, 201, Phase::kHeld, 4401},
-      {4301, true, 3500, Phase::kHeld, 7701}}},
-    {"in doubt, half of what is left is CMD's",
-     5000,
-     {{0, true, 2000, Phase::kHeld, 1900},
-      {0, false, 2000, Phase::kSuspect, 1900},
-      {899, false, 1101, Phase::kSuspect, 1900},
-      {900, false, 1100, Phase::kAsked, 1900},
-      {1899, false, 101, Phase::kAsked, 1900},
-      {1900, false, 100, Phase::kOver, 1900}}},
-    {"or the grace period, if that is less",
-     300,
-     {{0, false, 2000, Phase::kSuspect, 1900},
-      {1599, false, 401, Phase::kSuspect, 1900},
-      {1600, false, 400, Phase::kAsked, 1900}}},
-    {"better news call it off, and the next doubt begins anew",
-     5000,
-     {{0, false, 2000, Phase::kSuspect, 1900},
-      {899, true, 2000, Phase::kHeld, 2799},
-      {1000, false, 1000, Phase::kSuspect, 1900},
-      {1399, false, 601, Phase::kSuspect, 1900},
-      {1400, false, 600, Phase::kAsked, 1900}}},
-    {"a deadline that moves in doubt counts",
-     5000,
-     {{0, false, 2000, Phase::kSuspect, 1900},
-      {100, false, 3000, Phase::kSuspect, 3000},
-      {200, false, 1200, Phase::kSuspect, 1300},
-      {300, false, 1100, Phase::kAsked, 1300}}},
-    {"a CMD that was asked to go must go, but not before the grace period is over",
-     500,
-     {{0, false, 1000, Phase::kSuspect, 900},
-      {400, false, 600, Phase::kAsked, 900},
-      {600, true, 3000, Phase::kAsked, 900},
-      {899, true, 3000, Phase::kAsked, 900},
-      {900, true, 3000, Phase::kOver, 900}}},
-    {"a late check asks and kills at once",
-     5000,
-     {{0, false, 2000, Phase::kSuspect, 1900}, {1950, false, 50, Phase::kOver, 1900}}},
-    {"lost before its time, CMD is asked at once and has what had been left",
-     5000,
-     {{0, true, 2000, Phase::kHeld, 1900},
-      {500, true, 0, Phase::kAsked, 1900},
-      {1899, true, 0, Phase::kAsked, 1900},
-      {1900, true, 0, Phase::kOver, 1900}}},
-    {"or the grace period, if that is less",
-     300,
-     {{0, true, 2000, Phase::kHeld, 1900},
-      {500, true, 0, Phase::kAsked, 800},
-      {799, true, 0, Phase::kAsked, 800},
-      {800, true, 0, Phase::kOver, 800}}},
-    {"a loss in doubt asks at once, too",
-     300,
-     {{0, false, 2000, Phase::kSuspect, 1900}, {500, false, 0, Phase::kAsked, 800}}},
-    {"a loss gives no more time to a CMD that was asked already",
-     300,
-     {{0, false, 2000, Phase::kSuspect, 1900},
-      {1600, false, 400, Phase::kAsked, 1900},
-      {1700, false, 0, Phase::kAsked, 1900},
-      {1900, false, 0, Phase::kOver, 1900}}},
-    {"a loss that is heard after a standstill leaves nothing to wait for",
-     5000,
-     {{0, true, 2000, Phase::kHeld, 1900}, {1900, true, 0, Phase::kOver, 1900}}},
-    {"what is lost is lost",
-     5000,
-     {{0, true, 2000, Phase::kHeld, 1900},
-      {500, true, 0, Phase::kAsked, 1900},
-      {501, true, 9000, Phase::kAsked, 1900},
-      {1900, true, 9000, Phase::kOver, 1900}}},
-    {"what is over is over",
-     5000,
-     {{0, false, 50, Phase::kOver, -50}, {1, true, 9000, Phase::kOver, -50}}},
-    {"without a grace period CMD is not asked",
-     0,
-     {{0, false, 2000, Phase::kSuspect, 1900},
-      {1899, false, 101, Phase::kSuspect, 1900},
-      {1900, false, 100, Phase::kOver, 1900}}},
-    {"not even after a loss",
-     0,
-     {{0, true, 2000, Phase::kHeld, 1900}, {500, true, 0, Phase::kOver, 500}}},
+    {"a healthy lock never ends CMD, however little it has left", 5000,
+     "0 proven 3500 held 3400; 1000 proven 2500 held 3400; 1001 proven 3500 held 4401; "
+     "4300 proven 201 held 4401; 4301 proven 3500 held 7701"},
+    {"in doubt, half of what is left is CMD's", 5000,
+     "0 proven 2000 held 1900; 0 doubt 2000 suspect 1900; 899 doubt 1101 suspect 1900; "
+     "900 doubt 1100 asked 1900; 1899 doubt 101 asked 1900; 1900 doubt 100 over 1900"},
+    {"or the grace period, if that is less", 300,
+     "0 doubt 2000 suspect 1900; 1599 doubt 401 suspect 1900; 1600 doubt 400 asked 1900"},
+    {"better news call it off, and the next doubt begins anew", 5000,
+     "0 doubt 2000 suspect 1900; 899 proven 2000 held 2799; 1000 doubt 1000 suspect 1900; "
+     "1399 doubt 601 suspect 1900; 1400 doubt 600 asked 1900"},
+    {"a deadline that moves in doubt counts", 5000,
+     "0 doubt 2000 suspect 1900; 100 doubt 3000 suspect 3000; 200 doubt 1200 suspect 1300; "
+     "300 doubt 1100 asked 1300"},
+    {"a CMD that was asked to go must go, but not before the grace period is over", 500,
+     "0 doubt 1000 suspect 900; 400 doubt 600 asked 900; 600 proven 3000 asked 900; "
+     "899 proven 3000 asked 900; 900 proven 3000 over 900"},
+    {"a late check asks and kills at once", 5000,
+     "0 doubt 2000 suspect 1900; 1950 doubt 50 over 1900"},
+    {"lost before its time, CMD is asked at once and has what had been left", 5000,
+     "0 proven 2000 held 1900; 500 proven 0 asked 1900; 1899 proven 0 asked 1900; "
+     "1900 proven 0 over 1900"},
+    {"or the grace period, if that is less", 300,
+     "0 proven 2000 held 1900; 500 proven 0 asked 800; 799 proven 0 asked 800; "
+     "800 proven 0 over 800"},
+    {"a loss in doubt asks at once, too", 300,
+     "0 doubt 2000 suspect 1900; 500 doubt 0 asked 800"},
+    {"a loss gives no more time to a CMD that was asked already", 300,
+     "0 doubt 2000 suspect 1900; 1600 doubt 400 asked 1900; 1700 doubt 0 asked 1900; "
+     "1900 doubt 0 over 1900"},
+    {"a loss that is heard after a standstill leaves nothing to wait for", 5000,
+     "0 proven 2000 held 1900; 1900 proven 0 over 1900"},
+    {"what is lost is lost", 5000,
+     "0 proven 2000 held 1900; 500 proven 0 asked 1900; 501 proven 9000 asked 1900; "
+     "1900 proven 9000 over 1900"},
+    {"what is over is over", 5000,
+     "0 doubt 50 over -50; 1 proven 9000 over -50"},
+    {"without a grace period CMD is not asked", 0,
+     "0 doubt 2000 suspect 1900; 1899 doubt 101 suspect 1900; 1900 doubt 100 over 1900"},
+    {"not even after a loss", 0,
+     "0 proven 2000 held 1900; 500 proven 0 over 500"},
 };
+// clang-format on
+
+constexpr const char* kPhases[] = {"held", "suspect", "asked", "over"};
 
 TEST(Ending, FollowsItsScenarios) {
   for (const Scenario& scenario : kScenarios) {
     Ending ending({Ms(scenario.grace), Ms(kMargin)});
-    for (const CheckAt& check : scenario.checks) {
-      SCOPED_TRACE(std::string(scenario.claim) + ", at " + std::to_string(check.now));
-      ending.Check({check.confirmed, Ms(check.remaining)}, At(check.now));
-      EXPECT_EQ(ending.phase(), check.phase);
-      EXPECT_EQ(MsOf(ending.kill_at()), check.kill_at);
+    for (const absl::string_view check : absl::StrSplit(scenario.checks, "; ")) {
+      SCOPED_TRACE(absl::StrCat(scenario.claim, ", at ", check));
+      const std::vector<std::string> words = absl::StrSplit(check, ' ');
+      ending.Check({words[1] == "proven", Ms(std::stol(words[2]))}, At(std::stol(words[0])));
+      EXPECT_EQ(kPhases[static_cast<int>(ending.phase())], words[3]);
+      EXPECT_EQ(MsOf(ending.kill_at()), std::stol(words[4]));
     }
   }
 }
