@@ -5,7 +5,6 @@
 #include "examples/async_acquire.h"
 
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <utility>
 

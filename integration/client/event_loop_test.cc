@@ -15,7 +15,6 @@
 #include <latch>
 #include <list>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>

@@ -26,7 +26,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-using ::testing::StartsWith;
 using zk::Code;
 
 constexpr char kCuratorNode[] = "_c_[0-9a-z]*-lock-[0-9]*";

@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 
 #include "integration/servers/command.h"
 #include "integration/servers/tcp_proxy.h"

@@ -19,7 +19,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -101,7 +101,6 @@ class PtySession {
 inline constexpr char kCtrlC[] = "\x03";
 inline constexpr char kCtrlD[] = "\x04";
 inline constexpr char kCtrlZ[] = "\x1a";
-inline constexpr char kCtrlBackslash[] = "\x1c";
 
 // The terminal under `zkr lock`, tried with tools/zkr/supervisor/supervise_fixture.cc under an
 // interactive bash: whatever is typed must do what it does without zkr. The parameter is the guard.

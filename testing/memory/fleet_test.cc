@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <vector>
 

@@ -24,7 +24,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 const char kPath[] = "/locks/ledger";
 

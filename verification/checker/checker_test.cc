@@ -2,7 +2,6 @@
 
 #include "verification/checker/checker.h"
 
-#include <map>
 #include <ostream>
 #include <string>
 #include <utility>

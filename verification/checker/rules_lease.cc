@@ -3,7 +3,6 @@
 // The promises of leases, and the beliefs of their holders.
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>

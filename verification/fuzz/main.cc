@@ -4,7 +4,6 @@
 // README.md.
 
 #include <cstdint>
-#include <cstdio>
 #include <iostream>
 
 #include "CLI/CLI.hpp"

@@ -5,7 +5,6 @@
 #include "verification/schedules/lock_world.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 

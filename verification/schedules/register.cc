@@ -3,7 +3,6 @@
 #include "verification/schedules/register.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

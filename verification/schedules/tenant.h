@@ -4,7 +4,6 @@
 #define ZKRECIPES_VERIFICATION_SCHEDULES_TENANT_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <set>
 #include <string>
 

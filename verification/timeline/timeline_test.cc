@@ -3,7 +3,6 @@
 #include "verification/timeline/timeline.h"
 
 #include <cmath>
-#include <cstddef>
 #include <ostream>
 #include <string>
 #include <vector>

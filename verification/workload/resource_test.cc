@@ -9,7 +9,6 @@
 
 #include <optional>
 #include <ostream>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
