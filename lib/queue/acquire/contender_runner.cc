@@ -192,7 +192,7 @@ void ContenderRunner::Act(action::Send&& send) {
 // Whether the session is proven is asked only if what follows depends on it: the grant, or the
 // reason of a loss.
 void ContenderRunner::OnReply(machine::OpId op, zk::Reply&& reply) {
-  const bool matters = candidacy().wait_for_proof || held_ != nullptr;
+  const bool matters = candidacy().wait_for_proof || held_.has_value();
   On(event::Replied{op, std::move(reply), matters && Proven()});
 }
 
@@ -264,11 +264,10 @@ void ContenderRunner::Act(machine::Grant grant) {
   // server did not say.
   const absl::StatusOr<int64_t>& epoch = session_->epoch();
   grant.epoch = epoch.value_or(0);
-  held_ = std::make_unique<lease::HeldLease>(
-      *core_->reactor(), *session_, acquisition_->path(),
-      std::make_shared<internal::LeaseState>(core_, session_->validity(), std::move(grant),
-                                             weak_from_this(), Terms()),
-      weak_from_this(), [this](machine::Event&& event) { On(std::move(event)); });
+  held_.emplace(*core_->reactor(), *session_, acquisition_->path(),
+                std::make_shared<internal::LeaseState>(core_, session_->validity(),
+                                                       std::move(grant), weak_from_this(), Terms()),
+                weak_from_this(), [this](machine::Event&& event) { On(std::move(event)); });
   session_->NeedChanged(this);
   if (notifier_) session_->WantSuspicionChecks(true);
   // A lease that nobody takes is destroyed here, which makes this contender leave: after a refusal,

@@ -48,7 +48,7 @@ class ContenderRunner : public session::ProofListener,
 
   bool NeedsProof() const override;
   absl::Duration DelayLifetime() const override;
-  bool HeldALease() const override { return held_ != nullptr; }
+  bool HeldALease() const override { return held_.has_value(); }
   void OnProven() override;
   void OnLapsed() override;
   void OnValidityEnded() override;
@@ -87,7 +87,7 @@ class ContenderRunner : public session::ProofListener,
   const std::shared_ptr<Acquisition> acquisition_;
   machine::Contender contender_;
   Wait wait_;
-  std::unique_ptr<lease::HeldLease> held_;   // once granted: those who wait are many
+  std::optional<lease::HeldLease> held_;     // once granted
   std::optional<lease::Notifier> notifier_;  // if there is a listener
 
   session::Session* session_ = nullptr;  // null before Start, and once finished

@@ -55,8 +55,8 @@ absl::StatusOr<T> AskUntilAnswered(internal::ClientCore& core, const std::string
   };
   const auto begin = [&](const WaitOptions& left,
                          Done<Answer>& done) -> absl::StatusOr<std::shared_ptr<Pending>> {
-    const auto call = std::make_shared<SimpleCall<Answer>>(core.shared_from_this(), left,
-                                                           std::move(done), std::ref(late));
+    const auto call =
+        NewCall<Answer>(core.shared_from_this(), left, std::move(done), std::ref(late));
     call->HeedCancel(left.cancel);
     core.Post([call, ask](session::Session* session) {
       if (session == nullptr) {

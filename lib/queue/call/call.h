@@ -4,7 +4,6 @@
 #define ZKRECIPES_LIB_QUEUE_CALL_CALL_H_
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -110,11 +109,11 @@ class Call : public Pending {
   Done<T> done_;  // belongs to the caller that settles
 };
 
-// A call whose answer, if it is given up, comes from a function.
-template <typename T>
+// A call whose answer, if it is given up, comes from a function: it is kept in the call itself,
+// since most calls are answered.
+template <typename T, typename Late>  // absl::Status(bool cancelled)
 class SimpleCall final : public Call<T> {
  public:
-  using Late = std::function<absl::Status(bool cancelled)>;
   SimpleCall(std::shared_ptr<internal::ClientCore> core, const WaitOptions& wait, Done<T> done,
              Late late)
       : Call<T>(std::move(core), wait, std::move(done)), late_(std::move(late)) {}
@@ -124,6 +123,13 @@ class SimpleCall final : public Call<T> {
 
   const Late late_;
 };
+
+template <typename T, typename Late>
+std::shared_ptr<Call<T>> NewCall(std::shared_ptr<internal::ClientCore> core,
+                                 const WaitOptions& wait, Done<T> done, Late late) {
+  return std::make_shared<SimpleCall<T, Late>>(std::move(core), wait, std::move(done),
+                                               std::move(late));
+}
 
 // A call that has not begun: the blocking, the callback and the awaitable form of a public function
 // are made from it by Blocking, Async and Co.

@@ -18,14 +18,14 @@ using queue::call::Start;
 using StatusDone = queue::call::Done<absl::Status>;
 using Begun = absl::StatusOr<std::shared_ptr<queue::call::Pending>>;
 
-using LeaseCall = queue::call::SimpleCall<absl::Status>;
+using LeaseCall = queue::call::Call<absl::Status>;
 
 // Waits for what the contender of a lease has been told to do. The message if it is given up:
 // "`operation` NODE: `late`".
 std::shared_ptr<LeaseCall> Waiting(const std::shared_ptr<LeaseState>& lease,
                                    const WaitOptions& wait, StatusDone& done, const char* operation,
                                    const char* late) {
-  return std::make_shared<LeaseCall>(
+  return queue::call::NewCall<absl::Status>(
       lease->core().shared_from_this(), wait, std::move(done),
       [lease, operation, late](bool cancelled) {
         return absl::Status(
