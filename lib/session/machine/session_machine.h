@@ -17,9 +17,9 @@
 //   any --CloseRequested--> kClosing --Drained--> kClosed
 //
 // Names follow the servers: they are resolved again when the connection is lost, and after each
-// round of failed attempts, and the open handle goes on with what is found (SetServers): the session
-// stays, also if every server has moved. A connection that there is by then stays, too: an answer
-// may be partial, or a rotating choice of the servers.
+// round of failed attempts, and the open handle goes on with what is found (SetServers): the
+// session stays, also if every server has moved. A connection that there is by then stays, too: an
+// answer may be partial, or a rotating choice of the servers.
 //
 // The list of servers may be replaced in any state (ServersChanged). An open handle, and with it
 // the session, goes on with the new servers once their names are resolved.

@@ -26,7 +26,7 @@ namespace zkrecipes::session::machine {
 // Pure: the caller says what time it is.
 class Silence {
  public:
-  // `began`: before the handshake, which is a touch. What was asked before is not answered any more.
+  // `began`: before the handshake, which is a touch. Earlier requests are not answered any more.
   void Connected(base::BootTime began) {
     answered_ = asked_;
     touched_ = began;
@@ -36,8 +36,8 @@ class Silence {
   void Answered(uint64_t number, base::BootTime sent, base::BootTime now, absl::Duration timeout);
   void Left() { patient_ = true; }
 
-  // InfiniteFuture: nothing is waited for, or the client is patient. `lost`: when leases are, unless
-  // more is proven; a time that has passed: no lease matters.
+  // InfiniteFuture: nothing is waited for, or the client is patient. `lost`: when leases are lost
+  // unless more is proven; a time that has passed: no lease matters.
   base::BootTime LeaveAt(base::BootTime lost, absl::Duration timeout) const;
 
  private:

@@ -18,11 +18,12 @@ namespace zkrecipes::zk::inline seam {
 // anything. docs/adr/0026 and 0055 have the reasons and the figures.
 //
 // An attempt to resume a session is given clamp(T/8, 0.4 s, 5 s), and clamp(T/20, 0.2 s, 1 s) of it
-// until the server's kernel has accepted the connection: of three servers two may drop every packet,
-// and the lease lives. After T/2 without a connection there is hardly a lease to be saved, and an
-// attempt to be given a new session can leave one behind if it is given up: such an attempt has
-// clamp(T/3, 1 s, 5 s), since servers that many clients come back to are slow. Each time that a round of attempts has run out of its time, the next ones are given four times as long, up to the 2T/3 after which the C client
-// gives up: a server may be slow.
+// until the server's kernel has accepted the connection: of three servers two may drop every
+// packet, and the lease lives. After T/2 without a connection there is hardly a lease to be saved,
+// and an attempt to be given a new session can leave one behind if it is given up: such an attempt
+// has clamp(T/3, 1 s, 5 s), since servers that many clients come back to are slow. Each time that a
+// round of attempts has run out of its time, the next ones are given four times as long, up to the
+// 2T/3 after which the C client gives up.
 //
 // The first pause is anything up to T/50, because a whole fleet loses its connections in the same
 // instant. Each further one is between half a limit and the whole limit, which doubles up to T/10

@@ -22,8 +22,8 @@ namespace zkrecipes::zk::wire {
 //   kSilent --Asked: the handshake--> kHandshake --Hear: a session--> kEstablished
 //
 // Pure: no I/O, no clock. Functions that judge return "", or what is wrong; after that nothing that
-// the server says is worth hearing. "it ..." or "its ...": it does not speak ZooKeeper. Otherwise it does, and
-// fails the client: "did not set the watches again ...".
+// the server says is worth hearing. "it ..." or "its ...": it does not speak ZooKeeper. Otherwise
+// it does, and fails the client: "did not set the watches again ...".
 class Conversation {
  public:
   // What the C client has sent, in order and in pieces of any size.
