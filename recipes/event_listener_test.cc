@@ -112,7 +112,8 @@ TEST_F(EventListenerTest, HearsThatALeaseIsSuspectProvenAgainAndLost) {
   PassTime(absl::Seconds(4));
   EXPECT_THAT(diary_->Take(), ElementsAre("proven"));
   user->host->set_network(Host::Network::kSilent);  // the connection stands, and nothing comes
-  PassTime(absl::Seconds(5));
+  while (user->lease().state() == Lease::State::kHeld) PassTime(absl::Milliseconds(50));
+  PassTime(absl::Milliseconds(640));  // a sixteenth of the timeout, in which it is asked
   EXPECT_THAT(diary_->Take(), ElementsAre("suspect"));
   PassTime(absl::Seconds(5));
   EXPECT_THAT(diary_->Take(),

@@ -53,7 +53,7 @@ class EventListener {
   virtual void OnNotGranted(const std::string& path, const absl::Status& why, absl::Duration after);
 
   // The lease is kSuspect, and kHeld again. The state is checked with every change of the
-  // connection, and every eighth of the session timeout: shorter spells may be missed.
+  // connection, and every sixteenth of the session timeout: shorter spells may be missed.
   virtual void OnSuspect(const Sequencer& lease);
   virtual void OnProven(const Sequencer& lease);
 

@@ -19,17 +19,31 @@ struct LeaseOptions {
   // The longest time between two pings from the leader to a server, while the leader serves
   // requests: half a tick, plus what a busy leader adds. Zero selects a quarter of the negotiated
   // session timeout plus 100 ms, which is enough if that timeout is two ticks or more. If you know
-  // a smaller bound, set it: leases then last longer.
+  // a smaller bound, set it: leases then last longer. An acquire is refused (FailedPrecondition) if
+  // no lease can be proven with the session timeout that the servers grant: below 0.51 s, or with a
+  // ping gap of more than about 0.64 of it. A lock delay, or kExpiry without wait_for_proof, needs
+  // no proof.
   Duration ping_gap = absl::ZeroDuration();
   // Subtracted from the deadline: the time that it takes to give notice of the end to all leases of
   // the client (see Lease::ended), and to act on it.
   Duration slack = absl::Milliseconds(10);
 
+  // The reserve that a held lease always has, and its price: docs/lease.md has the table, and
+  // `zkr doctor --plan` calculates. One pace a client, since all leases of a session live by the
+  // same beats.
+  enum class Pace {
+    kSteady,  // in calm weather remaining() never falls under 0.4 of the session timeout, if that
+              // is 4 s or more. At 10 s a session that holds, however many leases, commits 1.3
+              // writes a second
+    kSparse,  // for fleets of thousands of holders: 0.43 writes, and a tenth of the timeout is left
+  };
+  Pace pace = Pace::kSteady;
+
   // These two are defaults for AcquireOptions.
   //
-  // If true, Acquire returns only once its lease is proven (kHeld). Otherwise the lease may be
-  // kUnproven for a moment after a reconnection or idleness, or while the ensemble cannot be
-  // reached.
+  // If true, Acquire returns only once its lease is kHeld, that is, proven or in lock-delay mode.
+  // Otherwise the lease may be kUnproven for a moment after a reconnection or idleness, or while
+  // the ensemble cannot be reached.
   bool wait_for_proof = false;
 
   // When a lease ends if its session is not known to have expired.

@@ -30,8 +30,9 @@
 //   identifier_removed          another client deleted the node while it was queued (Aborted)
 //   permission_denied           by the path's ACL (PermissionDenied), or the server refused the
 //                               client's credentials (Unauthenticated)
-//   state_not_recoverable       the client is closed, the path cannot have children, this is the
-//                               client's I/O thread, or a forked child (FailedPrecondition)
+//   state_not_recoverable       the client is closed, the path cannot have children, no lease can
+//                               be proven with the session timeout that the servers grant, this is
+//                               the client's I/O thread, or a forked child (FailedPrecondition)
 //   resource_unavailable_try_again   too many contenders, a quota, or the path's sequence numbers
 //                               are nearly used up (ResourceExhausted)
 //   io_error                    anything else

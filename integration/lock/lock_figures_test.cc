@@ -22,7 +22,7 @@ namespace zkrecipes::integration {
 namespace {
 
 // A session timeout so long that no beat, ping or watch on a contender's own node is sent while
-// requests are counted: the first is due after a twelfth of it.
+// requests are counted: the first is due after a fortieth of it.
 constexpr absl::Duration kQuiet = absl::Hours(1);
 
 // Measures what recipes cost on a real server, by its own counters. One, and no quorum: 3.8.0's

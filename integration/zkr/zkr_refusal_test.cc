@@ -176,7 +176,7 @@ TEST_F(ZkrRefusalTest, RefusesASessionTimeoutBelowWhichNoLeaseIsProven) {
   ASSERT_TRUE(quick.ok()) << quick.status();
   ExpectRefused({"lock", node_path(), "--servers", (*quick)->servers(), "--session-timeout",
                  "300ms", "--status-fd", "3", "--", "echo", "ran"},
-                64, "usage", {"300ms is too short: below 400ms no lease can be proven"});
+                64, "usage", {"no lease can be proven with a session timeout of 300ms"});
 }
 
 TEST_F(ZkrRefusalTest, EveryCommandHasHelpAndVersion) {

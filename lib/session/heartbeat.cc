@@ -14,11 +14,6 @@ namespace zkrecipes::session {
 namespace {
 
 constexpr int kReportsPerTimeout = 10;
-constexpr int kOverdueFraction = 4;  // of the timeout, without a committed answer
-
-double RandomShare(uint64_t random_bits) {
-  return absl::FDivDuration(base::Jittered(absl::Seconds(1), random_bits), absl::Seconds(1));
-}
 
 // Answers that the quorum has committed. (A server may give other answers on its own.)
 bool Committed(const Heartbeat::Ticket& ticket, zk::Code code) {
@@ -31,7 +26,11 @@ bool FromServer(zk::Code code) { return code == zk::Code::kOk || code == zk::Cod
 }  // namespace
 
 Heartbeat::Heartbeat(zk::Reactor* reactor, Owner* owner, const Options& options)
-    : reactor_(reactor), owner_(owner), options_(options), bound_(options.margins) {
+    : reactor_(reactor),
+      owner_(owner),
+      options_(options),
+      bound_(options.margins),
+      pace_(options.pace) {
   NameBeat();
 }
 
@@ -45,11 +44,11 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
   // From before the connection was begun: the server counts the session's time from its own end of
   // the handshake, which is later.
   bound_.Connected(began, now, timeout, new_session);
-  KeepPace();
+  pace_.OnConnected(bound_.timeout(), bound_.lifetime(), bound_.longest_gap());
   connected_ = true;
   if (new_session || validity_ == nullptr) {
     validity_ = std::make_shared<SessionValidity>();
-    if (wanted_) validity_->GiveUpAt(now + bound_.timeout());
+    if (wanted()) validity_->GiveUpAt(now + bound_.timeout());
   }
   validity_->SetConnected(true);
   // The handshake of a new session is itself a committed write.
@@ -60,7 +59,7 @@ void Heartbeat::OnConnected(base::BootTime began, absl::Duration timeout, bool n
     validity_->Shorten(*bound_.deadline());
   }
   CheckValidity(now);
-  Busy(now) ? SendRequest(/*beat=*/true) : ScheduleBeat();
+  pace_.KeepsProven(now) ? SendRequest(/*beat=*/true) : ScheduleBeat();
 }
 
 void Heartbeat::OnDisconnected() {
@@ -80,28 +79,22 @@ void Heartbeat::OnExpired() {
 
 void Heartbeat::Stop() { stopped_ = true; }
 
-void Heartbeat::SetNeed(const Need& need) {
-  const bool sooner = need.delay_lifetime < delay_lifetime_;
-  delay_lifetime_ = need.delay_lifetime;
-  if (need.proof == wanted_) {
-    if (sooner) ScheduleBeat();
-    return;
-  }
+void Heartbeat::SetNeed(const machine::Need& need) {
   const base::BootTime now = reactor_->Now();
-  const bool was_busy = Busy(now);
+  const bool was_wanted = wanted();
   // Before the period is begun anew, which gives up after a timeout only if a proof is wanted.
-  wanted_ = need.proof;
-  if (validity_ == nullptr) return;
-  // No lease rests on the current period: a new one spares the next lease the early end of this
-  // one, if there is less of it than a healthy session ever has.
-  const bool anew = wanted_ && validity_->ProvenUntil(now) < now + least_;
-  if (anew) BeginPeriod();
-  if (!wanted_) validity_->GiveUpAt(base::BootTime::InfiniteFuture());
-  CheckValidity(now);
-  if (anew || sooner || (wanted_ && !was_busy)) ScheduleBeat();
+  bool sooner = pace_.SetNeed(need, now);
+  if (wanted() != was_wanted && validity_ != nullptr) {
+    // No lease rests on the current period: a new one spares the next lease the early end of this
+    // one, if there is less of it than a healthy session ever has.
+    const bool anew = wanted() && validity_->ProvenUntil(now) < now + pace_.TooLittle();
+    if (anew) BeginPeriod();
+    if (!wanted()) validity_->GiveUpAt(base::BootTime::InfiniteFuture());
+    CheckValidity(now);
+    sooner |= anew;
+  }
+  if (sooner) ScheduleBeat();
 }
-
-void Heartbeat::LeaseIsOver() { wanted_until_ = reactor_->Now() + timeout(); }
 
 // ---- what the answers prove ---------------------------------------------------------------------
 
@@ -125,7 +118,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   const std::optional<base::BootTime> before = bound_.deadline();
   // Any answer is a touch; only a committed one can make the touches before it a proof.
   bound_.Answered(ticket.request, now, committed);
-  if (wanted_ && before.has_value() && *before < *bound_.deadline()) {
+  if (pace_.need().lease && before.has_value() && *before < *bound_.deadline()) {
     least_left_ = std::min(least_left_.value_or(absl::InfiniteDuration()), *before - now);
   }
   Report(now, now - ticket.request.sent);
@@ -141,7 +134,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
 // A write that proves nothing yet.
 void Heartbeat::Confirm(base::BootTime now, base::BootTime sent) {
   validity_->Confirm(sent);
-  if (!wanted_) return;
+  if (!wanted()) return;
   // One session timeout after the last sign of life.
   // A lease that is granted unproven must not be believed for ever: without a proof it ends then.
   validity_->GiveUpAt(sent + timeout());
@@ -156,8 +149,7 @@ void Heartbeat::Report(base::BootTime now, absl::Duration round_trip) {
 
 void Heartbeat::Prove(base::BootTime now, base::BootTime confirmed) {
   const base::BootTime deadline = *bound_.deadline();
-  // Half of the reserve is left for the beats that use it: then they are overdue.
-  const base::BootTime overdue = std::max(now + overdue_after_, deadline - half_reserve_);
+  const base::BootTime overdue = pace_.OverdueAt(deadline, now);
   using Proved = SessionValidity::Proved;
   if (validity_->Prove(deadline, overdue, now, confirmed) != Proved::kFirst) return;
   CheckValidity(now);  // the end has moved from GiveUpAt to the deadline: move its timer as well
@@ -176,7 +168,7 @@ zk::Request Heartbeat::CommittedBarrier() const { return zk::Delete{beat_path_};
 void Heartbeat::BeginPeriod() {
   bound_.Restart();
   validity_->BeginPeriod();
-  if (wanted_) validity_->GiveUpAt(reactor_->Now() + timeout());
+  if (wanted()) validity_->GiveUpAt(reactor_->Now() + timeout());
 }
 
 // Announces the end of the period when its time has come, once. What was granted in it stays lost;
@@ -208,62 +200,35 @@ void Heartbeat::SetValidityTimer(base::BootTime end) {
 
 // ---- beats --------------------------------------------------------------------------------------
 
-bool Heartbeat::Busy(base::BootTime now) const { return wanted_ || now < wanted_until_; }
-
-machine::BeatPace Heartbeat::Pace(base::BootTime now) const {
-  return {.timeout = timeout(),
-          .lifetime = bound_.lifetime(),
-          .longest_gap = bound_.longest_gap(),
-          .busy = Busy(now),
-          .wanted = wanted_,
-          .deadline = bound_.deadline(),
-          .last_request = last_request_,
-          .last_beat = last_beat_,
-          .took = took_,
-          .delay_lifetime = delay_lifetime_,
-          .share = share_};
-}
-
-// What every answer and every acquire asks for.
-void Heartbeat::KeepPace() {
-  const machine::BeatPace pace = Pace(reactor_->Now());
-  overdue_after_ = timeout() / kOverdueFraction;
-  reserve_ = pace.Reserve();
-  half_reserve_ = reserve_ / 2;
-  least_ = pace.Least();
-}
-
 void Heartbeat::SendRequest(bool beat) {
   if (!connected_ || on_its_way_ || stopped_) return;
   on_its_way_ = true;
-  const base::BootTime now = last_request_ = reactor_->Now();
-  if (beat) last_beat_ = now;
-  // Chosen anew for each beat, so that the sessions of a fleet do not beat in step.
-  if (beat || !Busy(now)) share_ = RandomShare(reactor_->Random());
-  auto done = [this, beat, now, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
+  const base::BootTime now = reactor_->Now();
+  pace_.OnSent(beat, now, reactor_->Random());
+  auto done = [this, beat, alive = std::weak_ptr<char>(alive_)](const zk::Reply&) {
     if (alive.expired()) return;
     on_its_way_ = false;
     const base::BootTime answered = reactor_->Now();
-    if (beat) {
-      took_ = answered - now;
-      KeepPace();
-    }
+    if (beat) pace_.OnBeatAnswered(answered);
     UrgentBeat(answered);
     ScheduleBeat();
   };
   if (beat) return owner_->SendBeat(CommittedBarrier(), std::move(done));
   const zk::Get read{beat_path_};
-  Busy(now) ? owner_->SendBeat(read, std::move(done)) : owner_->SendIdleRead(read, std::move(done));
+  pace_.KeepsProven(now) ? owner_->SendBeat(read, std::move(done))
+                         : owner_->SendIdleRead(read, std::move(done));
 }
 
 // The second beat of a proof follows the first at once.
 void Heartbeat::UrgentBeat(base::BootTime now) {
-  if (Busy(now) && bound_.NextWriteHelps(now, reserve_)) SendRequest(/*beat=*/true);
+  if (pace_.KeepsProven(now) && bound_.NextWriteHelps(now, pace_.Reserve())) {
+    SendRequest(/*beat=*/true);
+  }
 }
 
 void Heartbeat::SendWhatIsDue() {
   const base::BootTime now = reactor_->Now();
-  const machine::BeatPace::Planned next = Pace(now).Next();
+  const machine::BeatPace::Planned next = pace_.Next(bound_.deadline(), now);
   // The plan was made when the timer was set.
   // Something was proven meanwhile, or is needed less.
   if (next.at > now) return ScheduleBeat();
@@ -274,7 +239,7 @@ void Heartbeat::ScheduleBeat() {
   if (!connected_ || on_its_way_ || stopped_) return;
   if (beat_timer_ != 0) reactor_->Cancel(beat_timer_);
   const base::BootTime now = reactor_->Now();
-  const base::BootTime at = std::max(Pace(now).Next().at, now);
+  const base::BootTime at = std::max(pace_.Next(bound_.deadline(), now).at, now);
   beat_timer_ = reactor_->CallAt(at, [this, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
     beat_timer_ = 0;

@@ -10,18 +10,16 @@
 
 #include "lib/session/machine/beat_pace.h"
 #include "lib/session/machine/expiry_bound.h"
-#include "lib/session/needs.h"
 #include "lib/session/session_validity.h"
 #include "lib/zk/seam/handle.h"
 #include "lib/zk/seam/reactor.h"
 
 namespace zkrecipes::session {
 
-// Keeps a session proven alive: listens to every answer, and sees to it that there are some. While
-// a listener needs proof, and for a session timeout after a lease, it sends beats, which are
-// CommittedBarriers, and reads between them, at the times that BeatPace says. Otherwise a read now
-// and then, so that the next lease is proven soon. At most one of them is on its way. It announces
-// the end of a period of the SessionValidity, once, and begins the next one. On the reactor.
+// Keeps a session proven alive: listens to every answer, and sees to it that there are some. It
+// sends beats, which are CommittedBarriers, and reads, at the times that BeatPace says; at most one
+// of them is on its way. It announces the end of a period of the SessionValidity, once, and begins
+// the next one. On the reactor.
 class Heartbeat {
  public:
   class Owner {
@@ -41,6 +39,7 @@ class Heartbeat {
 
   struct Options {
     machine::ExpiryMargins margins;
+    machine::BeatPace::Kind pace = machine::BeatPace::Kind::kSteady;
     std::string namespace_root;  // "" or "/a/b": where the beats' missing node would be
   };
 
@@ -52,11 +51,8 @@ class Heartbeat {
   void OnConnected(base::BootTime began, absl::Duration timeout, bool new_session);
   void OnDisconnected();
   void OnExpired();
-  void SetNeed(const Need& need);  // of all listeners together
-  // A lease that needed proof has ended. Clients take turns, and the next one is proven at once if
-  // the session stays proven.
-  void LeaseIsOver();
-  void Stop();  // no more beats: the session is being closed
+  void SetNeed(const machine::Need& need);  // of all listeners together
+  void Stop();                              // no more beats: the session is being closed
 
   // A write that the quorum commits although it fails, with kNoNode: the delete of a node below one
   // that does not exist. It needs no permission, wakes no watcher and leaves nothing behind. The
@@ -86,36 +82,27 @@ class Heartbeat {
   void Report(base::BootTime now, absl::Duration round_trip);
   void Prove(base::BootTime now, base::BootTime confirmed = {});
   void Confirm(base::BootTime now, base::BootTime sent);
-  machine::BeatPace Pace(base::BootTime now) const;
-  void KeepPace();
   void SendRequest(bool beat);
   void SendWhatIsDue();
   void UrgentBeat(base::BootTime now);
   void ScheduleBeat();
-  bool Busy(base::BootTime now) const;
+  bool wanted() const { return pace_.need().proof; }
   absl::Duration timeout() const { return bound_.timeout(); }
 
   zk::Reactor* const reactor_;
   Owner* const owner_;
   const Options options_;
   machine::ExpiryBound bound_;
+  machine::BeatPace pace_;
   std::shared_ptr<SessionValidity> validity_;
   std::string beat_path_;  // of a child of the missing node
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   bool connected_ = false;
   bool stopped_ = false;
-  bool wanted_ = false;
-  base::BootTime wanted_until_;
-  absl::Duration delay_lifetime_ = absl::InfiniteDuration();
-  bool on_its_way_ = false;  // a beat or a read
-  base::BootTime last_request_;
-  base::BootTime last_beat_;
-  absl::Duration took_;                       // the last beat's answer
+  bool on_its_way_ = false;                   // a beat or a read
   std::optional<absl::Duration> least_left_;  // since the last report
   base::BootTime next_report_;
-  absl::Duration overdue_after_, reserve_, half_reserve_, least_;  // of the pace: see KeepPace
-  double share_ = 1;                                               // of BeatPace
   zk::Reactor::TimerId beat_timer_ = 0;
   zk::Reactor::TimerId validity_timer_ = 0;
   base::BootTime validity_timer_at_;

@@ -19,17 +19,19 @@ TEST(Needs, AreThoseOfAllListenersWhateverChanges) {
   std::mt19937 random(1);
   const auto any = [&random](unsigned below) { return random() % below; };
   Needs needs;
-  std::vector<Need> each(20);
+  std::vector<machine::Need> each(20);
   for (int i = 0; i < 10'000; ++i) {
-    Need& need = each[any(20)];
-    const Need before = need;
+    machine::Need& need = each[any(20)];
+    const machine::Need before = need;
     need.proof = any(15) == 0;
+    need.lease = need.proof && any(2) == 0;
     need.delay_lifetime =
         any(5) == 0 ? absl::Seconds(static_cast<int>(any(10))) : absl::InfiniteDuration();
     needs.Replace(before, need);
-    Need all;
-    for (const Need& one : each) {
+    machine::Need all;
+    for (const machine::Need& one : each) {
       all.proof |= one.proof;
+      all.lease |= one.lease;
       all.delay_lifetime = std::min(all.delay_lifetime, one.delay_lifetime);
     }
     ASSERT_EQ(needs.all(), all) << "after " << i;
@@ -38,14 +40,14 @@ TEST(Needs, AreThoseOfAllListenersWhateverChanges) {
 
 TEST(Needs, OfNoListenersAreNone) {
   Needs needs;
-  EXPECT_EQ(needs.all(), Need());
-  const Need one{.proof = true, .delay_lifetime = absl::Seconds(1)};
+  EXPECT_EQ(needs.all(), machine::Need());
+  const machine::Need one{.proof = true, .lease = true, .delay_lifetime = absl::Seconds(1)};
   needs.Replace({}, one);
   needs.Replace({}, one);
   needs.Replace(one, {});
   EXPECT_EQ(needs.all(), one);
   needs.Replace(one, {});
-  EXPECT_EQ(needs.all(), Need());
+  EXPECT_EQ(needs.all(), machine::Need());
 }
 
 // ---- of a session's listeners -------------------------------------------------------------------
@@ -63,9 +65,7 @@ class IdleReactor : public zk::Reactor {
 class Asked : public ProofListener {
  public:
   explicit Asked(int& times) : times_(times) {}
-  bool NeedsProof() const override { return ++times_ > 0; }
-  absl::Duration DelayLifetime() const override { return absl::InfiniteDuration(); }
-  bool HeldALease() const override { return false; }
+  machine::Need need() const override { return {.proof = ++times_ > 0}; }
   void OnProven() override {}
   void OnLapsed() override {}
   void OnValidityEnded() override {}

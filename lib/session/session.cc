@@ -14,7 +14,8 @@
 namespace zkrecipes::session {
 namespace {
 
-constexpr int kSuspicionChecksPerTimeout = 8;
+// A silent connection leaves a lease in doubt for a fourteenth of it (BeatPace::OverdueAt).
+constexpr int kSuspicionChecksPerTimeout = 16;
 
 // The names that are known after so long are used without the others.
 absl::Duration LookUpPatience(absl::Duration session_timeout) {
@@ -321,16 +322,13 @@ void Session::Part(SessionListener* listener) {
 
 void Session::Part(ProofListener* listener) {
   std::erase(proof_listeners_, listener);
-  if (listener->HeldALease()) heartbeat_.LeaseIsOver();
   Count(listener, {});
   Part(static_cast<SessionListener*>(listener));
 }
 
-void Session::NeedChanged(ProofListener* listener) {
-  Count(listener, {listener->NeedsProof(), listener->DelayLifetime()});
-}
+void Session::NeedChanged(ProofListener* listener) { Count(listener, listener->need()); }
 
-void Session::Count(ProofListener* listener, const Need& need) {
+void Session::Count(ProofListener* listener, const machine::Need& need) {
   if (listener->counted_ == need) return;
   // The sum is kept, not recomputed: thousands of contenders may share the session.
   needs_.Replace(std::exchange(listener->counted_, need), need);

@@ -145,7 +145,7 @@ class Session : private Heartbeat::Owner {
   void OnLapsed() override;
   void BeginEpoch(bool new_session);
   void OnEpoch(const zk::Reply& reply);
-  void Count(ProofListener* listener, const Need& need);
+  void Count(ProofListener* listener, const machine::Need& need);
   void CheckDrained();
   void StartSuspicionChecks();
   void RemoveServerWatch(const zk::Watch& watch);

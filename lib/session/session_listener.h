@@ -6,9 +6,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 
-#include "lib/session/needs.h"
+#include "lib/session/machine/beat_pace.h"
 
 namespace zkrecipes::session {
 
@@ -27,12 +26,8 @@ class SessionListener {
 // One that also wants its session to be proven alive at times: a contender, with a node in it.
 class ProofListener : public SessionListener {
  public:
-  // Call Session::NeedChanged whenever the result of NeedsProof or DelayLifetime may have changed.
-  virtual bool NeedsProof() const = 0;
-  // How long a confirmed write is believed, in lock-delay mode; otherwise infinite.
-  virtual absl::Duration DelayLifetime() const = 0;
-  // Whether it has held a lease. Asked when it parts: the session then stays proven for a while.
-  virtual bool HeldALease() const = 0;
+  // Call Session::NeedChanged whenever the result may have changed.
+  virtual machine::Need need() const = 0;
 
   virtual void OnProven() = 0;  // the period of Session::validity() was unproven until now
   virtual void OnLapsed() = 0;  // the period has ended: leases granted in it are lost
@@ -46,13 +41,13 @@ class ProofListener : public SessionListener {
   // beats; "": none. OnNodeChecked gets the answer.
   virtual std::string NodeToCheck() const = 0;
   virtual void OnNodeChecked(bool there) = 0;
-  // Every eighth of the session timeout, while any listener wants it: see
+  // Every sixteenth of the session timeout, while any listener wants it: see
   // Session::WantSuspicionChecks.
   virtual void OnSuspicionCheck() = 0;
 
  private:
   friend class Session;
-  Need counted_;  // by its session: the latest
+  machine::Need counted_;  // by its session: the latest
 };
 
 }  // namespace zkrecipes::session

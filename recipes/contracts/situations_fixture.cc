@@ -104,6 +104,12 @@ std::vector<Situation> Situations() {
            AwaitItsPlaceInTheQueue(s);
            s.stop.request_stop();
          }),
+      If("NoLeaseCanBeProven", "LeaderElection::RunWhileLeading", kFailedPrecondition,
+         [](S s) {
+           s.clients.push_back(s.client);
+           s.client = *s.ensemble.Connect({.lease = {.ping_gap = absl::Seconds(8)}});
+           s.recursive.emplace(s.client, s.path);
+         }),
       If("ThereIsNoTime", "Lease::Verify", kDeadlineExceeded,
          [](S s) {
            s.ensemble.HoldReplies(*s.client);

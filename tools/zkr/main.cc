@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -207,6 +208,22 @@ class CommandLine {
     AddDuration(*command, "--pause", doctor_.input.pause,
                 "With --plan: the longest pause that shall cost no lease")
         ->needs(plan);
+    using Pace = LeaseOptions::Pace;
+    static const std::map<std::string, Pace> kPaces = {{"steady", Pace::kSteady},
+                                                       {"sparse", Pace::kSparse}};
+    command
+        ->add_option_function<std::string>(
+            "--pace", [this](const std::string& name) { doctor_.input.pace = kPaces.at(name); },
+            "With --plan: the clients' LeaseOptions::pace (steady)")
+        ->needs(plan)
+        ->check(CLI::IsMember({"steady", "sparse"}).description(""))
+        ->type_name("steady|sparse");
+    command
+        ->add_option("--holders", doctor_.input.holders,
+                     "With --plan: how many sessions hold locks at a time (1)")
+        ->needs(plan)
+        ->check(CLI::Range(1, 1'000'000).description(""))
+        ->type_name("N");
   }
 
   void AddEnsemble() {

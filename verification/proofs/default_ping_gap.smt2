@@ -19,7 +19,7 @@
 ; > enough if T is two ticks or more
 (assert (! (>= T (* 2.0 tick)) :named timeout_of_two_ticks))
 ; > T/4 + 100 ms
-; = lib/session/machine/expiry_bound.cc: return timeout_ / 4 + kLeadersDelay;
+; = lib/session/machine/expiry_bound.cc: return session_timeout / 4 + kLeadersDelay;
 (assert (! (>= g (+ (/ T 4.0) leaders_delay)) :named default))
 
 (assert (> gap g))

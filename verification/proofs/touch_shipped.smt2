@@ -83,7 +83,7 @@
 
 ; What the client does.
 ; > If R_j + (1 + rho) g <= S_m, the leader sent a ping after R_j and before it took up *m*.
-; = lib/session/machine/expiry_bound.cc: longest_gap_ = PingGap() * (1 + margins_.clock_rate_bound);
+; = lib/session/machine/expiry_bound.cc: return PingGap(session_timeout) * (1 + clock_rate_bound);
 (assert (! (<= (+ cRj (stretched g)) cSm) :named ping_gap))
 ; > Let write *n* be sent after R_m, and be answered.
 ; = lib/session/machine/expiry_bound.cc: shipped_.front().known_after < request.number

@@ -58,6 +58,7 @@ LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease) {
   // A third of all of them, whatever they are about, and without moving what the others are.
   options.writes = seed / kWeatherNames.size() % 3 == 1;
   options.servers = ServersFor(seed);
+  if (seed / kWeatherNames.size() % 2 == 1) options.lease.pace = LeaseOptions::Pace::kSparse;
   return options;
 }
 

@@ -81,6 +81,8 @@ void Complete(const internal::PathQueue& queue, machine::Candidacy& candidacy) {
   candidacy.wait_for_proof |= *options.wait_for_proof;
   const absl::Duration lock_delay = options.lock_delay;
   if (lock_delay > absl::ZeroDuration()) candidacy.lock_delay = lock_delay;
+  // It is kHeld without a proof, which may never come where nothing bounds the leader's pings.
+  if (candidacy.rests_on_delay()) candidacy.wait_for_proof = false;
   if (options.acl.has_value()) candidacy.acl = session::client::EntriesOf(*options.acl);
   if (candidacy.data.empty()) {
     // A downgrade keeps its token, although its node has another czxid: the data says which.

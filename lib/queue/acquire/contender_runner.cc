@@ -22,6 +22,22 @@ constexpr int kOwnWatchFraction = 10;
 // out by OnAround, so that the waiters of a long queue do not check all at once.
 constexpr int kTimeoutsPerCheck = 4;
 
+// FailedPrecondition: the margins of this session's leases let none of them be proven.
+absl::Status UnprovenStatus(const std::string& path, const session::Session& session) {
+  const absl::Duration timeout = session.timeout();
+  const auto& margins = session.margins();
+  const auto text = [](absl::Duration d) {
+    return absl::FormatDuration(absl::Trunc(d, absl::Milliseconds(1)));
+  };
+  return absl::FailedPreconditionError(absl::StrCat(
+      "acquire ", path, ": no lease can be proven with a session timeout of ", text(timeout),
+      ", as the servers grant it, and a ping gap of ", text(margins.PingGap(timeout)),
+      ": a proof would leave ", text(margins.LeftOfAProof(timeout)), " at best, and beats need ",
+      text(margins.LeastLeft(timeout)),
+      ". Ask for a longer timeout, set LeaseOptions::ping_gap if it is known to be less, or use a "
+      "lock delay (docs/lease.md)"));
+}
+
 }  // namespace
 
 ContenderRunner::ContenderRunner(std::shared_ptr<internal::ClientCore> core,
@@ -72,6 +88,10 @@ void ContenderRunner::Verify(Waiter waiter) {
 
 void ContenderRunner::OnConnected() {
   const std::shared_ptr<ContenderRunner> alive = self_;
+  // First in the queue, it would stand in the others' way for ever. Asked at each connection, since
+  // another server may grant a shorter timeout.
+  if (!held_ && NeverProven()) GiveUp(UnprovenStatus(acquisition_->path(), *session_));
+  if (self_ == nullptr) return;  // it had no node yet
   retry_pauses_.Reset();
   session_->ReadEpoch();  // if it could not be read before
   const uint64_t high = core_->reactor()->Random();
@@ -104,9 +124,12 @@ void ContenderRunner::OnNodeChecked(bool there) {
 
 // One that holds has an epoch.
 void ContenderRunner::OnEpochUnreadable(const absl::Status& why) {
-  if (held_) return;
+  if (!held_) GiveUp(WithoutEpoch(why));
+}
+
+void ContenderRunner::GiveUp(const absl::Status& why) {
   const std::shared_ptr<ContenderRunner> alive = self_;
-  acquisition_->Settle(WithoutEpoch(why));
+  acquisition_->Settle(why);
   On(event::Leave{});
 }
 
@@ -138,14 +161,22 @@ void ContenderRunner::OnClosing() {
 
 // A session is proven while a lease is held, and from shortly before a grant. Not while the
 // contender waits far from its turn: then the session sends reads, which check how near that is.
-bool ContenderRunner::NeedsProof() const {
-  if (held_) return true;
-  return contender_.state() != machine::Contender::State::kLeaving && !wait_.FarFromTurn();
+session::machine::Need ContenderRunner::need() const {
+  if (!held_) {
+    const bool leaves = contender_.state() == machine::Contender::State::kLeaving;
+    return {.proof = !leaves && !wait_.FarFromTurn()};
+  }
+  session::machine::Need need{.proof = true, .lease = true};
+  const std::optional<absl::Duration> limit = held_->state().terms().delay_lifetime;
+  if (limit.has_value()) need.delay_lifetime = *limit;
+  return need;
 }
 
-absl::Duration ContenderRunner::DelayLifetime() const {
-  if (!held_) return absl::InfiniteDuration();
-  return held_->state().terms().delay_lifetime.value_or(absl::InfiniteDuration());
+// Whether its lease needs a proof that cannot be had with the timeout that was granted.
+bool ContenderRunner::NeverProven() const {
+  const bool lapses = acquisition_->options().ends_at == LeaseOptions::EndsAt::kDeadline;
+  const bool needs_proof = !candidacy().rests_on_delay() && (lapses || candidacy().wait_for_proof);
+  return needs_proof && !session_->margins().CanProve(session_->timeout());
 }
 
 bool ContenderRunner::Proven() const {
@@ -282,8 +313,7 @@ internal::LeaseTerms ContenderRunner::Terms() const {
   const AcquireOptions& options = acquisition_->options();
   internal::LeaseTerms terms;
   terms.lapses = options.ends_at == LeaseOptions::EndsAt::kDeadline;
-  // After a reader nothing waits, so a delay makes no promise to it.
-  if (candidacy().delays() && candidacy().mode != machine::Mode::kShared) {
+  if (candidacy().rests_on_delay()) {
     terms.delay_lifetime = session_->margins().DelayLifetime(candidacy().lock_delay);
   }
   terms.alive_within = options.alive_within;

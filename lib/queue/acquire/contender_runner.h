@@ -46,9 +46,7 @@ class ContenderRunner : public session::ProofListener,
   void OnFailed(const absl::Status& why) override;
   void OnClosing() override;
 
-  bool NeedsProof() const override;
-  absl::Duration DelayLifetime() const override;
-  bool HeldALease() const override { return held_.has_value(); }
+  session::machine::Need need() const override;
   void OnProven() override;
   void OnLapsed() override;
   void OnValidityEnded() override;
@@ -71,6 +69,8 @@ class ContenderRunner : public session::ProofListener,
   void Act(const machine::action::LeaveRefused& refused);
   void Act(const machine::action::Finished& finished);
 
+  void GiveUp(const absl::Status& why);
+  bool NeverProven() const;
   bool Proven() const;
   void OnReply(machine::OpId op, zk::Reply&& reply);
   void SendWatch(machine::OpId op, std::string path);

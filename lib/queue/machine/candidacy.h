@@ -51,6 +51,9 @@ struct Candidacy {
 
   Mode named() const { return named_as.value_or(mode); }
   bool delays() const { return lock_delay > absl::ZeroDuration(); }
+  // Its lease is safe without a proof. After a reader nothing waits, so a delay promises it
+  // nothing.
+  bool rests_on_delay() const { return delays() && mode != Mode::kShared; }
   // A downgrade: its node has the number of the writer's that it follows.
   bool takes_place() const { return !follows.node.empty() && mode == Mode::kShared; }
 

@@ -28,7 +28,7 @@ zk::HandleOptions HandleOptionsOf(const ClientOptions& options, base::Secrets cr
 }
 
 session::Heartbeat::Options HeartbeatOptionsOf(const LeaseOptions& lease, std::string root) {
-  return {session::client::MarginsOf(lease), std::move(root)};
+  return {session::client::MarginsOf(lease), session::client::KindOf(lease.pace), std::move(root)};
 }
 
 std::function<void(const SessionReport&)> TellerOfReports(const ClientOptions& options) {

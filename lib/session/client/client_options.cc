@@ -156,6 +156,11 @@ machine::ExpiryMargins MarginsOf(const LeaseOptions& lease) {
   return {lease.clock_rate_bound, lease.ping_gap, lease.slack};
 }
 
+machine::BeatPace::Kind KindOf(LeaseOptions::Pace pace) {
+  using Kind = machine::BeatPace::Kind;
+  return pace == LeaseOptions::Pace::kSparse ? Kind::kSparse : Kind::kSteady;
+}
+
 absl::Status CheckWaitOptions(const WaitOptions& wait) {
   if (wait.timeout >= absl::ZeroDuration()) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -11,6 +11,7 @@
 
 #include "lib/base/seam.h"
 #include "lib/base/secret.h"
+#include "lib/session/machine/beat_pace.h"
 #include "lib/session/machine/expiry_bound.h"
 #include "lib/zk/seam/server_list.h"
 #include "lib/zk/seam/types.h"
@@ -43,6 +44,7 @@ std::vector<zk::AclEntry> EntriesOf(const std::vector<Acl>& acls);
 bool StrangersMayTake(const std::vector<zk::AclEntry>& acl);
 
 machine::ExpiryMargins MarginsOf(const LeaseOptions& lease);
+machine::BeatPace::Kind KindOf(LeaseOptions::Pace pace);
 
 // InvalidArgument for a negative timeout.
 ZKRECIPES_SEAM absl::Status CheckWaitOptions(const WaitOptions& wait);

@@ -3,76 +3,113 @@
 #include "lib/session/machine/beat_pace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace zkrecipes::session::machine {
 namespace {
 
-constexpr int kReadsPerTimeout = 5;   // of an idle session
-constexpr int kProofsPerTimeout = 5;  // at most: ten beats
-constexpr int kBeatsPerTimeout = 10;  // at most, of those that only confirm
-constexpr absl::Duration kUnprovenPeriod = absl::Milliseconds(130);  // of beats, if it is shorter
+// The steady pace promises 0.4 T; what a timer and an answer are late comes out of the rest. Where
+// the ping gap is known to be small it keeps more, for the same number of beats.
+constexpr double kSteadyShare = 0.41;
+constexpr int kSteadyPairsPerTimeout = 6;
+// The sparse one leaves what two writes may take on a busy disk or machine, however short T is.
+constexpr double kSparseShare = 3.0 / 28;
+constexpr absl::Duration kLeastSparse = absl::Milliseconds(450);
+constexpr int kSpreadFraction = 28;
 
-constexpr int kReserveFraction = 7;
-// What a busy disk or machine may take for two writes, however short T is.
-constexpr absl::Duration kLeastReserve = absl::Milliseconds(600);
-constexpr int kLeastFraction = 8;
+// However little is left, pairs of beats are at least so far apart; a little more often than the
+// steady pace needs, and where T is short at most five times a second.
+constexpr int kPairsPerTimeout = 14;
+constexpr int kLeastPairsPerTimeout = 5;
+constexpr absl::Duration kPairsApart = absl::Milliseconds(200);
+// Single beats, which confirm what was proven before.
+constexpr int kBeatsPerTimeout = 10;
+constexpr absl::Duration kUnprovenPeriod = absl::Milliseconds(130);  // if it is shorter
 
-// Touches before each proof: one that counts, one after it that the server may drop, and two more
+// Before each pair come a touch that counts, one after it that the server may drop, and two more
 // in case that answers are late.
 constexpr int kTouches = 4;
-constexpr int kTouchesPerTimeout = 40;
-constexpr int kTouchesPerTimeoutAtOtherTimes = 20;
+constexpr int kReadsPerTimeout = 40;
+constexpr int kSteadyIdleReadsPerTimeout = 10;
+constexpr int kSparseIdleReadsPerTimeout = 5;
+
+constexpr int kOverdueFraction = 4;      // without a proof
+constexpr double kDoubtShare = 2.0 / 3;  // of what the sparse pace leaves
+constexpr int kTooLittleFraction = 8;
 
 }  // namespace
 
-absl::Duration BeatPace::Varied(absl::Duration longest) const {
-  const absl::Duration varied = longest * 2 / 5;
-  return longest - varied + varied * share;
+void BeatPace::OnConnected(absl::Duration timeout, absl::Duration lifetime,
+                           absl::Duration longest_gap) {
+  timeout_ = timeout;
+  longest_gap_ = longest_gap;
+  const absl::Duration after_beats = lifetime - longest_gap - 2 * timeout / kReadsPerTimeout;
+  steady_ = std::max(timeout * kSteadyShare, after_beats - timeout / kSteadyPairsPerTimeout);
+  sparse_ = std::max(timeout * kSparseShare, kLeastSparse);
+  spread_ = timeout / kSpreadFraction;
+  overdue_after_ = timeout / kOverdueFraction;
+  doubt_ = sparse_ * kDoubtShare;
+  too_little_ = std::min(sparse_, timeout / kTooLittleFraction);
 }
 
-absl::Duration BeatPace::Reserve() const {
-  return std::max(timeout / kReserveFraction, kLeastReserve) + 2 * took;
+bool BeatPace::SetNeed(const Need& need, base::BootTime now) {
+  const bool kept_proven = KeepsProven(now);
+  const Need before = std::exchange(need_, need);
+  if (before.lease && !need.lease) proven_until_ = now + timeout_;
+  const bool more_is_left = kind_ == Kind::kSteady && need.lease && !before.lease;
+  return more_is_left || (need.proof && !kept_proven) ||
+         need.delay_lifetime < before.delay_lifetime;
 }
+
+void BeatPace::OnSent(bool beat, base::BootTime now, uint64_t random) {
+  last_request_ = now;
+  if (beat) last_beat_ = now;
+  // Not for each read before a beat: of so many choices the earliest would win.
+  if (beat || !KeepsProven(now)) share_ = static_cast<double>(random) * 0x1p-64;
+}
+
+void BeatPace::OnBeatAnswered(base::BootTime now) { pair_takes_ = 2 * (now - last_beat_); }
 
 absl::Duration BeatPace::Least() const {
-  return std::min(std::max(timeout / kReserveFraction, kLeastReserve) * 3 / 4,
-                  timeout / kLeastFraction);
+  return (kind_ == Kind::kSteady && need_.lease ? steady_ : sparse_) + pair_takes_;
 }
 
-// At most so often: ten beats in T while the reserve is out of reach; more while it is only
-// missing.
-absl::Duration BeatPace::ProofsApart() const {
-  const absl::Duration in_reach =
-      lifetime - longest_gap - 2 * timeout / kTouchesPerTimeout - Reserve();
-  return timeout / (in_reach < timeout / kProofsPerTimeout ? kProofsPerTimeout : kBeatsPerTimeout);
+absl::Duration BeatPace::PairsApart() const {
+  return std::min(std::max(timeout_ / kPairsPerTimeout, kPairsApart),
+                  timeout_ / kLeastPairsPerTimeout);
 }
 
-base::BootTime BeatPace::NextBeat() const {
+base::BootTime BeatPace::OverdueAt(base::BootTime deadline, base::BootTime now) const {
+  return std::max(now + overdue_after_, deadline - doubt_);
+}
+
+base::BootTime BeatPace::NextBeat(std::optional<base::BootTime> deadline) const {
+  const absl::Duration single = timeout_ / kBeatsPerTimeout;
   if (!deadline.has_value()) {
-    const absl::Duration longest = timeout / kBeatsPerTimeout;
-    return last_beat + Varied(wanted ? std::min(longest, kUnprovenPeriod) : longest);
+    return last_beat_ + Varied(need_.proof ? std::min(single, kUnprovenPeriod) : single);
   }
-  const absl::Duration varied = Reserve() / 2;  // of which half stays
-  base::BootTime next = *deadline - (Reserve() - varied + varied * share);
-  next = std::max(next, last_beat + Varied(ProofsApart()));
-  if (delay_lifetime == absl::InfiniteDuration()) return next;
-  const absl::Duration confirm = std::max(timeout / kBeatsPerTimeout, delay_lifetime / 2);
-  return std::min(next, last_beat + Varied(confirm));
+  const base::BootTime next =
+      std::max(*deadline - (Least() + spread_ * share_), last_beat_ + Varied(PairsApart()));
+  if (need_.delay_lifetime == absl::InfiniteDuration()) return next;
+  return std::min(next, last_beat_ + Varied(std::max(single, need_.delay_lifetime / 2)));
 }
 
-BeatPace::Planned BeatPace::Next() const {
-  if (!busy) return {last_request + Varied(timeout / kReadsPerTimeout), false};
-  const base::BootTime beat = NextBeat();
+BeatPace::Planned BeatPace::Next(std::optional<base::BootTime> deadline, base::BootTime now) const {
+  const bool steady = kind_ == Kind::kSteady;
+  if (!KeepsProven(now)) {
+    const int idle_reads = steady ? kSteadyIdleReadsPerTimeout : kSparseIdleReadsPerTimeout;
+    return {last_request_ + Varied(timeout_ / idle_reads), false};
+  }
+  const base::BootTime beat = NextBeat(deadline);
   if (!deadline.has_value()) return {beat, true};
-  const absl::Duration apart = timeout / kTouchesPerTimeout;
-  const base::BootTime first = beat - (longest_gap + kTouches * apart + 2 * took);
-  // Proofs follow each other so fast that the touches of the next but one come before the next.
-  const bool all_the_time = first < last_beat;
-  const base::BootTime touch = all_the_time
-                                   ? last_request + timeout / kTouchesPerTimeoutAtOtherTimes
-                                   : std::max(first, last_request + apart);
-  const base::BootTime until = all_the_time ? beat : beat - longest_gap;
-  return touch < until ? Planned{touch, false} : Planned{beat, true};
+  const absl::Duration apart = timeout_ / kReadsPerTimeout;
+  const base::BootTime first = beat - (longest_gap_ + kTouches * apart + pair_takes_);
+  // Where pairs come faster than a ping gap, the touches of the next but one come before the next.
+  const bool all_the_time = steady || first < last_beat_;
+  const base::BootTime soonest = last_request_ + apart;
+  const base::BootTime read = all_the_time ? soonest : std::max(first, soonest);
+  const base::BootTime until = all_the_time ? beat : beat - longest_gap_;
+  return read < until ? Planned{read, false} : Planned{beat, true};
 }
 
 }  // namespace zkrecipes::session::machine

@@ -3,6 +3,7 @@
 #ifndef ZKRECIPES_LIB_SESSION_MACHINE_BEAT_PACE_H_
 #define ZKRECIPES_LIB_SESSION_MACHINE_BEAT_PACE_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/time/time.h"
@@ -11,49 +12,84 @@
 
 namespace zkrecipes::session::machine {
 
-// When a session sends its next request of its own, and whether that is a beat (a write) or a read.
-// A proof takes two beats, one right behind the other, and touches that are a ping gap old by then
-// (expiry_bound.h). Touches are reads, which cost no transaction: so beats come as late as the
-// deadline lets them, and a few touches at the time that makes them worth most.
+// What a session's contender needs, or several of them together.
+struct Need {
+  bool proof = false;  // one holds a lease, or is near its turn
+  bool lease = false;  // one holds a lease. Implies `proof`
+  // A lease is believed only so long after the last confirmed write: lock-delay mode.
+  absl::Duration delay_lifetime = absl::InfiniteDuration();
+
+  friend bool operator==(const Need&, const Need&) = default;
+};
+
+// Decides when a session sends its next request of its own, and whether that is a beat (a write) or
+// a read. A proof takes two beats, one right behind the other, and touches that are a ping gap old
+// by then (expiry_bound.h). Touches are reads, which cost no transaction: so beats come as late as
+// the deadline lets them, and reads when they count.
 //
-//   beats                    touches                       beats             deadline
+//   beats                    reads                         beats             deadline
 //    | |                      | | |                         | |                  |
 //    --+----------------------+---+-------------------------+-+------------------+--->
 //                                 |<----- a ping gap ------>|  |<--- reserve --->|
 //
-// docs/lease.md ("What is left of T") derives it. Pure: decides nothing about what is believed.
-struct BeatPace {
-  absl::Duration timeout;      // T
-  absl::Duration lifetime;     // what a touch proves
-  absl::Duration longest_gap;  // between two pings, by this clock
+// The steady pace keeps a large reserve while a lease is held, and reads all the time; so one that
+// waits near its turn needs few beats, and has the reserve right after its grant. docs/lease.md
+// ("What is left of T") derives the figures.
+//
+// Pure: the caller says what time it is. Decides nothing about what is believed.
+class BeatPace {
+ public:
+  enum class Kind { kSteady, kSparse };  // see LeaseOptions::Pace
 
-  bool busy = false;    // to be kept proven; else only reads are sent, which keep touches available
-  bool wanted = false;  // and not only because it was a moment ago
-  std::optional<base::BootTime> deadline;  // nullopt: unproven
-  base::BootTime last_request;             // when it was sent, and
-  base::BootTime last_beat;
-  absl::Duration took;  // the last beat's answer
-  // A write has to be confirmed within this time after the last one: lock-delay mode.
-  absl::Duration delay_lifetime = absl::InfiniteDuration();
-  // From a half to 1, at random, so that neither sessions nor beats and pings fall into step.
-  // Another one after each beat.
-  double share = 1;
+  explicit BeatPace(Kind kind) : kind_(kind) {}
+
+  // `lifetime`: what a touch proves. `longest_gap`: between two pings, by this clock.
+  void OnConnected(absl::Duration timeout, absl::Duration lifetime, absl::Duration longest_gap);
+  // Returns whether a request may now be due sooner than Next said before.
+  bool SetNeed(const Need& need, base::BootTime now);
+  const Need& need() const { return need_; }
+  // The request that was due is sent. From `random` comes what keeps sessions out of step.
+  void OnSent(bool beat, base::BootTime now, uint64_t random);
+  void OnBeatAnswered(base::BootTime now);
+
+  // Clients take turns, so a session stays proven for a timeout after its last lease, too. Others
+  // send only reads, which keep touches available.
+  bool KeepsProven(base::BootTime now) const { return need_.proof || now < proven_until_; }
 
   struct Planned {
     base::BootTime at;  // the past: now
     bool beat = false;
   };
-  Planned Next() const;
-  // Beats are due so long before the deadline, or less by up to a fourth.
-  absl::Duration Reserve() const;
-  // The least that is left of a healthy session's proof, unless T is so short that even this is too
-  // much.
+  // `deadline`: until when the session is proven; nullopt: unproven.
+  Planned Next(std::optional<base::BootTime> deadline, base::BootTime now) const;
+  // What is left at the lowest in calm weather, if T leaves room for it. Beats are due when no more
+  // than the reserve is left, or up to a spread later.
   absl::Duration Least() const;
+  absl::Duration Reserve() const { return Least() + spread_; }
+  absl::Duration PairsApart() const;  // at least; at random up to a fifth less
+  // From then on a session that was proven `now` is in doubt: an answer is late.
+  base::BootTime OverdueAt(base::BootTime deadline, base::BootTime now) const;
+  // With less a new lease had better begin with a proof of its own.
+  absl::Duration TooLittle() const { return too_little_; }
 
  private:
-  absl::Duration Varied(absl::Duration longest) const;  // by up to a fifth less
-  base::BootTime NextBeat() const;
-  absl::Duration ProofsApart() const;
+  absl::Duration Varied(absl::Duration longest) const { return longest * (0.8 + 0.2 * share_); }
+  base::BootTime NextBeat(std::optional<base::BootTime> deadline) const;
+
+  const Kind kind_;
+  absl::Duration timeout_;  // T
+  absl::Duration longest_gap_;
+  // Of T, and asked for at every answer.
+  absl::Duration steady_, sparse_;  // what is left at the lowest
+  absl::Duration spread_;           // and up to so much more
+  absl::Duration overdue_after_, doubt_, too_little_;
+
+  Need need_;
+  base::BootTime proven_until_;
+  base::BootTime last_request_;  // when it was sent, and
+  base::BootTime last_beat_;
+  absl::Duration pair_takes_;  // two beats, if each takes as long as the last one
+  double share_ = 1;           // from 0 to 1, another one after each beat
 };
 
 }  // namespace zkrecipes::session::machine

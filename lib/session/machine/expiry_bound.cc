@@ -18,9 +18,23 @@ constexpr int kGainFraction = 20;
 
 // If the timeout is at least two ticks, as servers ensure by default, two pings in a tick are no
 // further apart than a quarter of it, plus what a busy leader adds.
-absl::Duration ExpiryBound::PingGap() const {
-  if (margins_.ping_gap > absl::ZeroDuration()) return margins_.ping_gap;
-  return timeout_ / 4 + kLeadersDelay;
+absl::Duration ExpiryMargins::PingGap(absl::Duration session_timeout) const {
+  if (ping_gap > absl::ZeroDuration()) return ping_gap;
+  return session_timeout / 4 + kLeadersDelay;
+}
+
+absl::Duration ExpiryMargins::LongestGap(absl::Duration session_timeout) const {
+  return PingGap(session_timeout) * (1 + clock_rate_bound);
+}
+
+absl::Duration ExpiryMargins::LeftOfAProof(absl::Duration session_timeout) const {
+  return Lifetime(session_timeout) - LongestGap(session_timeout);
+}
+
+// Beats come in every fifth of the timeout or more often (beat_pace.cc), and one that is not proven
+// needs another write a leader's delay after the first: docs/lease.md.
+absl::Duration ExpiryMargins::LeastLeft(absl::Duration session_timeout) {
+  return session_timeout / 5 + kLeadersDelay;
 }
 
 absl::Duration ExpiryMargins::Lifetime(absl::Duration session_timeout) const {
@@ -52,7 +66,7 @@ void ExpiryBound::SetTimeout(absl::Duration timeout) {
   timeout_ = timeout;
   lifetime_ = margins_.Lifetime(timeout);
   touches_apart_ = timeout / kTouchesCountedPerTimeout;
-  longest_gap_ = PingGap() * (1 + margins_.clock_rate_bound);
+  longest_gap_ = margins_.LongestGap(timeout);
 }
 
 void ExpiryBound::Disconnected() {

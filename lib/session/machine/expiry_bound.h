@@ -16,13 +16,24 @@ namespace zkrecipes::session::machine {
 // Assumptions about machines, which no client can measure: see docs/lease.md.
 struct ExpiryMargins {
   double clock_rate_bound = 0.1;
-  absl::Duration ping_gap;  // between two pings of the leader; zero: see ExpiryBound::PingGap
+  absl::Duration ping_gap;  // between two pings of the leader; zero: see PingGap
   absl::Duration slack = absl::Milliseconds(10);
 
   // How much of a session timeout, counted from a touch, this client may count on.
   absl::Duration Lifetime(absl::Duration session_timeout) const;
   // The same for a lock delay, counted from a confirmed write.
   absl::Duration DelayLifetime(absl::Duration lock_delay) const;
+  absl::Duration PingGap(absl::Duration session_timeout) const;
+  // The ping gap on a leader's clock that is slower than this one.
+  absl::Duration LongestGap(absl::Duration session_timeout) const;
+
+  // What is left of a proof at best: a touch is a ping gap old when it counts.
+  absl::Duration LeftOfAProof(absl::Duration session_timeout) const;
+  // With less, a session that is not proven never is, or cannot be proven anew in time.
+  static absl::Duration LeastLeft(absl::Duration session_timeout);
+  bool CanProve(absl::Duration session_timeout) const {
+    return LeftOfAProof(session_timeout) >= LeastLeft(session_timeout);
+  }
 };
 
 // Until when the ensemble cannot have expired a session, as far as this client can prove it from
@@ -72,10 +83,9 @@ class ExpiryBound {
   // answered.
   bool NextWriteHelps(base::BootTime now, absl::Duration little) const;
 
-  absl::Duration timeout() const { return timeout_; }  // the smallest of the session
-  absl::Duration PingGap() const;
-  absl::Duration longest_gap() const { return longest_gap_; }  // of pings, by this clock
+  absl::Duration timeout() const { return timeout_; }          // the smallest of the session
   absl::Duration lifetime() const { return lifetime_; }        // what a touch proves
+  absl::Duration longest_gap() const { return longest_gap_; }  // of pings, by this clock
 
  private:
   struct Touch {
@@ -100,7 +110,6 @@ class ExpiryBound {
   const ExpiryMargins margins_;
   absl::Duration timeout_ = absl::InfiniteDuration();
   absl::Duration lifetime_ = absl::InfiniteDuration();  // the margins' of timeout_
-  // The ping gap on a leader's clock that is slower than this one.
   absl::Duration longest_gap_ = absl::InfiniteDuration();
   absl::Duration touches_apart_ = absl::InfiniteDuration();  // at least
   uint64_t connection_ = 0;

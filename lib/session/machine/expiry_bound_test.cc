@@ -228,7 +228,7 @@ TEST_F(ExpiryBoundTest, ANewSessionOwesNothingToTheOneBefore) {
 TEST_F(ExpiryBoundTest, WithoutAPingGapTakesAQuarterOfTheTimeoutAndATenthOfASecond) {
   ExpiryBound clock(ExpiryMargins{});
   clock.Connected(At(0), At(0), absl::Seconds(4), /*new_session=*/true);
-  EXPECT_EQ(clock.PingGap(), absl::Seconds(1.1));
+  EXPECT_EQ(ExpiryMargins{}.PingGap(clock.timeout()), absl::Seconds(1.1));
 }
 
 TEST_F(ExpiryBoundTest, AsksForAWriteAtOnceWhenThatProvesWhatIsUnproven) {

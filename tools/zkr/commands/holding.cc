@@ -35,17 +35,6 @@ absl::Duration KillMargin(absl::Duration session_timeout) {
 // The time that a release gets to leave this machine when the user has no patience.
 constexpr absl::Duration kAMoment = absl::Milliseconds(200);
 
-// Beats cannot prove the lease of a session with a shorter timeout: docs/lease.md.
-constexpr absl::Duration kShortestTimeout = absl::Milliseconds(400);
-
-absl::Status CheckLeasesCanBeProven(absl::Duration session_timeout) {
-  if (session_timeout >= kShortestTimeout) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the session timeout of ", absl::FormatDuration(session_timeout),
-                   " is too short: below ", absl::FormatDuration(kShortestTimeout),
-                   " no lease can be proven for long, and CMD runs only while it is"));
-}
-
 std::vector<std::string> EnvironmentOf(const CommandFlags& flags, const Lease& lease) {
   return {absl::StrCat("ZKR_FENCING_TOKEN=", lease.token().ToString()),
           absl::StrCat("ZKR_FENCING_EPOCH=", lease.pass().epoch),
@@ -93,7 +82,7 @@ absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& ho
   if (!client.ok()) return client.status();
   holding.client = *std::move(client);
   holding.outages = std::make_unique<OutageNotice>(global, *holding.client);
-  return CheckLeasesCanBeProven(holding.client->session_timeout());
+  return absl::OkStatus();
 }
 
 supervisor::Outcome RunCommand(supervisor::Supervisor& supervisor, const CommandFlags& flags,

@@ -30,7 +30,7 @@ struct Holding {
   bool in_a_hurry = false;  // the lock is lost, or a signal came when CMD had ended
 };
 
-// A client whose leases can be proven: as Connect, and InvalidArgument if its session is too short.
+// A client for leases, as Connect makes it.
 absl::Status Join(const GlobalFlags& global, std::stop_token cancel, Holding& holding);
 
 // For the acquire: see --probe.

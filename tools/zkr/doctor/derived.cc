@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "lib/session/client/client_options.h"
+#include "lib/session/machine/beat_pace.h"
 #include "tools/zkr/output.h"
-#include "zkrecipes/lease_options.h"
 
 namespace zkrecipes::zkr::doctor {
 
@@ -24,21 +25,23 @@ Timeouts TimeoutsIn(const Facts& facts) {
   return t;
 }
 
-LeaseLeft LeaseLeftOf(absl::Duration session_timeout) {
-  const LeaseOptions options;
-  const double rate = 1 + options.clock_rate_bound;
-  // The time between two proofs; docs/lease.md derives these numbers.
-  const absl::Duration gap = session_timeout / 4 + absl::Milliseconds(100);
-  const absl::Duration reserve = std::max(session_timeout / 7, absl::Milliseconds(600));
-  const absl::Duration most =
-      session_timeout / rate - rate * gap - session_timeout / 20 - options.slack;
-  // Where the reserve is out of reach there is a proof in every fifth of the timeout.
-  const absl::Duration least =
-      most - reserve < session_timeout / 5 ? most - session_timeout / 5 : reserve * 3 / 4;
+LeaseLeft LeaseLeftOf(absl::Duration session_timeout, LeaseOptions::Pace pace) {
+  using session::machine::BeatPace;
+  const session::machine::ExpiryMargins margins = session::client::MarginsOf(LeaseOptions());
+  BeatPace beats(session::client::KindOf(pace));
+  beats.OnConnected(session_timeout, margins.Lifetime(session_timeout),
+                    margins.LongestGap(session_timeout));
+  (void)beats.SetNeed({.proof = true, .lease = true}, base::BootTime());
+  const absl::Duration most = margins.LeftOfAProof(session_timeout) - session_timeout / 20;
+  // Where the reserve is out of reach pairs of beats are as close as they may be.
+  const absl::Duration least = std::min(beats.Least(), most - beats.PairsApart());
+  // On the average a pair is half of the spread early, and its touches are a little younger.
+  const absl::Duration apart =
+      std::max(most - least - session_timeout / 120, beats.PairsApart() * 0.9);
   const auto whole = [](absl::Duration d) {
     return std::max(absl::ZeroDuration(), absl::Trunc(d, absl::Milliseconds(1)));
   };
-  return {whole(most), whole(std::min(least, reserve * 3 / 4))};
+  return {whole(most), whole(least), absl::FDivDuration(absl::Seconds(2), apart)};
 }
 
 std::string Short(absl::Duration duration) {

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 
 #include "tools/zkr/doctor/facts.h"
+#include "zkrecipes/lease_options.h"
 
 namespace zkrecipes::zkr::doctor {
 
@@ -42,13 +43,16 @@ struct Timeouts {
 };
 Timeouts TimeoutsIn(const Facts& facts);
 
-// The time left of a healthy lease with a session timeout of T, by the default LeaseOptions: right
-// after a proof, and just before the next (docs/lease.md, "What is left of T").
+// The time left of a healthy lease with a session timeout of T, by the default LeaseOptions and a
+// pace: right after a proof, and just before the next (docs/lease.md, "What is left of T"). And the
+// writes a second that it takes, of a session that holds.
 struct LeaseLeft {
   absl::Duration most;
   absl::Duration least;
+  double writes = 0;
 };
-LeaseLeft LeaseLeftOf(absl::Duration session_timeout);
+LeaseLeft LeaseLeftOf(absl::Duration session_timeout,
+                      LeaseOptions::Pace pace = LeaseOptions::Pace::kSteady);
 
 // "2.2s", "500ms", "1m0s": to a tenth where there are seconds.
 std::string Short(absl::Duration duration);

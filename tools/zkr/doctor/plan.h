@@ -7,6 +7,8 @@
 
 #include "absl/time/time.h"
 
+#include "zkrecipes/lease_options.h"
+
 namespace zkrecipes::zkr::doctor {
 
 // The input of --plan: a session timeout, the servers' settings, and the longest pause of a holder,
@@ -16,6 +18,8 @@ struct PlanInput {
   absl::Duration tick = absl::Seconds(2);
   int sync_limit = 5;
   absl::Duration pause = absl::ZeroDuration();
+  LeaseOptions::Pace pace = LeaseOptions::Pace::kSteady;
+  int holders = 1;  // sessions that hold leases, at the same time
 };
 
 // The consequences of an input (docs/lease.md, docs/operations.md). Pure.
@@ -23,6 +27,10 @@ struct Plan {
   absl::Duration granted;     // what servers with their default limits grant: 2 to 20 ticks
   absl::Duration lease_most;  // left right after a proof, without answers
   absl::Duration lease_least;
+  // As long may all servers be silent: two writes fit into what is left then.
+  absl::Duration silence;
+  bool outlives_hung_leader;  // which its followers give up after silent_server
+  double writes;              // a second, of all holders
   // The lock of a holder that has crashed or is cut off is free after a time between these.
   absl::Duration failover_least;
   absl::Duration failover_most;

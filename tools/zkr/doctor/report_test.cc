@@ -87,13 +87,25 @@ TEST(ServerWords, OfDumpAreBytesOfPathsOfEachSession) {
 
 // The table of docs/lease.md, which is rounded to tenths of a second.
 TEST(Timeouts, LeaveOfALeaseWhatTheDocumentSays) {
+  using enum LeaseOptions::Pace;
   struct Row {
+    LeaseOptions::Pace pace;
     int timeout, most_ms, least_ms;
+    double writes;
   };
-  for (const Row& row : {Row{2, 1000, 450}, {6, 3400, 640}, {10, 5700, 1070}}) {
-    const LeaseLeft left = LeaseLeftOf(absl::Seconds(row.timeout));
+  for (const Row& row : {Row{kSteady, 2, 1050, 780, 9.5},
+                         {kSteady, 4, 2200, 1640, 3.8},
+                         {kSteady, 6, 3400, 2460, 2.3},
+                         {kSteady, 10, 5700, 4100, 1.33},
+                         {kSteady, 30, 17400, 12400, 0.45},
+                         {kSparse, 2, 1050, 450, 3.5},
+                         {kSparse, 6, 3400, 640, 0.72},
+                         {kSparse, 10, 5700, 1070, 0.43},
+                         {kSparse, 30, 17400, 3210, 0.14}}) {
+    const LeaseLeft left = LeaseLeftOf(absl::Seconds(row.timeout), row.pace);
     EXPECT_NEAR(static_cast<double>(absl::ToInt64Milliseconds(left.most)), row.most_ms, 60);
     EXPECT_NEAR(static_cast<double>(absl::ToInt64Milliseconds(left.least)), row.least_ms, 60);
+    EXPECT_NEAR(left.writes, row.writes, 0.1 * row.writes) << row.timeout;
   }
 }
 
@@ -102,18 +114,35 @@ TEST(Plan, SaysWhatATimeoutGivesAndWhichOneAPauseNeeds) {
   EXPECT_EQ(plan.granted, absl::Seconds(10));
   EXPECT_EQ(plan.failover_most, absl::Seconds(13));
   EXPECT_EQ(plan.silent_server, absl::Seconds(10));
-  EXPECT_FALSE(plan.pause_fits);
-  EXPECT_EQ(plan.timeout_for_pause, absl::Seconds(19));  // 3/4 of T/7
-  EXPECT_TRUE(
-      PlanFor({.session_timeout = plan.timeout_for_pause, .pause = absl::Seconds(2)}).pause_fits);
-  EXPECT_FALSE(PlanFor({.session_timeout = plan.timeout_for_pause - absl::Seconds(1),
-                        .pause = absl::Seconds(2)})
-                   .pause_fits);
+  EXPECT_TRUE(plan.pause_fits);
+  EXPECT_EQ(plan.timeout_for_pause, absl::Seconds(5));  // 0.41 T
+  PlanInput sparse{.pause = absl::Seconds(2), .pace = LeaseOptions::Pace::kSparse};
+  EXPECT_FALSE(PlanFor(sparse).pause_fits);
+  sparse.session_timeout = PlanFor(sparse).timeout_for_pause;
+  EXPECT_EQ(sparse.session_timeout, absl::Seconds(19));  // 3/28 T
+  EXPECT_TRUE(PlanFor(sparse).pause_fits);
+  sparse.session_timeout -= absl::Seconds(1);
+  EXPECT_FALSE(PlanFor(sparse).pause_fits);
   EXPECT_EQ(PlanFor({.session_timeout = absl::Seconds(1)}).granted, absl::Seconds(4));
   const std::string text = PlanText({.pause = absl::Seconds(20)});
   EXPECT_THAT(text, HasSubstr("pause     20s may cost the lease"));
   EXPECT_THAT(text, HasSubstr("maxSessionTimeout"));
   EXPECT_EQ(json::parse(PlanJson({}))["pause_fits"], true);
+}
+
+TEST(Plan, SaysWhatALeaseOutlivesAndWhatThatCosts) {
+  const std::string text = PlanText({.holders = 100});
+  EXPECT_THAT(text, HasSubstr("every server silent for 4s; a leader that hangs: no"));
+  EXPECT_THAT(text, HasSubstr("notice after 10s"));
+  EXPECT_THAT(text, HasSubstr("writes a second: 100 sessions hold"));
+  const json plan = json::parse(PlanJson({.holders = 100}));
+  EXPECT_EQ(plan["silence_ms"], 4000);
+  EXPECT_NEAR(plan["writes_per_second"].get<double>(), 133, 13);
+  EXPECT_THAT(PlanText({.tick = absl::Milliseconds(500)}),
+              HasSubstr("a leader that hangs: yes, its followers notice after 2.5s"));
+  const json sparse = json::parse(PlanJson({.pace = LeaseOptions::Pace::kSparse, .holders = 100}));
+  EXPECT_EQ(sparse["silence_ms"], 971);
+  EXPECT_NEAR(sparse["writes_per_second"].get<double>(), 43, 4);
 }
 
 Facts Stuck() {

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A lease that can never be proven is refused, by whichever door it is asked for: first in the
+// queue, it would stand in the others' way for ever.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+
+#include "recipes/lock_fixture.h"
+#include "zkrecipes/leader_election.h"
+#include "zkrecipes/read_write_lock.h"
+#include "zkrecipes/recursive_lock.h"
+#include "zkrecipes/std_adapters.h"
+#include "zkrecipes/testing/in_memory_ensemble.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using EndsAt = LeaseOptions::EndsAt;
+
+constexpr absl::StatusCode kRefused = absl::StatusCode::kFailedPrecondition;
+const LeaseOptions kTooLongAGap = {.ping_gap = absl::Seconds(8)};  // of T = 10 s, the default
+
+// ---- the doors ----------------------------------------------------------------------------------
+
+using Doors = std::vector<std::pair<
+    std::string, std::function<absl::Status(const std::shared_ptr<Client>&, AcquireOptions)>>>;
+
+template <typename Answer>
+absl::Status StatusOf(const Answer& answer) {
+  return answer.status();
+}
+
+absl::Status RunWhileLeading(const std::shared_ptr<Client>& client, const AcquireOptions& options) {
+  std::stop_source stop;
+  return LeaderElection(client, "/q", LeaderElectionOptions{.acquire = options})
+      .RunWhileLeading(stop.get_token(),
+                       [&stop](const Lease&, const std::stop_token&) { stop.request_stop(); }, {});
+}
+
+absl::Status LockMutex(const std::shared_ptr<Client>& client, const AcquireOptions& options) {
+  DistributedMutex mutex(client, "/q", options);
+  try {
+    mutex.lock();
+  } catch (const std::system_error& error) {
+    const bool refused = error.code() == std::errc::state_not_recoverable;
+    return {refused ? kRefused : absl::StatusCode::kUnknown, error.what()};
+  }
+  mutex.unlock();
+  return absl::OkStatus();
+}
+
+Doors AllDoors() {
+  using C = const std::shared_ptr<Client>&;
+  using O = const AcquireOptions&;
+  return {
+      {"Lock", [](C c, O o) { return StatusOf(Lock(c, "/q", o).Acquire()); }},
+      {"Lock, tried", [](C c, O o) { return StatusOf(Lock(c, "/q", o).TryAcquire()); }},
+      {"a reader", [](C c, O o) { return StatusOf(ReadWriteLock(c, "/q", o).AcquireShared()); }},
+      {"a writer", [](C c, O o) { return StatusOf(ReadWriteLock(c, "/q", o).AcquireExclusive()); }},
+      {"a candidate",
+       [](C c, O o) { return StatusOf(LeaderElection(c, "/q", {.acquire = o}).Campaign()); }},
+      {"a leader", RunWhileLeading},
+      {"RecursiveLock",
+       [](C c, O o) { return StatusOf(RecursiveLock(c, "/q", o).Acquire("owner")); }},
+      {"DistributedMutex", LockMutex},
+  };
+}
+
+class UnprovableTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Client> Connect(const LeaseOptions& lease) {
+    return *ensemble_.Connect({.lease = lease});
+  }
+  InMemoryEnsemble ensemble_;
+};
+
+TEST_F(UnprovableTest, ALeaseIsRefusedAtEveryDoorAndLeavesNoNode) {
+  const auto client = Connect(kTooLongAGap);
+  for (const auto& [name, ask] : AllDoors()) {
+    for (const bool wait_for_proof : {false, true}) {
+      EXPECT_EQ(ask(client, {.wait_for_proof = wait_for_proof}).code(), kRefused) << name;
+    }
+  }
+  EXPECT_THAT(ensemble_.Paths("/q"), IsEmpty());
+}
+
+TEST_F(UnprovableTest, TheRefusalHasTheFigures) {
+  const auto refused = Lock(Connect(kTooLongAGap), "/q").Acquire();
+  const std::string why(refused.status().message());
+  for (const char* figure : {"timeout of 10s", "gap of 8s", "leave 280ms", "need 2.1s"}) {
+    EXPECT_THAT(why, HasSubstr(figure));
+  }
+}
+
+TEST_F(UnprovableTest, ALeaseThatNeedsNoProofIsGranted) {
+  const auto client = Connect(kTooLongAGap);
+  for (const auto& [name, ask] : AllDoors()) {
+    EXPECT_EQ(ask(client, {.wait_for_proof = false, .ends_at = EndsAt::kExpiry}).ok(),
+              name != "a leader")
+        << name << ": RunWhileLeading waits for a proof by itself";
+    const absl::Status delayed =
+        ask(client, {.wait_for_proof = true, .lock_delay = absl::Seconds(10)});
+    EXPECT_EQ(delayed.ok(), name != "a reader") << name << ": " << delayed;
+  }
+}
+
+TEST_F(UnprovableTest, AMarginThatLeavesEnoughIsAccepted) {
+  for (const double gap : {0.1, 2.6, 5.5}) {
+    const auto client = Connect({.ping_gap = absl::Seconds(gap), .wait_for_proof = true});
+    ensemble_.Advance(absl::Seconds(30));
+    std::optional<absl::StatusOr<Lease>> lease;
+    Lock(client, "/q").AcquireAsync({}, [&lease](auto answer) { lease = std::move(answer); });
+    EXPECT_TRUE(ensemble_.AdvanceUntil([&lease] { return lease.has_value(); })) << gap;
+    EXPECT_EQ(lease->status(), absl::OkStatus()) << gap;
+    for (int i = 0; i < 100; ++i) {
+      ensemble_.Advance(absl::Milliseconds(500));
+      ASSERT_TRUE((*lease)->believed()) << gap << ", " << i;
+    }
+  }
+}
+
+// ---- a session that is granted less later -------------------------------------------------------
+
+class GrantedLessTest : public LockInMemoryTest {};
+
+TEST_F(GrantedLessTest, AWaiterLeavesTheQueue) {
+  const auto holder = StartHolder();
+  LockUser waiter;
+  memory::Start(simulation_, waiter, {.lease = {.ping_gap = absl::Seconds(3)}});
+  Acquire(waiter);
+  ASSERT_FALSE(waiter.result.has_value());
+  model().set_max_session_timeout(absl::Seconds(4));
+  waiter.host->BreakConnections();
+  PassTime(absl::Seconds(2));
+  ASSERT_TRUE(waiter.result.has_value());
+  EXPECT_EQ(waiter.code(), kRefused) << waiter.result->status();
+  EXPECT_EQ(Queue().size(), 1u) << "the holder's";
+}
+
+TEST_F(GrantedLessTest, AHeldLeaseEndsAtItsDeadlineAndTheNextIsRefused) {
+  LockUser user;
+  memory::Start(simulation_, user, {.lease = {.ping_gap = absl::Seconds(3)}});
+  Acquire(user);
+  ASSERT_TRUE(user.holds());
+  model().set_max_session_timeout(absl::Seconds(4));
+  user.host->BreakConnections();
+  PassTime(absl::Seconds(1));
+  EXPECT_TRUE(user.lease().believed());
+  PassTime(absl::Seconds(10));
+  EXPECT_EQ(user.lease().state(), Lease::State::kLost);
+  Acquire(user);
+  EXPECT_EQ(user.code(), kRefused) << user.result->status();
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
