@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A process of another library's, on the same servers: peers/CuratorPeer.java, peers/kazoo_peer.py;
-// or of ours, peers/our_peer.cc, which knows make and believe only. It says "ready", then reads
+// or of ours, peers/our_peer.cc, which knows make, believe and hold. It says "ready", then reads
 // commands, a line each:
 //   make ID RECIPE PATH   a participant; its commands are carried out one after the other
 //   acquire ID            "granted ID"
@@ -13,6 +13,16 @@
 //   believe ID            acquires, "invoke TIME", "grant ...", and looks for ever:
 //                         "look TIME PLAIN TOLD", each "true" or "false". One a process
 // It answers "failed ID WHY" for a command that fails. It ends with its input.
+//
+// Started as `PEER SERVERS hold PATH LOCKS MS...` it reads nothing. For each session timeout MS it
+// has so many locks, PATH/MS-NUMBER, and for each of them two contenders with a session each, who
+// contend for ever. It tells when who may work, "WHAT TIME LOCK CONTENDER":
+//   grant   it holds the lock and works
+//   stop    a listener is told SUSPENDED: it stops, as the libraries' documents ask (not ours, which
+//           believes until the lease ends)
+//   go      connected again, in the same session: it works again
+//   lost    the lease, or the session, is lost. TIME is when ours last believed. It contends anew
+//   failed  an acquire or a release failed, and why
 
 #ifndef ZKRECIPES_VERIFICATION_INTEROPERABILITY_PEER_H_
 #define ZKRECIPES_VERIFICATION_INTEROPERABILITY_PEER_H_

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.curator.framework.CuratorFramework;
@@ -21,6 +22,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
+import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.data.Stat;
 
@@ -158,6 +160,54 @@ public class CuratorPeer {
     }
   }
 
+  // A client that never gives up.
+  static CuratorFramework connected(String servers, String milliseconds) {
+    CuratorFramework made = CuratorFrameworkFactory.builder().connectString(servers)
+        .sessionTimeoutMs(Integer.parseInt(milliseconds)).retryPolicy(new RetryForever(50)).build();
+    made.start();
+    return made;
+  }
+
+  // Contends for ever, and works only while it is told nothing that forbids it.
+  static void hold(String servers, String path, String milliseconds, int who) {
+    String me = path + " " + who;
+    AtomicBoolean works = new AtomicBoolean();
+    Semaphore lost = new Semaphore(0);
+    CuratorFramework own = connected(servers, milliseconds);
+    own.getConnectionStateListenable().addListener((unused, state) -> {
+      if (!works.get()) return;
+      boolean over = state == ConnectionState.LOST;
+      note(over ? "lost" : state.isConnected() ? "go" : "stop", me);
+      if (!over) return;
+      works.set(false);
+      lost.release();
+    });
+    for (;;) {
+      try {
+        InterProcessMutex mutex = new InterProcessMutex(own, path);
+        mutex.acquire();
+        note("grant", me);
+        works.set(true);
+        lost.acquire();
+        mutex.release();
+      } catch (Exception e) {
+        works.set(false);
+        note("failed", me + " " + e);
+      }
+    }
+  }
+
+  static void holdAll(String[] arguments) {
+    for (int i = 0; i < 2 * Integer.parseInt(arguments[3]); ++i) {
+      for (int j = 4; j < arguments.length; ++j) {
+        int who = i;
+        String milliseconds = arguments[j];
+        String path = arguments[2] + "/" + milliseconds + "-" + who / 2;
+        new Thread(() -> hold(arguments[0], path, milliseconds, who)).start();
+      }
+    }
+  }
+
   interface Work { void run() throws Exception; }
 
   // A recipe's calls come from one thread: Curator's locks belong to the thread that acquired them.
@@ -172,9 +222,11 @@ public class CuratorPeer {
   }
 
   public static void main(String[] arguments) throws Exception {
-    client = CuratorFrameworkFactory.builder().connectString(arguments[0])
-        .sessionTimeoutMs(Integer.parseInt(arguments[1])).retryPolicy(new RetryForever(50)).build();
-    client.start();
+    if (arguments[1].equals("hold")) {
+      holdAll(arguments);
+      return;
+    }
+    client = connected(arguments[0], arguments[1]);
     client.blockUntilConnected();
     say("ready");
     Map<String, Recipe> recipes = new HashMap<>();

@@ -13,8 +13,14 @@ from kazoo.retry import KazooRetry
 
 logging.basicConfig(level=logging.CRITICAL)
 PATTERNS = ["-lock-", "-__READ__", "-__WRIT__", "-latch-"]
-client = KazooClient(hosts=sys.argv[1], timeout=int(sys.argv[2]) / 1000,
-                     connection_retry=KazooRetry(max_tries=-1, max_delay=1), command_retry=KazooRetry(max_tries=-1))
+
+
+def connected(milliseconds):
+    """A client that never gives up."""
+    return KazooClient(hosts=sys.argv[1], timeout=int(milliseconds) / 1000,
+                       connection_retry=KazooRetry(max_tries=-1, max_delay=1), command_retry=KazooRetry(max_tries=-1))
+
+
 out = threading.Lock()
 
 
@@ -107,6 +113,35 @@ def believe(path):
         time.sleep(0.005)
 
 
+def hold(path, milliseconds, who):
+    """Contends for ever, and works only while it is told nothing that forbids it."""
+    client = connected(milliseconds)
+    lost, works = threading.Event(), False
+
+    def hear(state):
+        nonlocal works
+        if works:
+            note({KazooState.LOST: "lost", KazooState.SUSPENDED: "stop"}.get(state, "go"), f"{path} {who}")
+        if works and state == KazooState.LOST:
+            works = False
+            lost.set()
+
+    client.add_listener(hear)
+    client.start()
+    while True:
+        lost.clear()
+        lock = client.Lock(path, "kazoo")
+        try:
+            lock.acquire()
+            note("grant", f"{path} {who}")
+            works = True
+            lost.wait()
+            lock.release()
+        except Exception as error:
+            works = False
+            note("failed", f"{path} {who} {error!r}")
+
+
 def serve(name, path, tasks):
     recipe = MAKERS[name](path)
     for verb, number in iter(tasks.get, None):
@@ -128,6 +163,13 @@ def serve(name, path, tasks):
             say("failed", number, repr(error))
 
 
+if sys.argv[2] == "hold":
+    for contender in range(2 * int(sys.argv[4])):
+        for milliseconds in sys.argv[5:]:
+            lock = f"{sys.argv[3]}/{milliseconds}-{contender // 2}"
+            threading.Thread(target=hold, args=(lock, milliseconds, contender), daemon=True).start()
+    threading.Event().wait()
+client = connected(sys.argv[2])
 client.start()
 say("ready")
 tasks = {}
