@@ -32,6 +32,7 @@ namespace {
 
 constexpr absl::Duration kSoon = absl::Seconds(60);
 constexpr absl::Duration kSettled = absl::Seconds(5);
+constexpr int kSyncLimit = 5;  // ticks, as in ZooKeeper's own sample
 constexpr absl::Duration kMaxLifetime = absl::Hours(8);
 
 struct Options {
@@ -224,7 +225,10 @@ int Run(const Options& options) {
   if (!names.ok()) return Fail(names.status());
   auto stage = faults::MakeStage(
       /*docker=*/false,
-      {.tick = absl::Milliseconds(options.tick), .init_limit = 10, .max_lifetime = kMaxLifetime},
+      {.tick = absl::Milliseconds(options.tick),
+       .init_limit = 10,
+       .sync_limit = kSyncLimit,
+       .max_lifetime = kMaxLifetime},
       /*hosts=*/1);
   if (!stage.ok()) return Fail(stage.status());
   if (auto status = (*names)->Cover(*stage->servers); !status.ok()) return Fail(status);
