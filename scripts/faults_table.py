@@ -97,12 +97,12 @@ def locks_of(lines):
 
 
 def figures_of(run):
-    """A row for each library and session timeout."""
+    """A row for each session timeout and library."""
     begin, end = run["begun"], run["until"]
     rows = []
-    for library in LIBRARIES:
-        locks = locks_of(run["told"][library])
-        for timeout in run["timeouts"]:
+    for timeout in run["timeouts"]:
+        for library in LIBRARIES:
+            locks = locks_of(run["told"][library])
             mine = [lines for lock, lines in locks.items() if f"/{timeout * 1000}-" in lock]
             told = [spells(lines, ("grant", "go"), ("stop", "lost")) for lines in mine]
             asked = [spells(lines, ("grant",), ("lost",)) for lines in mine]
@@ -230,6 +230,15 @@ def mistakes(rows):
                 yield f"{fault} at {timeout} s: {ours.lost} of {ours.of} leases lost, which docs/lease.md does not allow"
 
 
+def shortened(rows):
+    """A line for each fault that was played, at each session timeout."""
+    figures = ["lost", "of", "idle", "both", "both_if_asked"]
+    for i in range(0, len(rows), len(LIBRARIES)):
+        lines = sorted(rows[i:i + len(LIBRARIES)], key=lambda row: row["library"])
+        yield {**{key: lines[0][key] for key in ("fault", "tick", "hit", "timeout", "date")},
+               **{row["library"]: {key: row[key] for key in figures if row[key] or key in ("lost", "of")} for row in lines}}
+
+
 def write(rows, docs):
     page = docs / "faults.md"
     text = page.read_text()
@@ -238,7 +247,7 @@ def write(rows, docs):
     page.write_text(text)
     picture(rows).write(docs / "images/faults.svg")
     (docs / "faults").mkdir(exist_ok=True)
-    (docs / "faults/figures.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (docs / "faults/figures.jsonl").write_text("".join(json.dumps(line) + "\n" for line in shortened(rows)))
 
 
 def main():
