@@ -110,6 +110,33 @@ TEST_F(EventLoopTest, ServesAClientBesideOneWithoutAServer) {
   }
 }
 
+// One that waited for the answer on the loop's thread would have kept it for 1.5 s each.
+TEST_F(EventLoopTest, CostsNobodyALeaseWhileOthersCloseOnASilentServer) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  const int leader = LeaderOf(members());
+  const int silent = (leader + 1) % 3;
+  const auto on = [&](int server) {
+    return NewClient(
+        {.servers = ensemble().server(server), .session_timeout = absl::Seconds(4), .loop = loop_});
+  };
+  std::vector<std::shared_ptr<Client>> closing;
+  for (int i = 0; i < 8; ++i) closing.push_back(on(silent));
+  auto neighbour = on(leader);
+  const Lease held = Acquired(neighbour);
+  ASSERT_EQ(members().Pause(silent), absl::OkStatus());
+  std::vector<std::future<absl::Status>> closed;
+  for (const auto& client : closing) {
+    closed.push_back(std::async(std::launch::async, [client] { return client->Close({kSoon}); }));
+  }
+  for (auto& status : closed) {
+    const absl::Status unconfirmed = status.get();
+    EXPECT_EQ(unconfirmed.code(), StatusCode::kDeadlineExceeded) << unconfirmed;
+    EXPECT_THAT(std::string(unconfirmed.message()), HasSubstr("no server has confirmed"));
+  }
+  EXPECT_TRUE(held.believed());
+  ASSERT_EQ(members().Resume(silent), absl::OkStatus());
+}
+
 TEST_F(EventLoopTest, RefusesAClientThatWouldWaitForItself) {
   auto client = NewClient({.executor = InlineExecutor(), .loop = loop_});
   std::promise<absl::Status> refused;

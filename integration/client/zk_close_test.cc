@@ -60,7 +60,7 @@ TEST_F(ZkCloseTest, AnswersEverythingThatIsPendingOnceBeforeItReturns) {
         });
       }
       EXPECT_EQ(handle.pending(), 300);
-      handle.Close(/*patient=*/i % 2 == 0);
+      handle.Close();
       EXPECT_EQ(handle.pending(), 0);
       EXPECT_EQ(answers, std::vector<int>(300, 1));
     });
@@ -75,7 +75,7 @@ TEST_F(ZkCloseTest, AnswersWhatIsSentAfterwardsToo) {
     handle.Send(Get{"/"}, [&](const zk::Reply&) {
       SendAndNote(handle, Get{"/"}, session->journal(), "from the answer");
     });
-    handle.Close(/*patient=*/true);
+    handle.Close();
     SendAndNote(handle, Get{"/"}, session->journal(), "after");
   });
   EXPECT_TRUE(session->journal().WaitFor("from the answer ZCLOSING"));
@@ -87,7 +87,7 @@ TEST_F(ZkCloseTest, SaysNothingMoreToTheListener) {
   CreateParent(*session);
   session->Do(WatchNode{node_path()});
   session->journal().Clear();
-  session->OnLoop([](zk::Handle& handle) { handle.Close(/*patient=*/true); });
+  session->OnLoop([](zk::Handle& handle) { handle.Close(); });
   CreateEphemeral(*Connect());
   session->OnLoop([](zk::Handle&) {});
   EXPECT_THAT(session->journal().lines(), ::testing::IsEmpty());
@@ -97,15 +97,14 @@ TEST_F(ZkCloseTest, EndsTheSessionAtOnceWhenNothingIsPending) {
   auto observer = Connect();
   CreateParent(*observer);
   for (int i = 0; i < 20; ++i) {
-    const bool patient = i % 2 == 0;
     const auto [closing, going] = Undisturbed([&] {
       auto session = Connect();
       const std::string path = CreateEphemeral(*session);
-      const absl::Duration closed = session->Close(patient);
+      const absl::Duration closed = session->Close();
       return std::pair(closed, UntilGone(*observer, path));
     });
-    EXPECT_LT(closing, kNoWait) << patient;
-    EXPECT_LT(going, kNoWait) << patient;
+    EXPECT_LT(closing, kNoWait);
+    EXPECT_LT(going, kNoWait);
   }
 }
 
@@ -115,26 +114,56 @@ TEST_F(ZkCloseTest, SendsWhatTheSameTaskSentBefore) {
   auto session = Connect();
   session->OnLoop([&](zk::Handle& handle) {
     handle.Send(Create{Child("kept"), "", CreateMode::kPersistent}, [](const zk::Reply&) {});
-    handle.Close(/*patient=*/true);
+    handle.Close();
   });
   EXPECT_TRUE(Eventually([&] { return observer->Do(Get{Child("kept")}).code == Code::kOk; }));
 }
 
-TEST_F(ZkCloseTest, WaitsForASilentServerOnlyWhenPatientAndNotForLong) {
+TEST_F(ZkCloseTest, DoesNotWaitForASilentServer) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
-  for (const bool patient : {false, true}) {
-    const absl::Duration closing = Undisturbed([&] {
-      auto session = Connect();
-      StopServers(true);
-      const absl::Duration took = session->Close(patient);
-      StopServers(false);
-      return took;
-    });
-    EXPECT_LT(closing, patient ? absl::Seconds(4.7) : kNoWait);
-  }
+  const absl::Duration closing = Undisturbed([&] {
+    auto session = Connect();
+    StopServers(true);
+    const absl::Duration took = session->Close();
+    StopServers(false);
+    return took;
+  });
+  EXPECT_LT(closing, kNoWait);
 }
 
-TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientAndTheSocketIsFull) {
+TEST_F(ZkCloseTest, ASessionThatIsEndedIsConfirmedAndItsListenerHearsNoMore) {
+  auto observer = Connect();
+  CreateParent(*observer);
+  auto session = Connect();
+  const std::string path = CreateEphemeral(*session);
+  session->journal().Clear();
+  session->OnLoop([&](zk::Handle& handle) {
+    handle.EndSession([&](const zk::Reply& reply) {
+      session->journal().Add(absl::StrCat("ended ", zk::CodeName(reply.code)));
+      SendAndNote(handle, Get{"/"}, session->journal(), "after");
+    });
+  });
+  EXPECT_TRUE(session->journal().WaitFor("after ZCLOSING"));
+  EXPECT_EQ(observer->Do(Get{path}).code, Code::kNoNode);
+  absl::SleepFor(absl::Milliseconds(500));  // in which it would have connected again
+  EXPECT_THAT(session->journal().lines(), ::testing::ElementsAre("ended ZOK", "after ZCLOSING"));
+}
+
+TEST_F(ZkCloseTest, AnEndThatIsNotAnsweredIsLostWithTheConnection) {
+  ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
+  auto session = Connect();
+  StopServers(true);
+  session->OnLoop([&](zk::Handle& handle) {
+    handle.EndSession([&](const zk::Reply& reply) {
+      session->journal().Add(absl::StrCat("ended ", zk::CodeName(reply.code)));
+    });
+  });
+  EXPECT_TRUE(session->journal().WaitFor("ended ZCONNECTIONLOSS"));
+  StopServers(false);
+  session->Close();
+}
+
+TEST_F(ZkCloseTest, WaitsForNothingWhenTheSocketIsFull) {
   ZKRECIPES_REQUIRE_OWN_ENSEMBLE();
   const absl::Duration closing = Undisturbed([this] {
     auto session = Connect();
@@ -148,7 +177,7 @@ TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientAndTheSocketIsFull) {
       }
     });
     session->OnLoop([](zk::Handle&) {});
-    const absl::Duration took = session->Close(/*patient=*/false);
+    const absl::Duration took = session->Close();
     EXPECT_EQ(answers, 20);
     StopServers(false);
     return took;
@@ -157,7 +186,7 @@ TEST_F(ZkCloseTest, WaitsForNothingWhenImpatientAndTheSocketIsFull) {
 }
 
 TEST_F(ZkCloseTest, EndsAtOnceWhenNotConnected) {
-  const auto closing = [this] { return Open({.servers = "127.0.0.1:1"})->Close(/*patient=*/true); };
+  const auto closing = [this] { return Open({.servers = "127.0.0.1:1"})->Close(); };
   EXPECT_LT(Undisturbed(closing), kNoWait);
 }
 

@@ -45,7 +45,7 @@ class MemorySide : private zk::HandleListener {
     EXPECT_TRUE(connected_);
   }
   ~MemorySide() override {
-    OnHost([&] { handle_->Close(/*patient=*/true); });
+    OnHost([&] { handle_->Close(); });
     OnHost([&] { handle_.reset(); });
   }
 

@@ -192,9 +192,8 @@ void Session::Act(const machine::action::CloseHandle&) {
   if (handle_ == nullptr) return;
   listener_->Retire();
   options_.handle.pace = handle_->pace();
-  const bool patient = machine_.state() == machine::SessionMachine::State::kClosed;
-  reactor_->Post([handle = std::move(handle_), listener = std::move(listener_), patient]() mutable {
-    handle->Close(patient);
+  reactor_->Post([handle = std::move(handle_), listener = std::move(listener_)]() mutable {
+    handle->Close();
     handle.reset();
   });
 }
@@ -248,18 +247,30 @@ void Session::Act(const machine::action::Drain&) {
     const StopRequests::Batch batch(*options_.stops);
     ForEach(listeners_, [](SessionListener* listener) { listener->OnClosing(); });
   }
-  reactor_->CallAt(reactor_->Now() + timeout_, Guarded([this] {
-                     if (!drained_) On(machine::event::Drained{});
-                   }));
+  reactor_->CallAt(reactor_->Now() + timeout_,
+                   Guarded([this] { On(machine::event::CloseTimeOver{}); }));
   CheckDrained();
 }
 
-void Session::Act(const machine::action::AnnounceClosed&) {
+// In no hurry: other clients may have the same thread, so none waits for the answer.
+void Session::Act(const machine::action::EndSession&) {
+  handle_->EndSession([this, alive = std::weak_ptr<char>(alive_)](const zk::Reply& reply) {
+    if (!alive.expired()) On(machine::event::EndAnswered{reply.code == zk::Code::kOk});
+  });
+}
+
+void Session::Act(const machine::action::AnnounceClosed& closed) {
   absl::Status status;
   if (!listeners_.empty()) {
     status = absl::DeadlineExceededError(
         absl::StrCat("close: the deletion of ", listeners_.size(),
                      " node(s) could not be confirmed; they stay until the session expires"));
+  } else if (!closed.confirmed) {
+    status = absl::DeadlineExceededError(absl::StrCat(
+        "close: every node is deleted, but no server has confirmed the end of the session, which "
+        "ends by itself after ",
+        absl::FormatDuration(timeout_),
+        connected() ? "" : absl::StrCat(" (", trouble_.message(), ")")));
   }
   // The handle is closed: for the remaining listeners this is an expiry, and no session follows.
   heartbeat_.OnExpired();

@@ -55,9 +55,10 @@ class Session : private Heartbeat::Owner {
   ~Session() override;
 
   void Start();
-  // Asks the listeners to leave, waits for them and for everything pending, at most one session
-  // timeout, then ends the session. `closed` runs once: OK, or DeadlineExceeded if something could
-  // not be confirmed in that time and stays until the session expires.
+  // Asks the listeners to leave, waits for them and for everything pending, then for the server to
+  // confirm that the session is ended: at most one session timeout for all of it. `closed` runs
+  // once: OK, or DeadlineExceeded if something could not be confirmed in that time and stays until
+  // the session expires. Blocks nothing.
   void Close(absl::AnyInvocable<void(absl::Status) &&> closed);
 
   // Replaces the servers, and in time those of the current connection: see zk::Handle::SetServers.
@@ -124,7 +125,8 @@ class Session : private Heartbeat::Owner {
   void Act(const machine::action::AnnounceExpired&);
   void Act(const machine::action::AnnounceFailed& failed);
   void Act(const machine::action::Drain&);
-  void Act(const machine::action::AnnounceClosed&);
+  void Act(const machine::action::EndSession&);
+  void Act(const machine::action::AnnounceClosed& closed);
 
   void OnLookedUp(const std::vector<zk::ListedServer>& answers);
   void OnLookUpLate();

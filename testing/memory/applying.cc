@@ -67,7 +67,10 @@ void ModelEnsemble::ApplyClose(int number, const Transaction& txn) {
   }
   for (const ConnectionId id : connections()) {
     Connection& connection = connections_.at(id);
-    if (connection.session == txn.session && connection.server == number) DropUnread(id);
+    if (connection.session != txn.session || connection.server != number) continue;
+    // Whoever asked for it is answered first.
+    if (id == txn.connection) connection.to_client.emplace_back(wire::Answer{0, txn.zxid, {}});
+    DropUnread(id);
   }
 }
 

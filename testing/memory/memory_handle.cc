@@ -58,7 +58,7 @@ MemoryHandle::MemoryHandle(Host* host, ModelEnsemble* ensemble, const zk::Handle
 }
 
 MemoryHandle::~MemoryHandle() {
-  Close(/*patient=*/false);
+  Close();
   std::erase(host_->handles_, this);
 }
 
@@ -197,13 +197,15 @@ void MemoryHandle::Send(const zk::Request& request, Done done) {
   last_sent_ = host_->Now();
 }
 
-void MemoryHandle::Close(bool patient) {
+void MemoryHandle::EndSession(Done done) {
+  if (!connected_) return Send(zk::Delete{}, std::move(done));  // which says why not
+  end_id_ = pending_.Add(std::move(done));
+  ensemble_->Send(connection_, wire::EndSession{});
+}
+
+void MemoryHandle::Close() {
   if (std::exchange(closed_, true)) return;
-  if (connected_) {
-    ensemble_->Send(connection_, wire::EndSession{});
-    const bool heard = patient && host_->network_ == Host::Network::kUp;
-    if (heard) ensemble_->Finish(connection_, host_->clock_->Now());
-  }
+  if (connected_) ensemble_->Send(connection_, wire::EndSession{});
   HangUp();
   connected_ = false;
   if (!ended_) end_code_ = zk::Code::kClosing;
@@ -247,12 +249,21 @@ struct MemoryHandle::Receiving {
 
   void operator()(const wire::Answer& answer) {
     handle.seen_zxid_ = std::max(handle.seen_zxid_, answer.zxid);
+    if (answer.id == 0) return handle.OnSessionEnded();
     auto call = handle.watch_calls_.extract(answer.id);
     if (!call.empty()) handle.NoteWatch(call.mapped(), answer.reply.code);
     handle.pace_.Answered(handle.PaceTerms(), handle.host_->Now());
     handle.pending_.Answer(answer.id, zk::Reply(answer.reply));
   }
 };
+
+void MemoryHandle::OnSessionEnded() {
+  HangUp();
+  connected_ = false;
+  ended_ = true;
+  end_code_ = zk::Code::kClosing;
+  pending_.Answer(end_id_, zk::Reply{});
+}
 
 bool MemoryHandle::HasNews() const {
   return connection_ != 0 &&

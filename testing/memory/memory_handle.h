@@ -30,8 +30,8 @@ class MemoryHandle final : public zk::Handle {
   ~MemoryHandle() override;
 
   void Send(const zk::Request& request, Done done) override;
-  // Does not block: with `patient` the ensemble goes on until the session is closed, in no time.
-  void Close(bool patient) override;
+  void EndSession(Done done) override;
+  void Close() override;
   void SetServers(const zk::Resolution& servers, bool leave) override;
   void LeaveServer() override;
   void SetCredentials(const base::Secrets& all) override;
@@ -65,6 +65,7 @@ class MemoryHandle final : public zk::Handle {
   void SetWatchesAgain();
   void NoteWatch(const zk::Request& request, zk::Code code);
   void End();
+  void OnSessionEnded();
 
   Host* const host_;
   ModelEnsemble* const ensemble_;
@@ -84,6 +85,7 @@ class MemoryHandle final : public zk::Handle {
   bool ended_ = false;
   bool closed_ = false;
   zk::Code end_code_ = zk::Code::kSessionExpired;
+  uint64_t end_id_ = 0;  // of EndSession
   zk::SessionId session_ = 0;
   absl::Duration timeout_;
   int64_t seen_zxid_ = 0;

@@ -4,6 +4,7 @@
 
 #include "testing/memory/memory_handle.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -213,19 +214,38 @@ TEST_F(MemoryHandleTest, SaysSinceWhenItWasConnectingHoweverLateItReadsTheAnswer
 
 TEST_F(MemoryHandleTest, AnswersWhatIsPendingBeforeCloseReturns) {
   Send(kCreate, "create");
-  handle_->Close(/*patient=*/false);
+  handle_->Close();
   EXPECT_THAT(Log(), ElementsAre("create ZCLOSING"));
-  handle_->Close(/*patient=*/false);  // idempotent
+  handle_->Close();  // idempotent
 }
 
 TEST_F(MemoryHandleTest, EndsItsSessionWhenItIsClosed) {
-  handle_->Close(/*patient=*/true);
+  handle_->Close();
+  simulation_.RunUntilIdle();
   EXPECT_FALSE(model().SessionLives(listener_.session_id));
+}
+
+TEST_F(MemoryHandleTest, AnEndOfItsSessionIsConfirmedAndThenItDoesNothingMore) {
+  std::optional<zk::Code> ended;
+  handle_->EndSession([&ended](const zk::Reply& reply) { ended = reply.code; });
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(ended, zk::Code::kOk);
+  EXPECT_FALSE(model().SessionLives(listener_.session_id));
+  PassTime(absl::Seconds(5));
+  EXPECT_TRUE(model().connections().empty());
+}
+
+TEST_F(MemoryHandleTest, AnEndThatIsNotAnsweredIsLostWithTheConnection) {
+  std::optional<zk::Code> ended;
+  handle_->EndSession([&ended](const zk::Reply& reply) { ended = reply.code; });
+  host_->BreakConnections();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(ended, zk::Code::kConnectionLoss);
 }
 
 TEST_F(MemoryHandleTest, TheSessionOutlivesACloseThatTheServerNeverReads) {
   const ConnectionId connection = model().connections().front();
-  handle_->Close(/*patient=*/false);
+  handle_->Close();
   model().DropUnread(connection);
   simulation_.RunUntilIdle();
   EXPECT_TRUE(model().SessionLives(listener_.session_id));

@@ -177,7 +177,7 @@ TEST(OnZooKeeper39, EventsOfOneChangeThatAConnectionLostAreToldOnTheNext) {
   host->BreakConnections();
   simulation.RunUntil(simulation.now() + absl::Seconds(5));
   EXPECT_THAT(told.paths, ::testing::UnorderedElementsAre("/a", "/b"));
-  handle->Close(/*patient=*/true);
+  handle->Close();
 }
 
 TEST(OnZooKeeper310, ALockIsGrantedThoughItsParentWasReapedUnused) {

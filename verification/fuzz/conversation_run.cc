@@ -30,7 +30,7 @@ class ConversationRun : private zk::HandleListener {
       driver_.Round();
       if (connected_ && dice_.OneIn(2)) Ask();
     }
-    handle_->Close(/*patient=*/dice_.OneIn(2));
+    handle_->Close();
     driver_.RunPosted();
     handle_.reset();
     ++tally_.runs;

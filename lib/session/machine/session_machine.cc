@@ -75,6 +75,8 @@ class SessionMachine::Transition {
     m_.connected_ = true;
     if (m_.state_ != State::kClosing) m_.state_ = State::kConnected;
     Do(action::AnnounceConnected{e.session, resumed});
+    // The end that was asked for on the connection before may not have been heard.
+    if (m_.drained_) EndSession();
   }
 
   void operator()(const event::Disconnected& e) {
@@ -98,14 +100,18 @@ class SessionMachine::Transition {
     if (had_session) LoseSession();
     if (RefusesForGood(e.why)) {
       if (m_.state_ != State::kClosing) m_.state_ = State::kFailed;
-      return Do(action::AnnounceFailed{e.why});
+      Do(action::AnnounceFailed{e.why});
+      if (m_.drained_) EndSession();
+      return;
     }
+    if (m_.drained_) return EndSession();
     if (m_.state_ == State::kClosing) return;
     had_session ? Resolve() : Pause();  // a server that refuses new sessions needs a pause
   }
 
-  // A closing session stays connected if it is, since its listeners delete their nodes first; it
-  // ends by Drained, or by the timer that Drain starts.
+  // A closing session stays connected if it is, or comes back, since its listeners delete their
+  // nodes first. Then the server is asked to end it. Nothing else says that it is over: so a client
+  // that is closed while it has no connection waits for one, until the time is over.
   void operator()(const event::CloseRequested&) {
     if (m_.state_ == State::kClosing || m_.state_ == State::kClosed) return;
     m_.state_ = State::kClosing;
@@ -114,12 +120,17 @@ class SessionMachine::Transition {
 
   void operator()(const event::Drained&) {
     if (m_.state_ != State::kClosing) return;
-    m_.state_ = State::kClosed;
-    m_.connected_ = false;
-    // The close also ends the session on the server, with every node that could not be deleted.
-    if (m_.handle_open_) CloseHandle();
-    m_.session_ = 0;
-    Do(action::AnnounceClosed{});
+    m_.drained_ = true;
+    EndSession();
+  }
+
+  // Without an answer the connection is lost, too: the next one is asked.
+  void operator()(const event::EndAnswered& e) {
+    if (m_.state_ == State::kClosing && e.confirmed) Closed(/*confirmed=*/true);
+  }
+
+  void operator()(const event::CloseTimeOver&) {
+    if (m_.state_ == State::kClosing) Closed(/*confirmed=*/m_.session_ == 0);
   }
 
  private:
@@ -145,6 +156,19 @@ class SessionMachine::Transition {
     m_.handle_open_ = m_.resolving_ = false;
     m_.servers_due_ = false;  // the next one has them from the beginning
     Do(action::CloseHandle{});
+  }
+
+  void EndSession() {
+    if (m_.session_ == 0) return Closed(/*confirmed=*/true);
+    if (m_.connected_) Do(action::EndSession{});
+  }
+
+  void Closed(bool confirmed) {
+    m_.state_ = State::kClosed;
+    m_.connected_ = m_.drained_ = false;
+    if (m_.handle_open_) CloseHandle();
+    m_.session_ = 0;
+    Do(action::AnnounceClosed{confirmed});
   }
 
   void LoseSession() {

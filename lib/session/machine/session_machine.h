@@ -14,7 +14,10 @@
 //                                                     |                    |
 //                     kFailed <--- Ended: refused ----+--------------------+
 //
-//   any --CloseRequested--> kClosing --Drained--> kClosed
+//   any --CloseRequested--> kClosing --EndAnswered: confirmed, or CloseTimeOver--> kClosed
+//
+// Once a closing session is drained it asks to be ended on each connection; without a session, also
+// one that expires meanwhile, it is closed at once.
 //
 // Names follow the servers: they are resolved again when the connection is lost, and after each
 // round of failed attempts, and the open handle goes on with what is found (SetServers): the
@@ -57,13 +60,17 @@ struct HandleEnded {
   zk::Code why = zk::Code::kOk;
 };
 struct CloseRequested {};
-struct Drained {};  // nothing is left to send, or the time for it has passed
+struct Drained {};         // nothing is left to send
+struct EndAnswered {       // to EndSession
+  bool confirmed = false;  // by the server; otherwise the connection is lost
+};
+struct CloseTimeOver {};  // the time for all of it
 }  // namespace event
 
-using Event =
-    std::variant<event::Start, event::Resolved, event::ResolveFailed, event::OpenFailed,
-                 event::PauseOver, event::Connected, event::Disconnected, event::HandleEnded,
-                 event::CloseRequested, event::Drained, event::ServersChanged>;
+using Event = std::variant<event::Start, event::Resolved, event::ResolveFailed, event::OpenFailed,
+                           event::PauseOver, event::Connected, event::Disconnected,
+                           event::HandleEnded, event::CloseRequested, event::Drained,
+                           event::ServersChanged, event::EndAnswered, event::CloseTimeOver>;
 
 namespace action {
 struct Resolve {};
@@ -83,13 +90,17 @@ struct AnnounceFailed {          // refused for good: there will be no session a
   zk::Code why = zk::Code::kOk;
 };
 struct Drain {};           // let all listeners leave, then event::Drained
-struct AnnounceClosed {};  // last
+struct EndSession {};      // on the server, then event::EndAnswered
+struct AnnounceClosed {    // last
+  bool confirmed = false;  // there is no session any more; otherwise it ends by itself
+};
 }  // namespace action
 
 using Action =
     std::variant<action::Resolve, action::OpenHandle, action::CloseHandle, action::StartPause,
                  action::AnnounceConnected, action::AnnounceDisconnected, action::AnnounceExpired,
-                 action::AnnounceFailed, action::Drain, action::AnnounceClosed, action::SetServers>;
+                 action::AnnounceFailed, action::Drain, action::AnnounceClosed, action::SetServers,
+                 action::EndSession>;
 using Actions = std::vector<Action>;
 
 class SessionMachine {
@@ -119,7 +130,8 @@ class SessionMachine {
  private:
   class Transition;
   auto Tie() const {
-    return std::tie(servers_, state_, connected_, handle_open_, resolving_, servers_due_, session_);
+    return std::tie(servers_, state_, connected_, handle_open_, resolving_, servers_due_, drained_,
+                    session_);
   }
 
   int servers_;
@@ -128,6 +140,7 @@ class SessionMachine {
   bool handle_open_ = false;
   bool resolving_ = false;    // names, while a handle is open
   bool servers_due_ = false;  // the open handle is to get the changed servers
+  bool drained_ = false;      // closing: to be ended as soon as there is a connection
   zk::SessionId session_ = 0;
 
  public:

@@ -196,22 +196,47 @@ TEST(SessionMachine, TakesNoOtherServersOnceItCloses) {
 
 // ---- close -------------------------------------------------------------------------------------
 
-TEST(SessionMachine, DrainsThenClosesItsHandle) {
+TEST(SessionMachine, DrainsThenEndsItsSessionThenClosesItsHandle) {
   SessionScript s = Connected();
   EXPECT_EQ(s.On({event::CloseRequested{}}), "drain");
   EXPECT_TRUE(s.machine.connected());
-  EXPECT_EQ(s.On({event::Drained{}}), "close handle, closed");
+  EXPECT_EQ(s.On({event::Drained{}}), "end session");
+  EXPECT_TRUE(s.machine.connected());
+  EXPECT_EQ(s.On({event::EndAnswered{true}}), "close handle, closed");
   EXPECT_FALSE(s.machine.connected());
   EXPECT_EQ(s.machine.session(), 0);
 }
 
-TEST(SessionMachine, ClosesFromAnyState) {
+TEST(SessionMachine, ClosesAtOnceWithoutASession) {
   for (SessionScript s : {Fresh(), Resolving(), Pausing(), Failed()}) {
     EXPECT_EQ(s.On({event::CloseRequested{}, event::Drained{}}), "drain | closed");
   }
-  for (SessionScript s : {Connecting(), Connected(), Suspended()}) {
-    EXPECT_EQ(s.On({event::CloseRequested{}, event::Drained{}}), "drain | close handle, closed");
+  EXPECT_EQ(Connecting().On({event::CloseRequested{}, event::Drained{}}),
+            "drain | close handle, closed");
+}
+
+TEST(SessionMachine, AsksEachConnectionToEndTheSessionUntilOneAnswers) {
+  SessionScript s = Closing(Suspended());
+  EXPECT_EQ(s.On({event::Drained{}}), "");
+  EXPECT_EQ(s.On({event::Connected{7}}), "connected again 7, end session");
+  EXPECT_EQ(s.On({event::Disconnected{0}, event::EndAnswered{false}}), "disconnected | ");
+  EXPECT_EQ(s.On({event::Connected{7}}), "connected again 7, end session");
+  EXPECT_EQ(s.On({event::EndAnswered{true}}), "close handle, closed");
+}
+
+TEST(SessionMachine, IsClosedBySessionsEndAsByAnAnswer) {
+  SessionScript s = After(Closing(Connected()), {event::Drained{}, event::Disconnected{0}});
+  EXPECT_EQ(s.On({event::HandleEnded{kExpired}}), "close handle, expired, closed");
+}
+
+TEST(SessionMachine, ClosesUnconfirmedWhenItsTimeIsOver) {
+  for (SessionScript s : {Closing(Connected()), After(Closing(Connected()), {event::Drained{}}),
+                          After(Closing(Suspended()), {event::Drained{}})}) {
+    EXPECT_EQ(s.On({event::CloseTimeOver{}}), "close handle, closed, unconfirmed");
+    EXPECT_EQ(s.On({event::EndAnswered{true}, event::CloseTimeOver{}}), " | ");
   }
+  EXPECT_EQ(Closing(Connecting()).On({event::CloseTimeOver{}}), "close handle, closed");
+  EXPECT_EQ(Connected().On({event::CloseTimeOver{}, event::EndAnswered{true}}), " | ");
 }
 
 TEST(SessionMachine, ComesBackWhileItDrains) {

@@ -27,7 +27,10 @@ struct TextOf {
     return a.leave ? "set servers, leave others" : "set servers";
   }
   std::string operator()(const action::Drain&) const { return "drain"; }
-  std::string operator()(const action::AnnounceClosed&) const { return "closed"; }
+  std::string operator()(const action::EndSession&) const { return "end session"; }
+  std::string operator()(const action::AnnounceClosed& a) const {
+    return a.confirmed ? "closed" : "closed, unconfirmed";
+  }
 };
 
 }  // namespace
@@ -57,7 +60,7 @@ SessionScript Suspended() {
 SessionScript Failed() { return After(Connecting(), {event::HandleEnded{kAuthFailed}}); }
 SessionScript Closing(SessionScript s) { return After(std::move(s), {event::CloseRequested{}}); }
 SessionScript Closed(SessionScript s) {
-  return After(std::move(s), {event::CloseRequested{}, event::Drained{}});
+  return After(std::move(s), {event::CloseRequested{}, event::Drained{}, event::EndAnswered{true}});
 }
 
 }  // namespace zkrecipes::session::machine

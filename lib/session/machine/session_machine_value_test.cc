@@ -34,6 +34,9 @@ std::vector<Event> EveryEvent() {
           event::HandleEnded{kAuthFailed},
           event::CloseRequested{},
           event::Drained{},
+          event::EndAnswered{true},
+          event::EndAnswered{},
+          event::CloseTimeOver{},
           event::ServersChanged{kServers}};
 }
 
@@ -55,6 +58,10 @@ class Watchman {
   void operator()(const action::StartPause&) {}
   void operator()(const action::SetServers&) { EXPECT_TRUE(open_); }
   void operator()(const action::Drain&) {}
+  void operator()(const action::EndSession&) {
+    EXPECT_TRUE(open_ && connected_);
+    EXPECT_NE(session_, 0);
+  }
   void operator()(const action::OpenHandle&) { EXPECT_FALSE(std::exchange(open_, true)); }
   void operator()(const action::CloseHandle&) { EXPECT_TRUE(std::exchange(open_, false)); }
   void operator()(const action::AnnounceConnected& a) {

@@ -140,7 +140,7 @@ void CHandle::SendCredential(const base::Secret& credential) {
 CHandle::~CHandle() {
   if (!home_.IsThisProcess()) return;
   if (callbacks_ > 0) base::Die("a handle was destroyed inside one of its own callbacks");
-  Close(/*patient=*/false);
+  Close();
 }
 
 void CHandle::OnSessionEvent(int state) {
@@ -168,8 +168,30 @@ void CHandle::Served() {
   if (pace_.failing()) pace_.Answered(PaceTerms(), reactor_->Now());
 }
 
+void CHandle::EndSession(Done done) {
+  if (!connected_) return Send(Delete{}, std::move(done));  // which says why not
+  set_touched(true);
+  end_id_ = pending_.Add(std::move(done));
+  // Not by zookeeper_close, which would wait for the answer in here.
+  const std::string request =
+      absl::StrCat(BigEndian(8), BigEndian(static_cast<uint32_t>(zkrecipes_hook_get_xid())),
+                   BigEndian(static_cast<uint32_t>(ZOO_CLOSE_OP)));
+  boxes_.out.Send(boxes_.out.fd(), request.data(), request.size());
+  boxes_.in.Asked(request);
+}
+
 void CHandle::Lost() {
   boxes_.out.Drop();
+  const bool ended = boxes_.in.session_ended();
+  if (end_id_ != 0) {
+    pending_.AnswerLater(std::exchange(end_id_, 0), ended ? Code::kOk : Code::kConnectionLoss);
+  }
+  if (ended) {  // no loss, and nothing to connect for
+    connected_ = false;
+    ended_ = true;
+    end_code_ = Code::kClosing;
+    return;
+  }
   // An expired session is no loss: End says so, after the answers.
   if (!std::exchange(connected_, false) || is_unrecoverable(zh_)) return;
   listener_->OnDisconnected(0);
@@ -177,7 +199,7 @@ void CHandle::Lost() {
 
 void CHandle::Failed(Socket before, int rc) {
   // Lost has already run if the connection is gone.
-  if (connected_) return;  // only this call failed
+  if (connected_ || ended_) return;  // only this call failed; or there is nothing more to do
   boxes_.out.Drop();
   if (is_unrecoverable(zh_)) return End();
   // A session in which a server has done something goes on at the next one: this one may be alone
@@ -253,13 +275,13 @@ void CHandle::OnWatchEvent(int type, const char* path) {
   listener_->OnWatch(path, event);
 }
 
-void CHandle::Close(bool patient) {
+void CHandle::Close() {
   if (zh_ == nullptr) return;
   if (callbacks_ > 0) base::Die("a handle was closed inside one of its own callbacks");
   // What is pending is answered in here: no answer may destroy the handle.
   const Callbacks callbacks(this);
   poll_set_->Remove(this);
-  if (connected_) PrepareToClose(patient);
+  if (connected_) PrepareToClose();
   // Answers given below may Send: from here on they are refused, and get end_code_.
   connected_ = false;
   if (!ended_) end_code_ = Code::kClosing;
@@ -270,10 +292,9 @@ void CHandle::Close(bool patient) {
   pending_.AnswerAll(end_code_);
 }
 
-void CHandle::PrepareToClose(bool patient) {
+void CHandle::PrepareToClose() {
   boxes_.out.Flush();
   boxes_.out.SetDirect();
-  if (patient) return;
   // The C client would wait up to 3 s to send and 1.5 s for an answer. Once the socket is shut down
   // for reading, it does not wait for the answer; if not even the request fits, it must not wait at
   // all.

@@ -37,11 +37,12 @@ class CHandle final : public Handle, public Pollable {
  public:
   CHandle(const HandleOptions& options, HandleListener* listener, Reactor* reactor,
           PollSet* poll_set);
-  ~CHandle() override;  // closes impatiently if Close was not called; leaks in a forked child
+  ~CHandle() override;  // closes if Close was not called; leaks in a forked child
   absl::Status Open(const HandleOptions& options);
 
   void Send(const Request& request, Done done) override;
-  void Close(bool patient) override;
+  void EndSession(Done done) override;
+  void Close() override;
   void SetServers(const Resolution& servers, bool leave) override;
   void LeaveServer() override;
   void SetCredentials(const base::Secrets& all) override;
@@ -95,7 +96,7 @@ class CHandle final : public Handle, public Pollable {
   void AbandonLateAttempt(int fd, base::BootTime now);
 
   // Closing (c_handle.cc)
-  void PrepareToClose(bool patient);
+  void PrepareToClose();
 
   const base::HomeProcess home_;
   HandleListener* const listener_;
@@ -117,6 +118,7 @@ class CHandle final : public Handle, public Pollable {
   bool connected_ = false;
   bool ended_ = false;
   Code end_code_ = Code::kSessionExpired;
+  uint64_t end_id_ = 0;     // of EndSession, while it is not answered
   bool write_due_ = false;  // just connected: the C client holds back its first packets
   bool undrained_ = false;  // the inbox may hold more than was processed
   bool served_ = false;     // a server has answered a request of this session

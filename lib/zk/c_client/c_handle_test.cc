@@ -47,9 +47,9 @@ TEST_F(CHandleTest, AnswersEvenIfItIsDestroyedBefore) {
 TEST_F(CHandleTest, SaysNothingMoreOnceItIsClosed) {
   OpenWithoutServer();
   ASSERT_TRUE(RunUntilFailed());
-  handle_->Close(/*patient=*/true);
+  handle_->Close();
   const std::vector<int> before = diary_.attempts;
-  handle_->Close(/*patient=*/true);  // idempotent
+  handle_->Close();  // idempotent
   for (int i = 0; i < 10; ++i) driver_.Round();
   EXPECT_EQ(diary_.attempts, before);
 }
@@ -71,8 +71,7 @@ class CHandleDeathTest : public CHandleTest {
 };
 
 TEST_F(CHandleDeathTest, MustNotBeClosedInsideOneOfItsCallbacks) {
-  EXPECT_DEATH(OpenAndFail([this] { handle_->Close(/*patient=*/false); }),
-               "closed inside one of its own callbacks");
+  EXPECT_DEATH(OpenAndFail([this] { handle_->Close(); }), "closed inside one of its own callbacks");
 }
 
 TEST_F(CHandleDeathTest, MustNotBeDestroyedInsideOneOfItsCallbacks) {

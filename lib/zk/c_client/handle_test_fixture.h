@@ -50,7 +50,7 @@ struct Diary : HandleListener {
 class HandleTest : public testing::Test {
  protected:
   void TearDown() override {
-    if (handle_ != nullptr) handle_->Close(/*patient=*/false);
+    if (handle_ != nullptr) handle_->Close();
   }
   void Open(const HandleOptions& options) {
     auto handle = driver_.Open(options, &diary_);

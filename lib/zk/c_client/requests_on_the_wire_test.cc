@@ -148,7 +148,7 @@ TEST_F(MultiOnTheWireTest, IsLostWithItsConnectionAndWithAnAnswerThatMakesNoSens
   EXPECT_TRUE(OutcomeUnknown(reply.code)) << CodeName(reply.code);
   EXPECT_TRUE(reply.codes.empty());
   handle_->Send(Multi{ops_}, [](const Reply&) {});
-  handle_->Close(/*patient=*/false);  // answers it, and frees what it was to be answered with
+  handle_->Close();  // answers it, and frees what it was to be answered with
 }
 
 // The C client would free what it never allocated.

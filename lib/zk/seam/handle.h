@@ -82,11 +82,16 @@ class Handle {
   // with kConnectionLoss.
   virtual void Send(const Request& request, Done done) = 0;
 
-  // Ends the session if connected, and answers everything that is pending with kClosing before it
-  // returns. Wait until nothing is pending first, so that the session really ends.
-  // May block (up to 4.5 s when the server does not answer), so never from inside a callback of
-  // this handle; if `patient` is false, it sends the close and does not wait for the answer.
-  virtual void Close(bool patient) = 0;
+  // Asks the server to end the session, behind all that was sent. `done` runs as that of Send: with
+  // kOk once the server has confirmed it. From then on the handle does nothing more, and its
+  // listener is not called. Without an answer the connection is lost, as for a request: the session
+  // goes on, if it was not ended, and may be asked to end again.
+  virtual void EndSession(Done done) = 0;
+
+  // Answers everything that is pending with kClosing before it returns. Of a session that is
+  // connected and not ended it sends the end, and waits for no answer: it does not block. Never
+  // from inside a callback of this handle.
+  virtual void Close() = 0;
 
   // Attempts to connect go to these from now on. With `leave`, if the server of the current
   // connection is not among them, that connection is lost, and the session goes on at another: with

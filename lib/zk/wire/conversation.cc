@@ -21,6 +21,8 @@ constexpr int32_t kPingXid = -2;
 constexpr int32_t kCredentialsXid = -4;
 constexpr int32_t kSetWatchesXid = -8;
 
+constexpr int32_t kCloseType = -11;  // ends the session
+
 constexpr int32_t kWelcome = 36;  // and a byte more, from 3.4 on
 
 // What of a request is read: its length, then xid and type; of the handshake, what lies before the
@@ -162,7 +164,11 @@ std::string Conversation::Hear(absl::string_view frame) {
 std::string Conversation::HearReply(int32_t xid, int32_t error, absl::string_view body) {
   Request request;
   std::string wrong = TakeRequest(xid, request);
-  return wrong.empty() ? HearOutcome(request, error, body) : wrong;
+  if (!wrong.empty() || request.type != kCloseType) {
+    return wrong.empty() ? HearOutcome(request, error, body) : wrong;
+  }
+  session_ended_ = error == 0;
+  return session_ended_ ? "" : "it does not end the session";
 }
 
 // The one that is answered next.

@@ -42,6 +42,8 @@ class Conversation {
 
   // It is with ClickHouse Keeper: see IsKeepersWelcome.
   bool with_keeper() const { return with_keeper_; }
+  // The server has confirmed the end of the session, as it was asked to.
+  bool session_ended() const { return session_ended_; }
   // The server has answered, for want of credentials, that it will not.
   bool wants_credentials() const { return wants_credentials_; }
 
@@ -67,6 +69,7 @@ class Conversation {
   int64_t asked_session_ = 0;
   bool with_keeper_ = false;
   bool wants_credentials_ = false;
+  bool session_ended_ = false;
 
   // The request that is being sent: what matters of it is kept, the rest is counted.
   std::string head_;

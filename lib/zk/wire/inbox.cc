@@ -32,6 +32,7 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
       errno = EPROTO;
       return -1;
     }
+    if (session_ended()) return 0;  // the server closes the connection next
     // No whole frame: the C client must not get a part of one, since it would then wait for the
     // rest in its own buffer, unchecked.
     const ssize_t got = Fill(fd);
@@ -45,7 +46,8 @@ ssize_t Inbox::Recv(int fd, char* bytes, size_t size) {
 }
 
 bool Inbox::MayHaveMore() {
-  return accepted_ > 0 || FindFrame() || refused_ || !std::exchange(drained_, false);
+  return accepted_ > 0 || FindFrame() || refused_ || session_ended() ||
+         !std::exchange(drained_, false);
 }
 
 // True if there is a whole frame, and it is an answer.
@@ -53,7 +55,7 @@ bool Inbox::FindFrame() {
   const size_t skipped = std::min(to_skip_, said().size());
   begin_ += skipped;
   to_skip_ -= skipped;
-  if (refused_ || said().size() < kLength) return false;
+  if (refused_ || session_ended() || said().size() < kLength) return false;
   std::string wrong = conversation_.WrongStart(said());
   if (!wrong.empty()) return Refuse(wrong);
   if (Conversation::IsTooLong(said())) return CutShort();
@@ -63,6 +65,8 @@ bool Inbox::FindFrame() {
   // Once for each frame: accepted_ keeps this from being asked again while the C client reads it.
   wrong = conversation_.Hear(said().substr(kLength, size - kLength));
   if (!wrong.empty()) return Refuse(wrong);
+  // The C client has not asked for it.
+  if (session_ended()) return false;
   accepted_ = size;
   return true;
 }

@@ -38,6 +38,8 @@ class Inbox {
   void Asked(absl::string_view bytes) { conversation_.Asked(bytes); }
 
   bool with_keeper() const { return conversation_.with_keeper(); }
+  // The server has confirmed the end of the session.
+  bool session_ended() const { return conversation_.session_ended(); }
   bool wants_credentials() const { return conversation_.wants_credentials(); }
 
   // Another socket: nothing was said on it yet.
