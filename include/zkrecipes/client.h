@@ -155,9 +155,9 @@ class Client {
   //                       server without a quorum does), does not speak ZooKeeper's protocol, has
   //                       an unacceptable certificate (and why), or that its name was not resolved
   //   Cancelled           by wait.cancel
-  //   Unauthenticated     the server refused the credentials, or serves only clients that have
-  //                       authenticated in a way that this one has not (enforce.auth.enabled,
-  //                       sessionRequireClientSASLAuth)
+  //   Unauthenticated     the server refused the credentials. Servers that serve only clients that
+  //                       have authenticated (enforce.auth.enabled, sessionRequireClientSASLAuth)
+  //                       grant a session first: then it is the next call that says so
   //   ResourceExhausted   no thread or file descriptor is available; the message says which, and
   //                       the limit of descriptors. (A client that was connected keeps trying.)
   //   FailedPrecondition  this is the I/O thread of options.loop; options.tls is set, and this

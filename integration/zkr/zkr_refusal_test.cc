@@ -2,13 +2,19 @@
 //
 // Refusals and failures of every command, as a user sees them.
 
+#include <signal.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include <gmock/gmock.h>
 
+#include "integration/servers/local_servers.h"
 #include "integration/zkr/zkr_fixture.h"
+#include "zkrecipes/contenders.h"
+#include "zkrecipes/leader_election.h"
 #include "zkrecipes/testing/local_ensemble.h"
 
 namespace zkrecipes::integration {
@@ -75,6 +81,47 @@ TEST_F(ZkrRefusalTest, SaysThatPermissionIsDenied) {
   const Lease held = Acquired(owner);
   ExpectAllRefused({}, 77, "denied", node_path());
   ExpectAllRefused({}, 77, "denied", "--digest-file FILE or ZKR_DIGEST_FILE");
+}
+
+TEST_F(ZkrRefusalTest, SaysOnceThatTheServersHaveLostTheirDataAndLeadsAgain) {
+  servers::LocalServers one(*testing::LocalEnsemble::Start({.servers = 1}));
+  auto leader =
+      Client::Connect({.servers = one.list(), .session_timeout = absl::Seconds(2)}, {kSoon});
+  ASSERT_TRUE(leader.ok()) << leader.status();
+  // More than the emptied server will have seen while the test asks it.
+  for (int i = 0; i < 300; ++i) ASSERT_TRUE(Lock(*leader, "/seen").Acquire({kSoon}).ok());
+  const auto term = LeaderElection(*leader, "/leads").Campaign({kSoon});
+  ASSERT_TRUE(term.ok()) << term.status();
+  auto zkr = Start({"elect", "/leads", "--servers", one.list(), "--session-timeout", "2s",
+                    "--candidate", "a", "--", "sleep", "1000"});
+  const auto queued = [&one](size_t size) {
+    const auto client = Client::Connect({.servers = one.list()}, {absl::Seconds(5)});
+    if (!client.ok()) return false;
+    const auto queue = ListContenders(**client, "/leads", {absl::Seconds(5)});
+    return queue.ok() && queue->size() == size;
+  };
+  ASSERT_TRUE(Eventually([&] { return queued(2); }));
+  ASSERT_EQ(one.Wipe(0), absl::OkStatus());
+  leader->reset();
+  ASSERT_EQ(one.Start(0), absl::OkStatus());
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(zkr->Err(), "refuses this session"); }));
+  EXPECT_TRUE(Eventually([&] { return queued(1); }));
+  const std::string said = zkr->Err();
+  const size_t at = said.find("refuses this session");
+  ASSERT_NE(at, std::string::npos) << said;
+  EXPECT_EQ(said.find("refuses this session", at + 1), std::string::npos) << said;
+  EXPECT_THAT(said, HasSubstr("raise the epoch"));
+  zkr->Signal(SIGTERM);
+  zkr->Wait();
+}
+
+TEST_F(ZkrRefusalTest, SaysThatTheServersWantAnotherAuthentication) {
+  const auto strict = testing::LocalEnsemble::Start(
+      {.servers = 1,
+       .extra_config = {{"enforce.auth.enabled", "true"}, {"enforce.auth.schemes", "digest"}}});
+  ASSERT_TRUE(strict.ok()) << strict.status();
+  ExpectAllRefused({"--servers", (*strict)->servers()}, 77, "denied",
+                   "--digest-file FILE or ZKR_DIGEST_FILE");
 }
 
 TEST_F(ZkrRefusalTest, HasTheRightsOfTheUsersInItsDigestFile) {

@@ -59,7 +59,9 @@ class Session::HandleListener : public zk::HandleListener {
     if (session_ != nullptr) session_->Trouble(why);
   }
   void OnEnded(zk::Code why) override {
-    if (session_ != nullptr) session_->On(machine::event::HandleEnded{why});
+    if (session_ == nullptr) return;
+    if (why == zk::Code::kSessionRefused) session_->Trouble(zk::ToStatus(why, "connect", "/"));
+    session_->On(machine::event::HandleEnded{why});
   }
   void OnWatch(const std::string& path, zk::WatchEvent event) override {
     if (session_ != nullptr) session_->watchers_.Fire(path, event);

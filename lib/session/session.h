@@ -85,6 +85,8 @@ class Session : private Heartbeat::Owner {
   absl::Duration timeout() const { return timeout_; }  // negotiated; before that: as requested
   // Why there is no connection, with what each server did; OK while there is one.
   const absl::Status& trouble() const { return trouble_; }
+  // Not OK: the servers refuse this client for good, and there will be no connection.
+  const absl::Status& failed() const { return failed_; }
 
   // The ensemble's epoch (epoch_record.h) as the session began: read before its first node is
   // created, so that no token goes with an epoch that began after it. It stays, whatever is written

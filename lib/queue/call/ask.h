@@ -61,6 +61,8 @@ absl::StatusOr<T> AskUntilAnswered(internal::ClientCore& core, const std::string
     core.Post([call, ask](session::Session* session) {
       if (session == nullptr) {
         call->Settle(absl::FailedPreconditionError("the client is closed"));
+      } else if (!session->failed().ok()) {  // asking again would not help
+        call->Settle(session->failed());
       } else {
         ask(*session, [call](Answer answer) { call->Settle(std::move(answer)); });
       }

@@ -99,6 +99,7 @@ bool CHandle::BeginAttempt(base::BootTime now) {
   boxes_.to_size = FromNumeric(rotation_.Next(), boxes_.to);
   leaving_ = false;
   abandoned_ = Socket::kNone;
+  boxes_.in.Question(refusals_.Asks(rotation_.current(), now, PaceTerms().session_timeout));
   // The bound on the session's life rests on it: whatever the ensemble hears on this connection, it
   // hears later.
   attempt_began_ = now;

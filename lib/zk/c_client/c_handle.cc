@@ -165,6 +165,7 @@ void CHandle::Connected() {
 
 void CHandle::Served() {
   served_ = true;
+  refusals_.Served();
   if (pace_.failing()) pace_.Answered(PaceTerms(), reactor_->Now());
 }
 
@@ -207,6 +208,10 @@ void CHandle::Failed(Socket before, int rc) {
   // attempts of a client that is served nowhere.
   if (boxes_.in.wants_credentials() && !served_) return End(Code::kCredentialsRequired);
   const bool was_connected = before == Socket::kConnected;
+  NoteRefusal(before, rc);
+  if (refusals_.AllRefuse(rotation_.servers(), reactor_->Now(), PaceTerms().session_timeout)) {
+    return End(Code::kSessionRefused);
+  }
   // The end of a good connection says nothing of the servers' pace.
   PutOff(!was_connected && (abandoned_ != Socket::kNone || rc == ZOPERATIONTIMEOUT));
   if (const int error = TakeSocketError(); base::IsShortage(error)) {
@@ -216,6 +221,19 @@ void CHandle::Failed(Socket before, int rc) {
   }
   // Lost has reported the loss of a connection; this is for attempts that never had one.
   if (!was_connected) listener_->OnDisconnected(++failed_attempts_);
+}
+
+// Only of a session that there is: without one a client has seen nothing that a server could miss.
+void CHandle::NoteRefusal(Socket before, int rc) {
+  if (zoo_client_id(zh_)->client_id == 0) return;
+  Refusals::Did did = Refusals::Did::kOther;
+  if (boxes_.in.serves_others() || boxes_.in.with_keeper() || boxes_.in.wants_credentials()) {
+    did = Refusals::Did::kRefused;
+  } else if (before == Socket::kHandshake && abandoned_ == Socket::kNone &&
+             rc != ZOPERATIONTIMEOUT) {
+    did = Refusals::Did::kHungUp;
+  }
+  refusals_.Note(rotation_.current(), did, boxes_.in.asks(), reactor_->Now());
 }
 
 void CHandle::PutOff(bool late) {
@@ -233,6 +251,9 @@ std::string CHandle::WhatItDid(Socket before, int rc) {
   if (error == ECONNREFUSED) return "refused the connection";
   if (error != 0) return absl::StrCat("could not be reached (", strerror(error), ")");
   if (before == Socket::kConnected) return "closed the connection";
+  if (before == Socket::kHandshake && refusals_.Refuses(rotation_.current())) {
+    return wire::kRefusesSession;
+  }
   if (before == Socket::kHandshake) {
     return absl::StrCat(
         "closed the connection during the handshake, as a server does that has no quorum, ",

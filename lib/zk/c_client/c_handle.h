@@ -14,6 +14,7 @@
 #include "lib/zk/c_client/c_client.h"
 #include "lib/zk/c_client/c_codec.h"
 #include "lib/zk/c_client/c_hooks.h"
+#include "lib/zk/c_client/refusals.h"
 #include "lib/zk/seam/connect_pace.h"
 #include "lib/zk/seam/handle.h"
 #include "lib/zk/seam/pending_replies.h"
@@ -79,6 +80,7 @@ class CHandle final : public Handle, public Pollable {
   void Failed(Socket before, int rc);
   // The next attempt is put off. `late`: the last one ran out of its time.
   void PutOff(bool late);
+  void NoteRefusal(Socket before, int rc);
   std::string WhatItDid(Socket before, int rc);
   std::string WhatItDidUnderTls(Socket before, Socket late);
   void SendCredential(const base::Secret& credential);
@@ -118,6 +120,7 @@ class CHandle final : public Handle, public Pollable {
   bool connected_ = false;
   bool ended_ = false;
   Code end_code_ = Code::kSessionExpired;
+  Refusals refusals_;
   uint64_t end_id_ = 0;     // of EndSession, while it is not answered
   bool write_due_ = false;  // just connected: the C client holds back its first packets
   bool undrained_ = false;  // the inbox may hold more than was processed

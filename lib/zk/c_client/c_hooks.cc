@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <string>
 #include <utility>
 
 namespace zkrecipes::zk::c_client {
@@ -37,7 +38,12 @@ ssize_t zkrecipes_hook_send(int fd, const void* bytes, size_t size, int /*flags*
     errno = EAGAIN;
     return -1;
   }
-  const char* const first = static_cast<const char*>(bytes);
+  const char* first = static_cast<const char*>(bytes);
+  std::string question;
+  if (current->in.asks() && !current->in.established()) {
+    question = zkrecipes::zk::wire::AsQuestion({first, size});
+    first = question.data();
+  }
   const ssize_t sent = current->out.Send(fd, first, size);
   // Noted before any answer to it can be read, which this thread does.
   if (sent > 0) current->in.Asked({first, static_cast<size_t>(sent)});

@@ -177,6 +177,35 @@ TEST_F(HostileServerTest, AServerOfAnotherEnsembleDoesNotEndASession) {
                                 "as ClickHouse Keeper does"));
 }
 
+// As after a loss of data: a server closes the connection of a client that has seen more. The
+// question, of a client that has seen nothing, it answers.
+TEST_F(HostileServerTest, ASessionIsGivenUpOnceEveryServerHasLostWhatItHasSeen) {
+  std::vector<std::string> seen;  // in each handshake
+  bool lost = false;
+  const auto script = [&](int number, const std::string& frame) {
+    if (number > 0) return lost ? wire::Int(-1) : Good(frame);
+    const std::string zxid = frame.substr(4, 8);
+    if (lost) seen.push_back(zxid);
+    if (lost && zxid == wire::Long(0)) return wire::Frame(wire::Welcome(0, 0));
+    return lost ? ScriptedServer::kHangUp : wire::Frame(wire::Welcome(kGranted, 1000));
+  };
+  ScriptedServer one(script), other(script);
+  Open({&one, &other});
+  ASSERT_TRUE(RunUntil([&] { return !replies_.empty(); }));
+  lost = true;
+  const base::BootTime begin = driver_.Now();
+  one.HangUp();
+  other.HangUp();
+  ASSERT_TRUE(RunUntil([&] { return diary_.ended.has_value(); }, /*ready=*/1000));
+  EXPECT_EQ(diary_.ended, Code::kSessionRefused);
+  EXPECT_GE(driver_.Now() - begin, absl::Seconds(2)) << "no lease is there to be saved by then";
+  EXPECT_THAT(
+      diary_.failures,
+      testing::Contains(HasSubstr("refuses this session: the client has seen what the server")));
+  EXPECT_THAT(seen, testing::Contains(wire::Long(0)));
+  EXPECT_EQ(seen.front(), wire::Long(100)) << "first as any client";
+}
+
 std::string WantsCredentials(const std::string& frame) {
   return wire::Frame(wire::Reply(XidOf(frame), "", /*SESSIONCLOSEDREQUIRESASLAUTH*/ -124));
 }

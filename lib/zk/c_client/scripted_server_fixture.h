@@ -27,6 +27,9 @@ class ScriptedServer {
   // What to say to a client's frame, the `number`th on its connection (0 is the handshake).
   using Script = std::function<std::string(int number, const std::string& frame)>;
 
+  // An answer that closes the connection instead.
+  static inline const std::string kHangUp = "hang up";
+
   // `banner` is said to whoever connects.
   explicit ScriptedServer(Script script, std::string banner = "")
       : script_(std::move(script)), banner_(std::move(banner)) {
@@ -96,7 +99,9 @@ class ScriptedServer {
       if (client.heard.size() < 4 + size) break;
       const std::string frame = client.heard.substr(4, size);
       client.heard.erase(0, 4 + size);
-      Say(client, script_(client.frames++, frame));
+      const std::string answer = script_(client.frames++, frame);
+      if (answer == kHangUp) return false;
+      Say(client, answer);
     }
     return true;
   }

@@ -57,6 +57,9 @@ constexpr Entry kEntries[] = {
      "the server is ClickHouse Keeper, which may end a session before its timeout, and takes none "
      "up "
      "again: no lease can be proven there, so there are none (docs/servers.md)"},
+    {Code::kSessionRefused, "SESSION_REFUSED", absl::StatusCode::kAborted,
+     "the session was given up: every server refused it for its timeout, since they have lost what "
+     "it had seen, or are of another ensemble; raise the epoch (docs/fencing.md)"},
     {Code::kReplyTooLong, "REPLY_TOO_LONG", kExhausted,
      "the answer is longer than the 64 MiB that a client reads: too many children, or names that "
      "are too long"},

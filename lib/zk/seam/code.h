@@ -43,6 +43,8 @@ enum class Code : int {
   kKeeper = -1000,
   // Ours as well: the answer was longer than any that is read, and was skipped.
   kReplyTooLong = -1001,
+  // And: every server that there is serves others, and not this session.
+  kSessionRefused = -1002,
 };
 
 // "ZCONNECTIONLOSS" and so on; the number for codes that are not listed above.

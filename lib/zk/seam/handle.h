@@ -50,8 +50,8 @@ class HandleListener {
   // No attempt could be made. ResourceExhausted: this process lacks descriptors or memory.
   // Unavailable: a file of TlsOptions cannot be used.
   virtual void OnTrouble(const absl::Status& /*why*/) {}
-  // kSessionExpired, kAuthFailed or kCredentialsRequired. The handle is of no further use: Close
-  // it.
+  // kSessionExpired, kSessionRefused, kAuthFailed or kCredentialsRequired. The handle is of no
+  // further use: Close it.
   virtual void OnEnded(Code why) = 0;
   // The session's watches on `path` that `event` fires are used up. One call, even for both kinds.
   virtual void OnWatch(const std::string& path, WatchEvent event) = 0;

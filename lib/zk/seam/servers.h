@@ -70,6 +70,7 @@ class Rotation {
   bool Has(const std::string& server) const {
     return std::find(servers_.begin(), servers_.end(), server) != servers_.end();
   }
+  const NumericServers& servers() const { return servers_; }
   int size() const { return static_cast<int>(servers_.size()); }
 
  private:

@@ -170,6 +170,17 @@ std::string WrongWelcome(absl::string_view frame, int64_t asked_session) {
   return "";
 }
 
+std::string AsQuestion(absl::string_view handshake) {
+  constexpr size_t kSeenAt = 4, kSessionAt = 16, kPasswordAt = 28;
+  constexpr size_t kNumber = 8;
+  std::string question(handshake);
+  if (question.size() < kPasswordAt + kPasswordSize) return question;
+  question.replace(kSeenAt, kNumber, kNumber, '\0');
+  question.replace(kSessionAt, kNumber, std::string(kNumber - 1, '\0') + '\1');
+  question.replace(kPasswordAt, kPasswordSize, kPasswordSize, '\0');
+  return question;
+}
+
 bool IsKeepersWelcome(absl::string_view frame) {
   JuteReader reader(frame);
   reader.Bytes(8);  // its protocol's version, the session timeout

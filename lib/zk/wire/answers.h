@@ -22,6 +22,15 @@ inline constexpr size_t kReplyHeader = 16;  // xid, zxid, error
 // answer to another one says that it has expired.
 std::string WrongWelcome(absl::string_view frame, int64_t asked_session);
 
+// What a server does that hangs up on a session, and answers such a question.
+inline constexpr char kRefusesSession[] =
+    "refuses this session: the client has seen what the server has not, or has lost";
+
+// A handshake (without its length) that asks only whether the server serves: for a session that
+// does not exist, of a client that has seen nothing. A server answers that it has expired, and
+// makes nothing. The same bytes if they are no handshake.
+std::string AsQuestion(absl::string_view handshake);
+
 // Whether that answer comes from ClickHouse Keeper, which grants a session whose password is all
 // zeros: it never takes one up again, but answers with another one. ZooKeeper's passwords are
 // random.

@@ -127,7 +127,12 @@ std::string Conversation::HearTooLong(absl::string_view header) {
 // address is a former server's, say. Whether there is any other is for the caller to find out.
 std::string Conversation::WrongStartOfSession(absl::string_view frame) {
   with_keeper_ = IsKeepersWelcome(frame);
-  if (!with_keeper_ || asked_session_ == 0) return WrongWelcome(frame, asked_session_);
+  if (!with_keeper_ || asked_session_ == 0) {
+    std::string wrong = WrongWelcome(frame, asked_session_);
+    serves_others_ = question_ && wrong.empty();
+    if (!serves_others_) return wrong;
+    return kRefusesSession;
+  }
   return "is of another ensemble: it grants sessions without a password, as ClickHouse Keeper does";
 }
 

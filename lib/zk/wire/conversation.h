@@ -29,6 +29,9 @@ class Conversation {
   // What the C client has sent, in order and in pieces of any size.
   void Asked(absl::string_view bytes);
 
+  // The handshake is a question: of its answer it only matters that there is one.
+  void Question() { question_ = true; }
+
   // What the server has said since its last whole frame: at least the four bytes of a length.
   std::string WrongStart(absl::string_view said) const;
 
@@ -42,6 +45,9 @@ class Conversation {
 
   // It is with ClickHouse Keeper: see IsKeepersWelcome.
   bool with_keeper() const { return with_keeper_; }
+  bool established() const { return state_ == State::kEstablished; }
+  // The server has answered the question: it serves.
+  bool serves_others() const { return serves_others_; }
   // The server has confirmed the end of the session, as it was asked to.
   bool session_ended() const { return session_ended_; }
   // The server has answered, for want of credentials, that it will not.
@@ -67,6 +73,8 @@ class Conversation {
 
   State state_ = State::kSilent;
   int64_t asked_session_ = 0;
+  bool question_ = false;
+  bool serves_others_ = false;
   bool with_keeper_ = false;
   bool wants_credentials_ = false;
   bool session_ended_ = false;

@@ -136,6 +136,7 @@ void Inbox::MakeRoom() {
 void Inbox::Drop() {
   // The old connection's questions will never be answered on the new one.
   conversation_ = Conversation();
+  if (question_) conversation_.Question();
   refusal_.clear();
   refused_ = false;
   begin_ = end_ = accepted_ = to_skip_ = 0;

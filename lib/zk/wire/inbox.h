@@ -45,6 +45,12 @@ class Inbox {
   // Another socket: nothing was said on it yet.
   void Drop();
 
+  // The handshake of the next connection is a question: see AsQuestion.
+  void Question(bool question) { question_ = question; }
+  bool asks() const { return question_; }
+  bool established() const { return conversation_.established(); }
+  bool serves_others() const { return conversation_.serves_others(); }
+
   // What is received on the next connection comes through `tls`; null: as it is.
   void Through(TlsSocket* tls) { tls_ = tls; }
 
@@ -62,6 +68,7 @@ class Inbox {
 
   Conversation conversation_;
   TlsSocket* tls_ = nullptr;
+  bool question_ = false;
   std::string refusal_;
   bool refused_ = false;
 

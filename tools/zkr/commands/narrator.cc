@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "tools/zkr/output.h"
@@ -39,7 +40,9 @@ Late::Late(const GlobalFlags& flags, std::function<void(std::stop_token)> tell) 
 }
 
 OutageNotice::OutageNotice(const GlobalFlags& flags, Client& client)
-    : flags_(flags), states_(client.OnStateChange([this](ClientState state) { On(state); })) {}
+    : flags_(flags),
+      core_(internal::ClientAccess::Core(client)),
+      states_(client.OnStateChange([this](ClientState state) { On(state); })) {}
 
 void OutageNotice::On(ClientState state) {
   // Waits until a message that is being written is written, so "connected again" comes after it.
@@ -48,11 +51,27 @@ void OutageNotice::On(ClientState state) {
     base::MutexLock lock(mutex_);
     if (std::exchange(told_, false)) Complain("connected again");
   } else if (state == ClientState::kSuspended) {
-    late_.emplace(flags_, [this](const std::stop_token&) {
-      base::MutexLock lock(mutex_);
-      if (!std::exchange(told_, true)) Complain("connection lost");
+    late_.emplace(flags_, [this](const std::stop_token& stop) {
+      TellOfLoss();
+      TellOfRefusal(stop);
     });
   }
+}
+
+void OutageNotice::TellOfLoss() {
+  base::MutexLock lock(mutex_);
+  if (!std::exchange(told_, true)) Complain("connection lost");
+}
+
+// Servers that have lost their data: more than an outage, and an operator has to act. Once.
+void OutageNotice::TellOfRefusal(const std::stop_token& stop) {
+  do {
+    const std::string trouble = core_->trouble();
+    if (!absl::StrContains(trouble, "refuses this session")) continue;
+    return Complain(absl::StrCat(
+        trouble, "; if every server says so for a session timeout, a new session begins, with ",
+        "tokens that start again: raise the epoch (zkr epoch --raise)"));
+  } while (SleepFor(absl::Seconds(1), stop));
 }
 
 std::string WhyItWaits(const std::string& path, const std::vector<ContenderInfo>& queue,

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 
 #include "lib/base/mutex.h"
+#include "lib/session/client/client_core.h"
 #include "tools/zkr/commands/commands.h"
 #include "zkrecipes/client.h"
 #include "zkrecipes/contenders.h"
@@ -41,8 +42,11 @@ class OutageNotice {
 
  private:
   void On(ClientState state);
+  void TellOfLoss();
+  void TellOfRefusal(const std::stop_token& stop);
 
   const GlobalFlags& flags_;
+  const std::shared_ptr<internal::ClientCore> core_;
   base::Mutex mutex_;
   bool told_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<Late> late_;  // of an outage that is under way; the subscription's callbacks only

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unmodified servers that will not have a client, or cannot serve it, and what it is told.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/fixtures/client_fixture.h"
+#include "integration/servers/local_servers.h"
+#include "lib/session/client/client_core.h"
+#include "zkrecipes/testing/local_ensemble.h"
+
+namespace zkrecipes::integration {
+namespace {
+
+using absl::StatusCode;
+using ::testing::HasSubstr;
+using testing::LocalEnsemble;
+using testing::LocalEnsembleOptions;
+
+constexpr absl::Duration kTimeout = absl::Seconds(2);
+
+class OddServersTest : public ::testing::Test {
+ protected:
+  void StartOne(std::map<std::string, std::string> config, int heap = 96) {
+    auto started = LocalEnsemble::Start(
+        {.servers = 1, .extra_config = std::move(config), .max_heap_megabytes = heap});
+    ASSERT_TRUE(started.ok()) << started.status();
+    server_ = std::make_unique<servers::LocalServers>(*std::move(started));
+  }
+  ClientOptions Options() const {
+    return {.servers = server_->list(), .session_timeout = kTimeout};
+  }
+  std::shared_ptr<Client> Connected() {
+    auto client = Client::Connect(Options(), {kSoon});
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *std::move(client);
+  }
+  // Why the client has no connection; "" if it has one.
+  static std::string Trouble(const Client& client) {
+    return internal::ClientAccess::Core(client)->trouble();
+  }
+
+  std::unique_ptr<servers::LocalServers> server_;
+};
+
+// A restart on an empty disk, or on an old backup.
+TEST_F(OddServersTest, AClientThatHasSeenMoreThanServersThatLostTheirDataIsToldAndBeginsAnew) {
+  StartOne({});
+  auto client = Connected();
+  const States states(*client);
+  const Lock lock(client, "/lock");
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(lock.Acquire({kSoon}).ok());  // it has seen some zxids
+  const int64_t before = client->session_id();
+  const auto token = [&lock] {
+    const auto lease = lock.Acquire({kSoon});
+    return lease.ok() ? lease->token().value() : -1;
+  };
+  const int64_t last = token();
+  ASSERT_EQ(server_->Wipe(0), absl::OkStatus());
+  ASSERT_EQ(server_->Start(0), absl::OkStatus());
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(Trouble(*client), "refuses this session");
+  })) << Trouble(*client);
+  EXPECT_TRUE(states.Await(ClientState::kExpired));
+  const int64_t first = token();
+  EXPECT_GT(first, 0);
+  EXPECT_LT(first, last) << "which is why the epoch is to be raised";
+  EXPECT_NE(client->session_id(), before);
+}
+
+TEST_F(OddServersTest, AServerThatWantsAnotherAuthenticationIsToldAsThatAtOnce) {
+  StartOne({{"enforce.auth.enabled", "true"}, {"enforce.auth.schemes", "digest"}});
+  const auto stranger = Client::Create(Options());
+  ASSERT_TRUE(stranger.ok());
+  const absl::Status unserved = Lock(*stranger, "/lock").Acquire({kSoon}).status();
+  EXPECT_EQ(unserved.code(), StatusCode::kUnauthenticated) << unserved;
+  EXPECT_THAT(std::string(unserved.message()), HasSubstr("give digest_credentials"));
+  ClientOptions options = Options();
+  options.digest_credentials = {"me:secret"};
+  const auto served = Client::Connect(std::move(options), {kSoon});
+  ASSERT_TRUE(served.ok()) << served.status();
+  EXPECT_TRUE(Lock(*served, "/lock").Acquire({kSoon}).ok());
+}
+
+TEST_F(OddServersTest, TooManyConnectionsOfAHostAreAmongWhatARefusalMayBe) {
+  StartOne({{"maxClientCnxns", "2"}});
+  const auto one = Connected();
+  const auto other = Connected();
+  const absl::Status refused = Client::Connect(Options(), {absl::Seconds(3)}).status();
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("maxClientCnxns"));
+}
+
+}  // namespace
+}  // namespace zkrecipes::integration

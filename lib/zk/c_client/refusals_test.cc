@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "lib/zk/c_client/refusals.h"
+
+#include <gtest/gtest.h>
+
+namespace zkrecipes::zk::c_client {
+namespace {
+
+using Did = Refusals::Did;
+
+constexpr absl::Duration kT = absl::Seconds(10);
+const NumericServers kServers = {"a", "b"};
+
+base::BootTime At(int seconds) { return base::BootTime::SinceBoot(absl::Seconds(seconds)); }
+
+class RefusalsTest : public testing::Test {
+ protected:
+  void HangUpThenAnswer(const std::string& server, int second) {
+    refusals_.Note(server, Did::kHungUp, /*asked=*/false, At(second));
+    refusals_.Note(server, Did::kRefused, /*asked=*/true, At(second));
+  }
+  Refusals refusals_;
+};
+
+TEST_F(RefusalsTest, AsksAServerThatHungUpOnceNoLeaseCanBeSaved) {
+  EXPECT_FALSE(refusals_.Asks("a", At(99), kT));
+  refusals_.Note("a", Did::kHungUp, false, At(100));
+  EXPECT_FALSE(refusals_.Asks("a", At(109), kT));
+  EXPECT_TRUE(refusals_.Asks("a", At(110), kT));
+  EXPECT_FALSE(refusals_.Asks("b", At(110), kT));
+}
+
+TEST_F(RefusalsTest, AsksAndTriesInTurn) {
+  refusals_.Note("a", Did::kHungUp, false, At(100));
+  ASSERT_TRUE(refusals_.Asks("a", At(110), kT));
+  refusals_.Note("a", Did::kRefused, true, At(110));
+  EXPECT_FALSE(refusals_.Asks("a", At(110), kT)) << "it may have caught up";
+  refusals_.Note("a", Did::kHungUp, false, At(111));
+  EXPECT_TRUE(refusals_.Asks("a", At(111), kT));
+}
+
+TEST_F(RefusalsTest, GivesUpWhenEveryServerHasRefusedForATimeout) {
+  HangUpThenAnswer("a", 100);
+  EXPECT_FALSE(refusals_.AllRefuse(kServers, At(200), kT));
+  HangUpThenAnswer("b", 105);
+  EXPECT_FALSE(refusals_.AllRefuse(kServers, At(114), kT));
+  refusals_.Note("a", Did::kHungUp, false, At(114));
+  EXPECT_TRUE(refusals_.AllRefuse(kServers, At(115), kT));
+}
+
+TEST_F(RefusalsTest, CountsAnewForAServerThatDidAnythingElse) {
+  for (const bool asked : {false, true}) {
+    for (const Did did : {Did::kHungUp, Did::kOther}) {
+      if (did == Did::kHungUp && !asked) continue;
+      refusals_ = {};
+      HangUpThenAnswer("a", 100);
+      HangUpThenAnswer("b", 100);
+      refusals_.Note("b", did, asked, At(105));  // it has lost its quorum, or is down
+      EXPECT_FALSE(refusals_.AllRefuse(kServers, At(120), kT));
+      HangUpThenAnswer("b", 120);
+      EXPECT_FALSE(refusals_.AllRefuse(kServers, At(129), kT));
+      EXPECT_TRUE(refusals_.AllRefuse(kServers, At(130), kT));
+    }
+  }
+}
+
+TEST_F(RefusalsTest, ForgetsAllOnceTheSessionIsServed) {
+  HangUpThenAnswer("a", 100);
+  HangUpThenAnswer("b", 100);
+  refusals_.Served();
+  EXPECT_FALSE(refusals_.AllRefuse(kServers, At(120), kT));
+}
+
+}  // namespace
+}  // namespace zkrecipes::zk::c_client
