@@ -91,6 +91,36 @@ TEST_F(OddServersTest, AServerThatWantsAnotherAuthenticationIsToldAsThatAtOnce) 
   EXPECT_TRUE(Lock(*served, "/lock").Acquire({kSoon}).ok());
 }
 
+// Any tenant who may create nodes there can make such a listing.
+TEST_F(OddServersTest, AListingThatIsTooLongFailsItsAcquireAndNothingElse) {
+  StartOne({}, /*heap=*/1000);
+  // Long enough for a server that is busy with its memory.
+  auto client =
+      *Client::Connect({.servers = server_->list(), .session_timeout = absl::Seconds(20)}, {kSoon});
+  const auto held = Lock(client, "/held").Acquire({kSoon});
+  ASSERT_TRUE(held.ok()) << held.status();
+  const int64_t session = client->session_id();
+  {
+    const auto loop = internal::Loop::Start();
+    ASSERT_TRUE(loop.ok()) << loop.status();
+    ZkSession tenant(*loop, {.servers = server_->list()});
+    ASSERT_TRUE(tenant.WaitUntilConnected());
+    ASSERT_EQ(tenant.Do(zk::Create{"/long", "", zk::CreateMode::kPersistent}).code, zk::Code::kOk);
+    for (int i = 0; i < 140; ++i) {  // of 70 MB
+      const std::string name = absl::StrCat("/long/", i, std::string(500'000, 'x'));
+      ASSERT_EQ(tenant.Do(zk::Create{name, "", zk::CreateMode::kPersistent}).code, zk::Code::kOk);
+    }
+    tenant.Close();
+    (*loop)->Stop();
+  }
+  const absl::Status failed = Lock(client, "/long").Acquire({kSoon}).status();
+  EXPECT_EQ(failed.code(), StatusCode::kResourceExhausted) << failed;
+  EXPECT_THAT(std::string(failed.message()), HasSubstr("64 MiB"));
+  EXPECT_TRUE(held->believed());
+  EXPECT_EQ(client->session_id(), session);
+  EXPECT_TRUE(Lock(client, "/other").Acquire({kSoon}).ok());
+}
+
 TEST_F(OddServersTest, TooManyConnectionsOfAHostAreAmongWhatARefusalMayBe) {
   StartOne({{"maxClientCnxns", "2"}});
   const auto one = Connected();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 #include "lib/zk/seam/code.h"
