@@ -236,6 +236,17 @@ TEST_F(NamesTest, AMuteNameServerIsAskedOnceARoundAndKeepsNoOtherNameWaiting) {
   EXPECT_EQ(host_->ConnectedTo(), 2) << "though zk1 is not answered: " << core_->trouble();
 }
 
+TEST_F(NamesTest, AddressesThatAreKnownAreUsedThoughNoNameIsAnsweredAnyMore) {
+  Start("zk1");
+  resolver_->Answer(0, "1");
+  PassTime(kMoment);
+  const int64_t session = core_->session_id();
+  model().Expire(session, simulation_.now());
+  PassTime(absl::Seconds(5));
+  EXPECT_EQ(host_->ConnectedTo(), 1);
+  EXPECT_NE(core_->session_id(), session);
+}
+
 TEST_F(NamesTest, AnAnswerWithoutTheServerOfTheConnectionEndsNoConnection) {
   Start("zk1,zk2");
   resolver_->Answer(0, "0");

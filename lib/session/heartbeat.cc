@@ -15,11 +15,6 @@ namespace {
 
 constexpr int kReportsPerTimeout = 10;
 
-// Answers that the quorum has committed. (A server may give other answers on its own.)
-bool Committed(const Heartbeat::Ticket& ticket, zk::Code code) {
-  return code == zk::Code::kOk ? ticket.write : ticket.del && code == zk::Code::kNoNode;
-}
-
 // Any other code may come from the client library, without the server.
 bool FromServer(zk::Code code) { return code == zk::Code::kOk || code == zk::Code::kNoNode; }
 
@@ -113,7 +108,7 @@ void Heartbeat::Answered(const Ticket& ticket, zk::Code code) {
   }
   if (!connected_ || !FromServer(code)) return;
   const base::BootTime now = reactor_->Now();
-  const bool committed = Committed(ticket, code);
+  const bool committed = ticket.Committed(code);
   CheckValidity(now);  // first: an answer that comes too late must not revive what has lapsed
   const std::optional<base::BootTime> before = bound_.deadline();
   // Any answer is a touch; only a committed one can make the touches before it a proof.

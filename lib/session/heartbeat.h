@@ -66,6 +66,10 @@ class Heartbeat {
     bool write = false;
     bool del = false;
     bool of_beat = false;
+    // Whether this answer to it was committed by the quorum. (A server may give others on its own.)
+    bool Committed(zk::Code code) const {
+      return code == zk::Code::kOk ? write : del && code == zk::Code::kNoNode;
+    }
   };
   Ticket Sent(const zk::Request& request);
   // REQUIRES: in the order of sending.

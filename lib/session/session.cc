@@ -132,28 +132,34 @@ void Session::Act(const machine::action::Resolve&) {
                          if (!alive.expired() && number == look_ups_) OnLookedUp(all);
                        });
                      });
+  // Without a handle, no session can begin before an answer, unless addresses are known.
+  if (handle_ == nullptr && !resolved_.addresses.empty()) ExpectLookUp();
+}
+
+// A name server may be mute: the addresses that are known are not kept waiting for its answer.
+void Session::ExpectLookUp() {
+  reactor_->CallAt(reactor_->Now() + LookUpPatience(timeout_), Guarded([this, number = look_ups_] {
+                     if (number == look_ups_ && !look_up_.complete()) TakeServers();
+                   }));
 }
 
 void Session::OnLookedUp(const std::vector<zk::ListedServer>& answers) {
   for (const zk::ListedServer& answer : answers) look_up_.Add(answer);
   if (look_up_.complete()) return TakeServers();
-  // A name server may be mute: the others' addresses are not kept waiting for its answer.
-  reactor_->CallAt(reactor_->Now() + LookUpPatience(timeout_), Guarded([this, number = look_ups_] {
-                     if (number == look_ups_ && !look_up_.complete()) OnLookUpLate();
-                   }));
-}
-
-void Session::OnLookUpLate() {
-  if (look_up_.useful()) TakeServers();
+  ExpectLookUp();
 }
 
 void Session::TakeServers() {
-  if (!look_up_.useful()) {
-    if (!connected()) Trouble(look_up_.Failure());
-    return On(machine::event::ResolveFailed{});
+  zk::Resolution known = KeepingKnown(resolved_, look_up_.listed(), resolver_->Order());
+  // An open handle has what was known before.
+  const bool helps = handle_ == nullptr ? !known.addresses.empty() : look_up_.useful();
+  if (helps) {
+    resolved_ = std::move(known);
+    return On(machine::event::Resolved{look_up_.complete()});
   }
-  resolved_ = KeepingKnown(resolved_, look_up_.listed(), resolver_->Order());
-  On(machine::event::Resolved{});
+  if (!look_up_.complete()) return;
+  if (handle_ == nullptr) Trouble(look_up_.Failure());
+  On(machine::event::ResolveFailed{});
 }
 
 void Session::SetServers(std::vector<zk::ServerAddress> servers) {
@@ -423,34 +429,45 @@ void Session::Asked(const machine::ExpiryBound::Request& request) {
   if (!silence_timer_runs_) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
 }
 
-void Session::Answered(const machine::ExpiryBound::Request& request) {
-  silence_.Answered(request.number, request.sent, reactor_->Now(), timeout_);
+void Session::Answered(const Heartbeat::Ticket& ticket, zk::Code code) {
+  const base::BootTime now = reactor_->Now();
+  silence_.Answered(ticket.request.number, ticket.request.sent, now, timeout_,
+                    ticket.Committed(code));
+  if (!silence_timer_runs_) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
 }
 
 // When leases are lost without another answer; the past if none is at stake.
 base::BootTime Session::LostAt() {
-  const bool at_stake = needs_.all().proof && validity() != nullptr;
-  return at_stake ? validity()->ProvenUntil(reactor_->Now()) : base::BootTime();
+  const machine::Need need = needs_.all();
+  if (!need.proof || validity() == nullptr) return {};
+  const base::BootTime now = reactor_->Now();
+  if (need.delay_lifetime == absl::InfiniteDuration()) return validity()->ProvenUntil(now);
+  return validity()->DeadlineAt(
+      now, {.period = validity()->period(), .delay_lifetime = need.delay_lifetime});
 }
 
 // One timer, set anew only when it has run: answers come far more often.
 void Session::ArmSilence(base::BootTime at) {
   silence_timer_runs_ = at != base::BootTime::InfiniteFuture();
   if (!silence_timer_runs_) return;
-  reactor_->CallAt(at, Guarded([this] { OnSilence(/*sure=*/false); }));
+  reactor_->CallAt(at, Guarded([this] { OnSilence(std::nullopt); }));
 }
 
-void Session::OnSilence(bool sure) {
+// `planned`: the second time, when it was to be. If it comes late, this process stood still again,
+// and what has come meanwhile may not be read yet.
+void Session::OnSilence(std::optional<base::BootTime> planned) {
   const base::BootTime now = reactor_->Now();
+  if (handle_ != nullptr && handle_->TakeProgress()) silence_.Heard(now);
   const base::BootTime at = silence_.LeaveAt(LostAt(), timeout_);
-  if (!connected() || at > now)
-    return ArmSilence(connected() ? at : base::BootTime::InfiniteFuture());
-  if (!sure) {
-    reactor_->CallAt(now + ToBeSure(timeout_), Guarded([this] { OnSilence(/*sure=*/true); }));
+  const bool waits = connected() && at != base::BootTime::InfiniteFuture();
+  if (!waits || at > now) return ArmSilence(waits ? at : base::BootTime::InfiniteFuture());
+  if (!planned.has_value() || now - *planned > ToBeSure(timeout_)) {
+    const base::BootTime next = now + ToBeSure(timeout_);
+    reactor_->CallAt(next, Guarded([this, next] { OnSilence(next); }));
     return;
   }
   silence_timer_runs_ = false;
-  silence_.Left();
+  silence_.Left(now);
   handle_->LeaveServer();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -131,12 +132,12 @@ class Session : private Heartbeat::Owner {
   void Act(const machine::action::AnnounceClosed& closed);
 
   void OnLookedUp(const std::vector<zk::ListedServer>& answers);
-  void OnLookUpLate();
+  void ExpectLookUp();
   void TakeServers();
   void Asked(const machine::ExpiryBound::Request& request);
-  void Answered(const machine::ExpiryBound::Request& request);
+  void Answered(const Heartbeat::Ticket& ticket, zk::Code code);
   void ArmSilence(base::BootTime at);
-  void OnSilence(bool sure);
+  void OnSilence(std::optional<base::BootTime> planned);
   base::BootTime LostAt();
   void Announce(Change change);
   void Trouble(absl::Status why);
@@ -210,7 +211,7 @@ void Session::Send(const zk::Request& request, Done done) {
   handle_->Send(request, [this, alive = std::weak_ptr<char>(alive_), sent = ticket,
                           done = std::move(done)](zk::Reply&& reply) mutable {
     if (!alive.expired()) {
-      if (connected()) Answered(sent.request);
+      if (connected()) Answered(sent, reply.code);
       // First, so that `done` finds what this answer proves.
       heartbeat_.Answered(sent, reply.code);
     }

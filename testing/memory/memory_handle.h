@@ -34,6 +34,7 @@ class MemoryHandle final : public zk::Handle {
   void Close() override;
   void SetServers(const zk::Resolution& servers, bool leave) override;
   void LeaveServer() override;
+  bool TakeProgress() override { return false; }  // messages come whole
   void SetCredentials(const base::Secrets& all) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return server_; }

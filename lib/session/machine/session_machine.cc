@@ -24,7 +24,7 @@ class SessionMachine::Transition {
     if (m_.state_ == State::kNew) Resolve();
   }
 
-  void operator()(const event::Resolved&) {
+  void operator()(const event::Resolved& e) {
     m_.resolving_ = false;
     if (m_.state_ == State::kResolving) {
       m_.state_ = State::kConnecting;
@@ -32,7 +32,10 @@ class SessionMachine::Transition {
       return Do(action::OpenHandle{});
     }
     if (m_.handle_open_ && m_.state_ != State::kClosing) {
-      Do(action::SetServers{.leave = std::exchange(m_.servers_due_, false)});
+      // A server is not left for want of an answer.
+      const bool leave = m_.servers_due_ && e.complete;
+      if (e.complete) m_.servers_due_ = false;
+      Do(action::SetServers{leave});
     }
   }
 

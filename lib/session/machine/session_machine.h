@@ -43,7 +43,9 @@ namespace zkrecipes::session::machine {
 
 namespace event {
 struct Start {};
-struct Resolved {};  // the servers' names, to addresses; again, when more of them are known
+struct Resolved {        // the servers' names, to addresses
+  bool complete = true;  // all names; otherwise it comes again when more of them are known
+};
 struct ResolveFailed {};
 struct OpenFailed {};  // no handle could be opened
 struct ServersChanged {

@@ -98,6 +98,12 @@ TEST(SessionMachine, AnAnswerThatComesOnceItIsConnectedAgainEndsNoConnection) {
   EXPECT_EQ(s.state(), State::kConnected);
 }
 
+TEST(SessionMachine, LeavesAServerOnlyOnceAllChangedNamesAreAnswered) {
+  SessionScript s = After(Connected(), {event::ServersChanged{2}});
+  EXPECT_EQ(s.On({event::Resolved{.complete = false}, event::Resolved{}}),
+            "set servers | set servers, leave others");
+}
+
 TEST(SessionMachine, TakesAnAnswerInParts) {
   SessionScript s = Resolving();
   EXPECT_EQ(s.On({event::Resolved{}, event::Resolved{}}), "open | set servers");

@@ -13,41 +13,38 @@ namespace zkrecipes::session::machine {
 
 // How long a client waits for a server that answers nothing, before it goes to the next one: a
 // quarter of the time after which something is lost (a lease, or else the session), but never less
-// than T/20 nor more than T/4, with T as in zk::ConnectPace.
+// than T/20 nor more than T/4, with T as in zk::ConnectPace; and never less than twice the slowest
+// answer of the last T. Once a server was left, that counts as an answer that took twice as long as
+// the client had waited: the next server may be as slow, and if all of them are, going round helps
+// nobody. A committed write that is answered within T/20 ends the slowness: that reads are quick
+// says nothing of a disk that is slow.
 //
-//   calm --Asked--> waiting --Answered, nothing else was asked--> calm
-//                      |
-//                      +--- LeaveAt has passed: Left ---> patient --an answer within T/20--> calm
-//
-// A patient client leaves no server: if the next one is as slow, all of them may be, and going
-// round helps nobody.
-//
-// Requests are numbered in the order of sending, across connections, and answered in that order.
-// Pure: the caller says what time it is.
+// Requests are numbered in the order of sending, across connections, and answered in that order,
+// but those that the client library refuses. Pure: the caller says what time it is.
 class Silence {
  public:
   // `began`: before the handshake, which is a touch. Earlier requests are not answered any more.
-  void Connected(base::BootTime began) {
-    answered_ = asked_;
-    touched_ = began;
-  }
+  void Connected(base::BootTime began);
+  // On this connection.
   void Asked(uint64_t number, base::BootTime now);
-  // `sent`: when that request was.
-  void Answered(uint64_t number, base::BootTime sent, base::BootTime now, absl::Duration timeout);
-  void Left() { patient_ = true; }
+  // An answer to any request. `sent`: when that was; `committed`: by the quorum.
+  void Answered(uint64_t number, base::BootTime sent, base::BootTime now, absl::Duration timeout,
+                bool committed);
+  // A part of an answer has come.
+  void Heard(base::BootTime now) { since_ = now; }
+  void Left(base::BootTime now);
 
-  // InfiniteFuture: nothing is waited for, or the client is patient. `lost`: when leases are lost
-  // unless more is proven; a time that has passed: no lease matters.
+  // InfiniteFuture: nothing is waited for. `lost`: when leases are lost unless more is proven; a
+  // time that has passed: no lease matters.
   base::BootTime LeaveAt(base::BootTime lost, absl::Duration timeout) const;
 
  private:
-  bool waiting() const { return asked_ > answered_; }
-
-  uint64_t asked_ = 0;      // the latest number
-  uint64_t answered_ = 0;   // as far as it matters
+  int waiting_ = 0;         // requests of this connection
+  uint64_t first_ = 0;      // of these; 0: none yet
   base::BootTime since_;    // nothing was heard, if it is waiting
   base::BootTime touched_;  // the latest request that was answered, was sent
-  bool patient_ = false;
+  absl::Duration slowest_;  // answer
+  base::BootTime slowest_at_;
 };
 
 }  // namespace zkrecipes::session::machine

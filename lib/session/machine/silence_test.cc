@@ -39,7 +39,7 @@ TEST(Silence, WithoutALeaseAQuarterOfTheSessionsTimeCounts) {
   silence.Connected(After(0));
   silence.Asked(1, After(0));
   EXPECT_EQ(silence.LeaveAt({}, kT), After(2.5)) << "only the handshake was answered";
-  silence.Answered(1, After(0), After(0.1), kT);
+  silence.Answered(1, After(0), After(0.1), kT, false);
   silence.Asked(2, After(2));
   EXPECT_EQ(silence.LeaveAt({}, kT), After(4)) << "the session ends at 10 s";
 }
@@ -48,11 +48,18 @@ TEST(Silence, IsOverWhenAllIsAnswered) {
   Silence silence;
   EXPECT_EQ(silence.LeaveAt(After(4), kT), kNever);
   silence.Asked(1, After(0));
-  silence.Asked(2, After(0.5));
-  silence.Answered(1, After(0), After(0.9), kT);
-  EXPECT_EQ(silence.LeaveAt(After(4.9), kT), After(1.9)) << "since the last answer";
-  silence.Answered(2, After(0.5), After(1), kT);
+  silence.Asked(2, After(0.1));
+  silence.Answered(1, After(0), After(0.2), kT, false);
+  EXPECT_EQ(silence.LeaveAt(After(4.2), kT), After(1.2)) << "since the last answer";
+  silence.Answered(2, After(0.1), After(0.3), kT, false);
   EXPECT_EQ(silence.LeaveAt(After(4), kT), kNever);
+}
+
+TEST(Silence, APartOfALongAnswerIsHeard) {
+  Silence silence;
+  silence.Asked(1, After(0));
+  silence.Heard(After(0.8));
+  EXPECT_EQ(silence.LeaveAt(After(4.8), kT), After(1.8));
 }
 
 TEST(Silence, AnotherConnectionOwesNoAnswersOfTheOneBefore) {
@@ -60,39 +67,70 @@ TEST(Silence, AnotherConnectionOwesNoAnswersOfTheOneBefore) {
   silence.Asked(1, After(0));
   silence.Connected(After(0.5));
   EXPECT_EQ(silence.LeaveAt(After(4), kT), kNever);
-  silence.Asked(2, After(1));
-  silence.Answered(1, After(0), After(1.5), kT);
-  EXPECT_EQ(silence.LeaveAt(After(5), kT), After(2));
-}
-
-TEST(Silence, ARequestThatWasNeverSentAnswersNothing) {
-  Silence silence;
-  silence.Asked(1, After(0));
-  silence.Answered(2, After(0), After(0.5), kT);
-  EXPECT_EQ(silence.LeaveAt(After(4), kT), After(1));
-}
-
-// All servers answer each request after two seconds.
-TEST(Silence, AServerIsLeftOnceIfTheNextIsAsSlow) {
-  Silence silence;
-  silence.Asked(1, After(0));
-  silence.Left();
-  for (uint64_t i = 2; i < 10; ++i) {
-    const double now = 2.0 * static_cast<double>(i);
-    silence.Connected(After(now));
-    silence.Asked(i, After(now));
-    EXPECT_EQ(silence.LeaveAt(After(now + 4), kT), kNever);
-    silence.Answered(i, After(now), After(now + 2), kT);
+  silence.Asked(3, After(1));
+  // The second was asked without a connection.
+  for (const uint64_t number : {1, 2}) {
+    silence.Answered(number, After(0), After(1.1), kT, false);
   }
+  EXPECT_EQ(silence.LeaveAt(After(5), kT), After(2));
 }
 
-TEST(Silence, AServerThatAnswersSoonMayBeLeftAgain) {
+TEST(Silence, ARefusalByTheClientLibraryIsNotTakenForTheAnswersBefore) {
   Silence silence;
-  silence.Left();
   silence.Asked(1, After(0));
-  silence.Answered(1, After(0), After(0.5), kT);
+  silence.Asked(2, After(0.1));
+  silence.Answered(2, After(0.1), After(0.1), kT, false);
+  EXPECT_EQ(silence.LeaveAt(After(4.1), kT), After(1.1));
+}
+
+// All servers commit after so long, and read at once: two reads, then a pair of writes, as a holder
+// sends them; 4 s are left of its lease. Returns how often a server is left.
+int LeavesOf(double commit) {
+  Silence silence;
+  int left = 0;
+  double now = 0;
+  uint64_t number = 0;
+  for (int pair = 0; pair < 20; ++pair) {
+    for (int read = 0; read < 2; ++read) {
+      silence.Asked(++number, After(now));
+      silence.Answered(number, After(now), After(now + 0.01), kT, false);
+      now += 0.1;
+    }
+    for (int write = 0; write < 2; ++write) {
+      silence.Asked(++number, After(now));
+      const base::BootTime leave = silence.LeaveAt(After(now + 4), kT);
+      if (leave < After(now + commit)) {
+        silence.Left(leave);
+        silence.Connected(leave);
+        now = absl::ToDoubleSeconds(leave - kBegin);
+        ++left;
+        continue;
+      }
+      now += commit;
+      silence.Answered(number, After(now - commit), After(now), kT, true);
+    }
+  }
+  return left;
+}
+
+TEST(Silence, AServerIsLeftOnceIfTheNextIsAsSlow) {
+  for (const double commit : {0.1, 0.5, 0.9}) EXPECT_EQ(LeavesOf(commit), 0) << commit;
+  for (const double commit : {1.1, 2.0, 3.0}) EXPECT_EQ(LeavesOf(commit), 1) << commit;
+}
+
+TEST(Silence, AfterAServerThatCommitsSoonTheNextMayBeLeft) {
+  Silence silence;
+  silence.Asked(1, After(0));
+  silence.Left(After(1));
+  silence.Connected(After(1));
   silence.Asked(2, After(1));
-  EXPECT_EQ(silence.LeaveAt(After(5), kT), After(2));
+  EXPECT_EQ(silence.LeaveAt(After(5), kT), After(5)) << "the next may be as slow";
+  silence.Answered(2, After(1), After(1.1), kT, false);
+  silence.Asked(3, After(2));
+  EXPECT_EQ(silence.LeaveAt(After(6), kT), After(6)) << "reads may be quick";
+  silence.Answered(3, After(2), After(2.1), kT, true);
+  silence.Asked(4, After(3));
+  EXPECT_EQ(silence.LeaveAt(After(7), kT), After(4));
 }
 
 }  // namespace

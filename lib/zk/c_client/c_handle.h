@@ -46,6 +46,7 @@ class CHandle final : public Handle, public Pollable {
   void Close() override;
   void SetServers(const Resolution& servers, bool leave) override;
   void LeaveServer() override;
+  bool TakeProgress() override { return boxes_.in.TakeProgress(); }
   void SetCredentials(const base::Secrets& all) override;
   int pending() const override { return pending_.size(); }
   std::string server() const override { return connected_ ? rotation_.current() : ""; }

@@ -52,6 +52,7 @@ ListedServer LookUp(const ServerAddress& server, bool only_numeric) {
   ListedServer listed{NameOf(server), {}, ""};
   AddressList list(nullptr, &freeaddrinfo);
   const int error = only_numeric ? Look(server, AI_NUMERICHOST, list) : LookTwice(server, list);
+  listed.exists = error != EAI_NONAME && error != EAI_NODATA;
   if (error != 0) listed.error = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
   for (const addrinfo* a = list.get(); a != nullptr; a = a->ai_next) {
     std::string numeric = ToNumeric(*a->ai_addr, a->ai_addrlen);

@@ -29,7 +29,7 @@ bool ConnectPace::MaySaveLease(const Terms& terms, base::BootTime now) const {
 absl::Duration ConnectPace::ConnectLimit(const Terms& terms, base::BootTime now) const {
   if (!MaySaveLease(terms, now)) return AttemptLimit(terms, now);
   const absl::Duration first = Timeout(terms) / 20;
-  return Grown(std::clamp(first, absl::Milliseconds(200), absl::Seconds(1)), terms);
+  return Grown(std::clamp(first, absl::Milliseconds(300), absl::Seconds(1)), terms);
 }
 
 absl::Duration ConnectPace::AttemptLimit(const Terms& terms, base::BootTime now) const {

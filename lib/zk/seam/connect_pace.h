@@ -17,7 +17,7 @@ namespace zkrecipes::zk::inline seam {
 // T is the session timeout, but never less than 1 s nor more than 40 s here: a server may grant
 // anything. docs/adr/0026 and 0055 have the reasons and the figures.
 //
-// An attempt to resume a session is given clamp(T/8, 0.4 s, 5 s), and clamp(T/20, 0.2 s, 1 s) of it
+// An attempt to resume a session is given clamp(T/8, 0.4 s, 5 s), and clamp(T/20, 0.3 s, 1 s) of it
 // until the server's kernel has accepted the connection: of three servers two may drop every
 // packet, and the lease lives. After T/2 without a connection there is hardly a lease to be saved,
 // and an attempt to be given a new session can leave one behind if it is given up: such an attempt

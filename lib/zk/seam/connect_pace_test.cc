@@ -95,7 +95,7 @@ TEST(ConnectPace, AnAttemptToResumeIsShortAndShorterStillIfNotEvenAKernelAnswers
   EXPECT_THAT(LimitsOf(ToResume(10), 5), ElementsAre(1.25, 1.25, 1.25, 5, 5));
   EXPECT_THAT(LimitsOf(ToResume(2), 4), ElementsAre(0.4, 0.4, 0.4, 1.333333333));
   EXPECT_EQ(ConnectPace().ConnectLimit(ToResume(10), kStart), absl::Milliseconds(500));
-  EXPECT_EQ(ConnectPace().ConnectLimit(ToResume(2), kStart), absl::Milliseconds(200));
+  EXPECT_EQ(ConnectPace().ConnectLimit(ToResume(2), kStart), absl::Milliseconds(300));
   EXPECT_EQ(ConnectPace().ConnectLimit(ToResume(60), kStart), absl::Seconds(1));
 }
 

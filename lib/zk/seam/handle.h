@@ -100,6 +100,8 @@ class Handle {
   // The current connection, if there is one, is lost because its server does not answer, and the
   // session goes on at the next server.
   virtual void LeaveServer() = 0;
+  // Whether a part of an answer that is not whole yet has come since the last call.
+  virtual bool TakeProgress() = 0;
   // Each "user:password", for the digest scheme: what is sent from now on has the rights of these
   // users, on this and on later connections. If one of those before is not among them the
   // connection is lost, since a server takes no rights away: the session goes on, as after any

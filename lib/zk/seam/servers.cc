@@ -85,7 +85,7 @@ Resolution KeepingKnown(const Resolution& before, std::vector<ListedServer> late
     const auto known =
         std::find_if(before.listed.begin(), before.listed.end(),
                      [&server](const ListedServer& listed) { return listed.name == server.name; });
-    if (server.addresses.empty() && known != before.listed.end()) {
+    if (server.addresses.empty() && server.exists && known != before.listed.end()) {
       server.addresses = known->addresses;
     }
     result.addresses.insert(result.addresses.end(), server.addresses.begin(),

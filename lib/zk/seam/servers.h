@@ -27,6 +27,7 @@ struct ListedServer {
   std::string name;          // as it was listed: "zk1:2181"
   NumericServers addresses;  // none: `error` says why
   std::string error;
+  bool exists = true;  // false: the name is known not to exist
 };
 struct Resolution {
   Resolution() = default;
@@ -42,7 +43,7 @@ struct Resolution {
 std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
                                  const std::string& address);
 
-// `latest`, where a name that could not be resolved keeps the addresses that it had in `before`, in
+// `latest`, where a name that could not be resolved, but may exist, keeps the addresses that it had in `before`, in
 // an order that `seed` chooses (0: as listed).
 Resolution KeepingKnown(const Resolution& before, std::vector<ListedServer> latest, uint64_t seed);
 

@@ -56,6 +56,9 @@ TEST(KeepingKnown, ANameThatIsNotAnsweredKeepsItsAddresses) {
   EXPECT_THAT(after.addresses, ElementsAre("10.0.0.1:1", "10.9.9.9:1"));
   EXPECT_EQ(after.listed[0].error, "no answer");
   EXPECT_THAT(after.listed[2].addresses, IsEmpty());
+  const Resolution gone =
+      KeepingKnown(before, {{"zk1:1", {}, "no such name", /*exists=*/false}}, 0);
+  EXPECT_THAT(gone.addresses, IsEmpty()) << "the address may be another's by now";
 }
 
 NumericServers NextOf(Rotation& rotation, int attempts) {

@@ -111,6 +111,7 @@ ssize_t Inbox::Fill(int fd) {
       tls_ == nullptr ? ReceiveFromSocket(fd, at, room) : tls_->Receive(fd, at, room);
   if (got > 0) {
     end_ += static_cast<size_t>(got);
+    grew_ = true;
     // A short read: the next recv() would only say EAGAIN, so it is spared.
     drained_ = static_cast<size_t>(got) < room;
   }

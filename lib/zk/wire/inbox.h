@@ -54,6 +54,9 @@ class Inbox {
   // What is received on the next connection comes through `tls`; null: as it is.
   void Through(TlsSocket* tls) { tls_ = tls; }
 
+  // Whether anything was received since the last call, and does not end with a whole frame.
+  bool TakeProgress() { return std::exchange(grew_, false) && !said().empty(); }
+
   // "does not speak ZooKeeper: it says \"220 ...\"", or why the server will not have this client;
   // once for each connection that ended so; otherwise "".
   std::string TakeRefusal() { return std::exchange(refusal_, ""); }
@@ -78,6 +81,7 @@ class Inbox {
   size_t accepted_ = 0;   // the rest of the frame that the C client is taking
   size_t to_skip_ = 0;    // behind that: the rest of a reply that was too long
   bool drained_ = false;  // the latest read left nothing in the socket
+  bool grew_ = false;     // see TakeProgress
 };
 
 }  // namespace zkrecipes::zk::wire

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A lease outlives servers that stand still, move or are slow.
+
+#include "lib/session/client/client_core.h"
+#include "recipes/lock_fixture.h"
+
+namespace zkrecipes::testing::memory {
+namespace {
+
+class SilentServerTest : public LockInMemoryTest {
+ protected:
+  // A holder at server 1, a follower.
+  std::unique_ptr<LockUser> StartHolderAtAFollower(absl::Duration timeout) {
+    auto user = std::make_unique<LockUser>();
+    memory::Start(simulation_, *user, {.session_timeout = timeout});
+    user->host->set_only_server(1);
+    user->host->BreakConnections();
+    PassTime(timeout);
+    user->host->set_only_server(std::nullopt);
+    Acquire(*user);
+    PassTime(timeout);
+    EXPECT_TRUE(user->holds());
+    EXPECT_EQ(user->host->ConnectedTo(), 1);
+    return user;
+  }
+  void StandStill(std::initializer_list<int> servers, bool still = true) {
+    for (const int server : servers) model().StandStill(server, still, simulation_.now());
+  }
+  // Whether its lease was believed all the time, and is held in the end.
+  bool HoldsFor(LockUser& user, absl::Duration time) {
+    const base::BootTime end = simulation_.now() + time;
+    while (simulation_.now() < end && user.lease().believed()) PassTime(absl::Milliseconds(50));
+    return user.holds();
+  }
+};
+
+TEST_F(SilentServerTest, ALeaseOutlivesTheServerOfItsSession) {
+  for (const int seconds : {4, 10, 30}) {
+    const auto holder = StartHolderAtAFollower(absl::Seconds(seconds));
+    StandStill({1});
+    EXPECT_TRUE(HoldsFor(*holder, absl::Seconds(3 * seconds))) << seconds;
+    EXPECT_NE(holder->host->ConnectedTo(), 1);
+    StandStill({1}, false);
+    Release(*holder);
+  }
+}
+
+TEST_F(SilentServerTest, ALeaseOutlivesAShortStallOfAllServers) {
+  const auto holder = StartHolderAtAFollower(absl::Seconds(10));
+  for (int i = 0; i < 20; ++i) {
+    StandStill({0, 1, 2});
+    PassTime(absl::Seconds(2.5));
+    StandStill({0, 1, 2}, false);
+    ASSERT_TRUE(HoldsFor(*holder, absl::Seconds(5.1 + 0.1 * i))) << i;
+  }
+}
+
+}  // namespace
+}  // namespace zkrecipes::testing::memory
