@@ -75,7 +75,7 @@ void Host::Resolve(const std::vector<zk::ServerAddress>& servers, Each each) {
     int number = 0;
     if (absl::ConsumePrefix(&name, "memory-") && absl::SimpleAtoi(name, &number) && number >= 0 &&
         number < ensemble_->servers()) {
-      it.addresses = {absl::StrCat(number)};
+      it.addresses = {absl::StrCat(ensemble_->AddressOf(number))};
     } else {
       it.error = "no server of the ensemble in memory";
     }
@@ -144,15 +144,24 @@ void Host::RunTimer() {
 }
 
 bool Host::CanDeliver() const {
-  return !paused_ && Hears() &&
-         std::any_of(handles_.begin(), handles_.end(),
-                     [](const MemoryHandle* handle) { return handle->HasNews(); });
+  return !paused_ && std::any_of(handles_.begin(), handles_.end(), [this](const auto* handle) {
+    return handle->HasNews() && Hears(*handle);
+  });
 }
 
 void Host::Deliver() {
   for (MemoryHandle* handle : handles_) {
-    if (handle->HasNews()) return handle->Deliver();
+    if (handle->HasNews() && Hears(*handle)) return handle->Deliver();
   }
+}
+
+bool Host::Hears(const MemoryHandle& handle) const {
+  return network_ != Network::kDeaf && !Silences(handle.connection());
+}
+
+bool Host::Silences(ConnectionId connection) const {
+  if (connection == 0 || !Owns(connection)) return false;
+  return network_ == Network::kSilent || drops_.Has(ensemble_->ServerOf(connection));
 }
 
 base::BootTime Host::NextTimer() const {

@@ -68,7 +68,7 @@ class Host final : public zk::Reactor,
   void Cancel(TimerId id) override;
   absl::StatusOr<std::unique_ptr<zk::Handle>> Open(const zk::HandleOptions& options,
                                                    zk::HandleListener* listener) override;
-  // "memory-0", "memory-1", ... are the servers.
+  // "memory-0", "memory-1", ... are the servers, wherever they are now.
   void Resolve(const std::vector<zk::ServerAddress>& servers, Each each) override;
   void Execute(absl::AnyInvocable<void() &&> task) override;
   // Takes no more tasks; when those that it has have run, its timers are dropped. Thread-safe.
@@ -101,6 +101,10 @@ class Host final : public zk::Reactor,
   void set_network(Network network);
   // Only this server can be reached from here; by default all of them, in turn.
   void set_only_server(std::optional<int> server) { only_server_ = server; }
+  // Packets between here and this server are dropped, in both directions.
+  void set_drops(int server, bool drops) { drops_.Set(server, drops); }
+  // Nothing arrives on this connection, in either direction.
+  bool Silences(ConnectionId connection) const;
   // Seconds of this clock in one second of the ensemble's. From now on.
   void set_clock_rate(double rate);
   // Breaks the connections there are; new ones can be made.
@@ -113,7 +117,7 @@ class Host final : public zk::Reactor,
   friend class MemoryHandle;
   base::BootTime ToGlobal(base::BootTime local) const;
   Task Take(std::deque<Task> Host::*queue, size_t which);
-  bool Hears() const { return network_ != Network::kDeaf && network_ != Network::kSilent; }
+  bool Hears(const MemoryHandle& handle) const;
 
   const std::shared_ptr<ModelEnsemble> ensemble_;
   const std::shared_ptr<const Clock> clock_;
@@ -136,6 +140,7 @@ class Host final : public zk::Reactor,
   bool paused_ = false;
   Network network_ = Network::kUp;
   std::optional<int> only_server_;
+  parts::ServerSet drops_;
 };
 
 }  // namespace zkrecipes::testing::memory

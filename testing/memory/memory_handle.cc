@@ -70,27 +70,34 @@ zk::Reactor::Task MemoryHandle::Guarded(zk::Reactor::Task task) {
 
 // ---- connecting ---------------------------------------------------------------------------------
 
-int MemoryHandle::ChooseServer() {
-  int server = 0;
-  (void)absl::SimpleAtoi(rotation_.Next(), &server);
-  return host_->only_server_.value_or(server);
+int MemoryHandle::ChooseAddress() {
+  int address = 0;
+  (void)absl::SimpleAtoi(rotation_.Next(), &address);
+  return host_->only_server_.has_value() ? ensemble_->AddressOf(*host_->only_server_) : address;
 }
 
 void MemoryHandle::Connect() {
   if (ended_ || closed_ || connection_ != 0) return;
   began_ = host_->Now();
   last_heard_ = began_;
-  const int server = ChooseServer();
-  server_ = absl::StrCat(server);
+  const int address = ChooseAddress();
+  server_ = absl::StrCat(address);
+  // What asks for a connection is dropped, too: the server never hears of it.
+  if (host_->drops_.Has(ensemble_->ServerAt(address)) || !ensemble_->Answers(address)) {
+    return GiveUpAfter(pace_.ConnectLimit(PaceTerms(), began_));
+  }
   if (host_->network_ != Host::Network::kDown) {
     connection_ =
-        ensemble_->Connect(server, wire::Hello{session_, options_.session_timeout, seen_zxid_,
-                                               Texts(options_.digest_credentials), options_.acl});
+        ensemble_->Connect(address, wire::Hello{session_, options_.session_timeout, seen_zxid_,
+                                                Texts(options_.digest_credentials), options_.acl});
   }
   if (connection_ == 0) return FailAttempt("refused the connection");
-  host_->CallAt(began_ + pace_.AttemptLimit(PaceTerms(), began_),
-                Guarded([this, attempt = connection_] {
-                  if (connection_ != attempt || connected_) return;
+  GiveUpAfter(pace_.AttemptLimit(PaceTerms(), began_));
+}
+
+void MemoryHandle::GiveUpAfter(absl::Duration limit) {
+  host_->CallAt(began_ + limit, Guarded([this, attempt = connection_] {
+                  if (connection_ != attempt || connected_ || closed_) return;
                   HangUp();
                   FailAttempt("did not answer in time", /*late=*/true);
                 }));
@@ -144,10 +151,9 @@ void MemoryHandle::SetCredentials(const base::Secrets& all) {
 
 void MemoryHandle::HangUp() {
   if (connection_ == 0) return;
-  const ConnectionId id = std::exchange(connection_, 0);
-  const bool silent = host_->network_ == Host::Network::kSilent;
-  if (silent) ensemble_->DropUnread(id);  // nor does it arrive when the network is back
-  ensemble_->HangUp(id);
+  // Nor does it arrive when the network is back.
+  if (host_->Silences(connection_)) ensemble_->DropUnread(connection_);
+  ensemble_->HangUp(std::exchange(connection_, 0));
 }
 
 void MemoryHandle::Break(const char* what) {
@@ -313,7 +319,7 @@ void MemoryHandle::SetWatchesAgain() {
 // Pings an idle connection, and gives up a silent one.
 void MemoryHandle::CheckLiveness() {
   // Messages that have come are read before anything is concluded from silence.
-  while (host_->Hears() && connected_ && HasNews()) Deliver();
+  while (connected_ && HasNews() && host_->Hears(*this)) Deliver();
   if (!connected_) return;
   const base::BootTime now = host_->Now();
   const base::BootTime silent = last_heard_ + timeout_ * 2 / 3;

@@ -55,7 +55,8 @@ class MemoryHandle final : public zk::Handle {
 
   zk::Reactor::Task Guarded(zk::Reactor::Task task);
   void Connect();
-  int ChooseServer();
+  int ChooseAddress();
+  void GiveUpAfter(absl::Duration limit);
   void Lose(zk::Code code, const char* what);
   void FailAttempt(const char* what, bool late = false);
   void RetryLater(bool late);

@@ -20,8 +20,10 @@ ModelEnsemble::ModelEnsemble(const ModelOptions& options)
 
 // ---- connections --------------------------------------------------------------------------------
 
-ConnectionId ModelEnsemble::Connect(int server, wire::Hello hello) {
-  if (server < 0 || server >= servers() || !servers_[Index(server)].serving) return 0;
+ConnectionId ModelEnsemble::Connect(int address, wire::Hello hello) {
+  if (address < 0 || address != AddressOf(ServerAt(address))) return 0;
+  const int server = ServerAt(address);
+  if (!servers_[Index(server)].serving) return 0;
   Connection& connection = connections_[++last_connection_];
   connection.server = server;
   connection.to_server.emplace_back(std::move(hello));
@@ -113,6 +115,19 @@ void ModelEnsemble::Heal(int server, base::BootTime now) {
   }
   while (CanApply(server)) Apply(server);
   if (!had_quorum && HasQuorum()) ElectLeader(leader_, outstanding_.size(), now);
+}
+
+void ModelEnsemble::Crash(int server, base::BootTime now) {
+  CutOff(server, now);
+  servers_[Index(server)].still = false;
+  StopServing(server);
+}
+
+void ModelEnsemble::StopServing(int server) {
+  servers_[Index(server)].serving = false;
+  for (const ConnectionId id : connections()) {
+    if (ServerOf(id) == server) DropUnread(id);
+  }
 }
 
 void ModelEnsemble::ElectLeader(int server, size_t kept, base::BootTime now) {

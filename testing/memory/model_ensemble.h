@@ -57,6 +57,8 @@ struct ModelOptions {
   // Sessions end as early as ZooKeeper may end them, not at the next tick, and a moment after it
   // was decided: see CloseDue.
   bool hostile_expiry = false;
+  // An address that a server has left drops every packet; otherwise it refuses connections.
+  bool old_addresses_drop = false;
   ServerTraits traits = {};
 };
 
@@ -79,9 +81,9 @@ class ModelEnsemble {
 
   // ---- A client's end of a connection -----------------------------------------------------------
 
-  // 0 if the server does not listen. REQUIRES of the others: the connection is there until its
-  // client hangs up.
-  ConnectionId Connect(int server, wire::Hello hello);
+  // 0 if no server listens there. REQUIRES of the others: the connection is there until its client
+  // hangs up.
+  ConnectionId Connect(int address, wire::Hello hello);
   void Send(ConnectionId id, ToServer message);
   std::optional<ToClient> Receive(ConnectionId id);
   bool HasMessage(ConnectionId id) const { return NextFor(id) != nullptr; }
@@ -141,6 +143,11 @@ class ModelEnsemble {
   void CutOff(int server, base::BootTime now);
   // A leader that had lost its quorum is elected again.
   void Heal(int server, base::BootTime now);
+  // The server's process ends: its connections close, and it serves nobody until it is healed.
+  void Crash(int server, base::BootTime now);
+  // From now on it listens at another address than before. At first addresses are the numbers of
+  // the servers. No connection ends by this.
+  void MoveAway(int server) { ++servers_[Index(server)].moves; }
   // Messages between a follower and the leader stop on their way, in either direction, and go on in
   // their order when it is over: no connection is closed. No effect on the leader, nor on a server
   // that is cut off.
@@ -172,6 +179,12 @@ class ModelEnsemble {
   int servers() const { return static_cast<int>(servers_.size()); }
   int leader() const { return leader_; }
   bool IsCutOff(int server) const { return servers_[Index(server)].cut_off; }
+  int AddressOf(int server) const { return servers_[Index(server)].moves * servers() + server; }
+  bool Answers(int address) const {
+    return !options_.old_addresses_drop || address == AddressOf(ServerAt(address));
+  }
+  // The server that is, or was, at this address.
+  int ServerAt(int address) const { return address % servers(); }
   const Tree& tree(int server) const { return servers_[Index(server)].tree; }
   const Tree& committed() const { return tree(leader_); }
   int64_t last_zxid(int server) const { return servers_[Index(server)].zxid; }
@@ -203,6 +216,7 @@ class ModelEnsemble {
   static size_t Index(int server) { return static_cast<size_t>(server); }
   bool HasQuorum() const;
   bool QuorumAnswers() const;
+  void StopServing(int server);
   bool Reaches(int server) const;  // the leader, and with it a quorum
   size_t LogEnd() const { return log_begin_ + log_.size(); }
 

@@ -215,12 +215,14 @@ struct Server {
   bool mute = false;        // what it sends the leader does
   bool ping_waits = false;  // deaf, and a ping is among what waits
   bool still = false;       // stopped, or in a long garbage collection
+  int moves = 0;            // to another address, so far
   size_t applied = 0;       // how many transactions since the beginning
   int64_t zxid = 0;
   Tree tree;
 
   auto Tie() const {
-    return std::tie(serving, cut_off, gives_up, deaf, mute, ping_waits, still, applied, zxid, tree);
+    return std::tie(serving, cut_off, gives_up, deaf, mute, ping_waits, still, moves, applied, zxid,
+                    tree);
   }
   friend bool operator==(const Server&, const Server&) = default;
 };

@@ -66,7 +66,8 @@ bool ModelEnsemble::CanExecute(ConnectionId id) const {
   const bool hello = std::holds_alternative<wire::Hello>(next);
   if (!hello && !IsWrite(next)) return connection.unapplied == 0;
   // The leader is asked; of a Hello its answer is awaited.
-  return Reaches(connection.server) && !server.mute && !(hello && server.deaf);
+  return Reaches(connection.server) && !servers_[Index(leader_)].still && !server.mute &&
+         !(hello && server.deaf);
 }
 
 void ModelEnsemble::Execute(ConnectionId id, base::BootTime now) {

@@ -136,11 +136,7 @@ void ModelEnsemble::Tick(base::BootTime now) {
   Ping(now);
   for (int i = 0; i < servers(); ++i) {
     Server& server = servers_[Index(i)];
-    if (!server.cut_off || !server.serving || now < server.gives_up) continue;
-    server.serving = false;
-    for (const ConnectionId id : connections()) {
-      if (ServerOf(id) == i) DropUnread(id);
-    }
+    if (server.cut_off && server.serving && now >= server.gives_up) StopServing(i);
   }
   if (!HasQuorum() || servers_[Index(leader_)].still) return;
   while (CanCloseDue()) CloseDue();

@@ -88,9 +88,8 @@ std::string Simulation::servers() const {
 // ---- steps --------------------------------------------------------------------------------------
 
 bool Simulation::IsSilent(ConnectionId connection) const {
-  return std::any_of(hosts_.begin(), hosts_.end(), [connection](const auto& host) {
-    return host->network() == Host::Network::kSilent && host->Owns(connection);
-  });
+  return std::any_of(hosts_.begin(), hosts_.end(),
+                     [connection](const auto& host) { return host->Silences(connection); });
 }
 
 void Simulation::ListSteps(std::vector<Step>& steps) {
