@@ -83,7 +83,7 @@ void MemoryHandle::Connect() {
   const int address = ChooseAddress();
   server_ = absl::StrCat(address);
   // What asks for a connection is dropped, too: the server never hears of it.
-  if (host_->drops_.Has(ensemble_->ServerAt(address)) || !ensemble_->Answers(address)) {
+  if (host_->drops(ensemble_->ServerAt(address)) || !ensemble_->Answers(address)) {
     return GiveUpAfter(pace_.ConnectLimit(PaceTerms(), began_));
   }
   if (host_->network_ != Host::Network::kDown) {

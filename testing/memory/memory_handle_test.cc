@@ -200,6 +200,19 @@ TEST_F(MemoryHandleTest, WhatIsSentInSilenceNeverArrives) {
   EXPECT_EQ(model().committed().Find("/n"), nullptr);
 }
 
+TEST_F(MemoryHandleTest, WhatIsDroppedOnTheWayToOneServerIsSaidToAnother) {
+  const int server = *host_->ConnectedTo();
+  host_->set_drops(server, true);
+  Send(kCreate, "create");
+  PassTime(absl::Seconds(8));
+  EXPECT_THAT(Log(), ::testing::Contains("create ZOPERATIONTIMEOUT"));
+  ASSERT_TRUE(host_->ConnectedTo().has_value());
+  EXPECT_NE(*host_->ConnectedTo(), server);
+  host_->set_drops(server, false);
+  PassTime(absl::Seconds(1));
+  EXPECT_EQ(model().committed().Find("/n"), nullptr);
+}
+
 TEST_F(MemoryHandleTest, SaysSinceWhenItWasConnectingHoweverLateItReadsTheAnswer) {
   host_->BreakConnections();
   const base::BootTime broken = simulation_.now();

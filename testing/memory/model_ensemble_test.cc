@@ -221,6 +221,37 @@ TEST_F(ModelEnsembleTest, ACutOffFollowerAnswersReadsAndNoWritesUntilItGivesUp) 
   EXPECT_EQ(Queue(1), 1u);
 }
 
+TEST_F(ModelEnsembleTest, ACrashedServerServesNobodyUntilItIsBack) {
+  model_.Crash(1, followers_.now);
+  EXPECT_TRUE(model_.ServerHungUp(followers_.id()));
+  EXPECT_EQ(model_.Connect(1, {}), 0u);
+  leaders_.Call(kEnqueue);
+  model_.Heal(1, followers_.now);
+  EXPECT_EQ(Queue(1), 1u);
+  EXPECT_NE(model_.Connect(1, {}), 0u);
+}
+
+TEST_F(ModelEnsembleTest, AServerThatHasMovedListensAtItsNewAddressOnly) {
+  model_.MoveAway(1);
+  EXPECT_EQ(model_.Connect(1, {}), 0u);
+  const ConnectionId moved = model_.Connect(model_.AddressOf(1), {});
+  ASSERT_NE(moved, 0u);
+  EXPECT_EQ(model_.ServerOf(moved), 1);
+  EXPECT_EQ(followers_.Call(zk::Get{"/q"}).code, Code::kOk) << "the connection stays";
+}
+
+TEST_F(ModelEnsembleTest, WhileTheLeaderStandsStillItsFollowersAnswerReadsAlone) {
+  model_.StandStill(0, true, followers_.now);
+  EXPECT_THAT(followers_.Children("/q"), IsEmpty());
+  followers_.Send(kEnqueue);
+  EXPECT_FALSE(model_.CanExecute(followers_.id()));
+  const ConnectionId resumes = model_.Connect(2, {followers_.session()});
+  EXPECT_FALSE(model_.CanExecute(resumes));
+  model_.StandStill(0, false, followers_.now);
+  EXPECT_TRUE(model_.CanExecute(followers_.id()));
+  EXPECT_TRUE(model_.CanExecute(resumes));
+}
+
 TEST_F(ModelEnsembleTest, ASessionExpiresWhileItsCutOffServerGoesOnAnswering) {
   followers_.Call(kEnqueue);
   model_.CutOff(1, followers_.now);

@@ -17,7 +17,7 @@ constexpr uint32_t kSlowest = 910;
 constexpr uint32_t kFastest = 1100;
 
 // Of 1000 moves, how many make trouble in each Weather, and how many are users'.
-constexpr uint32_t kTrouble[] = {0, 40, 60, 50, 120, 80};
+constexpr uint32_t kTrouble[] = {0, 40, 60, 50, 120, 80, 100};
 constexpr uint32_t kUsers = 60;
 
 bool IsSlow(MoveKind kind) { return kind == kCloseDue || kind == kAdvance; }
@@ -43,6 +43,7 @@ class Chooser {
     }
     if (Chance(kTrouble[static_cast<size_t>(weather_)])) return TroubleMove();
     if (Chance(kUsers)) return UsersMove();
+    if (world_.everyday() && Chance(350)) return Move{kGoOn, 0, AnyWhile()};
     ordinary_.clear();
     world_.ListOrdinary(ordinary_);
     if (ordinary_.empty()) return UsersMove();
@@ -81,8 +82,32 @@ class Chooser {
     return Chance(500) ? 1100 : 250 + Below(851);
   }
 
+  // Of the session timeout, in milliseconds.
+  uint32_t Share(double share) {
+    return static_cast<uint32_t>(
+        absl::ToInt64Milliseconds(world_.everyday()->session_timeout() * share));
+  }
+
+  uint32_t AnyWhile() { return 1 + Below(Share(Chance(300) ? 1 : 0.2)); }
+
+  uint32_t AnyStall() {
+    const auto longest =
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(world_.everyday()->longest_stall()));
+    return Chance(300) ? longest : 1 + Below(longest);
+  }
+
   uint32_t AnyWhich(const MoveRow& row) {
     switch (row.kind) {
+      case kStandStill:
+      case kCrash:
+      case kMoveAway:
+      case kDropPackets:
+      case kLinkStalls:
+        return Chance(300) ? AnyStall() : 1 + Below(Share(3));
+      case kAllStandStill:
+      case kStepDown:
+        return AnyStall();
+      case kCannotReach:
       case kNetwork:
         return Chance(600) ? 0 : Below(4);
       case kMoveTo:
@@ -164,9 +189,9 @@ class Chooser {
 
 }  // namespace
 
-Schedule RunRandom(const LockWorldOptions& options, Weather weather, int length) {
+Schedule RunRandom(const LockWorldOptions& options, int length) {
   LockWorld world(options);
-  Chooser chooser(~options.seed, weather, world);  // `seed` itself is the simulation's
+  Chooser chooser(~options.seed, options.weather, world);  // `seed` itself is the simulation's
   std::vector<Move> made;
   made.reserve(static_cast<size_t>(length));
   for (int i = 0; i < length && !world.broken().has_value(); ++i) {

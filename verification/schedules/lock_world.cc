@@ -23,7 +23,10 @@ std::shared_ptr<Reader> LockWorld::NewReader() {
 
 LockWorld::LockWorld(const LockWorldOptions& options)
     : options_(options),
-      simulation_({.keep_history = true, .hostile_expiry = true, .traits = options.servers},
+      simulation_({.keep_history = true,
+                   .hostile_expiry = true,
+                   .old_addresses_drop = options.seed % 2 == 1,
+                   .traits = options.servers},
                   options.seed),
       history_(kLockPath),
       slots_(static_cast<size_t>(options.slots)),
@@ -32,6 +35,11 @@ LockWorld::LockWorld(const LockWorldOptions& options)
       register_(options.writes ? NewReader<Register>() : nullptr) {
   if (writes()) register_->Create(now());
   for (int i = 0; i < options.processes; ++i) current_.push_back(OpenClient());
+  if (options.weather == Weather::kEveryday) {
+    Everyday::Hosts hosts;
+    for (const Process& process : processes_) hosts.push_back(process.host);
+    everyday_ = std::make_unique<Everyday>(simulation_, hosts, options.session_timeout);
+  }
   if (options.next_sequence == 0) return;
   (void)model().OperatorCreates(kLockPath, {}, now());
   model().Spread();
@@ -123,6 +131,22 @@ void LockWorld::Check() {
     if (slots_[i] != nullptr && slots_[i]->lease.has_value()) CheckLease(*slots_[i], i);
   }
   if (delays()) CheckOneBelieves();
+  if (everyday()) CheckIsAvailable();
+}
+
+// A session that ends takes leases and places in the queue with it.
+void LockWorld::CheckIsAvailable() {
+  for (Process& process : processes_) {
+    const zk::SessionId session = process.core->session_id();
+    if (process.session == 0) process.session = session;
+    if (session == process.session) continue;
+    Break("lost a session", absl::StrCat("process ", &process - processes_.data()));
+  }
+  for (const auto& bid : slots_) {
+    if (bid == nullptr || !bid->lease.has_value()) continue;
+    if (bid->lease->state() != Lease::State::kLost) continue;
+    if (everyday_->HasSettled(bid->granted)) Break("lost a lease", bid->lease->node());
+  }
 }
 
 void LockWorld::Follow() {
@@ -172,9 +196,12 @@ void LockWorld::RunUntil(base::BootTime when) {
   simulation_.RunUntilIdle();
   Check();
   for (bool there = false; !there && !broken_.has_value();) {
-    const base::BootTime next = std::max(now(), simulation_.NextDeadline());
+    base::BootTime next = std::max(now(), simulation_.NextDeadline());
+    if (everyday()) next = std::min(next, everyday_->NextEnd());
     there = next > when;
-    simulation_.RunUntil(std::min(next, when));
+    simulation_.SetTime(std::min(next, when));
+    if (everyday()) everyday_->EndDue();
+    simulation_.RunUntilIdle();
     Check();
   }
 }

@@ -15,6 +15,7 @@
 #include "lib/queue/acquire/acquisition.h"
 #include "testing/memory/simulation.h"
 #include "verification/schedules/election.h"
+#include "verification/schedules/everyday.h"
 #include "verification/schedules/move.h"
 #include "verification/schedules/queue_history.h"
 #include "verification/schedules/register.h"
@@ -36,7 +37,8 @@ struct Bid {
   std::stop_source cancel;
   int answers = 0;
   std::optional<Lease> lease;
-  int64_t node = 0;        // its czxid
+  int64_t node = 0;  // its czxid
+  base::BootTime granted;
   int losses = 0;          // how often its end was told
   bool gave_back = false;  // the lease, while it was believed
   std::optional<std::stop_callback<std::function<void()>>> on_lost;
@@ -62,6 +64,7 @@ struct Bid {
 };
 
 struct LockWorldOptions {
+  Weather weather = Weather::kCalm;
   int processes = 3;
   int slots = 4;  // the i-th belongs to process i modulo `processes`
   uint64_t seed = 1;
@@ -70,6 +73,7 @@ struct LockWorldOptions {
   absl::Duration lock_delay = absl::ZeroDuration();  // of all leases
   bool election = false;                             // leaders instead of locks
   bool writes = false;                               // holders write to a register
+  absl::Duration session_timeout = absl::Seconds(4);
   LeaseOptions lease = {};
   testing::memory::ServerTraits servers = {};
 };
@@ -111,6 +115,7 @@ class LockWorld {
   // No lease assumes anything of the leader's pings. (A reader's does, whatever the delay.)
   bool starves() const { return delays() && options_.modes.empty(); }
   bool elects() const { return election_ != nullptr; }
+  const Everyday* everyday() const { return everyday_.get(); }  // null: another weather
   bool writes() const { return register_ != nullptr; }
   int grants() const { return grants_; }
   // Each slot's lease or wait, for a story.
@@ -120,7 +125,11 @@ class LockWorld {
   struct Process {
     std::shared_ptr<testing::memory::Host> host;
     std::shared_ptr<internal::ClientCore> core;
+    zk::SessionId session = 0;  // its first
   };
+
+  static constexpr MoveRow Daily(MoveKind kind, const char* name, const char* story, Who who,
+                                 uint8_t weight);  // moves.cc
 
   testing::memory::ModelEnsemble& model() { return simulation_.ensemble(); }
   testing::memory::Host& host(uint32_t process) { return *processes_[process].host; }
@@ -135,6 +144,7 @@ class LockWorld {
   void Follow();  // what has been committed
   void CheckLease(Bid& bid, size_t slot);
   void CheckOneBelieves();
+  void CheckIsAvailable();
   void RunUntil(base::BootTime when);  // and checks whenever time has gone on
   std::vector<testing::memory::ConnectionId> Orphans();
   testing::memory::ConnectionId ConnectionOf(uint32_t process);  // 0: none
@@ -171,6 +181,7 @@ class LockWorld {
   void SetPingGap(absl::Duration gap);
   void OperatorDeletes(uint32_t which);
 
+  void AwaitQuiet();
   void MendEverything();
   void LetEachHaveATurn();
   void CheckWasTold(const Bid& bid);
@@ -195,6 +206,7 @@ class LockWorld {
   Tenant tenant_;
   const std::shared_ptr<Election> election_;  // null: locks
   const std::shared_ptr<Register> register_;  // null: nobody writes
+  std::unique_ptr<Everyday> everyday_;        // null: another weather
 };
 
 }  // namespace zkrecipes::schedules

@@ -83,11 +83,21 @@ void LockWorld::OperatorDeletes(uint32_t which) {
 
 void LockWorld::EndQuietly() {
   if (broken_.has_value()) return;
+  if (everyday()) AwaitQuiet();
   MendEverything();
   LetEachHaveATurn();
   if (!broken_.has_value()) CheckNothingIsLeft();
   if (!broken_.has_value()) CloseEverything();
   if (!broken_.has_value()) CheckCallbacks();
+}
+
+// Until what has begun has ended, and leases are proven again.
+void LockWorld::AwaitQuiet() {
+  while (everyday_->NextEnd() < base::BootTime::InfiniteFuture() && !broken_.has_value()) {
+    RunUntil(everyday_->NextEnd());
+  }
+  RunUntil(now() + options_.session_timeout);
+  everyday_->ReachAll();
 }
 
 void LockWorld::MendEverything() {
@@ -110,7 +120,7 @@ void LockWorld::MendEverything() {
 void LockWorld::LetEachHaveATurn() {
   const size_t enough = 2 * slots_.size() + 6;
   for (size_t round = 0; round < enough && !broken_.has_value(); ++round) {
-    RunUntil(now() + absl::Seconds(2));
+    RunUntil(now() + options_.session_timeout / 2);
     CheckWatches();
     if (round > 0) CheckNodesAreWanted();
     if (round > 1 && elects()) election_->CheckObservers();
@@ -165,7 +175,7 @@ void LockWorld::CheckNodesAreWanted() {
 
 // Longer than a session can outlive its client.
 void LockWorld::CheckNothingIsLeft() {
-  RunUntil(now() + absl::Seconds(6));
+  RunUntil(now() + options_.session_timeout * 3 / 2);
   if (elects()) {
     election_->CheckObservers();
     election_->CheckProclamations();

@@ -18,14 +18,13 @@ using queue::acquire::Answer;
 namespace {
 
 constexpr absl::Duration kBrief = absl::Seconds(2);
-constexpr absl::Duration kSessionTimeout = absl::Seconds(4);
 
 }  // namespace
 
 size_t LockWorld::OpenClient() {
   const auto host = simulation_.AddHost();
-  const auto core =
-      simulation_.NewClient(host, {.session_timeout = kSessionTimeout, .lease = options_.lease});
+  const auto core = simulation_.NewClient(
+      host, {.session_timeout = options_.session_timeout, .lease = options_.lease});
   core->Start([](const absl::Status&) {});
   processes_.push_back({host, core});
   return processes_.size() - 1;
@@ -160,6 +159,7 @@ void LockWorld::OnGrant(size_t slot, const std::shared_ptr<Bid>& bid, Lease leas
   Check();  // that no other slot still believes
   if (delays()) CheckDelay(bid, absl::StrCat("slot ", slot, " with ", lease.node()));
   bid->lease = std::move(lease);
+  bid->granted = now();
   bid->gave_back = bid->closed;  // before it heard of the grant
   bid->on_lost.emplace(bid->lease->ended(), [a = bid.get()] { ++a->losses; });
   if (bid->from == nullptr) return;

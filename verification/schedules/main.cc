@@ -50,7 +50,8 @@ int Main(int argc, char** argv) {
       "Runs schedules at random until one breaks a rule, and then prints the shortest that does");
   Search search;
   std::optional<std::string> replay;
-  AddParsed(app, "--weather", "NAME", "calm, rough, storm, partition, edge, hostile or all (all)",
+  AddParsed(app, "--weather", "NAME",
+            "calm, rough, storm, partition, edge, hostile, everyday or all (all)",
             [&](const std::string& name) { return ParseWeather(name, search.weathers); });
   auto* schedules = app.add_option("--schedules", search.schedules, "so many (10000)");
   auto* minutes = app.add_option("--minutes", search.minutes, "for so long, however many they are");
@@ -66,8 +67,9 @@ int Main(int argc, char** argv) {
   if (!minutes->empty() && schedules->empty()) {
     search.schedules = std::numeric_limits<uint64_t>::max();
   }
-  return replay.has_value() ? ReplayOne(OptionsFor(search.seed, search.lease), *replay)
-                            : Run(search);
+  return replay.has_value()
+             ? ReplayOne(OptionsFor(search.seed, search.weathers[0], search.lease), *replay)
+             : Run(search);
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ enum class Weather {
   kPartition,  // servers are cut off and elected
   kEdge,       // clocks, pings and links at the edge of what leases assume of them
   kHostile,    // another tenant of the ensemble writes where the lock is, on top of rough weather
+  kEveryday,   // the faults that leases outlive (Everyday), and no others
 };
-inline constexpr std::array<const char*, 6> kWeatherNames = {"calm",      "rough", "storm",
-                                                             "partition", "edge",  "hostile"};
+inline constexpr std::array<const char*, 7> kWeatherNames = {
+    "calm", "rough", "storm", "partition", "edge", "hostile", "everyday"};
 
 // The table of moves.cc says what each of them does, and what its numbers mean.
 enum class MoveKind : uint8_t {
@@ -76,6 +77,16 @@ enum class MoveKind : uint8_t {
   kTenantAllows,
   kTenantWrites,
   kTenantCrowds,
+  // Everyday faults, which leases outlive.
+  kStandStill,
+  kCrash,
+  kMoveAway,
+  kDropPackets,
+  kLinkStalls,
+  kCannotReach,
+  kAllStandStill,
+  kStepDown,
+  kBreakOne,
 };
 
 // One thing that happens in a schedule. It is named by what it is about and not by what was
@@ -121,7 +132,7 @@ struct MoveRow {
   uint32_t below = 1;
 };
 const MoveRow& RowOf(MoveKind kind);
-inline constexpr auto kMoveKinds = static_cast<size_t>(MoveKind::kTenantCrowds) + 1;
+inline constexpr auto kMoveKinds = static_cast<size_t>(MoveKind::kBreakOne) + 1;
 inline bool IsFault(MoveKind kind) { return kind >= MoveKind::kBreak; }
 
 }  // namespace zkrecipes::schedules

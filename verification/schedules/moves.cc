@@ -25,10 +25,21 @@ namespace {
 constexpr std::array<uint8_t, kWeatherNames.size()> In(uint8_t rough, uint8_t storm,
                                                        uint8_t partition, uint8_t edge,
                                                        uint8_t hostile = 0) {
-  return {0, rough, storm, partition, edge, hostile};
+  return {0, rough, storm, partition, edge, hostile, 0};
 }
 
 }  // namespace
+
+constexpr MoveRow LockWorld::Daily(MoveKind kind, const char* name, const char* story, Who who,
+                                   uint8_t weight) {
+  return {kind,
+          name,
+          story,
+          who,
+          [](LockWorld& w, Move m) { w.everyday_->Begin(m); },
+          [](LockWorld& w, Move m) { return w.everyday_ != nullptr && w.everyday_->MayBegin(m); },
+          {0, 0, 0, 0, 0, 0, weight}};
+}
 
 const MoveRow LockWorld::kMoves[] = {
     // ---- What happens by itself. ----
@@ -68,7 +79,7 @@ const MoveRow LockWorld::kMoves[] = {
      [](auto& w, Move) { w.simulation_.SetTime(w.simulation_.NextDeadline()); },
      [](auto& w, Move) {
        const base::BootTime next = w.simulation_.NextDeadline();
-       return w.now() < next && next < base::BootTime::InfiniteFuture();
+       return !w.everyday() && w.now() < next && next < base::BootTime::InfiniteFuture();
      }},
 
     // ---- What users do. ----
@@ -219,6 +230,23 @@ const MoveRow LockWorld::kMoves[] = {
     {kTenantCrowds, "tenant_crowds", "the tenant creates % nodes below the path", Who::kNone,
      [](auto& w, Move m) { w.tenant_.Crowd(m.which, w.now()); },
      [](auto& w, Move) { return w.options_.next_sequence == 0; }, In(0, 0, 0, 0, 1)},
+
+    // ---- What leases outlive (everyday.h). ----
+    Daily(kStandStill, "stand_still", "server # stands still for % ms", Who::kServer, 3),
+    Daily(kCrash, "crash", "server # crashes, and is back after % ms", Who::kServer, 2),
+    Daily(kMoveAway, "move_away", "server # crashes, and is back at another address after % ms",
+          Who::kServer, 2),
+    Daily(kDropPackets, "drop_packets",
+          "packets between server # and all processes are dropped for % ms", Who::kServer, 2),
+    Daily(kLinkStalls, "link_stalls",
+          "between server # and the leader nothing passes for % ms", Who::kServer, 2),
+    Daily(kCannotReach, "cannot_reach",
+          "packets between process # and server % are dropped (beyond the last: not any more)",
+          Who::kProcess, 2),
+    Daily(kAllStandStill, "all_stand_still", "all servers stand still for % ms", Who::kNone, 3),
+    Daily(kStepDown, "step_down", "the leader steps down, and server # leads after % ms",
+          Who::kServer, 2),
+    Daily(kBreakOne, "break_one", "the connection of process # breaks, once", Who::kProcess, 1),
 };
 
 const MoveRow& RowOf(MoveKind kind) { return LockWorld::kMoves[static_cast<size_t>(kind)]; }

@@ -24,9 +24,9 @@ struct Schedule {
 };
 
 // The options that the seed decides, besides the moves.
-LockWorldOptions OptionsFor(uint64_t seed, const LeaseOptions& lease = {});
+LockWorldOptions OptionsFor(uint64_t seed, Weather weather, const LeaseOptions& lease = {});
 // A schedule chosen at random. The same seed chooses the same.
-Schedule RunRandom(const LockWorldOptions& options, Weather weather, int length);
+Schedule RunRandom(const LockWorldOptions& options, int length);
 // These moves, as far as they can happen, and then the quiet end.
 Schedule Replay(const LockWorldOptions& options, const std::vector<Move>& moves);
 // The story of the shortest schedule that still breaks the rule which `schedule` breaks, with the
@@ -36,7 +36,8 @@ std::string TellShrunk(const LockWorldOptions& options, const Schedule& schedule
 // The schedules that a search for a broken rule tries.
 struct Search {
   std::vector<Weather> weathers = {Weather::kCalm,      Weather::kRough, Weather::kStorm,
-                                   Weather::kPartition, Weather::kEdge,  Weather::kHostile};
+                                   Weather::kPartition, Weather::kEdge,  Weather::kHostile,
+                                   Weather::kEveryday};
   uint64_t schedules = 10000;
   double minutes = std::numeric_limits<double>::infinity();
   uint64_t seed = 1;

@@ -9,14 +9,14 @@
 namespace zkrecipes::schedules {
 namespace {
 
-void RunMany(Weather weather) {
+void RunMany(Weather weather, uint64_t schedules = ZKRECIPES_SCHEDULES) {
   uint64_t grants = 0;
-  for (uint64_t seed = 1; seed <= ZKRECIPES_SCHEDULES; ++seed) {
-    const Schedule schedule = RunRandom(OptionsFor(seed), weather, 150);
+  for (uint64_t seed = 1; seed <= schedules; ++seed) {
+    const Schedule schedule = RunRandom(OptionsFor(seed, weather), 150);
     grants += static_cast<uint64_t>(schedule.grants);
-    if (schedule.broken.has_value()) FAIL() << TellShrunk(OptionsFor(seed), schedule);
+    if (schedule.broken.has_value()) FAIL() << TellShrunk(OptionsFor(seed, weather), schedule);
   }
-  EXPECT_GT(grants, ZKRECIPES_SCHEDULES);  // it is about something
+  EXPECT_GT(grants, schedules);  // it is about something
 }
 
 TEST(Schedules, KeepsEveryRuleInCalmWeather) { RunMany(Weather::kCalm); }
@@ -28,11 +28,16 @@ TEST(Schedules, KeepsEveryRuleAtTheEdgeOfWhatLeasesAssume) { RunMany(Weather::kE
 
 TEST(Schedules, KeepsEveryRuleBesideAHostileTenant) { RunMany(Weather::kHostile); }
 
+// Each plays some minutes.
+TEST(Schedules, LosesNoLeaseAndNoPlaceToEverydayFaults) {
+  RunMany(Weather::kEveryday, ZKRECIPES_SCHEDULES / 10);
+}
+
 TEST(Schedules, RunsTheSameScheduleFromTheSameSeed) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const Schedule first = RunRandom(OptionsFor(seed), Weather::kStorm, 150);
-    EXPECT_EQ(RunRandom(OptionsFor(seed), Weather::kStorm, 150).moves, first.moves);
-    const Schedule again = Replay(OptionsFor(seed), first.moves);
+    const Schedule first = RunRandom(OptionsFor(seed, Weather::kStorm), 150);
+    EXPECT_EQ(RunRandom(OptionsFor(seed, Weather::kStorm), 150).moves, first.moves);
+    const Schedule again = Replay(OptionsFor(seed, Weather::kStorm), first.moves);
     EXPECT_EQ(again.moves, first.moves);
     EXPECT_EQ(again.grants, first.grants);
   }
