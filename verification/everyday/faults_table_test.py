@@ -14,7 +14,7 @@ SECOND = 10**9
 def figures(*told):
     """Of one lock at T = 4 s, in a fault that begins at 10 s: each line is "WHAT SECOND WHO"."""
     lines = [f"{what} {int(float(at) * SECOND)} /x/4000-0 {who}" for what, at, who in (line.split() for line in told)]
-    run = {"fault": "stall_1", "summary": "", "tick": 500, "hit": "", "wall": "", "timeouts": [4], "begun": 10 * SECOND,
+    run = {"fault": "stall_1", "summary": "", "tick": 500, "commits": True, "hit": "", "wall": "", "timeouts": [4], "begun": 10 * SECOND,
            "until": 20 * SECOND, "told": {library: lines for library in faults_table.LIBRARIES}}
     row = faults_table.figures_of(run)[0]
     return row["lost"], row["idle"], row["both"], row["both_if_asked"]
