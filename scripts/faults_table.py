@@ -42,6 +42,8 @@ def hung_leader(tick):
 
 # As leaders do that have stood still together with their followers: docs/report.md. It is told beside the fault.
 STUCK = "all servers stand still, and afterwards commit nothing until they are restarted: a bug of ZooKeeper's"
+# Seconds in which nothing was committed, rounded up, as measured: after a hung leader was given up; over slow links.
+ELECTION, SLOW_ELECTION = 3, 2
 STALLS = {"stall_1": lambda tick: 1, "stall_2.5": lambda tick: 2.5, "stall_3.5": lambda tick: 3.5}
 HUNG = {"stop_leader_still": hung_leader, "partition_leader": hung_leader}
 
@@ -53,8 +55,11 @@ def refusal(fault, timeout, tick):
     left = reserve(timeout)
     if fault in STALLS and STALLS[fault](tick) >= left:
         return f"a stall of {STALLS[fault](tick):g} s outlasts the reserve of {left:g} s"
-    if fault in HUNG and HUNG[fault](tick) >= left:
-        return f"a hung leader is given up after {HUNG[fault](tick):g} s: longer than the reserve of {left:g} s"
+    if fault in HUNG and HUNG[fault](tick) + ELECTION >= left:
+        return (f"a hung leader is given up after {HUNG[fault](tick):g} s, and until another serves it takes up to {ELECTION} s "
+                f"more: the reserve is {left:g} s")
+    if fault == "slow_members" and SLOW_ELECTION >= left:
+        return f"the links are made anew, and an election over them takes up to {SLOW_ELECTION} s: the reserve is {left:g} s"
     return ""
 
 
