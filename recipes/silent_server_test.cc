@@ -56,5 +56,22 @@ TEST_F(SilentServerTest, ALeaseOutlivesAShortStallOfAllServers) {
   }
 }
 
+// A client that met slow servers waits longer for an answer, until one commits soon again.
+TEST_F(SilentServerTest, ALeaseOutlivesItsServerSoonAfterAStallOfAllServers) {
+  const auto holder = StartHolderAtAFollower(absl::Seconds(10));
+  for (int i = 0; i < 20; ++i) {
+    StandStill({0, 1, 2});
+    PassTime(absl::Seconds(2.5));
+    StandStill({0, 1, 2}, false);
+    PassTime(absl::Seconds(1.5 + 0.1 * i));
+    const std::optional<int> server = holder->host->ConnectedTo();
+    ASSERT_TRUE(server.has_value());
+    holder->host->set_drops(*server, true);
+    ASSERT_TRUE(HoldsFor(*holder, absl::Seconds(15))) << i;
+    holder->host->set_drops(*server, false);
+    PassTime(absl::Seconds(5));
+  }
+}
+
 }  // namespace
 }  // namespace zkrecipes::testing::memory

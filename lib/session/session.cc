@@ -426,14 +426,14 @@ void Session::OnLapsed() {
 
 void Session::Asked(const machine::ExpiryBound::Request& request) {
   silence_.Asked(request.number, request.sent);
-  if (!silence_timer_runs_) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
+  if (silence_timer_ == 0) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
 }
 
 void Session::Answered(const Heartbeat::Ticket& ticket, zk::Code code) {
   const base::BootTime now = reactor_->Now();
-  silence_.Answered(ticket.request.number, ticket.request.sent, now, timeout_,
-                    ticket.Committed(code));
-  if (!silence_timer_runs_) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
+  const bool quick_again = silence_.Answered(ticket.request.number, ticket.request.sent, now,
+                                             timeout_, ticket.Committed(code));
+  if (silence_timer_ == 0 || quick_again) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
 }
 
 // When leases are lost without another answer; the past if none is at stake.
@@ -446,27 +446,28 @@ base::BootTime Session::LostAt() {
       now, {.period = validity()->period(), .delay_lifetime = need.delay_lifetime});
 }
 
-// One timer, set anew only when it has run: answers come far more often.
+// One timer, set anew when it has run, since answers come far more often; or when a slowness has
+// ended, for whose sake it may be set to a time at which all leases are lost.
 void Session::ArmSilence(base::BootTime at) {
-  silence_timer_runs_ = at != base::BootTime::InfiniteFuture();
-  if (!silence_timer_runs_) return;
-  reactor_->CallAt(at, Guarded([this] { OnSilence(std::nullopt); }));
+  if (silence_timer_ != 0) reactor_->Cancel(std::exchange(silence_timer_, 0));
+  if (at == base::BootTime::InfiniteFuture()) return;
+  silence_timer_ = reactor_->CallAt(at, Guarded([this] { OnSilence(std::nullopt); }));
 }
 
 // `planned`: the second time, when it was to be. If it comes late, this process stood still again,
 // and what has come meanwhile may not be read yet.
 void Session::OnSilence(std::optional<base::BootTime> planned) {
   const base::BootTime now = reactor_->Now();
+  silence_timer_ = 0;
   if (handle_ != nullptr && handle_->TakeProgress()) silence_.Heard(now);
   const base::BootTime at = silence_.LeaveAt(LostAt(), timeout_);
   const bool waits = connected() && at != base::BootTime::InfiniteFuture();
   if (!waits || at > now) return ArmSilence(waits ? at : base::BootTime::InfiniteFuture());
   if (!planned.has_value() || now - *planned > ToBeSure(timeout_)) {
     const base::BootTime next = now + ToBeSure(timeout_);
-    reactor_->CallAt(next, Guarded([this, next] { OnSilence(next); }));
+    silence_timer_ = reactor_->CallAt(next, Guarded([this, next] { OnSilence(next); }));
     return;
   }
-  silence_timer_runs_ = false;
   silence_.Left(now);
   handle_->LeaveServer();
 }

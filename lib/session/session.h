@@ -181,7 +181,7 @@ class Session : private Heartbeat::Owner {
 
   base::BootTime began_;  // when the attempt that made the current connection began
   machine::Silence silence_;
-  bool silence_timer_runs_ = false;
+  zk::Reactor::TimerId silence_timer_ = 0;  // 0: none runs
   Heartbeat heartbeat_;
   absl::StatusOr<int64_t> epoch_ = EpochIn({.code = zk::Code::kConnectionLoss});
   bool reading_epoch_ = false;

@@ -16,6 +16,8 @@ namespace {
 // again for each server that it tries in vain.
 constexpr double kLongestStall = 0.3;
 constexpr double kForEachInVain = 0.1;
+// Between two faults, and after the grant of a lease that counts: it gains its reserve.
+constexpr double kCalm = 0.5;
 
 absl::Duration TimeOf(const Move& move) { return absl::Milliseconds(move.which); }
 
@@ -38,7 +40,7 @@ absl::Duration Everyday::longest_stall() const {
 // ---- the rule -----------------------------------------------------------------------------------
 
 bool Everyday::MayBegin(const Move& move) const {
-  if (stall_.has_value() || now() < calm_since_ + session_timeout_) return false;
+  if (stall_.has_value() || now() < calm_since_ + session_timeout_ * kCalm) return false;
   if (move.kind == kBreakOne) return true;
   if (move.kind == kCannotReach) {
     const int server = static_cast<int>(move.which);
@@ -92,7 +94,7 @@ void Everyday::NoteTrouble() {
 }
 
 bool Everyday::HasSettled(base::BootTime granted) const {
-  const base::BootTime settled = granted + session_timeout_ / 2;
+  const base::BootTime settled = granted + session_timeout_ * kCalm;
   return now() >= settled && std::ranges::none_of(troubles_, [&](base::BootTime trouble) {
            return granted <= trouble && trouble < settled;
          });
@@ -135,8 +137,8 @@ void Everyday::EndDue() {
   if (!unwell_.has_value() || now() < unwell_->until) return;
   if (stall_.has_value()) {
     unwell_->until = stall_->until;
-  } else if (unwell_->began < calm_since_ && now() < calm_since_ + session_timeout_) {
-    unwell_->until = calm_since_ + session_timeout_;  // something else came in between
+  } else if (unwell_->began < calm_since_ && now() < calm_since_ + session_timeout_ * kCalm) {
+    unwell_->until = calm_since_ + session_timeout_ * kCalm;  // something else came in between
   } else {
     BeWell(std::exchange(unwell_, std::nullopt)->move);
     NoteTrouble();

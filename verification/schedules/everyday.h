@@ -20,7 +20,7 @@ namespace zkrecipes::schedules {
 //
 //   - one server at a time is unwell, for however long, and every process reaches another one;
 //   - a stall, in which no server answers a write, is no longer than docs/lease.md allows;
-//   - each of them begins, or ends, a session timeout after the one before.
+//   - each of them begins, or ends, half a session timeout or more after the one before.
 //
 // A fault that would break the rule may not begin, and each ends by itself: so a schedule keeps the
 // rule whatever moves are taken out of it.

@@ -3,6 +3,7 @@
 #include "lib/session/machine/silence.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace zkrecipes::session::machine {
 namespace {
@@ -27,20 +28,19 @@ void Silence::Asked(uint64_t number, base::BootTime now) {
   if (waiting_++ == 0) since_ = now;
 }
 
-void Silence::Answered(uint64_t number, base::BootTime sent, base::BootTime now,
+bool Silence::Answered(uint64_t number, base::BootTime sent, base::BootTime now,
                        absl::Duration timeout, bool committed) {
   // Of an earlier connection, or of none: it says nothing of this one.
-  if (waiting_ == 0 || number < first_) return;
+  if (waiting_ == 0 || number < first_) return false;
   --waiting_;
   since_ = now;
   touched_ = sent;
   const absl::Duration t = Bounded(timeout);
   const absl::Duration took = now - sent;
   const bool quick = committed && took <= t / kQuickFraction;
-  if (quick || took >= slowest_ || now - slowest_at_ > t) {
-    slowest_ = took;
-    slowest_at_ = now;
-  }
+  if (!quick && took < slowest_ && now - slowest_at_ <= t) return false;
+  slowest_at_ = now;
+  return std::exchange(slowest_, took) > t / kQuickFraction && quick;
 }
 
 void Silence::Left(base::BootTime now) {

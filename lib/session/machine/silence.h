@@ -27,8 +27,9 @@ class Silence {
   void Connected(base::BootTime began);
   // On this connection.
   void Asked(uint64_t number, base::BootTime now);
-  // An answer to any request. `sent`: when that was; `committed`: by the quorum.
-  void Answered(uint64_t number, base::BootTime sent, base::BootTime now, absl::Duration timeout,
+  // An answer to any request. `sent`: when that was; `committed`: by the quorum. True: it ended a
+  // slowness, so LeaveAt may be sooner than it was before.
+  bool Answered(uint64_t number, base::BootTime sent, base::BootTime now, absl::Duration timeout,
                 bool committed);
   // A part of an answer has come.
   void Heard(base::BootTime now) { since_ = now; }
