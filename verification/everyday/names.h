@@ -20,7 +20,8 @@ namespace zkrecipes::everyday {
 // and its children see it. Not thread-safe. Errors: Internal.
 class Names {
  public:
-  // Moves this process into a mount namespace of its own: to be called before any thread is started.
+  // Moves this process into a mount namespace of its own: to be called before any thread is
+  // started.
   static absl::StatusOr<std::unique_ptr<Names>> Make(const std::string& directory);
 
   // Gives all of them addresses.

@@ -18,8 +18,8 @@
 // has so many locks, PATH/MS-NUMBER, and for each of them two contenders with a session each, who
 // contend for ever. It tells when who may work, "WHAT TIME LOCK CONTENDER":
 //   grant   it holds the lock and works
-//   stop    a listener is told SUSPENDED: it stops, as the libraries' documents ask (not ours, which
-//           believes until the lease ends)
+//   stop    a listener is told SUSPENDED: it stops, as the libraries' documents ask (not ours,
+//           which believes until the lease ends)
 //   go      connected again, in the same session: it works again
 //   lost    the lease, or the session, is lost. TIME is when ours last believed. It contends anew
 //   failed  an acquire or a release failed, and why

@@ -43,8 +43,8 @@ struct Resolution {
 std::vector<std::string> HostsAt(const std::vector<ListedServer>& listed,
                                  const std::string& address);
 
-// `latest`, where a name that could not be resolved, but may exist, keeps the addresses that it had in `before`, in
-// an order that `seed` chooses (0: as listed).
+// `latest`, where a name that could not be resolved, but may exist, keeps the addresses that it had
+// in `before`, in an order that `seed` chooses (0: as listed).
 Resolution KeepingKnown(const Resolution& before, std::vector<ListedServer> latest, uint64_t seed);
 
 // Removes duplicates and shuffles from `seed`, so that clients spread over the servers.
