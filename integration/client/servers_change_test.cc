@@ -159,8 +159,8 @@ TEST_F(NoQuorumTest, TheMessageTellsAServerWithoutAQuorumFromThoseThatAreDown) {
                    .find(absl::StrCat(
                        ensemble_->server(0), " closed the connection during the ",
                        "handshake, as a server does that has no quorum, speaks TLS, or has ",
-                       "maxClientCnxns connections of this host; ",
-                       ensemble_->server(1), " refused the connection; ", ensemble_->server(2),
+                       "maxClientCnxns connections of this host; ", ensemble_->server(1),
+                       " refused the connection; ", ensemble_->server(2),
                        " refused the connection)")) != std::string::npos;
   }));
 }

@@ -147,7 +147,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   const size_t most_threads_;
   const std::chrono::nanoseconds idle_for_;
   const StartThread start_;
-  Mutex start_mutex_;  // one start at a time; locked before mutex_
+  Mutex start_mutex_;               // one start at a time; locked before mutex_
   std::atomic<bool> kept_ = false;  // there is a thread, and it is kept
   Mutex mutex_;
   CondVar work_;

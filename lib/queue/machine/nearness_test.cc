@@ -8,8 +8,6 @@
 
 #include "lib/queue/machine/in_front.h"
 
-#include "lib/queue/machine/in_front.h"
-
 namespace zkrecipes::queue::machine {
 namespace {
 
