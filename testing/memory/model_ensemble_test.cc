@@ -245,7 +245,8 @@ TEST_F(ModelEnsembleTest, WhileTheLeaderStandsStillItsFollowersAnswerReadsAlone)
   EXPECT_THAT(followers_.Children("/q"), IsEmpty());
   followers_.Send(kEnqueue);
   EXPECT_FALSE(model_.CanExecute(followers_.id()));
-  const ConnectionId resumes = model_.Connect(2, {followers_.session(), absl::Seconds(10), 0, {}, {}});
+  const ConnectionId resumes =
+      model_.Connect(2, {followers_.session(), absl::Seconds(10), 0, {}, {}});
   EXPECT_FALSE(model_.CanExecute(resumes));
   model_.StandStill(0, false, followers_.now);
   EXPECT_TRUE(model_.CanExecute(followers_.id()));
