@@ -185,7 +185,7 @@ TEST_F(TlsTest, ASecurePortThatIsSpokenToInPlainIsSaid) {
   ClientOptions options = Options();
   options.servers = ensemble().server(0);
   options.tls.reset();
-  ExpectRefusal(options, "or a port for TLS does");
+  ExpectRefusal(options, "speaks TLS, or has");
 }
 
 TEST(DockerTlsTest, ALeaseOutlivesItsServerOnTheSecurePortsOfContainers) {
