@@ -11,12 +11,15 @@ using enum MoveKind;
 
 namespace {
 
-// Of the session timeout. A held lease has 0.4 left (docs/lease.md, the steady pace). Of that a
-// client that has left its silent server needs a pause and an attempt until it is back, and as much
-// again for each server that it tries in vain.
+// In session timeouts. A held lease has 0.4 left (docs/lease.md, the steady pace). Of that a client
+// needs a pause of up to 0.1 until it is back, and for each server that it tries in vain another
+// pause and an attempt: lib/zk/seam/connect_pace.h.
 constexpr double kLongestStall = 0.3;
-constexpr double kForEachInVain = 0.1;
-// Between two faults, and after the grant of a lease that counts: it gains its reserve.
+constexpr double kRefused = 0.1;
+constexpr double kDropped = 0.1 + 1.0 / 20;
+constexpr double kNotAnswered = 0.1 + 1.0 / 8;
+// Between two faults; and before and after the grant of a lease that counts: touches of the session
+// are then old enough to prove it, and it gains its reserve.
 constexpr double kCalm = 0.5;
 
 absl::Duration TimeOf(const Move& move) { return absl::Milliseconds(move.which); }
@@ -32,15 +35,33 @@ Everyday::Everyday(testing::memory::Simulation& simulation, Hosts hosts,
       calm_since_(simulation.now()) {}
 
 absl::Duration Everyday::longest_stall() const {
-  int most = 0;
-  for (size_t i = 0; i < hosts_.size(); ++i) most = std::max(most, InVain(i));
-  return session_timeout_ * (kLongestStall - kForEachInVain * most);
+  double most = 0;
+  for (size_t i = 0; i < hosts_.size(); ++i) most = std::max(most, TriesInVain(i));
+  return session_timeout_ * std::max(kLongestStall - most, 0.0);
+}
+
+double Everyday::TriesInVain(size_t process) const {
+  double takes = 0;
+  for (int i = 0; i < model().servers(); ++i) {
+    if (cannot_reach_[process].Has(i) || IsUnwell(i, kDropPackets)) {
+      takes += kDropped;
+    } else if (IsUnwell(i, kStandStill) || IsUnwell(i, kLinkStalls)) {
+      takes += kNotAnswered;
+    } else if (IsUnwell(i, kCrash) || IsUnwell(i, kMoveAway)) {
+      takes += kRefused;
+    }
+  }
+  return takes;
 }
 
 // ---- the rule -----------------------------------------------------------------------------------
 
 bool Everyday::MayBegin(const Move& move) const {
   if (stall_.has_value() || now() < calm_since_ + session_timeout_ * kCalm) return false;
+  // Nothing puts the end of such a fault off: its server would have given up by then.
+  if (unwell_.has_value() && unwell_->move.kind == kLinkStalls && !GivesUp(unwell_->move)) {
+    return false;
+  }
   if (move.kind == kBreakOne) return true;
   if (move.kind == kCannotReach) {
     const int server = static_cast<int>(move.which);
@@ -54,21 +75,16 @@ bool Everyday::MayBegin(const Move& move) const {
   return !unwell_.has_value();
 }
 
-bool Everyday::InVain(size_t process, int server) const {
-  return cannot_reach_[process].Has(server) ||
-         (unwell_.has_value() && ServerOf(unwell_->move) == server);
-}
-
-int Everyday::InVain(size_t process) const {
-  int count = 0;
-  for (int i = 0; i < model().servers(); ++i) count += InVain(process, i) ? 1 : 0;
-  return count;
+// A follower whose link to its leader has stalled gives up when it has heard nothing for so long.
+bool Everyday::GivesUp(const Move& move) const {
+  return TimeOf(move) >= model().options().tick * model().options().sync_limit;
 }
 
 // Whether the process can go on with a server that is well, `but` not counted.
 bool Everyday::Reaches(size_t process, int but) const {
   for (int i = 0; i < model().servers(); ++i) {
-    if (i != but && !InVain(process, i)) return true;
+    const bool unwell = unwell_.has_value() && ServerOf(unwell_->move) == i;
+    if (i != but && !unwell && !cannot_reach_[process].Has(i)) return true;
   }
   return false;
 }
@@ -94,9 +110,10 @@ void Everyday::NoteTrouble() {
 }
 
 bool Everyday::HasSettled(base::BootTime granted) const {
-  const base::BootTime settled = granted + session_timeout_ * kCalm;
+  const absl::Duration calm = session_timeout_ * kCalm;
+  const base::BootTime settled = granted + calm;
   return now() >= settled && std::ranges::none_of(troubles_, [&](base::BootTime trouble) {
-           return granted <= trouble && trouble < settled;
+           return granted <= trouble + calm && trouble < settled;
          });
 }
 
@@ -149,15 +166,13 @@ void Everyday::BeUnwell(const Move& move) {
   const int server = ServerOf(move);
   const bool leads = server == model().leader();
   unwell_ = {move, now(), now() + TimeOf(move)};
-  const absl::Duration link_lasts = model().options().tick * model().options().sync_limit;
   switch (move.kind) {
     case kStandStill:
       return model().StandStill(server, true, now());
     case kDropPackets:
       return SetDrops();
     case kLinkStalls:
-      // The follower gives up when it has heard nothing for so long.
-      if (TimeOf(move) >= link_lasts) return model().CutOff(server, now());
+      if (GivesUp(move)) return model().CutOff(server, now());
       return model().Stall(server, true, true, now());
     default:
       if (!leads) return model().Crash(server, now());

@@ -39,8 +39,8 @@ class Everyday {
   void EndDue();
   void ReachAll();  // from every process
 
-  // Whether a lease that was granted then has settled: it had a calm half of a session timeout, in
-  // which it gains its reserve.
+  // Whether a lease that was granted then has settled: half a session timeout before and after its
+  // grant were calm.
   bool HasSettled(base::BootTime granted) const;
 
   absl::Duration session_timeout() const { return session_timeout_; }
@@ -59,8 +59,8 @@ class Everyday {
     return unwell_.has_value() && unwell_->move.kind == kind && ServerOf(unwell_->move) == server;
   }
   static int ServerOf(const Move& move) { return static_cast<int>(move.who); }
-  bool InVain(size_t process, int server) const;
-  int InVain(size_t process) const;  // how many servers are
+  double TriesInVain(size_t process) const;  // in session timeouts, at most
+  bool GivesUp(const Move& move) const;
   bool Reaches(size_t process, int but) const;
   bool IsStall(const Move& move) const;
   bool MayStall(const Move& move) const;
