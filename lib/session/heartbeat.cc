@@ -232,9 +232,12 @@ void Heartbeat::SendWhatIsDue() {
 
 void Heartbeat::ScheduleBeat() {
   if (!connected_ || on_its_way_ || stopped_) return;
-  if (beat_timer_ != 0) reactor_->Cancel(beat_timer_);
   const base::BootTime now = reactor_->Now();
   const base::BootTime at = std::max(pace_.Next(bound_.deadline(), now).at, now);
+  // One that runs too soon plans anew, which is cheaper than a timer for each grant and release.
+  if (beat_timer_ != 0 && beat_timer_at_ <= at) return;
+  if (beat_timer_ != 0) reactor_->Cancel(beat_timer_);
+  beat_timer_at_ = at;
   beat_timer_ = reactor_->CallAt(at, [this, alive = std::weak_ptr<char>(alive_)] {
     if (alive.expired()) return;
     beat_timer_ = 0;

@@ -108,6 +108,7 @@ class Heartbeat {
   std::optional<absl::Duration> least_left_;  // since the last report
   base::BootTime next_report_;
   zk::Reactor::TimerId beat_timer_ = 0;
+  base::BootTime beat_timer_at_;
   zk::Reactor::TimerId validity_timer_ = 0;
   base::BootTime validity_timer_at_;
 };
