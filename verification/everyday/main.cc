@@ -2,8 +2,9 @@
 //
 // zkrecipes-everyday: holders of locks of ours, of kazoo's and of Curator's on the same servers,
 // while everyday faults befall these. Writes a line of JSON for each fault: when it was, and all
-// that the holders told meanwhile (verification/interoperability/peer.h). scripts/faults_table.py makes
-// docs/faults.md of it. Exits with 2 if a run could not be done, 3 if none can be done here.
+// that the holders told meanwhile (verification/interoperability/peer.h). The figures of
+// docs/faults.md are made of it by scripts/faults_table.py. Exits with 2 if a run could not be
+// done, 3 if none can be done here.
 
 #include <time.h>
 
