@@ -96,7 +96,8 @@ function(zkrecipes_executable name)
 endfunction()
 
 # zkrecipes_unit_test(name SOURCES a_test.cc ... [LIBS ...] [ONE_THREAD])
-#   No server, no sleep. Each TEST is a ctest test of its own, labelled `unit`. ONE_THREAD: `./dev tsan` leaves it out.
+#   No server, no sleep. Each TEST is a ctest test of its own, labelled `unit`; with a sanitizer each program is one, as it
+#   takes half a second to start. ONE_THREAD: `./dev tsan` leaves it out.
 function(zkrecipes_unit_test name)
   if(NOT ZKRECIPES_BUILD_TESTS)
     return()
@@ -107,6 +108,11 @@ function(zkrecipes_unit_test name)
   endif()
   zkrecipes_test_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
   add_dependencies(zkrecipes_tests ${name})
+  if(ZKRECIPES_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900 COST 100)
+    return()
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
