@@ -17,16 +17,6 @@ namespace {
 // A silent connection leaves a lease in doubt for a fourteenth of it (BeatPace::OverdueAt).
 constexpr int kSuspicionChecksPerTimeout = 16;
 
-// The names that are known after so long are used without the others.
-absl::Duration LookUpPatience(absl::Duration session_timeout) {
-  return std::min(session_timeout / 10, absl::Seconds(1));
-}
-// A silent server is left so long after it could be: by then all is read that has come while this
-// process stood still.
-absl::Duration ToBeSure(absl::Duration session_timeout) {
-  return std::min(session_timeout / 50, absl::Milliseconds(200));
-}
-
 }  // namespace
 
 class Session::HandleListener : public zk::HandleListener {
@@ -75,10 +65,11 @@ Session::Session(std::shared_ptr<zk::Reactor> reactor, zk::HandleFactory* factor
                  std::shared_ptr<zk::loop::Resolver> resolver, Options options)
     : reactor_(std::move(reactor)),
       factory_(factory),
-      resolver_(std::move(resolver)),
       options_(std::move(options)),
       machine_(static_cast<int>(options_.servers.servers.size())),
+      names_(reactor_, this, std::move(resolver)),
       timeout_(options_.handle.session_timeout),
+      silence_(reactor_.get(), this),
       heartbeat_(reactor_.get(), this, options_.heartbeat) {}
 
 Session::~Session() = default;
@@ -107,65 +98,17 @@ void Session::PostGuarded(zk::Reactor::Task task) { reactor_->Post(Guarded(std::
 // ---- the machine's actions ----------------------------------------------------------------------
 
 void Session::Act(const machine::action::Resolve&) {
-  // Answers come on any thread, even after this Session is destroyed: hence the reactor. Those that
-  // come together are one task.
-  struct Answers {
-    base::Mutex mutex;
-    std::vector<zk::ListedServer> list ABSL_GUARDED_BY(mutex);
-    std::vector<zk::ListedServer> Take() {
-      base::MutexLock lock(mutex);
-      return std::exchange(list, {});
-    }
-  };
-  look_up_ = LookUp(options_.servers.servers);
-  const uint64_t number = ++look_ups_;
-  resolver_->Resolve(options_.servers.servers,
-                     [this, number, reactor = reactor_, alive = std::weak_ptr<char>(alive_),
-                      answers = std::make_shared<Answers>()](zk::ListedServer answer) {
-                       {
-                         base::MutexLock lock(answers->mutex);
-                         answers->list.push_back(std::move(answer));
-                         if (answers->list.size() > 1) return;
-                       }
-                       reactor->Post([this, number, alive, answers] {
-                         const std::vector<zk::ListedServer> all = answers->Take();
-                         if (!alive.expired() && number == look_ups_) OnLookedUp(all);
-                       });
-                     });
-  // Without a handle, no session can begin before an answer, unless addresses are known.
-  if (handle_ == nullptr && !resolved_.addresses.empty()) ExpectLookUp();
+  names_.LookUp(options_.servers.servers, timeout_);
 }
 
-// A name server may be mute: the addresses that are known are not kept waiting for its answer.
-void Session::ExpectLookUp() {
-  reactor_->CallAt(reactor_->Now() + LookUpPatience(timeout_), Guarded([this, number = look_ups_] {
-                     if (number == look_ups_ && !look_up_.complete()) TakeServers();
-                   }));
-}
-
-void Session::OnLookedUp(const std::vector<zk::ListedServer>& answers) {
-  for (const zk::ListedServer& answer : answers) look_up_.Add(answer);
-  if (look_up_.complete()) return TakeServers();
-  ExpectLookUp();
-}
-
-void Session::TakeServers() {
-  zk::Resolution known = KeepingKnown(resolved_, look_up_.listed(), resolver_->Order());
-  // An open handle has what was known before.
-  const bool helps = handle_ == nullptr ? !known.addresses.empty() : look_up_.useful();
-  if (helps) {
-    resolved_ = std::move(known);
-    return On(machine::event::Resolved{look_up_.complete()});
-  }
-  if (!look_up_.complete()) return;
-  if (handle_ == nullptr) Trouble(look_up_.Failure());
+void Session::OnNamesFailed(const absl::Status& why) {
+  if (handle_ == nullptr) Trouble(why);
   On(machine::event::ResolveFailed{});
 }
 
 void Session::SetServers(std::vector<zk::ServerAddress> servers) {
   options_.servers.servers = std::move(servers);
-  // An answer that is under way for the list of before is ignored: see Act(Resolve).
-  ++look_ups_;
+  names_.Forget();  // an answer that is under way for the list of before is ignored
   On(machine::event::ServersChanged{static_cast<int>(options_.servers.servers.size())});
 }
 
@@ -175,14 +118,14 @@ void Session::SetCredentials(const base::Secrets& all) {
 }
 
 void Session::Act(const machine::action::SetServers& set) {
-  report_.SetServers(resolved_);
-  handle_->SetServers(resolved_, set.leave);
+  report_.SetServers(names_.known());
+  handle_->SetServers(names_.known(), set.leave);
 }
 
 void Session::Act(const machine::action::OpenHandle&) {
-  report_.SetServers(resolved_);
-  options_.handle.servers = resolved_.addresses;
-  options_.handle.listed = resolved_.listed;
+  report_.SetServers(names_.known());
+  options_.handle.servers = names_.known().addresses;
+  options_.handle.listed = names_.known().listed;
   options_.handle.seed = reactor_->Random();
   listener_ = std::make_unique<HandleListener>(this);
   auto handle = factory_->Open(options_.handle, listener_.get());
@@ -422,21 +365,6 @@ void Session::OnLapsed() {
   ForEach(proof_listeners_, [](ProofListener* listener) { listener->OnLapsed(); });
 }
 
-// ---- silent servers -----------------------------------------------------------------------------
-
-void Session::Asked(const machine::ExpiryBound::Request& request) {
-  silence_.Asked(request.number, request.sent);
-  if (silence_timer_ == 0) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
-}
-
-void Session::Answered(const Heartbeat::Ticket& ticket, zk::Code code) {
-  const base::BootTime now = reactor_->Now();
-  const bool quick_again = silence_.Answered(ticket.request.number, ticket.request.sent, now,
-                                             timeout_, ticket.Committed(code));
-  if (silence_timer_ == 0 || quick_again) ArmSilence(silence_.LeaveAt(LostAt(), timeout_));
-}
-
-// When leases are lost without another answer; the past if none is at stake.
 base::BootTime Session::LostAt() {
   const machine::Need need = needs_.all();
   if (!need.proof || validity() == nullptr) return {};
@@ -444,32 +372,6 @@ base::BootTime Session::LostAt() {
   if (need.delay_lifetime == absl::InfiniteDuration()) return validity()->ProvenUntil(now);
   return validity()->DeadlineAt(
       now, {.period = validity()->period(), .delay_lifetime = need.delay_lifetime});
-}
-
-// One timer, set anew when it has run, since answers come far more often; or when a slowness has
-// ended, for whose sake it may be set to a time at which all leases are lost.
-void Session::ArmSilence(base::BootTime at) {
-  if (silence_timer_ != 0) reactor_->Cancel(std::exchange(silence_timer_, 0));
-  if (at == base::BootTime::InfiniteFuture()) return;
-  silence_timer_ = reactor_->CallAt(at, Guarded([this] { OnSilence(std::nullopt); }));
-}
-
-// `planned`: the second time, when it was to be. If it comes late, this process stood still again,
-// and what has come meanwhile may not be read yet.
-void Session::OnSilence(std::optional<base::BootTime> planned) {
-  const base::BootTime now = reactor_->Now();
-  silence_timer_ = 0;
-  if (handle_ != nullptr && handle_->TakeProgress()) silence_.Heard(now);
-  const base::BootTime at = silence_.LeaveAt(LostAt(), timeout_);
-  const bool waits = connected() && at != base::BootTime::InfiniteFuture();
-  if (!waits || at > now) return ArmSilence(waits ? at : base::BootTime::InfiniteFuture());
-  if (!planned.has_value() || now - *planned > ToBeSure(timeout_)) {
-    const base::BootTime next = now + ToBeSure(timeout_);
-    silence_timer_ = reactor_->CallAt(next, Guarded([this, next] { OnSilence(next); }));
-    return;
-  }
-  silence_.Left(now);
-  handle_->LeaveServer();
 }
 
 }  // namespace zkrecipes::session

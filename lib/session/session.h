@@ -19,13 +19,13 @@
 
 #include "lib/session/epoch_record.h"
 #include "lib/session/heartbeat.h"
-#include "lib/session/look_up.h"
 #include "lib/session/machine/session_machine.h"
-#include "lib/session/machine/silence.h"
 #include "lib/session/needs.h"
 #include "lib/session/path_budget.h"
+#include "lib/session/server_names.h"
 #include "lib/session/server_report.h"
 #include "lib/session/session_listener.h"
+#include "lib/session/silence_watch.h"
 #include "lib/session/stop_requests.h"
 #include "lib/session/watchers.h"
 #include "lib/zk/loop/resolver.h"
@@ -40,7 +40,7 @@ enum class Change { kTrouble, kConnected, kSuspended, kExpired, kFailed, kClosed
 
 // A client's session, and the next one when it has expired: carries out SessionMachine's actions.
 // Everything on the reactor; destroy it there too, after Close has reported.
-class Session : private Heartbeat::Owner {
+class Session : private Heartbeat::Owner, private ServerNames::Owner, private SilenceWatch::Owner {
  public:
   struct Options {
     zk::ServerList servers;
@@ -78,7 +78,7 @@ class Session : private Heartbeat::Owner {
   // Calls OnValidityEnded of every listener, in one batch of stop requests.
   void AnnounceEnded();
 
-  bool connected() const { return machine_.connected(); }
+  bool connected() const override { return machine_.connected(); }
   zk::SessionId id() const { return machine_.session(); }
   // Null without a session. See Heartbeat.
   const std::shared_ptr<SessionValidity>& validity() const { return heartbeat_.validity(); }
@@ -131,14 +131,12 @@ class Session : private Heartbeat::Owner {
   void Act(const machine::action::EndSession&);
   void Act(const machine::action::AnnounceClosed& closed);
 
-  void OnLookedUp(const std::vector<zk::ListedServer>& answers);
-  void ExpectLookUp();
-  void TakeServers();
-  void Asked(const machine::ExpiryBound::Request& request);
-  void Answered(const Heartbeat::Ticket& ticket, zk::Code code);
-  void ArmSilence(base::BootTime at);
-  void OnSilence(std::optional<base::BootTime> planned);
-  base::BootTime LostAt();
+  bool NeedsAddresses() const override { return handle_ == nullptr; }
+  void OnNamesKnown(bool complete) override { On(machine::event::Resolved{complete}); }
+  void OnNamesFailed(const absl::Status& why) override;
+  base::BootTime LostAt() override;
+  bool TakeProgress() override { return handle_ != nullptr && handle_->TakeProgress(); }
+  void LeaveServer() override { handle_->LeaveServer(); }
   void Announce(Change change);
   void Trouble(absl::Status why);
   void SendBeat(const zk::Request& request, zk::Handle::Done done) override;
@@ -164,24 +162,20 @@ class Session : private Heartbeat::Owner {
 
   const std::shared_ptr<zk::Reactor> reactor_;
   zk::HandleFactory* const factory_;
-  const std::shared_ptr<zk::loop::Resolver> resolver_;
   Options options_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
 
   machine::SessionMachine machine_;
   std::unique_ptr<HandleListener> listener_;
   std::unique_ptr<zk::Handle> handle_;
-  uint64_t look_ups_ = 0;    // the latest one's number: an answer to an earlier one is void
-  LookUp look_up_;           // the latest
-  zk::Resolution resolved_;  // the latest; the handle has it since OpenHandle or SetServers
+  ServerNames names_;  // the handle has what is known since OpenHandle or SetServers
   absl::Duration timeout_;
   ServerReport report_;
   absl::Status trouble_;
   absl::Status failed_;  // not OK: refused for good
 
   base::BootTime began_;  // when the attempt that made the current connection began
-  machine::Silence silence_;
-  zk::Reactor::TimerId silence_timer_ = 0;  // 0: none runs
+  SilenceWatch silence_;
   Heartbeat heartbeat_;
   absl::StatusOr<int64_t> epoch_ = EpochIn({.code = zk::Code::kConnectionLoss});
   bool reading_epoch_ = false;
@@ -207,11 +201,14 @@ template <typename Done>
 void Session::Send(const zk::Request& request, Done done) {
   if (handle_ == nullptr) return AnswerLost(std::move(done));
   const Heartbeat::Ticket ticket = heartbeat_.Sent(request);
-  if (connected()) Asked(ticket.request);
+  if (connected()) silence_.Asked(ticket.request.number, ticket.request.sent, timeout_);
   handle_->Send(request, [this, alive = std::weak_ptr<char>(alive_), sent = ticket,
                           done = std::move(done)](zk::Reply&& reply) mutable {
     if (!alive.expired()) {
-      if (connected()) Answered(sent, reply.code);
+      if (connected()) {
+        silence_.Answered(sent.request.number, sent.request.sent, timeout_,
+                          sent.Committed(reply.code));
+      }
       // First, so that `done` finds what this answer proves.
       heartbeat_.Answered(sent, reply.code);
     }
